@@ -1,0 +1,2 @@
+//! The xsim command.
+fn main() {}

@@ -1,1 +1,4 @@
-//! See docs/architecture.md.
+//! MPI itself: handles, groups, communicators, datatypes, operations, matching, requests,
+//! collectives, topologies, errors. `progress` owns the main loop. Knows nothing of the C ABI.
+
+pub mod error;

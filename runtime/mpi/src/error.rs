@@ -1,0 +1,37 @@
+//! MPI error classes and the sentence behind each error.
+
+use std::fmt;
+
+/// An MPI error class (MPI 5.0 chapter 9.4), with the standard ABI's value.
+#[derive(Clone, Copy, PartialEq, Eq, Hash, Debug)]
+#[repr(transparent)]
+pub struct ErrorClass(pub i32);
+
+/// What went wrong in a call: the class for the program, a sentence for its author.
+///
+/// The sentence says what was wrong and what to do; the edge adds the rank and the MPI function.
+#[derive(Clone, PartialEq, Eq, Debug)]
+pub struct Failure {
+    /// The class (or a code the program itself added) that the call returns.
+    pub class: ErrorClass,
+    /// What was wrong, which argument, what to do.
+    pub text: String,
+}
+
+impl Failure {
+    /// A boxed failure, ready for `Err`.
+    #[cold]
+    pub fn new(class: ErrorClass, text: impl Into<String>) -> Box<Failure> {
+        Box::new(Failure { class, text: text.into() })
+    }
+}
+
+impl fmt::Display for Failure {
+    fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
+        f.write_str(&self.text)
+    }
+}
+impl std::error::Error for Failure {}
+
+/// What every MPI operation of this crate returns; boxed so that success stays one word.
+pub type Result<T = ()> = std::result::Result<T, Box<Failure>>;

@@ -1,0 +1,93 @@
+//! The one way to memory that the program named by address.
+//!
+//! Nothing here can prove that an address is valid: the program vouched for it when it passed
+//! the pointer to an MPI call. What this module does is keep every such access in one file,
+//! byte-wise (no alignment or type is assumed), so that a fault inside is the program's
+//! and the crash report can say whose. Rule 1 (docs/architecture.md): a rank's stack and
+//! globals are accessed only while that rank is mounted.
+
+/// An address the program gave. It need not be valid until it is used.
+#[derive(Clone, Copy, PartialEq, Eq, PartialOrd, Ord, Hash, Debug, Default)]
+#[repr(transparent)]
+pub struct Addr(pub usize);
+
+impl Addr {
+    /// The null pointer.
+    pub const NULL: Addr = Addr(0);
+    /// `self` moved by a signed number of bytes (wrapping, as MPI_BOTTOM displacements need).
+    #[inline]
+    pub fn offset(self, bytes: i64) -> Addr {
+        Addr(self.0.wrapping_add_signed(bytes as isize))
+    }
+    /// Whether this is the null pointer.
+    #[inline]
+    pub fn is_null(self) -> bool {
+        self.0 == 0
+    }
+}
+
+/// Copies `out.len()` bytes from the program's memory.
+#[inline]
+pub fn read(from: Addr, out: &mut [u8]) {
+    if !out.is_empty() {
+        // SAFETY: the program vouched for `from` (module text); `out` is ours, so they do not overlap.
+        unsafe { std::ptr::copy_nonoverlapping(from.0 as *const u8, out.as_mut_ptr(), out.len()) }
+    }
+}
+
+/// Copies `bytes` into the program's memory.
+#[inline]
+pub fn write(to: Addr, bytes: &[u8]) {
+    if !bytes.is_empty() {
+        // SAFETY: the program vouched for `to` (module text); `bytes` is ours, so they do not overlap.
+        unsafe { std::ptr::copy_nonoverlapping(bytes.as_ptr(), to.0 as *mut u8, bytes.len()) }
+    }
+}
+
+/// Copies `len` bytes within the program's memory; the ranges may overlap.
+#[inline]
+pub fn copy(to: Addr, from: Addr, len: usize) {
+    if len != 0 {
+        // SAFETY: the program vouched for both ranges (module text); `copy` allows overlap.
+        unsafe { std::ptr::copy(from.0 as *const u8, to.0 as *mut u8, len) }
+    }
+}
+
+/// Appends `len` bytes of the program's memory to `out`.
+#[inline]
+pub fn append(from: Addr, len: usize, out: &mut Vec<u8>) {
+    if len != 0 {
+        out.reserve(len);
+        // SAFETY: the program vouched for `from` (module text); `reserve` made room for `len`
+        // bytes behind the vector's length, and they are initialised before `set_len`.
+        unsafe {
+            std::ptr::copy_nonoverlapping(from.0 as *const u8, out.as_mut_ptr().add(out.len()), len);
+            out.set_len(out.len() + len);
+        }
+    }
+}
+
+/// A value of a plain type that holds for every bit pattern.
+///
+/// # Safety
+/// Every bit pattern of `Self` must be a valid value, and `Self` has no padding.
+pub unsafe trait Plain: Copy {}
+macro_rules! plain { ($($t:ty)*) => { $(
+    // SAFETY: integers and floats take every bit pattern and have no padding.
+    unsafe impl Plain for $t {}
+)* } }
+plain!(u8 i8 u16 i16 u32 i32 u64 i64 usize isize f32 f64);
+
+/// Reads one value, aligned or not.
+#[inline]
+pub fn load<T: Plain>(from: Addr) -> T {
+    // SAFETY: the program vouched for `from` (module text); `T: Plain` takes any bits.
+    unsafe { std::ptr::read_unaligned(from.0 as *const T) }
+}
+
+/// Writes one value, aligned or not.
+#[inline]
+pub fn store<T: Plain>(to: Addr, value: T) {
+    // SAFETY: the program vouched for `to` (module text).
+    unsafe { std::ptr::write_unaligned(to.0 as *mut T, value) }
+}

@@ -1,4 +1,5 @@
 //! MPI itself: handles, groups, communicators, datatypes, operations, matching, requests,
 //! collectives, topologies, errors. `progress` owns the main loop. Knows nothing of the C ABI.
 
+pub mod collective;
 pub mod error;

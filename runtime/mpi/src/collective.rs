@@ -1,0 +1,3 @@
+//! Collectives: an algorithm is written once as a [`schedule`], run by either executor.
+
+pub mod schedule;

@@ -1,0 +1,222 @@
+//! What a collective algorithm is: rounds of send, receive, reduce and copy for each member.
+//!
+//! # Rounds
+//! Rounds are numbered alike for all members, and a message sent in round `k` is received in
+//! round `k`. A member with nothing to do in a round has no steps in it. Inside a round:
+//! 1. all its [`Step::Send`]s start, in the order listed, with the data that the buffers hold
+//!    when the round begins;
+//! 2. all its [`Step::Receive`]s complete, in the order listed;
+//! 3. its [`Step::Reduce`] and [`Step::Copy`] steps run, in the order listed.
+//!
+//! A member's clock moves only by its messages: a send costs the sender's overhead, a receive
+//! waits for the arrival. That makes a schedule's time and result a function of the members' entry
+//! clocks, whichever executor runs it: event by event through the network, or all members at
+//! once in a loop over clocks.
+//!
+//! # Data
+//! Members work on packed bytes: `Input` is the member's packed contribution, `Output` its packed
+//! result, `Scratch` memory of the size the schedule asks for. Blocks of several members lie one
+//! behind the other in rank order. Two messages between one pair of members in one round arrive
+//! in the order they were sent.
+
+use std::rc::Rc;
+
+/// One of a member's packed buffers.
+#[derive(Clone, Copy, PartialEq, Eq, Debug)]
+pub enum Buffer {
+    /// The member's contribution; never written.
+    Input,
+    /// The member's result.
+    Output,
+    /// Working memory, [`Schedule::scratch`] bytes, zeroed at the start.
+    Scratch,
+    /// No memory: the bytes cost time in the network and carry nothing (barriers, context agreement).
+    Nothing,
+}
+
+/// A range of one of the buffers, in bytes.
+#[derive(Clone, Copy, PartialEq, Eq, Debug)]
+pub struct Slice {
+    /// Which buffer.
+    pub buffer: Buffer,
+    /// First byte.
+    pub offset: u64,
+    /// How many bytes.
+    pub bytes: u64,
+}
+
+/// One action of one member in one round.
+#[derive(Clone, Copy, PartialEq, Eq, Debug)]
+pub enum Step {
+    /// Sends `from` to member `to`.
+    Send {
+        /// The receiving member.
+        to: u32,
+        /// What.
+        from: Slice,
+    },
+    /// Receives from member `from`; the message must have exactly `into.bytes` bytes.
+    Receive {
+        /// The sending member.
+        from: u32,
+        /// Where to.
+        into: Slice,
+    },
+    /// `into = from op into`: `from` is the left operand (the lower ranks, for operations that do not commute).
+    ReduceLeft {
+        /// Left operand.
+        from: Slice,
+        /// Right operand and result.
+        into: Slice,
+    },
+    /// `into = into op from`: `from` is the right operand (the higher ranks).
+    ReduceRight {
+        /// Right operand.
+        from: Slice,
+        /// Left operand and result.
+        into: Slice,
+    },
+    /// `into = from`; the ranges do not overlap.
+    Copy {
+        /// Source.
+        from: Slice,
+        /// Destination.
+        into: Slice,
+    },
+}
+
+/// Bytes of each member's block.
+#[derive(Clone, PartialEq, Eq, Debug)]
+pub enum Blocks {
+    /// Every block has this many bytes.
+    Uniform(u64),
+    /// Prefix sums: block `i` is bytes `offsets[i]..offsets[i + 1]` of the packed buffer.
+    Each(Rc<[u64]>),
+}
+
+impl Blocks {
+    /// Where block `index` begins in the packed buffer.
+    #[inline]
+    pub fn offset(&self, index: u32) -> u64 {
+        match self {
+            Blocks::Uniform(bytes) => bytes * u64::from(index),
+            Blocks::Each(offsets) => offsets[index as usize],
+        }
+    }
+    /// Bytes of block `index`.
+    #[inline]
+    pub fn bytes(&self, index: u32) -> u64 {
+        match self {
+            Blocks::Uniform(bytes) => *bytes,
+            Blocks::Each(offsets) => offsets[index as usize + 1] - offsets[index as usize],
+        }
+    }
+}
+
+/// Which collective (the blocking, nonblocking and persistent forms are one kind).
+#[derive(Clone, Copy, PartialEq, Eq, Hash, Debug)]
+pub enum Kind {
+    /// MPI_Barrier.
+    Barrier,
+    /// MPI_Bcast: `send` of the root = `receive` of all = one block. The root's data is in `Input`, everyone's result in `Output`.
+    Bcast,
+    /// MPI_Gather and MPI_Gatherv: `receive` at the root has a block a member; others know only their own `send`.
+    Gather,
+    /// MPI_Scatter and MPI_Scatterv: `send` at the root has a block a member.
+    Scatter,
+    /// MPI_Allgather and MPI_Allgatherv: every member knows all blocks in `receive`.
+    Allgather,
+    /// MPI_Alltoall, v and w: `send` block `i` goes to member `i`, `receive` block `i` comes from member `i`.
+    Alltoall,
+    /// MPI_Reduce: one block.
+    Reduce,
+    /// MPI_Allreduce: one block.
+    Allreduce,
+    /// MPI_Reduce_scatter and MPI_Reduce_scatter_block: all members know all blocks (in `send`); member `i` keeps block `i`.
+    ReduceScatter,
+    /// MPI_Scan.
+    Scan,
+    /// MPI_Exscan: member 0's output is not written.
+    Exscan,
+    /// Neighbourhood collectives: one round over [`Member::sources`] and [`Member::destinations`].
+    Neighbor,
+    /// Agreement when a communicator is made: time only (`Buffer::Nothing`), `send` bytes from each member known to all at the end.
+    Agree,
+}
+
+/// What all members know of a collective: algorithms are chosen from this alone.
+#[derive(Clone, Debug)]
+pub struct Shape {
+    /// Which collective.
+    pub kind: Kind,
+    /// Members; of an intercommunicator, both groups: local group of the lower side first (see `sides`).
+    pub size: u32,
+    /// Root member, 0 where there is none.
+    pub root: u32,
+    /// Whether blocks may differ from member to member (the v and w forms).
+    pub irregular: bool,
+    /// The size the decision tables look at, in bytes, equal on all members: the message of Bcast, Reduce, Allreduce, Scan;
+    /// one block of Gather, Scatter, Alltoall, Allgather; the total of the v forms where all members know it, else 0.
+    pub bytes: u64,
+    /// Bytes of one element, which a reduction must not split; 1 where nothing is reduced.
+    pub element: u64,
+    /// Whether the operation commutes (true where nothing is reduced).
+    pub commutative: bool,
+    /// Of an intercommunicator: members `0..first` are one group, `first..size` the other.
+    pub sides: Option<u32>,
+    /// Ranks that share a node of the machine, for two-level algorithms: members `i` and `j` are on one node
+    /// if `i / node == j / node`; 1 where the machine has no such level.
+    pub node: u32,
+}
+
+/// What one member knows on its own side.
+#[derive(Clone, Debug)]
+pub struct Member {
+    /// Its number in the collective.
+    pub rank: u32,
+    /// Blocks of `Input`.
+    pub send: Blocks,
+    /// Blocks of `Output`.
+    pub receive: Blocks,
+    /// Neighbourhood collectives: who sends to this member, in order (block `i` of `receive`).
+    pub sources: Rc<[u32]>,
+    /// Neighbourhood collectives: to whom this member sends, in order (block `i` of `send`).
+    pub destinations: Rc<[u32]>,
+}
+
+/// Rounds whose messages all members exchange in one regular pattern, so that clocks can be advanced in a tight loop.
+#[derive(Clone, Copy, PartialEq, Eq, Debug)]
+pub enum Pattern {
+    /// Every member `i` sends `bytes` to `(i + distance) mod size` and receives from `(i - distance) mod size`.
+    Shift {
+        /// How far.
+        distance: u32,
+        /// Bytes of each message.
+        bytes: u64,
+    },
+    /// Every member `i` below the power of two `among` exchanges `bytes` with `i xor mask`; the others rest.
+    Exchange {
+        /// Which bit pattern.
+        mask: u32,
+        /// How many members take part.
+        among: u32,
+        /// Bytes of each message.
+        bytes: u64,
+    },
+}
+
+/// A collective algorithm for one [`Shape`].
+pub trait Schedule {
+    /// The algorithm's name, as `-xsim-coll` and reports write it.
+    fn name(&self) -> &'static str;
+    /// How many rounds, the same for all members.
+    fn rounds(&self) -> u32;
+    /// Appends the steps of `member` in `round`.
+    fn round(&self, member: &Member, round: u32, steps: &mut Vec<Step>);
+    /// Bytes of scratch memory that `member` needs.
+    fn scratch(&self, member: &Member) -> u64;
+    /// The round's messages as a regular pattern, if they are one (an optional help to the batch executor).
+    fn pattern(&self, _round: u32) -> Option<Pattern> {
+        None
+    }
+}

@@ -1,9 +1,15 @@
 //! MPI error classes and the sentence behind each error.
 
+mod classes;
+mod registry;
+
+pub use classes::PREDEFINED;
+pub use registry::ErrorCodes;
+
 use std::fmt;
 
 /// An MPI error class (MPI 5.0 chapter 9.4), with the standard ABI's value.
-#[derive(Clone, Copy, PartialEq, Eq, Hash, Debug)]
+#[derive(Clone, Copy, PartialEq, Eq, PartialOrd, Ord, Hash, Debug)]
 #[repr(transparent)]
 pub struct ErrorClass(pub i32);
 

@@ -118,7 +118,8 @@ impl Blocks {
 pub enum Kind {
     /// MPI_Barrier.
     Barrier,
-    /// MPI_Bcast: `send` of the root = `receive` of all = one block. The root's data is in `Input`, everyone's result in `Output`.
+    /// MPI_Bcast: `send` of the root = `receive` of all = one block. The root's data is in `Input`, the result of the
+    /// others in `Output`; the root's `Output` is not used.
     Bcast,
     /// MPI_Gather and MPI_Gatherv: `receive` at the root has a block a member; others know only their own `send`.
     Gather,
@@ -140,7 +141,7 @@ pub enum Kind {
     Exscan,
     /// Neighbourhood collectives: one round over [`Member::sources`] and [`Member::destinations`].
     Neighbor,
-    /// Agreement when a communicator is made: time only (`Buffer::Nothing`), `send` bytes from each member known to all at the end.
+    /// Agreement when a communicator is made: time only (`Buffer::Nothing`), [`Shape::bytes`] from each member known to all at the end.
     Agree,
 }
 
@@ -156,18 +157,28 @@ pub struct Shape {
     /// Whether blocks may differ from member to member (the v and w forms).
     pub irregular: bool,
     /// The size the decision tables look at, in bytes, equal on all members: the message of Bcast, Reduce, Allreduce, Scan;
-    /// one block of Gather, Scatter, Alltoall, Allgather; the total of the v forms where all members know it, else 0.
+    /// one block of Gather, Scatter, Alltoall, Allgather, Agree; the total of ReduceScatter (both forms) and Allgatherv; 0 for
+    /// the other v and w forms, where not all members know a size, and for Neighbor.
     pub bytes: u64,
     /// Bytes of one element, which a reduction must not split; 1 where nothing is reduced.
     pub element: u64,
     /// Whether the operation commutes (true where nothing is reduced).
     pub commutative: bool,
-    /// Of an intercommunicator: members `0..first` are one group, `first..size` the other.
+    /// Of an intercommunicator: members `0..first` are one group, `first..size` the other. Blocks then count the members of
+    /// the other group (block 0 is its first), except those of ReduceScatter, which count the own group.
     pub sides: Option<u32>,
     /// Ranks that share a node of the machine, for two-level algorithms: members `i` and `j` are on one node
     /// if `i / node == j / node`; 1 where the machine has no such level.
     pub node: u32,
+    /// Whether the operation is one of MPI's own (true where nothing is reduced): published tables ask for it.
+    pub predefined: bool,
+    /// Neighbourhood collectives on a Cartesian topology: neighbours come in pairs (negative, positive direction), and what
+    /// was sent in one direction arrives from the other, even where both are one member (MPI 5.0, section 8.6).
+    pub cartesian: bool,
 }
+
+/// The neighbour of a Cartesian topology that does not exist.
+pub const NOBODY: u32 = u32::MAX;
 
 /// What one member knows on its own side.
 #[derive(Clone, Debug)]
@@ -178,9 +189,9 @@ pub struct Member {
     pub send: Blocks,
     /// Blocks of `Output`.
     pub receive: Blocks,
-    /// Neighbourhood collectives: who sends to this member, in order (block `i` of `receive`).
+    /// Neighbourhood collectives: who sends to this member, in order (block `i` of `receive`); [`NOBODY`] for `MPI_PROC_NULL`.
     pub sources: Rc<[u32]>,
-    /// Neighbourhood collectives: to whom this member sends, in order (block `i` of `send`).
+    /// Neighbourhood collectives: to whom this member sends, in order (block `i` of `send`); [`NOBODY`] for `MPI_PROC_NULL`.
     pub destinations: Rc<[u32]>,
 }
 
@@ -194,15 +205,30 @@ pub enum Pattern {
         /// Bytes of each message.
         bytes: u64,
     },
-    /// Every member `i` below the power of two `among` exchanges `bytes` with `i xor mask`; the others rest.
+    /// `among` members, a power of two, exchange `bytes` in pairs; the others rest. Position `v` exchanges with
+    /// position `v xor mask`; it is member `2 v + 1` for `v < folded` (the even one of these pairs rests), else member
+    /// `v + folded`.
     Exchange {
         /// Which bit pattern.
         mask: u32,
         /// How many members take part.
         among: u32,
+        /// Pairs of which one member rests: `size - among`; 0 where the size is a power of two.
+        folded: u32,
         /// Bytes of each message.
         bytes: u64,
     },
+}
+
+/// Members that may have steps in a round: `(first + i * stride) mod size` for `i` in `0..count`. The others have none.
+#[derive(Clone, Copy, PartialEq, Eq, Debug)]
+pub struct Active {
+    /// The first of them.
+    pub first: u32,
+    /// From one to the next.
+    pub stride: u32,
+    /// How many.
+    pub count: u32,
 }
 
 /// A collective algorithm for one [`Shape`].
@@ -218,5 +244,15 @@ pub trait Schedule {
     /// The round's messages as a regular pattern, if they are one (an optional help to the batch executor).
     fn pattern(&self, _round: u32) -> Option<Pattern> {
         None
+    }
+    /// The members that may have steps in `round`; `None` if all may. Makes a tree of a million members cost what its
+    /// messages cost, not members times rounds.
+    fn active(&self, _round: u32) -> Option<Active> {
+        None
+    }
+    /// The first round at or after `round` in which member `rank` may have steps, or [`rounds`](Schedule::rounds); the
+    /// member may skip the rounds before it.
+    fn next(&self, _rank: u32, round: u32) -> u32 {
+        round
     }
 }

@@ -1,6 +1,24 @@
 //! A virtual rank as a thing that runs: coroutine, stacks, private globals, host-time
 //! measurement, the checked way to a rank's memory, crash reports. Knows nothing of MPI.
+//!
+//! The scheduler owns [`Ranks`] and calls [`Ranks::resume`]; the rank's own code reaches back
+//! through the free functions here ([`suspend`], [`current`], [`exit_current`]...), because an
+//! MPI call made by a C program carries no context. One thread runs all ranks of a process.
 
+mod arguments;
+mod handlers;
+pub mod hooks;
+pub mod host;
+mod image;
+pub mod lifecycle;
 pub mod memory;
+mod program;
+mod ranks;
+mod running;
+mod single;
+mod stack;
 
 pub use memory::Addr;
+pub use program::Program;
+pub use ranks::{Config, GlobalsMode, Outcome, Ranks, StackMode, is_addressable_unmounted};
+pub use running::{current, exit_current, last_call, note_call, suspend};

@@ -1,0 +1,65 @@
+//! What a rank registered to run at its end: `atexit` and its relatives, C++ destructors.
+
+use std::collections::HashMap;
+use std::ffi::c_void;
+
+use crate::running;
+use crate::single::Single;
+
+/// A function to call at the end of a rank.
+#[derive(Clone, Copy)]
+pub enum Handler {
+    /// `__cxa_atexit` and `atexit`: takes its own argument.
+    Object(unsafe extern "C" fn(*mut c_void), usize),
+    /// `on_exit`: takes the exit status as well.
+    WithStatus(unsafe extern "C" fn(i32, *mut c_void), usize),
+}
+
+/// When a handler runs. In this order at `exit`.
+#[derive(Clone, Copy, PartialEq, Eq, Hash)]
+pub enum At {
+    /// Destructors of `thread_local` objects.
+    ThreadEnd,
+    /// `atexit`, `on_exit`, destructors of static objects.
+    Exit,
+    /// `at_quick_exit`.
+    QuickExit,
+}
+
+static HANDLERS: Single<Option<HashMap<(u32, At), Vec<Handler>>>> = Single::new(None);
+
+/// Registers a handler of the running rank; false if no rank is running.
+pub fn register(at: At, handler: Handler) -> bool {
+    let Some(rank) = running::current() else { return false };
+    // SAFETY: the simulating thread; the closure only pushes to a list.
+    unsafe { HANDLERS.with(|table| table.get_or_insert_default().entry((rank, at)).or_default().push(handler)) };
+    true
+}
+
+fn pop(rank: u32, at: At) -> Option<Handler> {
+    // SAFETY: the simulating thread; the closure only pops from a list.
+    unsafe {
+        HANDLERS.with(|table| {
+            let table = table.as_mut()?;
+            let list = table.get_mut(&(rank, at))?;
+            let handler = list.pop();
+            if list.is_empty() {
+                table.remove(&(rank, at));
+            }
+            handler
+        })
+    }
+}
+
+/// Runs and removes the rank's handlers of one kind, the last registered first. Handlers may
+/// register more, call `exit`, or suspend the rank.
+pub(crate) fn run(rank: u32, at: At, status: i32) {
+    while let Some(handler) = pop(rank, at) {
+        // SAFETY: the program registered this function with this argument for this moment; its
+        // rank is mounted and running.
+        match handler {
+            Handler::Object(f, argument) => unsafe { f(argument as *mut c_void) },
+            Handler::WithStatus(f, argument) => unsafe { f(status, argument as *mut c_void) },
+        }
+    }
+}

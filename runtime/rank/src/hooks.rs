@@ -1,0 +1,34 @@
+//! What the interposed libc functions need from the layers above, set once by the C boundary.
+
+use std::sync::OnceLock;
+
+use engine::{Span, Time};
+
+use crate::Program;
+
+/// The table. Every function but `start` is called on the stack of the rank that [`crate::current`] names.
+#[derive(Clone, Copy)]
+pub struct Hooks {
+    /// The program was started: assemble and run the simulation. Returns the process's exit status.
+    pub start: fn(Program) -> i32,
+    /// The running rank's virtual time. A reading is free, but may advance a polling rank.
+    pub now: fn() -> Time,
+    /// The running rank sleeps for this long.
+    pub advance: fn(Span),
+    /// The running rank has left `main` or called `exit`, its handlers have run, and it will not
+    /// be resumed again. Called for every rank, finalized or not.
+    pub exited: fn(status: i32),
+}
+
+static HOOKS: OnceLock<Hooks> = OnceLock::new();
+
+/// Sets the table. A second call changes nothing.
+pub fn set(hooks: Hooks) {
+    let _ = HOOKS.set(hooks);
+}
+
+/// The table, if it was set.
+#[inline]
+pub fn get() -> Option<&'static Hooks> {
+    HOOKS.get()
+}

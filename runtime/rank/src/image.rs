@@ -1,0 +1,246 @@
+//! A loaded ELF image: where its writable data, constructors and relocations are.
+
+use std::ffi::{CStr, c_void};
+use std::ops::Range;
+
+use libc::{Elf64_Phdr, dl_phdr_info};
+
+// Tags of the dynamic section that the `libc` crate does not name.
+const DT_PLTRELSZ: usize = 2;
+const DT_SYMTAB: usize = 6;
+const DT_RELA: usize = 7;
+const DT_RELASZ: usize = 8;
+const DT_INIT: usize = 12;
+const DT_FINI: usize = 13;
+const DT_JMPREL: usize = 23;
+const DT_INIT_ARRAY: usize = 25;
+const DT_FINI_ARRAY: usize = 26;
+const DT_INIT_ARRAYSZ: usize = 27;
+const DT_FINI_ARRAYSZ: usize = 28;
+const R_X86_64_COPY: u32 = 5;
+const PAGE: usize = 4096;
+
+/// A relocation with addend, as in the file (ELF-64, figure 4-? "Relocation entries").
+#[derive(Clone, Copy)]
+#[repr(C)]
+pub(crate) struct Rela {
+    pub(crate) offset: usize,
+    pub(crate) info: u64,
+    pub(crate) addend: i64,
+}
+
+impl Rela {
+    pub(crate) fn kind(&self) -> u32 {
+        self.info as u32
+    }
+    pub(crate) fn symbol(&self) -> usize {
+        (self.info >> 32) as usize
+    }
+}
+
+#[repr(C)]
+struct Symbol {
+    name: u32,
+    info: u8,
+    other: u8,
+    section: u16,
+    value: usize,
+    size: usize,
+}
+
+/// One image, described by addresses. Images of this kind stay loaded until the process ends.
+#[derive(Clone, Debug)]
+pub(crate) struct Image {
+    /// Path, empty for the program itself.
+    pub(crate) name: String,
+    /// Load address minus link address; zero for a program that is not PIE.
+    pub(crate) bias: usize,
+    headers: Vec<Header>,
+    /// The image's thread-local block of this thread, or 0.
+    tls: usize,
+}
+
+#[derive(Clone, Copy, Debug)]
+struct Header {
+    kind: u32,
+    writable: bool,
+    address: usize,
+    file_bytes: usize,
+    bytes: usize,
+}
+
+impl Image {
+    /// Every loaded image; the program is the first.
+    pub(crate) fn all() -> Vec<Image> {
+        unsafe extern "C" fn each(info: *mut dl_phdr_info, _: usize, images: *mut c_void) -> i32 {
+            // SAFETY: the loader passes a valid description, and `images` is the vector given below.
+            let (info, images) = unsafe { (&*info, &mut *images.cast::<Vec<Image>>()) };
+            images.push(Image::describe(info));
+            0
+        }
+        let mut images: Vec<Image> = Vec::new();
+        // SAFETY: `each` has the type that the loader calls, and gets a live vector.
+        unsafe { libc::dl_iterate_phdr(Some(each), (&raw mut images).cast()) };
+        images
+    }
+
+    fn describe(info: &dl_phdr_info) -> Image {
+        // SAFETY: the loader's own array of the stated length; the name is null or a C string.
+        let (headers, name) = unsafe {
+            let headers: &[Elf64_Phdr] = std::slice::from_raw_parts(info.dlpi_phdr, info.dlpi_phnum as usize);
+            let name = if info.dlpi_name.is_null() { c"" } else { CStr::from_ptr(info.dlpi_name) };
+            (headers, name.to_string_lossy().into_owned())
+        };
+        let bias = info.dlpi_addr as usize;
+        let headers = headers
+            .iter()
+            .map(|h| Header {
+                kind: h.p_type,
+                writable: h.p_flags & libc::PF_W != 0,
+                address: bias + h.p_vaddr as usize,
+                file_bytes: h.p_filesz as usize,
+                bytes: h.p_memsz as usize,
+            })
+            .collect();
+        Image { name, bias, headers, tls: info.dlpi_tls_data as usize }
+    }
+
+    /// Whether the image holds `address`.
+    pub(crate) fn contains(&self, address: usize) -> bool {
+        self.loads().any(|h| (h.address..h.address + h.bytes).contains(&address))
+    }
+
+    fn loads(&self) -> impl Iterator<Item = &Header> {
+        self.headers.iter().filter(|h| h.kind == libc::PT_LOAD)
+    }
+
+    /// Addresses from the first to the last byte of the image.
+    pub(crate) fn span(&self) -> Range<usize> {
+        let start = self.loads().map(|h| h.address).min().unwrap_or(0);
+        let end = self.loads().map(|h| h.address + h.bytes).max().unwrap_or(0);
+        start & !(PAGE - 1)..end.next_multiple_of(PAGE)
+    }
+
+    /// Writable data: file-backed part and zero-initialised part (may be empty) of each segment,
+    /// without what the loader made read-only after relocation.
+    pub(crate) fn writable(&self) -> Vec<(Range<usize>, Range<usize>)> {
+        let relro = self.headers.iter().find(|h| h.kind == libc::PT_GNU_RELRO);
+        // The loader protects whole pages: a page that RELRO only half covers stays writable.
+        let relro = relro.map_or(0..0, |h| h.address & !(PAGE - 1)..(h.address + h.bytes) & !(PAGE - 1));
+        let mut found = Vec::new();
+        for h in self.loads().filter(|h| h.writable) {
+            let (mut start, file, end) = (h.address, h.address + h.file_bytes, h.address + h.bytes);
+            if relro.start <= start && start < relro.end {
+                start = relro.end.min(end);
+            }
+            let file = file.max(start);
+            if start < end {
+                found.push((start..file, file..end));
+            }
+        }
+        found
+    }
+
+    /// The image's thread-local block of this thread, and how much of it is initialised from the file.
+    pub(crate) fn thread_local(&self) -> Option<Range<usize>> {
+        let header = self.headers.iter().find(|h| h.kind == libc::PT_TLS)?;
+        (self.tls != 0 && header.bytes != 0).then(|| self.tls..self.tls + header.bytes)
+    }
+
+    /// The value of a dynamic tag.
+    fn tag(&self, wanted: usize) -> Option<usize> {
+        let dynamic = self.headers.iter().find(|h| h.kind == libc::PT_DYNAMIC)?;
+        let mut at = dynamic.address as *const [usize; 2];
+        loop {
+            // SAFETY: the dynamic section of a loaded image ends with a zero tag.
+            let [tag, value] = unsafe { *at };
+            match tag {
+                0 => return None,
+                t if t == wanted => return Some(value),
+                // SAFETY: not the last entry.
+                _ => at = unsafe { at.add(1) },
+            }
+        }
+    }
+
+    /// An address in the dynamic section: the loader has relocated some of them in place.
+    fn pointer(&self, tag: usize) -> Option<usize> {
+        self.tag(tag).map(|value| if value < self.bias { value + self.bias } else { value })
+    }
+
+    fn array(&self, start: usize, bytes: usize) -> Vec<usize> {
+        let (Some(at), Some(len)) = (self.pointer(start), self.tag(bytes)) else { return Vec::new() };
+        // SAFETY: the dynamic section of a loaded image states the array's place and size.
+        unsafe { std::slice::from_raw_parts(at as *const usize, len / size_of::<usize>()) }.to_vec()
+    }
+
+    /// Constructors in the order to call them, each `fn(argc, argv, envp)`.
+    pub(crate) fn constructors(&self) -> Vec<usize> {
+        let mut list: Vec<usize> = self.pointer(DT_INIT).into_iter().collect();
+        list.extend(self.array(DT_INIT_ARRAY, DT_INIT_ARRAYSZ));
+        list
+    }
+
+    /// Destructors in the order to call them, each `fn()`.
+    pub(crate) fn destructors(&self) -> Vec<usize> {
+        let mut list = self.array(DT_FINI_ARRAY, DT_FINI_ARRAYSZ);
+        list.reverse();
+        list.extend(self.pointer(DT_FINI));
+        list
+    }
+
+    /// Relocations: the data's, then the procedure linkage table's.
+    pub(crate) fn relocations(&self) -> [&'static [Rela]; 2] {
+        let table = |start, bytes| match (self.pointer(start), self.tag(bytes)) {
+            // SAFETY: the dynamic section of a loaded image states the table's place and size, and
+            // images stay loaded.
+            (Some(at), Some(len)) => unsafe { std::slice::from_raw_parts(at as *const Rela, len / size_of::<Rela>()) },
+            _ => &[],
+        };
+        [table(DT_RELA, DT_RELASZ), table(DT_JMPREL, DT_PLTRELSZ)]
+    }
+
+    /// Variables of shared libraries that live in this image (copy relocations: `stdout`, `optind`).
+    /// They are the libraries' and shared by all ranks.
+    pub(crate) fn borrowed(&self) -> Vec<Range<usize>> {
+        let Some(symbols) = self.pointer(DT_SYMTAB) else { return Vec::new() };
+        let copies = self.relocations()[0].iter().filter(|r| r.kind() == R_X86_64_COPY);
+        let mut list: Vec<Range<usize>> = copies
+            .map(|r| {
+                // SAFETY: a relocation names an entry of the image's own symbol table.
+                let symbol = unsafe { &*(symbols as *const Symbol).add(r.symbol()) };
+                self.bias + r.offset..self.bias + r.offset + symbol.size
+            })
+            .collect();
+        list.sort_by_key(|r| r.start);
+        list
+    }
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    static mut WRITABLE: [u8; 64] = [1; 64];
+    static mut ZEROED: [u8; 64] = [0; 64];
+
+    #[test]
+    fn the_program_is_found_with_its_data() {
+        let images = Image::all();
+        let program = &images[0];
+        assert!(program.contains(the_program_is_found_with_its_data as *const () as usize));
+        let data = program.writable();
+        let (initialised, zeroed) = (&raw const WRITABLE as usize, &raw const ZEROED as usize);
+        assert!(data.iter().any(|(file, _)| file.contains(&initialised)), "{data:x?}");
+        assert!(data.iter().any(|(_, zero)| zero.contains(&zeroed)), "{data:x?}");
+        assert!(program.span().contains(&initialised));
+        assert!(images.len() > 1 && !images[1..].iter().any(|i| i.contains(initialised)));
+    }
+
+    #[test]
+    fn constructors_are_in_the_image() {
+        let program = &Image::all()[0];
+        let list = program.constructors();
+        assert!(!list.is_empty() && list.iter().all(|&f| program.contains(f)), "{list:x?}");
+    }
+}

@@ -1,0 +1,55 @@
+//! The program that was started, as captured before its first instruction.
+
+use std::ffi::{CStr, CString, OsString, c_char};
+use std::os::unix::ffi::{OsStrExt, OsStringExt};
+
+use crate::arguments::Arguments;
+use crate::image::Image;
+
+/// `main`, as a C program defines it.
+pub type Main = unsafe extern "C" fn(i32, *mut *mut c_char, *mut *mut c_char) -> i32;
+/// A constructor. Programs linked against glibc before 2.34 pass one that runs all of them.
+pub type Constructor = unsafe extern "C" fn(i32, *mut *mut c_char, *mut *mut c_char);
+
+/// What `__libc_start_main` was given, and the program's image before its constructors ran.
+pub struct Program {
+    pub(crate) main: Main,
+    pub(crate) init: Option<Constructor>,
+    pub(crate) arguments: Arguments,
+    pub(crate) environment: *mut *mut c_char,
+    pub(crate) image: Image,
+    pub(crate) libraries: Vec<Image>,
+}
+
+impl Program {
+    /// Captures the program.
+    ///
+    /// # Safety
+    /// To be called once, from the interposed `__libc_start_main` with what it was given: `argv` is the
+    /// kernel's null-terminated array with the environment behind it, and no code of the program has run.
+    pub unsafe fn capture(main: Main, argc: i32, argv: *mut *mut c_char, init: Option<Constructor>) -> Program {
+        // SAFETY: the kernel's layout: argc strings, a null pointer, then the environment.
+        let strings = (0..argc as usize).map(|k| unsafe { CStr::from_ptr(*argv.add(k)) }.to_owned()).collect();
+        // SAFETY: as above.
+        let environment = unsafe { argv.add(argc as usize + 1) };
+        let mut images = Image::all();
+        let image = images.remove(0);
+        Program { main, init, arguments: Arguments::new(strings), environment, image, libraries: images }
+    }
+
+    /// The program's arguments, its own name first.
+    pub fn arguments(&self) -> Vec<OsString> {
+        self.arguments.strings().iter().map(|s| OsString::from_vec(s.to_bytes().to_vec())).collect()
+    }
+
+    /// Replaces the arguments that every rank's `main` gets (with those for the simulator taken out).
+    pub fn set_arguments(&mut self, arguments: &[OsString]) {
+        let strings = arguments.iter().map(|s| CString::new(s.as_bytes()).unwrap_or_default()).collect();
+        self.arguments = Arguments::new(strings);
+    }
+
+    /// Whether the program is position-independent (linked with `-pie`, the compilers' default).
+    pub fn is_position_independent(&self) -> bool {
+        self.image.bias != 0
+    }
+}

@@ -1,2 +1,5 @@
 //! The xsim command.
-fn main() {}
+
+fn main() {
+    print!("{}", simulation::options::markdown());
+}

@@ -1,1 +1,8 @@
-//! See docs/architecture.md.
+//! What a run cost: the profile that the running simulation adds to, and the report made of it.
+//! Others report to it; it knows nothing but virtual time.
+
+mod profile;
+mod report;
+
+pub use profile::{FunctionTally, Profile, RankTally};
+pub use report::{FunctionCost, Host, Report, Simulated, Spread};

@@ -1,0 +1,145 @@
+//! Accumulators on the path of every MPI call: a few additions, no allocation, no branch on the rank.
+
+use crate::report::{FunctionCost, Spread};
+use engine::Span;
+use std::collections::BTreeMap;
+
+/// Calls of one MPI function, over all ranks.
+#[derive(Clone, Copy, Default, PartialEq, Eq, Debug)]
+pub struct FunctionTally {
+    /// How often it was called.
+    pub calls: u64,
+    /// Virtual time from entry to return, summed over the calls, in picoseconds.
+    pub time_ps: u128,
+}
+
+/// Where one rank's virtual time went; 16 bytes a rank.
+#[derive(Clone, Copy, Default, PartialEq, Eq, Debug)]
+#[repr(C)]
+pub struct RankTally {
+    /// Between MPI calls: what the processor model charged.
+    pub compute: Span,
+    /// Inside MPI calls that could not go on: the clock moved because something else came later.
+    pub wait: Span,
+}
+
+/// Everything that is counted while ranks run.
+///
+/// Functions are numbered by their row in the table of MPI functions; their names are given when
+/// the report is made. All memory is allocated (lazily, by the kernel) in `new`.
+pub struct Profile {
+    functions: Box<[FunctionTally]>,
+    ranks: Vec<RankTally>,
+    messages: u64,
+    bytes: u128,
+}
+
+impl Profile {
+    /// A profile of `functions` MPI functions and `ranks` virtual ranks, all zero.
+    pub fn new(functions: usize, ranks: usize) -> Profile {
+        let zero = RankTally::default();
+        Profile { functions: vec![FunctionTally::default(); functions].into(), ranks: vec![zero; ranks], messages: 0, bytes: 0 }
+    }
+
+    /// One call of `function` that took `time` on its rank's clock.
+    ///
+    /// # Panics
+    /// If `function` is not below the count given to `new`.
+    #[inline]
+    pub fn call(&mut self, function: u16, time: Span) {
+        let tally = &mut self.functions[function as usize];
+        tally.calls += 1;
+        tally.time_ps += u128::from(time.as_ps());
+    }
+
+    /// One message with `bytes` of payload entered the network (each message of a collective counts).
+    #[inline]
+    pub fn message(&mut self, bytes: u64) {
+        self.messages += 1;
+        self.bytes += u128::from(bytes);
+    }
+
+    /// `messages` messages with `bytes` of payload in all, as a batch executor counts them.
+    #[inline]
+    pub fn messages_of(&mut self, messages: u64, bytes: u128) {
+        self.messages += messages;
+        self.bytes += bytes;
+    }
+
+    /// `rank` computed for `span`.
+    #[inline]
+    pub fn compute(&mut self, rank: u32, span: Span) {
+        self.ranks[rank as usize].compute += span;
+    }
+
+    /// `rank` waited for `span` inside an MPI call.
+    #[inline]
+    pub fn wait(&mut self, rank: u32, span: Span) {
+        self.ranks[rank as usize].wait += span;
+    }
+
+    /// Messages so far.
+    #[inline]
+    pub fn messages(&self) -> u64 {
+        self.messages
+    }
+
+    /// Payload bytes so far.
+    #[inline]
+    pub fn bytes(&self) -> u128 {
+        self.bytes
+    }
+
+    /// One rank's account.
+    pub fn rank(&self, rank: u32) -> RankTally {
+        self.ranks[rank as usize]
+    }
+
+    /// One function's account.
+    pub fn function(&self, function: u16) -> FunctionTally {
+        self.functions[function as usize]
+    }
+
+    /// The functions that were called, by name; `names[i]` names function `i`.
+    pub fn functions(&self, names: &[&str]) -> BTreeMap<String, FunctionCost> {
+        let called = self.functions.iter().zip(names).filter(|(tally, _)| tally.calls > 0);
+        called.map(|(tally, name)| ((*name).to_owned(), FunctionCost { calls: tally.calls, time_ps: tally.time_ps })).collect()
+    }
+
+    /// Least, mean and greatest compute time over ranks.
+    pub fn compute_spread(&self) -> Spread {
+        Spread::of(self.ranks.iter().map(|r| r.compute))
+    }
+
+    /// Least, mean and greatest waiting time over ranks.
+    pub fn wait_spread(&self) -> Spread {
+        Spread::of(self.ranks.iter().map(|r| r.wait))
+    }
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    #[test]
+    fn sums_do_not_overflow_64_bits() {
+        let mut profile = Profile::new(1, 1);
+        for _ in 0..4 {
+            profile.call(0, Span::MAX);
+        }
+        assert_eq!(profile.function(0), FunctionTally { calls: 4, time_ps: 4 * u128::from(u64::MAX) });
+    }
+
+    #[test]
+    fn functions_never_called_are_left_out() {
+        let mut profile = Profile::new(3, 1);
+        profile.call(2, Span::from_ps(7));
+        let functions = profile.functions(&["MPI_A", "MPI_B", "MPI_C"]);
+        assert_eq!(functions.into_iter().collect::<Vec<_>>(), [("MPI_C".to_owned(), FunctionCost { calls: 1, time_ps: 7 })]);
+    }
+
+    #[test]
+    fn a_rank_is_sixteen_bytes() {
+        assert_eq!(size_of::<RankTally>(), 16);
+    }
+}

@@ -1,0 +1,185 @@
+//! The report of a run: what `-xsim-report FILE.json` writes and the summary prints.
+
+use engine::{Span, Time};
+use serde::{Deserialize, Serialize};
+use std::collections::BTreeMap;
+
+/// A run in numbers.
+#[derive(Clone, PartialEq, Debug, Serialize, Deserialize)]
+pub struct Report {
+    /// The simulated machine's side. With a compute model that does not measure the host, it is the
+    /// same byte for byte on every run, host and number of native processes.
+    pub simulated: Simulated,
+    /// The host's side: different on every run.
+    pub host: Host,
+}
+
+/// What happened on the simulated machine. Times are picoseconds of virtual time.
+#[derive(Clone, PartialEq, Eq, Debug, Serialize, Deserialize)]
+pub struct Simulated {
+    /// The program's file name, without its directory.
+    pub program: String,
+    /// The simulated machine, as its one-line specification.
+    pub machine: String,
+    /// Virtual ranks.
+    pub ranks: u64,
+    /// The latest clock of any rank at its end.
+    pub virtual_time_ps: u64,
+    /// Messages that entered the network, those inside collectives included.
+    pub messages: u64,
+    /// Their payload bytes.
+    pub bytes: u128,
+    /// MPI functions that were called, by name.
+    pub functions: BTreeMap<String, FunctionCost>,
+    /// Compute time over ranks.
+    pub compute: Spread,
+    /// Time in MPI calls that waited, over ranks.
+    pub wait: Spread,
+}
+
+/// One MPI function over all ranks.
+#[derive(Clone, Copy, PartialEq, Eq, Debug, Serialize, Deserialize)]
+pub struct FunctionCost {
+    /// How often it was called.
+    pub calls: u64,
+    /// Virtual time from entry to return, summed over calls and ranks.
+    pub time_ps: u128,
+}
+
+/// The spread of a length of time over ranks; of equal ranks the lowest is named.
+#[derive(Clone, Copy, PartialEq, Eq, Debug, Default, Serialize, Deserialize)]
+pub struct Spread {
+    /// The shortest.
+    pub min_ps: u64,
+    /// Whose it was.
+    pub min_rank: u64,
+    /// The mean, rounded down to a picosecond.
+    pub mean_ps: u64,
+    /// The longest.
+    pub max_ps: u64,
+    /// Whose it was.
+    pub max_rank: u64,
+}
+
+/// What the host needed.
+#[derive(Clone, PartialEq, Debug, Serialize, Deserialize)]
+pub struct Host {
+    /// Native processes.
+    pub native_processes: u32,
+    /// Wall time in seconds.
+    pub host_time_s: f64,
+    /// Processor time, user and system, in seconds.
+    pub cpu_time_s: f64,
+    /// The largest resident set, in bytes.
+    pub peak_rss_bytes: u64,
+    /// Switches to a virtual rank.
+    pub context_switches: u64,
+    /// The options that were given, by name.
+    pub options: BTreeMap<String, String>,
+}
+
+impl Spread {
+    /// The spread of `spans`, one for each rank from 0; all zero if there is none.
+    pub fn of(spans: impl IntoIterator<Item = Span>) -> Spread {
+        let (mut spread, mut sum, mut count) = (Spread::default(), 0u128, 0u64);
+        for span in spans {
+            let ps = span.as_ps();
+            if count == 0 || ps < spread.min_ps {
+                (spread.min_ps, spread.min_rank) = (ps, count);
+            }
+            if ps > spread.max_ps {
+                (spread.max_ps, spread.max_rank) = (ps, count);
+            }
+            sum += u128::from(ps);
+            count += 1;
+        }
+        // A mean never exceeds the maximum, which is a u64.
+        spread.mean_ps = sum.checked_div(u128::from(count)).unwrap_or(0) as u64;
+        spread
+    }
+}
+
+impl Simulated {
+    /// `virtual_time_ps` as an instant.
+    pub fn virtual_time(&self) -> Time {
+        Time::from_ps(self.virtual_time_ps)
+    }
+}
+
+impl Report {
+    /// The report as indented JSON with a final newline; keys always come in the same order.
+    pub fn to_json(&self) -> String {
+        let mut text = serde_json::to_string_pretty(self).expect("a report is plain data, which always has a JSON form");
+        text.push('\n');
+        text
+    }
+
+    /// Writes the report to a file.
+    ///
+    /// # Errors
+    /// A sentence with the file's name if it cannot be written.
+    pub fn write(&self, path: &std::path::Path) -> Result<(), String> {
+        std::fs::write(path, self.to_json()).map_err(|why| format!("cannot write the report to {}: {why}", path.display()))
+    }
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    fn report() -> Report {
+        let functions = [("MPI_Send".to_owned(), FunctionCost { calls: 2, time_ps: u128::MAX })].into();
+        let spread = Spread::of([5, 3, 3, 9, 9].map(Span::from_ps));
+        let simulated = Simulated {
+            program: "ring".into(),
+            machine: "star:l=0.5us,b=100Gbps".into(),
+            ranks: 5,
+            virtual_time_ps: u64::MAX,
+            messages: 5,
+            bytes: u128::from(u64::MAX) + 1,
+            functions,
+            compute: spread,
+            wait: Spread::default(),
+        };
+        let host = Host {
+            native_processes: 1,
+            host_time_s: 0.25,
+            cpu_time_s: 0.5,
+            peak_rss_bytes: 4096,
+            context_switches: 3,
+            options: [("np".to_owned(), "5".to_owned())].into(),
+        };
+        Report { simulated, host }
+    }
+
+    #[test]
+    fn json_reads_back_exactly() {
+        let report = report();
+        assert_eq!(serde_json::from_str::<Report>(&report.to_json()).unwrap(), report);
+    }
+
+    #[test]
+    fn the_simulated_part_comes_first_and_holds_nothing_of_the_host() {
+        let json = report().to_json();
+        let (simulated, host) = json.split_once("\"host\"").unwrap();
+        assert!(simulated.contains("virtual_time_ps") && !simulated.contains("host_time_s"));
+        assert!(host.contains("peak_rss_bytes"));
+    }
+
+    #[test]
+    fn of_equal_ranks_the_lowest_is_named() {
+        let spread = report().simulated.compute;
+        assert_eq!(spread, Spread { min_ps: 3, min_rank: 1, mean_ps: 5, max_ps: 9, max_rank: 3 });
+    }
+
+    #[test]
+    fn the_mean_of_the_longest_spans_does_not_overflow() {
+        assert_eq!(Spread::of([Span::MAX; 3]).mean_ps, u64::MAX);
+    }
+
+    #[test]
+    fn an_unwritable_file_is_named() {
+        let error = report().write("/nonexistent/report.json".as_ref()).unwrap_err();
+        assert!(error.contains("/nonexistent/report.json"), "{error}");
+    }
+}

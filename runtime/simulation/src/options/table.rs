@@ -1,0 +1,149 @@
+//! The one table of options. A new option is a field in [`Options`] and a row here.
+
+use super::value::{self, Collectives};
+use super::{Compute, Globals, Options, ProgressMode, StackMode};
+
+/// What an option is about; the order of the groups is the order of the help.
+#[derive(Clone, Copy, PartialEq, Eq, Debug)]
+pub enum Group {
+    /// The simulated machine.
+    Machine,
+    /// How time is charged.
+    Time,
+    /// How ranks are held in the host's memory.
+    Memory,
+    /// What is said about the run.
+    Output,
+}
+
+impl Group {
+    /// All groups in order.
+    pub const ALL: [Group; 4] = [Group::Machine, Group::Time, Group::Memory, Group::Output];
+
+    /// The heading in the help.
+    pub fn title(self) -> &'static str {
+        match self {
+            Group::Machine => "Simulated machine",
+            Group::Time => "Time",
+            Group::Memory => "Ranks in the host's memory",
+            Group::Output => "Output",
+        }
+    }
+}
+
+/// One option.
+pub struct Row {
+    /// `np` is `-xsim-np`, `XSIM_NP` and `xsim run --np`.
+    pub name: &'static str,
+    /// Other names, used alike.
+    pub aliases: &'static [&'static str],
+    /// The letter in `xsim run -n`.
+    pub short: Option<char>,
+    /// What stands for the value in the help; empty for a flag.
+    pub value: &'static str,
+    /// The default as a user would write it; empty if there is none.
+    pub default: &'static str,
+    /// Its place in the help.
+    pub group: Group,
+    /// What it does, in a sentence or two.
+    pub help: &'static str,
+    set: fn(&mut Options, &str) -> Result<(), String>,
+}
+
+impl Row {
+    /// Whether it stands alone: `-xsim-verbose`.
+    pub fn is_flag(&self) -> bool {
+        self.value.is_empty()
+    }
+
+    /// Its name and aliases.
+    pub fn names(&self) -> impl Iterator<Item = &'static str> {
+        std::iter::once(self.name).chain(self.aliases.iter().copied())
+    }
+
+    pub(super) fn apply(&self, options: &mut Options, value: &str) -> Result<(), String> {
+        (self.set)(options, value)
+    }
+}
+
+/// The option called `name`, if there is one.
+pub fn find(name: &str) -> Option<&'static Row> {
+    TABLE.iter().find(|row| row.names().any(|n| n == name))
+}
+
+/// Variables that start with `XSIM_` and are not options of a run, with what they are for.
+pub const OTHER_VARIABLES: &[(&str, &str)] = &[
+    ("XSIM_CC", "The C compiler behind `xsim cc`; `cc` if it is not set."),
+    ("XSIM_CXX", "The C++ compiler behind `xsim cxx`; `c++` if it is not set."),
+    ("XSIM_FC", "The Fortran compiler behind `xsim fc`; `gfortran` if it is not set."),
+    ("XSIM_PRELOADED", "Set by `xsim run` for a program that it preloads libxsim into, so that the program's children run without it."),
+];
+
+const fn row(
+    name: &'static str,
+    value: &'static str,
+    default: &'static str,
+    group: Group,
+    set: fn(&mut Options, &str) -> Result<(), String>,
+) -> Row {
+    Row { name, aliases: &[], short: None, value, default, group, help: "", set }
+}
+
+impl Row {
+    const fn help(self, help: &'static str) -> Row {
+        Row { help, ..self }
+    }
+    const fn short(self, letter: char) -> Row {
+        Row { short: Some(letter), ..self }
+    }
+    const fn alias(self, aliases: &'static [&'static str]) -> Row {
+        Row { aliases, ..self }
+    }
+}
+
+/// Every option, in the order of the help.
+pub static TABLE: &[Row] = &[
+    row("np", "N", "1", Group::Machine, |o, v| value::ranks(v).map(|n| o.np = n))
+        .short('n')
+        .help("Number of virtual ranks."),
+    row("mn", "SPEC", "default", Group::Machine, |o, v| value::text(v).map(|s| o.machine = s))
+        .short('m')
+        .alias(&["machine"])
+        .help("The simulated machine: a specification such as `torus:8x8x8,l=7us,b=8.8Gbps/star:2,l=0.32us,b=9.6Gbps`, the name of a preset (`xsim presets` lists them), or a TOML file (docs/network.md)."),
+    row("placement", "HOW", "block", Group::Machine, |o, v| value::placement(v).map(|s| o.placement = s))
+        .help("Where ranks sit: `block` fills endpoints in order, `round-robin` deals ranks over the outermost network's endpoints, `file:PATH` names each rank's endpoint."),
+    row("compute", "MODEL", "measured", Group::Time, |o, v| Compute::parse(v).map(|c| o.compute = c))
+        .help("How the time between two MPI calls is charged: `measured` takes the host's, times the processor factor; `none` charges nothing; `fixed:SPAN` charges the same each time, such as `fixed:2us`. Virtual time repeats exactly with all but `measured`."),
+    row("proc", "FACTOR", "1", Group::Time, |o, v| value::factor(v).map(|f| o.proc = f))
+        .help("A simulated processor is this many times slower than the host's: 2 doubles measured compute time, 0.5 halves it."),
+    row("eager-limit", "BYTES", "none", Group::Time, |o, v| value::limit(v).map(|l| o.eager_limit = l))
+        .help("A standard-mode message longer than this waits for its receiver (rendezvous); `none`: a sender is never held."),
+    row("coll", "CHOICE", "mpich", Group::Time, |o, v| Collectives::parse(v).map(|c| o.coll = c))
+        .help("Collective algorithms: a table (`mpich`, `openmpi`, `linear`) or algorithms by name, such as `allreduce=ring,bcast=binomial`; with both, the table comes first: `openmpi,bcast=linear`."),
+    row("globals", "HOW", "auto", Group::Memory, |o, v| Globals::parse(v).map(|g| o.globals = g))
+        .help("How each rank gets the program's global variables for itself: `copy` swaps their bytes when ranks switch, `clone` gives each rank an image of the program, `none` shares them, `auto` chooses."),
+    row("globals-libs", "NAME[,NAME]", "", Group::Memory, |o, v| value::names(v).map(|n| o.globals_libs = n))
+        .help("Shared libraries whose globals are private to each rank as well, by file name."),
+    row("globals-fold", "SYMBOL[,SYMBOL]", "", Group::Memory, |o, v| value::names(v).map(|n| o.globals_fold = n))
+        .help("Global arrays that all ranks of a process share, to save memory where their contents do not matter."),
+    row("stack", "SIZE", "256KiB", Group::Memory, |o, v| value::stack(v).map(|s| o.stack = s))
+        .help("Stack of a rank, reserved and used only as far as it is touched; at least 32KiB."),
+    row("stack-mode", "MODE", "auto", Group::Memory, |o, v| StackMode::parse(v).map(|m| o.stack_mode = m))
+        .help("`own` gives each rank a stack, `shared` runs all on one and keeps only the live part of each, `auto` chooses by the number of ranks."),
+    row("map", "FILE", "", Group::Memory, |o, v| value::path(v).map(|p| o.map = Some(p)))
+        .help("Which native process holds which ranks, a line each; equal blocks if not given."),
+    row("report", "FILE", "", Group::Output, |o, v| value::path(v).map(|p| o.report = Some(p)))
+        .help("Write the report of the run as JSON."),
+    row("verbose", "", "off", Group::Output, |o, v| value::switch(v).map(|b| o.verbose = b))
+        .short('v')
+        .help("Say on stderr what was chosen, and why."),
+    row("quiet", "", "off", Group::Output, |o, v| value::switch(v).map(|b| o.quiet = b))
+        .short('q')
+        .help("No summary and no progress line; errors are still said."),
+    row("progress", "WHEN", "auto", Group::Output, |o, v| ProgressMode::parse(v).map(|p| o.progress = p))
+        .help("The progress line on stderr: `auto` shows it on a terminal when a run lasts over a second, `on` everywhere, `off` never."),
+    row("watchdog", "SECONDS", "60", Group::Output, |o, v| value::seconds(v).map(|s| o.watchdog = s))
+        .help("Name a rank that runs for this many seconds of host time without an MPI call; 0 never does."),
+    row("help", "", "", Group::Output, |o, v| value::switch(v).map(|b| o.help = b)).help("List these options and end."),
+    row("version", "", "", Group::Output, |o, v| value::switch(v).map(|b| o.version = b)).help("Print the version and end."),
+];

@@ -1,0 +1,203 @@
+//! The values of options: their types, and how each is read.
+
+use engine::Span;
+use std::path::PathBuf;
+
+/// How computation between two MPI calls is charged.
+#[derive(Clone, Copy, PartialEq, Eq, Debug)]
+pub enum Compute {
+    /// Host time of the interval, times the processor factor.
+    Measured,
+    /// Nothing.
+    None,
+    /// The same for every interval.
+    Fixed(Span),
+}
+
+/// How each rank gets private globals.
+#[derive(Clone, Copy, PartialEq, Eq, Debug)]
+pub enum Globals {
+    /// Chosen from their size and the number of ranks.
+    Auto,
+    /// All ranks share them.
+    None,
+    /// Copied out and in when ranks switch.
+    Copy,
+    /// An image of the program for each rank.
+    Clone,
+}
+
+/// Whether ranks have stacks of their own.
+#[derive(Clone, Copy, PartialEq, Eq, Debug)]
+pub enum StackMode {
+    /// Chosen from the number of ranks.
+    Auto,
+    /// One for each rank.
+    Own,
+    /// One for all; the live part is saved while a rank waits.
+    Shared,
+}
+
+/// When the progress line is shown.
+#[derive(Clone, Copy, PartialEq, Eq, Debug)]
+pub enum ProgressMode {
+    /// On a terminal, after a second.
+    Auto,
+    /// Always.
+    On,
+    /// Never.
+    Off,
+}
+
+/// Choice of collective algorithms; whether the names exist is known where the algorithms are.
+#[derive(Clone, PartialEq, Eq, Debug, Default)]
+pub struct Collectives {
+    /// The decision table: `mpich`, `openmpi` or `linear`.
+    pub table: String,
+    /// (collective, algorithm), in the order given.
+    pub overrides: Vec<(String, String)>,
+}
+
+impl Compute {
+    pub(super) fn parse(text: &str) -> Result<Compute, String> {
+        match text {
+            "measured" => Ok(Compute::Measured),
+            "none" => Ok(Compute::None),
+            _ => match text.strip_prefix("fixed:") {
+                Some(span) => span.parse().map(Compute::Fixed).map_err(|why: engine::ParseSpanError| why.to_string()),
+                None => Err("a compute model is measured, none or fixed:SPAN, such as fixed:2us".into()),
+            },
+        }
+    }
+}
+
+macro_rules! choice {
+    ($type:ident, $what:literal, $($name:literal => $variant:ident),+) => {
+        impl $type {
+            pub(super) fn parse(text: &str) -> Result<$type, String> {
+                match text {
+                    $($name => Ok($type::$variant),)+
+                    _ => Err(format!("{} is one of {}", $what, [$($name),+].join(", "))),
+                }
+            }
+        }
+        impl std::fmt::Display for $type {
+            fn fmt(&self, f: &mut std::fmt::Formatter<'_>) -> std::fmt::Result {
+                f.write_str(match self { $($type::$variant => $name,)+ })
+            }
+        }
+    };
+}
+choice!(Globals, "the way to private globals", "auto" => Auto, "none" => None, "copy" => Copy, "clone" => Clone);
+choice!(StackMode, "the stack mode", "auto" => Auto, "own" => Own, "shared" => Shared);
+choice!(ProgressMode, "the progress line", "auto" => Auto, "on" => On, "off" => Off);
+
+impl Collectives {
+    pub(super) fn parse(text: &str) -> Result<Collectives, String> {
+        let mut choice = Collectives { table: "mpich".into(), overrides: Vec::new() };
+        for (i, item) in text.split(',').enumerate() {
+            match item.split_once('=') {
+                Some((collective, algorithm)) if !collective.is_empty() && !algorithm.is_empty() => {
+                    let collective = collective.trim_start_matches("MPI_").to_ascii_lowercase();
+                    choice.overrides.push((collective, algorithm.to_owned()));
+                }
+                None if i == 0 && ["mpich", "openmpi", "linear"].contains(&item) => choice.table = item.to_owned(),
+                _ => {
+                    return Err(format!(
+                        "'{item}' is neither a table (mpich, openmpi, linear; first of the list) nor COLLECTIVE=ALGORITHM, such as bcast=binomial"
+                    ));
+                }
+            }
+        }
+        Ok(choice)
+    }
+}
+
+pub(super) fn ranks(text: &str) -> Result<u32, String> {
+    match text.parse::<u64>() {
+        Ok(0) => Err("a run needs at least 1 rank".into()),
+        Ok(n) if n < 1 << 31 => Ok(n as u32),
+        Ok(_) => Err("MPI numbers ranks with an int, so there are at most 2147483647".into()),
+        Err(_) if is_number(text) => Err("MPI numbers ranks with an int, so there are at most 2147483647".into()),
+        Err(_) => Err("the number of ranks is a whole number from 1, such as 1000".into()),
+    }
+}
+
+fn is_number(text: &str) -> bool {
+    !text.is_empty() && text.bytes().all(|b| b.is_ascii_digit())
+}
+
+pub(super) fn text(text: &str) -> Result<String, String> {
+    if text.trim().is_empty() { Err("the value is empty".into()) } else { Ok(text.to_owned()) }
+}
+
+pub(super) fn path(value: &str) -> Result<PathBuf, String> {
+    text(value).map(PathBuf::from)
+}
+
+pub(super) fn placement(text: &str) -> Result<String, String> {
+    match text {
+        "block" | "round-robin" => Ok(text.to_owned()),
+        _ if text.strip_prefix("file:").is_some_and(|path| !path.is_empty()) => Ok(text.to_owned()),
+        _ => Err("a placement is block, round-robin or file:PATH".into()),
+    }
+}
+
+pub(super) fn factor(text: &str) -> Result<f64, String> {
+    match text.parse::<f64>() {
+        Ok(f) if f.is_finite() && f > 0.0 => Ok(f),
+        _ => Err("the processor factor is a number above 0, such as 1.5".into()),
+    }
+}
+
+pub(super) fn seconds(text: &str) -> Result<f64, String> {
+    match text.parse::<f64>() {
+        Ok(s) if s.is_finite() && s >= 0.0 => Ok(s),
+        _ => Err("write a number of seconds, such as 60, or 0 for never".into()),
+    }
+}
+
+pub(super) fn switch(text: &str) -> Result<bool, String> {
+    match text {
+        "on" | "1" | "yes" | "true" => Ok(true),
+        "off" | "0" | "no" | "false" => Ok(false),
+        _ => Err("write on or off".into()),
+    }
+}
+
+pub(super) fn names(text: &str) -> Result<Vec<String>, String> {
+    if text.split(',').any(str::is_empty) {
+        return Err("write names with commas between them, such as a,b".into());
+    }
+    Ok(text.split(',').map(str::to_owned).collect())
+}
+
+/// Bytes with an optional unit: `65536`, `64KiB`, `8MiB`, `1GiB`, `64k` (1000).
+pub(super) fn bytes(text: &str) -> Result<u64, String> {
+    let split = text.find(|c: char| !c.is_ascii_digit()).unwrap_or(text.len());
+    let (number, unit) = text.split_at(split);
+    let number: u64 = number.parse().map_err(|_| "a size starts with a whole number, such as 64KiB".to_owned())?;
+    let scale: u64 = match unit {
+        "" | "B" => 1,
+        "k" | "kB" => 1000,
+        "K" | "KiB" => 1 << 10,
+        "MB" => 1_000_000,
+        "M" | "MiB" => 1 << 20,
+        "GB" => 1_000_000_000,
+        "G" | "GiB" => 1 << 30,
+        _ => return Err("write a size in bytes, or with a unit of KiB, MiB, GiB, kB, MB, GB, such as 64KiB".into()),
+    };
+    number.checked_mul(scale).ok_or_else(|| "the size is beyond 2^64 bytes".into())
+}
+
+pub(super) fn limit(text: &str) -> Result<Option<u64>, String> {
+    if text == "none" { Ok(None) } else { bytes(text).map(Some) }
+}
+
+pub(super) fn stack(text: &str) -> Result<u64, String> {
+    match bytes(text)? {
+        size if size < 32 << 10 => Err("a stack below 32KiB is too small for the C library's printf".into()),
+        size if size > 1 << 40 => Err("a stack above 1024GiB does not fit the address space".into()),
+        size => Ok(size.next_multiple_of(4096)),
+    }
+}

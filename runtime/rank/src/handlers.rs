@@ -29,7 +29,7 @@ pub enum At {
 static HANDLERS: Single<Option<HashMap<(u32, At), Vec<Handler>>>> = Single::new(None);
 
 /// Registers a handler of the running rank; false if no rank is running.
-pub fn register(at: At, handler: Handler) -> bool {
+pub(crate) fn register(at: At, handler: Handler) -> bool {
     let Some(rank) = running::current() else { return false };
     // SAFETY: the simulating thread; the closure only pushes to a list.
     unsafe { HANDLERS.with(|table| table.get_or_insert_default().entry((rank, at)).or_default().push(handler)) };

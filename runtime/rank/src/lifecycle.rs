@@ -5,9 +5,12 @@ use std::sync::atomic::{AtomicBool, AtomicUsize, Ordering::Relaxed};
 
 use corosensei::Yielder;
 
-pub use crate::handlers::{At, Handler, register};
+pub use crate::handlers::{At, Handler};
+use crate::image::Image;
 use crate::program::{Constructor, Main};
 use crate::{handlers, hooks, running};
+
+pub mod start;
 
 /// What each rank needs to start, at one address for all.
 pub(crate) struct Life {
@@ -18,11 +21,16 @@ pub(crate) struct Life {
     pub(crate) destructors: Vec<usize>,
     /// With globals shared by all ranks, the first constructs and nobody destroys.
     pub(crate) private_globals: bool,
+    /// The program and its own libraries: whose handlers are a rank's.
+    pub(crate) images: Vec<Image>,
+    /// The process that runs the ranks: a fork of it is not.
+    pub(crate) process: i32,
 }
 
 static LIFE: AtomicUsize = AtomicUsize::new(0);
 static ARGUMENTS: AtomicUsize = AtomicUsize::new(0);
 static CONSTRUCTED: AtomicBool = AtomicBool::new(false);
+static CONSTRUCTING_FOR_ALL: AtomicBool = AtomicBool::new(false);
 
 /// Sets what ranks run. It is never freed: suspended ranks may end the process.
 pub(crate) fn set(life: Life) {
@@ -35,9 +43,40 @@ fn life() -> &'static Life {
     unsafe { &*(LIFE.load(Relaxed) as *const Life) }
 }
 
+/// Whether a call comes from a running rank of this process, not from a fork of it.
+pub fn rank_calls() -> bool {
+    // SAFETY: getpid has no precondition; the call goes past any cached number.
+    running::current().is_some() && unsafe { libc::syscall(libc::SYS_getpid) } == i64::from(life().process)
+}
+
+/// Registers a handler of the running rank. False if the process should keep it: no rank is
+/// running, or `dso` (the handle that the compiler passes; 0 is the program) is a system library.
+pub fn register(at: At, handler: Handler, dso: usize) -> bool {
+    if running::current().is_none() || CONSTRUCTING_FOR_ALL.load(Relaxed) {
+        return false;
+    }
+    (dso == 0 || life().images.iter().any(|image| image.contains(dso))) && handlers::register(at, handler)
+}
+
 /// Says where the next rank to start finds its `argv`.
 pub(crate) fn set_arguments(argv: *mut *mut c_char) {
     ARGUMENTS.store(argv as usize, Relaxed);
+}
+
+/// Runs the destructors of globals that all ranks shared, when the last has ended.
+pub(crate) fn destroy_shared() {
+    let life = life();
+    if !life.private_globals && CONSTRUCTED.swap(false, Relaxed) {
+        destroy(life);
+    }
+}
+
+fn destroy(life: &Life) {
+    for &destructor in &life.destructors {
+        // SAFETY: a destructor of the program, by its own dynamic section, called once for the
+        // globals in place, after whatever used them.
+        unsafe { std::mem::transmute::<usize, extern "C" fn()>(destructor)() };
+    }
 }
 
 /// The whole life of a rank. Never returns to the coroutine's trampoline.
@@ -46,11 +85,13 @@ pub(crate) fn entry(yielder: &Yielder<(), ()>) {
     let life = life();
     let argv = ARGUMENTS.load(Relaxed) as *mut *mut c_char;
     if life.private_globals || !CONSTRUCTED.swap(true, Relaxed) {
+        CONSTRUCTING_FOR_ALL.store(!life.private_globals, Relaxed);
         for &constructor in &life.constructors {
             // SAFETY: a constructor of the program, by its own dynamic section, called once for
             // this rank's globals, which are in place.
             unsafe { std::mem::transmute::<usize, Constructor>(constructor)(life.count, argv, life.environment) };
         }
+        CONSTRUCTING_FOR_ALL.store(false, Relaxed);
     }
     // SAFETY: the program's main with the arguments of a C program.
     let status = unsafe { (life.main)(life.count, argv, life.environment) };
@@ -65,11 +106,7 @@ pub fn leave(status: i32, handlers: bool) -> ! {
         handlers::run(rank, At::Exit, status);
         let life = life();
         if life.private_globals {
-            for &destructor in &life.destructors {
-                // SAFETY: a destructor of the program, by its own dynamic section, called once
-                // for this rank's globals, which are in place.
-                unsafe { std::mem::transmute::<usize, extern "C" fn()>(destructor)() };
-            }
+            destroy(life);
         }
     }
     if let Some(hooks) = hooks::get() {

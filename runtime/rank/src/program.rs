@@ -48,6 +48,22 @@ impl Program {
         self.arguments = Arguments::new(strings);
     }
 
+    /// Runs the program once, as if the simulator were not there; returns its exit status.
+    pub fn run_alone(self) -> i32 {
+        // The rank numbers and stacks of a simulation are not needed: this is the process's main.
+        let strings = Vec::leak(vec![0u64; self.arguments.bytes() / 8]);
+        // SAFETY: `bytes()` fresh bytes, aligned to 8.
+        let argv = unsafe { self.arguments.write(strings.as_mut_ptr() as usize) };
+        let (count, environment) = (self.arguments.count(), self.environment);
+        let constructors = self.init.map_or_else(|| self.image.constructors(), |all| vec![all as usize]);
+        for constructor in constructors {
+            // SAFETY: a constructor of the program, by its own dynamic section, called once.
+            unsafe { std::mem::transmute::<usize, Constructor>(constructor)(count, argv, environment) };
+        }
+        // SAFETY: the program's main with the arguments of a C program.
+        unsafe { (self.main)(count, argv, environment) }
+    }
+
     /// Whether the program is position-independent (linked with `-pie`, the compilers' default).
     pub fn is_position_independent(&self) -> bool {
         self.image.bias != 0

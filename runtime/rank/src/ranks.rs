@@ -92,7 +92,10 @@ pub struct Ranks {
     stacks: OwnStacks,
     switch: Switch,
     arguments: Arguments,
+    /// Bytes of arguments above the base of each stack; 0 if they are too many and live on the heap.
+    above: usize,
     switches: u64,
+    left: u32,
 }
 
 impl Ranks {
@@ -112,6 +115,7 @@ impl Ranks {
         let (limit, top) = stacks.bounds(probe);
         let switch = Switch::new(limit, top)?;
         stacks.give_back(probe);
+        let bytes = program.arguments.bytes();
         let constructors = match program.init {
             Some(all) => vec![all as usize],
             None => program.image.constructors(),
@@ -123,13 +127,18 @@ impl Ranks {
             constructors,
             destructors: program.image.destructors(),
             private_globals: false,
+            images: vec![program.image.clone()],
+            // SAFETY: getpid has no precondition.
+            process: unsafe { libc::getpid() },
         });
         Ok(Ranks {
             places: vec![Place { stack: 0, depth: NEW }; config.ranks as usize],
-            stacks,
             switch,
+            above: if bytes <= stacks.slot_bytes() / 8 { bytes } else { 0 },
+            stacks,
             arguments: program.arguments,
             switches: 0,
+            left: config.ranks,
         })
     }
 
@@ -161,7 +170,7 @@ impl Ranks {
             return self.start(rank);
         }
         let (limit, top) = self.stacks.bounds(place.stack);
-        stack::set_running(limit, top);
+        stack::set_running(limit, top - self.above);
         running::set_current(rank);
         // SAFETY: the slot holds this rank's stack, suspended at this depth below its top.
         let pointer = unsafe { self.switch.resume(top - place.depth as usize * 8) };
@@ -174,6 +183,10 @@ impl Ranks {
         if let Some(status) = running::take_finished() {
             self.stacks.give_back(self.places[rank as usize].stack);
             self.places[rank as usize].depth = GONE;
+            self.left -= 1;
+            if self.left == 0 {
+                lifecycle::destroy_shared();
+            }
             return Outcome::Finished { status };
         }
         self.places[rank as usize].depth = ((top - pointer) / 8) as u32;
@@ -186,12 +199,10 @@ impl Ranks {
         let slot = self.stacks.take();
         self.places[rank as usize].stack = slot;
         let (limit, top) = self.stacks.bounds(slot);
-        let bytes = self.arguments.bytes();
-        let argv = if bytes <= (top - limit) / 8 { top - bytes } else { Vec::leak(vec![0u64; bytes / 8]).as_ptr() as usize };
-        // SAFETY: `bytes` free bytes at the top of an empty stack, or of a fresh allocation, both aligned to 8.
+        let argv = if self.above != 0 { top - self.above } else { Vec::leak(vec![0u64; self.arguments.bytes() / 8]).as_mut_ptr() as usize };
+        // SAFETY: enough free bytes at the top of an empty stack, or of a fresh allocation, both aligned to 8.
         lifecycle::set_arguments(unsafe { self.arguments.write(argv) });
-        let base = if argv < top && argv >= limit { argv } else { top };
-        stack::set_running(limit, base);
+        stack::set_running(limit, top - self.above);
         running::set_current(rank);
         let pointer = self.switch.start(lifecycle::entry);
         running::set_current(NOBODY);

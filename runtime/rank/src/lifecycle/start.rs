@@ -1,0 +1,38 @@
+//! From the program's entry point to the simulation.
+
+use std::ffi::c_char;
+
+use crate::hooks;
+use crate::program::{Constructor, Main, Program};
+use crate::single::Single;
+
+static CAPTURED: Single<Option<Program>> = Single::new(None);
+
+/// Whether the program is to be taken over: the layers above have set their hooks.
+pub fn wanted() -> bool {
+    hooks::get().is_some()
+}
+
+/// Captures the program before any of its code has run.
+///
+/// # Safety
+/// As [`Program::capture`].
+pub unsafe fn capture(main: Main, argc: i32, argv: *mut *mut c_char, init: Option<Constructor>) {
+    // SAFETY: the caller's contract; this is the process's only thread.
+    unsafe {
+        let program = Program::capture(main, argc, argv, init);
+        CAPTURED.with(|captured| *captured = Some(program));
+    }
+}
+
+/// Runs the simulation of the captured program; returns the process's exit status.
+///
+/// # Safety
+/// In place of the program's `main`, with its arguments, once.
+pub unsafe fn run(_argc: i32, _argv: *mut *mut c_char, environment: *mut *mut c_char) -> i32 {
+    // SAFETY: the process's only thread so far; the closure only takes the value out.
+    let program = unsafe { CAPTURED.with(Option::take) };
+    let (Some(mut program), Some(hooks)) = (program, hooks::get()) else { return 70 };
+    program.environment = environment;
+    (hooks.start)(program)
+}

@@ -1,0 +1,44 @@
+//! The libc functions behind the ones that the library interposes.
+
+use std::ffi::CStr;
+use std::sync::atomic::{AtomicUsize, Ordering::Relaxed};
+
+/// The next definition of a symbol after the library's own; looked up once.
+pub struct Next {
+    name: &'static CStr,
+    found: AtomicUsize,
+}
+
+impl Next {
+    /// A symbol by its name.
+    pub const fn new(name: &'static CStr) -> Next {
+        Next { name, found: AtomicUsize::new(0) }
+    }
+
+    /// The function as a pointer of type `F`.
+    ///
+    /// # Safety
+    /// `F` is the function pointer type of the symbol.
+    ///
+    /// # Panics
+    /// If no library behind this one defines it.
+    #[inline]
+    pub unsafe fn get<F: Copy>(&self) -> F {
+        const { assert!(size_of::<F>() == size_of::<usize>()) };
+        let mut found = self.found.load(Relaxed);
+        if found == 0 {
+            found = self.look_up();
+        }
+        // SAFETY: a non-null function address, and `F` is its type (the caller's contract).
+        unsafe { std::mem::transmute_copy(&found) }
+    }
+
+    #[cold]
+    fn look_up(&self) -> usize {
+        // SAFETY: a valid C string; looking up a symbol has no other precondition.
+        let found = unsafe { libc::dlsym(libc::RTLD_NEXT, self.name.as_ptr()) } as usize;
+        assert!(found != 0, "the C library has no {}", self.name.to_string_lossy());
+        self.found.store(found, Relaxed);
+        found
+    }
+}

@@ -1,1 +1,52 @@
-fn main() {}
+//! Generates the C boundary from the function table (`cabi/table`).
+
+#[path = "build/exports.rs"]
+mod exports;
+#[path = "build/header.rs"]
+mod header;
+#[path = "build/kinds.rs"]
+mod kinds;
+#[path = "build/table.rs"]
+mod table;
+
+use std::path::{Path, PathBuf};
+use std::{env, fs};
+
+fn main() {
+    println!("cargo:rerun-if-changed=build.rs");
+    println!("cargo:rerun-if-changed=build");
+    println!("cargo:rerun-if-changed=cabi/table");
+    let root = PathBuf::from(env::var_os("CARGO_MANIFEST_DIR").expect("set by cargo"));
+    let out = PathBuf::from(env::var_os("OUT_DIR").expect("set by cargo"));
+    let table = table::read(&root.join("cabi/table"));
+    write(&out, "functions.rs", &exports::functions(&table));
+    write(&out, "exports.rs", &exports::write(&table));
+    write(&out, "constants.rs", &constants(&table));
+    write(&out, "mpi.h", &header::write(&table));
+    write(&out, "checks.c", &header::checks(&table));
+    // The aliases MPI_X are assembler symbols, which rustc's own export list does not know.
+    write(&out, "exports.map", "{ global: MPI_*; PMPI_*; mpi_*; pmpi_*; };\n");
+    println!("cargo:rustc-cdylib-link-arg=-Wl,--version-script={}", out.join("exports.map").display());
+    println!("cargo:rustc-cdylib-link-arg=-Wl,-soname,libxsim.so");
+    println!("cargo:rustc-cdylib-link-arg=-Wl,-z,now");
+}
+
+/// The constants for the Rust side: handles and addresses as `usize`, the rest `i32` or `i64`.
+fn constants(table: &table::Table) -> String {
+    let mut out = String::new();
+    for constant in &table.constants {
+        let rust_type = match constant.kind.as_str() {
+            "alias" => continue,
+            "int" => "i32",
+            "offset" => "i64",
+            _ => "usize",
+        };
+        out += &format!("pub const {}: {rust_type} = {};\n", constant.name, constant.value);
+    }
+    out
+}
+
+fn write(directory: &Path, name: &str, text: &str) {
+    let path = directory.join(name);
+    fs::write(&path, text).unwrap_or_else(|e| panic!("{}: {e}", path.display()));
+}

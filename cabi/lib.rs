@@ -1,5 +1,14 @@
-//! The C boundary.
+//! The C boundary: `extern "C"` exports generated from the table of MPI functions
+//! (`cabi/table`), the arguments' wrappers, and one edge that every call goes through.
+//! Knows nothing of how MPI works.
 
+pub mod args;
+pub mod calls;
+pub mod constants;
+pub mod edge;
+#[allow(non_snake_case, missing_docs)]
+pub mod exports;
+pub mod function;
 mod interpose;
 
 /// What the interposed C library functions call.

@@ -1,0 +1,226 @@
+//! Writes the C entry points: for each function `PMPI_X` with a weak `MPI_X`, which checks
+//! what the table says can be checked, wraps the arguments (`cabi/args.rs`) and calls the
+//! implementation through `edge`.
+
+use crate::kinds::Kind;
+use crate::table::{Direction, Parameter, Row, Table};
+use std::fmt::Write;
+
+/// The `Function` enum with names and argument names.
+pub fn functions(table: &Table) -> String {
+    let mut out = String::new();
+    let count = table.functions.len();
+    out.push_str("/// An MPI function; its `_c` variant is the same function.\n");
+    out.push_str("#[derive(Clone, Copy, PartialEq, Eq, Hash, Debug)]\n#[repr(u16)]\n");
+    out.push_str("#[allow(non_camel_case_types, missing_docs)]\npub enum Function {\n");
+    for row in &table.functions {
+        writeln!(out, "    {},", row.name).unwrap();
+    }
+    writeln!(out, "}}\n\n/// How many functions there are.\npub const COUNT: usize = {count};").unwrap();
+    out.push_str("\n/// The functions' names, by `Function as usize`.\n");
+    writeln!(out, "pub static NAMES: [&str; {count}] = [").unwrap();
+    for row in &table.functions {
+        writeln!(out, "    \"MPI_{}\",", row.name).unwrap();
+    }
+    out.push_str("];\n\n/// The functions' argument names, by `Function as usize`.\n");
+    writeln!(out, "pub static ARGUMENTS: [&[&str]; {count}] = [").unwrap();
+    for row in &table.functions {
+        let names: Vec<String> = row.parameters.iter().map(|p| format!("\"{}\"", p.name)).collect();
+        writeln!(out, "    &[{}],", names.join(", ")).unwrap();
+    }
+    out.push_str("];\n");
+    out
+}
+
+/// All entry points.
+pub fn write(table: &Table) -> String {
+    let mut out = String::new();
+    for row in &table.functions {
+        for &large in row.variants() {
+            entry(&mut out, row, large);
+        }
+    }
+    out
+}
+
+fn entry(out: &mut String, row: &Row, large: bool) {
+    let symbol = format!("{}{}", row.name, if large { "_c" } else { "" });
+    let arguments: Vec<String> =
+        row.shown(large).filter(|p| p.kind != Kind::Variadic).map(|p| format!("{}: {}", rust_name(p), rust_type(p, large))).collect();
+    let (returns, body) = match (&row.returns, &row.body) {
+        (Some(returns), Some(_)) => (rust_return(returns), value(row, large)),
+        (Some(returns), None) => (rust_return(returns), format!("    edge::no_value(Function::{})\n", row.name)),
+        (None, Some(_)) => ("i32", checked(row, large)),
+        (None, None) => ("i32", missing(row)),
+    };
+    writeln!(
+        out,
+        "std::arch::global_asm!(\".weak MPI_{symbol}\", \".set MPI_{symbol}, PMPI_{symbol}\");\n\
+         #[unsafe(no_mangle)]\n#[allow(unused_variables)]\n\
+         pub extern \"C\" fn PMPI_{symbol}({}) -> {returns} {{\n{body}}}",
+        arguments.join(", ")
+    )
+    .unwrap();
+}
+
+fn missing(row: &Row) -> String {
+    format!("    edge::not_built(Function::{}, {})\n", row.name, object(row))
+}
+
+fn value(row: &Row, large: bool) -> String {
+    let path = row.body.as_deref().expect("an implementation");
+    let passed = passed(row, large);
+    let body = if passed.is_empty() { format!("calls::{path}") } else { format!("|c| calls::{path}(c{passed})") };
+    format!("    edge::value(Function::{}, {body})\n", row.name)
+}
+
+fn checked(row: &Row, large: bool) -> String {
+    let path = row.body.as_deref().expect("an implementation");
+    let mut out = format!("    edge::call(Function::{}, {}, |c| {{\n", row.name, object(row));
+    for (index, parameter) in row.parameters.iter().enumerate() {
+        if large || !parameter.large_only {
+            check(&mut out, row, index, parameter, large);
+        }
+    }
+    writeln!(out, "        calls::{path}(c{})\n    }})", passed(row, large)).unwrap();
+    out
+}
+
+/// What can be known to be wrong before the implementation looks.
+fn check(out: &mut String, row: &Row, index: usize, p: &Parameter, large: bool) {
+    let name = rust_name(p);
+    let scalar = p.length.is_none();
+    match p.kind {
+        Kind::Count | Kind::Length if p.direction == Direction::In && scalar => {
+            let check = if p.kind == Kind::Count { "count" } else { "length" };
+            writeln!(out, "        args::check_{check}(c, {index}, {})?;", long(p, large)).unwrap();
+        }
+        // Sentinels, optional values and what only the root passes are the implementation's affair.
+        Kind::Status | Kind::Weight | Kind::Argc | Kind::Argv | Kind::Variadic => {}
+        Kind::Buffer | Kind::Attribute | Kind::ExtraState | Kind::Function(_) => {}
+        _ if p.nullable => {}
+        Kind::Text => {
+            // What only the root gives, or what is bounded by a length of zero, may be null.
+            let bounded = p.length.as_ref().is_some_and(|l| row.parameters.iter().any(|q| q.name == *l));
+            if !bounded {
+                writeln!(out, "        args::check_pointer(c, {index}, {name})?;").unwrap();
+            }
+        }
+        Kind::Address if p.direction == Direction::Out => {
+            writeln!(out, "        args::check_pointer(c, {index}, {name})?;").unwrap();
+        }
+        _ if scalar && p.direction != Direction::In => {
+            writeln!(out, "        args::check_pointer(c, {index}, {name})?;").unwrap();
+        }
+        _ => {
+            let length = p.length.as_ref().and_then(|l| row.parameters.iter().find(|q| q.name == *l));
+            if let Some(length) = length.filter(|l| l.direction == Direction::In) {
+                let length = long(length, large);
+                writeln!(out, "        args::check_array(c, {index}, {name}, {length})?;").unwrap();
+            }
+        }
+    }
+}
+
+/// The arguments behind `c`, each wrapped as `cabi/table/README.md` says.
+fn passed(row: &Row, large: bool) -> String {
+    let mut out = String::new();
+    for p in row.parameters.iter().filter(|p| p.kind != Kind::Variadic) {
+        write!(out, ", {}", wrapped(p, large)).unwrap();
+    }
+    out
+}
+
+fn wrapped(p: &Parameter, large: bool) -> String {
+    let name = if p.large_only && !large { absent(p) } else { rust_name(p) };
+    let wide = p.kind.wide(large);
+    let array = p.length.is_some();
+    let out = p.direction != Direction::In;
+    match &p.kind {
+        Kind::Text if out => format!("OutText({name})"),
+        Kind::Text => format!("Text({name})"),
+        Kind::Texts => format!("Texts({name})"),
+        Kind::TextArrays | Kind::Argc | Kind::Argv => name,
+        Kind::Buffer | Kind::Address | Kind::Attribute | Kind::ExtraState => name,
+        Kind::Ranges => format!("Ranges({name})"),
+        Kind::Function(_) => format!("{name}.0"),
+        Kind::Status if array => format!("OutStatuses({name})"),
+        Kind::Status => format!("StatusPointer({name})"),
+        Kind::Handle(_) if array => format!("Handles({name})"),
+        Kind::Handle(_) if p.direction == Direction::InOut => format!("InOut::<Handle>::new({name})"),
+        Kind::Handle(_) if out => format!("Out::<Handle>::new({name})"),
+        Kind::Handle(_) => name,
+        Kind::Weight => format!("Weights({name})"),
+        Kind::Logical if array => format!("Flags({name})"),
+        Kind::Logical if out => format!("Out::<bool>::new({name})"),
+        Kind::Logical => format!("{name} != 0"),
+        kind if kind.counts() && array => format!("Counts {{ at: {name}, wide: {wide} }}"),
+        kind if kind.counts() && out => format!("OutCount {{ at: {name}, wide: {wide} }}"),
+        kind if kind.counts() && (wide || p.large_only) => name,
+        kind if kind.counts() => long(p, large),
+        _ if array => format!("Ints({name})"),
+        _ if p.direction == Direction::InOut => format!("InOut::<i32>::new({name})"),
+        _ if out => format!("Out::<i32>::new({name})"),
+        _ => name,
+    }
+}
+
+/// What stands for a parameter that this variant does not have.
+fn absent(p: &Parameter) -> String {
+    if p.length.is_some() || p.direction != Direction::In { "Addr::NULL".into() } else { "0i64".into() }
+}
+
+/// A number as `i64`.
+fn long(p: &Parameter, large: bool) -> String {
+    let name = rust_name(p);
+    if p.kind.wide(large) { name } else { format!("i64::from({name})") }
+}
+
+fn rust_name(p: &Parameter) -> String {
+    // Names that Rust reserves or that the generated body uses itself.
+    match p.name.as_str() {
+        "c" | "type" | "in" | "ref" | "fn" | "match" => format!("{}_", p.name),
+        name => name.to_string(),
+    }
+}
+
+/// The type in the exported signature: pointers are addresses.
+pub fn rust_type(p: &Parameter, large: bool) -> &'static str {
+    let pointer = p.length.is_some() || p.direction != Direction::In;
+    match &p.kind {
+        Kind::Buffer | Kind::Address | Kind::Attribute | Kind::ExtraState | Kind::Text => "Addr",
+        Kind::Texts | Kind::TextArrays | Kind::Argc | Kind::Argv | Kind::Ranges => "Addr",
+        Kind::Function(_) | Kind::Status => "Addr",
+        _ if pointer => "Addr",
+        Kind::Handle(_) => "Handle",
+        kind if kind.wide(large) => "i64",
+        _ => "i32",
+    }
+}
+
+fn rust_return(c_type: &str) -> &'static str {
+    match c_type {
+        "int" => "i32",
+        "double" => "f64",
+        "MPI_Aint" => "i64",
+        _ => "Handle",
+    }
+}
+
+/// The object whose error handler a failure of this call goes to (MPI 5.0 section 9.3).
+fn object(row: &Row) -> String {
+    if row.chapter == "tool" {
+        return "Object::Tool".into();
+    }
+    for p in row.parameters.iter().filter(|p| p.length.is_none() && p.direction == Direction::In) {
+        let case = match p.kind.handle() {
+            Some("comm") => "Comm",
+            Some("win") => "Win",
+            Some("file") => "File",
+            Some("session") => "Session",
+            _ => continue,
+        };
+        return format!("Object::{case}({})", rust_name(p));
+    }
+    "Object::None".into()
+}

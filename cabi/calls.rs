@@ -1,0 +1,9 @@
+//! The implementations behind the C entry points, one file per chapter. Each function takes
+//! the `Call` and the arguments as `cabi/table/README.md` says, and does one thing: it
+//! translates handles and pointers for the `mpi` crate.
+
+pub mod convert;
+pub mod datatype;
+pub mod environment;
+pub mod interop;
+pub mod status;

@@ -1,0 +1,152 @@
+//! `include/mpi.h` against the function table, the exported symbols and the standard ABI.
+
+use std::collections::BTreeMap;
+use std::path::{Path, PathBuf};
+use std::process::Command;
+use std::{env, fs};
+
+fn root() -> &'static Path {
+    Path::new(env!("CARGO_MANIFEST_DIR"))
+}
+
+fn generated(name: &str) -> String {
+    fs::read_to_string(Path::new(env!("OUT_DIR")).join(name)).expect("the build script wrote it")
+}
+
+fn compile(compiler: &str, arguments: &[&str], source: &str, name: &str) -> Option<PathBuf> {
+    let directory = Path::new(env!("CARGO_TARGET_TMPDIR"));
+    let file = directory.join(name);
+    fs::write(&file, source).unwrap();
+    let program = file.with_extension("out");
+    let run = Command::new(compiler)
+        .args(["-Wall", "-Wextra", "-Werror", "-Wno-cast-function-type", "-I"])
+        .arg(root().join("include"))
+        .args(arguments)
+        .arg(&file)
+        .arg("-o")
+        .arg(&program)
+        .output()
+        .ok()?;
+    assert!(run.status.success(), "{compiler}: {}", String::from_utf8_lossy(&run.stderr));
+    Some(program)
+}
+
+/// The committed header is the table's. `XSIM_BLESS=1 cargo test --test header` rewrites it.
+#[test]
+fn committed_header_is_the_tables() {
+    let path = root().join("include/mpi.h");
+    let wanted = generated("mpi.h");
+    if env::var_os("XSIM_BLESS").is_some() {
+        fs::write(&path, &wanted).unwrap();
+    }
+    let found = fs::read_to_string(&path).unwrap();
+    assert!(found == wanted, "include/mpi.h is not the table's; run XSIM_BLESS=1 cargo test --test header");
+}
+
+#[test]
+fn constants_have_the_tables_values_and_c_and_cxx_accept_the_header() {
+    let program = compile("cc", &["-std=c11"], &generated("checks.c"), "checks.c").expect("a C compiler");
+    let run = Command::new(program).output().unwrap();
+    assert_eq!(String::from_utf8_lossy(&run.stdout), "", "constants that differ");
+    let plain = "#include <mpi.h>\nint main() { return MPI_VERSION - 5; }\n";
+    compile("cc", &["-std=c99", "-pedantic"], plain, "plain.c").expect("a C compiler");
+    // Where there is no C++ compiler, C has to do.
+    let _ = compile("c++", &["-std=c++11", "-pedantic"], plain, "plain.cc");
+}
+
+/// Values that programs compiled elsewhere carry inside, so no table edit may move them
+/// (MPI 5.0 chapter 20 and appendix A).
+#[test]
+fn well_known_values_of_the_abi() {
+    let constants = generated("constants.rs");
+    for (name, value) in [
+        ("MPI_COMM_NULL", 0x100),
+        ("MPI_COMM_WORLD", 0x101),
+        ("MPI_COMM_SELF", 0x102),
+        ("MPI_GROUP_EMPTY", 0x109),
+        ("MPI_INFO_ENV", 0x131),
+        ("MPI_ERRORS_RETURN", 0x143),
+        ("MPI_REQUEST_NULL", 0x180),
+        ("MPI_MESSAGE_NO_PROC", 0x129),
+        ("MPI_DATATYPE_NULL", 0x200),
+        ("MPI_INT", 0x209),
+        ("MPI_DOUBLE", 0x214),
+        ("MPI_BYTE", 0x247),
+        ("MPI_CHAR", 0x243),
+        ("MPI_INT64_T", 0x258),
+        ("MPI_DOUBLE_PRECISION", 0x21c),
+        ("MPI_SUM", 0x21),
+        ("MPI_MINLOC", 0x38),
+        ("MPI_NO_OP", 0x3d),
+        ("MPI_ANY_SOURCE", -1),
+        ("MPI_ANY_TAG", -2),
+        ("MPI_PROC_NULL", -3),
+        ("MPI_ROOT", -4),
+        ("MPI_UNDEFINED", -32766),
+        ("MPI_IN_PLACE", 1),
+        ("MPI_UNWEIGHTED", 10),
+        ("MPI_ERR_TRUNCATE", 15),
+        ("MPI_ERR_LASTCODE", 16383),
+        ("MPI_TAG_UB", 501),
+        ("MPI_MAX_ERROR_STRING", 512),
+        ("MPI_THREAD_MULTIPLE", 4096),
+    ] {
+        let found = constants.lines().find_map(|line| {
+            let (declared, rest) = line.strip_prefix("pub const ")?.split_once(':')?;
+            let value = rest.split_once("= ")?.1.strip_suffix(';')?;
+            let number = match value.strip_prefix("0x") {
+                Some(hex) => i64::from_str_radix(hex, 16).ok()?,
+                None => value.parse().ok()?,
+            };
+            (declared == name).then_some(number)
+        });
+        assert_eq!(found, Some(value), "{name}");
+    }
+}
+
+/// How a C or Rust parameter travels, by its type.
+fn carrier(declaration: &str) -> &'static str {
+    let words: Vec<&str> = declaration.split(|c: char| !c.is_alphanumeric() && c != '_').filter(|w| *w != "const").collect();
+    match words[0] {
+        "..." | "" => "nothing",
+        _ if declaration.contains(['*', '[']) => "pointer",
+        "int" | "i32" | "MPI_T_cb_safety" | "MPI_T_source_order" => "int",
+        "MPI_Count" | "MPI_Aint" | "MPI_Offset" | "i64" => "long",
+        "double" | "f64" => "double",
+        // Handles and addresses.
+        _ => "pointer",
+    }
+}
+
+fn split(list: &str) -> Vec<&str> {
+    list.split(", ").filter(|p| !p.is_empty() && *p != "void").collect()
+}
+
+/// Each prototype of the committed header has as many parameters as the exported function,
+/// each travelling the same way.
+#[test]
+fn prototypes_agree_with_the_exported_functions() {
+    let header = fs::read_to_string(root().join("include/mpi.h")).unwrap();
+    let mut declared = BTreeMap::new();
+    for line in header.lines() {
+        let Some((front, rest)) = line.strip_suffix(");").and_then(|l| l.split_once('(')) else { continue };
+        let Some((returns, name)) = front.rsplit_once(' ') else { continue };
+        if name.starts_with("PMPI_") {
+            let list: Vec<_> = split(rest).into_iter().map(carrier).filter(|c| *c != "nothing").collect();
+            declared.insert(name.to_string(), (carrier(returns), list));
+        }
+    }
+    let mut exported = BTreeMap::new();
+    for line in generated("exports.rs").lines() {
+        let Some(rest) = line.strip_prefix("pub extern \"C\" fn ") else { continue };
+        let (name, rest) = rest.split_once('(').unwrap();
+        let (list, rest) = rest.split_once(") -> ").unwrap();
+        let list: Vec<_> = split(list).into_iter().map(|p| carrier(p.split_once(": ").unwrap().1)).collect();
+        exported.insert(name.to_string(), (carrier(rest.trim_end_matches(" {")), list));
+    }
+    assert_eq!(declared.len(), 664);
+    for (name, signature) in &declared {
+        assert_eq!(Some(signature), exported.get(name), "{name}");
+    }
+    assert_eq!(declared.len(), exported.len());
+}

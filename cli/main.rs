@@ -1,5 +1,107 @@
-//! The xsim command.
+//! The xsim command: runs programs on virtual ranks, compiles them, shows simulated machines.
+//!
+//! It never uses the library: libxsim stands in for symbols of the C library, and a reference
+//! to it would make it stand in for this program's too.
 
-fn main() {
-    print!("{}", simulation::options::markdown());
+mod compile;
+mod failure;
+mod install;
+mod layout;
+mod run;
+
+use clap::{Arg, ArgAction, ArgMatches, Command};
+use compile::Language;
+use failure::Failure;
+use std::ffi::OsString;
+use std::path::{Path, PathBuf};
+use std::process::ExitCode;
+
+fn main() -> ExitCode {
+    match dispatch() {
+        Ok(code) => code,
+        Err(failure) => {
+            eprintln!("xsim: {failure}");
+            ExitCode::from(failure.status)
+        }
+    }
+}
+
+fn dispatch() -> Result<ExitCode, Failure> {
+    let mut args = std::env::args_os();
+    let called = args.next().unwrap_or_default();
+    // Installed under these names as links, so that build systems find compilers without arguments.
+    let language = match Path::new(&called).file_name().and_then(|name| name.to_str()) {
+        Some("xsimcc") => Some(Language::C),
+        Some("xsimcxx" | "xsimc++") => Some(Language::Cxx),
+        Some("xsimfc" | "xsimf90") => Some(Language::Fortran),
+        _ => None,
+    };
+    if let Some(language) = language {
+        return compile::main(language, args.collect());
+    }
+    let matches = command().get_matches();
+    let (name, sub) = matches.subcommand().expect("clap asks for a subcommand");
+    match name {
+        "run" => run::main(sub),
+        "cc" => compile::main(Language::C, rest(sub, "ARGS")),
+        "cxx" => compile::main(Language::Cxx, rest(sub, "ARGS")),
+        "fc" => compile::main(Language::Fortran, rest(sub, "ARGS")),
+        "install" => install::main(sub.get_one::<PathBuf>("prefix").expect("clap asks for a prefix")),
+        "options" => {
+            let markdown = sub.get_flag("markdown");
+            print!("{}", if markdown { simulation::options::markdown() } else { simulation::options::help_text() });
+            Ok(ExitCode::SUCCESS)
+        }
+        _ => unreachable!("clap knows only the subcommands above"),
+    }
+}
+
+/// The values of a repeated argument.
+fn rest(matches: &ArgMatches, id: &str) -> Vec<OsString> {
+    matches.get_many::<OsString>(id).map(|values| values.cloned().collect()).unwrap_or_default()
+}
+
+fn command() -> Command {
+    let compiler = |name: &'static str, about: &'static str| {
+        Command::new(name).about(about).disable_help_flag(true).arg(
+            Arg::new("ARGS")
+                .num_args(0..)
+                .trailing_var_arg(true)
+                .allow_hyphen_values(true)
+                .value_parser(clap::value_parser!(OsString))
+                .help("Arguments of the compiler; -show prints the command instead of running it"),
+        )
+    };
+    Command::new("xsim")
+        .about("Runs real MPI programs on virtual ranks and says what they would have cost on a simulated machine")
+        .version(env!("CARGO_PKG_VERSION"))
+        .subcommand_required(true)
+        .arg_required_else_help(true)
+        .subcommand(run::command())
+        .subcommand(compiler("cc", "Compile and link a C program, like mpicc"))
+        .subcommand(compiler("cxx", "Compile and link a C++ program, like mpicxx"))
+        .subcommand(compiler("fc", "Compile and link a Fortran program, like mpifort"))
+        .subcommand(
+            Command::new("install").about("Install xsim, its library, headers and documents").arg(
+                Arg::new("prefix")
+                    .long("prefix")
+                    .required(true)
+                    .value_name("DIR")
+                    .value_parser(clap::value_parser!(PathBuf))
+                    .help("Where to: bin, lib, include and share are made in it"),
+            ),
+        )
+        .subcommand(
+            Command::new("options")
+                .about("List the options of a run")
+                .arg(Arg::new("markdown").long("markdown").action(ArgAction::SetTrue).help("As docs/options.md")),
+        )
+}
+
+#[cfg(test)]
+mod tests {
+    #[test]
+    fn the_command_line_is_consistent() {
+        super::command().debug_assert();
+    }
 }

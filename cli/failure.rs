@@ -1,0 +1,36 @@
+//! Why the command ends without success.
+
+use std::fmt;
+
+/// A sentence for the user and an exit status.
+#[derive(Debug)]
+pub struct Failure {
+    /// 2 for a wrong command line, 126 and 127 as shells use them, else 1.
+    pub status: u8,
+    text: String,
+}
+
+/// The command line is wrong.
+pub const USAGE: u8 = 2;
+/// The program is there and cannot be run.
+pub const NOT_RUNNABLE: u8 = 126;
+/// The program is not there.
+pub const NOT_FOUND: u8 = 127;
+
+impl Failure {
+    /// A failure with status 1.
+    pub fn new(text: impl Into<String>) -> Failure {
+        Failure::with(1, text)
+    }
+
+    /// A failure with a status of its own.
+    pub fn with(status: u8, text: impl Into<String>) -> Failure {
+        Failure { status, text: text.into() }
+    }
+}
+
+impl fmt::Display for Failure {
+    fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
+        f.write_str(&self.text)
+    }
+}

@@ -1,0 +1,94 @@
+//! `xsim install --prefix DIR`: copies what a user needs out of the build tree.
+
+use crate::failure::Failure;
+use crate::layout::{LIBRARY, Layout};
+use std::fs;
+use std::io;
+use std::path::{Path, PathBuf};
+use std::process::ExitCode;
+
+/// The names under which the command is a compiler.
+const WRAPPERS: [&str; 3] = ["xsimcc", "xsimcxx", "xsimfc"];
+/// Directories of the source that are installed under share/xsim.
+const SHARED: [&str; 3] = ["docs", "examples", "fortran"];
+const SHARED_FILES: [&str; 4] = ["README.md", "CHANGELOG.md", "LICENSE-MIT", "LICENSE-APACHE"];
+
+/// Installs under `prefix`, replacing an earlier installation's files.
+pub fn main(prefix: &Path) -> Result<ExitCode, Failure> {
+    let layout = Layout::find()?;
+    let executable = std::env::current_exe().map_err(|why| Failure::new(format!("cannot tell where xsim is: {why}")))?;
+    let prefix = std::path::absolute(prefix).map_err(|why| Failure::new(format!("{}: {why}", prefix.display())))?;
+    install(&layout, &executable, &prefix).map_err(|(path, why)| {
+        Failure::new(format!("cannot install {}: {why}; choose a --prefix that you may write to", path.display()))
+    })?;
+    println!("installed xsim under {}", prefix.display());
+    Ok(ExitCode::SUCCESS)
+}
+
+type Outcome = Result<(), (PathBuf, io::Error)>;
+
+fn install(layout: &Layout, executable: &Path, prefix: &Path) -> Outcome {
+    copy(executable, &prefix.join("bin/xsim"))?;
+    for name in WRAPPERS {
+        let link = prefix.join("bin").join(name);
+        if link.symlink_metadata().is_ok() {
+            fs::remove_file(&link).map_err(|why| (link.clone(), why))?;
+        }
+        std::os::unix::fs::symlink("xsim", &link).map_err(|why| (link, why))?;
+    }
+    copy(&layout.library.join(LIBRARY), &prefix.join("lib").join(LIBRARY))?;
+    // In a directory of their own: another MPI's mpi.h may be in include.
+    copy_tree(&layout.include, &prefix.join("include/xsim"))?;
+    for name in SHARED.iter().filter(|name| layout.share.join(name).is_dir()) {
+        copy_tree(&layout.share.join(name), &prefix.join("share/xsim").join(name))?;
+    }
+    for name in SHARED_FILES.iter().filter(|name| layout.share.join(name).is_file()) {
+        copy(&layout.share.join(name), &prefix.join("share/xsim").join(name))?;
+    }
+    let path = prefix.join("lib/pkgconfig/xsim.pc");
+    parent(&path)?;
+    fs::write(&path, pkg_config(prefix)).map_err(|why| (path, why))
+}
+
+fn pkg_config(prefix: &Path) -> String {
+    format!(
+        "prefix={}\n\
+         libdir=${{prefix}}/lib\n\
+         includedir=${{prefix}}/include/xsim\n\n\
+         Name: xsim\n\
+         Description: {}\n\
+         Version: {}\n\
+         Cflags: -I${{includedir}} -fPIC\n\
+         Libs: -L${{libdir}} -Wl,-rpath,${{libdir}} -lxsim -Wl,-z,now\n",
+        prefix.display(),
+        env!("CARGO_PKG_DESCRIPTION"),
+        env!("CARGO_PKG_VERSION")
+    )
+}
+
+fn parent(path: &Path) -> Outcome {
+    let directory = path.parent().unwrap_or(path);
+    fs::create_dir_all(directory).map_err(|why| (directory.to_owned(), why))
+}
+
+fn copy(from: &Path, to: &Path) -> Outcome {
+    parent(to)?;
+    let same = from.canonicalize().ok().is_some_and(|from| to.canonicalize().ok() == Some(from));
+    if same {
+        return Ok(());
+    }
+    // Written beside and renamed: a file that a running program has mapped must not change under it.
+    let name = format!(".{}.new", to.file_name().unwrap_or_default().display());
+    let new = to.with_file_name(name);
+    fs::copy(from, &new).and_then(|_| fs::rename(&new, to)).map_err(|why| (to.to_owned(), why))
+}
+
+fn copy_tree(from: &Path, to: &Path) -> Outcome {
+    let entries = fs::read_dir(from).map_err(|why| (from.to_owned(), why))?;
+    for entry in entries {
+        let path = entry.map_err(|why| (from.to_owned(), why))?.path();
+        let target = to.join(path.file_name().unwrap_or_default());
+        if path.is_dir() { copy_tree(&path, &target)? } else { copy(&path, &target)? }
+    }
+    Ok(())
+}

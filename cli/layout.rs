@@ -1,0 +1,93 @@
+//! Where the parts are: beside this executable in the build tree, or installed under a prefix.
+
+use crate::failure::Failure;
+use std::path::{Path, PathBuf};
+
+/// The library's file name.
+pub const LIBRARY: &str = "libxsim.so";
+
+/// The directories of one build or installation.
+#[derive(Clone, PartialEq, Eq, Debug)]
+pub struct Layout {
+    /// Holds `libxsim.so`.
+    pub library: PathBuf,
+    /// Holds `mpi.h`.
+    pub include: PathBuf,
+    /// Holds documents, examples and Fortran sources.
+    pub share: PathBuf,
+}
+
+impl Layout {
+    /// Of this executable.
+    ///
+    /// # Errors
+    /// If the library is neither beside it nor in `../lib`.
+    pub fn find() -> Result<Layout, Failure> {
+        let executable = std::env::current_exe().map_err(|why| Failure::new(format!("cannot tell where xsim is: {why}")))?;
+        let directory = executable.parent().unwrap_or(Path::new("/"));
+        Layout::of(directory, Path::new(env!("CARGO_MANIFEST_DIR")))
+    }
+
+    /// Of an executable in `directory`; `source` is where it was built from.
+    fn of(directory: &Path, source: &Path) -> Result<Layout, Failure> {
+        let prefix = directory.parent().unwrap_or(directory);
+        if prefix.join("lib").join(LIBRARY).is_file() {
+            return Ok(Layout { library: prefix.join("lib"), include: prefix.join("include/xsim"), share: prefix.join("share/xsim") });
+        }
+        if !directory.join(LIBRARY).is_file() {
+            return Err(Failure::new(format!(
+                "{LIBRARY} is neither in {} nor in {}; build it with `cargo build --release`, or install with `xsim install --prefix DIR`",
+                directory.display(),
+                prefix.join("lib").display()
+            )));
+        }
+        // A build tree that was moved keeps target/ inside; one with a target directory elsewhere does not.
+        let near = directory.ancestors().skip(1).find(|root| root.join("include/mpi.h").is_file());
+        let root = near.unwrap_or(source);
+        Ok(Layout { library: directory.to_owned(), include: root.join("include"), share: root.to_owned() })
+    }
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    fn tree(name: &str, files: &[&str]) -> PathBuf {
+        let root = std::env::temp_dir().join(format!("xsim-layout-{name}-{}", std::process::id()));
+        for file in files {
+            std::fs::create_dir_all(root.join(file).parent().unwrap()).unwrap();
+            std::fs::write(root.join(file), "").unwrap();
+        }
+        root
+    }
+
+    #[test]
+    fn an_installation_is_found_by_its_prefix() {
+        let root = tree("installed", &["bin/xsim", "lib/libxsim.so"]);
+        let layout = Layout::of(&root.join("bin"), Path::new("/source")).unwrap();
+        assert_eq!(layout, Layout { library: root.join("lib"), include: root.join("include/xsim"), share: root.join("share/xsim") });
+        std::fs::remove_dir_all(root).unwrap();
+    }
+
+    #[test]
+    fn a_moved_build_tree_uses_its_own_headers() {
+        let root = tree("moved", &["target/release/libxsim.so", "include/mpi.h"]);
+        let layout = Layout::of(&root.join("target/release"), Path::new("/source")).unwrap();
+        assert_eq!(layout.include, root.join("include"));
+        std::fs::remove_dir_all(root).unwrap();
+    }
+
+    #[test]
+    fn a_target_directory_elsewhere_uses_the_source_it_was_built_from() {
+        let root = tree("elsewhere", &["release/libxsim.so"]);
+        let layout = Layout::of(&root.join("release"), Path::new("/source")).unwrap();
+        assert_eq!(layout.include, Path::new("/source/include"));
+        std::fs::remove_dir_all(root).unwrap();
+    }
+
+    #[test]
+    fn a_missing_library_says_how_to_build_it() {
+        let failure = Layout::of(Path::new("/nonexistent/bin"), Path::new("/source")).unwrap_err().to_string();
+        assert!(failure.contains("cargo build --release"), "{failure}");
+    }
+}

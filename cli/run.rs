@@ -1,0 +1,254 @@
+//! `xsim run [options] PROGRAM [ARGS]`: gives the options to the program's libxsim and becomes the program.
+
+use crate::compile::{self, Language};
+use crate::failure::{Failure, NOT_FOUND, NOT_RUNNABLE, USAGE};
+use crate::layout::{LIBRARY, Layout};
+use clap::{Arg, ArgMatches, Command};
+use object::read::elf::{Dyn, FileHeader, ProgramHeader};
+use object::{Endianness, elf};
+use simulation::Options;
+use simulation::options::{Row, TABLE, variable};
+use std::ffi::{OsStr, OsString};
+use std::os::fd::AsRawFd;
+use std::os::unix::process::CommandExt;
+use std::path::{Path, PathBuf};
+use std::process::ExitCode;
+
+/// The options of a run that are the command's own.
+fn rows() -> impl Iterator<Item = &'static Row> {
+    TABLE.iter().filter(|row| !matches!(row.name, "help" | "version"))
+}
+
+/// The subcommand, with an argument for each row of the table of options.
+pub fn command() -> Command {
+    let mut command = Command::new("run")
+        .about("Run a program on virtual ranks")
+        .override_usage("xsim run [OPTIONS] PROGRAM [ARGS]...")
+        .after_help("Each option can also be given to the program as -xsim-NAME, or in the environment as XSIM_NAME (docs/options.md).");
+    for row in rows() {
+        let mut arg = Arg::new(row.name).long(row.name).value_name(row.value).help_heading(row.group.title()).overrides_with(row.name);
+        let default = if row.default.is_empty() { String::new() } else { format!(" [default: {}]", row.default) };
+        arg = arg.help(format!("{}{default}", row.help.replace('`', ""))).visible_aliases(row.aliases.iter().copied());
+        if let Some(letter) = row.short {
+            arg = arg.short(letter);
+        }
+        if row.is_flag() {
+            arg = arg.value_name("on|off").num_args(0..=1).require_equals(true).default_missing_value("on");
+        } else {
+            arg = arg.allow_hyphen_values(true);
+        }
+        command = command.arg(arg);
+    }
+    let program = Arg::new("PROGRAM").required(true).num_args(1..).trailing_var_arg(true).allow_hyphen_values(true);
+    command.arg(
+        program
+            .value_parser(clap::value_parser!(OsString))
+            .help("A program linked with libxsim, or a C, C++ or Fortran source file, and its arguments"),
+    )
+}
+
+/// Becomes the program; returns only if that fails.
+pub fn main(matches: &ArgMatches) -> Result<ExitCode, Failure> {
+    let mut options = Options::default();
+    let mut variables = Vec::new();
+    for row in rows() {
+        if let Some(value) = matches.get_one::<String>(row.name) {
+            options.set(row, value).map_err(|why| Failure::with(USAGE, format!("--{} {value}: {why}", row.name)))?;
+            variables.push((variable(row.name), value.clone()));
+        }
+    }
+    let mut words = crate::rest(matches, "PROGRAM").into_iter();
+    let name = words.next().expect("clap asks for a program");
+    let mut program = match source(&name) {
+        Some(language) => compiled(language, Path::new(&name))?,
+        None => existing(&name)?,
+    };
+    program.args(words).envs(variables);
+    let why = program.exec();
+    Err(Failure::with(NOT_RUNNABLE, format!("cannot run {}: {why}", name.display())))
+}
+
+fn source(name: &OsStr) -> Option<Language> {
+    Language::of_extension(Path::new(name).extension()?.to_str()?)
+}
+
+/// Compiles into a temporary file that is gone from its directory before the program starts, so
+/// that nothing is left behind however the program ends.
+fn compiled(language: Language, source: &Path) -> Result<std::process::Command, Failure> {
+    if !source.is_file() {
+        return Err(Failure::with(NOT_FOUND, format!("there is no file {}", source.display())));
+    }
+    let io = |why: std::io::Error| {
+        Failure::new(format!("cannot keep the compiled {} in {}: {why}", source.display(), std::env::temp_dir().display()))
+    };
+    let directory = std::env::temp_dir().join(format!("xsim-run-{}", std::process::id()));
+    std::fs::create_dir(&directory).map_err(io)?;
+    let stem = source.file_stem().unwrap_or(source.as_os_str());
+    let output = directory.join(stem);
+    let result = compile::to_program(language, source.as_os_str(), output.as_os_str()).and_then(|()| {
+        // Without close-on-exec: the program is started through this descriptor.
+        rustix::fs::open(&output, rustix::fs::OFlags::RDONLY, rustix::fs::Mode::empty()).map_err(|why| io(why.into()))
+    });
+    let removed = std::fs::remove_dir_all(&directory);
+    let descriptor = result?;
+    removed.map_err(io)?;
+    let mut program = std::process::Command::new(format!("/proc/self/fd/{}", descriptor.as_raw_fd()));
+    program.arg0(stem);
+    // The descriptor must live until the program has started, that is, for the rest of this process.
+    std::mem::forget(descriptor);
+    Ok(program)
+}
+
+/// A program that is there, prepared to load libxsim in time.
+fn existing(name: &OsStr) -> Result<std::process::Command, Failure> {
+    let path = search(name)?;
+    let mut program = std::process::Command::new(&path);
+    program.arg0(name);
+    match reach(&path) {
+        Reach::Direct | Reach::NotElf => {}
+        Reach::Through => {
+            let layout = Layout::find()?;
+            // The library puts the former value back when it starts, so that children run without it.
+            let before = std::env::var_os("LD_PRELOAD").unwrap_or_default();
+            let mut preload = layout.library.join(LIBRARY).into_os_string();
+            if !before.is_empty() {
+                preload.push(":");
+                preload.push(&before);
+            }
+            program.env("LD_PRELOAD", preload).env("XSIM_PRELOADED", before);
+        }
+        Reach::Other(library) => {
+            return Err(Failure::with(
+                NOT_RUNNABLE,
+                format!(
+                    "{} is linked with {library}, another MPI; rebuild it with `xsim cc` (or xsim cxx) as its MPI compiler",
+                    path.display()
+                ),
+            ));
+        }
+        Reach::None => {
+            return Err(Failure::with(
+                NOT_RUNNABLE,
+                format!(
+                    "{} is not linked with {LIBRARY}, so it would run once, natively; build it with `xsim cc` (or xsim cxx)",
+                    path.display()
+                ),
+            ));
+        }
+    }
+    Ok(program)
+}
+
+/// Like a launcher: a path as it is, a bare name here first and then in PATH.
+fn search(name: &OsStr) -> Result<PathBuf, Failure> {
+    let runnable = |path: &Path| path.is_file() && rustix::fs::access(path, rustix::fs::Access::EXEC_OK).is_ok();
+    let given = PathBuf::from(name);
+    if name.as_encoded_bytes().contains(&b'/') {
+        return match given.is_file() {
+            true if runnable(&given) => Ok(given),
+            true => Err(Failure::with(NOT_RUNNABLE, format!("{} is not executable (chmod +x makes it so)", given.display()))),
+            false if given.is_dir() => Err(Failure::with(NOT_RUNNABLE, format!("{} is a directory, not a program", given.display()))),
+            false => Err(Failure::with(NOT_FOUND, format!("there is no program {}", given.display()))),
+        };
+    }
+    let here = Path::new(".").join(&given);
+    if runnable(&here) {
+        return Ok(here);
+    }
+    let path = std::env::var_os("PATH").unwrap_or_default();
+    let found = std::env::split_paths(&path).map(|directory| directory.join(&given)).find(|candidate| runnable(candidate));
+    found.ok_or_else(|| Failure::with(NOT_FOUND, format!("there is no program {} here or in PATH", given.display())))
+}
+
+/// How a program comes to libxsim.
+#[derive(PartialEq, Eq, Debug)]
+enum Reach {
+    /// It is linked with it, before the C library.
+    Direct,
+    /// Another library of its own is, or the C library comes first.
+    Through,
+    /// With an MPI that is not this one.
+    Other(String),
+    /// Not at all.
+    None,
+    /// It is a script or the like; what it starts decides.
+    NotElf,
+}
+
+fn reach(path: &Path) -> Reach {
+    let Some(Linkage { needed, dynamic }) = std::fs::read(path).ok().and_then(|data| linkage(&data)) else {
+        return Reach::NotElf;
+    };
+    let position = |prefix: &str| needed.iter().position(|name| name.starts_with(prefix));
+    match (position(LIBRARY), position("libc.so")) {
+        (Some(ours), Some(libc)) if ours > libc => return Reach::Through,
+        (Some(_), _) => return Reach::Direct,
+        (None, _) => {}
+    }
+    if !dynamic {
+        return Reach::None;
+    }
+    // Only the loader knows which libraries a library brings along; it lists them without running anything.
+    let listed = std::process::Command::new(path).env("LD_TRACE_LOADED_OBJECTS", "1").output();
+    let listed = listed.map(|output| String::from_utf8_lossy(&output.stdout).into_owned()).unwrap_or_default();
+    let library = |prefix: &str| listed.lines().map(str::trim).find(|line| line.starts_with(prefix)).map(str::to_owned);
+    if library(LIBRARY).is_some() {
+        return Reach::Through;
+    }
+    let other = ["libmpi.so", "libmpich.so"].iter().find_map(|prefix| library(prefix));
+    other.map_or(Reach::None, |line| Reach::Other(line.split(' ').next().unwrap_or_default().to_owned()))
+}
+
+/// What an ELF program says of the libraries it needs.
+struct Linkage {
+    /// Those it names itself, in link order.
+    needed: Vec<String>,
+    /// Whether the loader runs first; without it there are no libraries.
+    dynamic: bool,
+}
+
+/// `None` if `data` is not a 64-bit ELF file.
+fn linkage(data: &[u8]) -> Option<Linkage> {
+    let header = elf::FileHeader64::<Endianness>::parse(data).ok()?;
+    let endian = header.endian().ok()?;
+    let dynamic = header.program_headers(endian, data).ok()?.iter().any(|segment| segment.p_type(endian) == elf::PT_INTERP);
+    let mut needed = Vec::new();
+    let sections = header.sections(endian, data).ok()?;
+    if let Some((entries, strings)) = sections.dynamic(endian, data).ok()? {
+        let strings = sections.strings(endian, data, strings).ok()?;
+        for entry in entries.iter().filter(|entry| entry.tag(endian) == elf::DT_NEEDED) {
+            needed.push(String::from_utf8_lossy(entry.string(endian, strings).ok()?).into_owned());
+        }
+    }
+    Some(Linkage { needed, dynamic })
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    #[test]
+    fn an_elf_program_tells_its_libraries() {
+        let own = linkage(&std::fs::read("/proc/self/exe").unwrap()).unwrap();
+        assert!(own.dynamic && own.needed.iter().any(|name| name.starts_with("libc.so")), "{:?}", own.needed);
+    }
+
+    #[test]
+    fn no_bytes_make_the_reader_panic() {
+        let mut data = std::fs::read("/proc/self/exe").unwrap();
+        data.truncate(1 << 16);
+        for at in 0..64 {
+            let was = std::mem::replace(&mut data[at], 0xff);
+            let _ = linkage(&data);
+            let _ = linkage(&data[..at]);
+            data[at] = was;
+        }
+        assert!(linkage(b"#!/bin/sh").is_none());
+    }
+
+    #[test]
+    fn a_program_without_mpi_is_told_apart_from_a_script() {
+        assert_eq!(reach(&std::env::current_exe().unwrap()), Reach::None);
+        assert_eq!(reach(Path::new("Cargo.toml")), Reach::NotElf);
+    }
+}

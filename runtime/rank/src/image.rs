@@ -200,6 +200,13 @@ impl Image {
         [table(DT_RELA, DT_RELASZ), table(DT_JMPREL, DT_PLTRELSZ)]
     }
 
+    /// Addresses of functions in shared libraries, filled in as each is first called. They are the
+    /// same for all ranks.
+    pub(crate) fn linkage(&self) -> Option<Range<usize>> {
+        let slots = self.relocations()[1].iter().map(|r| self.bias + r.offset);
+        Some(slots.clone().min()?..slots.max()? + size_of::<usize>())
+    }
+
     /// Variables of shared libraries that live in this image (copy relocations: `stdout`, `optind`).
     /// They are the libraries' and shared by all ranks.
     pub(crate) fn borrowed(&self) -> Vec<Range<usize>> {

@@ -5,12 +5,15 @@
 //! through the free functions here ([`suspend`], [`current`], [`exit_current`]...), because an
 //! MPI call made by a C program carries no context. One thread runs all ranks of a process.
 
+mod arena;
 mod arguments;
+mod globals;
 mod handlers;
 pub mod hooks;
 pub mod host;
 mod image;
 pub mod lifecycle;
+mod lines;
 pub mod memory;
 pub mod next;
 pub mod program;

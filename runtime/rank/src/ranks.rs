@@ -1,6 +1,8 @@
 //! All ranks of this process, as the scheduler holds them.
 
 use crate::arguments::Arguments;
+use crate::globals::copy::Copied;
+use crate::globals::{self, Private};
 use crate::lifecycle::{self, Life};
 use crate::memory::Addr;
 use crate::program::Program;
@@ -51,11 +53,14 @@ pub struct Config {
     pub stack: StackMode,
     /// Globals.
     pub globals: GlobalsMode,
+    /// Parts of file names of libraries whose globals are private as well, besides those outside
+    /// the system's directories.
+    pub globals_libraries: Vec<String>,
 }
 
 impl Default for Config {
     fn default() -> Config {
-        Config { ranks: 1, first: 0, total: 1, stack: StackMode::Auto, globals: GlobalsMode::Auto }
+        Config { ranks: 1, first: 0, total: 1, stack: StackMode::Auto, globals: GlobalsMode::Auto, globals_libraries: Vec::new() }
     }
 }
 
@@ -86,11 +91,19 @@ struct Place {
 const NEW: u32 = u32::MAX;
 const GONE: u32 = u32::MAX - 1;
 
+/// How globals are private.
+enum Globals {
+    Shared,
+    Copied(Box<Copied>),
+}
+
 /// The ranks. Dropping it neither unwinds nor frees suspended ranks' frames.
 pub struct Ranks {
     places: Vec<Place>,
     stacks: OwnStacks,
     switch: Switch,
+    globals: Globals,
+    explanation: String,
     arguments: Arguments,
     /// Bytes of arguments above the base of each stack; 0 if they are too many and live on the heap.
     above: usize,
@@ -120,20 +133,32 @@ impl Ranks {
             Some(all) => vec![all as usize],
             None => program.image.constructors(),
         };
+        let images = globals::own_images(&program, &config.globals_libraries);
+        let private = Private::of(&images);
+        let data = private.bytes();
+        let (globals, explanation) = match config.globals {
+            GlobalsMode::None => (Globals::Shared, "globals are shared by all ranks, as asked".to_owned()),
+            _ => {
+                let explanation = format!("globals are copied: {data} bytes of data, {} ranks", config.ranks);
+                (Globals::Copied(Box::new(Copied::new(private, config.ranks)?)), explanation)
+            }
+        };
         lifecycle::set(Life {
             main: program.main,
             count: program.arguments.count(),
             environment: program.environment,
             constructors,
             destructors: program.image.destructors(),
-            private_globals: false,
-            images: vec![program.image.clone()],
+            private_globals: !matches!(globals, Globals::Shared),
+            images,
             // SAFETY: getpid has no precondition.
             process: unsafe { libc::getpid() },
         });
         Ok(Ranks {
             places: vec![Place { stack: 0, depth: NEW }; config.ranks as usize],
             switch,
+            globals,
+            explanation,
             above: if bytes <= stacks.slot_bytes() / 8 { bytes } else { 0 },
             stacks,
             arguments: program.arguments,
@@ -150,6 +175,19 @@ impl Ranks {
     /// Whether this process has no ranks.
     pub fn is_empty(&self) -> bool {
         self.places.is_empty()
+    }
+
+    /// What was chosen for globals and stacks, and why.
+    pub fn explanation(&self) -> &str {
+        &self.explanation
+    }
+
+    /// Bytes that parked ranks keep: saved globals.
+    pub fn saved_bytes(&self) -> usize {
+        match &self.globals {
+            Globals::Shared => 0,
+            Globals::Copied(copied) => copied.saved_bytes(),
+        }
     }
 
     /// How often a rank was resumed.
@@ -169,6 +207,9 @@ impl Ranks {
         if place.depth >= GONE {
             return self.start(rank);
         }
+        if let Globals::Copied(copied) = &mut self.globals {
+            copied.mount(rank);
+        }
         let (limit, top) = self.stacks.bounds(place.stack);
         stack::set_running(limit, top - self.above);
         running::set_current(rank);
@@ -184,6 +225,9 @@ impl Ranks {
             self.stacks.give_back(self.places[rank as usize].stack);
             self.places[rank as usize].depth = GONE;
             self.left -= 1;
+            if let Globals::Copied(copied) = &mut self.globals {
+                copied.ended(rank);
+            }
             if self.left == 0 {
                 lifecycle::destroy_shared();
             }
@@ -196,6 +240,9 @@ impl Ranks {
     #[cold]
     fn start(&mut self, rank: u32) -> Outcome {
         assert!(self.places[rank as usize].depth == NEW, "rank {rank} has ended and cannot be resumed");
+        if let Globals::Copied(copied) = &mut self.globals {
+            copied.mount(rank);
+        }
         let slot = self.stacks.take();
         self.places[rank as usize].stack = slot;
         let (limit, top) = self.stacks.bounds(slot);
@@ -212,7 +259,9 @@ impl Ranks {
     /// Runs `f` on the scheduler's stack with the rank's stack and globals in place: for user
     /// operations and callbacks, and for its memory (rule 1).
     pub fn mounted<R>(&mut self, rank: u32, f: impl FnOnce() -> R) -> R {
-        let _ = rank;
+        if let Globals::Copied(copied) = &mut self.globals {
+            copied.mount(rank);
+        }
         f()
     }
 
@@ -225,6 +274,9 @@ impl Ranks {
         }
         let (_, top) = self.stacks.bounds(place.stack);
         let pointer = top - place.depth as usize * 8;
+        if let Globals::Copied(copied) = &self.globals {
+            copied.prefetch(rank);
+        }
         for line in 0..4 {
             prefetch(pointer + line * 64);
         }
@@ -245,6 +297,5 @@ pub(crate) fn prefetch(address: usize) {
 /// the heap, false for swapped globals and for the shared stack.
 #[inline]
 pub fn is_addressable_unmounted(addr: Addr, len: usize) -> bool {
-    let _ = (addr, len);
-    true
+    !globals::is_swapped(addr.0, len)
 }

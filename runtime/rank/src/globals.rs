@@ -1,0 +1,84 @@
+//! Globals of the program, private to each rank.
+
+pub(crate) mod copy;
+mod touched;
+
+use std::ops::Range;
+use std::sync::OnceLock;
+
+use crate::image::Image;
+use crate::program::Program;
+
+/// Writable memory of the program that each rank has for itself.
+#[derive(Clone, Debug)]
+pub(crate) struct Region {
+    pub(crate) range: Range<usize>,
+    /// From here on it is zero until written; nothing before the program runs has touched it.
+    pub(crate) zero: usize,
+}
+
+/// What is private.
+pub(crate) struct Private {
+    pub(crate) regions: Vec<Region>,
+    /// Variables inside the regions that belong to shared libraries and stay common.
+    pub(crate) common: Vec<Range<usize>>,
+}
+
+impl Private {
+    /// The writable data and thread-local blocks of the program and of its own libraries.
+    pub(crate) fn of(images: &[Image]) -> Private {
+        let mut private = Private { regions: Vec::new(), common: Vec::new() };
+        for image in images {
+            for (file, zero) in image.writable() {
+                private.regions.push(Region { range: file.start..zero.end, zero: zero.start });
+            }
+            if let Some(block) = image.thread_local() {
+                private.regions.push(Region { zero: block.end, range: block });
+            }
+            private.common.extend(image.borrowed());
+            private.common.extend(image.linkage());
+        }
+        private.common.sort_by_key(|r| r.start);
+        private
+    }
+
+    /// Bytes of all regions.
+    pub(crate) fn bytes(&self) -> usize {
+        self.regions.iter().map(|r| r.range.len()).sum()
+    }
+}
+
+/// Directories whose libraries belong to the system: shared by all ranks.
+const SYSTEM: [&str; 6] = ["/lib/", "/lib64/", "/usr/lib/", "/usr/lib64/", "/usr/local/lib/", "/opt/"];
+
+/// The program and those of its libraries that each rank has for itself: outside the system's
+/// directories, or whose file name contains one of `named`; never the simulator.
+pub(crate) fn own_images(program: &Program, named: &[String]) -> Vec<Image> {
+    let me = own_images as *const () as usize;
+    let mut images = vec![program.image.clone()];
+    for library in &program.libraries {
+        let file = library.name.rsplit('/').next().unwrap_or_default();
+        let is_named = named.iter().any(|name| file.contains(name.as_str()));
+        let is_system = library.name.is_empty()
+            || !library.name.contains('/')
+            || SYSTEM.iter().any(|directory| library.name.starts_with(directory))
+            || ["libxsim", "libmpi", "libmpich", "ld-linux"].iter().any(|known| file.starts_with(known));
+        if (is_named || !is_system) && !library.contains(me) {
+            images.push(library.clone());
+        }
+    }
+    images
+}
+
+/// Memory that is in place only while its rank is mounted.
+static SWAPPED: OnceLock<Vec<Range<usize>>> = OnceLock::new();
+
+pub(crate) fn set_swapped(ranges: Vec<Range<usize>>) {
+    let _ = SWAPPED.set(ranges);
+}
+
+/// Whether `start..start + len` touches memory that is swapped between ranks.
+#[inline]
+pub(crate) fn is_swapped(start: usize, len: usize) -> bool {
+    SWAPPED.get().is_some_and(|ranges| ranges.iter().any(|r| start < r.end && r.start < start.saturating_add(len)))
+}

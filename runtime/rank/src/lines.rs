@@ -1,0 +1,112 @@
+//! Comparing and copying memory in lines of 64 bytes, as fast as the processor can.
+
+/// Bytes of a line.
+pub(crate) const LINE: usize = 64;
+
+/// Which of at most 64 lines at `a` and `b` differ: bit k for line k.
+pub(crate) type Differ = unsafe fn(a: *const u8, b: *const u8, lines: usize) -> u64;
+
+/// The fastest comparison that this processor has.
+pub(crate) fn differ() -> Differ {
+    #[cfg(target_arch = "x86_64")]
+    {
+        if is_x86_feature_detected!("avx512f") {
+            return differ_avx512;
+        }
+        if is_x86_feature_detected!("avx2") {
+            return differ_avx2;
+        }
+    }
+    differ_scalar
+}
+
+/// # Safety
+/// `lines <= 64` readable lines at both addresses.
+unsafe fn differ_scalar(a: *const u8, b: *const u8, lines: usize) -> u64 {
+    let mut found = 0;
+    for line in 0..lines {
+        let mut difference = 0;
+        for word in 0..LINE / 8 {
+            let at = line * LINE + word * 8;
+            // SAFETY: inside the lines (the caller's contract).
+            difference |= unsafe { a.add(at).cast::<u64>().read_unaligned() ^ b.add(at).cast::<u64>().read_unaligned() };
+        }
+        found |= u64::from(difference != 0) << line;
+    }
+    found
+}
+
+/// # Safety
+/// `lines <= 64` readable lines at both addresses, on a processor with AVX2.
+#[cfg(target_arch = "x86_64")]
+#[target_feature(enable = "avx2")]
+unsafe fn differ_avx2(a: *const u8, b: *const u8, lines: usize) -> u64 {
+    use std::arch::x86_64::*;
+    let mut found = 0;
+    for line in 0..lines {
+        // SAFETY: inside the lines (the caller's contract).
+        unsafe {
+            let (a, b) = (a.add(line * LINE).cast::<__m256i>(), b.add(line * LINE).cast::<__m256i>());
+            let low = _mm256_xor_si256(_mm256_loadu_si256(a), _mm256_loadu_si256(b));
+            let high = _mm256_xor_si256(_mm256_loadu_si256(a.add(1)), _mm256_loadu_si256(b.add(1)));
+            let both = _mm256_or_si256(low, high);
+            found |= u64::from(_mm256_testz_si256(both, both) == 0) << line;
+        }
+    }
+    found
+}
+
+/// # Safety
+/// `lines <= 64` readable lines at both addresses, on a processor with AVX-512F.
+#[cfg(target_arch = "x86_64")]
+#[target_feature(enable = "avx512f")]
+unsafe fn differ_avx512(a: *const u8, b: *const u8, lines: usize) -> u64 {
+    use std::arch::x86_64::*;
+    let mut found = 0;
+    for line in 0..lines {
+        // SAFETY: inside the lines (the caller's contract).
+        let different = unsafe {
+            let x = _mm512_loadu_si512(a.add(line * LINE).cast());
+            let y = _mm512_loadu_si512(b.add(line * LINE).cast());
+            _mm512_cmpneq_epi64_mask(x, y)
+        };
+        found |= u64::from(different != 0) << line;
+    }
+    found
+}
+
+/// Copies one line.
+///
+/// # Safety
+/// `LINE` readable bytes at `from` and writable ones at `to`, not overlapping.
+#[inline]
+pub(crate) unsafe fn copy_line(from: *const u8, to: *mut u8) {
+    // SAFETY: the caller's contract. A constant length becomes vector moves, without a call.
+    unsafe { std::ptr::copy_nonoverlapping(from, to, LINE) }
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    #[test]
+    fn every_comparison_finds_the_lines_that_differ() {
+        let a: Vec<u8> = (0..4096u32 + 1).map(|k| (k * 7 % 251) as u8).collect();
+        let mut kernels: Vec<Differ> = vec![differ_scalar, differ()];
+        #[cfg(target_arch = "x86_64")]
+        if is_x86_feature_detected!("avx2") {
+            kernels.push(differ_avx2);
+        }
+        for kernel in kernels {
+            for line in 0..64 {
+                for byte in [0, 1, 31, 32, 63] {
+                    let mut b = a.clone();
+                    b[1 + line * LINE + byte] ^= 0x10;
+                    // SAFETY: 64 lines from the second byte of both, unaligned on purpose.
+                    let found = unsafe { kernel(a.as_ptr().add(1), b.as_ptr().add(1), 64) };
+                    assert_eq!(found, 1 << line);
+                }
+            }
+        }
+    }
+}

@@ -2,4 +2,6 @@
 //! collectives, topologies, errors. `progress` owns the main loop. Knows nothing of the C ABI.
 
 pub mod collective;
+pub mod datatype;
 pub mod error;
+pub mod handles;

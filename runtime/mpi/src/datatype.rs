@@ -1,0 +1,98 @@
+//! Datatypes (MPI 5.0 chapter 5): what a buffer's bytes are, and how they are packed.
+//!
+//! A [`Datatype`] is immutable and shared. It keeps the [`Constructor`] that made it (for
+//! envelope, contents, element counts and signatures) and a [`layout::Layout`]: the type map
+//! compiled to nested loops over contiguous blocks, with neighbours merged, which is all that
+//! packing reads. Sizes are in bytes; displacements, bounds and extents in signed bytes.
+
+mod array;
+mod bounds;
+mod compile;
+pub mod constructor;
+mod kind;
+pub mod layout;
+mod pack;
+pub mod predefined;
+mod registry;
+mod signature;
+
+#[cfg(test)]
+mod tests;
+
+pub use constructor::{Constructor, Contents, Distribution, Envelope, Order};
+pub use kind::{Element, Kind};
+pub use registry::Types;
+pub use signature::Signature;
+
+use crate::error::Result;
+use bounds::Bounds;
+use layout::Layout;
+use std::rc::Rc;
+
+/// A datatype: immutable, shared by every rank that built the same one.
+#[derive(Debug)]
+pub struct Datatype {
+    /// Bytes of data in one instance, without gaps.
+    pub size: u64,
+    /// Lower bound, bytes from the buffer address.
+    pub lb: i64,
+    /// Upper bound; `ub - lb` is the extent.
+    pub ub: i64,
+    /// Lowest byte that is data.
+    pub true_lb: i64,
+    /// One past the highest byte that is data.
+    pub true_ub: i64,
+    /// Whether any count of instances is one block at offset 0: the path without a layout.
+    pub contiguous: bool,
+    /// Basic elements in one instance.
+    pub element_count: u64,
+    /// What a predefined reduction works on, where all elements of the map are alike.
+    pub element: Option<Element>,
+    /// The signature of one instance.
+    pub signature: Signature,
+    /// How it was made.
+    pub constructor: Constructor,
+    layout: Rc<Layout>,
+    bounds: Bounds,
+}
+
+impl Datatype {
+    /// Builds the type, checking every argument.
+    ///
+    /// # Errors
+    /// `MPI_ERR_ARG` or `MPI_ERR_COUNT` with the offending argument; sizes and displacements
+    /// beyond 64 bits.
+    pub fn new(constructor: Constructor) -> Result<Rc<Datatype>> {
+        constructor.validate()?;
+        compile::compile(constructor).map(Rc::new)
+    }
+
+    /// Distance between consecutive instances in a buffer, bytes.
+    #[inline]
+    pub fn extent(&self) -> i64 {
+        self.ub - self.lb
+    }
+
+    /// Distance between the first and the last byte of data.
+    pub fn true_extent(&self) -> i64 {
+        self.true_ub - self.true_lb
+    }
+
+    /// Whether this is a predefined type.
+    pub fn is_predefined(&self) -> bool {
+        matches!(self.constructor, Constructor::Named(_))
+    }
+
+    /// Packed bytes of `count` instances.
+    ///
+    /// # Errors
+    /// `MPI_ERR_COUNT` when they exceed 64 bits.
+    pub fn bytes(&self, count: u64) -> Result<u64> {
+        self.size.checked_mul(count).ok_or_else(|| {
+            crate::error::Failure::new(
+                crate::error::ErrorClass::COUNT,
+                format!("{count} elements of {} bytes exceed 2^64 bytes; pass a smaller count", self.size),
+            )
+        })
+    }
+}

@@ -1,0 +1,247 @@
+//! From a constructor to size, bounds, signature and layout.
+
+use super::array::{Share, darray_shares, subarray_shares};
+use super::bounds::{Bounds, overflow};
+use super::constructor::{Constructor, arg};
+use super::kind::{Element, Kind};
+use super::layout::Layout;
+use super::{Datatype, Signature};
+use crate::error::Result;
+use std::rc::Rc;
+
+/// A type map under construction.
+#[derive(Clone)]
+struct Map {
+    size: u64,
+    bounds: Bounds,
+    elements: u64,
+    element: Option<Element>,
+    signature: Signature,
+    layout: Layout,
+}
+
+impl Map {
+    const EMPTY: Map =
+        Map { size: 0, bounds: Bounds::EMPTY, elements: 0, element: None, signature: Signature::EMPTY, layout: Layout::EMPTY };
+
+    fn of(old: &Datatype) -> Map {
+        Map {
+            size: old.size,
+            bounds: old.bounds,
+            elements: old.element_count,
+            element: old.element,
+            signature: old.signature,
+            layout: (*old.layout).clone(),
+        }
+    }
+
+    /// `count` copies, `stride` bytes apart.
+    fn repeat(&self, count: u64, stride: i128) -> Result<Map> {
+        if count == 0 {
+            return Ok(Map::EMPTY);
+        }
+        Ok(Map {
+            size: self.size.checked_mul(count).ok_or_else(overflow)?,
+            bounds: self.bounds.repeat(count, stride),
+            elements: self.elements.checked_mul(count).ok_or_else(overflow)?,
+            element: self.element,
+            signature: self.signature.times(count),
+            layout: self.layout.repeat(count, stride as i64),
+        })
+    }
+
+    fn shift(mut self, by: i128) -> Map {
+        self.bounds = self.bounds.shift(by);
+        self.layout = self.layout.shift(by as i64);
+        self
+    }
+}
+
+/// Maps one after the other, with the layouts collected until the end.
+struct Sum {
+    total: Map,
+    layouts: Vec<Layout>,
+}
+
+impl Sum {
+    fn with_capacity(parts: usize) -> Sum {
+        Sum { total: Map::EMPTY, layouts: Vec::with_capacity(parts) }
+    }
+
+    fn push(&mut self, part: Map) -> Result {
+        let total = &mut self.total;
+        if part.elements != 0 {
+            total.element = if total.elements == 0 || total.element == part.element { part.element } else { None };
+        }
+        total.size = total.size.checked_add(part.size).ok_or_else(overflow)?;
+        total.elements += part.elements;
+        total.bounds = total.bounds.union(part.bounds);
+        total.signature = total.signature.then(part.signature);
+        self.layouts.push(part.layout);
+        Ok(())
+    }
+
+    fn finish(mut self) -> Map {
+        self.total.layout = Layout::sequence(self.layouts);
+        self.total
+    }
+}
+
+/// Builds the datatype of a validated constructor.
+pub(super) fn compile(constructor: Constructor) -> Result<Datatype> {
+    let map = map(&constructor)?;
+    let (lb, ub) = map.bounds.bounds()?;
+    let (true_lb, true_ub) = map.bounds.true_bounds()?;
+    let packed = map.layout.as_block() == Some((0, map.size)) && i128::from(ub) - i128::from(lb) == i128::from(map.size);
+    Ok(Datatype {
+        size: map.size,
+        lb,
+        ub,
+        true_lb,
+        true_ub,
+        contiguous: packed || map.size == 0,
+        element_count: map.elements,
+        element: map.element,
+        signature: map.signature,
+        constructor,
+        layout: Rc::new(map.layout),
+        bounds: map.bounds,
+    })
+}
+
+fn map(constructor: &Constructor) -> Result<Map> {
+    use Constructor::*;
+    match constructor {
+        Named(_) => unreachable!("predefined types are not compiled"),
+        Dup { old } => Ok(Map::of(old)),
+        Contiguous { count, old, .. } => Map::of(old).repeat(*count as u64, extent(old)),
+        Vector { count, blocklength, stride, old, .. } => vector(*count, *blocklength, i128::from(*stride) * extent(old), old),
+        Hvector { count, blocklength, stride, old, .. } => vector(*count, *blocklength, i128::from(*stride), old),
+        Indexed { blocklengths, displacements, old, .. } => {
+            let blocks = blocklengths.iter().zip(displacements).map(|(&len, &at)| (len, i128::from(at) * extent(old), &**old));
+            indexed(blocks)
+        }
+        Hindexed { blocklengths, displacements, old, .. } => {
+            indexed(blocklengths.iter().zip(displacements).map(|(&len, &at)| (len, i128::from(at), &**old)))
+        }
+        IndexedBlock { blocklength, displacements, old, .. } => {
+            indexed(displacements.iter().map(|&at| (*blocklength, i128::from(at) * extent(old), &**old)))
+        }
+        HindexedBlock { blocklength, displacements, old, .. } => {
+            indexed(displacements.iter().map(|&at| (*blocklength, i128::from(at), &**old)))
+        }
+        Struct { blocklengths, displacements, types, .. } => {
+            indexed(blocklengths.iter().zip(displacements).zip(types).map(|((&len, &at), old)| (len, i128::from(at), &**old)))
+        }
+        Subarray { sizes, subsizes, starts, order, old, .. } => array(&subarray_shares(sizes, subsizes, starts, *order), old),
+        Darray(darray) => array(&darray_shares(darray), &darray.old),
+        Resized { lb, extent, old, .. } => {
+            let mut map = Map::of(old);
+            map.bounds = map.bounds.marked(i128::from(*lb), i128::from(*lb) + i128::from(*extent));
+            Ok(map)
+        }
+        F90Real { precision, range } => f90_real(*precision, *range).map(|(kind, _)| basic(kind)),
+        F90Complex { precision, range } => f90_real(*precision, *range).map(|(_, kind)| basic(kind)),
+        F90Integer { range } => f90_integer(*range).map(basic),
+        ValueIndex { value, index } => {
+            let at = (value.size as i128 + i128::from(index.bounds.align()) - 1) / i128::from(index.bounds.align())
+                * i128::from(index.bounds.align());
+            let mut map = indexed([(1, 0, &**value), (1, at, &**index)].into_iter())?;
+            map.element = match (value.element, index.element) {
+                (Some(Element::One(value)), Some(Element::One(index))) => Some(Element::Pair(value, index)),
+                _ => None,
+            };
+            Ok(map)
+        }
+    }
+}
+
+fn extent(old: &Datatype) -> i128 {
+    i128::from(old.extent())
+}
+
+fn basic(kind: Kind) -> Map {
+    Map {
+        size: kind.size(),
+        bounds: Bounds::of_block(0, kind.size(), kind.align()),
+        elements: 1,
+        element: Some(Element::One(kind)),
+        signature: Signature::of(kind),
+        layout: Layout::block(0, kind.size()),
+    }
+}
+
+fn vector(count: i64, blocklength: i64, stride: i128, old: &Datatype) -> Result<Map> {
+    Map::of(old).repeat(blocklength as u64, extent(old))?.repeat(count as u64, stride)
+}
+
+fn indexed<'a>(blocks: impl ExactSizeIterator<Item = (i64, i128, &'a Datatype)>) -> Result<Map> {
+    let mut sum = Sum::with_capacity(blocks.len());
+    // Neighbouring blocks are mostly of one type and length: build the repetition once.
+    let mut last: Option<(*const Datatype, i64, Map)> = None;
+    for (len, at, old) in blocks {
+        if len == 0 {
+            continue;
+        }
+        let map = match &last {
+            Some((type_, length, map)) if std::ptr::eq(*type_, old) && *length == len => map.clone(),
+            _ => {
+                let map = Map::of(old).repeat(len as u64, extent(old))?;
+                last = Some((old, len, map.clone()));
+                map
+            }
+        };
+        sum.push(map.shift(at))?;
+    }
+    Ok(sum.finish())
+}
+
+/// A process's part of an array whose dimensions come fastest first; the bounds are those of
+/// the whole array.
+fn array(shares: &[Share], old: &Datatype) -> Result<Map> {
+    let mut map = Map::of(old);
+    let mut stride = extent(old);
+    for share in shares {
+        let (full, rest) = share.blocks();
+        let block = map.repeat(share.block, stride)?;
+        let cycle = i128::from(share.cycle).checked_mul(stride).ok_or_else(overflow)?;
+        let first = i128::from(share.first).checked_mul(stride).ok_or_else(overflow)?;
+        let mut sum = Sum::with_capacity(2);
+        sum.push(block.repeat(full, cycle)?.shift(first))?;
+        sum.push(map.repeat(rest, stride)?.shift(first.saturating_add(cycle.saturating_mul(i128::from(full)))))?;
+        map = sum.finish();
+        stride = stride.checked_mul(i128::from(share.size)).ok_or_else(overflow)?;
+    }
+    map.bounds = map.bounds.marked(0, stride);
+    Ok(map)
+}
+
+/// `MPI_UNDEFINED`
+const UNDEFINED: i32 = -32766;
+
+/// Decimal precision and exponent range of gfortran's reals, with the kinds real and complex.
+const REALS: [(i32, i32, Kind, Kind); 3] =
+    [(6, 37, Kind::F32, Kind::ComplexF32), (15, 307, Kind::F64, Kind::ComplexF64), (33, 4931, Kind::F128, Kind::ComplexF128)];
+
+fn f90_real(precision: i32, range: i32) -> Result<(Kind, Kind)> {
+    if precision == UNDEFINED && range == UNDEFINED {
+        return Err(arg("both p and r are MPI_UNDEFINED; at least one must be given"));
+    }
+    let enough = |have: i32, want: i32| want == UNDEFINED || have >= want;
+    REALS
+        .iter()
+        .find(|row| enough(row.0, precision) && enough(row.1, range))
+        .map(|row| (row.2, row.3))
+        .ok_or_else(|| arg(format!("no Fortran real has a precision of {precision} digits and an exponent range of {range}")))
+}
+
+fn f90_integer(range: i32) -> Result<Kind> {
+    match range {
+        ..=2 => Ok(Kind::I8),
+        ..=4 => Ok(Kind::I16),
+        ..=9 => Ok(Kind::I32),
+        ..=18 => Ok(Kind::I64),
+        ..=38 => Ok(Kind::I128),
+        _ => Err(arg(format!("no Fortran integer has a range of {range} decimal digits"))),
+    }
+}

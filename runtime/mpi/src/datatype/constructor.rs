@@ -1,0 +1,399 @@
+//! The constructors of MPI 5.0 section 5.1, as data: what envelope and contents return.
+
+use super::Datatype;
+use crate::error::{ErrorClass, Failure, Result};
+use rustc_hash::FxHasher;
+use std::hash::{Hash, Hasher};
+use std::rc::Rc;
+
+/// A datatype as an argument of a constructor.
+pub type Old = Rc<Datatype>;
+
+/// Array order, with the standard ABI's values (`MPI_ORDER_C`, `MPI_ORDER_FORTRAN`).
+#[derive(Clone, Copy, PartialEq, Eq, Hash, Debug)]
+#[repr(i32)]
+pub enum Order {
+    /// The last dimension is contiguous.
+    C = 0xC,
+    /// The first dimension is contiguous.
+    Fortran = 0xF,
+}
+
+impl Order {
+    /// From the ABI's value.
+    pub fn from_abi(value: i32) -> Result<Order> {
+        match value {
+            0xC => Ok(Order::C),
+            0xF => Ok(Order::Fortran),
+            _ => Err(arg(format!("order is {value}; pass MPI_ORDER_C or MPI_ORDER_FORTRAN"))),
+        }
+    }
+}
+
+/// Distribution of one dimension over processes, with the standard ABI's values.
+#[derive(Clone, Copy, PartialEq, Eq, Hash, Debug)]
+#[repr(i32)]
+pub enum Distribution {
+    /// `MPI_DISTRIBUTE_NONE`: not distributed.
+    None = 16,
+    /// `MPI_DISTRIBUTE_BLOCK`
+    Block = 17,
+    /// `MPI_DISTRIBUTE_CYCLIC`
+    Cyclic = 18,
+}
+
+/// `MPI_DISTRIBUTE_DFLT_DARG`
+pub const DISTRIBUTE_DFLT_DARG: i64 = 19;
+
+impl Distribution {
+    /// From the ABI's value.
+    pub fn from_abi(value: i32) -> Result<Distribution> {
+        match value {
+            16 => Ok(Distribution::None),
+            17 => Ok(Distribution::Block),
+            18 => Ok(Distribution::Cyclic),
+            _ => Err(arg(format!("distribution is {value}; pass MPI_DISTRIBUTE_BLOCK, MPI_DISTRIBUTE_CYCLIC or MPI_DISTRIBUTE_NONE"))),
+        }
+    }
+}
+
+/// How a datatype was made. Counts and lengths are those the program passed; `large` says
+/// that it called the `_c` variant, which decides how contents are returned.
+#[derive(Clone, Debug)]
+#[allow(missing_docs, reason = "the fields are the arguments of the MPI constructors, by their names there")]
+pub enum Constructor {
+    /// A predefined type, by handle.
+    Named(usize),
+    Dup {
+        old: Old,
+    },
+    Contiguous {
+        count: i64,
+        old: Old,
+        large: bool,
+    },
+    Vector {
+        count: i64,
+        blocklength: i64,
+        stride: i64,
+        old: Old,
+        large: bool,
+    },
+    Hvector {
+        count: i64,
+        blocklength: i64,
+        stride: i64,
+        old: Old,
+        large: bool,
+    },
+    Indexed {
+        blocklengths: Box<[i64]>,
+        displacements: Box<[i64]>,
+        old: Old,
+        large: bool,
+    },
+    Hindexed {
+        blocklengths: Box<[i64]>,
+        displacements: Box<[i64]>,
+        old: Old,
+        large: bool,
+    },
+    IndexedBlock {
+        blocklength: i64,
+        displacements: Box<[i64]>,
+        old: Old,
+        large: bool,
+    },
+    HindexedBlock {
+        blocklength: i64,
+        displacements: Box<[i64]>,
+        old: Old,
+        large: bool,
+    },
+    Struct {
+        blocklengths: Box<[i64]>,
+        displacements: Box<[i64]>,
+        types: Box<[Old]>,
+        large: bool,
+    },
+    Subarray {
+        sizes: Box<[i64]>,
+        subsizes: Box<[i64]>,
+        starts: Box<[i64]>,
+        order: Order,
+        old: Old,
+        large: bool,
+    },
+    Darray(Box<Darray>),
+    Resized {
+        lb: i64,
+        extent: i64,
+        old: Old,
+        large: bool,
+    },
+    F90Real {
+        precision: i32,
+        range: i32,
+    },
+    F90Complex {
+        precision: i32,
+        range: i32,
+    },
+    F90Integer {
+        range: i32,
+    },
+    ValueIndex {
+        value: Old,
+        index: Old,
+    },
+}
+
+/// The arguments of `MPI_Type_create_darray`.
+#[derive(Clone, Debug)]
+#[allow(missing_docs, reason = "the fields are the arguments of the MPI constructor, by their names there")]
+pub struct Darray {
+    pub size: i64,
+    pub rank: i64,
+    pub gsizes: Box<[i64]>,
+    pub distribs: Box<[Distribution]>,
+    pub dargs: Box<[i64]>,
+    pub psizes: Box<[i64]>,
+    pub order: Order,
+    pub old: Old,
+    pub large: bool,
+}
+
+/// Answer of `MPI_Type_get_envelope_c`: how many of each kind of argument, and the combiner.
+#[derive(Clone, Copy, Debug, PartialEq, Eq)]
+#[allow(missing_docs, reason = "the fields are the arguments of the MPI function, by their names there")]
+pub struct Envelope {
+    pub integers: u64,
+    pub addresses: u64,
+    pub large_counts: u64,
+    pub datatypes: u64,
+    /// `MPI_COMBINER_*` of the standard ABI.
+    pub combiner: i32,
+}
+
+/// Answer of `MPI_Type_get_contents_c`.
+#[derive(Clone, Debug, Default)]
+#[allow(missing_docs, reason = "the fields are the arguments of the MPI function, by their names there")]
+pub struct Contents {
+    pub integers: Vec<i32>,
+    pub addresses: Vec<i64>,
+    pub large_counts: Vec<i64>,
+    pub datatypes: Vec<Old>,
+}
+
+pub(super) fn arg(text: impl Into<String>) -> Box<Failure> {
+    Failure::new(ErrorClass::ARG, text)
+}
+
+fn count(name: &str, value: i64) -> Result {
+    if value < 0 {
+        return Err(Failure::new(ErrorClass::COUNT, format!("{name} is {value}; it must not be negative")));
+    }
+    Ok(())
+}
+
+fn lengths(name: &str, values: &[i64]) -> Result {
+    match values.iter().position(|&value| value < 0) {
+        Some(at) => Err(arg(format!("{name}[{at}] is {}; it must not be negative", values[at]))),
+        None => Ok(()),
+    }
+}
+
+impl Constructor {
+    /// Checks the arguments on their own.
+    ///
+    /// # Errors
+    /// `MPI_ERR_COUNT` or `MPI_ERR_ARG`, naming the argument and its value.
+    pub fn validate(&self) -> Result {
+        use Constructor::*;
+        match self {
+            Contiguous { count: n, .. } => count("count", *n),
+            Vector { count: n, blocklength, .. } | Hvector { count: n, blocklength, .. } => {
+                count("count", *n)?;
+                lengths("blocklength", &[*blocklength]).map_err(|_| arg(format!("blocklength is {blocklength}; it must not be negative")))
+            }
+            Indexed { blocklengths, displacements, .. }
+            | Hindexed { blocklengths, displacements, .. }
+            | Struct { blocklengths, displacements, .. } => {
+                debug_assert_eq!(blocklengths.len(), displacements.len());
+                lengths("array_of_blocklengths", blocklengths)
+            }
+            IndexedBlock { blocklength, .. } | HindexedBlock { blocklength, .. } => {
+                if *blocklength < 0 {
+                    return Err(arg(format!("blocklength is {blocklength}; it must not be negative")));
+                }
+                Ok(())
+            }
+            Subarray { sizes, subsizes, starts, .. } => super::array::validate_subarray(sizes, subsizes, starts),
+            Darray(darray) => super::array::validate_darray(darray),
+            Named(_) | Dup { .. } | Resized { .. } | F90Real { .. } | F90Complex { .. } | F90Integer { .. } | ValueIndex { .. } => Ok(()),
+        }
+    }
+
+    /// The datatype arguments.
+    pub fn datatypes(&self) -> &[Old] {
+        use Constructor::*;
+        match self {
+            Named(_) | F90Real { .. } | F90Complex { .. } | F90Integer { .. } | ValueIndex { .. } => &[],
+            Struct { types, .. } => types,
+            Darray(darray) => std::slice::from_ref(&darray.old),
+            Dup { old }
+            | Contiguous { old, .. }
+            | Vector { old, .. }
+            | Hvector { old, .. }
+            | Indexed { old, .. }
+            | Hindexed { old, .. }
+            | IndexedBlock { old, .. }
+            | HindexedBlock { old, .. }
+            | Subarray { old, .. }
+            | Resized { old, .. } => std::slice::from_ref(old),
+        }
+    }
+
+    /// `MPI_COMBINER_*`, with the standard ABI's value.
+    pub fn combiner(&self) -> i32 {
+        use Constructor::*;
+        match self {
+            Named(_) => 101,
+            Dup { .. } => 102,
+            Contiguous { .. } => 103,
+            Vector { .. } => 104,
+            Hvector { .. } => 105,
+            Indexed { .. } => 106,
+            Hindexed { .. } => 107,
+            IndexedBlock { .. } => 108,
+            HindexedBlock { .. } => 109,
+            Struct { .. } => 110,
+            Subarray { .. } => 111,
+            Darray(_) => 112,
+            F90Real { .. } => 113,
+            F90Complex { .. } => 114,
+            F90Integer { .. } => 115,
+            Resized { .. } => 116,
+            ValueIndex { .. } => 117,
+        }
+    }
+
+    /// `MPI_Type_get_envelope_c`.
+    pub fn envelope(&self) -> Envelope {
+        let contents = self.contents();
+        Envelope {
+            integers: contents.integers.len() as u64,
+            addresses: contents.addresses.len() as u64,
+            large_counts: contents.large_counts.len() as u64,
+            datatypes: contents.datatypes.len() as u64,
+            combiner: self.combiner(),
+        }
+    }
+
+    /// `MPI_Type_get_contents_c`: the arguments in the order of MPI 5.0 section 5.1.13; empty
+    /// for a predefined type, which has none.
+    pub fn contents(&self) -> Contents {
+        use Constructor::*;
+        let mut out = Fields::default();
+        out.contents.datatypes = self.datatypes().to_vec();
+        match self {
+            Named(_) | Dup { .. } => {}
+            Contiguous { count, large, .. } => out.counts(*large, &[*count]),
+            Vector { count, blocklength, stride, large, .. } => out.counts(*large, &[*count, *blocklength, *stride]),
+            Hvector { count, blocklength, stride, large, .. } => {
+                out.counts(*large, &[*count, *blocklength]);
+                out.addresses(*large, &[*stride]);
+            }
+            Indexed { blocklengths, displacements, large, .. } => {
+                out.counts(*large, &[blocklengths.len() as i64]);
+                out.counts(*large, blocklengths);
+                out.counts(*large, displacements);
+            }
+            Hindexed { blocklengths, displacements, large, .. } | Struct { blocklengths, displacements, large, .. } => {
+                out.counts(*large, &[blocklengths.len() as i64]);
+                out.counts(*large, blocklengths);
+                out.addresses(*large, displacements);
+            }
+            IndexedBlock { blocklength, displacements, large, .. } => {
+                out.counts(*large, &[displacements.len() as i64, *blocklength]);
+                out.counts(*large, displacements);
+            }
+            HindexedBlock { blocklength, displacements, large, .. } => {
+                out.counts(*large, &[displacements.len() as i64, *blocklength]);
+                out.addresses(*large, displacements);
+            }
+            Subarray { sizes, subsizes, starts, order, large, .. } => {
+                out.counts(false, &[sizes.len() as i64]);
+                out.counts(*large, sizes);
+                out.counts(*large, subsizes);
+                out.counts(*large, starts);
+                out.counts(false, &[i64::from(*order as i32)]);
+            }
+            Darray(darray) => {
+                out.counts(false, &[darray.size, darray.rank, darray.gsizes.len() as i64]);
+                out.counts(darray.large, &darray.gsizes);
+                out.contents.integers.extend(darray.distribs.iter().map(|&distribution| distribution as i32));
+                out.counts(false, &darray.dargs);
+                out.counts(false, &darray.psizes);
+                out.counts(false, &[i64::from(darray.order as i32)]);
+            }
+            Resized { lb, extent, large, .. } => out.addresses(*large, &[*lb, *extent]),
+            F90Real { precision, range } | F90Complex { precision, range } => out.contents.integers.extend([*precision, *range]),
+            F90Integer { range } => out.contents.integers.push(*range),
+            ValueIndex { value, index } => out.contents.datatypes.extend([value.clone(), index.clone()]),
+        }
+        out.contents
+    }
+
+    /// Whether both were made by the same call with the same arguments, with datatypes
+    /// compared by identity.
+    pub fn same(&self, other: &Constructor) -> bool {
+        self.combiner() == other.combiner()
+            && match (self, other) {
+                (Constructor::Named(a), Constructor::Named(b)) => a == b,
+                _ => {
+                    let (a, b) = (self.contents(), other.contents());
+                    a.integers == b.integers
+                        && a.addresses == b.addresses
+                        && a.large_counts == b.large_counts
+                        && a.datatypes.len() == b.datatypes.len()
+                        && a.datatypes.iter().zip(&b.datatypes).all(|(a, b)| Rc::ptr_eq(a, b))
+                }
+            }
+    }
+
+    /// A hash that is equal where [`same`](Self::same) holds.
+    pub fn structure_hash(&self) -> u64 {
+        let mut hasher = FxHasher::default();
+        self.combiner().hash(&mut hasher);
+        if let Constructor::Named(handle) = self {
+            handle.hash(&mut hasher);
+        }
+        let contents = self.contents();
+        (&contents.integers, &contents.addresses, &contents.large_counts).hash(&mut hasher);
+        for old in &contents.datatypes {
+            (Rc::as_ptr(old) as usize).hash(&mut hasher);
+        }
+        hasher.finish()
+    }
+}
+
+/// Collects contents: `int` variants split values in integers and addresses, `_c` variants
+/// return both as large counts.
+#[derive(Default)]
+struct Fields {
+    contents: Contents,
+}
+
+impl Fields {
+    fn counts(&mut self, large: bool, values: &[i64]) {
+        if large {
+            self.contents.large_counts.extend_from_slice(values);
+        } else {
+            self.contents.integers.extend(values.iter().map(|&value| value as i32));
+        }
+    }
+    fn addresses(&mut self, large: bool, values: &[i64]) {
+        if large { &mut self.contents.large_counts } else { &mut self.contents.addresses }.extend_from_slice(values);
+    }
+}

@@ -1,0 +1,200 @@
+//! Datatype handles: which rank holds which type, committed or not.
+
+use super::Datatype;
+use super::constructor::{Constructor, Contents};
+use super::predefined::{self, DATATYPE_NULL};
+use crate::error::{ErrorClass, Failure, Result};
+use crate::handles::{FIRST_DYNAMIC, Names, Naming, RankSet, Shared};
+use rustc_hash::FxHashMap;
+use std::rc::Rc;
+
+/// Every datatype of this process, shared among its ranks (see [`crate::handles`]).
+pub struct Types {
+    table: Shared<Datatype>,
+    /// Who made a type and has not committed it: normally empty between two calls.
+    uncommitted: FxHashMap<usize, RankSet>,
+    names: Names,
+}
+
+impl Default for Types {
+    fn default() -> Self {
+        Self::new()
+    }
+}
+
+/// The holder of types that no rank may free: those of `MPI_Type_create_f90_*`.
+const NOBODY: u32 = u32::MAX;
+
+impl Types {
+    /// The predefined types.
+    pub fn new() -> Types {
+        let mut table = Shared::new(Naming { noun: "datatype", class: ErrorClass::TYPE, null: DATATYPE_NULL });
+        for (handle, datatype) in predefined::all() {
+            table.predefine(handle, datatype);
+        }
+        Types { table, uncommitted: FxHashMap::default(), names: Names::default() }
+    }
+
+    /// Makes a type for `rank`, shared with the ranks that made the same one; its handle. A
+    /// type of `MPI_Type_dup` of a committed type is committed, any other is not.
+    ///
+    /// # Errors
+    /// Those of [`Datatype::new`].
+    pub fn create(&mut self, rank: u32, constructor: Constructor) -> Result<usize> {
+        let hash = constructor.structure_hash();
+        let fixed = matches!(constructor, Constructor::F90Real { .. } | Constructor::F90Complex { .. } | Constructor::F90Integer { .. });
+        if fixed {
+            return self.permanent(hash, constructor);
+        }
+        let handle = self.table.intern(rank, hash, |have| have.constructor.same(&constructor), || Datatype::new(constructor.clone()))?;
+        self.uncommitted.entry(handle).or_default().insert(rank);
+        Ok(handle)
+    }
+
+    /// `MPI_Type_dup` without the attributes: committed if `old` is.
+    pub fn dup(&mut self, rank: u32, old: usize) -> Result<usize> {
+        let committed = self.is_committed(rank, old);
+        let handle = self.create(rank, Constructor::Dup { old: self.table.held(rank, old)?.clone() })?;
+        if committed {
+            self.commit(rank, handle)?;
+        }
+        Ok(handle)
+    }
+
+    /// One handle for all ranks and all time, as MPI 5.0 section 19.1.9 asks.
+    fn permanent(&mut self, hash: u64, constructor: Constructor) -> Result<usize> {
+        if let Some(handle) = self.table.find(hash, |have| have.constructor.same(&constructor)) {
+            return Ok(handle);
+        }
+        self.table.intern(NOBODY, hash, |_| false, || Datatype::new(constructor))
+    }
+
+    /// The type behind a handle, committed or not; O(1).
+    ///
+    /// # Errors
+    /// `MPI_ERR_TYPE` for a null, unknown or freed handle.
+    #[inline]
+    pub fn get(&self, handle: usize) -> Result<&Rc<Datatype>> {
+        self.table.get(handle)
+    }
+
+    /// The type behind a handle that `rank` itself holds: for constructors and queries.
+    #[inline]
+    pub fn held(&self, rank: u32, handle: usize) -> Result<&Rc<Datatype>> {
+        self.table.held(rank, handle)
+    }
+
+    /// The type behind a handle that `rank` may communicate with: held and committed.
+    ///
+    /// # Errors
+    /// `MPI_ERR_TYPE`, saying whether it is unknown, freed or not committed.
+    #[inline]
+    pub fn usable(&self, rank: u32, handle: usize) -> Result<&Rc<Datatype>> {
+        let datatype = self.table.held(rank, handle)?;
+        if !self.uncommitted.is_empty() && !self.is_committed(rank, handle) {
+            return Err(Failure::new(
+                ErrorClass::TYPE,
+                format!("datatype {} is not committed; call MPI_Type_commit before communicating with it", self.describe(rank, handle)),
+            ));
+        }
+        Ok(datatype)
+    }
+
+    /// `MPI_Type_commit`; committing twice does nothing.
+    pub fn commit(&mut self, rank: u32, handle: usize) -> Result {
+        self.table.held(rank, handle)?;
+        if let Some(waiting) = self.uncommitted.get_mut(&handle) {
+            waiting.remove(rank);
+            if waiting.is_empty() {
+                self.uncommitted.remove(&handle);
+            }
+        }
+        Ok(())
+    }
+
+    /// Whether `rank` has committed the type; predefined types are.
+    pub fn is_committed(&self, rank: u32, handle: usize) -> bool {
+        handle < FIRST_DYNAMIC || !self.uncommitted.get(&handle).is_some_and(|waiting| waiting.contains(rank))
+    }
+
+    /// `MPI_Type_free`: gives back `rank`'s share; operations under way keep the type alive.
+    ///
+    /// # Errors
+    /// `MPI_ERR_TYPE` for a predefined type, and one that `rank` does not hold.
+    pub fn free(&mut self, rank: u32, handle: usize) -> Result {
+        let fixed = self.table.get(handle).is_ok_and(|have| have.constructor.datatypes().is_empty());
+        if fixed && handle >= FIRST_DYNAMIC && !self.table.holds(rank, handle) {
+            return Err(Failure::new(
+                ErrorClass::TYPE,
+                "a type of MPI_Type_create_f90_* is predefined and cannot be freed; remove the call",
+            ));
+        }
+        let _ = self.commit(rank, handle);
+        self.table.release(rank, handle)?;
+        self.names.remove(rank, handle);
+        Ok(())
+    }
+
+    /// `MPI_Type_set_name`.
+    pub fn set_name(&mut self, rank: u32, handle: usize, name: &str) -> Result {
+        self.table.held(rank, handle)?;
+        self.names.set(rank, handle, name);
+        Ok(())
+    }
+
+    /// `MPI_Type_get_name`: the name given, that of a predefined type, or nothing.
+    pub fn name(&self, rank: u32, handle: usize) -> Result<&str> {
+        if handle != DATATYPE_NULL {
+            self.table.held(rank, handle)?;
+        }
+        Ok(self.names.get(rank, handle).or_else(|| predefined::name(handle)).unwrap_or(""))
+    }
+
+    /// A handle as messages show it: by name where it has one.
+    pub fn describe(&self, rank: u32, handle: usize) -> String {
+        match self.name(rank, handle) {
+            Ok(name) if !name.is_empty() => name.to_owned(),
+            _ => format!("{handle:#x}"),
+        }
+    }
+
+    /// `MPI_Type_get_contents`: the arguments, with a handle of `rank` for each datatype
+    /// (a new share of derived ones, which the program must free).
+    ///
+    /// # Errors
+    /// `MPI_ERR_TYPE` for a predefined type, which has no contents.
+    pub fn contents(&mut self, rank: u32, handle: usize) -> Result<(Contents, Vec<usize>)> {
+        let datatype = self.table.held(rank, handle)?.clone();
+        if datatype.is_predefined() {
+            return Err(Failure::new(
+                ErrorClass::TYPE,
+                format!("{} is predefined and has no contents; ask MPI_Type_get_envelope first", self.describe(rank, handle)),
+            ));
+        }
+        let contents = datatype.constructor.contents();
+        let mut handles = Vec::with_capacity(contents.datatypes.len());
+        for old in &contents.datatypes {
+            handles.push(self.handle_of(rank, old)?);
+        }
+        Ok((contents, handles))
+    }
+
+    /// A handle of `rank` to an object it has: the predefined one, or a new, committed share.
+    pub fn handle_of(&mut self, rank: u32, datatype: &Rc<Datatype>) -> Result<usize> {
+        if let Constructor::Named(handle) = datatype.constructor {
+            return Ok(handle);
+        }
+        let hash = datatype.constructor.structure_hash();
+        if datatype.constructor.datatypes().is_empty()
+            && let Some(handle) = self.table.find(hash, |have| have.constructor.same(&datatype.constructor))
+        {
+            return Ok(handle);
+        }
+        self.table.intern(rank, hash, |have| have.constructor.same(&datatype.constructor), || Ok(datatype.clone()))
+    }
+
+    /// How many derived types are live, for leak reports and tests.
+    pub fn live(&self) -> usize {
+        self.table.live()
+    }
+}

@@ -1,6 +1,17 @@
 //! The simulated machine: topologies, links, hierarchy, placement, processors; how long a
 //! message takes (analytic), or its packets' way through routers (packet level).
 
+mod analytic;
+mod bandwidth;
+mod divisor;
+mod machine;
 mod model;
+mod spec;
+mod topology;
 
+pub use analytic::{Analytic, Uniform};
+pub use bandwidth::{Bandwidth, ParseBandwidthError, Serialization};
+pub use machine::{Built, Fidelity, Machine, MachineError, Overheads, Placement, PlacementRule};
 pub use model::{Delivered, Endpoint, Message, Network, Order};
+pub use spec::{LevelSpec, NetworkSpec};
+pub use topology::{Method, Range, Statistics};

@@ -1,0 +1,193 @@
+//! The analytic network: L = sum(h_i * l_i) + s / min(b_i) over the levels that a message crosses
+//! (Jones and Engelmann, "Simulation of Large-Scale HPC Architectures", sections III and IV.B).
+
+#[cfg(test)]
+pub(crate) mod tests;
+
+use crate::bandwidth::{Bandwidth, Serialization};
+use crate::divisor::Divisor;
+use crate::model::{Delivered, Endpoint, Message, Network, Order};
+use crate::topology::AnyTopology;
+use engine::{Span, Time};
+
+/// The longest way across a network, in picoseconds, that leaves hop arithmetic free of overflow checks.
+const LONGEST_WAY: u128 = 1 << 62;
+
+/// One level to build a network from.
+#[derive(Clone, Debug)]
+pub(crate) struct AnalyticLevel {
+    pub(crate) topology: AnyTopology,
+    pub(crate) latency: Span,
+    pub(crate) bandwidth: Bandwidth,
+}
+
+/// A hierarchy of topologies without contention.
+///
+/// An endpoint's number is `(x_0 * n_1 + x_1) * n_2 + x_2 ...`, x_i its place in level i (outermost
+/// first) and n_i that level's size. Two endpoints meet in the outermost level where their places
+/// differ: the message takes that level's hops between the two places, and in every level further
+/// in the hops from the source's place out to the gateway and from the gateway in to the destination's.
+/// The bandwidth is the least of all levels in which it takes at least one hop.
+/// A message that takes no hop at all (to the same endpoint) costs s/b of the innermost level.
+#[derive(Clone, Debug)]
+pub struct Analytic {
+    uniform: Option<Uniform>,
+    /// All levels but the outermost, innermost first: the order in which endpoint numbers are taken apart.
+    inner: Vec<Level>,
+    outermost: Level,
+    /// The levels' serializations, narrowest first.
+    lines: Vec<Serialization>,
+    /// For messages that take no hop.
+    own: Serialization,
+    endpoints: u64,
+}
+
+#[derive(Clone, Debug)]
+struct Level {
+    topology: AnyTopology,
+    size: Divisor,
+    /// Picoseconds a link.
+    latency: u64,
+    /// Index into `Analytic::lines`.
+    line: u32,
+}
+
+/// A network on which every two different endpoints are equally far apart.
+#[derive(Clone, Copy, PartialEq, Eq, Debug)]
+pub struct Uniform {
+    /// Latency of an empty message between two different endpoints.
+    pub latency: Span,
+    /// The further time of its bytes; also the whole time of a message from an endpoint to itself.
+    pub line: Serialization,
+}
+
+impl Analytic {
+    /// `levels` from the outermost in, at least one, their sizes' product below 2^32.
+    pub(crate) fn new(levels: Vec<AnalyticLevel>) -> Result<Analytic, String> {
+        let crossing = |level: &AnalyticLevel| u128::from(level.topology.hop_bound()) * 2 * u128::from(level.latency.as_ps());
+        if levels.iter().map(crossing).sum::<u128>() > LONGEST_WAY {
+            return Err("its link latencies add up to more than 2^62 picoseconds (53 days) from one end to the other; lower l".to_owned());
+        }
+        let endpoints = levels.iter().map(|level| level.topology.endpoints()).product();
+        let mut bandwidths: Vec<Bandwidth> = levels.iter().map(|level| level.bandwidth).collect();
+        let own = Serialization::new(bandwidths[bandwidths.len() - 1]);
+        bandwidths.sort_by(|a, b| a.is_below(*b).cmp(&b.is_below(*a)).reverse());
+        let uniform = match &levels[..] {
+            [AnalyticLevel { topology: topology @ (AnyTopology::Star(_) | AnyTopology::None(_)), latency, bandwidth }] => {
+                Some(Uniform { latency: *latency * topology.hop_bound(), line: Serialization::new(*bandwidth) })
+            }
+            _ => None,
+        };
+        let lines = bandwidths.iter().copied().map(Serialization::new).collect();
+        let level = |level: AnalyticLevel| Level {
+            size: Divisor::new(u32::try_from(level.topology.endpoints()).expect("sizes are 32-bit")),
+            line: bandwidths.iter().position(|&b| b == level.bandwidth).unwrap_or(0) as u32,
+            latency: level.latency.as_ps(),
+            topology: level.topology,
+        };
+        let mut levels = levels.into_iter().map(level);
+        let outermost = levels.next().expect("a network has at least one level");
+        let inner = levels.rev().collect();
+        Ok(Analytic { uniform, inner, outermost, lines, own, endpoints })
+    }
+
+    /// How long a message of `bytes` takes; both endpoints must be below `endpoints()`.
+    ///
+    /// Panics with a sentence beyond 2^64 ps (213 days), as clocks do; see `checked_latency`.
+    #[inline]
+    pub fn latency(&self, source: Endpoint, destination: Endpoint, bytes: u64) -> Span {
+        if let Some(uniform) = &self.uniform {
+            return uniform.latency(source == destination, bytes);
+        }
+        let (hops, line) = self.way(source.0, destination.0);
+        hops + line.time(bytes)
+    }
+
+    /// `latency`, or `None` beyond 2^64 ps.
+    pub fn checked_latency(&self, source: Endpoint, destination: Endpoint, bytes: u64) -> Option<Span> {
+        let (hops, line) = self.way(source.0, destination.0);
+        hops.checked_add(line.checked_time(bytes)?)
+    }
+
+    /// If every two different endpoints are equally far apart: how far. For loops over many messages.
+    #[inline]
+    pub fn uniform(&self) -> Option<&Uniform> {
+        self.uniform.as_ref()
+    }
+
+    /// Hop latency and serialization of the way from one endpoint to another.
+    fn way(&self, mut source: u32, mut destination: u32) -> (Span, &Serialization) {
+        let (mut way, mut narrowest) = (0u64, u32::MAX);
+        let mut cross = |level: &Level, hops: u32| {
+            // `new` has bounded the sum over all levels.
+            way += u64::from(hops) * level.latency;
+            if hops != 0 {
+                narrowest = narrowest.min(level.line);
+            }
+        };
+        let mut met = false;
+        for level in &self.inner {
+            let (from, to);
+            (source, from) = level.size.split(source);
+            (destination, to) = level.size.split(destination);
+            met = source == destination;
+            if met {
+                cross(level, level.topology.hops(from, to));
+                break;
+            }
+            cross(level, level.topology.to_gateway(from) + level.topology.from_gateway(to));
+        }
+        if !met {
+            cross(&self.outermost, self.outermost.topology.hops(source, destination));
+        }
+        (Span::from_ps(way), self.lines.get(narrowest as usize).unwrap_or(&self.own))
+    }
+
+    /// The exact least time of an empty message to `to` from another endpoint.
+    fn shortest_way(&self, to: Endpoint) -> Option<Span> {
+        let (mut rest, mut inwards, mut least) = (to.0, 0u64, None::<u64>);
+        for level in self.inner.iter().chain([&self.outermost]) {
+            let (outer, place) = level.size.split(rest);
+            rest = outer;
+            if level.topology.endpoints() > 1 {
+                let way = inwards + u64::from(level.topology.nearest(place)) * level.latency;
+                least = Some(least.map_or(way, |least| least.min(way)));
+            }
+            let out = level.topology.least_to_gateway();
+            inwards += u64::from(out + level.topology.from_gateway(place)) * level.latency;
+        }
+        least.map(Span::from_ps)
+    }
+}
+
+impl Uniform {
+    /// How long a message takes; `own` says whether it goes to the endpoint it comes from.
+    #[inline]
+    pub fn latency(&self, own: bool, bytes: u64) -> Span {
+        let hops = if own { Span::ZERO } else { self.latency };
+        hops + self.line.time(bytes)
+    }
+}
+
+impl Network for Analytic {
+    fn endpoints(&self) -> u64 {
+        self.endpoints
+    }
+    fn order(&self) -> Order {
+        Order::Free
+    }
+    /// Exact; zero if there is no other endpoint.
+    fn lookahead(&self, to: Endpoint) -> Span {
+        match &self.uniform {
+            Some(uniform) if self.endpoints > 1 => uniform.latency,
+            _ => self.shortest_way(to).unwrap_or(Span::ZERO),
+        }
+    }
+    fn send(&mut self, at: Time, message: &Message) -> Option<Time> {
+        Some(at + self.latency(message.source, message.destination, message.bytes))
+    }
+    fn next_event(&self) -> Option<Time> {
+        None
+    }
+    fn advance(&mut self, _: Time, _: &mut Vec<Delivered>) {}
+}

@@ -1,0 +1,158 @@
+//! A simulated machine as a user describes it, and what a run builds from it.
+
+mod error;
+mod placement;
+
+pub use error::MachineError;
+pub use placement::{Placement, PlacementRule};
+
+use crate::analytic::Analytic;
+use crate::model::{Delivered, Endpoint, Message, Network, Order};
+use crate::spec::NetworkSpec;
+use engine::{Span, Time};
+
+/// What a rank's own processor spends on messages, in the manner of LogGP (Alexandrov, Ionescu,
+/// Schauser and Scheiman, "LogGP: Incorporating Long Messages into the LogP Model", SPAA 1995); all
+/// zero by default. They are the rank's own, so they leave a network's order free.
+#[derive(Clone, Copy, PartialEq, Eq, Debug, Default)]
+pub struct Overheads {
+    /// Processor time to send a message (o of LogGP).
+    pub send: Span,
+    /// Processor time to receive a message (o of LogGP).
+    pub receive: Span,
+    /// The least time between two messages that a rank sends, or between two that it receives (g).
+    pub gap: Span,
+    /// Messages of more bytes than this wait for their receiver (rendezvous); `None` lets all go at once.
+    pub eager_limit: Option<u64>,
+}
+
+/// A machine as described: nothing in it depends on the number of ranks.
+#[derive(Clone, PartialEq, Debug)]
+pub struct Machine {
+    /// A preset's or file's name, or the specification itself.
+    pub name: String,
+    /// Where the numbers are from, for people; may be empty.
+    pub source: String,
+    /// The network, outermost level first.
+    pub network: NetworkSpec,
+    /// How ranks are put on endpoints.
+    pub placement: PlacementRule,
+    /// Simulated processor time for a unit of host time.
+    pub processor_factor: f64,
+    /// What messages cost the ranks themselves.
+    pub overheads: Overheads,
+}
+
+/// What a run of a given number of ranks needs from a machine.
+#[derive(Debug)]
+pub struct Built {
+    /// How long messages take.
+    pub network: Fidelity,
+    /// Which endpoint a rank is on.
+    pub placement: Placement,
+    /// Simulated processor time for a unit of host time.
+    pub processor_factor: f64,
+    /// What messages cost the ranks themselves.
+    pub overheads: Overheads,
+    /// The specification with every size decided, as a report shows it.
+    pub specification: String,
+}
+
+impl Machine {
+    /// Reads a network specification such as `star:l=1us,b=1Gbps`.
+    pub fn parse(text: &str) -> Result<Machine, MachineError> {
+        let (network, host) = crate::spec::parse(text)?;
+        Ok(Machine {
+            name: text.trim().to_owned(),
+            source: String::new(),
+            network,
+            placement: host.placement,
+            processor_factor: host.processor_factor,
+            overheads: host.overheads,
+        })
+    }
+
+    /// Builds the machine for `ranks` ranks.
+    ///
+    /// Errors: no ranks at all, a network smaller than the ranks, a size that does not suit the
+    /// topology, latencies that pass 2^62 ps across the network, a placement that does not fit.
+    pub fn build(&self, ranks: u32) -> Result<Built, MachineError> {
+        let (network, specification, group) = match &self.network {
+            NetworkSpec::Levels(levels) => {
+                let built = crate::spec::build(levels, Some(ranks))?;
+                (Fidelity::Analytic(built.network), built.specification, built.group)
+            }
+            NetworkSpec::Packet(specification) => (Fidelity::Packet(packet(specification, ranks)?), specification.clone(), 1),
+        };
+        let placement = self.placement.build(ranks, network.endpoints(), group)?;
+        Ok(Built { network, placement, processor_factor: self.processor_factor, overheads: self.overheads, specification })
+    }
+}
+
+/// Builds a packet-level network with at least `ranks` endpoints from a specification that says `level=packet`.
+fn packet(specification: &str, _ranks: u32) -> Result<Box<dyn Network + Send>, MachineError> {
+    Err(MachineError::new(format!(
+        "the network '{specification}' asks for the packet level, which is not built in; leave level=packet out for the analytic model"
+    )))
+}
+
+/// A network at one of the two levels of detail.
+pub enum Fidelity {
+    /// Latency by formula; always `Order::Free`.
+    Analytic(Analytic),
+    /// Packets through routers.
+    Packet(Box<dyn Network + Send>),
+}
+
+impl Fidelity {
+    /// The analytic network, whose latency can be asked without the trait.
+    #[inline]
+    pub fn as_analytic(&self) -> Option<&Analytic> {
+        match self {
+            Fidelity::Analytic(network) => Some(network),
+            Fidelity::Packet(_) => None,
+        }
+    }
+    fn get(&self) -> &dyn Network {
+        match self {
+            Fidelity::Analytic(network) => network,
+            Fidelity::Packet(network) => network.as_ref(),
+        }
+    }
+    fn get_mut(&mut self) -> &mut dyn Network {
+        match self {
+            Fidelity::Analytic(network) => network,
+            Fidelity::Packet(network) => network.as_mut(),
+        }
+    }
+}
+
+impl std::fmt::Debug for Fidelity {
+    fn fmt(&self, f: &mut std::fmt::Formatter<'_>) -> std::fmt::Result {
+        match self {
+            Fidelity::Analytic(network) => network.fmt(f),
+            Fidelity::Packet(_) => f.write_str("Packet(..)"),
+        }
+    }
+}
+
+impl Network for Fidelity {
+    fn endpoints(&self) -> u64 {
+        self.get().endpoints()
+    }
+    fn order(&self) -> Order {
+        self.get().order()
+    }
+    fn lookahead(&self, to: Endpoint) -> Span {
+        self.get().lookahead(to)
+    }
+    fn send(&mut self, at: Time, message: &Message) -> Option<Time> {
+        self.get_mut().send(at, message)
+    }
+    fn next_event(&self) -> Option<Time> {
+        self.get().next_event()
+    }
+    fn advance(&mut self, until: Time, delivered: &mut Vec<Delivered>) {
+        self.get_mut().advance(until, delivered);
+    }
+}

@@ -1,0 +1,163 @@
+//! Which endpoint each rank is on.
+
+use super::MachineError;
+use crate::divisor::Divisor;
+use crate::model::Endpoint;
+use std::path::PathBuf;
+
+/// How ranks are put on endpoints, as a user says it.
+#[derive(Clone, PartialEq, Eq, Debug, Default)]
+pub enum PlacementRule {
+    /// Rank r on endpoint r: the innermost level fills up first.
+    #[default]
+    Block,
+    /// One rank on each instance of the innermost level in turn, then a second on each, and so on.
+    RoundRobin,
+    /// A file with one endpoint number a line, line r for rank r; blank lines and `#` comments are skipped.
+    File(PathBuf),
+}
+
+impl std::fmt::Display for PlacementRule {
+    fn fmt(&self, f: &mut std::fmt::Formatter<'_>) -> std::fmt::Result {
+        match self {
+            PlacementRule::Block => f.write_str("block"),
+            PlacementRule::RoundRobin => f.write_str("round-robin"),
+            PlacementRule::File(path) => path.display().fmt(f),
+        }
+    }
+}
+
+impl From<&str> for PlacementRule {
+    /// `block`, `round-robin`, or else the path of a file.
+    fn from(text: &str) -> PlacementRule {
+        match text {
+            "block" => PlacementRule::Block,
+            "round-robin" => PlacementRule::RoundRobin,
+            path => PlacementRule::File(path.into()),
+        }
+    }
+}
+
+/// The endpoints of a run's ranks: free to ask for block placement.
+#[derive(Clone, Debug)]
+pub enum Placement {
+    /// The identity.
+    Block,
+    /// Ranks dealt out to groups of endpoints.
+    #[doc(hidden)]
+    Dealt(Dealt),
+    /// An endpoint for each rank.
+    Table(Box<[Endpoint]>),
+}
+
+/// Round-robin over `groups` groups of `size` endpoints.
+#[derive(Clone, Copy, Debug)]
+#[doc(hidden)]
+pub struct Dealt {
+    groups: Divisor,
+    size: u32,
+}
+
+impl Placement {
+    /// The endpoint of a rank below the number of ranks that the machine was built for.
+    #[inline]
+    pub fn endpoint(&self, rank: u32) -> Endpoint {
+        match self {
+            Placement::Block => Endpoint(rank),
+            Placement::Dealt(dealt) => {
+                let (slot, group) = dealt.groups.split(rank);
+                Endpoint(group * dealt.size + slot)
+            }
+            Placement::Table(table) => table[rank as usize],
+        }
+    }
+}
+
+impl PlacementRule {
+    /// Places `ranks` ranks on `endpoints` endpoints in groups of `group` (an instance of the innermost level).
+    pub(crate) fn build(&self, ranks: u32, endpoints: u64, group: u32) -> Result<Placement, MachineError> {
+        match self {
+            PlacementRule::Block => Ok(Placement::Block),
+            PlacementRule::RoundRobin => match u32::try_from(endpoints / u64::from(group)) {
+                Ok(groups) if group > 1 => Ok(Placement::Dealt(Dealt { groups: Divisor::new(groups), size: group })),
+                _ => Ok(Placement::Block),
+            },
+            PlacementRule::File(path) => {
+                let text = std::fs::read_to_string(path)
+                    .map_err(|why| MachineError::new(format!("the placement file '{}' cannot be read: {why}", path.display())))?;
+                table(&text, ranks, endpoints)
+                    .map_err(|sentence| MachineError::new(format!("the placement file '{}' {sentence}", path.display())))
+            }
+        }
+    }
+}
+
+/// Reads a placement file's text; the error continues "the placement file X ...".
+fn table(text: &str, ranks: u32, endpoints: u64) -> Result<Placement, String> {
+    let mut table = Vec::with_capacity(ranks as usize);
+    let mut taken = std::collections::HashMap::new();
+    for (number, line) in (1..).zip(text.lines()) {
+        let line = line.split('#').next().unwrap_or("").trim();
+        if line.is_empty() {
+            continue;
+        }
+        let endpoint = line.parse::<u32>().map_err(|_| format!("has '{line}' in line {number}, which is not an endpoint number"))?;
+        if u64::from(endpoint) >= endpoints {
+            return Err(format!("names endpoint {endpoint} in line {number}, but the network's endpoints are 0 to {}", endpoints - 1));
+        }
+        if let Some(rank) = taken.insert(endpoint, table.len()) {
+            return Err(format!("gives endpoint {endpoint} to rank {rank} and again, in line {number}, to rank {}", table.len()));
+        }
+        table.push(Endpoint(endpoint));
+        if table.len() == ranks as usize {
+            break;
+        }
+    }
+    if table.len() < ranks as usize {
+        return Err(format!("has {} endpoints for {ranks} ranks; it needs one line for each rank", table.len()));
+    }
+    Ok(Placement::Table(table.into()))
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    #[test]
+    fn block_is_the_identity() {
+        let placement = PlacementRule::Block.build(8, 8, 4).unwrap();
+        assert!((0..8).all(|r| placement.endpoint(r) == Endpoint(r)));
+    }
+
+    #[test]
+    fn round_robin_deals_ranks_to_nodes() {
+        let placement = PlacementRule::RoundRobin.build(8, 12, 3).unwrap();
+        let endpoints: Vec<u32> = (0..8).map(|r| placement.endpoint(r).0).collect();
+        assert_eq!(endpoints, [0, 3, 6, 9, 1, 4, 7, 10]);
+    }
+
+    #[test]
+    fn round_robin_over_one_level_is_block() {
+        assert!(matches!(PlacementRule::RoundRobin.build(8, 8, 1), Ok(Placement::Block)));
+    }
+
+    #[test]
+    fn a_file_gives_each_rank_its_endpoint() {
+        let placement = table("3\n\n# spare\n1 # the second\n0\n2\n", 3, 4).unwrap();
+        assert_eq!([0, 1, 2].map(|r| placement.endpoint(r).0), [3, 1, 0]);
+    }
+
+    #[test]
+    fn bad_files_say_what_is_wrong() {
+        for (text, why) in [
+            ("0\n1\n", "has 2 endpoints for 3 ranks"),
+            ("0\nx\n1\n", "'x' in line 2"),
+            ("0\n4\n1\n", "endpoint 4 in line 2, but the network's endpoints are 0 to 3"),
+            ("0\n1\n0\n", "endpoint 0 to rank 0 and again, in line 3, to rank 2"),
+            ("-1\n", "not an endpoint number"),
+        ] {
+            let error = table(text, 3, 4).unwrap_err();
+            assert!(error.contains(why), "{error}");
+        }
+    }
+}

@@ -1,0 +1,113 @@
+//! A network specification: its levels, how it is written, and the network it stands for.
+
+mod parse;
+mod size;
+#[cfg(test)]
+mod tests;
+
+pub(crate) use parse::{Host, parse};
+
+use crate::analytic::{Analytic, AnalyticLevel};
+use crate::bandwidth::Bandwidth;
+use crate::machine::MachineError;
+use crate::topology::{Options, Row};
+use engine::Span;
+use size::Size;
+use std::fmt;
+
+/// A network as specified.
+#[derive(Clone, PartialEq, Debug)]
+pub enum NetworkSpec {
+    /// The analytic model: levels from the outermost in.
+    Levels(Vec<LevelSpec>),
+    /// Text with `level=packet`, which the packet level reads itself.
+    Packet(String),
+}
+
+impl fmt::Display for NetworkSpec {
+    /// In the grammar that `Machine::parse` reads.
+    fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
+        match self {
+            NetworkSpec::Packet(text) => f.write_str(text),
+            NetworkSpec::Levels(levels) => f.write_str(&join(levels)),
+        }
+    }
+}
+
+fn join(levels: &[LevelSpec]) -> String {
+    levels.iter().map(LevelSpec::to_string).collect::<Vec<_>>().join("/")
+}
+
+/// One level: a topology, its size and options, its links.
+#[derive(Clone, Debug)]
+pub struct LevelSpec {
+    pub(crate) row: &'static Row,
+    pub(crate) size: Size,
+    pub(crate) options: Options,
+    pub(crate) latency: Span,
+    pub(crate) bandwidth: Bandwidth,
+}
+
+impl PartialEq for LevelSpec {
+    fn eq(&self, other: &LevelSpec) -> bool {
+        let parts = |level: &LevelSpec| (level.row.name, level.size.clone(), level.options.clone(), level.latency, level.bandwidth);
+        parts(self) == parts(other)
+    }
+}
+
+impl LevelSpec {
+    /// The topology's name.
+    pub fn topology(&self) -> &'static str {
+        self.row.name
+    }
+    /// The latency of a link.
+    pub fn latency(&self) -> Span {
+        self.latency
+    }
+    /// The bandwidth of a link.
+    pub fn bandwidth(&self) -> Bandwidth {
+        self.bandwidth
+    }
+}
+
+impl fmt::Display for LevelSpec {
+    fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
+        let mut items = Vec::new();
+        if self.size != Size::Open {
+            items.push(self.size.to_string());
+        }
+        items.extend(self.options.0.iter().map(|(name, value)| format!("{name}={value}")));
+        if self.row.name != parse::NONE {
+            items.push(format!("l={}", self.latency));
+            items.push(format!("b={}", self.bandwidth));
+        }
+        let colon = if items.is_empty() { "" } else { ":" };
+        write!(f, "{}{colon}{}", self.row.name, items.join(","))
+    }
+}
+
+/// An analytic network with every size decided.
+pub(crate) struct BuiltLevels {
+    pub(crate) network: Analytic,
+    pub(crate) specification: String,
+    /// Endpoints of one instance of the innermost level, 1 if it is the only level.
+    pub(crate) group: u32,
+}
+
+/// Decides all sizes for `ranks` ranks and builds the network.
+pub(crate) fn build(levels: &[LevelSpec], ranks: Option<u32>) -> Result<BuiltLevels, MachineError> {
+    let sides = size::resolve(levels, ranks)?;
+    let mut sized = levels.to_vec();
+    let mut parts = Vec::with_capacity(levels.len());
+    for (level, sides) in sized.iter_mut().zip(&sides) {
+        let topology = (level.row.build)(sides, &level.options)
+            .map_err(|why| MachineError::new(format!("the level '{level}' of the network cannot be built: {why}")))?;
+        level.size = Size::Sides(sides.iter().copied().map(Some).collect());
+        parts.push(AnalyticLevel { topology, latency: level.latency, bandwidth: level.bandwidth });
+    }
+    let specification = join(&sized);
+    let group = if levels.len() > 1 { parts[levels.len() - 1].topology.endpoints() } else { 1 };
+    let group = u32::try_from(group).expect("sizes are 32-bit");
+    let network = Analytic::new(parts).map_err(|why| MachineError::new(format!("the network '{specification}' cannot be built: {why}")))?;
+    Ok(BuiltLevels { network, specification, group })
+}

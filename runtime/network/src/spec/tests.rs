@@ -1,0 +1,130 @@
+//! The grammar: what it reads, how it prints, and where its errors point.
+
+use super::*;
+use crate::analytic::tests::any_level;
+use crate::machine::Machine;
+use proptest::prelude::*;
+
+#[test]
+fn sizes_come_from_the_ranks_where_they_are_open() {
+    for (specification, ranks, built) in [
+        ("star:l=1us,b=1Gbps", 10, "star:10,l=1us,b=1Gbps"),
+        ("star:16,l=1us,b=1Gbps", 10, "star:16,l=1us,b=1Gbps"),
+        ("tree", 10, "tree:10,l=500ns,b=100Gbps"),
+        ("mesh", 100, "mesh:10x10,l=500ns,b=100Gbps"),
+        ("torus", 1000, "torus:10x10x10,l=500ns,b=100Gbps"),
+        ("mesh:1d,l=0", 5, "mesh:5,l=0s,b=100Gbps"),
+        ("mesh:32xn", 100, "mesh:32x4,l=500ns,b=100Gbps"),
+        ("torus:8x8x*,wrap=110/star:2", 1000, "torus:8x8x8,wrap=110,l=500ns,b=100Gbps/star:2,l=500ns,b=100Gbps"),
+        ("mesh:4x4/star", 33, "mesh:4x4,l=500ns,b=100Gbps/star:3,l=500ns,b=100Gbps"),
+        ("none", 7, "none:7"),
+        (" star : 4 , l = 1us , b = 1GB/s / star : 2 , b = 2GB/s ", 8, "star:4,l=1us,b=8Gbps/star:2,l=500ns,b=16Gbps"),
+    ] {
+        let machine = Machine::parse(specification).unwrap_or_else(|e| panic!("{e}"));
+        assert_eq!(machine.build(ranks).unwrap().specification, built);
+    }
+}
+
+#[test]
+fn the_rank_level_carries_overheads_placement_and_processor() {
+    let machine = Machine::parse("star:l=1us,b=1GB/s/rank:o_send=1us,o_recv=2us,gap=3ns,eager=64KiB,place=round-robin,proc=0.5").unwrap();
+    assert_eq!(machine.network.to_string(), "star:l=1us,b=8Gbps");
+    let overheads = machine.overheads;
+    assert_eq!((overheads.send, overheads.receive, overheads.gap), (Span::from_ns(1000), Span::from_ns(2000), Span::from_ns(3)));
+    assert_eq!(overheads.eager_limit, Some(65536));
+    assert_eq!((machine.placement, machine.processor_factor), (crate::PlacementRule::RoundRobin, 0.5));
+}
+
+#[test]
+fn errors_point_at_the_character() {
+    for (specification, caret, why) in [
+        ("", 0, "expected a topology, one of none, star, ring"),
+        ("strar:l=1us", 0, "found 'strar'"),
+        ("star:l=1us,b=1Gbps/sta:2", 19, "found 'sta'"),
+        ("star:l=1us/", 11, "found nothing"),
+        ("star:l=1", 7, "unit is missing"),
+        ("star:l=1us,b=fast", 13, "not a bandwidth"),
+        ("star:l=1us,x=2", 11, "'x' is not an option of 'star'"),
+        ("star:16,,l=1us", 8, "found nothing"),
+        ("star:l=1us,16", 11, "a size comes first"),
+        ("star:l=1us,l=2us", 11, "given twice"),
+        ("star:4x4", 7, "'star' has no dimensions"),
+        ("star:-4", 5, "expected a size"),
+        ("mesh:0x4", 5, "cannot be 0"),
+        ("mesh:4x,l=1us", 7, "expected a size, but found ''"),
+        ("mesh:4xnxn", 9, "only one side"),
+        ("mesh:99d", 5, "only 1 to 32"),
+        ("mesh:99999999999", 5, "expected a size"),
+        ("torus:8x8x8,wrap=10", 17, "each of the 3 dimensions"),
+        ("torus:8x8x8,wrap=102", 17, "digits 0 and 1 only"),
+        ("ring:dir=3", 9, "a number from 1 to 2"),
+        ("tree:degree=1", 12, "a number of at least 2"),
+        ("star/ring", 5, "only one level"),
+        ("none:l=1us", 5, "its options are: none"),
+        ("rank:gap=1us", 0, "expected a topology before"),
+        ("rank/star", 0, "comes last"),
+        ("star/rank:eager=lots", 16, "number of bytes"),
+        ("star/rank:place=file", 16, "block or round-robin"),
+        ("star/rank:proc=-1", 15, "not a factor"),
+        ("star/rank:o=1us", 10, "'o' is not an option of 'rank'"),
+        ("étoile", 0, "found 'étoile'"),
+    ] {
+        let error = Machine::parse(specification).unwrap_err();
+        assert!(error.sentence().contains(why), "{specification}: {error}");
+        assert_eq!(error.position(), Some(caret), "{specification}: {error}");
+    }
+}
+
+#[test]
+fn the_caret_stands_below_its_character() {
+    let error = Machine::parse("star:l=1µs,b=x").unwrap_err().to_string();
+    let lines: Vec<&str> = error.lines().collect();
+    assert_eq!(lines[1..], ["  star:l=1µs,b=x", "               ^"]);
+}
+
+#[test]
+fn a_network_smaller_than_the_ranks_says_both_numbers() {
+    let error = Machine::parse("mesh:4x4").unwrap().build(20).unwrap_err().to_string();
+    assert!(error.contains("has 16 endpoints, too few for 20 ranks"), "{error}");
+    let error = Machine::parse("star").unwrap().build(0).unwrap_err().to_string();
+    assert!(error.contains("0 ranks"), "{error}");
+    let error = Machine::parse("mesh:65536x65536").unwrap().build(1).unwrap_err().to_string();
+    assert!(error.contains("2^32"), "{error}");
+    let error = Machine::parse("mesh:4294967295x4294967295x4294967295").unwrap().build(1).unwrap_err().to_string();
+    assert!(error.contains("2^32"), "{error}");
+}
+
+#[test]
+fn the_packet_level_is_left_to_itself() {
+    let machine = Machine::parse("fattree:k=8,level=packet/rank:gap=1us").unwrap();
+    assert_eq!(machine.network, NetworkSpec::Packet("fattree:k=8,level=packet".to_owned()));
+    assert_eq!(machine.overheads.gap, Span::from_ns(1000));
+}
+
+proptest! {
+    #[test]
+    fn parser_never_panics(text in ".{0,60}") {
+        let _ = Machine::parse(&text).map(|machine| machine.build(3));
+    }
+
+    #[test]
+    fn parser_never_panics_on_near_misses(parts in prop::collection::vec(prop::sample::select(vec![
+        "star", "ring", "mesh", "torus", "twisted", "tree", "none", "rank", ":", ",", "/", "=", "x", "n", "3d", "8", "0", "4294967295", "l", "b", "wrap",
+        "dir", "degree", "jump", "search", "exact", "101", "1us", "1Gbps", "1GB/s", "inf", " ", "-", ".", "µ", "\n", "eager", "place", "level=packet",
+    ]), 0..14)) {
+        let _ = Machine::parse(&parts.concat()).map(|machine| machine.build(64)).map_err(|error| error.to_string());
+    }
+
+    #[test]
+    fn printing_reads_back(levels in prop::collection::vec(any_level(), 1..4), open in any::<bool>()) {
+        let specification = format!("{}{}", if open { "torus:4x3xn,wrap=101,l=0.25us,b=0.1bps/" } else { "" }, levels.join("/"));
+        let first = Machine::parse(&specification).unwrap();
+        let printed = first.network.to_string();
+        let second = Machine::parse(&printed).unwrap();
+        prop_assert_eq!(&first.network, &second.network);
+        prop_assert_eq!(second.network.to_string(), printed);
+        let ranks = if open { 5 } else { 1 };
+        let built = first.build(ranks).unwrap();
+        prop_assert_eq!(Machine::parse(&built.specification).unwrap().build(ranks).unwrap().specification, built.specification);
+    }
+}

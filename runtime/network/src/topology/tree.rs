@@ -1,0 +1,135 @@
+//! A tree of routers with the endpoints at its leaves (section IV.A.6, figure 9).
+
+use super::{Key, KeyKind, Method, Options, Range, Sizing, Statistics, Topology};
+use crate::divisor::Divisor;
+
+/// All leaves are at one depth, filled from the left; the gateway is the root.
+#[derive(Clone, Debug)]
+pub(crate) struct Tree {
+    leaves: u32,
+    degree: Divisor,
+    /// Levels of links between the leaves and the root: the least depth with room for all leaves.
+    depth: u32,
+}
+
+impl Tree {
+    /// Levels of links from a leaf up to the router that both leaves are below.
+    #[inline]
+    fn climb(&self, mut a: u32, mut b: u32) -> u32 {
+        let mut levels = 0;
+        while a != b {
+            a = self.degree.split(a).0;
+            b = self.degree.split(b).0;
+            levels += 1;
+        }
+        levels
+    }
+
+    /// Sizes of the full subtrees at each height: 1, degree, degree^2 ... up to a single one.
+    fn heights(&self) -> impl Iterator<Item = u64> {
+        let degree = u64::from(self.degree.divisor());
+        (0..=self.depth).map(move |height| degree.pow(height))
+    }
+
+    /// The mean hop count over ordered pairs of different leaves.
+    fn average_hops(&self) -> f64 {
+        let n = u128::from(self.leaves);
+        let (mut sum, mut closer) = (0u128, n);
+        for (height, size) in self.heights().enumerate().skip(1) {
+            let size = u128::from(size);
+            // Pairs that meet at this height or below: full subtrees, and the cut one at the right.
+            let within = n / size * size * size + (n % size) * (n % size);
+            sum += 2 * height as u128 * (within - closer);
+            closer = within;
+        }
+        if n > 1 { sum as f64 / (n * (n - 1)) as f64 } else { 0.0 }
+    }
+}
+
+impl Topology for Tree {
+    const NAME: &'static str = "tree";
+    const SUMMARY: &'static str = "a tree of routers with the endpoints at its leaves";
+    const SIZING: Sizing = Sizing::Count;
+    const KEYS: &'static [Key] =
+        &[Key { name: "degree", kind: KeyKind::Number(2, u32::MAX), meaning: "how many children a router has at most, 2 by default" }];
+
+    fn build(sides: &[u32], options: &Options) -> Result<Self, String> {
+        let degree = options.number("degree", 2);
+        let (mut depth, mut room) = (0, 1u64);
+        while room < u64::from(sides[0]) {
+            room *= u64::from(degree);
+            depth += 1;
+        }
+        Ok(Tree { leaves: sides[0], degree: Divisor::new(degree), depth })
+    }
+    fn endpoints(&self) -> u64 {
+        u64::from(self.leaves)
+    }
+    #[inline]
+    fn hops(&self, source: u32, destination: u32) -> u32 {
+        2 * self.climb(source, destination)
+    }
+    #[inline]
+    fn to_gateway(&self, _: u32) -> u32 {
+        self.depth
+    }
+    #[inline]
+    fn from_gateway(&self, _: u32) -> u32 {
+        self.depth
+    }
+    fn least_to_gateway(&self) -> u32 {
+        self.depth
+    }
+    fn nearest(&self, destination: u32) -> u32 {
+        let below = destination.checked_sub(1).map(|other| self.hops(other, destination));
+        let above = destination.checked_add(1).filter(|&other| other < self.leaves).map(|other| self.hops(other, destination));
+        below.into_iter().chain(above).min().unwrap_or(0)
+    }
+    fn hop_bound(&self) -> u64 {
+        2 * u64::from(self.depth)
+    }
+    fn links(&self) -> u64 {
+        self.heights().take(self.depth as usize).map(|size| u64::from(self.leaves).div_ceil(size)).sum()
+    }
+    fn statistics(&self) -> Statistics {
+        let root = Range::constant(self.depth);
+        let diameter = 2 * self.depth;
+        Statistics { diameter, average_hops: self.average_hops(), to_gateway: root, from_gateway: root, method: Method::Exact }
+    }
+}
+
+#[cfg(test)]
+mod tests {
+    use super::super::Value;
+    use super::super::brute::{Graph, check};
+    use super::*;
+
+    /// Builds routers above the leaves, row by row, until one row has a single router.
+    fn graph(leaves: usize, degree: usize) -> Graph {
+        let (mut links, mut first, mut row, mut nodes) = (Vec::new(), 0, leaves, leaves);
+        while row > 1 {
+            let above = row.div_ceil(degree);
+            links.extend((0..row).map(|i| (first + i, nodes + i / degree)));
+            (first, row) = (nodes, above);
+            nodes += above;
+        }
+        Graph::undirected(nodes, first, links)
+    }
+
+    #[test]
+    fn hops_are_shortest_paths() {
+        for degree in [2, 3, 4, 7, 100] {
+            for n in (1..=18).chain([27, 28]) {
+                let options = Options(vec![("degree", Value::Number(degree))]);
+                check(&Tree::build(&[n], &options).unwrap(), &graph(n as usize, degree as usize), &format!("tree:{n},degree={degree}"));
+            }
+        }
+    }
+
+    #[test]
+    fn the_largest_tree_has_the_papers_diameter() {
+        let tree = Tree::build(&[1 << 31], &Options::default()).unwrap();
+        assert_eq!(tree.statistics().diameter, 62, "2 log2(n)");
+        assert_eq!(tree.hops(0, (1 << 31) - 1), 62);
+    }
+}

@@ -146,7 +146,7 @@ fn wrapped(p: &Parameter, large: bool) -> String {
         Kind::Function(_) => format!("{name}.0"),
         Kind::Status if array => format!("OutStatuses({name})"),
         Kind::Status => format!("StatusPointer({name})"),
-        Kind::Handle(_) if array => format!("Handles({name})"),
+        Kind::Handle(_) if array => format!("Handles {{ at: {name}, wide: true }}"),
         Kind::Handle(_) if p.direction == Direction::InOut => format!("InOut::<Handle>::new({name})"),
         Kind::Handle(_) if out => format!("Out::<Handle>::new({name})"),
         Kind::Handle(_) => name,

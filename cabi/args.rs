@@ -229,8 +229,41 @@ array!(/// An array of C `int`.
     Ints of i32);
 array!(/// An array of truth values, C `int` each.
     Flags of bool);
-array!(/// An array of handles.
-    Handles of Handle);
+
+/// An array of handles: pointers in C, integers in Fortran.
+#[derive(Clone, Copy)]
+pub struct Handles {
+    /// The address of the first.
+    pub at: Addr,
+    /// Whether an element takes 64 bits.
+    pub wide: bool,
+}
+
+impl Handles {
+    /// The `i`th.
+    #[inline]
+    pub fn get(self, i: usize) -> Handle {
+        if self.wide { Handle(load(self.at.offset(8 * i as i64))) } else { Handle(load::<i32>(self.at.offset(4 * i as i64)) as usize) }
+    }
+    /// Sets the `i`th.
+    #[inline]
+    pub fn set(self, i: usize, value: Handle) {
+        if self.wide {
+            store(self.at.offset(8 * i as i64), value.0);
+        } else {
+            store(self.at.offset(4 * i as i64), value.0 as i32);
+        }
+    }
+    /// Whether the program passed a null pointer.
+    #[inline]
+    pub fn is_null(self) -> bool {
+        self.at.is_null()
+    }
+    /// The first `n`.
+    pub fn to_vec(self, n: usize) -> Vec<Handle> {
+        (0..n).map(|i| self.get(i)).collect()
+    }
+}
 
 /// Edge weights, which may be left out (MPI 5.0 section 8.5.4).
 #[derive(Clone, Copy)]

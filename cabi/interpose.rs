@@ -8,3 +8,5 @@
 mod exit;
 #[path = "interpose/start.rs"]
 mod start;
+#[path = "interpose/stdio.rs"]
+mod stdio;

@@ -16,11 +16,13 @@ pub mod lifecycle;
 mod lines;
 pub mod memory;
 pub mod next;
+pub mod output;
 pub mod program;
 mod ranks;
 mod running;
 mod single;
 mod stack;
+pub mod stdio;
 
 pub use memory::Addr;
 pub use program::Program;

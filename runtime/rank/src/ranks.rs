@@ -9,6 +9,7 @@ use crate::program::Program;
 use crate::running::{self, NOBODY};
 use crate::stack::own::OwnStacks;
 use crate::stack::{self, Switch};
+use crate::{output, stdio};
 
 /// Where ranks keep their stacks.
 #[derive(Clone, Copy, PartialEq, Eq, Debug)]
@@ -109,6 +110,8 @@ pub struct Ranks {
     above: usize,
     switches: u64,
     left: u32,
+    /// The rank that may read standard input.
+    reader: Option<u32>,
 }
 
 impl Ranks {
@@ -154,6 +157,8 @@ impl Ranks {
             // SAFETY: getpid has no precondition.
             process: unsafe { libc::getpid() },
         });
+        let reader = (config.first == 0 && config.ranks > 0).then_some(0);
+        stdio::begin(config.total, reader);
         Ok(Ranks {
             places: vec![Place { stack: 0, depth: NEW }; config.ranks as usize],
             switch,
@@ -164,6 +169,7 @@ impl Ranks {
             arguments: program.arguments,
             switches: 0,
             left: config.ranks,
+            reader,
         })
     }
 
@@ -213,6 +219,9 @@ impl Ranks {
         let (limit, top) = self.stacks.bounds(place.stack);
         stack::set_running(limit, top - self.above);
         running::set_current(rank);
+        if Some(rank) == self.reader {
+            stdio::swap_input();
+        }
         // SAFETY: the slot holds this rank's stack, suspended at this depth below its top.
         let pointer = unsafe { self.switch.resume(top - place.depth as usize * 8) };
         running::set_current(NOBODY);
@@ -221,7 +230,12 @@ impl Ranks {
 
     #[inline]
     fn suspended(&mut self, rank: u32, top: usize, pointer: usize) -> Outcome {
+        stdio::drain(rank);
+        if Some(rank) == self.reader {
+            stdio::swap_input();
+        }
         if let Some(status) = running::take_finished() {
+            output::end(rank);
             self.stacks.give_back(self.places[rank as usize].stack);
             self.places[rank as usize].depth = GONE;
             self.left -= 1;
@@ -251,6 +265,9 @@ impl Ranks {
         lifecycle::set_arguments(unsafe { self.arguments.write(argv) });
         stack::set_running(limit, top - self.above);
         running::set_current(rank);
+        if Some(rank) == self.reader {
+            stdio::swap_input();
+        }
         let pointer = self.switch.start(lifecycle::entry);
         running::set_current(NOBODY);
         self.suspended(rank, top, pointer)

@@ -34,5 +34,7 @@ pub unsafe fn run(_argc: i32, _argv: *mut *mut c_char, environment: *mut *mut c_
     let program = unsafe { CAPTURED.with(Option::take) };
     let (Some(mut program), Some(hooks)) = (program, hooks::get()) else { return 70 };
     program.environment = environment;
-    (hooks.start)(program)
+    let status = (hooks.start)(program);
+    crate::stdio::finish();
+    status
 }

@@ -1,0 +1,171 @@
+//! Standard streams of a rank: whole lines out, input to rank 0.
+
+use std::ffi::{c_char, c_int, c_void};
+
+use rank::next::Next;
+use rank::stdio::{self, File};
+
+/// Output of a rank goes to its lines.
+#[unsafe(no_mangle)]
+pub unsafe extern "C" fn write(descriptor: c_int, bytes: *const c_void, len: usize) -> isize {
+    if (descriptor == 1 || descriptor == 2) && !bytes.is_null() && len <= isize::MAX as usize {
+        // SAFETY: the caller of write vouches for `len` bytes.
+        if stdio::write(descriptor, unsafe { std::slice::from_raw_parts(bytes.cast(), len) }) {
+            return len as isize;
+        }
+    }
+    // SAFETY: the system call of this function, with its own arguments; it sets errno.
+    unsafe { libc::syscall(libc::SYS_write, descriptor, bytes, len) as isize }
+}
+
+/// Output of a rank goes to its lines.
+#[unsafe(no_mangle)]
+pub unsafe extern "C" fn writev(descriptor: c_int, parts: *const libc::iovec, count: c_int) -> isize {
+    if (descriptor == 1 || descriptor == 2) && rank::current().is_some() && !parts.is_null() {
+        let mut total = 0;
+        for k in 0..count.max(0) as usize {
+            // SAFETY: the caller of writev vouches for `count` parts and their bytes.
+            let wrote = unsafe {
+                let part = &*parts.add(k);
+                write(descriptor, part.iov_base, part.iov_len)
+            };
+            if wrote < 0 {
+                return if total > 0 { total } else { wrote };
+            }
+            total += wrote;
+        }
+        return total;
+    }
+    // SAFETY: the system call of this function, with its own arguments; it sets errno.
+    unsafe { libc::syscall(libc::SYS_writev, descriptor, parts, count) as isize }
+}
+
+/// Standard input is at its end for every rank but 0.
+#[unsafe(no_mangle)]
+pub unsafe extern "C" fn read(descriptor: c_int, bytes: *mut c_void, len: usize) -> isize {
+    if stdio::input_is_empty(descriptor) {
+        return 0;
+    }
+    // SAFETY: the system call of this function, with its own arguments; it sets errno.
+    unsafe { libc::syscall(libc::SYS_read, descriptor, bytes, len) as isize }
+}
+
+/// Flushing a standard stream passes the rank's output on to its lines.
+#[unsafe(no_mangle)]
+pub unsafe extern "C" fn fflush(file: *mut File) -> c_int {
+    static REAL: Next = Next::new(c"fflush");
+    if stdio::flush(file) {
+        return 0;
+    }
+    // SAFETY: the C library's function of this name and type.
+    unsafe { REAL.get::<unsafe extern "C" fn(*mut File) -> c_int>()(file) }
+}
+
+/// A standard stream stays open for the other ranks.
+#[unsafe(no_mangle)]
+pub unsafe extern "C" fn fclose(file: *mut File) -> c_int {
+    static REAL: Next = Next::new(c"fclose");
+    if stdio::is_kept(file) {
+        stdio::flush(file);
+        return 0;
+    }
+    // SAFETY: the C library's function of this name and type.
+    unsafe { REAL.get::<unsafe extern "C" fn(*mut File) -> c_int>()(file) }
+}
+
+/// The standard streams' descriptors are 0, 1 and 2, whatever stands behind them.
+#[unsafe(no_mangle)]
+pub unsafe extern "C" fn fileno(file: *mut File) -> c_int {
+    static REAL: Next = Next::new(c"fileno");
+    if let Some(descriptor) = stdio::descriptor(file) {
+        return descriptor;
+    }
+    // SAFETY: the C library's function of this name and type.
+    unsafe { REAL.get::<unsafe extern "C" fn(*mut File) -> c_int>()(file) }
+}
+
+/// The buffers of the standard streams are the simulator's.
+#[unsafe(no_mangle)]
+pub unsafe extern "C" fn setvbuf(file: *mut File, buffer: *mut c_char, mode: c_int, len: usize) -> c_int {
+    static REAL: Next = Next::new(c"setvbuf");
+    if stdio::is_kept(file) {
+        return 0;
+    }
+    // SAFETY: the C library's function of this name and type.
+    unsafe { REAL.get::<unsafe extern "C" fn(*mut File, *mut c_char, c_int, usize) -> c_int>()(file, buffer, mode, len) }
+}
+
+/// As `setvbuf`.
+#[unsafe(no_mangle)]
+pub unsafe extern "C" fn setbuf(file: *mut File, buffer: *mut c_char) {
+    let mode = if buffer.is_null() { libc::_IONBF } else { libc::_IOFBF };
+    // SAFETY: what setbuf is defined as.
+    unsafe { setvbuf(file, buffer, mode, libc::BUFSIZ as usize) };
+}
+
+/// As `setvbuf`.
+#[unsafe(no_mangle)]
+pub unsafe extern "C" fn setbuffer(file: *mut File, buffer: *mut c_char, len: usize) {
+    let mode = if buffer.is_null() { libc::_IONBF } else { libc::_IOFBF };
+    // SAFETY: what setbuffer is defined as.
+    unsafe { setvbuf(file, buffer, mode, len) };
+}
+
+/// As `setvbuf`.
+#[unsafe(no_mangle)]
+pub unsafe extern "C" fn setlinebuf(file: *mut File) {
+    // SAFETY: what setlinebuf is defined as.
+    unsafe { setvbuf(file, std::ptr::null_mut(), libc::_IOLBF, 0) };
+}
+
+/// Reopening `stdout` or `stderr` redirects the calling rank only.
+#[unsafe(no_mangle)]
+pub unsafe extern "C" fn freopen(path: *const c_char, mode: *const c_char, file: *mut File) -> *mut File {
+    static REAL: Next = Next::new(c"freopen");
+    if !stdio::is_kept(file) {
+        // SAFETY: the C library's function of this name and type.
+        return unsafe { REAL.get::<unsafe extern "C" fn(*const c_char, *const c_char, *mut File) -> *mut File>()(path, mode, file) };
+    }
+    if path.is_null() || mode.is_null() {
+        return file;
+    }
+    // SAFETY: the caller passes a C string.
+    let how = match unsafe { *mode } as u8 {
+        b'w' => libc::O_WRONLY | libc::O_CREAT | libc::O_TRUNC,
+        b'a' => libc::O_WRONLY | libc::O_CREAT | libc::O_APPEND,
+        _ => libc::O_RDONLY,
+    };
+    // SAFETY: the caller passes a C string.
+    let descriptor = unsafe { libc::open(path, how | libc::O_CLOEXEC, 0o666) };
+    if descriptor < 0 {
+        return std::ptr::null_mut();
+    }
+    if !stdio::reopen(file, descriptor) {
+        // Standard input belongs to rank 0 and cannot be another file for each rank.
+        // SAFETY: opened above.
+        unsafe {
+            libc::close(descriptor);
+            *libc::__errno_location() = libc::ENOTSUP;
+        }
+        return std::ptr::null_mut();
+    }
+    file
+}
+
+/// glibc's own duplicates the descriptor of `stderr`, which would pass the rank's lines by.
+#[unsafe(no_mangle)]
+pub unsafe extern "C" fn perror(what: *const c_char) {
+    // SAFETY: reads this thread's errno; strerror returns a C string; the caller passes one, or null.
+    unsafe {
+        let error = *libc::__errno_location();
+        let mut text = Vec::new();
+        if !what.is_null() && *what != 0 {
+            text.extend_from_slice(std::ffi::CStr::from_ptr(what).to_bytes());
+            text.extend_from_slice(b": ");
+        }
+        text.extend_from_slice(std::ffi::CStr::from_ptr(libc::strerror(error)).to_bytes());
+        text.push(b'\n');
+        write(2, text.as_ptr().cast(), text.len());
+        *libc::__errno_location() = error;
+    }
+}

@@ -1,0 +1,287 @@
+//! The C library's `stdin`, `stdout` and `stderr`, shared by all ranks in turn.
+//!
+//! The program, libstdc++ and libgfortran hold the addresses of glibc's three stream objects, so
+//! the objects stay. `stdout` and `stderr` get a large buffer; when a rank hands back the processor,
+//! what it left in the buffer is moved to its lines (`output`). Should the buffer fill up before
+//! that, glibc writes to the stream's descriptor: a memory file, read back at the same moment.
+//! `stdin` reads from descriptor 0 while global rank 0 runs and from /dev/null while others do.
+//!
+//! The fields used here are at offsets that glibc's ABI has kept since 2.1 (`bits/types/struct_FILE.h`).
+
+use std::ffi::c_void;
+use std::ptr::null_mut;
+use std::sync::atomic::{AtomicPtr, Ordering::Relaxed};
+
+use crate::output::{self, Stream};
+use crate::running;
+use crate::single::Single;
+
+/// glibc's FILE, as far as we look.
+#[repr(C)]
+pub struct File {
+    flags: i32,
+    read: [usize; 3],
+    write_base: usize,
+    write: usize,
+    write_end: usize,
+    buffer: usize,
+    buffer_end: usize,
+    saved: [usize; 5],
+    descriptor: i32,
+    flags2: i32,
+    old_offset: i64,
+    column: u16,
+    vtable_offset: i8,
+    short: u8,
+    lock: usize,
+    offset: i64,
+    wide: [usize; 5],
+    mode: i32,
+}
+
+const _: () = assert!(std::mem::offset_of!(File, write) == 40 && std::mem::offset_of!(File, descriptor) == 112);
+const _: () = assert!(std::mem::offset_of!(File, offset) == 144 && std::mem::offset_of!(File, mode) == 192);
+
+/// `_IO_EOF_SEEN | _IO_ERR_SEEN`.
+const ENDED: i32 = 0x30;
+/// Buffers are reserved, and touched only as far as a rank prints between two calls.
+const BUFFER: usize = 4 << 20;
+
+static OUT: AtomicPtr<File> = AtomicPtr::new(null_mut());
+static ERROR: AtomicPtr<File> = AtomicPtr::new(null_mut());
+static IN: AtomicPtr<File> = AtomicPtr::new(null_mut());
+
+/// What `stdin` looks like to the rank that is not running: rank 0, or all others.
+struct Input {
+    reader: Option<u32>,
+    other: (i32, [usize; 3], i32),
+    null: i32,
+}
+static INPUT: Single<Input> = Single::new(Input { reader: None, other: (0, [0; 3], 0), null: -1 });
+
+/// `fflush`.
+type Flush = unsafe extern "C" fn(*mut File) -> i32;
+static FLUSH: crate::next::Next = crate::next::Next::new(c"fflush");
+static SET_BUFFER: crate::next::Next = crate::next::Next::new(c"setvbuf");
+
+fn object(name: &std::ffi::CStr) -> *mut File {
+    // SAFETY: looks up a symbol by a valid name.
+    unsafe { libc::dlsym(libc::RTLD_DEFAULT, name.as_ptr()).cast() }
+}
+
+/// Takes the streams over. Without glibc's objects (another C library) they stay as they are.
+///
+/// `reader` is the local number of the rank that may read standard input, if it is in this process.
+pub(crate) fn begin(ranks: u32, reader: Option<u32>) {
+    output::begin(ranks);
+    for (name, place) in [(c"_IO_2_1_stdout_", &OUT), (c"_IO_2_1_stderr_", &ERROR)] {
+        let file = object(name);
+        if !file.is_null() && take_over(file) {
+            place.store(file, Relaxed);
+        }
+    }
+    let file = object(c"_IO_2_1_stdin_");
+    if file.is_null() {
+        return;
+    }
+    // SAFETY: opens a device; the path is a C string.
+    let null = unsafe { libc::open(c"/dev/null".as_ptr(), libc::O_RDONLY | libc::O_CLOEXEC) };
+    if null < 0 {
+        return;
+    }
+    IN.store(file, Relaxed);
+    // SAFETY: the simulating thread; plain assignments to the static and to glibc's stream, which
+    // nobody reads from now.
+    unsafe {
+        INPUT.with(|input| {
+            *input = Input { reader, other: ((*file).flags & ENDED, (*file).read, (*file).descriptor), null };
+            (*file).read = [(*file).buffer; 3];
+            (*file).descriptor = null;
+        });
+    }
+}
+
+fn take_over(file: *mut File) -> bool {
+    type SetBuffer = unsafe extern "C" fn(*mut File, *mut c_void, i32, usize) -> i32;
+    let (protection, flags) = (libc::PROT_READ | libc::PROT_WRITE, libc::MAP_PRIVATE | libc::MAP_ANONYMOUS | libc::MAP_NORESERVE);
+    // SAFETY: a new mapping and a new memory file; glibc's own functions with its own stream
+    // object; then fields that only glibc's functions for this stream read, none of which runs now.
+    unsafe {
+        let buffer = libc::mmap(null_mut(), BUFFER, protection, flags, -1, 0);
+        let descriptor = libc::memfd_create(c"xsim-stream".as_ptr(), libc::MFD_CLOEXEC);
+        if buffer == libc::MAP_FAILED || descriptor < 0 {
+            return false;
+        }
+        FLUSH.get::<Flush>()(file);
+        if SET_BUFFER.get::<SetBuffer>()(file, buffer, libc::_IOFBF, BUFFER) != 0 {
+            return false;
+        }
+        (*file).descriptor = descriptor;
+        (*file).offset = 0;
+    }
+    true
+}
+
+/// Gives the streams back at the end: nothing of a rank is left in them.
+pub(crate) fn finish() {
+    for (place, descriptor) in [(&OUT, 1), (&ERROR, 2)] {
+        let file = place.swap(null_mut(), Relaxed);
+        if !file.is_null() {
+            // SAFETY: a stream that `take_over` changed.
+            unsafe {
+                libc::close((*file).descriptor);
+                (*file).descriptor = descriptor;
+                (*file).offset = -1;
+            }
+        }
+    }
+    output::flush_all();
+}
+
+/// Whether the stream holds output of the running rank.
+///
+/// # Safety
+/// `file` is null or a stream that `take_over` changed.
+#[inline]
+unsafe fn holds(file: *const File) -> bool {
+    // SAFETY: the caller's contract.
+    !file.is_null() && unsafe { (*file).write != (*file).write_base || (*file).offset != 0 || (*file).mode > 0 }
+}
+
+/// Moves what the rank printed from the streams to its lines. Cheap if it printed nothing.
+#[inline]
+pub(crate) fn drain(rank: u32) {
+    for (place, stream) in [(&OUT, Stream::Out), (&ERROR, Stream::Error)] {
+        let file = place.load(Relaxed);
+        // SAFETY: only `begin` sets these.
+        if unsafe { holds(file) } {
+            drain_stream(rank, file, stream);
+        }
+    }
+}
+
+#[cold]
+fn drain_stream(rank: u32, file: *mut File, stream: Stream) {
+    // SAFETY: a stream that `take_over` changed, and no other function uses it now: its buffer from
+    // `write_base` to `write` holds bytes, its descriptor is our memory file of `offset` bytes.
+    unsafe {
+        if (*file).mode > 0 {
+            // A wide stream converts its own buffer only when flushed.
+            FLUSH.get::<Flush>()(file);
+        }
+        if (*file).offset > 0 {
+            let mut bytes = vec![0; (*file).offset as usize];
+            let got = libc::pread((*file).descriptor, bytes.as_mut_ptr().cast(), bytes.len(), 0);
+            output::add(rank, stream, &bytes[..got.max(0) as usize]);
+            libc::ftruncate((*file).descriptor, 0);
+            libc::lseek((*file).descriptor, 0, libc::SEEK_SET);
+        }
+        (*file).offset = 0;
+        let len = (*file).write - (*file).write_base;
+        if len > 0 {
+            output::add(rank, stream, std::slice::from_raw_parts((*file).write_base as *const u8, len));
+            (*file).write = (*file).write_base;
+        }
+    }
+}
+
+/// Swaps `stdin` when the rank that may read it starts or stops running.
+#[inline]
+pub(crate) fn swap_input() {
+    let file = IN.load(Relaxed);
+    if file.is_null() {
+        return;
+    }
+    // SAFETY: the simulating thread; glibc's stdin, which nobody reads from between ranks.
+    unsafe {
+        INPUT.with(|input| {
+            let (flags, read, descriptor) = input.other;
+            input.other = ((*file).flags & ENDED, (*file).read, (*file).descriptor);
+            (*file).flags = (*file).flags & !ENDED | flags;
+            (*file).read = if read == [0; 3] { [(*file).buffer; 3] } else { read };
+            (*file).descriptor = descriptor;
+        });
+    }
+}
+
+/// The stream that a program's FILE pointer means, while a rank runs and its output is gathered.
+fn gathered(file: *const File) -> Option<(u32, Stream)> {
+    let rank = running::current()?;
+    if file.is_null() {
+        None
+    } else if std::ptr::eq(file, OUT.load(Relaxed)) {
+        Some((rank, Stream::Out))
+    } else if std::ptr::eq(file, ERROR.load(Relaxed)) {
+        Some((rank, Stream::Error))
+    } else {
+        None
+    }
+}
+
+/// Whether `file` is one of the three standard streams of a running rank: closing it or changing
+/// its buffer has no effect.
+pub fn is_kept(file: *const File) -> bool {
+    running::current().is_some() && !file.is_null() && [&OUT, &ERROR, &IN].iter().any(|place| std::ptr::eq(place.load(Relaxed), file))
+}
+
+/// `fflush`: true if it is done.
+pub fn flush(file: *mut File) -> bool {
+    if let Some((rank, stream)) = gathered(file) {
+        drain_stream(rank, file, stream);
+        return true;
+    }
+    if file.is_null() {
+        if let Some(rank) = running::current() {
+            drain(rank);
+        }
+    }
+    false
+}
+
+/// The descriptor that `file` stands for, if it is a standard stream.
+pub fn descriptor(file: *const File) -> Option<i32> {
+    is_kept(file).then(|| match gathered(file) {
+        Some((_, stream)) => stream as i32,
+        None => 0,
+    })
+}
+
+/// `freopen` of a standard output stream: from here on the rank's output goes to `descriptor`.
+/// False if `file` is not one.
+pub fn reopen(file: *mut File, descriptor: i32) -> bool {
+    let Some((rank, stream)) = gathered(file) else { return false };
+    drain_stream(rank, file, stream);
+    output::redirect(rank, stream, descriptor);
+    true
+}
+
+/// `write` to a descriptor by the running rank: true if it went to the rank's lines. Outside ranks,
+/// lines gathered so far are written first, so that the order is kept.
+pub fn write(descriptor: i32, bytes: &[u8]) -> bool {
+    let (file, stream) = match descriptor {
+        1 => (OUT.load(Relaxed), Stream::Out),
+        2 => (ERROR.load(Relaxed), Stream::Error),
+        _ => return false,
+    };
+    if file.is_null() {
+        return false;
+    }
+    let Some(rank) = running::current() else {
+        output::flush();
+        return false;
+    };
+    // What the rank printed through the stream before comes first.
+    // SAFETY: only `begin` sets these.
+    if unsafe { holds(file) } {
+        drain_stream(rank, file, stream);
+    }
+    output::add(rank, stream, bytes);
+    true
+}
+
+/// Whether the running rank finds standard input at its end: every rank but global rank 0.
+pub fn input_is_empty(descriptor: i32) -> bool {
+    // SAFETY: the simulating thread; reads two fields.
+    let (reader, null) = unsafe { INPUT.with(|input| (input.reader, input.null)) };
+    descriptor == 0 && null >= 0 && running::current().is_some_and(|rank| Some(rank) != reader)
+}

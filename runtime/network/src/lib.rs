@@ -11,7 +11,7 @@ mod topology;
 
 pub use analytic::{Analytic, Uniform};
 pub use bandwidth::{Bandwidth, ParseBandwidthError, Serialization};
-pub use machine::{Built, Fidelity, Machine, MachineError, Overheads, Placement, PlacementRule};
+pub use machine::{Built, DEFAULT_MACHINE, Fidelity, Machine, MachineError, Overheads, PRESETS, Placement, PlacementRule, Preset, preset};
 pub use model::{Delivered, Endpoint, Message, Network, Order};
 pub use spec::{LevelSpec, NetworkSpec};
 pub use topology::{Method, Range, Statistics};

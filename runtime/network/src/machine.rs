@@ -1,10 +1,13 @@
 //! A simulated machine as a user describes it, and what a run builds from it.
 
 mod error;
+mod file;
 mod placement;
+mod presets;
 
 pub use error::MachineError;
 pub use placement::{Placement, PlacementRule};
+pub use presets::{DEFAULT_MACHINE, PRESETS, Preset, preset};
 
 use crate::analytic::Analytic;
 use crate::model::{Delivered, Endpoint, Message, Network, Order};
@@ -59,11 +62,28 @@ pub struct Built {
 }
 
 impl Machine {
-    /// Reads a network specification such as `star:l=1us,b=1Gbps`.
+    /// Reads a preset's name, the path of a machine file (ending in `.toml`), or a network
+    /// specification such as `star:l=1us,b=1Gbps` (docs/network.md has the grammar).
+    ///
+    /// Errors point at the character of the specification, or name the file and what is wrong in it.
     pub fn parse(text: &str) -> Result<Machine, MachineError> {
+        let text = text.trim();
+        if let Some(preset) = preset(text) {
+            let machine = Machine::specified(preset.specification)?;
+            return Ok(Machine { name: preset.name.to_owned(), source: preset.source.to_owned(), ..machine });
+        }
+        if text.ends_with(".toml") {
+            return file::read(text.as_ref());
+        }
+        let misspelt = !text.is_empty() && text.chars().all(|c| c.is_alphanumeric() || c == '-' || c == '_');
+        Machine::specified(text)
+            .map_err(|error| if misspelt { error.or("the name of a preset, or the path of a machine file ending in .toml") } else { error })
+    }
+
+    fn specified(text: &str) -> Result<Machine, MachineError> {
         let (network, host) = crate::spec::parse(text)?;
         Ok(Machine {
-            name: text.trim().to_owned(),
+            name: text.to_owned(),
             source: String::new(),
             network,
             placement: host.placement,
@@ -86,6 +106,25 @@ impl Machine {
         };
         let placement = self.placement.build(ranks, network.endpoints(), group)?;
         Ok(Built { network, placement, processor_factor: self.processor_factor, overheads: self.overheads, specification })
+    }
+}
+
+impl std::fmt::Display for Machine {
+    /// In the grammar that `Machine::parse` reads (a placement file excepted, which only machine files name).
+    fn fmt(&self, f: &mut std::fmt::Formatter<'_>) -> std::fmt::Result {
+        let Overheads { send, receive, gap, eager_limit } = self.overheads;
+        let spans = [("o_send", send), ("o_recv", receive), ("gap", gap)];
+        let mut rank: Vec<String> =
+            spans.iter().filter(|(_, span)| *span != Span::ZERO).map(|(name, span)| format!("{name}={span}")).collect();
+        rank.extend(eager_limit.map(|bytes| format!("eager={bytes}")));
+        if self.placement != PlacementRule::Block {
+            rank.push(format!("place={}", self.placement));
+        }
+        if self.processor_factor != 1.0 {
+            rank.push(format!("proc={}", self.processor_factor));
+        }
+        self.network.fmt(f)?;
+        if rank.is_empty() { Ok(()) } else { write!(f, "/rank:{}", rank.join(",")) }
     }
 }
 

@@ -5,7 +5,7 @@ mod size;
 #[cfg(test)]
 mod tests;
 
-pub(crate) use parse::{Host, parse};
+pub(crate) use parse::{Host, bytes, parse};
 
 use crate::analytic::{Analytic, AnalyticLevel};
 use crate::bandwidth::Bandwidth;

@@ -27,6 +27,12 @@ impl MachineError {
         self
     }
 
+    /// The same error, which names one more thing that would have been right.
+    pub(crate) fn or(mut self, also: &str) -> MachineError {
+        self.sentence = format!("{}; {also} would do as well", self.sentence);
+        self
+    }
+
     /// The sentence alone.
     pub fn sentence(&self) -> &str {
         &self.sentence

@@ -291,7 +291,7 @@ fn number(text: &str) -> Option<u32> {
 }
 
 /// A whole number of bytes: `65536`, `64KiB`, `64kB`.
-fn bytes(text: &str) -> Option<u64> {
+pub(crate) fn bytes(text: &str) -> Option<u64> {
     const UNITS: [(&str, u64); 8] =
         [("", 1), ("B", 1), ("kB", 1_000), ("MB", 1_000_000), ("GB", 1_000_000_000), ("KiB", 1 << 10), ("MiB", 1 << 20), ("GiB", 1 << 30)];
     let split = text.find(|c: char| !c.is_ascii_digit()).unwrap_or(text.len());

@@ -36,6 +36,12 @@ fn the_rank_level_carries_overheads_placement_and_processor() {
 }
 
 #[test]
+fn a_misspelt_preset_hears_of_presets_and_files() {
+    let error = Machine::parse("ethernt").unwrap_err().to_string();
+    assert!(error.contains("found 'ethernt'; the name of a preset, or the path of a machine file"), "{error}");
+}
+
+#[test]
 fn errors_point_at_the_character() {
     for (specification, caret, why) in [
         ("", 0, "expected a topology, one of none, star, ring"),
@@ -113,6 +119,16 @@ proptest! {
         "dir", "degree", "jump", "search", "exact", "101", "1us", "1Gbps", "1GB/s", "inf", " ", "-", ".", "µ", "\n", "eager", "place", "level=packet",
     ]), 0..14)) {
         let _ = Machine::parse(&parts.concat()).map(|machine| machine.build(64)).map_err(|error| error.to_string());
+    }
+
+    #[test]
+    fn a_whole_machine_reads_back(send in 0u64..9999, gap in 0u64..9, eager in prop::option::of(0u64..1 << 40), dealt: bool, factor in 0.0f64..9.0) {
+        let mut machine = Machine::parse("torus:4x4,l=1us/star:2").unwrap();
+        machine.overheads = crate::Overheads { send: Span::from_ps(send), receive: Span::ZERO, gap: Span::from_ps(gap), eager_limit: eager };
+        machine.placement = if dealt { crate::PlacementRule::RoundRobin } else { crate::PlacementRule::Block };
+        machine.processor_factor = factor;
+        machine.name = machine.to_string();
+        prop_assert_eq!(Machine::parse(&machine.name).unwrap(), machine);
     }
 
     #[test]

@@ -2,6 +2,7 @@
 //! the report and its summary. Knows nothing of how any of them works.
 
 pub mod host;
+pub mod machine;
 pub mod memory;
 pub mod options;
 pub mod progress;

@@ -1,0 +1,80 @@
+//! The simulated machine that a run's options ask for.
+
+use crate::options::Options;
+use network::{Built, Machine, PlacementRule};
+
+/// Reads the machine of `-xsim-mn` and lets the options that were given win over what it says itself.
+///
+/// # Errors
+/// A sentence, and for a specification the place in it.
+pub fn select(options: &Options) -> Result<Machine, String> {
+    let mut machine = Machine::parse(&options.machine).map_err(|why| why.to_string())?;
+    if options.given.contains_key("placement") {
+        let rule = options.placement.strip_prefix("file:").unwrap_or(&options.placement);
+        machine.placement = PlacementRule::from(rule);
+    }
+    if options.given.contains_key("proc") {
+        machine.processor_factor = options.proc;
+    }
+    if options.given.contains_key("eager-limit") {
+        machine.overheads.eager_limit = options.eager_limit;
+    }
+    Ok(machine)
+}
+
+/// Selects the machine and builds it for the run's ranks.
+///
+/// # Errors
+/// As [`select`]; also a network smaller than the ranks, and a placement that does not fit.
+pub fn build(options: &Options) -> Result<Built, String> {
+    select(options)?.build(options.np).map_err(|why| why.to_string())
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+    use network::{Endpoint, Network};
+
+    fn options(given: &[(&str, &str)]) -> Options {
+        let mut options = Options::default();
+        for (name, value) in given {
+            options.set(crate::options::find(name).unwrap(), value).unwrap();
+        }
+        options
+    }
+
+    #[test]
+    fn the_default_machine_is_a_star_that_fits_any_run() {
+        let built = build(&options(&[("np", "1000")])).unwrap();
+        assert_eq!(built.specification, "star:1000,l=500ns,b=100Gbps");
+        assert!(built.network.endpoints() >= 1000);
+    }
+
+    #[test]
+    fn options_win_over_the_machine() {
+        let machine = select(&options(&[("mn", "star:l=1us,b=1Gbps/rank:proc=3"), ("proc", "2"), ("eager-limit", "64KiB")])).unwrap();
+        assert_eq!((machine.processor_factor, machine.overheads.eager_limit), (2.0, Some(65536)));
+    }
+
+    #[test]
+    fn a_placement_file_places_ranks() {
+        let path = std::env::temp_dir().join(format!("xsim-placement-{}", std::process::id()));
+        std::fs::write(&path, "3\n1\n").unwrap();
+        let placement = format!("file:{}", path.display());
+        let built = build(&options(&[("np", "2"), ("mn", "ring:4,l=1us,b=1Gbps"), ("placement", &placement)])).unwrap();
+        assert_eq!([0, 1].map(|rank| built.placement.endpoint(rank)), [Endpoint(3), Endpoint(1)]);
+        std::fs::remove_file(path).unwrap();
+    }
+
+    #[test]
+    fn a_network_smaller_than_the_ranks_says_so() {
+        let message = build(&options(&[("np", "9"), ("mn", "ring:4,l=1us,b=1Gbps")])).unwrap_err();
+        assert!(message.contains('4') && message.contains('9'), "{message}");
+    }
+
+    #[test]
+    fn an_unreadable_specification_is_pointed_into() {
+        let message = select(&options(&[("mn", "star:l=1us,b=1Gbsp")])).unwrap_err();
+        assert!(message.contains('^'), "{message}");
+    }
+}

@@ -4,4 +4,6 @@
 pub mod collective;
 pub mod datatype;
 pub mod error;
+pub mod group;
 pub mod handles;
+pub mod op;

@@ -238,10 +238,10 @@ fn f90_real(precision: i32, range: i32) -> Result<(Kind, Kind)> {
 fn f90_integer(range: i32) -> Result<Kind> {
     match range {
         ..=2 => Ok(Kind::I8),
-        ..=4 => Ok(Kind::I16),
-        ..=9 => Ok(Kind::I32),
-        ..=18 => Ok(Kind::I64),
-        ..=38 => Ok(Kind::I128),
+        3..=4 => Ok(Kind::I16),
+        5..=9 => Ok(Kind::I32),
+        10..=18 => Ok(Kind::I64),
+        19..=38 => Ok(Kind::I128),
         _ => Err(arg(format!("no Fortran integer has a range of {range} decimal digits"))),
     }
 }

@@ -1,0 +1,84 @@
+//! Group handles.
+
+use super::{Group, Members};
+use crate::error::{ErrorClass, Result};
+use crate::handles::{Naming, Shared};
+use rustc_hash::FxHasher;
+use std::hash::{Hash, Hasher};
+use std::rc::Rc;
+
+/// `MPI_GROUP_NULL`
+pub const GROUP_NULL: usize = 0x108;
+/// `MPI_GROUP_EMPTY`
+pub const GROUP_EMPTY: usize = 0x109;
+
+/// Every group of this process that a rank has a handle to; equal groups are one object.
+pub struct Groups {
+    table: Shared<Group>,
+}
+
+impl Default for Groups {
+    fn default() -> Self {
+        Self::new()
+    }
+}
+
+impl Groups {
+    /// The predefined group.
+    pub fn new() -> Groups {
+        let mut table = Shared::new(Naming { noun: "group", class: ErrorClass::GROUP, null: GROUP_NULL });
+        table.predefine(GROUP_EMPTY, Group::empty());
+        Groups { table }
+    }
+
+    /// A handle of `rank` to the group; `MPI_GROUP_EMPTY` for an empty one.
+    ///
+    /// # Errors
+    /// A full table.
+    pub fn create(&mut self, rank: u32, group: Rc<Group>) -> Result<usize> {
+        if group.size() == 0 {
+            return Ok(GROUP_EMPTY);
+        }
+        self.table.intern(rank, group.structure_hash(), |have| have.same(&group), || Ok(group.clone()))
+    }
+
+    /// The group behind a handle; O(1).
+    ///
+    /// # Errors
+    /// `MPI_ERR_GROUP` for a null, unknown or freed handle.
+    #[inline]
+    pub fn get(&self, rank: u32, handle: usize) -> Result<&Rc<Group>> {
+        self.table.held(rank, handle)
+    }
+
+    /// `MPI_Group_free`; freeing `MPI_GROUP_EMPTY`, which constructors return, does nothing.
+    pub fn free(&mut self, rank: u32, handle: usize) -> Result {
+        if handle == GROUP_EMPTY {
+            return Ok(());
+        }
+        self.table.release(rank, handle).map(|_| ())
+    }
+
+    /// How many groups are live.
+    pub fn live(&self) -> usize {
+        self.table.live()
+    }
+}
+
+impl Group {
+    fn structure_hash(&self) -> u64 {
+        let fresh = || {
+            let mut hasher = FxHasher::default();
+            self.size.hash(&mut hasher);
+            match &self.members {
+                Members::Range { first, stride } => (first, stride).hash(&mut hasher),
+                Members::Table { .. } => self.table().hash(&mut hasher),
+            }
+            hasher.finish()
+        };
+        match &self.members {
+            Members::Range { .. } => fresh(),
+            Members::Table { hash, .. } => *hash.get_or_init(fresh),
+        }
+    }
+}

@@ -1,0 +1,110 @@
+//! Groups from groups (MPI 5.0 section 7.3.2).
+
+use super::Group;
+use crate::error::{ErrorClass, Failure, Result};
+use std::rc::Rc;
+
+impl Group {
+    /// `MPI_Group_union`: the members of `self`, then those of `other` that are not among them.
+    pub fn union(self: &Rc<Group>, other: &Rc<Group>) -> Rc<Group> {
+        let more: Vec<u32> = other.iter().filter(|&member| self.rank_of(member).is_none()).collect();
+        if more.is_empty() {
+            return self.clone();
+        }
+        Group::from_ranks(self.iter().chain(more).collect())
+    }
+
+    /// `MPI_Group_intersection`: the members of `self` that are also in `other`, in order of `self`.
+    pub fn intersection(&self, other: &Group) -> Rc<Group> {
+        Group::from_ranks(self.iter().filter(|&member| other.rank_of(member).is_some()).collect())
+    }
+
+    /// `MPI_Group_difference`: the members of `self` that are not in `other`, in order of `self`.
+    pub fn difference(&self, other: &Group) -> Rc<Group> {
+        Group::from_ranks(self.iter().filter(|&member| other.rank_of(member).is_none()).collect())
+    }
+
+    /// `MPI_Group_incl`
+    ///
+    /// # Errors
+    /// `MPI_ERR_RANK` for a rank outside the group or named twice.
+    pub fn incl(&self, ranks: &[i32]) -> Result<Rc<Group>> {
+        let chosen = self.choose(ranks)?;
+        Ok(Group::from_ranks(chosen.into_iter().map(|rank| self.world_rank(rank)).collect()))
+    }
+
+    /// `MPI_Group_excl`
+    ///
+    /// # Errors
+    /// As for [`incl`](Self::incl).
+    pub fn excl(&self, ranks: &[i32]) -> Result<Rc<Group>> {
+        let mut out = vec![false; self.size() as usize];
+        for rank in self.choose(ranks)? {
+            out[rank as usize] = true;
+        }
+        Ok(Group::from_ranks((0..self.size()).filter(|&rank| !out[rank as usize]).map(|rank| self.world_rank(rank)).collect()))
+    }
+
+    /// `MPI_Group_range_incl`; each range is first, last, stride.
+    ///
+    /// # Errors
+    /// `MPI_ERR_ARG` for a stride of zero, `MPI_ERR_RANK` as for [`incl`](Self::incl).
+    pub fn range_incl(&self, ranges: &[[i32; 3]]) -> Result<Rc<Group>> {
+        if let &[[first, last, stride]] = ranges
+            && let Some((base, step)) = self.as_range()
+        {
+            let count = steps(0, first, last, stride)?;
+            if count > 0 {
+                let (first, end) = (self.check(first)?, self.check((i64::from(first) + i64::from(stride) * (count - 1)) as i32)?);
+                debug_assert!(end < self.size());
+                let world = i64::from(base) + step * i64::from(first);
+                return Ok(Group::range(world as u32, step * i64::from(stride), count as u32));
+            }
+        }
+        self.incl(&self.expand(ranges)?)
+    }
+
+    /// `MPI_Group_range_excl`
+    ///
+    /// # Errors
+    /// As for [`range_incl`](Self::range_incl).
+    pub fn range_excl(&self, ranges: &[[i32; 3]]) -> Result<Rc<Group>> {
+        self.excl(&self.expand(ranges)?)
+    }
+
+    fn expand(&self, ranges: &[[i32; 3]]) -> Result<Vec<i32>> {
+        let mut ranks = Vec::new();
+        for (index, &[first, last, stride]) in ranges.iter().enumerate() {
+            let count = steps(index, first, last, stride)?;
+            if count > 0 {
+                self.check(first)?;
+                let end = i64::from(first) + i64::from(stride) * (count - 1);
+                self.check(i32::try_from(end).unwrap_or(-1))?;
+            }
+            ranks.extend((0..count).map(|step| (i64::from(first) + i64::from(stride) * step) as i32));
+        }
+        Ok(ranks)
+    }
+
+    fn choose(&self, ranks: &[i32]) -> Result<Vec<u32>> {
+        let mut seen = vec![false; self.size() as usize];
+        let mut chosen = Vec::with_capacity(ranks.len());
+        for &rank in ranks {
+            let index = self.check(rank)?;
+            if std::mem::replace(&mut seen[index as usize], true) {
+                return Err(Failure::new(ErrorClass::RANK, format!("rank {rank} is named twice; every rank may occur once")));
+            }
+            chosen.push(index);
+        }
+        Ok(chosen)
+    }
+}
+
+/// How many ranks a range names; none where it runs the wrong way.
+fn steps(index: usize, first: i32, last: i32, stride: i32) -> Result<i64> {
+    if stride == 0 {
+        return Err(Failure::new(ErrorClass::ARG, format!("range {index} has stride 0; pass a stride that leads from {first} to {last}")));
+    }
+    let distance = i64::from(last) - i64::from(first);
+    Ok(if distance != 0 && (distance > 0) != (stride > 0) { 0 } else { distance / i64::from(stride) + 1 })
+}

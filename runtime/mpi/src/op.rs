@@ -1,0 +1,130 @@
+//! Reduction operations (MPI 5.0 section 6.9): the predefined ones on packed buffers, and the
+//! program's own.
+
+mod kernel;
+mod registry;
+pub mod wide;
+
+pub use kernel::{Kernel, kernel};
+pub use registry::Ops;
+
+use crate::datatype::{Datatype, Element};
+use crate::error::{ErrorClass, Failure, Result};
+use rank::Addr;
+use std::fmt;
+use std::rc::Rc;
+
+macro_rules! predefined {
+    ($($name:ident = $handle:literal $mpi:literal;)*) => {
+        /// A predefined operation; the discriminant is the standard ABI's handle.
+        #[derive(Clone, Copy, PartialEq, Eq, Hash, Debug)]
+        #[repr(u8)]
+        pub enum Predefined {
+            $(#[doc = concat!("`", $mpi, "`")] $name = $handle,)*
+        }
+        impl Predefined {
+            /// All of them.
+            pub const ALL: &[Predefined] = &[$(Predefined::$name,)*];
+            /// The MPI name.
+            pub const fn name(self) -> &'static str {
+                match self { $(Predefined::$name => $mpi,)* }
+            }
+        }
+    };
+}
+
+predefined! {
+    Sum = 0x21 "MPI_SUM";
+    Min = 0x22 "MPI_MIN";
+    Max = 0x23 "MPI_MAX";
+    Prod = 0x24 "MPI_PROD";
+    Band = 0x28 "MPI_BAND";
+    Bor = 0x29 "MPI_BOR";
+    Bxor = 0x2a "MPI_BXOR";
+    Land = 0x30 "MPI_LAND";
+    Lor = 0x31 "MPI_LOR";
+    Lxor = 0x32 "MPI_LXOR";
+    Minloc = 0x38 "MPI_MINLOC";
+    Maxloc = 0x39 "MPI_MAXLOC";
+    Replace = 0x3c "MPI_REPLACE";
+    NoOp = 0x3d "MPI_NO_OP";
+}
+
+/// `MPI_OP_NULL`
+pub const OP_NULL: usize = 0x20;
+
+impl Predefined {
+    /// The handle of the standard ABI.
+    pub const fn handle(self) -> usize {
+        self as usize
+    }
+
+    /// What one element of `datatype` is to this operation, and how to combine packed buffers of them.
+    ///
+    /// # Errors
+    /// `MPI_ERR_OP` where the table of MPI 5.0 section 6.9.2 has no such combination; `type_name`
+    /// is the datatype as messages show it.
+    pub fn on(self, datatype: &Datatype, type_name: &str) -> Result<(Element, Kernel)> {
+        let Some(element) = datatype.element else {
+            return Err(Failure::new(
+                ErrorClass::OP,
+                format!(
+                    "{} works on predefined datatypes, and {type_name} mixes several; make an operation with MPI_Op_create",
+                    self.name()
+                ),
+            ));
+        };
+        kernel(self, element).map(|kernel| (element, kernel)).ok_or_else(|| {
+            let way_out = match element {
+                Element::One(crate::datatype::Kind::Char) => "for small integers use MPI_SIGNED_CHAR or MPI_UNSIGNED_CHAR",
+                Element::One(_) if matches!(self, Predefined::Maxloc | Predefined::Minloc) => "use a pair type such as MPI_DOUBLE_INT",
+                _ => "use another operation or make one with MPI_Op_create",
+            };
+            let noun = match element {
+                Element::One(kind) => kind.noun(),
+                Element::Pair(..) => "pairs",
+            };
+            Failure::new(ErrorClass::OP, format!("{} is not defined for {noun} of type {type_name}; {way_out}", self.name()))
+        })
+    }
+}
+
+/// What the program's function gets: invec, inoutvec, length, datatype handle.
+pub type UserFunction = Rc<dyn Fn(Addr, Addr, i64, usize)>;
+
+/// An operation of `MPI_Op_create`; it runs only while the rank that gave it is mounted.
+pub struct User {
+    /// Whether the program declared it commutative.
+    pub commute: bool,
+    /// The function's address, by which equal operations of several ranks are found.
+    pub function: usize,
+    /// Whether it came through `MPI_Op_create_c`, and takes an `MPI_Count *`.
+    pub large: bool,
+    /// Calls the function.
+    pub call: UserFunction,
+}
+
+impl fmt::Debug for User {
+    fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
+        write!(f, "User({:#x}, commute: {})", self.function, self.commute)
+    }
+}
+
+/// A reduction operation.
+#[derive(Debug)]
+pub enum Op {
+    /// See [`Predefined`].
+    Predefined(Predefined),
+    /// See [`User`].
+    User(User),
+}
+
+impl Op {
+    /// `MPI_Op_commutative`
+    pub fn commutative(&self) -> bool {
+        match self {
+            Op::Predefined(_) => true,
+            Op::User(user) => user.commute,
+        }
+    }
+}

@@ -24,7 +24,7 @@ pub fn command() -> Command {
     let mut command = Command::new("run")
         .about("Run a program on virtual ranks")
         .override_usage("xsim run [OPTIONS] PROGRAM [ARGS]...")
-        .after_help("Each option can also be given to the program as -xsim-NAME, or in the environment as XSIM_NAME (docs/options.md).");
+        .after_help("PROGRAM is an executable made with `xsim cc`, or a C, C++ or Fortran source file, which is compiled first. Each option can also be given to the program as -xsim-NAME, or in the environment as XSIM_NAME (docs/options.md).");
     for row in rows() {
         let mut arg = Arg::new(row.name).long(row.name).value_name(row.value).help_heading(row.group.title()).overrides_with(row.name);
         let default = if row.default.is_empty() { String::new() } else { format!(" [default: {}]", row.default) };
@@ -39,12 +39,8 @@ pub fn command() -> Command {
         }
         command = command.arg(arg);
     }
-    let program = Arg::new("PROGRAM").required(true).num_args(1..).trailing_var_arg(true).allow_hyphen_values(true);
-    command.arg(
-        program
-            .value_parser(clap::value_parser!(OsString))
-            .help("A program linked with libxsim, or a C, C++ or Fortran source file, and its arguments"),
-    )
+    // Everything from the first word that is no option on is the program's, its options included.
+    command.disable_help_subcommand(true).allow_external_subcommands(true).external_subcommand_value_parser(clap::value_parser!(OsString))
 }
 
 /// Becomes the program; returns only if that fails.
@@ -57,11 +53,16 @@ pub fn main(matches: &ArgMatches) -> Result<ExitCode, Failure> {
             variables.push((variable(row.name), value.clone()));
         }
     }
-    let mut words = crate::rest(matches, "PROGRAM").into_iter();
-    let name = words.next().expect("clap asks for a program");
-    let mut program = match source(&name) {
-        Some(language) => compiled(language, Path::new(&name))?,
-        None => existing(&name)?,
+    let Some((name, rest)) = matches.subcommand() else {
+        return Err(Failure::with(
+            USAGE,
+            "xsim run needs a PROGRAM: an executable made with `xsim cc`, or a C, C++ or Fortran source file",
+        ));
+    };
+    let (name, words) = (OsStr::new(name), crate::rest(rest, ""));
+    let mut program = match source(name) {
+        Some(language) => compiled(language, Path::new(name))?,
+        None => existing(name)?,
     };
     program.args(words).envs(variables);
     let why = program.exec();

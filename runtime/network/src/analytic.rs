@@ -52,6 +52,16 @@ struct Level {
     line: u32,
 }
 
+/// Hops in each level, outermost first.
+#[derive(Clone, PartialEq, Eq, Debug)]
+pub(crate) struct WayHops(pub(crate) Vec<u32>);
+
+impl WayHops {
+    pub(crate) fn total(&self) -> u64 {
+        self.0.iter().map(|&hops| u64::from(hops)).sum()
+    }
+}
+
 /// A network on which every two different endpoints are equally far apart.
 #[derive(Clone, Copy, PartialEq, Eq, Debug)]
 pub struct Uniform {
@@ -116,31 +126,51 @@ impl Analytic {
     }
 
     /// Hop latency and serialization of the way from one endpoint to another.
-    fn way(&self, mut source: u32, mut destination: u32) -> (Span, &Serialization) {
+    fn way(&self, source: u32, destination: u32) -> (Span, &Serialization) {
         let (mut way, mut narrowest) = (0u64, u32::MAX);
-        let mut cross = |level: &Level, hops: u32| {
+        self.cross_levels(source, destination, |level, hops| {
             // `new` has bounded the sum over all levels.
             way += u64::from(hops) * level.latency;
             if hops != 0 {
                 narrowest = narrowest.min(level.line);
             }
-        };
-        let mut met = false;
+        });
+        (Span::from_ps(way), self.lines.get(narrowest as usize).unwrap_or(&self.own))
+    }
+
+    /// Tells `cross` each level that a message crosses, innermost first, and its hops there.
+    #[inline]
+    fn cross_levels<'a>(&'a self, mut source: u32, mut destination: u32, mut cross: impl FnMut(&'a Level, u32)) {
         for level in &self.inner {
             let (from, to);
             (source, from) = level.size.split(source);
             (destination, to) = level.size.split(destination);
-            met = source == destination;
-            if met {
-                cross(level, level.topology.hops(from, to));
-                break;
+            if source == destination {
+                return cross(level, level.topology.hops(from, to));
             }
-            cross(level, level.topology.to_gateway(from) + level.topology.from_gateway(to));
+            cross(level, level.topology.hops_out(from) + level.topology.hops_in(to));
         }
-        if !met {
-            cross(&self.outermost, self.outermost.topology.hops(source, destination));
-        }
-        (Span::from_ps(way), self.lines.get(narrowest as usize).unwrap_or(&self.own))
+        cross(&self.outermost, self.outermost.topology.hops(source, destination));
+    }
+
+    /// The links on the way of a message.
+    pub fn hops(&self, source: Endpoint, destination: Endpoint) -> u64 {
+        let mut hops = 0;
+        self.cross_levels(source.0, destination.0, |_, more| hops += u64::from(more));
+        hops
+    }
+
+    /// The topologies, outermost first.
+    pub(crate) fn topologies(&self) -> impl DoubleEndedIterator<Item = &AnyTopology> {
+        [&self.outermost].into_iter().chain(self.inner.iter().rev()).map(|level| &level.topology)
+    }
+
+    /// The latency of a way with given hops in each level; `None` beyond 2^64 ps.
+    pub(crate) fn latency_over(&self, hops: &WayHops, bytes: u64) -> Option<Span> {
+        let levels = [&self.outermost].into_iter().chain(self.inner.iter().rev()).zip(&hops.0).filter(|&(_, &hops)| hops > 0);
+        let way = levels.clone().map(|(level, &hops)| u64::from(hops) * level.latency).sum();
+        let line = levels.map(|(level, _)| level.line).min().map_or(&self.own, |line| &self.lines[line as usize]);
+        Span::from_ps(way).checked_add(line.checked_time(bytes)?)
     }
 
     /// The exact least time of an empty message to `to` from another endpoint.
@@ -153,8 +183,8 @@ impl Analytic {
                 let way = inwards + u64::from(level.topology.nearest(place)) * level.latency;
                 least = Some(least.map_or(way, |least| least.min(way)));
             }
-            let out = level.topology.least_to_gateway();
-            inwards += u64::from(out + level.topology.from_gateway(place)) * level.latency;
+            let out = level.topology.least_hops_out();
+            inwards += u64::from(out + level.topology.hops_in(place)) * level.latency;
         }
         least.map(Span::from_ps)
     }

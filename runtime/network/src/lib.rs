@@ -6,6 +6,7 @@ mod bandwidth;
 mod divisor;
 mod machine;
 mod model;
+mod report;
 mod spec;
 mod topology;
 
@@ -13,5 +14,5 @@ pub use analytic::{Analytic, Uniform};
 pub use bandwidth::{Bandwidth, ParseBandwidthError, Serialization};
 pub use machine::{Built, DEFAULT_MACHINE, Fidelity, Machine, MachineError, Overheads, PRESETS, Placement, PlacementRule, Preset, preset};
 pub use model::{Delivered, Endpoint, Message, Network, Order};
+pub use report::{LatencyReport, LevelReport, TopologyReport, topology_report};
 pub use spec::{LevelSpec, NetworkSpec};
-pub use topology::{Method, Range, Statistics};

@@ -136,6 +136,7 @@ fn packet(specification: &str, _ranks: u32) -> Result<Box<dyn Network + Send>, M
 }
 
 /// A network at one of the two levels of detail.
+#[expect(clippy::large_enum_variant, reason = "one a process, and asked for every message: no pointer in between")]
 pub enum Fidelity {
     /// Latency by formula; always `Order::Free`.
     Analytic(Analytic),

@@ -90,6 +90,8 @@ impl fmt::Display for LevelSpec {
 pub(crate) struct BuiltLevels {
     pub(crate) network: Analytic,
     pub(crate) specification: String,
+    /// The same, level by level, outermost first.
+    pub(crate) specification_levels: Vec<LevelSpec>,
     /// Endpoints of one instance of the innermost level, 1 if it is the only level.
     pub(crate) group: u32,
 }
@@ -109,5 +111,5 @@ pub(crate) fn build(levels: &[LevelSpec], ranks: Option<u32>) -> Result<BuiltLev
     let group = if levels.len() > 1 { parts[levels.len() - 1].topology.endpoints() } else { 1 };
     let group = u32::try_from(group).expect("sizes are 32-bit");
     let network = Analytic::new(parts).map_err(|why| MachineError::new(format!("the network '{specification}' cannot be built: {why}")))?;
-    Ok(BuiltLevels { network, specification, group })
+    Ok(BuiltLevels { network, specification, specification_levels: sized, group })
 }

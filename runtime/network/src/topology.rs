@@ -32,16 +32,16 @@ pub(crate) trait Topology: Sized {
     fn hops(&self, source: u32, destination: u32) -> u32;
     /// Links from `source` to the level's gateway (endpoint 0 unless the topology has a better place).
     #[inline]
-    fn to_gateway(&self, source: u32) -> u32 {
+    fn hops_out(&self, source: u32) -> u32 {
         self.hops(source, 0)
     }
     /// Links from the level's gateway to `destination`.
     #[inline]
-    fn from_gateway(&self, destination: u32) -> u32 {
+    fn hops_in(&self, destination: u32) -> u32 {
         self.hops(0, destination)
     }
     /// The fewest links from any endpoint to the gateway.
-    fn least_to_gateway(&self) -> u32 {
+    fn least_hops_out(&self) -> u32 {
         0
     }
     /// The fewest hops from any other endpoint to `destination`; asked only where there is another.
@@ -58,28 +58,28 @@ pub(crate) trait Topology: Sized {
 
 /// Hop counts over all endpoints of a level.
 #[derive(Clone, Copy, PartialEq, Debug)]
-pub struct Statistics {
+pub(crate) struct Statistics {
     /// The largest hop count between two endpoints.
-    pub diameter: u32,
+    pub(crate) diameter: u32,
     /// The mean hop count over ordered pairs of two different endpoints; 0 if there is only one.
-    pub average_hops: f64,
+    pub(crate) average_hops: f64,
     /// Hops from an endpoint to the gateway.
-    pub to_gateway: Range,
+    pub(crate) to_gateway: Range,
     /// Hops from the gateway to an endpoint.
-    pub from_gateway: Range,
+    pub(crate) from_gateway: Range,
     /// How the diameter and the mean were found.
-    pub method: Method,
+    pub(crate) method: Method,
 }
 
 /// Least, greatest and mean of a hop count over all endpoints.
 #[derive(Clone, Copy, PartialEq, Debug)]
-pub struct Range {
+pub(crate) struct Range {
     /// Over all endpoints.
-    pub least: u32,
+    pub(crate) least: u32,
     /// Over all endpoints.
-    pub greatest: u32,
+    pub(crate) greatest: u32,
     /// Over all endpoints.
-    pub average: f64,
+    pub(crate) average: f64,
 }
 
 impl Range {
@@ -91,7 +91,7 @@ impl Range {
 
 /// How far a statistic can be trusted.
 #[derive(Clone, Copy, PartialEq, Eq, Debug)]
-pub enum Method {
+pub(crate) enum Method {
     /// By formula or by counting every pair.
     Exact,
     /// From all destinations of this many evenly spread sources: the diameter is a lower bound.
@@ -200,9 +200,9 @@ macro_rules! topologies {
         topologies!(@forward [$($variant)*]
             endpoints() -> u64;
             hops(source: u32, destination: u32) -> u32;
-            to_gateway(source: u32) -> u32;
-            from_gateway(destination: u32) -> u32;
-            least_to_gateway() -> u32;
+            hops_out(source: u32) -> u32;
+            hops_in(destination: u32) -> u32;
+            least_hops_out() -> u32;
             nearest(destination: u32) -> u32;
             hop_bound() -> u64;
             links() -> u64;
@@ -300,8 +300,8 @@ pub(crate) mod brute {
             }
             to.push(distances[a][graph.gateway]);
             from.push(distances[graph.gateway][a]);
-            assert_eq!(topology.to_gateway(a as u32), to[a], "{what}: from {a} to the gateway");
-            assert_eq!(topology.from_gateway(a as u32), from[a], "{what}: from the gateway to {a}");
+            assert_eq!(topology.hops_out(a as u32), to[a], "{what}: from {a} to the gateway");
+            assert_eq!(topology.hops_in(a as u32), from[a], "{what}: from the gateway to {a}");
             if n > 1 {
                 let nearest = (0..n).filter(|&b| b != a).map(|b| distances[b][a]).min().unwrap();
                 assert_eq!(topology.nearest(a as u32), nearest, "{what}: nearest to {a}");
@@ -316,7 +316,7 @@ pub(crate) mod brute {
             found.average_hops,
             sum as f64 / pairs
         );
-        assert_eq!(found.to_gateway.least, topology.least_to_gateway(), "{what}");
+        assert_eq!(found.to_gateway.least, topology.least_hops_out(), "{what}");
         for (range, values) in [(found.to_gateway, to), (found.from_gateway, from)] {
             assert_eq!((range.least, range.greatest), (*values.iter().min().unwrap(), *values.iter().max().unwrap()), "{what}: gateway");
             let mean = values.iter().map(|&v| f64::from(v)).sum::<f64>() / n as f64;

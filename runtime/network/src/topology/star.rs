@@ -25,14 +25,14 @@ impl Topology for Star {
         if source == destination { 0 } else { 2 }
     }
     #[inline]
-    fn to_gateway(&self, _: u32) -> u32 {
+    fn hops_out(&self, _: u32) -> u32 {
         1
     }
     #[inline]
-    fn from_gateway(&self, _: u32) -> u32 {
+    fn hops_in(&self, _: u32) -> u32 {
         1
     }
-    fn least_to_gateway(&self) -> u32 {
+    fn least_hops_out(&self) -> u32 {
         1
     }
     fn nearest(&self, _: u32) -> u32 {

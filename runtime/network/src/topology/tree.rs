@@ -70,14 +70,14 @@ impl Topology for Tree {
         2 * self.climb(source, destination)
     }
     #[inline]
-    fn to_gateway(&self, _: u32) -> u32 {
+    fn hops_out(&self, _: u32) -> u32 {
         self.depth
     }
     #[inline]
-    fn from_gateway(&self, _: u32) -> u32 {
+    fn hops_in(&self, _: u32) -> u32 {
         self.depth
     }
-    fn least_to_gateway(&self) -> u32 {
+    fn least_hops_out(&self) -> u32 {
         self.depth
     }
     fn nearest(&self, destination: u32) -> u32 {

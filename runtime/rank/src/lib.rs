@@ -7,6 +7,7 @@
 
 mod arena;
 mod arguments;
+mod crash;
 mod globals;
 mod handlers;
 pub mod hooks;
@@ -23,6 +24,8 @@ mod running;
 mod single;
 mod stack;
 pub mod stdio;
+mod symbols;
+mod watchdog;
 
 pub use memory::Addr;
 pub use program::Program;

@@ -3,12 +3,12 @@
 //! A line that a rank has begun waits until it is complete (or the rank ends). Complete lines are
 //! gathered and written in large pieces; to a terminal, at once.
 
-use std::collections::HashMap;
+use std::collections::BTreeMap;
 
 use crate::single::Single;
 
 /// A standard stream.
-#[derive(Clone, Copy, PartialEq, Eq, Hash, Debug)]
+#[derive(Clone, Copy, PartialEq, Eq, PartialOrd, Ord, Debug)]
 pub enum Stream {
     /// File descriptor 1.
     Out = 1,
@@ -31,9 +31,9 @@ struct Sink {
 
 struct Lines {
     sinks: [Sink; 2],
-    begun: HashMap<(u32, Stream), Vec<u8>>,
+    begun: BTreeMap<(u32, Stream), Vec<u8>>,
     /// Ranks that reopened a stream on a file of their own.
-    redirected: HashMap<(u32, Stream), i32>,
+    redirected: BTreeMap<(u32, Stream), i32>,
     /// Several ranks print: an unfinished last line gets its end.
     many: bool,
 }
@@ -51,7 +51,7 @@ fn now() -> u64 {
 }
 
 /// Writes everything, past any interposed `write`. False if the descriptor takes no more.
-fn write_fully(descriptor: i32, mut bytes: &[u8]) -> bool {
+pub(crate) fn write_fully(descriptor: i32, mut bytes: &[u8]) -> bool {
     while !bytes.is_empty() {
         // SAFETY: the bytes are readable; the call writes no memory.
         let wrote = unsafe { libc::syscall(libc::SYS_write, descriptor, bytes.as_ptr(), bytes.len()) };
@@ -136,7 +136,7 @@ pub(crate) fn begin(ranks: u32) {
     // SAFETY: asks about a descriptor.
     let terminal = |descriptor| unsafe { libc::isatty(descriptor) == 1 };
     let sinks = [1, 2].map(|d| Sink { terminal: terminal(d), ..Sink::default() });
-    let lines = Lines { sinks, begun: HashMap::new(), redirected: HashMap::new(), many: ranks > 1 };
+    let lines = Lines { sinks, begun: BTreeMap::new(), redirected: BTreeMap::new(), many: ranks > 1 };
     // SAFETY: as in `with`.
     unsafe { LINES.with(|slot| *slot = Some(lines)) };
 }
@@ -176,11 +176,38 @@ pub fn flush() {
 pub(crate) fn flush_all() {
     with(|lines| {
         let mut ranks: Vec<u32> = lines.begun.keys().map(|&(rank, _)| rank).collect();
-        ranks.sort_unstable();
         ranks.dedup();
         for rank in ranks {
             lines.end(rank);
         }
     });
     flush();
+}
+
+/// In a crash: writes what is gathered and then `bytes` of the rank that crashed, allocating nothing.
+pub(crate) fn pour(rank: u32, stream: Stream, bytes: &[u8]) {
+    flush();
+    let mut open = false;
+    with(|lines| {
+        if let Some(begun) = lines.begun.get_mut(&(rank, stream)) {
+            write_fully(stream as i32, begun);
+            open = !begun.is_empty();
+            begun.clear();
+        }
+    });
+    write_fully(stream as i32, bytes);
+    if bytes.last().map_or(open, |&last| last != b'\n') {
+        write_fully(stream as i32, b"\n");
+    }
+}
+
+/// In a crash: writes what is gathered and what ranks have begun, allocating nothing.
+pub(crate) fn pour_all() {
+    flush();
+    with(|lines| {
+        for (&(_, stream), begun) in lines.begun.iter().filter(|(_, begun)| !begun.is_empty()) {
+            write_fully(stream as i32, begun);
+            write_fully(stream as i32, b"\n");
+        }
+    });
 }

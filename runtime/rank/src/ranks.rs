@@ -1,5 +1,7 @@
 //! All ranks of this process, as the scheduler holds them.
 
+use std::time::Duration;
+
 use crate::arguments::Arguments;
 use crate::globals::copy::Copied;
 use crate::globals::{self, Private};
@@ -9,7 +11,7 @@ use crate::program::Program;
 use crate::running::{self, NOBODY};
 use crate::stack::own::OwnStacks;
 use crate::stack::{self, Switch};
-use crate::{output, stdio};
+use crate::{crash, output, stdio, watchdog};
 
 /// Where ranks keep their stacks.
 #[derive(Clone, Copy, PartialEq, Eq, Debug)]
@@ -54,6 +56,8 @@ pub struct Config {
     pub stack: StackMode,
     /// Globals.
     pub globals: GlobalsMode,
+    /// A rank that makes no MPI call for this long is named; zero never.
+    pub watchdog: Duration,
     /// Parts of file names of libraries whose globals are private as well, besides those outside
     /// the system's directories.
     pub globals_libraries: Vec<String>,
@@ -61,7 +65,15 @@ pub struct Config {
 
 impl Default for Config {
     fn default() -> Config {
-        Config { ranks: 1, first: 0, total: 1, stack: StackMode::Auto, globals: GlobalsMode::Auto, globals_libraries: Vec::new() }
+        Config {
+            ranks: 1,
+            first: 0,
+            total: 1,
+            stack: StackMode::Auto,
+            globals: GlobalsMode::Auto,
+            watchdog: Duration::from_secs(60),
+            globals_libraries: Vec::new(),
+        }
     }
 }
 
@@ -159,6 +171,8 @@ impl Ranks {
         });
         let reader = (config.first == 0 && config.ranks > 0).then_some(0);
         stdio::begin(config.total, reader);
+        crash::begin(config.first);
+        watchdog::begin(config.watchdog);
         Ok(Ranks {
             places: vec![Place { stack: 0, depth: NEW }; config.ranks as usize],
             switch,

@@ -39,13 +39,26 @@ pub fn note_call(name: &'static str) {
     CALL.store(name.as_ptr() as usize, Relaxed);
 }
 
+/// Set in `CALL_LEN` by the watchdog; any later call or switch stores a length without it.
+const STALE: usize = 1 << (usize::BITS - 1);
+
+/// Marks the current moment for [`called_since_mark`].
+pub(crate) fn mark() {
+    CALL_LEN.fetch_or(STALE, Relaxed);
+}
+
+/// Whether an MPI call or a switch between ranks happened since [`mark`].
+pub(crate) fn called_since_mark() -> bool {
+    CALL_LEN.load(Relaxed) & STALE == 0
+}
+
 /// The last name given to [`note_call`] since the running rank was resumed.
 pub fn last_call() -> Option<&'static str> {
     let at = CALL.load(Relaxed);
     // SAFETY: address and length were stored from one `&'static str` by `note_call`; a signal
     // between its two stores can pair a name with another's length only if the length was
     // stored first, so the pair is re-made below from the name alone if it is not valid text.
-    let bytes = (at != 0).then(|| unsafe { std::slice::from_raw_parts(at as *const u8, CALL_LEN.load(Relaxed)) })?;
+    let bytes = (at != 0).then(|| unsafe { std::slice::from_raw_parts(at as *const u8, CALL_LEN.load(Relaxed) & !STALE) })?;
     std::str::from_utf8(bytes).ok()
 }
 
@@ -82,7 +95,7 @@ impl ThreadState {
             // SAFETY: null or the thread's 16 bytes, set by `find_thread_state`.
             exceptions: if exceptions.is_null() { [0; 2] } else { unsafe { *exceptions } },
             yielder: YIELDER.load(Relaxed),
-            call: (CALL.load(Relaxed), CALL_LEN.load(Relaxed)),
+            call: (CALL.load(Relaxed), CALL_LEN.load(Relaxed) & !STALE),
         }
     }
 
@@ -139,6 +152,7 @@ pub fn cannot_suspend() -> Option<&'static str> {
 pub(crate) fn entered(yielder: &Yielder<(), ()>) {
     YIELDER.store(std::ptr::from_ref(yielder).cast_mut(), Relaxed);
     CALL.store(0, Relaxed);
+    CALL_LEN.store(0, Relaxed);
     let exceptions = EXCEPTIONS.load(Relaxed);
     // SAFETY: set by `find_thread_state`; a new rank starts with no error and no exception.
     unsafe {

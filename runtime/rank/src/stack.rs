@@ -40,6 +40,15 @@ pub(crate) fn running_bounds() -> (usize, usize) {
     (LIMIT.load(Relaxed), BASE.load(Relaxed))
 }
 
+/// Whether a fault at `address` with this stack pointer is an overflow of the stack in place: just
+/// below its end, where the guard is, or with the stack pointer itself beyond the end.
+pub(crate) fn overflowed(address: usize, pointer: usize) -> bool {
+    let (limit, base) = running_bounds();
+    let below = |at: usize| at < limit && limit - at <= (base - limit).max(1 << 20);
+    let guard = address < limit && limit - address <= 4096;
+    guard || below(pointer) && below(address)
+}
+
 /// Says which memory is the running rank's stack.
 #[inline]
 pub(crate) fn set_running(limit: usize, base: usize) {

@@ -8,6 +8,7 @@
 mod interpose;
 
 use std::cell::Cell;
+use std::time::Duration;
 
 use engine::{Span, Time};
 use rank::{Config, GlobalsMode, Outcome, Program, Ranks, StackMode};
@@ -38,7 +39,8 @@ fn config() -> Config {
         Some("clone") => GlobalsMode::Clone,
         _ => GlobalsMode::Auto,
     };
-    Config { ranks, total: ranks, stack, globals, ..Config::default() }
+    let watchdog = Duration::from_millis(setting("WATCHDOG_MS").map_or(60_000, |ms| ms.parse().expect("a number of milliseconds")));
+    Config { ranks, total: ranks, stack, globals, watchdog, ..Config::default() }
 }
 
 fn start(program: Program) -> i32 {

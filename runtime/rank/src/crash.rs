@@ -1,0 +1,206 @@
+//! Crash reports: which rank, what happened, in which MPI call, and how it got there.
+//!
+//! The handler runs on a stack of its own (the rank's may be what overflowed) and allocates
+//! nothing: the crash may have happened inside `malloc`.
+
+use std::ffi::c_void;
+use std::fmt::Write as _;
+use std::sync::atomic::{AtomicBool, AtomicUsize, Ordering::Relaxed};
+
+use crate::{output, running, stack, stdio, symbols};
+
+const SIGNALS: [(i32, &str, &str); 5] = [
+    (libc::SIGSEGV, "SIGSEGV", "used memory that it does not have"),
+    (libc::SIGBUS, "SIGBUS", "used memory that does not exist"),
+    (libc::SIGFPE, "SIGFPE", "made an arithmetic error (such as an integer division by zero)"),
+    (libc::SIGILL, "SIGILL", "ran an illegal instruction"),
+    (libc::SIGABRT, "SIGABRT", "called abort"),
+];
+/// The handler's stack: unwinding needs about 8 KiB.
+const STACK: usize = 128 << 10;
+const FRAMES: usize = 40;
+
+static FIRST: AtomicUsize = AtomicUsize::new(0);
+static REPORTING: AtomicBool = AtomicBool::new(false);
+
+/// Text without allocation; what does not fit is cut off.
+pub(crate) struct Text {
+    bytes: [u8; 512],
+    len: usize,
+}
+
+impl Text {
+    pub(crate) fn new() -> Text {
+        Text { bytes: [0; 512], len: 0 }
+    }
+    /// Writes the text to standard error.
+    pub(crate) fn say(&mut self) {
+        output::write_fully(2, &self.bytes[..self.len]);
+        self.len = 0;
+    }
+}
+
+impl std::fmt::Write for Text {
+    fn write_str(&mut self, text: &str) -> std::fmt::Result {
+        let n = text.len().min(self.bytes.len() - self.len);
+        self.bytes[self.len..self.len + n].copy_from_slice(&text.as_bytes()[..n]);
+        self.len += n;
+        Ok(())
+    }
+}
+
+/// Installs the handlers. `first` is the global number of local rank 0.
+pub(crate) fn begin(first: u32) {
+    FIRST.store(first as usize, Relaxed);
+    let flags = libc::MAP_PRIVATE | libc::MAP_ANONYMOUS | libc::MAP_NORESERVE;
+    // SAFETY: a new mapping, given to the kernel as this thread's signal stack for good; the
+    // handler has the signature that SA_SIGINFO asks for.
+    unsafe {
+        let memory = libc::mmap(std::ptr::null_mut(), STACK, libc::PROT_READ | libc::PROT_WRITE, flags, -1, 0);
+        if memory == libc::MAP_FAILED {
+            return;
+        }
+        libc::sigaltstack(&libc::stack_t { ss_sp: memory, ss_flags: 0, ss_size: STACK }, std::ptr::null_mut());
+        for (signal, ..) in SIGNALS {
+            let mut action: libc::sigaction = std::mem::zeroed();
+            action.sa_sigaction = report as *const () as usize;
+            action.sa_flags = libc::SA_SIGINFO | libc::SA_ONSTACK | libc::SA_NODEFER;
+            libc::sigaction(signal, &action, std::ptr::null_mut());
+        }
+    }
+}
+
+/// The number by which the user knows a rank of this process.
+pub(crate) fn global(rank: u32) -> usize {
+    FIRST.load(Relaxed) + rank as usize
+}
+
+fn end(signal: i32) -> ! {
+    // SAFETY: ends the process; past any interposed `_exit`.
+    unsafe { libc::syscall(libc::SYS_exit_group, 128 + signal) };
+    unreachable!("exit_group returned")
+}
+
+unsafe extern "C" fn report(signal: i32, info: *mut libc::siginfo_t, context: *mut c_void) {
+    if REPORTING.swap(true, Relaxed) {
+        output::write_fully(2, b"xsim: and crashed again while reporting it\n");
+        end(signal);
+    }
+    let rank = running::current();
+    if let Some(rank) = rank {
+        stdio::pour(rank);
+    }
+    output::pour_all();
+    // SAFETY: the kernel passes both to a handler with SA_SIGINFO.
+    let (address, pointer) = unsafe { ((*info).si_addr() as usize, stack_pointer(context)) };
+    let (_, name, what) = SIGNALS.iter().find(|s| s.0 == signal).copied().unwrap_or((signal, "a signal", "was stopped"));
+    let mut text = Text::new();
+    let _ = match rank {
+        Some(rank) => write!(text, "xsim: rank {} ", global(rank)),
+        None => write!(text, "xsim: the simulator itself, between ranks, "),
+    };
+    let memory = signal == libc::SIGSEGV || signal == libc::SIGBUS;
+    let overflow = memory && rank.is_some() && stack::overflowed(address, pointer);
+    let _ = if overflow {
+        let (limit, base) = stack::running_bounds();
+        write!(text, "needs more stack than its {} KiB (stack overflow, {name} at {address:#x})", (base - limit).div_ceil(1024))
+    } else if memory {
+        write!(text, "{what} ({name} at address {address:#x})")
+    } else {
+        write!(text, "{what} ({name})")
+    };
+    if let (Some(_), Some(call)) = (rank, running::last_call()) {
+        let _ = write!(text, ", in or after {call}");
+    }
+    let _ = writeln!(text);
+    text.say();
+    if overflow {
+        let _ = writeln!(text, "xsim: raise it with -xsim-stack SIZE, or look for recursion without end or large local arrays");
+        text.say();
+    }
+    backtrace(context);
+    if rank.is_some() {
+        let _ = writeln!(text, "xsim: the run ends here; all ranks of this process stop");
+        text.say();
+    }
+    end(signal)
+}
+
+#[cfg(target_arch = "x86_64")]
+unsafe fn stack_pointer(context: *mut c_void) -> usize {
+    // SAFETY: the caller passes the context that the kernel gave to a handler.
+    unsafe { (*context.cast::<libc::ucontext_t>()).uc_mcontext.gregs[libc::REG_RSP as usize] as usize }
+}
+#[cfg(not(target_arch = "x86_64"))]
+unsafe fn stack_pointer(_: *mut c_void) -> usize {
+    0
+}
+
+#[cfg(target_arch = "x86_64")]
+fn instruction(context: *mut c_void) -> usize {
+    // SAFETY: the context that the kernel gave to the handler.
+    unsafe { (*context.cast::<libc::ucontext_t>()).uc_mcontext.gregs[libc::REG_RIP as usize] as usize }
+}
+#[cfg(not(target_arch = "x86_64"))]
+fn instruction(_: *mut c_void) -> usize {
+    0
+}
+
+// The unwinder that C++ and Rust already use (Itanium C++ ABI: Exception handling, level I).
+unsafe extern "C" {
+    fn _Unwind_Backtrace(each: unsafe extern "C" fn(*mut c_void, *mut c_void) -> i32, argument: *mut c_void) -> i32;
+    fn _Unwind_GetIP(context: *mut c_void) -> usize;
+}
+
+struct Frames {
+    addresses: [usize; FRAMES + 16],
+    count: usize,
+}
+
+unsafe extern "C" fn collect(context: *mut c_void, frames: *mut c_void) -> i32 {
+    // SAFETY: called by the unwinder with its context and the pointer given to it below.
+    unsafe {
+        let frames = &mut *frames.cast::<Frames>();
+        if frames.count == frames.addresses.len() {
+            return 5;
+        }
+        frames.addresses[frames.count] = _Unwind_GetIP(context);
+        frames.count += 1;
+    }
+    0
+}
+
+/// Prints the frames from where the signal struck.
+fn backtrace(context: *mut c_void) {
+    let mut frames = Frames { addresses: [0; FRAMES + 16], count: 0 };
+    // SAFETY: `collect` matches the unwinder's callback type and stays inside `frames`.
+    unsafe { _Unwind_Backtrace(collect, (&raw mut frames).cast()) };
+    let at = instruction(context);
+    let found = &frames.addresses[..frames.count];
+    let from = found.iter().position(|&address| address == at);
+    let mut text = Text::new();
+    let mut number = 0;
+    let mut line = |address: usize, exact: bool| {
+        let _ = write!(text, "  #{number:<2} ");
+        let is_main = symbols::describe(address, exact, &mut text);
+        let _ = writeln!(text);
+        text.say();
+        number += 1;
+        is_main
+    };
+    if line(at, true) {
+        return;
+    }
+    let Some(from) = from else { return };
+    let mut last = 0;
+    for &address in found[from + 1..].iter().take(FRAMES) {
+        if address == std::mem::replace(&mut last, address) {
+            // Recursion: one line says it.
+            continue;
+        }
+        // What is below `main` is the simulator's.
+        if address == 0 || line(address, false) {
+            break;
+        }
+    }
+}

@@ -101,6 +101,8 @@ pub struct Shared<T> {
     alike: FxHashMap<u64, SmallVec<[u32; 2]>>,
     /// For a rank with many alike objects: the position in `alike` below which it holds all.
     crowded: FxHashMap<(u64, u32), u32>,
+    /// Shares beyond the first that a rank has of a handle; few handles ever have any.
+    again: FxHashMap<(usize, u32), u32>,
 }
 
 /// From how many alike instances on the search remembers where it ended.
@@ -117,6 +119,7 @@ impl<T> Shared<T> {
             free: Vec::new(),
             alike: FxHashMap::default(),
             crowded: FxHashMap::default(),
+            again: FxHashMap::default(),
         }
     }
 
@@ -133,7 +136,7 @@ impl<T> Shared<T> {
     pub fn get(&self, handle: usize) -> Result<&Rc<T>> {
         match self.hot.get(handle & SLOT_MASK) {
             Some(Hot { object: Some(object), handle: own, .. }) if *own as usize == handle => Ok(object),
-            _ => Err(self.invalid(handle)),
+            _ => Err(invalid(self.naming, handle)),
         }
     }
 
@@ -146,7 +149,7 @@ impl<T> Shared<T> {
         match self.hot.get(handle & SLOT_MASK) {
             Some(Hot { object: Some(object), handle: own, partly_freed: false }) if *own as usize == handle => Ok(object),
             Some(Hot { object: Some(object), handle: own, .. }) if *own as usize == handle && self.holds(rank, handle) => Ok(object),
-            _ => Err(self.invalid(handle)),
+            _ => Err(invalid(self.naming, handle)),
         }
     }
 
@@ -219,6 +222,19 @@ impl<T> Shared<T> {
         Ok(self.hot[slot].handle as usize)
     }
 
+    /// Another share of a handle that `rank` holds, where MPI hands out the same handle again;
+    /// each share is released on its own. Predefined handles are not counted.
+    ///
+    /// # Errors
+    /// As for [`held`](Self::held).
+    pub fn share_again(&mut self, rank: u32, handle: usize) -> Result {
+        self.held(rank, handle)?;
+        if handle >= FIRST_DYNAMIC {
+            *self.again.entry((handle, rank)).or_default() += 1;
+        }
+        Ok(())
+    }
+
     /// Gives back `rank`'s share of `handle`; true when it was the last one.
     ///
     /// # Errors
@@ -229,7 +245,14 @@ impl<T> Shared<T> {
             return Err(Failure::new(self.naming.class, format!("a predefined {noun} cannot be freed; remove the call")));
         }
         if !self.holds(rank, handle) {
-            return Err(self.invalid(handle));
+            return Err(invalid(self.naming, handle));
+        }
+        if let Some(shares) = self.again.get_mut(&(handle, rank)) {
+            *shares -= 1;
+            if *shares == 0 {
+                self.again.remove(&(handle, rank));
+            }
+            return Ok(false);
         }
         let slot = handle & SLOT_MASK;
         let cold = &mut self.cold[slot - FIRST_DYNAMIC];
@@ -269,19 +292,92 @@ impl<T> Shared<T> {
     pub fn live(&self) -> usize {
         self.cold.len() - self.free.len()
     }
+}
 
-    #[cold]
-    fn invalid(&self, handle: usize) -> Box<Failure> {
-        let Naming { noun, class, null } = self.naming;
-        Failure::new(
-            class,
-            if handle == null {
-                format!("the {noun} is the null handle; pass a valid {noun}")
-            } else {
-                format!("{handle:#x} is not a {noun}: it was never created, or it is freed already")
-            },
-        )
+/// A table of objects that each belong to the one rank that made them.
+pub struct Owned<T> {
+    naming: Naming,
+    slots: Vec<OwnedSlot<T>>,
+    free: Vec<u32>,
+}
+
+struct OwnedSlot<T> {
+    generation: u32,
+    object: Option<(u32, T)>,
+}
+
+impl<T> Owned<T> {
+    /// An empty table.
+    pub fn new(naming: Naming) -> Self {
+        Owned { naming, slots: Vec::new(), free: Vec::new() }
     }
+
+    /// A handle of `rank` to its new object.
+    ///
+    /// # Errors
+    /// `MPI_ERR_NO_MEM` when the table is full.
+    pub fn insert(&mut self, rank: u32, object: T) -> Result<usize> {
+        let slot = match self.free.pop() {
+            Some(slot) => slot as usize,
+            None if self.slots.len() + FIRST_DYNAMIC > SLOT_MASK => {
+                let noun = self.naming.noun;
+                return Err(Failure::new(ErrorClass::NO_MEM, format!("too many {noun} objects are in use; free those no longer needed")));
+            }
+            None => {
+                self.slots.push(OwnedSlot { generation: 0, object: None });
+                self.slots.len() - 1
+            }
+        };
+        self.slots[slot].object = Some((rank, object));
+        Ok((slot + FIRST_DYNAMIC) | (self.slots[slot].generation as usize) << SLOT_BITS)
+    }
+
+    fn slot(&self, rank: u32, handle: usize) -> Option<usize> {
+        let slot = (handle & SLOT_MASK).checked_sub(FIRST_DYNAMIC)?;
+        let found = self.slots.get(slot)?;
+        let owned = found.object.as_ref().is_some_and(|object| object.0 == rank);
+        (owned && found.generation as usize == handle >> SLOT_BITS).then_some(slot)
+    }
+
+    /// The object behind a handle of `rank`.
+    ///
+    /// # Errors
+    /// The naming's class when the handle is null, never existed, is freed, or another rank's.
+    pub fn get(&self, rank: u32, handle: usize) -> Result<&T> {
+        let slot = self.slot(rank, handle).ok_or_else(|| invalid(self.naming, handle))?;
+        Ok(&self.slots[slot].object.as_ref().expect("found").1)
+    }
+
+    /// As [`get`](Self::get), to change it.
+    pub fn get_mut(&mut self, rank: u32, handle: usize) -> Result<&mut T> {
+        let slot = self.slot(rank, handle).ok_or_else(|| invalid(self.naming, handle))?;
+        Ok(&mut self.slots[slot].object.as_mut().expect("found").1)
+    }
+
+    /// Takes the object out; its handle is invalid from now on.
+    pub fn remove(&mut self, rank: u32, handle: usize) -> Result<T> {
+        let slot = self.slot(rank, handle).ok_or_else(|| invalid(self.naming, handle))?;
+        self.slots[slot].generation = (self.slots[slot].generation + 1) % GENERATIONS;
+        self.free.push(slot as u32);
+        Ok(self.slots[slot].object.take().expect("found").1)
+    }
+
+    /// How many objects are live.
+    pub fn live(&self) -> usize {
+        self.slots.len() - self.free.len()
+    }
+}
+
+#[cold]
+fn invalid(Naming { noun, class, null }: Naming, handle: usize) -> Box<Failure> {
+    Failure::new(
+        class,
+        if handle == null {
+            format!("the {noun} is the null handle; pass a valid {noun}")
+        } else {
+            format!("{handle:#x} is not a valid {noun}: it was never created, it is freed already, or another rank made it")
+        },
+    )
 }
 
 /// Names that ranks gave to objects (`MPI_Type_set_name` and its like); nothing for the unnamed.

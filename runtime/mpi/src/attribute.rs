@@ -1,0 +1,249 @@
+//! Attribute caching (MPI 5.0 section 7.7) on communicators, datatypes and windows.
+//!
+//! Attributes are a sparse overlay: an object without any costs nothing. The program's copy
+//! and delete functions are not called here, because they may call MPI again: the caller takes
+//! the list of what to copy or delete, and calls with no table borrowed.
+
+use crate::error::{ErrorClass, Failure, Result};
+use crate::handles::{Naming, Shared};
+use rustc_hash::{FxHashMap, FxHasher};
+use std::hash::{Hash, Hasher};
+use std::rc::Rc;
+
+/// What an attribute or an error handler hangs on.
+#[derive(Clone, Copy, PartialEq, Eq, Hash, Debug, PartialOrd, Ord)]
+pub enum Object {
+    /// A communicator.
+    Comm,
+    /// A datatype (attributes only).
+    Type,
+    /// A window.
+    Win,
+    /// A file (error handlers only).
+    File,
+    /// A session (error handlers only).
+    Session,
+}
+
+impl Object {
+    /// The noun in messages.
+    pub fn noun(self) -> &'static str {
+        match self {
+            Object::Comm => "communicator",
+            Object::Type => "datatype",
+            Object::Win => "window",
+            Object::File => "file",
+            Object::Session => "session",
+        }
+    }
+}
+
+/// The null functions of the standard ABI: `MPI_*_NULL_COPY_FN`, `MPI_*_NULL_DELETE_FN`.
+pub const NULL_FN: usize = 0;
+/// The copying function of the standard ABI: `MPI_*_DUP_FN`.
+pub const DUP_FN: usize = 1;
+/// `MPI_KEYVAL_INVALID`
+pub const KEYVAL_INVALID: usize = 0;
+
+/// Predefined attributes of communicators, with the standard ABI's keys. Their values are the
+/// world's: they are no part of this table.
+#[derive(Clone, Copy, PartialEq, Eq, Hash, Debug)]
+#[repr(i32)]
+#[allow(missing_docs, reason = "the names are MPI's")]
+pub enum Predefined {
+    TagUb = 501,
+    Io = 502,
+    Host = 503,
+    WtimeIsGlobal = 504,
+    Appnum = 505,
+    LastUsedCode = 506,
+    UniverseSize = 507,
+    WinBase = 601,
+    WinDispUnit = 602,
+    WinSize = 603,
+    WinCreateFlavor = 604,
+    WinModel = 605,
+}
+
+impl Predefined {
+    /// The predefined attribute of a key, if it is one.
+    pub fn from_key(key: i32) -> Option<Predefined> {
+        use Predefined::*;
+        [TagUb, Io, Host, WtimeIsGlobal, Appnum, LastUsedCode, UniverseSize, WinBase, WinDispUnit, WinSize, WinCreateFlavor, WinModel]
+            .into_iter()
+            .find(|&predefined| predefined as i32 == key)
+    }
+}
+
+/// A key: whose it is, and what to do when its object is duplicated or freed.
+#[derive(Clone, Copy, PartialEq, Eq, Hash, Debug)]
+pub struct Keyval {
+    /// The kind of object that it fits.
+    pub object: Object,
+    /// Address of the copy function, [`NULL_FN`] or [`DUP_FN`].
+    pub copy: usize,
+    /// Address of the delete function, or [`NULL_FN`].
+    pub delete: usize,
+    /// The program's `extra_state`.
+    pub extra: usize,
+    /// Which calling convention the functions have; the edge gives it a meaning.
+    pub convention: u8,
+}
+
+/// One attribute of an object.
+#[derive(Clone, Debug)]
+pub struct Attribute {
+    /// The key that the program uses.
+    pub key: i32,
+    /// What the key was made with; it lives on when the key is freed.
+    pub keyval: Rc<Keyval>,
+    /// The program's value.
+    pub value: usize,
+}
+
+/// An object of a rank: kind, number or handle, world rank.
+pub type Place = (Object, u64, u32);
+
+/// Every key and attribute of this process.
+pub struct Attributes {
+    keys: Shared<Keyval>,
+    values: FxHashMap<Place, Vec<Attribute>>,
+}
+
+impl Default for Attributes {
+    fn default() -> Self {
+        Self::new()
+    }
+}
+
+impl Attributes {
+    /// No keys.
+    pub fn new() -> Attributes {
+        let naming = Naming { noun: "attribute key", class: ErrorClass::KEYVAL, null: KEYVAL_INVALID };
+        Attributes { keys: Shared::new(naming), values: FxHashMap::default() }
+    }
+
+    /// `MPI_*_create_keyval`
+    pub fn create_key(&mut self, rank: u32, keyval: Keyval) -> Result<i32> {
+        let mut hasher = FxHasher::default();
+        keyval.hash(&mut hasher);
+        self.keys.intern(rank, hasher.finish(), |have| *have == keyval, || Ok(Rc::new(keyval))).map(|key| key as i32)
+    }
+
+    /// `MPI_*_free_keyval`; attributes with the key stay until they are deleted.
+    ///
+    /// # Errors
+    /// `MPI_ERR_KEYVAL` for a key that is unknown, freed, or of another kind of object.
+    pub fn free_key(&mut self, rank: u32, object: Object, key: i32) -> Result {
+        self.key(rank, object, key)?;
+        self.keys.release(rank, key as usize).map(|_| ())
+    }
+
+    /// What a key was made with.
+    ///
+    /// # Errors
+    /// `MPI_ERR_KEYVAL` for a key that is unknown, freed, predefined, or of another kind of object.
+    pub fn key(&self, rank: u32, object: Object, key: i32) -> Result<&Rc<Keyval>> {
+        if Predefined::from_key(key).is_some() {
+            return Err(Failure::new(ErrorClass::KEYVAL, format!("{key} is the key of a predefined attribute, which cannot be changed")));
+        }
+        let keyval = self.keys.held(rank, key as u32 as usize)?;
+        if keyval.object != object {
+            let (have, want) = (keyval.object.noun(), object.noun());
+            return Err(Failure::new(ErrorClass::KEYVAL, format!("attribute key {key} is for a {have}; pass one made for a {want}")));
+        }
+        Ok(keyval)
+    }
+
+    /// The value of an attribute, if it is set.
+    ///
+    /// # Errors
+    /// As for [`key`](Self::key).
+    pub fn get(&self, place: Place, key: i32) -> Result<Option<&Attribute>> {
+        self.key(place.2, place.0, key)?;
+        Ok(self.values.get(&place).and_then(|list| list.iter().find(|attribute| attribute.key == key)))
+    }
+
+    /// Sets an attribute. A value that was set before must have been deleted by its function
+    /// first; it is then replaced, and counts as set now.
+    ///
+    /// # Errors
+    /// As for [`key`](Self::key).
+    pub fn set(&mut self, place: Place, key: i32, value: usize) -> Result {
+        let keyval = self.key(place.2, place.0, key)?.clone();
+        let list = self.values.entry(place).or_default();
+        list.retain(|attribute| attribute.key != key);
+        list.push(Attribute { key, keyval, value });
+        Ok(())
+    }
+
+    /// Sets a copied attribute whose key may have been freed since.
+    pub fn set_copy(&mut self, place: Place, source: &Attribute, value: usize) {
+        self.values.entry(place).or_default().push(Attribute { value, ..source.clone() });
+    }
+
+    /// Forgets an attribute, after its delete function succeeded.
+    pub fn remove(&mut self, place: Place, key: i32) {
+        if let Some(list) = self.values.get_mut(&place) {
+            list.retain(|attribute| attribute.key != key);
+            if list.is_empty() {
+                self.values.remove(&place);
+            }
+        }
+    }
+
+    /// The attributes of an object in the order in which they were set: copy in this order,
+    /// delete in the reverse (as MPI 5.0 section 11.2.4 asks for `MPI_COMM_SELF`).
+    pub fn list(&self, place: Place) -> Vec<Attribute> {
+        if self.values.is_empty() { Vec::new() } else { self.values.get(&place).cloned().unwrap_or_default() }
+    }
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    fn keyval(object: Object) -> Keyval {
+        Keyval { object, copy: DUP_FN, delete: NULL_FN, extra: 0, convention: 0 }
+    }
+
+    #[test]
+    fn attributes_are_each_ranks_own_and_listed_as_set() {
+        let mut attributes = Attributes::new();
+        let a = attributes.create_key(0, keyval(Object::Comm)).unwrap();
+        let b = attributes.create_key(0, keyval(Object::Comm)).unwrap();
+        assert_eq!(attributes.create_key(1, keyval(Object::Comm)).unwrap(), a);
+        assert_ne!(a, b);
+        let place = (Object::Comm, 7, 0);
+        attributes.set(place, a, 10).unwrap();
+        attributes.set(place, b, 20).unwrap();
+        attributes.set(place, a, 30).unwrap();
+        assert_eq!(attributes.list(place).iter().map(|x| (x.key, x.value)).collect::<Vec<_>>(), [(b, 20), (a, 30)]);
+        assert!(attributes.get((Object::Comm, 7, 1), a).unwrap().is_none());
+        attributes.remove(place, b);
+        assert!(attributes.get(place, b).unwrap().is_none());
+    }
+
+    #[test]
+    fn a_freed_key_leaves_its_attributes() {
+        let mut attributes = Attributes::new();
+        let key = attributes.create_key(0, keyval(Object::Type)).unwrap();
+        let place = (Object::Type, 0x1000, 0);
+        attributes.set(place, key, 5).unwrap();
+        attributes.free_key(0, Object::Type, key).unwrap();
+        assert!(attributes.get(place, key).is_err());
+        let list = attributes.list(place);
+        attributes.set_copy((Object::Type, 0x1001, 0), &list[0], 6);
+        assert_eq!(attributes.list((Object::Type, 0x1001, 0))[0].value, 6);
+    }
+
+    #[test]
+    fn keys_fit_one_kind_of_object() {
+        let mut attributes = Attributes::new();
+        let key = attributes.create_key(0, keyval(Object::Win)).unwrap();
+        assert!(attributes.set((Object::Comm, 0, 0), key, 1).unwrap_err().text.contains("window"));
+        assert_eq!(attributes.get((Object::Comm, 0, 0), 0).unwrap_err().class, ErrorClass::KEYVAL);
+        assert!(attributes.set((Object::Comm, 0, 0), 501, 1).unwrap_err().text.contains("predefined"));
+        assert!(attributes.key(0, Object::Comm, -5).is_err());
+    }
+}

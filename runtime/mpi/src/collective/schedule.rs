@@ -30,7 +30,8 @@ pub enum Buffer {
     Output,
     /// Working memory, [`Schedule::scratch`] bytes, zeroed at the start.
     Scratch,
-    /// No memory: the bytes cost time in the network and carry nothing (barriers, context agreement).
+    /// No memory: the bytes cost time in the network and carry nothing (barriers, context agreement). What is received here
+    /// is dropped, also if its sender sent data: a broadcast's root gets back pieces that it has.
     Nothing,
 }
 
@@ -90,6 +91,8 @@ pub enum Step {
 pub enum Blocks {
     /// Every block has this many bytes.
     Uniform(u64),
+    /// All blocks are the same bytes, once in the buffer (`MPI_Neighbor_allgather` sends one to everyone).
+    Same(u64),
     /// Prefix sums: block `i` is bytes `offsets[i]..offsets[i + 1]` of the packed buffer.
     Each(Rc<[u64]>),
 }
@@ -100,6 +103,7 @@ impl Blocks {
     pub fn offset(&self, index: u32) -> u64 {
         match self {
             Blocks::Uniform(bytes) => bytes * u64::from(index),
+            Blocks::Same(_) => 0,
             Blocks::Each(offsets) => offsets[index as usize],
         }
     }
@@ -107,7 +111,7 @@ impl Blocks {
     #[inline]
     pub fn bytes(&self, index: u32) -> u64 {
         match self {
-            Blocks::Uniform(bytes) => *bytes,
+            Blocks::Uniform(bytes) | Blocks::Same(bytes) => *bytes,
             Blocks::Each(offsets) => offsets[index as usize + 1] - offsets[index as usize],
         }
     }
@@ -133,7 +137,8 @@ pub enum Kind {
     Reduce,
     /// MPI_Allreduce: one block.
     Allreduce,
-    /// MPI_Reduce_scatter and MPI_Reduce_scatter_block: all members know all blocks (in `send`); member `i` keeps block `i`.
+    /// MPI_Reduce_scatter and MPI_Reduce_scatter_block: all members know all blocks (in `send`); member `i` keeps block `i`,
+    /// the one block of its `receive`.
     ReduceScatter,
     /// MPI_Scan.
     Scan,
@@ -237,7 +242,7 @@ pub trait Schedule {
     fn name(&self) -> &'static str;
     /// How many rounds, the same for all members.
     fn rounds(&self) -> u32;
-    /// Appends the steps of `member` in `round`.
+    /// Appends the steps of `member` in `round`: first sends, then receives, then the others.
     fn round(&self, member: &Member, round: u32, steps: &mut Vec<Step>);
     /// Bytes of scratch memory that `member` needs.
     fn scratch(&self, member: &Member) -> u64;

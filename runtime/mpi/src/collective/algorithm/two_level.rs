@@ -1,0 +1,110 @@
+//! Two levels: within the nodes of the machine, and between one leader of each (MPICH's smp algorithms).
+
+use std::rc::Rc;
+
+use super::combined::as_kind;
+use super::staged::{Data, Group, Part, Staged};
+use super::{Parameters, allreduce, barrier, bcast, local, reduce};
+use crate::collective::schedule::{Buffer, Kind, Schedule, Shape};
+
+type Place = (Buffer, u64);
+const INPUT: Place = (Buffer::Input, 0);
+const OUTPUT: Place = (Buffer::Output, 0);
+const SCRATCH: Place = (Buffer::Scratch, 0);
+const NOTHING: Place = (Buffer::Nothing, 0);
+
+/// Whether the members are on more than one node, and more than one on a node.
+pub(super) fn supported(shape: &Shape) -> bool {
+    shape.sides.is_none() && shape.node > 1 && shape.size > shape.node
+}
+
+/// The nodes of a collective, of which the root's has the root as its leader.
+struct Nodes<'a> {
+    shape: &'a Shape,
+    parameters: &'a Parameters,
+    count: u32,
+    /// The root's node.
+    home: u32,
+}
+
+type Build = fn(&Shape, &Parameters) -> Rc<dyn Schedule>;
+
+impl<'a> Nodes<'a> {
+    fn new(shape: &'a Shape, parameters: &'a Parameters) -> Nodes<'a> {
+        Nodes { shape, parameters, count: shape.size.div_ceil(shape.node), home: shape.root / shape.node }
+    }
+    fn data(&self) -> Data {
+        Data::Block(if self.shape.kind == Kind::Barrier { 1 } else { self.shape.bytes })
+    }
+    fn size_of(&self, index: u32) -> u32 {
+        self.shape.node.min(self.shape.size - index * self.shape.node)
+    }
+    fn part(&self, group: Group, build: Build, shape: &Shape, input: Place, output: Place) -> Part {
+        let schedule = if shape.size == 1 { local::single(shape) } else { build(shape, self.parameters) };
+        Part { group, schedule, data: self.data(), input, output }
+    }
+    fn of_nodes(&self, from: u32, to: u32, root: u32, kind: Kind, build: Build, input: Place, output: Place) -> Part {
+        let node = self.shape.node;
+        let except = if from == self.home && to == self.home + 1 { u32::MAX } else { self.home };
+        let shape = Shape { size: self.size_of(from), root, node: 1, ..as_kind(self.shape, kind) };
+        self.part(Group::Nodes { node, from, to, except }, build, &shape, input, output)
+    }
+    /// One stage in every node; the home node's leader has its data at `home_input`.
+    fn within(&self, kind: Kind, build: Build, home_input: Place, input: Place, output: Place) -> Vec<Part> {
+        let last = self.count - 1;
+        let full = if self.size_of(last) == self.shape.node { self.count } else { last };
+        let root = self.shape.root % self.shape.node;
+        let mut parts = vec![self.of_nodes(self.home, self.home + 1, root, kind, build, home_input, output)];
+        if full > 1 || self.home != 0 {
+            parts.push(self.of_nodes(0, full, 0, kind, build, input, output));
+        }
+        if full == last && self.home != last {
+            parts.push(self.of_nodes(last, self.count, 0, kind, build, input, output));
+        }
+        parts
+    }
+    /// One stage between the leaders.
+    fn between(&self, kind: Kind, build: Build, input: Place, output: Place) -> Vec<Part> {
+        let shape = Shape { size: self.count, root: self.home, node: 1, ..as_kind(self.shape, kind) };
+        let group = Group::Leaders { node: self.shape.node, special: self.home, leader: self.shape.root };
+        vec![self.part(group, build, &shape, input, output)]
+    }
+}
+
+/// A barrier in each node, one between the leaders, and the release in each node.
+pub(super) fn two_level_barrier(shape: &Shape, parameters: &Parameters) -> Rc<dyn Schedule> {
+    let nodes = Nodes::new(shape, parameters);
+    Staged::new("two-level", 0)
+        .then(nodes.within(Kind::Barrier, barrier::dissemination, NOTHING, NOTHING, NOTHING))
+        .then(nodes.between(Kind::Barrier, barrier::dissemination, NOTHING, NOTHING))
+        .then(nodes.within(Kind::Bcast, bcast::binomial, NOTHING, NOTHING, NOTHING))
+        .finish()
+}
+
+/// From the root to the leaders, and from them to their nodes.
+pub(super) fn two_level_bcast(shape: &Shape, parameters: &Parameters) -> Rc<dyn Schedule> {
+    let nodes = Nodes::new(shape, parameters);
+    Staged::new("two-level", 0)
+        .then(nodes.between(Kind::Bcast, bcast::binomial, INPUT, OUTPUT))
+        .then(nodes.within(Kind::Bcast, bcast::binomial, INPUT, OUTPUT, OUTPUT))
+        .finish()
+}
+
+/// In each node to its leader, and from the leaders to the root.
+pub(super) fn two_level_reduce(shape: &Shape, parameters: &Parameters) -> Rc<dyn Schedule> {
+    let nodes = Nodes::new(shape, parameters);
+    Staged::new("two-level", shape.bytes)
+        .then(nodes.within(Kind::Reduce, reduce::binomial, INPUT, INPUT, SCRATCH))
+        .then(nodes.between(Kind::Reduce, reduce::binomial, SCRATCH, OUTPUT))
+        .finish()
+}
+
+/// In each node to its leader, among the leaders, and from them to their nodes.
+pub(super) fn two_level_allreduce(shape: &Shape, parameters: &Parameters) -> Rc<dyn Schedule> {
+    let nodes = Nodes::new(shape, parameters);
+    Staged::new("two-level", shape.bytes)
+        .then(nodes.within(Kind::Reduce, reduce::binomial, INPUT, INPUT, SCRATCH))
+        .then(nodes.between(Kind::Allreduce, allreduce::recursive_doubling, SCRATCH, OUTPUT))
+        .then(nodes.within(Kind::Bcast, bcast::binomial, OUTPUT, OUTPUT, OUTPUT))
+        .finish()
+}

@@ -1,0 +1,377 @@
+//! For tests: what each collective means, written down plainly, and a lockstep executor that checks every rule of
+//! [`schedule`](super::schedule) while it runs an algorithm.
+
+use std::collections::{HashMap, VecDeque};
+use std::rc::Rc;
+
+use super::schedule::{Blocks, Buffer, Kind, Member, Pattern, Schedule, Shape, Slice, Step};
+
+/// Bytes of an element of the reductions below.
+pub(crate) const ELEMENT: u64 = 16;
+
+/// A collective with everyone's data and what must come out.
+pub(crate) struct Case {
+    pub(crate) shape: Shape,
+    pub(crate) members: Vec<Member>,
+    pub(crate) inputs: Vec<Vec<u8>>,
+    /// `None` where nothing is to be written: such a member has no output buffer.
+    pub(crate) expected: Vec<Option<Vec<u8>>>,
+}
+
+/// A shape without blocks, root 0, of one communicator on a machine without nodes.
+pub(crate) fn shape(kind: Kind, size: u32, bytes: u64) -> Shape {
+    Shape {
+        kind,
+        size,
+        root: 0,
+        irregular: false,
+        bytes,
+        element: if reduces(kind) { ELEMENT } else { 1 },
+        commutative: true,
+        sides: None,
+        node: 1,
+        predefined: true,
+        cartesian: false,
+    }
+}
+
+/// Whether the collective reduces.
+pub(crate) fn reduces(kind: Kind) -> bool {
+    matches!(kind, Kind::Reduce | Kind::Allreduce | Kind::ReduceScatter | Kind::Scan | Kind::Exscan)
+}
+
+/// Contribution of `rank` to lane `lane` of a reduction: a set of ranks where the operation commutes, a range where not.
+fn element(commutative: bool, ranks: std::ops::Range<u32>, lane: u64) -> [u8; 16] {
+    let mut bytes = [0; 16];
+    let head =
+        if commutative { ranks.fold(0u64, |set, rank| set | 1 << rank) } else { u64::from(ranks.start) | u64::from(ranks.end) << 32 };
+    bytes[..8].copy_from_slice(&head.to_le_bytes());
+    bytes[8..].copy_from_slice(&lane.to_le_bytes());
+    bytes
+}
+
+fn lanes(commutative: bool, ranks: std::ops::Range<u32>, bytes: u64) -> Vec<u8> {
+    (0..bytes / ELEMENT).flat_map(|lane| element(commutative, ranks.clone(), lane)).collect()
+}
+
+/// `left op right`, checking that sets are disjoint, ranges adjacent and lanes equal.
+fn combine(commutative: bool, left: &[u8], right: &[u8]) -> Vec<u8> {
+    assert!(left.len() == right.len() && left.len() % 16 == 0, "a reduction splits an element");
+    let word = |bytes: &[u8]| u64::from_le_bytes(bytes.try_into().expect("eight bytes"));
+    let mut result = Vec::with_capacity(left.len());
+    for (l, r) in left.chunks(16).zip(right.chunks(16)) {
+        assert_eq!(&l[8..], &r[8..], "elements of different lanes are reduced");
+        let (a, b) = (word(&l[..8]), word(&r[..8]));
+        let head = if commutative {
+            assert!(a != 0 && b != 0 && a & b == 0, "a contribution counts twice or not at all: {a:b} {b:b}");
+            a | b
+        } else {
+            assert_eq!(a >> 32, b & 0xffff_ffff, "operands are out of order: {a:x} {b:x}");
+            (a & 0xffff_ffff) | (b >> 32 << 32)
+        };
+        result.extend_from_slice(&head.to_le_bytes());
+        result.extend_from_slice(&l[8..]);
+    }
+    result
+}
+
+/// The bytes that `from` has for `to` (or for all, `to` = 0).
+fn data(from: u32, to: u32, bytes: u64) -> Vec<u8> {
+    (0..bytes).map(|i| (u64::from(from) * 31 + u64::from(to) * 7 + i * 3 + 1) as u8).collect()
+}
+
+fn each(sizes: impl Iterator<Item = u64>) -> Blocks {
+    let mut offsets = vec![0];
+    offsets.extend(sizes.scan(0, |end, bytes| {
+        *end += bytes;
+        Some(*end)
+    }));
+    Blocks::Each(offsets.into())
+}
+
+impl Case {
+    /// The case of `shape`; `block(from, to)` gives the sizes where they are irregular (in elements for ReduceScatter).
+    pub(crate) fn new(mut shape: Shape, block: impl Fn(u32, u32) -> u64) -> Case {
+        let size = shape.size;
+        let bytes = |from: u32, to: u32| if shape.irregular { block(from, to) } else { shape.bytes };
+        let none: Rc<[u32]> = Rc::from([]);
+        let member =
+            |rank: u32, send: Blocks, receive: Blocks| Member { rank, send, receive, sources: none.clone(), destinations: none.clone() };
+        let other = |rank: u32| -> std::ops::Range<u32> {
+            match shape.sides {
+                None => 0..size,
+                Some(first) if rank < first => first..size,
+                Some(first) => 0..first,
+            }
+        };
+        let own = |rank: u32| shape.sides.map_or(0..size, |first| if rank < first { 0..first } else { first..size });
+        let far_from_root = |rank: u32| shape.sides.is_none() || other(shape.root).contains(&rank);
+        let uniform = |bytes: u64, blocks: Blocks| if shape.irregular { blocks } else { Blocks::Uniform(bytes) };
+        let root = shape.root;
+        let commutative = shape.commutative;
+        let one = Blocks::Uniform(shape.bytes);
+        let nil = Blocks::Uniform(0);
+        let mut total = shape.bytes;
+        let (mut members, mut inputs, mut expected) = (vec![], vec![], vec![]);
+        for rank in 0..size {
+            let (send, receive, input, output) = match shape.kind {
+                Kind::Barrier | Kind::Agree | Kind::Neighbor => (nil.clone(), nil.clone(), vec![], None),
+                Kind::Bcast => {
+                    let message = data(root, 0, shape.bytes);
+                    if rank == root {
+                        (one.clone(), one.clone(), message, None)
+                    } else {
+                        (one.clone(), one.clone(), vec![], far_from_root(rank).then_some(message))
+                    }
+                }
+                Kind::Gather => {
+                    let from = other(root);
+                    let receive = uniform(shape.bytes, each(from.clone().map(|i| bytes(i, 0))));
+                    let all = from.flat_map(|i| data(i, 0, bytes(i, 0))).collect();
+                    let sends = if far_from_root(rank) { bytes(rank, 0) } else { 0 };
+                    let receive = if rank == root { receive } else { nil.clone() };
+                    (Blocks::Uniform(sends), receive, data(rank, 0, sends), (rank == root).then_some(all))
+                }
+                Kind::Scatter => {
+                    let to = other(root);
+                    let send = uniform(shape.bytes, each(to.clone().map(|i| bytes(0, i))));
+                    let gets = if far_from_root(rank) { bytes(0, rank) } else { 0 };
+                    let (send, all) =
+                        if rank == root { (send, to.flat_map(|i| data(root, i, bytes(0, i))).collect()) } else { (nil.clone(), vec![]) };
+                    (send, Blocks::Uniform(gets), all, far_from_root(rank).then(|| data(root, rank, gets)))
+                }
+                Kind::Allgather => {
+                    let from = other(rank);
+                    let receive = uniform(shape.bytes, each(from.clone().map(|i| bytes(i, 0))));
+                    if shape.irregular {
+                        total = if shape.sides.is_some() { 0 } else { (0..size).map(|i| bytes(i, 0)).sum() };
+                    }
+                    let all = from.flat_map(|i| data(i, 0, bytes(i, 0))).collect();
+                    (Blocks::Uniform(bytes(rank, 0)), receive, data(rank, 0, bytes(rank, 0)), Some(all))
+                }
+                Kind::Alltoall => {
+                    let others = other(rank);
+                    let send = uniform(shape.bytes, each(others.clone().map(|i| bytes(rank, i))));
+                    let receive = uniform(shape.bytes, each(others.clone().map(|i| bytes(i, rank))));
+                    total = if shape.irregular { 0 } else { shape.bytes };
+                    let input = others.clone().flat_map(|i| data(rank, i, bytes(rank, i))).collect();
+                    (send, receive, input, Some(others.flat_map(|i| data(i, rank, bytes(i, rank))).collect()))
+                }
+                Kind::Reduce => {
+                    let from = if shape.sides.is_some() { other(root) } else { 0..size };
+                    let result = lanes(commutative, from.clone(), shape.bytes);
+                    let input = if from.contains(&rank) { shape.bytes } else { 0 };
+                    let input = lanes(commutative, rank..rank + 1, input);
+                    (one.clone(), one.clone(), input, (rank == root).then_some(result))
+                }
+                Kind::Allreduce => {
+                    let result = lanes(commutative, other(rank), shape.bytes);
+                    (one.clone(), one.clone(), lanes(commutative, rank..rank + 1, shape.bytes), Some(result))
+                }
+                Kind::ReduceScatter => {
+                    // The total is the same in both groups, so an intercommunicator's blocks come from `block` alone.
+                    let sizes: Vec<u64> =
+                        own(rank).map(|i| if shape.irregular { ELEMENT * block(i, 0) } else { shape.bytes / u64::from(size) }).collect();
+                    total = sizes.iter().sum();
+                    let all = lanes(commutative, other(rank), total);
+                    let index = (rank - own(rank).start) as usize;
+                    let start = sizes[..index].iter().sum::<u64>() as usize;
+                    let result = all[start..start + sizes[index] as usize].to_vec();
+                    let send = uniform(sizes[0], each(sizes.iter().copied()));
+                    (send, Blocks::Uniform(sizes[index]), lanes(commutative, rank..rank + 1, total), Some(result))
+                }
+                Kind::Scan => {
+                    let result = lanes(commutative, 0..rank + 1, shape.bytes);
+                    (one.clone(), one.clone(), lanes(commutative, rank..rank + 1, shape.bytes), Some(result))
+                }
+                Kind::Exscan => {
+                    let result = lanes(commutative, 0..rank, shape.bytes);
+                    let input = lanes(commutative, rank..rank + 1, shape.bytes);
+                    (one.clone(), one.clone(), input, (rank > 0).then_some(result))
+                }
+            };
+            members.push(member(rank, send, receive));
+            inputs.push(input);
+            expected.push(output);
+        }
+        shape.bytes = total;
+        Case { shape, members, inputs, expected }
+    }
+}
+
+/// What a run cost.
+#[derive(Clone, Copy, PartialEq, Eq, Default, Debug)]
+pub(crate) struct Cost {
+    pub(crate) messages: u64,
+    pub(crate) bytes: u64,
+}
+
+struct State {
+    input: Vec<u8>,
+    output: Vec<u8>,
+    scratch: Vec<u8>,
+}
+
+impl State {
+    fn buffer(&self, buffer: Buffer) -> Option<&Vec<u8>> {
+        match buffer {
+            Buffer::Input => Some(&self.input),
+            Buffer::Output => Some(&self.output),
+            Buffer::Scratch => Some(&self.scratch),
+            Buffer::Nothing => None,
+        }
+    }
+    fn read(&self, slice: Slice) -> Vec<u8> {
+        let Some(buffer) = self.buffer(slice.buffer) else { return vec![0; slice.bytes as usize] };
+        buffer[slice.offset as usize..][..slice.bytes as usize].to_vec()
+    }
+    fn write(&mut self, slice: Slice, data: &[u8]) {
+        assert_eq!(slice.bytes, data.len() as u64);
+        let buffer = match slice.buffer {
+            Buffer::Input => panic!("a step writes the contribution"),
+            Buffer::Output => &mut self.output,
+            Buffer::Scratch => &mut self.scratch,
+            Buffer::Nothing => return,
+        };
+        buffer[slice.offset as usize..][..slice.bytes as usize].copy_from_slice(data);
+    }
+}
+
+fn disjoint(one: Slice, other: Slice) -> bool {
+    one.buffer != other.buffer || one.offset + one.bytes <= other.offset || other.offset + other.bytes <= one.offset
+}
+
+/// Runs `schedule` on `case`, checks all rules of schedules and the results.
+pub(crate) fn run(schedule: &dyn Schedule, case: &Case) -> Cost {
+    let mut cost = Cost::default();
+    let mut states: Vec<State> = (case.members.iter().zip(&case.inputs).zip(&case.expected))
+        .map(|((member, input), expected)| State {
+            input: input.clone(),
+            output: vec![0xee; expected.as_ref().map_or(0, Vec::len)],
+            scratch: vec![0; schedule.scratch(member) as usize],
+        })
+        .collect();
+    for round in 0..schedule.rounds() {
+        let steps: Vec<Vec<Step>> = (case.members.iter())
+            .map(|member| {
+                let mut steps = vec![];
+                schedule.round(member, round, &mut steps);
+                steps
+            })
+            .collect();
+        check_hints(schedule, round, &steps);
+        cost = lockstep(case, &mut states, &steps, cost);
+    }
+    for (rank, (state, expected)) in states.iter().zip(&case.expected).enumerate() {
+        let expected = expected.as_deref().unwrap_or(&[]);
+        assert!(state.output == expected, "member {rank} of {:?} has a wrong result", case.shape);
+    }
+    cost
+}
+
+fn lockstep(case: &Case, states: &mut [State], steps: &[Vec<Step>], mut cost: Cost) -> Cost {
+    let mut flying: HashMap<(u32, u32), VecDeque<(Slice, Vec<u8>)>> = HashMap::new();
+    for (rank, steps) in steps.iter().enumerate() {
+        let phase = |step: &Step| match step {
+            Step::Send { .. } => 0,
+            Step::Receive { .. } => 1,
+            _ => 2,
+        };
+        assert!(steps.is_sorted_by_key(phase), "steps come in the order send, receive, local: {steps:?}");
+        for step in steps {
+            if let Step::Send { to, from } = *step {
+                assert!(to < case.shape.size);
+                assert!(to != rank as u32 || case.shape.kind == Kind::Neighbor, "a member sends to itself");
+                flying.entry((rank as u32, to)).or_default().push_back((from, states[rank].read(from)));
+                cost.messages += 1;
+                cost.bytes += from.bytes;
+            }
+        }
+    }
+    for (rank, steps) in steps.iter().enumerate() {
+        let mut landed: Vec<Slice> = vec![];
+        for step in steps {
+            match *step {
+                Step::Send { .. } => {}
+                Step::Receive { from, into } => {
+                    let message = flying.get_mut(&(from, rank as u32)).and_then(VecDeque::pop_front);
+                    let (sent, message) = message.unwrap_or_else(|| panic!("{rank} waits for {from} in vain"));
+                    assert_eq!(message.len() as u64, into.bytes, "{rank} expects another size from {from}");
+                    assert!(sent.buffer != Buffer::Nothing || into.buffer == Buffer::Nothing, "no data arrives as data");
+                    assert!(landed.iter().all(|&other| disjoint(other, into)), "two messages land on each other");
+                    landed.push(into);
+                    states[rank].write(into, &message);
+                }
+                Step::ReduceLeft { from, into } | Step::ReduceRight { from, into } => {
+                    assert!(disjoint(from, into) && from.bytes == into.bytes && into.bytes > 0);
+                    let (other, own) = (states[rank].read(from), states[rank].read(into));
+                    let left = matches!(step, Step::ReduceLeft { .. });
+                    let (left, right) = if left { (&other, &own) } else { (&own, &other) };
+                    let result = combine(case.shape.commutative, left, right);
+                    states[rank].write(into, &result);
+                }
+                Step::Copy { from, into } => {
+                    assert!(disjoint(from, into) && from.bytes == into.bytes);
+                    let data = states[rank].read(from);
+                    states[rank].write(into, &data);
+                }
+            }
+        }
+    }
+    assert!(flying.values().all(VecDeque::is_empty), "a message is never received");
+    cost
+}
+
+/// Checks `active`, `next` and `pattern` against the steps of a round.
+fn check_hints(schedule: &dyn Schedule, round: u32, steps: &[Vec<Step>]) {
+    let size = steps.len() as u32;
+    if let Some(active) = schedule.active(round) {
+        let member = |i: u32| ((u64::from(active.first) + u64::from(i) * u64::from(active.stride)) % u64::from(size)) as u32;
+        let mut named = vec![false; steps.len()];
+        for i in 0..active.count {
+            assert!(!std::mem::replace(&mut named[member(i) as usize], true), "a member is named twice: {active:?}");
+        }
+        for (rank, steps) in steps.iter().enumerate() {
+            assert!(named[rank] || steps.is_empty(), "member {rank} has steps in round {round}, not in {active:?}");
+        }
+    }
+    for (rank, steps) in (0..).zip(steps) {
+        let next = schedule.next(rank, round);
+        assert!(next >= round && next <= schedule.rounds());
+        assert!(next == round || steps.is_empty(), "member {rank} would skip its steps in round {round}");
+    }
+    if let Some(pattern) = schedule.pattern(round) {
+        for (rank, steps) in (0..).zip(steps) {
+            let messages: Vec<Step> = steps.iter().copied().filter(|s| s.slice_of_message().is_some()).collect();
+            let expected = partners(pattern, rank, size);
+            let (Some((to, from)), bytes) = expected else {
+                assert!(messages.is_empty(), "{rank} rests in {pattern:?}");
+                continue;
+            };
+            let sends = matches!(messages[0], Step::Send { to: t, from: s } if t == to && s.bytes == bytes);
+            let receives = matches!(messages[1], Step::Receive { from: f, into } if f == from && into.bytes == bytes);
+            assert!(messages.len() == 2 && sends && receives, "{rank}: {pattern:?} is not {messages:?}");
+        }
+    }
+}
+
+fn partners(pattern: Pattern, rank: u32, size: u32) -> (Option<(u32, u32)>, u64) {
+    match pattern {
+        Pattern::Shift { distance, bytes } => (Some(((rank + distance) % size, (rank + size - distance) % size)), bytes),
+        Pattern::Exchange { mask, among, folded, bytes } => {
+            let member = |v: u32| if v < folded { 2 * v + 1 } else { v + folded };
+            let position = (0..among).find(|&v| member(v) == rank);
+            (position.map(|v| (member(v ^ mask), member(v ^ mask))), bytes)
+        }
+    }
+}
+
+impl Step {
+    fn slice_of_message(&self) -> Option<Slice> {
+        match *self {
+            Step::Send { from, .. } => Some(from),
+            Step::Receive { into, .. } => Some(into),
+            _ => None,
+        }
+    }
+}

@@ -10,3 +10,5 @@ mod exit;
 mod start;
 #[path = "interpose/stdio.rs"]
 mod stdio;
+#[path = "interpose/time.rs"]
+mod time;

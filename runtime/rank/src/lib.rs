@@ -7,6 +7,7 @@
 
 mod arena;
 mod arguments;
+pub mod clock;
 mod crash;
 mod globals;
 mod handlers;

@@ -1,0 +1,258 @@
+//! Clocks and sleeping: a rank lives in virtual time.
+
+use std::ffi::{c_char, c_int, c_long, c_uint};
+
+use rank::clock;
+use rank::next::Next;
+
+/// All clocks of a rank are virtual.
+#[unsafe(no_mangle)]
+pub unsafe extern "C" fn clock_gettime(which: libc::clockid_t, at: *mut libc::timespec) -> c_int {
+    static REAL: Next = Next::new(c"clock_gettime");
+    if let Some(time) = clock::read(which) {
+        // SAFETY: the caller passes a timespec.
+        unsafe { at.write(time) };
+        return 0;
+    }
+    // SAFETY: the C library's function of this name and type.
+    unsafe { REAL.get::<unsafe extern "C" fn(libc::clockid_t, *mut libc::timespec) -> c_int>()(which, at) }
+}
+
+/// As `clock_gettime`.
+#[unsafe(no_mangle)]
+pub unsafe extern "C" fn gettimeofday(at: *mut libc::timeval, zone: *mut c_char) -> c_int {
+    static REAL: Next = Next::new(c"gettimeofday");
+    if let Some(time) = clock::read(libc::CLOCK_REALTIME) {
+        if !at.is_null() {
+            // SAFETY: the caller passes a timeval, or null.
+            unsafe { at.write(libc::timeval { tv_sec: time.tv_sec, tv_usec: time.tv_nsec / 1000 }) };
+        }
+        return 0;
+    }
+    // SAFETY: the C library's function of this name and type.
+    unsafe { REAL.get::<unsafe extern "C" fn(*mut libc::timeval, *mut c_char) -> c_int>()(at, zone) }
+}
+
+/// As `clock_gettime`.
+#[unsafe(no_mangle)]
+pub unsafe extern "C" fn time(at: *mut libc::time_t) -> libc::time_t {
+    static REAL: Next = Next::new(c"time");
+    let Some(time) = clock::read(libc::CLOCK_REALTIME) else {
+        // SAFETY: the C library's function of this name and type.
+        return unsafe { REAL.get::<unsafe extern "C" fn(*mut libc::time_t) -> libc::time_t>()(at) };
+    };
+    if !at.is_null() {
+        // SAFETY: the caller passes a time_t, or null.
+        unsafe { at.write(time.tv_sec) };
+    }
+    time.tv_sec
+}
+
+/// As `clock_gettime`.
+#[unsafe(no_mangle)]
+pub unsafe extern "C" fn timespec_get(at: *mut libc::timespec, base: c_int) -> c_int {
+    static REAL: Next = Next::new(c"timespec_get");
+    const TIME_UTC: c_int = 1;
+    match clock::read(libc::CLOCK_REALTIME) {
+        Some(time) if base == TIME_UTC => {
+            // SAFETY: the caller passes a timespec.
+            unsafe { at.write(time) };
+            base
+        }
+        Some(_) => 0,
+        // SAFETY: the C library's function of this name and type.
+        None => unsafe { REAL.get::<unsafe extern "C" fn(*mut libc::timespec, c_int) -> c_int>()(at, base) },
+    }
+}
+
+/// A rank's processor time is its virtual time.
+#[unsafe(no_mangle)]
+pub unsafe extern "C" fn clock() -> libc::clock_t {
+    static REAL: Next = Next::new(c"clock");
+    match clock::now_ns() {
+        Some(ns) => (ns / 1000) as libc::clock_t,
+        // SAFETY: the C library's function of this name and type.
+        None => unsafe { REAL.get::<unsafe extern "C" fn() -> libc::clock_t>()() },
+    }
+}
+
+/// A rank's processor time is its virtual time.
+#[unsafe(no_mangle)]
+pub unsafe extern "C" fn times(at: *mut libc::tms) -> libc::clock_t {
+    static REAL: Next = Next::new(c"times");
+    /// `sysconf(_SC_CLK_TCK)` is 100 on Linux.
+    const NS_PER_TICK: u64 = 10_000_000;
+    let Some(ns) = clock::now_ns() else {
+        // SAFETY: the C library's function of this name and type.
+        return unsafe { REAL.get::<unsafe extern "C" fn(*mut libc::tms) -> libc::clock_t>()(at) };
+    };
+    let ticks = (ns / NS_PER_TICK) as libc::clock_t;
+    if !at.is_null() {
+        // SAFETY: the caller passes a tms, or null.
+        unsafe { at.write(libc::tms { tms_utime: ticks, tms_stime: 0, tms_cutime: 0, tms_cstime: 0 }) };
+    }
+    ticks
+}
+
+/// A rank's processor time is its virtual time; the rest is the process's.
+#[unsafe(no_mangle)]
+pub unsafe extern "C" fn getrusage(who: c_int, usage: *mut libc::rusage) -> c_int {
+    static REAL: Next = Next::new(c"getrusage");
+    // SAFETY: the C library's function of this name and type.
+    let result = unsafe { REAL.get::<unsafe extern "C" fn(c_int, *mut libc::rusage) -> c_int>()(who, usage) };
+    if let Some(ns) = clock::now_ns()
+        && result == 0
+        && who != libc::RUSAGE_CHILDREN
+    {
+        // SAFETY: the C library just filled it.
+        unsafe {
+            (*usage).ru_utime = libc::timeval { tv_sec: (ns / 1_000_000_000) as i64, tv_usec: (ns / 1000 % 1_000_000) as i64 };
+            (*usage).ru_stime = libc::timeval { tv_sec: 0, tv_usec: 0 };
+        }
+    }
+    result
+}
+
+fn invalid() -> c_int {
+    // SAFETY: this thread's errno.
+    unsafe { *libc::__errno_location() = libc::EINVAL };
+    -1
+}
+
+/// A rank sleeps in virtual time.
+#[unsafe(no_mangle)]
+pub unsafe extern "C" fn sleep(seconds: c_uint) -> c_uint {
+    static REAL: Next = Next::new(c"sleep");
+    if clock::sleep(u64::from(seconds) * 1_000_000_000) {
+        return 0;
+    }
+    // SAFETY: the C library's function of this name and type.
+    unsafe { REAL.get::<unsafe extern "C" fn(c_uint) -> c_uint>()(seconds) }
+}
+
+/// A rank sleeps in virtual time.
+#[unsafe(no_mangle)]
+pub unsafe extern "C" fn usleep(microseconds: c_uint) -> c_int {
+    static REAL: Next = Next::new(c"usleep");
+    if clock::sleep(u64::from(microseconds) * 1000) {
+        return 0;
+    }
+    // SAFETY: the C library's function of this name and type.
+    unsafe { REAL.get::<unsafe extern "C" fn(c_uint) -> c_int>()(microseconds) }
+}
+
+/// A rank sleeps in virtual time.
+#[unsafe(no_mangle)]
+pub unsafe extern "C" fn nanosleep(length: *const libc::timespec, left: *mut libc::timespec) -> c_int {
+    static REAL: Next = Next::new(c"nanosleep");
+    if rank::current().is_none() || length.is_null() {
+        // SAFETY: the C library's function of this name and type.
+        return unsafe { REAL.get::<unsafe extern "C" fn(*const libc::timespec, *mut libc::timespec) -> c_int>()(length, left) };
+    }
+    // SAFETY: the caller passes a timespec.
+    match clock::length(unsafe { &*length }) {
+        Some(ns) => {
+            clock::sleep(ns);
+            0
+        }
+        None => invalid(),
+    }
+}
+
+/// A rank sleeps in virtual time.
+#[unsafe(no_mangle)]
+pub unsafe extern "C" fn clock_nanosleep(
+    which: libc::clockid_t,
+    flags: c_int,
+    time: *const libc::timespec,
+    left: *mut libc::timespec,
+) -> c_int {
+    static REAL: Next = Next::new(c"clock_nanosleep");
+    type Real = unsafe extern "C" fn(libc::clockid_t, c_int, *const libc::timespec, *mut libc::timespec) -> c_int;
+    if rank::current().is_none() || time.is_null() {
+        // SAFETY: the C library's function of this name and type.
+        return unsafe { REAL.get::<Real>()(which, flags, time, left) };
+    }
+    // SAFETY: the caller passes a timespec.
+    let time = unsafe { &*time };
+    let ns = if flags & libc::TIMER_ABSTIME != 0 { clock::until(which, time) } else { clock::length(time) };
+    match ns {
+        Some(ns) => {
+            clock::sleep(ns);
+            0
+        }
+        None => libc::EINVAL,
+    }
+}
+
+/// Waiting for no descriptor is sleeping. A wait for descriptors with a time limit takes host time.
+#[unsafe(no_mangle)]
+pub unsafe extern "C" fn poll(descriptors: *mut libc::pollfd, count: libc::nfds_t, milliseconds: c_int) -> c_int {
+    if count == 0 && milliseconds >= 0 && clock::sleep(milliseconds as u64 * 1_000_000) {
+        return 0;
+    }
+    // SAFETY: the system call of this function, with its own arguments; it sets errno.
+    unsafe { libc::syscall(libc::SYS_poll, descriptors, count, milliseconds) as c_int }
+}
+
+/// Waiting for no descriptor is sleeping. A wait for descriptors with a time limit takes host time.
+#[unsafe(no_mangle)]
+pub unsafe extern "C" fn select(
+    count: c_int,
+    read: *mut libc::fd_set,
+    write: *mut libc::fd_set,
+    except: *mut libc::fd_set,
+    limit: *mut libc::timeval,
+) -> c_int {
+    if rank::current().is_some() && !limit.is_null() && read.is_null() && write.is_null() && except.is_null() {
+        // SAFETY: the caller passes a timeval.
+        let limit = unsafe { &*limit };
+        let length = libc::timespec { tv_sec: limit.tv_sec, tv_nsec: limit.tv_usec.saturating_mul(1000) };
+        return match clock::length(&length) {
+            Some(ns) => {
+                clock::sleep(ns);
+                0
+            }
+            None => invalid(),
+        };
+    }
+    // SAFETY: the system call of this function, with its own arguments; it sets errno.
+    unsafe { libc::syscall(libc::SYS_select, count, read, write, except, limit) as c_int }
+}
+
+fn no_alarm(name: &str) {
+    static SAID: std::sync::Once = std::sync::Once::new();
+    SAID.call_once(|| {
+        let text = format!("xsim: {name} has no effect: no signal will arrive at a simulated time (docs/limitations.md)\n");
+        rank::stdio::write(2, text.as_bytes());
+    });
+}
+
+/// There are no signals in virtual time: the first use says so.
+#[unsafe(no_mangle)]
+pub unsafe extern "C" fn alarm(seconds: c_uint) -> c_uint {
+    static REAL: Next = Next::new(c"alarm");
+    if rank::current().is_some() {
+        if seconds != 0 {
+            no_alarm("alarm");
+        }
+        return 0;
+    }
+    // SAFETY: the C library's function of this name and type.
+    unsafe { REAL.get::<unsafe extern "C" fn(c_uint) -> c_uint>()(seconds) }
+}
+
+/// As `alarm`.
+#[unsafe(no_mangle)]
+pub unsafe extern "C" fn setitimer(which: c_int, new: *const libc::itimerval, old: *mut libc::itimerval) -> c_int {
+    if rank::current().is_some() {
+        no_alarm("setitimer");
+        if !old.is_null() {
+            // SAFETY: the caller passes an itimerval, or null; all zero means "not set".
+            unsafe { old.write(std::mem::zeroed()) };
+        }
+        return 0;
+    }
+    // SAFETY: the system call of this function, with its own arguments; it sets errno.
+    unsafe { libc::syscall(libc::SYS_setitimer, c_long::from(which), new, old) as c_int }
+}

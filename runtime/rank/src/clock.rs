@@ -1,0 +1,74 @@
+//! The program's clocks: virtual time since the start, as the C library would tell it.
+
+use engine::{Span, Time};
+
+use crate::{hooks, running};
+
+/// The wall clock at the simulated program's start: 2026-01-01T00:00:00Z, in seconds of Unix time.
+pub const EPOCH: i64 = 1_767_225_600;
+const PS_PER_NS: u64 = 1_000;
+const NS_PER_S: u64 = 1_000_000_000;
+
+/// The running rank's virtual time; `None` if the call does not come from a rank.
+#[inline]
+pub fn now() -> Option<Time> {
+    running::current()?;
+    hooks::get().map(|hooks| (hooks.now)())
+}
+
+/// Virtual time since the start as whole nanoseconds.
+pub fn now_ns() -> Option<u64> {
+    now().map(|time| time.as_ps() / PS_PER_NS)
+}
+
+/// A clock of `clock_gettime`: wall clocks begin at [`EPOCH`], all others (monotonic, CPU time) at zero.
+pub fn read(clock: libc::clockid_t) -> Option<libc::timespec> {
+    let ns = now_ns()?;
+    let epoch = match clock {
+        libc::CLOCK_REALTIME | libc::CLOCK_REALTIME_COARSE | libc::CLOCK_TAI => EPOCH,
+        _ => 0,
+    };
+    Some(libc::timespec { tv_sec: epoch + (ns / NS_PER_S) as i64, tv_nsec: (ns % NS_PER_S) as i64 })
+}
+
+/// Lets the running rank sleep in virtual time. False if the call does not come from a rank.
+pub fn sleep(ns: u64) -> bool {
+    if running::current().is_none() {
+        return false;
+    }
+    if let Some(hooks) = hooks::get() {
+        (hooks.advance)(Span::from_ns(ns));
+    }
+    true
+}
+
+/// Nanoseconds of a `timespec`; `None` if it is not a valid length.
+pub fn length(time: &libc::timespec) -> Option<u64> {
+    let (seconds, ns) = (u64::try_from(time.tv_sec).ok()?, u64::try_from(time.tv_nsec).ok()?);
+    (ns < NS_PER_S).then(|| seconds.saturating_mul(NS_PER_S).saturating_add(ns))
+}
+
+/// How long a rank that asked to sleep until an absolute time has to sleep.
+pub fn until(clock: libc::clockid_t, time: &libc::timespec) -> Option<u64> {
+    let now = read(clock)?;
+    Some(length(time)?.saturating_sub(length(&now)?))
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    #[test]
+    fn lengths_are_checked() {
+        let time = |tv_sec, tv_nsec| libc::timespec { tv_sec, tv_nsec };
+        assert_eq!(length(&time(1, 5)), Some(1_000_000_005));
+        assert_eq!(length(&time(-1, 0)), None);
+        assert_eq!(length(&time(0, 1_000_000_000)), None);
+        assert_eq!(length(&time(i64::MAX, 0)), Some(u64::MAX));
+    }
+
+    #[test]
+    fn outside_ranks_no_clock_is_virtual() {
+        assert!(now().is_none() && !sleep(1) && read(libc::CLOCK_REALTIME).is_none());
+    }
+}

@@ -104,10 +104,21 @@ pub struct Infos {
     env: Info,
 }
 
+impl Default for Infos {
+    fn default() -> Self {
+        Self::new(Info::default())
+    }
+}
+
 impl Infos {
     /// A table with the contents of `MPI_INFO_ENV`.
     pub fn new(env: Info) -> Infos {
         Infos { table: Owned::new(Naming { noun: "info object", class: ErrorClass::INFO, null: INFO_NULL }), env }
+    }
+
+    /// Sets the contents of `MPI_INFO_ENV`.
+    pub fn set_env(&mut self, env: Info) {
+        self.env = env;
     }
 
     /// A handle of `rank` to a new object: empty for `MPI_Info_create`, filled for

@@ -10,3 +10,4 @@ pub mod group;
 pub mod handles;
 pub mod info;
 pub mod op;
+pub mod topology;

@@ -1,0 +1,67 @@
+//! Process topologies (MPI 5.0 chapter 8) as data: who is where, and whose neighbour.
+//!
+//! A topology is shared by all ranks of its communicator. Cartesian ones are a few words;
+//! graphs are flat arrays, of a size that the edges determine.
+
+mod cart;
+mod dims;
+mod graph;
+#[cfg(test)]
+mod tests;
+
+pub use cart::Cart;
+pub use dims::{balanced, dims_create};
+pub use graph::{DistGraph, Edges, Graph, Part};
+
+use std::rc::Rc;
+
+/// Stands for a neighbour that does not exist (`MPI_PROC_NULL`), beyond the border of a
+/// Cartesian topology.
+pub const NOBODY: u32 = u32::MAX;
+
+/// The topology of a communicator, in its own ranks.
+#[derive(Debug)]
+pub enum Topology {
+    /// `MPI_CART`
+    Cart(Cart),
+    /// `MPI_GRAPH`
+    Graph(Graph),
+    /// `MPI_DIST_GRAPH`
+    DistGraph(Edges),
+}
+
+impl Topology {
+    /// `MPI_Topo_test`'s answer, with the standard ABI's value.
+    pub fn kind(&self) -> i32 {
+        match self {
+            Topology::Cart(_) => 211,
+            Topology::Graph(_) => 212,
+            Topology::DistGraph(_) => 213,
+        }
+    }
+
+    /// Sources and destinations of neighbourhood collectives at rank `me`, in the order of MPI
+    /// 5.0 section 8.6, with [`NOBODY`] where there is none; and whether it is Cartesian.
+    pub fn neighbors(&self, me: u32) -> (Rc<[u32]>, Rc<[u32]>, bool) {
+        match self {
+            Topology::Cart(cart) => {
+                let both: Rc<[u32]> = cart.neighbors(me).into();
+                (both.clone(), both, true)
+            }
+            Topology::Graph(graph) => {
+                let both: Rc<[u32]> = graph.neighbors(me).into();
+                (both.clone(), both, false)
+            }
+            Topology::DistGraph(edges) => (edges.sources(me).into(), edges.destinations(me).into(), false),
+        }
+    }
+
+    /// The topology of a distributed graph over `size` ranks, from what each of them gave.
+    ///
+    /// # Errors
+    /// `MPI_ERR_RANK` for an edge to a rank that is not in the communicator, `MPI_ERR_ARG` where
+    /// some ranks gave weights and others did not.
+    pub fn distributed<P: Into<Part>>(size: u32, parts: impl Iterator<Item = (u32, P)>) -> crate::error::Result<Topology> {
+        Edges::new(size, parts.map(|(rank, part)| (rank, part.into()))).map(Topology::DistGraph)
+    }
+}

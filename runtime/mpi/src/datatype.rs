@@ -9,6 +9,7 @@ mod array;
 mod bounds;
 mod compile;
 pub mod constructor;
+pub mod external32;
 mod kind;
 pub mod layout;
 mod pack;

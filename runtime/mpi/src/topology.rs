@@ -9,15 +9,12 @@ mod graph;
 #[cfg(test)]
 mod tests;
 
+pub use crate::collective::schedule::NOBODY;
 pub use cart::Cart;
 pub use dims::{balanced, dims_create};
 pub use graph::{DistGraph, Edges, Graph, Part};
 
 use std::rc::Rc;
-
-/// Stands for a neighbour that does not exist (`MPI_PROC_NULL`), beyond the border of a
-/// Cartesian topology.
-pub const NOBODY: u32 = u32::MAX;
 
 /// The topology of a communicator, in its own ranks.
 #[derive(Debug)]

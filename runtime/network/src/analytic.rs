@@ -161,8 +161,9 @@ impl Analytic {
     }
 
     /// The topologies, outermost first.
-    pub(crate) fn topologies(&self) -> impl DoubleEndedIterator<Item = &AnyTopology> {
-        [&self.outermost].into_iter().chain(self.inner.iter().rev()).map(|level| &level.topology)
+    pub(crate) fn topologies(&self) -> impl DoubleEndedIterator<Item = &AnyTopology> + ExactSizeIterator {
+        let level = |index: usize| index.checked_sub(1).map_or(&self.outermost, |index| &self.inner[self.inner.len() - 1 - index]);
+        (0..self.inner.len() + 1).map(move |index| &level(index).topology)
     }
 
     /// The latency of a way with given hops in each level; `None` beyond 2^64 ps.

@@ -3,7 +3,7 @@
 use crate::analytic::{Analytic, WayHops};
 use crate::machine::{Machine, MachineError};
 use crate::spec::{self, NetworkSpec};
-use crate::topology::Method;
+use crate::topology::{Method, Statistics};
 use engine::Span;
 use serde::Serialize;
 use std::fmt;
@@ -59,6 +59,8 @@ pub struct LevelReport {
     pub latency_ps: u64,
     /// A link's bandwidth.
     pub bandwidth: String,
+    /// What else there is to know about its hop counts; empty if nothing.
+    pub remark: String,
 }
 
 /// What messages between two endpoints of a certain distance cost.
@@ -100,12 +102,13 @@ pub fn topology_report(machine: &Machine, ranks: Option<u32>) -> Result<Topology
                 gateway_hops: statistics.to_gateway.greatest.max(statistics.from_gateway.greatest),
                 latency_ps: level.latency().as_ps(),
                 bandwidth: level.bandwidth().to_string(),
+                remark: statistics.remark.clone().unwrap_or_default(),
             };
             instances *= topology.endpoints();
             report
         })
         .collect();
-    let distances = distances(network);
+    let distances = distances(network, &statistics);
     let method = statistics.iter().find_map(|statistics| match statistics.method {
         Method::Exact => None,
         Method::Sampled { sources } => {
@@ -119,7 +122,7 @@ pub fn topology_report(machine: &Machine, ranks: Option<u32>) -> Result<Topology
         endpoints: instances,
         links: levels.iter().map(|level| level.instances * level.links).sum(),
         diameter: distances.iter().map(|(_, hops)| hops.total()).max().unwrap_or(0),
-        average_hops: average_hops(network),
+        average_hops: average_hops(network, &statistics),
         method: method.unwrap_or_else(|| "exact".to_owned()),
         levels,
         latencies: distances.into_iter().map(|(distance, hops)| latencies(network, distance, &hops)).collect(),
@@ -128,10 +131,9 @@ pub fn topology_report(machine: &Machine, ranks: Option<u32>) -> Result<Topology
 
 /// The mean over all ordered pairs, by the level in which they meet: ways inside that level, and
 /// gateway ways in the levels further in, are independent of each other.
-fn average_hops(network: &Analytic) -> f64 {
+fn average_hops(network: &Analytic, statistics: &[Statistics]) -> f64 {
     let (mut sum, mut pairs, mut gateways, mut inside) = (0.0, 0.0, 0.0, 1.0);
-    for topology in network.topologies().rev() {
-        let statistics = topology.statistics();
+    for (topology, statistics) in network.topologies().zip(statistics).rev() {
         let meet = inside * (topology.endpoints() as f64 - 1.0);
         sum += meet * (statistics.average_hops + gateways);
         pairs += meet;
@@ -142,12 +144,11 @@ fn average_hops(network: &Analytic) -> f64 {
 }
 
 /// The nearest and farthest pairs that meet in each level, innermost first, after a message to oneself.
-fn distances(network: &Analytic) -> Vec<(String, WayHops)> {
+fn distances(network: &Analytic, statistics: &[Statistics]) -> Vec<(String, WayHops)> {
     let topologies: Vec<_> = network.topologies().collect();
-    let statistics: Vec<_> = topologies.iter().map(|topology| topology.statistics()).collect();
     let mut found = vec![("to itself".to_owned(), WayHops(vec![0; topologies.len()]))];
     for (meet, topology) in topologies.iter().enumerate().rev().filter(|(_, topology)| topology.endpoints() > 1) {
-        let way = |hops: u32, gateways: fn(&crate::topology::Statistics) -> u32| {
+        let way = |hops: u32, gateways: fn(&Statistics) -> u32| {
             let inner = statistics[meet + 1..].iter().map(gateways);
             WayHops(std::iter::repeat_n(0, meet).chain([hops]).chain(inner).collect())
         };
@@ -206,6 +207,9 @@ impl fmt::Display for TopologyReport {
         writeln!(f, "diameter   {} hops", self.diameter)?;
         writeln!(f, "average    {:.3} hops between two different endpoints", self.average_hops)?;
         writeln!(f, "distances  {}", self.method)?;
+        for level in self.levels.iter().filter(|level| !level.remark.is_empty()) {
+            writeln!(f, "note       {}", level.remark)?;
+        }
         writeln!(f)?;
         let titles = ["level", "instances", "endpoints", "links", "diameter", "average", "to gateway"].map(str::to_owned);
         let row = |(number, level): (usize, &LevelReport)| {

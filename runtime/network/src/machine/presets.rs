@@ -38,6 +38,7 @@ pub static PRESETS: &[Preset] = presets! {
     "mesh-128" = "mesh:128xn,l=7us,b=8.8Gbps", TABLE;
     "mesh-dualcore" = "mesh:8x8xn,l=7us,b=8.8Gbps/star:2,l=0.32us,b=9.6Gbps", TABLE;
     "torus-dualcore" = "torus:8x8xn,l=7us,b=8.8Gbps/star:2,l=0.32us,b=9.6Gbps", TABLE;
+    "twisted-dualcore" = "twisted:8x8xn,degree=1,jump=1x1x1,l=7us,b=8.8Gbps/star:2,l=0.32us,b=9.6Gbps", TABLE;
 };
 
 /// The preset of this name.

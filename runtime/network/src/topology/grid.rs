@@ -98,6 +98,6 @@ impl Grid {
         }
         let average_hops = if n > 1 { pairs as f64 / (n * (n - 1)) as f64 } else { 0.0 };
         let gateway = Range { least: 0, greatest: diameter, average: from_origin as f64 / n as f64 };
-        Statistics { diameter, average_hops, to_gateway: gateway, from_gateway: gateway, method: Method::Exact }
+        Statistics { diameter, average_hops, to_gateway: gateway, from_gateway: gateway, method: Method::Exact, remark: None }
     }
 }

@@ -45,7 +45,7 @@ impl Topology for Ring {
         let sum = if self.both_ways { u64::from(n) * u64::from(n) / 4 } else { u64::from(n) * u64::from(n - 1) / 2 };
         let average_hops = if n > 1 { sum as f64 / f64::from(n - 1) } else { 0.0 };
         let gateway = Range { least: 0, greatest: diameter, average: sum as f64 / f64::from(n) };
-        Statistics { diameter, average_hops, to_gateway: gateway, from_gateway: gateway, method: Method::Exact }
+        Statistics { diameter, average_hops, to_gateway: gateway, from_gateway: gateway, method: Method::Exact, remark: None }
     }
 }
 

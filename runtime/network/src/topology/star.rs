@@ -47,7 +47,14 @@ impl Topology for Star {
     fn statistics(&self) -> Statistics {
         let hops = if self.endpoints > 1 { 2 } else { 0 };
         let hub = Range::constant(1);
-        Statistics { diameter: hops, average_hops: f64::from(hops), to_gateway: hub, from_gateway: hub, method: Method::Exact }
+        Statistics {
+            diameter: hops,
+            average_hops: f64::from(hops),
+            to_gateway: hub,
+            from_gateway: hub,
+            method: Method::Exact,
+            remark: None,
+        }
     }
 }
 

@@ -94,7 +94,14 @@ impl Topology for Tree {
     fn statistics(&self) -> Statistics {
         let root = Range::constant(self.depth);
         let diameter = 2 * self.depth;
-        Statistics { diameter, average_hops: self.average_hops(), to_gateway: root, from_gateway: root, method: Method::Exact }
+        Statistics {
+            diameter,
+            average_hops: self.average_hops(),
+            to_gateway: root,
+            from_gateway: root,
+            method: Method::Exact,
+            remark: None,
+        }
     }
 }
 

@@ -2,10 +2,14 @@
 
 #[path = "build/exports.rs"]
 mod exports;
+#[path = "build/fortran.rs"]
+mod fortran;
 #[path = "build/header.rs"]
 mod header;
 #[path = "build/kinds.rs"]
 mod kinds;
+#[path = "build/modules.rs"]
+mod modules;
 #[path = "build/table.rs"]
 mod table;
 
@@ -21,6 +25,11 @@ fn main() {
     let table = table::read(&root.join("cabi/table"));
     write(&out, "functions.rs", &exports::functions(&table));
     write(&out, "exports.rs", &exports::write(&table));
+    write(&out, "fortran.rs", &fortran::write(&table));
+    write(&out, "mpif.h", &modules::mpif(&table));
+    for (name, text) in modules::parts(&table) {
+        write(&out, name, &text);
+    }
     write(&out, "constants.rs", &constants(&table));
     write(&out, "mpi.h", &header::write(&table));
     write(&out, "checks.c", &header::checks(&table));

@@ -47,12 +47,8 @@ fn entry(out: &mut String, row: &Row, large: bool) {
     let symbol = format!("{}{}", row.name, if large { "_c" } else { "" });
     let arguments: Vec<String> =
         row.shown(large).filter(|p| p.kind != Kind::Variadic).map(|p| format!("{}: {}", rust_name(p), rust_type(p, large))).collect();
-    let (returns, body) = match (&row.returns, &row.body) {
-        (Some(returns), Some(_)) => (rust_return(returns), value(row, large)),
-        (Some(returns), None) => (rust_return(returns), format!("    edge::no_value(Function::{})\n", row.name)),
-        (None, Some(_)) => ("i32", checked(row, large)),
-        (None, None) => ("i32", missing(row)),
-    };
+    let returns = row.returns.as_deref().map_or("i32", rust_return);
+    let body = body(row, large, true);
     writeln!(
         out,
         "std::arch::global_asm!(\".weak MPI_{symbol}\", \".set MPI_{symbol}, PMPI_{symbol}\");\n\
@@ -63,18 +59,25 @@ fn entry(out: &mut String, row: &Row, large: bool) {
     .unwrap();
 }
 
-fn missing(row: &Row) -> String {
-    format!("    edge::not_built(Function::{}, {})\n", row.name, object(row))
+/// The call of the implementation as an expression over the C arguments' names; arrays of
+/// handles hold pointers or, in Fortran, integers.
+pub fn body(row: &Row, large: bool, wide_handles: bool) -> String {
+    match (&row.returns, &row.body) {
+        (Some(_), Some(_)) => value(row, large),
+        (Some(_), None) => format!("    edge::no_value(Function::{})\n", row.name),
+        (None, Some(_)) => checked(row, large, wide_handles),
+        (None, None) => format!("    edge::not_built(Function::{}, {})\n", row.name, object(row)),
+    }
 }
 
 fn value(row: &Row, large: bool) -> String {
     let path = row.body.as_deref().expect("an implementation");
-    let passed = passed(row, large);
+    let passed = passed(row, large, true);
     let body = if passed.is_empty() { format!("calls::{path}") } else { format!("|c| calls::{path}(c{passed})") };
     format!("    edge::value(Function::{}, {body})\n", row.name)
 }
 
-fn checked(row: &Row, large: bool) -> String {
+fn checked(row: &Row, large: bool, wide_handles: bool) -> String {
     let path = row.body.as_deref().expect("an implementation");
     let mut out = format!("    edge::call(Function::{}, {}, |c| {{\n", row.name, object(row));
     for (index, parameter) in row.parameters.iter().enumerate() {
@@ -82,7 +85,7 @@ fn checked(row: &Row, large: bool) -> String {
             check(&mut out, row, index, parameter, large);
         }
     }
-    writeln!(out, "        calls::{path}(c{})\n    }})", passed(row, large)).unwrap();
+    writeln!(out, "        calls::{path}(c{})\n    }})", passed(row, large, wide_handles)).unwrap();
     out
 }
 
@@ -123,15 +126,15 @@ fn check(out: &mut String, row: &Row, index: usize, p: &Parameter, large: bool) 
 }
 
 /// The arguments behind `c`, each wrapped as `cabi/table/README.md` says.
-fn passed(row: &Row, large: bool) -> String {
+fn passed(row: &Row, large: bool, wide_handles: bool) -> String {
     let mut out = String::new();
     for p in row.parameters.iter().filter(|p| p.kind != Kind::Variadic) {
-        write!(out, ", {}", wrapped(p, large)).unwrap();
+        write!(out, ", {}", wrapped(p, large, wide_handles)).unwrap();
     }
     out
 }
 
-fn wrapped(p: &Parameter, large: bool) -> String {
+fn wrapped(p: &Parameter, large: bool, wide_handles: bool) -> String {
     let name = if p.large_only && !large { absent(p) } else { rust_name(p) };
     let wide = p.kind.wide(large);
     let array = p.length.is_some();
@@ -146,7 +149,7 @@ fn wrapped(p: &Parameter, large: bool) -> String {
         Kind::Function(_) => format!("{name}.0"),
         Kind::Status if array => format!("OutStatuses({name})"),
         Kind::Status => format!("StatusPointer({name})"),
-        Kind::Handle(_) if array => format!("Handles {{ at: {name}, wide: true }}"),
+        Kind::Handle(_) if array => format!("Handles {{ at: {name}, wide: {wide_handles} }}"),
         Kind::Handle(_) if p.direction == Direction::InOut => format!("InOut::<Handle>::new({name})"),
         Kind::Handle(_) if out => format!("Out::<Handle>::new({name})"),
         Kind::Handle(_) => name,
@@ -176,7 +179,8 @@ fn long(p: &Parameter, large: bool) -> String {
     if p.kind.wide(large) { name } else { format!("i64::from({name})") }
 }
 
-fn rust_name(p: &Parameter) -> String {
+/// The parameter's name in generated Rust.
+pub fn rust_name(p: &Parameter) -> String {
     // Names that Rust reserves or that the generated body uses itself.
     match p.name.as_str() {
         "c" | "type" | "in" | "ref" | "fn" | "match" => format!("{}_", p.name),
@@ -198,7 +202,8 @@ pub fn rust_type(p: &Parameter, large: bool) -> &'static str {
     }
 }
 
-fn rust_return(c_type: &str) -> &'static str {
+/// The Rust type a function returns instead of an error code.
+pub fn rust_return(c_type: &str) -> &'static str {
     match c_type {
         "int" => "i32",
         "double" => "f64",
@@ -208,7 +213,7 @@ fn rust_return(c_type: &str) -> &'static str {
 }
 
 /// The object whose error handler a failure of this call goes to (MPI 5.0 section 9.3).
-fn object(row: &Row) -> String {
+pub fn object(row: &Row) -> String {
     if row.chapter == "tool" {
         return "Object::Tool".into();
     }

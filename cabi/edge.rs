@@ -76,11 +76,8 @@ pub fn value<T>(function: Function, body: impl FnOnce(&Call) -> T) -> T {
 /// A function in the table without an implementation.
 #[cold]
 pub fn not_built(function: Function, object: Object) -> i32 {
-    call(function, object, |c| {
-        Err(Failure::new(
-            ErrorClass(MPI_ERR_UNSUPPORTED_OPERATION),
-            format!("{} is not built into xsim yet; see docs/limitations.md", c.function.name()),
-        ))
+    call(function, object, |_| {
+        Err(Failure::new(ErrorClass(MPI_ERR_UNSUPPORTED_OPERATION), "it is not built into xsim yet; see docs/limitations.md"))
     })
 }
 

@@ -8,6 +8,8 @@ pub mod constants;
 pub mod edge;
 #[allow(non_snake_case, missing_docs)]
 pub mod exports;
+#[allow(non_snake_case)]
+pub mod fortran;
 pub mod function;
 mod interpose;
 

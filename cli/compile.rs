@@ -105,6 +105,9 @@ fn command(language: Language, args: &[OsString], layout: &Layout) -> Result<Vec
     let (variable, default) = language.variable_and_default();
     let compiler = std::env::var(variable).ok().filter(|value| !value.trim().is_empty()).unwrap_or(default.into());
     let mut words: Vec<OsString> = compiler.split_whitespace().map(OsString::from).collect();
+    if language == Language::Fortran {
+        words.push(joined("-I", &crate::fortran::modules(&words)?));
+    }
     words.extend(compile_flags(layout));
     if !links(args) {
         words.extend_from_slice(args);

@@ -5,6 +5,7 @@
 
 mod compile;
 mod failure;
+mod fortran;
 mod install;
 mod layout;
 mod run;

@@ -1,0 +1,133 @@
+//! The Fortran entry points' way from Fortran's arguments to those of C: everything comes by
+//! reference, handles and logicals are integers, texts have a length instead of a null
+//! byte, absent arguments are variables with a known address (MPI 5.0 chapter 19).
+//! The entry points themselves are generated (`build/fortran.rs`).
+
+pub mod callbacks;
+pub mod descriptor;
+pub mod entries;
+pub mod module;
+pub mod sentinel;
+pub mod text;
+
+use crate::args::Handle;
+use crate::constants::{
+    MPI_APPNUM, MPI_HOST, MPI_IO, MPI_LASTUSEDCODE, MPI_SUCCESS, MPI_TAG_UB, MPI_UNDEFINED, MPI_UNIVERSE_SIZE, MPI_WIN_BASE,
+    MPI_WIN_CREATE_FLAVOR, MPI_WIN_DISP_UNIT, MPI_WIN_MODEL, MPI_WIN_SIZE, MPI_WTIME_IS_GLOBAL,
+};
+use rank::Addr;
+use rank::memory::{load, store};
+
+pub use sentinel::{buffer, errcodes, status, statuses, weights};
+
+/// An `INTEGER` or `LOGICAL`.
+#[inline]
+pub fn int(at: Addr) -> i32 {
+    load(at)
+}
+
+/// An `INTEGER(KIND=MPI_COUNT_KIND)` or of another 64-bit kind.
+#[inline]
+pub fn long(at: Addr) -> i64 {
+    load(at)
+}
+
+/// A handle, as `INTEGER` or in a type that holds only one.
+#[inline]
+pub fn handle(at: Addr) -> Handle {
+    Handle(load::<i32>(at) as usize)
+}
+
+/// An attribute's value or an extra state of address kind.
+#[inline]
+pub fn long_value(at: Addr) -> Addr {
+    Addr(load(at))
+}
+
+/// An attribute's value or an extra state of the deprecated calls, which is an `INTEGER`.
+#[inline]
+pub fn short_value(at: Addr) -> Addr {
+    Addr(load::<i32>(at) as usize)
+}
+
+/// Stores the error code, unless the program left `ierror` out.
+#[inline]
+pub fn finish(ierror: Addr, result: i32) {
+    if !ierror.is_null() {
+        store(ierror, result);
+    }
+}
+
+/// A handle that the C side reads and writes at pointer size.
+pub struct HandleCell {
+    at: Addr,
+    value: usize,
+}
+
+impl HandleCell {
+    /// Starts with the program's handle, so that a call that writes nothing changes nothing.
+    #[inline]
+    pub fn new(at: Addr) -> HandleCell {
+        HandleCell { at, value: handle(at).0 }
+    }
+    /// Where C finds it.
+    #[inline]
+    pub fn at(&mut self) -> Addr {
+        Addr(&raw mut self.value as usize)
+    }
+    /// Gives it back.
+    #[inline]
+    pub fn finish(&self) {
+        store(self.at, self.value as i32);
+    }
+}
+
+/// An attribute's value on its way to Fortran.
+pub struct AttributeCell {
+    at: Addr,
+    short: bool,
+    value: usize,
+}
+
+impl AttributeCell {
+    /// `short` for the deprecated call, whose value is an `INTEGER`.
+    pub fn new(at: Addr, short: bool) -> AttributeCell {
+        AttributeCell { at, short, value: 0 }
+    }
+    /// Where C puts it.
+    pub fn at(&mut self) -> Addr {
+        Addr(&raw mut self.value as usize)
+    }
+    /// Gives it back, if there was one. Predefined attributes are pointers in C, values in
+    /// Fortran (MPI 5.0 section 19.3.7).
+    pub fn finish(&self, keyval: i32, flag: Addr, result: i32) {
+        if result != MPI_SUCCESS || int(flag) == 0 {
+            return;
+        }
+        let pointer = Addr(self.value);
+        let value = match keyval {
+            MPI_TAG_UB | MPI_IO | MPI_HOST | MPI_WTIME_IS_GLOBAL | MPI_APPNUM | MPI_LASTUSEDCODE | MPI_UNIVERSE_SIZE => int(pointer).into(),
+            MPI_WIN_DISP_UNIT | MPI_WIN_CREATE_FLAVOR | MPI_WIN_MODEL => int(pointer).into(),
+            MPI_WIN_SIZE => long(pointer),
+            MPI_WIN_BASE => pointer.0 as i64,
+            _ => self.value as i64,
+        };
+        if self.short { store(self.at, value as i32) } else { store(self.at, value) }
+    }
+}
+
+/// Makes an index count from one.
+pub fn one_based(index: Addr, result: i32) {
+    if result == MPI_SUCCESS && int(index) != MPI_UNDEFINED {
+        store(index, int(index) + 1);
+    }
+}
+
+/// Makes the indices of a some-call count from one. They are there with `MPI_ERR_IN_STATUS` too.
+pub fn one_based_array(indices: Addr, outcount: Addr, result: i32) {
+    let there = result == MPI_SUCCESS || result == crate::constants::MPI_ERR_IN_STATUS;
+    for i in 0..if there { i64::from(int(outcount).max(0)) } else { 0 } {
+        let at = indices.offset(4 * i);
+        store(at, int(at) + 1);
+    }
+}

@@ -1,0 +1,85 @@
+//! The module files `mpi.mod` and `mpi_f08.mod`, which only the user's own compiler can make:
+//! built once for each compiler and version, then found in a cache.
+
+use crate::failure::Failure;
+use std::ffi::OsString;
+use std::hash::{DefaultHasher, Hash, Hasher};
+use std::path::{Path, PathBuf};
+use std::process::Command;
+use std::{env, fs};
+
+/// The modules and what they include.
+const SOURCES: [(&str, &str); 7] = [
+    ("mpi.f90", include_str!("../fortran/mpi.f90")),
+    ("mpi_f08.f90", include_str!("../fortran/mpi_f08.f90")),
+    ("mpi_constants.inc", include_str!(concat!(env!("OUT_DIR"), "/mpi_constants.inc"))),
+    ("mpi_interfaces.inc", include_str!(concat!(env!("OUT_DIR"), "/mpi_interfaces.inc"))),
+    ("mpi_f08_constants.inc", include_str!(concat!(env!("OUT_DIR"), "/mpi_f08_constants.inc"))),
+    ("mpi_f08_callbacks.inc", include_str!(concat!(env!("OUT_DIR"), "/mpi_f08_callbacks.inc"))),
+    ("mpi_f08_interfaces.inc", include_str!(concat!(env!("OUT_DIR"), "/mpi_f08_interfaces.inc"))),
+];
+
+/// The directory with the module files for this compiler (command and first arguments).
+///
+/// # Errors
+/// If the compiler cannot be started, or does not compile the modules.
+pub fn modules(compiler: &[OsString]) -> Result<PathBuf, Failure> {
+    modules_in(&cache(), compiler)
+}
+
+fn modules_in(cache: &Path, compiler: &[OsString]) -> Result<PathBuf, Failure> {
+    let directory = cache.join(format!("modules-{:016x}", identity(compiler)?));
+    if directory.join("mpi_f08.mod").is_file() {
+        return Ok(directory);
+    }
+    // Built beside and renamed, so that two compilations at once do not see halves.
+    let building = cache.join(format!("building-{}", std::process::id()));
+    let outcome = build(&building, compiler);
+    if outcome.is_ok() && fs::rename(&building, &directory).is_err() && !directory.join("mpi_f08.mod").is_file() {
+        return Err(Failure::new(format!("cannot keep the Fortran module files in {}", directory.display())));
+    }
+    let _ = fs::remove_dir_all(&building);
+    outcome.map(|()| directory)
+}
+
+/// One number for the compiler, its version and our sources.
+fn identity(compiler: &[OsString]) -> Result<u64, Failure> {
+    let version = Command::new(&compiler[0]).args(&compiler[1..]).arg("--version").output().map_err(|why| {
+        Failure::with(
+            crate::failure::NOT_FOUND,
+            format!("cannot start the compiler {}: {why}; install it, or name another in XSIM_FC", compiler[0].display()),
+        )
+    })?;
+    let mut hasher = DefaultHasher::new();
+    compiler.hash(&mut hasher);
+    version.stdout.hash(&mut hasher);
+    SOURCES.hash(&mut hasher);
+    Ok(hasher.finish())
+}
+
+fn build(directory: &Path, compiler: &[OsString]) -> Result<(), Failure> {
+    let cannot = |why| Failure::new(format!("cannot write the Fortran modules to {}: {why}; set XDG_CACHE_HOME", directory.display()));
+    fs::create_dir_all(directory).map_err(cannot)?;
+    for (name, text) in SOURCES {
+        fs::write(directory.join(name), text).map_err(cannot)?;
+    }
+    let run = Command::new(&compiler[0])
+        .args(&compiler[1..])
+        .args(["-c", "mpi.f90", "mpi_f08.f90"])
+        .current_dir(directory)
+        .output()
+        .map_err(|why| Failure::new(format!("cannot start the compiler {}: {why}", compiler[0].display())))?;
+    if !run.status.success() {
+        return Err(Failure::new(format!(
+            "{} does not compile the modules mpi and mpi_f08; programs that include mpif.h may still work with it\n{}",
+            compiler[0].display(),
+            String::from_utf8_lossy(&run.stderr)
+        )));
+    }
+    Ok(())
+}
+
+fn cache() -> PathBuf {
+    let given = |name| env::var_os(name).filter(|value| !value.is_empty()).map(PathBuf::from);
+    given("XDG_CACHE_HOME").or_else(|| given("HOME").map(|home| home.join(".cache"))).unwrap_or_else(env::temp_dir).join("xsim")
+}

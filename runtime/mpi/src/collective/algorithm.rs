@@ -132,6 +132,7 @@ pub static ALL: &[Algorithm] = &[
     row(Kind::Bcast, "chain", any, bcast::chain),
     row(Kind::Bcast, "pipeline", any, bcast::pipeline),
     row(Kind::Bcast, "binary", any, bcast::binary),
+    row(Kind::Bcast, "split-binary", any, bcast::split_binary),
     row(Kind::Bcast, "knomial", any, bcast::knomial),
     row(Kind::Bcast, "scatter-ring-allgather", any, bcast::scatter_ring),
     row(Kind::Bcast, "scatter-recursive-doubling-allgather", any, bcast::scatter_doubling),

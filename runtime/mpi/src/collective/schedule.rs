@@ -150,6 +150,44 @@ pub enum Kind {
     Agree,
 }
 
+impl Kind {
+    /// Every kind.
+    pub const ALL: [Kind; 13] = [
+        Kind::Barrier,
+        Kind::Bcast,
+        Kind::Gather,
+        Kind::Scatter,
+        Kind::Allgather,
+        Kind::Alltoall,
+        Kind::Reduce,
+        Kind::Allreduce,
+        Kind::ReduceScatter,
+        Kind::Scan,
+        Kind::Exscan,
+        Kind::Neighbor,
+        Kind::Agree,
+    ];
+
+    /// Its name in `-xsim-coll` and in reports.
+    pub fn name(self) -> &'static str {
+        match self {
+            Kind::Barrier => "barrier",
+            Kind::Bcast => "bcast",
+            Kind::Gather => "gather",
+            Kind::Scatter => "scatter",
+            Kind::Allgather => "allgather",
+            Kind::Alltoall => "alltoall",
+            Kind::Reduce => "reduce",
+            Kind::Allreduce => "allreduce",
+            Kind::ReduceScatter => "reduce_scatter",
+            Kind::Scan => "scan",
+            Kind::Exscan => "exscan",
+            Kind::Neighbor => "neighbor",
+            Kind::Agree => "agree",
+        }
+    }
+}
+
 /// What all members know of a collective: algorithms are chosen from this alone.
 #[derive(Clone, Debug)]
 pub struct Shape {

@@ -102,7 +102,7 @@ pub(super) fn recursive_doubling(shape: &Shape, _: &Parameters) -> Rc<dyn Schedu
 
 /// A ring where the size is odd, as in Open MPI.
 pub(super) fn neighbor_exchange(shape: &Shape, _: &Parameters) -> Rc<dyn Schedule> {
-    build(if shape.size % 2 == 0 { Way::Neighbor } else { Way::Ring }, shape)
+    build(if shape.size.is_multiple_of(2) { Way::Neighbor } else { Way::Ring }, shape)
 }
 
 pub(super) fn linear(shape: &Shape, _: &Parameters) -> Rc<dyn Schedule> {
@@ -137,7 +137,7 @@ impl Allgather {
     /// (Chen et al., HPC Asia 2005).
     fn neighbor_round(&self, member: &Member, round: u32, steps: &mut Vec<Step>) {
         let (rank, size) = (member.rank, self.size);
-        let forward = (rank % 2 == 0) == (round % 2 == 0);
+        let forward = rank.is_multiple_of(2) == round.is_multiple_of(2);
         let other = if forward { add(rank, 1, size) } else { subtract(rank, 1, size) };
         if round == 0 {
             steps.push(Step::Send { to: other, from: own(member) });
@@ -157,7 +157,7 @@ impl Allgather {
         if round == 0 {
             return pair;
         }
-        let behind = (rank % 2 == 0) == (round % 2 == 1);
+        let behind = rank.is_multiple_of(2) != round.is_multiple_of(2);
         let distance = 2 * round.div_ceil(2);
         if behind { subtract(pair, distance, size) } else { add(pair, distance, size) }
     }

@@ -2,6 +2,7 @@
 
 mod pipeline;
 mod scatter_allgather;
+mod split_binary;
 
 use std::rc::Rc;
 
@@ -11,6 +12,7 @@ use crate::collective::schedule::{Active, Member, Schedule, Shape, Slice, Step};
 
 pub(super) use pipeline::{binary, chain, knomial, pipeline};
 pub(super) use scatter_allgather::{scatter_doubling, scatter_ring};
+pub(super) use split_binary::split_binary;
 
 /// The message at one member: the root reads `Input`, the others hold `Output`.
 pub(super) fn message(member: &Member, root: u32) -> Slice {

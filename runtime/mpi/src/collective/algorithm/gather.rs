@@ -148,7 +148,7 @@ impl BinomialGather {
         let tree = &self.0;
         if position == 0 {
             copy(input(0, tree.block), output(u64::from(rank) * tree.block, tree.block), steps);
-        } else if position % 2 == 0 && position + 1 < tree.size {
+        } else if position.is_multiple_of(2) && position + 1 < tree.size {
             copy(input(0, tree.block), scratch(0, tree.block), steps);
         }
     }

@@ -28,7 +28,7 @@ impl Group {
             }
             Group::Leaders { node, special, leader } => {
                 let own = rank / node;
-                let leads = if own == special { rank == leader } else { rank % node == 0 };
+                let leads = if own == special { rank == leader } else { rank.is_multiple_of(node) };
                 leads.then_some(own)
             }
             Group::Pair { first, second } => match rank {

@@ -1,4 +1,5 @@
-//! MPICH's decisions, as of version 5.0 (commit 6a79bf65, maint/tuning/coll/mpir/generic.json), for the blocking forms.
+//! MPICH's decisions, as of its main branch (5.1.0a1, commit 6a79bf65, maint/tuning/coll/mpir/generic.json), for the blocking
+//! forms. Its limits for the two-level broadcast, reduction and allreduce are 0 bytes: off.
 
 use super::Pick;
 use crate::collective::schedule::{Kind, Shape};

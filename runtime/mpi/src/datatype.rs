@@ -20,7 +20,7 @@ mod signature;
 #[cfg(test)]
 mod tests;
 
-pub use constructor::{Constructor, Contents, Distribution, Envelope, Order};
+pub use constructor::{Constructor, Contents, Distribution, Envelope, Old, Order};
 pub use kind::{Element, Kind};
 pub use registry::Types;
 pub use signature::Signature;

@@ -118,20 +118,20 @@ fn map(constructor: &Constructor) -> Result<Map> {
         Vector { count, blocklength, stride, old, .. } => vector(*count, *blocklength, i128::from(*stride) * extent(old), old),
         Hvector { count, blocklength, stride, old, .. } => vector(*count, *blocklength, i128::from(*stride), old),
         Indexed { blocklengths, displacements, old, .. } => {
-            let blocks = blocklengths.iter().zip(displacements).map(|(&len, &at)| (len, i128::from(at) * extent(old), &**old));
+            let blocks = blocklengths.iter().zip(displacements).map(|(&len, &at)| (len, i128::from(at) * extent(old), &*old.0));
             indexed(blocks)
         }
         Hindexed { blocklengths, displacements, old, .. } => {
-            indexed(blocklengths.iter().zip(displacements).map(|(&len, &at)| (len, i128::from(at), &**old)))
+            indexed(blocklengths.iter().zip(displacements).map(|(&len, &at)| (len, i128::from(at), &*old.0)))
         }
         IndexedBlock { blocklength, displacements, old, .. } => {
-            indexed(displacements.iter().map(|&at| (*blocklength, i128::from(at) * extent(old), &**old)))
+            indexed(displacements.iter().map(|&at| (*blocklength, i128::from(at) * extent(old), &*old.0)))
         }
         HindexedBlock { blocklength, displacements, old, .. } => {
-            indexed(displacements.iter().map(|&at| (*blocklength, i128::from(at), &**old)))
+            indexed(displacements.iter().map(|&at| (*blocklength, i128::from(at), &*old.0)))
         }
         Struct { blocklengths, displacements, types, .. } => {
-            indexed(blocklengths.iter().zip(displacements).zip(types).map(|((&len, &at), old)| (len, i128::from(at), &**old)))
+            indexed(blocklengths.iter().zip(displacements).zip(types).map(|((&len, &at), old)| (len, i128::from(at), &*old.0)))
         }
         Subarray { sizes, subsizes, starts, order, old, .. } => array(&subarray_shares(sizes, subsizes, starts, *order), old),
         Darray(darray) => array(&darray_shares(darray), &darray.old),
@@ -146,7 +146,7 @@ fn map(constructor: &Constructor) -> Result<Map> {
         ValueIndex { value, index } => {
             let at = (value.size as i128 + i128::from(index.bounds.align()) - 1) / i128::from(index.bounds.align())
                 * i128::from(index.bounds.align());
-            let mut map = indexed([(1, 0, &**value), (1, at, &**index)].into_iter())?;
+            let mut map = indexed([(1, 0, &*value.0), (1, at, &*index.0)].into_iter())?;
             map.element = match (value.element, index.element) {
                 (Some(Element::One(value)), Some(Element::One(index))) => Some(Element::Pair(value, index)),
                 _ => None,

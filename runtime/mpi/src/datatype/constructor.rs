@@ -4,10 +4,40 @@ use super::Datatype;
 use crate::error::{ErrorClass, Failure, Result};
 use rustc_hash::FxHasher;
 use std::hash::{Hash, Hasher};
+use std::ops::Deref;
 use std::rc::Rc;
 
-/// A datatype as an argument of a constructor.
-pub type Old = Rc<Datatype>;
+/// A datatype as an argument of a constructor; equal where it is the same object.
+#[derive(Clone, Debug)]
+pub struct Old(pub Rc<Datatype>);
+
+impl From<&Rc<Datatype>> for Old {
+    fn from(datatype: &Rc<Datatype>) -> Old {
+        Old(datatype.clone())
+    }
+}
+impl From<Rc<Datatype>> for Old {
+    fn from(datatype: Rc<Datatype>) -> Old {
+        Old(datatype)
+    }
+}
+impl Deref for Old {
+    type Target = Datatype;
+    fn deref(&self) -> &Datatype {
+        &self.0
+    }
+}
+impl PartialEq for Old {
+    fn eq(&self, other: &Old) -> bool {
+        Rc::ptr_eq(&self.0, &other.0)
+    }
+}
+impl Eq for Old {}
+impl Hash for Old {
+    fn hash<H: Hasher>(&self, state: &mut H) {
+        (Rc::as_ptr(&self.0) as usize).hash(state);
+    }
+}
 
 /// Array order, with the standard ABI's values (`MPI_ORDER_C`, `MPI_ORDER_FORTRAN`).
 #[derive(Clone, Copy, PartialEq, Eq, Hash, Debug)]
@@ -58,8 +88,9 @@ impl Distribution {
 }
 
 /// How a datatype was made. Counts and lengths are those the program passed; `large` says
-/// that it called the `_c` variant, which decides how contents are returned.
-#[derive(Clone, Debug)]
+/// that it called the `_c` variant, which decides how contents are returned. Two are equal
+/// where the same call with the same arguments made both, datatypes compared by identity.
+#[derive(Clone, Debug, PartialEq, Eq, Hash)]
 #[allow(missing_docs, reason = "the fields are the arguments of the MPI constructors, by their names there")]
 pub enum Constructor {
     /// A predefined type, by handle.
@@ -149,7 +180,7 @@ pub enum Constructor {
 }
 
 /// The arguments of `MPI_Type_create_darray`.
-#[derive(Clone, Debug)]
+#[derive(Clone, Debug, PartialEq, Eq, Hash)]
 #[allow(missing_docs, reason = "the fields are the arguments of the MPI constructor, by their names there")]
 pub struct Darray {
     pub size: i64,
@@ -345,35 +376,10 @@ impl Constructor {
         out.contents
     }
 
-    /// Whether both were made by the same call with the same arguments, with datatypes
-    /// compared by identity.
-    pub fn same(&self, other: &Constructor) -> bool {
-        self.combiner() == other.combiner()
-            && match (self, other) {
-                (Constructor::Named(a), Constructor::Named(b)) => a == b,
-                _ => {
-                    let (a, b) = (self.contents(), other.contents());
-                    a.integers == b.integers
-                        && a.addresses == b.addresses
-                        && a.large_counts == b.large_counts
-                        && a.datatypes.len() == b.datatypes.len()
-                        && a.datatypes.iter().zip(&b.datatypes).all(|(a, b)| Rc::ptr_eq(a, b))
-                }
-            }
-    }
-
-    /// A hash that is equal where [`same`](Self::same) holds.
+    /// A hash of the call and its arguments.
     pub fn structure_hash(&self) -> u64 {
         let mut hasher = FxHasher::default();
-        self.combiner().hash(&mut hasher);
-        if let Constructor::Named(handle) = self {
-            handle.hash(&mut hasher);
-        }
-        let contents = self.contents();
-        (&contents.integers, &contents.addresses, &contents.large_counts).hash(&mut hasher);
-        for old in &contents.datatypes {
-            (Rc::as_ptr(old) as usize).hash(&mut hasher);
-        }
+        self.hash(&mut hasher);
         hasher.finish()
     }
 }

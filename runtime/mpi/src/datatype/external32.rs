@@ -174,14 +174,14 @@ mod tests {
     #[test]
     fn structs_convert_field_by_field() {
         let types = Types::new();
-        let old = |handle| types.get(handle).unwrap().clone();
+        let old = |handle| super::super::constructor::Old::from(types.get(handle).unwrap());
         let fields = Constructor::Struct {
             blocklengths: [2, 1].into(),
             displacements: [0, 8].into(),
             types: [old(SHORT), old(INT)].into(),
             large: false,
         };
-        let pairs = Datatype::new(Constructor::Contiguous { count: 2, old: Datatype::new(fields).unwrap(), large: false }).unwrap();
+        let pairs = Datatype::new(Constructor::Contiguous { count: 2, old: Datatype::new(fields).unwrap().into(), large: false }).unwrap();
         let packed: Vec<u8> = (1..=16).collect();
         let external = pairs.to_external(1, &packed).unwrap();
         assert_eq!(external, [2, 1, 4, 3, 8, 7, 6, 5, 10, 9, 12, 11, 16, 15, 14, 13]);

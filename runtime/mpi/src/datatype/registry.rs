@@ -46,7 +46,7 @@ impl Types {
         if fixed {
             return self.permanent(hash, constructor);
         }
-        let handle = self.table.intern(rank, hash, |have| have.constructor.same(&constructor), || Datatype::new(constructor.clone()))?;
+        let handle = self.table.intern(rank, hash, |have| have.constructor == constructor, || Datatype::new(constructor.clone()))?;
         self.uncommitted.entry(handle).or_default().insert(rank);
         Ok(handle)
     }
@@ -54,7 +54,7 @@ impl Types {
     /// `MPI_Type_dup` without the attributes: committed if `old` is.
     pub fn dup(&mut self, rank: u32, old: usize) -> Result<usize> {
         let committed = self.is_committed(rank, old);
-        let handle = self.create(rank, Constructor::Dup { old: self.table.held(rank, old)?.clone() })?;
+        let handle = self.create(rank, Constructor::Dup { old: self.table.held(rank, old)?.into() })?;
         if committed {
             self.commit(rank, handle)?;
         }
@@ -63,7 +63,7 @@ impl Types {
 
     /// One handle for all ranks and all time, as MPI 5.0 section 19.1.9 asks.
     fn permanent(&mut self, hash: u64, constructor: Constructor) -> Result<usize> {
-        if let Some(handle) = self.table.find(hash, |have| have.constructor.same(&constructor)) {
+        if let Some(handle) = self.table.find(hash, |have| have.constructor == constructor) {
             return Ok(handle);
         }
         self.table.intern(NOBODY, hash, |_| false, || Datatype::new(constructor))
@@ -174,7 +174,7 @@ impl Types {
         let contents = datatype.constructor.contents();
         let mut handles = Vec::with_capacity(contents.datatypes.len());
         for old in &contents.datatypes {
-            handles.push(self.handle_of(rank, old)?);
+            handles.push(self.handle_of(rank, &old.0)?);
         }
         Ok((contents, handles))
     }
@@ -186,11 +186,11 @@ impl Types {
         }
         let hash = datatype.constructor.structure_hash();
         if datatype.constructor.datatypes().is_empty()
-            && let Some(handle) = self.table.find(hash, |have| have.constructor.same(&datatype.constructor))
+            && let Some(handle) = self.table.find(hash, |have| have.constructor == datatype.constructor)
         {
             return Ok(handle);
         }
-        self.table.intern(rank, hash, |have| have.constructor.same(&datatype.constructor), || Ok(datatype.clone()))
+        self.table.intern(rank, hash, |have| have.constructor == datatype.constructor, || Ok(datatype.clone()))
     }
 
     /// How many derived types are live, for leak reports and tests.

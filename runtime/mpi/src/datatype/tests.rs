@@ -4,6 +4,7 @@ mod model;
 
 use super::predefined::{CHAR, DOUBLE, DOUBLE_INT, INT};
 use super::*;
+use constructor::Old;
 use model::{Map, Spec, map, spec};
 use proptest::prelude::*;
 use rank::Addr;
@@ -112,7 +113,7 @@ proptest! {
         let types = Types::new();
         let (datatype, _) = build(&spec, &types);
         let again = match datatype.constructor.clone() { Constructor::Named(_) => return Ok(()), constructor => Datatype::new(constructor).unwrap() };
-        prop_assert!(again.constructor.same(&datatype.constructor));
+        prop_assert!(again.constructor == datatype.constructor);
         prop_assert_eq!(again.constructor.structure_hash(), datatype.constructor.structure_hash());
         let (envelope, contents) = (datatype.constructor.envelope(), datatype.constructor.contents());
         prop_assert_eq!(envelope.integers as usize, contents.integers.len());
@@ -122,7 +123,7 @@ proptest! {
 #[test]
 fn a_matrix_column_is_one_strided_loop_and_rows_merge() {
     let types = Types::new();
-    let int = types.get(INT).unwrap().clone();
+    let int: Old = types.get(INT).unwrap().into();
     let column = Datatype::new(Constructor::Vector { count: 100, blocklength: 1, stride: 100, old: int.clone(), large: false }).unwrap();
     let mut blocks = 0;
     column.for_each_block(Addr(0), 1, |_, _| blocks += 1);
@@ -146,9 +147,10 @@ fn pair_types_have_the_layout_of_the_c_struct() {
 #[test]
 fn a_resized_part_decides_the_bounds_of_a_struct() {
     let types = Types::new();
-    let int = types.get(INT).unwrap().clone();
+    let int: Old = types.get(INT).unwrap().into();
     let wide = Datatype::new(Constructor::Resized { lb: -4, extent: 24, old: int.clone(), large: false }).unwrap();
-    let both = Constructor::Struct { blocklengths: [1, 1].into(), displacements: [0, 100].into(), types: [wide, int].into(), large: false };
+    let both =
+        Constructor::Struct { blocklengths: [1, 1].into(), displacements: [0, 100].into(), types: [wide.into(), int].into(), large: false };
     let both = Datatype::new(both).unwrap();
     assert_eq!((both.lb, both.ub, both.true_lb, both.true_ub), (-4, 20, 0, 104));
 }
@@ -156,7 +158,7 @@ fn a_resized_part_decides_the_bounds_of_a_struct() {
 #[test]
 fn sizes_beyond_64_bits_are_refused() {
     let types = Types::new();
-    let double = types.get(DOUBLE).unwrap().clone();
+    let double: Old = types.get(DOUBLE).unwrap().into();
     let huge = Constructor::Contiguous { count: 1 << 61, old: double.clone(), large: true };
     assert!(Datatype::new(huge).unwrap_err().text.contains("overflows"));
     let far = Constructor::Vector { count: 3, blocklength: 1, stride: i64::MAX / 4, old: double.clone(), large: true };
@@ -168,7 +170,7 @@ fn sizes_beyond_64_bits_are_refused() {
 #[test]
 fn wrong_arguments_are_named() {
     let types = Types::new();
-    let old = types.get(CHAR).unwrap().clone();
+    let old: Old = types.get(CHAR).unwrap().into();
     let text = |constructor| Datatype::new(constructor).unwrap_err().text;
     assert!(text(Constructor::Contiguous { count: -1, old: old.clone(), large: false }).contains("count is -1"));
     let lengths = Constructor::Indexed { blocklengths: [1, -2].into(), displacements: [0, 0].into(), old: old.clone(), large: false };
@@ -180,7 +182,7 @@ fn wrong_arguments_are_named() {
 #[test]
 fn darrays_of_all_processes_tile_the_array() {
     let types = Types::new();
-    let old = types.get(INT).unwrap().clone();
+    let old: Old = types.get(INT).unwrap().into();
     for order in [Order::C, Order::Fortran] {
         for (distribs, dargs) in
             [([Distribution::Cyclic, Distribution::Block], [2, 19]), ([Distribution::Block, Distribution::Cyclic], [5, 19])]
@@ -213,7 +215,7 @@ fn darrays_of_all_processes_tile_the_array() {
 fn ranks_share_types_and_commit_their_own() {
     let mut types = Types::new();
     let make = |types: &mut Types, rank| {
-        let old = types.get(INT).unwrap().clone();
+        let old: Old = types.get(INT).unwrap().into();
         types.create(rank, Constructor::Contiguous { count: 3, old, large: false }).unwrap()
     };
     let handle = make(&mut types, 0);

@@ -54,8 +54,8 @@ pub struct DistGraph {
     pub sources: Box<[u32]>,
     /// Where edges go.
     pub destinations: Box<[u32]>,
-    /// Weights of the edges in and out, if the program gave any.
-    pub weights: Option<(Box<[i32]>, Box<[i32]>)>,
+    /// Weights of the edges in and of those out, if the program gave any.
+    pub weights: Option<[Box<[i32]>; 2]>,
 }
 
 /// What one rank contributes to a distributed graph.
@@ -137,7 +137,7 @@ impl Edges {
                     weighted
                 }
                 Part::Adjacent(own) => {
-                    let (ins, outs) = (own.weights.as_ref().map(|w| &*w.0), own.weights.as_ref().map(|w| &*w.1));
+                    let (ins, outs) = (own.weights.as_ref().map(|w| &*w[0]), own.weights.as_ref().map(|w| &*w[1]));
                     for (at, &source) in own.sources.iter().enumerate() {
                         check(source, size)?;
                         incoming.push((rank, source, weight(&ins, at)));

@@ -113,7 +113,7 @@ fn a_distributed_graph_is_the_same_however_its_edges_are_given() {
         Part::Adjacent(Rc::new(DistGraph {
             sources: sources.into(),
             destinations: destinations.into(),
-            weights: Some((ins.into(), outs.into())),
+            weights: Some([ins.into(), outs.into()]),
         }))
     };
     let adjacent = Topology::distributed(

@@ -1,9 +1,9 @@
 //! The type maps of MPI 5.0 section 5.1, spelled out entry by entry.
 
+use crate::datatype::constructor::Old;
 use crate::datatype::predefined::{CHAR, DOUBLE, DOUBLE_INT, INT, SHORT};
-use crate::datatype::{Constructor, Datatype, Kind, Order, Types};
+use crate::datatype::{Constructor, Kind, Order, Types};
 use proptest::prelude::*;
-use std::rc::Rc;
 
 /// A random constructor call.
 #[derive(Clone, Debug)]
@@ -94,8 +94,9 @@ pub fn spec() -> impl Strategy<Value = Spec> {
     })
 }
 
-fn old(spec: &Spec, types: &Types) -> (Rc<Datatype>, Map) {
-    super::build(spec, types)
+fn old(spec: &Spec, types: &Types) -> (Old, Map) {
+    let (datatype, map) = super::build(spec, types);
+    (datatype.into(), map)
 }
 
 /// The call and the type map that the standard gives for it.

@@ -35,7 +35,9 @@ impl Private {
             if let Some(block) = image.thread_local() {
                 private.regions.push(Region { zero: block.end, range: block });
             }
-            private.common.extend(image.borrowed());
+            // What the program borrows from a library of its own is private like the rest.
+            let borrowed = image.borrowed().into_iter().filter(|(_, name)| !images[1..].iter().any(|library| library.defines(name)));
+            private.common.extend(borrowed.map(|(range, _)| range));
             private.common.extend(image.linkage());
         }
         private.common.sort_by_key(|r| r.start);

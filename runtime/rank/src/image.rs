@@ -1,12 +1,13 @@
 //! A loaded ELF image: where its writable data, constructors and relocations are.
 
-use std::ffi::{CStr, c_void};
+use std::ffi::{CStr, CString, c_char, c_void};
 use std::ops::Range;
 
 use libc::{Elf64_Phdr, dl_phdr_info};
 
 // Tags of the dynamic section that the `libc` crate does not name.
 const DT_PLTRELSZ: usize = 2;
+const DT_STRTAB: usize = 5;
 const DT_SYMTAB: usize = 6;
 const DT_RELA: usize = 7;
 const DT_RELASZ: usize = 8;
@@ -208,19 +209,31 @@ impl Image {
     }
 
     /// Variables of shared libraries that live in this image (copy relocations: `stdout`, `optind`).
-    /// They are the libraries' and shared by all ranks.
-    pub(crate) fn borrowed(&self) -> Vec<Range<usize>> {
-        let Some(symbols) = self.pointer(DT_SYMTAB) else { return Vec::new() };
+    /// Each with its name, by address.
+    pub(crate) fn borrowed(&self) -> Vec<(Range<usize>, &'static CStr)> {
+        let (Some(symbols), Some(strings)) = (self.pointer(DT_SYMTAB), self.pointer(DT_STRTAB)) else { return Vec::new() };
         let copies = self.relocations()[0].iter().filter(|r| r.kind() == R_X86_64_COPY);
-        let mut list: Vec<Range<usize>> = copies
+        let mut list: Vec<_> = copies
             .map(|r| {
                 // SAFETY: a relocation names an entry of the image's own symbol table.
                 let symbol = unsafe { &*(symbols as *const Symbol).add(r.symbol()) };
-                self.bias + r.offset..self.bias + r.offset + symbol.size
+                // SAFETY: a symbol names a C string in the image's own string table, which stays loaded.
+                let name = unsafe { CStr::from_ptr((strings + symbol.name as usize) as *const c_char) };
+                (self.bias + r.offset..self.bias + r.offset + symbol.size, name)
             })
             .collect();
-        list.sort_by_key(|r| r.start);
+        list.sort_by_key(|(r, _)| r.start);
         list
+    }
+
+    /// Whether this library defines the variable, even if another image's copy is the one in use.
+    pub(crate) fn defines(&self, name: &CStr) -> bool {
+        let Ok(path) = CString::new(self.name.as_str()) else { return false };
+        // SAFETY: asks for a library that is loaded, by a valid path, and looks up a symbol in it.
+        unsafe {
+            let handle = libc::dlopen(path.as_ptr(), libc::RTLD_NOLOAD | libc::RTLD_LAZY);
+            !handle.is_null() && self.contains(libc::dlsym(handle, name.as_ptr()) as usize)
+        }
     }
 }
 

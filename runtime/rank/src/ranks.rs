@@ -11,7 +11,7 @@ use crate::program::Program;
 use crate::running::{self, NOBODY};
 use crate::stack::own::OwnStacks;
 use crate::stack::{self, Switch};
-use crate::{crash, output, stdio, watchdog};
+use crate::{crash, output, random, stdio, watchdog};
 
 /// Where ranks keep their stacks.
 #[derive(Clone, Copy, PartialEq, Eq, Debug)]
@@ -250,6 +250,7 @@ impl Ranks {
         }
         if let Some(status) = running::take_finished() {
             output::end(rank);
+            random::end(rank);
             self.stacks.give_back(self.places[rank as usize].stack);
             self.places[rank as usize].depth = GONE;
             self.left -= 1;

@@ -4,7 +4,7 @@ use std::sync::atomic::{AtomicI32, AtomicPtr, AtomicU32, AtomicUsize, Ordering::
 
 use corosensei::Yielder;
 
-use crate::stack;
+use crate::{libc_state, stack};
 
 /// No rank.
 pub(crate) const NOBODY: u32 = u32::MAX;
@@ -64,6 +64,7 @@ pub fn last_call() -> Option<&'static str> {
 
 /// Finds the thread's `errno` and C++ exception state, once, before the first rank runs.
 pub(crate) fn find_thread_state() {
+    libc_state::find();
     // SAFETY: always returns the address of this thread's errno, which lives as long as the thread.
     ERRNO.store(unsafe { libc::__errno_location() }, Relaxed);
     // SAFETY: `dlsym` with a valid name; a null result means that no C++ runtime is loaded.
@@ -83,6 +84,7 @@ struct ThreadState {
     exceptions: [usize; 2],
     yielder: *mut Yielder<(), ()>,
     call: (usize, usize),
+    libc: libc_state::State,
 }
 
 impl ThreadState {
@@ -96,6 +98,7 @@ impl ThreadState {
             exceptions: if exceptions.is_null() { [0; 2] } else { unsafe { *exceptions } },
             yielder: YIELDER.load(Relaxed),
             call: (CALL.load(Relaxed), CALL_LEN.load(Relaxed) & !STALE),
+            libc: libc_state::State::save(),
         }
     }
 
@@ -104,6 +107,7 @@ impl ThreadState {
         YIELDER.store(self.yielder, Relaxed);
         CALL.store(self.call.0, Relaxed);
         CALL_LEN.store(self.call.1, Relaxed);
+        self.libc.restore();
         let exceptions = EXCEPTIONS.load(Relaxed);
         // SAFETY: as in `save`.
         unsafe {
@@ -153,6 +157,7 @@ pub(crate) fn entered(yielder: &Yielder<(), ()>) {
     YIELDER.store(std::ptr::from_ref(yielder).cast_mut(), Relaxed);
     CALL.store(0, Relaxed);
     CALL_LEN.store(0, Relaxed);
+    libc_state::reset();
     let exceptions = EXCEPTIONS.load(Relaxed);
     // SAFETY: set by `find_thread_state`; a new rank starts with no error and no exception.
     unsafe {

@@ -1,0 +1,122 @@
+//! State that the C library keeps for the process but a program takes for its own: `getopt`'s
+//! variables and `strtok`'s position. Kept on the rank's stack while it is suspended.
+
+use std::ffi::{CStr, c_char};
+use std::sync::atomic::{AtomicBool, AtomicPtr, AtomicUsize, Ordering::Relaxed};
+
+use crate::running;
+
+/// Whether the state in place differs from a fresh process's.
+static USED: AtomicBool = AtomicBool::new(false);
+static PARSING: AtomicBool = AtomicBool::new(false);
+static TOKEN: AtomicUsize = AtomicUsize::new(0);
+static INDEX: AtomicPtr<i32> = AtomicPtr::new(std::ptr::null_mut());
+static ARGUMENT: AtomicPtr<usize> = AtomicPtr::new(std::ptr::null_mut());
+static ERROR: AtomicPtr<i32> = AtomicPtr::new(std::ptr::null_mut());
+static OPTION: AtomicPtr<i32> = AtomicPtr::new(std::ptr::null_mut());
+
+/// Finds `getopt`'s variables, in the C library or in the program's copies of them.
+pub(crate) fn find() {
+    fn variable<T>(name: &CStr, place: &AtomicPtr<T>) {
+        // SAFETY: looks up a symbol by a valid name.
+        place.store(unsafe { libc::dlsym(libc::RTLD_DEFAULT, name.as_ptr()).cast() }, Relaxed);
+    }
+    variable(c"optind", &INDEX);
+    variable(c"optarg", &ARGUMENT);
+    variable(c"opterr", &ERROR);
+    variable(c"optopt", &OPTION);
+}
+
+/// One rank's state.
+#[derive(Clone, Copy)]
+pub(crate) struct State {
+    used: bool,
+    parsing: bool,
+    token: usize,
+    index: i32,
+    error: i32,
+    option: i32,
+    argument: usize,
+}
+
+const FRESH: State = State { used: false, parsing: false, token: 0, index: 1, error: 1, option: '?' as i32, argument: 0 };
+
+#[inline]
+fn get<T: Copy>(place: &AtomicPtr<T>, otherwise: T) -> T {
+    let at = place.load(Relaxed);
+    // SAFETY: null, or a variable of the C library, found in `find`.
+    if at.is_null() { otherwise } else { unsafe { *at } }
+}
+
+#[inline]
+fn set<T>(place: &AtomicPtr<T>, value: T) {
+    let at = place.load(Relaxed);
+    if !at.is_null() {
+        // SAFETY: a variable of the C library, found in `find`.
+        unsafe { *at = value };
+    }
+}
+
+impl State {
+    /// The state in place. Only a flag is read unless the rank used any of it.
+    #[inline]
+    pub(crate) fn save() -> State {
+        if USED.load(Relaxed) { State::save_used() } else { FRESH }
+    }
+
+    #[cold]
+    fn save_used() -> State {
+        State {
+            used: true,
+            parsing: PARSING.load(Relaxed),
+            token: TOKEN.load(Relaxed),
+            index: get(&INDEX, 1),
+            error: get(&ERROR, 1),
+            option: get(&OPTION, 0),
+            argument: get(&ARGUMENT, 0),
+        }
+    }
+
+    /// Puts the state in place.
+    #[inline]
+    pub(crate) fn restore(&self) {
+        if self.used || USED.load(Relaxed) {
+            self.put();
+        }
+    }
+
+    #[cold]
+    fn put(&self) {
+        USED.store(self.used, Relaxed);
+        PARSING.store(self.parsing, Relaxed);
+        TOKEN.store(self.token, Relaxed);
+        set(&INDEX, self.index);
+        set(&ERROR, self.error);
+        set(&OPTION, self.option);
+        set(&ARGUMENT, self.argument);
+    }
+}
+
+/// A new rank begins.
+pub(crate) fn reset() {
+    FRESH.put();
+}
+
+/// To be called before each `getopt` of a rank: makes the C library begin anew for the first one.
+pub fn before_getopt() {
+    if running::current().is_none() || PARSING.swap(true, Relaxed) {
+        return;
+    }
+    USED.store(true, Relaxed);
+    if get(&INDEX, 0) == 1 {
+        // glibc takes 0 as "begin again, also inside a cluster of options", then counts from 1.
+        set(&INDEX, 0);
+    }
+}
+
+/// Where the running rank's `strtok` goes on; `None` outside ranks.
+pub fn token() -> Option<*mut *mut c_char> {
+    running::current()?;
+    USED.store(true, Relaxed);
+    Some(TOKEN.as_ptr().cast())
+}

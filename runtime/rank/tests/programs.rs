@@ -1,0 +1,127 @@
+//! Real programs on ranks: what is private, what is printed, how they end.
+
+mod support;
+
+use support::{Link, check, compile, run};
+
+#[test]
+fn globals_are_private() {
+    let runs = check("globals.c", &[], &[], 7);
+    assert_eq!(runs[0].out.lines().count(), 7);
+}
+
+#[test]
+fn shared_globals_are_constructed_once() {
+    let program = compile("exits.c", Link::Pie, &[]);
+    let result = run(&program, &[("RANKS", "3"), ("GLOBALS", "none")], &["return"], "");
+    assert_eq!(result.out.matches("begin").count(), 1, "{}", result.out);
+    assert_eq!(result.out.matches("end").count(), 1, "{}", result.out);
+}
+
+#[test]
+fn cpp_statics_and_exceptions_belong_to_a_rank() {
+    let runs = check("statics.cc", &[], &[], 4);
+    let out = &runs[0].out;
+    for rank in 0..4 {
+        for name in ["global", "inline", "lazy"] {
+            assert_eq!(out.matches(&format!("rank {rank} constructs {name}\n")).count(), 1, "{out}");
+        }
+        assert!(out.contains(&format!("rank {rank} destroys global with {}\n", 1 + rank)), "{out}");
+        assert!(out.contains(&format!("rank {rank} destroys lazy with {}\n", 1 + 3 * rank)), "{out}");
+        assert!(out.contains(&format!("rank {rank} says this\n")), "{out}");
+    }
+}
+
+#[test]
+fn every_way_to_end_ends_the_rank_alone() {
+    for link in [Link::Pie, Link::NoPie] {
+        let program = compile("exits.c", link, &[]);
+        for stack in ["own", "shared"] {
+            let lines = |way: &str| {
+                let result = run(&program, &[("RANKS", "3"), ("STACK", stack)], &[way], "");
+                assert_eq!((result.status, result.error.as_str()), (Some(5), ""), "{way}");
+                let of_rank_1 = result.out.lines().filter(|l| l.starts_with("rank 1")).map(|l| l[8..].to_owned());
+                of_rank_1.collect::<Vec<_>>().join(",")
+            };
+            assert_eq!(lines("return"), "begin 2 return,status 4 argument,second,first,end");
+            assert_eq!(lines("exit"), "begin 2 exit,status 4 argument,second,first,end");
+            assert_eq!(lines("_exit"), "begin 2 _exit");
+            assert_eq!(lines("quick"), "begin 2 quick,quick");
+        }
+    }
+}
+
+#[test]
+fn the_c_library_keeps_state_for_each_rank() {
+    check("libc_state.c", &[], &["-ab", "value", "-ca", "rest"], 5);
+}
+
+#[test]
+fn clocks_are_virtual() {
+    check("clocks.c", &[], &[], 1);
+}
+
+#[test]
+fn blocked_stacks_keep_their_data() {
+    check("depths.c", &[], &["depths"], 50);
+}
+
+#[test]
+fn own_libraries_are_private() {
+    let library = compile("library.c", Link::Pie, &["-shared", "-fPIC", "-Wl,-soname,liblibrary-of-test.so"]);
+    let file = library.with_file_name("liblibrary-of-test.so");
+    std::fs::copy(&library, &file).unwrap();
+    let directory = file.parent().unwrap().display().to_string();
+    let flags = [file.display().to_string(), format!("-Wl,-rpath,{directory}")];
+    let flags: Vec<&str> = flags.iter().map(String::as_str).collect();
+    for link in [Link::Pie, Link::NoPie] {
+        let program = compile("uses_library.c", link, &flags);
+        for stack in ["own", "shared"] {
+            let result = run(&program, &[("RANKS", "4"), ("STACK", stack), ("GLOBALS", "copy")], &[], "");
+            assert_eq!((result.status, result.error.as_str()), (Some(0), ""), "{link:?} {stack}");
+        }
+    }
+}
+
+#[test]
+fn output_is_whole_lines_and_input_is_rank_0s() {
+    for link in [Link::Pie, Link::NoPie] {
+        let program = compile("printing.c", link, &[]);
+        let result = run(&program, &[("RANKS", "2")], &[], "first\nsecond\n");
+        let expected = "part 0 end\nraw: yes\npart 1 end\nraw: yes\n\
+                        rank 0 read first\nrank 0 read second\nno newline 0\nno newline 1\n";
+        assert_eq!((result.out.as_str(), result.status), (expected, Some(0)));
+        let perror = "perror: No such file or directory";
+        assert_eq!(result.error, format!("error 0 end\n{perror}\nerror 1 end\n{perror}\n"));
+        let alone = run(&program, &[("RANKS", "1")], &[], "");
+        assert!(alone.out.ends_with("no newline 0"), "{}", alone.out);
+    }
+}
+
+#[test]
+fn more_output_than_any_buffer_keeps_its_order() {
+    let program = compile("printing.c", Link::Pie, &[]);
+    let result = run(&program, &[("RANKS", "2")], &["large"], "");
+    let long: Vec<usize> = result.out.lines().enumerate().filter(|(_, l)| l.len() == 6_000_000).map(|(k, _)| k).collect();
+    assert_eq!(long.len(), 2);
+    assert!(long.iter().all(|&k| result.out.lines().nth(k + 1) == Some("after")));
+}
+
+#[test]
+fn a_reopened_stream_is_the_ranks_own() {
+    let program = compile("printing.c", Link::Pie, &[]);
+    let name = program.with_extension("out");
+    let result = run(&program, &[("RANKS", "2")], &["x", name.to_str().unwrap()], "");
+    assert_eq!(result.status, Some(0));
+    for rank in 0..2 {
+        let file = format!("{}.{rank}", name.display());
+        assert_eq!(std::fs::read_to_string(file).unwrap(), format!("to file {rank}\nmore {rank}\n"));
+    }
+}
+
+#[test]
+fn many_ranks_print_a_line_each() {
+    let program = compile("globals.c", Link::Pie, &[]);
+    let result = run(&program, &[("RANKS", "3000"), ("GLOBALS", "copy")], &[], "");
+    assert_eq!(result.out.lines().count(), 3000);
+}

@@ -35,9 +35,17 @@ impl Private {
             if let Some(block) = image.thread_local() {
                 private.regions.push(Region { zero: block.end, range: block });
             }
-            // What the program borrows from a library of its own is private like the rest.
-            let borrowed = image.borrowed().into_iter().filter(|(_, name)| !images[1..].iter().any(|library| library.defines(name)));
-            private.common.extend(borrowed.map(|(range, _)| range));
+            for (range, name) in image.borrowed() {
+                if !images[1..].iter().any(|library| library.defines(name)) {
+                    private.common.push(range);
+                    continue;
+                }
+                // What the program borrows from a library of its own is private like the rest, and
+                // has its initial value in the zero part.
+                if let Some(region) = private.regions.iter_mut().find(|region| region.range.contains(&range.start)) {
+                    region.zero = region.zero.max(range.end);
+                }
+            }
             private.common.extend(image.linkage());
         }
         private.common.sort_by_key(|r| r.start);

@@ -2,8 +2,14 @@
 //! the `Call` and the arguments as `cabi/table/README.md` says, and does one thing: it
 //! translates handles and pointers for the `mpi` crate.
 
+pub mod attribute;
+pub mod buffer;
+pub mod collective;
+pub mod comm;
 pub mod convert;
 pub mod datatype;
 pub mod environment;
 pub mod interop;
+pub mod p2p;
+pub mod request;
 pub mod status;

@@ -1,14 +1,14 @@
-//! What every MPI call passes on its way in and out: failures become error codes through the
-//! error handler of the object concerned, panics stop here, values come back.
+//! What every MPI call passes on its way in and out: computation before it is charged, failures
+//! become error codes through the error handler of the object concerned, panics stop here.
 
 use crate::args::Handle;
 use crate::constants::{MPI_ERR_INTERN, MPI_ERR_UNSUPPORTED_OPERATION, MPI_SUCCESS};
 use crate::function::Function;
+use crate::state;
+use mpi::Mpi;
 use mpi::error::{ErrorClass, Failure, Result};
+use mpi::world::Phase;
 use std::panic::{AssertUnwindSafe, catch_unwind};
-
-/// The state of the simulated MPI that a call works on.
-pub struct Mpi;
 
 /// The object whose error handler gets a failure of the call (MPI 5.0 section 9.3).
 #[derive(Clone, Copy, PartialEq, Eq, Debug)]
@@ -43,27 +43,103 @@ impl Call<'_> {
     pub fn wrong(&self, index: usize, class: i32, what: impl std::fmt::Display) -> Box<Failure> {
         Failure::new(ErrorClass(class), format!("argument {}: {what}", self.function.argument(index)))
     }
+    /// The calling rank in `MPI_COMM_WORLD`.
+    pub fn me(&self) -> u32 {
+        self.mpi.world().me()
+    }
 }
 
-static MPI: Mpi = Mpi;
+/// Functions that may be called before `MPI_Init` and after `MPI_Finalize` (MPI 5.0 section 11.4.1).
+#[inline]
+fn needs_init(function: Function) -> bool {
+    use Function as F;
+    !matches!(
+        function,
+        F::Init
+            | F::Init_thread
+            | F::Initialized
+            | F::Finalized
+            | F::Get_version
+            | F::Get_library_version
+            | F::Wtime
+            | F::Wtick
+            | F::Abi_get_version
+    ) && !unbound(function)
+}
+
+/// Functions that work on no communication state: errors, info objects, conversions, the tool interface.
+#[cold]
+fn unbound(function: Function) -> bool {
+    let name = function.name();
+    [
+        "MPI_T_",
+        "MPI_Abi_",
+        "MPI_Info_",
+        "MPI_Error_",
+        "MPI_Add_error",
+        "MPI_Remove_error",
+        "MPI_Session_",
+        "MPI_Errhandler_",
+        "MPI_Status_",
+        "MPI_Aint_",
+        "MPI_Get_",
+    ]
+    .iter()
+    .any(|prefix| name.starts_with(prefix))
+        || name.ends_with("_fromint")
+        || name.ends_with("_toint")
+        || name.ends_with("_create_errhandler")
+        || name.ends_with("_create_keyval")
+}
 
 /// Runs one call that returns an error code.
 #[inline(always)]
 pub fn call(function: Function, object: Object, body: impl FnOnce(&Call) -> Result) -> i32 {
-    let c = Call { mpi: &MPI, function, object };
+    let mpi = state::mpi();
+    let c = Call { mpi, function, object };
     // A panic is a defect of ours. It ends at this frame, before the program's frames, whose
     // unwinding is not ours to decide; nothing of the call is used after it.
-    match catch_unwind(AssertUnwindSafe(|| body(&c))) {
+    let result = catch_unwind(AssertUnwindSafe(|| {
+        let entered = {
+            let mut world = mpi.world();
+            let entered = world.enter_call(function as u16);
+            if world.phase(world.me()) != Phase::Active || world.is_aborting() {
+                let phase = world.phase(world.me());
+                drop(world);
+                outside(&c, phase)?;
+            }
+            entered
+        };
+        let result = body(&c);
+        mpi.world().leave_call(function as u16, entered);
+        result
+    }));
+    match result {
         Ok(Ok(())) => MPI_SUCCESS,
         Ok(Err(failure)) => failed(&c, &failure),
         Err(panic) => panicked(&c, panic),
     }
 }
 
+/// A call outside the time between `MPI_Init` and `MPI_Finalize`, or after somebody aborted.
+#[cold]
+fn outside(c: &Call, phase: Phase) -> Result {
+    let stop = c.mpi.world().must_stop();
+    if let Some(status) = stop {
+        rank::exit_current(status);
+    }
+    if phase == Phase::Active || !needs_init(c.function) {
+        return Ok(());
+    }
+    let when =
+        if phase == Phase::Before { "before MPI_Init: call MPI_Init first" } else { "after MPI_Finalize: only a few functions may be" };
+    Err(Failure::new(ErrorClass::OTHER, format!("it was called {when}")))
+}
+
 /// Runs one call that returns a value and cannot fail.
 #[inline(always)]
 pub fn value<T>(function: Function, body: impl FnOnce(&Call) -> T) -> T {
-    let c = Call { mpi: &MPI, function, object: Object::None };
+    let c = Call { mpi: state::mpi(), function, object: Object::None };
     match catch_unwind(AssertUnwindSafe(|| body(&c))) {
         Ok(value) => value,
         Err(panic) => {
@@ -91,10 +167,34 @@ pub fn no_value(function: Function) -> ! {
 /// Hands a failure to the error handler of the call's object and gives the code to return.
 #[cold]
 fn failed(c: &Call, failure: &Failure) -> i32 {
-    if c.object != Object::Tool {
-        eprintln!("xsim: {}: {}", c.function.name(), failure.text);
+    if c.object == Object::Tool {
+        return failure.class.0;
     }
-    failure.class.0
+    crate::failure::raise(c, failure)
+}
+
+/// Ends the run because of an error of the calling rank: says what happened, stops all ranks.
+#[cold]
+pub fn fatal(c: &Call, failure: &Failure) -> ! {
+    let (me, at) = {
+        let mut world = c.mpi.world();
+        let me = world.me();
+        world.set_abort(failure.class.0.clamp(1, 125));
+        (me, world.clock(me))
+    };
+    rank::output::flush();
+    eprintln!("xsim: rank {me} at {at}: {} failed: {} [{}]", c.function.name(), failure.text, class_name(failure.class));
+    if rank::current().is_none() {
+        std::process::exit(failure.class.0.clamp(1, 125));
+    }
+    rank::exit_current(failure.class.0.clamp(1, 125))
+}
+
+fn class_name(class: ErrorClass) -> String {
+    mpi::error::PREDEFINED
+        .iter()
+        .find(|(known, ..)| *known == class)
+        .map_or_else(|| format!("error code {}", class.0), |(_, name, _)| (*name).to_owned())
 }
 
 #[cold]
@@ -102,5 +202,9 @@ fn panicked(c: &Call, panic: Box<dyn std::any::Any + Send>) -> i32 {
     let text =
         panic.downcast_ref::<String>().map(String::as_str).or_else(|| panic.downcast_ref::<&str>().copied()).unwrap_or("no reason given");
     eprintln!("xsim: internal error in {}: {text}; please report it", c.function.name());
-    MPI_ERR_INTERN
+    if rank::current().is_some() && c.mpi.try_world().is_some() {
+        c.mpi.world().set_abort(MPI_ERR_INTERN);
+        rank::exit_current(MPI_ERR_INTERN);
+    }
+    std::process::exit(MPI_ERR_INTERN)
 }

@@ -8,12 +8,26 @@ pub mod constants;
 pub mod edge;
 #[allow(non_snake_case, missing_docs)]
 pub mod exports;
+pub mod failure;
 #[allow(non_snake_case)]
 pub mod fortran;
 pub mod function;
 mod interpose;
+pub mod run;
+pub mod state;
 
 /// What the interposed C library functions call.
 fn hooks() -> rank::hooks::Hooks {
-    rank::hooks::Hooks { start: rank::Program::run_alone, now: || engine::Time::ZERO, advance: |_| (), exited: |_| () }
+    rank::hooks::Hooks {
+        start: run::start,
+        now: || state::installed().map_or(engine::Time::ZERO, |mpi| mpi.world().read_clock()),
+        advance: |span| {
+            if let Some(mpi) = state::installed() {
+                let mut world = mpi.world();
+                let me = world.me();
+                world.compute(me, span);
+            }
+        },
+        exited: |_| (),
+    }
 }

@@ -1,9 +1,14 @@
 //! Versions and clocks (MPI 5.0 chapters 9 and 20).
 
-use crate::args::{Out, OutText};
-use crate::constants::{MPI_ABI_SUBVERSION, MPI_ABI_VERSION, MPI_MAX_LIBRARY_VERSION_STRING, MPI_SUBVERSION, MPI_VERSION};
+use crate::args::{Handle, Out, OutText};
+use crate::constants::{
+    MPI_ABI_SUBVERSION, MPI_ABI_VERSION, MPI_MAX_LIBRARY_VERSION_STRING, MPI_MAX_PROCESSOR_NAME, MPI_SUBVERSION, MPI_THREAD_FUNNELED,
+    MPI_THREAD_SINGLE, MPI_VERSION,
+};
 use crate::edge::Call;
-use mpi::error::Result;
+use mpi::error::{ErrorClass, Failure, Result};
+use mpi::world::Phase;
+use rank::Addr;
 
 /// `MPI_Get_version`.
 pub fn get_version(_: &Call, version: Out<i32>, subversion: Out<i32>) -> Result {
@@ -29,4 +34,121 @@ pub fn abi_get_version(_: &Call, abi_major: Out<i32>, abi_minor: Out<i32>) -> Re
 /// `MPI_Wtick`: virtual time counts picoseconds.
 pub fn wtick(_: &Call) -> f64 {
     1e-12
+}
+
+/// `MPI_Init`.
+pub fn init(c: &Call, _argc: Addr, _argv: Addr) -> Result {
+    begin(c)
+}
+
+/// `MPI_Init_thread`: one thread of a rank may call MPI.
+pub fn init_thread(c: &Call, _argc: Addr, _argv: Addr, required: i32, provided: Out<i32>) -> Result {
+    begin(c)?;
+    provided.set(required.clamp(MPI_THREAD_SINGLE, MPI_THREAD_FUNNELED));
+    Ok(())
+}
+
+fn begin(c: &Call) -> Result {
+    let mut world = c.mpi.world();
+    let me = world.me();
+    match world.phase(me) {
+        Phase::Before => {
+            world.set_phase(me, Phase::Active);
+            Ok(())
+        }
+        Phase::Active => Err(Failure::new(
+            ErrorClass::OTHER,
+            "it was called a second time: call it once, and ask MPI_Initialized where that is not known",
+        )),
+        Phase::Finalized | Phase::Ended => {
+            Err(Failure::new(ErrorClass::OTHER, "it was called after MPI_Finalize: MPI cannot be initialized again"))
+        }
+    }
+}
+
+/// `MPI_Finalize`.
+pub fn finalize(c: &Call) -> Result {
+    super::attribute::delete_self(c)?;
+    let mut world = c.mpi.world();
+    let me = world.me();
+    world.set_phase(me, Phase::Finalized);
+    Ok(())
+}
+
+/// `MPI_Initialized`.
+pub fn initialized(c: &Call, flag: Out<bool>) -> Result {
+    let world = c.mpi.world();
+    flag.set(world.phase(world.me()) != Phase::Before);
+    Ok(())
+}
+
+/// `MPI_Finalized`.
+pub fn finalized(c: &Call, flag: Out<bool>) -> Result {
+    let world = c.mpi.world();
+    flag.set(matches!(world.phase(world.me()), Phase::Finalized | Phase::Ended));
+    Ok(())
+}
+
+/// `MPI_Abort`: all ranks stop, whatever the communicator.
+pub fn abort(c: &Call, _comm: Handle, errorcode: i32) -> Result {
+    let (me, at) = {
+        let mut world = c.mpi.world();
+        let me = world.me();
+        world.set_abort(errorcode & 0xff);
+        (me, world.clock(me))
+    };
+    rank::output::flush();
+    eprintln!("xsim: rank {me} called MPI_Abort({errorcode}) at {at}: the run ends");
+    if rank::current().is_none() {
+        std::process::exit(errorcode);
+    }
+    rank::exit_current(errorcode & 0xff)
+}
+
+/// `MPI_Query_thread`.
+pub fn query_thread(_: &Call, provided: Out<i32>) -> Result {
+    provided.set(MPI_THREAD_FUNNELED);
+    Ok(())
+}
+
+/// `MPI_Is_thread_main`.
+pub fn is_thread_main(_: &Call, flag: Out<bool>) -> Result {
+    flag.set(true);
+    Ok(())
+}
+
+/// `MPI_Get_processor_name`: the endpoint of the simulated machine.
+pub fn get_processor_name(c: &Call, name: OutText, resultlen: Out<i32>) -> Result {
+    let world = c.mpi.world();
+    let text = format!("node{}", world.node_of(world.me()));
+    resultlen.set(name.set(text.as_bytes(), MPI_MAX_PROCESSOR_NAME as usize) as i32);
+    Ok(())
+}
+
+/// `MPI_Wtime`: virtual seconds since the program's start.
+pub fn wtime(c: &Call) -> f64 {
+    c.mpi.world().read_clock().as_seconds()
+}
+
+/// `MPI_Pcontrol`: no levels are defined.
+pub fn pcontrol(_: &Call, _level: i32) -> Result {
+    Ok(())
+}
+
+/// `MPI_Alloc_mem`.
+pub fn alloc_mem(_: &Call, size: i64, _info: Handle, baseptr: Addr) -> Result {
+    // SAFETY: any size may be asked of malloc; a null answer is checked.
+    let at = unsafe { libc::malloc((size as usize).max(1)) };
+    if at.is_null() {
+        return Err(Failure::new(ErrorClass::NO_MEM, format!("there is no memory for {size} bytes")));
+    }
+    rank::memory::store(baseptr, at as usize);
+    Ok(())
+}
+
+/// `MPI_Free_mem`.
+pub fn free_mem(_: &Call, base: Addr) -> Result {
+    // SAFETY: the program gives back what MPI_Alloc_mem gave it.
+    unsafe { libc::free(base.0 as *mut _) };
+    Ok(())
 }

@@ -1,7 +1,178 @@
 //! Collectives: an algorithm is written once as a [`schedule`], run by either executor.
 
 pub mod algorithm;
+pub mod call;
 pub mod choose;
+pub mod executor;
 #[cfg(test)]
 pub(crate) mod model;
 pub mod schedule;
+
+use crate::datatype::Datatype;
+use crate::error::Result;
+use crate::group::Group;
+use crate::matching::Extent;
+use crate::op::{Kernel, Op};
+use crate::world::World;
+use rank::Addr;
+use schedule::Kind;
+use std::rc::Rc;
+
+/// What must agree between the members of one collective call.
+#[derive(Clone, Copy, PartialEq, Eq, Debug)]
+pub struct Signature {
+    /// The MPI function, for messages.
+    pub function: u16,
+    /// Whether it is the blocking form: blocking and nonblocking calls do not match.
+    pub blocking: bool,
+    /// Whether it is a v or w form.
+    pub irregular: bool,
+    /// Which collective.
+    pub kind: Kind,
+    /// The root as a member number; `None` where there is none, or it is not known to this member.
+    pub root: Option<u32>,
+}
+
+impl Signature {
+    pub(crate) fn agrees(&self, other: &Signature) -> bool {
+        self.blocking == other.blocking
+            && self.kind == other.kind
+            && self.irregular == other.irregular
+            && (self.root.is_none() || other.root.is_none() || self.root == other.root)
+    }
+    pub(crate) fn describe(&self, names: &[&'static str]) -> String {
+        let name = names.get(usize::from(self.function)).copied().unwrap_or("a collective");
+        match self.root {
+            Some(root) => format!("{name}(root={root})"),
+            None => name.to_owned(),
+        }
+    }
+}
+
+/// A reduction: operation and datatype.
+pub struct Reduction {
+    /// The operation.
+    pub op: Rc<Op>,
+    /// The datatype of the elements.
+    pub datatype: Rc<Datatype>,
+    /// Its handle, as a function of the program is told it.
+    pub handle: usize,
+    /// How a predefined operation combines packed buffers; a program's own has none.
+    pub kernel: Option<Kernel>,
+}
+
+impl Reduction {
+    /// `right = left op right` with a function of the program, whose rank must be mounted. Packed on both sides;
+    /// the function sees operands laid out as the datatype says.
+    pub fn call(&self, left: &[u8], right: &mut Vec<u8>) {
+        let Op::User(user) = &*self.op else { return };
+        let datatype = &self.datatype;
+        let count = right.len() as u64 / datatype.size.max(1);
+        if datatype.contiguous {
+            (user.call)(Addr(left.as_ptr() as usize), Addr(right.as_mut_ptr() as usize), count as i64, self.handle);
+            return;
+        }
+        let last = datatype.extent() * (count as i64 - 1);
+        let bytes = (datatype.true_extent() + last.abs()) as usize;
+        let (mut a, mut b) = (vec![0u8; bytes], vec![0u8; bytes]);
+        let place = |memory: &mut Vec<u8>| Addr(memory.as_mut_ptr() as usize).offset(-datatype.true_lb - last.min(0));
+        let (at, bt) = (place(&mut a), place(&mut b));
+        datatype.unpack(at, count, left);
+        datatype.unpack(bt, count, right);
+        (user.call)(at, bt, count as i64, self.handle);
+        right.clear();
+        datatype.pack(bt, count, right);
+    }
+}
+
+/// Where a member's packed result goes.
+#[derive(Default)]
+pub enum Delivery {
+    /// Nowhere.
+    #[default]
+    None,
+    /// Into these extents, one behind the other.
+    To(Vec<Extent>),
+    /// The handle of a new communicator, to this address.
+    Handle(Addr),
+}
+
+impl Delivery {
+    /// Moves the result into the program's memory; the rank must be mounted.
+    pub(crate) fn deliver(&self, output: &[u8]) {
+        let Delivery::To(extents) = self else { return };
+        let mut rest = output;
+        for extent in extents {
+            let (part, behind) = rest.split_at((extent.bytes as usize).min(rest.len()));
+            match &extent.layout {
+                None => rank::memory::write(extent.buffer, part),
+                Some((datatype, count)) => {
+                    datatype.unpack(extent.buffer, *count, part);
+                }
+            }
+            rest = behind;
+        }
+    }
+}
+
+/// What a member contributes to making a communicator.
+#[derive(Clone)]
+pub enum Contribution {
+    /// Nothing of its own.
+    Nothing,
+    /// `MPI_Comm_split`: color (`None` is `MPI_UNDEFINED`) and key.
+    Split(Option<i32>, i32),
+    /// The group of the new communicator, of which it may be a member; a topology for it.
+    Group(Rc<Group>, Option<Rc<crate::topology::Topology>>),
+    /// `MPI_Intercomm_merge`: whether this side wants to be the high one.
+    High(bool),
+    /// `MPI_Intercomm_create`, from the leader: the remote group, and under which key the two sides meet.
+    Bridge(Rc<Group>, (u32, u32, i32)),
+    /// `MPI_Dist_graph_create`: edges `(source, destination, weight)` and whether weights were given.
+    Edges(Vec<(u32, u32, i32)>, bool),
+    /// `MPI_Dist_graph_create_adjacent`: this rank's own neighbours.
+    Adjacent(Rc<crate::topology::DistGraph>),
+}
+
+impl From<Contribution> for crate::topology::Part {
+    fn from(contribution: Contribution) -> Self {
+        match contribution {
+            Contribution::Edges(edges, weighted) => Self::Edges(edges, weighted),
+            Contribution::Adjacent(edges) => Self::Adjacent(edges),
+            _ => Self::Nothing,
+        }
+    }
+}
+
+/// What comes of the agreement.
+pub enum Outcome {
+    /// The same handle for all.
+    Same(usize),
+    /// A handle each, by member.
+    Each(Vec<usize>),
+}
+
+impl Outcome {
+    pub(crate) fn of(&self, member: u32) -> usize {
+        match self {
+            Outcome::Same(handle) => *handle,
+            Outcome::Each(handles) => handles[member as usize],
+        }
+    }
+}
+
+/// Makes the outcome from all members' `(member, world rank, contribution)`, in order of members.
+pub type Resolve = fn(&mut World, u32, Vec<(u32, u32, Contribution)>) -> Result<Outcome>;
+
+/// The agreement of an instance that makes a communicator.
+pub(crate) struct Agreement {
+    pub resolve: Resolve,
+    pub contributions: Vec<(u32, u32, Contribution)>,
+    pub outcome: Option<Result<Outcome>>,
+}
+
+impl Agreement {
+    pub(crate) fn new(resolve: Resolve) -> Agreement {
+        Agreement { resolve, contributions: Vec::new(), outcome: None }
+    }
+}

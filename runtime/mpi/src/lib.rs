@@ -2,12 +2,31 @@
 //! collectives, topologies, errors. `progress` owns the main loop. Knows nothing of the C ABI.
 
 pub mod attribute;
+pub mod buffered;
 pub mod collective;
+pub mod comm;
 pub mod datatype;
+mod deadlock;
 pub mod errhandler;
 pub mod error;
+mod flight;
 pub mod group;
+pub mod handle;
 pub mod handles;
 pub mod info;
+pub mod matching;
+mod node;
 pub mod op;
+pub mod p2p;
+mod payload;
+pub mod progress;
+mod ready;
+pub mod request;
+mod slab;
 pub mod topology;
+mod undecided;
+pub mod wire;
+pub mod world;
+
+pub use undecided::Found;
+pub use world::{Mpi, Setup, World};

@@ -10,9 +10,10 @@ mod value;
 
 pub use document::{help_text, markdown};
 pub use table::{Group, OTHER_VARIABLES, Row, TABLE, find};
-pub use value::{Collectives, Compute, Globals, ProgressMode, StackMode};
+pub use value::{Compute, Globals, ProgressMode, StackMode};
 
 use engine::Span;
+use mpi::collective::choose::Policy;
 use std::collections::BTreeMap;
 use std::ffi::OsString;
 use std::fmt;
@@ -34,7 +35,7 @@ pub struct Options {
     /// A standard-mode message longer than this waits for its receiver; `None`: no message does.
     pub eager_limit: Option<u64>,
     /// Choice of collective algorithms.
-    pub coll: Collectives,
+    pub coll: Policy,
     /// How each rank gets private globals.
     pub globals: Globals,
     /// Shared libraries whose globals are private too, by file name.
@@ -85,7 +86,7 @@ impl Default for Options {
             compute: Compute::Fixed(Span::ZERO),
             proc: 1.0,
             eager_limit: None,
-            coll: Collectives::default(),
+            coll: Policy::default(),
             globals: Globals::Auto,
             globals_libs: Vec::new(),
             globals_fold: Vec::new(),

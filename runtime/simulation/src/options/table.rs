@@ -1,6 +1,6 @@
 //! The one table of options. A new option is a field in [`Options`] and a row here.
 
-use super::value::{self, Collectives};
+use super::value;
 use super::{Compute, Globals, Options, ProgressMode, StackMode};
 
 /// What an option is about; the order of the groups is the order of the help.
@@ -118,8 +118,8 @@ pub static TABLE: &[Row] = &[
         .help("A simulated processor is this many times slower than the host's: 2 doubles measured compute time, 0.5 halves it."),
     row("eager-limit", "BYTES", "none", Group::Time, |o, v| value::limit(v).map(|l| o.eager_limit = l))
         .help("A standard-mode message longer than this waits for its receiver (rendezvous); `none`: a sender is never held."),
-    row("coll", "CHOICE", "mpich", Group::Time, |o, v| Collectives::parse(v).map(|c| o.coll = c))
-        .help("Collective algorithms: a table (`mpich`, `openmpi`, `linear`) or algorithms by name, such as `allreduce=ring,bcast=binomial`; with both, the table comes first: `openmpi,bcast=linear`."),
+    row("coll", "CHOICE", "mpich", Group::Time, |o, v| v.parse().map(|c| o.coll = c).map_err(|why: mpi::collective::choose::PolicyError| why.to_string()))
+        .help("Collective algorithms: a table (`mpich`, `openmpi`, `linear`) or algorithms by name, such as `allreduce=ring,bcast=binomial`; or both: `openmpi,bcast=linear`; or a file of rules (docs/collectives.md)."),
     row("globals", "HOW", "auto", Group::Memory, |o, v| Globals::parse(v).map(|g| o.globals = g))
         .help("How each rank gets the program's global variables for itself: `copy` swaps their bytes when ranks switch, `clone` gives each rank an image of the program, `none` shares them, `auto` chooses."),
     row("globals-libs", "NAME[,NAME]", "", Group::Memory, |o, v| value::names(v).map(|n| o.globals_libs = n))

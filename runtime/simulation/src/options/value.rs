@@ -49,15 +49,6 @@ pub enum ProgressMode {
     Off,
 }
 
-/// Choice of collective algorithms; whether the names exist is known where the algorithms are.
-#[derive(Clone, PartialEq, Eq, Debug, Default)]
-pub struct Collectives {
-    /// The decision table: `mpich`, `openmpi` or `linear`.
-    pub table: String,
-    /// (collective, algorithm), in the order given.
-    pub overrides: Vec<(String, String)>,
-}
-
 impl Compute {
     pub(super) fn parse(text: &str) -> Result<Compute, String> {
         match text {
@@ -91,27 +82,6 @@ macro_rules! choice {
 choice!(Globals, "the way to private globals", "auto" => Auto, "none" => None, "copy" => Copy, "clone" => Clone);
 choice!(StackMode, "the stack mode", "auto" => Auto, "own" => Own, "shared" => Shared);
 choice!(ProgressMode, "the progress line", "auto" => Auto, "on" => On, "off" => Off);
-
-impl Collectives {
-    pub(super) fn parse(text: &str) -> Result<Collectives, String> {
-        let mut choice = Collectives { table: "mpich".into(), overrides: Vec::new() };
-        for (i, item) in text.split(',').enumerate() {
-            match item.split_once('=') {
-                Some((collective, algorithm)) if !collective.is_empty() && !algorithm.is_empty() => {
-                    let collective = collective.trim_start_matches("MPI_").to_ascii_lowercase();
-                    choice.overrides.push((collective, algorithm.to_owned()));
-                }
-                None if i == 0 && ["mpich", "openmpi", "linear"].contains(&item) => choice.table = item.to_owned(),
-                _ => {
-                    return Err(format!(
-                        "'{item}' is neither a table (mpich, openmpi, linear; first of the list) nor COLLECTIVE=ALGORITHM, such as bcast=binomial"
-                    ));
-                }
-            }
-        }
-        Ok(choice)
-    }
-}
 
 pub(super) fn ranks(text: &str) -> Result<u32, String> {
     match text.parse::<u64>() {

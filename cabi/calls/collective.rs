@@ -1,0 +1,229 @@
+//! Collective communication (MPI 5.0 chapters 6 and 8.6): blocking, nonblocking and persistent forms.
+
+use crate::args::{Counts, Handle, Handles, Out};
+use crate::edge::Call;
+use mpi::Mpi;
+use mpi::collective::call::{IN_PLACE, Mode, Side, Typed, Vector};
+use mpi::error::{ErrorClass, Failure, Result};
+use mpi::request::{ROOT, Template};
+use rank::Addr;
+use std::rc::Rc;
+
+/// Counts and displacements of a v form, copied.
+struct Lists {
+    counts: Vec<i64>,
+    displacements: Vec<i64>,
+}
+
+impl Lists {
+    fn read(blocks: usize, counts: Counts, displacements: Counts) -> Result<Lists> {
+        if blocks > 0 && (counts.is_null() || displacements.is_null()) {
+            return Err(Failure::new(
+                ErrorClass::ARG,
+                format!("the arrays of counts and displacements are null, but {blocks} blocks are asked for"),
+            ));
+        }
+        let lists = Lists { counts: counts.to_vec(blocks), displacements: displacements.to_vec(blocks) };
+        check(&lists.counts)?;
+        Ok(lists)
+    }
+    fn vector(&self, at: Addr, datatype: Handle) -> Side<'_> {
+        Side::Each(Vector { at, counts: &self.counts, displacements: &self.displacements, datatype: datatype.0 })
+    }
+    fn typed<'a>(&'a self, at: Addr, datatypes: &'a [usize]) -> Side<'a> {
+        Side::Typed(Typed { at, counts: &self.counts, displacements: &self.displacements, datatypes })
+    }
+}
+
+fn check(counts: &[i64]) -> Result {
+    match counts.iter().position(|&count| count < 0) {
+        Some(index) => {
+            Err(Failure::new(ErrorClass::COUNT, format!("count {index} is {}, and a count must not be negative", counts[index])))
+        }
+        None => Ok(()),
+    }
+}
+
+fn peers(mpi: &Mpi, comm: Handle) -> Result<usize> {
+    Ok(mpi.world().comms.get(comm.0)?.peers() as usize)
+}
+
+fn is_root(mpi: &Mpi, root: i32, comm: Handle) -> Result<bool> {
+    let world = mpi.world();
+    let communicator = world.comms.get(comm.0)?;
+    Ok(if communicator.is_inter() { root == ROOT } else { root >= 0 && communicator.rank(world.me()) == root as u32 })
+}
+
+fn handles(list: Handles, count: usize) -> Vec<usize> {
+    (0..count).map(|index| list.get(index).0).collect()
+}
+
+fn side(at: Addr, count: i64, datatype: Handle) -> Side<'static> {
+    Side::of((at, count, datatype.0))
+}
+
+macro_rules! collectives {
+    ($($name:ident $iname:ident $init:ident $mpi_name:literal ($($arg:ident: $type:ty),*) |$mpi:ident, $mode:ident| $body:block)*) => { $(
+        #[doc = concat!("`MPI_", $mpi_name, "`.")]
+        #[allow(clippy::too_many_arguments)]
+        pub fn $name(c: &Call, $($arg: $type),*) -> Result {
+            let ($mpi, $mode) = (c.mpi, Mode::Blocking);
+            let done: Result<Option<usize>> = $body;
+            done.map(|_| ())
+        }
+        #[doc = concat!("The nonblocking form of `MPI_", $mpi_name, "`.")]
+        #[allow(clippy::too_many_arguments)]
+        pub fn $iname(c: &Call, $($arg: $type,)* request: Out<Handle>) -> Result {
+            let ($mpi, $mode) = (c.mpi, Mode::Nonblocking);
+            let made: Result<Option<usize>> = $body;
+            request.set(Handle(made?.expect("a nonblocking call makes a request")));
+            Ok(())
+        }
+        #[doc = concat!("The persistent form of `MPI_", $mpi_name, "`.")]
+        #[allow(clippy::too_many_arguments)]
+        pub fn $init(c: &Call, $($arg: $type,)* _info: Handle, request: Out<Handle>) -> Result {
+            let start = move |$mpi: &Mpi| -> Result<usize> {
+                let $mode = Mode::Nonblocking;
+                let made: Result<Option<usize>> = $body;
+                Ok(made?.expect("a nonblocking call makes a request"))
+            };
+            request.set(Handle(c.mpi.persistent(Template::Collective(Rc::new(start)))));
+            Ok(())
+        }
+    )* };
+}
+
+collectives! {
+    barrier ibarrier barrier_init "Barrier" (comm: Handle) |mpi, mode| { mpi.barrier(comm.0, mode) }
+
+    bcast ibcast bcast_init "Bcast" (buffer: Addr, count: i64, datatype: Handle, root: i32, comm: Handle) |mpi, mode| {
+        mpi.bcast((buffer, count, datatype.0), root, comm.0, mode)
+    }
+
+    gather igather gather_init "Gather"
+        (sendbuf: Addr, sendcount: i64, sendtype: Handle, recvbuf: Addr, recvcount: i64, recvtype: Handle, root: i32, comm: Handle) |mpi, mode| {
+        mpi.gather(side(sendbuf, sendcount, sendtype), side(recvbuf, recvcount, recvtype), root, comm.0, mode)
+    }
+
+    gatherv igatherv gatherv_init "Gatherv"
+        (sendbuf: Addr, sendcount: i64, sendtype: Handle, recvbuf: Addr, recvcounts: Counts, displs: Counts, recvtype: Handle, root: i32, comm: Handle) |mpi, mode| {
+        let blocks = if is_root(mpi, root, comm)? { peers(mpi, comm)? } else { 0 };
+        let lists = Lists::read(blocks, recvcounts, displs)?;
+        mpi.gather(side(sendbuf, sendcount, sendtype), lists.vector(recvbuf, recvtype), root, comm.0, mode)
+    }
+
+    scatter iscatter scatter_init "Scatter"
+        (sendbuf: Addr, sendcount: i64, sendtype: Handle, recvbuf: Addr, recvcount: i64, recvtype: Handle, root: i32, comm: Handle) |mpi, mode| {
+        mpi.scatter(side(sendbuf, sendcount, sendtype), side(recvbuf, recvcount, recvtype), root, comm.0, mode)
+    }
+
+    scatterv iscatterv scatterv_init "Scatterv"
+        (sendbuf: Addr, sendcounts: Counts, displs: Counts, sendtype: Handle, recvbuf: Addr, recvcount: i64, recvtype: Handle, root: i32, comm: Handle) |mpi, mode| {
+        let blocks = if is_root(mpi, root, comm)? { peers(mpi, comm)? } else { 0 };
+        let lists = Lists::read(blocks, sendcounts, displs)?;
+        mpi.scatter(lists.vector(sendbuf, sendtype), side(recvbuf, recvcount, recvtype), root, comm.0, mode)
+    }
+
+    allgather iallgather allgather_init "Allgather"
+        (sendbuf: Addr, sendcount: i64, sendtype: Handle, recvbuf: Addr, recvcount: i64, recvtype: Handle, comm: Handle) |mpi, mode| {
+        mpi.allgather(side(sendbuf, sendcount, sendtype), side(recvbuf, recvcount, recvtype), comm.0, mode)
+    }
+
+    allgatherv iallgatherv allgatherv_init "Allgatherv"
+        (sendbuf: Addr, sendcount: i64, sendtype: Handle, recvbuf: Addr, recvcounts: Counts, displs: Counts, recvtype: Handle, comm: Handle) |mpi, mode| {
+        let lists = Lists::read(peers(mpi, comm)?, recvcounts, displs)?;
+        mpi.allgather(side(sendbuf, sendcount, sendtype), lists.vector(recvbuf, recvtype), comm.0, mode)
+    }
+
+    alltoall ialltoall alltoall_init "Alltoall"
+        (sendbuf: Addr, sendcount: i64, sendtype: Handle, recvbuf: Addr, recvcount: i64, recvtype: Handle, comm: Handle) |mpi, mode| {
+        mpi.alltoall(side(sendbuf, sendcount, sendtype), side(recvbuf, recvcount, recvtype), comm.0, mode)
+    }
+
+    alltoallv ialltoallv alltoallv_init "Alltoallv"
+        (sendbuf: Addr, sendcounts: Counts, sdispls: Counts, sendtype: Handle, recvbuf: Addr, recvcounts: Counts, rdispls: Counts, recvtype: Handle, comm: Handle) |mpi, mode| {
+        let blocks = peers(mpi, comm)?;
+        let receive = Lists::read(blocks, recvcounts, rdispls)?;
+        if sendbuf == IN_PLACE {
+            mpi.alltoall(Side::InPlace, receive.vector(recvbuf, recvtype), comm.0, mode)
+        } else {
+            let send = Lists::read(blocks, sendcounts, sdispls)?;
+            mpi.alltoall(send.vector(sendbuf, sendtype), receive.vector(recvbuf, recvtype), comm.0, mode)
+        }
+    }
+
+    alltoallw ialltoallw alltoallw_init "Alltoallw"
+        (sendbuf: Addr, sendcounts: Counts, sdispls: Counts, sendtypes: Handles, recvbuf: Addr, recvcounts: Counts, rdispls: Counts, recvtypes: Handles, comm: Handle) |mpi, mode| {
+        let blocks = peers(mpi, comm)?;
+        let receive = Lists::read(blocks, recvcounts, rdispls)?;
+        let recvtypes = handles(recvtypes, blocks);
+        if sendbuf == IN_PLACE {
+            mpi.alltoall(Side::InPlace, receive.typed(recvbuf, &recvtypes), comm.0, mode)
+        } else {
+            let send = Lists::read(blocks, sendcounts, sdispls)?;
+            let sendtypes = handles(sendtypes, blocks);
+            mpi.alltoall(send.typed(sendbuf, &sendtypes), receive.typed(recvbuf, &recvtypes), comm.0, mode)
+        }
+    }
+
+    reduce ireduce reduce_init "Reduce" (sendbuf: Addr, recvbuf: Addr, count: i64, datatype: Handle, op: Handle, root: i32, comm: Handle) |mpi, mode| {
+        mpi.reduce(sendbuf, recvbuf, (count, datatype.0), op.0, root, comm.0, mode)
+    }
+
+    allreduce iallreduce allreduce_init "Allreduce" (sendbuf: Addr, recvbuf: Addr, count: i64, datatype: Handle, op: Handle, comm: Handle) |mpi, mode| {
+        mpi.allreduce(sendbuf, recvbuf, (count, datatype.0), op.0, comm.0, mode)
+    }
+
+    scan iscan scan_init "Scan" (sendbuf: Addr, recvbuf: Addr, count: i64, datatype: Handle, op: Handle, comm: Handle) |mpi, mode| {
+        mpi.scan(sendbuf, recvbuf, (count, datatype.0), op.0, comm.0, mode)
+    }
+
+    exscan iexscan exscan_init "Exscan" (sendbuf: Addr, recvbuf: Addr, count: i64, datatype: Handle, op: Handle, comm: Handle) |mpi, mode| {
+        mpi.exscan(sendbuf, recvbuf, (count, datatype.0), op.0, comm.0, mode)
+    }
+
+    reduce_scatter ireduce_scatter reduce_scatter_init "Reduce_scatter"
+        (sendbuf: Addr, recvbuf: Addr, recvcounts: Counts, datatype: Handle, op: Handle, comm: Handle) |mpi, mode| {
+        let members = mpi.world().comms.get(comm.0)?.size() as usize;
+        let counts = recvcounts.to_vec(members);
+        check(&counts)?;
+        mpi.reduce_scatter(sendbuf, recvbuf, &counts, false, datatype.0, op.0, comm.0, mode)
+    }
+
+    reduce_scatter_block ireduce_scatter_block reduce_scatter_block_init "Reduce_scatter_block"
+        (sendbuf: Addr, recvbuf: Addr, recvcount: i64, datatype: Handle, op: Handle, comm: Handle) |mpi, mode| {
+        let members = mpi.world().comms.get(comm.0)?.size() as usize;
+        mpi.reduce_scatter(sendbuf, recvbuf, &vec![recvcount; members], true, datatype.0, op.0, comm.0, mode)
+    }
+
+    neighbor_allgather ineighbor_allgather neighbor_allgather_init "Neighbor_allgather"
+        (sendbuf: Addr, sendcount: i64, sendtype: Handle, recvbuf: Addr, recvcount: i64, recvtype: Handle, comm: Handle) |mpi, mode| {
+        mpi.neighbor(Side::One((sendbuf, sendcount, sendtype.0)), Side::One((recvbuf, recvcount, recvtype.0)), false, comm.0, mode)
+    }
+
+    neighbor_allgatherv ineighbor_allgatherv neighbor_allgatherv_init "Neighbor_allgatherv"
+        (sendbuf: Addr, sendcount: i64, sendtype: Handle, recvbuf: Addr, recvcounts: Counts, displs: Counts, recvtype: Handle, comm: Handle) |mpi, mode| {
+        let lists = Lists::read(mpi.neighbor_counts(comm.0)?.0, recvcounts, displs)?;
+        mpi.neighbor(Side::One((sendbuf, sendcount, sendtype.0)), lists.vector(recvbuf, recvtype), false, comm.0, mode)
+    }
+
+    neighbor_alltoall ineighbor_alltoall neighbor_alltoall_init "Neighbor_alltoall"
+        (sendbuf: Addr, sendcount: i64, sendtype: Handle, recvbuf: Addr, recvcount: i64, recvtype: Handle, comm: Handle) |mpi, mode| {
+        mpi.neighbor(Side::One((sendbuf, sendcount, sendtype.0)), Side::One((recvbuf, recvcount, recvtype.0)), true, comm.0, mode)
+    }
+
+    neighbor_alltoallv ineighbor_alltoallv neighbor_alltoallv_init "Neighbor_alltoallv"
+        (sendbuf: Addr, sendcounts: Counts, sdispls: Counts, sendtype: Handle, recvbuf: Addr, recvcounts: Counts, rdispls: Counts, recvtype: Handle, comm: Handle) |mpi, mode| {
+        let (sources, destinations) = mpi.neighbor_counts(comm.0)?;
+        let (send, receive) = (Lists::read(destinations, sendcounts, sdispls)?, Lists::read(sources, recvcounts, rdispls)?);
+        mpi.neighbor(send.vector(sendbuf, sendtype), receive.vector(recvbuf, recvtype), true, comm.0, mode)
+    }
+
+    neighbor_alltoallw ineighbor_alltoallw neighbor_alltoallw_init "Neighbor_alltoallw"
+        (sendbuf: Addr, sendcounts: Counts, sdispls: Counts, sendtypes: Handles, recvbuf: Addr, recvcounts: Counts, rdispls: Counts, recvtypes: Handles, comm: Handle) |mpi, mode| {
+        let (sources, destinations) = mpi.neighbor_counts(comm.0)?;
+        let (send, receive) = (Lists::read(destinations, sendcounts, sdispls)?, Lists::read(sources, recvcounts, rdispls)?);
+        let (sendtypes, recvtypes) = (handles(sendtypes, destinations), handles(recvtypes, sources));
+        mpi.neighbor(send.typed(sendbuf, &sendtypes), receive.typed(recvbuf, &recvtypes), true, comm.0, mode)
+    }
+}

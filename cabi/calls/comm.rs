@@ -1,0 +1,256 @@
+//! Communicators (MPI 5.0 chapter 7).
+
+use crate::args::{Handle, InOut, Out, OutText, Text};
+use crate::constants::{
+    MPI_COMM_TYPE_SHARED, MPI_CONGRUENT, MPI_ERR_ARG, MPI_IDENT, MPI_MAX_OBJECT_NAME, MPI_SIMILAR, MPI_UNDEFINED, MPI_UNEQUAL,
+};
+use crate::edge::Call;
+use mpi::error::Result;
+use mpi::group::Comparison;
+use mpi::handle::COMM_NULL;
+
+/// `MPI_Comm_size`.
+pub fn size(c: &Call, comm: Handle, size: Out<i32>) -> Result {
+    size.set(c.mpi.world().comms.get(comm.0)?.size() as i32);
+    Ok(())
+}
+
+/// `MPI_Comm_rank`.
+pub fn rank(c: &Call, comm: Handle, rank: Out<i32>) -> Result {
+    let world = c.mpi.world();
+    rank.set(world.comms.get(comm.0)?.rank(world.me()) as i32);
+    Ok(())
+}
+
+/// `MPI_Comm_remote_size`.
+pub fn remote_size(c: &Call, comm: Handle, size: Out<i32>) -> Result {
+    inter(c, comm)?;
+    size.set(c.mpi.world().comms.get(comm.0)?.peers() as i32);
+    Ok(())
+}
+
+fn inter(c: &Call, comm: Handle) -> Result {
+    if c.mpi.world().comms.get(comm.0)?.is_inter() {
+        return Ok(());
+    }
+    Err(c.wrong(0, crate::constants::MPI_ERR_COMM, "it is an intracommunicator, which has no remote group"))
+}
+
+/// `MPI_Comm_test_inter`.
+pub fn test_inter(c: &Call, comm: Handle, flag: Out<bool>) -> Result {
+    flag.set(c.mpi.world().comms.get(comm.0)?.is_inter());
+    Ok(())
+}
+
+/// `MPI_Comm_group`.
+pub fn group(c: &Call, comm: Handle, group: Out<Handle>) -> Result {
+    let mut world = c.mpi.world();
+    let me = world.me();
+    let communicator = world.comms.get(comm.0)?;
+    let members = if communicator.is_self { mpi::group::Group::of_one(me) } else { communicator.group.clone() };
+    group.set(Handle(world.groups.create(me, members)?));
+    Ok(())
+}
+
+/// `MPI_Comm_remote_group`.
+pub fn remote_group(c: &Call, comm: Handle, group: Out<Handle>) -> Result {
+    inter(c, comm)?;
+    let mut world = c.mpi.world();
+    let me = world.me();
+    let members = world.comms.get(comm.0)?.remote.clone().expect("checked to be an intercommunicator");
+    group.set(Handle(world.groups.create(me, members)?));
+    Ok(())
+}
+
+/// `MPI_Comm_compare`.
+pub fn compare(c: &Call, comm1: Handle, comm2: Handle, result: Out<i32>) -> Result {
+    let world = c.mpi.world();
+    let (one, other) = (world.comms.get(comm1.0)?, world.comms.get(comm2.0)?);
+    let value = if comm1 == comm2 {
+        MPI_IDENT
+    } else if one.is_inter() != other.is_inter() || one.is_self != other.is_self && (one.size() != 1 || other.size() != 1) {
+        MPI_UNEQUAL
+    } else if one.is_self && other.is_self {
+        MPI_CONGRUENT
+    } else {
+        let local = one.group.compare(&other.group);
+        let remote = match (&one.remote, &other.remote) {
+            (Some(one), Some(other)) => one.compare(other),
+            _ => Comparison::Ident,
+        };
+        match (local, remote) {
+            (Comparison::Ident, Comparison::Ident) => MPI_CONGRUENT,
+            (Comparison::Unequal, _) | (_, Comparison::Unequal) => MPI_UNEQUAL,
+            _ => MPI_SIMILAR,
+        }
+    };
+    result.set(value);
+    Ok(())
+}
+
+/// `MPI_Comm_dup`: the new one inherits error handler and, through their copy functions, attributes.
+pub fn dup(c: &Call, comm: Handle, newcomm: Out<Handle>) -> Result {
+    let made = c.mpi.comm_dup(comm.0)?;
+    newcomm.set(Handle(made));
+    super::attribute::copy_comm(c, comm, Handle(made))?;
+    inherit(c, comm.0, made);
+    Ok(())
+}
+
+/// `MPI_Comm_dup_with_info`.
+pub fn dup_with_info(c: &Call, comm: Handle, _info: Handle, newcomm: Out<Handle>) -> Result {
+    dup(c, comm, newcomm)
+}
+
+/// `MPI_Comm_idup`.
+pub fn idup(c: &Call, comm: Handle, newcomm: Out<Handle>, request: Out<Handle>) -> Result {
+    newcomm.set(Handle(COMM_NULL));
+    request.set(Handle(c.mpi.comm_idup(comm.0, newcomm.at())?));
+    Ok(())
+}
+
+/// `MPI_Comm_idup_with_info`.
+pub fn idup_with_info(c: &Call, comm: Handle, _info: Handle, newcomm: Out<Handle>, request: Out<Handle>) -> Result {
+    idup(c, comm, newcomm, request)
+}
+
+fn inherit(c: &Call, parent: usize, child: usize) {
+    use mpi::attribute::Object::Comm;
+    if child != COMM_NULL {
+        let mut world = c.mpi.world();
+        let me = world.me();
+        world.errhandlers.inherit((Comm, parent as u64, me), (Comm, child as u64, me));
+    }
+}
+
+/// `MPI_Comm_split`.
+pub fn split(c: &Call, comm: Handle, color: i32, key: i32, newcomm: Out<Handle>) -> Result {
+    let made = c.mpi.comm_split(comm.0, color, key)?;
+    newcomm.set(Handle(made));
+    inherit(c, comm.0, made);
+    Ok(())
+}
+
+/// `MPI_Comm_split_type`: ranks share memory if they are on one node of the simulated machine.
+pub fn split_type(c: &Call, comm: Handle, split_type: i32, key: i32, _info: Handle, newcomm: Out<Handle>) -> Result {
+    let color = match split_type {
+        MPI_UNDEFINED => MPI_UNDEFINED,
+        MPI_COMM_TYPE_SHARED => {
+            let world = c.mpi.world();
+            world.node_of(world.me()) as i32
+        }
+        other => {
+            let known = [
+                crate::constants::MPI_COMM_TYPE_HW_UNGUIDED,
+                crate::constants::MPI_COMM_TYPE_HW_GUIDED,
+                crate::constants::MPI_COMM_TYPE_RESOURCE_GUIDED,
+            ];
+            if !known.contains(&other) {
+                return Err(c.wrong(1, MPI_ERR_ARG, format_args!("split_type {other} is not one of MPI's")));
+            }
+            // The machine names no hardware below a node: nobody gets a communicator.
+            MPI_UNDEFINED
+        }
+    };
+    split(c, comm, color, key, newcomm)
+}
+
+/// `MPI_Comm_create`.
+pub fn create(c: &Call, comm: Handle, group: Handle, newcomm: Out<Handle>) -> Result {
+    let members = held_group(c, group)?;
+    let made = c.mpi.comm_create(comm.0, members)?;
+    newcomm.set(Handle(made));
+    inherit(c, comm.0, made);
+    Ok(())
+}
+
+/// `MPI_Comm_create_group`.
+pub fn create_group(c: &Call, comm: Handle, group: Handle, tag: i32, newcomm: Out<Handle>) -> Result {
+    let members = held_group(c, group)?;
+    let made = c.mpi.comm_create_group(comm.0, members, tag)?;
+    newcomm.set(Handle(made));
+    inherit(c, comm.0, made);
+    Ok(())
+}
+
+fn held_group(c: &Call, group: Handle) -> Result<std::rc::Rc<mpi::group::Group>> {
+    let world = c.mpi.world();
+    Ok(world.groups.get(world.me(), group.0)?.clone())
+}
+
+/// `MPI_Intercomm_create`.
+pub fn intercomm_create(
+    c: &Call,
+    local_comm: Handle,
+    local_leader: i32,
+    peer_comm: Handle,
+    remote_leader: i32,
+    tag: i32,
+    newintercomm: Out<Handle>,
+) -> Result {
+    let made = c.mpi.intercomm_create(local_comm.0, local_leader, peer_comm.0, remote_leader, tag)?;
+    newintercomm.set(Handle(made));
+    inherit(c, local_comm.0, made);
+    Ok(())
+}
+
+/// `MPI_Intercomm_merge`.
+pub fn intercomm_merge(c: &Call, intercomm: Handle, high: bool, newintracomm: Out<Handle>) -> Result {
+    let made = c.mpi.intercomm_merge(intercomm.0, high)?;
+    newintracomm.set(Handle(made));
+    inherit(c, intercomm.0, made);
+    Ok(())
+}
+
+/// `MPI_Comm_free` and, as all its communication is complete by then, `MPI_Comm_disconnect`.
+pub fn free(c: &Call, comm: InOut<Handle>) -> Result {
+    use mpi::attribute::Object::Comm;
+    let handle = comm.get();
+    c.mpi.world().comms.get(handle.0)?;
+    super::attribute::delete_comm(c, handle)?;
+    let mut world = c.mpi.world();
+    let me = world.me();
+    world.comms.release(handle.0)?;
+    world.comms.forget_name(me, handle.0);
+    world.errhandlers.forget((Comm, handle.0 as u64, me));
+    drop(world);
+    comm.set(Handle(COMM_NULL));
+    Ok(())
+}
+
+/// `MPI_Comm_set_name`.
+pub fn set_name(c: &Call, comm: Handle, comm_name: Text) -> Result {
+    let mut world = c.mpi.world();
+    let me = world.me();
+    let mut name = comm_name.text();
+    name.truncate(name.floor_char_boundary(MPI_MAX_OBJECT_NAME as usize - 1));
+    world.comms.set_name(me, comm.0, &name)
+}
+
+/// `MPI_Comm_get_name`.
+pub fn get_name(c: &Call, comm: Handle, comm_name: OutText, resultlen: Out<i32>) -> Result {
+    let world = c.mpi.world();
+    let length = comm_name.set(world.comms.name(world.me(), comm.0)?.as_bytes(), MPI_MAX_OBJECT_NAME as usize);
+    resultlen.set(length as i32);
+    Ok(())
+}
+
+/// `MPI_Comm_set_info`: hints are accepted and have no effect.
+pub fn set_info(c: &Call, comm: Handle, _info: Handle) -> Result {
+    c.mpi.world().comms.get(comm.0).map(|_| ())
+}
+
+/// `MPI_Comm_get_info`: no hint is in use.
+pub fn get_info(c: &Call, comm: Handle, info_used: Out<Handle>) -> Result {
+    let mut world = c.mpi.world();
+    world.comms.get(comm.0)?;
+    let me = world.me();
+    info_used.set(Handle(world.infos.insert(me, mpi::info::Info::default())?));
+    Ok(())
+}
+
+/// `MPI_Comm_get_parent`: no virtual rank was spawned.
+pub fn get_parent(_: &Call, parent: Out<Handle>) -> Result {
+    parent.set(Handle(COMM_NULL));
+    Ok(())
+}

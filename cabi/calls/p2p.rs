@@ -1,0 +1,243 @@
+//! Point-to-point communication (MPI 5.0 chapter 3).
+
+use crate::args::{Handle, InOut, Out, Status, StatusPointer};
+use crate::edge::Call;
+use mpi::error::Result;
+use mpi::handle::MESSAGE_NULL;
+use mpi::p2p::SendMode;
+use mpi::request::{self, Template};
+use rank::Addr;
+
+/// A status as the program sees it.
+pub fn status(from: &request::Status) -> Status {
+    Status { source: from.source, tag: from.tag, error: from.error, bytes: from.bytes as i64, cancelled: from.cancelled }
+}
+
+fn send_as(c: &Call, mode: SendMode, buf: Addr, count: i64, datatype: Handle, dest: i32, tag: i32, comm: Handle) -> Result {
+    c.mpi.send(mode, (buf, count, datatype.0), (dest, tag, comm.0))
+}
+
+#[allow(clippy::too_many_arguments)]
+fn isend_as(
+    c: &Call,
+    mode: SendMode,
+    buf: Addr,
+    count: i64,
+    datatype: Handle,
+    dest: i32,
+    tag: i32,
+    comm: Handle,
+    request: Out<Handle>,
+) -> Result {
+    request.set(Handle(c.mpi.isend(mode, (buf, count, datatype.0), (dest, tag, comm.0))?));
+    Ok(())
+}
+
+#[allow(clippy::too_many_arguments)]
+fn send_init_as(
+    c: &Call,
+    mode: SendMode,
+    buf: Addr,
+    count: i64,
+    datatype: Handle,
+    dest: i32,
+    tag: i32,
+    comm: Handle,
+    request: Out<Handle>,
+) -> Result {
+    c.mpi.world().comms.get(comm.0)?;
+    let template = Template::Send { mode, buffer: (buf, count, datatype.0), to: (dest, tag, comm.0) };
+    request.set(Handle(c.mpi.persistent(template)));
+    Ok(())
+}
+
+macro_rules! modes {
+    ($($mode:ident $send:ident $isend:ident $init:ident $name:literal;)*) => { $(
+        #[doc = concat!("`MPI_", $name, "`: ", stringify!($mode), " mode.")]
+        pub fn $send(c: &Call, buf: Addr, count: i64, datatype: Handle, dest: i32, tag: i32, comm: Handle) -> Result {
+            send_as(c, SendMode::$mode, buf, count, datatype, dest, tag, comm)
+        }
+        #[doc = concat!("The nonblocking form of `MPI_", $name, "`.")]
+        #[allow(clippy::too_many_arguments)]
+        pub fn $isend(c: &Call, buf: Addr, count: i64, datatype: Handle, dest: i32, tag: i32, comm: Handle, request: Out<Handle>) -> Result {
+            isend_as(c, SendMode::$mode, buf, count, datatype, dest, tag, comm, request)
+        }
+        #[doc = concat!("The persistent form of `MPI_", $name, "`.")]
+        #[allow(clippy::too_many_arguments)]
+        pub fn $init(c: &Call, buf: Addr, count: i64, datatype: Handle, dest: i32, tag: i32, comm: Handle, request: Out<Handle>) -> Result {
+            send_init_as(c, SendMode::$mode, buf, count, datatype, dest, tag, comm, request)
+        }
+    )* };
+}
+modes! {
+    Standard send isend send_init "Send";
+    Synchronous ssend issend ssend_init "Ssend";
+    Buffered bsend ibsend bsend_init "Bsend";
+    Ready rsend irsend rsend_init "Rsend";
+}
+
+/// `MPI_Recv`.
+#[allow(clippy::too_many_arguments)]
+pub fn recv(c: &Call, buf: Addr, count: i64, datatype: Handle, source: i32, tag: i32, comm: Handle, out: StatusPointer) -> Result {
+    let found = c.mpi.receive((buf, count, datatype.0), (source, tag, comm.0))?;
+    out.set(&status(&found));
+    Ok(())
+}
+
+/// `MPI_Irecv`.
+#[allow(clippy::too_many_arguments)]
+pub fn irecv(c: &Call, buf: Addr, count: i64, datatype: Handle, source: i32, tag: i32, comm: Handle, request: Out<Handle>) -> Result {
+    request.set(Handle(c.mpi.ireceive((buf, count, datatype.0), (source, tag, comm.0))?));
+    Ok(())
+}
+
+/// `MPI_Recv_init`.
+#[allow(clippy::too_many_arguments)]
+pub fn recv_init(c: &Call, buf: Addr, count: i64, datatype: Handle, source: i32, tag: i32, comm: Handle, request: Out<Handle>) -> Result {
+    c.mpi.world().comms.get(comm.0)?;
+    request.set(Handle(c.mpi.persistent(Template::Receive { buffer: (buf, count, datatype.0), from: (source, tag, comm.0) })));
+    Ok(())
+}
+
+/// `MPI_Sendrecv`.
+#[allow(clippy::too_many_arguments)]
+pub fn sendrecv(
+    c: &Call,
+    sendbuf: Addr,
+    sendcount: i64,
+    sendtype: Handle,
+    dest: i32,
+    sendtag: i32,
+    recvbuf: Addr,
+    recvcount: i64,
+    recvtype: Handle,
+    source: i32,
+    recvtag: i32,
+    comm: Handle,
+    out: StatusPointer,
+) -> Result {
+    let found = c.mpi.send_receive(
+        (sendbuf, sendcount, sendtype.0),
+        (dest, sendtag, comm.0),
+        (recvbuf, recvcount, recvtype.0),
+        (source, recvtag, comm.0),
+    )?;
+    out.set(&status(&found));
+    Ok(())
+}
+
+/// `MPI_Sendrecv_replace`.
+#[allow(clippy::too_many_arguments)]
+pub fn sendrecv_replace(
+    c: &Call,
+    buf: Addr,
+    count: i64,
+    datatype: Handle,
+    dest: i32,
+    sendtag: i32,
+    source: i32,
+    recvtag: i32,
+    comm: Handle,
+    out: StatusPointer,
+) -> Result {
+    let found = c.mpi.send_receive_replace((buf, count, datatype.0), (dest, sendtag, comm.0), (source, recvtag, comm.0))?;
+    out.set(&status(&found));
+    Ok(())
+}
+
+/// `MPI_Isendrecv`.
+#[allow(clippy::too_many_arguments)]
+pub fn isendrecv(
+    c: &Call,
+    sendbuf: Addr,
+    sendcount: i64,
+    sendtype: Handle,
+    dest: i32,
+    sendtag: i32,
+    recvbuf: Addr,
+    recvcount: i64,
+    recvtype: Handle,
+    source: i32,
+    recvtag: i32,
+    comm: Handle,
+    request: Out<Handle>,
+) -> Result {
+    request.set(Handle(c.mpi.isend_receive(
+        (sendbuf, sendcount, sendtype.0),
+        (dest, sendtag, comm.0),
+        (recvbuf, recvcount, recvtype.0),
+        (source, recvtag, comm.0),
+        false,
+    )?));
+    Ok(())
+}
+
+/// `MPI_Isendrecv_replace`.
+#[allow(clippy::too_many_arguments)]
+pub fn isendrecv_replace(
+    c: &Call,
+    buf: Addr,
+    count: i64,
+    datatype: Handle,
+    dest: i32,
+    sendtag: i32,
+    source: i32,
+    recvtag: i32,
+    comm: Handle,
+    request: Out<Handle>,
+) -> Result {
+    let buffer = (buf, count, datatype.0);
+    request.set(Handle(c.mpi.isend_receive(buffer, (dest, sendtag, comm.0), buffer, (source, recvtag, comm.0), true)?));
+    Ok(())
+}
+
+/// `MPI_Probe`.
+pub fn probe(c: &Call, source: i32, tag: i32, comm: Handle, out: StatusPointer) -> Result {
+    out.set(&status(&c.mpi.probe((source, tag, comm.0))?));
+    Ok(())
+}
+
+/// `MPI_Iprobe`.
+pub fn iprobe(c: &Call, source: i32, tag: i32, comm: Handle, flag: Out<bool>, out: StatusPointer) -> Result {
+    let found = c.mpi.iprobe((source, tag, comm.0))?;
+    flag.set(found.is_some());
+    if let Some(found) = found {
+        out.set(&status(&found));
+    }
+    Ok(())
+}
+
+/// `MPI_Mprobe`.
+pub fn mprobe(c: &Call, source: i32, tag: i32, comm: Handle, message: Out<Handle>, out: StatusPointer) -> Result {
+    let (handle, found) = c.mpi.matched_probe((source, tag, comm.0))?;
+    message.set(Handle(handle));
+    out.set(&status(&found));
+    Ok(())
+}
+
+/// `MPI_Improbe`.
+pub fn improbe(c: &Call, source: i32, tag: i32, comm: Handle, flag: Out<bool>, message: Out<Handle>, out: StatusPointer) -> Result {
+    let found = c.mpi.matched_iprobe((source, tag, comm.0))?;
+    flag.set(found.is_some());
+    if let Some((handle, found)) = found {
+        message.set(Handle(handle));
+        out.set(&status(&found));
+    }
+    Ok(())
+}
+
+/// `MPI_Mrecv`.
+pub fn mrecv(c: &Call, buf: Addr, count: i64, datatype: Handle, message: InOut<Handle>, out: StatusPointer) -> Result {
+    let found = c.mpi.matched_receive((buf, count, datatype.0), message.get().0)?;
+    message.set(Handle(MESSAGE_NULL));
+    out.set(&status(&found));
+    Ok(())
+}
+
+/// `MPI_Imrecv`.
+pub fn imrecv(c: &Call, buf: Addr, count: i64, datatype: Handle, message: InOut<Handle>, request: Out<Handle>) -> Result {
+    let handle = c.mpi.matched_ireceive((buf, count, datatype.0), message.get().0)?;
+    message.set(Handle(MESSAGE_NULL));
+    request.set(Handle(handle));
+    Ok(())
+}

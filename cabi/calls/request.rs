@@ -1,0 +1,132 @@
+//! Completion of requests (MPI 5.0 sections 3.7, 3.8 and 3.9).
+
+use crate::args::{Handle, Handles, InOut, Ints, Out, OutStatuses, StatusPointer};
+use crate::calls::p2p::status;
+use crate::constants::MPI_UNDEFINED;
+use crate::edge::Call;
+use mpi::error::Result;
+use mpi::handle::REQUEST_NULL;
+use mpi::request::{RequestArray, Status};
+
+fn array(count: i32, requests: Handles) -> RequestArray {
+    RequestArray { at: requests.at, count: count as u32, wide: requests.wide }
+}
+
+fn one(request: InOut<Handle>) -> RequestArray {
+    RequestArray { at: request.at(), count: 1, wide: true }
+}
+
+/// `MPI_Wait`.
+pub fn wait(c: &Call, request: InOut<Handle>, out: StatusPointer) -> Result {
+    match c.mpi.wait(request.get().0) {
+        Ok((found, next)) => {
+            request.set(Handle(next));
+            out.set(&status(&found));
+            Ok(())
+        }
+        Err(failure) => {
+            if c.mpi.world().is_request(request.get().0).is_none() {
+                request.set(Handle(REQUEST_NULL));
+            }
+            Err(failure)
+        }
+    }
+}
+
+/// `MPI_Waitall`.
+pub fn waitall(c: &Call, count: i32, requests: Handles, statuses: OutStatuses) -> Result {
+    c.mpi.wait_all(array(count, requests), &mut |index, found| statuses.get(index as usize).set_all(&status(found)))
+}
+
+/// `MPI_Waitany`.
+pub fn waitany(c: &Call, count: i32, requests: Handles, index: Out<i32>, out: StatusPointer) -> Result {
+    let (which, found) = c.mpi.wait_any(array(count, requests))?;
+    index.set(which);
+    out.set(&status(&found));
+    Ok(())
+}
+
+/// `MPI_Waitsome`.
+pub fn waitsome(c: &Call, incount: i32, requests: Handles, outcount: Out<i32>, indices: Ints, statuses: OutStatuses) -> Result {
+    let mut found = 0;
+    let result = c.mpi.wait_some(array(incount, requests), &mut put_some(indices, statuses, &mut found));
+    outcount.set(result?.map_or(MPI_UNDEFINED, |count| count as i32));
+    Ok(())
+}
+
+/// `MPI_Testsome`.
+pub fn testsome(c: &Call, incount: i32, requests: Handles, outcount: Out<i32>, indices: Ints, statuses: OutStatuses) -> Result {
+    let mut found = 0;
+    let result = c.mpi.test_some(array(incount, requests), &mut put_some(indices, statuses, &mut found));
+    outcount.set(result?.map_or(MPI_UNDEFINED, |count| count as i32));
+    Ok(())
+}
+
+fn put_some(indices: Ints, statuses: OutStatuses, found: &mut u32) -> impl FnMut(u32, u32, &Status) {
+    move |position, index, value| {
+        *found += 1;
+        indices.set(position as usize, index as i32);
+        statuses.get(position as usize).set_all(&status(value));
+    }
+}
+
+/// `MPI_Test`.
+pub fn test(c: &Call, request: InOut<Handle>, flag: Out<bool>, out: StatusPointer) -> Result {
+    let found = c.mpi.test(one(request))?;
+    flag.set(found.is_some());
+    if let Some(found) = found {
+        out.set(&status(&found));
+    }
+    Ok(())
+}
+
+/// `MPI_Testall`.
+pub fn testall(c: &Call, count: i32, requests: Handles, flag: Out<bool>, statuses: OutStatuses) -> Result {
+    let all = c.mpi.test_all(array(count, requests), &mut |index, found| statuses.get(index as usize).set_all(&status(found)))?;
+    flag.set(all);
+    Ok(())
+}
+
+/// `MPI_Testany`.
+pub fn testany(c: &Call, count: i32, requests: Handles, index: Out<i32>, flag: Out<bool>, out: StatusPointer) -> Result {
+    let (done, which, found) = c.mpi.test_any(array(count, requests))?;
+    flag.set(done);
+    index.set(which);
+    if done {
+        out.set(&status(&found));
+    }
+    Ok(())
+}
+
+/// `MPI_Request_get_status`.
+pub fn get_status(c: &Call, request: Handle, flag: Out<bool>, out: StatusPointer) -> Result {
+    let held = request.0;
+    let found = c.mpi.request_status(RequestArray { at: rank::Addr(&raw const held as usize), count: 1, wide: true })?;
+    flag.set(found.is_some());
+    if let Some(found) = found {
+        out.set(&status(&found));
+    }
+    Ok(())
+}
+
+/// `MPI_Start`.
+pub fn start(c: &Call, request: InOut<Handle>) -> Result {
+    c.mpi.start(request.get().0)
+}
+
+/// `MPI_Startall`.
+pub fn startall(c: &Call, count: i32, requests: Handles) -> Result {
+    (0..count as usize).try_for_each(|index| c.mpi.start(requests.get(index).0))
+}
+
+/// `MPI_Request_free`.
+pub fn free(c: &Call, request: InOut<Handle>) -> Result {
+    c.mpi.free_request(request.get().0)?;
+    request.set(Handle(REQUEST_NULL));
+    Ok(())
+}
+
+/// `MPI_Cancel`.
+pub fn cancel(c: &Call, request: InOut<Handle>) -> Result {
+    c.mpi.cancel(request.get().0)
+}

@@ -1,0 +1,43 @@
+//! The one simulated MPI of this process.
+
+use mpi::Mpi;
+use std::cell::UnsafeCell;
+
+struct Place(UnsafeCell<Option<Mpi>>);
+
+// SAFETY: all MPI calls of a process are made by one thread, the one that runs the ranks
+// (docs/limitations.md); it alone installs and reads.
+unsafe impl Sync for Place {}
+
+static MPI: Place = Place(UnsafeCell::new(None));
+
+/// The simulated MPI; a process whose `main` was not taken over gets a world of one rank.
+#[inline]
+pub fn mpi() -> &'static Mpi {
+    // SAFETY: see `Place`; once installed the value is never replaced, so the reference stays valid.
+    match unsafe { &*MPI.0.get() } {
+        Some(mpi) => mpi,
+        None => late(),
+    }
+}
+
+/// The simulated MPI, if there is one.
+pub fn installed() -> Option<&'static Mpi> {
+    // SAFETY: as in `mpi`.
+    unsafe { &*MPI.0.get() }.as_ref()
+}
+
+/// Makes `mpi` the one of this process.
+pub fn install(mpi: Mpi) -> &'static Mpi {
+    // SAFETY: as in `mpi`; called once, before any reference was given out.
+    unsafe {
+        let place = MPI.0.get();
+        assert!((*place).is_none(), "one simulation a process");
+        (*place).insert(mpi)
+    }
+}
+
+#[cold]
+fn late() -> &'static Mpi {
+    install(crate::run::alone())
+}

@@ -1,0 +1,688 @@
+//! Runs schedules event by event: an agent for each member, moved on by the arrival of messages.
+//!
+//! An instance is one collective call of a communicator. Its members enter one by one; a
+//! blocking member waits for its agent, a nonblocking one goes on. Members of an instance that is not complete are
+//! held until the last has entered, or until nothing else can run: then their agents start at their entry clocks.
+
+use crate::collective::schedule::{Buffer, Member, Schedule, Shape, Slice, Step};
+use crate::collective::{Agreement, Contribution, Delivery, Reduction, Signature};
+use crate::error::{ErrorClass, Failure, Result};
+use crate::flight::Flight;
+use crate::group::Group;
+use crate::handle::{self, RequestRef};
+use crate::matching::Extent;
+use crate::slab::Slab;
+use crate::world::World;
+use engine::Time;
+use rank::Addr;
+use rustc_hash::FxHashMap;
+use std::collections::VecDeque;
+use std::rc::Rc;
+
+/// A message of a schedule, on its way or arrived.
+struct Mail {
+    at: Time,
+    bytes: u64,
+    /// Pool buffer of the payload, if it carries any.
+    payload: Option<u32>,
+}
+
+/// Where a member is.
+#[derive(Clone, Copy, PartialEq, Eq, Debug)]
+enum Stage {
+    /// Entered, not started.
+    Held,
+    /// Moving through its rounds.
+    Running,
+    /// Through.
+    Done,
+}
+
+/// One member of an instance.
+pub(crate) struct Agent {
+    rank: u32,
+    clock: Time,
+    stage: Stage,
+    round: u32,
+    /// Receives of the round that are complete, then local steps done.
+    cursor: u32,
+    sent: bool,
+    waiting: Option<u32>,
+    member: Member,
+    input: Vec<u8>,
+    output: Vec<u8>,
+    scratch: Vec<u8>,
+    reduction: Option<Rc<Reduction>>,
+    delivery: Delivery,
+    /// The request of a nonblocking call; a blocking one has none.
+    request: Option<u32>,
+    failure: Option<Box<Failure>>,
+}
+
+/// Among whom an instance is.
+#[derive(Clone)]
+pub(crate) enum Place {
+    /// The members of a communicator (its index).
+    Comm(u32),
+    /// A group whose members find each other by context, tag and first member.
+    Group((u32, i32, u32), Rc<Group>),
+}
+
+/// What a member brings.
+pub(crate) struct Entry {
+    pub place: Place,
+    pub signature: Signature,
+    pub shape: Shape,
+    /// False for the root's own group in an intercommunicator.
+    pub root_known: bool,
+    pub member: Member,
+    pub input: Vec<u8>,
+    pub output_bytes: u64,
+    pub reduction: Option<Rc<Reduction>>,
+    pub delivery: Delivery,
+    pub agreement: Option<(Contribution, crate::collective::Resolve)>,
+    pub blocking: bool,
+}
+
+/// One collective call of a communicator.
+pub(crate) struct Instance {
+    place: Place,
+    signature: Signature,
+    first_rank: u32,
+    /// Chosen when the instance starts: the root of an intercommunicator's collective may be known only then.
+    schedule: Option<Rc<dyn Schedule>>,
+    shape: Shape,
+    root_known: bool,
+    size: u32,
+    agents: Vec<Option<Box<Agent>>>,
+    arrived: u32,
+    left: u32,
+    started: bool,
+    mail: FxHashMap<(u32, u32, u32), VecDeque<Mail>>,
+    agreement: Option<Agreement>,
+}
+
+/// A reduction that a function of the program must do, on its own rank.
+pub(crate) struct UserReduction {
+    pub rank: u32,
+    pub instance: u32,
+    pub member: u32,
+    pub reduction: Rc<Reduction>,
+    pub left: Vec<u8>,
+    pub right: Vec<u8>,
+    pub into: Slice,
+}
+
+/// All instances of a process.
+#[derive(Default)]
+pub struct Collectives {
+    instances: Slab<Instance>,
+    agenda: VecDeque<(u32, u32)>,
+    held: Vec<u32>,
+    steps: Vec<Step>,
+    meetings: FxHashMap<(u32, i32, u32), u32>,
+    pub(crate) user: Option<UserReduction>,
+}
+
+impl Collectives {
+    pub(crate) fn instance(&self, index: u32) -> &Instance {
+        &self.instances[index]
+    }
+    /// The instance that a rank is blocked in (for reports).
+    pub(crate) fn waiting_instance(&self, rank: u32) -> Option<u32> {
+        (0..self.instances.capacity() as u32).find(|&index| {
+            self.instances.get(index).is_some_and(|instance| {
+                instance.agents.iter().flatten().any(|agent| agent.rank == rank && agent.request.is_none() && agent.stage != Stage::Done)
+            })
+        })
+    }
+}
+
+impl Instance {
+    pub(crate) fn describe(&self) -> (Signature, u32, u32) {
+        (self.signature, self.arrived, self.size)
+    }
+    pub(crate) fn missing(&self) -> impl Iterator<Item = u32> {
+        self.agents.iter().enumerate().filter(|(_, agent)| agent.is_none()).map(|(member, _)| member as u32)
+    }
+    /// The communicator's index; `MPI_COMM_WORLD`'s for a group's instance.
+    pub(crate) fn comm(&self) -> u32 {
+        match self.place {
+            Place::Comm(comm) => comm,
+            Place::Group(..) => 0,
+        }
+    }
+}
+
+fn buffer_of(agent: &Agent, slice: Slice) -> &[u8] {
+    let range = slice.offset as usize..(slice.offset + slice.bytes) as usize;
+    match slice.buffer {
+        Buffer::Input => &agent.input[range],
+        Buffer::Output => &agent.output[range],
+        Buffer::Scratch => &agent.scratch[range],
+        Buffer::Nothing => &[],
+    }
+}
+
+fn buffer_mut(agent: &mut Agent, slice: Slice) -> &mut [u8] {
+    let range = slice.offset as usize..(slice.offset + slice.bytes) as usize;
+    match slice.buffer {
+        Buffer::Input => &mut agent.input[range],
+        Buffer::Output => &mut agent.output[range],
+        Buffer::Scratch => &mut agent.scratch[range],
+        Buffer::Nothing => &mut [],
+    }
+}
+
+impl World {
+    /// World rank of a member of a communicator's collectives.
+    fn member_rank(&self, place: &Place, member: u32, me: u32) -> u32 {
+        let comm = match place {
+            Place::Comm(comm) => *comm,
+            Place::Group(_, group) => return group.world_rank(member),
+        };
+        let communicator = self.comms.at(comm);
+        if communicator.is_self {
+            return me;
+        }
+        let Some(remote) = &communicator.remote else { return communicator.group.world_rank(member) };
+        let (first, second) = self.sides(comm);
+        debug_assert!(remote.size() > 0);
+        if member < first.size() { first.world_rank(member) } else { second.world_rank(member - first.size()) }
+    }
+
+    /// The groups of an intercommunicator in the order that both sides agree on: by the world rank of their first member.
+    pub(crate) fn sides(&self, comm: u32) -> (&crate::group::Group, &crate::group::Group) {
+        let communicator = self.comms.at(comm);
+        let (local, remote) = (&*communicator.group, communicator.remote.as_deref().expect("an intercommunicator"));
+        if local.world_rank(0) < remote.world_rank(0) { (local, remote) } else { (remote, local) }
+    }
+
+    /// The mounted rank enters the next collective of its place: answers `(instance, member, request)`.
+    pub(crate) fn enter_collective(&mut self, entry: Entry) -> Result<(u32, u32, Option<u32>)> {
+        let me = self.current;
+        let member = entry.member.rank;
+        let index = self.join(member, &entry)?;
+        let blocking = entry.blocking;
+        let request = (!blocking).then(|| self.make_request(me, crate::request::Body::Collective { instance: index, member }));
+        let instance = &mut self.collectives.instances[index];
+        if entry.root_known && !instance.root_known {
+            instance.root_known = true;
+            instance.shape.root = entry.shape.root;
+        }
+        let agent = Agent {
+            rank: me,
+            clock: self.ranks[me as usize].clock,
+            stage: Stage::Held,
+            round: 0,
+            cursor: 0,
+            sent: false,
+            waiting: None,
+            member: entry.member,
+            input: entry.input,
+            output: vec![0; entry.output_bytes as usize],
+            scratch: Vec::new(),
+            reduction: entry.reduction,
+            delivery: entry.delivery,
+            request,
+            failure: None,
+        };
+        instance.agents[member as usize] = Some(Box::new(agent));
+        instance.arrived += 1;
+        let complete = instance.arrived == instance.size;
+        if let Some((contribution, resolve)) = entry.agreement {
+            instance.agreement.get_or_insert_with(|| Agreement::new(resolve)).contributions.push((member, me, contribution));
+        }
+        if complete && let Some(agreement) = &mut instance.agreement {
+            let mut contributions = std::mem::take(&mut agreement.contributions);
+            contributions.sort_by_key(|(member, ..)| *member);
+            let resolve = agreement.resolve;
+            let comm = self.collectives.instances[index].comm();
+            let outcome = resolve(self, comm, contributions);
+            self.collectives.instances[index].agreement.as_mut().expect("set above").outcome = Some(outcome);
+        }
+        let instance = &mut self.collectives.instances[index];
+        if instance.started {
+            self.collectives.agenda.push_back((index, member));
+        } else if complete || !blocking {
+            self.start_instance(index);
+        } else if instance.arrived == 1 && !self.collectives.held.contains(&index) {
+            self.collectives.held.push(index);
+        }
+        Ok((index, member, request))
+    }
+
+    /// Finds or makes the instance that the member's next call belongs to.
+    fn join(&mut self, member: u32, entry: &Entry) -> Result<u32> {
+        let me = self.current;
+        let comm = match &entry.place {
+            Place::Comm(comm) => *comm,
+            Place::Group(key, _) => {
+                if let Some(&index) = self.collectives.meetings.get(key) {
+                    return Ok(index);
+                }
+                let index = self.make_instance(entry, me);
+                self.collectives.meetings.insert(*key, index);
+                return Ok(index);
+            }
+        };
+        // Both sides of an intercommunicator count and find instances in the object with the smaller index.
+        let home = self.home(comm);
+        let communicator = self.comms.at_mut(home);
+        let total = entry.shape.size;
+        if communicator.is_self {
+            return Ok(self.make_instance(entry, me));
+        }
+        if communicator.calls.is_empty() {
+            communicator.calls = vec![0; total as usize];
+        }
+        let call = communicator.calls[member as usize];
+        let position = (call - communicator.first) as usize;
+        let known = communicator.instances.get(position).copied().flatten();
+        if let Some(index) = known {
+            let instance = &self.collectives.instances[index];
+            if !instance.signature.agrees(&entry.signature) {
+                let (theirs, first) = (instance.signature, instance.first_rank);
+                return Err(Failure::new(
+                    ErrorClass::OTHER,
+                    format!(
+                        "mismatched collectives on {}: rank {first} of MPI_COMM_WORLD called {}, this rank {}; all members must call the same collectives in the same order with matching arguments",
+                        self.comms.describe(crate::comm::Comms::handle(comm)),
+                        theirs.describe(self.names),
+                        entry.signature.describe(self.names)
+                    ),
+                ));
+            }
+            self.comms.at_mut(home).calls[member as usize] += 1;
+            return Ok(index);
+        }
+        let index = self.make_instance(entry, me);
+        let communicator = self.comms.at_mut(home);
+        communicator.calls[member as usize] += 1;
+        while communicator.instances.len() <= position {
+            communicator.instances.push_back(None);
+        }
+        communicator.instances[position] = Some(index);
+        Ok(index)
+    }
+
+    fn make_instance(&mut self, entry: &Entry, me: u32) -> u32 {
+        let size = entry.shape.size;
+        self.collectives.instances.insert(Instance {
+            place: entry.place.clone(),
+            signature: entry.signature,
+            first_rank: me,
+            schedule: None,
+            shape: entry.shape.clone(),
+            root_known: entry.root_known,
+            size,
+            agents: (0..size).map(|_| None).collect(),
+            arrived: 0,
+            left: size,
+            started: false,
+            mail: FxHashMap::default(),
+            agreement: None,
+        })
+    }
+
+    /// The object in which both sides of an intercommunicator keep their collectives.
+    fn home(&self, comm: u32) -> u32 {
+        self.comms.twin(comm).map_or(comm, |twin| twin.min(comm))
+    }
+
+    fn start_instance(&mut self, index: u32) {
+        let collectives = &mut self.collectives;
+        collectives.held.retain(|&held| held != index);
+        let instance = &mut collectives.instances[index];
+        if !instance.root_known {
+            collectives.held.push(index);
+            return;
+        }
+        instance.started = true;
+        instance.schedule = Some(crate::collective::choose::choose(&instance.shape, &self.policy));
+        for (member, agent) in instance.agents.iter().enumerate() {
+            if agent.is_some() {
+                collectives.agenda.push_back((index, member as u32));
+            }
+        }
+    }
+
+    /// Starts all held instances, complete or not, because nothing else can run; false if there were none.
+    pub(crate) fn start_held(&mut self) -> bool {
+        let held = std::mem::take(&mut self.collectives.held);
+        for &index in &held {
+            self.start_instance(index);
+        }
+        self.collectives.held.len() < held.len()
+    }
+
+    /// Moves agents on until none can move or a function of the program is needed (`collectives.user`).
+    pub(crate) fn run_agents(&mut self) {
+        while self.collectives.user.is_none()
+            && let Some((index, member)) = self.collectives.agenda.pop_front()
+        {
+            self.run_agent(index, member);
+        }
+    }
+
+    fn run_agent(&mut self, index: u32, member: u32) {
+        let Some(instance) = self.collectives.instances.get_mut(index) else { return };
+        let Some(schedule) = instance.schedule.clone() else { return };
+        let Some(mut agent) = instance.agents[member as usize].take() else { return };
+        if agent.stage == Stage::Done {
+            instance.agents[member as usize] = Some(agent);
+            return;
+        }
+        if agent.stage == Stage::Held {
+            agent.stage = Stage::Running;
+            agent.scratch = vec![0; schedule.scratch(&agent.member) as usize];
+        }
+        agent.waiting = None;
+        let mut steps = std::mem::take(&mut self.collectives.steps);
+        let rounds = schedule.rounds();
+        let mut through = true;
+        while agent.round < rounds {
+            if !agent.sent {
+                agent.round = schedule.next(member, agent.round);
+                if agent.round >= rounds {
+                    break;
+                }
+            }
+            steps.clear();
+            schedule.round(&agent.member, agent.round, &mut steps);
+            if !self.run_round(index, &mut agent, &steps) {
+                through = false;
+                break;
+            }
+            agent.round += 1;
+            agent.cursor = 0;
+            agent.sent = false;
+        }
+        self.collectives.steps = steps;
+        if through {
+            agent.stage = Stage::Done;
+            self.agent_done(&mut agent);
+        }
+        self.collectives.instances[index].agents[member as usize] = Some(agent);
+    }
+
+    /// One round; false if it must wait for a message or for a function of the program.
+    fn run_round(&mut self, index: u32, agent: &mut Agent, steps: &[Step]) -> bool {
+        if !agent.sent {
+            agent.sent = true;
+            for step in steps {
+                if let Step::Send { to, from } = *step {
+                    self.agent_send(index, agent, to, from);
+                }
+            }
+        }
+        let receives = steps.iter().filter(|step| matches!(step, Step::Receive { .. }));
+        let count = receives.clone().count() as u32;
+        for step in receives.skip(agent.cursor as usize) {
+            let Step::Receive { from, into } = *step else { unreachable!("filtered") };
+            if !self.agent_receive(index, agent, from, into) {
+                return false;
+            }
+            agent.cursor += 1;
+        }
+        let local = steps.iter().filter(|step| matches!(step, Step::ReduceLeft { .. } | Step::ReduceRight { .. } | Step::Copy { .. }));
+        for step in local.skip((agent.cursor - count) as usize) {
+            agent.cursor += 1;
+            match *step {
+                Step::Copy { from, into } => {
+                    let bytes = buffer_of(agent, from).to_vec();
+                    buffer_mut(agent, into).copy_from_slice(&bytes);
+                }
+                Step::ReduceLeft { from, into } => {
+                    if !self.agent_reduce(index, agent, from, into, into) {
+                        return false;
+                    }
+                }
+                Step::ReduceRight { from, into } => {
+                    if !self.agent_reduce(index, agent, into, from, into) {
+                        return false;
+                    }
+                }
+                _ => unreachable!("filtered"),
+            }
+        }
+        true
+    }
+
+    fn agent_send(&mut self, index: u32, agent: &mut Agent, to: u32, from: Slice) {
+        let target = self.member_rank(&self.collectives.instances[index].place, to, agent.rank);
+        if self.wire.has_overheads {
+            let costs = &self.wire.overheads;
+            let state = &mut self.ranks[agent.rank as usize];
+            agent.clock = agent.clock.max(state.nic_free) + costs.send;
+            state.nic_free = agent.clock + costs.gap;
+        }
+        self.messages += 1;
+        self.bytes += u128::from(from.bytes);
+        self.profile.message(from.bytes);
+        let payload = (from.buffer != Buffer::Nothing && from.bytes != 0).then(|| {
+            let slot = self.pool.alloc(from.bytes as usize);
+            self.pool.get_mut(slot).extend_from_slice(buffer_of(agent, from));
+            slot
+        });
+        let key = (to, agent.member.rank, agent.round);
+        let at = if self.by_time() {
+            let flight = Flight::Collective { instance: index, to, from: agent.member.rank, round: agent.round };
+            self.launch(agent.rank, target, from.bytes, agent.clock, flight);
+            Time::MAX
+        } else {
+            agent.clock + self.wire.latency(agent.rank, target, from.bytes)
+        };
+        let instance = &mut self.collectives.instances[index];
+        instance.mail.entry(key).or_default().push_back(Mail { at, bytes: from.bytes, payload });
+        let waits = instance.agents[to as usize].as_ref().is_some_and(|agent| agent.waiting == Some(key.1));
+        if waits && at != Time::MAX {
+            self.collectives.agenda.push_back((index, to));
+        }
+    }
+
+    /// A `ByTime` network delivered a message of a schedule.
+    pub(crate) fn collective_arrival(&mut self, index: u32, to: u32, from: u32, round: u32, at: Time) {
+        let Some(instance) = self.collectives.instances.get_mut(index) else { return };
+        if let Some(queue) = instance.mail.get_mut(&(to, from, round))
+            && let Some(mail) = queue.iter_mut().find(|mail| mail.at == Time::MAX)
+        {
+            mail.at = at;
+        }
+        if instance.agents[to as usize].as_ref().is_some_and(|agent| agent.waiting == Some(from)) {
+            self.collectives.agenda.push_back((index, to));
+        }
+    }
+
+    fn agent_receive(&mut self, index: u32, agent: &mut Agent, from: u32, into: Slice) -> bool {
+        let instance = &mut self.collectives.instances[index];
+        let key = (agent.member.rank, from, agent.round);
+        let ready = instance.mail.get(&key).and_then(|queue| queue.front()).is_some_and(|mail| mail.at != Time::MAX);
+        if !ready {
+            agent.waiting = Some(from);
+            return false;
+        }
+        let queue = instance.mail.get_mut(&key).expect("found above");
+        let mail = queue.pop_front().expect("found above");
+        if queue.is_empty() {
+            instance.mail.remove(&key);
+        }
+        if mail.at > agent.clock {
+            if agent.request.is_none() {
+                self.profile.wait(agent.rank, mail.at.since(agent.clock));
+            }
+            agent.clock = mail.at;
+        }
+        if self.wire.has_overheads {
+            agent.clock += self.wire.overheads.receive;
+        }
+        if mail.bytes != into.bytes {
+            let signature = self.collectives.instances[index].signature;
+            agent.failure.get_or_insert_with(|| {
+                let class = if mail.bytes > into.bytes { ErrorClass::TRUNCATE } else { ErrorClass::COUNT };
+                Failure::new(
+                    class,
+                    format!(
+                        "mismatched sizes in {}: rank {from} of the communicator sent {} bytes where this rank expects {}",
+                        signature.describe(self.names),
+                        mail.bytes,
+                        into.bytes
+                    ),
+                )
+            });
+        }
+        if let Some(slot) = mail.payload {
+            let bytes = self.pool.get(slot);
+            let part = bytes.len().min(into.bytes as usize);
+            if into.buffer != Buffer::Nothing {
+                buffer_mut(agent, into)[..part].copy_from_slice(&bytes[..part]);
+            }
+            self.pool.free(slot);
+        }
+        true
+    }
+
+    /// `into = left op right`; false if a function of the program must do it.
+    fn agent_reduce(&mut self, index: u32, agent: &mut Agent, left: Slice, right: Slice, into: Slice) -> bool {
+        let Some(reduction) = agent.reduction.clone() else { return true };
+        if into.bytes == 0 || agent.failure.is_some() {
+            return true;
+        }
+        let first = buffer_of(agent, left).to_vec();
+        if reduction.kernel.is_none() {
+            let second = buffer_of(agent, right).to_vec();
+            self.collectives.user = Some(UserReduction {
+                rank: agent.rank,
+                instance: index,
+                member: agent.member.rank,
+                reduction,
+                left: first,
+                right: second,
+                into,
+            });
+            return false;
+        }
+        let Some(kernel) = reduction.kernel else { return true };
+        if right == into {
+            kernel(&first, buffer_mut(agent, into));
+        } else {
+            let mut second = buffer_of(agent, right).to_vec();
+            kernel(&first, &mut second);
+            buffer_mut(agent, into).copy_from_slice(&second);
+        }
+        true
+    }
+
+    /// The function of the program has reduced `work.left` into `work.right`.
+    pub(crate) fn user_reduced(&mut self, work: UserReduction) {
+        if let Some(instance) = self.collectives.instances.get_mut(work.instance)
+            && let Some(agent) = &mut instance.agents[work.member as usize]
+        {
+            buffer_mut(agent, work.into).copy_from_slice(&work.right);
+            self.collectives.agenda.push_front((work.instance, work.member));
+        }
+    }
+
+    fn agent_done(&mut self, agent: &mut Agent) {
+        match agent.request {
+            Some(request) => self.finish_request(request, agent.clock),
+            None => {
+                let state = &mut self.ranks[agent.rank as usize];
+                if state.waiting != 0 {
+                    state.waiting = 0;
+                    self.ready.wake(agent.rank);
+                }
+            }
+        }
+    }
+
+    /// Stores the new communicator's handle at `target` when `request` (of an agreement) is collected.
+    pub(crate) fn store_outcome(&mut self, request: usize, target: Addr) {
+        if let RequestRef::Cold(index) = handle::request(request)
+            && let Some(crate::request::Request { body: crate::request::Body::Collective { instance, member }, .. }) =
+                self.requests.get(index)
+            && let Some(agent) = &mut self.collectives.instances[*instance].agents[*member as usize]
+        {
+            agent.delivery = Delivery::Handle(target);
+        }
+    }
+
+    /// Whether a member's agent is through.
+    pub(crate) fn collective_done(&self, index: u32, member: u32) -> bool {
+        self.collectives.instances[index].agents[member as usize].as_ref().is_some_and(|agent| agent.stage == Stage::Done)
+    }
+
+    /// The mounted rank collects its result: moves it into the program's memory and leaves the instance.
+    pub(crate) fn finish_collective(&mut self, index: u32, member: u32) -> Result<usize> {
+        let me = self.current;
+        let Some(mut agent) = self.collectives.instances[index].agents[member as usize].take() else { return Ok(0) };
+        let before = self.ranks[me as usize].clock;
+        // Waiting inside the collective was counted where it happened.
+        if agent.clock > before {
+            let state = &mut self.ranks[me as usize];
+            state.clock = agent.clock;
+            state.spins = 0;
+        }
+        let outcome = self.collectives.instances[index].agreement.as_ref().and_then(|agreement| {
+            agreement.outcome.as_ref().map(|outcome| outcome.as_ref().map(|outcome| outcome.of(member)).map_err(Clone::clone))
+        });
+        self.leave_instance(index);
+        if let Some(failure) = agent.failure.take() {
+            return Err(failure);
+        }
+        agent.delivery.deliver(&agent.output);
+        match outcome {
+            Some(Ok(handle)) => {
+                if let Delivery::Handle(target) = agent.delivery {
+                    rank::memory::store(target, handle);
+                }
+                Ok(handle)
+            }
+            Some(Err(failure)) => Err(failure),
+            None => Ok(0),
+        }
+    }
+
+    fn leave_instance(&mut self, index: u32) {
+        let instance = &mut self.collectives.instances[index];
+        instance.left -= 1;
+        if instance.left > 0 {
+            return;
+        }
+        let place = instance.place.clone();
+        self.collectives.instances.remove(index);
+        let comm = match place {
+            Place::Comm(comm) => comm,
+            Place::Group(key, _) => {
+                self.collectives.meetings.remove(&key);
+                return;
+            }
+        };
+        // The communicator may be freed while its last collective is collected.
+        if self.comms.alive(comm).is_none() {
+            return;
+        }
+        let home = self.home(comm);
+        let communicator = self.comms.at_mut(home);
+        if let Some(place) = communicator.instances.iter_mut().find(|place| **place == Some(index)) {
+            *place = None;
+        }
+        // A place in the list is empty only once its instance is over: members pass through the calls in order.
+        while communicator.instances.front() == Some(&None) {
+            communicator.instances.pop_front();
+            communicator.first += 1;
+        }
+    }
+}
+
+/// Packs extents one behind the other.
+pub(crate) fn pack(extents: &[Extent]) -> Vec<u8> {
+    let mut out = Vec::with_capacity(extents.iter().map(|extent| extent.bytes as usize).sum());
+    for extent in extents {
+        match &extent.layout {
+            None => rank::memory::append(extent.buffer, extent.bytes as usize, &mut out),
+            Some((datatype, count)) => datatype.pack(extent.buffer, *count, &mut out),
+        }
+    }
+    out
+}

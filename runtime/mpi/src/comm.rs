@@ -1,0 +1,256 @@
+//! Communicators: one shared object a process, whatever the number of its members.
+
+pub mod make;
+
+use crate::error::{ErrorClass, Failure, Result};
+use crate::group::Group;
+use crate::handle::{self, COMM_NULL, COMM_SELF, COMM_WORLD};
+use crate::slab::Slab;
+use crate::topology::Topology;
+use rustc_hash::FxHashMap;
+use std::collections::VecDeque;
+use std::rc::Rc;
+
+/// A communicator.
+pub struct Comm {
+    /// Its context: messages match within it only.
+    pub context: u32,
+    /// The (local) group.
+    pub group: Rc<Group>,
+    /// The remote group of an intercommunicator.
+    pub remote: Option<Rc<Group>>,
+    /// The process topology.
+    pub topology: Option<Rc<Topology>>,
+    /// The same intercommunicator seen from the other side.
+    pub(crate) twin: Option<u32>,
+    /// Whether it is MPI_COMM_SELF or a duplicate: one member, whoever asks.
+    pub is_self: bool,
+    /// Collective calls so far, by member.
+    pub(crate) calls: Vec<u32>,
+    /// Instances of collectives from call number `first` on.
+    pub(crate) instances: VecDeque<Option<u32>>,
+    pub(crate) first: u32,
+    /// Members that have freed it.
+    pub(crate) released: u32,
+}
+
+impl Comm {
+    fn new(context: u32, group: Rc<Group>) -> Comm {
+        Comm {
+            context,
+            group,
+            remote: None,
+            topology: None,
+            twin: None,
+            is_self: false,
+            calls: Vec::new(),
+            instances: VecDeque::new(),
+            first: 0,
+            released: 0,
+        }
+    }
+    /// Members of the (local) group.
+    #[inline]
+    pub fn size(&self) -> u32 {
+        if self.is_self { 1 } else { self.group.size() }
+    }
+    /// The rank of world rank `me` in it.
+    #[inline]
+    pub fn rank(&self, me: u32) -> u32 {
+        if self.is_self { 0 } else { self.group.rank_of(me).unwrap_or(u32::MAX) }
+    }
+    /// Ranks that messages can go to: the remote group's, or the group's.
+    #[inline]
+    pub fn peers(&self) -> u32 {
+        self.remote.as_ref().map_or_else(|| self.size(), |remote| remote.size())
+    }
+    /// Whether it is an intercommunicator.
+    pub fn is_inter(&self) -> bool {
+        self.remote.is_some()
+    }
+    /// The world rank behind `rank`, a destination or source.
+    #[inline]
+    pub fn peer(&self, rank: i32, me: u32, what: &str) -> Result<u32> {
+        if rank < 0 || rank as u32 >= self.peers() {
+            return Err(self.outside(rank, what));
+        }
+        Ok(if self.is_self { me } else { self.remote.as_ref().unwrap_or(&self.group).world_rank(rank as u32) })
+    }
+    #[cold]
+    fn outside(&self, rank: i32, what: &str) -> Box<Failure> {
+        let whose = if self.is_inter() { "the remote group" } else { "the communicator" };
+        Failure::new(
+            ErrorClass::RANK,
+            format!("{what} {rank} is not a rank of {whose}, which has {} (0 to {})", self.peers(), i64::from(self.peers()) - 1),
+        )
+    }
+    /// Members of a collective: both groups of an intercommunicator.
+    pub fn members(&self) -> u32 {
+        self.size() + self.remote.as_ref().map_or(0, |remote| remote.size())
+    }
+}
+
+/// All communicators of a process.
+pub struct Comms {
+    slab: Slab<Comm>,
+    contexts: u32,
+    names: FxHashMap<(u32, usize), String>,
+    /// By index: the communicator in whose context leaders meet.
+    bridges: FxHashMap<u32, usize>,
+}
+
+impl Comms {
+    /// `MPI_COMM_WORLD` of `ranks`, and `MPI_COMM_SELF`.
+    pub fn new(ranks: u32) -> Comms {
+        let mut slab = Slab::default();
+        slab.insert(Comm::new(0, Group::world(ranks)));
+        slab.insert(Comm { is_self: true, ..Comm::new(1, Group::of_one(0)) });
+        Comms { slab, contexts: 2, names: FxHashMap::default(), bridges: FxHashMap::default() }
+    }
+    /// The slab index of a handle.
+    #[inline]
+    pub fn index(&self, handle: usize) -> Result<u32> {
+        match handle {
+            COMM_WORLD => Ok(0),
+            COMM_SELF => Ok(1),
+            _ => match handle::decode(handle) {
+                Some(index) if self.slab.get(index).is_some() => Ok(index),
+                _ => Err(Self::invalid(handle)),
+            },
+        }
+    }
+    #[cold]
+    fn invalid(handle: usize) -> Box<Failure> {
+        let why = if handle == COMM_NULL {
+            "MPI_COMM_NULL is not a communicator to use here".to_owned()
+        } else {
+            format!("communicator handle {handle:#x} is not valid: it was freed, or never made")
+        };
+        Failure::new(ErrorClass::COMM, why)
+    }
+    /// The communicator behind a handle.
+    #[inline]
+    pub fn get(&self, handle: usize) -> Result<&Comm> {
+        if handle == COMM_WORLD {
+            return Ok(&self.slab[0]);
+        }
+        Ok(&self.slab[self.index(handle)?])
+    }
+    /// The communicator at an index.
+    #[inline]
+    pub fn at(&self, index: u32) -> &Comm {
+        &self.slab[index]
+    }
+    /// The communicator at an index, to change.
+    #[inline]
+    pub(crate) fn at_mut(&mut self, index: u32) -> &mut Comm {
+        &mut self.slab[index]
+    }
+    /// The handle of an index.
+    pub fn handle(index: u32) -> usize {
+        match index {
+            0 => COMM_WORLD,
+            1 => COMM_SELF,
+            _ => handle::encode(index),
+        }
+    }
+    /// A new communicator's handle; all its members use this one object.
+    pub fn make(&mut self, group: Rc<Group>, remote: Option<Rc<Group>>, topology: Option<Rc<Topology>>) -> usize {
+        let context = self.contexts;
+        self.contexts += 1;
+        Comms::handle(self.slab.insert(Comm { remote, topology, ..Comm::new(context, group) }))
+    }
+    /// The two handles of a new intercommunicator, seen from its two sides, with one context.
+    pub fn make_inter(&mut self, one: Rc<Group>, other: Rc<Group>) -> (usize, usize) {
+        let first = self.make(one.clone(), Some(other.clone()), None);
+        let second = self.make(other, Some(one), None);
+        let context = self.slab[handle::decode(first).expect("made above")].context;
+        let index = handle::decode(second).expect("made above");
+        self.slab[index].context = context;
+        self.slab[index].twin = handle::decode(first);
+        self.slab[handle::decode(first).expect("made above")].twin = Some(index);
+        (first, second)
+    }
+    /// A communicator like `handle` in a context that only the meeting of leaders uses.
+    pub(crate) fn bridge_handle(&mut self, handle: usize) -> Result<usize> {
+        let index = self.index(handle)?;
+        if let Some(bridge) = self.bridges.get(&index) {
+            return Ok(*bridge);
+        }
+        let comm = &self.slab[index];
+        let (group, remote, context, is_self) = (comm.group.clone(), comm.remote.clone(), comm.context, comm.is_self);
+        let bridge = self.make(group, remote, None);
+        let at = handle::decode(bridge).expect("made above");
+        // The same context for both sides of an intercommunicator: derived from the original one.
+        self.slab[at].context = context | 1 << 31;
+        self.slab[at].is_self = is_self;
+        self.bridges.insert(index, bridge);
+        Ok(bridge)
+    }
+    /// The communicator at an index, if it was not freed.
+    pub(crate) fn alive(&self, index: u32) -> Option<&Comm> {
+        self.slab.get(index)
+    }
+    /// The object of an intercommunicator's other side.
+    pub(crate) fn twin(&self, index: u32) -> Option<u32> {
+        self.slab.get(index)?.twin
+    }
+    /// A communicator of one member, whoever asks: a duplicate of MPI_COMM_SELF.
+    pub fn make_self(&mut self, topology: Option<Rc<Topology>>) -> usize {
+        let group = self.slab[1].group.clone();
+        let handle = self.make(group, None, topology);
+        let index = handle::decode(handle).expect("made above");
+        self.slab[index].is_self = true;
+        handle
+    }
+    /// The communicator of `rank` with this context (for reports).
+    pub(crate) fn by_context(&self, context: u32, rank: u32) -> Option<&Comm> {
+        (0..self.slab.capacity() as u32)
+            .filter_map(|index| self.slab.get(index))
+            .find(|comm| comm.context == context && (comm.is_self || comm.group.rank_of(rank).is_some()))
+    }
+    /// One member frees it; the last one's freeing removes the object.
+    pub fn release(&mut self, handle: usize) -> Result {
+        if handle == COMM_WORLD || handle == COMM_SELF {
+            return Err(Failure::new(ErrorClass::COMM, "MPI_COMM_WORLD and MPI_COMM_SELF cannot be freed"));
+        }
+        let index = self.index(handle)?;
+        let comm = &mut self.slab[index];
+        comm.released += 1;
+        if comm.released >= comm.size() {
+            self.slab.remove(index);
+            if let Some(bridge) = self.bridges.remove(&index).and_then(handle::decode) {
+                self.slab.remove(bridge);
+            }
+        }
+        Ok(())
+    }
+    /// `MPI_Comm_set_name`.
+    pub fn set_name(&mut self, rank: u32, handle: usize, name: &str) -> Result {
+        self.index(handle)?;
+        self.names.insert((rank, handle), name.to_owned());
+        Ok(())
+    }
+    /// `MPI_Comm_get_name`.
+    pub fn name(&self, rank: u32, handle: usize) -> Result<&str> {
+        self.index(handle)?;
+        Ok(match (self.names.get(&(rank, handle)), handle) {
+            (Some(name), _) => name,
+            (None, COMM_WORLD) => "MPI_COMM_WORLD",
+            (None, COMM_SELF) => "MPI_COMM_SELF",
+            _ => "",
+        })
+    }
+    /// Forgets a rank's name for it.
+    pub fn forget_name(&mut self, rank: u32, handle: usize) {
+        self.names.remove(&(rank, handle));
+    }
+    /// A communicator as messages name it.
+    pub fn describe(&self, handle: usize) -> String {
+        match handle {
+            COMM_WORLD => "MPI_COMM_WORLD".to_owned(),
+            COMM_SELF => "MPI_COMM_SELF".to_owned(),
+            _ => format!("communicator {handle:#x}"),
+        }
+    }
+}

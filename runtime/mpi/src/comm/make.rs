@@ -1,0 +1,350 @@
+//! Making communicators (MPI 5.0 chapters 7.4, 7.6 and 8.5): all members agree, the last to enter makes the objects.
+
+use crate::collective::call::Mode;
+use crate::collective::{Contribution, Outcome};
+use crate::error::{ErrorClass, Failure, Result};
+use crate::group::Group;
+use crate::handle::COMM_NULL;
+use crate::p2p::SendMode;
+use crate::request::UNDEFINED;
+use crate::topology::Topology;
+use crate::world::{Mpi, World};
+use rank::Addr;
+use std::rc::Rc;
+
+type Contributions = Vec<(u32, u32, Contribution)>;
+
+/// `MPI_BYTE` of the standard ABI, for messages without payload.
+const BYTE: usize = 0x205;
+/// Bytes that each member contributes to the agreement on a context.
+const CONTEXT_BYTES: u64 = 8;
+
+/// The handle for each side of an intercommunicator, by member.
+fn by_side(world: &World, comm: u32, first_side: usize, second_side: usize) -> Outcome {
+    let (first, second) = world.sides(comm);
+    Outcome::Each((0..first.size() + second.size()).map(|member| if member < first.size() { first_side } else { second_side }).collect())
+}
+
+fn make_two_sided(world: &mut World, comm: u32, one: Rc<Group>, other: Rc<Group>) -> Outcome {
+    let (first, second) = world.comms.make_inter(one, other);
+    by_side(world, comm, first, second)
+}
+
+fn both_groups(world: &World, comm: u32) -> (Rc<Group>, Rc<Group>) {
+    let communicator = world.comms.at(comm);
+    let (local, remote) = (communicator.group.clone(), communicator.remote.clone().expect("an intercommunicator"));
+    if local.world_rank(0) < remote.world_rank(0) { (local, remote) } else { (remote, local) }
+}
+
+fn duplicate(world: &mut World, comm: u32, _: Contributions) -> Result<Outcome> {
+    let communicator = world.comms.at(comm);
+    if communicator.is_self {
+        let topology = communicator.topology.clone();
+        return Ok(Outcome::Same(world.comms.make_self(topology)));
+    }
+    if communicator.remote.is_some() {
+        let (one, other) = both_groups(world, comm);
+        return Ok(make_two_sided(world, comm, one, other));
+    }
+    let (group, topology) = (communicator.group.clone(), communicator.topology.clone());
+    Ok(Outcome::Same(world.comms.make(group, None, topology)))
+}
+
+/// Members of each color in the order (key, member): `(color, key, member, world rank)` sorted.
+fn sorted_colors(contributions: &Contributions, members: std::ops::Range<u32>) -> Vec<(i32, i32, u32, u32)> {
+    let mut colors: Vec<_> = contributions
+        .iter()
+        .filter(|(member, ..)| members.contains(member))
+        .filter_map(|(member, world, contribution)| match contribution {
+            Contribution::Split(Some(color), key) => Some((*color, *key, *member, *world)),
+            _ => None,
+        })
+        .collect();
+    colors.sort_unstable();
+    colors
+}
+
+fn chunks_by_color(sorted: &[(i32, i32, u32, u32)]) -> impl Iterator<Item = &[(i32, i32, u32, u32)]> {
+    sorted.chunk_by(|a, b| a.0 == b.0)
+}
+
+fn group_of(chunk: &[(i32, i32, u32, u32)]) -> Rc<Group> {
+    Group::from_ranks(chunk.iter().map(|entry| entry.3).collect())
+}
+
+fn split(world: &mut World, comm: u32, contributions: Contributions) -> Result<Outcome> {
+    let mut handles = vec![COMM_NULL; contributions.len()];
+    let communicator = world.comms.at(comm);
+    if communicator.is_self {
+        let handle = match &contributions[0].2 {
+            Contribution::Split(Some(_), _) => world.comms.make_self(None),
+            _ => COMM_NULL,
+        };
+        return Ok(Outcome::Same(handle));
+    }
+    if communicator.remote.is_some() {
+        let middle = world.sides(comm).0.size();
+        let (one, other) = (sorted_colors(&contributions, 0..middle), sorted_colors(&contributions, middle..u32::MAX));
+        for chunk in chunks_by_color(&one) {
+            let Some(twin) = chunks_by_color(&other).find(|twin| twin[0].0 == chunk[0].0) else { continue };
+            let (first, second) = world.comms.make_inter(group_of(chunk), group_of(twin));
+            chunk.iter().for_each(|entry| handles[entry.2 as usize] = first);
+            twin.iter().for_each(|entry| handles[entry.2 as usize] = second);
+        }
+        return Ok(Outcome::Each(handles));
+    }
+    let sorted = sorted_colors(&contributions, 0..u32::MAX);
+    for chunk in chunks_by_color(&sorted) {
+        let handle = world.comms.make(group_of(chunk), None, None);
+        chunk.iter().for_each(|entry| handles[entry.2 as usize] = handle);
+    }
+    Ok(Outcome::Each(handles))
+}
+
+/// Members whose groups are equal share a communicator; who is not in its own group gets none.
+fn create(world: &mut World, comm: u32, contributions: Contributions) -> Result<Outcome> {
+    let mut handles = vec![COMM_NULL; contributions.len()];
+    let inter = world.comms.at(comm).remote.is_some();
+    let is_self = world.comms.at(comm).is_self;
+    if inter {
+        let middle = world.sides(comm).0.size();
+        let group_on = |first: bool| {
+            contributions.iter().filter(|(member, ..)| (*member < middle) == first).find_map(
+                |(_, world, contribution)| match contribution {
+                    Contribution::Group(group, _) if group.rank_of(*world).is_some() => Some(group.clone()),
+                    _ => None,
+                },
+            )
+        };
+        if let (Some(one), Some(other)) = (group_on(true), group_on(false)) {
+            let (first, second) = world.comms.make_inter(one.clone(), other.clone());
+            for (member, rank, _) in &contributions {
+                if one.rank_of(*rank).is_some() && *member < middle {
+                    handles[*member as usize] = first;
+                } else if other.rank_of(*rank).is_some() && *member >= middle {
+                    handles[*member as usize] = second;
+                }
+            }
+        }
+        return Ok(Outcome::Each(handles));
+    }
+    let mut made: Vec<(u32, usize)> = Vec::new();
+    for (member, rank, contribution) in &contributions {
+        let Contribution::Group(group, topology) = contribution else { continue };
+        if group.rank_of(*rank).is_none() {
+            continue;
+        }
+        if is_self {
+            return Ok(Outcome::Same(world.comms.make_self(topology.clone())));
+        }
+        // Groups of one call are equal or disjoint (MPI 5.0 section 7.4.2): the first member tells them apart.
+        let leader = group.world_rank(0);
+        let handle = match made.iter().rev().find(|(first, _)| *first == leader) {
+            Some((_, handle)) => *handle,
+            None => {
+                let handle = world.comms.make(group.clone(), None, topology.clone());
+                made.push((leader, handle));
+                handle
+            }
+        };
+        handles[*member as usize] = handle;
+    }
+    Ok(Outcome::Each(handles))
+}
+
+fn merge(world: &mut World, comm: u32, contributions: Contributions) -> Result<Outcome> {
+    let (one, other) = both_groups(world, comm);
+    let high = |member: u32| matches!(contributions.get(member as usize), Some((.., Contribution::High(true))));
+    let (first_high, second_high) = (high(0), high(one.size()));
+    let (low, up) = if first_high && !second_high { (other, one) } else { (one, other) };
+    let ranks = (0..low.size()).map(|i| low.world_rank(i)).chain((0..up.size()).map(|i| up.world_rank(i))).collect();
+    Ok(Outcome::Same(world.comms.make(Group::from_ranks(ranks), None, None)))
+}
+
+/// The two sides of `MPI_Intercomm_create` meet here: the second to come takes over the first one's context.
+fn bridge(world: &mut World, comm: u32, contributions: Contributions) -> Result<Outcome> {
+    let found = contributions.iter().find_map(|(.., contribution)| match contribution {
+        Contribution::Bridge(remote, key) => Some((remote.clone(), *key)),
+        _ => None,
+    });
+    let Some((remote, key)) = found else {
+        return Err(Failure::new(
+            ErrorClass::RANK,
+            "no member of the local communicator is the local leader: all members must pass the same local_leader",
+        ));
+    };
+    let local = if world.comms.at(comm).is_self { Group::from_ranks(vec![contributions[0].1]) } else { world.comms.at(comm).group.clone() };
+    if (0..local.size()).any(|i| remote.rank_of(local.world_rank(i)).is_some()) {
+        return Err(Failure::new(ErrorClass::COMM, "the two groups of an intercommunicator must not have a rank in common"));
+    }
+    let handle = match world.bridges.remove(&key) {
+        Some((Some(twin), ..)) => twin,
+        _ => {
+            let (mine, theirs) = world.comms.make_inter(local, remote.clone());
+            world.bridges.insert(key, (Some(theirs), remote));
+            mine
+        }
+    };
+    Ok(Outcome::Same(handle))
+}
+
+fn distributed_graph(world: &mut World, comm: u32, contributions: Contributions) -> Result<Outcome> {
+    let group = world.comms.at(comm).group.clone();
+    let is_self = world.comms.at(comm).is_self;
+    let topology = Rc::new(Topology::distributed(
+        contributions.len() as u32,
+        contributions.into_iter().map(|(member, _, contribution)| (member, contribution)),
+    )?);
+    Ok(Outcome::Same(if is_self { world.comms.make_self(Some(topology)) } else { world.comms.make(group, None, Some(topology)) }))
+}
+
+impl Mpi {
+    fn made(&self, comm: usize, contribution: Contribution, resolve: crate::collective::Resolve) -> Result<usize> {
+        Ok(self.agree(comm, CONTEXT_BYTES, contribution, resolve, Mode::Blocking)?.1)
+    }
+
+    fn intra(&self, comm: usize, what: &str) -> Result {
+        if self.world().comms.get(comm)?.is_inter() {
+            return Err(Failure::new(ErrorClass::COMM, format!("{what} needs an intracommunicator, and this is an intercommunicator")));
+        }
+        Ok(())
+    }
+
+    /// `MPI_Comm_dup`, without attributes: the new handle.
+    pub fn comm_dup(&self, comm: usize) -> Result<usize> {
+        self.made(comm, Contribution::Nothing, duplicate)
+    }
+
+    /// `MPI_Comm_idup`: the request; the new handle is stored at `target` when it completes.
+    pub fn comm_idup(&self, comm: usize, target: Addr) -> Result<usize> {
+        let (request, _) = self.agree(comm, CONTEXT_BYTES, Contribution::Nothing, duplicate, Mode::Nonblocking)?;
+        let request = request.expect("a nonblocking call makes a request");
+        self.world().store_outcome(request, target);
+        Ok(request)
+    }
+
+    /// `MPI_Comm_split`: the new handle.
+    pub fn comm_split(&self, comm: usize, color: i32, key: i32) -> Result<usize> {
+        if color < 0 && color != UNDEFINED {
+            return Err(Failure::new(ErrorClass::ARG, format!("color {color} is negative: use 0 or more, or MPI_UNDEFINED")));
+        }
+        self.made(comm, Contribution::Split((color != UNDEFINED).then_some(color), key), split)
+    }
+
+    /// `MPI_Comm_create`: the new handle.
+    pub fn comm_create(&self, comm: usize, group: Rc<Group>) -> Result<usize> {
+        let outside = {
+            let world = self.world();
+            let communicator = world.comms.get(comm)?;
+            !communicator.is_self && (0..group.size()).any(|i| communicator.group.rank_of(group.world_rank(i)).is_none())
+        };
+        if outside {
+            return Err(Failure::new(ErrorClass::GROUP, "the group has a rank that is not in the communicator's group"));
+        }
+        self.made(comm, Contribution::Group(group, None), create)
+    }
+
+    /// `MPI_Comm_create_group`: only the group's members call it, and their messages alone cost time.
+    pub fn comm_create_group(&self, comm: usize, group: Rc<Group>, tag: i32) -> Result<usize> {
+        let context = self.world().comms.get(comm)?.context;
+        let me = self.world().current;
+        if group.rank_of(me).is_none() {
+            return Ok(COMM_NULL);
+        }
+        Ok(self
+            .agree_in_group(
+                group.clone(),
+                (context, tag, group.world_rank(0)),
+                CONTEXT_BYTES,
+                Contribution::Group(group, None),
+                create_in_group,
+            )?
+            .1)
+    }
+
+    /// `MPI_Intercomm_create`: the new handle.
+    pub fn intercomm_create(&self, local: usize, local_leader: i32, peer: usize, remote_leader: i32, tag: i32) -> Result<usize> {
+        self.intra(local, "MPI_Intercomm_create")?;
+        let (leads, group) = {
+            let world = self.world();
+            let communicator = world.comms.get(local)?;
+            communicator.peer(local_leader, world.current, "local_leader")?;
+            let group = if communicator.is_self { Group::from_ranks(vec![world.current]) } else { communicator.group.clone() };
+            (communicator.rank(world.current) == local_leader as u32, group)
+        };
+        let contribution = if leads { self.meet_leader(group, peer, remote_leader, tag)? } else { Contribution::Nothing };
+        self.made(local, contribution, bridge)
+    }
+
+    /// The two leaders exchange their groups: an empty message each way, in a context of its own.
+    fn meet_leader(&self, group: Rc<Group>, peer: usize, remote_leader: i32, tag: i32) -> Result<Contribution> {
+        let (mine, theirs, bridging) = {
+            let mut world = self.world();
+            let me = world.current;
+            let theirs = world.comms.get(peer)?.peer(remote_leader, me, "remote_leader")?;
+            let key = (me, theirs, tag);
+            world.bridges.insert(key, (None, group));
+            (me, theirs, world.comms.bridge_handle(peer)?)
+        };
+        let empty = (Addr::NULL, 0, BYTE);
+        let request = self.isend(SendMode::Standard, empty, (remote_leader, tag, bridging))?;
+        self.receive(empty, (remote_leader, tag, bridging))?;
+        self.wait(request)?;
+        let mut world = self.world();
+        let Some((_, remote)) = world.bridges.remove(&(theirs, mine, tag)) else {
+            return Err(Failure::new(ErrorClass::INTERN, "the remote leader's group is missing"));
+        };
+        Ok(Contribution::Bridge(remote, (mine.min(theirs), mine.max(theirs), !tag)))
+    }
+
+    /// `MPI_Intercomm_merge`: the new handle.
+    pub fn intercomm_merge(&self, comm: usize, high: bool) -> Result<usize> {
+        if !self.world().comms.get(comm)?.is_inter() {
+            return Err(Failure::new(ErrorClass::COMM, "MPI_Intercomm_merge needs an intercommunicator"));
+        }
+        self.made(comm, Contribution::High(high), merge)
+    }
+
+    /// `MPI_Cart_create` and `MPI_Graph_create`: the first ranks of `comm` get the topology.
+    pub fn comm_with_topology(&self, comm: usize, topology: Topology, ranks: u32) -> Result<usize> {
+        self.intra(comm, "a process topology")?;
+        let group = {
+            let world = self.world();
+            let communicator = world.comms.get(comm)?;
+            if ranks > communicator.size() {
+                return Err(Failure::new(
+                    ErrorClass::DIMS,
+                    format!("the topology has {ranks} places, the communicator only {} ranks", communicator.size()),
+                ));
+            }
+            if communicator.is_self {
+                Group::from_ranks(vec![world.current])
+            } else if ranks == communicator.size() {
+                communicator.group.clone()
+            } else {
+                Group::from_ranks((0..ranks).map(|rank| communicator.group.world_rank(rank)).collect())
+            }
+        };
+        self.made(comm, Contribution::Group(group, Some(Rc::new(topology))), create)
+    }
+
+    /// `MPI_Cart_sub`: splits by color, and gives each part its topology.
+    pub fn comm_split_with_topology(&self, comm: usize, color: i32, key: i32, topology: Topology) -> Result<usize> {
+        let handle = self.comm_split(comm, color, key)?;
+        let mut world = self.world();
+        let index = world.comms.index(handle)?;
+        world.comms.at_mut(index).topology.get_or_insert_with(|| Rc::new(topology));
+        Ok(handle)
+    }
+
+    /// `MPI_Dist_graph_create` and `MPI_Dist_graph_create_adjacent`.
+    pub fn comm_with_edges(&self, comm: usize, contribution: Contribution) -> Result<usize> {
+        self.intra(comm, "a process topology")?;
+        self.made(comm, contribution, distributed_graph)
+    }
+}
+
+fn create_in_group(world: &mut World, _: u32, contributions: Contributions) -> Result<Outcome> {
+    let Some((.., Contribution::Group(group, _))) = contributions.first() else { return Ok(Outcome::Same(COMM_NULL)) };
+    Ok(Outcome::Same(world.comms.make(group.clone(), None, None)))
+}

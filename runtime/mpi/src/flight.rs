@@ -1,0 +1,132 @@
+//! Messages that a `ByTime` network carries, and handshakes between sender and receiver.
+
+use crate::matching::Transit;
+use crate::node::{NIL, State, flag};
+use crate::request::Body;
+use crate::world::World;
+use engine::{EventKey, Time};
+use network::{Endpoint, Message, Order};
+
+/// What happens when a `ByTime` network has delivered a message.
+#[derive(Clone, Copy, Debug)]
+pub enum Flight {
+    /// Waiting to be sent, or between two of the other states.
+    Leaving,
+    /// It lies in the unexpected queue of `to`, or was taken out of it by a matched probe.
+    Unexpected {
+        /// Destination (world rank).
+        to: u32,
+        /// Its node.
+        message: u32,
+    },
+    /// A receive of `to` has it.
+    Received {
+        /// Destination (world rank).
+        to: u32,
+        /// The receive's node.
+        receive: u32,
+        /// When the receive was posted.
+        posted_at: Time,
+        /// Payload bytes.
+        bytes: u64,
+        /// The rest.
+        transit: Transit,
+    },
+    /// The empty message that tells a synchronous sender of the match.
+    Acknowledgement {
+        /// The sender's request.
+        request: u32,
+    },
+    /// A message of a collective's schedule.
+    Collective {
+        /// Which instance.
+        instance: u32,
+        /// Receiving member.
+        to: u32,
+        /// Sending member.
+        from: u32,
+        /// Round.
+        round: u32,
+    },
+}
+
+impl World {
+    /// Whether message times depend on other messages.
+    #[inline]
+    pub(crate) fn by_time(&self) -> bool {
+        self.order == Order::ByTime
+    }
+
+    /// Puts a message into the queue before the network, ordered by time of sending.
+    pub(crate) fn launch(&mut self, from: u32, to: u32, bytes: u64, at: Time, flight: Flight) -> u32 {
+        let id = self.flights.insert(flight);
+        let message = Message { source: self.endpoint(from), destination: self.endpoint(to), bytes, id: u64::from(id), class: 0 };
+        self.launched += 1;
+        self.outbox.push(EventKey { time: at, source: from, sequence: self.launched }, message);
+        id
+    }
+
+    /// Where a rank is attached.
+    #[inline]
+    pub(crate) fn endpoint(&self, rank: u32) -> Endpoint {
+        self.wire.endpoint(rank)
+    }
+
+    /// Settles a synchronous or rendezvous message at its match; answers the payload's arrival.
+    ///
+    /// A synchronous send completes at the match plus the way back of an empty message. Above the
+    /// eager limit the payload leaves when that empty message (clear to send) is back.
+    pub(crate) fn handshake(&mut self, to: u32, posted_at: Time, bytes: u64, transit: Transit) -> Time {
+        let met = transit.arrival.max(posted_at);
+        let sender = self.requests[transit.request].owner;
+        if self.by_time() {
+            self.launch(to, sender, 0, met, Flight::Acknowledgement { request: transit.request });
+            return transit.arrival;
+        }
+        let back = met + self.wire.latency(to, sender, 0);
+        self.finish_request(transit.request, back);
+        if transit.flags & flag::RENDEZVOUS != 0 { back + self.wire.latency(sender, to, bytes) } else { transit.arrival }
+    }
+
+    /// A `ByTime` network delivered `flight` at `at`.
+    pub(crate) fn land(&mut self, flight: u32, at: Time) {
+        match self.flights.remove(flight) {
+            Some(Flight::Unexpected { to, message }) => {
+                let node = &mut self.nodes[message];
+                node.arrival = at;
+                node.flags &= !flag::UNDER_WAY;
+                node.layout = NIL;
+                if self.ranks[to as usize].watches() {
+                    self.attend(to);
+                }
+            }
+            Some(Flight::Received { to, receive, posted_at, bytes, transit }) => {
+                debug_assert_eq!(self.nodes[receive].state, State::InFlight);
+                let transit = Transit { arrival: at, flags: transit.flags & !flag::UNDER_WAY, ..transit };
+                self.meet(to, receive, posted_at, bytes, transit);
+            }
+            Some(Flight::Acknowledgement { request }) => self.finish_request(request, at),
+            Some(Flight::Collective { instance, to, from, round }) => self.collective_arrival(instance, to, from, round, at),
+            Some(Flight::Leaving) | None => {}
+        }
+    }
+
+    /// A table request is complete at `at`: wakes its owner if it waits for it.
+    pub(crate) fn finish_request(&mut self, index: u32, at: Time) {
+        let Some(request) = self.requests.get_mut(index) else { return };
+        request.done = Some(at);
+        let owner = request.owner;
+        if request.orphan && !matches!(request.body, Body::Collective { .. }) {
+            self.requests.remove(index);
+        } else if std::mem::take(&mut request.waited) {
+            let state = &mut self.ranks[owner as usize];
+            state.waiting -= 1;
+            if state.waiting == 0 {
+                self.ready.wake(owner);
+            }
+        }
+        if self.ranks[owner as usize].polling {
+            self.attend(owner);
+        }
+    }
+}

@@ -1,0 +1,351 @@
+//! Which message meets which receive.
+//!
+//! For a receive pattern each source offers only its first unmatched matching message in send
+//! order. A receive with a named source takes that message as soon as both are known, whatever
+//! their times, unless an earlier-posted, undecided receive for any source could take it. A receive
+//! for any source waits until safe time has passed its best candidate (`undecided`).
+
+use crate::flight::Flight;
+use crate::node::{INLINE_BYTES, NIL, Node, State, flag};
+use crate::world::World;
+use engine::Time;
+use rank::{Addr, memory};
+use std::rc::Rc;
+
+/// Memory as a program names it: address, layout and count.
+#[derive(Clone)]
+pub struct Extent {
+    /// Where.
+    pub buffer: Addr,
+    /// How it lies there; `None` for contiguous bytes.
+    pub layout: Option<(Rc<crate::datatype::Datatype>, u64)>,
+    /// Payload bytes.
+    pub bytes: u64,
+}
+
+/// What a message says of itself.
+#[derive(Clone, Copy, Debug)]
+pub struct Envelope {
+    /// Context of the communicator.
+    pub context: u32,
+    /// Rank of the sender in the communicator.
+    pub source: u32,
+    /// Tag.
+    pub tag: i32,
+}
+
+/// How a message travels, beyond its envelope and payload.
+#[derive(Clone, Copy, Debug)]
+pub struct Transit {
+    /// Arrival at the receiver; with `flag::RENDEZVOUS` that of the request to send; unknown (`Time::MAX`) with `flag::UNDER_WAY`.
+    pub arrival: Time,
+    /// `SYNCHRONOUS`, `RENDEZVOUS`, `UNDER_WAY` of [`flag`].
+    pub flags: u16,
+    /// The sender's request, where the sender waits for the match; else [`NIL`].
+    pub request: u32,
+    /// Its number in a `ByTime` network, with `flag::UNDER_WAY`; else [`NIL`].
+    pub flight: u32,
+}
+
+/// What a receive or probe accepts.
+#[derive(Clone, Copy, Debug)]
+pub struct Pattern {
+    /// Context of the communicator.
+    pub context: u32,
+    /// Sender in the communicator; `None` is any.
+    pub source: Option<u32>,
+    /// Tag; `None` is any.
+    pub tag: Option<i32>,
+}
+
+impl Pattern {
+    #[inline]
+    pub(crate) fn of(node: &Node) -> Pattern {
+        Pattern {
+            context: node.context,
+            source: (!node.has(flag::WILD)).then_some(node.source),
+            tag: (!node.has(flag::ANY_TAG)).then_some(node.tag),
+        }
+    }
+    /// Whether a message with this envelope fits.
+    #[inline]
+    pub fn accepts(&self, message: &Node) -> bool {
+        message.context == self.context
+            && self.tag.is_none_or(|tag| tag == message.tag)
+            && self.source.is_none_or(|source| source == message.source)
+    }
+    /// Whether some message could fit both.
+    #[inline]
+    pub fn overlaps(&self, other: &Pattern) -> bool {
+        let meets = |a: Option<i64>, b: Option<i64>| a.is_none() || b.is_none() || a == b;
+        self.context == other.context
+            && meets(self.tag.map(i64::from), other.tag.map(i64::from))
+            && meets(self.source.map(i64::from), other.source.map(i64::from))
+    }
+}
+
+impl World {
+    /// The posted receive of rank `to` that takes a message with this envelope now.
+    #[inline]
+    pub(crate) fn find_posted(&self, to: u32, message: &Envelope) -> Option<(u32, u32)> {
+        let rank = &self.ranks[to as usize];
+        let (mut before, mut at) = (NIL, rank.posted.head);
+        while at != NIL {
+            let node = &self.nodes[at];
+            if node.context == message.context
+                && (node.tag == message.tag || node.has(flag::ANY_TAG))
+                && (node.source == message.source || node.has(flag::WILD))
+            {
+                if rank.wilds != 0 && (node.has(flag::WILD) || self.wild_before(to, at)) {
+                    return None;
+                }
+                return Some((at, before));
+            }
+            before = at;
+            at = node.next;
+        }
+        None
+    }
+
+    /// Whether an undecided receive for any source, posted before `stop` (all, if `NIL`), could take `stop`'s message.
+    fn wild_before(&self, rank: u32, stop: u32) -> bool {
+        let pattern = Pattern::of(&self.nodes[stop]);
+        self.ranks[rank as usize].posted.iter(&self.nodes).take_while(|&at| at != stop).any(|at| {
+            let node = &self.nodes[at];
+            node.has(flag::WILD) && Pattern::of(node).overlaps(&pattern)
+        })
+    }
+
+    /// Whether any undecided receive of `rank` for any source could take a message of `pattern`.
+    pub(crate) fn wild_overlaps(&self, rank: u32, pattern: &Pattern) -> bool {
+        let state = &self.ranks[rank as usize];
+        state.wilds != 0
+            && state.posted.iter(&self.nodes).any(|at| {
+                let node = &self.nodes[at];
+                node.has(flag::WILD) && Pattern::of(node).overlaps(pattern)
+            })
+    }
+
+    /// The first unexpected message of `rank` that fits, in the order the sources sent: `(index, predecessor)`.
+    #[inline]
+    pub(crate) fn find_unexpected(&self, rank: u32, pattern: &Pattern) -> Option<(u32, u32)> {
+        let (mut before, mut at) = (NIL, self.ranks[rank as usize].unexpected.head);
+        while at != NIL {
+            let node = &self.nodes[at];
+            if pattern.accepts(node) {
+                return Some((at, before));
+            }
+            before = at;
+            at = node.next;
+        }
+        None
+    }
+
+    /// Takes an unexpected message out of its queue.
+    #[inline]
+    pub(crate) fn unlink_unexpected(&mut self, rank: u32, index: u32, before: u32) {
+        let state = &mut self.ranks[rank as usize];
+        state.unread -= 1;
+        state.unexpected.unlink(&mut self.nodes, index, before);
+    }
+
+    /// A message from the mounted rank reaches rank `to`: into a posted receive, or into the unexpected queue.
+    #[inline]
+    pub(crate) fn deliver(&mut self, to: u32, message: Envelope, payload: &Extent, transit: Transit) {
+        if let Some((index, before)) = self.find_posted(to, &message) {
+            self.ranks[to as usize].posted.unlink(&mut self.nodes, index, before);
+            self.fill(to, index, &message, payload, transit);
+        } else {
+            let mut node = Node {
+                context: message.context,
+                tag: message.tag,
+                source: message.source,
+                next: NIL,
+                arrival: transit.arrival,
+                bytes: payload.bytes,
+                flags: transit.flags,
+                layout: transit.flight,
+                state: State::Unexpected,
+                ..Node::default()
+            };
+            self.stage(&mut node, payload);
+            if transit.request != NIL {
+                node.data[1] = u64::from(transit.request);
+            }
+            let index = self.nodes.alloc(node);
+            if transit.flight != NIL {
+                self.flights[transit.flight] = Flight::Unexpected { to, message: index };
+            }
+            let state = &mut self.ranks[to as usize];
+            state.unread += 1;
+            state.unexpected.push(&mut self.nodes, index);
+            if state.watches() {
+                self.attend(to);
+            }
+        }
+    }
+
+    /// Copies the payload out of the sender's memory: into the node if it fits, else into the pool.
+    #[inline]
+    fn stage(&mut self, node: &mut Node, payload: &Extent) {
+        if payload.bytes == 0 {
+            return;
+        }
+        match &payload.layout {
+            None if payload.bytes <= INLINE_BYTES && !node.has(flag::SYNCHRONOUS | flag::RENDEZVOUS) => {
+                let mut bytes = [0u8; INLINE_BYTES as usize];
+                memory::read(payload.buffer, &mut bytes[..payload.bytes as usize]);
+                node.data = [u64::from_ne_bytes(*bytes.first_chunk().expect("8")), u64::from_ne_bytes(*bytes.last_chunk().expect("8"))];
+                node.flags |= flag::INLINE;
+            }
+            layout => {
+                let index = self.pool.alloc(payload.bytes as usize);
+                let out = self.pool.get_mut(index);
+                match layout {
+                    None => memory::append(payload.buffer, payload.bytes as usize, out),
+                    Some((datatype, count)) => datatype.pack(payload.buffer, *count, out),
+                }
+                node.data[0] = u64::from(index);
+                node.flags |= flag::POOLED;
+            }
+        }
+    }
+
+    /// A posted receive meets its message while the sender is mounted.
+    #[inline]
+    fn fill(&mut self, to: u32, index: u32, message: &Envelope, payload: &Extent, transit: Transit) {
+        let posted_at = self.nodes[index].arrival;
+        let capacity = self.nodes[index].bytes;
+        let taken = payload.bytes.min(capacity);
+        let node = &mut self.nodes[index];
+        node.source = message.source;
+        node.tag = message.tag;
+        node.bytes = taken;
+        node.flags &= !flag::ANY_TAG;
+        if payload.bytes > capacity {
+            node.flags |= flag::TRUNCATED;
+            node.data[1] = payload.bytes;
+        }
+        if taken != 0 && !node.has(flag::TRUNCATED) {
+            if payload.layout.is_none() && !node.has(flag::LAYOUT | flag::MOUNTED_ONLY) {
+                memory::copy(node.buffer, payload.buffer, taken as usize);
+            } else {
+                let mut staged = *node;
+                self.stage(&mut staged, payload);
+                self.nodes[index] = staged;
+            }
+        }
+        self.meet(to, index, posted_at, payload.bytes, transit);
+    }
+
+    /// A receive and its message are together: settles times, wakes whoever waits.
+    #[inline]
+    pub(crate) fn meet(&mut self, to: u32, index: u32, posted_at: Time, bytes: u64, transit: Transit) {
+        if transit.flags == 0 {
+            self.complete(to, index, transit.arrival);
+        } else if transit.flags & flag::UNDER_WAY != 0 {
+            self.nodes[index].state = State::InFlight;
+            self.flights[transit.flight] = Flight::Received { to, receive: index, posted_at, bytes, transit };
+        } else {
+            let arrival = self.handshake(to, posted_at, bytes, transit);
+            self.complete(to, index, arrival);
+        }
+    }
+
+    /// A receive of `to` has its message, which arrives at `arrival`.
+    #[inline]
+    pub(crate) fn complete(&mut self, to: u32, index: u32, arrival: Time) {
+        let node = &mut self.nodes[index];
+        node.arrival = arrival;
+        node.state = State::Matched;
+        if node.flags & (flag::WAITED | flag::ORPHAN) != 0 {
+            if node.has(flag::ORPHAN) {
+                self.orphans.push((to, index));
+            } else {
+                let state = &mut self.ranks[to as usize];
+                state.waiting -= 1;
+                if state.waiting == 0 {
+                    self.ready.wake(to);
+                }
+            }
+        }
+        if self.ranks[to as usize].polling {
+            self.attend(to);
+        }
+    }
+
+    /// Moves an unexpected (or extracted) message into a receive. The message's node is freed.
+    pub(crate) fn take(&mut self, to: u32, receive: u32, message: u32) {
+        let from = self.nodes[message];
+        let node = &mut self.nodes[receive];
+        let posted_at = node.arrival;
+        let capacity = node.bytes;
+        node.source = from.source;
+        node.tag = from.tag;
+        node.flags &= !(flag::WILD | flag::ANY_TAG);
+        node.flags |= from.flags & (flag::INLINE | flag::POOLED);
+        node.data = from.data;
+        node.bytes = from.bytes.min(capacity);
+        if from.bytes > capacity {
+            self.drop_payload(receive);
+            let node = &mut self.nodes[receive];
+            node.flags |= flag::TRUNCATED;
+            node.data[1] = from.bytes;
+        }
+        let waits = from.has(flag::SYNCHRONOUS | flag::RENDEZVOUS);
+        let transit = Transit {
+            arrival: from.arrival,
+            flags: from.flags & (flag::SYNCHRONOUS | flag::RENDEZVOUS | flag::UNDER_WAY),
+            request: if waits { from.data[1] as u32 } else { NIL },
+            flight: if from.has(flag::UNDER_WAY) { from.layout } else { NIL },
+        };
+        self.nodes.free(message);
+        self.meet(to, receive, posted_at, from.bytes, transit);
+    }
+
+    /// Forgets a node's payload.
+    pub(crate) fn drop_payload(&mut self, index: u32) {
+        let node = &mut self.nodes[index];
+        if node.has(flag::POOLED) {
+            self.pool.free(node.data[0] as u32);
+        }
+        node.flags &= !(flag::POOLED | flag::INLINE);
+    }
+
+    /// Posts a receive of `rank`: matches it, or appends it to the posted list.
+    #[inline]
+    pub(crate) fn post(&mut self, rank: u32, index: u32, pattern: &Pattern) {
+        if pattern.source.is_none() {
+            let state = &mut self.ranks[rank as usize];
+            state.wilds += 1;
+            state.posted.push(&mut self.nodes, index);
+            self.attend(rank);
+            return;
+        }
+        if !self.ranks[rank as usize].unexpected.is_empty()
+            && !self.wild_overlaps(rank, pattern)
+            && let Some((message, before)) = self.find_unexpected(rank, pattern)
+        {
+            self.unlink_unexpected(rank, message, before);
+            self.take(rank, index, message);
+            return;
+        }
+        self.ranks[rank as usize].posted.push(&mut self.nodes, index);
+    }
+
+    /// After a receive for any source was decided or withdrawn: receives behind it may have their message.
+    pub(crate) fn rematch(&mut self, rank: u32) {
+        let posted: Vec<u32> = self.ranks[rank as usize].posted.iter(&self.nodes).collect();
+        for index in posted {
+            if self.nodes[index].has(flag::WILD) || self.wild_before(rank, index) {
+                continue;
+            }
+            let pattern = Pattern::of(&self.nodes[index]);
+            if let Some((message, before)) = self.find_unexpected(rank, &pattern) {
+                self.ranks[rank as usize].posted.remove(&mut self.nodes, index);
+                self.unlink_unexpected(rank, message, before);
+                self.take(rank, index, message);
+            }
+        }
+    }
+}

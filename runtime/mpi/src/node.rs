@@ -1,0 +1,233 @@
+//! The arena of messages and receive requests: one 64-byte line each, named by index.
+
+use engine::Time;
+use rank::Addr;
+
+/// "No node": the end of a list.
+pub const NIL: u32 = u32::MAX;
+
+/// Where a node is in its life.
+#[derive(Clone, Copy, PartialEq, Eq, Debug, Default)]
+#[repr(u8)]
+pub enum State {
+    /// In the free list.
+    #[default]
+    Free,
+    /// A message that no receive has taken, in its destination's unexpected list.
+    Unexpected,
+    /// A receive in its rank's posted list.
+    Posted,
+    /// A receive whose message is known but still under way in a `ByTime` network.
+    InFlight,
+    /// A receive with its message: complete at `arrival`.
+    Matched,
+    /// A message that a matched probe took out of the queues.
+    Extracted,
+    /// A receive that was cancelled.
+    Cancelled,
+}
+
+/// Bits of [`Node::flags`].
+pub mod flag {
+    /// The owner is blocked until this receive completes.
+    pub const WAITED: u16 = 1;
+    /// The payload is in `data`.
+    pub const INLINE: u16 = 1 << 1;
+    /// The payload is pool buffer `data[0]`.
+    pub const POOLED: u16 = 1 << 2;
+    /// A receive for any source, not decided yet.
+    pub const WILD: u16 = 1 << 3;
+    /// A receive for any tag.
+    pub const ANY_TAG: u16 = 1 << 4;
+    /// A message whose sender waits for the match; `data[1]` is its request.
+    pub const SYNCHRONOUS: u16 = 1 << 5;
+    /// The message was longer than the receive allowed.
+    pub const TRUNCATED: u16 = 1 << 6;
+    /// A receive with a layout in the side table (`layout` is its index).
+    pub const LAYOUT: u16 = 1 << 7;
+    /// A message whose arrival a `ByTime` network has not told yet.
+    pub const UNDER_WAY: u16 = 1 << 8;
+    /// A message above the eager limit: `arrival` is the arrival of its request to send until the match.
+    pub const RENDEZVOUS: u16 = 1 << 9;
+    /// Nobody will complete this receive: it was freed while active.
+    pub const ORPHAN: u16 = 1 << 10;
+    /// The receive buffer is only reachable while its rank is mounted.
+    pub const MOUNTED_ONLY: u16 = 1 << 11;
+}
+
+/// Payload bytes that fit in a node.
+pub const INLINE_BYTES: u64 = 16;
+
+/// A message, or a receive that becomes one when matched.
+#[derive(Clone, Copy, Default)]
+#[repr(C, align(64))]
+pub struct Node {
+    /// Context of the communicator.
+    pub context: u32,
+    /// Tag; of a posted receive the pattern (see `flag::ANY_TAG`).
+    pub tag: i32,
+    /// Rank of the sender in the communicator; of a posted receive the pattern (see `flag::WILD`).
+    pub source: u32,
+    /// Next node of the list.
+    pub next: u32,
+    /// A message's arrival; a posted receive's time of posting.
+    pub arrival: Time,
+    /// A message's payload; a posted receive's capacity. Bytes.
+    pub bytes: u64,
+    /// A receive's buffer; a message's nothing.
+    pub buffer: Addr,
+    /// Index of the layout, with `flag::LAYOUT`.
+    pub layout: u32,
+    /// Bits of [`flag`].
+    pub flags: u16,
+    /// Where it is in its life.
+    pub state: State,
+    /// Payload, or where it is.
+    pub data: [u64; 2],
+}
+
+impl Node {
+    /// Whether `flag` is set.
+    #[inline]
+    pub fn has(&self, flag: u16) -> bool {
+        self.flags & flag != 0
+    }
+}
+
+/// All nodes of a process; freed ones are reused last in, first out.
+#[derive(Default)]
+pub struct Nodes {
+    nodes: Vec<Node>,
+    free: u32,
+    live: u32,
+}
+
+impl Nodes {
+    /// An empty arena.
+    pub fn new() -> Nodes {
+        Nodes { nodes: Vec::new(), free: NIL, live: 0 }
+    }
+    /// Takes a node and fills it.
+    #[inline]
+    pub fn alloc(&mut self, node: Node) -> u32 {
+        self.live += 1;
+        if self.free != NIL {
+            let index = self.free;
+            let slot = &mut self.nodes[index as usize];
+            self.free = slot.next;
+            *slot = node;
+            index
+        } else {
+            self.grow(node)
+        }
+    }
+    #[inline(never)]
+    fn grow(&mut self, node: Node) -> u32 {
+        let index = self.nodes.len() as u32;
+        self.nodes.push(node);
+        index
+    }
+    /// Gives a node back.
+    #[inline]
+    pub fn free(&mut self, index: u32) {
+        self.live -= 1;
+        let slot = &mut self.nodes[index as usize];
+        slot.state = State::Free;
+        slot.next = self.free;
+        self.free = index;
+    }
+    /// How many nodes are in use.
+    pub fn live(&self) -> u32 {
+        self.live
+    }
+    /// The node, if the index was ever given out.
+    #[inline]
+    pub fn get(&self, index: u32) -> Option<&Node> {
+        self.nodes.get(index as usize)
+    }
+}
+
+impl std::ops::Index<u32> for Nodes {
+    type Output = Node;
+    #[inline]
+    fn index(&self, index: u32) -> &Node {
+        &self.nodes[index as usize]
+    }
+}
+impl std::ops::IndexMut<u32> for Nodes {
+    #[inline]
+    fn index_mut(&mut self, index: u32) -> &mut Node {
+        &mut self.nodes[index as usize]
+    }
+}
+
+/// A singly linked list of nodes, first in first out.
+#[derive(Clone, Copy, Debug)]
+pub struct List {
+    /// First node or [`NIL`].
+    pub head: u32,
+    /// Last node or [`NIL`].
+    pub tail: u32,
+}
+
+impl Default for List {
+    fn default() -> Self {
+        List { head: NIL, tail: NIL }
+    }
+}
+
+impl List {
+    /// Whether nothing is in it.
+    #[inline]
+    pub fn is_empty(&self) -> bool {
+        self.head == NIL
+    }
+    /// Appends `index`.
+    #[inline]
+    pub fn push(&mut self, nodes: &mut Nodes, index: u32) {
+        nodes[index].next = NIL;
+        if self.tail == NIL {
+            self.head = index;
+        } else {
+            nodes[self.tail].next = index;
+        }
+        self.tail = index;
+    }
+    /// Takes `index` out; `before` is its predecessor or [`NIL`].
+    #[inline]
+    pub fn unlink(&mut self, nodes: &mut Nodes, index: u32, before: u32) {
+        let next = nodes[index].next;
+        if before == NIL {
+            self.head = next;
+        } else {
+            nodes[before].next = next;
+        }
+        if self.tail == index {
+            self.tail = before;
+        }
+    }
+    /// Takes `index` out, looking for its predecessor; false if it is not in the list.
+    pub fn remove(&mut self, nodes: &mut Nodes, index: u32) -> bool {
+        let (mut before, mut at) = (NIL, self.head);
+        while at != NIL {
+            if at == index {
+                self.unlink(nodes, index, before);
+                return true;
+            }
+            before = at;
+            at = nodes[at].next;
+        }
+        false
+    }
+    /// The indices in order.
+    pub fn iter<'a>(&self, nodes: &'a Nodes) -> impl Iterator<Item = u32> + 'a {
+        let mut at = self.head;
+        std::iter::from_fn(move || {
+            (at != NIL).then(|| {
+                let index = at;
+                at = nodes[at].next;
+                index
+            })
+        })
+    }
+}

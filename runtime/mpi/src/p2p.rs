@@ -1,0 +1,516 @@
+//! Point-to-point communication (MPI 5.0 chapter 3): sends, receives, and requests' completion.
+
+use crate::error::{ErrorClass, Failure, Result};
+use crate::flight::Flight;
+use crate::handle::{self, REQUEST_NULL, REQUEST_SENT, RequestRef};
+use crate::matching::{Envelope, Extent, Pattern, Transit};
+use crate::node::{NIL, Node, State, flag};
+use crate::request::{ANY_SOURCE, ANY_TAG, Body, Completion, PROC_NULL, RequestArray, Status};
+use crate::world::{Mpi, World};
+use engine::Time;
+use rank::{Addr, memory};
+
+/// The send modes of MPI 5.0 chapter 3.4.
+#[derive(Clone, Copy, PartialEq, Eq, Debug)]
+pub enum SendMode {
+    /// `MPI_Send`: complete once the data is out of the buffer, which this simulator does at once.
+    Standard,
+    /// `MPI_Ssend`: complete once matched.
+    Synchronous,
+    /// `MPI_Bsend`: like standard, through the attached buffer.
+    Buffered,
+    /// `MPI_Rsend`: like standard; the program promises that the receive is posted.
+    Ready,
+}
+
+/// Address, count and datatype handle, as MPI calls give them.
+pub type Buffer = (Addr, i64, usize);
+/// Rank, tag and communicator handle.
+pub type Peer = (i32, i32, usize);
+
+/// Messages that one rank may send in a row before long queues at its receivers make it step back.
+const BURST: u32 = 512;
+/// Unread messages at a receiver from which on its senders may have to step back.
+const UNREAD: u32 = 2048;
+
+/// The greatest tag (`MPI_TAG_UB`).
+pub const TAG_UB: i32 = i32::MAX;
+
+#[cold]
+fn bad_tag(tag: i32, any: bool) -> Box<Failure> {
+    let what = if any { "0 to MPI_TAG_UB, or MPI_ANY_TAG" } else { "0 to MPI_TAG_UB" };
+    Failure::new(ErrorClass::TAG, format!("tag {tag} is not allowed here: use {what}"))
+}
+
+impl World {
+    /// Buffer, count and datatype as an extent of memory.
+    #[inline]
+    pub(crate) fn extent(&self, (buffer, count, datatype): Buffer) -> Result<Extent> {
+        let Ok(count) = u64::try_from(count) else {
+            return Err(Failure::new(ErrorClass::COUNT, format!("count {count} is negative")));
+        };
+        let kind = self.types.usable(self.current, datatype)?;
+        let bytes = kind.bytes(count)?;
+        if kind.contiguous {
+            return Ok(Extent { buffer, layout: None, bytes });
+        }
+        Ok(Extent { buffer, layout: Some((kind.clone(), count)), bytes })
+    }
+
+    /// Charges the sender's overhead and gap: when the message leaves.
+    #[inline]
+    fn inject(&mut self, me: u32) -> Time {
+        if !self.wire.has_overheads {
+            return self.ranks[me as usize].clock;
+        }
+        let costs = &self.wire.overheads;
+        let state = &mut self.ranks[me as usize];
+        let start = state.clock.max(state.nic_free) + costs.send;
+        state.clock = start;
+        state.nic_free = start + costs.gap;
+        start
+    }
+
+    /// Sends: answers the request's handle, [`REQUEST_SENT`] if there is nothing to wait for.
+    pub(crate) fn start_send(&mut self, mode: SendMode, buffer: Buffer, (destination, tag, comm): Peer) -> Result<usize> {
+        let me = self.current;
+        let communicator = self.comms.get(comm)?;
+        if tag < 0 {
+            return Err(bad_tag(tag, false));
+        }
+        if destination == PROC_NULL {
+            return Ok(REQUEST_SENT);
+        }
+        let to = communicator.peer(destination, me, "destination")?;
+        let envelope = Envelope { context: communicator.context, source: communicator.rank(me), tag };
+        let payload = self.extent(buffer)?;
+        if mode == SendMode::Buffered {
+            self.claim_buffer(me, comm, payload.bytes)?;
+        }
+        let at = self.inject(me);
+        self.messages += 1;
+        self.bytes += u128::from(payload.bytes);
+        self.profile.message(payload.bytes);
+        let mut transit = Transit { arrival: Time::MAX, flags: 0, request: NIL, flight: NIL };
+        let mut request = REQUEST_SENT;
+        let rendezvous =
+            mode == SendMode::Standard && self.wire.overheads.eager_limit.is_some_and(|limit| payload.bytes > limit) && !self.by_time();
+        if rendezvous || mode == SendMode::Synchronous {
+            transit.flags = if rendezvous { flag::RENDEZVOUS } else { flag::SYNCHRONOUS };
+            transit.request = self.make_request(me, Body::Synchronous);
+            request = handle::of_cold(transit.request);
+        }
+        if self.by_time() {
+            transit.flags |= flag::UNDER_WAY;
+            transit.flight = self.launch(me, to, payload.bytes, at, Flight::Leaving);
+        } else {
+            transit.arrival = at + self.wire.latency(me, to, if rendezvous { 0 } else { payload.bytes });
+        }
+        self.deliver(to, envelope, &payload, transit);
+        self.ranks[me as usize].burst += 1;
+        if self.ranks[me as usize].burst > BURST && self.ranks[to as usize].unread < UNREAD {
+            self.ranks[me as usize].burst = 0;
+        }
+        Ok(request)
+    }
+
+    /// What a receive or probe accepts; `None` from `MPI_PROC_NULL`.
+    #[inline]
+    pub(crate) fn pattern(&self, (source, tag, comm): Peer) -> Result<Option<Pattern>> {
+        let communicator = self.comms.get(comm)?;
+        if tag < 0 && tag != ANY_TAG {
+            return Err(bad_tag(tag, true));
+        }
+        let context = communicator.context;
+        let tag = (tag != ANY_TAG).then_some(tag);
+        match source {
+            PROC_NULL => Ok(None),
+            ANY_SOURCE => Ok(Some(Pattern { context, source: None, tag })),
+            _ => {
+                communicator.peer(source, self.current, "source")?;
+                Ok(Some(Pattern { context, source: Some(source as u32), tag }))
+            }
+        }
+    }
+
+    /// A posted receive's node, not yet in any list.
+    fn receive_node_for(&mut self, pattern: &Pattern, extent: Extent) -> Node {
+        let mut flags = 0;
+        let mut layout = NIL;
+        if pattern.source.is_none() {
+            flags |= flag::WILD;
+        }
+        if pattern.tag.is_none() {
+            flags |= flag::ANY_TAG;
+        }
+        if let Some(shape) = extent.layout {
+            flags |= flag::LAYOUT;
+            layout = self.layouts.insert(shape);
+        } else if !rank::is_addressable_unmounted(extent.buffer, extent.bytes as usize) {
+            flags |= flag::MOUNTED_ONLY;
+        }
+        Node {
+            context: pattern.context,
+            tag: pattern.tag.unwrap_or(ANY_TAG),
+            source: pattern.source.unwrap_or(u32::MAX),
+            next: NIL,
+            arrival: self.ranks[self.current as usize].clock,
+            bytes: extent.bytes,
+            buffer: extent.buffer,
+            layout,
+            flags,
+            state: State::Posted,
+            data: [0; 2],
+        }
+    }
+
+    /// Posts a receive: answers its node.
+    pub(crate) fn start_receive(&mut self, buffer: Buffer, from: Peer) -> Result<u32> {
+        let Some(pattern) = self.pattern(from)? else {
+            let mut node = Node { state: State::Matched, source: PROC_NULL as u32, tag: ANY_TAG, ..Node::default() };
+            node.arrival = Time::ZERO;
+            return Ok(self.nodes.alloc(node));
+        };
+        let extent = self.extent(buffer)?;
+        let node = self.receive_node_for(&pattern, extent);
+        let index = self.nodes.alloc(node);
+        self.post(self.current, index, &pattern);
+        Ok(index)
+    }
+
+    /// Receives the message of a matched probe: answers the receive's node.
+    pub(crate) fn start_matched_receive(&mut self, buffer: Buffer, message: usize) -> Result<u32> {
+        if message == handle::MESSAGE_NO_PROC {
+            return self.start_receive(buffer, (PROC_NULL, ANY_TAG, handle::COMM_WORLD));
+        }
+        let found = handle::decode(message).filter(|&index| self.nodes.get(index).is_some_and(|node| node.state == State::Extracted));
+        let Some(index) = found else {
+            return Err(Failure::new(
+                ErrorClass::REQUEST,
+                format!("message handle {message:#x} does not name a message of a matched probe: it was received already or never made"),
+            ));
+        };
+        let extent = self.extent(buffer)?;
+        let from = self.nodes[index];
+        let pattern = Pattern { context: from.context, source: Some(from.source), tag: Some(from.tag) };
+        let node = self.receive_node_for(&pattern, extent);
+        let receive = self.nodes.alloc(node);
+        self.take(self.current, receive, index);
+        Ok(receive)
+    }
+
+    /// Moves a payload from a node into the mounted rank's memory.
+    #[inline]
+    pub(crate) fn unload(&mut self, node: &Node, extent: &Extent) {
+        if node.bytes == 0 {
+            return;
+        }
+        if node.has(flag::INLINE) {
+            let mut bytes = [0u8; 16];
+            bytes[..8].copy_from_slice(&node.data[0].to_ne_bytes());
+            bytes[8..].copy_from_slice(&node.data[1].to_ne_bytes());
+            match &extent.layout {
+                None => memory::write(extent.buffer, &bytes[..node.bytes as usize]),
+                Some((datatype, count)) => {
+                    datatype.unpack(extent.buffer, *count, &bytes[..node.bytes as usize]);
+                }
+            }
+        } else if node.has(flag::POOLED) {
+            let index = node.data[0] as u32;
+            let bytes = &self.pool.get(index)[..node.bytes as usize];
+            match &extent.layout {
+                None => memory::write(extent.buffer, bytes),
+                Some((datatype, count)) => {
+                    datatype.unpack(extent.buffer, *count, bytes);
+                }
+            }
+            self.pool.free(index);
+        }
+    }
+
+    /// Moves a receiver's clock to an arrival and charges its overhead.
+    #[inline]
+    pub(crate) fn received(&mut self, me: u32, arrival: Time) {
+        self.advance(me, arrival);
+        if self.wire.has_overheads {
+            self.ranks[me as usize].clock += self.wire.overheads.receive;
+        }
+    }
+
+    /// A complete receive of the mounted rank: moves the payload, frees the node.
+    #[inline]
+    pub(crate) fn finish_receive(&mut self, index: u32) -> Result<Status> {
+        let me = self.current;
+        let node = self.nodes[index];
+        if node.state == State::Cancelled {
+            self.release_layout(&node);
+            self.nodes.free(index);
+            return Ok(Status { cancelled: true, ..Status::EMPTY });
+        }
+        if node.source == PROC_NULL as u32 {
+            self.nodes.free(index);
+            return Ok(Status::PROC_NULL);
+        }
+        if node.flags & (flag::INLINE | flag::POOLED) != 0 {
+            let extent = self.receive_extent(&node);
+            self.unload(&node, &extent);
+        }
+        self.release_layout(&node);
+        self.nodes.free(index);
+        self.received(me, node.arrival);
+        let status = Status { source: node.source as i32, tag: node.tag, error: 0, bytes: node.bytes, cancelled: false };
+        if node.has(flag::TRUNCATED) {
+            return Err(self.truncated(&node));
+        }
+        Ok(status)
+    }
+
+    #[cold]
+    fn truncated(&self, node: &Node) -> Box<Failure> {
+        Failure::new(
+            ErrorClass::TRUNCATE,
+            format!(
+                "the message from rank {} with tag {} has {} bytes, the receive buffer only {}: receive with a larger count",
+                node.source as i32, node.tag, node.data[1], node.bytes
+            ),
+        )
+    }
+
+    fn release_layout(&mut self, node: &Node) {
+        if node.has(flag::LAYOUT) {
+            self.layouts.remove(node.layout);
+        }
+    }
+
+    /// Completes a request that is known to be complete: `(status, the handle's new value)`.
+    pub(crate) fn finish(&mut self, handle: usize) -> Result<(Status, usize)> {
+        let me = self.current;
+        match handle::request(handle) {
+            RequestRef::Nothing | RequestRef::Sent => Ok((Status::EMPTY, REQUEST_NULL)),
+            RequestRef::Node(index) => Ok((self.finish_receive(index)?, REQUEST_NULL)),
+            RequestRef::Cold(index) => {
+                let done = self.requests[index].done;
+                match &mut self.requests[index].body {
+                    Body::Persistent { active, .. } => {
+                        let Some(active) = active.take() else { return Ok((Status::EMPTY, handle)) };
+                        Ok((self.finish(active)?.0, handle))
+                    }
+                    Body::Synchronous => {
+                        self.requests.remove(index);
+                        self.advance(me, done.unwrap_or_default());
+                        Ok((Status::EMPTY, REQUEST_NULL))
+                    }
+                    &mut Body::Collective { instance, member } => {
+                        self.requests.remove(index);
+                        self.advance(me, done.unwrap_or_default());
+                        self.finish_collective(instance, member)?;
+                        Ok((Status::EMPTY, REQUEST_NULL))
+                    }
+                    Body::Generalized(_) => Ok((Status::EMPTY, handle)),
+                }
+            }
+            RequestRef::Invalid => self.completion(handle).map(|_| (Status::EMPTY, REQUEST_NULL)),
+        }
+    }
+}
+
+impl Mpi {
+    /// `MPI_Send` and its modes.
+    pub fn send(&self, mode: SendMode, buffer: Buffer, to: Peer) -> Result {
+        let mut world = self.world();
+        let request = world.start_send(mode, buffer, to)?;
+        let me = world.current;
+        let state = &world.ranks[me as usize];
+        if request == REQUEST_SENT {
+            if state.burst > BURST && !world.ready.is_empty() {
+                world.ranks[me as usize].burst = 0;
+                let clock = world.clock(me);
+                world.ready.lag(me, clock);
+                drop(world);
+                self.block();
+            }
+            return Ok(());
+        }
+        drop(world);
+        self.wait(request).map(|_| ())
+    }
+
+    /// `MPI_Isend` and its modes: the request's handle.
+    pub fn isend(&self, mode: SendMode, buffer: Buffer, to: Peer) -> Result<usize> {
+        self.world().start_send(mode, buffer, to)
+    }
+
+    /// `MPI_Recv`.
+    pub fn receive(&self, buffer: Buffer, from: Peer) -> Result<Status> {
+        let mut world = self.world();
+        let me = world.current;
+        if let Some(pattern) = world.pattern(from)?
+            && pattern.source.is_some()
+            && world.ranks[me as usize].wilds == 0
+            && let Some((index, before)) = world.find_unexpected(me, &pattern)
+        {
+            let node = world.nodes[index];
+            if node.flags & (flag::UNDER_WAY | flag::SYNCHRONOUS | flag::RENDEZVOUS) == 0 {
+                let extent = world.extent(buffer)?;
+                if node.bytes <= extent.bytes {
+                    world.unlink_unexpected(me, index, before);
+                    world.nodes.free(index);
+                    world.unload(&node, &extent);
+                    world.received(me, node.arrival);
+                    return Ok(Status { source: node.source as i32, tag: node.tag, error: 0, bytes: node.bytes, cancelled: false });
+                }
+            }
+        }
+        let index = world.start_receive(buffer, from)?;
+        self.complete_receive(world, index)
+    }
+
+    fn complete_receive<'a>(&'a self, mut world: std::cell::RefMut<'a, World>, index: u32) -> Result<Status> {
+        if world.nodes[index].state != State::Matched {
+            let me = world.current;
+            world.nodes[index].flags |= flag::WAITED;
+            world.ranks[me as usize].waiting = 1;
+            drop(world);
+            self.block();
+            world = self.world();
+        }
+        world.finish_receive(index)
+    }
+
+    /// `MPI_Irecv`: the request's handle.
+    pub fn ireceive(&self, buffer: Buffer, from: Peer) -> Result<usize> {
+        Ok(handle::of_node(self.world().start_receive(buffer, from)?))
+    }
+
+    /// `MPI_Mrecv`.
+    pub fn matched_receive(&self, buffer: Buffer, message: usize) -> Result<Status> {
+        let mut world = self.world();
+        let index = world.start_matched_receive(buffer, message)?;
+        self.complete_receive(world, index)
+    }
+
+    /// `MPI_Imrecv`.
+    pub fn matched_ireceive(&self, buffer: Buffer, message: usize) -> Result<usize> {
+        Ok(handle::of_node(self.world().start_matched_receive(buffer, message)?))
+    }
+
+    /// `MPI_Sendrecv`.
+    pub fn send_receive(&self, send: Buffer, to: Peer, receive: Buffer, from: Peer) -> Result<Status> {
+        let mut world = self.world();
+        let index = world.start_receive(receive, from)?;
+        let request = world.start_send(SendMode::Standard, send, to)?;
+        let status = self.complete_receive(world, index)?;
+        if request != REQUEST_SENT {
+            self.wait(request)?;
+        }
+        Ok(status)
+    }
+
+    /// `MPI_Sendrecv_replace`. The payload has left the buffer when the send starts, so nothing else is copied.
+    pub fn send_receive_replace(&self, buffer: Buffer, to: Peer, from: Peer) -> Result<Status> {
+        let mut world = self.world();
+        let request = world.start_send(SendMode::Standard, buffer, to)?;
+        let index = world.start_receive(buffer, from)?;
+        let status = self.complete_receive(world, index)?;
+        if request != REQUEST_SENT {
+            self.wait(request)?;
+        }
+        Ok(status)
+    }
+
+    /// `MPI_Isendrecv` and `MPI_Isendrecv_replace` (with `replace`, the payload leaves before the receive is posted).
+    ///
+    /// The send's data is out of its buffer at once, so the receive's request stands for both.
+    pub fn isend_receive(&self, send: Buffer, to: Peer, receive: Buffer, from: Peer, replace: bool) -> Result<usize> {
+        let mut world = self.world();
+        if replace {
+            world.start_send(SendMode::Ready, send, to)?;
+            return Ok(handle::of_node(world.start_receive(receive, from)?));
+        }
+        let index = world.start_receive(receive, from)?;
+        world.start_send(SendMode::Ready, send, to)?;
+        Ok(handle::of_node(index))
+    }
+
+    /// Completes one request that is complete, generalized ones through their callbacks.
+    pub(crate) fn finish_one(&self, handle: usize) -> Result<(Status, usize)> {
+        let mut world = self.world();
+        if let RequestRef::Cold(index) = handle::request(handle)
+            && matches!(world.requests.get(index).map(|request| &request.body), Some(Body::Generalized(_)))
+        {
+            let me = world.current;
+            let Some(request) = world.requests.remove(index) else { unreachable!("looked up above") };
+            world.advance(me, request.done.unwrap_or_default());
+            drop(world);
+            let Body::Generalized(callbacks) = request.body else { unreachable!("matched above") };
+            let mut status = Status::EMPTY;
+            let code = (callbacks.query)(&mut status);
+            let freed = (callbacks.free)();
+            return match if code != 0 { code } else { freed } {
+                0 => Ok((status, REQUEST_NULL)),
+                code => Err(Failure::new(ErrorClass(code), "a callback of the generalized request returned an error")),
+            };
+        }
+        world.finish(handle)
+    }
+
+    /// `MPI_Wait`: the status, and the handle's new value.
+    pub fn wait(&self, handle: usize) -> Result<(Status, usize)> {
+        let mut world = self.world();
+        if world.completion(handle)? == Completion::Unknown {
+            let me = world.current;
+            world.ranks[me as usize].waiting = 0;
+            world.await_request(me, handle);
+            drop(world);
+            self.block();
+        } else if let RequestRef::Node(index) = handle::request(handle) {
+            return Ok((world.finish_receive(index)?, REQUEST_NULL));
+        } else {
+            drop(world);
+        }
+        self.finish_one(handle)
+    }
+
+    /// `MPI_Waitall`: `statuses(i, status)` is told each status.
+    pub fn wait_all(&self, requests: RequestArray, statuses: &mut dyn FnMut(u32, &Status)) -> Result {
+        let mut world = self.world();
+        let me = world.current;
+        world.ranks[me as usize].waiting = 0;
+        for handle in requests.iter() {
+            if world.completion(handle)? == Completion::Unknown {
+                world.await_request(me, handle);
+            }
+        }
+        let wait = world.ranks[me as usize].waiting != 0;
+        drop(world);
+        if wait {
+            self.block();
+        }
+        self.finish_all(requests, statuses)
+    }
+
+    /// Completes all requests of the array, which are complete.
+    pub(crate) fn finish_all(&self, requests: RequestArray, statuses: &mut dyn FnMut(u32, &Status)) -> Result {
+        let mut failed: Option<Box<Failure>> = None;
+        for index in 0..requests.count {
+            let handle = requests.get(index);
+            match self.finish_one(handle) {
+                Ok((status, next)) => {
+                    requests.set(index, next);
+                    statuses(index, &status);
+                }
+                Err(failure) => {
+                    requests.set(index, REQUEST_NULL);
+                    statuses(index, &Status { error: failure.class.0, ..Status::EMPTY });
+                    failed.get_or_insert(failure);
+                }
+            }
+        }
+        match failed {
+            None => Ok(()),
+            Some(first) => {
+                Err(Failure::new(ErrorClass::IN_STATUS, format!("{} (its class is in the MPI_ERROR field of its status)", first.text)))
+            }
+        }
+    }
+}

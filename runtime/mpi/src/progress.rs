@@ -1,0 +1,204 @@
+//! The main loop: who runs next, what is decided, how a run ends.
+
+use crate::collective::executor::UserReduction;
+use crate::world::{Abort, Mpi, Phase, World};
+use engine::Time;
+use rank::{Outcome, Ranks};
+
+/// How a run ended.
+#[derive(Clone, Debug, Default)]
+pub struct Ending {
+    /// The process's exit status.
+    pub status: i32,
+    /// What the user must know: a deadlock, ranks that left without `MPI_Finalize`.
+    pub messages: Vec<String>,
+}
+
+enum Next {
+    Run(u32),
+    Reduce(Box<UserReduction>),
+    Unload(u32, u32),
+    Done,
+    Deadlock,
+}
+
+/// Runs all ranks to their end. `tick` is called now and then with the world, for a progress display.
+pub fn run(mpi: &Mpi, ranks: &mut Ranks, tick: &mut dyn FnMut(&World)) -> Ending {
+    let mut switches = 0u32;
+    let mut ending = Ending::default();
+    loop {
+        let next = mpi.world().next();
+        match next {
+            Next::Run(rank) => {
+                mpi.world().resumed();
+                match ranks.resume(rank) {
+                    Outcome::Blocked => {}
+                    Outcome::Finished { status } => mpi.world().rank_ended(rank, status, &mut ending),
+                }
+                switches = switches.wrapping_add(1);
+                if switches & 0xfff == 0 {
+                    tick(&mpi.world());
+                }
+            }
+            Next::Reduce(mut work) => {
+                mpi.world().current = work.rank;
+                let mut right = std::mem::take(&mut work.right);
+                ranks.mounted(work.rank, || work.reduction.call(&work.left, &mut right));
+                work.right = right;
+                mpi.world().user_reduced(*work);
+            }
+            Next::Unload(rank, index) => {
+                mpi.world().current = rank;
+                ranks.mounted(rank, || {
+                    let clock = mpi.world().clock(rank);
+                    let _ = mpi.world().finish_receive(index);
+                    mpi.world().ranks[rank as usize].clock = clock;
+                });
+            }
+            Next::Done => break,
+            Next::Deadlock => {
+                let report = crate::deadlock::report(&mpi.world());
+                ending.messages.push(report);
+                ending.status = if ending.status == 0 { 1 } else { ending.status };
+                break;
+            }
+        }
+    }
+    let world = mpi.world();
+    if let Some(abort) = &world.abort {
+        ending.status = abort.status;
+    }
+    if world.left > 0 && world.abort.is_none() {
+        let first = world.left_first;
+        ending.messages.push(format!(
+            "{} rank{} ended without calling MPI_Finalize (the first is rank {first}); every rank that calls MPI_Init must call MPI_Finalize before it exits",
+            world.left,
+            if world.left == 1 { "" } else { "s" }
+        ));
+        ending.status = if ending.status == 0 { 1 } else { ending.status };
+    }
+    ending
+}
+
+/// Blocks the one rank of a process that runs on the process's own stack, until it is woken.
+pub(crate) fn run_alone(mpi: &Mpi) {
+    loop {
+        let next = mpi.world().next();
+        match next {
+            Next::Run(_) => return,
+            Next::Reduce(mut work) => {
+                let mut right = std::mem::take(&mut work.right);
+                work.reduction.call(&work.left, &mut right);
+                work.right = right;
+                mpi.world().user_reduced(*work);
+            }
+            Next::Unload(_, index) => {
+                let _ = mpi.world().finish_receive(index);
+            }
+            Next::Done | Next::Deadlock => {
+                eprintln!("xsim: {}", crate::deadlock::report(&mpi.world()));
+                std::process::exit(1);
+            }
+        }
+    }
+}
+
+impl World {
+    fn next(&mut self) -> Next {
+        loop {
+            self.run_agents();
+            if let Some(work) = self.collectives.user.take() {
+                return Next::Reduce(Box::new(work));
+            }
+            if let Some((rank, index)) = self.orphans.pop() {
+                return Next::Unload(rank, index);
+            }
+            if let Some(rank) = self.ready.next() {
+                self.current = rank;
+                return Next::Run(rank);
+            }
+            if self.ended == self.size {
+                return Next::Done;
+            }
+            if self.start_held() {
+                continue;
+            }
+            let lagging = self.ready.least_lagging().unwrap_or(Time::MAX);
+            let leaving = self.outbox.peek().map_or(Time::MAX, |key| key.time);
+            let event = self.wire.next_event().unwrap_or(Time::MAX);
+            let other = lagging.min(leaving).min(event);
+            if self.decide(other) {
+                continue;
+            }
+            if other == Time::MAX {
+                return if self.abort.is_some() { Next::Done } else { Next::Deadlock };
+            }
+            if lagging <= leaving && lagging <= event {
+                let rank = self.ready.next_lagging().expect("its clock was found");
+                self.ready.wake(rank);
+            } else if leaving <= event {
+                self.inject_until(event.min(lagging));
+            } else {
+                self.advance_network(event);
+            }
+        }
+    }
+
+    /// Gives the network all messages that leave at or before `until`; nothing can act earlier.
+    fn inject_until(&mut self, until: Time) {
+        while let Some(key) = self.outbox.peek()
+            && key.time <= until
+        {
+            let Some((key, message)) = self.outbox.pop() else { return };
+            let Some(network) = self.wire.shared() else { return };
+            if let Some(arrival) = network.send(key.time, &message) {
+                self.land(message.id as u32, arrival);
+            }
+        }
+    }
+
+    fn advance_network(&mut self, until: Time) {
+        let mut delivered = Vec::new();
+        if let Some(network) = self.wire.shared() {
+            network.advance(until, &mut delivered);
+        }
+        for delivery in delivered {
+            self.land(delivery.id as u32, delivery.at);
+        }
+    }
+
+    fn rank_ended(&mut self, rank: u32, status: i32, ending: &mut Ending) {
+        let phase = self.phase(rank);
+        self.ended += 1;
+        self.set_phase(rank, Phase::Ended);
+        if phase == Phase::Active && self.abort.is_none() {
+            if self.left == 0 {
+                self.left_first = rank;
+            }
+            self.left += 1;
+        }
+        if status != 0 && ending.status == 0 {
+            ending.status = status;
+            if self.abort.is_none() {
+                ending.messages.push(format!("rank {rank} ended with exit status {status}"));
+            }
+        }
+    }
+
+    /// Stops the run: other ranks stop at their first call at or after the mounted rank's clock.
+    pub fn set_abort(&mut self, status: i32) {
+        let at = self.clock(self.current);
+        if self.abort.as_ref().is_none_or(|abort| at < abort.at) {
+            self.abort = Some(Abort { at, rank: self.current, status: if status == 0 { 1 } else { status } });
+        }
+    }
+
+    /// Whether the mounted rank must stop because of an abort.
+    #[inline]
+    pub fn must_stop(&self) -> Option<i32> {
+        match &self.abort {
+            None => None,
+            Some(abort) => (self.clock(self.current) >= abort.at).then_some(abort.status),
+        }
+    }
+}

@@ -1,0 +1,365 @@
+//! Requests other than plain receives, and what is known of a request's completion.
+
+use crate::error::{ErrorClass, Failure, Result};
+use crate::handle::{self, RequestRef};
+use crate::matching::Extent;
+use crate::node::{Node, State, flag};
+use crate::p2p::SendMode;
+use crate::world::{Mpi, World};
+use engine::Time;
+use rank::{Addr, memory};
+use std::rc::Rc;
+
+/// `MPI_UNDEFINED`.
+pub const UNDEFINED: i32 = -32766;
+/// `MPI_ANY_SOURCE`.
+pub const ANY_SOURCE: i32 = -1;
+/// `MPI_PROC_NULL`.
+pub const PROC_NULL: i32 = -2;
+/// `MPI_ROOT`.
+pub const ROOT: i32 = -3;
+/// `MPI_ANY_TAG`.
+pub const ANY_TAG: i32 = -1;
+
+/// What a status says (MPI 5.0 chapter 3.2.5).
+#[derive(Clone, Copy, PartialEq, Eq, Debug)]
+pub struct Status {
+    /// Rank of the sender.
+    pub source: i32,
+    /// Tag.
+    pub tag: i32,
+    /// Error class, where statuses carry it.
+    pub error: i32,
+    /// Payload bytes.
+    pub bytes: u64,
+    /// Whether the request was cancelled.
+    pub cancelled: bool,
+}
+
+impl Status {
+    /// The empty status.
+    pub const EMPTY: Status = Status { source: ANY_SOURCE, tag: ANY_TAG, error: 0, bytes: 0, cancelled: false };
+    /// The status of a receive from `MPI_PROC_NULL`.
+    pub const PROC_NULL: Status = Status { source: PROC_NULL, tag: ANY_TAG, error: 0, bytes: 0, cancelled: false };
+}
+
+/// The program's array of request handles.
+#[derive(Clone, Copy, Debug)]
+pub struct RequestArray {
+    /// First handle.
+    pub at: Addr,
+    /// How many.
+    pub count: u32,
+    /// Whether a handle takes 64 bits (C) or 32 (Fortran).
+    pub wide: bool,
+}
+
+impl RequestArray {
+    /// Handle `index`.
+    #[inline]
+    pub fn get(&self, index: u32) -> usize {
+        if self.wide {
+            memory::load::<usize>(self.at.offset(i64::from(index) * 8))
+        } else {
+            memory::load::<i32>(self.at.offset(i64::from(index) * 4)) as usize
+        }
+    }
+    /// Replaces handle `index`.
+    #[inline]
+    pub fn set(&self, index: u32, handle: usize) {
+        if self.wide {
+            memory::store::<usize>(self.at.offset(i64::from(index) * 8), handle);
+        } else {
+            memory::store::<i32>(self.at.offset(i64::from(index) * 4), handle as i32);
+        }
+    }
+    /// All handles.
+    pub fn iter(self) -> impl Iterator<Item = usize> {
+        (0..self.count).map(move |index| self.get(index))
+    }
+}
+
+/// The callbacks of a generalized request; each returns an MPI error code.
+pub struct Generalized {
+    /// `query_fn`: fills the status.
+    pub query: Rc<dyn Fn(&mut Status) -> i32>,
+    /// `free_fn`.
+    pub free: Rc<dyn Fn() -> i32>,
+    /// `cancel_fn`, told whether the request is complete.
+    pub cancel: Rc<dyn Fn(bool) -> i32>,
+}
+
+/// What a persistent request starts.
+#[derive(Clone)]
+pub enum Template {
+    /// A send.
+    Send {
+        /// Which kind.
+        mode: SendMode,
+        /// Buffer, count, datatype.
+        buffer: (Addr, i64, usize),
+        /// Destination, tag, communicator.
+        to: (i32, i32, usize),
+    },
+    /// A receive.
+    Receive {
+        /// Buffer, count, datatype.
+        buffer: (Addr, i64, usize),
+        /// Source, tag, communicator.
+        from: (i32, i32, usize),
+    },
+    /// A collective.
+    Collective(Rc<dyn Fn(&crate::world::Mpi) -> Result<usize>>),
+}
+
+/// What a table request is.
+pub enum Body {
+    /// A send that completes when it is matched.
+    Synchronous,
+    /// A persistent request; its active part, if started.
+    Persistent {
+        /// What it starts.
+        template: Box<Template>,
+        /// The request of the started operation.
+        active: Option<usize>,
+    },
+    /// A member of a nonblocking collective.
+    Collective {
+        /// Which instance.
+        instance: u32,
+        /// Which member of it.
+        member: u32,
+    },
+    /// A generalized request.
+    Generalized(Generalized),
+}
+
+/// A request in the table.
+pub struct Request {
+    /// Whose (world rank).
+    pub owner: u32,
+    /// When it completes, once known.
+    pub done: Option<Time>,
+    /// Whether the owner is blocked for it.
+    pub waited: bool,
+    /// Whether the program freed it while active.
+    pub orphan: bool,
+    /// What it is.
+    pub body: Body,
+}
+
+/// What is known of a request.
+#[derive(Clone, Copy, PartialEq, Eq, Debug)]
+pub enum Completion {
+    /// Nothing to wait for: null or inactive.
+    Null,
+    /// It completes, or has completed, then.
+    At(Time),
+    /// Not known yet.
+    Unknown,
+}
+
+#[cold]
+fn invalid(handle: usize) -> Box<Failure> {
+    Failure::new(
+        ErrorClass::REQUEST,
+        format!(
+            "request handle {handle:#x} is not an active request: it was waited for, freed, or never made; a completed request becomes MPI_REQUEST_NULL only in the variable given to the wait"
+        ),
+    )
+}
+
+impl Mpi {
+    /// Makes a persistent request: its handle.
+    pub fn persistent(&self, template: Template) -> usize {
+        let mut world = self.world();
+        let me = world.current;
+        handle::of_cold(world.make_request(me, Body::Persistent { template: Box::new(template), active: None }))
+    }
+
+    /// `MPI_Start`.
+    pub fn start(&self, request: usize) -> Result {
+        let template = {
+            let world = self.world();
+            match handle::request(request) {
+                RequestRef::Cold(index) => match world.requests.get(index).map(|request| &request.body) {
+                    Some(Body::Persistent { template, active: None }) => (**template).clone(),
+                    Some(Body::Persistent { .. }) => {
+                        return Err(Failure::new(
+                            ErrorClass::REQUEST,
+                            "the persistent request is active already: complete it before starting it again",
+                        ));
+                    }
+                    _ => return Err(Failure::new(ErrorClass::REQUEST, "the request is not a persistent one")),
+                },
+                _ => return Err(Failure::new(ErrorClass::REQUEST, "the request is not a persistent one")),
+            }
+        };
+        let started = match template {
+            Template::Send { mode, buffer, to } => self.isend(mode, buffer, to)?,
+            Template::Receive { buffer, from } => self.ireceive(buffer, from)?,
+            Template::Collective(start) => start(self)?,
+        };
+        if let RequestRef::Cold(index) = handle::request(request)
+            && let Body::Persistent { active, .. } = &mut self.world().requests[index].body
+        {
+            *active = Some(started);
+        }
+        Ok(())
+    }
+
+    /// `MPI_Grequest_start`: the handle.
+    pub fn generalized(&self, callbacks: Generalized) -> usize {
+        let mut world = self.world();
+        let me = world.current;
+        handle::of_cold(world.make_request(me, Body::Generalized(callbacks)))
+    }
+
+    /// `MPI_Grequest_complete`.
+    pub fn complete_generalized(&self, request: usize) -> Result {
+        let mut world = self.world();
+        match handle::request(request) {
+            RequestRef::Cold(index) if matches!(world.requests.get(index), Some(Request { body: Body::Generalized(_), .. })) => {
+                let now = world.clock(world.current);
+                world.finish_request(index, now);
+                Ok(())
+            }
+            _ => Err(Failure::new(ErrorClass::REQUEST, "the request is not a generalized one")),
+        }
+    }
+
+    /// `MPI_Request_free`: an active operation goes on and completes unseen.
+    pub fn free_request(&self, request: usize) -> Result {
+        let mut world = self.world();
+        match handle::request(request) {
+            RequestRef::Nothing | RequestRef::Invalid => Err(invalid(request)),
+            RequestRef::Sent => Ok(()),
+            RequestRef::Node(index) => {
+                world.receive_node(index, request)?;
+                if world.nodes[index].state == State::Matched {
+                    let clock = world.clock(world.current);
+                    let result = world.finish_receive(index).map(|_| ());
+                    let me = world.current;
+                    world.ranks[me as usize].clock = clock;
+                    return result;
+                }
+                world.nodes[index].flags |= flag::ORPHAN;
+                Ok(())
+            }
+            RequestRef::Cold(index) => {
+                let active = match world.requests.get_mut(index) {
+                    Some(Request { body: Body::Persistent { active, .. }, .. }) => active.take(),
+                    Some(request) if !request.orphan => {
+                        if let (Body::Generalized(_), Some(_)) | (Body::Synchronous, Some(_)) = (&request.body, request.done) {
+                            world.requests.remove(index);
+                        } else {
+                            request.orphan = true;
+                        }
+                        return Ok(());
+                    }
+                    _ => return Err(invalid(request)),
+                };
+                world.requests.remove(index);
+                drop(world);
+                active.map_or(Ok(()), |active| self.free_request(active))
+            }
+        }
+    }
+
+    /// `MPI_Request_get_status`: the status of a complete request, which stays.
+    pub fn request_status(&self, requests: RequestArray) -> Result<Option<Status>> {
+        if !self.all_complete(requests)? {
+            return Ok(None);
+        }
+        let world = self.world();
+        let part = world.active_part(requests.get(0));
+        Ok(Some(match handle::request(part) {
+            RequestRef::Node(index) => {
+                let node = world.receive_node(index, part)?;
+                Status { source: node.source as i32, tag: node.tag, error: 0, bytes: node.bytes, cancelled: node.state == State::Cancelled }
+            }
+            RequestRef::Cold(index) => {
+                let query = match world.requests.get(index).map(|request| &request.body) {
+                    Some(Body::Generalized(callbacks)) => Some(callbacks.query.clone()),
+                    _ => None,
+                };
+                drop(world);
+                let mut status = Status::EMPTY;
+                if let Some(query) = query {
+                    query(&mut status);
+                }
+                status
+            }
+            _ => Status::EMPTY,
+        }))
+    }
+}
+
+impl World {
+    /// The receive node behind a handle.
+    #[inline]
+    pub(crate) fn receive_node(&self, index: u32, handle: usize) -> Result<&Node> {
+        match self.nodes.get(index) {
+            Some(node) if !matches!(node.state, State::Free | State::Unexpected | State::Extracted) => Ok(node),
+            _ => Err(invalid(handle)),
+        }
+    }
+
+    /// What is known of the completion of `handle`.
+    #[inline]
+    pub(crate) fn completion(&self, handle: usize) -> Result<Completion> {
+        match handle::request(handle) {
+            RequestRef::Nothing => Ok(Completion::Null),
+            RequestRef::Sent => Ok(Completion::At(Time::ZERO)),
+            RequestRef::Node(index) => {
+                let node = self.receive_node(index, handle)?;
+                Ok(match node.state {
+                    State::Matched | State::Cancelled => Completion::At(node.arrival),
+                    _ => Completion::Unknown,
+                })
+            }
+            RequestRef::Cold(index) => match self.requests.get(index) {
+                Some(Request { body: Body::Persistent { active, .. }, .. }) => match active {
+                    Some(active) => self.completion(*active),
+                    None => Ok(Completion::Null),
+                },
+                Some(request) if !request.orphan => Ok(request.done.map_or(Completion::Unknown, Completion::At)),
+                _ => Err(invalid(handle)),
+            },
+            RequestRef::Invalid => Err(invalid(handle)),
+        }
+    }
+
+    /// The request inside a persistent one, or `handle` itself.
+    pub(crate) fn active_part(&self, handle: usize) -> usize {
+        match handle::request(handle) {
+            RequestRef::Cold(index) => match self.requests.get(index) {
+                Some(Request { body: Body::Persistent { active: Some(active), .. }, .. }) => *active,
+                _ => handle,
+            },
+            _ => handle,
+        }
+    }
+
+    /// Marks an incomplete request as waited for by the mounted rank.
+    #[inline]
+    pub(crate) fn await_request(&mut self, rank: u32, handle: usize) {
+        match handle::request(self.active_part(handle)) {
+            RequestRef::Node(index) => self.nodes[index].flags |= flag::WAITED,
+            RequestRef::Cold(index) => self.requests[index].waited = true,
+            _ => return,
+        }
+        self.ranks[rank as usize].waiting += 1;
+    }
+
+    /// Makes a table request.
+    pub(crate) fn make_request(&mut self, owner: u32, body: Body) -> u32 {
+        self.requests.insert(Request { owner, done: None, waited: false, orphan: false, body })
+    }
+
+    /// Where a receive node's payload goes.
+    pub(crate) fn receive_extent(&self, node: &Node) -> Extent {
+        let layout = node.has(flag::LAYOUT).then(|| self.layouts[node.layout].clone());
+        Extent { buffer: node.buffer, layout, bytes: node.bytes }
+    }
+}

@@ -1,0 +1,63 @@
+//! Objects named by small indices that are reused.
+
+/// A growable table with reuse of freed places, last freed first.
+pub struct Slab<T> {
+    items: Vec<Option<T>>,
+    free: Vec<u32>,
+}
+
+impl<T> Default for Slab<T> {
+    fn default() -> Self {
+        Slab { items: Vec::new(), free: Vec::new() }
+    }
+}
+
+impl<T> Slab<T> {
+    /// Puts `item` in, answers its index.
+    pub fn insert(&mut self, item: T) -> u32 {
+        match self.free.pop() {
+            Some(index) => {
+                self.items[index as usize] = Some(item);
+                index
+            }
+            None => {
+                self.items.push(Some(item));
+                self.items.len() as u32 - 1
+            }
+        }
+    }
+    /// Takes the item out.
+    pub fn remove(&mut self, index: u32) -> Option<T> {
+        let item = self.items.get_mut(index as usize)?.take();
+        if item.is_some() {
+            self.free.push(index);
+        }
+        item
+    }
+    /// The item.
+    #[inline]
+    pub fn get(&self, index: u32) -> Option<&T> {
+        self.items.get(index as usize)?.as_ref()
+    }
+    /// The item, to change.
+    #[inline]
+    pub fn get_mut(&mut self, index: u32) -> Option<&mut T> {
+        self.items.get_mut(index as usize)?.as_mut()
+    }
+    /// How many places there ever were.
+    pub fn capacity(&self) -> usize {
+        self.items.len()
+    }
+}
+
+impl<T> std::ops::Index<u32> for Slab<T> {
+    type Output = T;
+    fn index(&self, index: u32) -> &T {
+        self.get(index).expect("a live index")
+    }
+}
+impl<T> std::ops::IndexMut<u32> for Slab<T> {
+    fn index_mut(&mut self, index: u32) -> &mut T {
+        self.get_mut(index).expect("a live index")
+    }
+}

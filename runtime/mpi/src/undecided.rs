@@ -1,0 +1,598 @@
+//! What must wait for safe time: receives for any source, probes, tests, waits for any or some.
+//!
+//! When no rank of the process can run, everything still open is an item with a time; the items
+//! before safe time are decided in the order (time, rank, source). With no lookahead the single
+//! least item is decided (docs/architecture.md, "Order").
+
+use crate::error::Result;
+use crate::handle;
+use crate::matching::Pattern;
+use crate::node::{List, NIL, State, flag};
+use crate::p2p::Peer;
+use crate::request::{Completion, PROC_NULL, RequestArray, Status, UNDEFINED};
+use crate::world::{Mpi, World};
+use engine::{Span, Time};
+use rustc_hash::FxHashSet;
+
+/// Free polls in a row before each costs time.
+const FREE_SPINS: u32 = 64;
+/// Polls in a row after which a rank jumps to the next instant at which its poll can succeed.
+const JUMP_SPINS: u32 = 1_000;
+
+/// A question that only safe time can answer.
+#[derive(Clone, Debug)]
+pub enum Question {
+    /// Are all of these complete?
+    TestAll(RequestArray),
+    /// Which is the first of these that is complete?
+    TestAny(RequestArray),
+    /// Which of these are complete?
+    TestSome(RequestArray),
+    /// Wait for the first.
+    WaitAny(RequestArray),
+    /// Wait for at least one.
+    WaitSome(RequestArray),
+    /// Is there such a message?
+    Iprobe(Pattern),
+    /// Wait for such a message.
+    Probe(Pattern),
+    /// Has no message arrived for this receive, so that it can be cancelled?
+    Cancel,
+}
+
+/// A rank blocked in a question.
+#[derive(Clone, Debug)]
+pub struct Poll {
+    /// What it asks.
+    pub question: Question,
+    /// Whether it may only go on with a "yes" (it has polled in vain too often).
+    pub jump: bool,
+}
+
+/// When a question can be answered.
+#[derive(Clone, Copy, PartialEq, Eq, Debug)]
+enum Open {
+    /// Now.
+    Final,
+    /// Once safe time has passed this.
+    At(Time),
+    /// Not before something else happens.
+    Never,
+}
+
+/// One thing to decide.
+#[derive(Clone, Copy, PartialEq, Eq, PartialOrd, Ord, Debug)]
+struct Item {
+    time: Time,
+    rank: u32,
+    source: u32,
+    /// The receive node, or [`NIL`] for the rank's poll.
+    receive: u32,
+    message: u32,
+}
+
+impl World {
+    /// Whether the mounted rank's question must block; if not, it can be answered from what is known.
+    fn open(&self, rank: u32, poll: &Poll) -> Open {
+        let clock = self.clock(rank);
+        let known = |handle: usize| self.completion(handle).unwrap_or(Completion::Null);
+        let blocked = |requests: &RequestArray| {
+            let (mut least, mut unknown) = (Time::MAX, false);
+            for handle in requests.iter() {
+                match known(handle) {
+                    Completion::At(time) => least = least.min(time),
+                    Completion::Unknown => unknown = true,
+                    Completion::Null => {}
+                }
+            }
+            match (unknown, least) {
+                (false, _) => Open::Final,
+                (true, Time::MAX) => Open::Never,
+                (true, least) => Open::At(least.max(clock)),
+            }
+        };
+        match &poll.question {
+            Question::TestAll(requests) => {
+                let (mut unknown, mut late, mut latest) = (false, false, clock);
+                for handle in requests.iter() {
+                    match known(handle) {
+                        Completion::At(time) => (late, latest) = (late || time > clock, latest.max(time)),
+                        Completion::Unknown => unknown = true,
+                        Completion::Null => {}
+                    }
+                }
+                match (poll.jump, late, unknown) {
+                    (false, true, _) | (_, _, false) => Open::Final,
+                    (false, false, true) => Open::At(clock),
+                    (true, _, true) => Open::Never,
+                }
+            }
+            Question::TestAny(requests) if !poll.jump => {
+                for handle in requests.iter() {
+                    match known(handle) {
+                        Completion::Unknown => return Open::At(clock),
+                        Completion::At(time) if time <= clock => return Open::Final,
+                        _ => {}
+                    }
+                }
+                Open::Final
+            }
+            Question::TestSome(requests) if !poll.jump => {
+                if requests.iter().any(|handle| known(handle) == Completion::Unknown) {
+                    Open::At(clock)
+                } else {
+                    Open::Final
+                }
+            }
+            Question::WaitAny(requests) => {
+                for handle in requests.iter() {
+                    match known(handle) {
+                        Completion::Unknown => break,
+                        Completion::At(time) if time <= clock => return Open::Final,
+                        _ => {}
+                    }
+                }
+                blocked(requests)
+            }
+            Question::TestAny(requests) | Question::TestSome(requests) | Question::WaitSome(requests) => blocked(requests),
+            Question::Iprobe(pattern) if !poll.jump => match (pattern.source, self.head(rank, pattern)) {
+                (Some(_), Some(_)) if !self.wild_overlaps(rank, pattern) => Open::Final,
+                _ => Open::At(clock),
+            },
+            Question::Probe(pattern) | Question::Iprobe(pattern) => match (pattern.source, self.head(rank, pattern)) {
+                (Some(_), Some(_)) if !self.wild_overlaps(rank, pattern) => Open::Final,
+                (_, Some((_, time))) => Open::At(time),
+                (_, None) => Open::Never,
+            },
+            Question::Cancel => Open::At(clock),
+        }
+    }
+
+    /// The best message for a probe: of the heads of all sources the least by (arrival, source).
+    pub(crate) fn head(&self, rank: u32, pattern: &Pattern) -> Option<(u32, Time)> {
+        if pattern.source.is_some() {
+            let (index, _) = self.find_unexpected(rank, pattern)?;
+            let node = &self.nodes[index];
+            return (!node.has(flag::UNDER_WAY)).then_some((index, node.arrival));
+        }
+        self.best_head(rank, pattern, &[]).map(|index| (index, self.nodes[index].arrival))
+    }
+
+    /// The least head by (arrival, source) among the messages of `rank` that fit, `taken` ones left out.
+    fn best_head(&self, rank: u32, pattern: &Pattern, taken: &[u32]) -> Option<u32> {
+        let mut seen = FxHashSet::default();
+        let mut best: Option<(Time, u32, u32)> = None;
+        for index in self.ranks[rank as usize].unexpected.iter(&self.nodes) {
+            let node = &self.nodes[index];
+            if pattern.accepts(node) && !taken.contains(&index) {
+                let candidate = (node.arrival, node.source, index);
+                // A later message of a source that was seen cannot be better unless it overtook: only heads count.
+                if best.is_none_or(|best| candidate < best) {
+                    if seen.insert(node.source) && !node.has(flag::UNDER_WAY) {
+                        best = Some(candidate);
+                    }
+                } else {
+                    seen.insert(node.source);
+                }
+            }
+        }
+        best.map(|(_, _, index)| index)
+    }
+
+    /// A blocked poll may be answerable now: wakes its rank if so.
+    pub(crate) fn settle_poll(&mut self, rank: u32) {
+        let Some(poll) = self.polls.get(&rank) else { return };
+        if self.open(rank, poll) == Open::Final {
+            self.answer(rank);
+        }
+    }
+
+    /// Wakes a rank that is blocked in a poll.
+    fn answer(&mut self, rank: u32) {
+        self.polls.remove(&rank);
+        self.ranks[rank as usize].polling = false;
+        self.ready.wake(rank);
+    }
+
+    /// All open items of `rank`.
+    fn items_of(&self, rank: u32, items: &mut Vec<Item>) {
+        let state = &self.ranks[rank as usize];
+        if state.wilds != 0 {
+            let mut taken: Vec<u32> = Vec::new();
+            for receive in state.posted.iter(&self.nodes) {
+                let node = &self.nodes[receive];
+                let pattern = Pattern::of(node);
+                let choice = if node.has(flag::WILD) {
+                    self.best_head(rank, &pattern, &taken)
+                } else {
+                    state.unexpected.iter(&self.nodes).find(|&index| pattern.accepts(&self.nodes[index]) && !taken.contains(&index))
+                };
+                let Some(message) = choice else { continue };
+                taken.push(message);
+                if node.has(flag::WILD) {
+                    let found = &self.nodes[message];
+                    items.push(Item { time: found.arrival, rank, source: found.source, receive, message });
+                }
+            }
+        }
+        if let Some(poll) = self.polls.get(&rank) {
+            match self.open(rank, poll) {
+                Open::Final => items.push(Item { time: Time::ZERO, rank, source: 0, receive: NIL, message: NIL }),
+                Open::At(time) => items.push(Item { time, rank, source: u32::MAX, receive: NIL, message: NIL }),
+                Open::Never => {}
+            }
+        }
+    }
+
+    /// Decides open items before safe time; false if there is nothing to decide.
+    ///
+    /// `other` is the least time at which anything else of the process can act (lagging senders,
+    /// the network): items at or after it stay open unless nothing else exists.
+    pub(crate) fn decide(&mut self, other: Time) -> bool {
+        let mut items = Vec::new();
+        let mut attention = std::mem::take(&mut self.attention);
+        attention.retain(|&rank| {
+            let watches = self.ranks[rank as usize].watches();
+            if watches {
+                self.items_of(rank, &mut items);
+            } else {
+                self.ranks[rank as usize].attended = false;
+            }
+            watches
+        });
+        self.attention = attention;
+        items.sort_unstable();
+        let lookahead = if self.by_time() { Span::ZERO } else { self.wire.lookahead() };
+        let mut bound = if other == Time::MAX { other } else { other.saturating_add(lookahead) };
+        let mut decided = false;
+        let mut done: FxHashSet<u32> = FxHashSet::default();
+        for item in &items {
+            if item.time >= bound && (decided || other != Time::MAX) {
+                break;
+            }
+            if done.contains(&item.rank) {
+                continue;
+            }
+            let runnable = self.ready.len();
+            self.apply(item);
+            decided = true;
+            bound = bound.min(item.time.max(self.clock(item.rank)).saturating_add(lookahead));
+            if self.ready.len() != runnable {
+                done.insert(item.rank);
+            }
+        }
+        decided
+    }
+
+    fn apply(&mut self, item: &Item) {
+        if item.receive == NIL {
+            self.answer(item.rank);
+            return;
+        }
+        let rank = item.rank as usize;
+        let (mut before, mut at) = (NIL, self.ranks[rank].unexpected.head);
+        while at != item.message && at != NIL {
+            before = at;
+            at = self.nodes[at].next;
+        }
+        debug_assert_eq!(at, item.message);
+        self.ranks[rank].wilds -= 1;
+        self.ranks[rank].posted.remove(&mut self.nodes, item.receive);
+        self.unlink_unexpected(item.rank, item.message, before);
+        self.take(item.rank, item.receive, item.message);
+        self.rematch(item.rank);
+    }
+
+    /// Counts a poll that found nothing, or a reading of a clock: after many in a row each costs time.
+    pub(crate) fn spin(&mut self, rank: u32) {
+        let spins = self.ranks[rank as usize].spins + 1;
+        if spins > FREE_SPINS {
+            self.ranks[rank as usize].clock += Span::from_ps(1_000.max(u64::from(spins) * 1_000 / 128));
+        }
+        self.ranks[rank as usize].spins = spins;
+    }
+
+    fn withdraw(&mut self, rank: u32, index: u32) {
+        self.ranks[rank as usize].posted.remove(&mut self.nodes, index);
+        let clock = self.clock(rank);
+        let node = &mut self.nodes[index];
+        if node.has(flag::WILD) {
+            self.ranks[rank as usize].wilds -= 1;
+        }
+        let node = &mut self.nodes[index];
+        node.state = State::Cancelled;
+        node.arrival = clock;
+        self.rematch(rank);
+    }
+}
+
+/// What a test or wait for several requests found.
+#[derive(Clone, Copy, PartialEq, Eq, Debug)]
+pub enum Found {
+    /// No request of the array is active.
+    NoneActive,
+    /// None is complete.
+    Nothing,
+    /// Something.
+    Some,
+}
+
+impl Mpi {
+    /// Blocks the mounted rank until its question can be answered.
+    fn ask(&self, question: Question) {
+        let mut world = self.world();
+        let me = world.current;
+        let nonblocking = matches!(question, Question::TestAll(_) | Question::TestAny(_) | Question::TestSome(_) | Question::Iprobe(_));
+        let poll = Poll { jump: nonblocking && world.ranks[me as usize].spins > JUMP_SPINS, question };
+        if world.open(me, &poll) == Open::Final {
+            return;
+        }
+        world.polls.insert(me, poll);
+        world.ranks[me as usize].polling = true;
+        world.attend(me);
+        drop(world);
+        self.block();
+    }
+
+    /// After [`Mpi::ask`]: moves the clock to the earliest completion if none is complete at the clock and the rank may wait.
+    fn reach(&self, requests: RequestArray, wait: bool) -> Result<Found> {
+        let mut world = self.world();
+        let me = world.current;
+        let clock = world.clock(me);
+        let (mut active, mut least) = (false, Time::MAX);
+        for handle in requests.iter() {
+            match world.completion(handle)? {
+                Completion::At(time) => (active, least) = (true, least.min(time)),
+                Completion::Unknown => active = true,
+                Completion::Null => {}
+            }
+        }
+        if !active {
+            return Ok(Found::NoneActive);
+        }
+        if least <= clock {
+            return Ok(Found::Some);
+        }
+        if least != Time::MAX && (wait || world.ranks[me as usize].spins > JUMP_SPINS) {
+            world.advance(me, least);
+            return Ok(Found::Some);
+        }
+        world.spin(me);
+        Ok(Found::Nothing)
+    }
+
+    fn first_complete(&self, requests: RequestArray) -> Result<Option<u32>> {
+        let world = self.world();
+        let clock = world.clock(world.current);
+        for (index, handle) in requests.iter().enumerate() {
+            if matches!(world.completion(handle)?, Completion::At(time) if time <= clock) {
+                return Ok(Some(index as u32));
+            }
+        }
+        Ok(None)
+    }
+
+    fn any(&self, requests: RequestArray, wait: bool) -> Result<(Found, i32, Status)> {
+        self.ask(if wait { Question::WaitAny(requests) } else { Question::TestAny(requests) });
+        let found = self.reach(requests, wait)?;
+        if found == Found::Some
+            && let Some(index) = self.first_complete(requests)?
+        {
+            let handle = requests.get(index);
+            let finished = self.finish_one(handle);
+            requests.set(index, finished.as_ref().map_or(handle::REQUEST_NULL, |(_, next)| *next));
+            return Ok((Found::Some, index as i32, finished?.0));
+        }
+        Ok((found, UNDEFINED, Status::EMPTY))
+    }
+
+    /// `MPI_Waitany`: `(index or MPI_UNDEFINED, status)`.
+    pub fn wait_any(&self, requests: RequestArray) -> Result<(i32, Status)> {
+        let (_, index, status) = self.any(requests, true)?;
+        Ok((index, status))
+    }
+
+    /// `MPI_Testany`: `(flag, index or MPI_UNDEFINED, status)`.
+    pub fn test_any(&self, requests: RequestArray) -> Result<(bool, i32, Status)> {
+        let (found, index, status) = self.any(requests, false)?;
+        Ok((found != Found::Nothing, index, status))
+    }
+
+    fn some(&self, requests: RequestArray, wait: bool, found: &mut dyn FnMut(u32, u32, &Status)) -> Result<Option<u32>> {
+        self.ask(if wait { Question::WaitSome(requests) } else { Question::TestSome(requests) });
+        match self.reach(requests, wait)? {
+            Found::NoneActive => return Ok(None),
+            Found::Nothing => return Ok(Some(0)),
+            Found::Some => {}
+        }
+        let mut count = 0;
+        let clock = {
+            let world = self.world();
+            world.clock(world.current)
+        };
+        let mut failed = None;
+        for index in 0..requests.count {
+            let handle = requests.get(index);
+            if !matches!(self.world().completion(handle)?, Completion::At(time) if time <= clock) {
+                continue;
+            }
+            match self.finish_one(handle) {
+                Ok((status, next)) => {
+                    requests.set(index, next);
+                    found(count, index, &status);
+                }
+                Err(failure) => {
+                    requests.set(index, handle::REQUEST_NULL);
+                    found(count, index, &Status { error: failure.class.0, ..Status::EMPTY });
+                    failed.get_or_insert(failure);
+                }
+            }
+            count += 1;
+        }
+        match failed {
+            Some(first) => Err(crate::error::Failure::new(crate::error::ErrorClass::IN_STATUS, first.text)),
+            None => Ok(Some(count)),
+        }
+    }
+
+    /// `MPI_Waitsome`: how many (`None` if no request is active); `found(k, index, status)` is told each.
+    pub fn wait_some(&self, requests: RequestArray, found: &mut dyn FnMut(u32, u32, &Status)) -> Result<Option<u32>> {
+        self.some(requests, true, found)
+    }
+
+    /// `MPI_Testsome`.
+    pub fn test_some(&self, requests: RequestArray, found: &mut dyn FnMut(u32, u32, &Status)) -> Result<Option<u32>> {
+        self.some(requests, false, found)
+    }
+
+    /// Whether all requests are complete at the clock (or, after many vain polls, when they will be).
+    pub fn all_complete(&self, requests: RequestArray) -> Result<bool> {
+        self.ask(Question::TestAll(requests));
+        let mut world = self.world();
+        let me = world.current;
+        let mut latest = Time::ZERO;
+        for handle in requests.iter() {
+            match world.completion(handle)? {
+                Completion::At(time) => latest = latest.max(time),
+                Completion::Unknown => latest = Time::MAX,
+                Completion::Null => {}
+            }
+        }
+        if latest <= world.clock(me) {
+            return Ok(true);
+        }
+        if latest != Time::MAX && world.ranks[me as usize].spins > JUMP_SPINS {
+            world.advance(me, latest);
+            return Ok(true);
+        }
+        world.spin(me);
+        Ok(false)
+    }
+
+    /// `MPI_Testall`: `statuses(i, status)` is told each status if all are complete.
+    pub fn test_all(&self, requests: RequestArray, statuses: &mut dyn FnMut(u32, &Status)) -> Result<bool> {
+        if !self.all_complete(requests)? {
+            return Ok(false);
+        }
+        self.finish_all(requests, statuses)?;
+        Ok(true)
+    }
+
+    /// `MPI_Test` on the one handle of `request`.
+    pub fn test(&self, request: RequestArray) -> Result<Option<Status>> {
+        if !self.all_complete(request)? {
+            return Ok(None);
+        }
+        let finished = self.finish_one(request.get(0));
+        request.set(0, finished.as_ref().map_or(handle::REQUEST_NULL, |(_, next)| *next));
+        Ok(Some(finished?.0))
+    }
+
+    /// `MPI_Probe`.
+    pub fn probe(&self, from: Peer) -> Result<Status> {
+        Ok(self.look(from, true)?.map_or(Status::PROC_NULL, |(_, status)| status))
+    }
+
+    /// `MPI_Iprobe`: the status of a message that is there.
+    pub fn iprobe(&self, from: Peer) -> Result<Option<Status>> {
+        if from.0 == PROC_NULL {
+            self.world().pattern(from)?;
+            return Ok(Some(Status::PROC_NULL));
+        }
+        Ok(self.look(from, false)?.map(|(_, status)| status))
+    }
+
+    /// `MPI_Mprobe`: message handle and status.
+    pub fn matched_probe(&self, from: Peer) -> Result<(usize, Status)> {
+        match self.look(from, true)? {
+            None => Ok((handle::MESSAGE_NO_PROC, Status::PROC_NULL)),
+            Some((index, status)) => Ok((self.extract(index), status)),
+        }
+    }
+
+    /// `MPI_Improbe`.
+    pub fn matched_iprobe(&self, from: Peer) -> Result<Option<(usize, Status)>> {
+        if from.0 == PROC_NULL {
+            self.world().pattern(from)?;
+            return Ok(Some((handle::MESSAGE_NO_PROC, Status::PROC_NULL)));
+        }
+        Ok(self.look(from, false)?.map(|(index, status)| (self.extract(index), status)))
+    }
+
+    fn extract(&self, index: u32) -> usize {
+        let mut world = self.world();
+        let me = world.current;
+        let mut list: List = world.ranks[me as usize].unexpected;
+        list.remove(&mut world.nodes, index);
+        let state = &mut world.ranks[me as usize];
+        state.unexpected = list;
+        state.unread -= 1;
+        world.nodes[index].state = State::Extracted;
+        handle::encode(index)
+    }
+
+    /// Looks for a message: `None` if there is none (or the source is `MPI_PROC_NULL`).
+    fn look(&self, from: Peer, wait: bool) -> Result<Option<(u32, Status)>> {
+        let Some(pattern) = self.world().pattern(from)? else { return Ok(None) };
+        self.ask(if wait { Question::Probe(pattern) } else { Question::Iprobe(pattern) });
+        let mut world = self.world();
+        let me = world.current;
+        let clock = world.clock(me);
+        match world.head(me, &pattern) {
+            Some((index, arrival)) if wait || arrival <= clock || world.ranks[me as usize].spins > JUMP_SPINS => {
+                world.advance(me, arrival);
+                let node = &world.nodes[index];
+                let status = Status { source: node.source as i32, tag: node.tag, error: 0, bytes: node.bytes, cancelled: false };
+                Ok(Some((index, status)))
+            }
+            _ => {
+                world.spin(me);
+                Ok(None)
+            }
+        }
+    }
+
+    /// `MPI_Cancel`: succeeds for a receive that has no message by now; a send's cancelling always fails.
+    pub fn cancel(&self, handle: usize) -> Result {
+        let part = {
+            let world = self.world();
+            if world.completion(handle)? == Completion::Null {
+                return Err(crate::error::Failure::new(
+                    crate::error::ErrorClass::REQUEST,
+                    "the request is null or inactive: there is nothing to cancel",
+                ));
+            }
+            world.active_part(handle)
+        };
+        match handle::request(part) {
+            handle::RequestRef::Node(index) => {
+                if self.world().nodes[index].state == State::Posted {
+                    self.ask(Question::Cancel);
+                }
+                let mut world = self.world();
+                let me = world.current;
+                if world.nodes[index].state == State::Posted {
+                    world.withdraw(me, index);
+                }
+                Ok(())
+            }
+            handle::RequestRef::Cold(index) => {
+                let call = {
+                    let world = self.world();
+                    match world.requests.get(index).map(|request| (&request.body, request.done.is_some())) {
+                        Some((crate::request::Body::Generalized(callbacks), done)) => Some((callbacks.cancel.clone(), done)),
+                        _ => None,
+                    }
+                };
+                match call.map(|(cancel, done)| cancel(done)) {
+                    None | Some(0) => Ok(()),
+                    Some(code) => Err(crate::error::Failure::new(
+                        crate::error::ErrorClass(code),
+                        "the cancel callback of the generalized request returned an error",
+                    )),
+                }
+            }
+            _ => Ok(()),
+        }
+    }
+}

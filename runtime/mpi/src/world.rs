@@ -1,0 +1,400 @@
+//! All state of a process's ranks, and the door to it.
+
+use crate::attribute::Attributes;
+use crate::collective::executor::Collectives;
+use crate::comm::Comms;
+use crate::datatype::{Datatype, Types};
+use crate::errhandler::Errhandlers;
+use crate::error::ErrorCodes;
+use crate::flight::Flight;
+use crate::group::Groups;
+use crate::info::Infos;
+use crate::node::{List, Nodes};
+use crate::op::Ops;
+use crate::payload::Pool;
+use crate::ready::Ready;
+use crate::request::Request;
+use crate::slab::Slab;
+use crate::undecided::Poll;
+use crate::wire::Wire;
+use engine::{EventQueue, Span, Time};
+use network::{Message, Order};
+use observe::Profile;
+use rustc_hash::FxHashMap;
+use std::cell::{Cell, RefCell, RefMut};
+use std::rc::Rc;
+
+/// Where a rank is in its life with MPI.
+#[derive(Clone, Copy, PartialEq, Eq, Debug, Default)]
+#[repr(u8)]
+pub enum Phase {
+    /// Before `MPI_Init`.
+    #[default]
+    Before,
+    /// Between `MPI_Init` and `MPI_Finalize`.
+    Active,
+    /// After `MPI_Finalize`.
+    Finalized,
+    /// Its `main` has ended.
+    Ended,
+}
+
+/// What every rank needs always: one cache line.
+#[derive(Clone, Default)]
+#[repr(C, align(64))]
+pub struct RankState {
+    /// Its virtual time.
+    pub clock: Time,
+    /// Receives without a message.
+    pub posted: List,
+    /// Messages without a receive.
+    pub unexpected: List,
+    /// Completions it is blocked for.
+    pub waiting: u32,
+    /// Length of `unexpected`.
+    pub unread: u32,
+    /// Undecided receives for any source in `posted`.
+    pub wilds: u32,
+    /// Polls and clock readings in a row without its clock moving.
+    pub spins: u32,
+    /// When its NIC is free again (gap).
+    pub nic_free: Time,
+    /// Messages since it last blocked.
+    pub burst: u32,
+    /// The MPI function it is in, or was last in.
+    pub function: u16,
+    /// Where it is in its life.
+    pub phase: Phase,
+    /// Whether it is blocked in a poll (`World::polls`).
+    pub polling: bool,
+    /// Whether it is on the attention list.
+    pub attended: bool,
+}
+
+impl RankState {
+    /// Whether a message in its queues may have to be decided.
+    #[inline]
+    pub(crate) fn watches(&self) -> bool {
+        self.wilds != 0 || self.polling
+    }
+}
+
+/// How computation between MPI calls is charged.
+#[derive(Clone, Copy, PartialEq, Debug)]
+pub enum Compute {
+    /// Not at all.
+    None,
+    /// The same for each interval.
+    Fixed(Span),
+    /// Host time times a factor.
+    Measured {
+        /// Virtual seconds of one host second.
+        factor: f64,
+    },
+}
+
+/// What a run needs to begin.
+pub struct Setup {
+    /// World size.
+    pub ranks: u32,
+    /// The network.
+    pub wire: Wire,
+    /// The processor model.
+    pub compute: Compute,
+    /// How collectives choose their algorithms.
+    pub policy: crate::collective::choose::Policy,
+    /// Function names by id, for messages and the profile.
+    pub names: &'static [&'static str],
+    /// The contents of `MPI_INFO_ENV`.
+    pub environment: crate::info::Info,
+}
+
+/// Why a run ends before its ranks do.
+#[derive(Clone, Debug)]
+pub struct Abort {
+    /// From when ranks stop at their next call.
+    pub at: Time,
+    /// Who aborted (world rank).
+    pub rank: u32,
+    /// The exit status.
+    pub status: i32,
+}
+
+/// The state.
+pub struct World {
+    pub(crate) size: u32,
+    pub(crate) current: u32,
+    pub(crate) ranks: Vec<RankState>,
+    pub(crate) nodes: Nodes,
+    pub(crate) pool: Pool,
+    pub(crate) layouts: Slab<(Rc<Datatype>, u64)>,
+    pub(crate) requests: Slab<Request>,
+    pub(crate) orphans: Vec<(u32, u32)>,
+    pub(crate) ready: Ready,
+    pub(crate) wire: Wire,
+    pub(crate) order: Order,
+    pub(crate) flights: Slab<Flight>,
+    pub(crate) outbox: EventQueue<Message>,
+    pub(crate) launched: u64,
+    pub(crate) polls: FxHashMap<u32, Poll>,
+    pub(crate) attention: Vec<u32>,
+    pub(crate) compute: Compute,
+    pub(crate) collectives: Collectives,
+    pub(crate) policy: crate::collective::choose::Policy,
+    pub(crate) buffers: FxHashMap<(u32, usize), crate::buffered::Attached>,
+    pub(crate) clock_host: rank::host::HostClock,
+    pub(crate) ended: u32,
+    pub(crate) messages: u64,
+    pub(crate) bytes: u128,
+    pub(crate) abort: Option<Abort>,
+    pub(crate) left: u32,
+    /// Meetings of leaders in `MPI_Intercomm_create`: the other side's new handle, the group.
+    pub(crate) bridges: FxHashMap<(u32, u32, i32), (Option<usize>, Rc<crate::group::Group>)>,
+    pub(crate) left_first: u32,
+    pub(crate) names: &'static [&'static str],
+    /// Communicators.
+    pub comms: Comms,
+    /// Datatypes.
+    pub types: Types,
+    /// Operations.
+    pub ops: Ops,
+    /// Groups.
+    pub groups: Groups,
+    /// Info objects.
+    pub infos: Infos,
+    /// Attribute keys and values.
+    pub attributes: Attributes,
+    /// Error handlers.
+    pub errhandlers: Errhandlers,
+    /// Error classes and codes that the program added.
+    pub codes: ErrorCodes,
+    /// What is counted for the report.
+    pub profile: Profile,
+}
+
+/// MPI for all ranks of this process.
+///
+/// Every operation borrows the world for a short while and never across a switch of ranks, so
+/// that callbacks of the program and other ranks may come in at each of those points.
+pub struct Mpi {
+    alone: Cell<bool>,
+    world: RefCell<World>,
+}
+
+impl Mpi {
+    /// A world of ranks that have not started.
+    pub fn new(setup: Setup) -> Mpi {
+        let order = setup.wire.order();
+        Mpi {
+            alone: Cell::new(false),
+            world: RefCell::new(World {
+                size: setup.ranks,
+                current: 0,
+                ranks: vec![RankState::default(); setup.ranks as usize],
+                nodes: Nodes::new(),
+                pool: Pool::default(),
+                layouts: Slab::default(),
+                requests: Slab::default(),
+                orphans: Vec::new(),
+                ready: Ready::all(setup.ranks),
+                order,
+                wire: setup.wire,
+                flights: Slab::default(),
+                outbox: EventQueue::new(),
+                launched: 0,
+                polls: FxHashMap::default(),
+                attention: Vec::new(),
+                compute: setup.compute,
+                collectives: Collectives::default(),
+                policy: setup.policy,
+                buffers: FxHashMap::default(),
+                clock_host: rank::host::HostClock::new(),
+                ended: 0,
+                messages: 0,
+                bytes: 0,
+                abort: None,
+                left: 0,
+                bridges: FxHashMap::default(),
+                left_first: 0,
+                names: setup.names,
+                comms: Comms::new(setup.ranks),
+                types: Types::new(),
+                ops: Ops::new(),
+                groups: Groups::new(),
+                infos: Infos::new(setup.environment),
+                attributes: Attributes::default(),
+                errhandlers: Errhandlers::default(),
+                codes: ErrorCodes::default(),
+                profile: Profile::new(setup.names.len(), setup.ranks as usize),
+            }),
+        }
+    }
+
+    /// The state, until the guard is dropped.
+    #[inline]
+    pub fn world(&self) -> RefMut<'_, World> {
+        self.world.borrow_mut()
+    }
+
+    /// The state, unless it is in use (in crash reports).
+    pub fn try_world(&self) -> Option<RefMut<'_, World>> {
+        self.world.try_borrow_mut().ok()
+    }
+
+    /// Lets other ranks run until somebody wakes the mounted one. The world must not be borrowed.
+    #[inline]
+    pub(crate) fn block(&self) {
+        if self.alone.get() {
+            crate::progress::run_alone(self);
+        } else {
+            rank::suspend();
+        }
+    }
+
+    /// The state of a process whose `main` was not taken over (a library loaded late): its one
+    /// rank runs on the process's own stack.
+    pub fn alone(setup: Setup) -> Mpi {
+        let mpi = Mpi::new(Setup { ranks: 1, ..setup });
+        mpi.alone.set(true);
+        let _ = mpi.world().ready.next();
+        mpi
+    }
+}
+
+impl World {
+    /// The mounted rank (world number).
+    #[inline]
+    pub fn me(&self) -> u32 {
+        self.current
+    }
+    /// The node of the simulated machine that a rank is on.
+    pub fn node_of(&self, rank: u32) -> u32 {
+        rank / self.wire.node
+    }
+    /// Whether somebody aborted the run.
+    #[inline]
+    pub fn is_aborting(&self) -> bool {
+        self.abort.is_some()
+    }
+    /// What is known of a request handle, if it is valid.
+    pub fn is_request(&self, handle: usize) -> Option<crate::request::Completion> {
+        self.completion(handle).ok()
+    }
+    /// World size.
+    pub fn size(&self) -> u32 {
+        self.size
+    }
+    /// A rank's clock.
+    #[inline]
+    pub fn clock(&self, rank: u32) -> Time {
+        self.ranks[rank as usize].clock
+    }
+    /// The greatest clock of all ranks.
+    pub fn latest(&self) -> Time {
+        self.ranks.iter().map(|rank| rank.clock).max().unwrap_or_default()
+    }
+    /// Where a rank is in its life.
+    pub fn phase(&self, rank: u32) -> Phase {
+        self.ranks[rank as usize].phase
+    }
+    /// Moves a rank on in its life.
+    pub fn set_phase(&mut self, rank: u32, phase: Phase) {
+        self.ranks[rank as usize].phase = phase;
+    }
+    /// Messages sent and their bytes.
+    pub fn traffic(&self) -> (u64, u128) {
+        (self.messages, self.bytes)
+    }
+    /// How many ranks have ended.
+    pub fn ended(&self) -> u32 {
+        self.ended
+    }
+    /// The name of an MPI function.
+    pub fn function_name(&self, function: u16) -> &'static str {
+        self.names.get(usize::from(function)).copied().unwrap_or("no MPI function yet")
+    }
+    /// The MPI function a rank is in, or was last in.
+    pub fn function_of(&self, rank: u32) -> &'static str {
+        self.function_name(self.ranks[rank as usize].function)
+    }
+    /// Moves a rank's clock to `time` if that is later; the difference counts as waiting.
+    #[inline]
+    pub(crate) fn advance(&mut self, rank: u32, time: Time) {
+        let state = &mut self.ranks[rank as usize];
+        if time > state.clock {
+            self.profile.wait(rank, time.since(state.clock));
+            state.clock = time;
+            state.spins = 0;
+        }
+    }
+    /// Adds computation to a rank's clock.
+    #[inline]
+    pub fn compute(&mut self, rank: u32, span: Span) {
+        if span != Span::ZERO {
+            let state = &mut self.ranks[rank as usize];
+            state.clock += span;
+            state.spins = 0;
+            self.profile.compute(rank, span);
+        }
+    }
+    /// An MPI call of the mounted rank begins: charges the computation before it. Answers the clock.
+    #[inline]
+    pub fn enter_call(&mut self, function: u16) -> Time {
+        let me = self.current;
+        match self.compute {
+            Compute::None => {}
+            Compute::Fixed(span) => self.compute(me, span),
+            Compute::Measured { factor } => {
+                let host = self.clock_host.stop();
+                if factor == 1.0 {
+                    self.compute(me, host);
+                } else {
+                    self.compute(me, Span::from_ps((host.as_ps() as f64 * factor) as u64));
+                }
+            }
+        }
+        let state = &mut self.ranks[me as usize];
+        state.function = function;
+        state.clock
+    }
+    /// The call ends: its virtual time goes to the profile, and computation is measured again.
+    #[inline]
+    pub fn leave_call(&mut self, function: u16, entered: Time) {
+        let me = self.current;
+        self.profile.call(function, self.ranks[me as usize].clock.since(entered));
+        if let Compute::Measured { .. } = self.compute {
+            self.clock_host.start();
+        }
+    }
+    /// The mounted rank reads a clock: computation up to now is charged, and readings in a row cost time after a while.
+    pub fn read_clock(&mut self) -> Time {
+        let me = self.current;
+        if let Compute::Measured { factor } = self.compute {
+            let host = self.clock_host.stop();
+            self.compute(me, Span::from_ps((host.as_ps() as f64 * factor) as u64));
+            self.clock_host.start();
+        } else {
+            self.spin(me);
+        }
+        self.clock(me)
+    }
+    /// A rank's own code is about to run (it was resumed).
+    #[inline]
+    pub fn resumed(&mut self) {
+        if let Compute::Measured { .. } = self.compute {
+            self.clock_host.start();
+        }
+    }
+    /// Puts a rank on the list of those with something to decide.
+    #[inline]
+    pub(crate) fn attend(&mut self, rank: u32) {
+        let state = &mut self.ranks[rank as usize];
+        if !state.attended {
+            state.attended = true;
+            self.attention.push(rank);
+        }
+        if state.polling {
+            self.settle_poll(rank);
+        }
+    }
+}

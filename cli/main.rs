@@ -9,6 +9,7 @@ mod fortran;
 mod install;
 mod layout;
 mod run;
+mod traffic;
 
 use clap::{Arg, ArgAction, ArgMatches, Command};
 use compile::Language;
@@ -44,6 +45,7 @@ fn dispatch() -> Result<ExitCode, Failure> {
     let (name, sub) = matches.subcommand().expect("clap asks for a subcommand");
     match name {
         "run" => run::main(sub),
+        "traffic" => traffic::main(sub),
         "cc" => compile::main(Language::C, rest(sub, "ARGS")),
         "cxx" => compile::main(Language::Cxx, rest(sub, "ARGS")),
         "fc" => compile::main(Language::Fortran, rest(sub, "ARGS")),
@@ -79,6 +81,7 @@ fn command() -> Command {
         .subcommand_required(true)
         .arg_required_else_help(true)
         .subcommand(run::command())
+        .subcommand(traffic::command())
         .subcommand(compiler("cc", "Compile and link a C program, like mpicc"))
         .subcommand(compiler("cxx", "Compile and link a C++ program, like mpicxx"))
         .subcommand(compiler("fc", "Compile and link a Fortran program, like mpifort"))

@@ -1,7 +1,11 @@
 //! Virtual time and the order of events. Knows nothing of MPI, networks or coroutines.
 
+mod barrier;
 mod queue;
 mod time;
+mod wheel;
 
+pub use barrier::SpinBarrier;
 pub use queue::{EventKey, EventQueue};
 pub use time::{ParseSpanError, Span, Time};
+pub use wheel::{Timed, TimingWheel};

@@ -6,9 +6,11 @@ mod bandwidth;
 mod divisor;
 mod machine;
 mod model;
+pub mod packet;
 mod report;
 mod spec;
 mod topology;
+pub mod traffic;
 
 pub use analytic::{Analytic, Uniform};
 pub use bandwidth::{Bandwidth, ParseBandwidthError, Serialization};

@@ -129,10 +129,9 @@ impl std::fmt::Display for Machine {
 }
 
 /// Builds a packet-level network with at least `ranks` endpoints from a specification that says `level=packet`.
-fn packet(specification: &str, _ranks: u32) -> Result<Box<dyn Network + Send>, MachineError> {
-    Err(MachineError::new(format!(
-        "the network '{specification}' asks for the packet level, which is not built in; leave level=packet out for the analytic model"
-    )))
+fn packet(specification: &str, ranks: u32) -> Result<Box<dyn Network + Send>, MachineError> {
+    let network = crate::packet::parse(specification).and_then(|spec| spec.build(u64::from(ranks)));
+    network.map(|network| Box::new(network) as _).map_err(|error| MachineError::new(error.to_string()))
 }
 
 /// A network at one of the two levels of detail.

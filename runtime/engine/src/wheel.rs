@@ -1,0 +1,257 @@
+//! A timing wheel: the future events of a dense simulation, in deterministic order.
+
+use std::cmp::Reverse;
+use std::collections::BinaryHeap;
+
+/// What a [`TimingWheel`] holds: small, copied, ordered by time first.
+///
+/// `Ord` must agree with `time`, and events that compare equal must be interchangeable.
+pub trait Timed: Copy + Ord {
+    /// When, in picoseconds.
+    fn time(&self) -> u64;
+}
+
+const NONE: u32 = u32::MAX;
+const BLOCK: usize = 15;
+
+/// Events of one bucket. Blocks return to a free list, so memory follows the number of waiting
+/// events and not the busiest moment of every bucket.
+struct Block<E> {
+    events: [E; BLOCK],
+    len: u32,
+    next: u32,
+}
+
+/// Future events by `Ord`, for simulations with many events close together.
+///
+/// Time is cut into buckets of `2^shift` picoseconds. A bucket is sorted when time reaches it, so that a
+/// push costs O(1) and a pop O(log b) for b events in a bucket. Events beyond the wheel's horizon wait in a heap,
+/// as do events that fall into the bucket now open.
+pub struct TimingWheel<E> {
+    shift: u32,
+    mask: u64,
+    heads: Vec<u32>,
+    occupied: Vec<u64>,
+    blocks: Vec<Block<E>>,
+    free: u32,
+    in_wheel: usize,
+    slot: u64,
+    open: Vec<E>,
+    late: BinaryHeap<Reverse<E>>,
+    far: BinaryHeap<Reverse<E>>,
+}
+
+impl<E: Timed> TimingWheel<E> {
+    /// An empty wheel of `2^buckets` buckets (at least 64) of `2^shift` picoseconds.
+    pub fn new(shift: u32, buckets: u32) -> Self {
+        let count = 1usize << buckets.clamp(6, 24);
+        TimingWheel {
+            shift,
+            mask: count as u64 - 1,
+            heads: vec![NONE; count],
+            occupied: vec![0; count / 64],
+            blocks: Vec::new(),
+            free: NONE,
+            in_wheel: 0,
+            slot: 0,
+            open: Vec::new(),
+            late: BinaryHeap::new(),
+            far: BinaryHeap::new(),
+        }
+    }
+
+    /// How many events wait.
+    pub fn len(&self) -> usize {
+        self.in_wheel + self.open.len() + self.late.len() + self.far.len()
+    }
+
+    /// Whether none waits.
+    pub fn is_empty(&self) -> bool {
+        self.len() == 0
+    }
+
+    /// Adds an event. It may lie before events already seen by `peek`, never before one already popped.
+    #[inline]
+    pub fn push(&mut self, event: E) {
+        let slot = event.time() >> self.shift;
+        if slot <= self.slot {
+            self.late.push(Reverse(event));
+        } else if slot - self.slot <= self.mask {
+            self.file(slot, event);
+        } else {
+            self.far.push(Reverse(event));
+        }
+    }
+
+    /// The least event.
+    #[inline]
+    pub fn peek(&mut self) -> Option<E> {
+        if self.open.is_empty() && self.late.is_empty() && !self.open_next() {
+            return None;
+        }
+        match (self.open.last(), self.late.peek()) {
+            (Some(&a), Some(&Reverse(b))) => Some(a.min(b)),
+            (Some(&a), None) => Some(a),
+            (None, Some(&Reverse(b))) => Some(b),
+            (None, None) => None,
+        }
+    }
+
+    /// Takes the least event if its time is at most `until`.
+    #[inline]
+    pub fn pop_until(&mut self, until: u64) -> Option<E> {
+        if self.open.is_empty() && self.late.is_empty() && !self.open_next() {
+            return None;
+        }
+        if let Some(&Reverse(b)) = self.late.peek()
+            && self.open.last().is_none_or(|&a| b < a)
+        {
+            return (b.time() <= until).then(|| {
+                self.late.pop();
+                b
+            });
+        }
+        let first = *self.open.last()?;
+        (first.time() <= until).then(|| {
+            self.open.pop();
+            first
+        })
+    }
+
+    /// The event `ahead` places behind the next one, if it lies in the open bucket: a hint for loading its data early.
+    #[inline]
+    pub fn upcoming(&self, ahead: usize) -> Option<E> {
+        self.open.len().checked_sub(ahead + 1).map(|i| self.open[i])
+    }
+
+    fn file(&mut self, slot: u64, event: E) {
+        let bucket = (slot & self.mask) as usize;
+        let head = self.heads[bucket];
+        self.in_wheel += 1;
+        if head != NONE {
+            let block = &mut self.blocks[head as usize];
+            let len = block.len as usize;
+            if len < BLOCK {
+                block.events[len] = event;
+                block.len += 1;
+                return;
+            }
+        } else {
+            self.occupied[bucket / 64] |= 1 << (bucket % 64);
+        }
+        let fresh = self.free;
+        if fresh != NONE {
+            let block = &mut self.blocks[fresh as usize];
+            self.free = block.next;
+            block.events[0] = event;
+            block.len = 1;
+            block.next = head;
+            self.heads[bucket] = fresh;
+        } else {
+            self.heads[bucket] = u32::try_from(self.blocks.len()).expect("fewer than 2^32 blocks of waiting events fit into memory");
+            self.blocks.push(Block { events: [event; BLOCK], len: 1, next: head });
+        }
+    }
+
+    /// The distance from the current slot to the next occupied one.
+    fn distance(&self) -> u64 {
+        let start = ((self.slot + 1) & self.mask) as usize;
+        let words = self.occupied.len();
+        let first = self.occupied[start / 64] & (!0u64 << (start % 64));
+        if first != 0 {
+            return (start / 64 * 64 + first.trailing_zeros() as usize - start) as u64 + 1;
+        }
+        for k in 1..=words {
+            let word = (start / 64 + k) % words;
+            if self.occupied[word] != 0 {
+                let bucket = (word * 64) as u64 + u64::from(self.occupied[word].trailing_zeros());
+                return (bucket.wrapping_sub(start as u64) & self.mask) + 1;
+            }
+        }
+        unreachable!("a bucket is occupied whenever in_wheel is not zero")
+    }
+
+    #[cold]
+    fn pull_far(&mut self) {
+        while let Some(&Reverse(event)) = self.far.peek() {
+            let slot = event.time() >> self.shift;
+            if slot.saturating_sub(self.slot) > self.mask {
+                break;
+            }
+            self.far.pop();
+            if slot <= self.slot { self.late.push(Reverse(event)) } else { self.file(slot, event) }
+        }
+    }
+
+    /// Moves to the next bucket that has events; false if none has.
+    fn open_next(&mut self) -> bool {
+        if self.in_wheel == 0 {
+            let Some(&Reverse(event)) = self.far.peek() else { return false };
+            self.slot = (event.time() >> self.shift) - 1;
+        } else {
+            self.slot += self.distance() - 1;
+        }
+        if !self.far.is_empty() {
+            self.pull_far();
+        }
+        self.slot += self.distance();
+        let bucket = (self.slot & self.mask) as usize;
+        let mut at = std::mem::replace(&mut self.heads[bucket], NONE);
+        self.occupied[bucket / 64] &= !(1 << (bucket % 64));
+        while at != NONE {
+            let block = &mut self.blocks[at as usize];
+            self.open.extend_from_slice(&block.events[..block.len as usize]);
+            let next = std::mem::replace(&mut block.next, self.free);
+            self.free = at;
+            at = next;
+        }
+        self.in_wheel -= self.open.len();
+        if self.open.len() > 1 {
+            self.open.sort_unstable_by(|a, b| b.cmp(a));
+        }
+        true
+    }
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+    use proptest::prelude::*;
+
+    #[derive(Clone, Copy, PartialEq, Eq, PartialOrd, Ord, Debug)]
+    struct Event(u64, u32);
+    impl Timed for Event {
+        fn time(&self) -> u64 {
+            self.0
+        }
+    }
+
+    proptest! {
+        /// Pushes at or after the last pop, over gaps from one picosecond to far beyond the horizon, come out as from a binary heap.
+        #[test]
+        fn pops_in_the_order_of_a_heap(steps in prop::collection::vec((0u32..44, any::<u64>(), any::<bool>(), any::<bool>()), 1..600), shift in 0u32..12) {
+            let (mut wheel, mut heap, mut now) = (TimingWheel::new(shift, 6), BinaryHeap::new(), 0u64);
+            for (i, (magnitude, random, pop, peek)) in steps.into_iter().enumerate() {
+                let event = Event(now + (random & ((1 << magnitude) - 1)), i as u32);
+                wheel.push(event);
+                heap.push(Reverse(event));
+                if peek {
+                    prop_assert_eq!(wheel.peek(), heap.peek().map(|e| e.0));
+                }
+                if pop {
+                    let expected = heap.pop().map(|e| e.0).unwrap();
+                    now = expected.0;
+                    if now > 0 {
+                        prop_assert_eq!(wheel.pop_until(now - 1), None);
+                    }
+                    prop_assert_eq!(wheel.pop_until(now), Some(expected));
+                }
+                prop_assert_eq!(wheel.len(), heap.len());
+            }
+            while let Some(Reverse(expected)) = heap.pop() {
+                prop_assert_eq!(wheel.pop_until(u64::MAX), Some(expected));
+            }
+            prop_assert!(wheel.is_empty());
+        }
+    }
+}

@@ -1,0 +1,30 @@
+//! The packet level: messages cut into packets that move through routers with buffers, credits and virtual channels.
+//!
+//! `parse` reads a specification, `PacketSpec::build` makes a network for ranks; the module `traffic` drives one by
+//! synthetic patterns, on several threads. The model is described in `docs/packet.md`.
+//!
+//! One event is enough for each router that a packet passes without waiting: when its head can be routed, the output's link and credit
+//! are taken if they are free, and the event at the next router follows. Only an output with waiting packets is woken, when its
+//! link or a credit becomes free. Credits on their way back are notes with a time and not events.
+
+mod event;
+mod fabric;
+mod failures;
+mod histogram;
+mod load;
+mod network;
+mod port;
+mod routing;
+pub(crate) mod run;
+pub(crate) mod shard;
+mod slab;
+mod spec;
+mod statistics;
+mod topology;
+
+pub(crate) use fabric::Fabric;
+pub use histogram::Histogram;
+pub use network::PacketNetwork;
+pub use spec::{COMMON_KEYS, PacketSpec, PacketSpecError, parse, parse_bytes};
+pub use statistics::{JobStatistics, LinkUse, Statistics};
+pub(crate) use topology::Neighbor;

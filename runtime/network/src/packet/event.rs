@@ -1,0 +1,79 @@
+//! What can happen inside a shard of the network, in 16 bytes.
+
+use engine::Timed;
+
+/// The kinds of events, in the order in which they happen at one instant.
+#[derive(Clone, Copy, PartialEq, Eq, Debug)]
+pub(crate) enum Kind {
+    /// A credit comes back to port `place`: lane in the high byte of `load`, bytes in the rest.
+    Credit = 0,
+    /// A packet `load` can be routed; it came in at port `place`.
+    Arrive = 1,
+    /// Port `place` may be able to send something that waits.
+    Grant = 2,
+    /// Message `load` is handed to the interface `place`.
+    Inject = 3,
+    /// Message `load` is complete at the interface `place`.
+    Deliver = 4,
+}
+
+const PLACE_BITS: u32 = 29;
+/// How many ports a shard can have.
+pub(crate) const PLACES: u64 = 1 << PLACE_BITS;
+
+/// An event. No two of one shard share time, kind and place unless they are interchangeable: a link delivers one
+/// packet at a time, so the order never depends on `load`, whose meaning differs with the number of threads.
+#[derive(Clone, Copy, PartialEq, Eq)]
+pub(crate) struct Event {
+    pub(crate) time: u64,
+    what: u32,
+    pub(crate) load: u32,
+}
+
+impl Event {
+    #[inline]
+    pub(crate) fn new(time: u64, kind: Kind, place: u32, load: u32) -> Event {
+        debug_assert!(u64::from(place) < PLACES);
+        Event { time, what: (kind as u32) << PLACE_BITS | place, load }
+    }
+
+    #[inline]
+    pub(crate) fn kind(self) -> Kind {
+        match self.what >> PLACE_BITS {
+            0 => Kind::Credit,
+            1 => Kind::Arrive,
+            2 => Kind::Grant,
+            3 => Kind::Inject,
+            _ => Kind::Deliver,
+        }
+    }
+
+    #[inline]
+    pub(crate) fn place(self) -> u32 {
+        self.what & (PLACES as u32 - 1)
+    }
+
+    #[inline]
+    fn key(self) -> u128 {
+        u128::from(self.time) << 64 | u128::from(self.what) << 32 | u128::from(self.load)
+    }
+}
+
+impl PartialOrd for Event {
+    #[inline]
+    fn partial_cmp(&self, other: &Self) -> Option<std::cmp::Ordering> {
+        Some(self.cmp(other))
+    }
+}
+impl Ord for Event {
+    #[inline]
+    fn cmp(&self, other: &Self) -> std::cmp::Ordering {
+        self.key().cmp(&other.key())
+    }
+}
+impl Timed for Event {
+    #[inline]
+    fn time(&self) -> u64 {
+        self.time
+    }
+}

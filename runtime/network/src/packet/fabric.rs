@@ -1,0 +1,194 @@
+//! What all shards of a network share and never change: cabling, routing, switching, links.
+
+use super::port::{Lane, Port};
+use super::routing::Routing;
+use super::statistics::LinkUse;
+use super::topology::{Neighbor, Topology};
+use crate::bandwidth::{Bandwidth, Serialization};
+use crate::divisor::Divisor;
+use engine::Span;
+use std::sync::Arc;
+
+/// How traffic classes share a link.
+#[derive(Clone, Debug, PartialEq, Eq)]
+pub enum Classes {
+    /// This many; a lower number goes first whenever it can.
+    Strict(u8),
+    /// Bytes in proportion to the weights, each at least 1.
+    Weighted(Vec<u32>),
+}
+
+impl Classes {
+    /// How many classes.
+    pub fn count(&self) -> u8 {
+        match self {
+            Classes::Strict(count) => *count,
+            Classes::Weighted(weights) => weights.len() as u8,
+        }
+    }
+}
+
+/// How routers switch.
+#[derive(Clone, Debug, PartialEq, Eq)]
+pub struct Switching {
+    /// A router waits for the whole packet (else for its first chunk).
+    pub store_and_forward: bool,
+    /// Bytes of a chunk, what cut-through waits for.
+    pub chunk: u32,
+    /// The most payload of a packet, in bytes.
+    pub payload: u32,
+    /// Bytes that each packet has beside its payload.
+    pub header: u32,
+    /// Virtual channels of a link.
+    pub lanes: u32,
+    /// Bytes of input buffer of each virtual channel.
+    pub buffer: u32,
+    /// Whether a buffer holds so many packets of any size (for the bubble rule) instead of bytes.
+    pub slotted: bool,
+    /// Time between a head's arrival and its routing, in picoseconds.
+    pub router: u64,
+    /// Way back of a credit in picoseconds; the link's latency if not given.
+    pub credit: Option<u64>,
+    /// Whether an input sends to one output at a time.
+    pub crossbar: bool,
+    /// Traffic classes.
+    pub classes: Classes,
+}
+
+impl Switching {
+    /// Bytes of the largest packet.
+    #[inline]
+    pub fn packet(&self) -> u32 {
+        self.payload + self.header
+    }
+    /// Bytes of buffer that a packet of `size` takes.
+    #[inline]
+    pub fn charge(&self, size: u32) -> u32 {
+        if self.slotted { self.packet() } else { size }
+    }
+    /// Wire bytes of a packet with this payload; at least one.
+    #[inline]
+    pub fn wire(&self, payload: u32) -> u32 {
+        (payload + self.header).max(1)
+    }
+}
+
+/// A kind of link.
+#[derive(Clone, Debug)]
+pub struct Link {
+    /// What it is called in reports.
+    pub name: String,
+    /// Time of flight.
+    pub latency: Span,
+    /// Bytes a second.
+    pub bandwidth: Bandwidth,
+    serialization: Serialization,
+}
+
+impl Link {
+    /// A kind of link.
+    pub fn new(name: &str, latency: Span, bandwidth: Bandwidth) -> Link {
+        Link { name: name.to_owned(), latency, bandwidth, serialization: Serialization::new(bandwidth) }
+    }
+    /// Picoseconds between the first and the last of `bytes`, at least one so that no two packets share an instant.
+    #[inline]
+    pub fn time(&self, bytes: u32) -> u64 {
+        self.serialization.time(u64::from(bytes)).as_ps().max(1)
+    }
+}
+
+/// The network without its state.
+pub(crate) struct Fabric {
+    pub(crate) topology: Arc<dyn Topology>,
+    pub(crate) routing: Arc<dyn Routing>,
+    pub(crate) switching: Switching,
+    pub(crate) links: Vec<Link>,
+    /// Picoseconds that a credit takes back over each kind of link.
+    pub(crate) credit: Vec<u64>,
+    /// The kind of link from an endpoint to its router.
+    pub(crate) injection: Option<u8>,
+    /// Ports of a router in the numbering of ports.
+    pub(crate) stride: Divisor,
+}
+
+impl Fabric {
+    /// A lower bound on the time between a shard's decision and its effect on another, in picoseconds: the smallest packet (or its first
+    /// chunk) must be sent, fly and be looked at; a credit goes back once a packet was sent.
+    pub(crate) fn lookahead(&self, smallest: u32) -> u64 {
+        let switching = &self.switching;
+        let links =
+            || self.links.iter().zip(&self.credit).enumerate().filter(|(index, _)| self.injection != Some(*index as u8)).map(|(_, l)| l);
+        let first = if switching.store_and_forward { smallest } else { switching.chunk.min(smallest) };
+        let packet = links().map(|(link, _)| link.time(first) + link.latency.as_ps() + switching.router).min().unwrap_or(1);
+        let sent = self.links.iter().map(|link| link.time(smallest)).min().unwrap_or(0);
+        let credit = links().map(|(_, credit)| *credit).min().unwrap_or(0);
+        packet.min(sent + credit).max(1)
+    }
+
+    /// Ports of routers and interfaces.
+    pub(crate) fn ports(&self) -> u64 {
+        u64::from(self.topology.routers()) * u64::from(self.stride.divisor()) + u64::from(self.topology.endpoints())
+    }
+
+    /// Bytes of memory that the network takes before any packet enters it, about.
+    pub(crate) fn memory(&self) -> u64 {
+        let (lanes, classes) = (u64::from(self.switching.lanes), u64::from(self.switching.classes.count()));
+        let port = size_of::<Port>() as u64 + size_of::<LinkUse>() as u64 + (lanes - 1) * size_of::<Lane>() as u64 + 12 * (classes - 1) + 8;
+        self.ports() * port + u64::from(self.topology.endpoints()) * (200 + 8 * classes)
+    }
+
+    /// Time of a packet of `size` bytes over `kinds` of links with nobody else in the network, in picoseconds: with store-and-forward the
+    /// sum of every link's serialisation and latency and every router's delay (FatTreeSim's T = H (D/B + Tp) + Ts, Liu et al.,
+    /// SIGSIM-PADS 2015, equation 1, with H the links passed, the interface's included, and Ts the routers' delays).
+    pub(crate) fn zero_load(&self, size: u32, kinds: &[u8]) -> u64 {
+        let switching = &self.switching;
+        let (mut head, mut tail) = (0u64, 0u64);
+        for (index, &kind) in kinds.iter().enumerate() {
+            let link = &self.links[kind as usize];
+            let whole = link.time(size);
+            let chunk = link.time(switching.chunk.min(size));
+            let end = if index == 0 {
+                whole
+            } else if switching.store_and_forward {
+                tail + whole
+            } else {
+                (head + whole).max(tail + chunk)
+            };
+            let first = if switching.store_and_forward { end } else { head + chunk };
+            let router = if index + 1 < kinds.len() { switching.router } else { 0 };
+            head = first + link.latency.as_ps() + router;
+            tail = end + link.latency.as_ps() + router;
+        }
+        tail
+    }
+
+    /// The zero-load time of the smallest packet to `endpoint` from another, at least.
+    pub(crate) fn nearest(&self, endpoint: u32) -> u64 {
+        let topology = &self.topology;
+        let (router, port) = topology.attachment(endpoint);
+        let size = self.switching.wire(0);
+        let injection = self.injection_link(endpoint);
+        let quickest = |kinds: &mut dyn Iterator<Item = u8>| kinds.min_by_key(|&kind| self.zero_load(size, &[kind])).unwrap_or(0);
+        let last = topology.link(router, port) as u8;
+        let mut shared = false;
+        let mut cables = Vec::new();
+        for port in 0..topology.radix() {
+            match topology.neighbor(router, port) {
+                Neighbor::Endpoint(other) => shared |= other != endpoint,
+                Neighbor::Router { .. } => cables.push(topology.link(router, port) as u8),
+                Neighbor::Nothing => {}
+            }
+        }
+        if shared {
+            return self.zero_load(size, &[quickest(&mut std::iter::once(injection)), last]);
+        }
+        let first = quickest(&mut (0..self.links.len() as u8));
+        self.zero_load(size, &[first, quickest(&mut cables.into_iter()), last])
+    }
+
+    /// The kind of the link from an endpoint into the network.
+    pub(crate) fn injection_link(&self, endpoint: u32) -> u8 {
+        let (router, port) = self.topology.attachment(endpoint);
+        self.injection.unwrap_or(self.topology.link(router, port) as u8)
+    }
+}

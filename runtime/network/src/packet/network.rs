@@ -1,0 +1,100 @@
+//! The packet network as the rest of the simulator sees it.
+
+use super::fabric::Fabric;
+use super::shard::{Partition, Pending, Shard, build};
+use super::slab::NONE;
+use super::statistics::Statistics;
+use crate::model::{Delivered, Endpoint, Message, Network, Order};
+use engine::{Span, Time};
+use std::sync::Arc;
+
+/// A network of routers through which messages move as packets. One thread; see the module `traffic` for several.
+///
+/// A message enters the interface of its source when it is sent, waits there for the messages before it (of its class), and is cut
+/// into packets as they leave. It is delivered when the last of its packets has arrived whole. A message to the endpoint itself
+/// goes to the router and back like any other.
+pub struct PacketNetwork {
+    shard: Shard,
+    fabric: Arc<Fabric>,
+    next: Option<Time>,
+}
+
+impl PacketNetwork {
+    pub(crate) fn new(fabric: Arc<Fabric>) -> PacketNetwork {
+        let partition = Partition::new(&fabric, 1);
+        let statistics = Statistics::new(1, None, 0, (0, u64::MAX));
+        let mut shards = build(&fabric, &partition, 11, &statistics);
+        PacketNetwork { shard: shards.remove(0), fabric, next: None }
+    }
+
+    /// What it is, for summaries.
+    pub fn describe(&self) -> String {
+        format!("{}, routing {}", self.fabric.topology.describe(), self.fabric.routing.name())
+    }
+
+    /// Latency and hops of all packets so far.
+    pub fn statistics(&self) -> &Statistics {
+        &self.shard.statistics
+    }
+
+    /// Why nothing will ever be delivered again though messages are under way; `None` while something can happen.
+    pub fn deadlock(&self) -> Option<String> {
+        if self.next.is_some() || self.shard.inside() == 0 {
+            return None;
+        }
+        Some(super::run::deadlock(std::slice::from_ref(&self.shard)))
+    }
+
+    fn look_ahead(&mut self) {
+        let next = self.shard.next();
+        self.next = (next != u64::MAX).then_some(Time::from_ps(next));
+    }
+}
+
+impl Network for PacketNetwork {
+    fn endpoints(&self) -> u64 {
+        u64::from(self.fabric.topology.endpoints())
+    }
+
+    fn order(&self) -> Order {
+        Order::ByTime
+    }
+
+    /// The zero-load time of the smallest packet from the nearest other endpoint.
+    fn lookahead(&self, to: Endpoint) -> Span {
+        Span::from_ps(self.fabric.nearest(to.0))
+    }
+
+    fn send(&mut self, at: Time, message: &Message) -> Option<Time> {
+        let classes = self.fabric.switching.classes.count();
+        let pending = Pending {
+            created: at.as_ps(),
+            left: message.bytes,
+            id: message.id,
+            last_arrival: 0,
+            source: message.source.0,
+            destination: message.destination.0,
+            outstanding: 1,
+            next: NONE,
+            class: message.class.min(classes - 1),
+            tracked: true,
+        };
+        self.shard.send(message.source.0, pending);
+        self.next = Some(self.next.map_or(at, |next| next.min(at)));
+        None
+    }
+
+    fn next_event(&self) -> Option<Time> {
+        self.next
+    }
+
+    fn advance(&mut self, until: Time, delivered: &mut Vec<Delivered>) {
+        if self.next.is_none_or(|next| next > until) {
+            return;
+        }
+        self.shard.run(until.as_ps());
+        self.shard.delivered.sort_unstable_by_key(|d| (d.at, d.id));
+        delivered.append(&mut self.shard.delivered);
+        self.look_ahead();
+    }
+}

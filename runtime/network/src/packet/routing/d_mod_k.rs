@@ -1,0 +1,26 @@
+//! Fat tree: up by the destination's number, so that paths to different endpoints share no way down.
+
+use super::{Here, Hop, Routing};
+use crate::packet::port::Packet;
+use crate::packet::topology::tree::{FatTree, Way};
+use std::sync::Arc;
+
+/// D-mod-k; see [`FatTree::parent_by_destination`].
+pub(crate) struct DModK(pub(crate) Arc<FatTree>);
+
+impl Routing for DModK {
+    fn name(&self) -> &'static str {
+        "dmodk"
+    }
+    fn lanes_needed(&self) -> u32 {
+        1
+    }
+    #[inline]
+    fn route(&self, here: &Here<'_>, packet: &mut Packet) -> Hop {
+        let port = match self.0.way(here.router, packet.destination) {
+            Way::Down(port) => port,
+            Way::Up { level, first, .. } => first + self.0.parent_by_destination(level, packet.destination),
+        };
+        Hop::by(port, (0, here.lanes as u8))
+    }
+}

@@ -1,0 +1,66 @@
+//! Torus and mesh: one dimension after the other.
+
+use super::{Here, Hop, Routing, share};
+use crate::packet::port::Packet;
+use crate::packet::topology::torus::{Torus, dimension_order};
+use std::sync::Arc;
+
+/// How the rings of a torus are kept from filling up.
+#[derive(Clone, Copy, PartialEq, Eq, Debug)]
+pub(crate) enum RingRule {
+    /// A packet enters a ring only if it leaves room for another (Carrión, Beivide, Gregorio and Vallejo, "A flow control
+    /// mechanism to avoid message deadlock in k-ary n-cube networks", HiPC 1997). One virtual channel is enough.
+    Bubble,
+    /// Upper virtual channels after the link that closes the ring (Dally and Seitz 1987). Two are needed.
+    Dateline,
+}
+
+/// Dimension order, the shorter way around each ring, ties by hash.
+pub(crate) struct DimensionOrder {
+    torus: Arc<Torus>,
+    rule: RingRule,
+    has_rings: bool,
+}
+
+impl DimensionOrder {
+    pub(crate) fn new(torus: Arc<Torus>, rule: RingRule) -> Self {
+        let has_rings = (0..torus.dimensions()).any(|d| torus.is_ring(d));
+        DimensionOrder { torus, rule, has_rings }
+    }
+}
+
+impl Routing for DimensionOrder {
+    fn name(&self) -> &'static str {
+        "dor"
+    }
+    fn lanes_needed(&self) -> u32 {
+        if self.has_rings && self.rule == RingRule::Dateline { 2 } else { 1 }
+    }
+    fn uses_bubbles(&self) -> bool {
+        self.has_rings && self.rule == RingRule::Bubble
+    }
+    #[inline]
+    fn route(&self, here: &Here<'_>, packet: &mut Packet) -> Hop {
+        let (home, port) = self.torus.home(packet.destination);
+        if home == here.router {
+            return Hop::eject(port);
+        }
+        // The tie is broken once: halfway around, both ways stay equally long only until the first step.
+        let port = dimension_order(&self.torus, here.router, home, packet.hash).unwrap_or(port);
+        let all = (0, here.lanes as u8);
+        if !self.torus.is_ring((port / 2) as usize) {
+            return Hop::by(port, all);
+        }
+        let continues = here.input == port ^ 1;
+        match self.rule {
+            RingRule::Bubble if continues => Hop::by(port, (packet.lane, packet.lane + 1)),
+            RingRule::Bubble => Hop { port, lanes: all, bubble: true, reserve: false },
+            RingRule::Dateline => {
+                // Phase: this ring's closing link was passed.
+                let passed = continues && packet.phase == 1 || self.torus.closes_ring(here.router, port);
+                packet.phase = u8::from(passed);
+                Hop::by(port, share(here.lanes, 2, u32::from(passed)))
+            }
+        }
+    }
+}

@@ -1,0 +1,27 @@
+//! Fat tree: up by the hash of the flow, down by the only way.
+
+use super::{Here, Hop, Routing};
+use crate::packet::port::Packet;
+use crate::packet::topology::pick;
+use crate::packet::topology::tree::{FatTree, Way};
+use std::sync::Arc;
+
+/// Equal-cost multi-path (RFC 2992): the packets of a flow take one path. Up before down, so one virtual channel is enough.
+pub(crate) struct Ecmp(pub(crate) Arc<FatTree>);
+
+impl Routing for Ecmp {
+    fn name(&self) -> &'static str {
+        "ecmp"
+    }
+    fn lanes_needed(&self) -> u32 {
+        1
+    }
+    #[inline]
+    fn route(&self, here: &Here<'_>, packet: &mut Packet) -> Hop {
+        let port = match self.0.way(here.router, packet.destination) {
+            Way::Down(port) => port,
+            Way::Up { level, first, count } => first + pick(packet.hash, level, count),
+        };
+        Hop::by(port, (0, here.lanes as u8))
+    }
+}

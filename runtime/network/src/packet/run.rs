@@ -1,0 +1,124 @@
+//! Shards on threads: conservative windows of the network's lookahead, idle ones skipped.
+
+use super::port::NEVER;
+use super::shard::{Crossing, Shard};
+use engine::SpinBarrier;
+use std::sync::Mutex;
+use std::sync::atomic::{AtomicU64, Ordering};
+
+/// How far a run is: called from one thread now and then with the simulated picoseconds and the packets delivered by that thread.
+pub(crate) type Progress<'a> = &'a (dyn Fn(u64, u64) + Sync);
+
+/// Runs all shards until nothing happens any more. `lookahead` is in picoseconds. The answer is the processor seconds of the busiest
+/// thread (0 if the host does not tell), the error a sentence about a deadlock.
+pub(crate) fn run(shards: &mut [Shard], lookahead: u64, progress: Progress<'_>) -> Result<f64, String> {
+    let cpu = match shards {
+        [shard] => {
+            let started = thread_seconds();
+            loop {
+                let next = shard.next();
+                if next == NEVER {
+                    break thread_seconds() - started;
+                }
+                shard.run(next.saturating_add(lookahead.saturating_mul(256)));
+                progress(next, shard.statistics.jobs[0].packets);
+            }
+        }
+        _ => run_threads(shards, lookahead, progress),
+    };
+    if shards.iter().any(|shard| shard.inside() > 0) { Err(deadlock(shards)) } else { Ok(cpu) }
+}
+
+/// Processor seconds of this thread, from the scheduler's own account.
+fn thread_seconds() -> f64 {
+    let text = std::fs::read_to_string("/proc/thread-self/schedstat").unwrap_or_default();
+    text.split_whitespace().next().and_then(|ns| ns.parse::<f64>().ok()).map_or(0.0, |ns| ns * 1e-9)
+}
+
+struct Shared {
+    barrier: SpinBarrier,
+    next: Vec<AtomicU64>,
+    /// What shard a tells shard b is at a * n + b.
+    mail: Vec<Mutex<Vec<Crossing>>>,
+    lookahead: u64,
+}
+
+fn run_threads(shards: &mut [Shard], lookahead: u64, progress: Progress<'_>) -> f64 {
+    let count = shards.len();
+    let shared = Shared {
+        barrier: SpinBarrier::new(count),
+        next: (0..count).map(|_| AtomicU64::new(NEVER)).collect(),
+        mail: (0..count * count).map(|_| Mutex::new(Vec::new())).collect(),
+        lookahead,
+    };
+    std::thread::scope(|scope| {
+        let shared = &shared;
+        let threads: Vec<_> = shards.iter_mut().map(|shard| scope.spawn(move || work(shard, shared, progress))).collect();
+        threads.into_iter().filter_map(|thread| thread.join().ok()).fold(0.0, f64::max)
+    })
+}
+
+fn work(shard: &mut Shard, shared: &Shared, progress: Progress<'_>) -> f64 {
+    let started = thread_seconds();
+    let (me, count) = (shard.me, shared.next.len());
+    // A thread that panics would leave the others at the barrier for ever.
+    let _guard = AbortOnPanic;
+    let mut windows = 0u64;
+    loop {
+        shared.next[me].store(shard.next(), Ordering::Release);
+        shared.barrier.wait();
+        let start = shared.next.iter().map(|next| next.load(Ordering::Acquire)).min().unwrap_or(NEVER);
+        if start == NEVER {
+            return thread_seconds() - started;
+        }
+        shard.run(start.saturating_add(shared.lookahead - 1));
+        for other in 0..count {
+            if !shard.outbox[other].is_empty() {
+                let mut mail = shared.mail[me * count + other].lock().unwrap_or_else(|e| e.into_inner());
+                std::mem::swap(&mut *mail, &mut shard.outbox[other]);
+            }
+        }
+        shared.barrier.wait();
+        for other in 0..count {
+            let mut mail = shared.mail[other * count + me].lock().unwrap_or_else(|e| e.into_inner());
+            for crossing in mail.drain(..) {
+                shard.receive(crossing);
+            }
+        }
+        windows += 1;
+        if me == 0 && windows % 256 == 0 {
+            progress(start, shard.statistics.jobs[0].packets);
+        }
+    }
+}
+
+struct AbortOnPanic;
+impl Drop for AbortOnPanic {
+    fn drop(&mut self) {
+        if std::thread::panicking() {
+            std::process::abort();
+        }
+    }
+}
+
+/// Says where packets wait though nothing will happen any more.
+pub(crate) fn deadlock(shards: &[Shard]) -> String {
+    let inside: usize = shards.iter().map(Shard::inside).sum();
+    let mut places = Vec::new();
+    for shard in shards {
+        let stride = shard.fabric.stride.divisor();
+        for (port, bytes) in shard.waiting() {
+            places.push(if port >= shard.first_interface {
+                format!("the interface of endpoint {}: {bytes} bytes", shard.endpoint_at(port - shard.first_interface))
+            } else {
+                format!("router {} port {}: {bytes} bytes", shard.router_at(port / stride), port % stride)
+            });
+        }
+    }
+    let more = if places.len() > 8 { format!(" and {} more", places.len() - 8) } else { String::new() };
+    places.truncate(8);
+    format!(
+        "the network is deadlocked: {inside} packets and messages are under way and none can move; they wait at {}{more}; use more virtual channels (vcs=) or another routing",
+        places.join(", ")
+    )
+}

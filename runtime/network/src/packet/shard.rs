@@ -1,0 +1,246 @@
+//! A part of the network that one thread simulates: some routers, their endpoints, and their events.
+
+mod arbitrate;
+mod build;
+mod forward;
+mod inject;
+
+use super::event::{Event, Kind};
+use super::fabric::Fabric;
+use super::port::{Lane, NEVER, Packet, Port, Requester};
+use super::slab::{NONE, Slab};
+use super::statistics::{LinkUse, Statistics};
+use crate::model::Delivered;
+use engine::{Time, TimingWheel};
+use std::sync::Arc;
+
+pub(crate) use build::{Partition, build};
+
+/// A message an interface has not sent whole yet, or that waits for its last packet.
+pub(crate) struct Pending {
+    pub(crate) created: u64,
+    pub(crate) left: u64,
+    pub(crate) id: u64,
+    pub(crate) last_arrival: u64,
+    pub(crate) source: u32,
+    pub(crate) destination: u32,
+    /// Packets sent and not arrived, plus one until the last is cut.
+    pub(crate) outstanding: u32,
+    pub(crate) next: u32,
+    pub(crate) class: u8,
+    /// Whether the caller wants to know of the delivery.
+    pub(crate) tracked: bool,
+}
+
+/// The messages waiting in one interface, of one class.
+#[derive(Clone, Copy)]
+struct Queue {
+    head: u32,
+    tail: u32,
+}
+
+/// What a shard tells another.
+pub(crate) enum Crossing {
+    /// A packet's head can be routed at `time`; it came in at `port`.
+    Packet(u64, u32, Packet),
+    /// `bytes` of `lane` become free at `time` in the buffer behind `port`.
+    Credit(u64, u32, u8, u32),
+}
+
+/// A message that traffic offers.
+#[derive(Clone, Copy)]
+pub(crate) struct Offer {
+    pub(crate) time: u64,
+    /// The shard's own number of the endpoint.
+    pub(crate) interface: u32,
+    pub(crate) destination: u32,
+    pub(crate) bytes: u64,
+    pub(crate) class: u8,
+}
+
+/// Where traffic comes from: for each shard one.
+pub(crate) trait Feed: Send {
+    /// The start of the earliest stretch of time with an offer; `NEVER` after the last.
+    fn next(&self) -> u64;
+    /// Appends all offers of that stretch, in time order for each interface.
+    fn take(&mut self, offers: &mut Vec<Offer>);
+}
+
+/// See the module.
+pub(crate) struct Shard {
+    pub(crate) fabric: Arc<Fabric>,
+    pub(crate) me: usize,
+    wheel: TimingWheel<Event>,
+    /// Routers' ports, then interfaces' ports.
+    pub(crate) ports: Vec<Port>,
+    /// Virtual channels 1 and up of each port.
+    more_lanes: Vec<Lane>,
+    /// Rings of classes 1 and up of each port.
+    more_rings: Vec<u32>,
+    /// Bytes over weight that each class of each port has sent, with weighted classes.
+    served: Vec<u64>,
+    /// When each input is free, with a crossbar of one packet an input.
+    input_busy: Vec<u64>,
+    packets: Slab<Packet>,
+    requesters: Slab<Requester>,
+    messages: Slab<Pending>,
+    queues: Vec<Queue>,
+    /// Offers of each interface that wait for their time.
+    early: Vec<u32>,
+    /// First port of the interfaces.
+    pub(crate) first_interface: u32,
+    /// Router of each position; empty if they are the same.
+    pub(crate) routers: Vec<u32>,
+    /// Endpoint of each interface; empty if they are the same.
+    pub(crate) endpoints: Vec<u32>,
+    /// (shard, port) of each remote port.
+    remote: Vec<(u32, u32)>,
+    pub(crate) outbox: Vec<Vec<Crossing>>,
+    pub(crate) statistics: Statistics,
+    pub(crate) uses: Vec<LinkUse>,
+    pub(crate) delivered: Vec<Delivered>,
+    pub(crate) feed: Option<Box<dyn Feed>>,
+    offers: Vec<Offer>,
+    pub(crate) events: u64,
+}
+
+impl Shard {
+    /// When something happens next.
+    pub(crate) fn next(&mut self) -> u64 {
+        let feed = self.feed.as_ref().map_or(NEVER, |feed| feed.next());
+        self.wheel.peek().map_or(NEVER, |event| event.time).min(feed)
+    }
+
+    /// Everything up to and including `until`.
+    pub(crate) fn run(&mut self, until: u64) {
+        loop {
+            let feed = self.feed.as_ref().map_or(NEVER, |feed| feed.next());
+            let before = if feed == 0 { None } else { Some(until.min(feed - 1)) };
+            if let Some(before) = before {
+                self.run_events(before);
+            }
+            if feed > until || feed == NEVER {
+                return;
+            }
+            let mut offers = std::mem::take(&mut self.offers);
+            if let Some(feed) = &mut self.feed {
+                feed.take(&mut offers);
+            }
+            for offer in offers.drain(..) {
+                self.offer(offer);
+            }
+            self.offers = offers;
+        }
+    }
+
+    fn run_events(&mut self, until: u64) {
+        while let Some(event) = self.wheel.pop_until(until) {
+            self.events += 1;
+            match event.kind() {
+                Kind::Arrive => self.arrive(event.place(), event.load, event.time),
+                Kind::Grant => self.wake(event.place(), event.time),
+                Kind::Credit => {
+                    self.lane_mut(event.place(), event.load >> 24).give(event.load & 0xff_ffff);
+                    self.wake(event.place(), event.time);
+                }
+                Kind::Inject => self.inject(event.place(), event.load, event.time),
+                Kind::Deliver => {
+                    let message = &self.messages[event.load];
+                    self.delivered.push(Delivered { id: message.id, at: Time::from_ps(event.time) });
+                    self.messages.remove(event.load);
+                }
+            }
+        }
+    }
+
+    /// Takes in what another shard told.
+    pub(crate) fn receive(&mut self, crossing: Crossing) {
+        match crossing {
+            Crossing::Packet(time, port, packet) => {
+                let index = self.packets.insert(packet);
+                self.wheel.push(Event::new(time, Kind::Arrive, port, index));
+            }
+            Crossing::Credit(time, port, lane, bytes) => {
+                // The shard has not come to `time`, but may have counted nothing that comes after what it last did.
+                self.credit(port, lane, bytes, time, 0);
+            }
+        }
+    }
+
+    /// Packets inside and messages not sent whole.
+    pub(crate) fn inside(&self) -> usize {
+        self.packets.len() + self.messages.len()
+    }
+
+    #[inline]
+    fn lane_mut(&mut self, port: u32, lane: u32) -> &mut Lane {
+        if lane == 0 {
+            &mut self.ports[port as usize].first_lane
+        } else {
+            &mut self.more_lanes[(port * (self.fabric.switching.lanes - 1) + lane - 1) as usize]
+        }
+    }
+
+    /// The router of a position in this shard.
+    #[inline]
+    pub(crate) fn router_at(&self, position: u32) -> u32 {
+        if self.routers.is_empty() { position } else { self.routers[position as usize] }
+    }
+
+    /// The endpoint of an interface in this shard.
+    #[inline]
+    pub(crate) fn endpoint_at(&self, interface: u32) -> u32 {
+        if self.endpoints.is_empty() { interface } else { self.endpoints[interface as usize] }
+    }
+
+    /// The least free buffer each virtual channel behind `port` has had.
+    pub(crate) fn lows(&self, port: u32) -> impl Iterator<Item = u32> + '_ {
+        let more = self.fabric.switching.lanes - 1;
+        let first = (port * more) as usize;
+        std::iter::once(self.ports[port as usize].first_lane.low)
+            .chain(self.more_lanes[first..first + more as usize].iter().map(|lane| lane.low))
+    }
+
+    /// The ports at which something waits, for the report of a deadlock.
+    pub(crate) fn waiting(&self) -> Vec<(u32, u32)> {
+        (0..self.ports.len() as u32)
+            .filter(|&port| self.ports[port as usize].queued > 0)
+            .map(|port| (port, self.ports[port as usize].queued))
+            .collect()
+    }
+
+    pub(crate) fn push(&mut self, time: u64, kind: Kind, place: u32, load: u32) {
+        self.wheel.push(Event::new(time, kind, place, load));
+    }
+
+    /// A ring of requesters of a port.
+    #[inline]
+    fn ring(&self, port: u32, class: u8) -> u32 {
+        if class == 0 { self.ports[port as usize].ring } else { self.more_rings[self.more_ring(port, class)] }
+    }
+    #[inline]
+    fn set_ring(&mut self, port: u32, class: u8, ring: u32) {
+        if class == 0 {
+            self.ports[port as usize].ring = ring;
+        } else {
+            let index = self.more_ring(port, class);
+            self.more_rings[index] = ring;
+        }
+    }
+    #[inline]
+    fn more_ring(&self, port: u32, class: u8) -> usize {
+        port as usize * (self.fabric.switching.classes.count() as usize - 1) + class as usize - 1
+    }
+    #[inline]
+    fn nobody_waits(&self, port: u32) -> bool {
+        self.ports[port as usize].queued == 0
+    }
+    #[inline]
+    fn is_interface(&self, port: u32) -> bool {
+        port >= self.first_interface
+    }
+}
+
+impl Queue {
+    const EMPTY: Queue = Queue { head: NONE, tail: NONE };
+}

@@ -1,0 +1,204 @@
+//! Who is next on a link: requesters in turn, classes by priority, only with credit.
+
+use super::Shard;
+use crate::packet::event::Kind;
+use crate::packet::fabric::Classes;
+use crate::packet::port::{NEVER, Requester, TO_ENDPOINT};
+use crate::packet::slab::NONE;
+
+impl Shard {
+    /// The virtual channel by which a packet can leave now; else when to ask again (`NEVER`: when a credit comes).
+    #[inline]
+    pub(super) fn eligible(&self, output: u32, index: u32, now: u64) -> Result<u8, u64> {
+        let packet = &self.packets[index];
+        if !self.input_busy.is_empty() && packet.input != NONE && self.input_busy[packet.input as usize] > now {
+            return Err(self.input_busy[packet.input as usize]);
+        }
+        if self.ports[output as usize].end == TO_ENDPOINT {
+            return Ok(0);
+        }
+        if packet.reserved {
+            return Ok(packet.lanes.0);
+        }
+        self.roomiest(output, packet.size, packet.bubble, packet.lanes, now)
+    }
+
+    /// The virtual channel of a range with the most room, if it has enough.
+    #[inline]
+    pub(super) fn roomiest(&self, output: u32, size: u32, bubble: bool, lanes: (u8, u8), now: u64) -> Result<u8, u64> {
+        let switching = &self.fabric.switching;
+        let need = switching.charge(size) + if bubble { switching.packet() } else { 0 };
+        let first = &self.ports[output as usize].first_lane;
+        if lanes.1 == 1 {
+            return if first.free(now) >= need { Ok(0) } else { Err(first.next_credit(now)) };
+        }
+        let more = output as usize * (switching.lanes as usize - 1);
+        let (mut best, mut room, mut credit) = (lanes.0, 0, NEVER);
+        for lane in lanes.0..lanes.1 {
+            let state = if lane == 0 { first } else { &self.more_lanes[more + lane as usize - 1] };
+            let free = state.free(now);
+            credit = credit.min(state.next_credit(now));
+            if free > room {
+                (best, room) = (lane, free);
+            }
+        }
+        if room >= need { Ok(best) } else { Err(credit) }
+    }
+
+    /// Queues a packet at an output, and serves the output if its link is free.
+    pub(super) fn wait(&mut self, output: u32, index: u32, now: u64) {
+        self.enqueue(output, index);
+        let busy = self.ports[output as usize].busy;
+        if busy > now { self.schedule(output, busy) } else { self.grant(output, now) }
+    }
+
+    /// Adds a packet to its requester's queue.
+    pub(super) fn enqueue(&mut self, output: u32, index: u32) {
+        let packet = &mut self.packets[index];
+        packet.next = NONE;
+        let (size, class) = (packet.size, packet.class);
+        let key = u64::from(packet.input) << 8 | u64::from(packet.lanes.0);
+        self.ports[output as usize].queued += size;
+        let last = self.ring(output, class);
+        if last == NONE {
+            self.activate(output, class);
+            let fresh = self.requesters.insert(Requester { key, head: index, tail: index, next: NONE });
+            self.requesters[fresh].next = fresh;
+            self.set_ring(output, class, fresh);
+            return;
+        }
+        let mut at = last;
+        loop {
+            let requester = &mut self.requesters[at];
+            if requester.key == key {
+                let tail = std::mem::replace(&mut requester.tail, index);
+                self.packets[tail].next = index;
+                return;
+            }
+            at = requester.next;
+            if at == last {
+                break;
+            }
+        }
+        let first = self.requesters[last].next;
+        let fresh = self.requesters.insert(Requester { key, head: index, tail: index, next: first });
+        self.requesters[last].next = fresh;
+        self.set_ring(output, class, fresh);
+    }
+
+    /// A class without waiting packets gets one: it may not claim what it did not use while it was idle.
+    fn activate(&mut self, output: u32, class: u8) {
+        if self.served.is_empty() {
+            return;
+        }
+        let count = self.fabric.switching.classes.count();
+        let first = output as usize * count as usize;
+        let least = (0..count).filter(|&c| self.ring(output, c) != NONE).map(|c| self.served[first + c as usize]).min();
+        match least {
+            Some(least) => self.served[first + class as usize] = self.served[first + class as usize].max(least),
+            None => self.served[first..first + count as usize].fill(0),
+        }
+    }
+
+    /// Makes sure that `output` is looked at by `at`.
+    #[inline]
+    pub(super) fn schedule(&mut self, output: u32, at: u64) {
+        let port = &mut self.ports[output as usize];
+        if at < port.wake {
+            port.wake = at;
+            self.push(at, Kind::Grant, output, 0);
+        }
+    }
+
+    /// A `Grant` event, or a credit.
+    pub(super) fn wake(&mut self, output: u32, now: u64) {
+        let port = &mut self.ports[output as usize];
+        if port.wake <= now {
+            port.wake = NEVER;
+        }
+        if port.queued == 0 {
+            return;
+        }
+        let busy = port.busy;
+        if busy > now { self.schedule(output, busy) } else { self.grant(output, now) }
+    }
+
+    /// Sends the next packet that can be sent over a free link, and asks to be woken for the one after it.
+    fn grant(&mut self, output: u32, now: u64) {
+        let earliest = match &self.fabric.switching.classes {
+            Classes::Strict(1) => self.grant_class(output, 0, now),
+            Classes::Strict(count) => self.grant_first(output, 0..*count, now),
+            Classes::Weighted(weights) => {
+                let first = output as usize * weights.len();
+                let mut order: Vec<u8> = (0..weights.len() as u8).collect();
+                order.sort_by_key(|&class| self.served[first + class as usize]);
+                self.grant_first(output, order.into_iter(), now)
+            }
+        };
+        let port = &self.ports[output as usize];
+        let (waiting, busy) = (port.queued > 0, port.busy);
+        if waiting {
+            match earliest {
+                None => self.schedule(output, busy),
+                Some(NEVER) => {}
+                Some(at) => self.schedule(output, at),
+            }
+        }
+    }
+
+    fn grant_first(&mut self, output: u32, classes: impl Iterator<Item = u8>, now: u64) -> Option<u64> {
+        let mut earliest = NEVER;
+        for class in classes {
+            earliest = earliest.min(self.grant_class(output, class, now)?);
+        }
+        Some(earliest)
+    }
+
+    /// Sends a packet of a class: `None`. If none can be sent, when to ask again.
+    fn grant_class(&mut self, output: u32, class: u8, now: u64) -> Option<u64> {
+        let last = self.ring(output, class);
+        if last == NONE {
+            return Some(NEVER);
+        }
+        let (mut before, mut earliest) = (last, NEVER);
+        loop {
+            let at = self.requesters[before].next;
+            let index = self.requesters[at].head;
+            match self.eligible(output, index, now) {
+                Ok(lane) => {
+                    self.serve(output, class, before, at, lane, now);
+                    return None;
+                }
+                Err(again) => earliest = earliest.min(again),
+            }
+            if at == last {
+                return Some(earliest);
+            }
+            before = at;
+        }
+    }
+
+    /// Sends the first packet of requester `at`, which then is last in turn.
+    fn serve(&mut self, output: u32, class: u8, before: u32, at: u32, lane: u8, now: u64) {
+        let index = self.requesters[at].head;
+        let (size, next) = (self.packets[index].size, self.packets[index].next);
+        self.ports[output as usize].queued -= size;
+        if next != NONE {
+            self.requesters[at].head = next;
+            self.set_ring(output, class, at);
+        } else {
+            let after = self.requesters[at].next;
+            self.requesters[before].next = after;
+            self.set_ring(output, class, if before == at { NONE } else { before });
+            self.requesters.remove(at);
+        }
+        if let Classes::Weighted(weights) = &self.fabric.switching.classes {
+            let weight = u64::from(weights[class as usize]);
+            self.served[output as usize * weights.len() + class as usize] += u64::from(size) * 1000 / weight;
+        }
+        self.transmit(output, index, lane, now);
+        if self.is_interface(output) {
+            self.refill(output, class, now);
+        }
+    }
+}

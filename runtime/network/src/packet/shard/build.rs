@@ -1,0 +1,131 @@
+//! Cutting a network into shards.
+
+use super::{Queue, Shard};
+use crate::packet::event::PLACES;
+use crate::packet::fabric::{Classes, Fabric};
+use crate::packet::port::{Lane, Port, TO_ENDPOINT, TO_NOTHING, TO_ROUTER, TO_SHARD};
+use crate::packet::slab::{NONE, Slab};
+use crate::packet::statistics::{LinkUse, Statistics};
+use crate::packet::topology::Neighbor;
+use engine::TimingWheel;
+use std::sync::Arc;
+
+/// Which shard has which routers and endpoints, in ascending order.
+pub(crate) struct Partition {
+    /// Shard of each router, and its position there.
+    pub(crate) places: Vec<(u32, u32)>,
+    /// Routers of each shard.
+    pub(crate) routers: Vec<Vec<u32>>,
+    /// Endpoints of each shard.
+    pub(crate) endpoints: Vec<Vec<u32>>,
+}
+
+impl Partition {
+    /// Cuts a network into `parts`.
+    pub(crate) fn new(fabric: &Fabric, parts: u32) -> Partition {
+        let topology = &fabric.topology;
+        let mut routers = vec![Vec::new(); parts as usize];
+        let place = |router| {
+            let part = topology.part(router, parts).min(parts - 1);
+            routers[part as usize].push(router);
+            (part, routers[part as usize].len() as u32 - 1)
+        };
+        let places: Vec<(u32, u32)> = (0..topology.routers()).map(place).collect();
+        let mut endpoints = vec![Vec::new(); parts as usize];
+        for endpoint in 0..topology.endpoints() {
+            endpoints[places[topology.attachment(endpoint).0 as usize].0 as usize].push(endpoint);
+        }
+        Partition { places, routers, endpoints }
+    }
+}
+
+/// The shards of a partition, without traffic. `width` is the log2 of a wheel's bucket in picoseconds.
+pub(crate) fn build(fabric: &Arc<Fabric>, partition: &Partition, width: u32, statistics: &Statistics) -> Vec<Shard> {
+    (0..partition.routers.len()).map(|me| Builder { fabric, partition, me }.shard(width, statistics)).collect()
+}
+
+struct Builder<'a> {
+    fabric: &'a Arc<Fabric>,
+    partition: &'a Partition,
+    me: usize,
+}
+
+impl Builder<'_> {
+    fn shard(&self, width: u32, statistics: &Statistics) -> Shard {
+        let (fabric, partition, me) = (self.fabric, self.partition, self.me);
+        let (routers, endpoints) = (&partition.routers[me], &partition.endpoints[me]);
+        let stride = fabric.stride.divisor();
+        let first_interface = routers.len() as u32 * stride;
+        let count = first_interface as usize + endpoints.len();
+        assert!((count as u64) < PLACES, "the specification's check bounds the number of ports");
+        let mut remote = Vec::new();
+        let mut ports = Vec::with_capacity(count);
+        for &router in routers {
+            for port in 0..stride {
+                let port = self.port(router, port, first_interface, &mut remote);
+                ports.push(port);
+            }
+        }
+        for &endpoint in endpoints {
+            let (router, port) = fabric.topology.attachment(endpoint);
+            let place = partition.places[router as usize].1 * stride + port;
+            ports.push(Port::new(TO_ROUTER, place, fabric.injection_link(endpoint), fabric.switching.buffer));
+        }
+        let switching = &fabric.switching;
+        let classes = switching.classes.count() as usize;
+        let identity = partition.routers.len() == 1;
+        Shard {
+            fabric: fabric.clone(),
+            me,
+            wheel: TimingWheel::new(width, 12),
+            more_lanes: vec![Lane::new(switching.buffer); count * (switching.lanes as usize - 1)],
+            more_rings: vec![NONE; count * (classes - 1)],
+            served: vec![0; if matches!(switching.classes, Classes::Weighted(_)) { count * classes } else { 0 }],
+            input_busy: vec![0; if switching.crossbar { count } else { 0 }],
+            packets: Slab::new(),
+            requesters: Slab::new(),
+            messages: Slab::new(),
+            queues: vec![Queue::EMPTY; endpoints.len() * classes],
+            early: vec![0; endpoints.len()],
+            first_interface,
+            routers: if identity { Vec::new() } else { routers.clone() },
+            endpoints: if identity { Vec::new() } else { endpoints.clone() },
+            remote,
+            outbox: (0..partition.routers.len()).map(|_| Vec::new()).collect(),
+            statistics: statistics.clone(),
+            uses: vec![LinkUse::default(); count],
+            delivered: Vec::new(),
+            feed: None,
+            offers: Vec::new(),
+            events: 0,
+            ports,
+        }
+    }
+
+    fn port(&self, router: u32, port: u32, first_interface: u32, remote: &mut Vec<(u32, u32)>) -> Port {
+        let (fabric, partition) = (self.fabric, self.partition);
+        let (buffer, stride) = (fabric.switching.buffer, fabric.stride.divisor());
+        let radix = fabric.topology.radix();
+        let neighbor = if port < radix { fabric.topology.neighbor(router, port) } else { Neighbor::Nothing };
+        let link = || fabric.topology.link(router, port) as u8;
+        match neighbor {
+            Neighbor::Nothing => Port::new(TO_NOTHING, 0, 0, buffer),
+            Neighbor::Endpoint(endpoint) => {
+                let interface = match partition.endpoints[self.me].binary_search(&endpoint) {
+                    Ok(index) => index as u32,
+                    Err(_) => unreachable!("an endpoint belongs to the shard of its router"),
+                };
+                Port::new(TO_ENDPOINT, first_interface + interface, link(), buffer)
+            }
+            Neighbor::Router { router: other, port: back } => {
+                let (shard, position) = partition.places[other as usize];
+                let place = position * stride + back;
+                if shard as usize == self.me {
+                    return Port::new(TO_ROUTER, place, link(), buffer);
+                }
+                remote.push((shard, place));
+                Port::new(TO_SHARD, remote.len() as u32 - 1, link(), buffer)
+            }
+        }
+    }
+}

@@ -1,0 +1,156 @@
+//! The interface of an endpoint: messages in, cut into packets as they leave, put together as they arrive.
+
+use super::{Offer, Pending, Queue, Shard};
+use crate::packet::event::Kind;
+use crate::packet::port::Packet;
+use crate::packet::slab::NONE;
+
+/// What equal-cost choices are made by. A flow is a message: its packets stay together, the messages of a pair spread.
+#[inline]
+fn flow_hash(source: u32, destination: u32, created: u64) -> u32 {
+    let mut x = ((u64::from(source) << 32) | u64::from(destination)) ^ created.wrapping_mul(0x9e37_79b9_7f4a_7c15);
+    x = (x ^ (x >> 30)).wrapping_mul(0xbf58_476d_1ce4_e5b9);
+    x = (x ^ (x >> 27)).wrapping_mul(0x94d0_49bb_1331_11eb);
+    (x ^ (x >> 31)) as u32
+}
+
+impl Shard {
+    /// Takes a message that enters the network at `offer.time`, which may lie ahead: nobody else uses an interface, so that
+    /// its packet can be put on the link already, if credit is certain.
+    pub(super) fn offer(&mut self, offer: Offer) {
+        let port = self.first_interface + offer.interface;
+        let switching = &self.fabric.switching;
+        let source = self.endpoint_at(offer.interface);
+        let single = offer.bytes <= u64::from(switching.payload) && switching.classes.count() == 1;
+        if single
+            && self.nobody_waits(port)
+            && self.early[offer.interface as usize] == 0
+            && self.queues[offer.interface as usize].head == NONE
+        {
+            let size = switching.wire(offer.bytes as u32);
+            let lanes = self.fabric.routing.injection(switching.lanes);
+            if let Ok(lane) = self.roomiest(port, size, false, lanes, offer.time) {
+                let packet = new_packet(source, offer.destination, size, offer.time, offer.class);
+                let index = self.packets.insert(packet);
+                self.transmit(port, index, lane, offer.time);
+                return;
+            }
+        }
+        let message = Pending {
+            created: offer.time,
+            left: offer.bytes,
+            id: 0,
+            last_arrival: 0,
+            source,
+            destination: offer.destination,
+            outstanding: 1,
+            next: NONE,
+            class: offer.class,
+            tracked: false,
+        };
+        self.send(offer.interface, message);
+    }
+
+    /// Takes a message that enters the network at `message.created`.
+    pub(crate) fn send(&mut self, interface: u32, message: Pending) {
+        let time = message.created;
+        let index = self.messages.insert(message);
+        self.early[interface as usize] += 1;
+        self.push(time, Kind::Inject, self.first_interface + interface, index);
+    }
+
+    /// Message `index` enters the queue of its interface.
+    pub(super) fn inject(&mut self, port: u32, index: u32, now: u64) {
+        let interface = (port - self.first_interface) as usize;
+        self.early[interface] -= 1;
+        let class = self.messages[index].class;
+        let queue = interface * self.fabric.switching.classes.count() as usize + class as usize;
+        let tail = std::mem::replace(&mut self.queues[queue].tail, index);
+        if tail != NONE {
+            self.messages[tail].next = index;
+            return;
+        }
+        self.queues[queue].head = index;
+        if self.ring(port, class) == NONE {
+            self.refill(port, class, now);
+            let busy = self.ports[port as usize].busy;
+            if busy > now { self.schedule(port, busy) } else { self.wake(port, now) }
+        }
+    }
+
+    /// Cuts the next packet of a class, if a message waits.
+    pub(super) fn refill(&mut self, port: u32, class: u8, now: u64) {
+        let interface = port - self.first_interface;
+        let switching = &self.fabric.switching;
+        let queue = interface as usize * switching.classes.count() as usize + class as usize;
+        let head = self.queues[queue].head;
+        if head == NONE {
+            return;
+        }
+        let lanes = self.fabric.routing.injection(switching.lanes);
+        let message = &mut self.messages[head];
+        let payload = message.left.min(u64::from(switching.payload)) as u32;
+        message.left -= u64::from(payload);
+        let mut packet = new_packet(message.source, message.destination, switching.wire(payload), message.created, class);
+        packet.ready = now;
+        packet.tail = now;
+        packet.lanes = lanes;
+        let (last, tracked, next) = (message.left == 0, message.tracked, message.next);
+        if tracked {
+            packet.message = head;
+            // The place that the last packet's cutting would free is taken by that packet.
+            message.outstanding += u32::from(!last);
+        }
+        if last {
+            self.queues[queue].head = next;
+            if next == NONE {
+                self.queues[queue] = Queue::EMPTY;
+            }
+            if !tracked {
+                self.messages.remove(head);
+            }
+        }
+        let index = self.packets.insert(packet);
+        self.enqueue(port, index);
+    }
+
+    /// A packet's last byte reaches its destination at `at`.
+    pub(super) fn arrived(&mut self, index: u32, at: u64) {
+        let packet = &self.packets[index];
+        self.statistics.record(packet, at);
+        if packet.message != NONE {
+            let (message, destination) = (packet.message, packet.destination);
+            let pending = &mut self.messages[message];
+            pending.outstanding -= 1;
+            pending.last_arrival = pending.last_arrival.max(at);
+            if pending.outstanding == 0 {
+                let time = pending.last_arrival;
+                self.push(time, Kind::Deliver, self.first_interface + destination, message);
+            }
+        }
+        self.packets.remove(index);
+    }
+}
+
+fn new_packet(source: u32, destination: u32, size: u32, created: u64, class: u8) -> Packet {
+    Packet {
+        created,
+        ready: created,
+        tail: created,
+        source,
+        destination,
+        size,
+        hash: flow_hash(source, destination, created),
+        next: NONE,
+        input: NONE,
+        via: NONE,
+        message: NONE,
+        hops: 0,
+        lane: 0,
+        phase: 0,
+        class,
+        lanes: (0, 1),
+        bubble: false,
+        reserved: false,
+    }
+}

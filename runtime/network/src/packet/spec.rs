@@ -1,0 +1,277 @@
+//! Specifications of packet networks, such as `fattree:m=8,n=3,l=0ns,b=100Gbps,router=90ns,vcs=1,buf=64KiB`.
+
+mod kinds;
+mod parameters;
+
+use super::fabric::{Classes, Fabric, Link, Switching};
+use super::failures::{Failed, Failures};
+use super::routing::Routing;
+use super::topology::{Paths, Topology, shortest::Shortest};
+use super::{PacketNetwork, routing};
+use crate::bandwidth::Bandwidth;
+use crate::divisor::Divisor;
+use engine::Span;
+use kinds::{KINDS, Kind};
+use parameters::Parameters;
+pub use parameters::parse_bytes;
+use std::fmt;
+use std::sync::Arc;
+
+/// Why a specification cannot be used: a sentence with the way out.
+#[derive(Clone, Debug, PartialEq, Eq)]
+pub struct PacketSpecError(pub(crate) String);
+
+impl fmt::Display for PacketSpecError {
+    fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
+        f.write_str(&self.0)
+    }
+}
+impl std::error::Error for PacketSpecError {}
+impl From<String> for PacketSpecError {
+    fn from(sentence: String) -> Self {
+        PacketSpecError(sentence)
+    }
+}
+
+/// A packet network as it was specified, checked as far as that is possible without building it.
+#[derive(Clone)]
+pub struct PacketSpec {
+    text: String,
+    kind: &'static Kind,
+    parameters: Parameters,
+    common: Common,
+}
+
+/// What every topology understands.
+#[derive(Clone)]
+struct Common {
+    latency: Span,
+    bandwidth: Bandwidth,
+    interface: Option<Bandwidth>,
+    lanes: Option<u32>,
+    routing: Option<String>,
+    failures: Option<String>,
+    switching: Switching,
+}
+
+/// Keys that every topology understands, with what they mean.
+pub const COMMON_KEYS: [(&str, &str); 17] = [
+    ("l", "latency of a link (0ns)"),
+    ("b", "bandwidth of a link (100Gbps)"),
+    ("router", "time between a packet's arrival at a router and its routing (90ns)"),
+    ("nic", "bandwidth of the link from an endpoint into the network (as the network's)"),
+    ("vcs", "virtual channels of a link (as many as the routing needs)"),
+    ("buf", "input buffer of each virtual channel (64KiB)"),
+    ("packet", "most payload of a packet (4KiB)"),
+    ("header", "bytes each packet has beside its payload (0)"),
+    ("chunk", "bytes that cut-through waits for (64)"),
+    ("switching", "saf (store-and-forward, the default) or cut (cut-through)"),
+    ("credit", "time a credit takes back (the link's latency)"),
+    ("crossbar", "yes: an input sends to one output at a time (no)"),
+    ("classes", "traffic classes, a lower number first (1)"),
+    ("weights", "traffic classes by weight instead, such as 4:2:1"),
+    ("routing", "the routing algorithm (the topology's first)"),
+    ("failures", "file of failed links and routers"),
+    ("level", "packet; it says no more than that this is a packet network"),
+];
+
+/// Reads a specification. The error names the key and what it may be.
+pub fn parse(text: &str) -> Result<PacketSpec, PacketSpecError> {
+    let (name, rest) = text.split_once(':').unwrap_or((text, ""));
+    let names = || KINDS.iter().map(|k| k.name).collect::<Vec<_>>().join(", ");
+    let kind = KINDS
+        .iter()
+        .find(|kind| kind.name == name.trim())
+        .ok_or_else(|| format!("'{}' is not a packet network; take one of {}", name.trim(), names()))?;
+    let known: Vec<&str> = COMMON_KEYS.iter().map(|k| k.0).chain(kind.keys.iter().map(|k| k.0)).collect();
+    let parameters = Parameters::parse(name, rest, &known)?;
+    let common = common(&parameters)?;
+    Ok(PacketSpec { text: text.to_owned(), kind, parameters, common })
+}
+
+fn common(parameters: &Parameters) -> Result<Common, String> {
+    let classes = match (parameters.text("weights"), parameters.number("classes")?) {
+        (Some(_), Some(_)) => return Err("'classes' and 'weights' exclude each other; give one of them".to_owned()),
+        (Some(weights), None) => Classes::Weighted(weight_list(weights)?),
+        (None, Some(count)) if (1..=8).contains(&count) => Classes::Strict(count as u8),
+        (None, Some(count)) => return Err(format!("classes={count} is not between 1 and 8")),
+        (None, None) => Classes::Strict(1),
+    };
+    let store_and_forward = match parameters.text("switching") {
+        None | Some("saf") => true,
+        Some("cut") => false,
+        Some(other) => return Err(format!("switching={other} is neither saf (store-and-forward) nor cut (cut-through)")),
+    };
+    if !matches!(parameters.text("level"), None | Some("packet")) {
+        return Err("level=... can only be packet here".to_owned());
+    }
+    let switching = Switching {
+        store_and_forward,
+        chunk: parameters.bytes("chunk", 64, 1)?,
+        payload: parameters.bytes("packet", 4096, 1)?,
+        header: parameters.bytes("header", 0, 0)?,
+        lanes: 1,
+        buffer: parameters.bytes("buf", 65536, 1)?,
+        slotted: false,
+        router: parameters.span("router")?.unwrap_or(Span::from_ns(90)).as_ps(),
+        credit: parameters.span("credit")?.map(Span::as_ps),
+        crossbar: parameters.yes("crossbar")?,
+        classes,
+    };
+    if u64::from(switching.payload) + u64::from(switching.header) >= 1 << 24 {
+        return Err("a packet with its header must stay below 16 MiB; lower packet= or header=".to_owned());
+    }
+    let lanes = parameters.number("vcs")?;
+    if let Some(lanes @ (0 | 129..)) = lanes {
+        return Err(format!("vcs={lanes} is not between 1 and 128"));
+    }
+    Ok(Common {
+        latency: parameters.span("l")?.unwrap_or(Span::ZERO),
+        bandwidth: parameters.bandwidth("b")?.unwrap_or(Bandwidth::from_gbps(100)),
+        interface: parameters.bandwidth("nic")?,
+        lanes,
+        routing: parameters.text("routing").map(str::to_owned),
+        failures: parameters.text("failures").map(str::to_owned),
+        switching,
+    })
+}
+
+fn weight_list(text: &str) -> Result<Vec<u32>, String> {
+    let error = || format!("weights={text} is not a list of 1 to 8 weights from 1 to 1000, such as 4:2:1");
+    let weights: Vec<u32> = text.split(':').map(|w| w.parse().map_err(|_| error())).collect::<Result<_, _>>()?;
+    if weights.len() > 8 || weights.iter().any(|&w| w == 0 || w > 1000) { Err(error()) } else { Ok(weights) }
+}
+
+/// A topology with the routings made for it.
+struct Built {
+    topology: Arc<dyn Topology>,
+    /// Shortest paths, if the topology computes them itself.
+    paths: Option<Arc<dyn Paths>>,
+    /// The topology's own routings, the default first.
+    own: Vec<Arc<dyn Routing>>,
+    /// The kinds of links.
+    links: Vec<Link>,
+}
+
+impl PacketSpec {
+    /// The text it was read from.
+    pub fn text(&self) -> &str {
+        &self.text
+    }
+
+    /// Builds the network for `ranks` endpoints or more. The error says what is impossible, or how much memory it would need.
+    pub fn build(&self, ranks: u64) -> Result<PacketNetwork, PacketSpecError> {
+        let fabric = self.fabric(Some(ranks))?;
+        let endpoints = u64::from(fabric.topology.endpoints());
+        if endpoints < ranks {
+            return Err(PacketSpecError(format!(
+                "{} has {endpoints} endpoints, too few for {ranks}; make it larger",
+                fabric.topology.describe()
+            )));
+        }
+        Ok(PacketNetwork::new(Arc::new(fabric)))
+    }
+
+    /// The network without its state; `ranks` sizes topologies that leave their size open.
+    pub(crate) fn fabric(&self, ranks: Option<u64>) -> Result<Fabric, PacketSpecError> {
+        let mut built = (self.kind.build)(&self.parameters, &self.common, ranks)?;
+        if let Some(file) = &self.common.failures {
+            let text = std::fs::read_to_string(file).map_err(|e| format!("the file of failures '{file}' cannot be read: {e}"))?;
+            let failures = Failures::parse(&text, &*built.topology).map_err(|e| format!("{file}, {e}"))?;
+            built.topology = Arc::new(Failed::new(built.topology.clone(), failures));
+            let routings: Vec<_> = built.own.iter().map(|r| r.name()).collect();
+            if let Some(name) = self.common.routing.as_deref().filter(|name| routings.contains(name)) {
+                return Err(PacketSpecError(format!("routing={name} cannot go around failures; use minimal, valiant, ugal-l or ugal-g")));
+            }
+            built.own.clear();
+            built.paths = None;
+        }
+        let routing = self.routing(&mut built)?;
+        let mut switching = self.common.switching.clone();
+        switching.slotted = routing.uses_bubbles();
+        let needed = routing.lanes_needed();
+        switching.lanes = self.common.lanes.unwrap_or(needed);
+        if switching.lanes < needed {
+            return Err(PacketSpecError(format!(
+                "routing {} on {} can deadlock with vcs={}; it needs at least {needed}",
+                routing.name(),
+                built.topology.describe(),
+                switching.lanes
+            )));
+        }
+        if needed > 128 {
+            return Err(PacketSpecError(format!(
+                "routing {} on {} would need {needed} virtual channels (limit 128); use a topology of smaller diameter",
+                routing.name(),
+                built.topology.describe()
+            )));
+        }
+        let room = switching.packet() * if switching.slotted { 2 } else { 1 };
+        if switching.buffer < room {
+            return Err(PacketSpecError(format!(
+                "buf={} bytes cannot hold {} ({room} bytes); raise buf= or lower packet=",
+                switching.buffer,
+                if switching.slotted { "the two packets that the bubble rule needs" } else { "one packet with its header" }
+            )));
+        }
+        self.assemble(built, routing, switching)
+    }
+
+    fn routing(&self, built: &mut Built) -> Result<Arc<dyn Routing>, PacketSpecError> {
+        let wanted = self.common.routing.as_deref();
+        if let Some(own) = built.own.iter().find(|r| wanted.is_none_or(|name| r.name() == name)) {
+            return Ok(own.clone());
+        }
+        let mut names: Vec<&str> = built.own.iter().map(|r| r.name()).collect();
+        names.extend(["minimal", "valiant", "ugal-l", "ugal-g", "par"]);
+        let name = wanted.unwrap_or("minimal");
+        if !names.contains(&name) {
+            return Err(PacketSpecError(format!("'{name}' is not a routing for {}; take one of {}", self.kind.name, names.join(", "))));
+        }
+        let paths = match &built.paths {
+            Some(paths) => paths.clone(),
+            None => Arc::new(Shortest::new(built.topology.clone())?),
+        };
+        Ok(match name {
+            "valiant" => Arc::new(routing::valiant::Valiant::new(paths)),
+            "ugal-l" => Arc::new(routing::ugal::Ugal::new(paths, false)),
+            "ugal-g" => Arc::new(routing::ugal::Ugal::new(paths, true)),
+            "par" => Arc::new(routing::progressive::Progressive::new(paths)),
+            _ => Arc::new(routing::minimal::Minimal::new(paths)),
+        })
+    }
+
+    fn assemble(&self, built: Built, routing: Arc<dyn Routing>, switching: Switching) -> Result<Fabric, PacketSpecError> {
+        let mut links = built.links;
+        let injection = self.common.interface.map(|bandwidth| {
+            links.push(Link::new("interface", self.common.latency, bandwidth));
+            links.len() as u8 - 1
+        });
+        let credit = links.iter().map(|link| switching.credit.unwrap_or(link.latency.as_ps())).collect();
+        let stride = Divisor::new(built.topology.radix().max(1));
+        let fabric = Fabric { topology: built.topology, routing, switching, links, credit, injection, stride };
+        let ports = fabric.ports();
+        if ports >= super::event::PLACES {
+            return Err(PacketSpecError(format!("{} has {ports} ports, more than 2^29; make it smaller", fabric.topology.describe())));
+        }
+        let (needed, available) = (fabric.memory(), available_memory());
+        if needed > available {
+            let gib = |bytes: u64| bytes as f64 / (1u64 << 30) as f64;
+            return Err(PacketSpecError(format!(
+                "{} would need {:.1} GiB for its {ports} ports, but {:.1} GiB are available; use fewer virtual channels or a smaller network",
+                fabric.topology.describe(),
+                gib(needed),
+                gib(available)
+            )));
+        }
+        Ok(fabric)
+    }
+}
+
+/// Bytes that this host can still give; without limit where it does not tell.
+fn available_memory() -> u64 {
+    let text = std::fs::read_to_string("/proc/meminfo").unwrap_or_default();
+    let line = text.lines().find(|line| line.starts_with("MemAvailable:"));
+    let kib = line.and_then(|line| line.split_whitespace().nth(1)).and_then(|kib| kib.parse::<u64>().ok());
+    kib.map_or(u64::MAX, |kib| kib * 1024)
+}

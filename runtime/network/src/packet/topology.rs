@@ -1,0 +1,99 @@
+//! Which router is cabled to which: one file a topology, behind one trait.
+
+pub(crate) mod dragonfly;
+pub(crate) mod dragonfly_plus;
+pub(crate) mod graph;
+pub(crate) mod hyperx;
+pub(crate) mod shortest;
+pub(crate) mod slim_fly;
+pub(crate) mod star;
+pub(crate) mod torus;
+pub(crate) mod tree;
+pub(crate) mod twisted;
+
+/// What is at the other end of a port's cable.
+#[derive(Clone, Copy, PartialEq, Eq, Debug)]
+pub enum Neighbor {
+    /// Another router, at its port.
+    Router {
+        /// Which router.
+        router: u32,
+        /// Which of its ports.
+        port: u32,
+    },
+    /// An endpoint's network interface.
+    Endpoint(u32),
+    /// Nothing: the port is unused or its cable failed.
+    Nothing,
+}
+
+/// Routers, endpoints and the cables between them. Every cable carries both directions.
+pub trait Topology: Send + Sync {
+    /// What it is and how large, for people.
+    fn describe(&self) -> String;
+    /// How many routers.
+    fn routers(&self) -> u32;
+    /// How many endpoints.
+    fn endpoints(&self) -> u32;
+    /// The greatest number of ports of a router, endpoints' ports included.
+    fn radix(&self) -> u32;
+    /// What is cabled to a port; `Nothing` for ports that a router does not have.
+    fn neighbor(&self, router: u32, port: u32) -> Neighbor;
+    /// The router and port an endpoint is cabled to.
+    fn attachment(&self, endpoint: u32) -> (u32, u32);
+    /// Which of the kinds of links a router's port uses, 0 unless the topology distinguishes any.
+    fn link(&self, _router: u32, _port: u32) -> usize {
+        0
+    }
+    /// The group of a router, where the topology has groups; else each router is one.
+    fn group(&self, router: u32) -> u32 {
+        router
+    }
+    /// Which of `parts` threads simulates a router, so that few links are cut.
+    fn part(&self, router: u32, parts: u32) -> u32 {
+        (u64::from(router) * u64::from(parts) / u64::from(self.routers())) as u32
+    }
+}
+
+/// Shortest paths, for the routings that work on any topology.
+pub trait Paths: Topology {
+    /// The fewest links from router to router.
+    fn distance(&self, from: u32, to: u32) -> u32;
+    /// The greatest `distance` between two routers that have endpoints.
+    fn diameter(&self) -> u32;
+    /// A first port of a shortest path, any of them chosen evenly by `hash`; `from` is not `to`.
+    fn minimal_port(&self, from: u32, to: u32, hash: u32) -> u32 {
+        let distance = self.distance(from, to);
+        let nearer = |port: &u32| match self.neighbor(from, *port) {
+            Neighbor::Router { router, .. } => self.distance(router, to) + 1 == distance,
+            _ => false,
+        };
+        let count = (0..self.radix()).filter(nearer).count() as u32;
+        let chosen = pick(hash, distance, count);
+        (0..self.radix()).filter(nearer).nth(chosen as usize).expect("routers at a finite distance have a shortest path")
+    }
+    /// Whether a detour by router `via` has been made once a packet is at `router`.
+    fn detour_made(&self, router: u32, via: u32) -> bool {
+        router == via
+    }
+    /// How many routers a detour may be made by.
+    fn detours(&self) -> u32 {
+        self.routers()
+    }
+    /// The `index`-th of them.
+    fn detour(&self, index: u32) -> u32 {
+        index
+    }
+    /// The most links a path with a detour passes.
+    fn detour_links(&self) -> u32 {
+        2 * self.diameter()
+    }
+}
+
+/// A number below `count`, evenly by `hash`, independent for different `step`s of one path.
+#[inline]
+pub(crate) fn pick(hash: u32, step: u32, count: u32) -> u32 {
+    let mixed = (hash.wrapping_add(step.wrapping_mul(0x9e37_79b9)) ^ (hash >> 15)).wrapping_mul(0x85eb_ca6b);
+    let mixed = (mixed ^ (mixed >> 13)).wrapping_mul(0xc2b2_ae35);
+    ((u64::from(mixed ^ (mixed >> 16)) * u64::from(count)) >> 32) as u32
+}

@@ -1,0 +1,169 @@
+//! Tori and meshes of any number of dimensions.
+
+use super::{Neighbor, Paths, Topology, pick};
+use crate::divisor::Divisor;
+
+/// A router for each point of a grid, `concentration` endpoints at each router.
+///
+/// Port 2d leads one step up in dimension d, port 2d+1 one step down, the ports after those to the endpoints.
+/// Endpoint e is at router e / concentration; dimension 0 varies fastest.
+pub(crate) struct Torus {
+    sides: Vec<Divisor>,
+    strides: Vec<u32>,
+    wraps: Vec<bool>,
+    routers: u32,
+    concentration: Divisor,
+}
+
+impl Torus {
+    /// `sides` at least 1 each; `wraps[d]` closes dimension d into rings.
+    pub(crate) fn new(sides: &[u32], wraps: &[bool], concentration: u32) -> Result<Torus, String> {
+        let routers = sides.iter().try_fold(1u64, |a, &b| a.checked_mul(u64::from(b)));
+        let routers = routers.filter(|n| n * u64::from(concentration) * (2 * sides.len() as u64 + 1) < 1 << 29).ok_or_else(|| {
+            format!(
+                "{} routers with {concentration} endpoints each need more than 2^29 ports; use fewer",
+                sides.iter().map(u32::to_string).collect::<Vec<_>>().join("x")
+            )
+        })?;
+        let mut strides = Vec::new();
+        let mut stride = 1;
+        for &side in sides {
+            strides.push(stride);
+            stride *= side;
+        }
+        // A ring of two would be two cables between the same routers: one is a mesh.
+        let wraps = sides.iter().zip(wraps).map(|(&side, &wraps)| wraps && side > 2).collect();
+        let sides = sides.iter().map(|&side| Divisor::new(side)).collect();
+        Ok(Torus { sides, strides, wraps, routers: routers as u32, concentration: Divisor::new(concentration) })
+    }
+
+    /// How many dimensions.
+    pub(crate) fn dimensions(&self) -> usize {
+        self.sides.len()
+    }
+
+    /// Whether dimension d is made of rings.
+    #[inline]
+    pub(crate) fn is_ring(&self, dimension: usize) -> bool {
+        self.wraps[dimension]
+    }
+
+    /// The router an endpoint is at, and its port there.
+    #[inline]
+    pub(crate) fn home(&self, endpoint: u32) -> (u32, u32) {
+        let (router, index) = self.concentration.split(endpoint);
+        (router, 2 * self.sides.len() as u32 + index)
+    }
+
+    /// Calls `step(dimension, links up, links down)` for each dimension in which the two routers differ until it answers;
+    /// one of the two numbers is `None` where that way is longer.
+    #[inline]
+    pub(crate) fn first_step<T>(
+        &self,
+        from: u32,
+        to: u32,
+        mut step: impl FnMut(usize, Option<u32>, Option<u32>) -> Option<T>,
+    ) -> Option<T> {
+        let (mut a, mut b) = (from, to);
+        for dimension in 0..self.sides.len() {
+            if a == b {
+                return None;
+            }
+            let side = self.sides[dimension];
+            let (next_a, x) = side.split(a);
+            let (next_b, y) = side.split(b);
+            (a, b) = (next_a, next_b);
+            if x == y {
+                continue;
+            }
+            let answer = if self.wraps[dimension] {
+                let up = if y > x { y - x } else { y + side.divisor() - x };
+                let down = side.divisor() - up;
+                step(dimension, (up <= down).then_some(up), (down <= up).then_some(down))
+            } else if y > x {
+                step(dimension, Some(y - x), None)
+            } else {
+                step(dimension, None, Some(x - y))
+            };
+            if answer.is_some() {
+                return answer;
+            }
+        }
+        None
+    }
+
+    /// Whether the link behind `port` of `router` closes a ring.
+    #[inline]
+    pub(crate) fn closes_ring(&self, router: u32, port: u32) -> bool {
+        let dimension = (port / 2) as usize;
+        let x = self.coordinate(router, dimension);
+        self.wraps[dimension] && x == if port % 2 == 0 { self.sides[dimension].divisor() - 1 } else { 0 }
+    }
+
+    fn coordinate(&self, router: u32, dimension: usize) -> u32 {
+        self.sides[dimension].split(router / self.strides[dimension]).1
+    }
+}
+
+impl Topology for Torus {
+    fn describe(&self) -> String {
+        let sides: Vec<_> = self.sides.iter().map(|s| s.divisor().to_string()).collect();
+        let name = if self.wraps.iter().any(|&w| w) { "torus" } else { "mesh" };
+        format!("{} {name}, {} endpoints a router", sides.join("x"), self.concentration.divisor())
+    }
+    fn routers(&self) -> u32 {
+        self.routers
+    }
+    fn endpoints(&self) -> u32 {
+        self.routers * self.concentration.divisor()
+    }
+    fn radix(&self) -> u32 {
+        2 * self.sides.len() as u32 + self.concentration.divisor()
+    }
+
+    fn neighbor(&self, router: u32, port: u32) -> Neighbor {
+        let dimension = (port / 2) as usize;
+        if dimension >= self.sides.len() {
+            let index = port - 2 * self.sides.len() as u32;
+            return Neighbor::Endpoint(router * self.concentration.divisor() + index);
+        }
+        let (side, stride) = (self.sides[dimension].divisor(), self.strides[dimension]);
+        let x = self.coordinate(router, dimension);
+        let edge = if port % 2 == 0 { x + 1 == side } else { x == 0 };
+        if edge && !self.wraps[dimension] {
+            return Neighbor::Nothing;
+        }
+        let to = if port % 2 == 0 { (x + 1) % side } else { (x + side - 1) % side };
+        Neighbor::Router { router: router - x * stride + to * stride, port: port ^ 1 }
+    }
+
+    fn attachment(&self, endpoint: u32) -> (u32, u32) {
+        self.home(endpoint)
+    }
+}
+
+impl Paths for Torus {
+    fn distance(&self, from: u32, to: u32) -> u32 {
+        let mut links = 0;
+        self.first_step::<()>(from, to, |_, up, down| {
+            links += up.or(down).unwrap_or(0);
+            None
+        });
+        links
+    }
+    fn diameter(&self) -> u32 {
+        self.sides.iter().zip(&self.wraps).map(|(side, &ring)| if ring { side.divisor() / 2 } else { side.divisor() - 1 }).sum()
+    }
+}
+
+/// The port of dimension-order routing towards `to`; which of two ways of equal length around a ring, by `hash`.
+#[inline]
+pub(crate) fn dimension_order(torus: &Torus, from: u32, to: u32, hash: u32) -> Option<u32> {
+    torus.first_step(from, to, |dimension, up, down| {
+        let down_first = match (up, down) {
+            (Some(_), Some(_)) => pick(hash, dimension as u32, 2) == 1,
+            (up, _) => up.is_none(),
+        };
+        Some(2 * dimension as u32 + u32::from(down_first))
+    })
+}

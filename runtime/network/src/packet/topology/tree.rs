@@ -1,0 +1,159 @@
+//! Fat trees: extended generalised fat trees, of which the m-port n-tree is one.
+
+use super::{Neighbor, Topology};
+use crate::divisor::Divisor;
+
+/// One level of switches, counted from 1 at the endpoints.
+struct Level {
+    /// Number of the level's first switch.
+    base: u32,
+    /// Children of a switch.
+    down: u32,
+    /// Parents of a switch; 0 at the top.
+    up: u32,
+    /// Switches that serve the same endpoints: product of the `up`s below.
+    width: Divisor,
+    /// Endpoints below a switch.
+    reach: Divisor,
+    /// Endpoints below one of its children.
+    child_reach: Divisor,
+    down_by: Divisor,
+}
+
+/// XGFT(n; m1..mn; 1, w2..wn) of Öhring, Ibel, Das and Kumar ("On generalized fat trees", IPPS 1995): a switch of level i
+/// has m_i children and w_(i+1) parents. Ports: children first, then parents.
+///
+/// The m-port n-tree of Lin, Chung and Huang (IPDPS 2004), which FatTreeSim simulates, is
+/// XGFT(n; m/2..m/2, m; 1, m/2..m/2): m(m/2)^(n-1) endpoints and (2n-1)(m/2)^(n-1) switches.
+pub(crate) struct FatTree {
+    name: String,
+    levels: Vec<Level>,
+    endpoints: u32,
+    routers: u32,
+}
+
+impl FatTree {
+    /// `down[i]` children and `up[i]` parents of a switch of level i+1; `up` is one shorter.
+    pub(crate) fn new(name: String, down: &[u32], up: &[u32]) -> Result<FatTree, String> {
+        let product = |values: &[u32]| values.iter().try_fold(1u64, |a, &b| a.checked_mul(u64::from(b)));
+        let too_large = || format!("a fat tree of this size has more than 2^29 endpoints or switches; make it smaller than {name}");
+        let endpoints = product(down).filter(|&n| n < 1 << 29).ok_or_else(too_large)?;
+        let mut levels = Vec::new();
+        let mut base = 0u64;
+        for i in 0..down.len() {
+            let reach = product(&down[..=i]).ok_or_else(too_large)?;
+            let width = product(&up[..i]).ok_or_else(too_large)?;
+            let switches = (endpoints / reach).checked_mul(width).filter(|n| n + base < 1 << 29).ok_or_else(too_large)?;
+            levels.push(Level {
+                base: base as u32,
+                down: down[i],
+                up: up.get(i).copied().unwrap_or(0),
+                width: Divisor::new(width as u32),
+                reach: Divisor::new(reach as u32),
+                child_reach: Divisor::new(reach as u32 / down[i]),
+                down_by: Divisor::new(down[i]),
+            });
+            base += switches;
+        }
+        Ok(FatTree { name, levels, endpoints: endpoints as u32, routers: base as u32 })
+    }
+
+    /// The level (from 0 at the endpoints) of a switch, and the block of endpoints that it serves.
+    #[inline]
+    fn place(&self, router: u32) -> (usize, u32, u32) {
+        let mut level = 0;
+        while level + 1 < self.levels.len() && router >= self.levels[level + 1].base {
+            level += 1;
+        }
+        let (block, member) = self.levels[level].width.split(router - self.levels[level].base);
+        (level, block, member)
+    }
+
+    /// The way down to `endpoint` if it is below `router`, else the way up.
+    #[inline]
+    pub(crate) fn way(&self, router: u32, endpoint: u32) -> Way {
+        let (level, block, _) = self.place(router);
+        let here = &self.levels[level];
+        let (below, _) = here.reach.split(endpoint);
+        if below != block {
+            return Way::Up { level: level as u32, first: here.down, count: here.up };
+        }
+        let (child, _) = here.child_reach.split(endpoint);
+        Way::Down(here.down_by.split(child).1)
+    }
+
+    /// floor(d / (w1..wl)) mod w(l+1): the parent that D-mod-k gives a destination (Zahavi, "Fat-tree routing and node
+    /// ordering providing contention free traffic for MPI global collectives", JPDC 72, 2012).
+    #[inline]
+    pub(crate) fn parent_by_destination(&self, level: u32, endpoint: u32) -> u32 {
+        let here = &self.levels[level as usize];
+        here.width.split(endpoint).0 % here.up
+    }
+}
+
+/// Where a packet in a fat tree can go.
+pub(crate) enum Way {
+    /// To this port, the only one.
+    Down(u32),
+    /// To any of `count` ports from `first`.
+    Up {
+        /// From 0 at the endpoints.
+        level: u32,
+        /// Port of the first parent.
+        first: u32,
+        /// Number of parents.
+        count: u32,
+    },
+}
+
+impl Topology for FatTree {
+    fn describe(&self) -> String {
+        self.name.clone()
+    }
+    fn routers(&self) -> u32 {
+        self.routers
+    }
+    fn endpoints(&self) -> u32 {
+        self.endpoints
+    }
+    fn radix(&self) -> u32 {
+        self.levels.iter().map(|l| l.down + l.up).max().unwrap_or(0)
+    }
+
+    fn neighbor(&self, router: u32, port: u32) -> Neighbor {
+        let (level, block, member) = self.place(router);
+        let here = &self.levels[level];
+        if port < here.down {
+            let child = block * here.down + port;
+            if level == 0 {
+                return Neighbor::Endpoint(child);
+            }
+            let below = &self.levels[level - 1];
+            let (child_member, parent) = (member / below.up, member % below.up);
+            return Neighbor::Router { router: below.base + child * below.width.divisor() + child_member, port: below.down + parent };
+        }
+        if port >= here.down + here.up {
+            return Neighbor::Nothing;
+        }
+        let above = &self.levels[level + 1];
+        let (parent_block, child) = above.down_by.split(block);
+        let parent_member = member * here.up + (port - here.down);
+        Neighbor::Router { router: above.base + parent_block * above.width.divisor() + parent_member, port: child }
+    }
+
+    fn attachment(&self, endpoint: u32) -> (u32, u32) {
+        self.levels[0].reach.split(endpoint)
+    }
+
+    fn part(&self, router: u32, parts: u32) -> u32 {
+        let (level, block, _) = self.place(router);
+        let top = self.levels.len() - 1;
+        let (index, count) = if level == top {
+            (router - self.levels[top].base, self.routers - self.levels[top].base)
+        } else {
+            let below_top = self.levels[top].down;
+            (block / (self.levels[top - 1].reach.divisor() / self.levels[level].reach.divisor()), below_top)
+        };
+        (u64::from(index) * u64::from(parts) / u64::from(count)) as u32
+    }
+}

@@ -1,0 +1,97 @@
+//! The twisted torus: a two-dimensional torus whose wrap-around in one dimension shifts the other.
+
+use super::{Neighbor, Paths, Topology};
+
+/// `width` x `height` routers; the link from the last column to the first also goes `twist` rows up (Cámara et al., "Twisted torus
+/// topologies for enhanced interconnection networks", IEEE TPDS 2010). One endpoint a router unless `concentration` says more.
+///
+/// Ports: column up, column down, row up, row down, endpoints. The network looks the same from every router, so routes depend on the
+/// difference of coordinates alone.
+pub(crate) struct TwistedTorus {
+    width: u32,
+    height: u32,
+    twist: u32,
+    concentration: u32,
+    /// For each difference (column + row * width) the links to pass in either dimension.
+    steps: Vec<(i16, i16)>,
+}
+
+impl TwistedTorus {
+    /// Sides from 3 to 10,000, `twist` below `height`.
+    pub(crate) fn new(width: u32, height: u32, twist: u32, concentration: u32) -> Result<TwistedTorus, String> {
+        if width < 3 || height < 3 || width > 10_000 || height > 10_000 {
+            return Err(format!("the sides of a twisted torus are 3 to 10000, not {width}x{height}"));
+        }
+        if twist >= height {
+            return Err(format!("twist={twist} is not below the second side, {height}; take the remainder {}", twist % height));
+        }
+        if u64::from(width * height) * u64::from(4 + concentration) >= 1 << 29 {
+            return Err("this twisted torus needs more than 2^29 ports; make it smaller".to_owned());
+        }
+        let (w, h, t) = (i64::from(width), i64::from(height), i64::from(twist));
+        let mut steps = Vec::with_capacity((width * height) as usize);
+        for dy in 0..h {
+            for dx in 0..w {
+                let ways = (-h..=h).flat_map(|turns| {
+                    let rows = (dy - turns * t).rem_euclid(h);
+                    [(dx + turns * w, rows), (dx + turns * w, rows - h)]
+                });
+                // Equal lengths: fewer columns first, which keeps column before row all the way.
+                let best = ways.min_by_key(|&(x, y)| (x.abs() + y.abs(), x.abs(), x < 0, y < 0)).unwrap_or((0, 0));
+                steps.push((best.0 as i16, best.1 as i16));
+            }
+        }
+        Ok(TwistedTorus { width, height, twist, concentration, steps })
+    }
+
+    /// Links to pass from router to router: columns (positive up) and rows.
+    pub(crate) fn steps(&self, from: u32, to: u32) -> (i16, i16) {
+        let dx = (to % self.width + self.width - from % self.width) % self.width;
+        // Going up past the last column shifts the row, so the same column difference means another row difference.
+        let shift = if to % self.width < from % self.width { self.height - self.twist } else { 0 };
+        let dy = (to / self.width + self.height - from / self.width + shift) % self.height;
+        self.steps[(dy * self.width + dx) as usize]
+    }
+}
+
+impl Topology for TwistedTorus {
+    fn describe(&self) -> String {
+        format!("{}x{} torus twisted by {}, {} endpoints a router", self.width, self.height, self.twist, self.concentration)
+    }
+    fn routers(&self) -> u32 {
+        self.width * self.height
+    }
+    fn endpoints(&self) -> u32 {
+        self.routers() * self.concentration
+    }
+    fn radix(&self) -> u32 {
+        4 + self.concentration
+    }
+    fn neighbor(&self, router: u32, port: u32) -> Neighbor {
+        let (w, h) = (self.width, self.height);
+        let (x, y) = (router % w, router / w);
+        let (x, y) = match port {
+            0 if x + 1 == w => (0, (y + self.twist) % h),
+            0 => (x + 1, y),
+            1 if x == 0 => (w - 1, (y + h - self.twist) % h),
+            1 => (x - 1, y),
+            2 => (x, (y + 1) % h),
+            3 => (x, (y + h - 1) % h),
+            _ => return Neighbor::Endpoint(router * self.concentration + port - 4),
+        };
+        Neighbor::Router { router: x + y * w, port: port ^ 1 }
+    }
+    fn attachment(&self, endpoint: u32) -> (u32, u32) {
+        (endpoint / self.concentration, 4 + endpoint % self.concentration)
+    }
+}
+
+impl Paths for TwistedTorus {
+    fn distance(&self, from: u32, to: u32) -> u32 {
+        let (x, y) = self.steps(from, to);
+        u32::from(x.unsigned_abs()) + u32::from(y.unsigned_abs())
+    }
+    fn diameter(&self) -> u32 {
+        self.steps.iter().map(|&(x, y)| u32::from(x.unsigned_abs()) + u32::from(y.unsigned_abs())).max().unwrap_or(0)
+    }
+}

@@ -1,0 +1,237 @@
+//! Synthetic traffic on a packet network: patterns, arrival processes, jobs, sweeps and their reports.
+//!
+//! Every endpoint sends messages by a [`Pattern`] with exponential or equal gaps. The same seed gives the same messages, and the
+//! same bytes in the report's `simulated` part, on any number of threads.
+
+mod generator;
+mod pattern;
+mod plot;
+mod random;
+mod report;
+mod sweep;
+
+use crate::bandwidth::Bandwidth;
+use crate::packet::run::{Progress, run as run_shards};
+use crate::packet::shard::{Partition, Shard, build};
+use crate::packet::{Fabric, PacketSpec, PacketSpecError, Statistics};
+use engine::Span;
+use generator::Generator;
+pub use pattern::Pattern;
+pub use plot::{heat_map, latency_load};
+pub use report::{HostReport, JobReport, LinkReport, Report, SimulatedReport};
+use std::sync::Arc;
+use std::time::Instant;
+pub use sweep::{SweepPoint, SweepReport, sweep};
+
+/// How often an endpoint sends.
+#[derive(Clone, Copy, Debug, PartialEq)]
+pub enum Pace {
+    /// One message in so long, on average.
+    Interval(Span),
+    /// This share of the bandwidth into the network, above 0 and at most 1.
+    Rate(f64),
+}
+
+/// A contiguous set of endpoints that send to each other.
+#[derive(Clone, Debug, PartialEq, Eq)]
+pub struct Job {
+    /// What it is called in reports.
+    pub name: String,
+    /// Its first endpoint.
+    pub first: u32,
+    /// How many.
+    pub count: u32,
+    /// Who sends to whom.
+    pub pattern: Pattern,
+    /// Traffic class of its messages.
+    pub class: u8,
+}
+
+/// A run.
+#[derive(Clone)]
+pub struct Traffic {
+    /// The network.
+    pub spec: PacketSpec,
+    /// The jobs; none means one of all endpoints with `pattern`.
+    pub jobs: Vec<Job>,
+    /// The pattern without jobs.
+    pub pattern: Pattern,
+    /// Sides for `stencil3d` and `tornado`; found if not given.
+    pub grid: Option<Vec<u32>>,
+    /// Payload of a message in bytes.
+    pub size: u64,
+    /// How often each endpoint sends.
+    pub pace: Pace,
+    /// Equal gaps instead of exponential ones.
+    pub fixed: bool,
+    /// Messages of each endpoint.
+    pub packets: u64,
+    /// Seed of all random choices.
+    pub seed: u64,
+    /// Threads.
+    pub threads: u32,
+    /// Shares of the sending time at its start and end whose messages are not counted in latencies.
+    pub margins: (f64, f64),
+}
+
+/// Why traffic cannot be run, or did not end: a sentence.
+#[derive(Clone, Debug, PartialEq, Eq)]
+pub enum TrafficError {
+    /// The input is impossible.
+    Input(String),
+    /// The network deadlocked.
+    Deadlock(String),
+}
+
+impl std::fmt::Display for TrafficError {
+    fn fmt(&self, f: &mut std::fmt::Formatter<'_>) -> std::fmt::Result {
+        match self {
+            TrafficError::Input(sentence) | TrafficError::Deadlock(sentence) => f.write_str(sentence),
+        }
+    }
+}
+impl std::error::Error for TrafficError {}
+impl From<PacketSpecError> for TrafficError {
+    fn from(error: PacketSpecError) -> Self {
+        TrafficError::Input(error.to_string())
+    }
+}
+impl From<String> for TrafficError {
+    fn from(sentence: String) -> Self {
+        TrafficError::Input(sentence)
+    }
+}
+
+/// A run that is ready.
+struct Prepared {
+    fabric: Arc<Fabric>,
+    jobs: Vec<Job>,
+    /// Picoseconds between two messages of an endpoint.
+    interval: f64,
+    /// The smallest packet on the wire.
+    smallest: u32,
+    statistics: Statistics,
+}
+
+impl Traffic {
+    fn prepare(&self) -> Result<Prepared, TrafficError> {
+        let fabric = Arc::new(self.spec.fabric(None)?);
+        let endpoints = fabric.topology.endpoints();
+        let jobs = if self.jobs.is_empty() {
+            vec![Job { name: "all".to_owned(), first: 0, count: endpoints, pattern: self.pattern, class: 0 }]
+        } else {
+            self.jobs.clone()
+        };
+        check_jobs(&jobs, endpoints, fabric.switching.classes.count())?;
+        if self.packets == 0 || self.packets > u64::from(u32::MAX) {
+            return Err(format!("--packets {} is not between 1 and 4294967295", self.packets).into());
+        }
+        if self.threads == 0 || self.threads > 256 {
+            return Err(format!("--threads {} is not between 1 and 256", self.threads).into());
+        }
+        if self.threads > 1 && fabric.routing.looks_far() {
+            return Err(format!(
+                "routing {} looks at queues of other routers, so it runs on one thread; leave --threads out",
+                fabric.routing.name()
+            )
+            .into());
+        }
+        let payload = u64::from(fabric.switching.payload);
+        let full = self.size / payload;
+        let rest = (self.size % payload) as u32;
+        let smallest = if self.size == 0 || rest > 0 { fabric.switching.wire(rest) } else { fabric.switching.packet() };
+        let wire = full * u64::from(fabric.switching.packet())
+            + if self.size == 0 || rest > 0 { u64::from(fabric.switching.wire(rest)) } else { 0 };
+        let link = &fabric.links[fabric.injection_link(0) as usize];
+        let sending = wire as f64 * picoseconds_per_byte(link.bandwidth);
+        let interval = match self.pace {
+            Pace::Interval(span) => span.as_ps() as f64,
+            Pace::Rate(rate) if rate > 0.0 && rate <= 1.0 => sending / rate,
+            Pace::Rate(rate) => {
+                return Err(format!("--rate {rate} is not above 0 and at most 1, the share of the bandwidth into the network").into());
+            }
+        };
+        let duration = interval * self.packets as f64;
+        if duration > 1e18 {
+            return Err(format!(
+                "{} messages every {:.0} ns would take more than 10^6 s; lower --packets or the interval",
+                self.packets,
+                interval / 1e3
+            )
+            .into());
+        }
+        let from = (duration * self.margins.0) as u64;
+        let to = (duration * (1.0 - self.margins.1)) as u64;
+        let window = if self.margins == (0.0, 0.0) { (0, u64::MAX) } else { (from, to) };
+        let job_of = (jobs.len() > 1).then(|| {
+            let mut job_of = vec![0u16; endpoints as usize];
+            for (index, job) in jobs.iter().enumerate() {
+                job_of[job.first as usize..(job.first + job.count) as usize].fill(index as u16);
+            }
+            Arc::new(job_of)
+        });
+        let statistics = Statistics::new(jobs.len(), job_of, from, window);
+        Ok(Prepared { fabric, jobs, interval, smallest, statistics })
+    }
+
+    /// Runs it. `progress` is told the simulated picoseconds and the packets delivered so far by one of the threads.
+    pub fn run(&self, progress: Progress<'_>) -> Result<Report, TrafficError> {
+        let started = Instant::now();
+        let prepared = self.prepare()?;
+        let fabric = &prepared.fabric;
+        let threads = self.threads.min(fabric.topology.routers());
+        let partition = Partition::new(fabric, threads);
+        let mut shards = build(fabric, &partition, self.bucket(&prepared), &prepared.statistics);
+        for (shard, endpoints) in shards.iter_mut().zip(&partition.endpoints) {
+            shard.feed = Some(Box::new(Generator::new(self, &prepared, endpoints)?));
+        }
+        let built = Instant::now();
+        let cpu_s = run_shards(&mut shards, fabric.lookahead(prepared.smallest), progress).map_err(TrafficError::Deadlock)?;
+        let host = HostReport::new(threads, started, built, cpu_s, shards.iter().map(|s| s.events).sum());
+        Ok(Report::new(self, &prepared, &shards, host))
+    }
+
+    /// log2 of a bucket's picoseconds: few events in a bucket, but not many empty ones.
+    fn bucket(&self, prepared: &Prepared) -> u32 {
+        let endpoints: u32 = prepared.jobs.iter().map(|job| job.count).sum();
+        let events = f64::from(endpoints.max(1)) * 6.0 / prepared.interval.max(1.0);
+        (8.0 / events.max(1e-9)).log2().clamp(6.0, 18.0) as u32
+    }
+}
+
+fn picoseconds_per_byte(bandwidth: Bandwidth) -> f64 {
+    8e12 / bandwidth.as_bits_per_second()
+}
+
+fn check_jobs(jobs: &[Job], endpoints: u32, classes: u8) -> Result<(), String> {
+    let mut sorted: Vec<&Job> = jobs.iter().collect();
+    sorted.sort_by_key(|job| job.first);
+    for pair in sorted.windows(2) {
+        if pair[0].first + pair[0].count > pair[1].first {
+            return Err(format!("jobs {} and {} share endpoints; give each its own", pair[0].name, pair[1].name));
+        }
+    }
+    for job in jobs {
+        if job.count == 0 || u64::from(job.first) + u64::from(job.count) > u64::from(endpoints) {
+            return Err(format!(
+                "job {} has endpoints {} to {}, but the network has 0 to {}",
+                job.name,
+                job.first,
+                u64::from(job.first) + u64::from(job.count) - 1,
+                endpoints - 1
+            ));
+        }
+        if job.class >= classes {
+            return Err(format!("job {} is of traffic class {}, but the network has {classes}; raise classes=", job.name, job.class));
+        }
+    }
+    if jobs.len() > 1000 {
+        return Err("there are more than 1000 jobs".to_owned());
+    }
+    Ok(())
+}
+
+/// The shards and what they stand for, for reports.
+fn parts(shards: &[Shard]) -> impl Iterator<Item = &Shard> {
+    shards.iter()
+}

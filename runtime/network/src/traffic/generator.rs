@@ -1,0 +1,136 @@
+//! The messages of a shard's endpoints, in stretches of time.
+
+use super::pattern::Destinations;
+use super::random::Random;
+use super::{Prepared, Traffic};
+use crate::packet::shard::{Feed, Offer};
+use std::sync::Arc;
+
+const BINS: u64 = 64;
+
+/// An endpoint that sends.
+struct Source {
+    random: Random,
+    next: u64,
+    /// Messages sent and to send.
+    sent: u32,
+    left: u32,
+    /// Number in the job, number in the shard.
+    member: u32,
+    interface: u32,
+    job: u16,
+}
+
+/// Calendar of the next message of each endpoint. Messages of different endpoints need no order among each other, so that a
+/// stretch of time is generated endpoint by endpoint.
+pub(super) struct Generator {
+    sources: Vec<Source>,
+    jobs: Vec<(Arc<Destinations>, u32, u8)>,
+    bins: Vec<Vec<u32>>,
+    /// Number of the bin that is next.
+    current: u64,
+    waiting: usize,
+    /// Picoseconds of a bin.
+    width: u64,
+    interval: f64,
+    fixed: bool,
+    bytes: u64,
+}
+
+impl Generator {
+    /// For the endpoints of one shard.
+    pub(super) fn new(traffic: &Traffic, prepared: &Prepared, endpoints: &[u32]) -> Result<Generator, String> {
+        let mut jobs = Vec::new();
+        for job in &prepared.jobs {
+            let ready = Destinations::new(job.pattern, job.count, traffic.grid.as_deref(), traffic.seed)?;
+            jobs.push((Arc::new(ready), job.first, job.class));
+        }
+        let mut this = Generator {
+            sources: Vec::with_capacity(endpoints.len()),
+            jobs,
+            bins: vec![Vec::new(); BINS as usize],
+            current: 0,
+            waiting: 0,
+            width: (prepared.interval / 8.0) as u64 + 1,
+            interval: prepared.interval,
+            fixed: traffic.fixed,
+            bytes: traffic.size,
+        };
+        for (interface, &endpoint) in endpoints.iter().enumerate() {
+            let Some(job) = prepared.jobs.iter().position(|job| endpoint >= job.first && endpoint - job.first < job.count) else {
+                continue;
+            };
+            let member = endpoint - prepared.jobs[job].first;
+            if !this.jobs[job].0.sends(member) {
+                continue;
+            }
+            let mut random = Random::new(traffic.seed, u64::from(endpoint));
+            // Equal gaps begin anywhere in the first, so that endpoints do not send in step.
+            let share = if traffic.fixed { 1.0 - random.unit() } else { random.exponential() };
+            let next = (share * prepared.interval * f64::from(this.jobs[job].0.round())) as u64;
+            this.sources.push(Source {
+                random,
+                next,
+                sent: 0,
+                left: traffic.packets as u32,
+                member,
+                interface: interface as u32,
+                job: job as u16,
+            });
+        }
+        for index in 0..this.sources.len() {
+            this.file(index as u32);
+        }
+        Ok(this)
+    }
+
+    /// Files a source under the bin of its next message, or the last bin if that is beyond it.
+    #[inline]
+    fn file(&mut self, index: u32) {
+        let bin = (self.sources[index as usize].next / self.width).min(self.current + BINS - 1);
+        self.bins[(bin % BINS) as usize].push(index);
+        self.waiting += 1;
+    }
+
+    fn bin(&self) -> Option<u64> {
+        (self.waiting > 0).then(|| (self.current..self.current + BINS).find(|bin| !self.bins[(bin % BINS) as usize].is_empty())).flatten()
+    }
+}
+
+impl Feed for Generator {
+    fn next(&self) -> u64 {
+        self.bin().map_or(u64::MAX, |bin| bin * self.width)
+    }
+
+    fn take(&mut self, offers: &mut Vec<Offer>) {
+        let Some(bin) = self.bin() else { return };
+        self.current = bin + 1;
+        let end = (bin + 1) * self.width;
+        let mut members = std::mem::take(&mut self.bins[(bin % BINS) as usize]);
+        self.waiting -= members.len();
+        for index in members.drain(..) {
+            let source = &mut self.sources[index as usize];
+            let (destinations, first, class) = &self.jobs[source.job as usize];
+            let round = destinations.round();
+            while source.left > 0 && source.next < end {
+                let burst = round.min(source.left);
+                for _ in 0..burst {
+                    let destination = first + destinations.of(source.member, source.sent, &mut source.random);
+                    offers.push(Offer { time: source.next, interface: source.interface, destination, bytes: self.bytes, class: *class });
+                    source.sent += 1;
+                }
+                source.left -= burst;
+                let gap = if self.fixed { 1.0 } else { source.random.exponential() };
+                source.next += (gap * self.interval * f64::from(round)) as u64;
+            }
+            if source.left > 0 {
+                self.file(index);
+            }
+        }
+        // The list keeps its memory for the next round of bins, unless a source has been filed there meanwhile.
+        let slot = (bin % BINS) as usize;
+        if self.bins[slot].is_empty() {
+            self.bins[slot] = members;
+        }
+    }
+}

@@ -1,0 +1,365 @@
+//! What a run found, as data, JSON and CSV.
+
+use super::{Pace, Prepared, Traffic, parts};
+use crate::packet::shard::Shard;
+use crate::packet::{JobStatistics, Neighbor};
+use serde::Serialize;
+use std::fmt::Write;
+use std::time::Instant;
+
+/// A run's results. `simulated` is the same on every host and number of threads.
+#[derive(Clone, Debug, Serialize)]
+pub struct Report {
+    /// About the simulated network.
+    pub simulated: SimulatedReport,
+    /// About the simulation.
+    pub host: HostReport,
+}
+
+/// What happened in the simulated network. Times are in nanoseconds.
+#[derive(Clone, Debug, Serialize)]
+pub struct SimulatedReport {
+    /// The specification.
+    pub network: String,
+    /// What the topology is.
+    pub topology: String,
+    /// The routing.
+    pub routing: String,
+    /// Endpoints and routers.
+    pub endpoints: u32,
+    /// Routers.
+    pub routers: u32,
+    /// Virtual channels of a link.
+    pub virtual_channels: u32,
+    /// Bytes of a message.
+    pub message_bytes: u64,
+    /// Mean nanoseconds between two messages of an endpoint.
+    pub interval_ns: f64,
+    /// All jobs together.
+    pub total: JobReport,
+    /// The jobs, if there are several.
+    #[serde(skip_serializing_if = "Vec::is_empty")]
+    pub jobs: Vec<JobReport>,
+    /// The kinds of links.
+    pub links: Vec<KindReport>,
+    /// Each direction of each cable: for CSV and heat maps, not in the JSON.
+    #[serde(skip)]
+    pub each_link: Vec<LinkReport>,
+}
+
+/// The packets of a job.
+#[derive(Clone, Debug, Serialize)]
+pub struct JobReport {
+    /// Its name.
+    pub name: String,
+    /// Packets counted in latencies and hops.
+    pub packets: u64,
+    /// From sending the message to the packet's last byte.
+    pub latency_mean_ns: f64,
+    /// The least.
+    pub latency_min_ns: f64,
+    /// Half are not longer, within 3 %.
+    pub latency_p50_ns: f64,
+    /// 99 % are not longer, within 3 %.
+    pub latency_p99_ns: f64,
+    /// The longest.
+    pub latency_max_ns: f64,
+    /// Mean number of routers passed.
+    pub routers_passed: f64,
+    /// How many packets passed how many routers.
+    pub routers_histogram: Vec<u64>,
+    /// Latencies: least nanoseconds of the bucket, packets.
+    pub latency_histogram: Vec<(f64, u64)>,
+    /// Bytes delivered, headers included.
+    pub bytes: u64,
+    /// When the last packet arrived.
+    pub completion_ns: f64,
+    /// Bytes a nanosecond delivered for each endpoint of the job.
+    pub throughput_bytes_per_ns: f64,
+}
+
+/// A kind of link.
+#[derive(Clone, Debug, Serialize)]
+pub struct KindReport {
+    /// Its name.
+    pub name: String,
+    /// Directions of cables of that kind.
+    pub count: u64,
+    /// Mean share of the time that they were busy.
+    pub use_mean: f64,
+    /// The busiest one's.
+    pub use_max: f64,
+    /// Mean share of its buffers (of all virtual channels) that was occupied.
+    pub occupancy_mean: f64,
+    /// The fullest virtual channel's.
+    pub occupancy_max: f64,
+    /// Nanoseconds that packets waited, summed.
+    pub blocked_ns: f64,
+}
+
+/// One direction of a cable.
+#[derive(Clone, Debug)]
+pub struct LinkReport {
+    /// The router it leaves, or the endpoint.
+    pub from: String,
+    /// The router or endpoint it leads to.
+    pub to: String,
+    /// Router and port it leaves; `None` for endpoints.
+    pub port: Option<(u32, u32)>,
+    /// Index of its kind.
+    pub kind: u8,
+    /// Bytes sent.
+    pub bytes: u64,
+    /// Nanoseconds busy.
+    pub busy_ns: f64,
+    /// Nanoseconds that packets waited for it, summed.
+    pub blocked_ns: f64,
+    /// Share of the time it was busy.
+    pub usage: f64,
+    /// Mean bytes in the buffer at its end.
+    pub buffer_mean: f64,
+    /// Most bytes in a virtual channel of the buffer at its end.
+    pub buffer_max: u32,
+}
+
+/// How the simulation went.
+#[derive(Clone, Debug, Serialize)]
+pub struct HostReport {
+    /// Threads.
+    pub threads: u32,
+    /// Seconds to build the network.
+    pub setup_s: f64,
+    /// Seconds to run it.
+    pub run_s: f64,
+    /// Processor seconds of the busiest thread while running; 0 if the host does not tell.
+    pub cpu_s: f64,
+    /// Packets delivered a processor second of the busiest thread (a second of running, if unknown).
+    pub packets_per_s: f64,
+    /// Events handled.
+    pub events: u64,
+    /// Events a processor second of the busiest thread.
+    pub events_per_s: f64,
+    /// Most memory of the process in MiB, if the host tells.
+    pub memory_mib: f64,
+}
+
+impl HostReport {
+    pub(super) fn new(threads: u32, started: Instant, built: Instant, cpu_s: f64, events: u64) -> HostReport {
+        let run_s = built.elapsed().as_secs_f64();
+        HostReport {
+            threads,
+            setup_s: (built - started).as_secs_f64(),
+            run_s,
+            cpu_s,
+            packets_per_s: 0.0,
+            events,
+            events_per_s: events as f64 / if cpu_s > 0.0 { cpu_s } else { run_s },
+            memory_mib: peak_memory(),
+        }
+    }
+}
+
+fn peak_memory() -> f64 {
+    let text = std::fs::read_to_string("/proc/self/status").unwrap_or_default();
+    let line = text.lines().find(|line| line.starts_with("VmHWM:"));
+    line.and_then(|line| line.split_whitespace().nth(1)).and_then(|kib| kib.parse::<f64>().ok()).map_or(0.0, |kib| kib / 1024.0)
+}
+
+fn ns(picoseconds: u64) -> f64 {
+    picoseconds as f64 / 1000.0
+}
+
+impl Report {
+    pub(super) fn new(traffic: &Traffic, prepared: &Prepared, shards: &[Shard], mut host: HostReport) -> Report {
+        let mut statistics = prepared.statistics.clone();
+        parts(shards).for_each(|shard| statistics.merge(&shard.statistics));
+        let total = statistics.total();
+        let fabric = &prepared.fabric;
+        host.packets_per_s = shards.iter().map(|s| s.statistics.total().packets).sum::<u64>() as f64
+            / if host.cpu_s > 0.0 { host.cpu_s } else { host.run_s };
+        let window = statistics.window;
+        let job = |name: &str, count: u32, job: &JobStatistics| job_report(name, count, job, window);
+        let endpoints: u32 = prepared.jobs.iter().map(|job| job.count).sum();
+        let each_link = each_link(shards, total.last_arrival);
+        Report {
+            simulated: SimulatedReport {
+                network: traffic.spec.text().to_owned(),
+                topology: fabric.topology.describe(),
+                routing: fabric.routing.name().to_owned(),
+                endpoints: fabric.topology.endpoints(),
+                routers: fabric.topology.routers(),
+                virtual_channels: fabric.switching.lanes,
+                message_bytes: traffic.size,
+                interval_ns: prepared.interval / 1000.0,
+                total: job("total", endpoints, &total),
+                jobs: match prepared.jobs.len() {
+                    1 => Vec::new(),
+                    _ => prepared.jobs.iter().zip(&statistics.jobs).map(|(j, s)| job(&j.name, j.count, s)).collect(),
+                },
+                links: kinds(prepared, &each_link),
+                each_link,
+            },
+            host,
+        }
+    }
+
+    /// Everything but the single links.
+    pub fn to_json(&self) -> String {
+        serde_json::to_string_pretty(self).unwrap_or_default()
+    }
+
+    /// A line for each direction of each cable.
+    pub fn links_to_csv(&self) -> String {
+        let mut csv = String::from("from,to,kind,bytes,busy_ns,blocked_ns,use,buffer_mean_bytes,buffer_max_bytes\n");
+        for link in &self.simulated.each_link {
+            let kind = &self.simulated.links[link.kind as usize].name;
+            let _ = writeln!(
+                csv,
+                "{},{},{kind},{},{},{},{:.6},{:.3},{}",
+                link.from, link.to, link.bytes, link.busy_ns, link.blocked_ns, link.usage, link.buffer_mean, link.buffer_max
+            );
+        }
+        csv
+    }
+
+    /// A few lines for a terminal.
+    pub fn to_text(&self, pace: Pace) -> String {
+        let s = &self.simulated;
+        let mut text = format!(
+            "{}: {} endpoints, {} routers, routing {}, {} virtual channels\n",
+            s.topology, s.endpoints, s.routers, s.routing, s.virtual_channels
+        );
+        let pace = match pace {
+            Pace::Interval(_) => String::new(),
+            Pace::Rate(rate) => format!(" (rate {rate})"),
+        };
+        let _ = writeln!(text, "messages of {} bytes, one in {:.3} ns from each endpoint{pace}", s.message_bytes, s.interval_ns);
+        for job in std::iter::once(&s.total).chain(&s.jobs) {
+            let _ = writeln!(
+                text,
+                "{}: {} packets, latency mean {:.2} ns, min {:.2}, p50 {:.1}, p99 {:.1}, max {:.2}; {:.4} routers passed; {:.4} B/ns an endpoint; done at {:.1} ns",
+                job.name,
+                job.packets,
+                job.latency_mean_ns,
+                job.latency_min_ns,
+                job.latency_p50_ns,
+                job.latency_p99_ns,
+                job.latency_max_ns,
+                job.routers_passed,
+                job.throughput_bytes_per_ns,
+                job.completion_ns
+            );
+        }
+        for kind in &s.links {
+            let _ = writeln!(
+                text,
+                "{} links: {} directions, use mean {:.4}, max {:.4}; buffers mean {:.5}, max {:.4}; blocked {:.0} ns",
+                kind.name, kind.count, kind.use_mean, kind.use_max, kind.occupancy_mean, kind.occupancy_max, kind.blocked_ns
+            );
+        }
+        let h = &self.host;
+        let _ = writeln!(
+            text,
+            "{:.3} s, {:.3} processor seconds, on {} thread{} ({:.2} s to set up); {:.3} million packets and {:.1} million events a processor second; {:.0} MiB",
+            h.run_s,
+            h.cpu_s,
+            h.threads,
+            if h.threads == 1 { "" } else { "s" },
+            h.setup_s,
+            h.packets_per_s / 1e6,
+            h.events_per_s / 1e6,
+            h.memory_mib
+        );
+        text
+    }
+}
+
+fn job_report(name: &str, endpoints: u32, job: &JobStatistics, window: (u64, u64)) -> JobReport {
+    let (bytes, time) = if window.1 == u64::MAX { (job.bytes, job.last_arrival) } else { (job.window_bytes, window.1 - window.0) };
+    let latency = &job.latency;
+    JobReport {
+        name: name.to_owned(),
+        packets: latency.count(),
+        latency_mean_ns: latency.mean() / 1000.0,
+        latency_min_ns: ns(latency.least()),
+        latency_p50_ns: ns(latency.percentile(0.5)),
+        latency_p99_ns: ns(latency.percentile(0.99)),
+        latency_max_ns: ns(latency.greatest()),
+        routers_passed: job.mean_hops(),
+        routers_histogram: job.hops.clone(),
+        latency_histogram: latency.buckets().map(|(least, count)| (ns(least), count)).collect(),
+        bytes: job.bytes,
+        completion_ns: ns(job.last_arrival),
+        throughput_bytes_per_ns: bytes as f64 / ns(time.max(1)) / f64::from(endpoints),
+    }
+}
+
+/// Every direction of every cable, in the order of routers and ports, then endpoints.
+fn each_link(shards: &[Shard], duration: u64) -> Vec<LinkReport> {
+    let mut links = Vec::new();
+    let Some(shard) = shards.first() else { return links };
+    let fabric = &shard.fabric;
+    let buffers = f64::from(fabric.switching.buffer);
+    let duration = duration.max(1);
+    let mut by_place: Vec<((u32, u32), LinkReport)> = Vec::new();
+    for shard in shards {
+        let stride = fabric.stride.divisor();
+        for (index, usage) in shard.uses.iter().enumerate() {
+            let index = index as u32;
+            let port = &shard.ports[index as usize];
+            let (place, from, to, at) = if index >= shard.first_interface {
+                let endpoint = shard.endpoint_at(index - shard.first_interface);
+                let (router, at) = fabric.topology.attachment(endpoint);
+                ((u32::MAX, endpoint), format!("endpoint {endpoint}"), format!("router {router} port {at}"), None)
+            } else {
+                let (router, local) = (shard.router_at(index / stride), index % stride);
+                let to = if local < fabric.topology.radix() { fabric.topology.neighbor(router, local) } else { Neighbor::Nothing };
+                let to = match to {
+                    Neighbor::Nothing => continue,
+                    Neighbor::Endpoint(endpoint) => format!("endpoint {endpoint}"),
+                    Neighbor::Router { router, port } => format!("router {router} port {port}"),
+                };
+                ((router, local), format!("router {router} port {local}"), to, Some((router, local)))
+            };
+            let low = shard.lows(index).min().unwrap_or(0);
+            let report = LinkReport {
+                from,
+                to,
+                port: at,
+                kind: port.link,
+                bytes: usage.bytes,
+                busy_ns: ns(usage.busy),
+                blocked_ns: ns(usage.blocked),
+                usage: usage.busy as f64 / duration as f64,
+                // The buffer at this port's own input: that of the other direction of the cable.
+                buffer_mean: usage.occupancy as f64 / ns(duration),
+                buffer_max: (buffers - f64::from(low)) as u32,
+            };
+            by_place.push((place, report));
+        }
+    }
+    by_place.sort_by_key(|(place, _)| *place);
+    links.extend(by_place.into_iter().map(|(_, report)| report));
+    links
+}
+
+fn kinds(prepared: &Prepared, links: &[LinkReport]) -> Vec<KindReport> {
+    let switching = &prepared.fabric.switching;
+    let kinds = prepared.fabric.links.iter().enumerate();
+    kinds
+        .map(|(index, kind)| {
+            let of_kind = || links.iter().filter(|link| link.kind as usize == index);
+            let count = of_kind().count() as u64;
+            let mean = |value: &dyn Fn(&LinkReport) -> f64| of_kind().map(value).sum::<f64>() / (count.max(1)) as f64;
+            KindReport {
+                name: kind.name.clone(),
+                count,
+                use_mean: mean(&|link| link.usage),
+                use_max: of_kind().map(|link| link.usage).fold(0.0, f64::max),
+                occupancy_mean: mean(&|link| link.buffer_mean) / (f64::from(switching.buffer) * f64::from(switching.lanes)),
+                occupancy_max: of_kind().map(|link| f64::from(link.buffer_max) / f64::from(switching.buffer)).fold(0.0, f64::max),
+                blocked_ns: of_kind().map(|link| link.blocked_ns).sum(),
+            }
+        })
+        .collect()
+}

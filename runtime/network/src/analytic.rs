@@ -109,6 +109,11 @@ impl Analytic {
         if let Some(uniform) = &self.uniform {
             return uniform.latency(source == destination, bytes);
         }
+        if self.inner.is_empty() {
+            let hops = u64::from(self.outermost.topology.hops(source.0, destination.0));
+            // `new` has bounded the product, and with one level `own` is its line.
+            return Span::from_ps(hops * self.outermost.latency) + self.own.time(bytes);
+        }
         let (hops, line) = self.way(source.0, destination.0);
         hops + line.time(bytes)
     }

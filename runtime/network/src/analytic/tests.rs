@@ -121,6 +121,10 @@ pub(crate) fn any_level() -> impl Strategy<Value = String> {
         (1u32..6, 1..3).prop_map(|(n, dir)| format!("ring:{n},dir={dir}")),
         (1u32..4, 1u32..4).prop_map(|(a, b)| format!("mesh:{a}x{b}")),
         (1u32..4, 1u32..4, 0..2, 0..2).prop_map(|(a, b, v, w)| format!("torus:{a}x{b},wrap={v}{w}")),
+        (1u32..4, 1u32..4, 0u32..3, 0u32..2, 0..2).prop_map(|(a, b, i, j, w)| format!(
+            "twisted:{a}x{b},wrap=1{w},jump={i}x{j},search={}",
+            if w == 0 { "exact" } else { "bounded" }
+        )),
         (1u32..8, 2u32..4).prop_map(|(n, degree)| format!("tree:{n},degree={degree}")),
     ];
     (topology, 0u32..50, prop_oneof![Just("1Gbps"), Just("8.8Gbps"), Just("12GB/s"), Just("inf")])

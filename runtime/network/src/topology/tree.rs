@@ -7,27 +7,35 @@ use crate::divisor::Divisor;
 #[derive(Clone, Debug)]
 pub(crate) struct Tree {
     leaves: u32,
-    degree: Divisor,
+    degree: u32,
     /// Levels of links between the leaves and the root: the least depth with room for all leaves.
     depth: u32,
+    climb: Climb,
+}
+
+/// How the height of the router above two leaves is found.
+#[derive(Clone, Debug)]
+enum Climb {
+    /// The degree is two to so many bits: by the highest bit in which the leaves differ.
+    Digits(Divisor),
+    /// By bisection over the sizes of the subtrees at each height below the root's.
+    Sizes(Box<[Divisor]>),
 }
 
 impl Tree {
     /// Levels of links from a leaf up to the router that both leaves are below.
     #[inline]
-    fn climb(&self, mut a: u32, mut b: u32) -> u32 {
-        let mut levels = 0;
-        while a != b {
-            a = self.degree.split(a).0;
-            b = self.degree.split(b).0;
-            levels += 1;
+    fn climb(&self, a: u32, b: u32) -> u32 {
+        match &self.climb {
+            Climb::Digits(bits) => bits.split(u32::BITS - (a ^ b).leading_zeros() + bits.divisor() - 1).0,
+            // Leaves below one router at a height are below one at every greater height.
+            Climb::Sizes(sizes) => sizes.partition_point(|size| size.split(a).0 != size.split(b).0) as u32,
         }
-        levels
     }
 
     /// Sizes of the full subtrees at each height: 1, degree, degree^2 ... up to a single one.
     fn heights(&self) -> impl Iterator<Item = u64> {
-        let degree = u64::from(self.degree.divisor());
+        let degree = u64::from(self.degree);
         (0..=self.depth).map(move |height| degree.pow(height))
     }
 
@@ -60,7 +68,12 @@ impl Topology for Tree {
             room *= u64::from(degree);
             depth += 1;
         }
-        Ok(Tree { leaves: sides[0], degree: Divisor::new(degree), depth })
+        let climb = if degree.is_power_of_two() {
+            Climb::Digits(Divisor::new(degree.ilog2()))
+        } else {
+            Climb::Sizes((0..depth).map(|height| Divisor::new(degree.pow(height))).collect())
+        };
+        Ok(Tree { leaves: sides[0], degree, depth, climb })
     }
     fn endpoints(&self) -> u64 {
         u64::from(self.leaves)
@@ -125,7 +138,7 @@ mod tests {
 
     #[test]
     fn hops_are_shortest_paths() {
-        for degree in [2, 3, 4, 7, 100] {
+        for degree in [2, 3, 4, 7, 8, 100] {
             for n in (1..=18).chain([27, 28]) {
                 let options = Options(vec![("degree", Value::Number(degree))]);
                 check(&Tree::build(&[n], &options).unwrap(), &graph(n as usize, degree as usize), &format!("tree:{n},degree={degree}"));

@@ -104,9 +104,9 @@ impl Topology for Twisted {
         }
         let lattice = Lattice::new(sides, &wrap, options.number("degree", 1), &jump);
         let search = match lattice.endpoints() {
-            _ if bounded => Search::Bounded(Arc::default()),
+            n if bounded => Search::Bounded(Arc::new(PairCache::new(n))),
             n if n <= MOST_TABULATED => Search::Table((0..n).map(|_| OnceLock::new()).collect()),
-            _ => Search::Anchors(Arc::default()),
+            n => Search::Anchors(Arc::new(PairCache::new(n))),
         };
         Ok(Twisted { lattice, search })
     }

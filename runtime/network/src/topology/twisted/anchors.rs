@@ -9,7 +9,8 @@
 //! path is therefore a shortest path over anchors plus a last walk, found by A* over the few anchors
 //! that exist instead of all endpoints.
 
-use super::lattice::{Lattice, Place, Way, mesh_distance};
+use super::lattice::{self, Dimension, Lattice};
+use crate::divisor::Divisor;
 use rustc_hash::FxHashMap;
 use std::cell::RefCell;
 use std::cmp::Reverse;
@@ -30,24 +31,40 @@ thread_local! {
 
 /// The hops of a shortest path.
 pub(super) fn distance(lattice: &Lattice, source: u32, destination: u32) -> u32 {
+    // One instance for each number of dimensions, so that loops over them unroll.
+    match lattice.dimensions.len() {
+        1 => search::<1>(lattice, source, destination),
+        2 => search::<2>(lattice, source, destination),
+        3 => search::<3>(lattice, source, destination),
+        4 => search::<4>(lattice, source, destination),
+        5 => search::<5>(lattice, source, destination),
+        6 => search::<6>(lattice, source, destination),
+        7 => search::<7>(lattice, source, destination),
+        _ => search::<8>(lattice, source, destination),
+    }
+}
+
+fn search<const D: usize>(lattice: &Lattice, source: u32, destination: u32) -> u32 {
     SCRATCH.with_borrow_mut(|scratch| {
         scratch.open.clear();
         scratch.hops.clear();
-        let bound = Bound::new(lattice, lattice.place(destination));
-        Search { lattice, bound, best: u32::MAX, scratch }.run(source)
+        let dimensions: &[Dimension; D] = lattice.dimensions[..].try_into().expect("as many as matched");
+        let [source, destination] = [source, destination].map(|endpoint| lattice.place::<D>(endpoint));
+        let bound = Bound::new(dimensions, destination);
+        Search { dimensions, bound, best: u32::MAX, scratch }.run(source)
     })
 }
 
-struct Search<'a> {
-    lattice: &'a Lattice,
-    bound: Bound<'a>,
+struct Search<'a, const D: usize> {
+    dimensions: &'a [Dimension; D],
+    bound: Bound<D>,
     best: u32,
     scratch: &'a mut Scratch,
 }
 
-impl Search<'_> {
-    fn run(mut self, source: u32) -> u32 {
-        self.reach(self.lattice.place(source), 0);
+impl<const D: usize> Search<'_, D> {
+    fn run(mut self, source: [u32; D]) -> u32 {
+        self.reach(source, 0);
         while let Some(Reverse((least, hops, endpoint))) = self.scratch.open.pop() {
             if least >= self.best {
                 break;
@@ -55,11 +72,19 @@ impl Search<'_> {
             if self.scratch.hops[&endpoint] < hops {
                 continue;
             }
-            let place = self.lattice.place(endpoint);
-            for k in 0..self.lattice.dimensions.len() {
-                if self.lattice.dimensions[k].wrap {
-                    self.cross(&place, hops, k, Way::Up);
-                    self.cross(&place, hops, k, Way::Down);
+            let place = lattice::place(self.dimensions, endpoint);
+            for k in 0..D {
+                let Dimension { side, wrap, target, jump, .. } = self.dimensions[k];
+                if !wrap {
+                    continue;
+                }
+                if target == k {
+                    self.cross_within(&place, hops, k, side - 1, jump);
+                    self.cross_within(&place, hops, k, jump, side - 1);
+                } else {
+                    let around = self.dimensions[target].side;
+                    self.cross(&place, hops, k, (side - 1, 0), jump);
+                    self.cross(&place, hops, k, (0, side - 1), if jump == 0 { 0 } else { around - jump });
                 }
             }
         }
@@ -67,13 +92,15 @@ impl Search<'_> {
     }
 
     /// Notes an anchor, unless it was reached as soon before or cannot lead to a shorter path.
-    fn reach(&mut self, place: Place, hops: u32) {
-        self.best = self.best.min(hops + mesh_distance(&place, &self.bound.destination));
-        let least = hops + self.bound.least(&place);
+    #[inline]
+    fn reach(&mut self, place: [u32; D], hops: u32) {
+        let (walk, least) = self.bound.to_go(self.dimensions, &place);
+        self.best = self.best.min(hops + walk);
+        let least = hops + least;
         if least >= self.best {
             return;
         }
-        let endpoint = self.lattice.endpoint(&place);
+        let endpoint = lattice::endpoint(self.dimensions, &place);
         let known = self.scratch.hops.entry(endpoint).or_insert(u32::MAX);
         if hops < *known {
             *known = hops;
@@ -81,65 +108,82 @@ impl Search<'_> {
         }
     }
 
-    /// The anchors beyond the seam of dimension `k`.
-    fn cross(&mut self, place: &Place, hops: u32, k: usize, way: Way) {
-        let seam = self.lattice.seam(k, way);
+    /// The anchor beyond the seam of a dimension whose wrapping link is shifted in the dimension itself.
+    fn cross_within(&mut self, place: &[u32; D], hops: u32, k: usize, seam: u32, beyond: u32) {
+        let mut next = *place;
+        next[k] = beyond;
+        self.reach(next, hops + place[k].abs_diff(seam) + 1);
+    }
+
+    /// The anchors beyond the seam of dimension `k`, whose link shifts the target upwards by `shift`.
+    #[inline]
+    fn cross(&mut self, place: &[u32; D], hops: u32, k: usize, (seam, beyond): (u32, u32), shift: u32) {
         let hops = hops + place[k].abs_diff(seam) + 1;
-        let mut at = *place;
-        at[k] = seam;
-        let mut next = at;
-        self.lattice.cross(k, way, &mut next);
-        self.reach(next, hops);
-        let target = self.lattice.dimensions[k].target;
-        let shift = self.lattice.shift(k, way);
-        if target == k || shift == 0 {
+        if hops >= self.best {
             return;
         }
+        let target = self.dimensions[k].target;
+        let mut next = *place;
+        next[k] = beyond;
+        if shift == 0 {
+            return self.reach(next, hops);
+        }
         // Places from `cut` on come out at the low end, those below it at the high end.
-        let cut = self.lattice.dimensions[target].side - shift;
-        let entry = if at[target] < cut { cut } else { cut - 1 };
-        let hops = hops + at[target].abs_diff(entry);
-        at[target] = entry;
-        self.lattice.cross(k, way, &mut at);
-        self.reach(at, hops);
+        let side = self.dimensions[target].side;
+        let cut = side - shift;
+        let at = place[target];
+        if at < cut {
+            next[target] = at + shift;
+            self.reach(next, hops);
+            next[target] = 0;
+            self.reach(next, hops + (cut - at));
+        } else {
+            next[target] = at - cut;
+            self.reach(next, hops);
+            next[target] = side - 1;
+            self.reach(next, hops + (at - cut + 1));
+        }
     }
 }
 
 /// A lower bound on the hops that are left, which one hop lowers by at most one.
-struct Bound<'a> {
-    lattice: &'a Lattice,
-    destination: Place,
+struct Bound<const D: usize> {
+    destination: [u32; D],
     /// Whether a dimension can only be walked.
-    straight: [bool; super::lattice::MOST_DIMENSIONS],
+    straight: [bool; D],
     /// How far round the other dimensions a hop leads at most, added over them.
-    stride: u32,
+    stride: Divisor,
 }
 
-impl Bound<'_> {
-    fn new(lattice: &Lattice, destination: Place) -> Bound<'_> {
-        let mut straight = [true; super::lattice::MOST_DIMENSIONS];
+impl<const D: usize> Bound<D> {
+    fn new(dimensions: &[Dimension; D], destination: [u32; D]) -> Bound<D> {
+        let mut straight = [true; D];
         let mut stride = 1;
-        for (k, dimension) in lattice.dimensions.iter().enumerate().filter(|(_, dimension)| dimension.wrap) {
+        for (k, dimension) in dimensions.iter().enumerate().filter(|(_, dimension)| dimension.wrap) {
             straight[k] = false;
             if dimension.jump != 0 {
                 straight[dimension.target] = false;
-                let around = dimension.jump.min(lattice.dimensions[dimension.target].side - dimension.jump);
+                let around = dimension.jump.min(dimensions[dimension.target].side - dimension.jump);
                 stride = stride.max(1 + around);
             }
         }
-        Bound { lattice, destination, straight, stride }
+        Bound { destination, straight, stride: Divisor::new(stride) }
     }
 
-    fn least(&self, place: &Place) -> u32 {
-        let (mut walked, mut around) = (0, 0);
-        for (k, dimension) in self.lattice.dimensions.iter().enumerate() {
+    /// The hops of the walk to the destination, and a lower bound on those of any path.
+    #[inline]
+    fn to_go(&self, dimensions: &[Dimension; D], place: &[u32; D]) -> (u32, u32) {
+        let (mut walk, mut straight, mut around) = (0, 0, 0);
+        for k in 0..D {
             let apart = place[k].abs_diff(self.destination[k]);
+            walk += apart;
             if self.straight[k] {
-                walked += apart;
+                straight += apart;
             } else {
-                around += apart.min(dimension.side - apart);
+                around += apart.min(dimensions[k].side - apart);
             }
         }
-        walked + around.div_ceil(self.stride)
+        let (strides, rest) = self.stride.split(around);
+        (walk, straight + strides + u32::from(rest != 0))
     }
 }

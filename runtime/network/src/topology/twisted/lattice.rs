@@ -1,6 +1,7 @@
 //! The places and links of a twisted torus, and distances by breadth-first search.
 
 use crate::divisor::Divisor;
+use std::sync::OnceLock;
 
 /// The most dimensions of a twisted torus.
 pub(super) const MOST_DIMENSIONS: usize = 8;
@@ -19,7 +20,20 @@ pub(super) enum Way {
 pub(super) struct Lattice {
     pub(super) dimensions: Vec<Dimension>,
     endpoints: u64,
+    /// Of a small network, where distances from many sources will be asked for.
+    adjacency: OnceLock<Adjacency>,
 }
+
+/// Every endpoint's neighbours, one after the other.
+#[derive(Clone, Debug)]
+struct Adjacency {
+    /// Where an endpoint's neighbours begin; one entry more than endpoints.
+    begins: Vec<u32>,
+    neighbours: Vec<u32>,
+}
+
+/// The largest network whose neighbours are listed: at most 4 MiB.
+const MOST_LISTED: u64 = 1 << 16;
 
 #[derive(Clone, Copy, Debug)]
 pub(super) struct Dimension {
@@ -39,7 +53,8 @@ impl Lattice {
             let target = (k + degree as usize) % count;
             Dimension { side: sides[k], divisor: Divisor::new(sides[k]), wrap: wrap[k], target, jump: jump[k] % sides[target] }
         };
-        Lattice { dimensions: (0..count).map(dimension).collect(), endpoints: sides.iter().map(|&side| u64::from(side)).product() }
+        let endpoints = sides.iter().map(|&side| u64::from(side)).product();
+        Lattice { dimensions: (0..count).map(dimension).collect(), endpoints, adjacency: OnceLock::new() }
     }
 
     pub(super) fn endpoints(&self) -> u64 {
@@ -50,17 +65,14 @@ impl Lattice {
         self.dimensions.iter().map(|dimension| u64::from(dimension.side - 1)).sum()
     }
 
-    /// The coordinates of an endpoint, row-major.
-    pub(super) fn place(&self, mut endpoint: u32) -> Place {
-        let mut place = [0; MOST_DIMENSIONS];
-        for (x, dimension) in place[..self.dimensions.len()].iter_mut().zip(&self.dimensions).rev() {
-            (endpoint, *x) = dimension.divisor.split(endpoint);
-        }
-        place
+    /// The coordinates of an endpoint, row-major, in the first of `D` places.
+    #[inline]
+    pub(super) fn place<const D: usize>(&self, endpoint: u32) -> [u32; D] {
+        place(&self.dimensions, endpoint)
     }
 
     pub(super) fn endpoint(&self, place: &Place) -> u32 {
-        place.iter().zip(&self.dimensions).fold(0, |endpoint, (x, dimension)| endpoint * dimension.side + x)
+        endpoint(&self.dimensions, place)
     }
 
     /// Where dimension `k`'s wrapping link leaves when travelled this way; only wrapped dimensions have one.
@@ -123,15 +135,37 @@ impl Lattice {
         }
     }
 
+    fn adjacency(&self) -> &Adjacency {
+        self.adjacency.get_or_init(|| {
+            let mut list = Adjacency { begins: vec![0], neighbours: Vec::new() };
+            for endpoint in 0..self.endpoints as u32 {
+                self.neighbours(&self.place(endpoint), |neighbour| list.neighbours.push(neighbour));
+                list.begins.push(list.neighbours.len() as u32);
+            }
+            list
+        })
+    }
+
     /// Hops from `source` to every endpoint.
     pub(super) fn distances(&self, source: u32) -> Vec<u32> {
+        if self.endpoints > MOST_LISTED {
+            return self.breadth_first(source, |endpoint, visit| self.neighbours(&self.place(endpoint), visit));
+        }
+        let list = self.adjacency();
+        self.breadth_first(source, |endpoint, visit| {
+            let range = list.begins[endpoint as usize] as usize..list.begins[endpoint as usize + 1] as usize;
+            list.neighbours[range].iter().for_each(|&neighbour| visit(neighbour));
+        })
+    }
+
+    fn breadth_first(&self, source: u32, neighbours: impl Fn(u32, &mut dyn FnMut(u32))) -> Vec<u32> {
         let mut distance = vec![u32::MAX; self.endpoints as usize];
         distance[source as usize] = 0;
         let (mut frontier, mut next, mut hops) = (vec![source], Vec::new(), 0);
         while !frontier.is_empty() {
             hops += 1;
             for &endpoint in &frontier {
-                self.neighbours(&self.place(endpoint), |neighbour| {
+                neighbours(endpoint, &mut |neighbour| {
                     if distance[neighbour as usize] == u32::MAX {
                         distance[neighbour as usize] = hops;
                         next.push(neighbour);
@@ -153,7 +187,7 @@ impl Lattice {
             let run = stride * u64::from(dimension.side);
             for first in (0..self.endpoints).step_by(run as usize) {
                 for last in first + run - stride..first + run {
-                    let from = self.place(last as u32);
+                    let from: Place = self.place(last as u32);
                     let mut to = from;
                     self.cross(k, Way::Up, &mut to);
                     if from.iter().zip(&to).map(|(a, b)| a.abs_diff(*b)).sum::<u32>() > 1 {
@@ -169,7 +203,18 @@ impl Lattice {
     }
 }
 
-/// Hops between two places without wrapping links.
-pub(super) fn mesh_distance(a: &Place, b: &Place) -> u32 {
-    a.iter().zip(b).map(|(a, b)| a.abs_diff(*b)).sum()
+/// Row-major coordinates, 0 in places beyond the dimensions.
+#[inline]
+pub(super) fn place<const D: usize>(dimensions: &[Dimension], mut endpoint: u32) -> [u32; D] {
+    let mut place = [0; D];
+    for (x, dimension) in place.iter_mut().zip(dimensions).rev() {
+        (endpoint, *x) = dimension.divisor.split(endpoint);
+    }
+    place
+}
+
+/// The endpoint at row-major coordinates.
+#[inline]
+pub(super) fn endpoint(dimensions: &[Dimension], place: &[u32]) -> u32 {
+    place.iter().zip(dimensions).fold(0, |endpoint, (x, dimension)| endpoint * dimension.side + x)
 }

@@ -27,6 +27,7 @@ fn class(units: u32) -> (usize, u32) {
     let steps = (units + (1 << shift) - 1) >> shift;
     // `steps` is 8..=16; 16 is the next doubling's 8.
     let (shift, steps) = if steps == 16 { (shift + 1, 8) } else { (shift, steps) };
+    // 289 classes in all: they fit nine bits.
     (EXACT as usize + 1 + (shift as usize - 3) * 8 + (steps as usize - 8), steps << shift)
 }
 
@@ -45,6 +46,12 @@ impl Arena {
         let capacity = u32::try_from(bytes / unit).unwrap_or(u32::MAX);
         // Unit 0 is never handed out: 0 means "no record".
         Ok(Arena { base: base as usize, unit, capacity, top: 1, free: vec![Vec::new(); class(u32::MAX >> 1).0 + 1] })
+    }
+
+    /// The class of records that hold `bytes`: a small number, which the caller keeps.
+    #[inline]
+    pub(crate) fn class(&self, bytes: usize) -> u16 {
+        class(bytes.div_ceil(self.unit) as u32).0 as u16
     }
 
     /// A record of at least `bytes`; returns its number.
@@ -73,16 +80,10 @@ impl Arena {
         )
     }
 
-    /// Gives back a record that was taken for `bytes`.
+    /// Gives back a record of a class.
     #[inline]
-    pub(crate) fn give_back(&mut self, record: u32, bytes: usize) {
-        self.free[class(bytes.div_ceil(self.unit) as u32).0].push(record);
-    }
-
-    /// Whether a record taken for `old` bytes is the right size for `new`.
-    #[inline]
-    pub(crate) fn fits(&self, old: usize, new: usize) -> bool {
-        class(old.div_ceil(self.unit) as u32).0 == class(new.div_ceil(self.unit) as u32).0
+    pub(crate) fn give_back(&mut self, record: u32, class: u16) {
+        self.free[class as usize].push(record);
     }
 
     /// The address of a record.
@@ -122,7 +123,7 @@ mod tests {
             let bytes = (seed >> 40) as usize % 3000 + 1;
             if step % 3 == 2 {
                 let (record, bytes) = live.swap_remove((seed >> 33) as usize % live.len());
-                arena.give_back(record, bytes);
+                arena.give_back(record, arena.class(bytes));
             } else {
                 live.push((arena.take(bytes), bytes));
             }

@@ -102,7 +102,7 @@ unsafe extern "C" fn report(signal: i32, info: *mut libc::siginfo_t, context: *m
     let memory = signal == libc::SIGSEGV || signal == libc::SIGBUS;
     let overflow = memory && rank.is_some() && stack::overflowed(address, pointer);
     let _ = if overflow {
-        let (limit, base) = stack::running_bounds();
+        let (limit, base) = running::bounds();
         write!(text, "needs more stack than its {} KiB (stack overflow, {name} at {address:#x})", (base - limit).div_ceil(1024))
     } else if memory {
         write!(text, "{what} ({name} at address {address:#x})")

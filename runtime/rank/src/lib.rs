@@ -9,6 +9,7 @@ mod arena;
 mod arguments;
 pub mod clock;
 mod crash;
+mod delta;
 mod globals;
 mod handlers;
 pub mod hooks;

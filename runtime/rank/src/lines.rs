@@ -75,6 +75,62 @@ unsafe fn differ_avx512(a: *const u8, b: *const u8, lines: usize) -> u64 {
     found
 }
 
+/// Copies whole lines.
+pub(crate) type Copy = unsafe fn(from: *const u8, to: *mut u8, lines: usize);
+
+/// The fastest copy of a few lines that this processor has: `memcpy` takes ten times as long for
+/// some kilobytes, since it starts up a string instruction.
+pub(crate) fn copy() -> Copy {
+    #[cfg(target_arch = "x86_64")]
+    {
+        if is_x86_feature_detected!("avx512f") {
+            return copy_avx512;
+        }
+        if is_x86_feature_detected!("avx2") {
+            return copy_avx2;
+        }
+    }
+    copy_plain
+}
+
+/// # Safety
+/// `lines` readable lines at `from` and writable ones at `to`, not overlapping.
+unsafe fn copy_plain(from: *const u8, to: *mut u8, lines: usize) {
+    for line in 0..lines {
+        // SAFETY: inside the lines (the caller's contract).
+        unsafe { copy_line(from.add(line * LINE), to.add(line * LINE)) }
+    }
+}
+
+/// # Safety
+/// As `copy_plain`, on a processor with AVX2.
+#[cfg(target_arch = "x86_64")]
+#[target_feature(enable = "avx2")]
+unsafe fn copy_avx2(from: *const u8, to: *mut u8, lines: usize) {
+    use std::arch::x86_64::*;
+    for line in 0..lines {
+        // SAFETY: inside the lines (the caller's contract).
+        unsafe {
+            let (from, to) = (from.add(line * LINE).cast::<__m256i>(), to.add(line * LINE).cast::<__m256i>());
+            let (low, high) = (_mm256_loadu_si256(from), _mm256_loadu_si256(from.add(1)));
+            _mm256_storeu_si256(to, low);
+            _mm256_storeu_si256(to.add(1), high);
+        }
+    }
+}
+
+/// # Safety
+/// As `copy_plain`, on a processor with AVX-512F.
+#[cfg(target_arch = "x86_64")]
+#[target_feature(enable = "avx512f")]
+unsafe fn copy_avx512(from: *const u8, to: *mut u8, lines: usize) {
+    use std::arch::x86_64::*;
+    for line in 0..lines {
+        // SAFETY: inside the lines (the caller's contract).
+        unsafe { _mm512_storeu_si512(to.add(line * LINE).cast(), _mm512_loadu_si512(from.add(line * LINE).cast())) }
+    }
+}
+
 /// Copies one line.
 ///
 /// # Safety

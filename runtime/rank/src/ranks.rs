@@ -1,5 +1,7 @@
 //! All ranks of this process, as the scheduler holds them.
 
+use std::fmt::Write;
+use std::ops::Range;
 use std::time::Duration;
 
 use crate::arguments::Arguments;
@@ -8,9 +10,10 @@ use crate::globals::{self, Private};
 use crate::lifecycle::{self, Life};
 use crate::memory::Addr;
 use crate::program::Program;
-use crate::running::{self, NOBODY};
+use crate::running;
+use crate::stack::Switch;
 use crate::stack::own::OwnStacks;
-use crate::stack::{self, Switch};
+use crate::stack::shared::SharedStack;
 use crate::{crash, output, random, stdio, watchdog};
 
 /// Where ranks keep their stacks.
@@ -91,18 +94,27 @@ pub enum Outcome {
 
 /// Bytes of an own stack when nothing else is said.
 const DEFAULT_SLOT: usize = 256 << 10;
+/// Bytes of the shared stack when nothing else is said.
+const DEFAULT_SHARED: usize = 8 << 20;
+/// Up to this many ranks, stacks of their own are faster and their memory does not matter.
+const MOST_OWN: u32 = 4096;
 
 /// A rank's place: 8 bytes.
 #[derive(Clone, Copy)]
-struct Place {
-    /// Its slot (own stacks).
-    stack: u32,
-    /// Live bytes of its stack divided by 8, or one of the marks below.
-    depth: u32,
+pub(crate) struct Place {
+    /// Its slot (own stacks) or record (shared stack), or one of the marks below.
+    pub(crate) stack: u32,
+    /// Live bytes of its stack divided by 8; with a shared stack, the record's class above that.
+    pub(crate) depth: u32,
 }
 
 const NEW: u32 = u32::MAX;
 const GONE: u32 = u32::MAX - 1;
+
+enum Stacks {
+    Own(OwnStacks),
+    Shared(Box<SharedStack>),
+}
 
 /// How globals are private.
 enum Globals {
@@ -113,7 +125,7 @@ enum Globals {
 /// The ranks. Dropping it neither unwinds nor frees suspended ranks' frames.
 pub struct Ranks {
     places: Vec<Place>,
-    stacks: OwnStacks,
+    stacks: Stacks,
     switch: Switch,
     globals: Globals,
     explanation: String,
@@ -132,17 +144,9 @@ impl Ranks {
     /// # Errors
     /// A sentence, if the stacks or globals asked for cannot be had.
     pub fn new(program: Program, config: Config) -> Result<Ranks, String> {
-        let slot = match config.stack {
-            StackMode::Own { bytes } => bytes,
-            StackMode::Shared { .. } | StackMode::Auto => DEFAULT_SLOT,
-        };
         running::find_thread_state();
-        // One slot more than ranks, as scratch for the probe.
-        let mut stacks = OwnStacks::new(config.ranks.max(1), slot)?;
-        let probe = stacks.take();
-        let (limit, top) = stacks.bounds(probe);
+        let (stacks, limit, top, mut explanation) = choose_stacks(&config)?;
         let switch = Switch::new(limit, top)?;
-        stacks.give_back(probe);
         let bytes = program.arguments.bytes();
         let constructors = match program.init {
             Some(all) => vec![all as usize],
@@ -151,13 +155,23 @@ impl Ranks {
         let images = globals::own_images(&program, &config.globals_libraries);
         let private = Private::of(&images);
         let data = private.bytes();
-        let (globals, explanation) = match config.globals {
-            GlobalsMode::None => (Globals::Shared, "globals are shared by all ranks, as asked".to_owned()),
+        let mut swapped: Vec<Range<usize>> = Vec::new();
+        if let Stacks::Shared(shared) = &stacks {
+            let (limit, top) = shared.bounds();
+            swapped.push(limit..top);
+        }
+        let globals = match config.globals {
+            GlobalsMode::None => {
+                explanation.push_str("; globals are shared by all ranks, as asked");
+                Globals::Shared
+            }
             _ => {
-                let explanation = format!("globals are copied: {data} bytes of data, {} ranks", config.ranks);
-                (Globals::Copied(Box::new(Copied::new(private, config.ranks)?)), explanation)
+                let _ = write!(explanation, "; globals are copied: {data} bytes of data, {} ranks", config.ranks);
+                swapped.extend(private.regions.iter().map(|region| region.range.clone()));
+                Globals::Copied(Box::new(Copied::new(private, config.ranks)?))
             }
         };
+        globals::set_swapped(swapped);
         lifecycle::set(Life {
             main: program.main,
             count: program.arguments.count(),
@@ -174,11 +188,11 @@ impl Ranks {
         crash::begin(config.first);
         watchdog::begin(config.watchdog);
         Ok(Ranks {
-            places: vec![Place { stack: 0, depth: NEW }; config.ranks as usize],
+            places: vec![Place { stack: NEW, depth: 0 }; config.ranks as usize],
             switch,
             globals,
             explanation,
-            above: if bytes <= stacks.slot_bytes() / 8 { bytes } else { 0 },
+            above: if bytes <= (top - limit) / 8 { bytes } else { 0 },
             stacks,
             arguments: program.arguments,
             switches: 0,
@@ -202,12 +216,17 @@ impl Ranks {
         &self.explanation
     }
 
-    /// Bytes that parked ranks keep: saved globals.
+    /// Bytes that parked ranks keep: saved globals and parts of the shared stack.
     pub fn saved_bytes(&self) -> usize {
-        match &self.globals {
+        let globals = match &self.globals {
             Globals::Shared => 0,
             Globals::Copied(copied) => copied.saved_bytes(),
-        }
+        };
+        let stacks = match &self.stacks {
+            Stacks::Own(_) => 0,
+            Stacks::Shared(shared) => shared.saved_bytes(),
+        };
+        globals + stacks
     }
 
     /// How often a rank was resumed.
@@ -224,21 +243,29 @@ impl Ranks {
         assert!(running::current().is_none(), "only the scheduler resumes ranks");
         self.switches += 1;
         let place = self.places[rank as usize];
-        if place.depth >= GONE {
+        if place.stack >= GONE {
             return self.start(rank);
         }
         if let Globals::Copied(copied) = &mut self.globals {
             copied.mount(rank);
         }
-        let (limit, top) = self.stacks.bounds(place.stack);
-        stack::set_running(limit, top - self.above);
-        running::set_current(rank);
+        let (limit, top, pointer) = match &mut self.stacks {
+            Stacks::Own(own) => {
+                let (limit, top) = own.bounds(place.stack);
+                (limit, top, top - place.depth as usize * 8)
+            }
+            Stacks::Shared(shared) => {
+                shared.mount(rank, &mut self.places);
+                let (limit, top) = shared.bounds();
+                (limit, top, shared.pointer(place))
+            }
+        };
+        running::mount(rank, limit, top - self.above);
         if Some(rank) == self.reader {
             stdio::swap_input();
         }
-        // SAFETY: the slot holds this rank's stack, suspended at this depth below its top.
-        let pointer = unsafe { self.switch.resume(top - place.depth as usize * 8) };
-        running::set_current(NOBODY);
+        // SAFETY: this rank's stack is in place, suspended at this depth below its top.
+        let pointer = unsafe { self.switch.resume(pointer) };
         self.suspended(rank, top, pointer)
     }
 
@@ -248,43 +275,63 @@ impl Ranks {
         if Some(rank) == self.reader {
             stdio::swap_input();
         }
-        if let Some(status) = running::take_finished() {
-            output::end(rank);
-            random::end(rank);
-            self.stacks.give_back(self.places[rank as usize].stack);
-            self.places[rank as usize].depth = GONE;
-            self.left -= 1;
-            if let Globals::Copied(copied) = &mut self.globals {
-                copied.ended(rank);
-            }
-            if self.left == 0 {
-                lifecycle::destroy_shared();
-            }
+        if let Some(status) = running::unmount() {
+            self.ended(rank);
             return Outcome::Finished { status };
         }
-        self.places[rank as usize].depth = ((top - pointer) / 8) as u32;
+        let place = &mut self.places[rank as usize];
+        match &self.stacks {
+            Stacks::Own(_) => place.depth = ((top - pointer) / 8) as u32,
+            Stacks::Shared(shared) => *place = shared.suspended(*place, pointer),
+        }
         Outcome::Blocked
     }
 
     #[cold]
+    fn ended(&mut self, rank: u32) {
+        output::end(rank);
+        random::end(rank);
+        let place = std::mem::replace(&mut self.places[rank as usize], Place { stack: GONE, depth: 0 });
+        match &mut self.stacks {
+            Stacks::Own(own) => own.give_back(place.stack),
+            Stacks::Shared(shared) => shared.ended(place),
+        }
+        if let Globals::Copied(copied) = &mut self.globals {
+            copied.ended(rank);
+        }
+        self.left -= 1;
+        if self.left == 0 {
+            lifecycle::destroy_shared();
+        }
+    }
+
+    #[cold]
     fn start(&mut self, rank: u32) -> Outcome {
-        assert!(self.places[rank as usize].depth == NEW, "rank {rank} has ended and cannot be resumed");
+        assert!(self.places[rank as usize].stack == NEW, "rank {rank} has ended and cannot be resumed");
         if let Globals::Copied(copied) = &mut self.globals {
             copied.mount(rank);
         }
-        let slot = self.stacks.take();
-        self.places[rank as usize].stack = slot;
-        let (limit, top) = self.stacks.bounds(slot);
+        let (limit, top) = match &mut self.stacks {
+            Stacks::Own(own) => {
+                let slot = own.take();
+                self.places[rank as usize].stack = slot;
+                own.bounds(slot)
+            }
+            Stacks::Shared(shared) => {
+                shared.clear(&mut self.places);
+                shared.in_place = rank;
+                self.places[rank as usize] = SharedStack::fresh();
+                shared.bounds()
+            }
+        };
         let argv = if self.above != 0 { top - self.above } else { Vec::leak(vec![0u64; self.arguments.bytes() / 8]).as_mut_ptr() as usize };
         // SAFETY: enough free bytes at the top of an empty stack, or of a fresh allocation, both aligned to 8.
         lifecycle::set_arguments(unsafe { self.arguments.write(argv) });
-        stack::set_running(limit, top - self.above);
-        running::set_current(rank);
+        running::mount(rank, limit, top - self.above);
         if Some(rank) == self.reader {
             stdio::swap_input();
         }
         let pointer = self.switch.start(lifecycle::entry);
-        running::set_current(NOBODY);
         self.suspended(rank, top, pointer)
     }
 
@@ -294,26 +341,63 @@ impl Ranks {
         if let Globals::Copied(copied) = &mut self.globals {
             copied.mount(rank);
         }
-        f()
+        if let Stacks::Shared(shared) = &mut self.stacks
+            && self.places[rank as usize].stack < GONE
+        {
+            shared.mount(rank, &mut self.places);
+        }
+        let result = f();
+        stdio::drain(rank);
+        result
     }
 
     /// Brings what resuming the rank will touch into the cache.
     #[inline]
     pub fn prefetch(&self, rank: u32) {
-        let Some(place) = self.places.get(rank as usize) else { return };
-        if place.depth >= GONE {
+        let Some(&place) = self.places.get(rank as usize) else { return };
+        if place.stack >= GONE {
             return;
         }
-        let (_, top) = self.stacks.bounds(place.stack);
-        let pointer = top - place.depth as usize * 8;
         if let Globals::Copied(copied) = &self.globals {
             copied.prefetch(rank);
         }
-        for line in 0..4 {
-            prefetch(pointer + line * 64);
+        match &self.stacks {
+            Stacks::Shared(shared) => shared.prefetch(place),
+            Stacks::Own(own) => {
+                let (_, top) = own.bounds(place.stack);
+                let pointer = top - place.depth as usize * 8;
+                for line in 0..4 {
+                    prefetch(pointer + line * 64);
+                }
+                prefetch(top - 64);
+            }
         }
-        prefetch(top - 64);
     }
+}
+
+/// The stacks that `config` asks for, the bounds of one that is free now, and why.
+fn choose_stacks(config: &Config) -> Result<(Stacks, usize, usize, String), String> {
+    let shared = |bytes: usize| {
+        let shared = SharedStack::new(bytes, config.ranks)?;
+        let (limit, top) = shared.bounds();
+        Ok::<_, String>((Stacks::Shared(Box::new(shared)), limit, top))
+    };
+    let own = |bytes: usize| {
+        let mut own = OwnStacks::new(config.ranks.max(1), bytes)?;
+        let slot = own.take();
+        let (limit, top) = own.bounds(slot);
+        own.give_back(slot);
+        Ok::<_, String>((Stacks::Own(own), limit, top))
+    };
+    let ((stacks, limit, top), explanation) = match config.stack {
+        StackMode::Own { bytes } => (own(bytes)?, format!("each rank has a stack of {} KiB", bytes >> 10)),
+        StackMode::Shared { bytes } => (shared(bytes)?, "all ranks run on one stack".to_owned()),
+        StackMode::Auto if config.ranks > MOST_OWN => {
+            (shared(DEFAULT_SHARED)?, format!("all ranks run on one stack, since there are more than {MOST_OWN}"))
+        }
+        StackMode::Auto => (own(DEFAULT_SLOT)?, format!("each rank has a stack, since there are at most {MOST_OWN}")),
+    };
+    Ok((stacks, limit, top, explanation))
 }
 
 #[inline]

@@ -4,61 +4,107 @@ use std::sync::atomic::{AtomicI32, AtomicPtr, AtomicU32, AtomicUsize, Ordering::
 
 use corosensei::Yielder;
 
-use crate::{libc_state, stack};
+use crate::libc_state;
 
 /// No rank.
 pub(crate) const NOBODY: u32 = u32::MAX;
 
-// Atomics because safe code reads them; relaxed accesses cost what plain ones do.
-static CURRENT: AtomicU32 = AtomicU32::new(NOBODY);
-static YIELDER: AtomicPtr<Yielder<(), ()>> = AtomicPtr::new(std::ptr::null_mut());
-static FINISHED: AtomicU32 = AtomicU32::new(0);
-static STATUS: AtomicI32 = AtomicI32::new(0);
-static CALL: AtomicUsize = AtomicUsize::new(0);
-static CALL_LEN: AtomicUsize = AtomicUsize::new(0);
-static ERRNO: AtomicPtr<i32> = AtomicPtr::new(std::ptr::null_mut());
-static EXCEPTIONS: AtomicPtr<[usize; 2]> = AtomicPtr::new(std::ptr::null_mut());
+/// What a switch touches, together in two cache lines. Atomics because safe code and signal handlers
+/// read them; relaxed accesses cost what plain ones do.
+#[repr(C, align(64))]
+struct Now {
+    rank: AtomicU32,
+    finished: AtomicU32,
+    /// The stack in place: lowest usable address and base.
+    limit: AtomicUsize,
+    base: AtomicUsize,
+    /// At the top of the stack in place.
+    yielder: AtomicPtr<Yielder<(), ()>>,
+    /// The last MPI function: address and length of its name.
+    call: AtomicUsize,
+    call_len: AtomicUsize,
+    /// The thread's errno.
+    errno: AtomicPtr<i32>,
+    /// The thread's C++ exception state (16 bytes), or null without a C++ runtime.
+    exceptions: AtomicPtr<[usize; 2]>,
+    status: AtomicI32,
+}
+
+static NOW: Now = Now {
+    rank: AtomicU32::new(NOBODY),
+    finished: AtomicU32::new(0),
+    limit: AtomicUsize::new(0),
+    base: AtomicUsize::new(0),
+    yielder: AtomicPtr::new(std::ptr::null_mut()),
+    call: AtomicUsize::new(0),
+    call_len: AtomicUsize::new(0),
+    errno: AtomicPtr::new(std::ptr::null_mut()),
+    exceptions: AtomicPtr::new(std::ptr::null_mut()),
+    status: AtomicI32::new(0),
+};
 
 /// The rank (local number) that is mounted and running its own code now, if any.
 #[inline]
 pub fn current() -> Option<u32> {
-    let rank = CURRENT.load(Relaxed);
+    let rank = NOW.rank.load(Relaxed);
     (rank != NOBODY).then_some(rank)
 }
 
+/// Says who runs, and which memory is its stack.
 #[inline]
-pub(crate) fn set_current(rank: u32) {
-    CURRENT.store(rank, Relaxed);
+pub(crate) fn mount(rank: u32, limit: usize, base: usize) {
+    NOW.limit.store(limit, Relaxed);
+    NOW.base.store(base, Relaxed);
+    NOW.rank.store(rank, Relaxed);
+}
+
+/// Nobody runs any more; the exit status if the rank that did has finished.
+#[inline]
+pub(crate) fn unmount() -> Option<i32> {
+    NOW.rank.store(NOBODY, Relaxed);
+    if NOW.finished.load(Relaxed) == 0 {
+        return None;
+    }
+    NOW.finished.store(0, Relaxed);
+    Some(NOW.status.load(Relaxed))
+}
+
+/// The stack in place: lowest usable address and base.
+#[inline]
+pub(crate) fn bounds() -> (usize, usize) {
+    (NOW.limit.load(Relaxed), NOW.base.load(Relaxed))
 }
 
 /// Notes the MPI function the running rank is in, for crash reports. Never cleared: after the
 /// call returns it is the last call that the rank made.
 #[inline]
 pub fn note_call(name: &'static str) {
-    CALL_LEN.store(name.len(), Relaxed);
-    CALL.store(name.as_ptr() as usize, Relaxed);
+    NOW.call_len.store(name.len(), Relaxed);
+    NOW.call.store(name.as_ptr() as usize, Relaxed);
 }
 
-/// Set in `CALL_LEN` by the watchdog; any later call or switch stores a length without it.
+/// Set in `call_len` by the watchdog; any later call or switch stores a length without it.
 const STALE: usize = 1 << (usize::BITS - 1);
 
 /// Marks the current moment for [`called_since_mark`].
 pub(crate) fn mark() {
-    CALL_LEN.fetch_or(STALE, Relaxed);
+    NOW.call_len.fetch_or(STALE, Relaxed);
 }
 
 /// Whether an MPI call or a switch between ranks happened since [`mark`].
 pub(crate) fn called_since_mark() -> bool {
-    CALL_LEN.load(Relaxed) & STALE == 0
+    NOW.call_len.load(Relaxed) & STALE == 0
 }
 
-/// The last name given to [`note_call`] since the running rank was resumed.
+/// The last name given to [`note_call`] by the running rank.
 pub fn last_call() -> Option<&'static str> {
-    let at = CALL.load(Relaxed);
-    // SAFETY: address and length were stored from one `&'static str` by `note_call`; a signal
-    // between its two stores can pair a name with another's length only if the length was
-    // stored first, so the pair is re-made below from the name alone if it is not valid text.
-    let bytes = (at != 0).then(|| unsafe { std::slice::from_raw_parts(at as *const u8, CALL_LEN.load(Relaxed) & !STALE) })?;
+    let at = NOW.call.load(Relaxed);
+    if at == 0 {
+        return None;
+    }
+    // SAFETY: address and length of a `&'static str`, stored by `note_call`. Should a signal strike
+    // between its two stores, they are of two names; both are in the library's read-only data.
+    let bytes = unsafe { std::slice::from_raw_parts(at as *const u8, NOW.call_len.load(Relaxed) & !STALE) };
     std::str::from_utf8(bytes).ok()
 }
 
@@ -66,52 +112,52 @@ pub fn last_call() -> Option<&'static str> {
 pub(crate) fn find_thread_state() {
     libc_state::find();
     // SAFETY: always returns the address of this thread's errno, which lives as long as the thread.
-    ERRNO.store(unsafe { libc::__errno_location() }, Relaxed);
+    NOW.errno.store(unsafe { libc::__errno_location() }, Relaxed);
     // SAFETY: `dlsym` with a valid name; a null result means that no C++ runtime is loaded.
     let globals = unsafe { libc::dlsym(libc::RTLD_DEFAULT, c"__cxa_get_globals".as_ptr()) };
     if !globals.is_null() {
         // SAFETY: the Itanium C++ ABI gives this symbol the type below; the result is 16 bytes
         // (caughtExceptions, uncaughtExceptions) of this thread.
         let globals: extern "C" fn() -> *mut [usize; 2] = unsafe { std::mem::transmute(globals) };
-        EXCEPTIONS.store(globals(), Relaxed);
+        NOW.exceptions.store(globals(), Relaxed);
     }
 }
 
 /// What libc and the C++ runtime keep in one place for the thread but belongs to a rank. It is kept on
 /// the rank's own stack while the rank is suspended, so that it costs no table.
 struct ThreadState {
-    errno: i32,
-    exceptions: [usize; 2],
     yielder: *mut Yielder<(), ()>,
     call: (usize, usize),
+    exceptions: [usize; 2],
     libc: libc_state::State,
+    errno: i32,
 }
 
 impl ThreadState {
     #[inline]
     fn save() -> ThreadState {
-        let exceptions = EXCEPTIONS.load(Relaxed);
+        let exceptions = NOW.exceptions.load(Relaxed);
         ThreadState {
-            // SAFETY: set by `find_thread_state` before any rank runs.
-            errno: unsafe { *ERRNO.load(Relaxed) },
+            yielder: NOW.yielder.load(Relaxed),
+            call: (NOW.call.load(Relaxed), NOW.call_len.load(Relaxed) & !STALE),
             // SAFETY: null or the thread's 16 bytes, set by `find_thread_state`.
             exceptions: if exceptions.is_null() { [0; 2] } else { unsafe { *exceptions } },
-            yielder: YIELDER.load(Relaxed),
-            call: (CALL.load(Relaxed), CALL_LEN.load(Relaxed) & !STALE),
             libc: libc_state::State::save(),
+            // SAFETY: set by `find_thread_state` before any rank runs.
+            errno: unsafe { *NOW.errno.load(Relaxed) },
         }
     }
 
     #[inline]
     fn restore(&self) {
-        YIELDER.store(self.yielder, Relaxed);
-        CALL.store(self.call.0, Relaxed);
-        CALL_LEN.store(self.call.1, Relaxed);
+        NOW.yielder.store(self.yielder, Relaxed);
+        NOW.call.store(self.call.0, Relaxed);
+        NOW.call_len.store(self.call.1, Relaxed);
         self.libc.restore();
-        let exceptions = EXCEPTIONS.load(Relaxed);
+        let exceptions = NOW.exceptions.load(Relaxed);
         // SAFETY: as in `save`.
         unsafe {
-            *ERRNO.load(Relaxed) = self.errno;
+            *NOW.errno.load(Relaxed) = self.errno;
             if !exceptions.is_null() {
                 *exceptions = self.exceptions;
             }
@@ -126,24 +172,36 @@ impl ThreadState {
 /// program, another thread): only the rank's own stack can be suspended.
 #[inline]
 pub fn suspend() {
-    if let Some(why) = cannot_suspend() {
-        panic!("{why}");
+    let here = 0u8;
+    if current().is_none() || !is_on_stack(&raw const here as usize) {
+        refuse();
     }
     let state = ThreadState::save();
-    // SAFETY: `cannot_suspend` found a rank running on its own stack; its coroutine stored the
-    // yielder, which lives at the top of that stack as long as the coroutine.
+    // SAFETY: a rank is running on its own stack (checked above); its coroutine stored the yielder,
+    // which lives at the top of that stack as long as the coroutine.
     unsafe { (*state.yielder).suspend(()) };
     state.restore();
 }
 
-/// Why [`suspend`] would panic now, as a sentence for the user; `None` if it can suspend.
 #[inline]
+fn is_on_stack(address: usize) -> bool {
+    let (limit, base) = bounds();
+    address.wrapping_sub(limit) < base.wrapping_sub(limit)
+}
+
+#[cold]
+#[inline(never)]
+fn refuse() -> ! {
+    panic!("{}", cannot_suspend().unwrap_or("a rank is suspended while nothing speaks against it"))
+}
+
+/// Why [`suspend`] would panic now, as a sentence for the user; `None` if it can suspend.
 pub fn cannot_suspend() -> Option<&'static str> {
     if current().is_none() {
         return Some("a blocking call was made while no rank is running; make it from main or from what main calls");
     }
     let here = 0u8;
-    if !stack::running_contains(&raw const here as usize) {
+    if !is_on_stack(&raw const here as usize) {
         return Some(
             "a blocking call was made on a stack that is not the rank's own (another thread, or a coroutine of the program); \
              make MPI calls from the thread and stack that run main",
@@ -154,14 +212,14 @@ pub fn cannot_suspend() -> Option<&'static str> {
 
 /// First thing on a new rank's stack.
 pub(crate) fn entered(yielder: &Yielder<(), ()>) {
-    YIELDER.store(std::ptr::from_ref(yielder).cast_mut(), Relaxed);
-    CALL.store(0, Relaxed);
-    CALL_LEN.store(0, Relaxed);
+    NOW.yielder.store(std::ptr::from_ref(yielder).cast_mut(), Relaxed);
+    NOW.call.store(0, Relaxed);
+    NOW.call_len.store(0, Relaxed);
     libc_state::reset();
-    let exceptions = EXCEPTIONS.load(Relaxed);
+    let exceptions = NOW.exceptions.load(Relaxed);
     // SAFETY: set by `find_thread_state`; a new rank starts with no error and no exception.
     unsafe {
-        *ERRNO.load(Relaxed) = 0;
+        *NOW.errno.load(Relaxed) = 0;
         if !exceptions.is_null() {
             *exceptions = [0; 2];
         }
@@ -176,19 +234,9 @@ pub fn exit_current(status: i32) -> ! {
 
 /// Hands the processor back for the last time.
 pub(crate) fn finish(status: i32) -> ! {
-    STATUS.store(status, Relaxed);
-    FINISHED.store(1, Relaxed);
+    NOW.status.store(status, Relaxed);
+    NOW.finished.store(1, Relaxed);
     loop {
         suspend();
     }
-}
-
-/// Whether the rank that just handed back finished, and with what status; clears the mark.
-#[inline]
-pub(crate) fn take_finished() -> Option<i32> {
-    if FINISHED.load(Relaxed) == 0 {
-        return None;
-    }
-    FINISHED.store(0, Relaxed);
-    Some(STATUS.load(Relaxed))
 }

@@ -19,54 +19,35 @@
 //! ```
 
 pub(crate) mod own;
+pub(crate) mod shared;
 
 use std::mem::ManuallyDrop;
-use std::sync::atomic::{AtomicUsize, Ordering::Relaxed};
 
 use corosensei::stack::{Stack, StackPointer};
 use corosensei::{Coroutine, Yielder};
 
-static BASE: AtomicUsize = AtomicUsize::new(0);
-static LIMIT: AtomicUsize = AtomicUsize::new(0);
-
-/// Whether `address` is on the stack that is in place.
-#[inline]
-pub(crate) fn running_contains(address: usize) -> bool {
-    address.wrapping_sub(LIMIT.load(Relaxed)) < BASE.load(Relaxed).wrapping_sub(LIMIT.load(Relaxed))
-}
-
-/// The bounds of the stack in place: lowest usable address and base.
-pub(crate) fn running_bounds() -> (usize, usize) {
-    (LIMIT.load(Relaxed), BASE.load(Relaxed))
-}
+use crate::running::{self, NOBODY};
 
 /// Whether a fault at `address` with this stack pointer is an overflow of the stack in place: just
 /// below its end, where the guard is, or with the stack pointer itself beyond the end.
 pub(crate) fn overflowed(address: usize, pointer: usize) -> bool {
-    let (limit, base) = running_bounds();
+    let (limit, base) = running::bounds();
     let below = |at: usize| at < limit && limit - at <= (base - limit).max(1 << 20);
     let guard = address < limit && limit - address <= 4096;
     guard || below(pointer) && below(address)
 }
 
-/// Says which memory is the running rank's stack.
-#[inline]
-pub(crate) fn set_running(limit: usize, base: usize) {
-    LIMIT.store(limit, Relaxed);
-    BASE.store(base, Relaxed);
-}
-
 /// The stack in place, as corosensei sees it. Of size zero, so a coroutine is three words.
 struct InPlace;
 
-// SAFETY: `set_running` is given memory that stays mapped while any rank lives, aligned to 16, at
+// SAFETY: `running::mount` is given memory that stays mapped while any rank lives, aligned to 16, at
 // least 4 KiB long, with a guard below `limit` where the kernel offers one.
 unsafe impl Stack for InPlace {
     fn base(&self) -> StackPointer {
-        StackPointer::new(BASE.load(Relaxed)).expect("a stack is in place")
+        StackPointer::new(running::bounds().1).expect("a stack is in place")
     }
     fn limit(&self) -> StackPointer {
-        StackPointer::new(LIMIT.load(Relaxed)).expect("a stack is in place")
+        StackPointer::new(running::bounds().0).expect("a stack is in place")
     }
 }
 
@@ -84,7 +65,7 @@ pub(crate) struct Switch {
 impl Switch {
     /// Finds the layout of corosensei's object by watching one coroutine on the given scratch stack.
     pub(crate) fn new(limit: usize, base: usize) -> Result<Switch, String> {
-        set_running(limit, base);
+        running::mount(NOBODY, limit, base);
         let words = |c: &Raw| -> [usize; WORDS] {
             // SAFETY: `Raw` is WORDS initialised words (asserted by its size) without padding.
             unsafe { std::ptr::read(std::ptr::from_ref(c).cast()) }

@@ -8,8 +8,8 @@
 
 use std::ops::Range;
 
+use super::Private;
 use super::touched::{PAGE, Untouched};
-use super::{Private, set_swapped};
 use crate::arena::Arena;
 use crate::lines::{Differ, LINE, copy_line, differ};
 
@@ -102,7 +102,7 @@ enum InPlace {
 /// A saved rank begins with this, then a mask for each chunk known when it was saved, then lines.
 #[repr(C)]
 struct Head {
-    bytes: u32,
+    class: u16,
     chunks: u32,
 }
 
@@ -164,7 +164,6 @@ impl Copied {
             watched.push(pages);
         }
         copied.untouched = Untouched::new(watched);
-        set_swapped(copied.regions.iter().map(|r| r.range.clone()).collect());
         Ok(copied)
     }
 
@@ -223,8 +222,8 @@ impl Copied {
         let record = std::mem::take(&mut self.records[rank as usize]);
         if record != 0 {
             // SAFETY: a live record begins with its head.
-            let bytes = unsafe { (*(self.arena.address(record) as *const Head)).bytes };
-            self.arena.give_back(record, bytes as usize);
+            let class = unsafe { (*(self.arena.address(record) as *const Head)).class };
+            self.arena.give_back(record, class);
         }
     }
 
@@ -277,15 +276,16 @@ impl Copied {
             if old != 0 {
                 self.records[rank as usize] = 0;
                 // SAFETY: a live record begins with its head.
-                let bytes = unsafe { (*(self.arena.address(old) as *const Head)).bytes };
-                self.arena.give_back(old, bytes as usize);
+                let class = unsafe { (*(self.arena.address(old) as *const Head)).class };
+                self.arena.give_back(old, class);
             }
             return;
         }
         let bytes = size_of::<Head>() + self.now.len() * 8 + lines * LINE;
         // SAFETY: a live record begins with its head.
-        let had = if old == 0 { 0 } else { unsafe { (*(self.arena.address(old) as *const Head)).bytes as usize } };
-        let record = if old != 0 && self.arena.fits(had, bytes) {
+        let had = if old == 0 { 0 } else { unsafe { (*(self.arena.address(old) as *const Head)).class } };
+        let class = self.arena.class(bytes);
+        let record = if old != 0 && had == class {
             old
         } else {
             if old != 0 {
@@ -298,7 +298,7 @@ impl Copied {
         // SAFETY: the record has `bytes` bytes: the head, a mask for each chunk, and each
         // differing line; lines are read from the chunks' own mapped memory.
         unsafe {
-            (start as *mut Head).write(Head { bytes: bytes as u32, chunks: self.now.len() as u32 });
+            (start as *mut Head).write(Head { class, chunks: self.now.len() as u32 });
             let masks = (start + size_of::<Head>()) as *mut u64;
             std::ptr::copy_nonoverlapping(self.now.as_ptr(), masks, self.now.len());
             let mut to = masks.add(self.now.len()).cast::<u8>();

@@ -87,17 +87,6 @@ impl OwnStacks {
         let bottom = self.arena + slot as usize * self.slot;
         (bottom + PAGE, bottom + self.slot - (slot as usize * 7 % COLOURS) * 64)
     }
-
-    /// Bytes of a slot.
-    pub(crate) fn slot_bytes(&self) -> usize {
-        self.slot
-    }
-
-    /// Whether `address` is in a guard page.
-    pub(crate) fn is_guard(&self, address: usize) -> bool {
-        let offset = address.wrapping_sub(self.arena);
-        offset < self.slot * self.count as usize && offset % self.slot < PAGE
-    }
 }
 
 #[cfg(test)]
@@ -112,7 +101,6 @@ mod tests {
         for &s in &slots {
             let (limit, top) = stacks.bounds(s);
             assert!(limit > last && top > limit && top % 16 == 0);
-            assert!(stacks.is_guard(limit - 1) && !stacks.is_guard(limit) && !stacks.is_guard(top - 1));
             // SAFETY: inside the slot, above its guard.
             unsafe { *(limit as *mut u8) = 1 };
             last = top - 1;

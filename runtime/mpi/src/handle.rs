@@ -14,9 +14,9 @@ pub const COMM_WORLD: usize = 0x101;
 /// MPI_COMM_SELF.
 pub const COMM_SELF: usize = 0x102;
 /// MPI_MESSAGE_NULL.
-pub const MESSAGE_NULL: usize = 0x1c0;
+pub const MESSAGE_NULL: usize = 0x128;
 /// MPI_MESSAGE_NO_PROC.
-pub const MESSAGE_NO_PROC: usize = 0x1c1;
+pub const MESSAGE_NO_PROC: usize = 0x129;
 
 const FIRST: usize = 0x1000;
 

@@ -15,11 +15,11 @@ pub const UNDEFINED: i32 = -32766;
 /// `MPI_ANY_SOURCE`.
 pub const ANY_SOURCE: i32 = -1;
 /// `MPI_PROC_NULL`.
-pub const PROC_NULL: i32 = -2;
+pub const PROC_NULL: i32 = -3;
 /// `MPI_ROOT`.
-pub const ROOT: i32 = -3;
+pub const ROOT: i32 = -4;
 /// `MPI_ANY_TAG`.
-pub const ANY_TAG: i32 = -1;
+pub const ANY_TAG: i32 = -2;
 
 /// What a status says (MPI 5.0 chapter 3.2.5).
 #[derive(Clone, Copy, PartialEq, Eq, Debug)]

@@ -15,7 +15,7 @@ use std::rc::Rc;
 type Contributions = Vec<(u32, u32, Contribution)>;
 
 /// `MPI_BYTE` of the standard ABI, for messages without payload.
-const BYTE: usize = 0x205;
+const BYTE: usize = 0x247;
 /// Bytes that each member contributes to the agreement on a context.
 const CONTEXT_BYTES: u64 = 8;
 

@@ -56,7 +56,7 @@ fn lanes(commutative: bool, ranks: std::ops::Range<u32>, bytes: u64) -> Vec<u8> 
 
 /// `left op right`, checking that sets are disjoint, ranges adjacent and lanes equal.
 fn combine(commutative: bool, left: &[u8], right: &[u8]) -> Vec<u8> {
-    assert!(left.len() == right.len() && left.len() % 16 == 0, "a reduction splits an element");
+    assert!(left.len() == right.len() && left.len().is_multiple_of(16), "a reduction splits an element");
     let word = |bytes: &[u8]| u64::from_le_bytes(bytes.try_into().expect("eight bytes"));
     let mut result = Vec::with_capacity(left.len());
     for (l, r) in left.chunks(16).zip(right.chunks(16)) {
@@ -206,6 +206,9 @@ pub(crate) struct Cost {
     pub(crate) bytes: u64,
 }
 
+/// A message under way: where it was sent from, and its data.
+type Flying = (Slice, Vec<u8>);
+
 struct State {
     input: Vec<u8>,
     output: Vec<u8>,
@@ -270,7 +273,7 @@ pub(crate) fn run(schedule: &dyn Schedule, case: &Case) -> Cost {
 }
 
 fn lockstep(case: &Case, states: &mut [State], steps: &[Vec<Step>], mut cost: Cost) -> Cost {
-    let mut flying: HashMap<(u32, u32), VecDeque<(Slice, Vec<u8>)>> = HashMap::new();
+    let mut flying = HashMap::<(u32, u32), VecDeque<Flying>>::new();
     for (rank, steps) in steps.iter().enumerate() {
         let phase = |step: &Step| match step {
             Step::Send { .. } => 0,

@@ -6,8 +6,8 @@ mod split_binary;
 
 use std::rc::Rc;
 
-use super::Parameters;
 use super::parts::{add, ceil_log2, input, output, subtract};
+use super::{Parameters, trees};
 use crate::collective::schedule::{Active, Member, Schedule, Shape, Slice, Step};
 
 pub(super) use pipeline::{binary, chain, knomial, pipeline};
@@ -50,47 +50,64 @@ impl Schedule for Linear {
     }
 }
 
-/// Down a binomial tree: the root reaches half way round first, then both halves go on.
-struct Binomial {
+/// Down a k-nomial tree, the binomial tree for radix 2: each member that has the message reaches one in each of the `radix - 1`
+/// further parts of its range, the largest parts first.
+struct Knomial {
+    name: &'static str,
     size: u32,
     root: u32,
+    radix: u32,
+    rounds: u32,
 }
 
 pub(super) fn binomial(shape: &Shape, _: &Parameters) -> Rc<dyn Schedule> {
-    Rc::new(Binomial { size: shape.size, root: shape.root })
+    let rounds = ceil_log2(shape.size);
+    Rc::new(Knomial { name: "binomial", size: shape.size, root: shape.root, radix: 2, rounds })
 }
 
-impl Binomial {
-    fn mask(&self, round: u32) -> u32 {
-        1 << (self.rounds() - 1 - round)
+/// Of one segment; [`pipeline`] has the segmented form.
+fn unsegmented_knomial(shape: &Shape, radix: u32) -> Rc<dyn Schedule> {
+    let rounds = trees::Shaped::new(trees::Tree::Knomial { radix }, shape.size).height();
+    Rc::new(Knomial { name: "knomial", size: shape.size, root: shape.root, radix, rounds })
+}
+
+impl Knomial {
+    /// Distance between the members that have the message after `round`.
+    fn distance(&self, round: u32) -> u32 {
+        self.radix.pow(self.rounds - 1 - round)
     }
 }
 
-impl Schedule for Binomial {
+impl Schedule for Knomial {
     fn name(&self) -> &'static str {
-        "binomial"
+        self.name
     }
     fn rounds(&self) -> u32 {
-        ceil_log2(self.size)
+        self.rounds
     }
     fn round(&self, member: &Member, round: u32, steps: &mut Vec<Step>) {
-        let mask = self.mask(round);
+        let distance = self.distance(round);
         let position = subtract(member.rank, self.root, self.size);
-        if position & (mask - 1) != 0 {
+        if !position.is_multiple_of(distance) {
             return;
         }
         let slice = message(member, self.root);
-        if position & mask != 0 {
-            steps.push(Step::Receive { from: subtract(member.rank, mask, self.size), into: slice });
-        } else if mask < self.size - position {
-            steps.push(Step::Send { to: add(member.rank, mask, self.size), from: slice });
+        let digit = position / distance % self.radix;
+        if digit > 0 {
+            let from = subtract(member.rank, digit * distance, self.size);
+            steps.push(Step::Receive { from, into: slice });
+            return;
+        }
+        let reach = (self.size - 1 - position) / distance;
+        for digit in 1..self.radix.min(reach.saturating_add(1)) {
+            steps.push(Step::Send { to: add(member.rank, digit * distance, self.size), from: slice });
         }
     }
     fn scratch(&self, _: &Member) -> u64 {
         0
     }
     fn active(&self, round: u32) -> Option<Active> {
-        let mask = self.mask(round);
-        Some(Active { first: self.root, stride: mask, count: self.size.div_ceil(mask) })
+        let stride = self.distance(round);
+        Some(Active { first: self.root, stride, count: self.size.div_ceil(stride) })
     }
 }

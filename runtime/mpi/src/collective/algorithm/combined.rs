@@ -19,7 +19,7 @@ fn reduce_bcast(name: &'static str, up: Build, down: Build, shape: &Shape, param
     let (input, output) = ((Buffer::Input, 0), (Buffer::Output, 0));
     let up = up(&as_kind(shape, Kind::Reduce), parameters);
     let down = down(&as_kind(shape, Kind::Bcast), parameters);
-    Staged::new(name, 0)
+    Staged::new(name, shape.size, 0)
         .then(vec![Part { group, schedule: up, data, input, output }])
         .then(vec![Part { group, schedule: down, data, input: output, output }])
         .finish()
@@ -41,7 +41,7 @@ fn reduce_scatter(name: &'static str, up: Build, shape: &Shape, parameters: &Par
     let up = up(&as_kind(shape, Kind::Reduce), parameters);
     let down = gather::linear_scatter(&as_kind(shape, Kind::Scatter), parameters);
     let data = Data::Block(shape.bytes);
-    Staged::new(name, shape.bytes)
+    Staged::new(name, shape.size, shape.bytes)
         .then(vec![Part { group, schedule: up, data, input: (Buffer::Input, 0), output: whole }])
         .then(vec![Part { group, schedule: down, data: Data::Contributed, input: whole, output: (Buffer::Output, 0) }])
         .finish()

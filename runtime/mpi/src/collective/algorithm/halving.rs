@@ -9,12 +9,10 @@ use crate::collective::schedule::{Slice, Step};
 /// the next the quarter, ...
 #[inline]
 pub(super) fn kept(among: u32, position: u32, levels: u32) -> (u32, u32) {
-    let (mut first, mut width) = (0, among);
-    for level in 0..levels {
-        width /= 2;
-        first += width * (position >> level & 1);
-    }
-    (first, first + width)
+    let bits = among.ilog2();
+    let chosen = position & ((1 << levels) - 1);
+    let first = if bits == 0 { 0 } else { chosen.reverse_bits() >> (32 - bits) };
+    (first, first + (among >> levels))
 }
 
 /// Where one exchange finds and puts its data.

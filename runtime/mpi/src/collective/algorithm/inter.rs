@@ -62,7 +62,7 @@ fn hand_over(from: u32, to: u32, shape: &Shape, parameters: &Parameters, input: 
 fn inter_bcast(shape: &Shape, parameters: &Parameters) -> Rc<dyn Schedule> {
     let side = far(shape);
     let (group, schedule) = on(side, Kind::Bcast, shape, parameters);
-    Staged::new("inter", 0)
+    Staged::new("inter", shape.size, 0)
         .then(vec![hand_over(shape.root, side.0, shape, parameters, INPUT, OUTPUT)])
         .then(vec![Part { group, schedule, data: Data::Block(shape.bytes), input: OUTPUT, output: OUTPUT }])
         .finish()
@@ -72,7 +72,7 @@ fn inter_bcast(shape: &Shape, parameters: &Parameters) -> Rc<dyn Schedule> {
 fn inter_reduce(shape: &Shape, parameters: &Parameters) -> Rc<dyn Schedule> {
     let side = far(shape);
     let (group, schedule) = on(side, Kind::Reduce, shape, parameters);
-    Staged::new("inter", shape.bytes)
+    Staged::new("inter", shape.size, shape.bytes)
         .then(vec![Part { group, schedule, data: Data::Block(shape.bytes), input: INPUT, output: SCRATCH }])
         .then(vec![hand_over(side.0, shape.root, shape, parameters, SCRATCH, OUTPUT)])
         .finish()
@@ -85,7 +85,7 @@ fn reduce_and_exchange(reserve: u64, exchanged: (Buffer, u64), shape: &Shape, pa
         let (group, schedule) = on(side, Kind::Reduce, shape, parameters);
         Part { group, schedule, data: Data::Block(shape.bytes), input: INPUT, output: SCRATCH }
     });
-    Staged::new("inter", reserve).then(up.into()).then(vec![exchange(one.0, other.0, shape, SCRATCH, exchanged)])
+    Staged::new("inter", shape.size, reserve).then(up.into()).then(vec![exchange(one.0, other.0, shape, SCRATCH, exchanged)])
 }
 
 fn exchange(first: u32, second: u32, shape: &Shape, input: (Buffer, u64), output: (Buffer, u64)) -> Part {
@@ -121,7 +121,7 @@ fn inter_allgather(shape: &Shape, parameters: &Parameters) -> Rc<dyn Schedule> {
         let (group, schedule) = on(side, Kind::Bcast, shape, parameters);
         Part { group, schedule, data: Data::Received(from.1), input: OUTPUT, output: OUTPUT }
     });
-    Staged::new("inter", 0).then(vec![cross]).then(down.into()).finish()
+    Staged::new("inter", shape.size, 0).then(vec![cross]).then(down.into()).finish()
 }
 
 /// Two members exchange their blocks.

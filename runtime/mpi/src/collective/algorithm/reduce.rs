@@ -41,13 +41,13 @@ impl Linear {
         let own_before = self.root == self.size - 1 && first;
         let own_after = from == self.root + 1;
         if own_before {
-            steps.push(Step::ReduceRight { from: own, into: whole });
+            reduce(false, own, whole, steps);
         } else {
             if !first {
-                steps.push(Step::ReduceLeft { from: next, into: whole });
+                reduce(true, next, whole, steps);
             }
             if own_after {
-                steps.push(Step::ReduceLeft { from: own, into: whole });
+                reduce(true, own, whole, steps);
             }
         }
     }

@@ -1,5 +1,6 @@
 //! Algorithms made of others: stages one after the other, each on groups of the members and parts of the buffers.
 
+use std::cell::RefCell;
 use std::rc::Rc;
 
 use crate::collective::schedule::{Active, Blocks, Buffer, Member, Pattern, Schedule, Slice, Step};
@@ -71,16 +72,17 @@ pub(super) enum Data {
 }
 
 impl Data {
-    fn blocks(&self, member: &Member, number: u32) -> (Blocks, Blocks) {
-        match *self {
+    /// Gives `inner`, number `inner.rank` of its group, the blocks of the stage.
+    fn place(&self, member: &Member, inner: &mut Member) {
+        (inner.send, inner.receive) = match *self {
             Data::Block(bytes) => (Blocks::Uniform(bytes), Blocks::Uniform(bytes)),
             Data::Received(count) => {
                 let bytes = member.receive.offset(count);
                 (Blocks::Uniform(bytes), Blocks::Uniform(bytes))
             }
             Data::Own => (member.send.clone(), member.receive.clone()),
-            Data::Contributed => (member.send.clone(), Blocks::Uniform(member.send.bytes(number))),
-        }
+            Data::Contributed => (member.send.clone(), Blocks::Uniform(member.send.bytes(inner.rank))),
+        };
     }
 }
 
@@ -107,15 +109,20 @@ struct Stage {
 /// Stages in sequence. The parts of a stage have no member in common.
 pub(super) struct Staged {
     name: &'static str,
+    size: u32,
     stages: Vec<Stage>,
     /// Bytes at the start of `Scratch` that stages hand to each other; the parts' own scratch memory lies behind.
     reserve: u64,
+    /// The member as a stage sees it, kept because one is needed for every round of every member.
+    inner: RefCell<Member>,
 }
 
 impl Staged {
-    /// Without stages.
-    pub(super) fn new(name: &'static str, reserve: u64) -> Staged {
-        Staged { name, stages: Vec::new(), reserve }
+    /// For `size` members, without stages.
+    pub(super) fn new(name: &'static str, size: u32, reserve: u64) -> Staged {
+        let (nil, nobody) = (Blocks::Uniform(0), Rc::<[u32]>::from([]));
+        let inner = Member { rank: 0, send: nil.clone(), receive: nil, sources: nobody.clone(), destinations: nobody };
+        Staged { name, size, stages: Vec::new(), reserve, inner: RefCell::new(inner) }
     }
     /// One stage more.
     pub(super) fn then(mut self, parts: Vec<Part>) -> Staged {
@@ -132,11 +139,13 @@ impl Staged {
         self.stages.iter().find(|stage| round >= stage.start && round - stage.start < stage.rounds)
     }
 
-    fn inner(part: &Part, member: &Member) -> Option<Member> {
+    /// Calls `visit` with the member as `part` sees it, if it takes part.
+    fn as_seen<T>(&self, part: &Part, member: &Member, visit: impl FnOnce(&Member) -> T) -> Option<T> {
         let rank = part.group.number(member.rank)?;
-        let (send, receive) = part.data.blocks(member, rank);
-        let (sources, destinations) = (member.sources.clone(), member.destinations.clone());
-        Some(Member { rank, send, receive, sources, destinations })
+        let mut inner = self.inner.borrow_mut();
+        inner.rank = rank;
+        part.data.place(member, &mut inner);
+        Some(visit(&inner))
     }
 
     /// Turns a part's step into one of the whole.
@@ -181,9 +190,11 @@ impl Schedule for Staged {
             if round - stage.start >= part.schedule.rounds() {
                 continue;
             }
-            let Some(inner) = Self::inner(part, member) else { continue };
             let first = steps.len();
-            part.schedule.round(&inner, round - stage.start, steps);
+            let seen = self.as_seen(part, member, |inner| part.schedule.round(inner, round - stage.start, steps));
+            if seen.is_none() {
+                continue;
+            }
             for step in &mut steps[first..] {
                 self.translate(part, member.rank, step);
             }
@@ -192,13 +203,13 @@ impl Schedule for Staged {
     }
     fn scratch(&self, member: &Member) -> u64 {
         let parts = self.stages.iter().flat_map(|stage| &stage.parts);
-        let own = parts.filter_map(|part| Some(part.schedule.scratch(&Self::inner(part, member)?)));
+        let own = parts.filter_map(|part| self.as_seen(part, member, |inner| part.schedule.scratch(inner)));
         self.reserve + own.max().unwrap_or(0)
     }
     fn pattern(&self, round: u32) -> Option<Pattern> {
         let stage = self.stage(round)?;
         match stage.parts.as_slice() {
-            [Part { group: Group::Range { first: 0, count }, schedule, .. }] if self.everyone(*count) => {
+            [Part { group: Group::Range { first: 0, count }, schedule, .. }] if *count == self.size => {
                 schedule.pattern(round - stage.start)
             }
             _ => None,
@@ -206,10 +217,13 @@ impl Schedule for Staged {
     }
     fn active(&self, round: u32) -> Option<Active> {
         let stage = self.stage(round)?;
-        let [part] = stage.parts.as_slice() else { return None };
         let round = round - stage.start;
+        if let Group::Nodes { node, .. } = stage.parts.first()?.group {
+            return self.active_in_nodes(stage, node, round);
+        }
+        let [part] = stage.parts.as_slice() else { return None };
         match part.group {
-            Group::Range { first: 0, count } if self.everyone(count) => part.schedule.active(round),
+            Group::Range { first: 0, count } if count == self.size => part.schedule.active(round),
             Group::Leaders { node, special, leader } if leader == special * node => {
                 // Numbers that wrap around the leaders do not wrap around the members.
                 let inner = part.schedule.active(round)?;
@@ -240,13 +254,24 @@ impl Schedule for Staged {
 }
 
 impl Staged {
-    /// Whether `count` members from 0 are all: no stage has a member beyond.
-    fn everyone(&self, count: u32) -> bool {
-        self.stages.iter().flat_map(|stage| &stage.parts).all(|part| match part.group {
-            Group::Range { first, count: other } => first + other <= count,
-            _ => false,
-        })
+    /// The active numbers of all nodes as one progression, if they begin with the first member and fit the nodes.
+    fn active_in_nodes(&self, stage: &Stage, node: u32, round: u32) -> Option<Active> {
+        let (mut stride, mut end) = (0, 0);
+        for part in &stage.parts {
+            let Group::Nodes { to, .. } = part.group else { return None };
+            end = end.max(to);
+            if round < part.schedule.rounds() {
+                let active = part.schedule.active(round).filter(|active| active.first == 0)?;
+                stride = gcd(active.stride, stride);
+            }
+        }
+        let size = self.size.min(end * node);
+        (stride > 0 && node.is_multiple_of(stride)).then(|| Active { first: 0, stride, count: size.div_ceil(stride) })
     }
+}
+
+fn gcd(a: u32, b: u32) -> u32 {
+    if b == 0 { a } else { gcd(b, a % b) }
 }
 
 #[cfg(test)]

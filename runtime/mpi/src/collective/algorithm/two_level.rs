@@ -43,23 +43,24 @@ impl<'a> Nodes<'a> {
         let schedule = if shape.size == 1 { local::single(shape) } else { build(shape, self.parameters) };
         Part { group, schedule, data: self.data(), input, output }
     }
-    fn of_nodes(&self, from: u32, to: u32, root: u32, kind: Kind, build: Build, input: Place, output: Place) -> Part {
-        let node = self.shape.node;
+    fn of_nodes(&self, (from, to): (u32, u32), root: u32, stage: (Kind, Build), input: Place, output: Place) -> Part {
+        let (node, (kind, build)) = (self.shape.node, stage);
         let except = if from == self.home && to == self.home + 1 { u32::MAX } else { self.home };
         let shape = Shape { size: self.size_of(from), root, node: 1, ..as_kind(self.shape, kind) };
         self.part(Group::Nodes { node, from, to, except }, build, &shape, input, output)
     }
     /// One stage in every node; the home node's leader has its data at `home_input`.
     fn within(&self, kind: Kind, build: Build, home_input: Place, input: Place, output: Place) -> Vec<Part> {
+        let stage = (kind, build);
         let last = self.count - 1;
         let full = if self.size_of(last) == self.shape.node { self.count } else { last };
         let root = self.shape.root % self.shape.node;
-        let mut parts = vec![self.of_nodes(self.home, self.home + 1, root, kind, build, home_input, output)];
+        let mut parts = vec![self.of_nodes((self.home, self.home + 1), root, stage, home_input, output)];
         if full > 1 || self.home != 0 {
-            parts.push(self.of_nodes(0, full, 0, kind, build, input, output));
+            parts.push(self.of_nodes((0, full), 0, stage, input, output));
         }
         if full == last && self.home != last {
-            parts.push(self.of_nodes(last, self.count, 0, kind, build, input, output));
+            parts.push(self.of_nodes((last, self.count), 0, stage, input, output));
         }
         parts
     }
@@ -74,7 +75,7 @@ impl<'a> Nodes<'a> {
 /// A barrier in each node, one between the leaders, and the release in each node.
 pub(super) fn two_level_barrier(shape: &Shape, parameters: &Parameters) -> Rc<dyn Schedule> {
     let nodes = Nodes::new(shape, parameters);
-    Staged::new("two-level", 0)
+    Staged::new("two-level", shape.size, 0)
         .then(nodes.within(Kind::Barrier, barrier::dissemination, NOTHING, NOTHING, NOTHING))
         .then(nodes.between(Kind::Barrier, barrier::dissemination, NOTHING, NOTHING))
         .then(nodes.within(Kind::Bcast, bcast::binomial, NOTHING, NOTHING, NOTHING))
@@ -84,7 +85,7 @@ pub(super) fn two_level_barrier(shape: &Shape, parameters: &Parameters) -> Rc<dy
 /// From the root to the leaders, and from them to their nodes.
 pub(super) fn two_level_bcast(shape: &Shape, parameters: &Parameters) -> Rc<dyn Schedule> {
     let nodes = Nodes::new(shape, parameters);
-    Staged::new("two-level", 0)
+    Staged::new("two-level", shape.size, 0)
         .then(nodes.between(Kind::Bcast, bcast::binomial, INPUT, OUTPUT))
         .then(nodes.within(Kind::Bcast, bcast::binomial, INPUT, OUTPUT, OUTPUT))
         .finish()
@@ -93,7 +94,7 @@ pub(super) fn two_level_bcast(shape: &Shape, parameters: &Parameters) -> Rc<dyn 
 /// In each node to its leader, and from the leaders to the root.
 pub(super) fn two_level_reduce(shape: &Shape, parameters: &Parameters) -> Rc<dyn Schedule> {
     let nodes = Nodes::new(shape, parameters);
-    Staged::new("two-level", shape.bytes)
+    Staged::new("two-level", shape.size, shape.bytes)
         .then(nodes.within(Kind::Reduce, reduce::binomial, INPUT, INPUT, SCRATCH))
         .then(nodes.between(Kind::Reduce, reduce::binomial, SCRATCH, OUTPUT))
         .finish()
@@ -102,7 +103,7 @@ pub(super) fn two_level_reduce(shape: &Shape, parameters: &Parameters) -> Rc<dyn
 /// In each node to its leader, among the leaders, and from them to their nodes.
 pub(super) fn two_level_allreduce(shape: &Shape, parameters: &Parameters) -> Rc<dyn Schedule> {
     let nodes = Nodes::new(shape, parameters);
-    Staged::new("two-level", shape.bytes)
+    Staged::new("two-level", shape.size, shape.bytes)
         .then(nodes.within(Kind::Reduce, reduce::binomial, INPUT, INPUT, SCRATCH))
         .then(nodes.between(Kind::Allreduce, allreduce::recursive_doubling, SCRATCH, OUTPUT))
         .then(nodes.within(Kind::Bcast, bcast::binomial, OUTPUT, OUTPUT, OUTPUT))

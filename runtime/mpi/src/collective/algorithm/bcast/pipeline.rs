@@ -16,21 +16,12 @@ struct Pipeline {
     root: u32,
     segment: u64,
     segments: u32,
-    /// Whether the members at one depth are one position.
-    single: bool,
+    kind: Tree,
 }
 
 fn build(name: &'static str, tree: Tree, shape: &Shape, parameters: &Parameters) -> Rc<dyn Schedule> {
     let (segment, segments) = parameters.segments(shape.bytes, 1);
-    Rc::new(Pipeline {
-        name,
-        tree: Shaped::new(tree, shape.size),
-        size: shape.size,
-        root: shape.root,
-        segment,
-        segments,
-        single: tree == (Tree::Chain { fanout: 1 }),
-    })
+    Rc::new(Pipeline { name, tree: Shaped::new(tree, shape.size), size: shape.size, root: shape.root, segment, segments, kind: tree })
 }
 
 pub(in super::super) fn chain(shape: &Shape, parameters: &Parameters) -> Rc<dyn Schedule> {
@@ -46,6 +37,9 @@ pub(in super::super) fn binary(shape: &Shape, parameters: &Parameters) -> Rc<dyn
 }
 
 pub(in super::super) fn knomial(shape: &Shape, parameters: &Parameters) -> Rc<dyn Schedule> {
+    if parameters.segments(shape.bytes, 1).1 == 1 {
+        return super::unsegmented_knomial(shape, parameters.fanout(4).max(2));
+    }
     build("knomial", Tree::Knomial { radix: parameters.fanout(4) }, shape, parameters)
 }
 
@@ -81,9 +75,14 @@ impl Schedule for Pipeline {
         0
     }
     fn active(&self, round: u32) -> Option<Active> {
-        let deepest = (round + 1).min(self.size - 1);
-        let first = (round + 1).saturating_sub(self.segments);
-        self.single.then(|| Active { first: add(self.root, first, self.size), stride: 1, count: deepest - first + 1 })
+        // Depths that receive or send in this round.
+        let (deepest, highest) = (round + 1, (round + 1).saturating_sub(self.segments));
+        let (first, end) = match self.kind {
+            Tree::Chain { fanout: 1 } => (highest, deepest + 1),
+            Tree::Binary => ((1 << highest) - 1, (1 << deepest.min(30) << 1) - 1),
+            _ => return None,
+        };
+        Some(Active { first: add(self.root, first, self.size), stride: 1, count: end.min(self.size) - first })
     }
     fn next(&self, rank: u32, round: u32) -> u32 {
         let (depth, _) = self.tree.place(subtract(rank, self.root, self.size));

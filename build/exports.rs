@@ -131,6 +131,9 @@ fn passed(row: &Row, large: bool, wide_handles: bool) -> String {
     for p in row.parameters.iter().filter(|p| p.kind != Kind::Variadic) {
         write!(out, ", {}", wrapped(p, large, wide_handles)).unwrap();
     }
+    if row.told {
+        write!(out, ", {large}").unwrap();
+    }
     out
 }
 

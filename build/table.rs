@@ -45,6 +45,8 @@ pub struct Row {
     pub body: Option<String>,
     /// Has a `_c` variant.
     pub large: bool,
+    /// The implementation is told, last, whether it is called as the `_c` variant.
+    pub told: bool,
     /// The C type it returns; `None` for an error code.
     pub returns: Option<String>,
     /// The MPI version that deprecated it.
@@ -142,6 +144,7 @@ fn head(line: &str, chapter: &str) -> Result<Row, String> {
         chapter: chapter.to_string(),
         body: (body != "-" && body != "callback").then(|| body.to_string()),
         large: false,
+        told: false,
         returns: None,
         deprecated: None,
         parameters: Vec::new(),
@@ -149,6 +152,7 @@ fn head(line: &str, chapter: &str) -> Result<Row, String> {
     for word in words {
         match word.split_once('=') {
             None if word == "_c" => row.large = true,
+            None if word == "_c+" => (row.large, row.told) = (true, true),
             None => return Err(format!("unknown flag {word}")),
             Some(("returns", of)) => row.returns = Some(of.to_string()),
             Some(("deprecated", version)) => row.deprecated = Some(version.to_string()),

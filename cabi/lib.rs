@@ -3,6 +3,7 @@
 //! Knows nothing of how MPI works.
 
 pub mod args;
+pub mod callback;
 pub mod calls;
 pub mod constants;
 pub mod edge;

@@ -1,16 +1,218 @@
-//! stand-in
-use crate::args::Handle;
+//! Attribute caching (MPI 5.0 section 7.7).
+
+use super::datatype;
+use crate::args::{Handle, InOut, Out};
+use crate::callback;
+use crate::constants::{MPI_ANY_SOURCE, MPI_PROC_NULL};
 use crate::edge::Call;
-use mpi::error::Result;
-/// c
-pub fn copy_comm(_: &Call, _: Handle, _: Handle) -> Result {
+use mpi::attribute::{Attribute, DUP_FN, KEYVAL_INVALID, Keyval, NULL_FN, Object, Place, Predefined};
+use mpi::error::{ErrorClass, Failure, Result};
+use mpi::handle::COMM_SELF;
+use rank::{Addr, memory};
+use std::cell::RefCell;
+use std::collections::HashMap;
+
+/// Copies an object's attributes to a new one, through the copy functions of their keys.
+pub fn copy_all(c: &Call, object: Object, from: Handle, to: Handle) -> Result {
+    let me = c.mpi.world().me();
+    for attribute in c.mpi.world().attributes.list((object, from.0 as u64, me)) {
+        let keyval = &attribute.keyval;
+        let copied = match keyval.copy {
+            NULL_FN => None,
+            DUP_FN => Some(attribute.value),
+            function => callback::copy(function, from, attribute.key, keyval.extra, attribute.value)
+                .map_err(|code| refused("copy", attribute.key, code))?,
+        };
+        if let Some(value) = copied {
+            c.mpi.world().attributes.set_copy((object, to.0 as u64, me), &attribute, value);
+        }
+    }
     Ok(())
 }
-/// c
-pub fn delete_comm(_: &Call, _: Handle) -> Result {
+
+/// Deletes an object's attributes, the last set first, through the delete functions of their keys.
+pub fn delete_all(c: &Call, object: Object, handle: Handle) -> Result {
+    let place = (object, handle.0 as u64, c.mpi.world().me());
+    let list = c.mpi.world().attributes.list(place);
+    list.iter().rev().try_for_each(|attribute| delete(c, place, handle, attribute))
+}
+
+fn delete(c: &Call, place: Place, handle: Handle, attribute: &Attribute) -> Result {
+    let keyval = &attribute.keyval;
+    if keyval.delete != NULL_FN {
+        match callback::delete(keyval.delete, handle, attribute.key, attribute.value, keyval.extra) {
+            0 => {}
+            code => return Err(refused("delete", attribute.key, code)),
+        }
+    }
+    c.mpi.world().attributes.remove(place, attribute.key);
     Ok(())
 }
-/// c
-pub fn delete_self(_: &Call) -> Result {
+
+#[cold]
+fn refused(which: &str, key: i32, code: i32) -> Box<Failure> {
+    Failure::new(ErrorClass(code), format!("the program's {which} function of attribute key {key} returned error code {code}"))
+}
+
+/// Copies a communicator's attributes to its duplicate.
+pub fn copy_comm(c: &Call, from: Handle, to: Handle) -> Result {
+    copy_all(c, Object::Comm, from, to)
+}
+
+/// Deletes a communicator's attributes before it is freed.
+pub fn delete_comm(c: &Call, comm: Handle) -> Result {
+    delete_all(c, Object::Comm, comm)
+}
+
+/// Deletes the attributes of `MPI_COMM_SELF`, the first thing that `MPI_Finalize` does.
+pub fn delete_self(c: &Call) -> Result {
+    delete_all(c, Object::Comm, Handle(COMM_SELF))
+}
+
+fn create(c: &Call, object: Object, copy: usize, delete: usize, keyval: Out<i32>, extra: Addr) -> Result {
+    let mut world = c.mpi.world();
+    let me = world.me();
+    keyval.set(world.attributes.create_key(me, Keyval { object, copy, delete, extra: extra.0, convention: 0 })?);
     Ok(())
+}
+
+fn free(c: &Call, object: Object, keyval: InOut<i32>) -> Result {
+    let mut world = c.mpi.world();
+    let me = world.me();
+    world.attributes.free_key(me, object, keyval.get())?;
+    keyval.set(KEYVAL_INVALID as i32);
+    Ok(())
+}
+
+/// Replaces a value after the delete function of the old one agreed.
+fn set(c: &Call, object: Object, handle: Handle, key: i32, value: Addr) -> Result {
+    let place = (object, handle.0 as u64, c.mpi.world().me());
+    let old = c.mpi.world().attributes.get(place, key)?.cloned();
+    if let Some(old) = old {
+        delete(c, place, handle, &old)?;
+    }
+    c.mpi.world().attributes.set(place, key, value.0)
+}
+
+fn get(c: &Call, object: Object, handle: Handle, key: i32, value: Addr, flag: Out<bool>) -> Result {
+    let world = c.mpi.world();
+    let found = world.attributes.get((object, handle.0 as u64, world.me()), key)?.map(|attribute| attribute.value);
+    if let Some(found) = found {
+        memory::store(value, found);
+    }
+    flag.set(found.is_some());
+    Ok(())
+}
+
+fn remove(c: &Call, object: Object, handle: Handle, key: i32) -> Result {
+    let place = (object, handle.0 as u64, c.mpi.world().me());
+    let found = c.mpi.world().attributes.get(place, key)?.cloned();
+    match found {
+        Some(attribute) => delete(c, place, handle, &attribute),
+        None => Err(Failure::new(ErrorClass::KEYVAL, format!("the {} has no attribute with key {key} to delete", object.noun()))),
+    }
+}
+
+/// `MPI_Comm_create_keyval`.
+pub fn create_comm_keyval(c: &Call, copy: usize, delete: usize, keyval: Out<i32>, extra_state: Addr) -> Result {
+    create(c, Object::Comm, copy, delete, keyval, extra_state)
+}
+
+/// `MPI_Type_create_keyval`.
+pub fn create_type_keyval(c: &Call, copy: usize, delete: usize, keyval: Out<i32>, extra_state: Addr) -> Result {
+    create(c, Object::Type, copy, delete, keyval, extra_state)
+}
+
+/// `MPI_Win_create_keyval`.
+pub fn create_win_keyval(c: &Call, copy: usize, delete: usize, keyval: Out<i32>, extra_state: Addr) -> Result {
+    create(c, Object::Win, copy, delete, keyval, extra_state)
+}
+
+/// `MPI_Comm_free_keyval`.
+pub fn free_comm_keyval(c: &Call, keyval: InOut<i32>) -> Result {
+    free(c, Object::Comm, keyval)
+}
+
+/// `MPI_Type_free_keyval`.
+pub fn free_type_keyval(c: &Call, keyval: InOut<i32>) -> Result {
+    free(c, Object::Type, keyval)
+}
+
+/// `MPI_Win_free_keyval`.
+pub fn free_win_keyval(c: &Call, keyval: InOut<i32>) -> Result {
+    free(c, Object::Win, keyval)
+}
+
+fn comm(c: &Call, comm: Handle) -> Result {
+    c.mpi.world().comms.get(comm.0).map(|_| ())
+}
+
+/// `MPI_Comm_set_attr`.
+pub fn set_comm_attr(c: &Call, handle: Handle, keyval: i32, value: Addr) -> Result {
+    comm(c, handle)?;
+    set(c, Object::Comm, handle, keyval, value)
+}
+
+/// `MPI_Comm_get_attr`; the predefined attributes are pointers to `int`.
+pub fn get_comm_attr(c: &Call, handle: Handle, keyval: i32, value: Addr, flag: Out<bool>) -> Result {
+    comm(c, handle)?;
+    let Some(predefined) = Predefined::from_key(keyval) else {
+        return get(c, Object::Comm, handle, keyval, value, flag);
+    };
+    let found = predefined_value(c, predefined);
+    if let Some(found) = found {
+        memory::store(value, lasting(found).0);
+    }
+    flag.set(found.is_some());
+    Ok(())
+}
+
+/// `MPI_Comm_delete_attr`.
+pub fn delete_comm_attr(c: &Call, handle: Handle, keyval: i32) -> Result {
+    comm(c, handle)?;
+    remove(c, Object::Comm, handle, keyval)
+}
+
+/// `MPI_Type_set_attr`.
+pub fn set_type_attr(c: &Call, handle: Handle, keyval: i32, value: Addr) -> Result {
+    datatype::held(c, handle)?;
+    set(c, Object::Type, handle, keyval, value)
+}
+
+/// `MPI_Type_get_attr`.
+pub fn get_type_attr(c: &Call, handle: Handle, keyval: i32, value: Addr, flag: Out<bool>) -> Result {
+    datatype::held(c, handle)?;
+    get(c, Object::Type, handle, keyval, value, flag)
+}
+
+/// `MPI_Type_delete_attr`.
+pub fn delete_type_attr(c: &Call, handle: Handle, keyval: i32) -> Result {
+    datatype::held(c, handle)?;
+    remove(c, Object::Type, handle, keyval)
+}
+
+/// What a predefined attribute of a communicator says; none for those of windows.
+fn predefined_value(c: &Call, predefined: Predefined) -> Option<i32> {
+    let world = c.mpi.world();
+    match predefined {
+        Predefined::TagUb => Some(i32::MAX),
+        Predefined::Io => Some(MPI_ANY_SOURCE),
+        Predefined::Host => Some(MPI_PROC_NULL),
+        Predefined::WtimeIsGlobal => Some(1),
+        Predefined::Appnum => Some(0),
+        Predefined::LastUsedCode => Some(world.codes.last_used(world.me())),
+        Predefined::UniverseSize => Some(world.size() as i32),
+        _ => None,
+    }
+}
+
+/// An `int` of this value that stays where it is; one for each value that was ever asked for.
+fn lasting(value: i32) -> Addr {
+    thread_local! {
+        static VALUES: RefCell<HashMap<i32, &'static i32>> = RefCell::default();
+    }
+    VALUES.with_borrow_mut(|values| {
+        let place: &'static i32 = values.entry(value).or_insert_with(|| Box::leak(Box::new(value)));
+        Addr(std::ptr::from_ref(place) as usize)
+    })
 }

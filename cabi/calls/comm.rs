@@ -114,7 +114,8 @@ pub fn idup_with_info(c: &Call, comm: Handle, _info: Handle, newcomm: Out<Handle
     idup(c, comm, newcomm, request)
 }
 
-fn inherit(c: &Call, parent: usize, child: usize) {
+/// Gives a new communicator the error handler of its parent.
+pub(super) fn inherit(c: &Call, parent: usize, child: usize) {
     use mpi::attribute::Object::Comm;
     if child != COMM_NULL {
         let mut world = c.mpi.world();

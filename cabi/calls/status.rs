@@ -1,7 +1,8 @@
 //! The fields of a status (MPI 5.0 sections 3.2.5, 3.8.4 and 13.3).
 
-use crate::args::{Out, StatusPointer};
-use crate::constants::MPI_ERR_ARG;
+use super::datatype::held;
+use crate::args::{Handle, Out, OutCount, StatusPointer};
+use crate::constants::{MPI_ERR_ARG, MPI_UNDEFINED};
 use crate::edge::Call;
 use mpi::error::Result;
 
@@ -69,5 +70,33 @@ pub fn set_cancelled(c: &Call, status: StatusPointer, flag: bool) -> Result {
 /// `MPI_Test_cancelled`.
 pub fn test_cancelled(c: &Call, status: StatusPointer, flag: Out<bool>) -> Result {
     flag.set(given(c, status)?.get().cancelled);
+    Ok(())
+}
+
+/// `MPI_Get_count`: whole instances, or `MPI_UNDEFINED` for a fraction.
+pub fn get_count(c: &Call, status: StatusPointer, datatype: Handle, count: OutCount) -> Result {
+    let bytes = given(c, status)?.get().bytes as u64;
+    count.set(held(c, datatype)?.count_of(bytes).map_or(MPI_UNDEFINED.into(), |count| count as i64));
+    Ok(())
+}
+
+/// `MPI_Get_elements` and `MPI_Get_elements_x`: basic elements, or `MPI_UNDEFINED` for a fraction.
+pub fn get_elements(c: &Call, status: StatusPointer, datatype: Handle, count: OutCount) -> Result {
+    let bytes = given(c, status)?.get().bytes as u64;
+    count.set(held(c, datatype)?.elements(bytes).map_or(MPI_UNDEFINED.into(), |count| count as i64));
+    Ok(())
+}
+
+/// `MPI_Status_set_elements` and `MPI_Status_set_elements_x`.
+pub fn set_elements(c: &Call, status: StatusPointer, datatype: Handle, count: i64) -> Result {
+    let status = given(c, status)?;
+    let datatype = held(c, datatype)?;
+    let bytes = u64::try_from(count).ok().and_then(|count| datatype.bytes_of_elements(count)).filter(|&bytes| bytes <= i64::MAX as u64);
+    let Some(bytes) = bytes else {
+        return Err(c.wrong(2, MPI_ERR_ARG, format_args!("{count} elements of this datatype are no possible message")));
+    };
+    let mut value = status.get();
+    value.bytes = bytes as i64;
+    status.set(&value);
     Ok(())
 }

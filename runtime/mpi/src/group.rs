@@ -9,7 +9,7 @@ mod set;
 #[cfg(test)]
 mod tests;
 
-pub use registry::Groups;
+pub use registry::{GROUP_EMPTY, GROUP_NULL, Groups};
 
 use crate::error::{ErrorClass, Failure, Result};
 use rustc_hash::FxHashMap;

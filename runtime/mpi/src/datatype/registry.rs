@@ -51,6 +51,16 @@ impl Types {
         Ok(handle)
     }
 
+    /// The pair type of a [`Constructor::ValueIndex`], where `MPI_MAXLOC` is defined for it; one
+    /// handle for all ranks and all time.
+    pub fn pair(&mut self, constructor: Constructor) -> Result<Option<usize>> {
+        let element = Datatype::new(constructor.clone())?.element;
+        if element.and_then(|element| crate::op::kernel(crate::op::Predefined::Maxloc, element)).is_none() {
+            return Ok(None);
+        }
+        self.permanent(constructor.structure_hash(), constructor).map(Some)
+    }
+
     /// `MPI_Type_dup` without the attributes: committed if `old` is.
     pub fn dup(&mut self, rank: u32, old: usize) -> Result<usize> {
         let committed = self.is_committed(rank, old);

@@ -1,0 +1,53 @@
+//! Calls of functions that the program passed by address: operations and attribute functions.
+//! Each runs on the stack of the rank that passed it, which is mounted, and with nothing of
+//! the simulated MPI borrowed, since it may call MPI again.
+
+use crate::args::Handle;
+use mpi::op::UserFunction;
+use rank::Addr;
+use std::rc::Rc;
+
+/// `MPI_User_function` and `MPI_User_function_c`.
+type Reduce<Count> = extern "C" fn(Addr, Addr, *mut Count, *mut usize);
+/// `MPI_Comm_copy_attr_function` and its like.
+type Copy = extern "C" fn(Handle, i32, Addr, Addr, *mut usize, *mut i32) -> i32;
+/// `MPI_Comm_delete_attr_function` and its like.
+type Delete = extern "C" fn(Handle, i32, Addr, Addr) -> i32;
+
+/// The program's reduction function as the `mpi` crate calls it: invec, inoutvec, length, datatype.
+pub fn user_function(function: usize, large: bool) -> UserFunction {
+    Rc::new(move |input, inout, count, datatype| {
+        let mut datatype = datatype;
+        if large {
+            let mut count = count;
+            // SAFETY: the program passed this address to MPI_Op_create_c as a function of this
+            // type, and its rank is mounted (`mpi::op::User`).
+            let function = unsafe { std::mem::transmute::<usize, Reduce<i64>>(function) };
+            function(input, inout, &raw mut count, &raw mut datatype);
+        } else {
+            let mut count = i32::try_from(count).expect("a reduction in one piece has fewer than 2^31 elements; use MPI_Op_create_c");
+            // SAFETY: as above, for MPI_Op_create.
+            let function = unsafe { std::mem::transmute::<usize, Reduce<i32>>(function) };
+            function(input, inout, &raw mut count, &raw mut datatype);
+        }
+    })
+}
+
+/// Calls a copy function: the error code, or the new object's value if it is to have one.
+pub fn copy(function: usize, object: Handle, key: i32, extra: usize, value: usize) -> Result<Option<usize>, i32> {
+    let (mut copied, mut flag) = (0, 0);
+    // SAFETY: the program passed this address with the key as a function of this type, and the
+    // calling rank, which is mounted, holds the key.
+    let function = unsafe { std::mem::transmute::<usize, Copy>(function) };
+    match function(object, key, Addr(extra), Addr(value), &raw mut copied, &raw mut flag) {
+        0 => Ok((flag != 0).then_some(copied)),
+        code => Err(code),
+    }
+}
+
+/// Calls a delete function: the error code.
+pub fn delete(function: usize, object: Handle, key: i32, value: usize, extra: usize) -> i32 {
+    // SAFETY: as in `copy`.
+    let function = unsafe { std::mem::transmute::<usize, Delete>(function) };
+    function(object, key, Addr(value), Addr(extra))
+}

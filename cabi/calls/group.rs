@@ -1,0 +1,95 @@
+//! Groups (MPI 5.0 section 7.3).
+
+use crate::args::{Handle, InOut, Ints, Out, Ranges};
+use crate::constants::MPI_UNDEFINED;
+use crate::edge::Call;
+use mpi::error::Result;
+use mpi::group::{GROUP_NULL, Group};
+use std::rc::Rc;
+
+fn get(c: &Call, group: Handle) -> Result<Rc<Group>> {
+    let world = c.mpi.world();
+    world.groups.get(world.me(), group.0).cloned()
+}
+
+fn give(c: &Call, newgroup: Out<Handle>, group: Rc<Group>) -> Result {
+    let mut world = c.mpi.world();
+    let me = world.me();
+    newgroup.set(Handle(world.groups.create(me, group)?));
+    Ok(())
+}
+
+/// `MPI_Group_size`.
+pub fn size(c: &Call, group: Handle, size: Out<i32>) -> Result {
+    size.set(get(c, group)?.size() as i32);
+    Ok(())
+}
+
+/// `MPI_Group_rank`.
+pub fn rank(c: &Call, group: Handle, rank: Out<i32>) -> Result {
+    rank.set(get(c, group)?.rank_of(c.mpi.world().me()).map_or(MPI_UNDEFINED, |rank| rank as i32));
+    Ok(())
+}
+
+/// `MPI_Group_translate_ranks`.
+pub fn translate_ranks(c: &Call, group1: Handle, n: i32, ranks1: Ints, group2: Handle, ranks2: Ints) -> Result {
+    let (from, to) = (get(c, group1)?, get(c, group2)?);
+    for i in 0..n as usize {
+        ranks2.set(i, from.translate(ranks1.get(i), &to)?);
+    }
+    Ok(())
+}
+
+/// `MPI_Group_compare`.
+pub fn compare(c: &Call, group1: Handle, group2: Handle, result: Out<i32>) -> Result {
+    result.set(get(c, group1)?.compare(&*get(c, group2)?) as i32);
+    Ok(())
+}
+
+/// `MPI_Group_union`.
+pub fn union(c: &Call, group1: Handle, group2: Handle, newgroup: Out<Handle>) -> Result {
+    give(c, newgroup, get(c, group1)?.union(&get(c, group2)?))
+}
+
+/// `MPI_Group_intersection`.
+pub fn intersection(c: &Call, group1: Handle, group2: Handle, newgroup: Out<Handle>) -> Result {
+    give(c, newgroup, get(c, group1)?.intersection(&*get(c, group2)?))
+}
+
+/// `MPI_Group_difference`.
+pub fn difference(c: &Call, group1: Handle, group2: Handle, newgroup: Out<Handle>) -> Result {
+    give(c, newgroup, get(c, group1)?.difference(&*get(c, group2)?))
+}
+
+/// `MPI_Group_incl`.
+pub fn incl(c: &Call, group: Handle, n: i32, ranks: Ints, newgroup: Out<Handle>) -> Result {
+    give(c, newgroup, get(c, group)?.incl(&ranks.to_vec(n as usize))?)
+}
+
+/// `MPI_Group_excl`.
+pub fn excl(c: &Call, group: Handle, n: i32, ranks: Ints, newgroup: Out<Handle>) -> Result {
+    give(c, newgroup, get(c, group)?.excl(&ranks.to_vec(n as usize))?)
+}
+
+fn list(ranges: Ranges, n: i32) -> Vec<[i32; 3]> {
+    (0..n as usize).map(|i| ranges.get(i)).collect()
+}
+
+/// `MPI_Group_range_incl`.
+pub fn range_incl(c: &Call, group: Handle, n: i32, ranges: Ranges, newgroup: Out<Handle>) -> Result {
+    give(c, newgroup, get(c, group)?.range_incl(&list(ranges, n))?)
+}
+
+/// `MPI_Group_range_excl`.
+pub fn range_excl(c: &Call, group: Handle, n: i32, ranges: Ranges, newgroup: Out<Handle>) -> Result {
+    give(c, newgroup, get(c, group)?.range_excl(&list(ranges, n))?)
+}
+
+/// `MPI_Group_free`.
+pub fn free(c: &Call, group: InOut<Handle>) -> Result {
+    let mut world = c.mpi.world();
+    let me = world.me();
+    world.groups.free(me, group.get().0)?;
+    group.set(Handle(GROUP_NULL));
+    Ok(())
+}

@@ -1,0 +1,65 @@
+//! Reduction operations (MPI 5.0 section 6.9).
+
+use crate::args::{Handle, InOut, Out};
+use crate::callback;
+use crate::edge::Call;
+use mpi::error::Result;
+use mpi::op::{OP_NULL, Op, User};
+use rank::{Addr, memory};
+
+/// `MPI_Op_create`.
+pub fn create(c: &Call, user_fn: usize, commute: bool, op: Out<Handle>, large: bool) -> Result {
+    let user = User { commute, function: user_fn, large, call: callback::user_function(user_fn, large) };
+    let mut world = c.mpi.world();
+    let me = world.me();
+    op.set(Handle(world.ops.create(me, user)?));
+    Ok(())
+}
+
+/// `MPI_Op_free`.
+pub fn free(c: &Call, op: InOut<Handle>) -> Result {
+    let mut world = c.mpi.world();
+    let me = world.me();
+    world.ops.free(me, op.get().0)?;
+    op.set(Handle(OP_NULL));
+    Ok(())
+}
+
+/// `MPI_Op_commutative`.
+pub fn commutative(c: &Call, op: Handle, commute: Out<bool>) -> Result {
+    let world = c.mpi.world();
+    commute.set(world.ops.get(world.me(), op.0)?.commutative());
+    Ok(())
+}
+
+/// `MPI_Reduce_local`.
+pub fn reduce_local(c: &Call, inbuf: Addr, inoutbuf: Addr, count: i64, datatype: Handle, op: Handle) -> Result {
+    let world = c.mpi.world();
+    let me = world.me();
+    let operation = world.ops.get(me, op.0)?.clone();
+    let elements = world.types.usable(me, datatype.0)?.clone();
+    let name = world.types.describe(me, datatype.0);
+    // The program's function may call MPI.
+    drop(world);
+    match &*operation {
+        Op::User(user) => {
+            if count > 0 {
+                (user.call)(inbuf, inoutbuf, count, datatype.0);
+            }
+        }
+        Op::Predefined(predefined) => {
+            let (_, kernel) = predefined.on(&elements, &name)?;
+            let bytes = elements.bytes(count as u64)? as usize;
+            let (mut input, mut inout) = (Vec::with_capacity(bytes), Vec::with_capacity(bytes));
+            elements.pack(inbuf, count as u64, &mut input);
+            elements.pack(inoutbuf, count as u64, &mut inout);
+            kernel(&input, &mut inout);
+            if elements.contiguous {
+                memory::write(inoutbuf, &inout);
+            } else {
+                elements.unpack(inoutbuf, count as u64, &inout);
+            }
+        }
+    }
+    Ok(())
+}

@@ -94,3 +94,11 @@ pub unsafe extern "C" fn on_exit(function: WithStatus, argument: *mut c_void) ->
     // SAFETY: the C library's function of this name and type.
     unsafe { REAL.get::<unsafe extern "C" fn(WithStatus, *mut c_void) -> c_int>()(function, argument) }
 }
+
+/// Exceptions in a clone of the program find its unwind tables.
+#[unsafe(no_mangle)]
+pub unsafe extern "C" fn _dl_find_object(address: *mut c_void, found: *mut rank::FoundObject) -> c_int {
+    static REAL: Next = Next::new(c"_dl_find_object");
+    // SAFETY: glibc's function of this name, with its own arguments.
+    unsafe { rank::find_object(address as usize, found, REAL.get()) }
+}

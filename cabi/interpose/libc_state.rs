@@ -13,7 +13,9 @@ pub unsafe extern "C" fn getopt(count: c_int, arguments: *const *mut c_char, opt
     static REAL: Next = Next::new(c"getopt");
     libc_state::before_getopt();
     // SAFETY: the C library's function of this name and type.
-    unsafe { REAL.get::<Getopt>()(count, arguments, options) }
+    let option = unsafe { REAL.get::<Getopt>()(count, arguments, options) };
+    libc_state::after_getopt();
+    option
 }
 
 type GetoptLong = unsafe extern "C" fn(c_int, *const *mut c_char, *const c_char, *const c_void, *mut c_int) -> c_int;
@@ -31,7 +33,9 @@ macro_rules! getopt_long {
             static REAL: Next = Next::new($symbol);
             libc_state::before_getopt();
             // SAFETY: the C library's function of this name and type.
-            unsafe { REAL.get::<GetoptLong>()(count, arguments, options, long, index) }
+            let option = unsafe { REAL.get::<GetoptLong>()(count, arguments, options, long, index) };
+            libc_state::after_getopt();
+            option
         }
     };
 }

@@ -1,5 +1,6 @@
 //! Globals of the program, private to each rank.
 
+pub(crate) mod clone;
 pub(crate) mod copy;
 mod touched;
 
@@ -8,6 +9,7 @@ use std::sync::OnceLock;
 
 use crate::image::Image;
 use crate::program::Program;
+use crate::symbols::Mapped;
 
 /// Writable memory of the program that each rank has for itself.
 #[derive(Clone, Debug)]
@@ -50,6 +52,36 @@ impl Private {
         }
         private.common.sort_by_key(|r| r.start);
         private
+    }
+
+    /// Only the thread-local blocks.
+    pub(crate) fn thread_local(images: &[Image]) -> Private {
+        let blocks = images.iter().filter_map(Image::thread_local);
+        Private { regions: blocks.map(|block| Region { zero: block.end, range: block }).collect(), common: Vec::new() }
+    }
+
+    /// Takes the named variables out: all ranks share them. Returns the names that the program does not have.
+    pub(crate) fn fold(&mut self, image: &Image, names: &[String]) -> Vec<String> {
+        let Some(file) = Mapped::open(c"/proc/self/exe") else { return names.to_vec() };
+        let mut missing = Vec::new();
+        for name in names {
+            match file.variable(name) {
+                Some((address, size)) => self.cut(image.bias + address..image.bias + address + size),
+                None => missing.push(name.clone()),
+            }
+        }
+        missing
+    }
+
+    fn cut(&mut self, hole: Range<usize>) {
+        let regions = std::mem::take(&mut self.regions);
+        for region in regions {
+            for part in [region.range.start..region.range.end.min(hole.start), region.range.start.max(hole.end)..region.range.end] {
+                if part.start < part.end {
+                    self.regions.push(Region { zero: region.zero.clamp(part.start, part.end), range: part });
+                }
+            }
+        }
     }
 
     /// Bytes of all regions.

@@ -18,7 +18,14 @@ const DT_INIT_ARRAY: usize = 25;
 const DT_FINI_ARRAY: usize = 26;
 const DT_INIT_ARRAYSZ: usize = 27;
 const DT_FINI_ARRAYSZ: usize = 28;
+const DT_RELRSZ: usize = 35;
+const DT_RELR: usize = 36;
+const R_X86_64_64: u32 = 1;
 const R_X86_64_COPY: u32 = 5;
+const R_X86_64_GLOB_DAT: u32 = 6;
+const R_X86_64_JUMP_SLOT: u32 = 7;
+const R_X86_64_RELATIVE: u32 = 8;
+const R_X86_64_IRELATIVE: u32 = 37;
 const PAGE: usize = 4096;
 
 /// A relocation with addend, as in the file (ELF-64, figure 4-? "Relocation entries").
@@ -47,6 +54,24 @@ struct Symbol {
     section: u16,
     value: usize,
     size: usize,
+}
+
+/// A word of a loaded image that holds an address.
+pub(crate) enum Slot {
+    /// Of the image itself.
+    Relative(usize),
+    /// Of a symbol, here or elsewhere.
+    Symbol(usize),
+    /// Of a function, perhaps not looked up yet.
+    Function(usize, &'static CStr),
+}
+
+/// A loaded segment.
+pub(crate) struct Segment {
+    /// What the file gave.
+    pub(crate) file: Range<usize>,
+    /// End of its memory.
+    pub(crate) end: usize,
 }
 
 /// One image, described by addresses. Images of this kind stay loaded until the process ends.
@@ -120,6 +145,18 @@ impl Image {
         let start = self.loads().map(|h| h.address).min().unwrap_or(0);
         let end = self.loads().map(|h| h.address + h.bytes).max().unwrap_or(0);
         start & !(PAGE - 1)..end.next_multiple_of(PAGE)
+    }
+
+    /// All loaded segments.
+    pub(crate) fn segments(&self) -> Vec<Segment> {
+        self.loads().map(|h| Segment { file: h.address..h.address + h.file_bytes, end: h.address + h.bytes }).collect()
+    }
+
+    /// Initial values of thread-local variables in the image, and this thread's block.
+    pub(crate) fn thread_local_image(&self) -> Option<(Range<usize>, usize)> {
+        let block = self.thread_local()?;
+        let header = self.headers.iter().find(|h| h.kind == libc::PT_TLS)?;
+        Some((header.address..header.address + header.file_bytes, block.start))
     }
 
     /// Writable data: file-backed part and zero-initialised part (may be empty) of each segment,
@@ -201,6 +238,49 @@ impl Image {
         [table(DT_RELA, DT_RELASZ), table(DT_JMPREL, DT_PLTRELSZ)]
     }
 
+    fn symbol_name(&self, relocation: &Rela) -> &'static CStr {
+        let (Some(symbols), Some(strings)) = (self.pointer(DT_SYMTAB), self.pointer(DT_STRTAB)) else { return c"" };
+        // SAFETY: a relocation names an entry of the image's own symbol table, which names a C string
+        // in its string table; both stay loaded.
+        unsafe {
+            let symbol = &*(symbols as *const Symbol).add(relocation.symbol());
+            CStr::from_ptr((strings + symbol.name as usize) as *const c_char)
+        }
+    }
+
+    /// Every word that the loader relocated to an address.
+    pub(crate) fn address_slots(&self) -> Vec<Slot> {
+        let mut slots = Vec::new();
+        for relocation in self.relocations().into_iter().flatten() {
+            let at = self.bias + relocation.offset;
+            match relocation.kind() {
+                R_X86_64_RELATIVE | R_X86_64_IRELATIVE => slots.push(Slot::Relative(at)),
+                R_X86_64_64 | R_X86_64_GLOB_DAT => slots.push(Slot::Symbol(at)),
+                R_X86_64_JUMP_SLOT => slots.push(Slot::Function(at, self.symbol_name(relocation))),
+                _ => {}
+            }
+        }
+        slots.extend(self.packed_relative().into_iter().map(Slot::Relative));
+        slots
+    }
+
+    /// Relative relocations in the packed form (generic ABI, DT_RELR): an even entry is an address, an odd one
+    /// says which of the 63 words behind the last are relocated too.
+    fn packed_relative(&self) -> Vec<usize> {
+        let mut found = Vec::new();
+        let mut next = 0;
+        for entry in self.array(DT_RELR, DT_RELRSZ) {
+            if entry & 1 == 0 {
+                found.push(self.bias + entry);
+                next = self.bias + entry + 8;
+            } else {
+                found.extend((0..63).filter(|bit| entry >> (bit + 1) & 1 != 0).map(|bit| next + bit * 8));
+                next += 63 * 8;
+            }
+        }
+        found
+    }
+
     /// Addresses of functions in shared libraries, filled in as each is first called. They are the
     /// same for all ranks.
     pub(crate) fn linkage(&self) -> Option<Range<usize>> {
@@ -211,15 +291,13 @@ impl Image {
     /// Variables of shared libraries that live in this image (copy relocations: `stdout`, `optind`).
     /// Each with its name, by address.
     pub(crate) fn borrowed(&self) -> Vec<(Range<usize>, &'static CStr)> {
-        let (Some(symbols), Some(strings)) = (self.pointer(DT_SYMTAB), self.pointer(DT_STRTAB)) else { return Vec::new() };
+        let Some(symbols) = self.pointer(DT_SYMTAB) else { return Vec::new() };
         let copies = self.relocations()[0].iter().filter(|r| r.kind() == R_X86_64_COPY);
         let mut list: Vec<_> = copies
             .map(|r| {
                 // SAFETY: a relocation names an entry of the image's own symbol table.
                 let symbol = unsafe { &*(symbols as *const Symbol).add(r.symbol()) };
-                // SAFETY: a symbol names a C string in the image's own string table, which stays loaded.
-                let name = unsafe { CStr::from_ptr((strings + symbol.name as usize) as *const c_char) };
-                (self.bias + r.offset..self.bias + r.offset + symbol.size, name)
+                (self.bias + r.offset..self.bias + r.offset + symbol.size, self.symbol_name(r))
             })
             .collect();
         list.sort_by_key(|(r, _)| r.start);

@@ -31,6 +31,7 @@ pub mod stdio;
 mod symbols;
 mod watchdog;
 
+pub use globals::clone::{FoundObject, find_object, original};
 pub use memory::Addr;
 pub use program::Program;
 pub use ranks::{Config, GlobalsMode, Outcome, Ranks, StackMode, is_addressable_unmounted};

@@ -4,6 +4,7 @@
 use std::ffi::{CStr, c_char};
 use std::sync::atomic::{AtomicBool, AtomicPtr, AtomicUsize, Ordering::Relaxed};
 
+use crate::globals::clone;
 use crate::running;
 
 /// Whether the state in place differs from a fresh process's.
@@ -102,9 +103,36 @@ pub(crate) fn reset() {
     FRESH.put();
 }
 
+/// A clone of the program that holds a library's variable reads its own: brings the two together.
+fn exchange(to_clone: bool) {
+    fn one<T: Copy>(place: &AtomicPtr<T>, to_clone: bool) {
+        let library = place.load(Relaxed);
+        let program = clone::in_place(library as usize) as *mut T;
+        if !library.is_null() && program != library {
+            // SAFETY: the library's variable and the one at its place in the running rank's clone.
+            unsafe { if to_clone { *program = *library } else { *library = *program } }
+        }
+    }
+    one(&INDEX, to_clone);
+    one(&ARGUMENT, to_clone);
+    one(&ERROR, to_clone);
+    one(&OPTION, to_clone);
+}
+
+/// To be called after each `getopt` of a rank.
+pub fn after_getopt() {
+    if running::current().is_some() {
+        exchange(true);
+    }
+}
+
 /// To be called before each `getopt` of a rank: makes the C library begin anew for the first one.
 pub fn before_getopt() {
-    if running::current().is_none() || PARSING.swap(true, Relaxed) {
+    if running::current().is_none() {
+        return;
+    }
+    exchange(false);
+    if PARSING.swap(true, Relaxed) {
         return;
     }
     USED.store(true, Relaxed);

@@ -5,6 +5,7 @@ use std::sync::atomic::{AtomicBool, AtomicUsize, Ordering::Relaxed};
 
 use corosensei::Yielder;
 
+use crate::globals::clone;
 pub use crate::handlers::{At, Handler};
 use crate::image::Image;
 use crate::program::{Constructor, Main};
@@ -55,6 +56,7 @@ pub fn register(at: At, handler: Handler, dso: usize) -> bool {
     if running::current().is_none() || CONSTRUCTING_FOR_ALL.load(Relaxed) {
         return false;
     }
+    let dso = clone::original(dso);
     (dso == 0 || life().images.iter().any(|image| image.contains(dso))) && handlers::register(at, handler)
 }
 
@@ -75,7 +77,7 @@ fn destroy(life: &Life) {
     for &destructor in &life.destructors {
         // SAFETY: a destructor of the program, by its own dynamic section, called once for the
         // globals in place, after whatever used them.
-        unsafe { std::mem::transmute::<usize, extern "C" fn()>(destructor)() };
+        unsafe { std::mem::transmute::<usize, extern "C" fn()>(clone::in_place(destructor))() };
     }
 }
 
@@ -89,12 +91,15 @@ pub(crate) fn entry(yielder: &Yielder<(), ()>) {
         for &constructor in &life.constructors {
             // SAFETY: a constructor of the program, by its own dynamic section, called once for
             // this rank's globals, which are in place.
-            unsafe { std::mem::transmute::<usize, Constructor>(constructor)(life.count, argv, life.environment) };
+            unsafe { std::mem::transmute::<usize, Constructor>(clone::in_place(constructor))(life.count, argv, life.environment) };
         }
         CONSTRUCTING_FOR_ALL.store(false, Relaxed);
     }
-    // SAFETY: the program's main with the arguments of a C program.
-    let status = unsafe { (life.main)(life.count, argv, life.environment) };
+    // SAFETY: the program's main, or its clone, with the arguments of a C program.
+    let status = unsafe {
+        let main = std::mem::transmute::<usize, Main>(clone::in_place(life.main as usize));
+        main(life.count, argv, life.environment)
+    };
     leave(status, true)
 }
 

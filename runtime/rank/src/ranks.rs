@@ -5,8 +5,10 @@ use std::ops::Range;
 use std::time::Duration;
 
 use crate::arguments::Arguments;
+use crate::globals::clone::{self, Cloned};
 use crate::globals::copy::Copied;
 use crate::globals::{self, Private};
+use crate::image::Image;
 use crate::lifecycle::{self, Life};
 use crate::memory::Addr;
 use crate::program::Program;
@@ -64,6 +66,8 @@ pub struct Config {
     /// Parts of file names of libraries whose globals are private as well, besides those outside
     /// the system's directories.
     pub globals_libraries: Vec<String>,
+    /// Symbols of variables that all ranks of the process share, for scratch that need not be private.
+    pub globals_fold: Vec<String>,
 }
 
 impl Default for Config {
@@ -76,6 +80,7 @@ impl Default for Config {
             globals: GlobalsMode::Auto,
             watchdog: Duration::from_secs(60),
             globals_libraries: Vec::new(),
+            globals_fold: Vec::new(),
         }
     }
 }
@@ -96,6 +101,8 @@ pub enum Outcome {
 const DEFAULT_SLOT: usize = 256 << 10;
 /// Bytes of the shared stack when nothing else is said.
 const DEFAULT_SHARED: usize = 8 << 20;
+/// Copying this much data between ranks takes less than a microsecond.
+const SMALL_DATA: usize = 16 << 10;
 /// Up to this many ranks, stacks of their own are faster and their memory does not matter.
 const MOST_OWN: u32 = 4096;
 
@@ -120,6 +127,58 @@ enum Stacks {
 enum Globals {
     Shared,
     Copied(Box<Copied>),
+    /// With the thread-local blocks copied, if there are any.
+    Cloned(Box<Cloned>, Option<Box<Copied>>),
+}
+
+impl Globals {
+    #[inline]
+    fn mount(&mut self, rank: u32) {
+        match self {
+            Globals::Shared => {}
+            Globals::Copied(copied) => copied.mount(rank),
+            Globals::Cloned(cloned, thread_local) => {
+                if let Some(copied) = thread_local {
+                    copied.mount(rank);
+                }
+                cloned.mount(rank);
+            }
+        }
+    }
+
+    fn start(&mut self, rank: u32) {
+        match self {
+            Globals::Shared => {}
+            Globals::Copied(copied) => copied.mount(rank),
+            Globals::Cloned(cloned, thread_local) => {
+                if let Some(copied) = thread_local {
+                    copied.mount(rank);
+                }
+                cloned.start(rank);
+            }
+        }
+    }
+
+    fn ended(&mut self, rank: u32) {
+        match self {
+            Globals::Shared => {}
+            Globals::Copied(copied) => copied.ended(rank),
+            Globals::Cloned(cloned, thread_local) => {
+                if let Some(copied) = thread_local {
+                    copied.ended(rank);
+                }
+                cloned.ended(rank);
+            }
+        }
+    }
+
+    fn saved_bytes(&self) -> usize {
+        match self {
+            Globals::Shared => 0,
+            Globals::Copied(copied) => copied.saved_bytes(),
+            Globals::Cloned(cloned, thread_local) => cloned.saved_bytes() + thread_local.as_ref().map_or(0, |copied| copied.saved_bytes()),
+        }
+    }
 }
 
 /// The ranks. Dropping it neither unwinds nor frees suspended ranks' frames.
@@ -153,24 +212,11 @@ impl Ranks {
             None => program.image.constructors(),
         };
         let images = globals::own_images(&program, &config.globals_libraries);
-        let private = Private::of(&images);
-        let data = private.bytes();
-        let mut swapped: Vec<Range<usize>> = Vec::new();
+        let (globals, mut swapped) = choose_globals(&images, &config, &mut explanation)?;
         if let Stacks::Shared(shared) = &stacks {
             let (limit, top) = shared.bounds();
             swapped.push(limit..top);
         }
-        let globals = match config.globals {
-            GlobalsMode::None => {
-                explanation.push_str("; globals are shared by all ranks, as asked");
-                Globals::Shared
-            }
-            _ => {
-                let _ = write!(explanation, "; globals are copied: {data} bytes of data, {} ranks", config.ranks);
-                swapped.extend(private.regions.iter().map(|region| region.range.clone()));
-                Globals::Copied(Box::new(Copied::new(private, config.ranks)?))
-            }
-        };
         globals::set_swapped(swapped);
         lifecycle::set(Life {
             main: program.main,
@@ -218,10 +264,7 @@ impl Ranks {
 
     /// Bytes that parked ranks keep: saved globals and parts of the shared stack.
     pub fn saved_bytes(&self) -> usize {
-        let globals = match &self.globals {
-            Globals::Shared => 0,
-            Globals::Copied(copied) => copied.saved_bytes(),
-        };
+        let globals = self.globals.saved_bytes();
         let stacks = match &self.stacks {
             Stacks::Own(_) => 0,
             Stacks::Shared(shared) => shared.saved_bytes(),
@@ -246,9 +289,7 @@ impl Ranks {
         if place.stack >= GONE {
             return self.start(rank);
         }
-        if let Globals::Copied(copied) = &mut self.globals {
-            copied.mount(rank);
-        }
+        self.globals.mount(rank);
         let (limit, top, pointer) = match &mut self.stacks {
             Stacks::Own(own) => {
                 let (limit, top) = own.bounds(place.stack);
@@ -296,9 +337,7 @@ impl Ranks {
             Stacks::Own(own) => own.give_back(place.stack),
             Stacks::Shared(shared) => shared.ended(place),
         }
-        if let Globals::Copied(copied) = &mut self.globals {
-            copied.ended(rank);
-        }
+        self.globals.ended(rank);
         self.left -= 1;
         if self.left == 0 {
             lifecycle::destroy_shared();
@@ -308,9 +347,7 @@ impl Ranks {
     #[cold]
     fn start(&mut self, rank: u32) -> Outcome {
         assert!(self.places[rank as usize].stack == NEW, "rank {rank} has ended and cannot be resumed");
-        if let Globals::Copied(copied) = &mut self.globals {
-            copied.mount(rank);
-        }
+        self.globals.start(rank);
         let (limit, top) = match &mut self.stacks {
             Stacks::Own(own) => {
                 let slot = own.take();
@@ -338,9 +375,7 @@ impl Ranks {
     /// Runs `f` on the scheduler's stack with the rank's stack and globals in place: for user
     /// operations and callbacks, and for its memory (rule 1).
     pub fn mounted<R>(&mut self, rank: u32, f: impl FnOnce() -> R) -> R {
-        if let Globals::Copied(copied) = &mut self.globals {
-            copied.mount(rank);
-        }
+        self.globals.mount(rank);
         if let Stacks::Shared(shared) = &mut self.stacks
             && self.places[rank as usize].stack < GONE
         {
@@ -373,6 +408,73 @@ impl Ranks {
             }
         }
     }
+}
+
+/// Private globals as `config` asks for, memory that is swapped, and why so.
+fn choose_globals(images: &[Image], config: &Config, why: &mut String) -> Result<(Globals, Vec<Range<usize>>), String> {
+    let mut private = Private::of(images);
+    let missing = private.fold(&images[0], &config.globals_fold);
+    if let Some(name) = missing.first() {
+        return Err(format!(
+            "this program has no variable {name} to fold: give its symbol's name (nm lists them; Fortran common blocks end in _)"
+        ));
+    }
+    let (data, ranks) = (private.bytes(), config.ranks);
+    let image: usize = images.iter().flat_map(|image| image.segments()).map(|segment| segment.file.len()).sum();
+    let fits = image.saturating_mul(ranks as usize) < memory_bytes() / 4;
+    let mode = match config.globals {
+        GlobalsMode::Auto if data <= SMALL_DATA => {
+            let _ = write!(why, "; globals are copied, since the program has only {data} bytes");
+            GlobalsMode::Copy
+        }
+        GlobalsMode::Auto if !config.globals_fold.is_empty() => {
+            let _ = write!(why, "; globals ({data} bytes) are copied, since some are folded");
+            GlobalsMode::Copy
+        }
+        GlobalsMode::Auto => match clone::obstacle(images) {
+            None if fits => {
+                let _ = write!(why, "; each rank has a clone of the program, since copying {data} bytes of globals would be slower");
+                GlobalsMode::Clone
+            }
+            None => {
+                let _ = write!(why, "; globals ({data} bytes) are copied, since {ranks} clones of {image} bytes are too many");
+                GlobalsMode::Copy
+            }
+            Some(obstacle) => {
+                let _ = write!(why, "; globals ({data} bytes) are copied, though clones would be faster: {obstacle}");
+                GlobalsMode::Copy
+            }
+        },
+        mode => {
+            let _ = write!(why, "; globals ({data} bytes) as asked");
+            mode
+        }
+    };
+    let ranges = |private: &Private| -> Vec<Range<usize>> { private.regions.iter().map(|region| region.range.clone()).collect() };
+    match mode {
+        GlobalsMode::None => Ok((Globals::Shared, Vec::new())),
+        GlobalsMode::Clone if !config.globals_fold.is_empty() => {
+            Err("folded globals need copied globals: leave out the one or the other".into())
+        }
+        GlobalsMode::Clone => {
+            let cloned = Cloned::new(images, ranks)?;
+            let private = Private::thread_local(images);
+            let swapped = ranges(&private);
+            let copied = if swapped.is_empty() { None } else { Some(Box::new(Copied::new(private, ranks)?)) };
+            Ok((Globals::Cloned(Box::new(cloned), copied), swapped))
+        }
+        GlobalsMode::Copy | GlobalsMode::Auto => {
+            let swapped = ranges(&private);
+            Ok((Globals::Copied(Box::new(Copied::new(private, ranks)?)), swapped))
+        }
+    }
+}
+
+/// Memory of this machine.
+fn memory_bytes() -> usize {
+    // SAFETY: asks for numbers.
+    let (pages, size) = unsafe { (libc::sysconf(libc::_SC_PHYS_PAGES), libc::sysconf(libc::_SC_PAGESIZE)) };
+    usize::try_from(pages).unwrap_or(1 << 20) * usize::try_from(size).unwrap_or(4096)
 }
 
 /// The stacks that `config` asks for, the bounds of one that is free now, and why.

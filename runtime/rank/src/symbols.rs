@@ -127,6 +127,7 @@ fn object(address: usize) -> Option<libc::Dl_info> {
 /// Writes function, offset and file of a code address. A return address (`exact` is false) belongs
 /// to the call before it. Returns whether the function is `main`.
 pub(crate) fn describe(address: usize, exact: bool, text: &mut Text) -> bool {
+    let address = crate::globals::clone::original(address);
     let within = address - usize::from(!exact);
     let Some(info) = object(within) else {
         let _ = write!(text, "{address:#x}");

@@ -75,10 +75,19 @@ fn own_libraries_are_private() {
     let flags = [file.display().to_string(), format!("-Wl,-rpath,{directory}")];
     let flags: Vec<&str> = flags.iter().map(String::as_str).collect();
     for link in [Link::Pie, Link::NoPie] {
+        let mut flags = flags.clone();
+        if link == Link::Pie {
+            flags.insert(0, "-fPIC");
+        }
         let program = compile("uses_library.c", link, &flags);
         for stack in ["own", "shared"] {
-            let result = run(&program, &[("RANKS", "4"), ("STACK", stack), ("GLOBALS", "copy")], &[], "");
-            assert_eq!((result.status, result.error.as_str()), (Some(0), ""), "{link:?} {stack}");
+            for globals in ["copy", "clone"] {
+                if globals == "clone" && link == Link::NoPie {
+                    continue;
+                }
+                let result = run(&program, &[("RANKS", "4"), ("STACK", stack), ("GLOBALS", globals)], &[], "");
+                assert_eq!((result.status, result.error.as_str()), (Some(0), ""), "{link:?} {stack} {globals}");
+            }
         }
     }
 }
@@ -124,4 +133,23 @@ fn many_ranks_print_a_line_each() {
     let program = compile("globals.c", Link::Pie, &[]);
     let result = run(&program, &[("RANKS", "3000"), ("GLOBALS", "copy")], &[], "");
     assert_eq!(result.out.lines().count(), 3000);
+}
+
+#[test]
+fn folded_globals_are_shared() {
+    let program = compile("folded.c", Link::Pie, &[]);
+    let result = run(&program, &[("RANKS", "4"), ("FOLD", "scratch,small")], &[], "");
+    assert_eq!((result.status, result.error.as_str()), (Some(0), ""));
+    let result = run(&program, &[("FOLD", "absent")], &[], "");
+    assert!(result.error.contains("no variable absent"), "{}", result.error);
+}
+
+#[test]
+fn what_cannot_be_cloned_says_why() {
+    let refuse = |source, link, reason: &str| {
+        let result = run(&compile(source, link, &[]), &[("GLOBALS", "clone")], &[], "");
+        assert!(result.status == Some(2) && result.error.contains(reason), "{}", result.error);
+    };
+    refuse("globals.c", Link::NoPie, "not position-independent");
+    refuse("statics.cc", Link::Pie, "-fPIC");
 }

@@ -40,14 +40,20 @@ fn config() -> Config {
         _ => GlobalsMode::Auto,
     };
     let watchdog = Duration::from_millis(setting("WATCHDOG_MS").map_or(60_000, |ms| ms.parse().expect("a number of milliseconds")));
-    Config { ranks, total: ranks, stack, globals, watchdog, ..Config::default() }
+    let globals_fold = setting("FOLD").map_or_else(Vec::new, |names| names.split(',').map(str::to_owned).collect());
+    Config { ranks, total: ranks, stack, globals, watchdog, globals_fold, ..Config::default() }
 }
 
 fn start(program: Program) -> i32 {
     let config = config();
     SIZE.set(config.ranks);
     let mut ranks = match Ranks::new(program, config) {
-        Ok(ranks) => ranks,
+        Ok(ranks) => {
+            if setting("EXPLAIN").is_some() {
+                eprintln!("ranktest: {}", ranks.explanation());
+            }
+            ranks
+        }
         Err(sentence) => {
             eprintln!("ranktest: {sentence}");
             return 2;

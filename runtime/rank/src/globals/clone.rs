@@ -1,0 +1,293 @@
+//! Globals by cloning: each rank runs on a copy of the program's relocated image.
+//!
+//! Code of a position-independent program finds its data relative to itself, so a copy of the
+//! whole image at another address, with the addresses inside it moved along, is a program with
+//! globals of its own. Switching costs nothing and every rank's globals stay reachable.
+//!
+//! All copies are blocks of one anonymous mapping:
+//!
+//! ```text
+//!   arena -> | program | own library ... | program | own library ... | ...
+//!            |<------- block 0 --------->|<------- block 1 --------->|
+//! ```
+//!
+//! What stays behind in the original image: variables borrowed from shared libraries (`stdout`),
+//! which the libraries use where the loader put them, and thread-local variables, which the
+//! code finds through the thread pointer; the latter are swapped as in `copy`.
+
+use std::ffi::CStr;
+use std::ops::Range;
+use std::ptr::null_mut;
+use std::sync::atomic::{AtomicPtr, AtomicUsize, Ordering::Relaxed};
+
+use crate::image::{Image, Slot};
+
+const PAGE: usize = 4096;
+
+/// One image in a block.
+struct Part {
+    original: Range<usize>,
+    /// From the start of a block.
+    offset: usize,
+}
+
+/// Where clones are; what interposed functions and crash reports need.
+struct Layout {
+    arena: Range<usize>,
+    stride: usize,
+    parts: Vec<Part>,
+}
+
+static LAYOUT: AtomicPtr<Layout> = AtomicPtr::new(null_mut());
+/// The block of the rank in place.
+static BLOCK: AtomicUsize = AtomicUsize::new(0);
+
+fn layout() -> Option<&'static Layout> {
+    // SAFETY: null, or leaked by `Cloned::new`.
+    unsafe { LAYOUT.load(Relaxed).as_ref() }
+}
+
+/// The address in the program as loaded that an address in a clone stands for; others are unchanged.
+pub fn original(address: usize) -> usize {
+    let Some(layout) = layout().filter(|layout| layout.arena.contains(&address)) else { return address };
+    let offset = (address - layout.arena.start) % layout.stride;
+    let part = layout.parts.iter().find(|p| (p.offset..p.offset + p.original.len()).contains(&offset));
+    part.map_or(address, |part| part.original.start + offset - part.offset)
+}
+
+/// The address in the running rank's clone that stands for an address in the program as loaded.
+pub(crate) fn in_place(address: usize) -> usize {
+    let Some(layout) = layout() else { return address };
+    let part = layout.parts.iter().find(|p| p.original.contains(&address));
+    part.map_or(address, |part| BLOCK.load(Relaxed) + part.offset + address - part.original.start)
+}
+
+/// Initial contents of a stretch of a block.
+struct Piece {
+    offset: usize,
+    bytes: Vec<u8>,
+}
+
+/// An address in a block that points into the block.
+struct Fixup {
+    at: usize,
+    /// From the start of the block.
+    target: usize,
+}
+
+/// The clones.
+pub(crate) struct Cloned {
+    arena: usize,
+    stride: usize,
+    pieces: Vec<Piece>,
+    fixups: Vec<Fixup>,
+    /// Thread-local words that point into the program: address of the word, and target in the block.
+    thread_local: Vec<Fixup>,
+    /// Each rank's block; grows as ranks start.
+    blocks: Vec<u32>,
+    used: u32,
+    free: Vec<u32>,
+}
+
+/// Why these images cannot be cloned.
+pub(crate) fn obstacle(images: &[Image]) -> Option<String> {
+    let program = &images[0];
+    if program.bias == 0 {
+        return Some("this program is not position-independent: link it with -pie, or use copied globals".into());
+    }
+    for (range, name) in program.borrowed() {
+        let writable = program.writable().iter().any(|(file, zero)| (file.start..zero.end).contains(&range.start));
+        let own = images[1..].iter().any(|library| library.defines(name));
+        if own || writable && range.len() > size_of::<usize>() {
+            let name = name.to_string_lossy();
+            return Some(format!(
+                "this program keeps the libraries' variable {name} inside it: compile it with -fPIC, or use copied globals"
+            ));
+        }
+    }
+    None
+}
+
+/// A function's address by its name, for a slot of the linkage table that is not resolved yet: the
+/// loader would fill in the original's table each time, never the clone's.
+fn resolve(name: &CStr) -> Option<usize> {
+    // SAFETY: looks up a symbol by a valid name.
+    let found = unsafe { libc::dlsym(libc::RTLD_DEFAULT, name.as_ptr()) } as usize;
+    (found != 0).then_some(found)
+}
+
+impl Cloned {
+    /// Captures the images; to be called before any code of the program runs.
+    ///
+    /// # Errors
+    /// A sentence, if the program cannot be cloned or the memory cannot be reserved.
+    pub(crate) fn new(images: &[Image], ranks: u32) -> Result<Cloned, String> {
+        if let Some(why) = obstacle(images) {
+            return Err(format!("globals cannot be cloned: {why}"));
+        }
+        let mut parts: Vec<Part> = Vec::new();
+        let mut stride = 0;
+        for image in images {
+            let original = image.span();
+            parts.push(Part { offset: stride, original: original.clone() });
+            stride += original.len();
+        }
+        let too_much = || format!("cannot reserve {ranks} clones of {} KiB; use copied globals or fewer ranks", stride >> 10);
+        let bytes = stride.checked_mul(ranks as usize).ok_or_else(too_much)?;
+        let protection = libc::PROT_READ | libc::PROT_WRITE | libc::PROT_EXEC;
+        let flags = libc::MAP_PRIVATE | libc::MAP_ANONYMOUS | libc::MAP_NORESERVE;
+        // SAFETY: a new anonymous mapping touches no existing memory.
+        let arena = unsafe { libc::mmap(null_mut(), bytes.max(PAGE), protection, flags, -1, 0) };
+        if arena == libc::MAP_FAILED {
+            return Err(too_much());
+        }
+        // SAFETY: advice on our own mapping. Huge pages would commit zero data that no rank touches.
+        unsafe { libc::madvise(arena, bytes, libc::MADV_NOHUGEPAGE) };
+        let arena = arena as usize;
+        let mut cloned = Cloned {
+            arena,
+            stride,
+            pieces: Vec::new(),
+            fixups: Vec::new(),
+            thread_local: Vec::new(),
+            blocks: vec![0; ranks as usize],
+            used: 0,
+            free: Vec::new(),
+        };
+        for (image, part) in images.iter().zip(&parts) {
+            cloned.add_pieces(image, part);
+            cloned.add_fixups(image, part, &parts);
+        }
+        let layout = Layout { arena: arena..arena + bytes, stride, parts };
+        LAYOUT.store(Box::leak(Box::new(layout)), Relaxed);
+        Ok(cloned)
+    }
+
+    /// Bytes that the clones were given, without the zero data that ranks touched.
+    pub(crate) fn saved_bytes(&self) -> usize {
+        self.used as usize * self.pieces.iter().map(|piece| piece.bytes.len()).sum::<usize>()
+    }
+
+    fn add_pieces(&mut self, image: &Image, part: &Part) {
+        for segment in image.segments() {
+            let mut end = segment.file.end;
+            // Variables borrowed from libraries begin with the libraries' values, in the zero part.
+            for (range, _) in image.borrowed() {
+                if segment.file.start <= range.start && range.end <= segment.end {
+                    end = end.max(range.end);
+                }
+            }
+            // SAFETY: loaded segments are readable; nothing writes to them now.
+            let bytes = unsafe { std::slice::from_raw_parts(segment.file.start as *const u8, end - segment.file.start) };
+            self.pieces.push(Piece { offset: part.offset + segment.file.start - part.original.start, bytes: bytes.to_vec() });
+        }
+    }
+
+    fn add_fixups(&mut self, image: &Image, part: &Part, parts: &[Part]) {
+        let block = |value: usize| parts.iter().find(|p| p.original.contains(&value)).map(|p| p.offset + value - p.original.start);
+        let thread_local = image.thread_local_image();
+        for slot in image.address_slots() {
+            let (at, value) = match slot {
+                Slot::Relative(at) | Slot::Symbol(at) => {
+                    // SAFETY: the loader relocated this word of the image.
+                    (at, unsafe { (at as *const usize).read_unaligned() })
+                }
+                Slot::Function(at, name) => {
+                    // SAFETY: as above.
+                    let value = unsafe { (at as *const usize).read_unaligned() };
+                    let value = if part.original.contains(&value) { resolve(name).unwrap_or(value) } else { value };
+                    (at, value)
+                }
+            };
+            let to = part.offset + at - part.original.start;
+            match block(value) {
+                Some(target) => self.fixups.push(Fixup { at: to, target }),
+                None if matches!(slot, Slot::Function(..)) => self.set(to, value),
+                None => {}
+            }
+            if let (Some((file, memory)), Some(target)) = (&thread_local, block(value))
+                && file.contains(&at)
+            {
+                self.thread_local.push(Fixup { at: memory + at - file.start, target });
+            }
+        }
+    }
+
+    /// Changes a word of the initial contents.
+    fn set(&mut self, at: usize, value: usize) {
+        for piece in &mut self.pieces {
+            if piece.offset <= at && at + size_of::<usize>() <= piece.offset + piece.bytes.len() {
+                piece.bytes[at - piece.offset..][..size_of::<usize>()].copy_from_slice(&value.to_ne_bytes());
+            }
+        }
+    }
+
+    /// Makes the clone of a rank that starts.
+    pub(crate) fn start(&mut self, rank: u32) {
+        let number = self.free.pop().unwrap_or_else(|| {
+            self.used += 1;
+            self.used - 1
+        });
+        self.blocks[rank as usize] = number;
+        let block = self.arena + number as usize * self.stride;
+        for piece in &self.pieces {
+            // SAFETY: pieces lie inside the block, which belongs to nobody else.
+            unsafe { std::ptr::copy_nonoverlapping(piece.bytes.as_ptr(), (block + piece.offset) as *mut u8, piece.bytes.len()) };
+        }
+        for fixup in &self.fixups {
+            // SAFETY: inside a piece of the block.
+            unsafe { ((block + fixup.at) as *mut usize).write_unaligned(block + fixup.target) };
+        }
+        for fixup in &self.thread_local {
+            // SAFETY: a word of the program's thread-local block, which is in place for this rank.
+            unsafe { (fixup.at as *mut usize).write_unaligned(block + fixup.target) };
+        }
+        self.mount(rank);
+    }
+
+    /// Says whose clone is in place.
+    #[inline]
+    pub(crate) fn mount(&self, rank: u32) {
+        BLOCK.store(self.arena + self.blocks[rank as usize] as usize * self.stride, Relaxed);
+    }
+
+    /// The rank has ended: its block, all zero again, serves another.
+    pub(crate) fn ended(&mut self, rank: u32) {
+        let number = self.blocks[rank as usize];
+        let block = self.arena + number as usize * self.stride;
+        // SAFETY: the block of a rank that will not run again.
+        unsafe { libc::madvise(block as *mut libc::c_void, self.stride, libc::MADV_DONTNEED) };
+        self.free.push(number);
+    }
+}
+
+/// What the unwinder asks the loader for (glibc 2.35, `dlfcn.h`).
+#[repr(C)]
+pub struct FoundObject {
+    flags: u64,
+    start: usize,
+    end: usize,
+    link_map: usize,
+    frames: usize,
+    reserved: [u64; 7],
+}
+
+/// `_dl_find_object`, so that exceptions pass through clones: the clone's unwind tables are where
+/// the original's are, moved along. `real` is the loader's.
+///
+/// # Safety
+/// `real` is glibc's `_dl_find_object`, and `found` points to its result structure.
+pub unsafe fn find_object(address: usize, found: *mut FoundObject, real: unsafe extern "C" fn(usize, *mut FoundObject) -> i32) -> i32 {
+    let loaded = original(address);
+    // SAFETY: the caller's contract.
+    unsafe {
+        let status = real(loaded, found);
+        if status == 0 && loaded != address {
+            let moved = address.wrapping_sub(loaded);
+            for at in [&raw mut (*found).start, &raw mut (*found).end, &raw mut (*found).frames] {
+                *at = (*at).wrapping_add(moved);
+            }
+        }
+        status
+    }
+}

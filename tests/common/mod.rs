@@ -151,6 +151,19 @@ impl Run {
     /// # Panics
     /// If it takes over a minute.
     pub fn run(self) -> Output {
+        let what = format!("{} {:?} on {} ranks hangs", self.program.display(), self.args, self.ranks);
+        let (output, ended) = self.run_within(PATIENCE);
+        assert!(ended, "{what}: {output}");
+        output
+    }
+
+    /// Runs it for at most this many seconds, for programs that do not end by themselves.
+    pub fn run_for(self, seconds: u64) -> Output {
+        self.run_within(Duration::from_secs(seconds)).0
+    }
+
+    /// The output, and whether the program ended by itself.
+    fn run_within(self, patience: Duration) -> (Output, bool) {
         static NUMBER: std::sync::atomic::AtomicUsize = std::sync::atomic::AtomicUsize::new(0);
         let number = NUMBER.fetch_add(1, std::sync::atomic::Ordering::Relaxed);
         let directory = scratch(&format!("run-{number}"));
@@ -165,28 +178,20 @@ impl Run {
         command.stdout(File::create(&out).unwrap()).stderr(File::create(&err).unwrap());
         let mut child = command.spawn().unwrap();
         let start = Instant::now();
-        let status = loop {
+        let (status, ended) = loop {
             if let Some(status) = child.try_wait().unwrap() {
-                break status;
+                break (status, true);
             }
-            if start.elapsed() > PATIENCE {
+            if start.elapsed() > patience {
                 child.kill().unwrap();
-                child.wait().unwrap();
-                let said = std::fs::read(&err).unwrap();
-                panic!(
-                    "{} {:?} on {} ranks hangs; it said: {}",
-                    self.program.display(),
-                    self.args,
-                    self.ranks,
-                    String::from_utf8_lossy(&said)
-                );
+                break (child.wait().unwrap(), false);
             }
             std::thread::sleep(Duration::from_millis(2));
         };
         let text = |path: &Path| String::from_utf8_lossy(&std::fs::read(path).unwrap()).into_owned();
         let output = Output { stdout: text(&out), stderr: text(&err), status };
         std::fs::remove_dir_all(directory).unwrap();
-        output
+        (output, ended)
     }
 }
 

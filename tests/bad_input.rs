@@ -1,0 +1,158 @@
+//! Everything a user can do wrong ends with a sentence, a status that is not success, and no hang.
+
+mod common;
+
+use common::{Output, Run};
+
+fn misuse(case: &str) -> Run {
+    Run::program("misuse.c").arg(case).ranks(3)
+}
+
+/// The case ends the run by default, saying these things; asked to return errors, it gets this class.
+#[track_caller]
+fn error(case: &str, class: &str, parts: &[&str]) {
+    misuse(case).run().failure().says(parts);
+    let returned = misuse(case).arg("return").run().success();
+    assert_eq!(returned.stdout, format!("{class}\n").repeat(3), "{case}: {returned}");
+}
+
+#[test]
+fn an_invalid_argument_names_rank_function_and_argument() {
+    error("bad_count", "MPI_ERR_COUNT", &["MPI_Send", "count", "-1"]);
+    error("bad_tag", "MPI_ERR_TAG", &["MPI_Send", "tag", "-5"]);
+    error("any_tag_sent", "MPI_ERR_TAG", &["MPI_Send", "tag"]);
+    error("bad_rank", "MPI_ERR_RANK", &["MPI_Send", "rank", "3"]);
+    error("negative_rank", "MPI_ERR_RANK", &["MPI_Recv", "-77"]);
+    error("bad_root", "MPI_ERR_ROOT", &["MPI_Bcast", "root"]);
+    error("null_buffer", "MPI_ERR_BUFFER", &["MPI_Send", "buf"]);
+}
+
+#[test]
+fn an_invalid_handle_names_its_kind() {
+    error("bad_datatype", "MPI_ERR_TYPE", &["MPI_Send", "MPI_DATATYPE_NULL"]);
+    error("bad_comm", "MPI_ERR_COMM", &["MPI_Send", "MPI_COMM_NULL"]);
+    error("bad_op", "MPI_ERR_OP", &["MPI_Allreduce", "MPI_OP_NULL"]);
+    error("op_for_type", "MPI_ERR_OP", &["MPI_Allreduce", "MPI_BAND", "MPI_DOUBLE"]);
+    error("uncommitted", "MPI_ERR_TYPE", &["MPI_Send", "MPI_Type_commit"]);
+}
+
+#[test]
+fn a_freed_or_invented_handle_is_found() {
+    error("freed_datatype", "MPI_ERR_TYPE", &["MPI_Send"]);
+    error("freed_comm", "MPI_ERR_COMM", &["MPI_Barrier"]);
+    error("garbage_comm", "MPI_ERR_COMM", &["MPI_Barrier"]);
+    error("garbage_datatype", "MPI_ERR_TYPE", &["MPI_Send"]);
+}
+
+#[test]
+fn truncation_tells_both_lengths() {
+    error("truncated", "MPI_ERR_TRUNCATE", &["MPI_Recv", "32", "8"]);
+}
+
+#[test]
+fn a_request_cannot_be_used_twice() {
+    error("request_twice", "MPI_ERR_REQUEST", &["MPI_Wait"]);
+    error("start_active", "MPI_ERR_REQUEST", &["MPI_Start"]);
+}
+
+#[test]
+fn mismatched_collectives_tell_who_called_what() {
+    misuse("mismatched_collectives").run().failure().says(&["MPI_Barrier", "MPI_Bcast", "rank 0"]);
+    misuse("mismatched_roots").run().failure().says(&["MPI_Bcast", "root"]);
+}
+
+#[test]
+fn a_deadlock_tells_who_waits_for_whom_in_groups() {
+    let output = misuse("deadlock").ranks(1000).run().failure();
+    let output = output.says(&["deadlock", "1000 ranks in MPI_Recv(source=rank-1, tag=0)"]);
+    assert!(output.stderr.lines().count() < 20, "{output}");
+    misuse("deadlock_mixed").ranks(100).run().failure().says(&["deadlock", "MPI_Barrier", "MPI_Recv", "tag=42"]);
+    misuse("missing_partner").ranks(2).run().failure().says(&["MPI_Recv", "tag=3", "rank 0"]);
+}
+
+#[test]
+fn a_program_without_mpi_says_that_it_never_called_mpi_init() {
+    Run::program("misuse.c").ranks(3).run().failure().says(&["MPI_Init"]);
+}
+
+#[test]
+fn initialising_twice_is_an_error() {
+    misuse("init_twice").run().failure().says(&["MPI_Init", "twice"]);
+}
+
+#[test]
+fn calls_after_finalize_are_errors() {
+    misuse("after_finalize").run().failure().says(&["MPI_Barrier", "MPI_Finalize"]);
+    misuse("finalize_twice").run().failure().says(&["MPI_Finalize"]);
+}
+
+/// The line that every rank printed before it went wrong is there.
+#[track_caller]
+fn all_were_here(output: &Output, ranks: u32) {
+    let expected: Vec<String> = (0..ranks).map(|rank| format!("rank {rank} was here")).collect();
+    assert_eq!(output.lines(), expected, "{output}");
+}
+
+#[test]
+fn a_rank_that_ends_without_finalize_is_named() {
+    let output = misuse("no_finalize").run().failure().says(&["MPI_Finalize", "rank"]);
+    all_were_here(&output, 3);
+    let output = misuse("exits_early").run().failure().says(&["rank 1", "MPI_Finalize"]);
+    all_were_here(&output, 3);
+}
+
+#[test]
+fn an_abort_ends_the_run_with_its_code_and_keeps_the_output() {
+    let output = misuse("aborts").run().says(&["rank 1", "MPI_Abort", "7"]);
+    assert_eq!(output.status.code(), Some(7), "{output}");
+    all_were_here(&output, 3);
+}
+
+#[test]
+fn a_crash_names_rank_signal_and_call() {
+    let output = misuse("crashes").run().failure().says(&["rank 1", "SIGSEGV", "MPI_Barrier"]);
+    all_were_here(&output, 3);
+    misuse("calls_abort").run().failure().says(&["rank 1", "SIGABRT"]);
+}
+
+#[test]
+fn a_stack_overflow_is_told_from_a_crash() {
+    misuse("overflows").run().failure().says(&["rank 1", "stack", "-xsim-stack"]);
+}
+
+#[test]
+fn the_watchdog_names_a_rank_that_never_calls_mpi_again() {
+    misuse("spins").arg("-xsim-watchdog=1").run_for(4).says(&["rank 1", "without an MPI call"]);
+}
+
+#[test]
+fn bad_options_end_a_program_before_it_starts() {
+    for (option, parts) in [
+        ("-xsim-np=0", &["-xsim-np 0", "at least 1"][..]),
+        ("-xsim-np=abc", &["whole number"]),
+        ("-xsim-reprot=x", &["-xsim-report"]),
+        ("-xsim-mn=star:l=1us,b=1Gbsp", &["^", "b=1Gbsp"]),
+        ("-xsim-mn=ring:2,l=1us,b=1Gbps", &["2", "3"]),
+        ("-xsim-compute=perhaps", &["measured, none or fixed:SPAN"]),
+        ("-xsim-report=/no/such/directory/report.json", &["/no/such/directory"]),
+        ("-xsim-coll=allreduce=magic", &["magic", "allreduce"]),
+    ] {
+        let output = misuse("aborts").arg(option).run().failure().says(parts);
+        assert_eq!(output.stdout, "", "{option}: {output}");
+    }
+    misuse("aborts").variable("XSIM_MAHCINE", "x").run().failure().says(&["XSIM_MACHINE"]);
+}
+
+#[test]
+fn more_ranks_than_memory_says_how_much_they_need() {
+    let output = Run::program("misuse.c").arg("aborts").ranks(2_000_000_000).run().failure();
+    output.says(&["2000000000 ranks", "GB"]);
+}
+
+#[test]
+fn the_help_and_the_version_end_the_program_well() {
+    let help = misuse("aborts").arg("-xsim-help").run().success();
+    assert!(help.stdout.contains("-xsim-np N"), "{help}");
+    let version = misuse("aborts").arg("-xsim-version").run().success();
+    assert!(version.stdout.contains(env!("CARGO_PKG_VERSION")), "{version}");
+}

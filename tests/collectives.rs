@@ -1,0 +1,90 @@
+//! Collective operations: tests/programs/collectives.c on several machines, rank counts and algorithm tables.
+
+mod common;
+
+use common::Run;
+
+#[track_caller]
+fn holds(case: &str, ranks: &[u32]) {
+    for &count in ranks {
+        let run = || Run::program("collectives.c").arg(case).ranks(count);
+        run().run().ok(count);
+        run().machine("none").arg("-xsim-coll=linear").run().ok(count);
+        run().machine("ring:l=1us,b=1Gbps").arg("-xsim-coll=openmpi").run().ok(count);
+    }
+}
+
+#[test]
+fn nobody_leaves_a_barrier_before_the_last_has_come() {
+    holds("barrier", &[1, 2, 7, 16]);
+}
+
+#[test]
+fn a_broadcast_reaches_everybody() {
+    holds("broadcast", &[1, 2, 7, 16]);
+}
+
+#[test]
+fn gather_and_scatter_keep_rank_order() {
+    holds("gather_scatter", &[1, 2, 7, 16]);
+}
+
+#[test]
+fn varying_counts_leave_gaps_alone() {
+    holds("varying", &[1, 2, 7, 16]);
+}
+
+#[test]
+fn allgather_gives_everybody_everything() {
+    holds("allgather", &[1, 2, 7, 16]);
+}
+
+#[test]
+fn alltoall_transposes() {
+    holds("alltoall", &[1, 2, 7, 16]);
+}
+
+#[test]
+fn predefined_operations_reduce() {
+    holds("reductions", &[1, 2, 7, 16]);
+}
+
+#[test]
+fn a_user_operation_that_does_not_commute_is_applied_in_rank_order() {
+    holds("user_operations", &[1, 2, 7, 16]);
+}
+
+#[test]
+fn scans_reduce_the_ranks_before() {
+    holds("scans", &[1, 2, 7, 16]);
+}
+
+#[test]
+fn reduce_scatter_gives_each_its_part() {
+    holds("reduce_scatter", &[1, 2, 7, 16]);
+}
+
+#[test]
+fn nonblocking_collectives_go_on_together() {
+    holds("nonblocking", &[1, 2, 7, 16]);
+}
+
+#[test]
+fn a_root_leaves_a_broadcast_before_the_others_come() {
+    holds("root_leaves_early", &[2, 7, 16]);
+}
+
+#[test]
+fn a_contributor_leaves_a_reduction_before_the_root_comes() {
+    holds("contributor_leaves_early", &[2, 7, 16]);
+}
+
+#[test]
+fn the_two_sides_may_use_different_types() {
+    holds("with_datatypes", &[1, 2, 7]);
+}
+
+#[test]
+fn parts_of_the_world_have_collectives_of_their_own() {
+    holds("on_parts", &[3, 7, 16]);
+}

@@ -1,0 +1,107 @@
+//! Point-to-point communication: tests/programs/point_to_point.c on several machines and rank counts.
+
+mod common;
+
+use common::Run;
+
+/// The default machine, a large-latency one, and one on which every message takes no time at all.
+const MACHINES: [&str; 3] = ["star:l=0.5us,b=100Gbps", "torus:4x4,l=1us,b=1Gbps", "none"];
+
+#[track_caller]
+fn holds(case: &str, ranks: &[u32]) {
+    for machine in MACHINES {
+        for &count in ranks {
+            Run::program("point_to_point.c").arg(case).machine(machine).ranks(count).run().ok(count);
+        }
+    }
+}
+
+#[test]
+fn a_large_message_is_not_overtaken_by_a_small_one() {
+    holds("overtaking", &[2, 5]);
+}
+
+#[test]
+fn a_wildcard_posted_before_a_named_receive_takes_the_first_message() {
+    holds("wildcard_first", &[2, 9]);
+}
+
+#[test]
+fn a_named_receive_waits_for_its_own_source() {
+    holds("named_among_others", &[2, 16]);
+}
+
+#[test]
+fn a_rank_can_send_to_itself() {
+    holds("to_oneself", &[1, 4]);
+}
+
+#[test]
+fn all_send_modes_deliver() {
+    holds("modes", &[2, 4, 16]);
+}
+
+#[test]
+fn a_synchronous_send_waits_for_its_receive() {
+    holds("synchronous", &[2, 3]);
+}
+
+#[test]
+fn persistent_requests_start_again_and_again() {
+    holds("persistent", &[1, 2, 16]);
+}
+
+#[test]
+fn probes_see_what_a_receive_would_take() {
+    holds("probing", &[2, 16]);
+}
+
+#[test]
+fn all_ways_to_complete_requests_agree() {
+    holds("completion", &[1, 2, 16]);
+}
+
+#[test]
+fn a_cancelled_receive_takes_nothing() {
+    holds("cancelling", &[1, 4]);
+}
+
+#[test]
+fn the_null_process_sends_and_receives_nothing() {
+    holds("nowhere", &[1, 2]);
+}
+
+#[test]
+fn truncation_is_an_error_of_the_receiver() {
+    holds("truncation", &[1, 2]);
+}
+
+#[test]
+fn sendrecv_replace_carries_a_value_round() {
+    holds("replacing", &[1, 2, 16]);
+}
+
+#[test]
+fn counts_are_in_units_of_the_type() {
+    holds("counting", &[1]);
+}
+
+#[test]
+fn messages_are_found_by_tag_in_any_order() {
+    holds("tags_backwards", &[2, 16]);
+}
+
+#[test]
+fn each_source_keeps_its_order_in_a_crowd() {
+    holds("crowd", &[1, 2, 13]);
+}
+
+#[test]
+fn small_standard_sends_do_not_wait() {
+    holds("head_to_head", &[2, 16]);
+}
+
+#[test]
+fn a_send_buffer_is_free_when_the_send_returns() {
+    holds("buffers_reused", &[1, 2, 16]);
+}

@@ -1,0 +1,233 @@
+/*
+ * Mistakes, one a case. Under MPI_ERRORS_ARE_FATAL the run must end with a sentence; with "return" as
+ * the second argument errors come back, and the case prints the error's class by name.
+ */
+#include <mpi.h>
+#include <stdio.h>
+#include <stdlib.h>
+#include <string.h>
+#include <unistd.h>
+
+#define WORLD MPI_COMM_WORLD
+
+static int rank, size, value, values[64];
+
+static int bad_count(void) { return MPI_Send(values, -1, MPI_INT, 0, 0, WORLD); }
+static int bad_tag(void) { return MPI_Send(values, 1, MPI_INT, 0, -5, WORLD); }
+static int any_tag_sent(void) { return MPI_Send(values, 1, MPI_INT, 0, MPI_ANY_TAG, WORLD); }
+static int bad_rank(void) { return MPI_Send(values, 1, MPI_INT, size, 0, WORLD); }
+static int negative_rank(void) { return MPI_Recv(values, 1, MPI_INT, -77, 0, WORLD, MPI_STATUS_IGNORE); }
+static int bad_root(void) { return MPI_Bcast(values, 1, MPI_INT, size, WORLD); }
+static int bad_datatype(void) { return MPI_Send(values, 1, MPI_DATATYPE_NULL, 0, 0, WORLD); }
+static int bad_comm(void) { return MPI_Send(values, 1, MPI_INT, 0, 0, MPI_COMM_NULL); }
+static int bad_op(void) { return MPI_Allreduce(values, values + 1, 1, MPI_INT, MPI_OP_NULL, WORLD); }
+static int op_for_type(void) { return MPI_Allreduce(values, values + 2, 1, MPI_DOUBLE, MPI_BAND, WORLD); }
+static int null_buffer(void) { return MPI_Send(NULL, 4, MPI_INT, rank, 0, WORLD); }
+static int garbage_comm(void) { return MPI_Barrier((MPI_Comm)(size_t)0x7654320); }
+static int garbage_datatype(void) { return MPI_Send(values, 1, (MPI_Datatype)(size_t)0x7654320, 0, 0, WORLD); }
+
+static int uncommitted(void)
+{
+    MPI_Datatype type;
+    MPI_Type_vector(2, 1, 2, MPI_INT, &type);
+    return MPI_Send(values, 1, type, 0, 0, WORLD);
+}
+
+static int freed_datatype(void)
+{
+    MPI_Datatype type, copy;
+    MPI_Type_contiguous(2, MPI_INT, &type);
+    MPI_Type_commit(&type);
+    copy = type;
+    MPI_Type_free(&type);
+    return MPI_Send(values, 1, copy, 0, 0, WORLD);
+}
+
+static int freed_comm(void)
+{
+    MPI_Comm comm, copy;
+    MPI_Comm_dup(WORLD, &comm);
+    copy = comm;
+    MPI_Comm_free(&comm);
+    return MPI_Barrier(copy);
+}
+
+static int truncated(void)
+{
+    MPI_Request request;
+    MPI_Isend(values, 8, MPI_INT, rank, 0, WORLD, &request);
+    return MPI_Recv(values + 16, 2, MPI_INT, rank, 0, WORLD, MPI_STATUS_IGNORE);
+}
+
+static int request_twice(void)
+{
+    MPI_Request request, copy;
+    MPI_Irecv(&value, 1, MPI_INT, rank, 0, WORLD, &request);
+    MPI_Send(&rank, 1, MPI_INT, rank, 0, WORLD);
+    copy = request;
+    MPI_Wait(&request, MPI_STATUS_IGNORE);
+    return MPI_Wait(&copy, MPI_STATUS_IGNORE);
+}
+
+static int start_active(void)
+{
+    MPI_Request request;
+    MPI_Recv_init(&value, 1, MPI_INT, rank, 0, WORLD, &request);
+    MPI_Start(&request);
+    return MPI_Start(&request);
+}
+
+static int mismatched_collectives(void)
+{
+    return rank == 0 ? MPI_Barrier(WORLD) : MPI_Bcast(values, 1, MPI_INT, 0, WORLD);
+}
+
+static int mismatched_roots(void) { return MPI_Bcast(values, 1, MPI_INT, rank == 1, WORLD); }
+
+static int deadlock(void)
+{
+    return MPI_Recv(values, 1, MPI_INT, (rank + size - 1) % size, 0, WORLD, MPI_STATUS_IGNORE);
+}
+
+static int deadlock_mixed(void)
+{
+    if (rank == 0)
+        return MPI_Recv(values, 1, MPI_INT, MPI_ANY_SOURCE, 42, WORLD, MPI_STATUS_IGNORE);
+    return MPI_Barrier(WORLD);
+}
+
+static int missing_partner(void)
+{
+    return rank == 0 ? MPI_Recv(values, 1, MPI_INT, 1, 3, WORLD, MPI_STATUS_IGNORE) : MPI_SUCCESS;
+}
+
+static int init_twice(void) { return MPI_Init(NULL, NULL); }
+
+static int aborts(void)
+{
+    printf("rank %d was here\n", rank);
+    fflush(stdout);
+    MPI_Barrier(WORLD);
+    return rank == 1 ? MPI_Abort(WORLD, 7) : MPI_Barrier(WORLD);
+}
+
+static int exits_early(void)
+{
+    printf("rank %d was here\n", rank);
+    if (rank == 1)
+        exit(0);
+    return MPI_SUCCESS;
+}
+
+static int crashes(void)
+{
+    printf("rank %d was here\n", rank);
+    MPI_Barrier(WORLD);
+    if (rank == 1)
+        *(volatile int *)16 = 1;
+    return MPI_Barrier(WORLD);
+}
+
+static int calls_abort(void)
+{
+    if (rank == 1)
+        abort();
+    return MPI_Barrier(WORLD);
+}
+
+static volatile int bottom = 1 << 30;
+
+static int recurse(int depth)
+{
+    volatile char frame[512];
+    frame[depth % 512] = 1;
+    return depth < bottom ? recurse(depth + 1) + frame[depth % 512] : 0;
+}
+
+static int overflows(void) { return rank == 1 ? recurse(0) : MPI_Barrier(WORLD); }
+
+static int spins(void)
+{
+    volatile int on = 1;
+    while (rank == 1 && on)
+        ;
+    return MPI_Barrier(WORLD);
+}
+
+static const struct {
+    const char *name;
+    int (*run)(void);
+} cases[] = {
+    { "bad_count", bad_count },           { "bad_tag", bad_tag },
+    { "any_tag_sent", any_tag_sent },     { "bad_rank", bad_rank },
+    { "negative_rank", negative_rank },   { "bad_root", bad_root },
+    { "bad_datatype", bad_datatype },     { "bad_comm", bad_comm },
+    { "bad_op", bad_op },                 { "op_for_type", op_for_type },
+    { "null_buffer", null_buffer },       { "garbage_comm", garbage_comm },
+    { "garbage_datatype", garbage_datatype }, { "uncommitted", uncommitted },
+    { "freed_datatype", freed_datatype }, { "freed_comm", freed_comm },
+    { "truncated", truncated },           { "request_twice", request_twice },
+    { "start_active", start_active },     { "mismatched_collectives", mismatched_collectives },
+    { "mismatched_roots", mismatched_roots }, { "deadlock", deadlock },
+    { "deadlock_mixed", deadlock_mixed }, { "missing_partner", missing_partner },
+    { "init_twice", init_twice },         { "aborts", aborts },
+    { "exits_early", exits_early },       { "crashes", crashes },
+    { "calls_abort", calls_abort },       { "overflows", overflows },
+    { "spins", spins },
+};
+
+static const char *name_of(int class)
+{
+    switch (class) {
+    case MPI_SUCCESS: return "MPI_SUCCESS";
+    case MPI_ERR_BUFFER: return "MPI_ERR_BUFFER";
+    case MPI_ERR_COUNT: return "MPI_ERR_COUNT";
+    case MPI_ERR_TYPE: return "MPI_ERR_TYPE";
+    case MPI_ERR_TAG: return "MPI_ERR_TAG";
+    case MPI_ERR_COMM: return "MPI_ERR_COMM";
+    case MPI_ERR_RANK: return "MPI_ERR_RANK";
+    case MPI_ERR_REQUEST: return "MPI_ERR_REQUEST";
+    case MPI_ERR_ROOT: return "MPI_ERR_ROOT";
+    case MPI_ERR_OP: return "MPI_ERR_OP";
+    case MPI_ERR_TRUNCATE: return "MPI_ERR_TRUNCATE";
+    case MPI_ERR_OTHER: return "MPI_ERR_OTHER";
+    default: return "another class";
+    }
+}
+
+int main(int argc, char **argv)
+{
+    if (argc < 2)
+        return 0; /* a program that never calls MPI_Init */
+    MPI_Init(&argc, &argv);
+    MPI_Comm_rank(WORLD, &rank);
+    MPI_Comm_size(WORLD, &size);
+    if (strcmp(argv[1], "no_finalize") == 0) {
+        printf("rank %d was here\n", rank);
+        return 0;
+    }
+    if (strcmp(argv[1], "after_finalize") == 0) {
+        MPI_Finalize();
+        MPI_Barrier(WORLD);
+        return 0;
+    }
+    if (strcmp(argv[1], "finalize_twice") == 0) {
+        MPI_Finalize();
+        MPI_Finalize();
+        return 0;
+    }
+    if (argc > 2) {
+        MPI_Comm_set_errhandler(WORLD, MPI_ERRORS_RETURN);
+        MPI_Comm_set_errhandler(MPI_COMM_SELF, MPI_ERRORS_RETURN);
+    }
+    for (size_t i = 0; i < sizeof cases / sizeof *cases; i++)
+        if (strcmp(argv[1], cases[i].name) == 0) {
+            int code = cases[i].run(), class = code;
+            MPI_Error_class(code, &class);
+            printf("%s\n", name_of(class));
+            MPI_Finalize();
+            return 0;
+        }
+    fprintf(stderr, "no case %s\n", argv[1]);
+    return 98;
+}

@@ -1,0 +1,122 @@
+//! Virtual time to the picosecond, and the same on every run.
+
+mod common;
+
+use common::{Run, compile, scratch};
+
+fn clocks(case: &str) -> Run {
+    Run::program("clocks.c").arg(case)
+}
+
+/// `L = sum(h_i l_i) + s / b_min` (Jones and Engelmann, equation 1), for hand-counted hops.
+#[test]
+fn a_message_takes_its_hops_and_its_bytes() {
+    for (machine, ranks, bytes, expected) in [
+        ("star:l=1us,b=1Gbps", 2, 0, 2_000_000),
+        ("star:l=1us,b=1Gbps", 2, 125, 3_000_000),
+        ("ring:8,dir=1,l=1us,b=8Gbps", 8, 1000, 7_000_000 + 1_000_000),
+        ("ring:8,dir=2,l=1us,b=8Gbps", 8, 1000, 1_000_000 + 1_000_000),
+        ("mesh:4x4,l=1us,b=8Gbps", 16, 1, 6_000_000 + 1_000),
+        ("torus:4x4,l=1us,b=8Gbps", 16, 1, 2_000_000 + 1_000),
+        ("none", 2, 4_000_000, 0),
+    ] {
+        let output = clocks("message").arg(bytes.to_string()).machine(machine).ranks(ranks).run().success();
+        let expected = ["rank 0 at 0".to_owned(), format!("rank {} at {expected}", ranks - 1)];
+        assert_eq!(output.lines(), expected, "{machine}: {output}");
+    }
+}
+
+#[test]
+fn a_token_takes_a_latency_a_hop() {
+    let output = clocks("ring").machine("star:l=0.5us,b=100Gbps").ranks(5).run().success();
+    let hop = 1_000_000 + 320; // two links of 0.5 us; 32 bit at 100 Gbit/s
+    let mut expected: Vec<String> = (0..5).map(|rank| format!("rank {rank} at {}", if rank == 0 { 5 } else { rank } * hop)).collect();
+    expected.sort_unstable();
+    assert_eq!(output.lines(), expected);
+}
+
+#[test]
+fn a_synchronous_send_returns_with_the_empty_answer() {
+    let output = clocks("synchronous").machine("star:l=1us,b=32Mbps").ranks(2).run().success();
+    assert_eq!(output.lines(), ["at 3000000", "at 5000000"]);
+}
+
+#[test]
+fn equal_arrivals_come_in_the_order_of_their_sources() {
+    let expected = (1..40).map(|r| r.to_string()).collect::<Vec<_>>().join(" ") + "\n";
+    for machine in ["star:l=1us,b=1Gbps", "star:l=0us,b=1Gbps", "none"] {
+        assert_eq!(clocks("ties").machine(machine).ranks(40).run().success().stdout, expected, "{machine}");
+    }
+}
+
+#[test]
+fn a_wildcard_takes_what_arrives_first_whoever_ran_first() {
+    let expected = (1..20).rev().map(|r| r.to_string()).collect::<Vec<_>>().join(" ") + "\n";
+    assert_eq!(clocks("arrivals").ranks(20).run().success().stdout, expected);
+}
+
+#[test]
+fn the_overtaken_message_still_comes_first() {
+    let output = clocks("overtaken").machine("star:l=1us,b=8Mbps").ranks(2).run().success();
+    // 1 MB at 1 B/us and two hops of 1 us; the second is there when the first is taken.
+    assert_eq!(output.stdout, "tag 1 at 1000002000000\ntag 2 at 1000002000000\n");
+}
+
+#[test]
+fn two_runs_report_the_same_bytes() {
+    for (source, ranks, args) in [
+        ("examples/c/random.c", 64, &["20"][..]),
+        ("examples/c/stencil3d.c", 27, &["4", "5"]),
+        ("examples/c/cg.c", 8, &["32"]),
+        ("tests/programs/collectives.c", 13, &["nonblocking"]),
+        ("tests/programs/point_to_point.c", 13, &["crowd"]),
+    ] {
+        let program = compile(source, &[]);
+        let simulated = || {
+            let path = scratch("report").join("report.json");
+            let mut run = Run::of(program.clone()).ranks(ranks).machine("torus:4x4x4,l=1us,b=10Gbps");
+            for arg in args {
+                run = run.arg(*arg);
+            }
+            let output = run.arg(format!("-xsim-report={}", path.display())).run().success();
+            let report = std::fs::read_to_string(path).unwrap();
+            let (simulated, host) = report.split_once("\"host\"").unwrap();
+            assert!(host.contains("\"np\""), "{host}");
+            (simulated.to_owned(), output.stdout)
+        };
+        let first = simulated();
+        assert!(first.0.contains("\"MPI_Init\"") && first.0.contains(&format!("\"ranks\": {ranks}")), "{}", first.0);
+        assert_eq!(first, simulated(), "{source}");
+    }
+}
+
+#[test]
+fn a_fixed_compute_model_charges_each_interval() {
+    let output = clocks("message").arg("0").arg("-xsim-compute=fixed:3us").machine("none").ranks(2).run().success();
+    // Rank 0: before MPI_Init, MPI_Comm_rank, MPI_Comm_size, MPI_Send and the clock: whole intervals of 3 us.
+    for line in output.lines() {
+        let at: u64 = line.rsplit(' ').next().unwrap().parse().unwrap();
+        assert!(at > 0 && at % 3_000_000 == 0, "{output}");
+    }
+}
+
+#[test]
+fn measured_compute_time_scales_with_the_processor_factor() {
+    let program = compile("examples/c/pi.c", &[]);
+    let time = |factor: &str| {
+        let path = scratch("proc").join("report.json");
+        let run = Run::of(program.clone()).ranks(2).arg("3000000").variable("XSIM_COMPUTE", "measured");
+        run.arg(format!("-xsim-proc={factor}")).arg(format!("-xsim-report={}", path.display())).run().success();
+        let report = std::fs::read_to_string(path).unwrap();
+        let number = report.split("\"virtual_time_ps\": ").nth(1).unwrap().split(',').next().unwrap();
+        number.parse::<f64>().unwrap()
+    };
+    let ratio = time("100") / time("1");
+    assert!((30.0..300.0).contains(&ratio), "{ratio}");
+}
+
+#[test]
+fn the_summary_tells_ranks_machine_and_time() {
+    let output = clocks("ring").ranks(100).summary().run().success();
+    output.says(&["xsim: 100 ranks on star", "100.032 us of virtual time".trim_start_matches("100.032 "), "messages"]);
+}

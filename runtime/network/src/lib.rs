@@ -14,7 +14,9 @@ pub mod traffic;
 
 pub use analytic::{Analytic, Uniform};
 pub use bandwidth::{Bandwidth, ParseBandwidthError, Serialization};
-pub use machine::{Built, DEFAULT_MACHINE, Fidelity, Machine, MachineError, Overheads, PRESETS, Placement, PlacementRule, Preset, preset};
+pub use machine::{
+    Built, DEFAULT_MACHINE, Dealt, Fidelity, Machine, MachineError, Overheads, PRESETS, Placement, PlacementRule, Preset, preset,
+};
 pub use model::{Delivered, Endpoint, Message, Network, Order};
 pub use report::{LatencyReport, LevelReport, TopologyReport, topology_report};
 pub use spec::{LevelSpec, NetworkSpec};

@@ -6,7 +6,7 @@ mod placement;
 mod presets;
 
 pub use error::MachineError;
-pub use placement::{Placement, PlacementRule};
+pub use placement::{Dealt, Placement, PlacementRule};
 pub use presets::{DEFAULT_MACHINE, PRESETS, Preset, preset};
 
 use crate::analytic::Analytic;

@@ -92,7 +92,7 @@ pub(crate) struct BuiltLevels {
     pub(crate) specification: String,
     /// The same, level by level, outermost first.
     pub(crate) specification_levels: Vec<LevelSpec>,
-    /// Endpoints of one instance of the innermost level, 1 if it is the only level.
+    /// Endpoints below one place of the outermost level.
     pub(crate) group: u32,
 }
 
@@ -108,7 +108,7 @@ pub(crate) fn build(levels: &[LevelSpec], ranks: Option<u32>) -> Result<BuiltLev
         parts.push(AnalyticLevel { topology, latency: level.latency, bandwidth: level.bandwidth });
     }
     let specification = join(&sized);
-    let group = if levels.len() > 1 { parts[levels.len() - 1].topology.endpoints() } else { 1 };
+    let group = parts[1..].iter().map(|part| part.topology.endpoints()).product::<u64>();
     let group = u32::try_from(group).expect("sizes are 32-bit");
     let network = Analytic::new(parts).map_err(|why| MachineError::new(format!("the network '{specification}' cannot be built: {why}")))?;
     Ok(BuiltLevels { network, specification, specification_levels: sized, group })

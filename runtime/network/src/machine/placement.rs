@@ -11,7 +11,7 @@ pub enum PlacementRule {
     /// Rank r on endpoint r: the innermost level fills up first.
     #[default]
     Block,
-    /// One rank on each instance of the innermost level in turn, then a second on each, and so on.
+    /// A rank at each place of the outermost level in turn (a node), then a second at each, and so on.
     RoundRobin,
     /// A file with one endpoint number a line, line r for rank r; blank lines and `#` comments are skipped.
     File(PathBuf),
@@ -43,8 +43,7 @@ impl From<&str> for PlacementRule {
 pub enum Placement {
     /// The identity.
     Block,
-    /// Ranks dealt out to groups of endpoints.
-    #[doc(hidden)]
+    /// Ranks dealt out to groups of endpoints in turn.
     Dealt(Dealt),
     /// An endpoint for each rank.
     Table(Box<[Endpoint]>),
@@ -52,7 +51,6 @@ pub enum Placement {
 
 /// Round-robin over `groups` groups of `size` endpoints.
 #[derive(Clone, Copy, Debug)]
-#[doc(hidden)]
 pub struct Dealt {
     groups: Divisor,
     size: u32,
@@ -74,7 +72,7 @@ impl Placement {
 }
 
 impl PlacementRule {
-    /// Places `ranks` ranks on `endpoints` endpoints in groups of `group` (an instance of the innermost level).
+    /// Places `ranks` ranks on `endpoints` endpoints in groups of `group` (a place of the outermost level).
     pub(crate) fn build(&self, ranks: u32, endpoints: u64, group: u32) -> Result<Placement, MachineError> {
         match self {
             PlacementRule::Block => Ok(Placement::Block),

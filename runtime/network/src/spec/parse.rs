@@ -90,7 +90,9 @@ pub(crate) fn parse(text: &str) -> Result<(NetworkSpec, Host), MachineError> {
     }
     if pieces.iter().any(|piece| reader.items(*piece).iter().any(|item| item.text == "level=packet")) {
         let end = pieces.last().map_or(0, |piece| piece.at + piece.text.len());
-        return Ok((NetworkSpec::Packet(text[..end].trim().to_owned()), host));
+        let network = text[..end].trim();
+        crate::packet::parse(network).map_err(|why| MachineError::new(why.to_string()))?;
+        return Ok((NetworkSpec::Packet(network.to_owned()), host));
     }
     if pieces.is_empty() {
         return Err(reader.error(Piece { text: "", at: 0 }, format!("expected a topology before 'rank': {}", topologies())));
@@ -129,7 +131,8 @@ impl<'a> Reader<'a> {
         let name = piece.split(':')[0];
         let Some(row) = TOPOLOGIES.iter().find(|row| row.name == name.text) else {
             let found = if name.text.is_empty() { "nothing".to_owned() } else { format!("'{}'", name.text) };
-            return Err(self.error(name, format!("expected a topology, one of {}, but found {found}", topologies())));
+            let packet = "packet networks such as fattree and dragonfly need the option level=packet";
+            return Err(self.error(name, format!("expected a topology, one of {}, but found {found} ({packet})", topologies())));
         };
         let mut items = self.items(piece);
         let size = match items.first() {

@@ -26,6 +26,12 @@ fn sizes_come_from_the_ranks_where_they_are_open() {
 }
 
 #[test]
+fn round_robin_deals_over_the_outermost_level() {
+    let built = Machine::parse("star:3/mesh:2x1/star:2/rank:place=round-robin").unwrap().build(7).unwrap();
+    assert_eq!([0, 1, 2, 3, 4, 5, 6].map(|rank| built.placement.endpoint(rank).0), [0, 4, 8, 1, 5, 9, 2]);
+}
+
+#[test]
 fn the_rank_level_carries_overheads_placement_and_processor() {
     let machine = Machine::parse("star:l=1us,b=1GB/s/rank:o_send=1us,o_recv=2us,gap=3ns,eager=64KiB,place=round-robin,proc=0.5").unwrap();
     assert_eq!(machine.network.to_string(), "star:l=1us,b=8Gbps");
@@ -38,7 +44,7 @@ fn the_rank_level_carries_overheads_placement_and_processor() {
 #[test]
 fn a_misspelt_preset_hears_of_presets_and_files() {
     let error = Machine::parse("ethernt").unwrap_err().to_string();
-    assert!(error.contains("found 'ethernt'; the name of a preset, or the path of a machine file"), "{error}");
+    assert!(error.contains("need the option level=packet); the name of a preset, or the path of a machine file"), "{error}");
 }
 
 #[test]
@@ -102,9 +108,11 @@ fn a_network_smaller_than_the_ranks_says_both_numbers() {
 
 #[test]
 fn the_packet_level_is_left_to_itself() {
-    let machine = Machine::parse("fattree:k=8,level=packet/rank:gap=1us").unwrap();
-    assert_eq!(machine.network, NetworkSpec::Packet("fattree:k=8,level=packet".to_owned()));
+    let machine = Machine::parse("fattree:m=4,n=3,level=packet/rank:gap=1us").unwrap();
+    assert_eq!(machine.network, NetworkSpec::Packet("fattree:m=4,n=3,level=packet".to_owned()));
     assert_eq!(machine.overheads.gap, Span::from_ns(1000));
+    assert!(machine.build(16).unwrap().network.as_analytic().is_none());
+    assert!(Machine::parse("fattree:m=eight,n=3,level=packet").is_err());
 }
 
 proptest! {

@@ -6,6 +6,8 @@
 
 #[path = "interpose/exit.rs"]
 mod exit;
+#[path = "interpose/fortran.rs"]
+mod fortran;
 #[path = "interpose/libc_state.rs"]
 mod libc_state;
 #[path = "interpose/start.rs"]

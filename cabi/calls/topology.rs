@@ -275,7 +275,11 @@ pub fn dist_graph_create_adjacent(
         (None, Some(own)) if ins == 0 => Some([Box::default(), own]),
         (Some(incoming), Some(outgoing)) => Some([incoming, outgoing]),
         _ => {
-            return Err(c.wrong(3, MPI_ERR_ARG, "one of sourceweights and destweights is MPI_UNWEIGHTED, the other not; pass both or none"));
+            return Err(c.wrong(
+                3,
+                MPI_ERR_ARG,
+                "one of sourceweights and destweights is MPI_UNWEIGHTED, the other not; pass both or none",
+            ));
         }
     };
     let own = DistGraph { sources: ranks(sources, ins), destinations: ranks(destinations, outs), weights };

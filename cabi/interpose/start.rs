@@ -18,8 +18,8 @@ unsafe extern "C" fn main(argc: c_int, argv: *mut *mut c_char, environment: *mut
     unsafe { start::run(argc, argv, environment) }
 }
 
-/// Called by the program's entry point. `fini` and `rtld_fini` would run the program's destructors
-/// once more for the process: ranks run theirs when they end.
+/// Called by the program's entry point. `fini` would run the program's destructors once more for the
+/// process: ranks run theirs when they end.
 #[unsafe(no_mangle)]
 pub unsafe extern "C" fn __libc_start_main(
     program: Main,
@@ -33,6 +33,7 @@ pub unsafe extern "C" fn __libc_start_main(
     // SAFETY: glibc's own signature of this symbol.
     let real: Start = unsafe { START.get() };
     rank::hooks::set(crate::hooks());
+    start::begin();
     if !start::wanted() {
         // SAFETY: passes on what the entry point gave.
         return unsafe { real(program, argc, argv, init, fini, rtld_fini, stack_end) };
@@ -40,6 +41,6 @@ pub unsafe extern "C" fn __libc_start_main(
     // SAFETY: the entry point's arguments, before any code of the program has run.
     unsafe {
         start::capture(program, argc, argv, init);
-        real(main, argc, argv, Some(no_constructors), None, None, stack_end)
+        real(main, argc, argv, Some(no_constructors), None, rtld_fini, stack_end)
     }
 }

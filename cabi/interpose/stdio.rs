@@ -50,6 +50,18 @@ pub unsafe extern "C" fn read(descriptor: c_int, bytes: *mut c_void, len: usize)
     unsafe { libc::syscall(libc::SYS_read, descriptor, bytes, len) as isize }
 }
 
+/// Before the program starts, standard output and error count as terminals: libgfortran asks when it
+/// is loaded, and would otherwise gather the lines of several ranks in one buffer.
+#[unsafe(no_mangle)]
+pub unsafe extern "C" fn isatty(descriptor: c_int) -> c_int {
+    static REAL: Next = Next::new(c"isatty");
+    if (descriptor == 1 || descriptor == 2) && !rank::lifecycle::start::has_begun() {
+        return 1;
+    }
+    // SAFETY: the C library's function of this name and type.
+    unsafe { REAL.get::<unsafe extern "C" fn(c_int) -> c_int>()(descriptor) }
+}
+
 /// Flushing a standard stream passes the rank's output on to its lines.
 #[unsafe(no_mangle)]
 pub unsafe extern "C" fn fflush(file: *mut File) -> c_int {

@@ -227,6 +227,33 @@ impl Image {
         list
     }
 
+    /// Makes the loader pass over the program's destructors at the process's end (not the libraries').
+    ///
+    /// The loader keeps pointers to the entries of the dynamic section; glibc's internal layout
+    /// (`include/link.h`: `l_info` behind eight words) is trusted only where an entry found there
+    /// is the right one.
+    pub(crate) fn forget_destructors(&self) {
+        const INFO: usize = 8;
+        // SAFETY: null asks for the program's own handle, which glibc makes a `link_map` of at
+        // least this size; the words read are pointers to dynamic entries, or null.
+        unsafe {
+            let map = libc::dlopen(std::ptr::null(), libc::RTLD_LAZY).cast::<usize>();
+            if map.is_null() || *map != self.bias {
+                return;
+            }
+            let (Some(dynamic), entries) = (self.headers.iter().find(|h| h.kind == libc::PT_DYNAMIC), [DT_FINI, DT_FINI_ARRAY]) else {
+                return;
+            };
+            for tag in entries {
+                let place = map.add(INFO + tag);
+                let entry = *place;
+                if (dynamic.address..dynamic.address + dynamic.bytes).contains(&entry) && *(entry as *const usize) == tag {
+                    *place = 0;
+                }
+            }
+        }
+    }
+
     /// Relocations: the data's, then the procedure linkage table's.
     pub(crate) fn relocations(&self) -> [&'static [Rela]; 2] {
         let table = |start, bytes| match (self.pointer(start), self.tag(bytes)) {

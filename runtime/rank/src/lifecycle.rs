@@ -9,7 +9,7 @@ use crate::globals::clone;
 pub use crate::handlers::{At, Handler};
 use crate::image::Image;
 use crate::program::{Constructor, Main};
-use crate::{handlers, hooks, running};
+use crate::{fortran_units, handlers, hooks, running};
 
 pub mod start;
 
@@ -114,6 +114,7 @@ pub fn leave(status: i32, handlers: bool) -> ! {
             destroy(life);
         }
     }
+    fortran_units::close(&fortran_units::end(rank));
     if let Some(hooks) = hooks::get() {
         (hooks.exited)(status);
     }

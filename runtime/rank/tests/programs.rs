@@ -153,3 +153,30 @@ fn what_cannot_be_cloned_says_why() {
     refuse("globals.c", Link::NoPie, "not position-independent");
     refuse("statics.cc", Link::Pie, "-fPIC");
 }
+
+#[test]
+fn fortran_state_units_and_lines_belong_to_a_rank() {
+    if std::process::Command::new("gfortran").arg("--version").output().is_err() {
+        eprintln!("skipped: no gfortran");
+        return;
+    }
+    for link in [Link::Pie, Link::NoPie] {
+        let program = compile("fortran.f90", link, &[]);
+        for (_, settings) in support::private_ways().into_iter().filter(|(way, _)| *way == link) {
+            let directory = program.with_extension(settings.iter().map(|s| s.1).collect::<Vec<_>>().join("-"));
+            std::fs::create_dir_all(&directory).unwrap();
+            let mut all = vec![("RANKS", "4")];
+            all.extend(settings);
+            let result = run(&program, &all, &[directory.to_str().unwrap()], "");
+            assert_eq!((result.status, result.error.as_str()), (Some(3), "STOP 3\n"), "{all:?}\n{}", result.out);
+            assert_eq!(result.out.lines().count(), 4 * 100 + 4);
+            for (k, line) in result.out.lines().take(400).enumerate() {
+                assert_eq!(line, format!("rank {} step {}", k % 4, k / 4 + 1));
+            }
+            for rank in 0..4 {
+                let text = std::fs::read_to_string(directory.join(format!("unit.{rank}"))).unwrap();
+                assert_eq!(text, format!(" first {rank}\n again {rank}\n"));
+            }
+        }
+    }
+}

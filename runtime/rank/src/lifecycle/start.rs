@@ -1,6 +1,7 @@
 //! From the program's entry point to the simulation.
 
 use std::ffi::c_char;
+use std::sync::atomic::{AtomicBool, Ordering::Relaxed};
 
 use crate::hooks;
 use crate::program::{Constructor, Main, Program};
@@ -11,6 +12,18 @@ static CAPTURED: Single<Option<Program>> = Single::new(None);
 /// Whether the program is to be taken over: the layers above have set their hooks.
 pub fn wanted() -> bool {
     hooks::get().is_some()
+}
+
+static BEGUN: AtomicBool = AtomicBool::new(false);
+
+/// Whether the libraries are loaded and the program's entry point has been reached.
+pub fn has_begun() -> bool {
+    BEGUN.load(Relaxed)
+}
+
+/// To be called by the program's entry point.
+pub fn begin() {
+    BEGUN.store(true, Relaxed);
 }
 
 /// Captures the program before any of its code has run.
@@ -34,7 +47,10 @@ pub unsafe fn run(_argc: i32, _argv: *mut *mut c_char, environment: *mut *mut c_
     let program = unsafe { CAPTURED.with(Option::take) };
     let (Some(mut program), Some(hooks)) = (program, hooks::get()) else { return 70 };
     program.environment = environment;
+    let image = program.image.clone();
     let status = (hooks.start)(program);
+    // Ranks ran the program's destructors; the libraries' own still follow.
+    image.forget_destructors();
     crate::stdio::finish();
     status
 }

@@ -42,7 +42,11 @@ pub fn compile(source: &str, link: Link, extra: &[&str]) -> PathBuf {
     static COUNT: AtomicU32 = AtomicU32::new(0);
     let unique = format!("{}-{}", std::process::id(), COUNT.fetch_add(1, Ordering::Relaxed));
     let program = out.join(format!("{}-{link:?}-{unique}", source.replace('.', "-")));
-    let compiler = if source.ends_with(".cc") { "c++" } else { "cc" };
+    let compiler = match source.rsplit('.').next() {
+        Some("cc") => "c++",
+        Some("f90") => "gfortran",
+        _ => "cc",
+    };
     let made = Command::new(compiler)
         .args(["-g", "-O1", "-pthread"])
         .args(if link == Link::Pie { ["-fPIE", "-pie"] } else { ["-fno-pie", "-no-pie"] })

@@ -1,0 +1,49 @@
+//! Entry points of libgfortran that name a unit: each rank has unit numbers of its own.
+
+use rank::fortran_units;
+use rank::next::Next;
+
+/// The beginning of every parameter block of libgfortran's input and output (`st_parameter_common`).
+#[repr(C)]
+pub struct Parameters {
+    flags: i32,
+    unit: i32,
+}
+
+macro_rules! statements {
+    ($($name:ident $symbol:expr;)*) => { $(
+        /// The statement of this name, for the calling rank's unit.
+        #[unsafe(no_mangle)]
+        pub unsafe extern "C" fn $name(parameters: *mut Parameters) {
+            static REAL: Next = Next::new($symbol);
+            // SAFETY: compiled Fortran passes its parameter block, made anew for each statement.
+            unsafe {
+                (*parameters).unit = fortran_units::translate((*parameters).unit);
+                REAL.get::<unsafe extern "C" fn(*mut Parameters)>()(parameters)
+            }
+        }
+    )* };
+}
+statements! {
+    _gfortran_st_open c"_gfortran_st_open";
+    _gfortran_st_close c"_gfortran_st_close";
+    _gfortran_st_read c"_gfortran_st_read";
+    _gfortran_st_write c"_gfortran_st_write";
+    _gfortran_st_inquire c"_gfortran_st_inquire";
+    _gfortran_st_rewind c"_gfortran_st_rewind";
+    _gfortran_st_backspace c"_gfortran_st_backspace";
+    _gfortran_st_endfile c"_gfortran_st_endfile";
+    _gfortran_st_flush c"_gfortran_st_flush";
+}
+
+/// `flush(unit)`; null flushes all units.
+#[unsafe(no_mangle)]
+pub unsafe extern "C" fn _gfortran_flush_i4(unit: *mut i32) {
+    static REAL: Next = Next::new(c"_gfortran_flush_i4");
+    // SAFETY: compiled Fortran passes a unit number, or null; libgfortran's own signature.
+    unsafe {
+        let mut number = if unit.is_null() { 0 } else { fortran_units::translate(*unit) };
+        let at = if unit.is_null() { unit } else { &raw mut number };
+        REAL.get::<unsafe extern "C" fn(*mut i32)>()(at)
+    }
+}

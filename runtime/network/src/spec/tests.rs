@@ -112,7 +112,7 @@ fn the_packet_level_is_left_to_itself() {
     assert_eq!(machine.network, NetworkSpec::Packet("fattree:m=4,n=3,level=packet".to_owned()));
     assert_eq!(machine.overheads.gap, Span::from_ns(1000));
     assert!(machine.build(16).unwrap().network.as_analytic().is_none());
-    assert!(Machine::parse("fattree:m=eight,n=3,level=packet").is_err());
+    assert!(Machine::parse("fattree:speed=8,level=packet").is_err());
 }
 
 proptest! {

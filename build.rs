@@ -6,6 +6,8 @@ mod exports;
 mod fortran;
 #[path = "build/header.rs"]
 mod header;
+#[path = "build/interface_calls.rs"]
+mod interface_calls;
 #[path = "build/kinds.rs"]
 mod kinds;
 #[path = "build/modules.rs"]
@@ -26,8 +28,9 @@ fn main() {
     write(&out, "functions.rs", &exports::functions(&table));
     write(&out, "exports.rs", &exports::write(&table));
     write(&out, "fortran.rs", &fortran::write(&table));
+    write(&out, "fortran_by_hand.rs", &fortran::spellings_by_hand(&table));
     write(&out, "mpif.h", &modules::mpif(&table));
-    for (name, text) in modules::parts(&table) {
+    for (name, text) in modules::parts(&table).into_iter().chain(interface_calls::programs(&table)) {
         write(&out, name, &text);
     }
     write(&out, "constants.rs", &constants(&table));

@@ -41,7 +41,6 @@ pub fn write(table: &Table) -> String {
         for &large in row.variants() {
             let name = format!("{}{}", row.name.to_lowercase(), if large { "_c" } else { "" });
             if by_hand(row) {
-                spellings(&mut out, &name);
                 continue;
             }
             spellings(&mut out, &name);
@@ -57,6 +56,18 @@ pub fn write(table: &Table) -> String {
                     spelling(&mut out, &format!("{prefix}_{name}_cptr_"), &format!("pmpi_{name}_"), weak);
                 }
             }
+        }
+    }
+    out
+}
+
+/// The other spellings of the functions written by hand. An assembler alias must be in one
+/// compilation unit with its function, hence in its module.
+pub fn spellings_by_hand(table: &Table) -> String {
+    let mut out = String::new();
+    for row in table.functions.iter().filter(|r| in_fortran(r) && by_hand(r)) {
+        for &large in row.variants() {
+            spellings(&mut out, &format!("{}{}", row.name.to_lowercase(), if large { "_c" } else { "" }));
         }
     }
     out

@@ -225,7 +225,9 @@ fn function(out: &mut String, row: &Row, style: Style, prefix: &str) {
     let old = row.deprecated.as_deref() == Some("2.0");
     match style {
         Style::Integers => {
-            writeln!(out, "\n  interface {name}").unwrap();
+            // Without a generic name the compiler says which argument is wrong or missing.
+            let generic = if name_has_pointer_form(row) { name.as_str() } else { "" };
+            writeln!(out, "\n  interface {generic}").unwrap();
             body(out, row, style, false, &name, "");
             if name_has_pointer_form(row) {
                 pointer_form(out, row, &name);
@@ -243,7 +245,8 @@ fn function(out: &mut String, row: &Row, style: Style, prefix: &str) {
                 }
                 let suffix = if large { "_c" } else { "" };
                 let generic = if apart { format!("{name}{suffix}") } else { name.clone() };
-                writeln!(out, "\n  interface {generic}").unwrap();
+                let alone = !choice && (apart || !row.large);
+                writeln!(out, "\n  interface {}", if alone { "" } else { &generic }).unwrap();
                 if choice {
                     let specific = format!("{name}{suffix}_f08ts");
                     let binding = format!(" bind(c, name=\"{}_\")", specific.to_lowercase());
@@ -371,7 +374,8 @@ fn declaration(row: &Row, p: &Parameter, style: Style, large: bool) -> String {
     }
 }
 
-fn integer_type(p: &Parameter, large: bool, old: bool) -> String {
+/// The type of a parameter where handles are integers.
+pub fn integer_type(p: &Parameter, large: bool, old: bool) -> String {
     match &p.kind {
         Kind::Handle(_) | Kind::Status => "integer".into(),
         Kind::Attribute | Kind::ExtraState if old => "integer".into(),
@@ -380,7 +384,8 @@ fn integer_type(p: &Parameter, large: bool, old: bool) -> String {
     }
 }
 
-fn f08_type(p: &Parameter, large: bool) -> String {
+/// The type of a parameter in `mpi_f08`.
+pub fn f08_type(p: &Parameter, large: bool) -> String {
     match &p.kind {
         Kind::Logical => "logical".into(),
         Kind::Text | Kind::Texts | Kind::TextArrays => "character(len=*)".into(),

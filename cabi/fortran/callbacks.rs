@@ -9,6 +9,8 @@ use crate::exports;
 use rank::Addr;
 use rank::memory::{load, store};
 
+include!(concat!(env!("OUT_DIR"), "/fortran_by_hand.rs"));
+
 // A handle in a C variable is read by Fortran as the integer at its address.
 const _: () = assert!(cfg!(target_endian = "little"));
 

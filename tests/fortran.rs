@@ -1,0 +1,87 @@
+//! The Fortran interfaces with the machine's gfortran. Where there is none, `.ci/run` says so:
+//! these tests then fail rather than pass unseen.
+
+mod common;
+
+use std::path::{Path, PathBuf};
+use std::process::{Command, Output};
+
+fn temporary(name: &str) -> PathBuf {
+    let path = Path::new(env!("CARGO_TARGET_TMPDIR")).join("fortran").join(name);
+    std::fs::create_dir_all(&path).unwrap();
+    path
+}
+
+/// `xsim fc` on a source in a directory of its own.
+fn compile(name: &str, source: &str, arguments: &[&str]) -> (PathBuf, Output) {
+    let directory = temporary(name);
+    std::fs::write(directory.join("program.f90"), source).unwrap();
+    let program = directory.join("program");
+    let run = common::command(&["fc"])
+        .env("XDG_CACHE_HOME", temporary("cache"))
+        .current_dir(&directory)
+        .args(arguments)
+        .args(["program.f90", "-o", "program"])
+        .output()
+        .unwrap();
+    (program, run)
+}
+
+fn compiled(name: &str, source: &str, arguments: &[&str]) -> PathBuf {
+    let (program, run) = compile(name, source, arguments);
+    let said = String::from_utf8_lossy(&run.stderr);
+    assert!(run.status.success() && said.is_empty(), "{said}");
+    program
+}
+
+fn generated(name: &str) -> String {
+    std::fs::read_to_string(Path::new(env!("OUT_DIR")).join(name)).unwrap()
+}
+
+#[test]
+fn modules_compile_without_warnings() {
+    let directory = temporary("modules");
+    for name in ["mpi_constants", "mpi_interfaces", "mpi_f08_constants", "mpi_f08_callbacks", "mpi_f08_interfaces"] {
+        std::fs::write(directory.join(format!("{name}.inc")), generated(&format!("{name}.inc"))).unwrap();
+    }
+    for name in ["mpi.f90", "mpi_f08.f90"] {
+        let run = Command::new("gfortran")
+            .args(["-c", "-Wall", "-Wextra", "-pedantic", "-Werror", "-I", "."])
+            .arg(Path::new(env!("CARGO_MANIFEST_DIR")).join("fortran").join(name))
+            .current_dir(&directory)
+            .output()
+            .expect("gfortran");
+        assert!(run.status.success() && run.stderr.is_empty(), "{}", String::from_utf8_lossy(&run.stderr));
+    }
+}
+
+/// Each program calls every function that Fortran has, and PMPI_ too; linking finds every symbol.
+#[test]
+fn every_function_compiles_and_links_through_mpif_h() {
+    compiled("calls_mpif", &generated("calls_mpif.f90"), &["-w"]);
+}
+
+#[test]
+fn every_function_compiles_and_links_through_module_mpi() {
+    compiled("calls_mpi", &generated("calls_mpi.f90"), &[]);
+}
+
+#[test]
+fn every_function_compiles_and_links_through_module_mpi_f08_with_and_without_ierror_and_large_counts() {
+    let program = generated("calls_mpi_f08.f90");
+    assert!(program.matches("end subroutine").count() > 1100);
+    compiled("calls_mpi_f08", &program, &[]);
+}
+
+#[test]
+fn a_missing_ierror_is_a_compile_error_with_module_mpi() {
+    let source = "program p\n  use mpi\n  call MPI_Init()\nend program\n";
+    let (_, run) = compile("no_ierror", source, &[]);
+    assert!(!run.status.success() && String::from_utf8_lossy(&run.stderr).contains("ierror"));
+}
+
+#[test]
+fn fixed_form_finds_mpif_h() {
+    let source = "      program p\n      include 'mpif.h'\n      print *, MPI_COMM_WORLD\n      end\n";
+    compiled("fixed", source, &["-ffixed-form", "-Wall"]);
+}

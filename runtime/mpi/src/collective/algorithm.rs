@@ -174,6 +174,7 @@ pub static ALL: &[Algorithm] = &[
     row(Kind::ReduceScatter, "butterfly", any, reduce_scatter::butterfly),
     row(Kind::Scan, "recursive-doubling", any, scan::doubling_scan),
     row(Kind::Scan, "linear", any, scan::linear_scan),
+    row(Kind::Scan, "two-level", two_level::supported, two_level::two_level_scan),
     row(Kind::Exscan, "recursive-doubling", any, scan::doubling_exscan),
     row(Kind::Exscan, "linear", any, scan::linear_exscan),
     row(Kind::Neighbor, "direct", any, neighbor::direct),

@@ -2,6 +2,7 @@
 //! [`schedule`](super::schedule) while it runs an algorithm.
 
 use std::collections::{HashMap, VecDeque};
+use std::ops::Range;
 use std::rc::Rc;
 
 use super::schedule::{Blocks, Buffer, Kind, Member, Pattern, Schedule, Shape, Slice, Step};
@@ -41,7 +42,7 @@ pub(crate) fn reduces(kind: Kind) -> bool {
 }
 
 /// Contribution of `rank` to lane `lane` of a reduction: a set of ranks where the operation commutes, a range where not.
-fn element(commutative: bool, ranks: std::ops::Range<u32>, lane: u64) -> [u8; 16] {
+fn element(commutative: bool, ranks: Range<u32>, lane: u64) -> [u8; 16] {
     let mut bytes = [0; 16];
     let head =
         if commutative { ranks.fold(0u64, |set, rank| set | 1 << rank) } else { u64::from(ranks.start) | u64::from(ranks.end) << 32 };
@@ -50,7 +51,7 @@ fn element(commutative: bool, ranks: std::ops::Range<u32>, lane: u64) -> [u8; 16
     bytes
 }
 
-fn lanes(commutative: bool, ranks: std::ops::Range<u32>, bytes: u64) -> Vec<u8> {
+fn lanes(commutative: bool, ranks: Range<u32>, bytes: u64) -> Vec<u8> {
     (0..bytes / ELEMENT).flat_map(|lane| element(commutative, ranks.clone(), lane)).collect()
 }
 
@@ -80,121 +81,171 @@ fn data(from: u32, to: u32, bytes: u64) -> Vec<u8> {
     (0..bytes).map(|i| (u64::from(from) * 31 + u64::from(to) * 7 + i * 3 + 1) as u8).collect()
 }
 
-fn each(sizes: impl Iterator<Item = u64>) -> Blocks {
-    let mut offsets = vec![0];
-    offsets.extend(sizes.scan(0, |end, bytes| {
-        *end += bytes;
-        Some(*end)
-    }));
-    Blocks::Each(offsets.into())
+/// What one member has and gets: blocks of its input and output, its input, what must come out.
+struct Part {
+    send: Blocks,
+    receive: Blocks,
+    input: Vec<u8>,
+    expected: Option<Vec<u8>>,
+}
+
+/// A shape with the sizes of its irregular blocks, in bytes (of ReduceScatter in elements).
+struct Maker<F: Fn(u32, u32) -> u64> {
+    shape: Shape,
+    block: F,
+}
+
+impl<F: Fn(u32, u32) -> u64> Maker<F> {
+    fn bytes(&self, from: u32, to: u32) -> u64 {
+        if self.shape.irregular { (self.block)(from, to) } else { self.shape.bytes }
+    }
+    /// Equal blocks, or those of these sizes.
+    fn blocks(&self, sizes: impl Iterator<Item = u64>) -> Blocks {
+        if !self.shape.irregular {
+            return Blocks::Uniform(self.shape.bytes);
+        }
+        let mut offsets = vec![0];
+        offsets.extend(sizes.scan(0, |end, bytes| {
+            *end += bytes;
+            Some(*end)
+        }));
+        Blocks::Each(offsets.into())
+    }
+    /// The group of `rank`.
+    fn own(&self, rank: u32) -> Range<u32> {
+        let size = self.shape.size;
+        self.shape.sides.map_or(0..size, |first| if rank < first { 0..first } else { first..size })
+    }
+    /// The group that `rank` exchanges with.
+    fn other(&self, rank: u32) -> Range<u32> {
+        let size = self.shape.size;
+        self.shape.sides.map_or(0..size, |first| if rank < first { first..size } else { 0..first })
+    }
+    /// Whether `rank` exchanges with the root.
+    fn meets_root(&self, rank: u32) -> bool {
+        self.other(self.shape.root).contains(&rank)
+    }
+
+    fn bcast(&self, rank: u32) -> Part {
+        let (root, one) = (self.shape.root, Blocks::Uniform(self.shape.bytes));
+        let message = data(root, 0, self.shape.bytes);
+        let gets = rank != root && self.meets_root(rank);
+        let input = if rank == root { message.clone() } else { vec![] };
+        Part { send: one.clone(), receive: one, input, expected: gets.then_some(message) }
+    }
+
+    fn gather(&self, rank: u32) -> Part {
+        let from = self.other(self.shape.root);
+        let sends = if self.meets_root(rank) { self.bytes(rank, 0) } else { 0 };
+        let (mut receive, mut expected) = (Blocks::Uniform(0), None);
+        if rank == self.shape.root {
+            receive = self.blocks(from.clone().map(|i| self.bytes(i, 0)));
+            expected = Some(from.flat_map(|i| data(i, 0, self.bytes(i, 0))).collect());
+        }
+        Part { send: Blocks::Uniform(sends), receive, input: data(rank, 0, sends), expected }
+    }
+
+    fn scatter(&self, rank: u32) -> Part {
+        let root = self.shape.root;
+        let to = self.other(root);
+        let gets = if self.meets_root(rank) { self.bytes(0, rank) } else { 0 };
+        let (mut send, mut input) = (Blocks::Uniform(0), vec![]);
+        if rank == root {
+            send = self.blocks(to.clone().map(|i| self.bytes(0, i)));
+            input = to.flat_map(|i| data(root, i, self.bytes(0, i))).collect();
+        }
+        let expected = self.meets_root(rank).then(|| data(root, rank, gets));
+        Part { send, receive: Blocks::Uniform(gets), input, expected }
+    }
+
+    fn allgather(&self, rank: u32) -> Part {
+        let (from, bytes) = (self.other(rank), self.bytes(rank, 0));
+        let receive = self.blocks(from.clone().map(|i| self.bytes(i, 0)));
+        let all = from.flat_map(|i| data(i, 0, self.bytes(i, 0))).collect();
+        Part { send: Blocks::Uniform(bytes), receive, input: data(rank, 0, bytes), expected: Some(all) }
+    }
+
+    fn alltoall(&self, rank: u32) -> Part {
+        let others = self.other(rank);
+        Part {
+            send: self.blocks(others.clone().map(|i| self.bytes(rank, i))),
+            receive: self.blocks(others.clone().map(|i| self.bytes(i, rank))),
+            input: others.clone().flat_map(|i| data(rank, i, self.bytes(rank, i))).collect(),
+            expected: Some(others.flat_map(|i| data(i, rank, self.bytes(i, rank))).collect()),
+        }
+    }
+
+    /// One block in, the reduction over `ranks` out where there are any.
+    fn reduction(&self, rank: u32, ranks: Option<Range<u32>>) -> Part {
+        let (one, commutative) = (Blocks::Uniform(self.shape.bytes), self.shape.commutative);
+        // Members in the group of an intercommunicator's root contribute nothing.
+        let gives = self.shape.kind != Kind::Reduce || self.meets_root(rank);
+        let bytes = if gives { self.shape.bytes } else { 0 };
+        let expected = ranks.map(|ranks| lanes(commutative, ranks, self.shape.bytes));
+        Part { send: one.clone(), receive: one, input: lanes(commutative, rank..rank + 1, bytes), expected }
+    }
+
+    /// Sizes of the blocks of the group of `rank`.
+    fn kept(&self, rank: u32) -> Vec<u64> {
+        let equal = self.shape.bytes / u64::from(self.shape.size);
+        self.own(rank).map(|i| if self.shape.irregular { ELEMENT * (self.block)(i, 0) } else { equal }).collect()
+    }
+
+    fn reduce_scatter(&self, rank: u32) -> Part {
+        let sizes = self.kept(rank);
+        let total = sizes.iter().sum();
+        let all = lanes(self.shape.commutative, self.other(rank), total);
+        let index = (rank - self.own(rank).start) as usize;
+        let start = sizes[..index].iter().sum::<u64>() as usize;
+        let expected = all[start..start + sizes[index] as usize].to_vec();
+        let send = if self.shape.irregular { self.blocks(sizes.iter().copied()) } else { Blocks::Uniform(sizes[0]) };
+        let input = lanes(self.shape.commutative, rank..rank + 1, total);
+        Part { send, receive: Blocks::Uniform(sizes[index]), input, expected: Some(expected) }
+    }
+
+    fn part(&self, rank: u32) -> Part {
+        let nil = Blocks::Uniform(0);
+        match self.shape.kind {
+            Kind::Barrier | Kind::Agree | Kind::Neighbor => Part { send: nil.clone(), receive: nil, input: vec![], expected: None },
+            Kind::Bcast => self.bcast(rank),
+            Kind::Gather => self.gather(rank),
+            Kind::Scatter => self.scatter(rank),
+            Kind::Allgather => self.allgather(rank),
+            Kind::Alltoall => self.alltoall(rank),
+            Kind::Reduce => self.reduction(rank, (rank == self.shape.root).then(|| self.other(rank))),
+            Kind::Allreduce => self.reduction(rank, Some(self.other(rank))),
+            Kind::ReduceScatter => self.reduce_scatter(rank),
+            Kind::Scan => self.reduction(rank, Some(0..rank + 1)),
+            Kind::Exscan => self.reduction(rank, (rank > 0).then_some(0..rank)),
+        }
+    }
+
+    /// [`Shape::bytes`] as the collective's documentation defines it.
+    fn known_bytes(&self) -> u64 {
+        match self.shape.kind {
+            Kind::ReduceScatter => self.kept(0).iter().sum(),
+            Kind::Allgather if self.shape.irregular && self.shape.sides.is_none() => (0..self.shape.size).map(|i| self.bytes(i, 0)).sum(),
+            Kind::Allgather | Kind::Alltoall if self.shape.irregular => 0,
+            _ => self.shape.bytes,
+        }
+    }
 }
 
 impl Case {
-    /// The case of `shape`; `block(from, to)` gives the sizes where they are irregular (in elements for ReduceScatter).
-    pub(crate) fn new(mut shape: Shape, block: impl Fn(u32, u32) -> u64) -> Case {
-        let size = shape.size;
-        let bytes = |from: u32, to: u32| if shape.irregular { block(from, to) } else { shape.bytes };
-        let none: Rc<[u32]> = Rc::from([]);
-        let member =
-            |rank: u32, send: Blocks, receive: Blocks| Member { rank, send, receive, sources: none.clone(), destinations: none.clone() };
-        let other = |rank: u32| -> std::ops::Range<u32> {
-            match shape.sides {
-                None => 0..size,
-                Some(first) if rank < first => first..size,
-                Some(first) => 0..first,
-            }
-        };
-        let own = |rank: u32| shape.sides.map_or(0..size, |first| if rank < first { 0..first } else { first..size });
-        let far_from_root = |rank: u32| shape.sides.is_none() || other(shape.root).contains(&rank);
-        let uniform = |bytes: u64, blocks: Blocks| if shape.irregular { blocks } else { Blocks::Uniform(bytes) };
-        let root = shape.root;
-        let commutative = shape.commutative;
-        let one = Blocks::Uniform(shape.bytes);
-        let nil = Blocks::Uniform(0);
-        let mut total = shape.bytes;
+    /// The case of `shape`; `block(from, to)` gives the sizes where they are irregular (in elements for ReduceScatter; in an
+    /// intercommunicator these must have the same sum in both groups).
+    pub(crate) fn new(shape: Shape, block: impl Fn(u32, u32) -> u64) -> Case {
+        let maker = Maker { shape, block };
+        let nobody: Rc<[u32]> = Rc::from([]);
         let (mut members, mut inputs, mut expected) = (vec![], vec![], vec![]);
-        for rank in 0..size {
-            let (send, receive, input, output) = match shape.kind {
-                Kind::Barrier | Kind::Agree | Kind::Neighbor => (nil.clone(), nil.clone(), vec![], None),
-                Kind::Bcast => {
-                    let message = data(root, 0, shape.bytes);
-                    if rank == root {
-                        (one.clone(), one.clone(), message, None)
-                    } else {
-                        (one.clone(), one.clone(), vec![], far_from_root(rank).then_some(message))
-                    }
-                }
-                Kind::Gather => {
-                    let from = other(root);
-                    let receive = uniform(shape.bytes, each(from.clone().map(|i| bytes(i, 0))));
-                    let all = from.flat_map(|i| data(i, 0, bytes(i, 0))).collect();
-                    let sends = if far_from_root(rank) { bytes(rank, 0) } else { 0 };
-                    let receive = if rank == root { receive } else { nil.clone() };
-                    (Blocks::Uniform(sends), receive, data(rank, 0, sends), (rank == root).then_some(all))
-                }
-                Kind::Scatter => {
-                    let to = other(root);
-                    let send = uniform(shape.bytes, each(to.clone().map(|i| bytes(0, i))));
-                    let gets = if far_from_root(rank) { bytes(0, rank) } else { 0 };
-                    let (send, all) =
-                        if rank == root { (send, to.flat_map(|i| data(root, i, bytes(0, i))).collect()) } else { (nil.clone(), vec![]) };
-                    (send, Blocks::Uniform(gets), all, far_from_root(rank).then(|| data(root, rank, gets)))
-                }
-                Kind::Allgather => {
-                    let from = other(rank);
-                    let receive = uniform(shape.bytes, each(from.clone().map(|i| bytes(i, 0))));
-                    if shape.irregular {
-                        total = if shape.sides.is_some() { 0 } else { (0..size).map(|i| bytes(i, 0)).sum() };
-                    }
-                    let all = from.flat_map(|i| data(i, 0, bytes(i, 0))).collect();
-                    (Blocks::Uniform(bytes(rank, 0)), receive, data(rank, 0, bytes(rank, 0)), Some(all))
-                }
-                Kind::Alltoall => {
-                    let others = other(rank);
-                    let send = uniform(shape.bytes, each(others.clone().map(|i| bytes(rank, i))));
-                    let receive = uniform(shape.bytes, each(others.clone().map(|i| bytes(i, rank))));
-                    total = if shape.irregular { 0 } else { shape.bytes };
-                    let input = others.clone().flat_map(|i| data(rank, i, bytes(rank, i))).collect();
-                    (send, receive, input, Some(others.flat_map(|i| data(i, rank, bytes(i, rank))).collect()))
-                }
-                Kind::Reduce => {
-                    let from = if shape.sides.is_some() { other(root) } else { 0..size };
-                    let result = lanes(commutative, from.clone(), shape.bytes);
-                    let input = if from.contains(&rank) { shape.bytes } else { 0 };
-                    let input = lanes(commutative, rank..rank + 1, input);
-                    (one.clone(), one.clone(), input, (rank == root).then_some(result))
-                }
-                Kind::Allreduce => {
-                    let result = lanes(commutative, other(rank), shape.bytes);
-                    (one.clone(), one.clone(), lanes(commutative, rank..rank + 1, shape.bytes), Some(result))
-                }
-                Kind::ReduceScatter => {
-                    // The total is the same in both groups, so an intercommunicator's blocks come from `block` alone.
-                    let sizes: Vec<u64> =
-                        own(rank).map(|i| if shape.irregular { ELEMENT * block(i, 0) } else { shape.bytes / u64::from(size) }).collect();
-                    total = sizes.iter().sum();
-                    let all = lanes(commutative, other(rank), total);
-                    let index = (rank - own(rank).start) as usize;
-                    let start = sizes[..index].iter().sum::<u64>() as usize;
-                    let result = all[start..start + sizes[index] as usize].to_vec();
-                    let send = uniform(sizes[0], each(sizes.iter().copied()));
-                    (send, Blocks::Uniform(sizes[index]), lanes(commutative, rank..rank + 1, total), Some(result))
-                }
-                Kind::Scan => {
-                    let result = lanes(commutative, 0..rank + 1, shape.bytes);
-                    (one.clone(), one.clone(), lanes(commutative, rank..rank + 1, shape.bytes), Some(result))
-                }
-                Kind::Exscan => {
-                    let result = lanes(commutative, 0..rank, shape.bytes);
-                    let input = lanes(commutative, rank..rank + 1, shape.bytes);
-                    (one.clone(), one.clone(), input, (rank > 0).then_some(result))
-                }
-            };
-            members.push(member(rank, send, receive));
-            inputs.push(input);
-            expected.push(output);
+        for rank in 0..maker.shape.size {
+            let part = maker.part(rank);
+            let (sources, destinations) = (nobody.clone(), nobody.clone());
+            members.push(Member { rank, send: part.send, receive: part.receive, sources, destinations });
+            inputs.push(part.input);
+            expected.push(part.expected);
         }
-        shape.bytes = total;
+        let shape = Shape { bytes: maker.known_bytes(), ..maker.shape };
         Case { shape, members, inputs, expected }
     }
 }

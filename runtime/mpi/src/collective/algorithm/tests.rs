@@ -186,6 +186,7 @@ fn algorithms_cost_what_their_formulas_say() {
             expect(Kind::Bcast, name, n - 1, (n - 1) * b);
             expect(Kind::Reduce, name, n - 1, (n - 1) * b);
         }
+        expect(Kind::Bcast, "split-binary", 2 * (n - 1), (n - 1) * b);
         expect(Kind::Gather, "linear", n - 1, (n - 1) * b);
         expect(Kind::Allgather, "ring", n * (n - 1), n * (n - 1) * b);
         expect(Kind::Allgather, "bruck", n * log, n * (n - 1) * b);
@@ -197,6 +198,9 @@ fn algorithms_cost_what_their_formulas_say() {
         expect(Kind::ReduceScatter, "ring", n * (n - 1), (n - 1) * b);
         expect(Kind::Scan, "linear", n - 1, (n - 1) * b);
         if power {
+            let ring = n - 1 + n * (n - 1);
+            expect(Kind::Bcast, "scatter-ring-allgather", ring, (n - 1) * b + log * b / 2);
+            expect(Kind::Bcast, "scatter-recursive-doubling-allgather", n - 1 + n * log, (n - 1) * b + log * b / 2);
             expect(Kind::Barrier, "recursive-doubling", n * log, 0);
             expect(Kind::Gather, "binomial", n - 1, n / 2 * log * b);
             expect(Kind::Scatter, "binomial", n - 1, n / 2 * log * b);

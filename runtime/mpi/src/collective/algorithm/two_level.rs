@@ -3,9 +3,10 @@
 use std::rc::Rc;
 
 use super::combined::as_kind;
+use super::parts::{input, output, reduce as combine};
 use super::staged::{Data, Group, Part, Staged};
-use super::{Parameters, allreduce, barrier, bcast, local, reduce};
-use crate::collective::schedule::{Buffer, Kind, Schedule, Shape};
+use super::{Parameters, allreduce, barrier, bcast, local, reduce, scan};
+use crate::collective::schedule::{Buffer, Kind, Member, Schedule, Shape, Step};
 
 type Place = (Buffer, u64);
 const INPUT: Place = (Buffer::Input, 0);
@@ -108,4 +109,69 @@ pub(super) fn two_level_allreduce(shape: &Shape, parameters: &Parameters) -> Rc<
         .then(nodes.between(Kind::Allreduce, allreduce::recursive_doubling, SCRATCH, OUTPUT))
         .then(nodes.within(Kind::Bcast, bcast::binomial, OUTPUT, OUTPUT, OUTPUT))
         .finish()
+}
+
+/// A scan in each node, an exclusive one of the nodes' totals between the leaders, and its result into each node.
+pub(super) fn two_level_scan(shape: &Shape, parameters: &Parameters) -> Rc<dyn Schedule> {
+    let nodes = Nodes::new(shape, parameters);
+    let before = (Buffer::Scratch, shape.bytes);
+    // The first node, whose part is the first, has nothing before it.
+    let release = nodes.within(Kind::Bcast, bcast::binomial, before, before, before).split_off(1);
+    let behind = Group::Range { first: shape.node, count: shape.size - shape.node };
+    let prefix = Part { group: behind, schedule: Rc::new(Prefix), data: nodes.data(), input: before, output: OUTPUT };
+    Staged::new("two-level", shape.size, 2 * shape.bytes)
+        .then(nodes.within(Kind::Scan, scan::doubling_scan, INPUT, INPUT, OUTPUT))
+        .then(nodes.within(Kind::Reduce, total, OUTPUT, OUTPUT, SCRATCH))
+        .then(nodes.between(Kind::Exscan, scan::doubling_exscan, SCRATCH, before))
+        .then(release)
+        .then(vec![prefix])
+        .finish()
+}
+
+/// The last member's prefix is the total, which the first one gets.
+struct Total {
+    last: u32,
+}
+
+fn total(shape: &Shape, _: &Parameters) -> Rc<dyn Schedule> {
+    Rc::new(Total { last: shape.size - 1 })
+}
+
+impl Schedule for Total {
+    fn name(&self) -> &'static str {
+        "total"
+    }
+    fn rounds(&self) -> u32 {
+        1
+    }
+    fn round(&self, member: &Member, _: u32, steps: &mut Vec<Step>) {
+        let bytes = member.send.bytes(0);
+        if member.rank == self.last {
+            steps.push(Step::Send { to: 0, from: input(0, bytes) });
+        } else if member.rank == 0 {
+            steps.push(Step::Receive { from: self.last, into: output(0, bytes) });
+        }
+    }
+    fn scratch(&self, _: &Member) -> u64 {
+        0
+    }
+}
+
+/// Every member puts `Input` before its `Output`.
+struct Prefix;
+
+impl Schedule for Prefix {
+    fn name(&self) -> &'static str {
+        "prefix"
+    }
+    fn rounds(&self) -> u32 {
+        1
+    }
+    fn round(&self, member: &Member, _: u32, steps: &mut Vec<Step>) {
+        let bytes = member.send.bytes(0);
+        combine(true, input(0, bytes), output(0, bytes), steps);
+    }
+    fn scratch(&self, _: &Member) -> u64 {
+        0
+    }
 }

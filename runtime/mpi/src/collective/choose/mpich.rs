@@ -68,6 +68,7 @@ pub(super) fn pick(shape: &Shape) -> Pick {
         Kind::Allreduce if shape.bytes > 8 && long_reduction(shape) => "rabenseifner",
         Kind::Allreduce => "recursive-doubling",
         Kind::ReduceScatter => reduce_scatter(shape),
+        Kind::Scan if nodes => "two-level",
         Kind::Scan | Kind::Exscan => "recursive-doubling",
         Kind::Neighbor => "direct",
     }

@@ -15,7 +15,8 @@ use std::collections::HashMap;
 /// Copies an object's attributes to a new one, through the copy functions of their keys.
 pub fn copy_all(c: &Call, object: Object, from: Handle, to: Handle) -> Result {
     let me = c.mpi.world().me();
-    for attribute in c.mpi.world().attributes.list((object, from.0 as u64, me)) {
+    let list = c.mpi.world().attributes.list((object, from.0 as u64, me));
+    for attribute in list {
         let keyval = &attribute.keyval;
         let copied = match keyval.copy {
             NULL_FN => None,

@@ -1,7 +1,7 @@
 //! The collective calls of MPI 5.0 chapter 6: from a program's buffers to blocks, and back.
 
 use crate::collective::executor::{Entry, Place, pack};
-use crate::collective::schedule::{Blocks, Kind, Member, Shape};
+use crate::collective::schedule::{Blocks, Kind, Member, NOBODY, Shape};
 use crate::collective::{Contribution, Delivery, Reduction, Resolve, Signature};
 use crate::error::{ErrorClass, Failure, Result};
 use crate::group::Group;
@@ -611,6 +611,12 @@ impl Mpi {
         };
         let (sources, destinations, cartesian) = topology.neighbors(me);
         let target = world.area(&receive, sources.len() as u32)?;
+        let delivery = if sources.contains(&NOBODY) {
+            let blocks = (0..sources.len() as u32).map(|index| target.block(&world, &receive, index)).collect::<Result<Vec<_>>>()?;
+            Delivery::From(blocks.into_iter().flatten().collect(), sources.clone())
+        } else {
+            Delivery::To(target.extents.clone())
+        };
         let mut source = world.area(&send, if each { destinations.len() as u32 } else { 1 })?;
         drop(world);
         let mut input = pack(&source.extents);
@@ -624,7 +630,6 @@ impl Mpi {
         }
         let irregular = source.is_irregular() || target.is_irregular();
         let call = Call { kind: Kind::Neighbor, comm, root: None, irregular, bytes: 0, reduction: None, mode };
-        let delivery = Delivery::To(target.extents.clone());
         self.run(call, source, input, target, delivery, (sources, destinations), cartesian)
     }
 }

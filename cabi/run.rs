@@ -16,6 +16,7 @@ const USAGE: i32 = 2;
 
 /// The program was started: runs it on virtual ranks. Answers the process's exit status.
 pub fn start(mut program: Program) -> i32 {
+    restore_preload();
     let mut arguments: Vec<OsString> = program.arguments();
     let options = match Options::from_args(&mut arguments, std::env::vars_os()) {
         Ok(options) => options,
@@ -37,6 +38,20 @@ pub fn start(mut program: Program) -> i32 {
     }
 }
 
+/// `xsim run` preloads libxsim into a program that would reach it too late, but not into the program's children.
+fn restore_preload() {
+    let Some(before) = std::env::var_os("XSIM_PRELOADED") else { return };
+    // SAFETY: the program has not started, so no other thread reads the environment.
+    unsafe {
+        if before.is_empty() {
+            std::env::remove_var("LD_PRELOAD");
+        } else {
+            std::env::set_var("LD_PRELOAD", before);
+        }
+        std::env::remove_var("XSIM_PRELOADED");
+    }
+}
+
 fn refuse(why: &dyn std::fmt::Display) -> i32 {
     eprintln!("xsim: {why}");
     USAGE
@@ -52,7 +67,7 @@ fn compute(options: &Options, machine_factor: f64) -> Compute {
 
 fn setup(options: &Options) -> Result<(Setup, String), String> {
     let built = simulation::machine::build(options)?;
-    let machine = built.specification.clone();
+    let machine = simulation::machine::label(options, &built.specification);
     let compute = compute(options, built.processor_factor);
     let policy = options.coll.clone();
     Ok((Setup { ranks: options.np, wire: Wire::new(built, 1), compute, policy, names: &NAMES, environment: environment(options) }, machine))

@@ -9,6 +9,7 @@ mod fortran;
 mod install;
 mod layout;
 mod run;
+mod topology;
 mod traffic;
 
 use clap::{Arg, ArgAction, ArgMatches, Command};
@@ -46,6 +47,11 @@ fn dispatch() -> Result<ExitCode, Failure> {
     match name {
         "run" => run::main(sub),
         "traffic" => traffic::main(sub),
+        "topology" => topology::main(sub),
+        "presets" => {
+            print!("{}", topology::presets());
+            Ok(ExitCode::SUCCESS)
+        }
         "cc" => compile::main(Language::C, rest(sub, "ARGS")),
         "cxx" => compile::main(Language::Cxx, rest(sub, "ARGS")),
         "fc" => compile::main(Language::Fortran, rest(sub, "ARGS")),
@@ -85,6 +91,8 @@ fn command() -> Command {
         .subcommand(compiler("cc", "Compile and link a C program, like mpicc"))
         .subcommand(compiler("cxx", "Compile and link a C++ program, like mpicxx"))
         .subcommand(compiler("fc", "Compile and link a Fortran program, like mpifort"))
+        .subcommand(topology::command())
+        .subcommand(Command::new("presets").about("List the simulated machines that are known by name"))
         .subcommand(
             Command::new("install").about("Install xsim, its library, headers and documents").arg(
                 Arg::new("prefix")

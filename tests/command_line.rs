@@ -142,3 +142,19 @@ fn the_command_does_not_use_the_library() {
     // libxsim stands in for symbols of the C library; the command must keep the real ones.
     assert_eq!(linked_library(xsim()), "");
 }
+
+#[test]
+fn a_topology_is_described() {
+    let text = accepted(command(&["topology", "torus:4x4,l=1us,b=1Gbps"]).output().unwrap());
+    assert!(text.contains("16") && text.contains("diameter"), "{text}");
+    let json = accepted(command(&["topology", "--json", "-n", "64", "star:l=1us,b=1Gbps"]).output().unwrap());
+    assert!(json.contains("\"endpoints\": 64"), "{json}");
+    refused(command(&["topology", "trous:4x4,l=1us,b=1Gbps"]).output().unwrap(), 2, &["^", "torus"]);
+    refused(command(&["topology", "star:l=1us,b=1Gbps", "-n", "0"]).output().unwrap(), 2, &["0"]);
+}
+
+#[test]
+fn presets_are_listed_with_their_sources() {
+    let text = accepted(command(&["presets"]).output().unwrap());
+    assert!(text.contains("ethernet") && text.contains("Table I") && text.contains("star:l=25us,b=1Gbps"), "{text}");
+}

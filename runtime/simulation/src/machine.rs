@@ -22,6 +22,12 @@ pub fn select(options: &Options) -> Result<Machine, String> {
     Ok(machine)
 }
 
+/// What a report calls the machine: its specification, after the name if it has one of its own.
+pub fn label(options: &Options, specification: &str) -> String {
+    let named = network::preset(&options.machine).is_some() || options.machine.ends_with(".toml");
+    if named { format!("{} ({specification})", options.machine) } else { specification.to_owned() }
+}
+
 /// Selects the machine and builds it for the run's ranks.
 ///
 /// # Errors
@@ -48,6 +54,13 @@ mod tests {
         let built = build(&options(&[("np", "1000")])).unwrap();
         assert_eq!(built.specification, "star:1000,l=500ns,b=100Gbps");
         assert!(built.network.endpoints() >= 1000);
+    }
+
+    #[test]
+    fn a_named_machine_is_called_by_its_name() {
+        assert_eq!(label(&options(&[("mn", "ethernet")]), "star:2"), "ethernet (star:2)");
+        assert_eq!(label(&options(&[("mn", "star:l=1us,b=1Gbps")]), "star:2,l=1us,b=1Gbps"), "star:2,l=1us,b=1Gbps");
+        assert_eq!(Options::default().machine, network::DEFAULT_MACHINE);
     }
 
     #[test]

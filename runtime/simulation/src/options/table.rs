@@ -106,10 +106,10 @@ pub static TABLE: &[Row] = &[
     row("np", "N", "1", Group::Machine, |o, v| value::ranks(v).map(|n| o.np = n))
         .short('n')
         .help("Number of virtual ranks."),
-    row("mn", "SPEC", "star:l=0.5us,b=100Gbps", Group::Machine, |o, v| value::text(v).map(|s| o.machine = s))
+    row("mn", "SPEC", "default", Group::Machine, |o, v| value::text(v).map(|s| o.machine = s))
         .short('m')
         .alias(&["machine"])
-        .help("The simulated machine: a specification such as `torus:8x8x8,l=7us,b=8.8Gbps/star:2,l=0.32us,b=9.6Gbps`, the name of a preset (`xsim presets` lists them), or a TOML file (docs/network.md)."),
+        .help("The simulated machine: a specification such as `torus:8x8x8,l=7us,b=8.8Gbps/star:2,l=0.32us,b=9.6Gbps`, the name of a preset (`xsim presets` lists them), or a TOML file (docs/network.md). The preset `default` is `star:l=0.5us,b=100Gbps`."),
     row("placement", "HOW", "block", Group::Machine, |o, v| value::placement(v).map(|s| o.placement = s))
         .help("Where ranks sit: `block` fills endpoints in order, `round-robin` deals ranks over the outermost network's endpoints, `file:PATH` names each rank's endpoint."),
     row("compute", "MODEL", "measured", Group::Time, |o, v| Compute::parse(v).map(|c| o.compute = c))

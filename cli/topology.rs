@@ -1,0 +1,53 @@
+//! `xsim topology SPEC` and `xsim presets`: simulated machines, looked at without a run.
+
+use crate::failure::{Failure, USAGE};
+use clap::{Arg, ArgAction, ArgMatches, Command};
+use network::{Machine, PRESETS, topology_report};
+use std::fmt::Write;
+use std::process::ExitCode;
+
+/// The subcommand `topology`.
+pub fn command() -> Command {
+    Command::new("topology")
+        .about("Show a network's size, diameter, average hops and latencies")
+        .arg(Arg::new("SPEC").required(true).help("A specification, a preset's name or a TOML file, as for xsim run --mn"))
+        .arg(
+            Arg::new("ranks")
+                .short('n')
+                .long("np")
+                .value_name("N")
+                .value_parser(clap::value_parser!(u32).range(1..))
+                .help("Size it for this many ranks, where the specification leaves a size open"),
+        )
+        .arg(Arg::new("json").long("json").action(ArgAction::SetTrue).help("As JSON"))
+}
+
+/// Prints a network.
+pub fn main(matches: &ArgMatches) -> Result<ExitCode, Failure> {
+    let specification: &String = matches.get_one("SPEC").expect("clap asks for a specification");
+    let ranks = matches.get_one::<u32>("ranks").copied();
+    let report = Machine::parse(specification).and_then(|machine| topology_report(&machine, ranks));
+    let report = report.map_err(|why| Failure::with(USAGE, why.to_string()))?;
+    if matches.get_flag("json") {
+        let json = serde_json::to_string_pretty(&report).map_err(|why| Failure::new(format!("the report has no JSON form: {why}")))?;
+        println!("{json}");
+    } else {
+        println!("{}", report.to_string().trim_end());
+    }
+    Ok(ExitCode::SUCCESS)
+}
+
+/// The machines that are known by name, with their sources.
+pub fn presets() -> String {
+    let width = PRESETS.iter().map(|preset| preset.name.len()).max().unwrap_or(0);
+    let mut text = String::new();
+    let mut source = "";
+    for preset in PRESETS {
+        if preset.source != source {
+            source = preset.source;
+            let _ = writeln!(text, "{}{source}:", if text.is_empty() { "" } else { "\n" });
+        }
+        let _ = writeln!(text, "  {:width$}  {}", preset.name, preset.specification);
+    }
+    text
+}

@@ -5,7 +5,7 @@ use std::rc::Rc;
 use super::combined::as_kind;
 use super::parts::{input, output, reduce as combine};
 use super::staged::{Data, Group, Part, Staged};
-use super::{Parameters, allreduce, barrier, bcast, local, reduce, scan};
+use super::{Parameters, allgather, allreduce, barrier, bcast, gather, local, reduce, scan};
 use crate::collective::schedule::{Buffer, Kind, Member, Schedule, Shape, Step};
 
 type Place = (Buffer, u64);
@@ -17,6 +17,11 @@ const NOTHING: Place = (Buffer::Nothing, 0);
 /// Whether the members are on more than one node, and more than one on a node.
 pub(super) fn supported(shape: &Shape) -> bool {
     shape.sides.is_none() && shape.node > 1 && shape.size > shape.node
+}
+
+/// Whether besides all nodes are full and blocks equal: then each leader has as much as the others.
+pub(super) fn supported_evenly(shape: &Shape) -> bool {
+    supported(shape) && !shape.irregular && shape.size.is_multiple_of(shape.node)
 }
 
 /// The nodes of a collective, of which the root's has the root as its leader.
@@ -108,6 +113,43 @@ pub(super) fn two_level_allreduce(shape: &Shape, parameters: &Parameters) -> Rc<
         .then(nodes.within(Kind::Reduce, reduce::binomial, INPUT, INPUT, SCRATCH))
         .then(nodes.between(Kind::Allreduce, allreduce::recursive_doubling, SCRATCH, OUTPUT))
         .then(nodes.within(Kind::Bcast, bcast::binomial, OUTPUT, OUTPUT, OUTPUT))
+        .finish()
+}
+
+/// The same members with the blocks of a whole node.
+fn node_blocks(shape: &Shape) -> Shape {
+    Shape { bytes: shape.bytes * u64::from(shape.node), ..shape.clone() }
+}
+
+/// In each node to its leader, and from the leaders to the root.
+pub(super) fn two_level_gather(shape: &Shape, parameters: &Parameters) -> Rc<dyn Schedule> {
+    let whole = node_blocks(shape);
+    let (nodes, leaders) = (Nodes::new(shape, parameters), Nodes::new(&whole, parameters));
+    Staged::new("two-level", shape.size, whole.bytes)
+        .then(nodes.within(Kind::Gather, gather::binomial_gather, INPUT, INPUT, SCRATCH))
+        .then(leaders.between(Kind::Gather, gather::binomial_gather, SCRATCH, OUTPUT))
+        .finish()
+}
+
+/// From the root to the leaders, and from them to their nodes.
+pub(super) fn two_level_scatter(shape: &Shape, parameters: &Parameters) -> Rc<dyn Schedule> {
+    let whole = node_blocks(shape);
+    let (nodes, leaders) = (Nodes::new(shape, parameters), Nodes::new(&whole, parameters));
+    Staged::new("two-level", shape.size, whole.bytes)
+        .then(leaders.between(Kind::Scatter, gather::binomial_scatter, INPUT, SCRATCH))
+        .then(nodes.within(Kind::Scatter, gather::binomial_scatter, SCRATCH, SCRATCH, OUTPUT))
+        .finish()
+}
+
+/// In each node to its leader, among the leaders, and from them to their nodes.
+pub(super) fn two_level_allgather(shape: &Shape, parameters: &Parameters) -> Rc<dyn Schedule> {
+    let whole = node_blocks(shape);
+    let all = Shape { bytes: shape.bytes * u64::from(shape.size), ..shape.clone() };
+    let (nodes, leaders) = (Nodes::new(shape, parameters), Nodes::new(&whole, parameters));
+    Staged::new("two-level", shape.size, whole.bytes)
+        .then(nodes.within(Kind::Gather, gather::binomial_gather, INPUT, INPUT, SCRATCH))
+        .then(leaders.between(Kind::Allgather, allgather::recursive_doubling, SCRATCH, OUTPUT))
+        .then(Nodes::new(&all, parameters).within(Kind::Bcast, bcast::binomial, OUTPUT, OUTPUT, OUTPUT))
         .finish()
 }
 

@@ -115,6 +115,28 @@ fn the_packet_level_is_left_to_itself() {
     assert!(Machine::parse("fattree:speed=8,level=packet").is_err());
 }
 
+#[test]
+fn the_manual_knows_every_topology_option_and_preset() {
+    let manual = include_str!("../../../../docs/network.md");
+    for row in crate::topology::TOPOLOGIES {
+        assert!(manual.contains(&format!("| `{}` |", row.name)), "docs/network.md has no row for {}", row.name);
+        for key in row.keys {
+            assert!(manual.contains(&format!("`{}=", key.name)), "docs/network.md does not explain {}= of {}", key.name, row.name);
+        }
+    }
+    for preset in crate::PRESETS {
+        let family = preset.name.trim_end_matches("core").trim_end_matches(char::is_numeric);
+        assert!(manual.contains(&format!("`{family}")), "docs/network.md does not list {}", preset.name);
+    }
+    let examples = manual.lines().filter(|line| line.starts_with("| `") && line.contains(':')).filter_map(|line| line.split('`').nth(1));
+    let mut read = 0;
+    for example in examples.filter(|example| example.contains(':')) {
+        Machine::parse(example).unwrap_or_else(|error| panic!("docs/network.md: {error}"));
+        read += 1;
+    }
+    assert!(read >= 15, "only {read} examples of docs/network.md were read");
+}
+
 proptest! {
     #[test]
     fn parser_never_panics(text in ".{0,60}") {

@@ -28,6 +28,13 @@ impl Dimension {
         straight.min(self.round - straight) as u32
     }
 
+    /// Takes this dimension's coordinates off two endpoint numbers, with the hops between them.
+    #[inline]
+    fn take(self, a: u32, b: u32) -> (u32, u32, u32) {
+        let ((a, from), (b, to)) = (self.side.split(a), self.side.split(b));
+        (a, b, self.hops(from, to))
+    }
+
     /// The sum of `hops` over all ordered pairs of coordinates, the sum from coordinate 0, and the diameter.
     fn sums(self) -> (u128, u64, u32) {
         let side = u64::from(self.side.divisor());
@@ -60,16 +67,30 @@ impl Grid {
     }
 
     #[inline]
-    pub(super) fn hops(&self, mut source: u32, mut destination: u32) -> u32 {
-        let Some((first, rest)) = self.dimensions.split_last() else { return 0 };
-        let mut hops = 0;
-        for dimension in rest {
-            let (from, to);
-            (source, from) = dimension.side.split(source);
-            (destination, to) = dimension.side.split(destination);
-            hops += dimension.hops(from, to);
+    pub(super) fn hops(&self, source: u32, destination: u32) -> u32 {
+        // The usual numbers of dimensions, without a loop.
+        match self.dimensions[..] {
+            [] => 0,
+            [x] => x.hops(source, destination),
+            [y, x] => {
+                let (source, destination, hops) = y.take(source, destination);
+                hops + x.hops(source, destination)
+            }
+            [z, y, x] => {
+                let (source, destination, along_z) = z.take(source, destination);
+                let (source, destination, along_y) = y.take(source, destination);
+                along_z + along_y + x.hops(source, destination)
+            }
+            [ref rest @ .., x] => {
+                let (mut source, mut destination, mut hops) = (source, destination, 0);
+                for dimension in rest {
+                    let along;
+                    (source, destination, along) = dimension.take(source, destination);
+                    hops += along;
+                }
+                hops + x.hops(source, destination)
+            }
         }
-        hops + first.hops(source, destination)
     }
 
     pub(super) fn hop_bound(&self) -> u64 {

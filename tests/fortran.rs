@@ -12,26 +12,47 @@ fn temporary(name: &str) -> PathBuf {
     path
 }
 
-/// `xsim fc` on a source in a directory of its own.
-fn compile(name: &str, source: &str, arguments: &[&str]) -> (PathBuf, Output) {
+/// `xsim fc` on a file in a directory of its own.
+fn compile_file(name: &str, source: &Path, arguments: &[&str]) -> (PathBuf, Output) {
     let directory = temporary(name);
-    std::fs::write(directory.join("program.f90"), source).unwrap();
     let program = directory.join("program");
     let run = common::command(&["fc"])
         .env("XDG_CACHE_HOME", temporary("cache"))
         .current_dir(&directory)
         .args(arguments)
-        .args(["program.f90", "-o", "program"])
+        .arg(source)
+        .args(["-o", "program"])
         .output()
         .unwrap();
     (program, run)
 }
 
-fn compiled(name: &str, source: &str, arguments: &[&str]) -> PathBuf {
-    let (program, run) = compile(name, source, arguments);
+fn compile(name: &str, source: &str, arguments: &[&str]) -> (PathBuf, Output) {
+    let path = temporary(name).join("program.f90");
+    std::fs::write(&path, source).unwrap();
+    compile_file(name, &path, arguments)
+}
+
+fn quietly((program, run): (PathBuf, Output)) -> PathBuf {
     let said = String::from_utf8_lossy(&run.stderr);
     assert!(run.status.success() && said.is_empty(), "{said}");
     program
+}
+
+fn compiled(name: &str, source: &str, arguments: &[&str]) -> PathBuf {
+    quietly(compile(name, source, arguments))
+}
+
+/// A program of tests/programs/fortran, on several rank counts and with each way to private globals.
+fn works(name: &str, ranks: &[u32]) {
+    let source = common::root().join("tests/programs/fortran").join(name);
+    let program = quietly(compile_file(&format!("program-{name}"), &source, &["-g", "-Wall", "-Wno-unused-dummy-argument"]));
+    for &ranks in ranks {
+        for globals in ["copy", "clone"] {
+            let output = common::Run::of(program.clone()).ranks(ranks).arg(format!("-xsim-globals={globals}")).run().success();
+            assert_eq!(output.stdout, "done\n", "{name} on {ranks} ranks with {globals}: {}", output.stderr);
+        }
+    }
 }
 
 fn generated(name: &str) -> String {
@@ -84,4 +105,26 @@ fn a_missing_ierror_is_a_compile_error_with_module_mpi() {
 fn fixed_form_finds_mpif_h() {
     let source = "      program p\n      include 'mpif.h'\n      print *, MPI_COMM_WORLD\n      end\n";
     compiled("fixed", source, &["-ffixed-form", "-Wall"]);
+}
+
+/// Strided, reversed and two-dimensional sections, blocking and not, in all the ways they travel.
+#[test]
+fn array_sections_of_mpi_f08_travel_in_array_element_order() {
+    works("sections.f90", &[1, 2, 5]);
+}
+
+#[test]
+fn a_section_that_cannot_be_described_is_an_error_that_says_so() {
+    works("refused.f90", &[1]);
+}
+
+/// Attribute callbacks, operations and error handlers in Fortran; logicals, texts, indices from one, sentinels.
+#[test]
+fn mpif_h_converts_every_kind_of_argument() {
+    works("old.f", &[1, 4]);
+}
+
+#[test]
+fn fortran_kinds_have_datatypes_and_addresses_work() {
+    works("types.f90", &[1, 3]);
 }

@@ -26,28 +26,29 @@ commons! {
     xsim_argvs_null_ 1
 }
 
-/// Whether the program's address is that common block.
+/// Whether an address in the program as loaded is that common block.
 macro_rules! is {
     ($at:expr, $symbol:ident) => {
-        $crate::fortran::sentinel::original($at).0 == (&raw const $symbol) as usize
+        $at.0 == (&raw const $symbol) as usize
     };
 }
 pub(crate) use is;
 
-/// The address in the program's first image: with an image per rank, each has its own commons.
+/// The address in the program as loaded: with an image for each rank, each has its own commons.
 #[inline]
 pub(crate) fn original(at: Addr) -> Addr {
-    at
+    Addr(rank::original(at.0))
 }
 
 /// A choice buffer.
 #[inline]
 pub fn buffer(at: Addr) -> Addr {
-    if is!(at, xsim_bottom_) {
+    let loaded = original(at);
+    if is!(loaded, xsim_bottom_) {
         Addr::NULL
-    } else if is!(at, xsim_in_place_) {
+    } else if is!(loaded, xsim_in_place_) {
         Addr(MPI_IN_PLACE)
-    } else if is!(at, xsim_buffer_automatic_) {
+    } else if is!(loaded, xsim_buffer_automatic_) {
         Addr(MPI_BUFFER_AUTOMATIC)
     } else {
         at
@@ -57,7 +58,8 @@ pub fn buffer(at: Addr) -> Addr {
 /// A status, which has the same eight integers in Fortran.
 #[inline]
 pub fn status(at: Addr) -> Addr {
-    if is!(at, xsim_status_ignore_) || is!(at, xsim_statuses_ignore_) { Addr::NULL } else { at }
+    let loaded = original(at);
+    if is!(loaded, xsim_status_ignore_) || is!(loaded, xsim_statuses_ignore_) { Addr::NULL } else { at }
 }
 
 /// An array of statuses.
@@ -68,14 +70,15 @@ pub fn statuses(at: Addr) -> Addr {
 
 /// The error codes of a spawn.
 pub fn errcodes(at: Addr) -> Addr {
-    if is!(at, xsim_errcodes_ignore_) { Addr::NULL } else { at }
+    if is!(original(at), xsim_errcodes_ignore_) { Addr::NULL } else { at }
 }
 
 /// Edge weights.
 pub fn weights(at: Addr) -> Addr {
-    if is!(at, xsim_unweighted_) {
+    let loaded = original(at);
+    if is!(loaded, xsim_unweighted_) {
         Addr(MPI_UNWEIGHTED)
-    } else if is!(at, xsim_weights_empty_) {
+    } else if is!(loaded, xsim_weights_empty_) {
         Addr(MPI_WEIGHTS_EMPTY)
     } else {
         at

@@ -241,10 +241,7 @@ pub fn dist_graph_create(
             list.push((sources.get(i) as u32, destinations.get(at) as u32, given.map_or(0, |weights| weights.get(at))));
         }
     }
-    // A null pointer for the weights of no edges says nothing of the others'.
-    let silent = list.is_empty() && weights.0.is_null();
-    let contribution = if silent { Contribution::Nothing } else { Contribution::Edges(list, given.is_some()) };
-    let made = c.mpi.comm_with_edges(comm_old.0, contribution)?;
+    let made = c.mpi.comm_with_edges(comm_old.0, Contribution::Edges(list, given.is_some()))?;
     give(c, comm_old, comm_dist_graph, made);
     Ok(())
 }
@@ -265,10 +262,7 @@ pub fn dist_graph_create_adjacent(
 ) -> Result {
     let (ins, outs) = (natural(c, 1, indegree)?, natural(c, 4, outdegree)?);
     let ranks = |list: Ints, count: usize| list.to_vec(count).into_iter().map(|rank| rank as u32).collect::<Box<[u32]>>();
-    let weights = |weights: Weights, count: usize| {
-        let silent = count == 0 && weights.0.is_null();
-        weights.given().filter(|_| !silent).map(|list| Box::from(if count == 0 { Vec::new() } else { list.to_vec(count) }))
-    };
+    let weights = |weights: Weights, count: usize| weights.given().map(|list| Box::from(list.to_vec(count)));
     let weights: Option<[Box<[i32]>; 2]> = match (weights(sourceweights, ins), weights(destweights, outs)) {
         (None, None) => None,
         (Some(own), None) if outs == 0 => Some([own, Box::default()]),

@@ -14,6 +14,8 @@ struct Added {
     class: ErrorClass,
     text: Option<Box<str>>,
     live: bool,
+    /// How many live codes a class has.
+    codes: u32,
 }
 
 /// What all ranks of this process added.
@@ -26,7 +28,7 @@ impl ErrorCodes {
     /// `MPI_Add_error_class`.
     pub fn add_class(&mut self, rank: u32) -> Result<ErrorClass> {
         let class = self.next(rank)?;
-        self.ranks.entry(rank).or_default().push(Added { class, text: None, live: true });
+        self.ranks.entry(rank).or_default().push(Added { class, text: None, live: true, codes: 0 });
         Ok(class)
     }
 
@@ -39,7 +41,10 @@ impl ErrorCodes {
             ));
         }
         let code = self.next(rank)?;
-        self.ranks.entry(rank).or_default().push(Added { class, text: None, live: true });
+        if let Ok(added) = self.added_mut(rank, class, "") {
+            added.codes += 1;
+        }
+        self.ranks.entry(rank).or_default().push(Added { class, text: None, live: true, codes: 0 });
         Ok(code)
     }
 
@@ -71,6 +76,11 @@ impl ErrorCodes {
             ));
         }
         added.live = false;
+        let class = added.class;
+        if let Ok(added) = self.added_mut(rank, class, "") {
+            added.codes -= 1;
+        }
+        self.trim(rank);
         Ok(())
     }
 
@@ -83,12 +93,24 @@ impl ErrorCodes {
                 format!("{} is an error code, not a class; remove it with MPI_Remove_error_code", class.0),
             ));
         }
-        let uses = self.ranks[&rank].iter().filter(|a| a.live && a.class == class).count();
-        if uses > 1 {
-            return Err(Failure::new(ErrorClass::ARG, format!("error class {} still has {} codes; remove them first", class.0, uses - 1)));
+        if added.codes > 0 {
+            return Err(Failure::new(
+                ErrorClass::ARG,
+                format!("error class {} still has {} codes; remove them first", class.0, added.codes),
+            ));
         }
-        self.added_mut(rank, class, "is not an added error class")?.live = false;
+        added.live = false;
+        self.trim(rank);
         Ok(())
+    }
+
+    /// Gives removed numbers at the end back.
+    fn trim(&mut self, rank: u32) {
+        if let Some(added) = self.ranks.get_mut(&rank) {
+            while added.last().is_some_and(|last| !last.live) {
+                added.pop();
+            }
+        }
     }
 
     /// `MPI_Error_class`.

@@ -122,9 +122,11 @@ impl Edges {
     /// Collects what the ranks gave; see [`super::Topology::distributed`].
     pub(super) fn new(size: u32, parts: impl Iterator<Item = (u32, Part)>) -> Result<Edges> {
         let (mut incoming, mut outgoing) = (Vec::new(), Vec::new());
-        let mut kinds = [None; 2];
+        // A rank without edges has no say in whether there are weights, unless nobody has any.
+        let (mut kinds, mut silent) = ([None; 2], false);
         let weight = |list: &Option<&[i32]>, at: usize| list.map_or(0, |list| list[at]);
         for (rank, part) in parts {
+            let before = (incoming.len(), outgoing.len());
             let weighted = match part {
                 Part::Nothing => continue,
                 Part::Edges(edges, weighted) => {
@@ -149,7 +151,11 @@ impl Edges {
                     own.weights.is_some()
                 }
             };
-            kinds[usize::from(weighted)].get_or_insert(rank);
+            if before == (incoming.len(), outgoing.len()) {
+                silent |= weighted;
+            } else {
+                kinds[usize::from(weighted)].get_or_insert(rank);
+            }
         }
         if let [Some(without), Some(with)] = kinds {
             return Err(Failure::new(
@@ -157,7 +163,7 @@ impl Edges {
                 format!("rank {with} gave edge weights, but rank {without} passed MPI_UNWEIGHTED; all ranks or none must give weights"),
             ));
         }
-        let weighted = kinds[1].is_some();
+        let weighted = kinds[1].is_some() || (kinds[0].is_none() && silent);
         Ok(Edges { incoming: Side::new(size, &incoming, weighted), outgoing: Side::new(size, &outgoing, weighted), weighted })
     }
 

@@ -9,6 +9,10 @@ fn grid() -> impl Strategy<Value = Cart> {
         .prop_map(|dims| Cart { dims: dims.iter().map(|d| d.0).collect(), periods: dims.iter().map(|d| d.1).collect() })
 }
 
+fn is_prime(n: u32) -> bool {
+    n > 1 && (2..n).take_while(|d| d * d <= n).all(|d| !n.is_multiple_of(d))
+}
+
 /// All non-increasing factorings of `nodes` in `parts`.
 fn factorings(nodes: u32, parts: usize, most: u32) -> Vec<Vec<u32>> {
     if parts == 0 {
@@ -20,8 +24,20 @@ fn factorings(nodes: u32, parts: usize, most: u32) -> Vec<Vec<u32>> {
 
 proptest! {
     #[test]
-    fn the_balanced_grid_is_the_least_of_all_factorings(nodes in 1u32..400, parts in 1usize..5) {
-        prop_assert_eq!(balanced(nodes, parts), factorings(nodes, parts, nodes).into_iter().min().unwrap());
+    fn the_balanced_grid_is_the_best_of_all_factorings(nodes in 1u32..3000, parts in 1usize..5) {
+        let got = balanced(nodes, parts);
+        // A prime above the root of the rest stands apart, wherever two factors or more remain.
+        let mut apart = 0;
+        let mut rest = nodes;
+        while apart + 1 < parts && u64::from(got[apart]) * u64::from(got[apart]) > u64::from(rest) && rest != got[apart] && is_prime(got[apart]) {
+            rest /= got[apart];
+            apart += 1;
+        }
+        let range = |f: &Vec<u32>| f[0] - f[f.len() - 1];
+        let all = factorings(rest, parts - apart, rest);
+        let least = all.iter().map(range).min().unwrap();
+        let best = all.into_iter().filter(|f| range(f) == least).max_by_key(|f| f.iter().rev().copied().collect::<Vec<_>>()).unwrap();
+        prop_assert_eq!(&got[apart..], &best[..]);
     }
 
     #[test]
@@ -73,6 +89,7 @@ fn the_standards_examples_of_dims_create() {
     assert_eq!(create(6, vec![0, 3, 0]).unwrap(), [2, 3, 1]);
     assert_eq!(create(7, vec![0, 3, 0]).unwrap_err().class, ErrorClass::DIMS);
     assert_eq!(create(1_000_000, vec![0, 0, 0]).unwrap(), [100, 100, 100]);
+    assert_eq!(create(5040, vec![0, 0, 0]).unwrap(), [21, 16, 15]);
     assert_eq!(create(i32::MAX, vec![0; 2]).unwrap(), [i32::MAX, 1]);
     assert_eq!(create(6, vec![2, 3]).unwrap(), [2, 3]);
     assert!(create(6, vec![2, 2]).is_err());
@@ -123,7 +140,10 @@ fn a_distributed_graph_is_the_same_however_its_edges_are_given() {
     let (Topology::DistGraph(any), Topology::DistGraph(adjacent)) = (any.unwrap(), adjacent.unwrap()) else { panic!("distributed graphs") };
     assert_eq!(any, adjacent);
     assert_eq!((any.sources(1), any.source_weights(1), any.destinations(0)), (&[0, 2][..], &[5, 7][..], &[1, 2][..]));
-    let mixed = [(0, Part::Edges(vec![], true)), (1, Part::Edges(vec![], false))];
+    let silent = [(0, Part::Edges(vec![], true)), (1, Part::Edges(vec![(1, 0, 0)], false))];
+    let Topology::DistGraph(silent) = Topology::distributed(3, silent.into_iter()).unwrap() else { panic!("a distributed graph") };
+    assert!(!silent.weighted && silent.source_weights(0).is_empty());
+    let mixed = [(0, Part::Edges(vec![(0, 1, 3)], true)), (1, Part::Edges(vec![(1, 0, 0)], false))];
     assert!(Topology::distributed(3, mixed.into_iter()).unwrap_err().text.contains("rank 0 gave edge weights"));
     assert_eq!(Topology::distributed(3, [(0, edges(&[(0, 3, 1)]))].into_iter()).unwrap_err().class, ErrorClass::RANK);
 }

@@ -3,11 +3,13 @@
 pub(crate) mod clone;
 pub(crate) mod copy;
 mod touched;
+mod whole;
 
 use std::ops::Range;
 use std::sync::OnceLock;
 
 use crate::image::Image;
+use crate::lines::LINE;
 use crate::program::Program;
 use crate::symbols::Mapped;
 
@@ -32,7 +34,9 @@ impl Private {
         let mut private = Private { regions: Vec::new(), common: Vec::new() };
         for image in images {
             for (file, zero) in image.writable() {
-                private.regions.push(Region { range: file.start..zero.end, zero: zero.start });
+                // The rest of the last line is the segment's as well: memory comes in pages.
+                let end = zero.end.next_multiple_of(LINE);
+                private.regions.push(Region { range: file.start..end, zero: zero.start });
             }
             if let Some(block) = image.thread_local() {
                 private.regions.push(Region { zero: block.end, range: block });
@@ -84,9 +88,70 @@ impl Private {
         }
     }
 
+    /// Common variables, as far as they are inside the regions.
+    pub(crate) fn shared_parts(&self) -> impl Iterator<Item = Range<usize>> {
+        self.regions.iter().flat_map(|region| {
+            let parts = self.common.iter().map(|c| c.start.max(region.range.start)..c.end.min(region.range.end));
+            parts.filter(|part| part.start < part.end)
+        })
+    }
+
     /// Bytes of all regions.
     pub(crate) fn bytes(&self) -> usize {
         self.regions.iter().map(|r| r.range.len()).sum()
+    }
+}
+
+/// Private data that is swapped when another rank is put in place.
+pub(crate) enum Swapped {
+    /// All of it.
+    Whole(whole::Whole),
+    /// The lines that were written.
+    Lines(copy::Copied),
+}
+
+impl Swapped {
+    /// Takes the initial values; to be called before any code of the program runs.
+    pub(crate) fn new(private: Private, ranks: u32) -> Result<Swapped, String> {
+        if whole::Whole::suits(&private, ranks) {
+            whole::Whole::new(&private, ranks).map(Swapped::Whole)
+        } else {
+            copy::Copied::new(private, ranks).map(Swapped::Lines)
+        }
+    }
+
+    /// Puts the rank's values in place.
+    #[inline]
+    pub(crate) fn mount(&mut self, rank: u32) {
+        match self {
+            Swapped::Whole(whole) => whole.mount(rank),
+            Swapped::Lines(copied) => copied.mount(rank),
+        }
+    }
+
+    /// The rank (in place) has ended.
+    pub(crate) fn ended(&mut self, rank: u32) {
+        match self {
+            Swapped::Whole(whole) => whole.ended(rank),
+            Swapped::Lines(copied) => copied.ended(rank),
+        }
+    }
+
+    /// Brings what mounting the rank will read into the cache.
+    #[inline]
+    pub(crate) fn prefetch(&self, rank: u32) {
+        match self {
+            Swapped::Whole(whole) => whole.prefetch(rank),
+            Swapped::Lines(copied) => copied.prefetch(rank),
+        }
+    }
+
+    /// Bytes of saved values.
+    pub(crate) fn saved_bytes(&self) -> usize {
+        match self {
+            Swapped::Whole(whole) => whole.saved_bytes(),
+            Swapped::Lines(copied) => copied.saved_bytes(),
+        }
     }
 }
 

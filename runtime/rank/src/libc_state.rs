@@ -28,10 +28,12 @@ pub(crate) fn find() {
     variable(c"optopt", &OPTION);
 }
 
-/// One rank's state.
+/// One rank's state, if it used any of it.
 #[derive(Clone, Copy)]
-pub(crate) struct State {
-    used: bool,
+pub(crate) struct State(Option<Used>);
+
+#[derive(Clone, Copy)]
+struct Used {
     parsing: bool,
     token: usize,
     index: i32,
@@ -40,7 +42,7 @@ pub(crate) struct State {
     argument: usize,
 }
 
-const FRESH: State = State { used: false, parsing: false, token: 0, index: 1, error: 1, option: '?' as i32, argument: 0 };
+const FRESH: Used = Used { parsing: false, token: 0, index: 1, error: 1, option: '?' as i32, argument: 0 };
 
 #[inline]
 fn get<T: Copy>(place: &AtomicPtr<T>, otherwise: T) -> T {
@@ -62,13 +64,22 @@ impl State {
     /// The state in place. Only a flag is read unless the rank used any of it.
     #[inline]
     pub(crate) fn save() -> State {
-        if USED.load(Relaxed) { State::save_used() } else { FRESH }
+        State(if USED.load(Relaxed) { Some(Used::save()) } else { None })
     }
 
+    /// Puts the state in place.
+    #[inline]
+    pub(crate) fn restore(&self) {
+        if self.0.is_some() || USED.load(Relaxed) {
+            self.0.unwrap_or(FRESH).put(self.0.is_some());
+        }
+    }
+}
+
+impl Used {
     #[cold]
-    fn save_used() -> State {
-        State {
-            used: true,
+    fn save() -> Used {
+        Used {
             parsing: PARSING.load(Relaxed),
             token: TOKEN.load(Relaxed),
             index: get(&INDEX, 1),
@@ -78,17 +89,9 @@ impl State {
         }
     }
 
-    /// Puts the state in place.
-    #[inline]
-    pub(crate) fn restore(&self) {
-        if self.used || USED.load(Relaxed) {
-            self.put();
-        }
-    }
-
     #[cold]
-    fn put(&self) {
-        USED.store(self.used, Relaxed);
+    fn put(&self, used: bool) {
+        USED.store(used, Relaxed);
         PARSING.store(self.parsing, Relaxed);
         TOKEN.store(self.token, Relaxed);
         set(&INDEX, self.index);
@@ -100,7 +103,7 @@ impl State {
 
 /// A new rank begins.
 pub(crate) fn reset() {
-    FRESH.put();
+    FRESH.put(false);
 }
 
 /// A clone of the program that holds a library's variable reads its own: brings the two together.

@@ -6,8 +6,7 @@ use std::time::Duration;
 
 use crate::arguments::Arguments;
 use crate::globals::clone::{self, Cloned};
-use crate::globals::copy::Copied;
-use crate::globals::{self, Private};
+use crate::globals::{self, Private, Swapped};
 use crate::image::Image;
 use crate::lifecycle::{self, Life};
 use crate::memory::Addr;
@@ -126,9 +125,9 @@ enum Stacks {
 /// How globals are private.
 enum Globals {
     Shared,
-    Copied(Box<Copied>),
+    Copied(Box<Swapped>),
     /// With the thread-local blocks copied, if there are any.
-    Cloned(Box<Cloned>, Option<Box<Copied>>),
+    Cloned(Box<Cloned>, Option<Box<Swapped>>),
 }
 
 impl Globals {
@@ -281,7 +280,8 @@ impl Ranks {
     ///
     /// # Panics
     /// If the rank has ended, or if the caller is itself a rank.
-    #[inline]
+    // Always: each call and return around the switch is a return that the processor predicts wrongly.
+    #[inline(always)]
     pub fn resume(&mut self, rank: u32) -> Outcome {
         assert!(running::current().is_none(), "only the scheduler resumes ranks");
         self.switches += 1;
@@ -310,7 +310,7 @@ impl Ranks {
         self.suspended(rank, top, pointer)
     }
 
-    #[inline]
+    #[inline(always)]
     fn suspended(&mut self, rank: u32, top: usize, pointer: usize) -> Outcome {
         stdio::drain(rank);
         if Some(rank) == self.reader {
@@ -460,12 +460,12 @@ fn choose_globals(images: &[Image], config: &Config, why: &mut String) -> Result
             let cloned = Cloned::new(images, ranks)?;
             let private = Private::thread_local(images);
             let swapped = ranges(&private);
-            let copied = if swapped.is_empty() { None } else { Some(Box::new(Copied::new(private, ranks)?)) };
+            let copied = if swapped.is_empty() { None } else { Some(Box::new(Swapped::new(private, ranks)?)) };
             Ok((Globals::Cloned(Box::new(cloned), copied), swapped))
         }
         GlobalsMode::Copy | GlobalsMode::Auto => {
             let swapped = ranges(&private);
-            Ok((Globals::Copied(Box::new(Copied::new(private, ranks)?)), swapped))
+            Ok((Globals::Copied(Box::new(Swapped::new(private, ranks)?)), swapped))
         }
     }
 }

@@ -59,7 +59,7 @@ pub(crate) fn mount(rank: u32, limit: usize, base: usize) {
 }
 
 /// Nobody runs any more; the exit status if the rank that did has finished.
-#[inline]
+#[inline(always)]
 pub(crate) fn unmount() -> Option<i32> {
     NOW.rank.store(NOBODY, Relaxed);
     if NOW.finished.load(Relaxed) == 0 {
@@ -170,7 +170,8 @@ impl ThreadState {
 /// # Panics
 /// If no rank is running, or if the caller is on a stack of its own (a user-level thread of the
 /// program, another thread): only the rank's own stack can be suspended.
-#[inline]
+// Always, as for `Ranks::resume`.
+#[inline(always)]
 pub fn suspend() {
     let here = 0u8;
     if current().is_none() || !is_on_stack(&raw const here as usize) {

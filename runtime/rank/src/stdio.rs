@@ -145,7 +145,7 @@ pub(crate) fn finish() {
 #[inline]
 unsafe fn holds(file: *const File) -> bool {
     // SAFETY: the caller's contract.
-    !file.is_null() && unsafe { (*file).write != (*file).write_base || (*file).offset != 0 || (*file).mode > 0 }
+    !file.is_null() && unsafe { ((*file).write ^ (*file).write_base) | (*file).offset as usize | usize::from((*file).mode > 0) != 0 }
 }
 
 /// Moves what the rank printed from the streams to its lines. Cheap if it printed nothing.
@@ -211,7 +211,7 @@ pub(crate) fn pour(rank: u32) {
 }
 
 /// Swaps `stdin` when the rank that may read it starts or stops running.
-#[inline]
+#[inline(never)]
 pub(crate) fn swap_input() {
     let file = IN.load(Relaxed);
     if file.is_null() {

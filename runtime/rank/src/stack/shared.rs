@@ -105,10 +105,15 @@ impl SharedStack {
     #[inline]
     pub(crate) fn mount(&mut self, rank: u32, places: &mut [Place]) {
         if self.in_place != rank {
-            self.clear(places);
-            self.load(places[rank as usize]);
-            self.in_place = rank;
+            self.exchange(rank, places);
         }
+    }
+
+    #[inline(never)]
+    fn exchange(&mut self, rank: u32, places: &mut [Place]) {
+        self.clear(places);
+        self.load(places[rank as usize]);
+        self.in_place = rank;
     }
 
     /// Saves whoever is in place; afterwards nobody is.

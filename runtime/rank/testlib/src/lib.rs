@@ -62,13 +62,18 @@ fn start(program: Program) -> i32 {
     let mut worst = 0;
     let mut alive: Vec<u32> = (0..ranks.len()).collect();
     while !alive.is_empty() {
-        alive.retain(|&rank| match ranks.resume(rank) {
-            Outcome::Blocked => true,
-            Outcome::Finished { status } => {
-                worst = worst.max(status);
-                false
+        let mut kept = 0;
+        for k in 0..alive.len() {
+            let rank = alive[k];
+            match ranks.resume(rank) {
+                Outcome::Blocked => {
+                    alive[kept] = rank;
+                    kept += 1;
+                }
+                Outcome::Finished { status } => worst = worst.max(status),
             }
-        });
+        }
+        alive.truncate(kept);
     }
     worst
 }

@@ -1,0 +1,172 @@
+//! Little data, copied as a whole.
+//!
+//! For a few lines, finding out what was written takes longer than copying everything: 10 ns
+//! for 500 bytes. Costs the data's size for each rank, so it is for moderate numbers of ranks.
+
+use super::Private;
+use crate::arena::Arena;
+use crate::lines::{self, LINE};
+use crate::running::NOBODY;
+
+/// Most bytes of private data, most common bytes among them, and most ranks.
+const MOST_BYTES: usize = 2048;
+const MOST_COMMON: usize = 128;
+const MOST_RANKS: u32 = 100_000;
+
+/// A stretch of data: whole lines, then a tail.
+struct Run {
+    address: usize,
+    lines: usize,
+    tail: usize,
+}
+
+/// Private globals, copied whole.
+pub(crate) struct Whole {
+    runs: Vec<Run>,
+    /// Bytes of a saved rank.
+    bytes: usize,
+    template: Vec<u8>,
+    arena: Arena,
+    /// Each rank's record; 0 until it is first parked.
+    records: Vec<u32>,
+    in_place: u32,
+    /// Common variables inside the runs, kept as they are.
+    common: Vec<(usize, usize)>,
+    kept: Vec<u8>,
+    copy: lines::Copy,
+}
+
+impl Whole {
+    /// Whether this way suits.
+    pub(crate) fn suits(private: &Private, ranks: u32) -> bool {
+        let common: usize = private.shared_parts().map(|part| part.len()).sum();
+        private.bytes() <= MOST_BYTES && common <= MOST_COMMON && ranks <= MOST_RANKS
+    }
+
+    /// Takes the initial values; to be called before any code of the program runs.
+    pub(crate) fn new(private: &Private, ranks: u32) -> Result<Whole, String> {
+        let runs: Vec<Run> = private
+            .regions
+            .iter()
+            .map(|r| Run { address: r.range.start, lines: r.range.len() / LINE, tail: r.range.len() % LINE })
+            .collect();
+        let bytes = runs.iter().map(|run| run.lines * LINE + run.tail.next_multiple_of(LINE)).sum::<usize>();
+        let mut whole = Whole {
+            bytes,
+            template: vec![0; bytes],
+            arena: Arena::new((bytes + LINE) * (ranks as usize + 1), LINE)?,
+            records: vec![0; ranks as usize],
+            in_place: NOBODY,
+            common: private.shared_parts().map(|part| (part.start, part.len())).collect(),
+            kept: Vec::new(),
+            copy: lines::copy(),
+            runs,
+        };
+        let to = whole.template.as_mut_ptr();
+        whole.save_to(to);
+        Ok(whole)
+    }
+
+    #[inline]
+    fn save_to(&self, mut to: *mut u8) {
+        for run in &self.runs {
+            // SAFETY: runs are the program's data; `to` has `bytes` bytes, counted the same way.
+            unsafe {
+                (self.copy)(run.address as *const u8, to, run.lines);
+                to = to.add(run.lines * LINE);
+                if run.tail != 0 {
+                    std::ptr::copy_nonoverlapping((run.address + run.lines * LINE) as *const u8, to, run.tail);
+                    to = to.add(LINE);
+                }
+            }
+        }
+    }
+
+    #[inline]
+    fn load_from(&self, mut from: *const u8) {
+        for run in &self.runs {
+            // SAFETY: as in `save_to`, the other way.
+            unsafe {
+                (self.copy)(from, run.address as *mut u8, run.lines);
+                from = from.add(run.lines * LINE);
+                if run.tail != 0 {
+                    std::ptr::copy_nonoverlapping(from, (run.address + run.lines * LINE) as *mut u8, run.tail);
+                    from = from.add(LINE);
+                }
+            }
+        }
+    }
+
+    /// Puts the rank's globals in place.
+    #[inline]
+    pub(crate) fn mount(&mut self, rank: u32) {
+        if self.in_place != rank {
+            self.exchange(rank);
+        }
+    }
+
+    #[inline(never)]
+    fn exchange(&mut self, rank: u32) {
+        if self.in_place != NOBODY {
+            let mut record = self.records[self.in_place as usize];
+            if record == 0 {
+                record = self.arena.take(self.bytes);
+                self.records[self.in_place as usize] = record;
+            }
+            self.save_to(self.arena.address(record) as *mut u8);
+        }
+        let record = self.records[rank as usize];
+        let from = if record == 0 { self.template.as_ptr() } else { self.arena.address(record) as *const u8 };
+        if self.common.is_empty() {
+            self.load_from(from);
+        } else {
+            self.load_around_common(from);
+        }
+        self.in_place = rank;
+    }
+
+    fn load_around_common(&mut self, from: *const u8) {
+        self.kept.clear();
+        for &(at, len) in &self.common {
+            // SAFETY: part of a run.
+            self.kept.extend_from_slice(unsafe { std::slice::from_raw_parts(at as *const u8, len) });
+        }
+        self.load_from(from);
+        let mut kept = self.kept.as_ptr();
+        for &(at, len) in &self.common {
+            // SAFETY: the same parts, in the same order and length as kept above.
+            unsafe {
+                std::ptr::copy_nonoverlapping(kept, at as *mut u8, len);
+                kept = kept.add(len);
+            }
+        }
+    }
+
+    /// The rank has ended: what it leaves is nobody's.
+    pub(crate) fn ended(&mut self, rank: u32) {
+        if self.in_place == rank {
+            self.in_place = NOBODY;
+        }
+        let record = std::mem::take(&mut self.records[rank as usize]);
+        if record != 0 {
+            self.arena.give_back(record, self.arena.class(self.bytes));
+        }
+    }
+
+    /// Brings what mounting the rank will read into the cache.
+    #[inline]
+    pub(crate) fn prefetch(&self, rank: u32) {
+        let record = self.records[rank as usize];
+        if record != 0 {
+            let at = self.arena.address(record);
+            for line in 0..(self.bytes / LINE).min(8) {
+                crate::ranks::prefetch(at + line * LINE);
+            }
+        }
+    }
+
+    /// Bytes of saved globals.
+    pub(crate) fn saved_bytes(&self) -> usize {
+        self.arena.used()
+    }
+}

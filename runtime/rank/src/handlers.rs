@@ -26,7 +26,8 @@ pub enum At {
     QuickExit,
 }
 
-static HANDLERS: Single<Option<HashMap<(u32, At), Vec<Handler>>>> = Single::new(None);
+type Table = HashMap<(u32, At), Vec<Handler>>;
+static HANDLERS: Single<Option<Table>> = Single::new(None);
 
 /// Registers a handler of the running rank; false if no rank is running.
 pub(crate) fn register(at: At, handler: Handler) -> bool {
@@ -55,10 +56,11 @@ fn pop(rank: u32, at: At) -> Option<Handler> {
 /// register more, call `exit`, or suspend the rank.
 pub(crate) fn run(rank: u32, at: At, status: i32) {
     while let Some(handler) = pop(rank, at) {
-        // SAFETY: the program registered this function with this argument for this moment; its
-        // rank is mounted and running.
         match handler {
+            // SAFETY: the program registered this function with this argument for this moment; its
+            // rank is mounted and running.
             Handler::Object(f, argument) => unsafe { f(argument as *mut c_void) },
+            // SAFETY: as above.
             Handler::WithStatus(f, argument) => unsafe { f(status, argument as *mut c_void) },
         }
     }

@@ -255,10 +255,8 @@ pub fn flush(file: *mut File) -> bool {
         drain_stream(rank, file, stream);
         return true;
     }
-    if file.is_null() {
-        if let Some(rank) = running::current() {
-            drain(rank);
-        }
+    if let (true, Some(rank)) = (file.is_null(), running::current()) {
+        drain(rank);
     }
     false
 }

@@ -185,9 +185,12 @@ impl Copied {
     fn add_chunk(&mut self, region: usize, range: Range<usize>) {
         let (lines, tail) = (range.len() / LINE, range.len() % LINE);
         let offset = range.start - self.regions[region].range.start;
-        // SAFETY: `offset` is inside the region's initialised part, which the template covers.
-        let template =
-            if range.start < self.regions[region].zero { unsafe { self.templates[region].as_ptr().add(offset) } } else { ZEROES.as_ptr() };
+        let template = if range.start < self.regions[region].zero {
+            // SAFETY: `offset` is inside the region's initialised part, which the template covers.
+            unsafe { self.templates[region].as_ptr().add(offset) }
+        } else {
+            ZEROES.as_ptr()
+        };
         let mut ignored = 0u64;
         for common in &self.all_common {
             let (start, end) = (common.start.max(range.start), common.end.min(range.end));

@@ -80,7 +80,7 @@ mod tests {
             libc::mmap(std::ptr::null_mut(), 64 * PAGE, libc::PROT_READ | libc::PROT_WRITE, libc::MAP_PRIVATE | libc::MAP_ANONYMOUS, -1, 0)
                 as usize
         };
-        let mut untouched = Untouched::new(vec![base..base + 64 * PAGE]);
+        let mut untouched = Untouched::new(std::iter::once(base..base + 64 * PAGE).collect());
         let mut touch = |pages: &[usize]| {
             for p in pages {
                 // SAFETY: inside the mapping.

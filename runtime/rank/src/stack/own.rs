@@ -57,9 +57,10 @@ impl OwnStacks {
 
     fn install_guard(&self, slot: u32) -> bool {
         let at = (self.arena + slot as usize * self.slot) as *mut libc::c_void;
-        // SAFETY: the lowest page of a slot of ours, which no rank uses.
         match self.guard {
+            // SAFETY: the lowest page of a slot of ours, which no rank uses.
             Guard::Advice => unsafe { libc::madvise(at, PAGE, MADV_GUARD_INSTALL) == 0 },
+            // SAFETY: as above.
             Guard::Protect => unsafe { libc::mprotect(at, PAGE, libc::PROT_NONE) == 0 },
             Guard::None => true,
         }

@@ -106,7 +106,9 @@ fn command(language: Language, args: &[OsString], layout: &Layout) -> Result<Vec
     let compiler = std::env::var(variable).ok().filter(|value| !value.trim().is_empty()).unwrap_or(default.into());
     let mut words: Vec<OsString> = compiler.split_whitespace().map(OsString::from).collect();
     if language == Language::Fortran {
-        words.push(joined("-I", &crate::fortran::modules(&words)?));
+        let modules = crate::fortran::modules(&words)?;
+        words.extend(crate::fortran::leniency(&words).iter().map(OsString::from));
+        words.push(joined("-I", &modules));
     }
     words.extend(compile_flags(layout));
     if !links(args) {

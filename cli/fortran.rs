@@ -42,6 +42,16 @@ fn modules_in(cache: &Path, compiler: &[OsString]) -> Result<PathBuf, Failure> {
     outcome.map(|()| directory)
 }
 
+/// What lets older programs through gfortran, which is strict since version 10: buffers of any type
+/// with `include 'mpif.h'`, and the hexadecimal constants of their day. Other wrappers pass the same.
+pub fn leniency(compiler: &[OsString]) -> &'static [&'static str] {
+    let Ok(version) = Command::new(&compiler[0]).args(&compiler[1..]).arg("--version").output() else { return &[] };
+    let text = String::from_utf8_lossy(&version.stdout);
+    let first = text.lines().next().unwrap_or_default();
+    let major = first.split_whitespace().filter_map(|word| word.split('.').next()?.parse::<u32>().ok()).next_back();
+    if first.starts_with("GNU Fortran") && major >= Some(10) { &["-fallow-argument-mismatch", "-fallow-invalid-boz"] } else { &[] }
+}
+
 /// One number for the compiler, its version and our sources.
 fn identity(compiler: &[OsString]) -> Result<u64, Failure> {
     let version = Command::new(&compiler[0]).args(&compiler[1..]).arg("--version").output().map_err(|why| {

@@ -4,7 +4,7 @@ use crate::edge::{Call, Object, fatal};
 use mpi::attribute;
 use mpi::errhandler::Errhandler;
 use mpi::error::{ErrorClass, Failure};
-use mpi::handle::COMM_SELF;
+use mpi::handle::{COMM_SELF, COMM_WORLD};
 use std::ffi::c_int;
 
 /// A C error handler function: variadic in the standard; the code is its second argument.
@@ -18,7 +18,7 @@ pub fn raise(c: &Call, failure: &Failure) -> i32 {
         Object::File(file) => (attribute::Object::File, file.0),
         Object::Session(session) => (attribute::Object::Session, session.0),
         Object::Comm(comm) if c.mpi.world().comms.get(comm.0).is_ok() => (attribute::Object::Comm, comm.0),
-        _ => (attribute::Object::Comm, COMM_SELF),
+        _ => (attribute::Object::Comm, unattached(c)),
     };
     let (handler, me) = {
         let world = c.mpi.world();
@@ -34,6 +34,14 @@ pub fn raise(c: &Call, failure: &Failure) -> i32 {
         }
     }
     failure.class.0
+}
+
+/// Whose handler gets a failure that concerns no object: `MPI_COMM_SELF`'s (MPI 5.0 section 9.3), or,
+/// as before MPI 4.0, `MPI_COMM_WORLD`'s where the program has set only that.
+fn unattached(c: &Call) -> usize {
+    let world = c.mpi.world();
+    let set = |comm: usize| world.errhandlers.is_set((attribute::Object::Comm, comm as u64, world.me()));
+    if set(COMM_WORLD) && !set(COMM_SELF) { COMM_WORLD } else { COMM_SELF }
 }
 
 /// Calls an error handler of the program with an object and a code.

@@ -135,8 +135,14 @@ impl Attributes {
     /// # Errors
     /// `MPI_ERR_KEYVAL` for a key that is unknown, freed, or of another kind of object.
     pub fn free_key(&mut self, rank: u32, object: Object, key: i32) -> Result {
-        self.key(rank, object, key)?;
-        self.keys.release(rank, key as usize).map(|_| ())
+        match self.key(rank, object, key) {
+            Ok(_) => self.keys.release(rank, key as usize).map(|_| ()),
+            // While an attribute keeps the key in use, freeing it again is no error either.
+            Err(_) if self.values.iter().any(|(place, list)| place.2 == rank && list.iter().any(|attribute| attribute.key == key)) => {
+                Ok(())
+            }
+            Err(failure) => Err(failure),
+        }
     }
 
     /// What a key was made with.
@@ -155,13 +161,17 @@ impl Attributes {
         Ok(keyval)
     }
 
-    /// The value of an attribute, if it is set.
+    /// The value of an attribute, if it is set. A freed key serves as long as the attribute is set
+    /// (MPI 5.0 section 7.7.2, on `MPI_Comm_free_keyval`).
     ///
     /// # Errors
     /// As for [`key`](Self::key).
     pub fn get(&self, place: Place, key: i32) -> Result<Option<&Attribute>> {
-        self.key(place.2, place.0, key)?;
-        Ok(self.values.get(&place).and_then(|list| list.iter().find(|attribute| attribute.key == key)))
+        let found = self.values.get(&place).and_then(|list| list.iter().find(|attribute| attribute.key == key));
+        if found.is_none() {
+            self.key(place.2, place.0, key)?;
+        }
+        Ok(found)
     }
 
     /// Sets an attribute. A value that was set before must have been deleted by its function
@@ -170,7 +180,10 @@ impl Attributes {
     /// # Errors
     /// As for [`key`](Self::key).
     pub fn set(&mut self, place: Place, key: i32, value: usize) -> Result {
-        let keyval = self.key(place.2, place.0, key)?.clone();
+        let keyval = match self.get(place, key)? {
+            Some(attribute) => attribute.keyval.clone(),
+            None => self.key(place.2, place.0, key)?.clone(),
+        };
         let list = self.values.entry(place).or_default();
         list.retain(|attribute| attribute.key != key);
         list.push(Attribute { key, keyval, value });
@@ -231,7 +244,9 @@ mod tests {
         let place = (Object::Type, 0x1000, 0);
         attributes.set(place, key, 5).unwrap();
         attributes.free_key(0, Object::Type, key).unwrap();
-        assert!(attributes.get(place, key).is_err());
+        assert!(attributes.get(place, key).unwrap().is_some());
+        assert!(attributes.get((Object::Type, 0x1002, 0), key).is_err());
+        attributes.free_key(0, Object::Type, key).unwrap();
         let list = attributes.list(place);
         attributes.set_copy((Object::Type, 0x1001, 0), &list[0], 6);
         assert_eq!(attributes.list((Object::Type, 0x1001, 0))[0].value, 6);

@@ -217,10 +217,14 @@ impl Comms {
         let index = self.index(handle)?;
         let comm = &mut self.slab[index];
         comm.released += 1;
-        if comm.released >= comm.size() {
-            self.slab.remove(index);
-            if let Some(bridge) = self.bridges.remove(&index).and_then(handle::decode) {
-                self.slab.remove(bridge);
+        // The two sides of an intercommunicator share the record of their collectives: they go together.
+        let sides: Vec<u32> = std::iter::once(index).chain(comm.twin).collect();
+        if sides.iter().all(|&side| self.slab[side].released >= self.slab[side].size()) {
+            for side in sides {
+                self.slab.remove(side);
+                if let Some(bridge) = self.bridges.remove(&side).and_then(handle::decode) {
+                    self.slab.remove(bridge);
+                }
             }
         }
         Ok(())

@@ -112,6 +112,11 @@ impl Errhandlers {
         }
     }
 
+    /// Whether the program has set a handler on the object.
+    pub fn is_set(&self, place: Place) -> bool {
+        self.set.contains_key(&place)
+    }
+
     /// `MPI_*_get_errhandler`: a handle, which the program frees on its own; the same value that
     /// the program set, while it has it.
     pub fn get(&mut self, place: Place) -> Result<usize> {

@@ -212,7 +212,8 @@ impl Network for Analytic {
     fn order(&self) -> Order {
         Order::Free
     }
-    /// Exact; zero if there is no other endpoint.
+    /// Exact; zero if there is no other endpoint. Endpoint 0 is at every gateway or as near to it as any
+    /// other, so its lookahead is the least of all.
     fn lookahead(&self, to: Endpoint) -> Span {
         match &self.uniform {
             Some(uniform) if self.endpoints > 1 => uniform.latency,

@@ -140,6 +140,7 @@ proptest! {
         let own = Endpoint(0);
         for to in (0..n).map(Endpoint).take(40) {
             let least = (0..n).map(Endpoint).filter(|&from| from != to).map(|from| network.latency(from, to, 0)).min();
+            prop_assert!(network.lookahead(to) >= network.lookahead(own), "{}: endpoint 0 is not the nearest to others", specification);
             prop_assert_eq!(network.lookahead(to), least.unwrap_or(Span::ZERO), "{}", specification);
         }
         prop_assert_eq!(network.latency(own, own, 0), Span::ZERO);

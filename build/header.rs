@@ -67,6 +67,8 @@ int MPI_Status_f082f(const MPI_F08_status *f08_status, MPI_Fint *f_status);
 }
 #endif
 
+#include \"mpi_removed.h\"
+
 #endif /* XSIM_MPI_H */
 ";
 

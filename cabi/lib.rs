@@ -14,6 +14,7 @@ pub mod failure;
 pub mod fortran;
 pub mod function;
 mod interpose;
+pub mod removed;
 pub mod run;
 pub mod state;
 

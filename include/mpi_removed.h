@@ -1,0 +1,30 @@
+/* What MPI 3.0 removed and programs of before still call (MPI 5.0 chapter 17): thin names for
+ * the functions that replaced them. Included by mpi.h. New programs use the names on the right. */
+#ifndef XSIM_MPI_REMOVED_H
+#define XSIM_MPI_REMOVED_H
+
+#ifdef __cplusplus
+extern "C" {
+#endif
+
+typedef MPI_Comm_errhandler_function MPI_Handler_function;
+
+int MPI_Address(void *location, MPI_Aint *address);                                   /* MPI_Get_address */
+int MPI_Errhandler_create(MPI_Handler_function *function, MPI_Errhandler *errhandler); /* MPI_Comm_create_errhandler */
+int MPI_Errhandler_get(MPI_Comm comm, MPI_Errhandler *errhandler);                    /* MPI_Comm_get_errhandler */
+int MPI_Errhandler_set(MPI_Comm comm, MPI_Errhandler errhandler);                     /* MPI_Comm_set_errhandler */
+int MPI_Type_extent(MPI_Datatype datatype, MPI_Aint *extent);                         /* MPI_Type_get_extent */
+int MPI_Type_lb(MPI_Datatype datatype, MPI_Aint *displacement);                       /* MPI_Type_get_extent */
+int MPI_Type_ub(MPI_Datatype datatype, MPI_Aint *displacement);                       /* MPI_Type_get_extent */
+int MPI_Type_hvector(int count, int blocklength, MPI_Aint stride, MPI_Datatype oldtype,
+                     MPI_Datatype *newtype);                                          /* MPI_Type_create_hvector */
+int MPI_Type_hindexed(int count, int *blocklengths, MPI_Aint *displacements, MPI_Datatype oldtype,
+                      MPI_Datatype *newtype);                                         /* MPI_Type_create_hindexed */
+int MPI_Type_struct(int count, int *blocklengths, MPI_Aint *displacements, MPI_Datatype *types,
+                    MPI_Datatype *newtype);                                           /* MPI_Type_create_struct */
+
+#ifdef __cplusplus
+}
+#endif
+
+#endif /* XSIM_MPI_REMOVED_H */

@@ -237,6 +237,9 @@ impl Comms {
     }
     /// `MPI_Comm_get_name`.
     pub fn name(&self, rank: u32, handle: usize) -> Result<&str> {
+        if handle == COMM_NULL {
+            return Ok("MPI_COMM_NULL");
+        }
         self.index(handle)?;
         Ok(match (self.names.get(&(rank, handle)), handle) {
             (Some(name), _) => name,

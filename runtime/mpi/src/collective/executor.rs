@@ -98,6 +98,8 @@ pub(crate) struct Instance {
     arrived: u32,
     left: u32,
     started: bool,
+    /// Who has entered, of a group's instance: its members find it by that.
+    joined: crate::handles::RankSet,
     mail: FxHashMap<(u32, u32, u32), VecDeque<Mail>>,
     agreement: Option<Agreement>,
 }
@@ -120,7 +122,8 @@ pub struct Collectives {
     agenda: VecDeque<(u32, u32)>,
     held: Vec<u32>,
     steps: Vec<Step>,
-    meetings: FxHashMap<(u32, i32, u32), u32>,
+    /// Instances of groups: those with one key differ in the group, or follow one another.
+    meetings: FxHashMap<(u32, i32, u32), Vec<u32>>,
     pub(crate) user: Option<UserReduction>,
 }
 
@@ -207,8 +210,9 @@ impl World {
         let request = (!blocking).then(|| self.make_request(me, crate::request::Body::Collective { instance: index, member }));
         let instance = &mut self.collectives.instances[index];
         if entry.root_known && !instance.root_known {
+            // Those who do not know the root (MPI_PROC_NULL) know nothing else of the call either.
             instance.root_known = true;
-            instance.shape.root = entry.shape.root;
+            instance.shape = entry.shape;
         }
         let agent = Agent {
             rank: me,
@@ -257,12 +261,19 @@ impl World {
         let me = self.current;
         let comm = match &entry.place {
             Place::Comm(comm) => *comm,
-            Place::Group(key, _) => {
-                if let Some(&index) = self.collectives.meetings.get(key) {
-                    return Ok(index);
-                }
-                let index = self.make_instance(entry, me);
-                self.collectives.meetings.insert(*key, index);
+            Place::Group(key, group) => {
+                let instances = &self.collectives.instances;
+                let open = |index: &&u32| {
+                    let instance = &instances[**index];
+                    !instance.joined.contains(member) && matches!(&instance.place, Place::Group(_, have) if have.same(group))
+                };
+                let known = self.collectives.meetings.get(key).and_then(|list| list.iter().find(open).copied());
+                let index = known.unwrap_or_else(|| {
+                    let index = self.make_instance(entry, me);
+                    self.collectives.meetings.entry(*key).or_default().push(index);
+                    index
+                });
+                self.collectives.instances[index].joined.insert(member);
                 return Ok(index);
             }
         };
@@ -320,6 +331,7 @@ impl World {
             arrived: 0,
             left: size,
             started: false,
+            joined: crate::handles::RankSet::default(),
             mail: FxHashMap::default(),
             agreement: None,
         })
@@ -654,7 +666,12 @@ impl World {
         let comm = match place {
             Place::Comm(comm) => comm,
             Place::Group(key, _) => {
-                self.collectives.meetings.remove(&key);
+                if let Some(list) = self.collectives.meetings.get_mut(&key) {
+                    list.retain(|&other| other != index);
+                    if list.is_empty() {
+                        self.collectives.meetings.remove(&key);
+                    }
+                }
                 return;
             }
         };

@@ -131,7 +131,8 @@ fn config(options: &Options) -> Config {
             options::Globals::Clone => GlobalsMode::Clone,
         },
         globals_libraries: options.globals_libs.clone(),
-        ..Config::default()
+        globals_fold: options.globals_fold.clone(),
+        watchdog: std::time::Duration::try_from_secs_f64(options.watchdog).unwrap_or_default(),
     }
 }
 
@@ -140,6 +141,9 @@ fn run(program: Program, options: &Options, name: String) -> Result<i32, String>
     let (setup, machine) = setup(options)?;
     let ranks = options.np;
     let mut stacks = Ranks::new(program, config(options))?;
+    if options.verbose {
+        eprintln!("xsim: {}", stacks.explanation());
+    }
     let mpi = state::install(Mpi::new(setup));
     let mut progress = Progress::new(options, u64::from(ranks));
     let mut tick = |world: &World| progress.tick(u64::from(world.ended()), world.clock(world.me()), world.traffic().0);

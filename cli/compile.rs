@@ -108,7 +108,7 @@ fn command(language: Language, args: &[OsString], layout: &Layout) -> Result<Vec
     if language == Language::Fortran {
         let modules = crate::fortran::modules(&words)?;
         words.extend(crate::fortran::leniency(&words).iter().map(OsString::from));
-        words.push(joined("-I", &modules));
+        words.extend(modules.iter().map(|modules| joined("-I", modules)));
     }
     words.extend(compile_flags(layout));
     if !links(args) {

@@ -19,27 +19,28 @@ const SOURCES: [(&str, &str); 7] = [
     ("mpi_f08_interfaces.inc", include_str!(concat!(env!("OUT_DIR"), "/mpi_f08_interfaces.inc"))),
 ];
 
-/// The directory with the module files for this compiler (command and first arguments).
+/// The directory with the module files for this compiler (command and first arguments); `None`,
+/// said on stderr, if it does not compile them: programs that include `mpif.h` still work then.
 ///
 /// # Errors
-/// If the compiler cannot be started, or does not compile the modules.
-pub fn modules(compiler: &[OsString]) -> Result<PathBuf, Failure> {
+/// If the compiler cannot be started, or the modules cannot be kept.
+pub fn modules(compiler: &[OsString]) -> Result<Option<PathBuf>, Failure> {
     modules_in(&cache(), compiler)
 }
 
-fn modules_in(cache: &Path, compiler: &[OsString]) -> Result<PathBuf, Failure> {
+fn modules_in(cache: &Path, compiler: &[OsString]) -> Result<Option<PathBuf>, Failure> {
     let directory = cache.join(format!("modules-{:016x}", identity(compiler)?));
     if directory.join("mpi_f08.mod").is_file() {
-        return Ok(directory);
+        return Ok(Some(directory));
     }
     // Built beside and renamed, so that two compilations at once do not see halves.
     let building = cache.join(format!("building-{}", std::process::id()));
     let outcome = build(&building, compiler);
-    if outcome.is_ok() && fs::rename(&building, &directory).is_err() && !directory.join("mpi_f08.mod").is_file() {
+    if matches!(outcome, Ok(true)) && fs::rename(&building, &directory).is_err() && !directory.join("mpi_f08.mod").is_file() {
         return Err(Failure::new(format!("cannot keep the Fortran module files in {}", directory.display())));
     }
     let _ = fs::remove_dir_all(&building);
-    outcome.map(|()| directory)
+    outcome.map(|compiles| compiles.then_some(directory))
 }
 
 /// What lets older programs through gfortran, which is strict since version 10: buffers of any type
@@ -67,7 +68,7 @@ fn identity(compiler: &[OsString]) -> Result<u64, Failure> {
     Ok(hasher.finish())
 }
 
-fn build(directory: &Path, compiler: &[OsString]) -> Result<(), Failure> {
+fn build(directory: &Path, compiler: &[OsString]) -> Result<bool, Failure> {
     let cannot = |why| Failure::new(format!("cannot write the Fortran modules to {}: {why}; set XDG_CACHE_HOME", directory.display()));
     fs::create_dir_all(directory).map_err(cannot)?;
     for (name, text) in SOURCES {
@@ -80,13 +81,14 @@ fn build(directory: &Path, compiler: &[OsString]) -> Result<(), Failure> {
         .output()
         .map_err(|why| Failure::new(format!("cannot start the compiler {}: {why}", compiler[0].display())))?;
     if !run.status.success() {
-        return Err(Failure::new(format!(
-            "{} does not compile the modules mpi and mpi_f08; programs that include mpif.h may still work with it\n{}",
-            compiler[0].display(),
-            String::from_utf8_lossy(&run.stderr)
-        )));
+        let said = String::from_utf8_lossy(&run.stderr);
+        let first = said.lines().find(|line| line.contains("rror")).unwrap_or("it gave no reason");
+        eprintln!(
+            "xsim: {} does not compile the modules mpi and mpi_f08 ({first}); programs that include mpif.h can work",
+            compiler[0].display()
+        );
     }
-    Ok(())
+    Ok(run.status.success())
 }
 
 fn cache() -> PathBuf {

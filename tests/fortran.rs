@@ -43,10 +43,15 @@ fn compiled(name: &str, source: &str, arguments: &[&str]) -> PathBuf {
     quietly(compile(name, source, arguments))
 }
 
+/// A file of the repository, compiled once a test.
+fn built(file: &str) -> PathBuf {
+    let name = file.replace(['/', '.'], "-");
+    quietly(compile_file(&name, &common::root().join(file), &["-g", "-Wall", "-Wno-unused-dummy-argument"]))
+}
+
 /// A program of tests/programs/fortran, on several rank counts and with each way to private globals.
 fn works(name: &str, ranks: &[u32]) {
-    let source = common::root().join("tests/programs/fortran").join(name);
-    let program = quietly(compile_file(&format!("program-{name}"), &source, &["-g", "-Wall", "-Wno-unused-dummy-argument"]));
+    let program = built(&format!("tests/programs/fortran/{name}"));
     for &ranks in ranks {
         for globals in ["copy", "clone"] {
             let output = common::Run::of(program.clone()).ranks(ranks).arg(format!("-xsim-globals={globals}")).run().success();
@@ -127,4 +132,48 @@ fn mpif_h_converts_every_kind_of_argument() {
 #[test]
 fn fortran_kinds_have_datatypes_and_addresses_work() {
     works("types.f90", &[1, 3]);
+}
+
+#[test]
+fn callbacks_with_the_types_of_mpi_f08_are_called() {
+    works("callbacks.f90", &[1, 3]);
+}
+
+#[test]
+fn the_example_hello_keeps_a_common_block_for_each_rank() {
+    let output = common::Run::of(built("examples/fortran/hello.f")).ranks(50).run().success();
+    let mut lines = output.lines();
+    let mut expected: Vec<String> = (0..50).map(|rank| format!("rank {rank} of 50 heard of {}", (rank + 49) % 50)).collect();
+    expected.push("sum of what was heard 1225".into());
+    expected.sort_unstable();
+    lines.sort_unstable();
+    assert_eq!(lines, expected);
+}
+
+#[test]
+fn the_examples_pi_and_heat_give_the_same_result_on_any_number_of_ranks() {
+    let (pi, heat) = (built("examples/fortran/pi.f90"), built("examples/fortran/heat.f90"));
+    for ranks in [1, 4, 64] {
+        let output = common::Run::of(pi.clone()).ranks(ranks).run().success();
+        assert_eq!(output.stdout, "pi is 3.14159265 with 100000 intervals\n");
+        let output = common::Run::of(heat.clone()).ranks(ranks).run().success();
+        assert_eq!(output.stdout, "after 100 steps the mean is 0.135390 and a step changes a cell by at most 0.002325\n");
+    }
+    let output = common::Run::of(heat).ranks(3).run().failure();
+    assert!(output.stdout.contains("does not divide among 3 ranks"), "{output}");
+}
+
+#[test]
+fn a_freed_handle_and_a_wrong_one_are_named() {
+    let source = "program p\n  use mpi_f08\n  type(MPI_Comm) :: c\n  integer :: rank\n  call MPI_Init()\n  \
+                  call MPI_Comm_dup(MPI_COMM_WORLD, c)\n  print '(a)', 'before'\n  RANK\nend program\n";
+    for (name, call, says) in [
+        ("freed", "block; type(MPI_Comm) :: old; old = c; call MPI_Comm_free(c); call MPI_Comm_rank(old, rank); end block", "comm"),
+        ("wrong", "c%MPI_VAL = 77777; call MPI_Comm_rank(c, rank)", "comm"),
+        ("datatype", "call MPI_Comm_rank(MPI_Comm(MPI_INTEGER%MPI_VAL), rank)", "comm"),
+    ] {
+        let program = compiled(&format!("handle-{name}"), &source.replace("RANK", call), &[]);
+        let output = common::Run::of(program).ranks(2).run().failure();
+        assert!(output.stderr.contains("MPI_Comm_rank failed") && output.stderr.contains(says), "{name}: {output}");
+    }
 }

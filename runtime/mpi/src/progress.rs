@@ -131,7 +131,13 @@ impl World {
                 continue;
             }
             if other == Time::MAX {
-                return if self.abort.is_some() { Next::Done } else { Next::Deadlock };
+                if self.abort.is_some() {
+                    return Next::Done;
+                }
+                if self.release_poller() {
+                    continue;
+                }
+                return Next::Deadlock;
             }
             if lagging <= leaving && lagging <= event {
                 let rank = self.ready.next_lagging().expect("its clock was found");

@@ -19,6 +19,9 @@ const FREE_SPINS: u32 = 64;
 /// Polls in a row after which a rank jumps to the next instant at which its poll can succeed.
 const JUMP_SPINS: u32 = 1_000;
 
+/// Releases of polling ranks in a row, without a message between, after which they are taken to poll for ever.
+const FRUITLESS_RELEASES: u32 = 10_000;
+
 /// A question that only safe time can answer.
 #[derive(Clone, Debug)]
 pub enum Question {
@@ -262,6 +265,21 @@ impl World {
             }
         }
         decided
+    }
+
+    /// Nothing can happen unless a rank that jumped ahead of its polls goes on polling: it may compute
+    /// between them and send in the end. Answers "no" to the one with the least clock; false if there is none, or
+    /// this has been in vain for too long.
+    pub(crate) fn release_poller(&mut self) -> bool {
+        if self.released.0 != self.messages {
+            self.released = (self.messages, 0);
+        }
+        self.released.1 += 1;
+        let pollers = self.polls.iter().filter(|(_, poll)| poll.jump).map(|(&rank, _)| (self.clock(rank), rank));
+        let Some((_, rank)) = pollers.min().filter(|_| self.released.1 <= FRUITLESS_RELEASES) else { return false };
+        self.ranks[rank as usize].spins = 0;
+        self.answer(rank);
+        true
     }
 
     fn apply(&mut self, item: &Item) {

@@ -147,6 +147,8 @@ pub struct World {
     pub(crate) messages: u64,
     pub(crate) bytes: u128,
     pub(crate) abort: Option<Abort>,
+    /// Releases of polling ranks in a row: the count of messages then, and how many.
+    pub(crate) released: (u64, u32),
     pub(crate) left: u32,
     /// Meetings of leaders in `MPI_Intercomm_create`: the other side's new handle, the group.
     pub(crate) bridges: FxHashMap<(u32, u32, i32), (Option<usize>, Rc<crate::group::Group>)>,
@@ -213,6 +215,7 @@ impl Mpi {
                 messages: 0,
                 bytes: 0,
                 abort: None,
+                released: (0, 0),
                 left: 0,
                 bridges: FxHashMap::default(),
                 left_first: 0,

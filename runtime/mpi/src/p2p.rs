@@ -341,6 +341,8 @@ impl Mpi {
     }
 
     /// `MPI_Recv`.
+    // Always, as for `Mpi::block`.
+    #[inline(always)]
     pub fn receive(&self, buffer: Buffer, from: Peer) -> Result<Status> {
         let mut world = self.world();
         let me = world.current;

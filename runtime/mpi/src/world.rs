@@ -245,7 +245,8 @@ impl Mpi {
     }
 
     /// Lets other ranks run until somebody wakes the mounted one. The world must not be borrowed.
-    #[inline]
+    // Always: a return behind a switch is one that the processor predicts wrongly (about 12 ns).
+    #[inline(always)]
     pub(crate) fn block(&self) {
         if self.alone.get() {
             crate::progress::run_alone(self);

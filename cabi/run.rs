@@ -138,6 +138,7 @@ fn config(options: &Options) -> Config {
 
 fn run(program: Program, options: &Options, name: String) -> Result<i32, String> {
     let meter = HostMeter::start();
+    simulation::preflight(options)?;
     let (setup, machine) = setup(options)?;
     let ranks = options.np;
     let mut stacks = Ranks::new(program, config(options))?;

@@ -12,6 +12,8 @@ pub struct Ending {
     pub status: i32,
     /// What the user must know: a deadlock, ranks that left without `MPI_Finalize`.
     pub messages: Vec<String>,
+    /// Ranks whose `main` returned 0 without `MPI_Init`.
+    strangers: u32,
 }
 
 enum Next {
@@ -76,6 +78,12 @@ pub fn run(mpi: &Mpi, ranks: &mut Ranks, tick: &mut dyn FnMut(&World)) -> Ending
             if world.left == 1 { "" } else { "s" }
         ));
         ending.status = if ending.status == 0 { 1 } else { ending.status };
+    }
+    if ending.strangers == world.size {
+        ending
+            .messages
+            .push("the program ended without calling MPI_Init on any rank, so nothing was simulated; is it an MPI program?".to_owned());
+        ending.status = 1;
     }
     ending
 }
@@ -182,6 +190,9 @@ impl World {
                 self.left_first = rank;
             }
             self.left += 1;
+        }
+        if phase == Phase::Before && status == 0 {
+            ending.strangers += 1;
         }
         if status != 0 && ending.status == 0 {
             ending.status = status;

@@ -11,3 +11,20 @@ pub mod summary;
 pub use host::HostMeter;
 pub use options::{OptionError, Options};
 pub use progress::Progress;
+
+/// What can be known to fail before a run starts: more ranks than memory, a report that cannot be written.
+///
+/// # Errors
+/// A sentence with what to change.
+pub fn preflight(options: &Options) -> Result<(), String> {
+    memory::check(options.np.into(), memory::LEAST_BYTES_PER_RANK, memory::available())
+        .map_err(|why| format!("-xsim-np {}: {why}", options.np))?;
+    match &options.report {
+        // Opened without truncation: a run that fails must not destroy the report of one that did not.
+        Some(path) => match std::fs::OpenOptions::new().append(true).create(true).open(path) {
+            Ok(_) => Ok(()),
+            Err(why) => Err(format!("cannot write the report to {}: {why}", path.display())),
+        },
+        None => Ok(()),
+    }
+}

@@ -1,5 +1,9 @@
 //! Whether a run fits the host's memory, before it starts.
 
+/// What even an idle rank of the smallest program needs: its state, its account, its saved stack.
+/// A lower bound, so that nothing that could run is refused.
+pub const LEAST_BYTES_PER_RANK: u64 = 100;
+
 /// `VmHWM:   1234 kB` with the key `VmHWM:` gives 1234 * 1024.
 pub(crate) fn kilobytes(line: &str, key: &str) -> Option<u64> {
     let number = line.strip_prefix(key)?.trim().strip_suffix("kB")?;

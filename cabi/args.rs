@@ -2,7 +2,7 @@
 //! gave and reads or writes through `rank::memory`, so nothing here trusts a pointer more
 //! than MPI itself does. `cabi/table/README.md` says which kind becomes which type.
 
-use crate::constants::{MPI_ERR_ARG, MPI_ERR_COUNT, MPI_UNDEFINED, MPI_UNWEIGHTED, MPI_WEIGHTS_EMPTY};
+use crate::constants::{MPI_ANY_SOURCE, MPI_ERR_ARG, MPI_ERR_COUNT, MPI_UNDEFINED, MPI_UNWEIGHTED, MPI_WEIGHTS_EMPTY};
 use crate::edge::Call;
 use mpi::error::Result;
 use rank::Addr;
@@ -376,10 +376,13 @@ impl StatusPointer {
         self.0.is_null()
     }
     /// Fills it, except for the error field, which single-completion calls leave alone
-    /// (MPI 5.0 section 3.2.5).
+    /// (MPI 5.0 section 3.2.5); an empty status has one (section 3.7.3).
     #[inline]
     pub fn set(self, status: &Status) {
         if !self.is_ignored() {
+            if status.source == MPI_ANY_SOURCE {
+                store(self.0.offset(8), status.error);
+            }
             store(self.0, status.source);
             store(self.0.offset(4), status.tag);
             store(self.0.offset(12), i32::from(status.cancelled));

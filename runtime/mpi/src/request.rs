@@ -2,6 +2,7 @@
 
 use crate::error::{ErrorClass, Failure, Result};
 use crate::handle::{self, RequestRef};
+use crate::handles::FIRST_DYNAMIC;
 use crate::matching::Extent;
 use crate::node::{Node, State, flag};
 use crate::p2p::SendMode;
@@ -112,6 +113,16 @@ pub enum Template {
     Collective(Rc<dyn Fn(&crate::world::Mpi) -> Result<usize>>),
 }
 
+impl Template {
+    /// The derived datatype that it needs.
+    fn datatype(&self) -> Option<usize> {
+        match self {
+            Template::Send { buffer, .. } | Template::Receive { buffer, .. } => Some(buffer.2).filter(|&handle| handle >= FIRST_DYNAMIC),
+            Template::Collective(_) => None,
+        }
+    }
+}
+
 /// What a table request is.
 pub enum Body {
     /// A send that completes when it is matched.
@@ -170,10 +181,14 @@ fn invalid(handle: usize) -> Box<Failure> {
 }
 
 impl Mpi {
-    /// Makes a persistent request: its handle.
+    /// Makes a persistent request: its handle. It keeps its datatype, which the program may free.
     pub fn persistent(&self, template: Template) -> usize {
         let mut world = self.world();
         let me = world.current;
+        if let Some(datatype) = template.datatype() {
+            // Where the handle is not valid, starting says so.
+            let _ = world.types.share_again(me, datatype);
+        }
         handle::of_cold(world.make_request(me, Body::Persistent { template: Box::new(template), active: None }))
     }
 
@@ -247,8 +262,8 @@ impl Mpi {
                 Ok(())
             }
             RequestRef::Cold(index) => {
-                let active = match world.requests.get_mut(index) {
-                    Some(Request { body: Body::Persistent { active, .. }, .. }) => active.take(),
+                let (active, datatype) = match world.requests.get_mut(index) {
+                    Some(Request { body: Body::Persistent { active, template }, .. }) => (active.take(), template.datatype()),
                     Some(request) if !request.orphan => {
                         if let (Body::Generalized(_), Some(_)) | (Body::Synchronous, Some(_)) = (&request.body, request.done) {
                             world.requests.remove(index);
@@ -260,6 +275,10 @@ impl Mpi {
                     _ => return Err(invalid(request)),
                 };
                 world.requests.remove(index);
+                if let Some(datatype) = datatype {
+                    let me = world.current;
+                    let _ = world.types.free(me, datatype);
+                }
                 drop(world);
                 active.map_or(Ok(()), |active| self.free_request(active))
             }

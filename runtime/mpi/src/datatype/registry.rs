@@ -139,10 +139,21 @@ impl Types {
                 "a type of MPI_Type_create_f90_* is predefined and cannot be freed; remove the call",
             ));
         }
+        let committed = self.is_committed(rank, handle);
         let _ = self.commit(rank, handle);
         self.table.release(rank, handle)?;
-        self.names.remove(rank, handle);
+        if !self.table.holds(rank, handle) {
+            self.names.remove(rank, handle);
+        } else if !committed {
+            self.uncommitted.entry(handle).or_default().insert(rank);
+        }
         Ok(())
+    }
+
+    /// Another share of a type for something that outlives the program's own, such as a
+    /// persistent request; [`free`](Self::free) gives it back.
+    pub fn share_again(&mut self, rank: u32, handle: usize) -> Result {
+        self.table.share_again(rank, handle)
     }
 
     /// `MPI_Type_set_name`.

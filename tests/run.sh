@@ -1,0 +1,58 @@
+#!/bin/sh
+# Does all checks and tests; installs the compilers they need where it may. The last line is the result.
+#
+#     sh tests/run.sh          everything
+#     sh tests/run.sh --quick  the tests alone
+cd "$(dirname "$0")/.." || exit 2
+quick=${1:-}
+failed=0
+
+need() { command -v "$1" >/dev/null 2>&1; }
+
+# Programs of the tests are C, C++ and Fortran.
+install() {
+    missing=
+    need cc || missing="$missing gcc libc6-dev"
+    need c++ || missing="$missing g++"
+    need gfortran || missing="$missing gfortran"
+    [ -z "$missing" ] && return
+    echo "== installing$missing"
+    run=
+    if [ "$(id -u)" != 0 ]; then
+        need sudo && run="sudo -n"
+    fi
+    # shellcheck disable=SC2086
+    if need apt-get && { $run apt-get install -y -q $missing || { $run apt-get update -q && $run apt-get install -y -q $missing; }; } >/dev/null 2>&1; then
+        return
+    fi
+    echo "cannot install$missing here; tests that need them will fail"
+}
+
+step() {
+    echo "== $*"
+    "$@" || { failed=1; echo "== failed: $*"; }
+}
+
+install
+need cargo || { echo "cargo is missing: install Rust 1.95 or later from https://rustup.rs"; exit 2; }
+
+if [ "$quick" != --quick ]; then
+    if cargo fmt --version >/dev/null 2>&1; then step cargo fmt --all --check; fi
+    if cargo clippy --version >/dev/null 2>&1; then
+        step cargo clippy --quiet --release --workspace --all-targets -- -D warnings
+    fi
+    step env RUSTDOCFLAGS="-D warnings" cargo doc --quiet --release --workspace --no-deps
+fi
+
+log=$(mktemp) || exit 2
+trap 'rm -f "$log"' EXIT
+step cargo build --quiet --release
+echo "== cargo test --release --workspace --no-fail-fast"
+# `tee` hides the status of cargo, which the log keeps.
+{ cargo test --release --workspace --no-fail-fast 2>&1; echo "status $?"; } | tee "$log" | grep -E '^(test result: F|test .* FAILED|error|---- |thread )|panicked' || true
+grep -q '^status 0$' "$log" || failed=1
+
+awk -v failed="$failed" '
+    /^test result:/ { for (i = 1; i < NF; i++) { if ($(i + 1) ~ /^passed/) passed += $i; if ($(i + 1) ~ /^failed/) bad += $i; if ($(i + 1) ~ /^ignored/) ignored += $i } }
+    END { printf "test result: %s. %d passed; %d failed; %d ignored\n", failed || bad ? "FAILED" : "ok", passed, bad, ignored; exit failed || bad }
+' "$log"

@@ -41,7 +41,7 @@ pub struct Row {
     pub name: String,
     /// The chapter file that holds it.
     pub chapter: String,
-    /// Path of the implementation below `calls::`, or `None` for not built.
+    /// Path of the implementation below `calls::`, `=CODE` for one that fails always, or `None` for not built.
     pub body: Option<String>,
     /// Has a `_c` variant.
     pub large: bool,

@@ -3,6 +3,7 @@
 //! translates handles and pointers for the `mpi` crate.
 #![allow(clippy::too_many_arguments, reason = "the arguments are those of MPI")]
 
+pub mod abi;
 pub mod attribute;
 pub mod buffer;
 pub mod collective;
@@ -20,4 +21,5 @@ pub mod p2p;
 pub mod pack;
 pub mod request;
 pub mod status;
+pub mod tool;
 pub mod topology;

@@ -7,6 +7,7 @@ use crate::args::{
     self, Counts, Flags, Handle, Handles, InOut, Ints, Out, OutCount, OutStatuses, OutText, Ranges, StatusPointer, Text, Texts, Weights,
 };
 use crate::calls;
+use crate::constants;
 use crate::edge::{self, Object};
 use crate::function::Function;
 use rank::Addr;

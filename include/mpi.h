@@ -1877,6 +1877,14 @@ int MPI_Status_f082c(const MPI_F08_status *f08_status, MPI_Status *c_status);
 int MPI_Status_f2f08(const MPI_Fint *f_status, MPI_F08_status *f08_status);
 int MPI_Status_f082f(const MPI_F08_status *f08_status, MPI_Fint *f_status);
 
+/* Fortran's MPI_STATUS_IGNORE and MPI_STATUSES_IGNORE, which are variables. */
+extern MPI_Fint xsim_status_ignore_[8];
+extern MPI_Fint xsim_statuses_ignore_[8];
+#define MPI_F_STATUS_IGNORE (&xsim_status_ignore_[0])
+#define MPI_F_STATUSES_IGNORE (&xsim_statuses_ignore_[0])
+#define MPI_F08_STATUS_IGNORE ((MPI_F08_status *)&xsim_status_ignore_[0])
+#define MPI_F08_STATUSES_IGNORE ((MPI_F08_status *)&xsim_statuses_ignore_[0])
+
 #ifdef __cplusplus
 }
 #endif

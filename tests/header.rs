@@ -31,17 +31,17 @@ fn compile(compiler: &str, arguments: &[&str], source: &str, name: &str) -> Opti
     Some(program)
 }
 
-/// The committed headers are the table's. `XSIM_BLESS=1 cargo test --test header` rewrites them.
+/// The committed headers are the table's. `BLESS=1 cargo test --test header` rewrites them.
 #[test]
 fn committed_headers_are_the_tables() {
     for name in ["mpi.h", "mpif.h"] {
         let path = root().join("include").join(name);
         let wanted = generated(name);
-        if env::var_os("XSIM_BLESS").is_some() {
+        if env::var_os("BLESS").is_some() {
             fs::write(&path, &wanted).unwrap();
         }
         let found = fs::read_to_string(&path).unwrap();
-        assert!(found == wanted, "include/{name} is not the table's; run XSIM_BLESS=1 cargo test --test header");
+        assert!(found == wanted, "include/{name} is not the table's; run BLESS=1 cargo test --test header");
     }
 }
 

@@ -3,10 +3,12 @@
 //! languages use them. All three forms are the same eight integers.
 
 use crate::constants::{MPI_ERR_ARG, MPI_SUCCESS};
+use crate::fortran::sentinel;
 use rank::{Addr, memory};
 
 fn convert(from: Addr, to: Addr) -> i32 {
-    if from.is_null() || to.is_null() {
+    // MPI_F_STATUS_IGNORE and its like hold nothing.
+    if sentinel::status(from).is_null() || sentinel::status(to).is_null() {
         return MPI_ERR_ARG;
     }
     memory::copy(to, from, 32);

@@ -2,8 +2,7 @@
 
 use crate::args::{Handle, Out, OutText};
 use crate::constants::{
-    MPI_ABI_SUBVERSION, MPI_ABI_VERSION, MPI_MAX_LIBRARY_VERSION_STRING, MPI_MAX_PROCESSOR_NAME, MPI_SUBVERSION, MPI_THREAD_FUNNELED,
-    MPI_THREAD_SINGLE, MPI_VERSION,
+    MPI_MAX_LIBRARY_VERSION_STRING, MPI_MAX_PROCESSOR_NAME, MPI_SUBVERSION, MPI_THREAD_FUNNELED, MPI_THREAD_SINGLE, MPI_VERSION,
 };
 use crate::edge::Call;
 use mpi::error::{ErrorClass, Failure, Result};
@@ -21,13 +20,6 @@ pub fn get_version(_: &Call, version: Out<i32>, subversion: Out<i32>) -> Result 
 pub fn get_library_version(_: &Call, version: OutText, resultlen: Out<i32>) -> Result {
     let text = concat!("xsim ", env!("CARGO_PKG_VERSION"), ", MPI on virtual ranks");
     resultlen.set(version.set(text.as_bytes(), MPI_MAX_LIBRARY_VERSION_STRING as usize) as i32);
-    Ok(())
-}
-
-/// `MPI_Abi_get_version`.
-pub fn abi_get_version(_: &Call, abi_major: Out<i32>, abi_minor: Out<i32>) -> Result {
-    abi_major.set(MPI_ABI_VERSION);
-    abi_minor.set(MPI_ABI_SUBVERSION);
     Ok(())
 }
 
@@ -151,4 +143,9 @@ pub fn free_mem(_: &Call, base: Addr) -> Result {
     // SAFETY: the program gives back what MPI_Alloc_mem gave it.
     unsafe { libc::free(base.0 as *mut _) };
     Ok(())
+}
+
+/// `MPI_Get_hw_resource_info`: a simulated machine names no resource of the host.
+pub fn get_hw_resource_info(c: &Call, hw_info: Out<Handle>) -> Result {
+    super::info::create(c, hw_info)
 }

@@ -6,7 +6,8 @@ use crate::edge::Call;
 use mpi::error::Result;
 use mpi::info::{INFO_ENV, INFO_NULL, Info};
 
-fn give(c: &Call, out: Out<Handle>, info: Info) -> Result {
+/// Hands a new info object to the program.
+pub fn give(c: &Call, out: Out<Handle>, info: Info) -> Result {
     let mut world = c.mpi.world();
     let me = world.me();
     out.set(Handle(world.infos.insert(me, info)?));

@@ -165,6 +165,26 @@ impl Analytic {
         hops
     }
 
+    /// The latency of the way from an endpoint out through the gateways of all levels.
+    pub(crate) fn outwards(&self, source: Endpoint) -> Span {
+        self.through_gateways(source, |topology, place| topology.hops_out(place))
+    }
+
+    /// The latency of the way in through the gateways of all levels to an endpoint.
+    pub(crate) fn inwards(&self, destination: Endpoint) -> Span {
+        self.through_gateways(destination, |topology, place| topology.hops_in(place))
+    }
+
+    fn through_gateways(&self, endpoint: Endpoint, hops: impl Fn(&AnyTopology, u32) -> u32) -> Span {
+        let (mut rest, mut way) = (endpoint.0, 0);
+        for level in self.inner.iter().chain([&self.outermost]) {
+            let place;
+            (rest, place) = level.size.split(rest);
+            way += u64::from(hops(&level.topology, place)) * level.latency;
+        }
+        Span::from_ps(way)
+    }
+
     /// The topologies, outermost first.
     pub(crate) fn topologies(&self) -> impl DoubleEndedIterator<Item = &AnyTopology> + ExactSizeIterator {
         let level = |index: usize| index.checked_sub(1).map_or(&self.outermost, |index| &self.inner[self.inner.len() - 1 - index]);

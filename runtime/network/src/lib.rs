@@ -6,6 +6,7 @@ mod bandwidth;
 mod divisor;
 mod machine;
 mod model;
+mod nodes;
 pub mod packet;
 mod report;
 mod spec;

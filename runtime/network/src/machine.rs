@@ -11,7 +11,8 @@ pub use presets::{DEFAULT_MACHINE, PRESETS, Preset, preset};
 
 use crate::analytic::Analytic;
 use crate::model::{Delivered, Endpoint, Message, Network, Order};
-use crate::spec::NetworkSpec;
+use crate::nodes::Nodes;
+use crate::spec::{LevelSpec, NetworkSpec};
 use engine::{Span, Time};
 
 /// What a rank's own processor spends on messages, in the manner of LogGP (Alexandrov, Ionescu,
@@ -102,7 +103,10 @@ impl Machine {
                 let built = crate::spec::build(levels, Some(ranks))?;
                 (Fidelity::Analytic(built.network), built.specification, built.group)
             }
-            NetworkSpec::Packet(specification) => (Fidelity::Packet(packet(specification, ranks)?), specification.clone(), 1),
+            NetworkSpec::Packet { network, inside } => {
+                let (network, group) = packet(network, inside, ranks)?;
+                (Fidelity::Packet(network), self.network.to_string(), group)
+            }
         };
         let placement = self.placement.build(ranks, network.endpoints(), group)?;
         Ok(Built { network, placement, processor_factor: self.processor_factor, overheads: self.overheads, specification })
@@ -128,10 +132,18 @@ impl std::fmt::Display for Machine {
     }
 }
 
-/// Builds a packet-level network with at least `ranks` endpoints from a specification that says `level=packet`.
-fn packet(specification: &str, ranks: u32) -> Result<Box<dyn Network + Send>, MachineError> {
-    let network = crate::packet::parse(specification).and_then(|spec| spec.build(u64::from(ranks)));
-    network.map(|network| Box::new(network) as _).map_err(|error| MachineError::new(error.to_string()))
+/// Builds a packet network with room for `ranks` ranks, and says how many places each of its endpoints has.
+fn packet(network: &str, inside: &[LevelSpec], ranks: u32) -> Result<(Box<dyn Network + Send>, u32), MachineError> {
+    let build = |endpoints: u32| {
+        let network = crate::packet::parse(network).and_then(|spec| spec.build(u64::from(endpoints)));
+        network.map_err(|error| MachineError::new(error.to_string()))
+    };
+    if inside.is_empty() {
+        return Ok((Box::new(build(ranks)?), 1));
+    }
+    let node = crate::spec::build(inside, None)?.network;
+    let size = u32::try_from(node.endpoints()).expect("sizes are 32-bit");
+    Ok((Box::new(Nodes::new(build(ranks.div_ceil(size))?, node)), size))
 }
 
 /// A network at one of the two levels of detail.

@@ -79,7 +79,10 @@ pub struct LatencyReport {
 /// Errors: as `Machine::build`; a size left open without `ranks`; a packet-level network.
 pub fn topology_report(machine: &Machine, ranks: Option<u32>) -> Result<TopologyReport, MachineError> {
     let NetworkSpec::Levels(levels) = &machine.network else {
-        return Err(MachineError::new(format!("the network '{}' is a packet-level one, which has no hop-count report", machine.network)));
+        return Err(MachineError::new(format!(
+            "the network '{}' has a packet level, for which there is no formula to describe; see `xsim traffic`",
+            machine.network
+        )));
     };
     let built = spec::build(levels, ranks)?;
     let network = &built.network;

@@ -20,15 +20,21 @@ use std::fmt;
 pub enum NetworkSpec {
     /// The analytic model: levels from the outermost in.
     Levels(Vec<LevelSpec>),
-    /// Text with `level=packet`, which the packet level reads itself.
-    Packet(String),
+    /// Packets between nodes, and the analytic model inside them.
+    Packet {
+        /// Text with `level=packet`, which the packet level reads itself.
+        network: String,
+        /// What is at each of its endpoints, outermost first; nothing but a rank's place if empty.
+        inside: Vec<LevelSpec>,
+    },
 }
 
 impl fmt::Display for NetworkSpec {
     /// In the grammar that `Machine::parse` reads.
     fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
         match self {
-            NetworkSpec::Packet(text) => f.write_str(text),
+            NetworkSpec::Packet { network, inside } if inside.is_empty() => f.write_str(network),
+            NetworkSpec::Packet { network, inside } => write!(f, "{network}/{}", join(inside)),
             NetworkSpec::Levels(levels) => f.write_str(&join(levels)),
         }
     }

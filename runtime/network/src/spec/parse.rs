@@ -9,6 +9,8 @@ use engine::Span;
 
 /// The topology that has no links, hence neither `l` nor `b`.
 pub(super) const NONE: &str = "none";
+/// What marks a packet network.
+const PACKET: &str = "level=packet";
 /// The pseudo-level that describes the ranks themselves.
 const RANK: &str = "rank";
 /// What a level's links cost where the specification does not say: those of the default machine.
@@ -71,6 +73,29 @@ impl<'a> Piece<'a> {
     }
 }
 
+impl<'a> Piece<'a> {
+    /// The topology's name.
+    fn name(self) -> Piece<'a> {
+        self.split(':')[0]
+    }
+
+    /// If the outermost level says that it is a packet network: it, and what is inside its endpoints. Its own text may
+    /// contain slashes (of a file's path), so it ends where a slash is followed by a known level and a colon.
+    fn packet_level(self) -> Option<(Piece<'a>, Option<Piece<'a>>)> {
+        let level = |byte: usize| {
+            let name = self.text[byte + 1..].split_once(':').map_or("", |(name, _)| name.trim());
+            name == RANK || TOPOLOGIES.iter().any(|row| row.name == name)
+        };
+        let end = self.text.match_indices('/').map(|(byte, _)| byte).find(|&byte| level(byte));
+        let (outer, inside) = match end {
+            Some(end) => (&self.text[..end], Some(Piece { text: &self.text[end + 1..], at: self.at + end + 1 })),
+            None => (self.text, None),
+        };
+        let says_so = outer.split([',', ':']).any(|item| item.trim() == PACKET);
+        says_so.then_some((Piece { text: outer, at: self.at }.trim(), inside))
+    }
+}
+
 /// The specification being read, for errors to point into.
 struct Reader<'a> {
     whole: &'a str,
@@ -79,20 +104,23 @@ struct Reader<'a> {
 /// Reads a whole specification: levels from the outermost in, then perhaps `rank:...`.
 pub(crate) fn parse(text: &str) -> Result<(NetworkSpec, Host), MachineError> {
     let reader = Reader { whole: text };
-    let mut pieces = Piece { text, at: 0 }.levels();
-    let named = |piece: &Piece<'_>, name| piece.split(':')[0].text == name;
-    let host = match pieces.pop_if(|last| named(last, RANK)) {
+    let whole = Piece { text, at: 0 };
+    let (packet, mut pieces) = match whole.packet_level() {
+        Some((packet, inside)) => (Some(packet), inside.map_or(Vec::new(), Piece::levels)),
+        None => (None, whole.levels()),
+    };
+    let host = match pieces.pop_if(|last| last.name().text == RANK) {
         Some(piece) => reader.host(piece)?,
         None => Host::default(),
     };
-    if let Some(piece) = pieces.iter().find(|piece| named(piece, RANK)) {
+    if let Some(piece) = pieces.iter().find(|piece| piece.name().text == RANK) {
         return Err(reader.error(*piece, "'rank' describes the ranks themselves and comes last, after the innermost level of the network"));
     }
-    if pieces.iter().any(|piece| reader.items(*piece).iter().any(|item| item.text == "level=packet")) {
-        let end = pieces.last().map_or(0, |piece| piece.at + piece.text.len());
-        let network = text[..end].trim();
-        crate::packet::parse(network).map_err(|why| MachineError::new(why.to_string()))?;
-        return Ok((NetworkSpec::Packet(network.to_owned()), host));
+    if let Some(piece) = pieces.iter().find(|piece| reader.items(**piece).iter().any(|item| item.text == PACKET)) {
+        return Err(reader.error(*piece, "only the outermost level can be a packet network"));
+    }
+    if let Some(packet) = packet {
+        return Ok((reader.packet(packet, &pieces)?, host));
     }
     if pieces.is_empty() {
         return Err(reader.error(Piece { text: "", at: 0 }, format!("expected a topology before 'rank': {}", topologies())));
@@ -127,8 +155,22 @@ impl<'a> Reader<'a> {
         piece.split_once(':').map_or(Vec::new(), |(_, rest)| rest.split(','))
     }
 
+    /// A packet network and the levels inside its endpoints.
+    fn packet(&self, network: Piece<'a>, inside: &[Piece<'a>]) -> Result<NetworkSpec, MachineError> {
+        crate::packet::parse(network.text).map_err(|why| self.error(network, why.to_string()))?;
+        let mut levels = Vec::with_capacity(inside.len());
+        for &piece in inside {
+            let level = self.level(piece)?;
+            if level.size.is_open() {
+                return Err(self.error(piece, "the levels inside the endpoints of a packet network need a size, such as star:4"));
+            }
+            levels.push(level);
+        }
+        Ok(NetworkSpec::Packet { network: network.text.to_owned(), inside: levels })
+    }
+
     fn level(&self, piece: Piece<'a>) -> Result<LevelSpec, MachineError> {
-        let name = piece.split(':')[0];
+        let name = piece.name();
         let Some(row) = TOPOLOGIES.iter().find(|row| row.name == name.text) else {
             let found = if name.text.is_empty() { "nothing".to_owned() } else { format!("'{}'", name.text) };
             let packet = "packet networks such as fattree and dragonfly need the option level=packet";

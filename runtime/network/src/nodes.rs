@@ -1,0 +1,230 @@
+//! Packets between nodes and the formula inside them: a packet network whose every endpoint is a node of
+//! analytic levels.
+//!
+//! A message inside a node takes the formula's time and is answered at once. One between nodes takes the latency of
+//! its hops to the source's gateways, then the packet network, then the latency of the hops from the
+//! destination's gateways. Its bytes take the packet network's time alone: the levels inside are taken to be no narrower.
+
+use crate::analytic::Analytic;
+use crate::divisor::Divisor;
+use crate::model::{Delivered, Endpoint, Message, Network, Order};
+use engine::{Span, Time};
+use rustc_hash::FxHashMap;
+use std::cmp::Reverse;
+use std::collections::BTreeMap;
+use std::collections::BinaryHeap;
+
+/// A packet network of analytic nodes. Endpoint `node * size + place` is at `place` in the node at the
+/// packet network's endpoint `node`.
+pub(crate) struct Nodes<Outer> {
+    outer: Outer,
+    inside: Analytic,
+    size: Divisor,
+    /// Messages on their way to the packet network: by time, then in the order of their sending.
+    leaving: BTreeMap<(Time, u64), Message>,
+    sent: u64,
+    /// The way from the gateways of the messages in the packet network, where it takes time.
+    inwards: FxHashMap<u64, Span>,
+    /// Messages that the packet network has delivered, on their way to their place: (arrival, id).
+    entering: BinaryHeap<Reverse<(Time, u64)>>,
+    /// The least time from any place to the packet network.
+    least_out: Span,
+}
+
+impl<Outer: Network> Nodes<Outer> {
+    /// `inside` is one node.
+    pub(crate) fn new(outer: Outer, inside: Analytic) -> Nodes<Outer> {
+        let size = u32::try_from(inside.endpoints()).expect("sizes are 32-bit");
+        let least_out = (0..size).map(|place| inside.outwards(Endpoint(place))).min().unwrap_or(Span::ZERO);
+        let (leaving, inwards, entering) = Default::default();
+        Nodes { outer, inside, size: Divisor::new(size), leaving, sent: 0, inwards, entering, least_out }
+    }
+
+    /// Whether the next thing to happen at or before `until` is a message that enters the packet network.
+    fn inject(&mut self, until: Time) -> bool {
+        let Some(entry) = self.leaving.first_entry() else { return false };
+        let at = entry.key().0;
+        if at > until || self.outer.next_event().is_some_and(|event| event < at) {
+            return false;
+        }
+        let message = entry.remove();
+        if let Some(arrival) = self.outer.send(at, &message) {
+            self.enter(Delivered { id: message.id, at: arrival });
+        }
+        true
+    }
+
+    fn enter(&mut self, delivered: Delivered) {
+        let inwards = self.inwards.remove(&delivered.id).unwrap_or(Span::ZERO);
+        self.entering.push(Reverse((delivered.at + inwards, delivered.id)));
+    }
+}
+
+impl<Outer: Network> Network for Nodes<Outer> {
+    fn endpoints(&self) -> u64 {
+        self.outer.endpoints() * self.inside.endpoints()
+    }
+
+    fn order(&self) -> Order {
+        Order::ByTime
+    }
+
+    fn lookahead(&self, to: Endpoint) -> Span {
+        let (node, place) = self.size.split(to.0);
+        let between = (self.outer.endpoints() > 1).then(|| {
+            let outer = self.outer.lookahead(Endpoint(node)).as_ps();
+            Span::from_ps(outer.saturating_add((self.least_out + self.inside.inwards(Endpoint(place))).as_ps()))
+        });
+        let within = (self.inside.endpoints() > 1).then(|| self.inside.lookahead(Endpoint(place)));
+        between.into_iter().chain(within).min().unwrap_or(Span::ZERO)
+    }
+
+    fn send(&mut self, at: Time, message: &Message) -> Option<Time> {
+        let ((from, source), (to, destination)) = (self.size.split(message.source.0), self.size.split(message.destination.0));
+        if from == to {
+            return Some(at + self.inside.latency(Endpoint(source), Endpoint(destination), message.bytes));
+        }
+        let inwards = self.inside.inwards(Endpoint(destination));
+        if inwards != Span::ZERO {
+            self.inwards.insert(message.id, inwards);
+        }
+        let leaves = at + self.inside.outwards(Endpoint(source));
+        self.leaving.insert((leaves, self.sent), Message { source: Endpoint(from), destination: Endpoint(to), ..*message });
+        self.sent += 1;
+        None
+    }
+
+    fn next_event(&self) -> Option<Time> {
+        let leaving = self.leaving.keys().next().map(|&(at, _)| at);
+        let entering = self.entering.peek().map(|&Reverse((at, _))| at);
+        [leaving, entering, self.outer.next_event()].into_iter().flatten().min()
+    }
+
+    fn advance(&mut self, until: Time, delivered: &mut Vec<Delivered>) {
+        let mut arrived = Vec::new();
+        loop {
+            if self.inject(until) {
+                continue;
+            }
+            if self.outer.next_event().is_none_or(|event| event > until) {
+                break;
+            }
+            // Messages enter the packet network before what happens in it at the same time.
+            let stop = match self.leaving.keys().next() {
+                Some(&(at, _)) if at <= until => Time::from_ps(at.as_ps() - 1),
+                _ => until,
+            };
+            self.outer.advance(stop, &mut arrived);
+            arrived.drain(..).for_each(|delivered| self.enter(delivered));
+        }
+        while let Some(&Reverse((at, id))) = self.entering.peek()
+            && at <= until
+        {
+            self.entering.pop();
+            delivered.push(Delivered { id, at });
+        }
+    }
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+    use crate::{Fidelity, Machine};
+    use proptest::prelude::*;
+
+    fn machine(specification: &str, ranks: u32) -> Fidelity {
+        Machine::parse(specification).and_then(|machine| machine.build(ranks)).unwrap_or_else(|error| panic!("{error}")).network
+    }
+
+    /// When each message arrives, asked for at every event in turn.
+    fn arrivals(network: &mut dyn Network, messages: &[(Time, u32, u32, u64)]) -> Vec<Time> {
+        let mut arrivals = vec![Time::MAX; messages.len()];
+        let mut delivered = Vec::new();
+        let mut waiting = (0..).zip(messages).peekable();
+        loop {
+            let event = network.next_event().unwrap_or(Time::MAX);
+            if let Some(&(id, &(at, source, destination, bytes))) = waiting.peek()
+                && at <= event
+            {
+                waiting.next();
+                let message = Message { source: Endpoint(source), destination: Endpoint(destination), bytes, id, class: 0 };
+                if let Some(arrival) = network.send(at, &message) {
+                    delivered.push(Delivered { id, at: arrival });
+                }
+            } else if event == Time::MAX {
+                return arrivals;
+            } else {
+                network.advance(event, &mut delivered);
+                assert!(delivered.is_sorted_by_key(|delivered| (delivered.at, delivered.id)), "{delivered:?}");
+                assert!(delivered.iter().all(|delivered| delivered.at <= event));
+            }
+            for Delivered { id, at } in delivered.drain(..) {
+                assert_eq!(std::mem::replace(&mut arrivals[id as usize], at), Time::MAX, "{id} arrived twice");
+            }
+        }
+    }
+
+    const TREE: &str = "fattree:m=4,n=2,l=10ns,b=100Gbps,router=90ns,level=packet";
+
+    #[test]
+    fn a_message_takes_the_formula_inside_and_packets_between() {
+        let mut bare = machine(TREE, 8);
+        let mut nodes = machine(&format!("{TREE}/star:4,l=1us,b=200Gbps"), 32);
+        assert_eq!((nodes.endpoints(), nodes.order()), (32, Order::ByTime));
+        let at = Time::from_ps(5_000);
+        let between = arrivals(&mut bare, &[(at, 0, 7, 1000)])[0];
+        let found = arrivals(&mut nodes, &[(at, 1, 30, 1000), (at, 1, 2, 1000)]);
+        assert_eq!(found, [between + Span::from_ns(2_000), at + Span::from_ps(2_000_000 + 40_000)]);
+    }
+
+    #[test]
+    fn ways_to_the_gateway_reorder_messages() {
+        let mut nodes = machine(&format!("{TREE}/mesh:4,l=1us,b=100Gbps"), 32);
+        let far_then_near = [(Time::ZERO, 3, 4, 0), (Time::from_ps(10), 0, 4, 0)];
+        let found = arrivals(&mut nodes, &far_then_near);
+        assert_eq!(found[0].since(found[1]), Span::from_ps(3_000_000 - 10), "the second leaves its node first");
+    }
+
+    #[test]
+    fn a_machine_of_nodes_is_read_and_printed() {
+        let text = format!("{TREE}/mesh:2x2,l=1ns,b=inf/star:2,l=1ns,b=1Tbps/rank:gap=1ns,place=round-robin");
+        let machine = Machine::parse(&text).unwrap();
+        assert_eq!(machine.to_string(), text);
+        let built = machine.build(20).unwrap();
+        assert_eq!((built.network.endpoints(), built.placement.endpoint(9).0), (64, 9));
+        assert_eq!(built.specification, text[..text.len() - "/rank:gap=1ns,place=round-robin".len()]);
+        for (bad, why) in [
+            (format!("{TREE}/star:l=1us"), "need a size"),
+            (format!("{TREE}/stra:2"), "stra"),
+            ("star:2/torus:sides=4x4,level=packet".to_owned(), "outermost"),
+            (format!("{TREE}/star:2,level=packet"), "outermost"),
+        ] {
+            let error = Machine::parse(&bad).unwrap_err().to_string();
+            assert!(error.contains(why), "{bad}: {error}");
+        }
+        let error = Machine::parse(&format!("{TREE}/star:2")).unwrap().build(17).unwrap_err().to_string();
+        assert!(error.contains("too few"), "{error}");
+    }
+
+    proptest! {
+        #![proptest_config(ProptestConfig::with_cases(64))]
+        #[test]
+        fn nodes_without_latency_are_the_packet_network(messages in prop::collection::vec((0u64..5_000_000, 0u32..32, 0u32..32, 0u64..20_000), 1..60)) {
+            let mut messages: Vec<_> = messages.into_iter().filter(|m| m.1 / 4 != m.2 / 4).map(|m| (Time::from_ps(m.0), m.1, m.2, m.3)).collect();
+            messages.sort();
+            let bare: Vec<_> = messages.iter().map(|m| (m.0, m.1 / 4, m.2 / 4, m.3)).collect();
+            let expected = arrivals(&mut machine(TREE, 8), &bare);
+            prop_assert_eq!(arrivals(&mut machine(&format!("{TREE}/star:4,l=0,b=inf"), 32), &messages), expected);
+        }
+
+        #[test]
+        fn lookahead_is_a_lower_bound(messages in prop::collection::vec((0u64..5_000_000, 0u32..32, 0u32..32, 0u64..20_000), 1..60), inside in 0..3usize) {
+            let mut network = machine(&format!("{TREE}/{}", ["star:4,l=1us,b=100Gbps", "mesh:2x2,l=3ns,b=inf", "ring:4,dir=1,l=0,b=inf"][inside]), 32);
+            let mut messages: Vec<_> = messages.into_iter().filter(|m| m.1 != m.2).map(|m| (Time::from_ps(m.0), m.1, m.2, m.3)).collect();
+            messages.sort();
+            for (arrival, message) in arrivals(&mut network, &messages).into_iter().zip(&messages) {
+                prop_assert!(arrival >= message.0 + network.lookahead(Endpoint(message.2)));
+            }
+        }
+    }
+}

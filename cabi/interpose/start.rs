@@ -18,6 +18,14 @@ unsafe extern "C" fn main(argc: c_int, argv: *mut *mut c_char, environment: *mut
     unsafe { start::run(argc, argv, environment) }
 }
 
+/// Run by the loader when this library is loaded.
+#[used]
+#[unsafe(link_section = ".init_array")]
+static LOADED: extern "C" fn() = loaded;
+extern "C" fn loaded() {
+    start::loaded();
+}
+
 /// Called by the program's entry point. `fini` would run the program's destructors once more for the
 /// process: ranks run theirs when they end.
 #[unsafe(no_mangle)]

@@ -5,7 +5,7 @@ use std::sync::atomic::{AtomicBool, AtomicUsize, Ordering::Relaxed};
 
 use corosensei::Yielder;
 
-use crate::globals::clone;
+use crate::globals::{clone, early};
 pub use crate::handlers::{At, Handler};
 use crate::image::Image;
 use crate::program::{Constructor, Main};
@@ -53,6 +53,9 @@ pub fn rank_calls() -> bool {
 /// Registers a handler of the running rank. False if the process should keep it: no rank is
 /// running, or `dso` (the handle that the compiler passes; 0 is the program) is a system library.
 pub fn register(at: At, handler: Handler, dso: usize) -> bool {
+    if !start::has_begun() {
+        return early::keep(at, handler, dso);
+    }
     if running::current().is_none() || CONSTRUCTING_FOR_ALL.load(Relaxed) {
         return false;
     }

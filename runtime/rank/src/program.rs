@@ -4,6 +4,7 @@ use std::ffi::{CStr, CString, OsString, c_char};
 use std::os::unix::ffi::{OsStrExt, OsStringExt};
 
 use crate::arguments::Arguments;
+use crate::globals::early;
 use crate::image::Image;
 
 /// `main`, as a C program defines it.
@@ -50,6 +51,7 @@ impl Program {
 
     /// Runs the program once, as if the simulator were not there; returns its exit status.
     pub fn run_alone(self) -> i32 {
+        early::settle(&[]);
         // The rank numbers and stacks of a simulation are not needed: this is the process's main.
         let strings = Vec::leak(vec![0u64; self.arguments.bytes() / 8]);
         // SAFETY: `bytes()` fresh bytes, aligned to 8.

@@ -6,7 +6,7 @@ use std::time::Duration;
 
 use crate::arguments::Arguments;
 use crate::globals::clone::{self, Cloned};
-use crate::globals::{self, Private, Swapped};
+use crate::globals::{self, Private, Swapped, early};
 use crate::image::Image;
 use crate::lifecycle::{self, Life};
 use crate::memory::Addr;
@@ -206,11 +206,16 @@ impl Ranks {
         let (stacks, limit, top, mut explanation) = choose_stacks(&config)?;
         let switch = Switch::new(limit, top)?;
         let bytes = program.arguments.bytes();
-        let constructors = match program.init {
-            Some(all) => vec![all as usize],
-            None => program.image.constructors(),
-        };
         let images = globals::own_images(&program, &config.globals_libraries);
+        let shared = config.globals == GlobalsMode::None;
+        let taken_back = early::settle(if shared { &[] } else { &images });
+        let mut constructors: Vec<usize> = taken_back.iter().flat_map(Image::constructors).collect();
+        match program.init {
+            Some(all) => constructors.push(all as usize),
+            None => constructors.extend(program.image.constructors()),
+        }
+        let mut destructors = program.image.destructors();
+        destructors.extend(taken_back.iter().rev().flat_map(Image::destructors));
         let (globals, mut swapped) = choose_globals(&images, &config, &mut explanation)?;
         if let Stacks::Shared(shared) = &stacks {
             let (limit, top) = shared.bounds();
@@ -222,7 +227,7 @@ impl Ranks {
             count: program.arguments.count(),
             environment: program.environment,
             constructors,
-            destructors: program.image.destructors(),
+            destructors,
             private_globals: !matches!(globals, Globals::Shared),
             images,
             // SAFETY: getpid has no precondition.

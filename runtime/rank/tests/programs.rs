@@ -66,28 +66,37 @@ fn blocked_stacks_keep_their_data() {
     check("depths.c", &[], &["depths"], 50);
 }
 
-#[test]
-fn own_libraries_are_private() {
-    let library = compile("library.c", Link::Pie, &["-shared", "-fPIC", "-Wl,-soname,liblibrary-of-test.so"]);
-    let file = library.with_file_name("liblibrary-of-test.so");
+fn with_library(source: &str, user: &str) -> Vec<support::Run> {
+    let name = format!("lib{}-of-test.so", user.replace('.', "-"));
+    let library = compile(source, Link::Pie, &["-shared", "-fPIC", &format!("-Wl,-soname,{name}")]);
+    let file = library.with_file_name(&name);
     std::fs::copy(&library, &file).unwrap();
     let directory = file.parent().unwrap().display().to_string();
-    let flags = [file.display().to_string(), format!("-Wl,-rpath,{directory}")];
+    let flags = [file.display().to_string(), format!("-Wl,-rpath,{directory}"), "-fPIC".to_owned()];
     let flags: Vec<&str> = flags.iter().map(String::as_str).collect();
+    let mut runs = Vec::new();
     for link in [Link::Pie, Link::NoPie] {
-        let mut flags = flags.clone();
-        if link == Link::Pie {
-            flags.insert(0, "-fPIC");
+        let program = compile(user, link, if link == Link::Pie { &flags } else { &flags[..2] });
+        for (_, mut settings) in support::private_ways().into_iter().filter(|(way, _)| *way == link) {
+            settings.push(("RANKS", "4"));
+            let result = run(&program, &settings, &[], "");
+            assert_eq!((result.status, result.error.as_str()), (Some(0), ""), "{link:?} {settings:?}\n{}", result.out);
+            runs.push(result);
         }
-        let program = compile("uses_library.c", link, &flags);
-        for stack in ["own", "shared"] {
-            for globals in ["copy", "clone"] {
-                if globals == "clone" && link == Link::NoPie {
-                    continue;
-                }
-                let result = run(&program, &[("RANKS", "4"), ("STACK", stack), ("GLOBALS", globals)], &[], "");
-                assert_eq!((result.status, result.error.as_str()), (Some(0), ""), "{link:?} {stack} {globals}");
-            }
+    }
+    runs
+}
+
+#[test]
+fn own_libraries_are_private() {
+    with_library("library.c", "uses_library.c");
+}
+
+#[test]
+fn own_cpp_libraries_are_constructed_in_each_rank() {
+    for result in with_library("library.cc", "uses_cpp_library.c") {
+        for rank in 0..4 {
+            assert!(result.out.contains(&format!("rank {rank} is done\nrank {rank} destroys 51 lines\n")), "{}", result.out);
         }
     }
 }

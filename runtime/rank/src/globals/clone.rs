@@ -20,6 +20,7 @@ use std::ops::Range;
 use std::ptr::null_mut;
 use std::sync::atomic::{AtomicPtr, AtomicUsize, Ordering::Relaxed};
 
+use super::early;
 use crate::image::{Image, Slot};
 
 const PAGE: usize = 4096;
@@ -177,9 +178,8 @@ impl Cloned {
                     end = end.max(range.end);
                 }
             }
-            // SAFETY: loaded segments are readable; nothing writes to them now.
-            let bytes = unsafe { std::slice::from_raw_parts(segment.file.start as *const u8, end - segment.file.start) };
-            self.pieces.push(Piece { offset: part.offset + segment.file.start - part.original.start, bytes: bytes.to_vec() });
+            let bytes = early::initial(segment.file.start..end);
+            self.pieces.push(Piece { offset: part.offset + segment.file.start - part.original.start, bytes });
         }
     }
 
@@ -187,19 +187,14 @@ impl Cloned {
         let block = |value: usize| parts.iter().find(|p| p.original.contains(&value)).map(|p| p.offset + value - p.original.start);
         let thread_local = image.thread_local_image();
         for slot in image.address_slots() {
-            let (at, value) = match slot {
-                Slot::Relative(at) | Slot::Symbol(at) => {
-                    // SAFETY: the loader relocated this word of the image.
-                    (at, unsafe { (at as *const usize).read_unaligned() })
-                }
-                Slot::Function(at, name) => {
-                    // SAFETY: as above.
-                    let value = unsafe { (at as *const usize).read_unaligned() };
-                    let value = if part.original.contains(&value) { resolve(name).unwrap_or(value) } else { value };
-                    (at, value)
-                }
-            };
+            let (Slot::Relative(at) | Slot::Symbol(at) | Slot::Function(at, _)) = slot;
             let to = part.offset + at - part.original.start;
+            let Some(mut value) = self.get(to) else { continue };
+            if let Slot::Function(_, name) = slot
+                && part.original.contains(&value)
+            {
+                value = resolve(name).unwrap_or(value);
+            }
             match block(value) {
                 Some(target) => self.fixups.push(Fixup { at: to, target }),
                 None if matches!(slot, Slot::Function(..)) => self.set(to, value),
@@ -211,6 +206,12 @@ impl Cloned {
                 self.thread_local.push(Fixup { at: memory + at - file.start, target });
             }
         }
+    }
+
+    /// A word of the initial contents.
+    fn get(&self, at: usize) -> Option<usize> {
+        let piece = self.pieces.iter().find(|piece| piece.offset <= at && at + size_of::<usize>() <= piece.offset + piece.bytes.len())?;
+        Some(usize::from_ne_bytes(piece.bytes[at - piece.offset..][..size_of::<usize>()].try_into().ok()?))
     }
 
     /// Changes a word of the initial contents.

@@ -8,8 +8,8 @@
 
 use std::ops::Range;
 
-use super::Private;
 use super::touched::{PAGE, Untouched};
+use super::{Private, early};
 use crate::arena::Arena;
 use crate::lines::{Differ, LINE, copy_line, differ};
 
@@ -149,9 +149,7 @@ impl Copied {
         let mut watched = Vec::new();
         for index in 0..copied.regions.len() {
             let region = copied.regions[index].clone();
-            // SAFETY: the region is mapped and readable, and nothing else runs.
-            let initial = unsafe { std::slice::from_raw_parts(region.range.start as *const u8, region.zero - region.range.start) };
-            copied.templates.push(initial.to_vec());
+            copied.templates.push(early::initial(region.range.start..region.zero));
             let pages = region.range.start.next_multiple_of(PAGE)..region.range.end & !(PAGE - 1);
             if whole || pages.is_empty() {
                 copied.add_range(index, region.range.clone());

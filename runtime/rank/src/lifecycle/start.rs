@@ -3,6 +3,7 @@
 use std::ffi::c_char;
 use std::sync::atomic::{AtomicBool, Ordering::Relaxed};
 
+use crate::globals::early;
 use crate::hooks;
 use crate::program::{Constructor, Main, Program};
 use crate::single::Single;
@@ -19,6 +20,11 @@ static BEGUN: AtomicBool = AtomicBool::new(false);
 /// Whether the libraries are loaded and the program's entry point has been reached.
 pub fn has_begun() -> bool {
     BEGUN.load(Relaxed)
+}
+
+/// To be called when this library is loaded, before other libraries' constructors as far as possible.
+pub fn loaded() {
+    early::capture();
 }
 
 /// To be called by the program's entry point.

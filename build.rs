@@ -29,6 +29,7 @@ fn main() {
     write(&out, "exports.rs", &exports::write(&table));
     write(&out, "fortran.rs", &fortran::write(&table));
     write(&out, "fortran_by_hand.rs", &fortran::spellings_by_hand(&table));
+    write(&out, "fortran_module.rs", &fortran::spellings_of_module());
     write(&out, "mpif.h", &modules::mpif(&table));
     for (name, text) in modules::parts(&table).into_iter().chain(interface_calls::programs(&table)) {
         write(&out, name, &text);
@@ -37,7 +38,7 @@ fn main() {
     write(&out, "mpi.h", &header::write(&table));
     write(&out, "checks.c", &header::checks(&table));
     // The aliases MPI_X are assembler symbols, which rustc's own export list does not know.
-    write(&out, "exports.map", "{ global: MPI_*; PMPI_*; mpi_*; pmpi_*; };\n");
+    write(&out, "exports.map", "{ global: MPI_*; PMPI_*; mpi_*; pmpi_*; xsim_*; XSIM_*; };\n");
     println!("cargo:rustc-cdylib-link-arg=-Wl,--version-script={}", out.join("exports.map").display());
     println!("cargo:rustc-cdylib-link-arg=-Wl,-soname,libxsim.so");
     println!("cargo:rustc-cdylib-link-arg=-Wl,-z,now");

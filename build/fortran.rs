@@ -3,7 +3,7 @@
 //! as descriptors. Each turns its arguments into the C function's and goes on like it.
 
 use crate::exports::{body, object, rust_name, rust_return};
-use crate::kinds::Kind;
+use crate::kinds::{HANDLES, Kind};
 use crate::table::{Direction, Parameter, Row, Table};
 use std::fmt::Write;
 
@@ -68,6 +68,26 @@ pub fn spellings_by_hand(table: &Table) -> String {
     for row in table.functions.iter().filter(|r| in_fortran(r) && by_hand(r)) {
         for &large in row.variants() {
             spellings(&mut out, &format!("{}{}", row.name.to_lowercase(), if large { "_c" } else { "" }));
+        }
+    }
+    out
+}
+
+/// The other spellings of what `cabi/fortran/module.rs` has beyond the table.
+pub fn spellings_of_module() -> String {
+    let mut names: Vec<String> =
+        ["mpi_status_f2f08", "mpi_status_f082f", "pmpi_status_f2f08", "pmpi_status_f082f"].map(String::from).into();
+    for (handle, _) in HANDLES.iter().filter(|(name, _)| !name.starts_with("t_")) {
+        names.extend([format!("xsim_{handle}_eq"), format!("xsim_{handle}_ne")]);
+    }
+    for object in ["", "comm_", "type_", "win_"] {
+        names.extend(["null_copy_fn", "dup_fn", "null_delete_fn"].map(|function| format!("mpi_{object}{function}")));
+    }
+    let mut out = String::new();
+    for name in names {
+        for alias in [name.clone(), format!("{name}__"), name.to_uppercase()] {
+            // In C, MPI_DUP_FN and its like are no functions but values, so the names are free.
+            spelling(&mut out, &alias, &format!("{name}_"), false);
         }
     }
     out

@@ -107,13 +107,8 @@ fn variable(row: &Row, p: &Parameter, through: Through, large: bool) -> String {
         return format!("real :: {name}(4)");
     }
     let shape = match &p.kind {
-        Kind::Status if through == Through::Types => {
-            if p.length.is_some() {
-                "(4)"
-            } else {
-                ""
-            }
-        }
+        Kind::Status if through == Through::Types && p.length.is_some() => "(4)",
+        Kind::Status if through == Through::Types => "",
         Kind::Status if p.length.is_some() => "(MPI_STATUS_SIZE, 4)",
         Kind::Status => "(MPI_STATUS_SIZE)",
         Kind::Texts => "(4)",

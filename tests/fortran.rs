@@ -106,6 +106,19 @@ fn a_missing_ierror_is_a_compile_error_with_module_mpi() {
     assert!(!run.status.success() && String::from_utf8_lossy(&run.stderr).contains("ierror"));
 }
 
+/// The other ways in which compilers spell symbols, down to the common blocks of the sentinels.
+#[test]
+fn every_spelling_of_symbols_works() {
+    for (name, flag) in [("plain", "-fno-underscoring"), ("second", "-fsecond-underscore")] {
+        for source in ["old.f", "callbacks.f90", "sections.f90"] {
+            let path = common::root().join("tests/programs/fortran").join(source);
+            let program = quietly(compile_file(&format!("{name}-{source}"), &path, &[flag]));
+            let output = common::Run::of(program).ranks(3).run().success();
+            assert_eq!(output.stdout, "done\n", "{flag} {source}: {}", output.stderr);
+        }
+    }
+}
+
 #[test]
 fn fixed_form_finds_mpif_h() {
     let source = "      program p\n      include 'mpif.h'\n      print *, MPI_COMM_WORLD\n      end\n";

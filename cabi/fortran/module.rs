@@ -6,6 +6,8 @@ use crate::constants::MPI_SUCCESS;
 use rank::Addr;
 use rank::memory::{copy, store};
 
+include!(concat!(env!("OUT_DIR"), "/fortran_module.rs"));
+
 macro_rules! comparisons {
     ($($equal:ident $differ:ident)*) => { $(
         /// Operator `==` of module `mpi_f08`.

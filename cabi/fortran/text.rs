@@ -1,6 +1,6 @@
 //! Texts between Fortran (padded with blanks, the length beside it) and C (ending in a null byte).
 
-use super::sentinel::{is, original, xsim_argv_null_, xsim_argvs_null_};
+use super::sentinel::{Sentinel, is, original};
 use rank::Addr;
 use rank::memory::{self, load, store};
 
@@ -103,7 +103,7 @@ pub struct Texts {
 impl Texts {
     /// Each has `length` bytes.
     pub fn new(at: Addr, length: usize, count: Option<i32>) -> Texts {
-        if count.is_none() && is!(original(at), xsim_argv_null_) {
+        if count.is_none() && is(original(at), Sentinel::ArgvNull) {
             return Texts { texts: Vec::new(), pointers: Vec::new() };
         }
         Texts::strided(at, length, length, count)
@@ -138,7 +138,7 @@ pub struct TextArrays {
 impl TextArrays {
     /// Each text has `length` bytes.
     pub fn new(at: Addr, length: usize, count: i32) -> TextArrays {
-        if is!(original(at), xsim_argvs_null_) {
+        if is(original(at), Sentinel::ArgvsNull) {
             return TextArrays { rows: Vec::new(), pointers: Vec::new() };
         }
         let count = count.max(0) as usize;

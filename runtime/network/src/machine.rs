@@ -60,6 +60,9 @@ pub struct Built {
     pub overheads: Overheads,
     /// The specification with every size decided, as a report shows it.
     pub specification: String,
+    /// How many consecutive ranks share a place of the outermost level (a node): 1 if there is one level
+    /// only, or if ranks are not placed in blocks.
+    pub ranks_per_node: u32,
 }
 
 impl Machine {
@@ -109,7 +112,9 @@ impl Machine {
             }
         };
         let placement = self.placement.build(ranks, network.endpoints(), group)?;
-        Ok(Built { network, placement, processor_factor: self.processor_factor, overheads: self.overheads, specification })
+        let ranks_per_node = if matches!(placement, Placement::Block) { group } else { 1 };
+        let Machine { processor_factor, overheads, .. } = *self;
+        Ok(Built { network, placement, processor_factor, overheads, specification, ranks_per_node })
     }
 }
 

@@ -26,6 +26,20 @@ fn sizes_come_from_the_ranks_where_they_are_open() {
 }
 
 #[test]
+fn ranks_per_node_are_those_below_a_place_of_the_outermost_level() {
+    for (specification, expected) in [
+        ("star:l=1us", 1),
+        ("star:l=1us/star:2", 2),
+        ("star/mesh:2x2/star:3", 12),
+        ("star/mesh:2x2/star:3/rank:place=round-robin", 1),
+        ("star:n=8,level=packet/star:4", 4),
+    ] {
+        let built = Machine::parse(specification).unwrap().build(12).unwrap();
+        assert_eq!(built.ranks_per_node, expected, "{specification}");
+    }
+}
+
+#[test]
 fn round_robin_deals_over_the_outermost_level() {
     let built = Machine::parse("star:3/mesh:2x1/star:2/rank:place=round-robin").unwrap().build(7).unwrap();
     assert_eq!([0, 1, 2, 3, 4, 5, 6].map(|rank| built.placement.endpoint(rank).0), [0, 4, 8, 1, 5, 9, 2]);

@@ -51,3 +51,25 @@ pub fn delete(function: usize, object: Handle, key: i32, value: usize, extra: us
     let function = unsafe { std::mem::transmute::<usize, Delete>(function) };
     function(object, key, Addr(value), Addr(extra))
 }
+
+/// Calls the query function of a generalized request with the status at an address.
+pub fn query(function: usize, extra: Addr, status: Addr) -> i32 {
+    // SAFETY: the program passed this address to MPI_Grequest_start as a function of this type,
+    // and the rank that did is mounted: only the owner of a request completes it.
+    let function = unsafe { std::mem::transmute::<usize, extern "C" fn(Addr, Addr) -> i32>(function) };
+    function(extra, status)
+}
+
+/// Calls the free function of a generalized request.
+pub fn free(function: usize, extra: Addr) -> i32 {
+    // SAFETY: as in `query`.
+    let function = unsafe { std::mem::transmute::<usize, extern "C" fn(Addr) -> i32>(function) };
+    function(extra)
+}
+
+/// Calls the cancel function of a generalized request.
+pub fn cancel(function: usize, extra: Addr, complete: bool) -> i32 {
+    // SAFETY: as in `query`.
+    let function = unsafe { std::mem::transmute::<usize, extern "C" fn(Addr, i32) -> i32>(function) };
+    function(extra, i32::from(complete))
+}

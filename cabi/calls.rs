@@ -13,6 +13,7 @@ pub mod convert;
 pub mod datatype;
 pub mod environment;
 pub mod errhandler;
+pub mod external;
 pub mod group;
 pub mod info;
 pub mod interop;

@@ -2,11 +2,11 @@
 
 use crate::args::{Handle, Handles, InOut, Ints, Out, OutStatuses, StatusPointer};
 use crate::calls::p2p::status;
-use crate::constants::MPI_UNDEFINED;
+use crate::constants::{MPI_ERR_REQUEST, MPI_UNDEFINED};
 use crate::edge::Call;
 use mpi::error::Result;
 use mpi::handle::REQUEST_NULL;
-use mpi::request::{RequestArray, Status};
+use mpi::request::{Completion, RequestArray, Status};
 
 fn array(count: i32, requests: Handles) -> RequestArray {
     RequestArray { at: requests.at, count: count as u32, wide: requests.wide }
@@ -106,6 +106,82 @@ pub fn get_status(c: &Call, request: Handle, flag: Out<bool>, out: StatusPointer
     if let Some(found) = found {
         out.set(&status(&found));
     }
+    Ok(())
+}
+
+/// The status of one request of an array, if it is complete; the request stays.
+fn peek(c: &Call, request: Handle) -> Result<Option<Status>> {
+    let held = request.0;
+    c.mpi.request_status(RequestArray { at: rank::Addr(&raw const held as usize), count: 1, wide: true })
+}
+
+/// Whether there is anything to complete: neither null nor an inactive persistent request.
+fn is_active(c: &Call, request: Handle) -> Result<bool> {
+    match c.mpi.world().is_request(request.0) {
+        Some(completion) => Ok(!matches!(completion, Completion::Null)),
+        None => Err(c.wrong(1, MPI_ERR_REQUEST, format_args!("{:#x} is not a valid request", request.0))),
+    }
+}
+
+/// `MPI_Request_get_status_all`.
+pub fn get_status_all(c: &Call, count: i32, requests: Handles, flag: Out<bool>, statuses: StatusPointer) -> Result {
+    let statuses = OutStatuses(statuses.0);
+    let complete = c.mpi.all_complete(array(count, requests))?;
+    flag.set(complete);
+    for index in 0..if complete { count as usize } else { 0 } {
+        if let Some(found) = peek(c, requests.get(index))? {
+            statuses.get(index).set_all(&status(&found));
+        }
+    }
+    Ok(())
+}
+
+/// `MPI_Request_get_status_any`.
+pub fn get_status_any(c: &Call, count: i32, requests: Handles, index: Out<i32>, flag: Out<bool>, out: StatusPointer) -> Result {
+    let mut any = false;
+    for which in 0..count as usize {
+        if !is_active(c, requests.get(which))? {
+            continue;
+        }
+        any = true;
+        if let Some(found) = peek(c, requests.get(which))? {
+            index.set(which as i32);
+            flag.set(true);
+            out.set(&status(&found));
+            return Ok(());
+        }
+    }
+    index.set(MPI_UNDEFINED);
+    flag.set(!any);
+    if !any {
+        out.set(&status(&Status::EMPTY));
+    }
+    Ok(())
+}
+
+/// `MPI_Request_get_status_some`.
+pub fn get_status_some(
+    c: &Call,
+    incount: i32,
+    requests: Handles,
+    outcount: Out<i32>,
+    indices: Ints,
+    statuses: StatusPointer,
+) -> Result {
+    let statuses = OutStatuses(statuses.0);
+    let (mut any, mut count) = (false, 0);
+    for which in 0..incount as usize {
+        if !is_active(c, requests.get(which))? {
+            continue;
+        }
+        any = true;
+        if let Some(found) = peek(c, requests.get(which))? {
+            indices.set(count, which as i32);
+            statuses.get(count).set_all(&status(&found));
+            count += 1;
+        }
+    }
+    outcount.set(if any { count as i32 } else { MPI_UNDEFINED });
     Ok(())
 }
 

@@ -264,6 +264,12 @@ impl Mpi {
             RequestRef::Cold(index) => {
                 let (active, datatype) = match world.requests.get_mut(index) {
                     Some(Request { body: Body::Persistent { active, template }, .. }) => (active.take(), template.datatype()),
+                    Some(&mut Request { body: Body::Collective { .. }, done: Some(_), orphan: false, .. }) => {
+                        let (me, clock) = (world.current, world.clock(world.current));
+                        let result = world.finish(request).map(|_| ());
+                        world.ranks[me as usize].clock = clock;
+                        return result;
+                    }
                     Some(request) if !request.orphan => {
                         if let (Body::Generalized(_), Some(_)) | (Body::Synchronous, Some(_)) = (&request.body, request.done) {
                             world.requests.remove(index);
@@ -285,13 +291,14 @@ impl Mpi {
         }
     }
 
-    /// `MPI_Request_get_status`: the status of a complete request, which stays.
+    /// `MPI_Request_get_status`: the status of a complete request, which stays; its data is there.
     pub fn request_status(&self, requests: RequestArray) -> Result<Option<Status>> {
         if !self.all_complete(requests)? {
             return Ok(None);
         }
-        let world = self.world();
+        let mut world = self.world();
         let part = world.active_part(requests.get(0));
+        world.deliver_early(part);
         Ok(Some(match handle::request(part) {
             RequestRef::Node(index) => {
                 let node = world.receive_node(index, part)?;
@@ -346,6 +353,26 @@ impl World {
                 _ => Err(invalid(handle)),
             },
             RequestRef::Invalid => Err(invalid(handle)),
+        }
+    }
+
+    /// Moves what a complete request received to its buffer before the request is completed.
+    fn deliver_early(&mut self, handle: usize) {
+        match handle::request(handle) {
+            RequestRef::Node(index) => {
+                let node = self.nodes[index];
+                if node.state == State::Matched && node.flags & (flag::INLINE | flag::POOLED) != 0 {
+                    let extent = self.receive_extent(&node);
+                    self.unload(&node, &extent);
+                    self.nodes[index].flags &= !(flag::INLINE | flag::POOLED);
+                }
+            }
+            RequestRef::Cold(index) => {
+                if let Some(&Request { body: Body::Collective { instance, member }, .. }) = self.requests.get(index) {
+                    self.deliver_collective(instance, member);
+                }
+            }
+            _ => {}
         }
     }
 

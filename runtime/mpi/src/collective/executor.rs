@@ -624,6 +624,16 @@ impl World {
         self.collectives.instances[index].agents[member as usize].as_ref().is_some_and(|agent| agent.stage == Stage::Done)
     }
 
+    /// Moves a complete member's result into the program's memory, ahead of its completion.
+    pub(crate) fn deliver_collective(&mut self, index: u32, member: u32) {
+        if let Some(agent) = &mut self.collectives.instances[index].agents[member as usize]
+            && agent.stage == Stage::Done
+            && !matches!(agent.delivery, Delivery::Handle(_))
+        {
+            std::mem::take(&mut agent.delivery).deliver(&agent.output);
+        }
+    }
+
     /// The mounted rank collects its result: moves it into the program's memory and leaves the instance.
     pub(crate) fn finish_collective(&mut self, index: u32, member: u32) -> Result<usize> {
         let me = self.current;

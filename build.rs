@@ -30,6 +30,7 @@ fn main() {
     write(&out, "fortran.rs", &fortran::write(&table));
     write(&out, "fortran_by_hand.rs", &fortran::spellings_by_hand(&table));
     write(&out, "fortran_module.rs", &fortran::spellings_of_module());
+    write(&out, "fortran_removed.rs", &fortran::spellings_of_removed());
     write(&out, "mpif.h", &modules::mpif(&table));
     for (name, text) in modules::parts(&table).into_iter().chain(interface_calls::programs(&table)) {
         write(&out, name, &text);

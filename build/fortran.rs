@@ -83,6 +83,17 @@ pub fn spellings_of_module() -> String {
     for object in ["", "comm_", "type_", "win_"] {
         names.extend(["null_copy_fn", "dup_fn", "null_delete_fn"].map(|function| format!("mpi_{object}{function}")));
     }
+    aliases(&names)
+}
+
+/// The other spellings of what `cabi/fortran/removed.rs` keeps.
+pub fn spellings_of_removed() -> String {
+    let names = ["address", "type_extent", "type_lb", "type_ub", "type_hvector", "type_hindexed", "type_struct"];
+    let names = names.iter().chain(&["errhandler_create", "errhandler_get", "errhandler_set"]);
+    aliases(&names.map(|name| format!("mpi_{name}")).collect::<Vec<_>>())
+}
+
+fn aliases(names: &[String]) -> String {
     let mut out = String::new();
     for name in names {
         for alias in [name.clone(), format!("{name}__"), name.to_uppercase()] {

@@ -7,6 +7,7 @@ pub mod callbacks;
 pub mod descriptor;
 pub mod entries;
 pub mod module;
+pub mod removed;
 pub mod sentinel;
 pub mod text;
 

@@ -190,3 +190,8 @@ fn a_freed_handle_and_a_wrong_one_are_named() {
         assert!(output.stderr.contains("MPI_Comm_rank failed") && output.stderr.contains(says), "{name}: {output}");
     }
 }
+
+#[test]
+fn programs_of_before_mpi_3_find_the_removed_names() {
+    works("removed.f", &[1, 3]);
+}

@@ -101,6 +101,9 @@ impl Machine {
     /// Errors: no ranks at all, a network smaller than the ranks, a size that does not suit the
     /// topology, latencies that pass 2^62 ps across the network, a placement that does not fit.
     pub fn build(&self, ranks: u32) -> Result<Built, MachineError> {
+        if ranks == 0 {
+            return Err(MachineError::new("a machine cannot be built for 0 ranks; ask for at least 1"));
+        }
         let (network, specification, group) = match &self.network {
             NetworkSpec::Levels(levels) => {
                 let built = crate::spec::build(levels, Some(ranks))?;

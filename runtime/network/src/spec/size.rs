@@ -69,9 +69,7 @@ impl fmt::Display for Size {
 /// The sides of every level, the open level made just large enough for `ranks`.
 pub(super) fn resolve(levels: &[LevelSpec], ranks: Option<u32>) -> Result<Vec<Vec<u32>>, MachineError> {
     let specification = join(levels);
-    if ranks == Some(0) {
-        return Err(MachineError::new("a machine cannot be built for 0 ranks; ask for at least 1"));
-    }
+    let ranks = ranks.filter(|&ranks| ranks > 0);
     let too_large = || MachineError::new(format!("the network '{specification}' has more than the 2^32 - 1 endpoints that are possible"));
     let given = levels.iter().try_fold(1u64, |product, level| product.checked_mul(level.size.given()?)).ok_or_else(too_large)?;
     let others = |open: &LevelSpec| given / open.size.given().unwrap_or(1);

@@ -112,8 +112,10 @@ fn the_caret_stands_below_its_character() {
 fn a_network_smaller_than_the_ranks_says_both_numbers() {
     let error = Machine::parse("mesh:4x4").unwrap().build(20).unwrap_err().to_string();
     assert!(error.contains("has 16 endpoints, too few for 20 ranks"), "{error}");
-    let error = Machine::parse("star").unwrap().build(0).unwrap_err().to_string();
-    assert!(error.contains("0 ranks"), "{error}");
+    for specification in ["star", "star:n=4,level=packet"] {
+        let error = Machine::parse(specification).unwrap().build(0).unwrap_err().to_string();
+        assert!(error.contains("0 ranks"), "{error}");
+    }
     let error = Machine::parse("mesh:65536x65536").unwrap().build(1).unwrap_err().to_string();
     assert!(error.contains("2^32"), "{error}");
     let error = Machine::parse("mesh:4294967295x4294967295x4294967295").unwrap().build(1).unwrap_err().to_string();

@@ -1,6 +1,6 @@
 //! The collective algorithms, one row each in [`ALL`].
 //!
-//! To add one: write a file with a [`Schedule`](super::schedule::Schedule) and a function that builds it, and register it here with a row. The
+//! To add one: write a file with a [`Schedule`] and a function that builds it, and register it here with a row. The
 //! tests below run every row on every small size, root and block layout against the plain meaning of the collective.
 
 mod allgather;

@@ -6,7 +6,7 @@
 //! 1. all its [`Step::Send`]s start, in the order listed, with the data that the buffers hold
 //!    when the round begins;
 //! 2. all its [`Step::Receive`]s complete, in the order listed;
-//! 3. its [`Step::Reduce`] and [`Step::Copy`] steps run, in the order listed.
+//! 3. its [`Step::ReduceLeft`], [`Step::ReduceRight`] and [`Step::Copy`] steps run, in the order listed.
 //!
 //! A member's clock moves only by its messages: a send costs the sender's overhead, a receive
 //! waits for the arrival. That makes a schedule's time and result a function of the members' entry

@@ -139,9 +139,9 @@ proptest! {
     fn partners_agree_at_any_size(
         row in 0..ALL.len(),
         size in prop_oneof![Just(1_000_000u32), Just(1 << 20), Just(1 << 27), Just((1 << 31) - 1), 2u32..5000],
-        rank in any::<prop::sample::Index>(),
-        round in any::<prop::sample::Index>(),
-        root in any::<prop::sample::Index>(),
+        rank in prop::arbitrary::any::<prop::sample::Index>(),
+        round in prop::arbitrary::any::<prop::sample::Index>(),
+        root in prop::arbitrary::any::<prop::sample::Index>(),
         node in 1u32..70,
         segment in prop_oneof![Just(0u64), 1u64..1000],
     ) {

@@ -100,15 +100,28 @@ impl<E: Timed> TimingWheel<E> {
     /// Takes the least event if its time is at most `until`.
     #[inline]
     pub fn pop_until(&mut self, until: u64) -> Option<E> {
-        if self.open.is_empty() && self.late.is_empty() && !self.open_next() {
-            return None;
+        if self.late.is_empty() {
+            if let Some(&first) = self.open.last() {
+                return (first.time() <= until).then(|| {
+                    self.open.pop();
+                    first
+                });
+            }
+            if !self.open_next() {
+                return None;
+            }
         }
-        if let Some(&Reverse(b)) = self.late.peek()
-            && self.open.last().is_none_or(|&a| b < a)
+        self.pop_late(until)
+    }
+
+    /// As `pop_until`, where events have come into the open bucket since it was sorted, or it was just opened.
+    fn pop_late(&mut self, until: u64) -> Option<E> {
+        if let Some(&Reverse(event)) = self.late.peek()
+            && self.open.last().is_none_or(|&first| event < first)
         {
-            return (b.time() <= until).then(|| {
+            return (event.time() <= until).then(|| {
                 self.late.pop();
-                b
+                event
             });
         }
         let first = *self.open.last()?;
@@ -200,14 +213,26 @@ impl<E: Timed> TimingWheel<E> {
         self.occupied[bucket / 64] &= !(1 << (bucket % 64));
         while at != NONE {
             let block = &mut self.blocks[at as usize];
-            self.open.extend_from_slice(&block.events[..block.len as usize]);
+            let events = &block.events[..block.len as usize];
+            // Copying a few by a call of memcpy takes longer than they do.
+            if events.len() < 4 {
+                events.iter().for_each(|&event| self.open.push(event))
+            } else {
+                self.open.extend_from_slice(events)
+            }
             let next = std::mem::replace(&mut block.next, self.free);
             self.free = at;
             at = next;
         }
         self.in_wheel -= self.open.len();
-        if self.open.len() > 1 {
-            self.open.sort_unstable_by(|a, b| b.cmp(a));
+        match self.open.as_mut_slice() {
+            [] | [_] => {}
+            [a, b] => {
+                if *a < *b {
+                    std::mem::swap(a, b);
+                }
+            }
+            events => events.sort_unstable_by(|a, b| b.cmp(a)),
         }
         true
     }

@@ -20,6 +20,8 @@ pub(crate) mod shard;
 mod slab;
 mod spec;
 mod statistics;
+#[cfg(test)]
+mod tests;
 mod topology;
 
 pub(crate) use fabric::Fabric;

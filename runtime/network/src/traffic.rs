@@ -195,7 +195,7 @@ impl Traffic {
     fn bucket(&self, prepared: &Prepared) -> u32 {
         let endpoints: u32 = prepared.jobs.iter().map(|job| job.count).sum();
         let events = f64::from(endpoints.max(1)) * 6.0 / prepared.interval.max(1.0);
-        (8.0 / events.max(1e-9)).log2().clamp(6.0, 18.0) as u32
+        (3.0 / events.max(1e-9)).log2().clamp(6.0, 18.0) as u32
     }
 }
 

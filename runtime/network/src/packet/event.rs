@@ -23,23 +23,23 @@ pub(crate) const PLACES: u64 = 1 << PLACE_BITS;
 
 /// An event. No two of one shard share time, kind and place unless they are interchangeable: a link delivers one
 /// packet at a time, so the order never depends on `load`, whose meaning differs with the number of threads.
-#[derive(Clone, Copy, PartialEq, Eq)]
+#[derive(Clone, Copy, PartialEq, Eq, PartialOrd, Ord)]
 pub(crate) struct Event {
     pub(crate) time: u64,
-    what: u32,
-    pub(crate) load: u32,
+    /// Kind, place and load from the highest bit.
+    rest: u64,
 }
 
 impl Event {
     #[inline]
     pub(crate) fn new(time: u64, kind: Kind, place: u32, load: u32) -> Event {
         debug_assert!(u64::from(place) < PLACES);
-        Event { time, what: (kind as u32) << PLACE_BITS | place, load }
+        Event { time, rest: ((kind as u64) << (32 + PLACE_BITS)) | (u64::from(place) << 32) | u64::from(load) }
     }
 
     #[inline]
     pub(crate) fn kind(self) -> Kind {
-        match self.what >> PLACE_BITS {
+        match self.rest >> (32 + PLACE_BITS) {
             0 => Kind::Credit,
             1 => Kind::Arrive,
             2 => Kind::Grant,
@@ -50,27 +50,15 @@ impl Event {
 
     #[inline]
     pub(crate) fn place(self) -> u32 {
-        self.what & (PLACES as u32 - 1)
+        (self.rest >> 32) as u32 & (PLACES as u32 - 1)
     }
 
     #[inline]
-    fn key(self) -> u128 {
-        u128::from(self.time) << 64 | u128::from(self.what) << 32 | u128::from(self.load)
+    pub(crate) fn load(self) -> u32 {
+        self.rest as u32
     }
 }
 
-impl PartialOrd for Event {
-    #[inline]
-    fn partial_cmp(&self, other: &Self) -> Option<std::cmp::Ordering> {
-        Some(self.cmp(other))
-    }
-}
-impl Ord for Event {
-    #[inline]
-    fn cmp(&self, other: &Self) -> std::cmp::Ordering {
-        self.key().cmp(&other.key())
-    }
-}
 impl Timed for Event {
     #[inline]
     fn time(&self) -> u64 {

@@ -2,7 +2,6 @@
 
 use super::port::{Lane, Port};
 use super::routing::Routing;
-use super::statistics::LinkUse;
 use super::topology::{Neighbor, Topology};
 use crate::bandwidth::{Bandwidth, Serialization};
 use crate::divisor::Divisor;
@@ -49,6 +48,8 @@ pub struct Switching {
     pub router: u64,
     /// Way back of a credit in picoseconds; the link's latency if not given.
     pub credit: Option<u64>,
+    /// Bytes that an output takes ahead, in order of arrival; beyond them inputs take turns.
+    pub output: u32,
     /// Whether an input sends to one output at a time.
     pub crossbar: bool,
     /// Traffic classes.
@@ -133,7 +134,7 @@ impl Fabric {
     /// Bytes of memory that the network takes before any packet enters it, about.
     pub(crate) fn memory(&self) -> u64 {
         let (lanes, classes) = (u64::from(self.switching.lanes), u64::from(self.switching.classes.count()));
-        let port = size_of::<Port>() as u64 + size_of::<LinkUse>() as u64 + (lanes - 1) * size_of::<Lane>() as u64 + 12 * (classes - 1) + 8;
+        let port = size_of::<Port>() as u64 + (lanes - 1) * size_of::<Lane>() as u64 + 12 * (classes - 1) + 8;
         self.ports() * port + u64::from(self.topology.endpoints()) * (200 + 8 * classes)
     }
 

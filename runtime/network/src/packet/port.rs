@@ -1,6 +1,7 @@
 //! The state of an output port: its link, the credits of the buffer behind it, and who waits for it.
 
 use super::slab::NONE;
+use super::statistics::LinkUse;
 
 /// "Never" as a time in picoseconds.
 pub(crate) const NEVER: u64 = u64::MAX;
@@ -42,61 +43,54 @@ pub struct Packet {
     pub(crate) reserved: bool,
 }
 
+/// Credits on their way back that a lane can note.
+const NOTES: usize = 4;
+
 /// The credits of one virtual channel: the free bytes of the buffer at the other end of the link, as this end knows them.
 ///
 /// Credits on their way back are noted with their time and counted when somebody asks, which saves an event for each.
 #[derive(Clone, Copy, Debug)]
 pub(crate) struct Lane {
-    coming_at: [u64; 2],
-    coming: [u32; 2],
-    free: u32,
-    /// The least `free` has been: the buffer's greatest occupancy.
-    pub(crate) low: u32,
+    coming_at: [u64; NOTES],
+    coming: [i32; NOTES],
+    /// Without what is noted; below zero if noted credits that have come are in use.
+    free: i32,
+    /// The least that was free: the buffer's greatest occupancy.
+    low: i32,
 }
 
 impl Lane {
     pub(crate) fn new(bytes: u32) -> Lane {
-        Lane { coming_at: [NEVER; 2], coming: [0; 2], free: bytes, low: bytes }
+        Lane { coming_at: [0; NOTES], coming: [0; NOTES], free: bytes as i32, low: bytes as i32 }
     }
 
     /// Free bytes at `now`.
     #[inline]
     pub(crate) fn free(&self, now: u64) -> u32 {
         let mut free = self.free;
-        for slot in 0..2 {
-            if self.coming_at[slot] <= now {
-                free += self.coming[slot];
-            }
+        for slot in 0..NOTES {
+            free += if self.coming_at[slot] <= now { self.coming[slot] } else { 0 };
         }
-        free
+        free as u32
     }
 
     /// Takes `bytes`, which must be free at `now`.
     #[inline]
     pub(crate) fn take(&mut self, bytes: u32, now: u64) {
-        for slot in 0..2 {
-            if self.coming_at[slot] <= now {
-                self.free += self.coming[slot];
-                self.coming_at[slot] = NEVER;
-            }
-        }
-        self.free -= bytes;
-        self.low = self.low.min(self.free);
+        let left = self.free(now) as i32 - bytes as i32;
+        debug_assert!(left >= 0);
+        self.low = self.low.min(left);
+        self.free -= bytes as i32;
     }
 
     /// Notes that `bytes` become free at `at`; false if there is no room for the note.
     #[inline]
     pub(crate) fn note(&mut self, bytes: u32, at: u64, now: u64) -> bool {
-        for slot in 0..2 {
+        for slot in 0..NOTES {
             if self.coming_at[slot] <= now {
                 self.free += self.coming[slot];
-                self.coming_at[slot] = NEVER;
-            }
-        }
-        for slot in 0..2 {
-            if self.coming_at[slot] == NEVER {
                 self.coming_at[slot] = at;
-                self.coming[slot] = bytes;
+                self.coming[slot] = bytes as i32;
                 return true;
             }
         }
@@ -106,14 +100,18 @@ impl Lane {
     /// Frees `bytes` now.
     #[inline]
     pub(crate) fn give(&mut self, bytes: u32) {
-        self.free += bytes;
+        self.free += bytes as i32;
     }
 
     /// When the next noted credit comes, after `now`.
     #[inline]
     pub(crate) fn next_credit(&self, now: u64) -> u64 {
-        let after = |at: u64| if at > now { at } else { NEVER };
-        after(self.coming_at[0]).min(after(self.coming_at[1]))
+        self.coming_at.into_iter().filter(|&at| at > now).min().unwrap_or(NEVER)
+    }
+
+    /// The least that was free.
+    pub(crate) fn low(&self) -> u32 {
+        self.low as u32
     }
 }
 
@@ -126,7 +124,7 @@ pub(crate) const TO_ENDPOINT: u8 = 2;
 /// At a port of another shard.
 pub(crate) const TO_SHARD: u8 = 3;
 
-/// An output port of a router or of an endpoint's interface. One cache line with its first virtual channel.
+/// An output port of a router or of an endpoint's interface, with its first virtual channel: two cache lines.
 #[derive(Clone, Copy, Debug)]
 #[repr(align(64))]
 pub(crate) struct Port {
@@ -145,18 +143,19 @@ pub(crate) struct Port {
     /// Index into the kinds of links.
     pub(crate) link: u8,
     pub(crate) first_lane: Lane,
+    pub(crate) usage: LinkUse,
 }
 
 impl Port {
     pub(crate) fn new(end: u8, peer: u32, link: u8, buffer: u32) -> Port {
-        Port { busy: 0, wake: NEVER, ring: NONE, peer, queued: 0, end, link, first_lane: Lane::new(buffer) }
+        Port { busy: 0, wake: NEVER, ring: NONE, peer, queued: 0, end, link, first_lane: Lane::new(buffer), usage: LinkUse::default() }
     }
 }
 
 /// The packets of one input that wait for one output and the same virtual channels, first come first.
 #[derive(Clone, Copy, Debug)]
 pub(crate) struct Requester {
-    /// Input port and first lane.
+    /// Input port, whether a ring is entered, and first lane.
     pub(crate) key: u64,
     pub(crate) head: u32,
     pub(crate) tail: u32,
@@ -164,4 +163,4 @@ pub(crate) struct Requester {
     pub(crate) next: u32,
 }
 
-const _: () = assert!(size_of::<Packet>() == 64 && size_of::<Port>() == 64);
+const _: () = assert!(size_of::<Packet>() == 64 && size_of::<Port>() == 128);

@@ -9,10 +9,12 @@ use super::event::{Event, Kind};
 use super::fabric::Fabric;
 use super::port::{Lane, NEVER, Packet, Port, Requester};
 use super::slab::{NONE, Slab};
-use super::statistics::{LinkUse, Statistics};
+use super::statistics::Statistics;
 use crate::model::Delivered;
 use engine::{Time, TimingWheel};
 use std::sync::Arc;
+
+use forward::Times;
 
 pub(crate) use build::{Partition, build};
 
@@ -81,6 +83,15 @@ pub(crate) struct Shard {
     served: Vec<u64>,
     /// When each input is free, with a crossbar of one packet an input.
     input_busy: Vec<u64>,
+    /// Times of each kind of link.
+    times: Vec<Times>,
+    store_and_forward: bool,
+    /// One virtual channel, which is decided quickly.
+    plain: bool,
+    /// Whether outputs have queues: not with classes or a limited crossbar, where the link's turn is decided when it is free.
+    takes_ahead: bool,
+    /// Picoseconds.
+    router_delay: u64,
     packets: Slab<Packet>,
     requesters: Slab<Requester>,
     messages: Slab<Pending>,
@@ -97,7 +108,6 @@ pub(crate) struct Shard {
     remote: Vec<(u32, u32)>,
     pub(crate) outbox: Vec<Vec<Crossing>>,
     pub(crate) statistics: Statistics,
-    pub(crate) uses: Vec<LinkUse>,
     pub(crate) delivered: Vec<Delivered>,
     pub(crate) feed: Option<Box<dyn Feed>>,
     offers: Vec<Offer>,
@@ -137,17 +147,22 @@ impl Shard {
         while let Some(event) = self.wheel.pop_until(until) {
             self.events += 1;
             match event.kind() {
-                Kind::Arrive => self.arrive(event.place(), event.load, event.time),
+                Kind::Arrive => self.arrive(event.place(), event.load(), event.time),
                 Kind::Grant => self.wake(event.place(), event.time),
                 Kind::Credit => {
-                    self.lane_mut(event.place(), event.load >> 24).give(event.load & 0xff_ffff);
-                    self.wake(event.place(), event.time);
+                    let (port, lane, bytes) = (event.place(), event.load() >> 24, event.load() & 0xff_ffff);
+                    self.lane_mut(port, lane).give(bytes);
+                    // Served after the arrivals of this instant, as with a noted credit.
+                    let state = &self.ports[port as usize];
+                    if state.queued > 0 {
+                        self.schedule(port, event.time.max(state.busy));
+                    }
                 }
-                Kind::Inject => self.inject(event.place(), event.load, event.time),
+                Kind::Inject => self.inject(event.place(), event.load(), event.time),
                 Kind::Deliver => {
-                    let message = &self.messages[event.load];
+                    let message = &self.messages[event.load()];
                     self.delivered.push(Delivered { id: message.id, at: Time::from_ps(event.time) });
-                    self.messages.remove(event.load);
+                    self.messages.remove(event.load());
                 }
             }
         }
@@ -197,8 +212,8 @@ impl Shard {
     pub(crate) fn lows(&self, port: u32) -> impl Iterator<Item = u32> + '_ {
         let more = self.fabric.switching.lanes - 1;
         let first = (port * more) as usize;
-        std::iter::once(self.ports[port as usize].first_lane.low)
-            .chain(self.more_lanes[first..first + more as usize].iter().map(|lane| lane.low))
+        std::iter::once(self.ports[port as usize].first_lane.low())
+            .chain(self.more_lanes[first..first + more as usize].iter().map(Lane::low))
     }
 
     /// The ports at which something waits, for the report of a deadlock.

@@ -55,7 +55,7 @@ struct Common {
 }
 
 /// Keys that every topology understands, with what they mean.
-pub const COMMON_KEYS: [(&str, &str); 17] = [
+pub const COMMON_KEYS: [(&str, &str); 18] = [
     ("l", "latency of a link (0ns)"),
     ("b", "bandwidth of a link (100Gbps)"),
     ("router", "time between a packet's arrival at a router and its routing (90ns)"),
@@ -67,6 +67,7 @@ pub const COMMON_KEYS: [(&str, &str); 17] = [
     ("chunk", "bytes that cut-through waits for (64)"),
     ("switching", "saf (store-and-forward, the default) or cut (cut-through)"),
     ("credit", "time a credit takes back (the link's latency)"),
+    ("outq", "bytes an output takes ahead in order of arrival; beyond them inputs take turns (one packet)"),
     ("crossbar", "yes: an input sends to one output at a time (no)"),
     ("classes", "traffic classes, a lower number first (1)"),
     ("weights", "traffic classes by weight instead, such as 4:2:1"),
@@ -115,6 +116,7 @@ fn common(parameters: &Parameters) -> Result<Common, String> {
         slotted: false,
         router: parameters.span("router")?.unwrap_or(Span::from_ns(90)).as_ps(),
         credit: parameters.span("credit")?.map(Span::as_ps),
+        output: parameters.bytes("outq", parameters.bytes("packet", 4096, 1)?, 0)?,
         crossbar: parameters.yes("crossbar")?,
         classes,
     };

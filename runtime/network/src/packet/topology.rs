@@ -90,10 +90,8 @@ pub trait Paths: Topology {
     }
 }
 
-/// A number below `count`, evenly by `hash`, independent for different `step`s of one path.
+/// A number below `count`, evenly by `hash`, independent for different `step`s of one path: other bits of the hash decide each.
 #[inline]
 pub(crate) fn pick(hash: u32, step: u32, count: u32) -> u32 {
-    let mixed = (hash.wrapping_add(step.wrapping_mul(0x9e37_79b9)) ^ (hash >> 15)).wrapping_mul(0x85eb_ca6b);
-    let mixed = (mixed ^ (mixed >> 13)).wrapping_mul(0xc2b2_ae35);
-    ((u64::from(mixed ^ (mixed >> 16)) * u64::from(count)) >> 32) as u32
+    ((u64::from(hash.rotate_left(step.wrapping_mul(11))) * u64::from(count)) >> 32) as u32
 }

@@ -304,9 +304,8 @@ fn each_link(shards: &[Shard], duration: u64) -> Vec<LinkReport> {
     let mut by_place: Vec<((u32, u32), LinkReport)> = Vec::new();
     for shard in shards {
         let stride = fabric.stride.divisor();
-        for (index, usage) in shard.uses.iter().enumerate() {
-            let index = index as u32;
-            let port = &shard.ports[index as usize];
+        for (index, port) in shard.ports.iter().enumerate() {
+            let (index, usage) = (index as u32, &port.usage);
             let (place, from, to, at) = if index >= shard.first_interface {
                 let endpoint = shard.endpoint_at(index - shard.first_interface);
                 let (router, at) = fabric.topology.attachment(endpoint);

@@ -19,9 +19,9 @@ impl Valiant {
     }
 }
 
-/// The router that a packet's detour would go by: by hash and time, so that a flow uses many.
+/// The router that a packet's detour would go by: by hash, independent of other choices made by it.
 pub(crate) fn detour(paths: &dyn Paths, packet: &Packet) -> u32 {
-    paths.detour(pick(packet.hash ^ (packet.created as u32).wrapping_mul(0x9e37_79b1), 77, paths.detours()))
+    paths.detour(pick(packet.hash.wrapping_mul(0x9e37_79b1), 1, paths.detours()))
 }
 
 /// The next port on the way to `packet.via`, or to its destination once the detour is made; `None` at the destination's router.

@@ -8,7 +8,6 @@ use crate::packet::slab::NONE;
 
 impl Shard {
     /// The virtual channel by which a packet can leave now; else when to ask again (`NEVER`: when a credit comes).
-    #[inline]
     pub(super) fn eligible(&self, output: u32, index: u32, now: u64) -> Result<u8, u64> {
         let packet = &self.packets[index];
         if !self.input_busy.is_empty() && packet.input != NONE && self.input_busy[packet.input as usize] > now {
@@ -24,7 +23,6 @@ impl Shard {
     }
 
     /// The virtual channel of a range with the most room, if it has enough.
-    #[inline]
     pub(super) fn roomiest(&self, output: u32, size: u32, bubble: bool, lanes: (u8, u8), now: u64) -> Result<u8, u64> {
         let switching = &self.fabric.switching;
         let need = switching.charge(size) + if bubble { switching.packet() } else { 0 };
@@ -57,7 +55,8 @@ impl Shard {
         let packet = &mut self.packets[index];
         packet.next = NONE;
         let (size, class) = (packet.size, packet.class);
-        let key = u64::from(packet.input) << 8 | u64::from(packet.lanes.0);
+        // Packets that go on in a ring must not wait behind some that would enter it.
+        let key = (u64::from(packet.input) << 16) | (u64::from(packet.bubble) << 8) | u64::from(packet.lanes.0);
         self.ports[output as usize].queued += size;
         let last = self.ring(output, class);
         if last == NONE {

@@ -1,11 +1,11 @@
 //! Cutting a network into shards.
 
-use super::{Queue, Shard};
+use super::{Queue, Shard, Times};
 use crate::packet::event::PLACES;
 use crate::packet::fabric::{Classes, Fabric};
 use crate::packet::port::{Lane, Port, TO_ENDPOINT, TO_NOTHING, TO_ROUTER, TO_SHARD};
 use crate::packet::slab::{NONE, Slab};
-use crate::packet::statistics::{LinkUse, Statistics};
+use crate::packet::statistics::Statistics;
 use crate::packet::topology::Neighbor;
 use engine::TimingWheel;
 use std::sync::Arc;
@@ -82,6 +82,11 @@ impl Builder<'_> {
             more_rings: vec![NONE; count * (classes - 1)],
             served: vec![0; if matches!(switching.classes, Classes::Weighted(_)) { count * classes } else { 0 }],
             input_busy: vec![0; if switching.crossbar { count } else { 0 }],
+            times: vec![Times::UNKNOWN; fabric.links.len()],
+            store_and_forward: switching.store_and_forward,
+            plain: switching.lanes == 1,
+            takes_ahead: classes == 1 && !switching.crossbar,
+            router_delay: switching.router,
             packets: Slab::new(),
             requesters: Slab::new(),
             messages: Slab::new(),
@@ -93,7 +98,6 @@ impl Builder<'_> {
             remote,
             outbox: (0..partition.routers.len()).map(|_| Vec::new()).collect(),
             statistics: statistics.clone(),
-            uses: vec![LinkUse::default(); count],
             delivered: Vec::new(),
             feed: None,
             offers: Vec::new(),

@@ -1,14 +1,57 @@
 //! A packet's way through a router: routing, the link, the credit back.
 
 use super::{Crossing, Shard};
-use crate::packet::event::Kind;
+use crate::packet::event::{Event, Kind};
+use crate::packet::fabric::{Fabric, Link};
 use crate::packet::load::Load;
 use crate::packet::port::{TO_ENDPOINT, TO_ROUTER, TO_SHARD};
 use crate::packet::routing::Here;
 use crate::packet::slab::NONE;
 
+/// What a packet of the size seen last takes on a kind of link: most packets of a run have one size.
+#[derive(Clone, Copy)]
+pub(super) struct Times {
+    size: u32,
+    /// Bytes of buffer it takes.
+    charge: u32,
+    /// Picoseconds for all of it, and for its first chunk.
+    whole: u64,
+    chunk: u64,
+    /// Picoseconds of flight, and until it can be routed at the next router.
+    flight: u64,
+    to_router: u64,
+    credit: u64,
+    /// Picoseconds of an output's full queue.
+    output: u64,
+}
+
+impl Times {
+    /// Fits no packet yet.
+    pub(super) const UNKNOWN: Times =
+        Times { size: u32::MAX, charge: 0, whole: 0, chunk: 0, flight: 0, to_router: 0, credit: 0, output: 0 };
+
+    #[cold]
+    fn of(fabric: &Fabric, kind: u8, size: u32) -> Times {
+        let switching = &fabric.switching;
+        let link: &Link = &fabric.links[kind as usize];
+        let flight = link.latency.as_ps();
+        let chunk = if switching.store_and_forward { size } else { switching.chunk.min(size) };
+        Times {
+            size,
+            charge: switching.charge(size),
+            whole: link.time(size),
+            chunk: link.time(chunk),
+            flight,
+            to_router: flight + switching.router,
+            credit: fabric.credit[kind as usize],
+            output: if switching.output == 0 { 0 } else { link.time(switching.output) },
+        }
+    }
+}
+
 impl Shard {
     /// The head of packet `index`, in by port `input`, can be routed now.
+    #[inline]
     pub(super) fn arrive(&mut self, input: u32, index: u32, now: u64) {
         let fabric = &*self.fabric;
         let (position, local) = fabric.stride.split(input);
@@ -28,8 +71,28 @@ impl Shard {
         packet.reserved = hop.reserve;
         let output = base + hop.port;
         if hop.reserve {
-            self.reserve(output, index, now);
+            self.arrive_reserved(output, index, now);
+            return;
         }
+        let port = &self.ports[output as usize];
+        if port.queued == 0 && (port.busy <= now || self.takes_ahead && port.busy - now <= self.times[port.link as usize].output) {
+            if self.plain {
+                let need = fabric.switching.charge(packet.size) + if hop.bubble { fabric.switching.packet() } else { 0 };
+                if port.end == TO_ENDPOINT || port.first_lane.free(now) >= need {
+                    self.transmit(output, index, 0, now);
+                    return;
+                }
+            } else if let Ok(lane) = self.eligible(output, index, now) {
+                self.transmit(output, index, lane, now);
+                return;
+            }
+        }
+        self.wait(output, index, now);
+    }
+
+    /// Goes on with a packet whose credit is taken at once.
+    fn arrive_reserved(&mut self, output: u32, index: u32, now: u64) {
+        self.reserve(output, index, now);
         let port = &self.ports[output as usize];
         if port.busy <= now && port.queued == 0 {
             if let Ok(lane) = self.eligible(output, index, now) {
@@ -55,69 +118,74 @@ impl Shard {
     }
 
     /// Puts a packet on the link behind `output`, at `now` or when the link is free.
+    #[inline]
     pub(super) fn transmit(&mut self, output: u32, index: u32, lane: u8, now: u64) {
-        let fabric = &*self.fabric;
         let port = &mut self.ports[output as usize];
         let packet = &mut self.packets[index];
-        let link = &fabric.links[port.link as usize];
-        let switching = &fabric.switching;
-        let serialization = link.time(packet.size);
+        let size = packet.size;
+        let times = &mut self.times[port.link as usize];
+        if times.size != size {
+            *times = Times::of(&self.fabric, port.link, size);
+        }
+        let (whole, chunk, flight, to_router, charge) = (times.whole, times.chunk, times.flight, times.to_router, times.charge);
         let start = port.busy.max(now);
-        let mut end = start + serialization;
-        let mut head = end;
-        if !switching.store_and_forward {
-            let chunk = link.time(switching.chunk.min(packet.size));
-            head = start + chunk;
-            if packet.input != NONE {
-                end = end.max(packet.tail + chunk);
-            }
+        let mut end = start + whole;
+        let mut head = start + chunk;
+        if !self.store_and_forward && packet.input != NONE {
+            end = end.max(packet.tail + chunk);
         }
         port.busy = end;
-        let usage = &mut self.uses[output as usize];
-        usage.bytes += u64::from(packet.size);
-        usage.busy += end - start;
-        usage.blocked += start - packet.ready;
+        port.usage.bytes += u64::from(size);
+        port.usage.busy += end - start;
+        port.usage.blocked += start - packet.ready;
         // A packet occupies its input buffer from its arrival, a router's delay before it is ready, until its last byte leaves.
-        let (input, size, old_lane, resided) = (packet.input, packet.size, packet.lane, end - packet.ready + switching.router);
-        let delay = link.latency.as_ps();
+        let (input, old_lane, since) = (packet.input, packet.lane, packet.ready);
         let (kind, peer) = (port.end, port.peer);
-        match kind {
-            TO_ENDPOINT => self.arrived(index, end + delay),
-            _ => {
-                let delay = delay + switching.router;
-                let charge = switching.charge(size);
-                packet.ready = head + delay;
-                packet.tail = end + delay;
-                let ready = packet.ready;
-                packet.lane = lane;
-                if packet.reserved {
-                    packet.reserved = false;
-                } else {
-                    self.lane_mut(output, u32::from(lane)).take(charge, now);
-                }
-                if kind == TO_ROUTER {
-                    self.push(ready, Kind::Arrive, peer, index);
-                } else {
-                    debug_assert_eq!(kind, TO_SHARD);
-                    let (shard, place) = self.remote[peer as usize];
-                    let packet = self.packets[index].clone();
-                    self.packets.remove(index);
-                    self.outbox[shard as usize].push(Crossing::Packet(ready, place, packet));
-                }
+        if kind == TO_ENDPOINT {
+            self.arrived(index, end + flight);
+        } else {
+            head += to_router;
+            packet.ready = head;
+            packet.tail = end + to_router;
+            packet.lane = lane;
+            if packet.reserved {
+                packet.reserved = false;
+            } else if lane == 0 {
+                port.first_lane.take(charge, now);
+            } else {
+                self.lane_mut(output, u32::from(lane)).take(charge, now);
+            }
+            if kind == TO_ROUTER {
+                self.wheel.push(Event::new(head, Kind::Arrive, peer, index));
+            } else {
+                debug_assert_eq!(kind, TO_SHARD);
+                self.send_away(peer, index, head);
             }
         }
         if input != NONE {
-            self.release(input, old_lane, size, resided, end, now);
+            self.release(input, old_lane, size, since, end, now);
         }
     }
 
+    /// Gives a packet to another shard.
+    fn send_away(&mut self, peer: u32, index: u32, ready: u64) {
+        let (shard, place) = self.remote[peer as usize];
+        let packet = self.packets[index].clone();
+        self.packets.remove(index);
+        self.outbox[shard as usize].push(Crossing::Packet(ready, place, packet));
+    }
+
     /// Frees the buffer at `input` that a packet leaves at `end`: its credit goes back over the cable.
-    fn release(&mut self, input: u32, lane: u8, size: u32, resided: u64, end: u64, now: u64) {
-        let port = &self.ports[input as usize];
-        let at = end + self.fabric.credit[port.link as usize];
-        let charge = self.fabric.switching.charge(size);
+    #[inline]
+    fn release(&mut self, input: u32, lane: u8, size: u32, since: u64, end: u64, now: u64) {
+        let port = &mut self.ports[input as usize];
+        let times = &mut self.times[port.link as usize];
+        if times.size != size {
+            *times = Times::of(&self.fabric, port.link, size);
+        }
+        let (at, charge) = (end + times.credit, times.charge);
         let (kind, peer) = (port.end, port.peer);
-        self.uses[input as usize].occupancy += u64::from(charge) * (resided / 1000);
+        port.usage.occupancy += u64::from(charge) * ((end + self.router_delay - since) / 1000);
         if !self.input_busy.is_empty() {
             self.input_busy[input as usize] = end;
         }
@@ -132,12 +200,14 @@ impl Shard {
     /// `bytes` of a virtual channel of `output` become free at `at`.
     #[inline]
     pub(super) fn credit(&mut self, output: u32, lane: u8, bytes: u32, at: u64, now: u64) {
-        if !self.lane_mut(output, u32::from(lane)).note(bytes, at, now) {
+        let port = &mut self.ports[output as usize];
+        let (waits, when) = (port.queued > 0, at.max(port.busy));
+        let noted =
+            if lane == 0 { port.first_lane.note(bytes, at, now) } else { self.lane_mut(output, u32::from(lane)).note(bytes, at, now) };
+        if !noted {
             self.push(at, Kind::Credit, output, u32::from(lane) << 24 | bytes);
         }
-        let port = &self.ports[output as usize];
-        if port.queued > 0 {
-            let when = at.max(port.busy);
+        if waits {
             self.schedule(output, when);
         }
     }

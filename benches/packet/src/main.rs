@@ -1,0 +1,119 @@
+//! Packets a second of the packet-level networks: `cargo run --release -p xsim-bench-packet -- [--packets N] [NAME ...]`.
+//!
+//! Without names all but the large cases run. Each case runs three times, and the best counts: the host is shared. The rate is packets
+//! over the processor time of the busiest thread, and, in brackets, over the time on the wall.
+
+use network::packet::parse;
+use network::traffic::{HostReport, Pace, Pattern, Traffic};
+use std::process::ExitCode;
+
+/// A case and what it must reach.
+struct Case {
+    name: &'static str,
+    network: &'static str,
+    pattern: Pattern,
+    size: u64,
+    interval: &'static str,
+    packets: u64,
+    threads: u32,
+    /// Million packets a second, and MiB of memory.
+    target: Option<(f64, f64)>,
+    large: bool,
+}
+
+const TREE: &str = "l=0ns,b=100Gbps,router=90ns,vcs=1,buf=64KiB";
+
+fn cases() -> Vec<Case> {
+    let uniform = |name, network, interval, packets, threads, target, large| Case {
+        name,
+        network,
+        pattern: Pattern::Uniform,
+        size: 512,
+        interval,
+        packets,
+        threads,
+        target,
+        large,
+    };
+    vec![
+        uniform("tree128-400", "fattree:m=8,n=3", "400ns", 20_000, 1, Some((3.0, 64.0)), false),
+        uniform("tree128-50", "fattree:m=8,n=3", "50ns", 20_000, 1, Some((1.8, 64.0)), false),
+        uniform("torus64", "torus:8x8", "20us", 40_000, 1, Some((2.5, 64.0)), false),
+        uniform("tree8192-1", "fattree:m=32,n=3", "400ns", 300, 1, None, false),
+        uniform("tree8192-2", "fattree:m=32,n=3", "400ns", 300, 2, None, false),
+        uniform("tree524288-1", "fattree:m=128,n=3", "400ns", 20, 1, Some((1.2, 2048.0)), true),
+        uniform("tree524288-2", "fattree:m=128,n=3", "400ns", 20, 2, Some((2.2, 2048.0)), true),
+        Case {
+            name: "torus524288-stencil",
+            network: "torus:128x64x64,packet=4096",
+            pattern: Pattern::Stencil3d,
+            size: 128 << 10,
+            interval: "1us",
+            packets: 6,
+            threads: 2,
+            target: Some((0.0, 8192.0)),
+            large: true,
+        },
+    ]
+}
+
+fn run(case: &Case) -> Result<HostReport, String> {
+    let network =
+        if case.network.starts_with("torus") { format!("{},buf=64KiB", case.network) } else { format!("{},{TREE}", case.network) };
+    let traffic = Traffic {
+        spec: parse(&network).map_err(|e| e.to_string())?,
+        jobs: Vec::new(),
+        pattern: case.pattern,
+        grid: (case.pattern == Pattern::Stencil3d).then(|| vec![128, 64, 64]),
+        size: case.size,
+        pace: Pace::Interval(case.interval.parse().map_err(|e| format!("{e}"))?),
+        fixed: false,
+        packets: case.packets,
+        seed: 1,
+        threads: case.threads,
+        margins: (0.0, 0.0),
+    };
+    traffic.run(&|_, _| ()).map(|report| report.host).map_err(|e| e.to_string())
+}
+
+fn main() -> ExitCode {
+    let mut names: Vec<String> = std::env::args().skip(1).collect();
+    let mut cases = cases();
+    if names.first().is_some_and(|name| name == "--packets") {
+        let Some(packets) = names.get(1).and_then(|n| n.parse().ok()) else {
+            eprintln!("--packets needs a number: the messages of each endpoint");
+            return ExitCode::from(2);
+        };
+        cases.iter_mut().for_each(|case| case.packets = packets);
+        names.drain(..2);
+    }
+    if let Some(unknown) = names.iter().find(|name| cases.iter().all(|case| case.name != name.as_str())) {
+        eprintln!("there is no case '{unknown}'; take of {}", cases.iter().map(|c| c.name).collect::<Vec<_>>().join(", "));
+        return ExitCode::from(2);
+    }
+    for case in cases.iter().filter(|case| if names.is_empty() { !case.large } else { names.iter().any(|n| n == case.name) }) {
+        let mut best: Option<HostReport> = None;
+        for _ in 0..if case.large { 1 } else { 3 } {
+            match run(case) {
+                Ok(host) if best.as_ref().is_none_or(|b| host.packets_per_s > b.packets_per_s) => best = Some(host),
+                Ok(_) => {}
+                Err(error) => {
+                    eprintln!("{}: {error}", case.name);
+                    return ExitCode::FAILURE;
+                }
+            }
+        }
+        let Some(host) = best else { continue };
+        let rate = host.packets_per_s / 1e6;
+        let wall = rate * host.cpu_s / host.run_s;
+        let target = case.target.map_or(String::new(), |(rate, memory)| format!(" (to reach {rate} in {memory} MiB)"));
+        println!(
+            "{:20} {rate:.3} ({wall:.3}) million packets/s, {:.1} million events/s, {} threads, {:.0} MiB{target}",
+            case.name,
+            host.events_per_s / 1e6,
+            host.threads,
+            host.memory_mib
+        );
+    }
+    ExitCode::SUCCESS
+}

@@ -1,0 +1,61 @@
+//! The network trait: every message comes out once, in order of time, however time is advanced.
+
+use super::{SMALL, network};
+use crate::model::{Delivered, Endpoint, Message, Network, Order};
+use engine::Time;
+use proptest::prelude::*;
+
+fn drain(spec: &str, messages: &[(u64, u32, u32, u64)], step: Option<u64>) -> Vec<Delivered> {
+    let mut net = network(spec);
+    assert_eq!(net.order(), Order::ByTime);
+    let endpoints = net.endpoints() as u32;
+    let mut delivered = Vec::new();
+    for (id, &(at, source, destination, bytes)) in messages.iter().enumerate() {
+        let message = Message {
+            source: Endpoint(source % endpoints),
+            destination: Endpoint(destination % endpoints),
+            bytes,
+            id: id as u64,
+            class: 9,
+        };
+        net.send(Time::from_ps(at), &message);
+        if step.is_some() && at > 0 {
+            net.advance(Time::from_ps(at - 1), &mut delivered);
+        }
+    }
+    let mut until = 0;
+    while let Some(next) = net.next_event() {
+        until = step.map_or(next.as_ps(), |step| until.max(next.as_ps()) + step);
+        net.advance(Time::from_ps(until), &mut delivered);
+    }
+    assert_eq!(net.deadlock(), None);
+    delivered
+}
+
+proptest! {
+    #![proptest_config(ProptestConfig::with_cases(40))]
+    #[test]
+    fn every_message_comes_once_in_order_however_time_is_advanced(
+        kind in 0..SMALL.len(),
+        mut messages in prop::collection::vec((0u64..3_000_000, any::<u32>(), any::<u32>(), 0u64..20_000), 1..60),
+        step in 1u64..1_000_000,
+    ) {
+        messages.sort_unstable();
+        let spec = format!("{},buf=8KiB,packet=1KiB", SMALL[kind]);
+        let fine = drain(&spec, &messages, None);
+        let coarse = drain(&spec, &messages, Some(step));
+        prop_assert_eq!(&fine, &coarse);
+        prop_assert!(fine.is_sorted_by_key(|d| (d.at, d.id)));
+        let mut ids: Vec<u64> = fine.iter().map(|d| d.id).collect();
+        ids.sort_unstable();
+        prop_assert!(ids.into_iter().eq(0..messages.len() as u64));
+        for d in &fine {
+            let (at, source, destination, _) = messages[d.id as usize];
+            let net = network(&spec);
+            let n = net.endpoints() as u32;
+            if source % n != destination % n {
+                prop_assert!(d.at.as_ps() >= at + net.lookahead(Endpoint(destination % n)).as_ps());
+            }
+        }
+    }
+}

@@ -1,0 +1,108 @@
+//! Nothing is lost and nothing stops under full load with the smallest buffers; the same bytes come out on any number of threads.
+
+use super::{SMALL, routings};
+use crate::packet::parse;
+use crate::traffic::{Pace, Pattern, Report, Traffic};
+
+fn traffic(spec: &str, pattern: Pattern, rate: f64, packets: u64, threads: u32) -> Traffic {
+    Traffic {
+        spec: parse(spec).unwrap_or_else(|e| panic!("{spec}: {e}")),
+        jobs: Vec::new(),
+        pattern,
+        grid: None,
+        size: 700,
+        pace: Pace::Rate(rate),
+        fixed: false,
+        packets,
+        seed: 11,
+        threads,
+        margins: (0.0, 0.0),
+    }
+}
+
+fn run(traffic: &Traffic) -> Report {
+    traffic.run(&|_, _| ()).unwrap_or_else(|e| panic!("{}: {e}", traffic.spec.text()))
+}
+
+#[test]
+fn no_routing_deadlocks_or_loses_packets_with_the_smallest_buffers() {
+    for spec in SMALL {
+        for routing in routings(spec) {
+            for switching in ["saf", "cut"] {
+                // Two packets of 512: what the bubble rule needs, and the message's two packets need both.
+                let spec = format!("{spec},packet=512,buf=1024,l=20ns,switching={switching},routing={routing}");
+                for pattern in [Pattern::Uniform, Pattern::BitComplement, Pattern::Tornado] {
+                    let run_of = traffic(&spec, pattern, 1.0, 60, 1);
+                    let report = run(&run_of);
+                    assert_eq!(report.simulated.total.packets, 2 * 60 * u64::from(report.simulated.endpoints), "{spec}");
+                }
+            }
+        }
+    }
+}
+
+#[test]
+fn rings_with_datelines_and_more_channels_do_not_deadlock_either() {
+    for spec in [
+        "torus:4x4,rings=dateline",
+        "torus:4x4,vcs=3",
+        "torus:4x4,vcs=4,rings=dateline,crossbar=yes",
+        "torus:5x5,routing=adaptive,vcs=4",
+        "mesh:4x4,vcs=8,outq=0",
+    ] {
+        let report = run(&traffic(&format!("{spec},packet=512,buf=1024"), Pattern::Tornado, 1.0, 200, 1));
+        assert_eq!(report.simulated.total.packets, 2 * 200 * u64::from(report.simulated.endpoints), "{spec}");
+    }
+}
+
+#[test]
+fn one_two_and_four_threads_give_the_same_bytes() {
+    for spec in SMALL {
+        for routing in routings(spec).iter().filter(|&&r| r != "ugal-g") {
+            for (rate, buffer) in [(0.3, 65536), (1.0, 1024)] {
+                let spec = format!("{spec},packet=512,buf={buffer},l=5ns,router=30ns,routing={routing}");
+                let texts = [1, 2, 4].map(|threads| {
+                    let report = run(&traffic(&spec, Pattern::Uniform, rate, 50, threads));
+                    serde_json::to_string(&report.simulated).unwrap() + &report.links_to_csv()
+                });
+                assert!(texts[0] == texts[1] && texts[0] == texts[2], "{spec}: results differ with the number of threads");
+            }
+        }
+    }
+}
+
+#[test]
+fn a_detour_spreads_the_load_that_minimal_routing_piles_up() {
+    // Each endpoint of a group sends to the next group: one global link carries all of it, unless detours are made.
+    let throughput = |routing: &str| {
+        let spec = format!("dragonfly:p=2,a=4,h=2,routing={routing},packet=512,buf=8KiB,vcs=6");
+        let mut run_of = traffic(&spec, Pattern::Tornado, 1.0, 200, 1);
+        run_of.size = 512;
+        run(&run_of).simulated.total.throughput_bytes_per_ns
+    };
+    let minimal = throughput("minimal");
+    for routing in ["valiant", "ugal-l", "ugal-g", "par"] {
+        assert!(throughput(routing) > 1.3 * minimal, "{routing}: {} against {minimal}", throughput(routing));
+    }
+}
+
+#[test]
+fn the_fat_tree_of_the_paper_passes_the_switches_it_should() {
+    let mut run_of = traffic("fattree:m=8,n=3,l=0ns,b=100Gbps,router=90ns,vcs=1,buf=64KiB", Pattern::Uniform, 0.1, 2000, 2);
+    run_of.size = 512;
+    run_of.pace = Pace::Interval("1us".parse().unwrap());
+    let total = run(&run_of).simulated.total;
+    // 4.6875 = (8 * 1 + 24 * 3 + 96 * 5) / 128 + the share of pods: self-sends count one.
+    assert!((total.routers_passed - 4.6875).abs() < 0.01, "{}", total.routers_passed);
+    assert!((total.latency_mean_ns / 675.4 - 1.0).abs() < 0.05, "{}", total.latency_mean_ns);
+}
+
+#[test]
+fn the_same_seed_repeats_and_another_differs() {
+    let mut run_of = traffic("torus:4x4", Pattern::Uniform, 0.5, 100, 1);
+    let text = |t: &Traffic| serde_json::to_string(&run(t).simulated).unwrap();
+    let first = text(&run_of);
+    assert_eq!(first, text(&run_of));
+    run_of.seed = 12;
+    assert_ne!(first, text(&run_of));
+}

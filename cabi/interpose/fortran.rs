@@ -1,5 +1,6 @@
-//! Entry points of libgfortran that name a unit: each rank has unit numbers of its own.
+//! Entry points of libgfortran that name a unit or draw random numbers: each rank has its own.
 
+use rank::fortran_random::{self, Opaque};
 use rank::fortran_units;
 use rank::next::Next;
 
@@ -46,4 +47,47 @@ pub unsafe extern "C" fn _gfortran_flush_i4(unit: *mut i32) {
         let at = if unit.is_null() { unit } else { &raw mut number };
         REAL.get::<unsafe extern "C" fn(*mut i32)>()(at)
     }
+}
+
+macro_rules! random {
+    ($($name:ident $symbol:expr;)*) => { $(
+        /// Numbers of the calling rank's own sequence.
+        #[unsafe(no_mangle)]
+        pub unsafe extern "C" fn $name(result: Opaque) {
+            static REAL: Next = Next::new($symbol);
+            fortran_random::mount();
+            // SAFETY: libgfortran's function with the argument that compiled Fortran gave.
+            unsafe { REAL.get::<unsafe extern "C" fn(Opaque)>()(result) }
+        }
+    )* };
+}
+random! {
+    _gfortran_random_r4 c"_gfortran_random_r4";
+    _gfortran_random_r8 c"_gfortran_random_r8";
+    _gfortran_random_r10 c"_gfortran_random_r10";
+    _gfortran_random_r16 c"_gfortran_random_r16";
+    _gfortran_arandom_r4 c"_gfortran_arandom_r4";
+    _gfortran_arandom_r8 c"_gfortran_arandom_r8";
+    _gfortran_arandom_r10 c"_gfortran_arandom_r10";
+    _gfortran_arandom_r16 c"_gfortran_arandom_r16";
+}
+
+macro_rules! random_seed {
+    ($($name:ident $symbol:expr;)*) => { $(
+        /// The state of the calling rank's own sequence.
+        #[unsafe(no_mangle)]
+        pub unsafe extern "C" fn $name(size: Opaque, put: Opaque, get: Opaque) {
+            static REAL: Next = Next::new($symbol);
+            if size.is_null() && put.is_null() && get.is_null() && fortran_random::reseed() {
+                return;
+            }
+            fortran_random::mount();
+            // SAFETY: libgfortran's function with the arguments that compiled Fortran gave.
+            unsafe { REAL.get::<unsafe extern "C" fn(Opaque, Opaque, Opaque)>()(size, put, get) }
+        }
+    )* };
+}
+random_seed! {
+    _gfortran_random_seed_i4 c"_gfortran_random_seed_i4";
+    _gfortran_random_seed_i8 c"_gfortran_random_seed_i8";
 }

@@ -15,7 +15,7 @@ use crate::running;
 use crate::stack::Switch;
 use crate::stack::own::OwnStacks;
 use crate::stack::shared::SharedStack;
-use crate::{crash, output, random, stdio, watchdog};
+use crate::{crash, fortran_random, output, random, stdio, watchdog};
 
 /// Where ranks keep their stacks.
 #[derive(Clone, Copy, PartialEq, Eq, Debug)]
@@ -337,6 +337,7 @@ impl Ranks {
     fn ended(&mut self, rank: u32) {
         output::end(rank);
         random::end(rank);
+        fortran_random::end(rank);
         let place = std::mem::replace(&mut self.places[rank as usize], Place { stack: GONE, depth: 0 });
         match &mut self.stacks {
             Stacks::Own(own) => own.give_back(place.stack),

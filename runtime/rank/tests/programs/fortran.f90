@@ -62,6 +62,36 @@ program main
   write(10, '(a,i0)') ' again ', rank
   call yield()
   if (rank /= 2) close(10)
+  call numbers
   print '(a,i0)', 'done ', rank
   if (rank == 1) stop 3
 end program
+
+subroutine numbers
+  use state
+  implicit none
+  integer :: length
+  integer, allocatable :: seed(:)
+  real(8) :: begun(4), again(4), x
+  integer :: k
+  ! Unseeded: from the rank's own number, not from a neighbour's sequence.
+  call random_number(begun)
+  call random_seed()
+  do k = 1, 4
+    call yield()
+    call random_number(x)
+    if (x /= begun(k)) error stop 'random_seed() does not begin again'
+  end do
+  call random_seed(size=length)
+  allocate(seed(length))
+  seed = 1234 + rank_of()
+  call random_seed(put=seed)
+  call random_number(begun)
+  call yield()
+  call random_seed(put=seed)
+  do k = 1, 4
+    call random_number(again(k))
+    call yield()
+  end do
+  if (any(again /= begun)) error stop 'random_number is shared'
+end subroutine

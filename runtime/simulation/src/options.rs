@@ -46,8 +46,6 @@ pub struct Options {
     pub stack: u64,
     /// Whether ranks have stacks of their own.
     pub stack_mode: StackMode,
-    /// The file of ranks' native processes; `None`: equal blocks.
-    pub map: Option<PathBuf>,
     /// Where the report is written as JSON.
     pub report: Option<PathBuf>,
     /// Say what was chosen, and why.
@@ -92,7 +90,6 @@ impl Default for Options {
             globals_fold: Vec::new(),
             stack: 0,
             stack_mode: StackMode::Auto,
-            map: None,
             report: None,
             verbose: false,
             quiet: false,

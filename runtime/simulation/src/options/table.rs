@@ -130,8 +130,6 @@ pub static TABLE: &[Row] = &[
         .help("Stack of a rank, reserved and used only as far as it is touched; at least 32KiB."),
     row("stack-mode", "MODE", "auto", Group::Memory, |o, v| StackMode::parse(v).map(|m| o.stack_mode = m))
         .help("`own` gives each rank a stack, `shared` runs all on one and keeps only the live part of each, `auto` chooses by the number of ranks."),
-    row("map", "FILE", "", Group::Memory, |o, v| value::path(v).map(|p| o.map = Some(p)))
-        .help("Which native process holds which ranks, a line each; equal blocks if not given."),
     row("report", "FILE", "", Group::Output, |o, v| value::path(v).map(|p| o.report = Some(p)))
         .help("Write the report of the run as JSON."),
     row("verbose", "", "off", Group::Output, |o, v| value::switch(v).map(|b| o.verbose = b))

@@ -28,13 +28,8 @@ pub fn grequest_start(c: &Call, query: usize, free: usize, cancel: usize, extra_
             });
             let code = callback::query(query, extra_state, theirs.0);
             let found = theirs.get();
-            *status = Status {
-                source: found.source,
-                tag: found.tag,
-                error: found.error,
-                bytes: found.bytes as u64,
-                cancelled: found.cancelled,
-            };
+            *status =
+                Status { source: found.source, tag: found.tag, error: found.error, bytes: found.bytes as u64, cancelled: found.cancelled };
             code
         }),
         free: Rc::new(move || callback::free(free, extra_state)),

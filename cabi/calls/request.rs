@@ -160,14 +160,7 @@ pub fn get_status_any(c: &Call, count: i32, requests: Handles, index: Out<i32>, 
 }
 
 /// `MPI_Request_get_status_some`.
-pub fn get_status_some(
-    c: &Call,
-    incount: i32,
-    requests: Handles,
-    outcount: Out<i32>,
-    indices: Ints,
-    statuses: StatusPointer,
-) -> Result {
+pub fn get_status_some(c: &Call, incount: i32, requests: Handles, outcount: Out<i32>, indices: Ints, statuses: StatusPointer) -> Result {
     let statuses = OutStatuses(statuses.0);
     let (mut any, mut count) = (false, 0);
     for which in 0..incount as usize {

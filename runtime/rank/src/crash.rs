@@ -21,6 +21,7 @@ const STACK: usize = 128 << 10;
 const FRAMES: usize = 40;
 
 static FIRST: AtomicUsize = AtomicUsize::new(0);
+static STACK_SIZE: AtomicUsize = AtomicUsize::new(0);
 static REPORTING: AtomicBool = AtomicBool::new(false);
 
 /// Text without allocation; what does not fit is cut off.
@@ -70,6 +71,11 @@ pub(crate) fn begin(first: u32) {
     }
 }
 
+/// Says how large ranks' stacks are, for the report of an overflow.
+pub(crate) fn set_stack_size(bytes: usize) {
+    STACK_SIZE.store(bytes, Relaxed);
+}
+
 /// The number by which the user knows a rank of this process.
 pub(crate) fn global(rank: u32) -> usize {
     FIRST.load(Relaxed) + rank as usize
@@ -102,8 +108,8 @@ unsafe extern "C" fn report(signal: i32, info: *mut libc::siginfo_t, context: *m
     let memory = signal == libc::SIGSEGV || signal == libc::SIGBUS;
     let overflow = memory && rank.is_some() && stack::overflowed(address, pointer);
     let _ = if overflow {
-        let (limit, base) = running::bounds();
-        write!(text, "needs more stack than its {} KiB (stack overflow, {name} at {address:#x})", (base - limit).div_ceil(1024))
+        let size = STACK_SIZE.load(Relaxed) >> 10;
+        write!(text, "needs more stack than its {size} KiB (stack overflow, {name} at {address:#x})")
     } else if memory {
         write!(text, "{what} ({name} at address {address:#x})")
     } else {

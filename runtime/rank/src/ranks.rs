@@ -427,7 +427,8 @@ fn choose_globals(images: &[Image], config: &Config, why: &mut String) -> Result
     }
     let (data, ranks) = (private.bytes(), config.ranks);
     let image: usize = images.iter().flat_map(|image| image.segments()).map(|segment| segment.file.len()).sum();
-    let fits = image.saturating_mul(ranks as usize) < memory_bytes() / 4;
+    // Zero data costs memory only where it is written, but a program that has much writes it.
+    let fits = (image + data).saturating_mul(ranks as usize) < memory_bytes() / 2;
     let mode = match config.globals {
         GlobalsMode::Auto if data <= SMALL_DATA => {
             let _ = write!(why, "; globals are copied, since the program has only {data} bytes");
@@ -443,7 +444,7 @@ fn choose_globals(images: &[Image], config: &Config, why: &mut String) -> Result
                 GlobalsMode::Clone
             }
             None => {
-                let _ = write!(why, "; globals ({data} bytes) are copied, since {ranks} clones of {image} bytes are too many");
+                let _ = write!(why, "; globals ({data} bytes) are copied, since {ranks} clones of {} bytes are too many", image + data);
                 GlobalsMode::Copy
             }
             Some(obstacle) => {
@@ -486,11 +487,13 @@ fn memory_bytes() -> usize {
 /// The stacks that `config` asks for, the bounds of one that is free now, and why.
 fn choose_stacks(config: &Config) -> Result<(Stacks, usize, usize, String), String> {
     let shared = |bytes: usize| {
+        crate::crash::set_stack_size(bytes);
         let shared = SharedStack::new(bytes, config.ranks)?;
         let (limit, top) = shared.bounds();
         Ok::<_, String>((Stacks::Shared(Box::new(shared)), limit, top))
     };
     let own = |bytes: usize| {
+        crate::crash::set_stack_size(bytes);
         let mut own = OwnStacks::new(config.ranks.max(1), bytes)?;
         let slot = own.take();
         let (limit, top) = own.bounds(slot);

@@ -35,6 +35,14 @@ fn a_stack_overflow_says_so_and_what_to_do() {
         assert_eq!(result.status, Some(128 + 11));
         assert!(result.error.contains("stack overflow") && result.error.contains("-xsim-stack SIZE"), "{}", result.error);
         assert!(result.error.contains("deeper+"), "{}", result.error);
+        let size = if stack == "own:65536" {
+            "64 KiB"
+        } else if stack == "own" {
+            "256 KiB"
+        } else {
+            "8192 KiB"
+        };
+        assert!(result.error.contains(&format!("its {size}")), "{}", result.error);
     }
 }
 

@@ -44,7 +44,10 @@ fn class(place: Place) -> u16 {
 impl SharedStack {
     /// A stack of `bytes`, for `ranks` ranks.
     pub(crate) fn new(bytes: usize, ranks: u32) -> Result<SharedStack, String> {
-        let bytes = bytes.clamp(256 << 10, MOST).next_multiple_of(PAGE);
+        if bytes > MOST {
+            return Err(format!("a shared stack has at most {} MiB; for more, give each rank its own (-xsim-stack-mode own)", MOST >> 20));
+        }
+        let bytes = bytes.max(256 << 10).next_multiple_of(PAGE);
         let (protection, flags) = (libc::PROT_READ | libc::PROT_WRITE, libc::MAP_PRIVATE | libc::MAP_ANONYMOUS | libc::MAP_NORESERVE);
         // SAFETY: a new anonymous mapping, and its lowest page made inaccessible.
         let bottom = unsafe {

@@ -2,6 +2,7 @@
 
 use crate::args::{Handle, InOut, Out};
 use crate::callback;
+use crate::constants::{MPI_ERR_BUFFER, MPI_IN_PLACE};
 use crate::edge::Call;
 use mpi::error::Result;
 use mpi::op::{OP_NULL, Op, User};
@@ -34,6 +35,11 @@ pub fn commutative(c: &Call, op: Handle, commute: Out<bool>) -> Result {
 
 /// `MPI_Reduce_local`.
 pub fn reduce_local(c: &Call, inbuf: Addr, inoutbuf: Addr, count: i64, datatype: Handle, op: Handle) -> Result {
+    for (index, buffer) in [inbuf, inoutbuf].into_iter().enumerate() {
+        if buffer.0 == MPI_IN_PLACE {
+            return Err(c.wrong(index, MPI_ERR_BUFFER, "MPI_IN_PLACE has no meaning here; pass a buffer"));
+        }
+    }
     let world = c.mpi.world();
     let me = world.me();
     let operation = world.ops.get(me, op.0)?.clone();

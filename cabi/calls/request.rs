@@ -4,7 +4,7 @@ use crate::args::{Handle, Handles, InOut, Ints, Out, OutStatuses, StatusPointer}
 use crate::calls::p2p::status;
 use crate::constants::{MPI_ERR_REQUEST, MPI_UNDEFINED};
 use crate::edge::Call;
-use mpi::error::Result;
+use mpi::error::{ErrorClass, Result};
 use mpi::handle::REQUEST_NULL;
 use mpi::request::{Completion, RequestArray, Status};
 
@@ -50,16 +50,18 @@ pub fn waitany(c: &Call, count: i32, requests: Handles, index: Out<i32>, out: St
 pub fn waitsome(c: &Call, incount: i32, requests: Handles, outcount: Out<i32>, indices: Ints, statuses: OutStatuses) -> Result {
     let mut found = 0;
     let result = c.mpi.wait_some(array(incount, requests), &mut put_some(indices, statuses, &mut found));
-    outcount.set(result?.map_or(MPI_UNDEFINED, |count| count as i32));
-    Ok(())
+    // With MPI_ERR_IN_STATUS the results are there as well.
+    outcount.set(result.as_ref().map_or(found as i32, |count| count.map_or(MPI_UNDEFINED, |count| count as i32)));
+    result.map(|_| ())
 }
 
 /// `MPI_Testsome`.
 pub fn testsome(c: &Call, incount: i32, requests: Handles, outcount: Out<i32>, indices: Ints, statuses: OutStatuses) -> Result {
     let mut found = 0;
     let result = c.mpi.test_some(array(incount, requests), &mut put_some(indices, statuses, &mut found));
-    outcount.set(result?.map_or(MPI_UNDEFINED, |count| count as i32));
-    Ok(())
+    // With MPI_ERR_IN_STATUS the results are there as well.
+    outcount.set(result.as_ref().map_or(found as i32, |count| count.map_or(MPI_UNDEFINED, |count| count as i32)));
+    result.map(|_| ())
 }
 
 fn put_some(indices: Ints, statuses: OutStatuses, found: &mut u32) -> impl FnMut(u32, u32, &Status) {
@@ -82,9 +84,10 @@ pub fn test(c: &Call, request: InOut<Handle>, flag: Out<bool>, out: StatusPointe
 
 /// `MPI_Testall`.
 pub fn testall(c: &Call, count: i32, requests: Handles, flag: Out<bool>, statuses: OutStatuses) -> Result {
-    let all = c.mpi.test_all(array(count, requests), &mut |index, found| statuses.get(index as usize).set_all(&status(found)))?;
-    flag.set(all);
-    Ok(())
+    let all = c.mpi.test_all(array(count, requests), &mut |index, found| statuses.get(index as usize).set_all(&status(found)));
+    // With MPI_ERR_IN_STATUS all are complete as well.
+    flag.set(all.as_ref().map_or_else(|failure| failure.class == ErrorClass::IN_STATUS, |&all| all));
+    all.map(|_| ())
 }
 
 /// `MPI_Testany`.

@@ -5,6 +5,7 @@ pub mod make;
 use crate::error::{ErrorClass, Failure, Result};
 use crate::group::Group;
 use crate::handle::{self, COMM_NULL, COMM_SELF, COMM_WORLD};
+use crate::handles::RankSet;
 use crate::slab::Slab;
 use crate::topology::Topology;
 use rustc_hash::FxHashMap;
@@ -31,7 +32,7 @@ pub struct Comm {
     pub(crate) instances: VecDeque<Option<u32>>,
     pub(crate) first: u32,
     /// Members that have freed it.
-    pub(crate) released: u32,
+    pub(crate) released: RankSet,
 }
 
 impl Comm {
@@ -46,7 +47,7 @@ impl Comm {
             calls: Vec::new(),
             instances: VecDeque::new(),
             first: 0,
-            released: 0,
+            released: RankSet::default(),
         }
     }
     /// Members of the (local) group.
@@ -97,6 +98,8 @@ pub struct Comms {
     names: FxHashMap<(u32, usize), String>,
     /// By index: the communicator in whose context leaders meet.
     bridges: FxHashMap<u32, usize>,
+    /// The mounted rank, for whom a communicator that it freed is none any more.
+    pub(crate) current: u32,
 }
 
 impl Comms {
@@ -105,7 +108,7 @@ impl Comms {
         let mut slab = Slab::default();
         slab.insert(Comm::new(0, Group::world(ranks)));
         slab.insert(Comm { is_self: true, ..Comm::new(1, Group::of_one(0)) });
-        Comms { slab, contexts: 2, names: FxHashMap::default(), bridges: FxHashMap::default() }
+        Comms { slab, contexts: 2, names: FxHashMap::default(), bridges: FxHashMap::default(), current: 0 }
     }
     /// The slab index of a handle.
     #[inline]
@@ -114,7 +117,7 @@ impl Comms {
             COMM_WORLD => Ok(0),
             COMM_SELF => Ok(1),
             _ => match handle::decode(handle) {
-                Some(index) if self.slab.get(index).is_some() => Ok(index),
+                Some(index) if self.slab.get(index).is_some_and(|comm| !comm.released.contains(self.current)) => Ok(index),
                 _ => Err(Self::invalid(handle)),
             },
         }
@@ -216,10 +219,10 @@ impl Comms {
         }
         let index = self.index(handle)?;
         let comm = &mut self.slab[index];
-        comm.released += 1;
+        comm.released.insert(self.current);
         // The two sides of an intercommunicator share the record of their collectives: they go together.
         let sides: Vec<u32> = std::iter::once(index).chain(comm.twin).collect();
-        if sides.iter().all(|&side| self.slab[side].released >= self.slab[side].size()) {
+        if sides.iter().all(|&side| self.slab[side].released.len() >= self.slab[side].size()) {
             for side in sides {
                 self.slab.remove(side);
                 if let Some(bridge) = self.bridges.remove(&side).and_then(handle::decode) {

@@ -37,6 +37,7 @@ impl RankSet {
         self.len
     }
     /// Whether `rank` is in; O(1).
+    #[inline]
     pub fn contains(&self, rank: u32) -> bool {
         self.len != 0 && self.words.get(&(rank >> 6)).is_some_and(|word| word & (1 << (rank & 63)) != 0)
     }

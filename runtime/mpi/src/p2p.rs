@@ -265,6 +265,15 @@ impl World {
         Ok(status)
     }
 
+    /// What a complete receive that was too short says besides its error.
+    #[inline]
+    pub(crate) fn truncated_status(&self, handle: usize) -> Option<Status> {
+        let RequestRef::Node(index) = handle::request(self.active_part(handle)) else { return None };
+        let node = &self.nodes[index];
+        let status = Status { source: node.source as i32, tag: node.tag, error: 0, bytes: node.bytes, cancelled: false };
+        node.has(flag::TRUNCATED).then_some(status)
+    }
+
     #[cold]
     fn truncated(&self, node: &Node) -> Box<Failure> {
         Failure::new(
@@ -496,6 +505,7 @@ impl Mpi {
         let mut failed: Option<Box<Failure>> = None;
         for index in 0..requests.count {
             let handle = requests.get(index);
+            let truncated = self.world().truncated_status(handle);
             match self.finish_one(handle) {
                 Ok((status, next)) => {
                     requests.set(index, next);
@@ -503,7 +513,7 @@ impl Mpi {
                 }
                 Err(failure) => {
                     requests.set(index, REQUEST_NULL);
-                    statuses(index, &Status { error: failure.class.0, ..Status::EMPTY });
+                    statuses(index, &Status { error: failure.class.0, ..truncated.unwrap_or(Status::EMPTY) });
                     failed.get_or_insert(failure);
                 }
             }

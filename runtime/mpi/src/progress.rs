@@ -43,14 +43,14 @@ pub fn run(mpi: &Mpi, ranks: &mut Ranks, tick: &mut dyn FnMut(&World)) -> Ending
                 }
             }
             Next::Reduce(mut work) => {
-                mpi.world().current = work.rank;
+                mpi.world().mount(work.rank);
                 let mut right = std::mem::take(&mut work.right);
                 ranks.mounted(work.rank, || work.reduction.call(&work.left, &mut right));
                 work.right = right;
                 mpi.world().user_reduced(*work);
             }
             Next::Unload(rank, index) => {
-                mpi.world().current = rank;
+                mpi.world().mount(rank);
                 ranks.mounted(rank, || {
                     let clock = mpi.world().clock(rank);
                     let _ = mpi.world().finish_receive(index);
@@ -112,6 +112,13 @@ pub(crate) fn run_alone(mpi: &Mpi) {
 }
 
 impl World {
+    /// Makes `rank` the one whose calls are served.
+    #[inline]
+    fn mount(&mut self, rank: u32) {
+        self.current = rank;
+        self.comms.current = rank;
+    }
+
     fn next(&mut self) -> Next {
         loop {
             self.run_agents();
@@ -122,7 +129,7 @@ impl World {
                 return Next::Unload(rank, index);
             }
             if let Some(rank) = self.ready.next() {
-                self.current = rank;
+                self.mount(rank);
                 return Next::Run(rank);
             }
             if self.ended == self.size {

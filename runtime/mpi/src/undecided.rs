@@ -434,6 +434,7 @@ impl Mpi {
             if !matches!(self.world().completion(handle)?, Completion::At(time) if time <= clock) {
                 continue;
             }
+            let truncated = self.world().truncated_status(handle);
             match self.finish_one(handle) {
                 Ok((status, next)) => {
                     requests.set(index, next);
@@ -441,7 +442,7 @@ impl Mpi {
                 }
                 Err(failure) => {
                     requests.set(index, handle::REQUEST_NULL);
-                    found(count, index, &Status { error: failure.class.0, ..Status::EMPTY });
+                    found(count, index, &Status { error: failure.class.0, ..truncated.unwrap_or(Status::EMPTY) });
                     failed.get_or_insert(failure);
                 }
             }

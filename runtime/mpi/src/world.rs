@@ -105,6 +105,8 @@ pub struct Setup {
     pub policy: crate::collective::choose::Policy,
     /// Function names by id, for messages and the profile.
     pub names: &'static [&'static str],
+    /// Whether collectives whose members are all here may run in one loop over clocks.
+    pub batch: bool,
     /// The contents of `MPI_INFO_ENV`.
     pub environment: crate::info::Info,
 }
@@ -140,6 +142,7 @@ pub struct World {
     pub(crate) attention: Vec<u32>,
     pub(crate) compute: Compute,
     pub(crate) collectives: Collectives,
+    pub(crate) batch: bool,
     pub(crate) policy: crate::collective::choose::Policy,
     pub(crate) buffers: FxHashMap<(u32, usize), crate::buffered::Attached>,
     pub(crate) clock_host: rank::host::HostClock,
@@ -208,6 +211,7 @@ impl Mpi {
                 attention: Vec::new(),
                 compute: setup.compute,
                 collectives: Collectives::default(),
+                batch: setup.batch,
                 policy: setup.policy,
                 buffers: FxHashMap::default(),
                 clock_host: rank::host::HostClock::new(),

@@ -36,6 +36,8 @@ pub struct Options {
     pub eager_limit: Option<u64>,
     /// Choice of collective algorithms.
     pub coll: Policy,
+    /// Run all collectives event by event, never in one loop over clocks.
+    pub events: bool,
     /// How each rank gets private globals.
     pub globals: Globals,
     /// Shared libraries whose globals are private too, by file name.
@@ -85,6 +87,7 @@ impl Default for Options {
             proc: 1.0,
             eager_limit: None,
             coll: Policy::default(),
+            events: false,
             globals: Globals::Auto,
             globals_libs: Vec::new(),
             globals_fold: Vec::new(),

@@ -29,7 +29,7 @@ struct Mail {
 
 /// Where a member is.
 #[derive(Clone, Copy, PartialEq, Eq, Debug)]
-enum Stage {
+pub(crate) enum Stage {
     /// Entered, not started.
     Held,
     /// Moving through its rounds.
@@ -40,23 +40,41 @@ enum Stage {
 
 /// One member of an instance.
 pub(crate) struct Agent {
-    rank: u32,
-    clock: Time,
-    stage: Stage,
+    pub(crate) rank: u32,
+    pub(crate) clock: Time,
+    pub(crate) stage: Stage,
     round: u32,
     /// Receives of the round that are complete, then local steps done.
     cursor: u32,
     sent: bool,
     waiting: Option<u32>,
-    member: Member,
-    input: Vec<u8>,
-    output: Vec<u8>,
-    scratch: Vec<u8>,
-    reduction: Option<Rc<Reduction>>,
+    pub(crate) member: Member,
+    pub(crate) input: Vec<u8>,
+    pub(crate) output: Vec<u8>,
+    pub(crate) scratch: Vec<u8>,
+    pub(crate) reduction: Option<Rc<Reduction>>,
     delivery: Delivery,
     /// The request of a nonblocking call; a blocking one has none.
-    request: Option<u32>,
-    failure: Option<Box<Failure>>,
+    pub(crate) request: Option<u32>,
+    pub(crate) failure: Option<Box<Failure>>,
+}
+
+impl Agent {
+    /// A message had another size than this member expects: the call fails when it is collected.
+    #[cold]
+    pub(crate) fn mismatch(&mut self, from: u32, got: u64, expected: u64) {
+        let class = if got > expected { ErrorClass::TRUNCATE } else { ErrorClass::COUNT };
+        let text = format!("mismatched sizes: rank {from} of the communicator sent {got} bytes where this rank expects {expected}; all members must give matching counts and datatypes");
+        self.failure.get_or_insert_with(|| Failure::new(class, text));
+    }
+    /// One of its buffers whole.
+    pub(crate) fn vec_mut(&mut self, buffer: Buffer) -> &mut Vec<u8> {
+        match buffer {
+            Buffer::Input => &mut self.input,
+            Buffer::Output => &mut self.output,
+            _ => &mut self.scratch,
+        }
+    }
 }
 
 /// Among whom an instance is.
@@ -86,15 +104,15 @@ pub(crate) struct Entry {
 
 /// One collective call of a communicator.
 pub(crate) struct Instance {
-    place: Place,
+    pub(crate) place: Place,
     signature: Signature,
     first_rank: u32,
     /// Chosen when the instance starts: the root of an intercommunicator's collective may be known only then.
     schedule: Option<Rc<dyn Schedule>>,
-    shape: Shape,
+    pub(crate) shape: Shape,
     root_known: bool,
-    size: u32,
-    agents: Vec<Option<Box<Agent>>>,
+    pub(crate) size: u32,
+    pub(crate) agents: Vec<Option<Box<Agent>>>,
     arrived: u32,
     left: u32,
     started: bool,
@@ -131,6 +149,9 @@ impl Collectives {
     pub(crate) fn instance(&self, index: u32) -> &Instance {
         &self.instances[index]
     }
+    pub(crate) fn instance_mut(&mut self, index: u32) -> &mut Instance {
+        &mut self.instances[index]
+    }
     /// The instance that a rank is blocked in (for reports).
     pub(crate) fn waiting_instance(&self, rank: u32) -> Option<u32> {
         (0..self.instances.capacity() as u32).find(|&index| {
@@ -157,7 +178,7 @@ impl Instance {
     }
 }
 
-fn buffer_of(agent: &Agent, slice: Slice) -> &[u8] {
+pub(crate) fn buffer_of(agent: &Agent, slice: Slice) -> &[u8] {
     let range = slice.offset as usize..(slice.offset + slice.bytes) as usize;
     match slice.buffer {
         Buffer::Input => &agent.input[range],
@@ -167,7 +188,7 @@ fn buffer_of(agent: &Agent, slice: Slice) -> &[u8] {
     }
 }
 
-fn buffer_mut(agent: &mut Agent, slice: Slice) -> &mut [u8] {
+pub(crate) fn buffer_mut(agent: &mut Agent, slice: Slice) -> &mut [u8] {
     let range = slice.offset as usize..(slice.offset + slice.bytes) as usize;
     match slice.buffer {
         Buffer::Input => &mut agent.input[range],
@@ -179,7 +200,7 @@ fn buffer_mut(agent: &mut Agent, slice: Slice) -> &mut [u8] {
 
 impl World {
     /// World rank of a member of a communicator's collectives.
-    fn member_rank(&self, place: &Place, member: u32, me: u32) -> u32 {
+    pub(crate) fn member_rank(&self, place: &Place, member: u32, me: u32) -> u32 {
         let comm = match place {
             Place::Comm(comm) => *comm,
             Place::Group(_, group) => return group.world_rank(member),
@@ -351,8 +372,15 @@ impl World {
             return;
         }
         instance.started = true;
-        instance.schedule = Some(crate::collective::choose::choose(&instance.shape, &self.policy));
-        for (member, agent) in instance.agents.iter().enumerate() {
+        let schedule = crate::collective::choose::choose(&instance.shape, &self.policy);
+        instance.schedule = Some(schedule.clone());
+        let complete = instance.arrived == instance.size;
+        if complete && self.batch && self.can_batch(self.collectives.instance(index)) {
+            self.run_batch(index, &*schedule);
+            return;
+        }
+        let collectives = &mut self.collectives;
+        for (member, agent) in collectives.instances[index].agents.iter().enumerate() {
             if agent.is_some() {
                 collectives.agenda.push_back((index, member as u32));
             }
@@ -441,10 +469,7 @@ impl World {
         for step in local.skip((agent.cursor - count) as usize) {
             agent.cursor += 1;
             match *step {
-                Step::Copy { from, into } => {
-                    let bytes = buffer_of(agent, from).to_vec();
-                    buffer_mut(agent, into).copy_from_slice(&bytes);
-                }
+                Step::Copy { from, into } => crate::collective::batch::copy(agent, from, into),
                 Step::ReduceLeft { from, into } => {
                     if !self.agent_reduce(index, agent, from, into, into) {
                         return false;
@@ -529,19 +554,7 @@ impl World {
             agent.clock += self.wire.overheads.receive;
         }
         if mail.bytes != into.bytes {
-            let signature = self.collectives.instances[index].signature;
-            agent.failure.get_or_insert_with(|| {
-                let class = if mail.bytes > into.bytes { ErrorClass::TRUNCATE } else { ErrorClass::COUNT };
-                Failure::new(
-                    class,
-                    format!(
-                        "mismatched sizes in {}: rank {from} of the communicator sent {} bytes where this rank expects {}",
-                        signature.describe(self.names),
-                        mail.bytes,
-                        into.bytes
-                    ),
-                )
-            });
+            agent.mismatch(from, mail.bytes, into.bytes);
         }
         if let Some(slot) = mail.payload {
             let bytes = self.pool.get(slot);
@@ -560,29 +573,13 @@ impl World {
         if into.bytes == 0 || agent.failure.is_some() {
             return true;
         }
-        let first = buffer_of(agent, left).to_vec();
-        if reduction.kernel.is_none() {
-            let second = buffer_of(agent, right).to_vec();
-            self.collectives.user = Some(UserReduction {
-                rank: agent.rank,
-                instance: index,
-                member: agent.member.rank,
-                reduction,
-                left: first,
-                right: second,
-                into,
-            });
-            return false;
+        if reduction.kernel.is_some() {
+            crate::collective::batch::reduce(agent, left, right, into);
+            return true;
         }
-        let Some(kernel) = reduction.kernel else { return true };
-        if right == into {
-            kernel(&first, buffer_mut(agent, into));
-        } else {
-            let mut second = buffer_of(agent, right).to_vec();
-            kernel(&first, &mut second);
-            buffer_mut(agent, into).copy_from_slice(&second);
-        }
-        true
+        let (left, right) = (buffer_of(agent, left).to_vec(), buffer_of(agent, right).to_vec());
+        self.collectives.user = Some(UserReduction { rank: agent.rank, instance: index, member: agent.member.rank, reduction, left, right, into });
+        false
     }
 
     /// The function of the program has reduced `work.left` into `work.right`.

@@ -220,6 +220,13 @@ pub struct Shape {
     pub cartesian: bool,
 }
 
+impl Shape {
+    /// Whether its messages carry no data: only clocks matter.
+    pub fn carries_nothing(&self) -> bool {
+        matches!(self.kind, Kind::Barrier | Kind::Agree)
+    }
+}
+
 /// The neighbour of a Cartesian topology that does not exist.
 pub const NOBODY: u32 = u32::MAX;
 

@@ -120,6 +120,8 @@ pub static TABLE: &[Row] = &[
         .help("A standard-mode message longer than this waits for its receiver (rendezvous); `none`: a sender is never held."),
     row("coll", "CHOICE", "mpich", Group::Time, |o, v| v.parse().map(|c| o.coll = c).map_err(|why: mpi::collective::choose::PolicyError| why.to_string()))
         .help("Collective algorithms: a table (`mpich`, `openmpi`, `linear`) or algorithms by name, such as `allreduce=ring,bcast=binomial`; or both: `openmpi,bcast=linear`; or a file of rules (docs/collectives.md)."),
+    row("coll-events", "", "off", Group::Time, |o, v| value::switch(v).map(|b| o.events = b))
+        .help("Run every collective event by event; without it, one whose members are all waiting runs in a loop over their clocks, with the same times and results."),
     row("globals", "HOW", "auto", Group::Memory, |o, v| Globals::parse(v).map(|g| o.globals = g))
         .help("How each rank gets the program's global variables for itself: `copy` swaps their bytes when ranks switch, `clone` gives each rank an image of the program, `none` shares them, `auto` chooses."),
     row("globals-libs", "NAME[,NAME]", "", Group::Memory, |o, v| value::names(v).map(|n| o.globals_libs = n))

@@ -1,0 +1,277 @@
+//! Runs a whole collective at once, in a loop over clocks.
+//!
+//! Allowed when all members are here and blocked in it, message times are a formula, and reductions are
+//! MPI's own. Rounds are aligned (see [`schedule`](super::schedule)), so running them in lockstep gives the same
+//! picosecond and the same bits as event by event; a test compares the two on random programs.
+
+use crate::collective::executor::{Agent, Instance, Stage, buffer_mut, buffer_of};
+use crate::collective::schedule::{Active, Buffer, Pattern, Schedule, Slice, Step};
+use crate::error::{ErrorClass, Failure};
+use crate::node::NIL;
+use crate::world::World;
+use engine::{Span, Time};
+
+type Agents = [Option<Box<Agent>>];
+
+/// A message of the round.
+struct Post {
+    from: u32,
+    next: u32,
+    at: Time,
+    bytes: u64,
+    /// Where its payload begins in the round's arena; none for messages that carry nothing.
+    payload: Option<usize>,
+    taken: bool,
+}
+
+/// The messages of one round, by receiver.
+struct Posts {
+    heads: Vec<u32>,
+    posts: Vec<Post>,
+    arena: Vec<u8>,
+    touched: Vec<u32>,
+}
+
+impl Posts {
+    fn new(members: usize) -> Posts {
+        Posts { heads: vec![NIL; members], posts: Vec::new(), arena: Vec::new(), touched: Vec::new() }
+    }
+    fn push(&mut self, to: u32, from: u32, at: Time, bytes: u64, payload: Option<&[u8]>) {
+        let payload = payload.map(|payload| {
+            let offset = self.arena.len();
+            self.arena.extend_from_slice(payload);
+            offset
+        });
+        let head = &mut self.heads[to as usize];
+        if *head == NIL {
+            self.touched.push(to);
+        }
+        self.posts.push(Post { from, next: *head, at, bytes, payload, taken: false });
+        *head = self.posts.len() as u32 - 1;
+    }
+    /// The oldest message from `from` to `to` that was not taken.
+    fn take(&mut self, to: u32, from: u32) -> Option<u32> {
+        let (mut at, mut found) = (self.heads[to as usize], None);
+        while at != NIL {
+            let post = &self.posts[at as usize];
+            if post.from == from && !post.taken {
+                found = Some(at);
+            }
+            at = post.next;
+        }
+        if let Some(found) = found {
+            self.posts[found as usize].taken = true;
+        }
+        found
+    }
+    fn clear(&mut self) {
+        for to in self.touched.drain(..) {
+            self.heads[to as usize] = NIL;
+        }
+        self.posts.clear();
+        self.arena.clear();
+    }
+}
+
+fn members(active: Option<Active>, size: u32) -> impl Iterator<Item = u32> {
+    let Active { first, stride, count } = active.unwrap_or(Active { first: 0, stride: 1, count: size });
+    (0..u64::from(count)).map(move |index| ((u64::from(first) + index * u64::from(stride)) % u64::from(size.max(1))) as u32)
+}
+
+impl World {
+    /// Whether an instance whose members have all entered may run here.
+    pub(crate) fn can_batch(&self, instance: &Instance) -> bool {
+        !self.by_time() && instance.agents.iter().flatten().all(|agent| agent.request.is_none() && agent.reduction.as_ref().is_none_or(|reduction| reduction.kernel.is_some()))
+    }
+
+    /// Runs all rounds of an instance; all members are through afterwards.
+    pub(crate) fn run_batch(&mut self, index: u32, schedule: &dyn Schedule) {
+        let instance = self.collectives.instance_mut(index);
+        let size = instance.size;
+        let silent = instance.shape.carries_nothing();
+        let mut agents = std::mem::take(&mut instance.agents);
+        let place = instance.place.clone();
+        let entry: Vec<Time> = agents.iter().flatten().map(|agent| agent.clock).collect();
+        if !silent {
+            for agent in agents.iter_mut().flatten() {
+                agent.scratch = vec![0; schedule.scratch(&agent.member) as usize];
+            }
+        }
+        let mut clocks: Vec<u64> = entry.iter().map(|clock| clock.as_ps()).collect();
+        let mut previous: Vec<u64> = Vec::new();
+        let mut posts: Option<Posts> = None;
+        let ranks: Vec<u32> = agents.iter().flatten().map(|agent| agent.rank).collect();
+        for round in 0..schedule.rounds() {
+            match schedule.pattern(round) {
+                Some(pattern) if silent && !self.wire.has_overheads => {
+                    previous.clear();
+                    previous.extend_from_slice(&clocks);
+                    self.pattern_round(pattern, &ranks, &previous, &mut clocks);
+                }
+                _ => {
+                    let posts = posts.get_or_insert_with(|| Posts::new(size as usize));
+                    self.batch_round(&place, schedule, round, &mut agents, &mut clocks, posts);
+                }
+            }
+        }
+        for (member, agent) in agents.iter_mut().flatten().enumerate() {
+            agent.clock = Time::from_ps(clocks[member]);
+            agent.stage = Stage::Done;
+            if !self.wire.has_overheads {
+                self.profile.wait(agent.rank, agent.clock.since(entry[member]));
+            }
+        }
+        // Woken last to first, so that they run in the order of ranks.
+        for agent in agents.iter().rev().flatten() {
+            let state = &mut self.ranks[agent.rank as usize];
+            if state.waiting != 0 {
+                state.waiting = 0;
+                self.ready.wake(agent.rank);
+            }
+        }
+        self.collectives.instance_mut(index).agents = agents;
+    }
+
+    /// A round of messages without payload in a regular pattern: a loop over clocks.
+    fn pattern_round(&mut self, pattern: Pattern, ranks: &[u32], before: &[u64], after: &mut [u64]) {
+        let size = ranks.len();
+        let uniform = |bytes: u64| self.wire.formula().and_then(|formula| formula.uniform()).map(|uniform| uniform.latency(false, bytes));
+        let arrive = |after: &mut u64, sent: u64, span: Span| *after = (*after).max(sent + span.as_ps());
+        let messages = match pattern {
+            Pattern::Shift { distance, bytes } => {
+                let distance = distance as usize % size.max(1);
+                match uniform(bytes).filter(|_| distance != 0) {
+                    Some(span) => {
+                        let (low, high) = after.split_at_mut(distance);
+                        high.iter_mut().zip(&before[..size - distance]).for_each(|(after, &sent)| arrive(after, sent, span));
+                        low.iter_mut().zip(&before[size - distance..]).for_each(|(after, &sent)| arrive(after, sent, span));
+                    }
+                    None => {
+                        for (to, after) in after.iter_mut().enumerate() {
+                            let from = (to + size - distance) % size;
+                            arrive(after, before[from], self.wire.latency(ranks[from], ranks[to], bytes));
+                        }
+                    }
+                }
+                (size as u64, bytes)
+            }
+            Pattern::Exchange { mask, among, folded, bytes } => {
+                let constant = uniform(bytes);
+                let member = |position: u32| if position < folded { 2 * position + 1 } else { position + folded } as usize;
+                for position in 0..among {
+                    let (to, from) = (member(position), member(position ^ mask));
+                    let span = constant.unwrap_or_else(|| self.wire.latency(ranks[from], ranks[to], bytes));
+                    arrive(&mut after[to], before[from], span);
+                }
+                (u64::from(among), bytes)
+            }
+        };
+        self.count_messages(messages.0, messages.1);
+    }
+
+    fn count_messages(&mut self, messages: u64, bytes: u64) {
+        self.messages += messages;
+        self.bytes += u128::from(messages) * u128::from(bytes);
+        self.profile.messages_of(messages, u128::from(messages) * u128::from(bytes));
+    }
+
+    fn batch_round(&mut self, place: &crate::collective::executor::Place, schedule: &dyn Schedule, round: u32, agents: &mut Agents, clocks: &mut [u64], posts: &mut Posts) {
+        let size = agents.len() as u32;
+        let mut steps: Vec<Step> = Vec::new();
+        posts.clear();
+        for member in members(schedule.active(round), size) {
+            let Some(agent) = &agents[member as usize] else { continue };
+            steps.clear();
+            schedule.round(&agent.member, round, &mut steps);
+            for step in &steps {
+                if let Step::Send { to, from } = *step {
+                    let target = self.member_rank(place, to, agent.rank);
+                    let clock = &mut clocks[member as usize];
+                    if self.wire.has_overheads {
+                        let costs = &self.wire.overheads;
+                        let state = &mut self.ranks[agent.rank as usize];
+                        let start = Time::from_ps(*clock).max(state.nic_free) + costs.send;
+                        state.nic_free = start + costs.gap;
+                        *clock = start.as_ps();
+                    }
+                    let at = Time::from_ps(*clock) + self.wire.latency(agent.rank, target, from.bytes);
+                    let payload = (from.buffer != Buffer::Nothing && from.bytes != 0).then(|| buffer_of(agent, from));
+                    posts.push(to, member, at, from.bytes, payload);
+                    self.count_messages(1, from.bytes);
+                }
+            }
+        }
+        for member in members(schedule.active(round), size) {
+            let Some(agent) = &mut agents[member as usize] else { continue };
+            steps.clear();
+            schedule.round(&agent.member, round, &mut steps);
+            for step in &steps {
+                match *step {
+                    Step::Send { .. } => {}
+                    Step::Receive { from, into } => self.batch_receive(agent, member, from, into, &mut clocks[member as usize], posts),
+                    Step::Copy { from, into } => copy(agent, from, into),
+                    Step::ReduceLeft { from, into } => reduce(agent, from, into, into),
+                    Step::ReduceRight { from, into } => reduce(agent, into, from, into),
+                }
+            }
+        }
+    }
+
+    fn batch_receive(&mut self, agent: &mut Agent, member: u32, from: u32, into: Slice, clock: &mut u64, posts: &mut Posts) {
+        let Some(found) = posts.take(member, from) else {
+            agent.failure.get_or_insert_with(|| Failure::new(ErrorClass::INTERN, format!("no message from member {from} in its round")));
+            return;
+        };
+        let post = &posts.posts[found as usize];
+        let arrival = post.at.as_ps();
+        if self.wire.has_overheads {
+            if arrival > *clock {
+                self.profile.wait(agent.rank, Span::from_ps(arrival - *clock));
+            }
+            *clock = (Time::from_ps(arrival.max(*clock)) + self.wire.overheads.receive).as_ps();
+        } else {
+            *clock = arrival.max(*clock);
+        }
+        if post.bytes != into.bytes {
+            agent.mismatch(from, post.bytes, into.bytes);
+        }
+        if let Some(offset) = post.payload
+            && into.buffer != Buffer::Nothing
+        {
+            let part = post.bytes.min(into.bytes) as usize;
+            buffer_mut(agent, into)[..part].copy_from_slice(&posts.arena[offset..offset + part]);
+        }
+    }
+}
+
+pub(crate) fn copy(agent: &mut Agent, from: Slice, into: Slice) {
+    if from.buffer == into.buffer {
+        let bytes = buffer_of(agent, from).to_vec();
+        buffer_mut(agent, into).copy_from_slice(&bytes);
+        return;
+    }
+    // Different buffers of the member: the target is taken out while it is written.
+    let mut target = std::mem::take(agent.vec_mut(into.buffer));
+    let range = into.offset as usize..(into.offset + into.bytes) as usize;
+    target[range].copy_from_slice(buffer_of(agent, from));
+    *agent.vec_mut(into.buffer) = target;
+}
+
+/// `into = left op right` with MPI's own operation; `into` is one of the two.
+pub(crate) fn reduce(agent: &mut Agent, left: Slice, right: Slice, into: Slice) {
+    let Some(kernel) = agent.reduction.as_ref().and_then(|reduction| reduction.kernel) else { return };
+    if into.bytes == 0 {
+        return;
+    }
+    if right == into && left.buffer != into.buffer {
+        let mut target = std::mem::take(agent.vec_mut(into.buffer));
+        let range = into.offset as usize..(into.offset + into.bytes) as usize;
+        kernel(buffer_of(agent, left), &mut target[range]);
+        *agent.vec_mut(into.buffer) = target;
+        return;
+    }
+    let first = buffer_of(agent, left).to_vec();
+    let mut second = buffer_of(agent, right).to_vec();
+    kernel(&first, &mut second);
+    buffer_mut(agent, into).copy_from_slice(&second);
+}

@@ -132,6 +132,11 @@ fn array_sections_of_mpi_f08_travel_in_array_element_order() {
 }
 
 #[test]
+fn hundreds_of_sections_arrive_as_fortrans_own_assignment_would_put_them() {
+    works("random_sections.f90", &[1]);
+}
+
+#[test]
 fn a_section_that_cannot_be_described_is_an_error_that_says_so() {
     works("refused.f90", &[1]);
 }

@@ -77,6 +77,8 @@ modes! {
 }
 
 /// `MPI_Recv`.
+// Always: a return behind a switch is one that the processor predicts wrongly.
+#[inline(always)]
 #[allow(clippy::too_many_arguments)]
 pub fn recv(c: &Call, buf: Addr, count: i64, datatype: Handle, source: i32, tag: i32, comm: Handle, out: StatusPointer) -> Result {
     let found = c.mpi.receive((buf, count, datatype.0), (source, tag, comm.0))?;

@@ -376,6 +376,8 @@ impl Mpi {
         self.complete_receive(world, index)
     }
 
+    // Always, as for `Mpi::block`.
+    #[inline(always)]
     fn complete_receive<'a>(&'a self, mut world: std::cell::RefMut<'a, World>, index: u32) -> Result<Status> {
         if world.nodes[index].state != State::Matched {
             let me = world.current;
@@ -466,6 +468,8 @@ impl Mpi {
     }
 
     /// `MPI_Wait`: the status, and the handle's new value.
+    // Always, as for `Mpi::block`.
+    #[inline(always)]
     pub fn wait(&self, handle: usize) -> Result<(Status, usize)> {
         let mut world = self.world();
         if world.completion(handle)? == Completion::Unknown {

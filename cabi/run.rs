@@ -70,7 +70,18 @@ fn setup(options: &Options) -> Result<(Setup, String), String> {
     let machine = simulation::machine::label(options, &built.specification);
     let compute = compute(options, built.processor_factor);
     let policy = options.coll.clone();
-    Ok((Setup { ranks: options.np, wire: Wire::new(built, 1), compute, policy, names: &NAMES, batch: !options.events, environment: environment(options) }, machine))
+    Ok((
+        Setup {
+            ranks: options.np,
+            wire: Wire::new(built, 1),
+            compute,
+            policy,
+            names: &NAMES,
+            batch: !options.events,
+            environment: environment(options),
+        },
+        machine,
+    ))
 }
 
 /// What `MPI_INFO_ENV` says (MPI 5.0 section 11.2.1).

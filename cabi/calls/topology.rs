@@ -115,10 +115,10 @@ pub fn cartdim_get(c: &Call, comm: Handle, ndims: Out<i32>) -> Result {
 pub fn cart_get(c: &Call, comm: Handle, maxdims: i32, dims: Ints, periods: Flags, coords: Ints) -> Result {
     cart(c, comm, |cart, rank| {
         let here = cart.coords(rank);
-        for i in 0..cart.ndims().min(maxdims as usize) {
+        for (i, &coordinate) in here.iter().enumerate().take(maxdims as usize) {
             dims.set(i, cart.dims[i] as i32);
             periods.set(i, cart.periods[i]);
-            coords.set(i, here[i] as i32);
+            coords.set(i, coordinate as i32);
         }
     })
 }

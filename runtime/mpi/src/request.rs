@@ -90,6 +90,9 @@ pub struct Generalized {
     pub cancel: Rc<dyn Fn(bool) -> i32>,
 }
 
+/// Starts a collective: the handle of its request.
+pub type Starter = Rc<dyn Fn(&Mpi) -> Result<usize>>;
+
 /// What a persistent request starts.
 #[derive(Clone)]
 pub enum Template {
@@ -110,7 +113,7 @@ pub enum Template {
         from: (i32, i32, usize),
     },
     /// A collective.
-    Collective(Rc<dyn Fn(&crate::world::Mpi) -> Result<usize>>),
+    Collective(Starter),
 }
 
 impl Template {

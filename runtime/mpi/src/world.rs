@@ -111,6 +111,9 @@ pub struct Setup {
     pub environment: crate::info::Info,
 }
 
+/// One side of an `MPI_Intercomm_create`: the other side's new handle once it is made, and the group.
+type Bridge = (Option<usize>, Rc<crate::group::Group>);
+
 /// Why a run ends before its ranks do.
 #[derive(Clone, Debug)]
 pub struct Abort {
@@ -154,7 +157,7 @@ pub struct World {
     pub(crate) released: (u64, u32),
     pub(crate) left: u32,
     /// Meetings of leaders in `MPI_Intercomm_create`: the other side's new handle, the group.
-    pub(crate) bridges: FxHashMap<(u32, u32, i32), (Option<usize>, Rc<crate::group::Group>)>,
+    pub(crate) bridges: FxHashMap<(u32, u32, i32), Bridge>,
     pub(crate) left_first: u32,
     pub(crate) names: &'static [&'static str],
     /// Communicators.

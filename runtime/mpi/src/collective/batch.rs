@@ -81,7 +81,12 @@ fn members(active: Option<Active>, size: u32) -> impl Iterator<Item = u32> {
 impl World {
     /// Whether an instance whose members have all entered may run here.
     pub(crate) fn can_batch(&self, instance: &Instance) -> bool {
-        !self.by_time() && instance.agents.iter().flatten().all(|agent| agent.request.is_none() && agent.reduction.as_ref().is_none_or(|reduction| reduction.kernel.is_some()))
+        !self.by_time()
+            && instance
+                .agents
+                .iter()
+                .flatten()
+                .all(|agent| agent.request.is_none() && agent.reduction.as_ref().is_none_or(|reduction| reduction.kernel.is_some()))
     }
 
     /// Runs all rounds of an instance; all members are through afterwards.
@@ -175,7 +180,15 @@ impl World {
         self.profile.messages_of(messages, u128::from(messages) * u128::from(bytes));
     }
 
-    fn batch_round(&mut self, place: &crate::collective::executor::Place, schedule: &dyn Schedule, round: u32, agents: &mut Agents, clocks: &mut [u64], posts: &mut Posts) {
+    fn batch_round(
+        &mut self,
+        place: &crate::collective::executor::Place,
+        schedule: &dyn Schedule,
+        round: u32,
+        agents: &mut Agents,
+        clocks: &mut [u64],
+        posts: &mut Posts,
+    ) {
         let size = agents.len() as u32;
         let mut steps: Vec<Step> = Vec::new();
         posts.clear();

@@ -468,6 +468,7 @@ impl Mpi {
         self.simple(call, source, input, target, delivery)
     }
 
+    #[allow(clippy::too_many_arguments)]
     fn reduce_like(
         &self,
         kind: Kind,

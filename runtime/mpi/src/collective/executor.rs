@@ -64,7 +64,9 @@ impl Agent {
     #[cold]
     pub(crate) fn mismatch(&mut self, from: u32, got: u64, expected: u64) {
         let class = if got > expected { ErrorClass::TRUNCATE } else { ErrorClass::COUNT };
-        let text = format!("mismatched sizes: rank {from} of the communicator sent {got} bytes where this rank expects {expected}; all members must give matching counts and datatypes");
+        let text = format!(
+            "mismatched sizes: rank {from} of the communicator sent {got} bytes where this rank expects {expected}; all members must give matching counts and datatypes"
+        );
         self.failure.get_or_insert_with(|| Failure::new(class, text));
     }
     /// One of its buffers whole.
@@ -578,7 +580,8 @@ impl World {
             return true;
         }
         let (left, right) = (buffer_of(agent, left).to_vec(), buffer_of(agent, right).to_vec());
-        self.collectives.user = Some(UserReduction { rank: agent.rank, instance: index, member: agent.member.rank, reduction, left, right, into });
+        self.collectives.user =
+            Some(UserReduction { rank: agent.rank, instance: index, member: agent.member.rank, reduction, left, right, into });
         false
     }
 

@@ -86,7 +86,7 @@ fn work(shard: &mut Shard, shared: &Shared, progress: Progress<'_>) -> f64 {
             }
         }
         windows += 1;
-        if me == 0 && windows % 256 == 0 {
+        if me == 0 && windows.is_multiple_of(256) {
             progress(start, shard.statistics.jobs[0].packets);
         }
     }

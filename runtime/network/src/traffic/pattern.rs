@@ -148,7 +148,8 @@ impl Destinations {
 /// Three sides with this product, as equal as possible, the largest first.
 fn cubic(count: u32) -> Vec<u32> {
     let mut best = vec![count, 1, 1];
-    let divisors = |n: u32| (1..=n).take_while(move |d| u64::from(*d) * u64::from(*d) <= u64::from(n)).filter(move |d| n % d == 0);
+    let divisors =
+        |n: u32| (1..=n).take_while(move |d| u64::from(*d) * u64::from(*d) <= u64::from(n)).filter(move |d| n.is_multiple_of(*d));
     for a in divisors(count) {
         for b in divisors(count / a) {
             let mut sides = vec![a, b, count / a / b];

@@ -94,11 +94,12 @@ impl Shard {
     fn arrive_reserved(&mut self, output: u32, index: u32, now: u64) {
         self.reserve(output, index, now);
         let port = &self.ports[output as usize];
-        if port.busy <= now && port.queued == 0 {
-            if let Ok(lane) = self.eligible(output, index, now) {
-                self.transmit(output, index, lane, now);
-                return;
-            }
+        if port.busy <= now
+            && port.queued == 0
+            && let Ok(lane) = self.eligible(output, index, now)
+        {
+            self.transmit(output, index, lane, now);
+            return;
         }
         self.wait(output, index, now);
     }

@@ -16,7 +16,7 @@ pub(crate) struct SlimFly {
 impl SlimFly {
     /// The error is a sentence about `q`.
     pub(crate) fn new(q: u32, p: Option<u32>) -> Result<SlimFly, String> {
-        let is_prime = q > 2 && (2..q).take_while(|d| d * d <= q).all(|d| q % d != 0);
+        let is_prime = q > 2 && (2..q).take_while(|d| d * d <= q).all(|d| !q.is_multiple_of(d));
         if !is_prime || q > 400 {
             return Err(format!(
                 "a slim fly needs an odd prime q below 400 (prime powers are not supported), not {q}; take for example 5, 7, 11, 13, 17 or 19"

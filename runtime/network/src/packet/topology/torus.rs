@@ -97,7 +97,7 @@ impl Torus {
     pub(crate) fn closes_ring(&self, router: u32, port: u32) -> bool {
         let dimension = (port / 2) as usize;
         let x = self.coordinate(router, dimension);
-        self.wraps[dimension] && x == if port % 2 == 0 { self.sides[dimension].divisor() - 1 } else { 0 }
+        self.wraps[dimension] && x == if port.is_multiple_of(2) { self.sides[dimension].divisor() - 1 } else { 0 }
     }
 
     fn coordinate(&self, router: u32, dimension: usize) -> u32 {
@@ -129,11 +129,11 @@ impl Topology for Torus {
         }
         let (side, stride) = (self.sides[dimension].divisor(), self.strides[dimension]);
         let x = self.coordinate(router, dimension);
-        let edge = if port % 2 == 0 { x + 1 == side } else { x == 0 };
+        let edge = if port.is_multiple_of(2) { x + 1 == side } else { x == 0 };
         if edge && !self.wraps[dimension] {
             return Neighbor::Nothing;
         }
-        let to = if port % 2 == 0 { (x + 1) % side } else { (x + side - 1) % side };
+        let to = if port.is_multiple_of(2) { (x + 1) % side } else { (x + side - 1) % side };
         Neighbor::Router { router: router - x * stride + to * stride, port: port ^ 1 }
     }
 

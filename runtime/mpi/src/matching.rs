@@ -39,11 +39,11 @@ pub struct Envelope {
 pub struct Transit {
     /// Arrival at the receiver; with `flag::RENDEZVOUS` that of the request to send; unknown (`Time::MAX`) with `flag::UNDER_WAY`.
     pub arrival: Time,
-    /// `SYNCHRONOUS`, `RENDEZVOUS`, `UNDER_WAY` of [`flag`].
+    /// `SYNCHRONOUS`, `RENDEZVOUS`, `UNDER_WAY` of the node flags.
     pub flags: u16,
-    /// The sender's request, where the sender waits for the match; else [`NIL`].
+    /// The sender's request, where the sender waits for the match; else `NIL`.
     pub request: u32,
-    /// Its number in a `ByTime` network, with `flag::UNDER_WAY`; else [`NIL`].
+    /// Its number in a `ByTime` network, with `flag::UNDER_WAY`; else `NIL`.
     pub flight: u32,
 }
 

@@ -2,7 +2,7 @@
 //!
 //! A layout lists the blocks of one instance in type-map order. Construction merges blocks
 //! that touch and turns regular lists into strides, so that a matrix column is one
-//! [`Shape::Strided`] and packing it is a tight loop (the idea of dataloops: R. Ross,
+//! `Shape::Strided` and packing it is a tight loop (the idea of dataloops: R. Ross,
 //! N. Miller, W. Gropp, "Implementing Fast and Reusable Datatype Processing",
 //! EuroPVM/MPI 2003). Offsets are modulo 2^64: only the sums that reach data need to fit.
 

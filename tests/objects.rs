@@ -29,3 +29,10 @@ fn groups_infos_attributes_and_error_handlers_do_what_mpi_says() {
 fn topologies_name_neighbours() {
     Run::program("topologies.c").ranks(12).run().ok(12);
 }
+
+#[test]
+fn requests_keep_what_they_need_and_say_what_failed() {
+    for ranks in [1, 3] {
+        Run::program("requests.c").ranks(ranks).run().ok(ranks);
+    }
+}

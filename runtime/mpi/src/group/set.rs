@@ -2,6 +2,8 @@
 
 use super::Group;
 use crate::error::{ErrorClass, Failure, Result};
+use crate::handles::RankSet;
+use std::ops::Range;
 use std::rc::Rc;
 
 impl Group {
@@ -16,6 +18,12 @@ impl Group {
 
     /// `MPI_Group_intersection`: the members of `self` that are also in `other`, in order of `self`.
     pub fn intersection(&self, other: &Group) -> Rc<Group> {
+        if other.size() < self.size() / 2 {
+            // Through the smaller group, then in order of this one.
+            let mut ranks: Vec<u32> = other.iter().filter_map(|member| self.rank_of(member)).collect();
+            ranks.sort_unstable();
+            return Group::from_ranks(ranks.into_iter().map(|rank| self.world_rank(rank)).collect());
+        }
         Group::from_ranks(self.iter().filter(|&member| other.rank_of(member).is_some()).collect())
     }
 
@@ -38,11 +46,15 @@ impl Group {
     /// # Errors
     /// As for [`incl`](Self::incl).
     pub fn excl(&self, ranks: &[i32]) -> Result<Rc<Group>> {
-        let mut out = vec![false; self.size() as usize];
-        for rank in self.choose(ranks)? {
-            out[rank as usize] = true;
+        let mut out = self.choose(ranks)?;
+        out.sort_unstable();
+        if let (Some((base, step)), Some(rest)) = (self.as_range(), rest_as_range(&out, self.size())) {
+            return Ok(Group::range((i64::from(base) + step * i64::from(rest.start)) as u32, step, rest.end - rest.start));
         }
-        Ok(Group::from_ranks((0..self.size()).filter(|&rank| !out[rank as usize]).map(|rank| self.world_rank(rank)).collect()))
+        let mut kept = Vec::with_capacity(self.size() as usize - out.len());
+        let mut next = out.into_iter().peekable();
+        kept.extend((0..self.size()).filter(|rank| next.next_if_eq(rank).is_none()).map(|rank| self.world_rank(rank)));
+        Ok(Group::from_ranks(kept))
     }
 
     /// `MPI_Group_range_incl`; each range is first, last, stride.
@@ -86,18 +98,27 @@ impl Group {
         Ok(ranks)
     }
 
+    /// The ranks, checked; O(ranks), whatever the size of the group.
     fn choose(&self, ranks: &[i32]) -> Result<Vec<u32>> {
-        let mut seen = vec![false; self.size() as usize];
+        let mut seen = RankSet::default();
         let mut chosen = Vec::with_capacity(ranks.len());
         for &rank in ranks {
             let index = self.check(rank)?;
-            if std::mem::replace(&mut seen[index as usize], true) {
+            if !seen.insert(index) {
                 return Err(Failure::new(ErrorClass::RANK, format!("rank {rank} is named twice; every rank may occur once")));
             }
             chosen.push(index);
         }
         Ok(chosen)
     }
+}
+
+/// What is left of `0..size` without `out` (ascending), where it is one range: some of the first
+/// and some of the last are out.
+fn rest_as_range(out: &[u32], size: u32) -> Option<Range<u32>> {
+    let front = (0..).zip(out).take_while(|(index, rank)| index == *rank).count() as u32;
+    let back = (0..).zip(out[front as usize..].iter().rev()).take_while(|(index, rank)| size - 1 - index == **rank).count() as u32;
+    (front + back == out.len() as u32).then(|| front..size - back)
 }
 
 /// How many ranks a range names; none where it runs the wrong way.

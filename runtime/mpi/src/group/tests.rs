@@ -43,6 +43,14 @@ proptest! {
     }
 
     #[test]
+    fn excluded_ranks_are_out(list in ranks(), picks in prop::collection::hash_set(0usize..15, 0..6)) {
+        let picks: Vec<i32> = picks.into_iter().filter(|&p| p < list.len()).map(|p| p as i32).collect();
+        let got = Group::from_ranks(list.clone()).excl(&picks).unwrap();
+        let want: Vec<u32> = (0..list.len()).filter(|&p| !picks.contains(&(p as i32))).map(|p| list[p]).collect();
+        prop_assert_eq!(got.iter().collect::<Vec<_>>(), want);
+    }
+
+    #[test]
     fn ranges_name_what_they_enumerate(list in ranks(), first in 0i32..12, last in 0i32..12, stride in -4i32..5) {
         let group = Group::from_ranks(list.clone());
         let mut named = Vec::new();
@@ -60,6 +68,16 @@ proptest! {
             _ => prop_assert!(false, "incl and excl disagree on what is valid"),
         }
     }
+}
+
+#[test]
+fn all_but_one_of_a_million_is_a_range_still() {
+    let world = Group::world(1_000_000);
+    assert_eq!(world.excl(&[0]).unwrap().as_range(), Some((1, 1)));
+    assert_eq!(world.excl(&[999_999, 0, 999_998]).unwrap().size(), 999_997);
+    let without = world.excl(&[5]).unwrap();
+    assert_eq!((without.rank_of(4), without.rank_of(5), without.rank_of(6), without.as_range()), (Some(4), None, Some(5), None));
+    assert_eq!(Group::range(7, 3, 4).excl(&[3, 0, 1, 2]).unwrap().size(), 0);
 }
 
 #[test]

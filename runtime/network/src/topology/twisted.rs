@@ -13,10 +13,13 @@ mod anchors;
 mod bounded;
 mod cache;
 mod lattice;
+mod oracle;
 
 use super::{Key, KeyKind, Method, Options, Range, Sizing, Statistics, Topology, Value};
 use cache::PairCache;
 use lattice::Lattice;
+use oracle::Oracle;
+use std::sync::atomic::{AtomicU32, Ordering};
 use std::sync::{Arc, OnceLock};
 
 /// The largest network whose distances are tabulated: 32 MiB if every row is asked for.
@@ -35,8 +38,34 @@ pub(crate) struct Twisted {
 enum Search {
     /// A row of distances for each source, filled when first needed.
     Table(Arc<[OnceLock<Box<[u16]>>]>),
-    Anchors(Arc<PairCache>),
+    Anchors(Arc<Anchors>),
     Bounded(Arc<PairCache>),
+}
+
+/// What the search of a large network remembers.
+#[derive(Debug)]
+struct Anchors {
+    pairs: PairCache,
+    /// Searches so far, up to where tables pay.
+    searches: AtomicU32,
+    tables: OnceLock<Option<Oracle>>,
+}
+
+/// Searches after which tables are made, if the network is one for which they can be: they cost as much as some hundreds.
+const SEARCHES_BEFORE_TABLES: u32 = 512;
+
+impl Anchors {
+    fn distance(&self, lattice: &Lattice, source: u32, destination: u32) -> u32 {
+        self.pairs.get_or(source, destination, || {
+            let tables = if self.searches.load(Ordering::Relaxed) < SEARCHES_BEFORE_TABLES {
+                self.searches.fetch_add(1, Ordering::Relaxed);
+                None
+            } else {
+                self.tables.get_or_init(|| Oracle::new(lattice)).as_ref()
+            };
+            anchors::distance(lattice, tables, source, destination)
+        })
+    }
 }
 
 impl Twisted {
@@ -47,7 +76,7 @@ impl Twisted {
     fn shortest(&self, source: u32, destination: u32) -> u32 {
         match &self.search {
             Search::Table(rows) => u32::from(rows[source as usize].get_or_init(|| self.row(source))[destination as usize]),
-            Search::Anchors(cache) => cache.get_or(source, destination, || anchors::distance(&self.lattice, source, destination)),
+            Search::Anchors(anchors) => anchors.distance(&self.lattice, source, destination),
             Search::Bounded(cache) => cache.get_or(source, destination, || bounded::distance(&self.lattice, source, destination)),
         }
     }
@@ -106,7 +135,7 @@ impl Topology for Twisted {
         let search = match lattice.endpoints() {
             n if bounded => Search::Bounded(Arc::new(PairCache::new(n))),
             n if n <= MOST_TABULATED => Search::Table((0..n).map(|_| OnceLock::new()).collect()),
-            n => Search::Anchors(Arc::new(PairCache::new(n))),
+            n => Search::Anchors(Arc::new(Anchors { pairs: PairCache::new(n), searches: AtomicU32::new(0), tables: OnceLock::new() })),
         };
         Ok(Twisted { lattice, search })
     }
@@ -207,9 +236,17 @@ mod tests {
         check(&exact, &graph, &what);
         let bounded = twisted(sides, wrap, degree, jump, "bounded");
         let n = exact.endpoints() as u32;
+        let tables = Oracle::new(&exact.lattice);
         for (a, b) in (0..n).flat_map(|a| (0..n).map(move |b| (a, b))) {
             let shortest = exact.hops(a, b);
-            assert_eq!(anchors::distance(&exact.lattice, a, b), shortest, "{what}: anchors from {a} to {b}");
+            assert_eq!(anchors::distance(&exact.lattice, None, a, b), shortest, "{what}: anchors from {a} to {b}");
+            if let Some(tables) = &tables {
+                assert_eq!(anchors::distance(&exact.lattice, Some(tables), a, b), shortest, "{what}: tables from {a} to {b}");
+                match tables.distance(a, b) {
+                    oracle::Known::Exactly(hops) => assert_eq!(hops, shortest, "{what}: tables alone from {a} to {b}"),
+                    oracle::Known::Between(lower, upper) => assert!(lower <= shortest && shortest <= upper, "{what}: from {a} to {b}"),
+                }
+            }
             assert!(bounded.hops(a, b) >= shortest, "{what}: bounded search from {a} to {b} is too short");
         }
     }
@@ -249,14 +286,23 @@ mod tests {
 
     #[test]
     fn large_networks_are_searched_exactly() {
-        let network = twisted(&[8, 8, 128], &[true; 3], 1, &[1, 1, 1], "exact");
-        assert!(matches!(network.search, Search::Anchors(_)));
-        for source in [0, 1, 1000, 4095, 8191] {
-            for (destination, &hops) in (0..).zip(&network.lattice.distances(source)).step_by(37) {
-                assert_eq!(network.hops(source, destination), hops, "from {source} to {destination}");
-                assert_eq!(network.hops(source, destination), hops, "remembered");
+        for (sides, jump) in [([8, 8, 128], [1, 1, 1]), ([4, 300, 5], [3, 9, 2]), ([20, 16, 16], [1, 5, 0])] {
+            let network = twisted(&sides, &[true; 3], 1, &jump, "exact");
+            assert!(matches!(network.search, Search::Anchors(_)));
+            for source in [0, 1, 1000, 2799, 4095, 5119] {
+                for (destination, &hops) in (0..).zip(&network.lattice.distances(source)).step_by(7) {
+                    assert_eq!(network.hops(source, destination), hops, "{sides:?}: from {source} to {destination}");
+                    assert_eq!(network.hops(source, destination), hops, "remembered");
+                }
             }
         }
+    }
+
+    #[test]
+    fn long_networks_have_tables_and_cubes_do_not() {
+        let tables = |sides: &[u32]| Oracle::new(&twisted(sides, &vec![true; sides.len()], 1, &vec![1; sides.len()], "exact").lattice);
+        assert!(tables(&[8, 8, 512]).is_some() && tables(&[512, 8, 8]).is_some() && tables(&[4, 3000]).is_some());
+        assert!(tables(&[64, 64, 64]).is_none() && tables(&[5000]).is_none() && tables(&[8, 8, 70_000]).is_none());
     }
 
     #[test]

@@ -10,6 +10,7 @@
 //! that exist instead of all endpoints.
 
 use super::lattice::{self, Dimension, Lattice};
+use super::oracle::{Known, Oracle};
 use crate::divisor::Divisor;
 use rustc_hash::FxHashMap;
 use std::cell::RefCell;
@@ -30,34 +31,36 @@ thread_local! {
 }
 
 /// The hops of a shortest path.
-pub(super) fn distance(lattice: &Lattice, source: u32, destination: u32) -> u32 {
+pub(super) fn distance(lattice: &Lattice, oracle: Option<&Oracle>, source: u32, destination: u32) -> u32 {
     // One instance for each number of dimensions, so that loops over them unroll.
     match lattice.dimensions.len() {
-        1 => search::<1>(lattice, source, destination),
-        2 => search::<2>(lattice, source, destination),
-        3 => search::<3>(lattice, source, destination),
-        4 => search::<4>(lattice, source, destination),
-        5 => search::<5>(lattice, source, destination),
-        6 => search::<6>(lattice, source, destination),
-        7 => search::<7>(lattice, source, destination),
-        _ => search::<8>(lattice, source, destination),
+        1 => search::<1>(lattice, oracle, source, destination),
+        2 => search::<2>(lattice, oracle, source, destination),
+        3 => search::<3>(lattice, oracle, source, destination),
+        4 => search::<4>(lattice, oracle, source, destination),
+        5 => search::<5>(lattice, oracle, source, destination),
+        6 => search::<6>(lattice, oracle, source, destination),
+        7 => search::<7>(lattice, oracle, source, destination),
+        _ => search::<8>(lattice, oracle, source, destination),
     }
 }
 
-fn search<const D: usize>(lattice: &Lattice, source: u32, destination: u32) -> u32 {
+fn search<const D: usize>(lattice: &Lattice, oracle: Option<&Oracle>, source: u32, destination: u32) -> u32 {
     SCRATCH.with_borrow_mut(|scratch| {
         scratch.open.clear();
         scratch.hops.clear();
         let dimensions: &[Dimension; D] = lattice.dimensions[..].try_into().expect("as many as matched");
-        let [source, destination] = [source, destination].map(|endpoint| lattice.place::<D>(endpoint));
-        let bound = Bound::new(dimensions, destination);
-        Search { dimensions, bound, best: u32::MAX, scratch }.run(source)
+        let bound = Bound::new(dimensions, lattice.place::<D>(destination));
+        let oracle = oracle.map(|oracle| (oracle, destination));
+        Search { dimensions, bound, oracle, best: u32::MAX, scratch }.run(lattice.place::<D>(source))
     })
 }
 
 struct Search<'a, const D: usize> {
     dimensions: &'a [Dimension; D],
     bound: Bound<D>,
+    /// Tables that know more of the way to the destination.
+    oracle: Option<(&'a Oracle, u32)>,
     best: u32,
     scratch: &'a mut Scratch,
 }
@@ -96,11 +99,22 @@ impl<const D: usize> Search<'_, D> {
     fn reach(&mut self, place: [u32; D], hops: u32) {
         let (walk, least) = self.bound.to_go(self.dimensions, &place);
         self.best = self.best.min(hops + walk);
-        let least = hops + least;
+        let mut least = hops + least;
         if least >= self.best {
             return;
         }
         let endpoint = lattice::endpoint(self.dimensions, &place);
+        if let Some((oracle, destination)) = self.oracle {
+            let (lower, upper) = match oracle.distance(endpoint, destination) {
+                Known::Exactly(more) => (more, more),
+                Known::Between(lower, upper) => (lower, upper),
+            };
+            self.best = self.best.min(hops + upper);
+            least = hops + lower;
+            if least >= self.best {
+                return;
+            }
+        }
         let known = self.scratch.hops.entry(endpoint).or_insert(u32::MAX);
         if hops < *known {
             *known = hops;

@@ -2,6 +2,10 @@
 //!
 //! Without names all but the large cases run. Each case runs three times, and the best counts: the host is shared. The rate is packets
 //! over the processor time of the busiest thread, and, in brackets, over the time on the wall.
+//!
+//! `-- validate [DIRECTORY]` compares latencies with those of other simulators instead, and draws the curves into the directory.
+
+mod validate;
 
 use network::packet::parse;
 use network::traffic::{HostReport, Pace, Pattern, Traffic};
@@ -78,6 +82,16 @@ fn run(case: &Case) -> Result<HostReport, String> {
 
 fn main() -> ExitCode {
     let mut names: Vec<String> = std::env::args().skip(1).collect();
+    if names.first().is_some_and(|name| name == "validate") {
+        return match validate::validate(names.get(1).map(std::path::Path::new)) {
+            Ok(true) => ExitCode::SUCCESS,
+            Ok(false) => ExitCode::FAILURE,
+            Err(error) => {
+                eprintln!("{error}");
+                ExitCode::FAILURE
+            }
+        };
+    }
     let mut cases = cases();
     if names.first().is_some_and(|name| name == "--packets") {
         let Some(packets) = names.get(1).and_then(|n| n.parse().ok()) else {

@@ -32,9 +32,9 @@ fn no_routing_deadlocks_or_loses_packets_with_the_smallest_buffers() {
                 // Two packets of 512: what the bubble rule needs, and the message's two packets need both.
                 let spec = format!("{spec},packet=512,buf=1024,l=20ns,switching={switching},routing={routing}");
                 for pattern in [Pattern::Uniform, Pattern::BitComplement, Pattern::Tornado] {
-                    let run_of = traffic(&spec, pattern, 1.0, 60, 1);
+                    let run_of = traffic(&spec, pattern, 1.0, 30, 1);
                     let report = run(&run_of);
-                    assert_eq!(report.simulated.total.packets, 2 * 60 * u64::from(report.simulated.endpoints), "{spec}");
+                    assert_eq!(report.simulated.total.packets, 2 * 30 * u64::from(report.simulated.endpoints), "{spec}");
                 }
             }
         }
@@ -62,7 +62,7 @@ fn one_two_and_four_threads_give_the_same_bytes() {
             for (rate, buffer) in [(0.3, 65536), (1.0, 1024)] {
                 let spec = format!("{spec},packet=512,buf={buffer},l=5ns,router=30ns,routing={routing}");
                 let texts = [1, 2, 4].map(|threads| {
-                    let report = run(&traffic(&spec, Pattern::Uniform, rate, 50, threads));
+                    let report = run(&traffic(&spec, Pattern::Uniform, rate, 25, threads));
                     serde_json::to_string(&report.simulated).unwrap() + &report.links_to_csv()
                 });
                 assert!(texts[0] == texts[1] && texts[0] == texts[2], "{spec}: results differ with the number of threads");

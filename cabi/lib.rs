@@ -9,6 +9,7 @@ pub mod constants;
 pub mod edge;
 #[allow(non_snake_case, missing_docs)]
 pub mod exports;
+pub mod extension;
 pub mod failure;
 #[allow(non_snake_case)]
 pub mod fortran;

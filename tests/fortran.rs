@@ -200,3 +200,8 @@ fn a_freed_handle_and_a_wrong_one_are_named() {
 fn programs_of_before_mpi_3_find_the_removed_names() {
     works("removed.f", &[1, 3]);
 }
+
+#[test]
+fn the_simulators_own_functions_work_from_fortran() {
+    works("extension.f90", &[1, 3]);
+}

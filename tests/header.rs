@@ -45,6 +45,44 @@ fn committed_headers_are_the_tables() {
     }
 }
 
+/// `include/xsim.h` says what `cabi/extension.rs` defines, comments and all.
+#[test]
+fn committed_xsim_header_is_made_from_the_source() {
+    let mut config = cbindgen::Config {
+        language: cbindgen::Language::C,
+        cpp_compat: true,
+        include_guard: Some("XSIM_H".into()),
+        documentation_style: cbindgen::DocumentationStyle::C99,
+        no_includes: true,
+        header: Some(
+            "// What a program may ask of xsim itself. Made from cabi/extension.rs; do not edit. In Fortran the\n\
+             // functions have the same names; declare them integer or double precision, and external."
+                .into(),
+        ),
+        ..Default::default()
+    };
+    config.export.exclude = FORTRAN_NAMES.iter().map(|name| (*name).into()).collect();
+    let bindings = cbindgen::Builder::new()
+        .with_config(config)
+        .with_src(root().join("cabi/extension.rs"))
+        .generate()
+        .expect("cbindgen reads the source");
+    let mut wanted = Vec::new();
+    bindings.write(&mut wanted);
+    let wanted = String::from_utf8(wanted).unwrap();
+    let path = root().join("include/xsim.h");
+    if env::var_os("BLESS").is_some() {
+        fs::write(&path, &wanted).unwrap();
+    }
+    let found = fs::read_to_string(&path).unwrap_or_default();
+    assert!(found == wanted, "include/xsim.h is not the source's; run BLESS=1 cargo test --test header");
+    compile("cc", &["-std=c99", "-pedantic"], "#include <xsim.h>\nint main(void) { return 0; }\n", "xsim.c").expect("a C compiler");
+}
+
+/// Spellings for Fortran, which a C header has no use for.
+const FORTRAN_NAMES: [&str; 7] =
+    ["xsim_running_", "xsim_time_", "xsim_rank_", "xsim_size_", "xsim_real_rank_", "xsim_real_size_", "xsim_compute_"];
+
 #[test]
 fn constants_have_the_tables_values_and_c_and_cxx_accept_the_header() {
     let program = compile("cc", &["-std=c11"], &generated("checks.c"), "checks.c").expect("a C compiler");

@@ -11,3 +11,11 @@ fn c_programs_convert_for_other_languages_and_ask_about_the_abi_and_tools() {
         assert_eq!(output.stdout, "done\n".repeat(ranks as usize), "{output}");
     }
 }
+
+#[test]
+fn virtual_computation_takes_exactly_its_time() {
+    for ranks in [1, 5] {
+        let output = Run::program("extension.c").ranks(ranks).run().success();
+        assert_eq!(output.stdout, format!("{:.6}\n", 0.25 + 0.001 * f64::from(ranks - 1)), "{output}");
+    }
+}

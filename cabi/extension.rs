@@ -1,0 +1,85 @@
+//! What a program may ask of the simulator itself. `include/xsim.h` is made from this file.
+
+use crate::state;
+use engine::Span;
+use rank::Addr;
+use rank::memory::load;
+use std::ffi::{c_double, c_int};
+
+/// Always 1. Declared weak by a program that also runs elsewhere, it tells whether xsim is there.
+#[unsafe(no_mangle)]
+pub extern "C" fn xsim_running() -> c_int {
+    1
+}
+
+/// Virtual seconds since the calling rank's start: MPI_Wtime, without need of MPI_Init.
+#[unsafe(no_mangle)]
+pub extern "C" fn xsim_time() -> c_double {
+    state::mpi().world().read_clock().as_seconds()
+}
+
+/// Lets the calling rank compute for this many seconds of virtual time, as if its processor had
+/// been busy. Answers 0, or -1 if `seconds` is negative, no number, or beyond 213 days.
+#[unsafe(no_mangle)]
+pub extern "C" fn xsim_compute(seconds: c_double) -> c_int {
+    let Some(span) = Span::from_seconds(seconds) else { return -1 };
+    let mut world = state::mpi().world();
+    let me = world.me();
+    if world.clock(me).as_ps().checked_add(span.as_ps()).is_none() {
+        return -1;
+    }
+    world.compute(me, span);
+    0
+}
+
+/// The calling virtual rank: its rank in MPI_COMM_WORLD, without need of MPI_Init.
+#[unsafe(no_mangle)]
+pub extern "C" fn xsim_rank() -> c_int {
+    state::mpi().world().me() as c_int
+}
+
+/// How many virtual ranks the run has.
+#[unsafe(no_mangle)]
+pub extern "C" fn xsim_size() -> c_int {
+    state::mpi().world().size() as c_int
+}
+
+/// The native process that the calling virtual rank runs in, from 0.
+#[unsafe(no_mangle)]
+pub extern "C" fn xsim_real_rank() -> c_int {
+    0
+}
+
+/// How many native processes the run has.
+#[unsafe(no_mangle)]
+pub extern "C" fn xsim_real_size() -> c_int {
+    1
+}
+
+/// The names that Fortran's compilers make of the functions, which take arguments by reference.
+mod fortran {
+    use super::*;
+
+    macro_rules! functions {
+        ($($name:ident $function:ident $returns:ty;)*) => { $(
+            #[unsafe(no_mangle)]
+            pub extern "C" fn $name() -> $returns {
+                $function()
+            }
+        )* };
+    }
+    functions! {
+        xsim_running_ xsim_running c_int;
+        xsim_time_ xsim_time c_double;
+        xsim_rank_ xsim_rank c_int;
+        xsim_size_ xsim_size c_int;
+        xsim_real_rank_ xsim_real_rank c_int;
+        xsim_real_size_ xsim_real_size c_int;
+    }
+
+    /// An `integer function` of a `double precision`.
+    #[unsafe(no_mangle)]
+    pub extern "C" fn xsim_compute_(seconds: Addr) -> c_int {
+        xsim_compute(load(seconds))
+    }
+}

@@ -97,6 +97,7 @@ fn unbound(function: Function) -> bool {
 pub fn call(function: Function, object: Object, body: impl FnOnce(&Call) -> Result) -> i32 {
     let mpi = state::mpi();
     let c = Call { mpi, function, object };
+    rank::note_call(function.name());
     // A panic is a defect of ours. It ends at this frame, before the program's frames, whose
     // unwinding is not ours to decide; nothing of the call is used after it.
     let result = catch_unwind(AssertUnwindSafe(|| {

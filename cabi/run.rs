@@ -73,7 +73,10 @@ fn setup(options: &Options) -> Result<(Setup, String), String> {
     Ok((
         Setup {
             ranks: options.np,
-            wire: Wire::new(built, 1),
+            wire: {
+                let node = built.ranks_per_node;
+                Wire::new(built, node)
+            },
             compute,
             policy,
             names: &NAMES,

@@ -1,0 +1,106 @@
+//! Messages between native processes: [`Solo`] for one process, [`Native`] over the machine's own MPI.
+//!
+//! The machine's MPI is not linked: a small library of ours (`libxsim_native_mpich.so`,
+//! `libxsim_native_openmpi.so`) is loaded when a launcher started the process, so that libxsim
+//! builds and runs where no MPI is installed. Nothing here knows what MPI means.
+
+mod launch;
+mod native;
+pub mod table;
+
+pub use launch::{Launcher, launcher};
+pub use native::Native;
+
+/// What a message is about; messages of one lane between two processes arrive in order.
+#[derive(Clone, Copy, PartialEq, Eq, Debug)]
+#[repr(i32)]
+pub enum Lane {
+    /// Pieces of the stream of records between two processes.
+    Data = 1,
+    /// Agreement between processes.
+    Control = 2,
+}
+
+/// A way between native processes. Calls are made on the process's own (large) stack only.
+pub trait Transport {
+    /// This process's number.
+    fn rank(&self) -> u32;
+    /// How many processes there are.
+    fn size(&self) -> u32;
+    /// Starts sending `data` to process `to`.
+    ///
+    /// # Errors
+    /// A sentence, if the machine's MPI fails.
+    fn send(&mut self, to: u32, lane: Lane, data: Vec<u8>) -> Result<(), String>;
+    /// Messages to `to` that may still be under way.
+    ///
+    /// # Errors
+    /// As [`send`](Self::send).
+    fn under_way(&mut self, to: u32) -> Result<usize, String>;
+    /// The next message that has arrived: from whom, its lane, its bytes.
+    ///
+    /// # Errors
+    /// As [`send`](Self::send).
+    fn receive(&mut self) -> Result<Option<(u32, Lane, Vec<u8>)>, String>;
+    /// A buffer for the next message, reused from one that was sent.
+    fn buffer(&mut self) -> Vec<u8> {
+        Vec::new()
+    }
+    /// Ends all processes with this exit status.
+    fn abort(&mut self, status: i32);
+    /// Says goodbye after the last message; nothing may be sent afterwards.
+    ///
+    /// # Errors
+    /// As [`send`](Self::send).
+    fn close(&mut self) -> Result<(), String>;
+}
+
+/// One process, which has nobody to talk to.
+#[derive(Debug, Default)]
+pub struct Solo;
+
+impl Transport for Solo {
+    fn rank(&self) -> u32 {
+        0
+    }
+    fn size(&self) -> u32 {
+        1
+    }
+    fn send(&mut self, to: u32, _: Lane, _: Vec<u8>) -> Result<(), String> {
+        Err(format!("there is no process {to}: this one is alone"))
+    }
+    fn under_way(&mut self, _: u32) -> Result<usize, String> {
+        Ok(0)
+    }
+    fn receive(&mut self) -> Result<Option<(u32, Lane, Vec<u8>)>, String> {
+        Ok(None)
+    }
+    fn abort(&mut self, _: i32) {}
+    fn close(&mut self) -> Result<(), String> {
+        Ok(())
+    }
+}
+
+/// The transport of this process: `Solo`, unless a launcher started several.
+///
+/// # Errors
+/// A sentence, if a launcher did and its MPI cannot be reached.
+pub fn connect(launcher: Option<Launcher>) -> Result<Box<dyn Transport>, String> {
+    match launcher {
+        None => Ok(Box::new(Solo)),
+        Some(launcher) => Ok(Box::new(Native::open(launcher)?)),
+    }
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    #[test]
+    fn a_process_alone_has_nobody_to_talk_to() {
+        let mut solo = connect(None).unwrap();
+        assert_eq!((solo.rank(), solo.size()), (0, 1));
+        assert!(solo.receive().unwrap().is_none());
+        assert!(solo.send(1, Lane::Data, Vec::new()).unwrap_err().contains("no process 1"));
+    }
+}

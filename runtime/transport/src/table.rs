@@ -1,0 +1,30 @@
+//! What a library for one MPI offers: the C functions behind its one symbol, [`SYMBOL`].
+//!
+//! This file is compiled into both sides, which are built apart.
+
+/// The version of [`Table`]; both sides must have the same.
+pub const VERSION: u32 = 1;
+
+/// The symbol: `extern "C" fn() -> *const Table`.
+pub const SYMBOL: &std::ffi::CStr = c"xsim_native_table";
+
+/// The functions. Those that answer an `i32` answer 0 or more where they succeed, -1 where MPI failed.
+#[repr(C)]
+pub struct Table {
+    /// [`VERSION`].
+    pub version: u32,
+    /// Initializes MPI: this process's number and how many there are.
+    pub open: unsafe extern "C" fn(rank: *mut u32, size: *mut u32) -> i32,
+    /// Starts sending; `data` stays where it is until it is sent. Answers a ticket, or -1.
+    pub send: unsafe extern "C" fn(data: *const u8, bytes: usize, to: u32, tag: i32) -> i64,
+    /// Whether a ticket's message is sent (1), after which the ticket is void.
+    pub sent: unsafe extern "C" fn(ticket: i64) -> i32,
+    /// Whether a message is there (1), and what it is; it must be received next.
+    pub probe: unsafe extern "C" fn(from: *mut u32, tag: *mut i32, bytes: *mut usize) -> i32,
+    /// Receives the message that `probe` found.
+    pub receive: unsafe extern "C" fn(data: *mut u8, bytes: usize) -> i32,
+    /// Ends all processes.
+    pub abort: unsafe extern "C" fn(status: i32),
+    /// Finalizes MPI.
+    pub close: unsafe extern "C" fn() -> i32,
+}

@@ -61,6 +61,19 @@ fn mismatched_collectives_tell_who_called_what() {
 }
 
 #[test]
+fn mismatched_counts_tell_who_gave_which() {
+    for events in ["on", "off"] {
+        let says = |case: &str, words: &[&str]| {
+            misuse(case).ranks(5).arg(format!("-xsim-coll-events={events}")).run().failure().says(words);
+        };
+        says("mismatched_counts", &["MPI_Allreduce with 8000 bytes", "8008 bytes", "rank"]);
+        says("mismatched_operations", &["MPI_Reduce", "elements of 8", "elements of 4"]);
+        says("mismatched_blocks", &["MPI_Alltoall", "64 bytes for each member", "72 bytes"]);
+        says("mismatched_own_count", &["MPI_Allgatherv", "72 bytes", "80"]);
+    }
+}
+
+#[test]
 fn a_deadlock_tells_who_waits_for_whom_in_groups() {
     let output = misuse("deadlock").ranks(1000).run().failure();
     let output = output.says(&["deadlock", "999 ranks in MPI_Recv(source=rank-1, tag=0)"]);

@@ -81,6 +81,22 @@ static int mismatched_collectives(void)
     return rank == 0 ? MPI_Barrier(WORLD) : MPI_Bcast(values, 1, MPI_INT, 0, WORLD);
 }
 
+static double many[3000];
+static int mismatched_counts(void) { return MPI_Allreduce(many, many + 1500, 1000 + (rank == 1), MPI_DOUBLE, MPI_SUM, WORLD); }
+static int mismatched_operations(void)
+{
+    return rank == 1 ? MPI_Reduce(many, many + 1500, 1000, MPI_FLOAT, MPI_SUM, 0, WORLD)
+                     : MPI_Reduce(many, many + 1500, 500, MPI_DOUBLE, MPI_SUM, 0, WORLD);
+}
+/* Rank 1 sends fewer elements than it says itself that everybody receives from it. */
+static int mismatched_own_count(void)
+{
+    int counts[64], displacements[64];
+    for (int i = 0; i < size; i++)
+        counts[i] = 10, displacements[i] = 10 * i;
+    return MPI_Allgatherv(many, 10 - (rank == 1), MPI_DOUBLE, many + 100, counts, displacements, MPI_DOUBLE, WORLD);
+}
+static int mismatched_blocks(void) { return MPI_Alltoall(many, 8 + (rank == 1), MPI_DOUBLE, many + 1500, 8 + (rank == 1), MPI_DOUBLE, WORLD); }
 static int mismatched_roots(void) { return MPI_Bcast(values, 1, MPI_INT, rank == 1, WORLD); }
 
 static int deadlock(void)
@@ -167,6 +183,8 @@ static const struct {
     { "freed_datatype", freed_datatype }, { "freed_comm", freed_comm },
     { "truncated", truncated },           { "request_twice", request_twice },
     { "start_active", start_active },     { "mismatched_collectives", mismatched_collectives },
+    { "mismatched_counts", mismatched_counts }, { "mismatched_operations", mismatched_operations },
+    { "mismatched_own_count", mismatched_own_count }, { "mismatched_blocks", mismatched_blocks },
     { "mismatched_roots", mismatched_roots }, { "deadlock", deadlock },
     { "deadlock_mixed", deadlock_mixed }, { "missing_partner", missing_partner },
     { "init_twice", init_twice },         { "aborts", aborts },

@@ -4,10 +4,12 @@ pub mod algorithm;
 mod batch;
 pub mod call;
 pub mod choose;
+mod clocks;
 pub mod executor;
 #[cfg(test)]
 pub(crate) mod model;
 pub mod schedule;
+pub(crate) mod together;
 
 use crate::datatype::Datatype;
 use crate::error::Result;

@@ -134,7 +134,7 @@ fn wait_of(world: &World, rank: u32) -> Wait {
             Body::Persistent { .. } => {}
         }
     }
-    if let Some(instance) = world.collectives.waiting_instance(rank) {
+    if let Some(instance) = world.waiting_instance(rank) {
         return Wait { function, source: None, rest: collective_text(world, instance) };
     }
     let in_flight = world.ranks[rank as usize].posted.iter(&world.nodes).any(|index| world.nodes[index].state == State::InFlight);

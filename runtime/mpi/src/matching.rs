@@ -23,6 +23,23 @@ pub struct Extent {
     pub bytes: u64,
 }
 
+impl Extent {
+    /// No memory.
+    pub(crate) fn none() -> Extent {
+        Extent { buffer: Addr::NULL, layout: None, bytes: 0 }
+    }
+    /// Unpacks the beginning of `bytes`, as many as it has; its rank must be mounted.
+    pub(crate) fn fill(&self, bytes: &[u8]) {
+        let part = &bytes[..bytes.len().min(self.bytes as usize)];
+        match &self.layout {
+            None => memory::write(self.buffer, part),
+            Some((datatype, count)) => {
+                datatype.unpack(self.buffer, *count, part);
+            }
+        }
+    }
+}
+
 /// What a message says of itself.
 #[derive(Clone, Copy, Debug)]
 pub struct Envelope {

@@ -5,7 +5,7 @@
 //! picosecond and the same bits as event by event; a test compares the two on random programs.
 
 use crate::collective::executor::{Agent, Instance, Stage, buffer_mut, buffer_of};
-use crate::collective::schedule::{Active, Buffer, Pattern, Schedule, Slice, Step};
+use crate::collective::schedule::{Active, Buffer, Schedule, Slice, Step};
 use crate::error::{ErrorClass, Failure};
 use crate::node::NIL;
 use crate::world::World;
@@ -103,21 +103,10 @@ impl World {
             }
         }
         let mut clocks: Vec<u64> = entry.iter().map(|clock| clock.as_ps()).collect();
-        let mut previous: Vec<u64> = Vec::new();
         let mut posts: Option<Posts> = None;
-        let ranks: Vec<u32> = agents.iter().flatten().map(|agent| agent.rank).collect();
         for round in 0..schedule.rounds() {
-            match schedule.pattern(round) {
-                Some(pattern) if silent && !self.wire.has_overheads => {
-                    previous.clear();
-                    previous.extend_from_slice(&clocks);
-                    self.pattern_round(pattern, &ranks, &previous, &mut clocks);
-                }
-                _ => {
-                    let posts = posts.get_or_insert_with(|| Posts::new(size as usize));
-                    self.batch_round(&place, schedule, round, &mut agents, &mut clocks, posts);
-                }
-            }
+            let posts = posts.get_or_insert_with(|| Posts::new(size as usize));
+            self.batch_round(&place, schedule, round, &mut agents, &mut clocks, posts);
         }
         for (member, agent) in agents.iter_mut().flatten().enumerate() {
             agent.clock = Time::from_ps(clocks[member]);
@@ -137,49 +126,6 @@ impl World {
         self.collectives.instance_mut(index).agents = agents;
     }
 
-    /// A round of messages without payload in a regular pattern: a loop over clocks.
-    fn pattern_round(&mut self, pattern: Pattern, ranks: &[u32], before: &[u64], after: &mut [u64]) {
-        let size = ranks.len();
-        let uniform = |bytes: u64| self.wire.formula().and_then(|formula| formula.uniform()).map(|uniform| uniform.latency(false, bytes));
-        let arrive = |after: &mut u64, sent: u64, span: Span| *after = (*after).max(sent + span.as_ps());
-        let messages = match pattern {
-            Pattern::Shift { distance, bytes } => {
-                let distance = distance as usize % size.max(1);
-                match uniform(bytes).filter(|_| distance != 0) {
-                    Some(span) => {
-                        let (low, high) = after.split_at_mut(distance);
-                        high.iter_mut().zip(&before[..size - distance]).for_each(|(after, &sent)| arrive(after, sent, span));
-                        low.iter_mut().zip(&before[size - distance..]).for_each(|(after, &sent)| arrive(after, sent, span));
-                    }
-                    None => {
-                        for (to, after) in after.iter_mut().enumerate() {
-                            let from = (to + size - distance) % size;
-                            arrive(after, before[from], self.wire.latency(ranks[from], ranks[to], bytes));
-                        }
-                    }
-                }
-                (size as u64, bytes)
-            }
-            Pattern::Exchange { mask, among, folded, bytes } => {
-                let constant = uniform(bytes);
-                let member = |position: u32| if position < folded { 2 * position + 1 } else { position + folded } as usize;
-                for position in 0..among {
-                    let (to, from) = (member(position), member(position ^ mask));
-                    let span = constant.unwrap_or_else(|| self.wire.latency(ranks[from], ranks[to], bytes));
-                    arrive(&mut after[to], before[from], span);
-                }
-                (u64::from(among), bytes)
-            }
-        };
-        self.count_messages(messages.0, messages.1);
-    }
-
-    fn count_messages(&mut self, messages: u64, bytes: u64) {
-        self.messages += messages;
-        self.bytes += u128::from(messages) * u128::from(bytes);
-        self.profile.messages_of(messages, u128::from(messages) * u128::from(bytes));
-    }
-
     fn batch_round(
         &mut self,
         place: &crate::collective::executor::Place,
@@ -193,7 +139,7 @@ impl World {
         let mut steps: Vec<Step> = Vec::new();
         posts.clear();
         for member in members(schedule.active(round), size) {
-            let Some(agent) = &agents[member as usize] else { continue };
+            let Some(agent) = &mut agents[member as usize] else { continue };
             steps.clear();
             schedule.round(&agent.member, round, &mut steps);
             for step in &steps {
@@ -208,7 +154,7 @@ impl World {
                         *clock = start.as_ps();
                     }
                     let at = Time::from_ps(*clock) + self.wire.latency(agent.rank, target, from.bytes);
-                    let payload = (from.buffer != Buffer::Nothing && from.bytes != 0).then(|| buffer_of(agent, from));
+                    let payload = (from.buffer != Buffer::Nothing && from.bytes != 0 && agent.covers(from)).then(|| buffer_of(agent, from));
                     posts.push(to, member, at, from.bytes, payload);
                     self.count_messages(1, from.bytes);
                 }
@@ -250,6 +196,7 @@ impl World {
         }
         if let Some(offset) = post.payload
             && into.buffer != Buffer::Nothing
+            && agent.covers(into)
         {
             let part = post.bytes.min(into.bytes) as usize;
             buffer_mut(agent, into)[..part].copy_from_slice(&posts.arena[offset..offset + part]);
@@ -258,6 +205,9 @@ impl World {
 }
 
 pub(crate) fn copy(agent: &mut Agent, from: Slice, into: Slice) {
+    if !agent.covers(from) || !agent.covers(into) {
+        return;
+    }
     if from.buffer == into.buffer {
         let bytes = buffer_of(agent, from).to_vec();
         buffer_mut(agent, into).copy_from_slice(&bytes);
@@ -273,7 +223,7 @@ pub(crate) fn copy(agent: &mut Agent, from: Slice, into: Slice) {
 /// `into = left op right` with MPI's own operation; `into` is one of the two.
 pub(crate) fn reduce(agent: &mut Agent, left: Slice, right: Slice, into: Slice) {
     let Some(kernel) = agent.reduction.as_ref().and_then(|reduction| reduction.kernel) else { return };
-    if into.bytes == 0 {
+    if into.bytes == 0 || !agent.covers(left) || !agent.covers(right) {
         return;
     }
     if right == into && left.buffer != into.buffer {

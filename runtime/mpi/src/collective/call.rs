@@ -2,6 +2,7 @@
 
 use crate::collective::executor::{Entry, Place, pack};
 use crate::collective::schedule::{Blocks, Kind, Member, NOBODY, Shape};
+use crate::collective::together::Brief;
 use crate::collective::{Contribution, Delivery, Reduction, Resolve, Signature};
 use crate::error::{ErrorClass, Failure, Result};
 use crate::group::Group;
@@ -62,6 +63,9 @@ impl Side<'_> {
     /// A buffer that may be `MPI_IN_PLACE`.
     pub fn of(buffer: Buffer) -> Side<'static> {
         if buffer.0 == IN_PLACE { Side::InPlace } else { Side::One(buffer) }
+    }
+    fn is_irregular(&self) -> bool {
+        matches!(self, Side::Each(_) | Side::Typed(_))
     }
     fn is_in_place(&self) -> bool {
         matches!(self, Side::InPlace)
@@ -169,7 +173,7 @@ impl World {
     }
 
     /// The root as a member number; `None` for `MPI_PROC_NULL`.
-    fn root_member(&self, comm: u32, root: i32) -> Result<Option<u32>> {
+    pub(crate) fn root_member(&self, comm: u32, root: i32) -> Result<Option<u32>> {
         let communicator = self.comms.at(comm);
         let (_, me, sides) = self.membership(comm);
         let bad = || {
@@ -293,7 +297,7 @@ impl Mpi {
         if let Some(request) = request {
             return Ok((Some(handle::of_cold(request)), 0));
         }
-        if !world.collective_done(instance, member) {
+        if !world.is_through(instance, member) {
             world.ranks[me as usize].waiting = 1;
             drop(world);
             self.block();
@@ -311,10 +315,18 @@ impl Mpi {
         resolve: Resolve,
         mode: Mode,
     ) -> Result<(Option<usize>, usize)> {
+        let mut part = Some((contribution, resolve));
+        if self.may_hold(mode) {
+            let brief = Brief { kind: Kind::Agree, comm, root: None, bytes, reduction: None };
+            if let Some(handle) = self.together(&brief, &Extent::none(), &Extent::none(), &mut part)? {
+                return Ok((None, handle));
+            }
+        }
+        let part = part.expect("only an agreement that was entered takes it");
         let world = self.world();
         let index = world.comms.index(comm)?;
         let (size, rank, _) = world.membership(index);
-        let entry = agreement(&world, Place::Comm(index), (size, rank), bytes, (contribution, resolve), mode);
+        let entry = agreement(&world, Place::Comm(index), (size, rank), bytes, part, mode);
         self.enter(world, entry)
     }
 
@@ -349,8 +361,46 @@ impl Mpi {
         Ok((is_root, communicator.peers(), communicator.rank(world.current), sides.is_some()))
     }
 
+    /// Takes part in a blocking collective that may be held together; false if it is to be made in the general way.
+    fn held(&self, brief: &Brief, source: &Extent, target: &Extent) -> Result<bool> {
+        Ok(self.together(brief, source, target, &mut None)?.is_some())
+    }
+
+    /// Memory of `blocks` blocks of one datatype; `None` for other sides, and for too many elements.
+    fn blocks(&self, side: &Side, blocks: u32) -> Result<Option<Extent>> {
+        let Side::One((at, count, datatype)) = *side else { return Ok(None) };
+        let Some(total) = count.checked_mul(i64::from(blocks)).filter(|_| at != IN_PLACE) else { return Ok(None) };
+        self.world().extent((at, total, datatype)).map(Some)
+    }
+
+    /// The same of an intracommunicator's rank, one block in place at the receiving side counted.
+    fn own_block(&self, send: &Side, receive: &Side, me: u32) -> Result<Option<Extent>> {
+        match (send.is_in_place(), receive) {
+            (true, Side::One((at, count, datatype))) => {
+                let world = self.world();
+                let step = world.types.get(*datatype)?.extent() * *count;
+                world.extent((at.offset(step * i64::from(me)), *count, *datatype)).map(Some)
+            }
+            _ => self.blocks(send, 1),
+        }
+    }
+
+    /// `(size, own rank, whether it may be held)` of a call on `comm`.
+    fn members(&self, comm: usize, mode: Mode) -> Result<(u32, u32, bool)> {
+        let holds = self.may_hold(mode);
+        let world = self.world();
+        let communicator = world.comms.get(comm)?;
+        Ok((communicator.size(), communicator.rank(world.current), holds && !communicator.is_inter()))
+    }
+
     /// `MPI_Barrier`.
     pub fn barrier(&self, comm: usize, mode: Mode) -> Result<Option<usize>> {
+        if self.may_hold(mode) {
+            let brief = Brief { kind: Kind::Barrier, comm, root: None, bytes: 0, reduction: None };
+            if self.held(&brief, &Extent::none(), &Extent::none())? {
+                return Ok(None);
+            }
+        }
         let call = Call { kind: Kind::Barrier, comm, root: None, irregular: false, bytes: 0, reduction: None, mode };
         self.simple(call, Area::none(), Vec::new(), Area::none(), Delivery::None)
     }
@@ -358,6 +408,14 @@ impl Mpi {
     /// `MPI_Bcast`.
     pub fn bcast(&self, buffer: Buffer, root: i32, comm: usize, mode: Mode) -> Result<Option<usize>> {
         let (is_root, _, _, inter) = self.rooted(comm, root)?;
+        if !inter && self.may_hold(mode) {
+            let extent = self.world().extent(buffer)?;
+            let brief = Brief { kind: Kind::Bcast, comm, root: Some(root), bytes: extent.bytes, reduction: None };
+            let (source, target) = if is_root { (extent, Extent::none()) } else { (Extent::none(), extent) };
+            if self.held(&brief, &source, &target)? {
+                return Ok(None);
+            }
+        }
         let area = if inter && root == PROC_NULL { Area::none() } else { self.world().area(&Side::One(buffer), 1)? };
         let call = Call { kind: Kind::Bcast, comm, root: Some(root), irregular: false, bytes: area.bytes, reduction: None, mode };
         let blocks = area.blocks.clone();
@@ -373,6 +431,18 @@ impl Mpi {
     /// `MPI_Gather` and `MPI_Gatherv`.
     pub fn gather(&self, send: Side, receive: Side, root: i32, comm: usize, mode: Mode) -> Result<Option<usize>> {
         let (is_root, peers, me, inter) = self.rooted(comm, root)?;
+        if !inter && !receive.is_irregular() && self.may_hold(mode) {
+            let target = if is_root { self.blocks(&receive, peers)? } else { Some(Extent::none()) };
+            let source = if is_root { self.own_block(&send, &receive, me)? } else { self.blocks(&send, 1)? };
+            if let (Some(source), Some(target)) = (source, target)
+                && (!is_root || target.bytes == source.bytes * u64::from(peers))
+            {
+                let brief = Brief { kind: Kind::Gather, comm, root: Some(root), bytes: source.bytes, reduction: None };
+                if self.held(&brief, &source, &target)? {
+                    return Ok(None);
+                }
+            }
+        }
         let world = self.world();
         let irregular = matches!(receive, Side::Each(_));
         let target = if is_root { world.area(&receive, peers)? } else { Area::none() };
@@ -404,6 +474,20 @@ impl Mpi {
     /// `MPI_Scatter` and `MPI_Scatterv`.
     pub fn scatter(&self, send: Side, receive: Side, root: i32, comm: usize, mode: Mode) -> Result<Option<usize>> {
         let (is_root, peers, me, inter) = self.rooted(comm, root)?;
+        if !inter && !send.is_irregular() && self.may_hold(mode) {
+            let source = if is_root { self.blocks(&send, peers)? } else { Some(Extent::none()) };
+            let in_place = is_root && receive.is_in_place();
+            let target = if in_place { Some(Extent::none()) } else { self.blocks(&receive, 1)? };
+            if let (Some(source), Some(target)) = (source, target)
+                && (!is_root || in_place || source.bytes == target.bytes * u64::from(peers))
+            {
+                let bytes = if is_root { source.bytes / u64::from(peers) } else { target.bytes };
+                let brief = Brief { kind: Kind::Scatter, comm, root: Some(root), bytes, reduction: None };
+                if self.held(&brief, &source, &target)? {
+                    return Ok(None);
+                }
+            }
+        }
         let world = self.world();
         let irregular = matches!(send, Side::Each(_));
         let source = if is_root { world.area(&send, peers)? } else { Area::none() };
@@ -432,6 +516,15 @@ impl Mpi {
 
     /// `MPI_Allgather` and `MPI_Allgatherv`.
     pub fn allgather(&self, send: Side, receive: Side, comm: usize, mode: Mode) -> Result<Option<usize>> {
+        if let (size, me, true) = self.members(comm, mode)?
+            && let (Some(source), Some(target)) = (self.own_block(&send, &receive, me)?, self.blocks(&receive, size)?)
+            && target.bytes == source.bytes * u64::from(size)
+        {
+            let brief = Brief { kind: Kind::Allgather, comm, root: None, bytes: source.bytes, reduction: None };
+            if self.held(&brief, &source, &target)? {
+                return Ok(None);
+            }
+        }
         let world = self.world();
         let index = world.comms.index(comm)?;
         let communicator = world.comms.at(index);
@@ -455,6 +548,16 @@ impl Mpi {
 
     /// `MPI_Alltoall`, `MPI_Alltoallv` and `MPI_Alltoallw`.
     pub fn alltoall(&self, send: Side, receive: Side, comm: usize, mode: Mode) -> Result<Option<usize>> {
+        let from = if send.is_in_place() { receive } else { send };
+        if let (size, _, true) = self.members(comm, mode)?
+            && let (Some(source), Some(target)) = (self.blocks(&from, size)?, self.blocks(&receive, size)?)
+            && target.bytes == source.bytes
+        {
+            let brief = Brief { kind: Kind::Alltoall, comm, root: None, bytes: source.bytes / u64::from(size), reduction: None };
+            if self.held(&brief, &source, &target)? {
+                return Ok(None);
+            }
+        }
         let world = self.world();
         let peers = world.comms.get(comm)?.peers();
         let target = world.area(&receive, peers)?;
@@ -487,6 +590,16 @@ impl Mpi {
             }
             None => (true, false),
         };
+        if !inter && self.may_hold(mode) {
+            let from = if send == IN_PLACE { receive } else { send };
+            let source = self.world().extent((from, count, datatype))?;
+            let first = kind == Kind::Exscan && self.members(comm, mode)?.1 == 0;
+            let target = if is_root && !first { self.world().extent((receive, count, datatype))? } else { Extent::none() };
+            let brief = Brief { kind, comm, root, bytes: source.bytes, reduction: Some((op, datatype)) };
+            if self.held(&brief, &source, &target)? {
+                return Ok(None);
+            }
+        }
         let world = self.world();
         let reduction = world.reduction(op, datatype)?;
         let silent = inter && (is_root || root == Some(PROC_NULL));
@@ -552,6 +665,19 @@ impl Mpi {
         comm: usize,
         mode: Mode,
     ) -> Result<Option<usize>> {
+        if let (size, _, true) = self.members(comm, mode)?
+            && regular
+            && let Some(&count) = counts.first()
+            && let Some(total) = count.checked_mul(i64::from(size))
+        {
+            let from = if send == IN_PLACE { receive } else { send };
+            let source = self.world().extent((from, total, datatype))?;
+            let target = self.world().extent((receive, count, datatype))?;
+            let brief = Brief { kind: Kind::ReduceScatter, comm, root: None, bytes: source.bytes, reduction: Some((op, datatype)) };
+            if self.held(&brief, &source, &target)? {
+                return Ok(None);
+            }
+        }
         let world = self.world();
         let me = world.comms.get(comm)?.rank(world.current) as usize;
         let reduction = world.reduction(op, datatype)?;

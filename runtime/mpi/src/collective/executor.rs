@@ -5,6 +5,7 @@
 //! held until the last has entered, or until nothing else can run: then their agents start at their entry clocks.
 
 use crate::collective::schedule::{Buffer, Member, Schedule, Shape, Slice, Step};
+use crate::collective::together::Together;
 use crate::collective::{Agreement, Contribution, Delivery, Reduction, Signature};
 use crate::error::{ErrorClass, Failure, Result};
 use crate::flight::Flight;
@@ -60,6 +61,33 @@ pub(crate) struct Agent {
 }
 
 impl Agent {
+    /// A member that has entered a blocking call; its result is taken from it when it leaves.
+    pub(crate) fn held(
+        rank: u32,
+        clock: Time,
+        member: Member,
+        input: Vec<u8>,
+        output_bytes: u64,
+        reduction: Option<Rc<Reduction>>,
+    ) -> Agent {
+        Agent {
+            rank,
+            clock,
+            stage: Stage::Held,
+            round: 0,
+            cursor: 0,
+            sent: false,
+            waiting: None,
+            member,
+            input,
+            output: vec![0; output_bytes as usize],
+            scratch: Vec::new(),
+            reduction,
+            delivery: Delivery::None,
+            request: None,
+            failure: None,
+        }
+    }
     /// A message had another size than this member expects: the call fails when it is collected.
     #[cold]
     pub(crate) fn mismatch(&mut self, from: u32, got: u64, expected: u64) {
@@ -68,6 +96,26 @@ impl Agent {
             "mismatched sizes: rank {from} of the communicator sent {got} bytes where this rank expects {expected}; all members must give matching counts and datatypes"
         );
         self.failure.get_or_insert_with(|| Failure::new(class, text));
+    }
+    /// Whether it has all of a slice; if not, the call fails when it is collected.
+    pub(crate) fn covers(&mut self, slice: Slice) -> bool {
+        let length = match slice.buffer {
+            Buffer::Input => self.input.len(),
+            Buffer::Output => self.output.len(),
+            Buffer::Scratch => self.scratch.len(),
+            Buffer::Nothing => return true,
+        } as u64;
+        slice.offset + slice.bytes <= length || self.falls_short(slice, length)
+    }
+    #[cold]
+    fn falls_short(&mut self, slice: Slice, length: u64) -> bool {
+        let side = if slice.buffer == Buffer::Input { "sends" } else { "receives" };
+        let text = format!(
+            "mismatched sizes: this rank {side} {length} bytes where its own counts for the members ask for {}; the counts of a rank must agree with each other and with those of the others",
+            slice.offset + slice.bytes
+        );
+        self.failure.get_or_insert_with(|| Failure::new(ErrorClass::COUNT, text));
+        false
     }
     /// One of its buffers whole.
     pub(crate) fn vec_mut(&mut self, buffer: Buffer) -> &mut Vec<u8> {
@@ -115,9 +163,13 @@ pub(crate) struct Instance {
     root_known: bool,
     pub(crate) size: u32,
     pub(crate) agents: Vec<Option<Box<Agent>>>,
-    arrived: u32,
+    pub(crate) arrived: u32,
     left: u32,
     started: bool,
+    /// While its members are held in a few words each, and once they are through that way.
+    pub(crate) together: Option<Box<Together>>,
+    /// Its place in the list of those held.
+    held_at: Option<u32>,
     /// Who has entered, of a group's instance: its members find it by that.
     joined: crate::handles::RankSet,
     mail: FxHashMap<(u32, u32, u32), VecDeque<Mail>>,
@@ -154,13 +206,22 @@ impl Collectives {
     pub(crate) fn instance_mut(&mut self, index: u32) -> &mut Instance {
         &mut self.instances[index]
     }
-    /// The instance that a rank is blocked in (for reports).
-    pub(crate) fn waiting_instance(&self, rank: u32) -> Option<u32> {
-        (0..self.instances.capacity() as u32).find(|&index| {
-            self.instances.get(index).is_some_and(|instance| {
-                instance.agents.iter().flatten().any(|agent| agent.rank == rank && agent.request.is_none() && agent.stage != Stage::Done)
-            })
-        })
+    /// An instance waits for its members.
+    pub(crate) fn hold(&mut self, index: u32) {
+        let instance = &mut self.instances[index];
+        if instance.held_at.is_none() {
+            instance.held_at = Some(self.held.len() as u32);
+            self.held.push(index);
+        }
+    }
+    /// It does not any more.
+    pub(crate) fn unhold(&mut self, index: u32) {
+        if let Some(at) = self.instances[index].held_at.take() {
+            self.held.swap_remove(at as usize);
+            if let Some(&moved) = self.held.get(at as usize) {
+                self.instances[moved].held_at = Some(at);
+            }
+        }
     }
 }
 
@@ -169,7 +230,22 @@ impl Instance {
         (self.signature, self.arrived, self.size)
     }
     pub(crate) fn missing(&self) -> impl Iterator<Item = u32> {
-        self.agents.iter().enumerate().filter(|(_, agent)| agent.is_none()).map(|(member, _)| member as u32)
+        (0..self.size).filter(|&member| !self.is_in(member))
+    }
+    /// Whether a member has entered (and not left).
+    fn is_in(&self, member: u32) -> bool {
+        match &self.together {
+            Some(together) => together.has(member),
+            None => self.agents[member as usize].is_some(),
+        }
+    }
+    pub(crate) fn start(&mut self) {
+        self.started = true;
+    }
+    /// The agreement's outcome for a member, if there is one.
+    pub(crate) fn outcome(&self, member: u32) -> Option<Result<usize>> {
+        let outcome = self.agreement.as_ref()?.outcome.as_ref()?;
+        Some(outcome.as_ref().map(|outcome| outcome.of(member)).map_err(Clone::clone))
     }
     /// The communicator's index; `MPI_COMM_WORLD`'s for a group's instance.
     pub(crate) fn comm(&self) -> u32 {
@@ -180,27 +256,43 @@ impl Instance {
     }
 }
 
+/// Part of a member's buffer; nothing where the buffer ends before (its counts contradict each other).
 pub(crate) fn buffer_of(agent: &Agent, slice: Slice) -> &[u8] {
     let range = slice.offset as usize..(slice.offset + slice.bytes) as usize;
-    match slice.buffer {
-        Buffer::Input => &agent.input[range],
-        Buffer::Output => &agent.output[range],
-        Buffer::Scratch => &agent.scratch[range],
+    let buffer: &[u8] = match slice.buffer {
+        Buffer::Input => &agent.input,
+        Buffer::Output => &agent.output,
+        Buffer::Scratch => &agent.scratch,
         Buffer::Nothing => &[],
-    }
+    };
+    buffer.get(range).unwrap_or(&[])
 }
 
+/// The same, to write.
 pub(crate) fn buffer_mut(agent: &mut Agent, slice: Slice) -> &mut [u8] {
     let range = slice.offset as usize..(slice.offset + slice.bytes) as usize;
-    match slice.buffer {
-        Buffer::Input => &mut agent.input[range],
-        Buffer::Output => &mut agent.output[range],
-        Buffer::Scratch => &mut agent.scratch[range],
+    let buffer: &mut [u8] = match slice.buffer {
+        Buffer::Input => &mut agent.input,
+        Buffer::Output => &mut agent.output,
+        Buffer::Scratch => &mut agent.scratch,
         Buffer::Nothing => &mut [],
-    }
+    };
+    buffer.get_mut(range).unwrap_or(&mut [])
 }
 
 impl World {
+    /// The instance that a rank is blocked in (for reports).
+    pub(crate) fn waiting_instance(&self, rank: u32) -> Option<u32> {
+        let waits = |instance: &Instance| match (&instance.together, &instance.place) {
+            (Some(together), Place::Comm(comm)) => {
+                let member = self.comms.at(*comm).group.rank_of(rank);
+                !together.is_complete() && member.is_some_and(|member| together.has(member))
+            }
+            _ => instance.agents.iter().flatten().any(|agent| agent.rank == rank && agent.request.is_none() && agent.stage != Stage::Done),
+        };
+        (0..self.collectives.instances.capacity() as u32).find(|&index| self.collectives.instances.get(index).is_some_and(waits))
+    }
+
     /// World rank of a member of a communicator's collectives.
     pub(crate) fn member_rank(&self, place: &Place, member: u32, me: u32) -> u32 {
         let comm = match place {
@@ -258,25 +350,72 @@ impl World {
         instance.arrived += 1;
         let complete = instance.arrived == instance.size;
         if let Some((contribution, resolve)) = entry.agreement {
-            instance.agreement.get_or_insert_with(|| Agreement::new(resolve)).contributions.push((member, me, contribution));
-        }
-        if complete && let Some(agreement) = &mut instance.agreement {
-            let mut contributions = std::mem::take(&mut agreement.contributions);
-            contributions.sort_by_key(|(member, ..)| *member);
-            let resolve = agreement.resolve;
-            let comm = self.collectives.instances[index].comm();
-            let outcome = resolve(self, comm, contributions);
-            self.collectives.instances[index].agreement.as_mut().expect("set above").outcome = Some(outcome);
+            self.contribute_to_agreement(index, member, contribution, resolve, complete);
         }
         let instance = &mut self.collectives.instances[index];
         if instance.started {
             self.collectives.agenda.push_back((index, member));
         } else if complete || !blocking {
             self.start_instance(index);
-        } else if instance.arrived == 1 && !self.collectives.held.contains(&index) {
-            self.collectives.held.push(index);
+        } else if instance.arrived == 1 {
+            self.collectives.hold(index);
         }
         Ok((index, member, request))
+    }
+
+    /// Adds a member's part to an agreement, and makes the outcome if it is the last one.
+    pub(crate) fn contribute_to_agreement(
+        &mut self,
+        index: u32,
+        member: u32,
+        contribution: Contribution,
+        resolve: crate::collective::Resolve,
+        complete: bool,
+    ) {
+        let me = self.current;
+        let instance = self.collectives.instance_mut(index);
+        let agreement = instance.agreement.get_or_insert_with(|| Agreement::new(resolve));
+        agreement.contributions.push((member, me, contribution));
+        if complete {
+            let mut contributions = std::mem::take(&mut agreement.contributions);
+            contributions.sort_by_key(|(member, ..)| *member);
+            let (resolve, comm) = (agreement.resolve, instance.comm());
+            let outcome = resolve(self, comm, contributions);
+            self.collectives.instance_mut(index).agreement.as_mut().expect("used above").outcome = Some(outcome);
+        }
+    }
+
+    /// Checks that the mounted rank's call is the one that others made.
+    pub(crate) fn agree_on(&self, index: u32, comm: u32, signature: &Signature, shape: &Shape) -> Result {
+        let instance = &self.collectives.instances[index];
+        let (theirs, first) = (instance.signature, instance.first_rank);
+        let describe = || self.comms.describe(crate::comm::Comms::handle(comm));
+        if !theirs.agrees(signature) {
+            return Err(Failure::new(
+                ErrorClass::OTHER,
+                format!(
+                    "mismatched collectives on {}: rank {first} of MPI_COMM_WORLD called {}, this rank {}; all members must call the same collectives in the same order with matching arguments",
+                    describe(),
+                    theirs.describe(self.names),
+                    signature.describe(self.names)
+                ),
+            ));
+        }
+        // The two sides of an intercommunicator may differ, and who does not know the root knows no size.
+        if shape.sides.is_none() && instance.root_known && !instance.shape.matches(shape) {
+            let class = if instance.shape.bytes > shape.bytes { ErrorClass::TRUNCATE } else { ErrorClass::COUNT };
+            return Err(Failure::new(
+                class,
+                format!(
+                    "mismatched arguments of a collective on {}: rank {first} of MPI_COMM_WORLD called {} with {}, this rank with {}; all members must give matching counts, datatypes and operations",
+                    describe(),
+                    theirs.describe(self.names),
+                    instance.shape.describe(),
+                    shape.describe()
+                ),
+            ));
+        }
+        Ok(())
     }
 
     /// Finds or makes the instance that the member's next call belongs to.
@@ -307,53 +446,60 @@ impl World {
         if communicator.is_self {
             return Ok(self.make_instance(entry, me));
         }
-        if communicator.calls.is_empty() {
-            communicator.calls = vec![0; total as usize];
-        }
-        let call = communicator.calls[member as usize];
-        let position = (call - communicator.first) as usize;
-        let known = communicator.instances.get(position).copied().flatten();
-        if let Some(index) = known {
-            let instance = &self.collectives.instances[index];
-            if !instance.signature.agrees(&entry.signature) {
-                let (theirs, first) = (instance.signature, instance.first_rank);
-                return Err(Failure::new(
-                    ErrorClass::OTHER,
-                    format!(
-                        "mismatched collectives on {}: rank {first} of MPI_COMM_WORLD called {}, this rank {}; all members must call the same collectives in the same order with matching arguments",
-                        self.comms.describe(crate::comm::Comms::handle(comm)),
-                        theirs.describe(self.names),
-                        entry.signature.describe(self.names)
-                    ),
-                ));
+        let call = communicator.calls.get(member as usize).copied().unwrap_or(0);
+        let known = communicator.instances.get((call - communicator.first) as usize).copied().flatten();
+        let index = match known {
+            Some(index) => {
+                self.agree_on(index, comm, &entry.signature, &entry.shape)?;
+                self.expand(index);
+                index
             }
-            self.comms.at_mut(home).calls[member as usize] += 1;
-            return Ok(index);
+            None => self.make_instance(entry, me),
+        };
+        self.note_entry(home, member, total, index);
+        Ok(index)
+    }
+
+    /// A member's next call on a communicator belongs to this instance.
+    pub(crate) fn note_entry(&mut self, comm: u32, member: u32, members: u32, index: u32) {
+        let communicator = self.comms.at_mut(comm);
+        if communicator.calls.is_empty() {
+            communicator.calls = vec![0; members as usize];
         }
-        let index = self.make_instance(entry, me);
-        let communicator = self.comms.at_mut(home);
-        communicator.calls[member as usize] += 1;
+        let call = &mut communicator.calls[member as usize];
+        let position = (*call - communicator.first) as usize;
+        *call += 1;
         while communicator.instances.len() <= position {
             communicator.instances.push_back(None);
         }
         communicator.instances[position] = Some(index);
-        Ok(index)
     }
 
     fn make_instance(&mut self, entry: &Entry, me: u32) -> u32 {
-        let size = entry.shape.size;
+        let index = self.make_held(entry.place.clone(), entry.signature, entry.shape.clone());
+        let instance = self.collectives.instance_mut(index);
+        instance.first_rank = me;
+        instance.root_known = entry.root_known;
+        instance.agents = (0..entry.shape.size).map(|_| None).collect();
+        index
+    }
+
+    /// An instance that nobody has entered, with room for no agents.
+    pub(crate) fn make_held(&mut self, place: Place, signature: Signature, shape: Shape) -> u32 {
         self.collectives.instances.insert(Instance {
-            place: entry.place.clone(),
-            signature: entry.signature,
-            first_rank: me,
+            place,
+            signature,
+            first_rank: self.current,
             schedule: None,
-            shape: entry.shape.clone(),
-            root_known: entry.root_known,
-            size,
-            agents: (0..size).map(|_| None).collect(),
+            size: shape.size,
+            left: shape.size,
+            shape,
+            root_known: true,
+            agents: Vec::new(),
             arrived: 0,
-            left: size,
             started: false,
+            together: None,
+            held_at: None,
             joined: crate::handles::RankSet::default(),
             mail: FxHashMap::default(),
             agreement: None,
@@ -365,14 +511,14 @@ impl World {
         self.comms.twin(comm).map_or(comm, |twin| twin.min(comm))
     }
 
-    fn start_instance(&mut self, index: u32) {
-        let collectives = &mut self.collectives;
-        collectives.held.retain(|&held| held != index);
-        let instance = &mut collectives.instances[index];
-        if !instance.root_known {
-            collectives.held.push(index);
+    pub(crate) fn start_instance(&mut self, index: u32) {
+        if !self.collectives.instance(index).root_known {
+            self.collectives.hold(index);
             return;
         }
+        self.collectives.unhold(index);
+        self.expand(index);
+        let instance = self.collectives.instance_mut(index);
         instance.started = true;
         let schedule = crate::collective::choose::choose(&instance.shape, &self.policy);
         instance.schedule = Some(schedule.clone());
@@ -391,7 +537,7 @@ impl World {
 
     /// Starts all held instances, complete or not, because nothing else can run; false if there were none.
     pub(crate) fn start_held(&mut self) -> bool {
-        let held = std::mem::take(&mut self.collectives.held);
+        let held = self.collectives.held.clone();
         for &index in &held {
             self.start_instance(index);
         }
@@ -499,7 +645,7 @@ impl World {
         self.messages += 1;
         self.bytes += u128::from(from.bytes);
         self.profile.message(from.bytes);
-        let payload = (from.buffer != Buffer::Nothing && from.bytes != 0).then(|| {
+        let payload = (from.buffer != Buffer::Nothing && from.bytes != 0 && agent.covers(from)).then(|| {
             let slot = self.pool.alloc(from.bytes as usize);
             self.pool.get_mut(slot).extend_from_slice(buffer_of(agent, from));
             slot
@@ -561,7 +707,7 @@ impl World {
         if let Some(slot) = mail.payload {
             let bytes = self.pool.get(slot);
             let part = bytes.len().min(into.bytes as usize);
-            if into.buffer != Buffer::Nothing {
+            if into.buffer != Buffer::Nothing && agent.covers(into) {
                 buffer_mut(agent, into)[..part].copy_from_slice(&bytes[..part]);
             }
             self.pool.free(slot);
@@ -572,7 +718,7 @@ impl World {
     /// `into = left op right`; false if a function of the program must do it.
     fn agent_reduce(&mut self, index: u32, agent: &mut Agent, left: Slice, right: Slice, into: Slice) -> bool {
         let Some(reduction) = agent.reduction.clone() else { return true };
-        if into.bytes == 0 || agent.failure.is_some() {
+        if into.bytes == 0 || agent.failure.is_some() || !agent.covers(left) || !agent.covers(right) {
             return true;
         }
         if reduction.kernel.is_some() {
@@ -619,9 +765,13 @@ impl World {
         }
     }
 
-    /// Whether a member's agent is through.
-    pub(crate) fn collective_done(&self, index: u32, member: u32) -> bool {
-        self.collectives.instances[index].agents[member as usize].as_ref().is_some_and(|agent| agent.stage == Stage::Done)
+    /// Whether a member is through.
+    pub(crate) fn is_through(&self, index: u32, member: u32) -> bool {
+        let instance = self.collectives.instance(index);
+        match &instance.together {
+            Some(together) => together.is_complete(),
+            None => instance.agents[member as usize].as_ref().is_some_and(|agent| agent.stage == Stage::Done),
+        }
     }
 
     /// Moves a complete member's result into the program's memory, ahead of its completion.
@@ -636,6 +786,11 @@ impl World {
 
     /// The mounted rank collects its result: moves it into the program's memory and leaves the instance.
     pub(crate) fn finish_collective(&mut self, index: u32, member: u32) -> Result<usize> {
+        self.finish_agent(index, member, None)
+    }
+
+    /// The same; the result goes to `target`, where the agent does not know.
+    pub(crate) fn finish_agent(&mut self, index: u32, member: u32, target: Option<&Extent>) -> Result<usize> {
         let me = self.current;
         let Some(mut agent) = self.collectives.instances[index].agents[member as usize].take() else { return Ok(0) };
         let before = self.ranks[me as usize].clock;
@@ -645,14 +800,15 @@ impl World {
             state.clock = agent.clock;
             state.spins = 0;
         }
-        let outcome = self.collectives.instances[index].agreement.as_ref().and_then(|agreement| {
-            agreement.outcome.as_ref().map(|outcome| outcome.as_ref().map(|outcome| outcome.of(member)).map_err(Clone::clone))
-        });
+        let outcome = self.collectives.instance(index).outcome(member);
         self.leave_instance(index);
         if let Some(failure) = agent.failure.take() {
             return Err(failure);
         }
         agent.delivery.deliver(&agent.output);
+        if let Some(target) = target.filter(|target| target.bytes != 0) {
+            target.fill(&agent.output);
+        }
         match outcome {
             Some(Ok(handle)) => {
                 if let Delivery::Handle(target) = agent.delivery {
@@ -665,7 +821,7 @@ impl World {
         }
     }
 
-    fn leave_instance(&mut self, index: u32) {
+    pub(crate) fn leave_instance(&mut self, index: u32) {
         let instance = &mut self.collectives.instances[index];
         instance.left -= 1;
         if instance.left > 0 {

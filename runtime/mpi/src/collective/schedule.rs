@@ -221,6 +221,27 @@ pub struct Shape {
 }
 
 impl Shape {
+    /// Whether two members' calls can be one collective.
+    pub(crate) fn matches(&self, other: &Shape) -> bool {
+        self.bytes == other.bytes
+            && self.element == other.element
+            && self.commutative == other.commutative
+            && self.predefined == other.predefined
+            && self.cartesian == other.cartesian
+    }
+    /// The size, as messages show it.
+    pub(crate) fn describe(&self) -> String {
+        let of = match self.kind {
+            Kind::Gather | Kind::Scatter | Kind::Allgather | Kind::Alltoall if !self.irregular => " for each member",
+            _ => "",
+        };
+        let bytes = format!("{} byte{}{of}", self.bytes, if self.bytes == 1 { "" } else { "s" });
+        match (self.element, self.predefined) {
+            (1, true) => bytes,
+            (element, true) => format!("{bytes} (elements of {element})"),
+            (element, false) => format!("{bytes} (elements of {element}, an operation of the program)"),
+        }
+    }
     /// Whether its messages carry no data: only clocks matter.
     pub fn carries_nothing(&self) -> bool {
         matches!(self.kind, Kind::Barrier | Kind::Agree)
@@ -268,6 +289,28 @@ pub enum Pattern {
         /// Bytes of each message.
         bytes: u64,
     },
+    /// Of `pairs` pairs of members `2 i` and `2 i + 1`, one sends `bytes` to the other; the others rest.
+    Pairs {
+        /// How many.
+        pairs: u32,
+        /// Whether the even one sends.
+        up: bool,
+        /// Bytes of each message.
+        bytes: u64,
+    },
+}
+
+/// How the operands of a reduction come together, where a schedule does it the same way for all members.
+#[derive(Clone, Copy, PartialEq, Eq, Debug)]
+pub enum Digest {
+    /// `folded` pairs of members `2 i` and `2 i + 1` reduce first, so that `among` operands remain, a power of two, in order;
+    /// then neighbours reduce in pairs until one is left, the lower one always on the left. All members have the result.
+    Pairs {
+        /// Operands after the first pairs.
+        among: u32,
+        /// The first pairs.
+        folded: u32,
+    },
 }
 
 /// Members that may have steps in a round: `(first + i * stride) mod size` for `i` in `0..count`. The others have none.
@@ -293,6 +336,10 @@ pub trait Schedule {
     fn scratch(&self, member: &Member) -> u64;
     /// The round's messages as a regular pattern, if they are one (an optional help to the batch executor).
     fn pattern(&self, _round: u32) -> Option<Pattern> {
+        None
+    }
+    /// How operands come together, if that can be told in short (an optional help to the batch executor).
+    fn digest(&self) -> Option<Digest> {
         None
     }
     /// The members that may have steps in `round`; `None` if all may. Makes a tree of a million members cost what its

@@ -6,7 +6,7 @@ use super::Parameters;
 use super::allgather::ring;
 use super::halving::{Exchange, Halving};
 use super::parts::{Fold, Pieces, input, output, reduce, scratch};
-use crate::collective::schedule::{Active, Member, Pattern, Schedule, Shape, Step};
+use crate::collective::schedule::{Active, Digest, Member, Pattern, Schedule, Shape, Step};
 
 #[derive(Clone, Copy, PartialEq, Eq)]
 enum Way {
@@ -113,7 +113,7 @@ impl Schedule for Folded {
         let fold = &self.halving.fold;
         let exchange = round.wrapping_sub(fold.fringe());
         if exchange >= self.exchanges() {
-            return None;
+            return Some(Pattern::Pairs { pairs: fold.folded, up: round == 0, bytes: self.bytes });
         }
         let (level, bytes) = if self.way == Way::Doubling {
             (exchange, self.bytes)
@@ -127,6 +127,10 @@ impl Schedule for Folded {
             (level, half)
         };
         Some(Pattern::Exchange { mask: 1 << level, among: fold.among, folded: fold.folded, bytes })
+    }
+    fn digest(&self) -> Option<Digest> {
+        let Fold { among, folded, .. } = self.halving.fold;
+        (self.way == Way::Doubling).then_some(Digest::Pairs { among, folded })
     }
     fn active(&self, round: u32) -> Option<Active> {
         let fold = &self.halving.fold;

@@ -1,0 +1,213 @@
+//! The times of a collective alone, all members at once: what its messages carry is known otherwise.
+
+use crate::collective::executor::Place;
+use crate::collective::schedule::{Active, Blocks, Member, Pattern, Schedule, Step};
+use crate::world::World;
+use engine::{Span, Time};
+use std::rc::Rc;
+
+/// The members' clocks in picoseconds: one number while they are equal.
+pub(crate) struct Clocks {
+    equal: Option<u64>,
+    each: Vec<u64>,
+    /// The next round's clocks are made here.
+    spare: Vec<u64>,
+    size: usize,
+}
+
+impl Clocks {
+    pub(crate) fn new(clocks: impl Iterator<Item = u64> + Clone) -> Clocks {
+        let (mut size, mut equal) = (0, true);
+        let first = clocks.clone().next();
+        for clock in clocks.clone() {
+            size += 1;
+            equal &= Some(clock) == first;
+        }
+        match first {
+            Some(first) if equal => Clocks { equal: Some(first), each: Vec::new(), spare: Vec::new(), size },
+            _ => Clocks { equal: None, each: clocks.collect(), spare: Vec::new(), size },
+        }
+    }
+    #[inline]
+    pub(crate) fn get(&self, member: usize) -> u64 {
+        self.equal.unwrap_or_else(|| self.each[member])
+    }
+    fn spread(&mut self) -> &mut [u64] {
+        if let Some(clock) = self.equal.take() {
+            self.each = vec![clock; self.size];
+        }
+        &mut self.each
+    }
+
+    /// Every member receives from the one `distance` before it.
+    fn shift(&mut self, distance: usize, span: u64) {
+        if let Some(clock) = &mut self.equal {
+            *clock += span;
+            return;
+        }
+        let size = self.size;
+        self.spare.resize(size, 0);
+        let (before, after) = (&self.each, &mut self.spare);
+        let arrive = |after: &mut [u64], own: &[u64], sent: &[u64]| {
+            for ((after, &own), &sent) in after.iter_mut().zip(own).zip(sent) {
+                *after = own.max(sent + span);
+            }
+        };
+        arrive(&mut after[distance..], &before[distance..], &before[..size - distance]);
+        arrive(&mut after[..distance], &before[..distance], &before[size - distance..]);
+        std::mem::swap(&mut self.each, &mut self.spare);
+    }
+
+    /// Pairs exchange; see [`Pattern::Exchange`].
+    fn exchange(&mut self, mask: usize, among: usize, folded: usize, span: impl Fn(usize, usize) -> u64, constant: bool) {
+        if let Some(clock) = &mut self.equal
+            && constant
+            && folded == 0
+            && among == self.size
+        {
+            *clock += span(0, mask);
+            return;
+        }
+        let clocks = self.spread();
+        let member = |position: usize| if position < folded { 2 * position + 1 } else { position + folded };
+        // The lower one of each pair has the mask's highest bit clear.
+        let high = 1usize << mask.ilog2();
+        for base in (0..among).step_by(2 * high) {
+            for position in base..base + high {
+                let (one, other) = (member(position), member(position ^ mask));
+                let (a, b) = (clocks[one], clocks[other]);
+                clocks[one] = a.max(b + span(other, one));
+                clocks[other] = b.max(a + span(one, other));
+            }
+        }
+    }
+}
+
+fn active_members(active: Option<Active>, size: u32) -> impl Iterator<Item = u32> {
+    let Active { first, stride, count } = active.unwrap_or(Active { first: 0, stride: 1, count: size });
+    (0..u64::from(count)).map(move |index| ((u64::from(first) + index * u64::from(stride)) % u64::from(size.max(1))) as u32)
+}
+
+impl World {
+    /// All rounds of a collective of blocked members, without data: their clocks move, and they wake.
+    pub(crate) fn run_clocks(&mut self, place: &Place, size: u32, schedule: &dyn Schedule, block: u64) {
+        let group = match place {
+            Place::Comm(comm) => self.comms.at(*comm).group.clone(),
+            Place::Group(_, group) => group.clone(),
+        };
+        let rank_of = |member: u32| group.world_rank(member);
+        let mut clocks = Clocks::new((0..size).map(|member| self.ranks[rank_of(member) as usize].clock.as_ps()));
+        for round in 0..schedule.rounds() {
+            match schedule.pattern(round) {
+                Some(pattern) => self.pattern_round(pattern, &rank_of, &mut clocks),
+                None => self.step_round(schedule, round, block, &rank_of, &mut clocks),
+            }
+        }
+        // Last to first, so that they run in the order of ranks.
+        for member in (0..size).rev() {
+            let rank = rank_of(member);
+            let (state, clock) = (&mut self.ranks[rank as usize], clocks.get(member as usize));
+            let waited = clock - state.clock.as_ps();
+            if waited != 0 {
+                state.clock = Time::from_ps(clock);
+                state.spins = 0;
+                self.profile.wait(rank, Span::from_ps(waited));
+            }
+            if state.waiting != 0 {
+                state.waiting = 0;
+                self.ready.wake(rank);
+            }
+        }
+    }
+
+    /// A round in a regular pattern.
+    pub(crate) fn pattern_round(&mut self, pattern: Pattern, rank_of: &impl Fn(u32) -> u32, clocks: &mut Clocks) {
+        let uniform =
+            |bytes: u64| self.wire.formula().and_then(|formula| formula.uniform()).map(|uniform| uniform.latency(false, bytes).as_ps());
+        let latency = |from: usize, to: usize, bytes: u64| self.wire.latency(rank_of(from as u32), rank_of(to as u32), bytes).as_ps();
+        let size = clocks.size;
+        let (messages, bytes) = match pattern {
+            Pattern::Shift { distance, bytes } => {
+                let distance = distance as usize % size.max(1);
+                match uniform(bytes).filter(|_| distance != 0) {
+                    Some(span) => clocks.shift(distance, span),
+                    None => {
+                        clocks.spread();
+                        let after = |to: usize| {
+                            let from = (to + size - distance) % size;
+                            clocks.each[to].max(clocks.each[from] + latency(from, to, bytes))
+                        };
+                        clocks.spare = (0..size).map(after).collect();
+                        std::mem::swap(&mut clocks.each, &mut clocks.spare);
+                    }
+                }
+                (size as u64, bytes)
+            }
+            Pattern::Exchange { mask, among, folded, bytes } => {
+                let (mask, counts) = (mask as usize, (among as usize, folded as usize));
+                match uniform(bytes) {
+                    Some(span) => clocks.exchange(mask, counts.0, counts.1, |_, _| span, true),
+                    None => clocks.exchange(mask, counts.0, counts.1, |from, to| latency(from, to, bytes), false),
+                }
+                (u64::from(among), bytes)
+            }
+            Pattern::Pairs { pairs, up, bytes } => {
+                let constant = uniform(bytes);
+                let clocks = clocks.spread();
+                for pair in 0..pairs as usize {
+                    let (from, to) = if up { (2 * pair, 2 * pair + 1) } else { (2 * pair + 1, 2 * pair) };
+                    let span = constant.unwrap_or_else(|| latency(from, to, bytes));
+                    clocks[to] = clocks[to].max(clocks[from] + span);
+                }
+                (u64::from(pairs), bytes)
+            }
+        };
+        self.count_messages(messages, bytes);
+    }
+
+    /// Any other round: who receives, by the schedule's steps. All leave at the clocks with which the round begins.
+    fn step_round(&mut self, schedule: &dyn Schedule, round: u32, block: u64, rank_of: &impl Fn(u32) -> u32, clocks: &mut Clocks) {
+        let none: Rc<[u32]> = Rc::new([]);
+        let size = clocks.size as u32;
+        let blocks = Blocks::Uniform(block);
+        let mut member = Member { rank: 0, send: blocks.clone(), receive: blocks, sources: none.clone(), destinations: none };
+        let (mut steps, mut moved): (Vec<Step>, Vec<(u32, u64)>) = (Vec::new(), Vec::new());
+        let (mut messages, mut payload) = (0u64, 0u128);
+        for rank in active_members(schedule.active(round), size) {
+            member.rank = rank;
+            steps.clear();
+            schedule.round(&member, round, &mut steps);
+            let before = clocks.get(rank as usize);
+            let mut after = before;
+            for step in &steps {
+                match *step {
+                    Step::Send { from, .. } => {
+                        messages += 1;
+                        payload += u128::from(from.bytes);
+                    }
+                    Step::Receive { from, into } => {
+                        let span = self.wire.latency(rank_of(from), rank_of(rank), into.bytes);
+                        after = after.max(clocks.get(from as usize) + span.as_ps());
+                    }
+                    _ => break,
+                }
+            }
+            if after != before {
+                moved.push((rank, after));
+            }
+        }
+        let each = clocks.spread();
+        for (member, clock) in moved {
+            each[member as usize] = clock;
+        }
+        self.messages += messages;
+        self.bytes += payload;
+        self.profile.messages_of(messages, payload);
+    }
+
+    pub(crate) fn count_messages(&mut self, messages: u64, bytes: u64) {
+        self.messages += messages;
+        self.bytes += u128::from(messages) * u128::from(bytes);
+        self.profile.messages_of(messages, u128::from(messages) * u128::from(bytes));
+    }
+}

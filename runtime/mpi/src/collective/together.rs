@@ -1,0 +1,379 @@
+//! Blocking collectives that a process holds in a few words a member until the last one enters.
+//!
+//! While its members come in, a collective keeps a bit and the packed contribution of each; where the result goes
+//! stays on the blocked member's own stack. When all are in and message times are a formula,
+//! the clocks are advanced in [`clocks`](super::clocks) and the result is what the collective means: moving data is
+//! exact in any order, and a reduction keeps the association of its schedule ([`Digest`]). Whatever
+//! needs more (functions of the program, overheads, other algorithms of reductions, members that must start before all are
+//! in) becomes agents, and runs as any other collective.
+
+use crate::collective::call::Mode;
+use crate::collective::executor::{Agent, Place};
+use crate::collective::schedule::{Blocks, Digest, Kind, Member, Schedule, Shape};
+use crate::collective::{Contribution, Reduction, Resolve, Signature};
+use crate::error::Result;
+use crate::matching::Extent;
+use crate::op::Op;
+use crate::world::{Mpi, World};
+use rank::memory;
+use std::rc::Rc;
+
+/// A blocking call as a member of it knows it.
+pub(crate) struct Brief {
+    pub kind: Kind,
+    pub comm: usize,
+    pub root: Option<i32>,
+    /// As [`Shape::bytes`].
+    pub bytes: u64,
+    /// Handles of operation and datatype.
+    pub reduction: Option<(usize, usize)>,
+}
+
+/// What a process keeps of a collective whose members are coming in.
+pub(crate) struct Together {
+    joined: Box<[u64]>,
+    data: Data,
+    /// Operation and datatype, and their handles.
+    reduction: Option<((usize, usize), Rc<Reduction>)>,
+    complete: bool,
+}
+
+/// Packed contributions; once the collective is complete, results.
+enum Data {
+    Nothing,
+    /// Of the root alone, or the same for all.
+    One(Vec<u8>),
+    /// A block of this many bytes for each member.
+    Each(Vec<u8>, usize),
+}
+
+impl Together {
+    fn new(size: u32) -> Together {
+        Together { joined: vec![0; (size as usize).div_ceil(64)].into(), data: Data::Nothing, reduction: None, complete: false }
+    }
+    pub(crate) fn has(&self, member: u32) -> bool {
+        self.joined[member as usize / 64] >> (member % 64) & 1 != 0
+    }
+    pub(crate) fn is_complete(&self) -> bool {
+        self.complete
+    }
+    fn contribute(&mut self, shape: &Shape, member: u32, extent: &Extent) {
+        let bytes = extent.bytes as usize;
+        if bytes == 0 {
+            return;
+        }
+        if matches!(shape.kind, Kind::Bcast | Kind::Scatter) {
+            self.data = Data::One(super::executor::pack(std::slice::from_ref(extent)));
+            return;
+        }
+        if let Data::Nothing = self.data {
+            self.data = Data::Each(vec![0; bytes * shape.size as usize], bytes);
+        }
+        let Data::Each(data, stride) = &mut self.data else { return };
+        let place = &mut data[member as usize * *stride..][..bytes];
+        match &extent.layout {
+            None => memory::read(extent.buffer, place),
+            Some(_) => place.copy_from_slice(&super::executor::pack(std::slice::from_ref(extent))),
+        }
+    }
+    fn contribution(&self, shape: &Shape, member: u32) -> &[u8] {
+        match &self.data {
+            Data::One(bytes) if member == shape.root => bytes,
+            Data::Each(data, stride) => &data[member as usize * stride..][..*stride],
+            _ => &[],
+        }
+    }
+    /// The packed result of a member of a complete collective.
+    fn deliver(&self, shape: &Shape, member: u32, target: &Extent) {
+        let block = target.bytes as usize;
+        let whole: &[u8] = match &self.data {
+            Data::Nothing => &[],
+            Data::One(bytes) if shape.kind == Kind::Scatter => &bytes[member as usize * block..],
+            Data::One(bytes) => bytes,
+            // A gather's and an allgather's result is all contributions, one behind the other.
+            Data::Each(data, _) if matches!(shape.kind, Kind::Gather | Kind::Allgather) => data,
+            Data::Each(data, stride) => &data[member as usize * stride..],
+        };
+        target.fill(whole);
+    }
+}
+
+/// Blocks that a member sends and receives, and its packed bytes in and out.
+fn buffers(shape: &Shape, member: u32) -> (Blocks, Blocks, u64) {
+    let (all, block) = (u64::from(shape.size) * shape.bytes, Blocks::Uniform(shape.bytes));
+    let root = member == shape.root;
+    let output = match shape.kind {
+        Kind::Bcast => shape.bytes * u64::from(!root),
+        Kind::Gather => all * u64::from(root),
+        Kind::Reduce => shape.bytes * u64::from(root),
+        Kind::Allgather | Kind::Alltoall => all,
+        Kind::ReduceScatter => shape.bytes / u64::from(shape.size),
+        Kind::Barrier | Kind::Agree | Kind::Neighbor => 0,
+        Kind::Scatter | Kind::Allreduce | Kind::Scan | Kind::Exscan => shape.bytes,
+    };
+    match shape.kind {
+        Kind::ReduceScatter => (Blocks::Uniform(output), Blocks::Uniform(output), output),
+        _ => (block.clone(), block, output),
+    }
+}
+
+/// `data` as blocks in rows of `rows`: block `j` of row `i` changes places with block `i` of row `j`.
+fn transpose(data: &mut [u8], rows: usize, block: usize) {
+    const TILE: usize = 32;
+    for top in (0..rows).step_by(TILE) {
+        for left in (top..rows).step_by(TILE) {
+            for row in top..(top + TILE).min(rows) {
+                for column in left.max(row + 1)..(left + TILE).min(rows) {
+                    let (one, other) = ((row * rows + column) * block, (column * rows + row) * block);
+                    let (low, high) = data.split_at_mut(other);
+                    match block {
+                        8 => {
+                            let (a, b) = (&mut low[one..one + 8], &mut high[..8]);
+                            let (left, right): ([u8; 8], [u8; 8]) = (a.try_into().expect("8 bytes"), b.try_into().expect("8 bytes"));
+                            a.copy_from_slice(&right);
+                            b.copy_from_slice(&left);
+                        }
+                        _ => low[one..one + block].swap_with_slice(&mut high[..block]),
+                    }
+                }
+            }
+        }
+    }
+}
+
+/// All contributions reduced in the association of [`Digest::Pairs`].
+fn reduce_pairs(data: &mut [u8], stride: usize, (among, folded): (u32, u32), kernel: crate::op::Kernel) -> Vec<u8> {
+    let mut combine = |left: usize, right: usize| {
+        let (low, high) = data.split_at_mut(right * stride);
+        kernel(&low[left * stride..][..stride], &mut high[..stride]);
+    };
+    for pair in 0..folded as usize {
+        combine(2 * pair, 2 * pair + 1);
+    }
+    let member = |position: usize| if position < folded as usize { 2 * position + 1 } else { position + folded as usize };
+    let mut width = 1;
+    while width < among as usize {
+        for last in (2 * width - 1..among as usize).step_by(2 * width) {
+            combine(member(last - width), member(last));
+        }
+        width *= 2;
+    }
+    data[member(among as usize - 1) * stride..][..stride].to_vec()
+}
+
+impl World {
+    /// Whether blocking collectives of this process may be held together.
+    fn holds_together(&self) -> bool {
+        self.batch && !self.wire.has_overheads && !self.by_time()
+    }
+
+    /// What the mounted rank's next collective on an intracommunicator looks like; `None` if it is not one to hold together.
+    fn brief_shape(&self, brief: &Brief) -> Result<Option<(u32, u32, Shape)>> {
+        let index = self.comms.index(brief.comm)?;
+        let comm = self.comms.at(index);
+        if !self.holds_together() || comm.is_self || comm.is_inter() || comm.size() < 2 {
+            return Ok(None);
+        }
+        let (size, member) = (comm.size(), comm.rank(self.current));
+        let root = match brief.root {
+            Some(root) => match self.root_member(index, root)? {
+                Some(root) => root,
+                None => return Ok(None),
+            },
+            None => 0,
+        };
+        let reduction = match brief.reduction {
+            Some((op, datatype)) => match &**self.ops.get(self.current, op)? {
+                Op::User(_) => return Ok(None),
+                operation => Some((operation.commutative(), self.types.usable(self.current, datatype)?.size.max(1))),
+            },
+            None => None,
+        };
+        let shape = Shape {
+            kind: brief.kind,
+            size,
+            root,
+            irregular: false,
+            bytes: brief.bytes,
+            element: reduction.map_or(1, |(_, size)| size),
+            commutative: reduction.is_none_or(|(commutative, _)| commutative),
+            sides: None,
+            node: self.wire.node,
+            predefined: true,
+            cartesian: false,
+        };
+        Ok(Some((index, member, shape)))
+    }
+
+    /// The mounted rank enters: `(instance, member)`, or `None` if the call must be made as agents.
+    fn enter_together(
+        &mut self,
+        brief: &Brief,
+        source: &Extent,
+        contribution: &mut Option<(Contribution, Resolve)>,
+    ) -> Result<Option<(u32, u32)>> {
+        let Some((comm, member, shape)) = self.brief_shape(brief)? else { return Ok(None) };
+        let communicator = self.comms.at(comm);
+        let call = communicator.calls.get(member as usize).copied().unwrap_or(0);
+        let known = communicator.instances.get((call - communicator.first) as usize).copied().flatten();
+        if known.is_some_and(|index| self.collectives.instance(index).together.is_none()) {
+            return Ok(None);
+        }
+        let me = self.current;
+        let signature = Signature {
+            function: self.ranks[me as usize].function,
+            blocking: true,
+            irregular: false,
+            kind: brief.kind,
+            root: brief.root.map(|_| shape.root),
+        };
+        let size = shape.size;
+        let index = match known {
+            Some(index) => {
+                self.agree_on(index, comm, &signature, &shape)?;
+                let instance = self.collectives.instance(index);
+                let together = instance.together.as_ref().expect("looked at above");
+                if together.reduction.as_ref().map(|known| known.0) != brief.reduction {
+                    // Other handles may be the same operation and type, or not one at all.
+                    let (op, datatype) = brief.reduction.expect("shapes agree");
+                    self.reduction(op, datatype)?;
+                }
+                index
+            }
+            None => {
+                let reduction = match brief.reduction {
+                    Some((op, datatype)) => Some(((op, datatype), self.reduction(op, datatype)?)),
+                    None => None,
+                };
+                let index = self.make_held(Place::Comm(comm), signature, shape);
+                let instance = self.collectives.instance_mut(index);
+                instance.together = Some(Box::new(Together { reduction, ..Together::new(size) }));
+                self.collectives.hold(index);
+                index
+            }
+        };
+        self.note_entry(comm, member, size, index);
+        let instance = self.collectives.instance_mut(index);
+        let together = instance.together.as_mut().expect("made or found above");
+        together.joined[member as usize / 64] |= 1 << (member % 64);
+        together.contribute(&instance.shape, member, source);
+        instance.arrived += 1;
+        let complete = instance.arrived == size;
+        if let Some((contribution, resolve)) = contribution.take() {
+            self.contribute_to_agreement(index, member, contribution, resolve, complete);
+        }
+        if complete {
+            self.complete_together(index);
+        }
+        Ok(Some((index, member)))
+    }
+
+    /// All members are in.
+    fn complete_together(&mut self, index: u32) {
+        let instance = self.collectives.instance_mut(index);
+        let schedule = crate::collective::choose::choose(&instance.shape, &self.policy);
+        let instance = self.collectives.instance_mut(index);
+        let mut together = instance.together.take().expect("held together");
+        if !together.digest(&instance.shape, &*schedule) {
+            instance.together = Some(together);
+            self.expand(index);
+            self.start_instance(index);
+            return;
+        }
+        self.collectives.unhold(index);
+        let instance = self.collectives.instance_mut(index);
+        instance.start();
+        let (place, size, block) = (instance.place.clone(), instance.size, instance.shape.bytes);
+        self.run_clocks(&place, size, &*schedule, block);
+        together.complete = true;
+        self.collectives.instance_mut(index).together = Some(together);
+    }
+
+    /// Makes agents of the members that are in, so that they can go on one by one.
+    pub(crate) fn expand(&mut self, index: u32) {
+        let instance = self.collectives.instance_mut(index);
+        let Some(together) = instance.together.take() else { return };
+        let (shape, place) = (instance.shape.clone(), instance.place.clone());
+        let none: Rc<[u32]> = Rc::new([]);
+        let mut agents = Vec::with_capacity(shape.size as usize);
+        for member in 0..shape.size {
+            if !together.has(member) {
+                agents.push(None);
+                continue;
+            }
+            let rank = self.member_rank(&place, member, 0);
+            let (send, receive, output) = buffers(&shape, member);
+            let input = together.contribution(&shape, member).to_vec();
+            let member = Member { rank: member, send, receive, sources: none.clone(), destinations: none.clone() };
+            let reduction = together.reduction.as_ref().map(|(_, reduction)| reduction.clone());
+            let clock = self.ranks[rank as usize].clock;
+            agents.push(Some(Box::new(Agent::held(rank, clock, member, input, output, reduction))));
+        }
+        self.collectives.instance_mut(index).agents = agents;
+    }
+
+    /// The mounted rank takes its result and leaves; the handle of a new communicator, if one was made.
+    fn finish_together(&mut self, index: u32, member: u32, target: &Extent) -> Result<usize> {
+        let instance = self.collectives.instance(index);
+        let Some(together) = &instance.together else { return self.finish_agent(index, member, Some(target)) };
+        // What all know is right already; a scan's first member and a root that gave the data get nothing.
+        if target.bytes != 0 {
+            together.deliver(&instance.shape, member, target);
+        }
+        let outcome = instance.outcome(member);
+        self.leave_instance(index);
+        outcome.unwrap_or(Ok(0))
+    }
+}
+
+impl Together {
+    /// Turns contributions into results; false if only the schedule's steps can.
+    fn digest(&mut self, shape: &Shape, schedule: &dyn Schedule) -> bool {
+        match shape.kind {
+            Kind::Barrier | Kind::Agree | Kind::Bcast | Kind::Scatter | Kind::Gather | Kind::Allgather => true,
+            Kind::Alltoall => {
+                if let Data::Each(data, _) = &mut self.data {
+                    transpose(data, shape.size as usize, shape.bytes as usize);
+                }
+                true
+            }
+            _ => {
+                let Some(Digest::Pairs { among, folded }) = schedule.digest() else { return false };
+                let Some((_, reduction)) = &self.reduction else { return false };
+                let Some(kernel) = reduction.kernel else { return false };
+                if let Data::Each(data, stride) = &mut self.data {
+                    self.data = Data::One(reduce_pairs(data, *stride, (among, folded), kernel));
+                }
+                true
+            }
+        }
+    }
+}
+
+impl Mpi {
+    /// Takes part in a blocking collective that may be held together: `None` if it cannot be, and nothing has happened.
+    pub(crate) fn together(
+        &self,
+        brief: &Brief,
+        source: &Extent,
+        target: &Extent,
+        contribution: &mut Option<(Contribution, Resolve)>,
+    ) -> Result<Option<usize>> {
+        let mut world = self.world();
+        let me = world.current;
+        let Some((index, member)) = world.enter_together(brief, source, contribution)? else { return Ok(None) };
+        world.run_agents();
+        if !world.is_through(index, member) {
+            world.ranks[me as usize].waiting = 1;
+            drop(world);
+            self.block();
+            world = self.world();
+        }
+        world.finish_together(index, member, target).map(Some)
+    }
+
+    /// Whether a call of this mode may be held together.
+    pub(crate) fn may_hold(&self, mode: Mode) -> bool {
+        mode == Mode::Blocking && self.world().holds_together()
+    }
+}

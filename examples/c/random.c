@@ -6,7 +6,7 @@
  * Each rank starts one integer; whoever receives it sends it on to a rank chosen at random, until
  * it has made as many hops as the argument says, by default as many as there are ranks. With
  * that default this sends the n^2 messages of the `random` program of Jones and Engelmann,
- * "Simulation of Large-Scale HPC Architectures", section V.
+ * "Simulation of Large-Scale HPC Architectures", section V. A second argument begins other random numbers.
  *
  * Expect the mean latency of a message between two ranks picked at random (never a rank and
  * itself): on a star 2 l + 32 bit / b; on the 8x16 mesh above near 8.032 us, the mean distance of
@@ -47,13 +47,14 @@ int main(int argc, char **argv)
     MPI_Comm_rank(MPI_COMM_WORLD, &rank);
     MPI_Comm_size(MPI_COMM_WORLD, &size);
     int hops = argc > 1 ? atoi(argv[1]) : size;
+    uint64_t seed = argc > 2 ? (uint64_t)atoi(argv[2]) : 0;
     if (size < 2 || hops < 1) {
         if (rank == 0)
             fprintf(stderr, "random: at least 2 ranks and 1 hop are needed\n");
         MPI_Finalize();
         return 1;
     }
-    state = (uint64_t)rank * 0xd1342543de82ef95u + 1;
+    state = ((uint64_t)rank + (seed << 32)) * 0xd1342543de82ef95u + 1;
 
     double sums[2] = { 0, 0 }, totals[2]; /* of the times of sends and of receives */
     long long received = 0, all = 0;

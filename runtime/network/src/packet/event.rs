@@ -48,6 +48,12 @@ impl Event {
         }
     }
 
+    /// Whether `load` is a packet.
+    #[inline]
+    pub(crate) fn is_arrival(self) -> bool {
+        self.rest >> (32 + PLACE_BITS) == Kind::Arrive as u64
+    }
+
     #[inline]
     pub(crate) fn place(self) -> u32 {
         (self.rest >> 32) as u32 & (PLACES as u32 - 1)

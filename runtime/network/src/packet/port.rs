@@ -24,9 +24,10 @@ pub struct Packet {
     pub(crate) size: u32,
     /// The same for all packets of a flow: what equal-cost choices are made by.
     pub hash: u32,
+    /// While it waits, the packet behind it; on its way, the port it leaves the next router by, if that is known already.
     pub(crate) next: u32,
-    /// The port it came in by; `NONE` in its source's interface.
-    pub(crate) input: u32,
+    /// The port that sent it here, to which its credit goes back (see `UPSTREAM_REMOTE`); `NONE` in its source's interface.
+    pub(crate) upstream: u32,
     /// The router it makes a detour by, if its routing makes one.
     pub via: u32,
     pub(crate) message: u32,
@@ -42,6 +43,9 @@ pub struct Packet {
     pub(crate) bubble: bool,
     pub(crate) reserved: bool,
 }
+
+/// Set in `Packet::upstream` if the port that sent it is in another shard: the rest is the input port here.
+pub(crate) const UPSTREAM_REMOTE: u32 = 1 << 31;
 
 /// Credits on their way back that a lane can note.
 const NOTES: usize = 4;
@@ -124,9 +128,10 @@ pub(crate) const TO_ENDPOINT: u8 = 2;
 /// At a port of another shard.
 pub(crate) const TO_SHARD: u8 = 3;
 
-/// An output port of a router or of an endpoint's interface, with its first virtual channel: two cache lines.
+/// An output port of a router or of an endpoint's interface, with its first virtual channel: a pair of cache lines, which
+/// processors fetch together.
 #[derive(Clone, Copy, Debug)]
-#[repr(align(64))]
+#[repr(align(128))]
 pub(crate) struct Port {
     /// When the link is free.
     pub(crate) busy: u64,

@@ -28,6 +28,10 @@ pub trait Routing: Send + Sync {
     fn looks_far(&self) -> bool {
         false
     }
+    /// Whether it looks at how busy ports are. One that does not can decide while a packet is still on its way.
+    fn looks_at_load(&self) -> bool {
+        true
+    }
     /// Chooses port and virtual channels.
     fn route(&self, here: &Here<'_>, packet: &mut Packet) -> Hop;
     /// Which virtual channels an interface may inject into, of `lanes`.

@@ -7,11 +7,12 @@ mod inject;
 
 use super::event::{Event, Kind};
 use super::fabric::Fabric;
-use super::port::{Lane, NEVER, Packet, Port, Requester};
+use super::port::{Lane, NEVER, Packet, Port, Requester, UPSTREAM_REMOTE};
 use super::slab::{NONE, Slab};
 use super::statistics::Statistics;
 use crate::model::Delivered;
 use engine::{Time, TimingWheel};
+use prefetch_index::prefetch_index;
 use std::sync::Arc;
 
 use forward::Times;
@@ -45,8 +46,15 @@ struct Queue {
 pub(crate) enum Crossing {
     /// A packet's head can be routed at `time`; it came in at `port`.
     Packet(u64, u32, Packet),
-    /// `bytes` of `lane` become free at `time` in the buffer behind `port`.
-    Credit(u64, u32, u8, u32),
+    /// `bytes` of `lane`, held for so many picoseconds, become free at `time` in the buffer behind `port`.
+    Credit {
+        /// When.
+        time: u64,
+        port: u32,
+        lane: u8,
+        bytes: u32,
+        held: u64,
+    },
 }
 
 /// A message that traffic offers.
@@ -68,6 +76,12 @@ pub(crate) trait Feed: Send {
     fn take(&mut self, offers: &mut Vec<Offer>);
 }
 
+/// Events between loading a packet, or its ports, and its turn.
+const PACKETS_AHEAD: usize = 16;
+const PORTS_AHEAD: usize = 8;
+/// Ports that a second-level cache holds beside the rest.
+pub(super) const CACHED_PORTS: usize = 8192;
+
 /// See the module.
 pub(crate) struct Shard {
     pub(crate) fabric: Arc<Fabric>,
@@ -81,11 +95,15 @@ pub(crate) struct Shard {
     more_rings: Vec<u32>,
     /// Bytes over weight that each class of each port has sent, with weighted classes.
     served: Vec<u64>,
-    /// When each input is free, with a crossbar of one packet an input.
+    /// When each input is free, with a crossbar of one packet an input; see `input_index`.
     input_busy: Vec<u64>,
     /// Times of each kind of link.
     times: Vec<Times>,
     store_and_forward: bool,
+    /// Whether it exceeds the processor's second-level cache, so that looking ahead pays.
+    is_large: bool,
+    /// Whether a packet's way out of the next router is known when it sets off.
+    routes_early: bool,
     /// One virtual channel, which is decided quickly.
     plain: bool,
     /// Whether outputs have queues: not with classes or a limited crossbar, where the link's turn is decided when it is free.
@@ -146,6 +164,9 @@ impl Shard {
     fn run_events(&mut self, until: u64) {
         while let Some(event) = self.wheel.pop_until(until) {
             self.events += 1;
+            if self.is_large {
+                self.prefetch();
+            }
             match event.kind() {
                 Kind::Arrive => self.arrive(event.place(), event.load(), event.time),
                 Kind::Grant => self.wake(event.place(), event.time),
@@ -168,16 +189,43 @@ impl Shard {
         }
     }
 
+    /// Starts loading what the events after the next ones need: first their packets, then the ports that those name.
+    #[inline]
+    fn prefetch(&mut self) {
+        self.wheel.look_ahead(PACKETS_AHEAD + 1);
+        if let Some(event) = self.wheel.upcoming(PACKETS_AHEAD)
+            && event.is_arrival()
+        {
+            self.packets.prefetch(event.load());
+        }
+        if let Some(event) = self.wheel.upcoming(PORTS_AHEAD)
+            && event.is_arrival()
+            && let Some(packet) = self.packets.get(event.load())
+        {
+            let output = if self.routes_early { packet.next } else { event.place() };
+            for port in [output, packet.upstream] {
+                prefetch_index(&self.ports, port as usize);
+                if let Some(port) = self.ports.get(port as usize) {
+                    prefetch_index(std::slice::from_ref(&port.usage), 0);
+                }
+            }
+        }
+    }
+
     /// Takes in what another shard told.
     pub(crate) fn receive(&mut self, crossing: Crossing) {
         match crossing {
-            Crossing::Packet(time, port, packet) => {
+            Crossing::Packet(time, port, mut packet) => {
+                packet.upstream = port | UPSTREAM_REMOTE;
                 let index = self.packets.insert(packet);
+                if self.routes_early {
+                    self.route(port, index, time);
+                }
                 self.wheel.push(Event::new(time, Kind::Arrive, port, index));
             }
-            Crossing::Credit(time, port, lane, bytes) => {
+            Crossing::Credit { time, port, lane, bytes, held } => {
                 // The shard has not come to `time`, but may have counted nothing that comes after what it last did.
-                self.credit(port, lane, bytes, time, 0);
+                self.credit(port, lane, bytes, time, held, 0);
             }
         }
     }
@@ -194,6 +242,12 @@ impl Shard {
         } else {
             &mut self.more_lanes[(port * (self.fabric.switching.lanes - 1) + lane - 1) as usize]
         }
+    }
+
+    /// The place in `input_busy` of the input that packets from `upstream` come in by.
+    #[inline]
+    fn input_index(&self, upstream: u32) -> usize {
+        if upstream & UPSTREAM_REMOTE == 0 { upstream as usize } else { (upstream & !UPSTREAM_REMOTE) as usize + self.ports.len() }
     }
 
     /// The router of a position in this shard.

@@ -33,6 +33,18 @@ impl<T> Slab<T> {
         self.free.push(index);
     }
 
+    /// Starts loading a value that is needed soon; any number will do.
+    #[inline]
+    pub(crate) fn prefetch(&self, index: u32) {
+        prefetch_index::prefetch_index(&self.items, index as usize);
+    }
+
+    /// The value at `index`, if that was ever in use.
+    #[inline]
+    pub(crate) fn get(&self, index: u32) -> Option<&T> {
+        self.items.get(index as usize)
+    }
+
     /// How many are in use.
     pub(crate) fn len(&self) -> usize {
         self.items.len() - self.free.len()

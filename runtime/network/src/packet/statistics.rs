@@ -4,7 +4,7 @@ use super::histogram::Histogram;
 use super::port::Packet;
 use std::sync::Arc;
 
-/// The use of one direction of a cable, and of the input buffer of the port.
+/// The use of one direction of a cable, and of the input buffer at its end.
 #[derive(Clone, Copy, Default, Debug, PartialEq, Eq)]
 pub struct LinkUse {
     /// Bytes sent, headers included.
@@ -13,7 +13,7 @@ pub struct LinkUse {
     pub busy: u64,
     /// Picoseconds that packets waited for it or for credit, summed over packets.
     pub blocked: u64,
-    /// Bytes of the port's input buffer times nanoseconds that they were occupied.
+    /// Bytes of the buffer at the end times nanoseconds that they were occupied.
     pub occupancy: u64,
 }
 

@@ -26,7 +26,10 @@ struct Source {
 pub(super) struct Generator {
     sources: Vec<Source>,
     jobs: Vec<(Arc<Destinations>, u32, u8)>,
-    bins: Vec<Vec<u32>>,
+    /// One bit for each source in each bin: a bin's sources come in the order in which they and their interfaces lie in memory.
+    bins: Vec<Vec<u64>>,
+    /// How many sources each bin has.
+    counts: Vec<u32>,
     /// Number of the bin that is next.
     current: u64,
     waiting: usize,
@@ -48,7 +51,8 @@ impl Generator {
         let mut this = Generator {
             sources: Vec::with_capacity(endpoints.len()),
             jobs,
-            bins: vec![Vec::new(); BINS as usize],
+            bins: Vec::new(),
+            counts: vec![0; BINS as usize],
             current: 0,
             waiting: 0,
             width: (prepared.interval / 8.0) as u64 + 1,
@@ -78,6 +82,7 @@ impl Generator {
                 job: job as u16,
             });
         }
+        this.bins = vec![vec![0; this.sources.len().div_ceil(64)]; BINS as usize];
         for index in 0..this.sources.len() {
             this.file(index as u32);
         }
@@ -88,12 +93,14 @@ impl Generator {
     #[inline]
     fn file(&mut self, index: u32) {
         let bin = (self.sources[index as usize].next / self.width).min(self.current + BINS - 1);
-        self.bins[(bin % BINS) as usize].push(index);
+        let slot = (bin % BINS) as usize;
+        self.bins[slot][index as usize / 64] |= 1 << (index % 64);
+        self.counts[slot] += 1;
         self.waiting += 1;
     }
 
     fn bin(&self) -> Option<u64> {
-        (self.waiting > 0).then(|| (self.current..self.current + BINS).find(|bin| !self.bins[(bin % BINS) as usize].is_empty())).flatten()
+        (self.waiting > 0).then(|| (self.current..self.current + BINS).find(|bin| self.counts[(bin % BINS) as usize] > 0)).flatten()
     }
 }
 
@@ -106,31 +113,40 @@ impl Feed for Generator {
         let Some(bin) = self.bin() else { return };
         self.current = bin + 1;
         let end = (bin + 1) * self.width;
-        let mut members = std::mem::take(&mut self.bins[(bin % BINS) as usize]);
-        self.waiting -= members.len();
-        for index in members.drain(..) {
-            let source = &mut self.sources[index as usize];
-            let (destinations, first, class) = &self.jobs[source.job as usize];
-            let round = destinations.round();
-            while source.left > 0 && source.next < end {
-                let burst = round.min(source.left);
-                for _ in 0..burst {
-                    let destination = first + destinations.of(source.member, source.sent, &mut source.random);
-                    offers.push(Offer { time: source.next, interface: source.interface, destination, bytes: self.bytes, class: *class });
-                    source.sent += 1;
-                }
-                source.left -= burst;
-                let gap = if self.fixed { 1.0 } else { source.random.exponential() };
-                source.next += (gap * self.interval * f64::from(round)) as u64;
-            }
-            if source.left > 0 {
-                self.file(index);
+        let slot = (bin % BINS) as usize;
+        self.waiting -= std::mem::take(&mut self.counts[slot]) as usize;
+        // A source may be filed into this very list, for the next round of bins, but only into the word that was taken out.
+        for word in 0..self.bins[slot].len() {
+            let mut members = std::mem::take(&mut self.bins[slot][word]);
+            while members != 0 {
+                let index = word as u32 * 64 + members.trailing_zeros();
+                members &= members - 1;
+                self.generate(index, end, offers);
             }
         }
-        // The list keeps its memory for the next round of bins, unless a source has been filed there meanwhile.
-        let slot = (bin % BINS) as usize;
-        if self.bins[slot].is_empty() {
-            self.bins[slot] = members;
+    }
+}
+
+impl Generator {
+    /// The messages of one source before `end`.
+    #[inline]
+    fn generate(&mut self, index: u32, end: u64, offers: &mut Vec<Offer>) {
+        let source = &mut self.sources[index as usize];
+        let (destinations, first, class) = &self.jobs[source.job as usize];
+        let round = destinations.round();
+        while source.left > 0 && source.next < end {
+            let burst = round.min(source.left);
+            for _ in 0..burst {
+                let destination = first + destinations.of(source.member, source.sent, &mut source.random);
+                offers.push(Offer { time: source.next, interface: source.interface, destination, bytes: self.bytes, class: *class });
+                source.sent += 1;
+            }
+            source.left -= burst;
+            let gap = if self.fixed { 1.0 } else { source.random.exponential() };
+            source.next += (gap * self.interval * f64::from(round)) as u64;
+        }
+        if source.left > 0 {
+            self.file(index);
         }
     }
 }

@@ -330,7 +330,6 @@ fn each_link(shards: &[Shard], duration: u64) -> Vec<LinkReport> {
                 busy_ns: ns(usage.busy),
                 blocked_ns: ns(usage.blocked),
                 usage: usage.busy as f64 / duration as f64,
-                // The buffer at this port's own input: that of the other direction of the cable.
                 buffer_mean: usage.occupancy as f64 / ns(duration),
                 buffer_max: (buffers - f64::from(low)) as u32,
             };

@@ -12,6 +12,9 @@ impl Routing for DModK {
     fn name(&self) -> &'static str {
         "dmodk"
     }
+    fn looks_at_load(&self) -> bool {
+        false
+    }
     fn lanes_needed(&self) -> u32 {
         1
     }

@@ -33,6 +33,9 @@ impl Routing for DimensionOrder {
     fn name(&self) -> &'static str {
         "dor"
     }
+    fn looks_at_load(&self) -> bool {
+        false
+    }
     fn lanes_needed(&self) -> u32 {
         if self.has_rings && self.rule == RingRule::Dateline { 2 } else { 1 }
     }

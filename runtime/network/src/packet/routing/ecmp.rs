@@ -13,6 +13,9 @@ impl Routing for Ecmp {
     fn name(&self) -> &'static str {
         "ecmp"
     }
+    fn looks_at_load(&self) -> bool {
+        false
+    }
     fn lanes_needed(&self) -> u32 {
         1
     }

@@ -23,6 +23,9 @@ impl Routing for Minimal {
     fn name(&self) -> &'static str {
         "minimal"
     }
+    fn looks_at_load(&self) -> bool {
+        false
+    }
     fn lanes_needed(&self) -> u32 {
         self.links
     }

@@ -14,6 +14,9 @@ impl Routing for TwistedOrder {
     fn name(&self) -> &'static str {
         "dor"
     }
+    fn looks_at_load(&self) -> bool {
+        false
+    }
     fn lanes_needed(&self) -> u32 {
         1
     }

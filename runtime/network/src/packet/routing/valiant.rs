@@ -38,6 +38,9 @@ impl Routing for Valiant {
     fn name(&self) -> &'static str {
         "valiant"
     }
+    fn looks_at_load(&self) -> bool {
+        false
+    }
     fn lanes_needed(&self) -> u32 {
         self.links
     }

@@ -10,8 +10,11 @@ impl Shard {
     /// The virtual channel by which a packet can leave now; else when to ask again (`NEVER`: when a credit comes).
     pub(super) fn eligible(&self, output: u32, index: u32, now: u64) -> Result<u8, u64> {
         let packet = &self.packets[index];
-        if !self.input_busy.is_empty() && packet.input != NONE && self.input_busy[packet.input as usize] > now {
-            return Err(self.input_busy[packet.input as usize]);
+        if !self.input_busy.is_empty() && packet.upstream != NONE {
+            let free_at = self.input_busy[self.input_index(packet.upstream)];
+            if free_at > now {
+                return Err(free_at);
+            }
         }
         if self.ports[output as usize].end == TO_ENDPOINT {
             return Ok(0);
@@ -56,7 +59,7 @@ impl Shard {
         packet.next = NONE;
         let (size, class) = (packet.size, packet.class);
         // Packets that go on in a ring must not wait behind some that would enter it.
-        let key = (u64::from(packet.input) << 16) | (u64::from(packet.bubble) << 8) | u64::from(packet.lanes.0);
+        let key = (u64::from(packet.upstream) << 16) | (u64::from(packet.bubble) << 8) | u64::from(packet.lanes.0);
         self.ports[output as usize].queued += size;
         let last = self.ring(output, class);
         if last == NONE {

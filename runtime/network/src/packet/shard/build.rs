@@ -1,6 +1,6 @@
 //! Cutting a network into shards.
 
-use super::{Queue, Shard, Times};
+use super::{CACHED_PORTS, Queue, Shard, Times};
 use crate::packet::event::PLACES;
 use crate::packet::fabric::{Classes, Fabric};
 use crate::packet::port::{Lane, Port, TO_ENDPOINT, TO_NOTHING, TO_ROUTER, TO_SHARD};
@@ -81,9 +81,11 @@ impl Builder<'_> {
             more_lanes: vec![Lane::new(switching.buffer); count * (switching.lanes as usize - 1)],
             more_rings: vec![NONE; count * (classes - 1)],
             served: vec![0; if matches!(switching.classes, Classes::Weighted(_)) { count * classes } else { 0 }],
-            input_busy: vec![0; if switching.crossbar { count } else { 0 }],
+            input_busy: vec![0; if switching.crossbar { 2 * count } else { 0 }],
             times: vec![Times::UNKNOWN; fabric.links.len()],
+            is_large: count > CACHED_PORTS,
             store_and_forward: switching.store_and_forward,
+            routes_early: !fabric.routing.looks_at_load(),
             plain: switching.lanes == 1,
             takes_ahead: classes == 1 && !switching.crossbar,
             router_delay: switching.router,

@@ -4,7 +4,7 @@ use super::{Crossing, Shard};
 use crate::packet::event::{Event, Kind};
 use crate::packet::fabric::{Fabric, Link};
 use crate::packet::load::Load;
-use crate::packet::port::{TO_ENDPOINT, TO_ROUTER, TO_SHARD};
+use crate::packet::port::{TO_ENDPOINT, TO_ROUTER, TO_SHARD, UPSTREAM_REMOTE};
 use crate::packet::routing::Here;
 use crate::packet::slab::NONE;
 
@@ -53,6 +53,35 @@ impl Shard {
     /// The head of packet `index`, in by port `input`, can be routed now.
     #[inline]
     pub(super) fn arrive(&mut self, input: u32, index: u32, now: u64) {
+        if !self.routes_early {
+            self.route(input, index, now);
+        }
+        let packet = &self.packets[index];
+        let output = packet.next;
+        if packet.reserved {
+            self.arrive_reserved(output, index, now);
+            return;
+        }
+        let fabric = &*self.fabric;
+        let port = &self.ports[output as usize];
+        if port.queued == 0 && (port.busy <= now || self.takes_ahead && port.busy - now <= self.times[port.link as usize].output) {
+            if self.plain {
+                let need = fabric.switching.charge(packet.size) + if packet.bubble { fabric.switching.packet() } else { 0 };
+                if port.end == TO_ENDPOINT || port.first_lane.free(now) >= need {
+                    self.transmit(output, index, 0, now);
+                    return;
+                }
+            } else if let Ok(lane) = self.eligible(output, index, now) {
+                self.transmit(output, index, lane, now);
+                return;
+            }
+        }
+        self.wait(output, index, now);
+    }
+
+    /// Decides where packet `index`, in by port `input`, goes on: `next`, `lanes` and what else depends on the routing.
+    #[inline]
+    pub(super) fn route(&mut self, input: u32, index: u32, now: u64) {
         let fabric = &*self.fabric;
         let (position, local) = fabric.stride.split(input);
         let base = input - local;
@@ -64,30 +93,11 @@ impl Shard {
         };
         let packet = &mut self.packets[index];
         packet.hops += 1;
-        packet.input = input;
         let hop = fabric.routing.route(&here, packet);
         packet.lanes = hop.lanes;
         packet.bubble = hop.bubble;
         packet.reserved = hop.reserve;
-        let output = base + hop.port;
-        if hop.reserve {
-            self.arrive_reserved(output, index, now);
-            return;
-        }
-        let port = &self.ports[output as usize];
-        if port.queued == 0 && (port.busy <= now || self.takes_ahead && port.busy - now <= self.times[port.link as usize].output) {
-            if self.plain {
-                let need = fabric.switching.charge(packet.size) + if hop.bubble { fabric.switching.packet() } else { 0 };
-                if port.end == TO_ENDPOINT || port.first_lane.free(now) >= need {
-                    self.transmit(output, index, 0, now);
-                    return;
-                }
-            } else if let Ok(lane) = self.eligible(output, index, now) {
-                self.transmit(output, index, lane, now);
-                return;
-            }
-        }
-        self.wait(output, index, now);
+        packet.next = base + hop.port;
     }
 
     /// Goes on with a packet whose credit is taken at once.
@@ -132,7 +142,7 @@ impl Shard {
         let start = port.busy.max(now);
         let mut end = start + whole;
         let mut head = start + chunk;
-        if !self.store_and_forward && packet.input != NONE {
+        if !self.store_and_forward && packet.upstream != NONE {
             end = end.max(packet.tail + chunk);
         }
         port.busy = end;
@@ -140,7 +150,7 @@ impl Shard {
         port.usage.busy += end - start;
         port.usage.blocked += start - packet.ready;
         // A packet occupies its input buffer from its arrival, a router's delay before it is ready, until its last byte leaves.
-        let (input, old_lane, since) = (packet.input, packet.lane, packet.ready);
+        let (upstream, old_lane, since) = (packet.upstream, packet.lane, packet.ready);
         let (kind, peer) = (port.end, port.peer);
         if kind == TO_ENDPOINT {
             self.arrived(index, end + flight);
@@ -149,6 +159,7 @@ impl Shard {
             packet.ready = head;
             packet.tail = end + to_router;
             packet.lane = lane;
+            packet.upstream = output;
             if packet.reserved {
                 packet.reserved = false;
             } else if lane == 0 {
@@ -157,14 +168,17 @@ impl Shard {
                 self.lane_mut(output, u32::from(lane)).take(charge, now);
             }
             if kind == TO_ROUTER {
+                if self.routes_early {
+                    self.route(peer, index, now);
+                }
                 self.wheel.push(Event::new(head, Kind::Arrive, peer, index));
             } else {
                 debug_assert_eq!(kind, TO_SHARD);
                 self.send_away(peer, index, head);
             }
         }
-        if input != NONE {
-            self.release(input, old_lane, size, since, end, now);
+        if upstream != NONE {
+            self.release(upstream, old_lane, size, since, end, now);
         }
     }
 
@@ -176,32 +190,40 @@ impl Shard {
         self.outbox[shard as usize].push(Crossing::Packet(ready, place, packet));
     }
 
-    /// Frees the buffer at `input` that a packet leaves at `end`: its credit goes back over the cable.
+    /// Frees the buffer that a packet leaves at `end`: its credit goes back over the cable.
     #[inline]
-    fn release(&mut self, input: u32, lane: u8, size: u32, since: u64, end: u64, now: u64) {
-        let port = &mut self.ports[input as usize];
-        let times = &mut self.times[port.link as usize];
+    fn release(&mut self, upstream: u32, lane: u8, size: u32, since: u64, end: u64, now: u64) {
+        if !self.input_busy.is_empty() {
+            let input = self.input_index(upstream);
+            self.input_busy[input] = end;
+        }
+        let held = end + self.router_delay - since;
+        if upstream & UPSTREAM_REMOTE != 0 {
+            self.release_remote(upstream & !UPSTREAM_REMOTE, lane, size, held, end);
+            return;
+        }
+        let link = self.ports[upstream as usize].link;
+        let times = &mut self.times[link as usize];
         if times.size != size {
-            *times = Times::of(&self.fabric, port.link, size);
+            *times = Times::of(&self.fabric, link, size);
         }
         let (at, charge) = (end + times.credit, times.charge);
-        let (kind, peer) = (port.end, port.peer);
-        port.usage.occupancy += u64::from(charge) * ((end + self.router_delay - since) / 1000);
-        if !self.input_busy.is_empty() {
-            self.input_busy[input as usize] = end;
-        }
-        if kind == TO_SHARD {
-            let (shard, place) = self.remote[peer as usize];
-            self.outbox[shard as usize].push(Crossing::Credit(at, place, lane, charge));
-        } else {
-            self.credit(peer, lane, charge, at, now);
-        }
+        self.credit(upstream, lane, charge, at, held, now);
     }
 
-    /// `bytes` of a virtual channel of `output` become free at `at`.
+    /// As `release`, where the port that sent the packet to `input` is in another shard.
+    fn release_remote(&mut self, input: u32, lane: u8, size: u32, held: u64, end: u64) {
+        let port = &self.ports[input as usize];
+        let (at, charge) = (end + self.fabric.credit[port.link as usize], self.fabric.switching.charge(size));
+        let (shard, port) = self.remote[port.peer as usize];
+        self.outbox[shard as usize].push(Crossing::Credit { time: at, port, lane, bytes: charge, held });
+    }
+
+    /// `bytes` of a virtual channel of `output`, `held` for so long, become free at `at`.
     #[inline]
-    pub(super) fn credit(&mut self, output: u32, lane: u8, bytes: u32, at: u64, now: u64) {
+    pub(super) fn credit(&mut self, output: u32, lane: u8, bytes: u32, at: u64, held: u64, now: u64) {
         let port = &mut self.ports[output as usize];
+        port.usage.occupancy += u64::from(bytes) * (held / 1000);
         let (waits, when) = (port.queued > 0, at.max(port.busy));
         let noted =
             if lane == 0 { port.first_lane.note(bytes, at, now) } else { self.lane_mut(output, u32::from(lane)).note(bytes, at, now) };

@@ -142,7 +142,7 @@ fn new_packet(source: u32, destination: u32, size: u32, created: u64, class: u8)
         size,
         hash: flow_hash(source, destination, created),
         next: NONE,
-        input: NONE,
+        upstream: NONE,
         via: NONE,
         message: NONE,
         hops: 0,

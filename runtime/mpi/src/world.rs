@@ -9,7 +9,8 @@ use crate::error::ErrorCodes;
 use crate::flight::Flight;
 use crate::group::Groups;
 use crate::info::Infos;
-use crate::node::{List, Nodes};
+use crate::node::Nodes;
+use crate::queue::{self, Queue, Queues};
 use crate::op::Ops;
 use crate::payload::Pool;
 use crate::ready::Ready;
@@ -46,9 +47,9 @@ pub struct RankState {
     /// Its virtual time.
     pub clock: Time,
     /// Receives without a message.
-    pub posted: List,
+    pub posted: Queue,
     /// Messages without a receive.
-    pub unexpected: List,
+    pub unexpected: Queue,
     /// Completions it is blocked for.
     pub waiting: u32,
     /// Length of `unexpected`.
@@ -131,6 +132,8 @@ pub struct World {
     pub(crate) current: u32,
     pub(crate) ranks: Vec<RankState>,
     pub(crate) nodes: Nodes,
+    pub(crate) posted: Queues<queue::Entry>,
+    pub(crate) unexpected: Queues<queue::Timed>,
     pub(crate) pool: Pool,
     pub(crate) layouts: Slab<(Rc<Datatype>, u64)>,
     pub(crate) requests: Slab<Request>,
@@ -200,6 +203,8 @@ impl Mpi {
                 current: 0,
                 ranks: vec![RankState::default(); setup.ranks as usize],
                 nodes: Nodes::new(),
+                posted: Queues::default(),
+                unexpected: Queues::default(),
                 pool: Pool::default(),
                 layouts: Slab::default(),
                 requests: Slab::default(),

@@ -147,14 +147,12 @@ impl World {
     #[inline]
     pub(crate) fn unlink_unexpected(&mut self, rank: u32, place: Place) {
         let state = &mut self.ranks[rank as usize];
-        state.unread -= 1;
         self.unexpected.remove(&mut state.unexpected, place, &self.nodes);
     }
 
     /// Takes an unexpected message out of its queue, wherever it is.
     pub(crate) fn unlink_message(&mut self, rank: u32, message: u32) {
         let state = &mut self.ranks[rank as usize];
-        state.unread -= 1;
         let found = self.unexpected.remove_node(&mut state.unexpected, message, &self.nodes);
         debug_assert!(found, "message {message} is in the queue of rank {rank}");
     }
@@ -171,7 +169,11 @@ impl World {
     #[inline]
     pub(crate) fn deliver(&mut self, to: u32, message: Envelope, payload: &Extent, transit: Transit, may_refer: bool) -> u32 {
         let mut send = NIL;
-        if let Some((index, place)) = self.find_posted(to, &message) {
+        let found = self.find_posted(to, &message);
+        if found.is_none() {
+            self.posted.searched(&mut self.ranks[to as usize].posted, &self.nodes);
+        }
+        if let Some((index, place)) = found {
             self.posted.remove(&mut self.ranks[to as usize].posted, place, &self.nodes);
             self.fill(to, index, &message, payload, transit);
         } else {
@@ -203,9 +205,9 @@ impl World {
                 self.flights[transit.flight] = Flight::Unexpected { to, message: index };
             }
             let state = &mut self.ranks[to as usize];
-            state.unread += 1;
             self.unexpected.push(&mut state.unexpected, index, &self.nodes);
             if state.watches() {
+                self.unexpected.searched(&mut state.unexpected, &self.nodes);
                 self.attend(to);
             }
         }
@@ -349,6 +351,7 @@ impl World {
             let state = &mut self.ranks[rank as usize];
             state.wilds += 1;
             self.posted.push(&mut state.posted, index, &self.nodes);
+            self.unexpected.searched(&mut state.unexpected, &self.nodes);
             self.attend(rank);
             return;
         }
@@ -360,7 +363,9 @@ impl World {
             self.take(rank, index, message);
             return;
         }
-        self.posted.push(&mut self.ranks[rank as usize].posted, index, &self.nodes);
+        let state = &mut self.ranks[rank as usize];
+        self.unexpected.searched(&mut state.unexpected, &self.nodes);
+        self.posted.push(&mut state.posted, index, &self.nodes);
     }
 
     /// After a receive for any source was decided or withdrawn: receives behind it may have their message.

@@ -31,7 +31,7 @@ pub type Peer = (i32, i32, usize);
 /// Messages that one rank may send in a row before long queues at its receivers make it step back.
 const BURST: u32 = 512;
 /// Unread messages at a receiver from which on its senders may have to step back.
-const UNREAD: u32 = 2048;
+const UNREAD: usize = 2048;
 
 /// The greatest tag (`MPI_TAG_UB`).
 pub const TAG_UB: i32 = i32::MAX;
@@ -44,7 +44,7 @@ fn bad_tag(tag: i32, any: bool) -> Box<Failure> {
 
 impl World {
     /// Buffer, count and datatype as an extent of memory.
-    #[inline]
+    #[inline(always)]
     pub(crate) fn extent(&self, (buffer, count, datatype): Buffer) -> Result<Extent> {
         let Ok(count) = u64::try_from(count) else {
             return Err(Failure::new(ErrorClass::COUNT, format!("count {count} is negative")));
@@ -115,14 +115,14 @@ impl World {
             request = handle::of_node(send);
         }
         self.ranks[me as usize].burst += 1;
-        if self.ranks[me as usize].burst > BURST && self.ranks[to as usize].unread < UNREAD {
+        if self.ranks[me as usize].burst > BURST && self.unexpected.length(self.ranks[to as usize].unexpected) < UNREAD {
             self.ranks[me as usize].burst = 0;
         }
         Ok(request)
     }
 
     /// What a receive or probe accepts; `None` from `MPI_PROC_NULL`.
-    #[inline]
+    #[inline(always)]
     pub(crate) fn pattern(&self, (source, tag, comm): Peer) -> Result<Option<Pattern>> {
         let communicator = self.comms.get(comm)?;
         if tag < 0 && tag != ANY_TAG {
@@ -140,7 +140,8 @@ impl World {
         }
     }
 
-    /// A posted receive's node, not yet in any list.
+    /// A posted receive's node, not yet in any queue.
+    #[inline(always)]
     fn receive_node_for(&mut self, pattern: &Pattern, extent: Extent) -> Node {
         let mut flags = 0;
         let mut layout = NIL;

@@ -2,7 +2,8 @@
 //!
 //! A short queue is one block of entries side by side, each with a 32-bit digest of its envelope, so that a search
 //! reads a line or two and touches only the node that it finds (a linked list touches every node before it, and those
-//! are seldom in cache). A queue beyond 64 entries is indexed ([`long`]), so that finding does not depend on its length.
+//! are seldom in cache). A stream, however long, is received from the front of the block. Once a queue of more than 256
+//! entries is searched further back it is indexed ([`long`]), so that finding does not depend on its length.
 
 pub mod long;
 
@@ -12,11 +13,10 @@ use crate::slab::Slab;
 use engine::Time;
 use long::Long;
 
-/// Entries up to which a queue is one block.
-const SHORT: usize = 64;
-/// Block sizes: 4, 8, 16, 32 and [`SHORT`] entries.
-const CLASSES: u8 = 5;
-const _: () = assert!(capacity(CLASSES) == SHORT);
+/// Entries up to which a queue is searched one by one.
+const SHORT: usize = 256;
+/// Block sizes: 4, 8, 16 ... 32,768 entries.
+const CLASSES: u8 = 14;
 const LONG: u8 = u8::MAX;
 
 const WILD: u32 = 0xffff_0000;
@@ -27,6 +27,8 @@ const ANY_TAG: u32 = 0x0000_ffff;
 pub struct Queue {
     at: u32,
     length: u16,
+    /// Entries at the start of the block that were taken out.
+    head: u16,
     class: u8,
 }
 
@@ -35,6 +37,10 @@ impl Queue {
     #[inline]
     pub fn is_empty(&self) -> bool {
         self.class == 0
+    }
+    #[inline]
+    fn first(&self) -> usize {
+        self.at as usize + usize::from(self.head)
     }
 }
 
@@ -129,15 +135,16 @@ pub struct Queues<E> {
     long: Slab<Long>,
 }
 
+/// Entries of a block; 0 of a long queue.
 #[inline]
 const fn capacity(class: u8) -> usize {
-    2 << class
+    if class == LONG { 0 } else { 2 << class }
 }
 
 impl<E: Element> Queues<E> {
     #[inline]
     fn slice(&self, queue: Queue) -> &[E] {
-        let at = queue.at as usize;
+        let at = queue.first();
         &self.entries[at..at + usize::from(queue.length)]
     }
 
@@ -151,44 +158,63 @@ impl<E: Element> Queues<E> {
     }
 
     /// Appends a node.
-    #[inline]
+    #[inline(always)]
     pub fn push(&mut self, queue: &mut Queue, index: u32, nodes: &Nodes) {
-        if queue.class == LONG || queue.class == 0 || usize::from(queue.length) == capacity(queue.class) {
-            self.grow(queue, nodes);
+        if queue.class == 0 || usize::from(queue.head) + usize::from(queue.length) >= capacity(queue.class) {
+            self.make_room(queue, nodes);
             if queue.class == LONG {
                 return self.long[queue.at].push(index, nodes);
             }
         }
-        let at = queue.at as usize + usize::from(queue.length);
+        let at = queue.first() + usize::from(queue.length);
         self.entries[at] = E::of(index, &nodes[index]);
         queue.length += 1;
     }
 
     /// Makes room for one more.
-    fn grow(&mut self, queue: &mut Queue, nodes: &Nodes) {
+    fn make_room(&mut self, queue: &mut Queue, nodes: &Nodes) {
+        let (first, length) = (queue.first(), usize::from(queue.length));
         if queue.class == LONG {
             return;
         }
-        if queue.class == CLASSES {
-            let mut long = Long::default();
-            for element in self.slice(*queue) {
-                long.push(element.entry().node, nodes);
-            }
-            self.free[usize::from(queue.class)].push(queue.at);
-            *queue = Queue { at: self.long.insert(long), length: 0, class: LONG };
+        // Moving half a block once in half a block's appends is cheap; moving all but one is not.
+        if queue.class != 0 && length <= capacity(queue.class) / 2 {
+            self.entries.copy_within(first..first + length, queue.at as usize);
+            queue.head = 0;
             return;
         }
+        if queue.class == CLASSES {
+            return self.index(queue, nodes);
+        }
         let at = self.allocate(queue.class + 1);
-        let old = queue.at as usize;
-        self.entries.copy_within(old..old + usize::from(queue.length), at as usize);
+        self.entries.copy_within(first..first + length, at as usize);
         if queue.class != 0 {
             self.free[usize::from(queue.class)].push(queue.at);
         }
-        *queue = Queue { at, length: queue.length, class: queue.class + 1 };
+        *queue = Queue { at, length: queue.length, head: 0, class: queue.class + 1 };
+    }
+
+    /// Indexes the queue if searching it one by one takes long: to be called when a search was in vain, and before
+    /// one that looks at all.
+    #[inline]
+    pub fn searched(&mut self, queue: &mut Queue, nodes: &Nodes) {
+        if usize::from(queue.length) > SHORT {
+            self.index(queue, nodes);
+        }
+    }
+
+    #[cold]
+    fn index(&mut self, queue: &mut Queue, nodes: &Nodes) {
+        let mut long = Long::default();
+        for element in self.slice(*queue) {
+            long.push(element.entry().node, nodes);
+        }
+        self.free[usize::from(queue.class)].push(queue.at);
+        *queue = Queue { at: self.long.insert(long), length: 0, head: 0, class: LONG };
     }
 
     /// Takes out what is at `place`.
-    #[inline]
+    #[inline(always)]
     pub fn remove(&mut self, queue: &mut Queue, place: Place, nodes: &Nodes) {
         if queue.class == LONG {
             self.long[queue.at].remove(place.0, nodes);
@@ -198,14 +224,20 @@ impl<E: Element> Queues<E> {
             }
             return;
         }
-        let at = queue.at as usize;
-        let length = usize::from(queue.length);
-        self.entries.copy_within(at + place.0 as usize + 1..at + length, at + place.0 as usize);
+        if place.0 == 0 {
+            queue.head += 1;
+        } else {
+            let (at, end) = (queue.first() + place.0 as usize, queue.first() + usize::from(queue.length));
+            self.entries.copy_within(at + 1..end, at);
+        }
+        let far = place.0 as usize > SHORT / 2;
         queue.length -= 1;
         if queue.length == 0 {
             // An idle rank has no block, and the next to need one finds it in cache.
             self.free[usize::from(queue.class)].push(queue.at);
             *queue = Queue::default();
+        } else if far {
+            self.searched(queue, nodes);
         }
     }
 
@@ -239,7 +271,7 @@ impl<E: Element> Queues<E> {
 
 impl Queues<Entry> {
     /// The first posted receive that a message fits.
-    #[inline]
+    #[inline(always)]
     pub fn first_for(&self, queue: Queue, message: &Envelope, nodes: &Nodes) -> Option<(u32, Place)> {
         if queue.class == LONG {
             return self.long[queue.at].first_for(message, nodes).map(|(node, place)| (node, Place(place)));
@@ -269,7 +301,7 @@ impl Queues<Entry> {
 
 impl Queues<Timed> {
     /// The first message that fits a pattern and is not in `taken`, in the order the sources sent.
-    #[inline]
+    #[inline(always)]
     pub fn first(&self, queue: Queue, pattern: &Pattern, taken: &[u32], nodes: &Nodes) -> Option<(u32, Place)> {
         if queue.class == LONG {
             return self.long[queue.at].first(pattern, taken, nodes).map(|(node, place)| (node, Place(place)));
@@ -320,7 +352,7 @@ impl Queues<Timed> {
         if queue.class == LONG {
             return self.long[queue.at].forget_arrivals();
         }
-        let at = queue.at as usize;
+        let at = queue.first();
         let block = &mut self.entries[at..at + usize::from(queue.length)];
         if let Some(element) = block.iter_mut().find(|element| element.entry.node == index) {
             element.arrival = nodes[index].arrival;

@@ -158,7 +158,9 @@ impl World {
             let node = &self.nodes[index];
             return (!node.has(flag::UNDER_WAY)).then_some((index, node.arrival));
         }
-        self.unexpected.best(self.ranks[rank as usize].unexpected, pattern, &[], &self.nodes).map(|index| (index, self.nodes[index].arrival))
+        self.unexpected
+            .best(self.ranks[rank as usize].unexpected, pattern, &[], &self.nodes)
+            .map(|index| (index, self.nodes[index].arrival))
     }
 
     /// A blocked poll may be answerable now: wakes its rank if so.
@@ -336,6 +338,8 @@ impl Mpi {
             return;
         }
         world.polls.insert(me, poll);
+        let World { ranks, unexpected, nodes, .. } = &mut *world;
+        unexpected.searched(&mut ranks[me as usize].unexpected, nodes);
         world.ranks[me as usize].polling = true;
         world.attend(me);
         drop(world);

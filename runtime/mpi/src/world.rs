@@ -10,9 +10,9 @@ use crate::flight::Flight;
 use crate::group::Groups;
 use crate::info::Infos;
 use crate::node::Nodes;
-use crate::queue::{self, Queue, Queues};
 use crate::op::Ops;
 use crate::payload::Pool;
+use crate::queue::{self, Queue, Queues};
 use crate::ready::Ready;
 use crate::request::Request;
 use crate::slab::Slab;
@@ -52,8 +52,6 @@ pub struct RankState {
     pub unexpected: Queue,
     /// Completions it is blocked for.
     pub waiting: u32,
-    /// Length of `unexpected`.
-    pub unread: u32,
     /// Undecided receives for any source in `posted`.
     pub wilds: u32,
     /// Polls and clock readings in a row without its clock moving.
@@ -354,7 +352,7 @@ impl World {
         }
     }
     /// An MPI call of the mounted rank begins: charges the computation before it. Answers the clock.
-    #[inline]
+    #[inline(always)]
     pub fn enter_call(&mut self, function: u16) -> Time {
         let me = self.current;
         match self.compute {
@@ -374,7 +372,7 @@ impl World {
         state.clock
     }
     /// The call ends: its virtual time goes to the profile, and computation is measured again.
-    #[inline]
+    #[inline(always)]
     pub fn leave_call(&mut self, function: u16, entered: Time) {
         let me = self.current;
         self.profile.call(function, self.ranks[me as usize].clock.since(entered));

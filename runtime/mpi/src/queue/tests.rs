@@ -19,7 +19,7 @@ fn step() -> impl Strategy<Value = Step> {
         1 => (proptest::option::of(0..6u32), proptest::option::of(tag.clone()), 0..3usize)
             .prop_map(|(source, tag, taken)| Step::First { source, tag, taken }),
         1 => (proptest::option::of(tag), 0..3usize).prop_map(|(tag, taken)| Step::Best { tag, taken }),
-        1 => (0..200usize).prop_map(|which| Step::Remove { which }),
+        1 => (0..600usize).prop_map(|which| Step::Remove { which }),
     ]
 }
 
@@ -41,7 +41,7 @@ fn best_of(list: &[u32], pattern: &Pattern, taken: &[u32], nodes: &Nodes) -> Opt
 
 proptest! {
     #[test]
-    fn a_queue_of_messages_answers_as_a_plain_list(steps in proptest::collection::vec(step(), 1..400)) {
+    fn a_queue_of_messages_answers_as_a_plain_list(steps in proptest::collection::vec(step(), 1..1200)) {
         let (mut nodes, mut queues, mut queue) = (Nodes::new(), Queues::<Timed>::default(), Queue::default());
         let mut list: Vec<u32> = Vec::new();
         for step in steps {
@@ -82,7 +82,7 @@ proptest! {
     }
 
     #[test]
-    fn a_queue_of_receives_answers_as_a_plain_list(steps in proptest::collection::vec((0..7u32, -1..3i32, 0..6u32, 0..3i32, any::<bool>()), 1..300)) {
+    fn a_queue_of_receives_answers_as_a_plain_list(steps in proptest::collection::vec((0..7u32, -1..3i32, 0..6u32, 0..3i32, any::<bool>()), 1..900)) {
         let (mut nodes, mut queues, mut queue) = (Nodes::new(), Queues::<Entry>::default(), Queue::default());
         let mut list: Vec<u32> = Vec::new();
         for (from, tag, source, sent, arrives) in steps {

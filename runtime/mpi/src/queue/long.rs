@@ -13,6 +13,9 @@ const ANY: u32 = u32::MAX;
 /// Context, source, tag; [`ANY`] where a receive takes any, or where the chain is of all tags.
 type Key = (u32, u32, u32);
 
+/// Entries by (arrival, source).
+type Heads = BTreeSet<(Time, u32, u32)>;
+
 /// The three orders that an entry stands in.
 #[derive(Clone, Copy)]
 enum Order {
@@ -54,7 +57,7 @@ pub struct Long {
     exact: FxHashMap<Key, Chain>,
     source: FxHashMap<Key, Chain>,
     /// The first messages of all sources, by arrival, for each pattern without a source that was asked for.
-    heads: RefCell<FxHashMap<(u32, u32), BTreeSet<(Time, u32, u32)>>>,
+    heads: RefCell<FxHashMap<(u32, u32), Heads>>,
 }
 
 fn keys(node: &Node) -> (Key, Key) {

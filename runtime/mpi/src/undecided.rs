@@ -12,7 +12,9 @@ use crate::p2p::Peer;
 use crate::request::{Completion, PROC_NULL, RequestArray, Status, UNDEFINED};
 use crate::world::{Mpi, World};
 use engine::{Span, Time};
+use rank::Addr;
 use rustc_hash::FxHashSet;
+use std::rc::Rc;
 
 /// Free polls in a row before each costs time.
 const FREE_SPINS: u32 = 64;
@@ -50,6 +52,25 @@ pub struct Poll {
     pub question: Question,
     /// Whether it may only go on with a "yes" (it has polled in vain too often).
     pub jump: bool,
+    /// The request handles that it asks about: those in the program can be read only while the rank is mounted.
+    kept: Option<Rc<[usize]>>,
+}
+
+impl Poll {
+    /// Copies the handles, so that others can look at them.
+    fn keep(&mut self) {
+        let requests = match &mut self.question {
+            Question::TestAll(requests)
+            | Question::TestAny(requests)
+            | Question::TestSome(requests)
+            | Question::WaitAny(requests)
+            | Question::WaitSome(requests) => requests,
+            Question::Iprobe(_) | Question::Probe(_) | Question::Cancel => return,
+        };
+        let kept: Rc<[usize]> = requests.iter().collect();
+        *requests = RequestArray { at: Addr(kept.as_ptr() as usize), count: requests.count, wide: true };
+        self.kept = Some(kept);
+    }
 }
 
 /// When a question can be answered.
@@ -333,10 +354,11 @@ impl Mpi {
         let mut world = self.world();
         let me = world.current;
         let nonblocking = matches!(question, Question::TestAll(_) | Question::TestAny(_) | Question::TestSome(_) | Question::Iprobe(_));
-        let poll = Poll { jump: nonblocking && world.ranks[me as usize].spins > JUMP_SPINS, question };
+        let mut poll = Poll { jump: nonblocking && world.ranks[me as usize].spins > JUMP_SPINS, question, kept: None };
         if world.open(me, &poll) == Open::Final {
             return;
         }
+        poll.keep();
         world.polls.insert(me, poll);
         let World { ranks, unexpected, nodes, .. } = &mut *world;
         unexpected.searched(&mut ranks[me as usize].unexpected, nodes);

@@ -392,6 +392,16 @@ impl World {
         }
         self.clock(me)
     }
+    /// What the mounted rank has computed so far; computation that is measured is charged up to now.
+    pub fn computed(&mut self) -> Span {
+        let me = self.current;
+        if let Compute::Measured { factor } = self.compute {
+            let host = self.clock_host.stop();
+            self.compute(me, Span::from_ps((host.as_ps() as f64 * factor) as u64));
+            self.clock_host.start();
+        }
+        self.profile.rank(me).compute
+    }
     /// A rank's own code is about to run (it was resumed).
     #[inline]
     pub fn resumed(&mut self) {

@@ -24,6 +24,7 @@ mod queue;
 mod ready;
 mod reference;
 pub mod request;
+pub mod sampling;
 mod slab;
 pub mod topology;
 mod undecided;

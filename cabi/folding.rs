@@ -13,12 +13,15 @@ use std::ffi::{CStr, c_char, c_double, c_int};
 #[repr(C, align(64))]
 struct Line([u8; 64]);
 
-/// Blocks that ranks share, by file, line and size.
+/// File, line and size of a shared block.
+type Key = (String, c_int, usize);
+
+/// Blocks that ranks share, and how many ranks have each.
 #[derive(Default)]
 struct Shared {
-    blocks: HashMap<(String, c_int, usize), (Box<[Line]>, u64)>,
+    blocks: HashMap<Key, (Box<[Line]>, u64)>,
     /// The key of each block by its address.
-    addresses: HashMap<usize, (String, c_int, usize)>,
+    addresses: HashMap<usize, Key>,
 }
 
 thread_local! {

@@ -26,12 +26,6 @@ impl Addr {
     }
 }
 
-/// Brings the first cache line of `value` into the cache.
-#[inline]
-pub fn prefetch<T>(value: &T) {
-    crate::ranks::prefetch(std::ptr::from_ref(value) as usize);
-}
-
 /// Copies `out.len()` bytes from the program's memory.
 #[inline]
 pub fn read(from: Addr, out: &mut [u8]) {

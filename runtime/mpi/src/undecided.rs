@@ -192,9 +192,12 @@ impl World {
         }
     }
 
-    /// Wakes a rank that is blocked in a poll.
+    /// Wakes a rank that is blocked in a poll; once, though both a decision about it and one about another rank's
+    /// receive may answer it.
     fn answer(&mut self, rank: u32) {
-        self.polls.remove(&rank);
+        if self.polls.remove(&rank).is_none() {
+            return;
+        }
         self.ranks[rank as usize].polling = false;
         self.ready.wake(rank);
     }

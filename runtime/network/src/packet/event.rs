@@ -9,12 +9,16 @@ pub(crate) enum Kind {
     Credit = 0,
     /// A packet `load` can be routed; it came in at port `place`.
     Arrive = 1,
+    /// The next packet of virtual channel `load` of the input at port `place` may ask for an output.
+    Head = 2,
+    /// The router whose first port is `place` matches inputs and outputs.
+    Match = 3,
     /// Port `place` may be able to send something that waits.
-    Grant = 2,
+    Grant = 4,
     /// Message `load` is handed to the interface `place`.
-    Inject = 3,
+    Inject = 5,
     /// Message `load` is complete at the interface `place`.
-    Deliver = 4,
+    Deliver = 6,
 }
 
 const PLACE_BITS: u32 = 29;
@@ -42,8 +46,10 @@ impl Event {
         match self.rest >> (32 + PLACE_BITS) {
             0 => Kind::Credit,
             1 => Kind::Arrive,
-            2 => Kind::Grant,
-            3 => Kind::Inject,
+            2 => Kind::Head,
+            3 => Kind::Match,
+            4 => Kind::Grant,
+            5 => Kind::Inject,
             _ => Kind::Deliver,
         }
     }

@@ -1,6 +1,6 @@
 //! What all shards of a network share and never change: cabling, routing, switching, links.
 
-use super::port::{Lane, Port};
+use super::port::{Fifo, Lane, Port};
 use super::routing::Routing;
 use super::topology::{Neighbor, Topology};
 use crate::bandwidth::{Bandwidth, Serialization};
@@ -52,6 +52,11 @@ pub struct Switching {
     pub output: u32,
     /// Whether an input sends to one output at a time.
     pub crossbar: bool,
+    /// With inputs and outputs matched in cycles: picoseconds of one.
+    pub cycle: Option<u64>,
+    /// With one queue a virtual channel instead of one for each output: how long after a packet has left the next of its virtual channel
+    /// can ask for an output, in picoseconds.
+    pub fifo: Option<u64>,
     /// Traffic classes.
     pub classes: Classes,
 }
@@ -134,7 +139,11 @@ impl Fabric {
     /// Bytes of memory that the network takes before any packet enters it, about.
     pub(crate) fn memory(&self) -> u64 {
         let (lanes, classes) = (u64::from(self.switching.lanes), u64::from(self.switching.classes.count()));
-        let port = size_of::<Port>() as u64 + (lanes - 1) * size_of::<Lane>() as u64 + 12 * (classes - 1) + 8;
+        let port = size_of::<Port>() as u64
+            + (lanes - 1) * size_of::<Lane>() as u64
+            + 12 * (classes - 1)
+            + 8
+            + if self.switching.fifo.is_some() { lanes * size_of::<Fifo>() as u64 } else { 0 };
         self.ports() * port + u64::from(self.topology.endpoints()) * (200 + 8 * classes)
     }
 

@@ -157,6 +157,22 @@ impl Port {
     }
 }
 
+/// A virtual channel of an input that has one queue.
+#[derive(Clone, Copy, Debug)]
+pub(crate) struct Fifo {
+    /// When the next packet can ask for an output.
+    pub(crate) free_at: u64,
+    /// The packets behind the one that asks for an output.
+    pub(crate) head: u32,
+    pub(crate) tail: u32,
+    /// Whether a packet asks for an output.
+    pub(crate) asks: bool,
+}
+
+impl Fifo {
+    pub(crate) const EMPTY: Fifo = Fifo { free_at: 0, head: NONE, tail: NONE, asks: false };
+}
+
 /// The packets of one input that wait for one output and the same virtual channels, first come first.
 #[derive(Clone, Copy, Debug)]
 pub(crate) struct Requester {

@@ -2,12 +2,14 @@
 
 mod arbitrate;
 mod build;
+mod fifo;
 mod forward;
 mod inject;
+mod islip;
 
 use super::event::{Event, Kind};
 use super::fabric::Fabric;
-use super::port::{Lane, NEVER, Packet, Port, Requester, UPSTREAM_REMOTE};
+use super::port::{Fifo, Lane, NEVER, Packet, Port, Requester, UPSTREAM_REMOTE};
 use super::slab::{NONE, Slab};
 use super::statistics::Statistics;
 use crate::model::Delivered;
@@ -16,6 +18,7 @@ use prefetch_index::prefetch_index;
 use std::sync::Arc;
 
 use forward::Times;
+use islip::Matching;
 
 pub(crate) use build::{Partition, build};
 
@@ -95,8 +98,13 @@ pub(crate) struct Shard {
     more_rings: Vec<u32>,
     /// Bytes over weight that each class of each port has sent, with weighted classes.
     served: Vec<u64>,
-    /// When each input is free, with a crossbar of one packet an input; see `input_index`.
+    /// When each input is free, with a crossbar of one packet an input.
     input_busy: Vec<u64>,
+    /// Virtual channels of each input, if they have one queue each, and when the next of a queue follows.
+    fifos: Vec<Fifo>,
+    turnaround: u64,
+    /// Cycles in which inputs and outputs are matched, if they are.
+    matching: Option<Matching>,
     /// Times of each kind of link.
     times: Vec<Times>,
     store_and_forward: bool,
@@ -104,7 +112,7 @@ pub(crate) struct Shard {
     is_large: bool,
     /// Whether a packet's way out of the next router is known when it sets off.
     routes_early: bool,
-    /// One virtual channel, which is decided quickly.
+    /// One virtual channel and no limit of the crossbar, which is decided quickly.
     plain: bool,
     /// Whether outputs have queues: not with classes or a limited crossbar, where the link's turn is decided when it is free.
     takes_ahead: bool,
@@ -169,6 +177,8 @@ impl Shard {
             }
             match event.kind() {
                 Kind::Arrive => self.arrive(event.place(), event.load(), event.time),
+                Kind::Head => self.follow(event.place(), event.load(), event.time),
+                Kind::Match => self.match_all(event.place(), event.time),
                 Kind::Grant => self.wake(event.place(), event.time),
                 Kind::Credit => {
                     let (port, lane, bytes) = (event.place(), event.load() >> 24, event.load() & 0xff_ffff);
@@ -244,10 +254,10 @@ impl Shard {
         }
     }
 
-    /// The place in `input_busy` of the input that packets from `upstream` come in by.
+    /// The input that packets from `upstream` come in by.
     #[inline]
-    fn input_index(&self, upstream: u32) -> usize {
-        if upstream & UPSTREAM_REMOTE == 0 { upstream as usize } else { (upstream & !UPSTREAM_REMOTE) as usize + self.ports.len() }
+    fn input_of(&self, upstream: u32) -> u32 {
+        if upstream & UPSTREAM_REMOTE == 0 { self.ports[upstream as usize].peer } else { upstream & !UPSTREAM_REMOTE }
     }
 
     /// The router of a position in this shard.

@@ -55,7 +55,7 @@ struct Common {
 }
 
 /// Keys that every topology understands, with what they mean.
-pub const COMMON_KEYS: [(&str, &str); 18] = [
+pub const COMMON_KEYS: [(&str, &str); 21] = [
     ("l", "latency of a link (0ns)"),
     ("b", "bandwidth of a link (100Gbps)"),
     ("router", "time between a packet's arrival at a router and its routing (90ns)"),
@@ -68,7 +68,10 @@ pub const COMMON_KEYS: [(&str, &str); 18] = [
     ("switching", "saf (store-and-forward, the default) or cut (cut-through)"),
     ("credit", "time a credit takes back (the link's latency)"),
     ("outq", "bytes an output takes ahead in order of arrival; beyond them inputs take turns (one packet)"),
-    ("crossbar", "yes: an input sends to one output at a time (no)"),
+    ("crossbar", "yes: an input sends to one output at a time; islip: the same, matched once a cycle (no)"),
+    ("cycle", "with crossbar=islip, time between two matchings (what a whole packet takes on a link)"),
+    ("queue", "voq (an input has a queue for each output, the default) or fifo (one for each virtual channel, and crossbar=yes at least)"),
+    ("turnaround", "with queue=fifo, time from a packet's leaving until the next of its virtual channel asks for an output (0ns)"),
     ("classes", "traffic classes, a lower number first (1)"),
     ("weights", "traffic classes by weight instead, such as 4:2:1"),
     ("routing", "the routing algorithm (the topology's first)"),
@@ -103,10 +106,38 @@ fn common(parameters: &Parameters) -> Result<Common, String> {
         Some("cut") => false,
         Some(other) => return Err(format!("switching={other} is neither saf (store-and-forward) nor cut (cut-through)")),
     };
+    let (crossbar, matched) = match parameters.text("crossbar") {
+        None | Some("no") => (false, false),
+        Some("yes") => (true, false),
+        Some("islip") => (true, true),
+        Some(other) => return Err(format!("crossbar={other} is none of no, yes and islip")),
+    };
+    let cycle = parameters.span("cycle")?;
+    if cycle.is_some() && !matched {
+        return Err("cycle=... needs crossbar=islip".to_owned());
+    }
+    if cycle == Some(Span::ZERO) {
+        return Err("cycle=0 leaves no time between two matchings".to_owned());
+    }
+    if matched && classes.count() > 1 {
+        return Err("crossbar=islip knows no traffic classes; leave classes and weights out".to_owned());
+    }
+    let turnaround = parameters.span("turnaround")?;
+    let fifo = match parameters.text("queue") {
+        None | Some("voq") if turnaround.is_none() => None,
+        None | Some("voq") => return Err("turnaround=... needs queue=fifo".to_owned()),
+        Some("fifo") => Some(turnaround.unwrap_or(Span::ZERO).as_ps()),
+        Some(other) => {
+            return Err(format!("queue={other} is neither voq (a queue for each output) nor fifo (one for each virtual channel)"));
+        }
+    };
+    if fifo.is_some() && parameters.text("crossbar") == Some("no") {
+        return Err("queue=fifo sends from an input to one output at a time; leave crossbar=no out".to_owned());
+    }
     if !matches!(parameters.text("level"), None | Some("packet")) {
         return Err("level=... can only be packet here".to_owned());
     }
-    let switching = Switching {
+    let mut switching = Switching {
         store_and_forward,
         chunk: parameters.bytes("chunk", 64, 1)?,
         payload: parameters.bytes("packet", 4096, 1)?,
@@ -117,11 +148,18 @@ fn common(parameters: &Parameters) -> Result<Common, String> {
         router: parameters.span("router")?.unwrap_or(Span::from_ns(90)).as_ps(),
         credit: parameters.span("credit")?.map(Span::as_ps),
         output: parameters.bytes("outq", parameters.bytes("packet", 4096, 1)?, 0)?,
-        crossbar: parameters.yes("crossbar")?,
+        crossbar: crossbar || fifo.is_some(),
+        fifo,
+        cycle: None,
         classes,
     };
     if u64::from(switching.payload) + u64::from(switching.header) >= 1 << 24 {
         return Err("a packet with its header must stay below 16 MiB; lower packet= or header=".to_owned());
+    }
+    let bandwidth = parameters.bandwidth("b")?.unwrap_or(Bandwidth::from_gbps(100));
+    if matched {
+        let whole = || Link::new("", Span::ZERO, bandwidth).time(switching.packet());
+        switching.cycle = Some(cycle.map_or_else(whole, Span::as_ps));
     }
     let lanes = parameters.number("vcs")?;
     if let Some(lanes @ (0 | 129..)) = lanes {
@@ -129,7 +167,7 @@ fn common(parameters: &Parameters) -> Result<Common, String> {
     }
     Ok(Common {
         latency: parameters.span("l")?.unwrap_or(Span::ZERO),
-        bandwidth: parameters.bandwidth("b")?.unwrap_or(Bandwidth::from_gbps(100)),
+        bandwidth,
         interface: parameters.bandwidth("nic")?,
         lanes,
         routing: parameters.text("routing").map(str::to_owned),

@@ -11,7 +11,7 @@ impl Shard {
     pub(super) fn eligible(&self, output: u32, index: u32, now: u64) -> Result<u8, u64> {
         let packet = &self.packets[index];
         if !self.input_busy.is_empty() && packet.upstream != NONE {
-            let free_at = self.input_busy[self.input_index(packet.upstream)];
+            let free_at = self.input_busy[self.input_of(packet.upstream) as usize];
             if free_at > now {
                 return Err(free_at);
             }
@@ -49,6 +49,10 @@ impl Shard {
     /// Queues a packet at an output, and serves the output if its link is free.
     pub(super) fn wait(&mut self, output: u32, index: u32, now: u64) {
         self.enqueue(output, index);
+        if self.is_matched(output) {
+            self.schedule_match(output, now);
+            return;
+        }
         let busy = self.ports[output as usize].busy;
         if busy > now { self.schedule(output, busy) } else { self.grant(output, now) }
     }
@@ -59,7 +63,9 @@ impl Shard {
         packet.next = NONE;
         let (size, class) = (packet.size, packet.class);
         // Packets that go on in a ring must not wait behind some that would enter it.
-        let key = (u64::from(packet.upstream) << 16) | (u64::from(packet.bubble) << 8) | u64::from(packet.lanes.0);
+        let channel =
+            if self.fifos.is_empty() { u64::from(packet.bubble) << 8 | u64::from(packet.lanes.0) } else { u64::from(packet.lane) };
+        let key = (u64::from(packet.upstream) << 16) | channel;
         self.ports[output as usize].queued += size;
         let last = self.ring(output, class);
         if last == NONE {
@@ -105,6 +111,10 @@ impl Shard {
     /// Makes sure that `output` is looked at by `at`.
     #[inline]
     pub(super) fn schedule(&mut self, output: u32, at: u64) {
+        if self.is_matched(output) {
+            self.schedule_match(output, at);
+            return;
+        }
         let port = &mut self.ports[output as usize];
         if at < port.wake {
             port.wake = at;
@@ -181,7 +191,7 @@ impl Shard {
     }
 
     /// Sends the first packet of requester `at`, which then is last in turn.
-    fn serve(&mut self, output: u32, class: u8, before: u32, at: u32, lane: u8, now: u64) {
+    pub(super) fn serve(&mut self, output: u32, class: u8, before: u32, at: u32, lane: u8, now: u64) {
         let index = self.requesters[at].head;
         let (size, next) = (self.packets[index].size, self.packets[index].next);
         self.ports[output as usize].queued -= size;

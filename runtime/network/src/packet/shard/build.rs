@@ -1,9 +1,10 @@
 //! Cutting a network into shards.
 
+use super::islip::Matching;
 use super::{CACHED_PORTS, Queue, Shard, Times};
 use crate::packet::event::PLACES;
 use crate::packet::fabric::{Classes, Fabric};
-use crate::packet::port::{Lane, Port, TO_ENDPOINT, TO_NOTHING, TO_ROUTER, TO_SHARD};
+use crate::packet::port::{Fifo, Lane, Port, TO_ENDPOINT, TO_NOTHING, TO_ROUTER, TO_SHARD};
 use crate::packet::slab::{NONE, Slab};
 use crate::packet::statistics::Statistics;
 use crate::packet::topology::Neighbor;
@@ -81,12 +82,15 @@ impl Builder<'_> {
             more_lanes: vec![Lane::new(switching.buffer); count * (switching.lanes as usize - 1)],
             more_rings: vec![NONE; count * (classes - 1)],
             served: vec![0; if matches!(switching.classes, Classes::Weighted(_)) { count * classes } else { 0 }],
-            input_busy: vec![0; if switching.crossbar { 2 * count } else { 0 }],
+            input_busy: vec![0; if switching.crossbar { count } else { 0 }],
+            fifos: vec![Fifo::EMPTY; if switching.fifo.is_some() { count * switching.lanes as usize } else { 0 }],
+            matching: switching.cycle.map(|cycle| Matching::new(cycle, routers.len(), first_interface as usize)),
+            turnaround: switching.fifo.unwrap_or(0),
             times: vec![Times::UNKNOWN; fabric.links.len()],
             is_large: count > CACHED_PORTS,
             store_and_forward: switching.store_and_forward,
-            routes_early: !fabric.routing.looks_at_load(),
-            plain: switching.lanes == 1,
+            routes_early: !fabric.routing.looks_at_load() && switching.fifo.is_none(),
+            plain: switching.lanes == 1 && !switching.crossbar,
             takes_ahead: classes == 1 && !switching.crossbar,
             router_delay: switching.router,
             packets: Slab::new(),

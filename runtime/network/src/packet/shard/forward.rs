@@ -53,6 +53,14 @@ impl Shard {
     /// The head of packet `index`, in by port `input`, can be routed now.
     #[inline]
     pub(super) fn arrive(&mut self, input: u32, index: u32, now: u64) {
+        if self.fifos.is_empty() || self.is_first(input, index, now) {
+            self.forward(input, index, now);
+        }
+    }
+
+    /// Packet `index` asks for an output.
+    #[inline]
+    pub(super) fn forward(&mut self, input: u32, index: u32, now: u64) {
         if !self.routes_early {
             self.route(input, index, now);
         }
@@ -64,7 +72,10 @@ impl Shard {
         }
         let fabric = &*self.fabric;
         let port = &self.ports[output as usize];
-        if port.queued == 0 && (port.busy <= now || self.takes_ahead && port.busy - now <= self.times[port.link as usize].output) {
+        if self.matching.is_none()
+            && port.queued == 0
+            && (port.busy <= now || self.takes_ahead && port.busy - now <= self.times[port.link as usize].output)
+        {
             if self.plain {
                 let need = fabric.switching.charge(packet.size) + if packet.bubble { fabric.switching.packet() } else { 0 };
                 if port.end == TO_ENDPOINT || port.first_lane.free(now) >= need {
@@ -106,6 +117,7 @@ impl Shard {
         let port = &self.ports[output as usize];
         if port.busy <= now
             && port.queued == 0
+            && self.matching.is_none()
             && let Ok(lane) = self.eligible(output, index, now)
         {
             self.transmit(output, index, lane, now);
@@ -194,8 +206,9 @@ impl Shard {
     #[inline]
     fn release(&mut self, upstream: u32, lane: u8, size: u32, since: u64, end: u64, now: u64) {
         if !self.input_busy.is_empty() {
-            let input = self.input_index(upstream);
-            self.input_busy[input] = end;
+            let input = self.input_of(upstream);
+            self.input_busy[input as usize] = end;
+            self.leave(input, lane, now);
         }
         let held = end + self.router_delay - since;
         if upstream & UPSTREAM_REMOTE != 0 {

@@ -80,14 +80,6 @@ impl Parameters {
             .ok_or_else(|| format!("{key}={text} is not between {least} and 2^31 bytes"))
     }
 
-    pub(crate) fn yes(&self, key: &str) -> Result<bool, String> {
-        match self.text(key) {
-            None | Some("no") => Ok(false),
-            Some("yes") => Ok(true),
-            Some(other) => Err(format!("{key}={other} is neither yes nor no")),
-        }
-    }
-
     /// The sides, such as `8x8x4`: first without a key, or as `sides=`.
     pub(crate) fn sides(&self) -> Result<Vec<u32>, String> {
         let text = self.text("sides").or(self.sides.as_deref()).ok_or("the sides are missing; write for example torus:8x8x4")?;

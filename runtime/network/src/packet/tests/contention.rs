@@ -57,6 +57,20 @@ fn an_endpoint_sends_its_messages_one_after_the_other() {
 }
 
 #[test]
+fn a_packet_waits_behind_one_for_another_output_only_in_a_single_queue() {
+    // Endpoint 1 keeps the way to 2 busy; endpoint 0 sends a packet there, and then one to 3, which nobody else wants.
+    let third = |queue: &str| {
+        let spec = format!("star:n=4,l=0ns,router=0ns,vcs=1,outq=0,queue={queue}");
+        let delivered = run(&mut network(&spec), &[(0, 1, 2, 1 << 20), (1000, 0, 2, 4096), (1000, 0, 3, 4096)]);
+        delivered.iter().find(|d| d.id == 2).unwrap().at.as_ps()
+    };
+    let packet = 4096 * 80;
+    // There once it has followed the first into the router: 2D; the first goes out from 2D to 3D.
+    assert_eq!(third("voq"), 1000 + 3 * packet);
+    assert_eq!(third("fifo"), 4 * packet);
+}
+
+#[test]
 fn a_full_buffer_stops_the_link_before_it() {
     // One 4 KiB packet of buffer: a second must not start towards router 1 before the first has left it and its credit has come back.
     let spec = "mesh:3,l=100ns,b=100Gbps,router=0ns,buf=4KiB,outq=0";

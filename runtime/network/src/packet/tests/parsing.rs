@@ -36,6 +36,13 @@ fn impossible_networks_say_why() {
         ("mesh:4x4,routing=ecmp", "'ecmp' is not a routing for mesh; take one of dor, adaptive, minimal"),
         ("mesh:4x4,switching=worm", "neither saf"),
         ("mesh:4x4,classes=9", "between 1 and 8"),
+        ("mesh:4x4,crossbar=maybe", "none of no, yes and islip"),
+        ("mesh:4x4,queue=lifo", "neither voq"),
+        ("mesh:4x4,queue=fifo,crossbar=no", "leave crossbar=no out"),
+        ("mesh:4x4,turnaround=1ns", "needs queue=fifo"),
+        ("mesh:4x4,cycle=1ns", "needs crossbar=islip"),
+        ("mesh:4x4,crossbar=islip,cycle=0ns", "leaves no time"),
+        ("mesh:4x4,crossbar=islip,classes=2", "knows no traffic classes"),
         ("mesh:4x4,weights=1:0", "weights=1:0"),
         ("moebius:4", "'moebius' is not a packet network"),
         ("graph:file=/nonexistent", "cannot be read"),
@@ -93,7 +100,7 @@ proptest! {
     fn no_specification_panics(pieces in prop::collection::vec(prop::sample::select(vec![
         "fattree:", "torus:", "mesh:", "dragonfly:", "dragonflyplus:", "slimfly:", "hyperx:", "star:", "twistedtorus:", "taperedtree:", "graph:",
         "m=4", "n=3", "m=3", "8x8", "4x", "x", ",", "=", ":", "l=", "b=", "1ns", "100Gbps", "0", "vcs=", "buf=", "64KiB", "p=1", "a=2", "h=1", "g=3",
-        "q=5", "routing=", "minimal", "valiant", "dor", "switching=cut", "classes=2", "weights=", "3:1", "4294967295", "é", " ", "down=4x2", "up=2", "twist=1",
+        "q=5", "routing=", "minimal", "valiant", "dor", "switching=cut", "classes=2", "queue=fifo", "crossbar=islip", "turnaround=", "cycle=", "weights=", "3:1", "4294967295", "é", " ", "down=4x2", "up=2", "twist=1",
     ]), 0..12)) {
         if let Ok(spec) = parse(&pieces.concat()) {
             // Building takes memory by the sizes given; those in the pieces are small, but not concatenated.

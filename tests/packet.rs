@@ -1,0 +1,144 @@
+//! MPI programs on packet-level networks: every topology, contention, packets between nodes with the formula inside them.
+
+mod common;
+
+use common::{Output, Run, compile, scratch};
+
+const RANKS: u32 = 16;
+
+/// One network of every topology, with at least 16 endpoints.
+fn networks() -> Vec<String> {
+    let graph = scratch("packet-graph").join("ring.txt");
+    let mut text = String::new();
+    for router in 0..8 {
+        text += &format!("router r{router} endpoints=2\n");
+    }
+    for router in 0..8 {
+        text += &format!("link r{router} r{}\n", (router + 1) % 8);
+    }
+    std::fs::write(&graph, text).unwrap();
+    let mut networks: Vec<String> = [
+        "fattree:m=4,n=3",
+        "taperedtree:down=4x4,up=2",
+        "torus:4x4",
+        "mesh:4x4",
+        "twistedtorus:4x4,twist=2",
+        "dragonfly:p=2,a=4,h=2",
+        "dragonflyplus:p=2,a=3,h=2",
+        "slimfly:q=5",
+        "hyperx:4x4",
+        "star:n=16",
+    ]
+    .map(str::to_owned)
+    .into();
+    networks.push(format!("graph:file={}", graph.display()));
+    networks.into_iter().map(|network| format!("{network},l=10ns,b=100Gbps,router=90ns,level=packet")).collect()
+}
+
+fn example(name: &str, machine: &str, args: &[&str]) -> Output {
+    let run = Run::of(compile(&format!("examples/c/{name}.c"), &[])).ranks(RANKS).machine(machine);
+    args.iter().fold(run, |run, arg| run.arg(*arg)).run().success()
+}
+
+/// The number that follows `before` in what was printed.
+#[track_caller]
+fn number(output: &Output, before: &str) -> f64 {
+    let rest = output.stdout.split(before).nth(1).unwrap_or_else(|| panic!("no '{before}': {output}"));
+    rest.split_whitespace().next().unwrap().trim_end_matches(',').parse().unwrap()
+}
+
+#[test]
+fn pingpong_takes_the_zero_load_time_on_every_topology() {
+    for machine in networks() {
+        let output = example("pingpong", &machine, &["1"]);
+        let rows: Vec<Vec<f64>> =
+            output.stdout.lines().skip(1).map(|line| line.split_whitespace().map(|word| word.parse().unwrap()).collect()).collect();
+        // A byte over S + 1 links and S routers: the switches passed follow from it.
+        let link = 10.0 + 0.08;
+        let switches = ((rows[1][1] * 1e3 - link) / (link + 90.0)).round();
+        assert!((1.0..=8.0).contains(&switches), "{machine}: {output}");
+        for row in rows {
+            let (bytes, took) = (row[0].max(1.0), row[1]);
+            // Packets of 4096 follow each other at the links' rate; the last is full, or the only one.
+            let packet = bytes.min(4096.0);
+            let expected = (bytes * 0.08 + switches * packet * 0.08 + 10.0 * (switches + 1.0) + 90.0 * switches) / 1e3;
+            assert!((took - expected).abs() < 0.001, "{machine}: {bytes} bytes take {took} us instead of {expected}");
+        }
+    }
+}
+
+#[test]
+fn an_incast_of_n_senders_takes_n_times_the_single_transfer_on_every_topology() {
+    for machine in networks() {
+        let output = example("incast", &machine, &[]);
+        let ratio = number(&output, "ratio ") / f64::from(RANKS - 1);
+        assert!((ratio - 1.0).abs() < 0.02, "{machine}: {output}");
+    }
+    let formula = example("incast", "star:16,l=10ns,b=100Gbps", &[]);
+    assert!(number(&formula, "ratio ") < 1.1, "{formula}");
+}
+
+#[test]
+fn an_alltoall_delivers_and_takes_as_long_as_its_links_need_on_every_topology() {
+    for machine in networks() {
+        let output = example("alltoall", &machine, &["16384", "2"]);
+        assert!(output.stdout.starts_with("exchanged correctly\n"), "{machine}: {output}");
+        let took = number(&output, "each pair: ");
+        assert!(took > f64::from(RANKS - 1) * 16384.0 * 0.08 / 1e3, "{machine}: {output}");
+    }
+}
+
+#[test]
+fn an_alltoall_shares_the_rings_of_a_torus_that_the_formula_does_not() {
+    let links = "l=10ns,b=100Gbps";
+    let formula = number(&example("alltoall", &format!("mesh:4x4,{links}"), &["65536", "1"]), "each pair: ");
+    let packets = number(&example("alltoall", &format!("mesh:4x4,{links},router=0ns,level=packet"), &["65536", "1"]), "each pair: ");
+    assert!(packets > 1.3 * formula, "{packets} us by packets, {formula} us by the formula");
+}
+
+#[test]
+fn a_stencil_conserves_heat_and_waits_for_shared_links_on_every_topology() {
+    let wide: Vec<f64> = networks()
+        .iter()
+        .map(|machine| {
+            let output = example("stencil3d", machine, &["12", "3"]);
+            assert!(output.stdout.starts_with("heat 1000.000000 "), "{machine}: {output}");
+            number(&output, "time of a step ")
+        })
+        .collect();
+    // Six faces of 12 x 12 doubles leave one interface; a face of a direction with one rank stays home, but passes the interface.
+    let least = 6.0 * 144.0 * 8.0 * 0.08 / 1e3;
+    assert!(wide.iter().all(|&took| took > least), "{wide:?} against {least}");
+}
+
+#[test]
+fn the_same_bytes_are_reported_by_every_run_on_packets() {
+    let report = || {
+        let path = scratch("packet-report").join("report.json");
+        let run = Run::of(compile("examples/c/stencil3d.c", &[])).ranks(RANKS).machine(&networks()[0]).arg("4").arg("3");
+        let output = run.arg(format!("-xsim-report={}", path.display())).run().success();
+        let text = std::fs::read_to_string(path).unwrap();
+        (output.stdout, text.split_once("\"host\"").unwrap().0.to_owned())
+    };
+    assert_eq!(report(), report());
+}
+
+#[test]
+fn packets_run_between_nodes_and_the_formula_inside_them() {
+    let machine = "star:n=4,l=10ns,b=100Gbps,router=90ns,level=packet/star:4,l=1us,b=100Gbps";
+    // From rank 0 to rank 15: one hop to its node's hub, the packet network's switch, one hop from the other hub.
+    let across = example("pingpong", machine, &["1"]);
+    let row = |output: &Output, row: usize| -> f64 {
+        output.stdout.lines().nth(row).unwrap().split_whitespace().nth(1).unwrap().parse().unwrap()
+    };
+    let bytes = 2.0 * 0.08;
+    assert!((row(&across, 2) * 1e3 - (2000.0 + bytes + 2.0 * 10.0 + 90.0)).abs() < 1.0, "{across}");
+    // Ranks 0 and 3 are in one node: two hops, by the formula.
+    let inside = Run::of(compile("examples/c/pingpong.c", &[])).ranks(4).machine(machine).arg("1").run().success();
+    assert!((row(&inside, 2) * 1e3 - 2000.08).abs() < 1.0, "{inside}");
+    // 12 ranks of other nodes share the one link into the node of rank 0; the three beside it do not come that way.
+    let incast = example("incast", machine, &[]);
+    let all: f64 = number(&incast, "15 senders ");
+    let shared = 12.0 * f64::from(1 << 20) * 0.08 / 1e3;
+    assert!((all / shared - 1.0).abs() < 0.02, "{incast}");
+}

@@ -8,6 +8,8 @@
 mod exit;
 #[path = "interpose/fortran.rs"]
 mod fortran;
+#[path = "interpose/heap.rs"]
+mod heap;
 #[path = "interpose/libc_state.rs"]
 mod libc_state;
 #[path = "interpose/start.rs"]

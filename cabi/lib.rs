@@ -11,6 +11,7 @@ pub mod edge;
 pub mod exports;
 pub mod extension;
 pub mod failure;
+pub mod folding;
 #[allow(non_snake_case)]
 pub mod fortran;
 pub mod function;

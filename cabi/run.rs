@@ -146,6 +146,7 @@ fn config(options: &Options) -> Config {
         },
         globals_libraries: options.globals_libs.clone(),
         globals_fold: options.globals_fold.clone(),
+        clear_heap: !options.heap_as_is,
         watchdog: std::time::Duration::try_from_secs_f64(options.watchdog).unwrap_or_default(),
     }
 }

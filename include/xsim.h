@@ -1,8 +1,10 @@
-// What a program may ask of xsim itself. Made from cabi/extension.rs; do not edit. In Fortran the
+// What a program may ask of xsim itself. Made from cabi/extension.rs and cabi/folding.rs; do not edit. In Fortran the
 // functions have the same names; declare them integer or double precision, and external.
 
 #ifndef XSIM_H
 #define XSIM_H
+
+#include <stddef.h>
 
 #ifdef __cplusplus
 extern "C" {
@@ -30,8 +32,43 @@ int xsim_real_rank(void);
 // How many native processes the run has.
 int xsim_real_size(void);
 
+// Memory that all ranks share which ask for it at one place of the program: `file` and `line` (see XSIM_SHARED_MALLOC) and
+// size. For large arrays whose contents do not matter to the result: they cost their size once,
+// however many ranks there are. Aligned to 64 bytes, zero at first; null if there is no memory.
+void *xsim_shared_malloc(size_t bytes,
+                         const char *file,
+                         int line);
+
+// The calling rank needs a block of xsim_shared_malloc no longer; the last one's call frees it. Null is allowed.
+void xsim_shared_free(void *block);
+
+// Begins a block of computation that is to be sampled (see XSIM_SAMPLE): 1 if the block must run, and be
+// ended with xsim_sample_end; 0 if it ran often enough, and its mean cost was charged instead.
+// It runs `count` times, or more until the standard error of its mean cost is below `precision` times the mean
+// (if that is above 0). With `global` all ranks share the samples, otherwise each rank has its own. What a block costs
+// is the computation charged in it, so that waiting inside MPI calls is left out.
+int xsim_sample(const char *file,
+                int line,
+                int global,
+                int count,
+                double precision);
+
+// Ends the block that the calling rank began last with xsim_sample. Answers 0.
+int xsim_sample_end(void);
+
 #ifdef __cplusplus
 }  // extern "C"
 #endif  // __cplusplus
 
 #endif  /* XSIM_H */
+
+// One block of memory for all ranks that come to this line: xsim_shared_malloc.
+#define XSIM_SHARED_MALLOC(bytes) xsim_shared_malloc((bytes), __FILE__, __LINE__)
+
+// Guards a statement or block, like `if`: XSIM_SAMPLE(0, 10, 0.01) { ... } runs the block until it has run 10 times and
+// its mean cost is known to 1 %, and charges the mean from then on. Leave the block at its end only (no break, no return).
+#define XSIM_SAMPLE(global, count, precision) XSIM_SAMPLE_AS(__FILE__, __LINE__, global, count, precision)
+
+// The same for a block that is known by another name than its place in the program.
+#define XSIM_SAMPLE_AS(file, line, global, count, precision) \
+    for (int xsim_runs = xsim_sample(file, line, global, count, precision); xsim_runs; xsim_runs = xsim_sample_end())

@@ -66,3 +66,9 @@ fn the_conjugate_gradient_converges() {
         assert!(output.stdout.starts_with("converged after 119 iterations, maximum 0.073628\n"), "{output}");
     }
 }
+
+#[test]
+fn folded_ranks_share_their_field() {
+    let output = example("folded").ranks(1000).run().success();
+    assert_eq!(output.stdout, "1000 ranks swept 62.5 GiB 100 times\n");
+}

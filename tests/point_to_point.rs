@@ -105,3 +105,14 @@ fn small_standard_sends_do_not_wait() {
 fn a_send_buffer_is_free_when_the_send_returns() {
     holds("buffers_reused", &[1, 2, 16]);
 }
+
+#[test]
+fn a_payload_is_what_it_was_when_it_was_sent() {
+    for ranks in [1, 2, 5] {
+        for stack in ["own", "shared"] {
+            Run::program("referred.c").arg(format!("-xsim-stack-mode={stack}")).ranks(ranks).run().ok(ranks);
+        }
+    }
+    let network = "-xsim-mn=fattree:m=4,n=2,l=10ns,b=100Gbps,router=90ns,vcs=1,buf=64KiB,level=packet";
+    Run::program("referred.c").arg(network).ranks(5).run().ok(5);
+}

@@ -28,6 +28,13 @@ fn each_rank_reads_its_own_arguments() {
 }
 
 #[test]
+fn fresh_memory_of_a_rank_reads_as_zeros() {
+    for ranks in [1, 2, 9] {
+        behaviour("heap").ranks(ranks).run().ok(ranks);
+    }
+}
+
+#[test]
 fn rank_0_has_the_standard_input() {
     let path = scratch("input").join("lines");
     std::fs::write(&path, "0\n1\n2\n").unwrap();

@@ -101,6 +101,27 @@ static void times(void)
     CHECK(flag && *global);
 }
 
+/* What one rank has freed comes to another as if it were fresh. */
+static void heap(void)
+{
+    static const size_t sizes[] = { 8, 100, 1000, 5000, 100000, 300000 };
+    enum { SIZES = sizeof sizes / sizeof *sizes };
+    for (int turn = 0; turn < size; turn++) {
+        if (turn == rank) {
+            unsigned char *memory[SIZES];
+            for (int i = 0; i < SIZES; i++) {
+                memory[i] = malloc(sizes[i]);
+                for (size_t at = 0; at < sizes[i]; at++)
+                    CHECK(memory[i][at] == 0);
+                memset(memory[i], 0xab, sizes[i]);
+            }
+            for (int i = 0; i < SIZES; i++)
+                free(memory[i]);
+        }
+        MPI_Barrier(MPI_COMM_WORLD);
+    }
+}
+
 static void say_goodbye(void) { printf("rank %d says goodbye\n", rank); }
 
 /* Reads the clock until it moves: virtual time must pass for a rank that only looks at it. */
@@ -131,6 +152,8 @@ int main(int argc, char **argv)
         globals();
     else if (strcmp(name, "-a") == 0)
         options(argc, argv);
+    else if (strcmp(name, "heap") == 0)
+        heap();
     else if (strcmp(name, "input") == 0)
         input();
     else if (strcmp(name, "times") == 0)

@@ -132,7 +132,7 @@ impl Comms {
         Failure::new(ErrorClass::COMM, why)
     }
     /// The communicator behind a handle.
-    #[inline]
+    #[inline(always)]
     pub fn get(&self, handle: usize) -> Result<&Comm> {
         if handle == COMM_WORLD {
             return Ok(&self.slab[0]);

@@ -109,7 +109,7 @@ fn wait_of(world: &World, rank: u32) -> Wait {
         return Wait { function, source: None, rest };
     }
     let state = &world.ranks[rank as usize];
-    let waited: Vec<u32> = state.posted.iter(&world.nodes).filter(|&index| world.nodes[index].has(flag::WAITED)).collect();
+    let waited: Vec<u32> = world.posted.iter(state.posted).filter(|&index| world.nodes[index].has(flag::WAITED)).collect();
     if let Some(&index) = waited.first() {
         let node = &world.nodes[index];
         let more = if waited.len() > 1 { format!(", and {} more receives", waited.len() - 1) } else { String::new() };
@@ -137,7 +137,7 @@ fn wait_of(world: &World, rank: u32) -> Wait {
     if let Some(instance) = world.waiting_instance(rank) {
         return Wait { function, source: None, rest: collective_text(world, instance) };
     }
-    let in_flight = world.ranks[rank as usize].posted.iter(&world.nodes).any(|index| world.nodes[index].state == State::InFlight);
+    let in_flight = world.posted.iter(world.ranks[rank as usize].posted).any(|index| world.nodes[index].state == State::InFlight);
     Wait { function, source: None, rest: if in_flight { "a message under way".to_owned() } else { String::new() } }
 }
 

@@ -96,6 +96,7 @@ impl World {
                 node.arrival = at;
                 node.flags &= !flag::UNDER_WAY;
                 node.layout = NIL;
+                self.unexpected.landed(self.ranks[to as usize].unexpected, message, &self.nodes);
                 if self.ranks[to as usize].watches() {
                     self.attend(to);
                 }

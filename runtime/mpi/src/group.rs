@@ -111,6 +111,23 @@ impl Group {
         }
     }
 
+    /// The first `count` members, at most its size; O(1) for regular groups.
+    pub fn prefix(&self, count: u32) -> Rc<Group> {
+        match &self.members {
+            Members::Range { first, stride } => Group::range(*first, *stride, count),
+            Members::Table { table, start, .. } => Group::from_table(table.clone(), *start, count),
+        }
+    }
+
+    /// Whether all members are in `other`; O(1) for groups of ranks in a row, so that a million ranks may ask.
+    pub fn is_within(&self, other: &Group) -> bool {
+        let in_a_row = |group: &Group| matches!(group.members, Members::Range { stride: 1, .. });
+        if self.size > 0 && in_a_row(self) && in_a_row(other) {
+            return other.rank_of(self.world_rank(0)).is_some() && other.rank_of(self.world_rank(self.size - 1)).is_some();
+        }
+        (0..self.size).all(|rank| other.rank_of(self.world_rank(rank)).is_some())
+    }
+
     /// How many members there are.
     #[inline]
     pub fn size(&self) -> u32 {

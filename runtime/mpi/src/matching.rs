@@ -7,6 +7,8 @@
 
 use crate::flight::Flight;
 use crate::node::{INLINE_BYTES, NIL, Node, State, flag};
+use crate::queue::Place;
+use crate::reference::REFERRED;
 use crate::world::World;
 use engine::Time;
 use rank::{Addr, memory};
@@ -65,7 +67,7 @@ pub struct Transit {
 }
 
 /// What a receive or probe accepts.
-#[derive(Clone, Copy, Debug)]
+#[derive(Clone, Copy, PartialEq, Eq, Debug)]
 pub struct Pattern {
     /// Context of the communicator.
     pub context: u32,
@@ -104,73 +106,75 @@ impl Pattern {
 impl World {
     /// The posted receive of rank `to` that takes a message with this envelope now.
     #[inline]
-    pub(crate) fn find_posted(&self, to: u32, message: &Envelope) -> Option<(u32, u32)> {
+    pub(crate) fn find_posted(&self, to: u32, message: &Envelope) -> Option<(u32, Place)> {
         let rank = &self.ranks[to as usize];
-        let (mut before, mut at) = (NIL, rank.posted.head);
-        while at != NIL {
-            let node = &self.nodes[at];
-            if node.context == message.context
-                && (node.tag == message.tag || node.has(flag::ANY_TAG))
-                && (node.source == message.source || node.has(flag::WILD))
-            {
-                if rank.wilds != 0 && (node.has(flag::WILD) || self.wild_before(to, at)) {
-                    return None;
-                }
-                return Some((at, before));
-            }
-            before = at;
-            at = node.next;
+        if rank.posted.is_empty() {
+            return None;
         }
-        None
+        let (index, place) = self.posted.first_for(rank.posted, message, &self.nodes)?;
+        if rank.wilds != 0 && (self.nodes[index].has(flag::WILD) || self.wild_before(to, index)) {
+            return None;
+        }
+        Some((index, place))
     }
 
-    /// Whether an undecided receive for any source, posted before `stop` (all, if `NIL`), could take `stop`'s message.
+    /// Whether an undecided receive for any source, posted before `stop`, could take `stop`'s message.
     fn wild_before(&self, rank: u32, stop: u32) -> bool {
         let pattern = Pattern::of(&self.nodes[stop]);
-        self.ranks[rank as usize].posted.iter(&self.nodes).take_while(|&at| at != stop).any(|at| {
-            let node = &self.nodes[at];
-            node.has(flag::WILD) && Pattern::of(node).overlaps(&pattern)
-        })
+        let posted = self.posted.iter(self.ranks[rank as usize].posted);
+        posted.take_while(|&at| at != stop).any(|at| self.is_wild_over(at, &pattern))
+    }
+
+    #[inline]
+    fn is_wild_over(&self, receive: u32, pattern: &Pattern) -> bool {
+        let node = &self.nodes[receive];
+        node.has(flag::WILD) && Pattern::of(node).overlaps(pattern)
     }
 
     /// Whether any undecided receive of `rank` for any source could take a message of `pattern`.
     pub(crate) fn wild_overlaps(&self, rank: u32, pattern: &Pattern) -> bool {
         let state = &self.ranks[rank as usize];
-        state.wilds != 0
-            && state.posted.iter(&self.nodes).any(|at| {
-                let node = &self.nodes[at];
-                node.has(flag::WILD) && Pattern::of(node).overlaps(pattern)
-            })
+        state.wilds != 0 && self.posted.iter(state.posted).any(|at| self.is_wild_over(at, pattern))
     }
 
-    /// The first unexpected message of `rank` that fits, in the order the sources sent: `(index, predecessor)`.
+    /// The first unexpected message of `rank` that fits, in the order the sources sent.
     #[inline]
-    pub(crate) fn find_unexpected(&self, rank: u32, pattern: &Pattern) -> Option<(u32, u32)> {
-        let (mut before, mut at) = (NIL, self.ranks[rank as usize].unexpected.head);
-        while at != NIL {
-            let node = &self.nodes[at];
-            if pattern.accepts(node) {
-                return Some((at, before));
-            }
-            before = at;
-            at = node.next;
-        }
-        None
+    pub(crate) fn find_unexpected(&self, rank: u32, pattern: &Pattern) -> Option<(u32, Place)> {
+        self.unexpected.first(self.ranks[rank as usize].unexpected, pattern, &[], &self.nodes)
     }
 
     /// Takes an unexpected message out of its queue.
     #[inline]
-    pub(crate) fn unlink_unexpected(&mut self, rank: u32, index: u32, before: u32) {
+    pub(crate) fn unlink_unexpected(&mut self, rank: u32, place: Place) {
         let state = &mut self.ranks[rank as usize];
-        state.unread -= 1;
-        state.unexpected.unlink(&mut self.nodes, index, before);
+        self.unexpected.remove(&mut state.unexpected, place, &self.nodes);
+    }
+
+    /// Takes an unexpected message out of its queue, wherever it is.
+    pub(crate) fn unlink_message(&mut self, rank: u32, message: u32) {
+        let state = &mut self.ranks[rank as usize];
+        let found = self.unexpected.remove_node(&mut state.unexpected, message, &self.nodes);
+        debug_assert!(found, "message {message} is in the queue of rank {rank}");
+    }
+
+    /// Takes a posted receive out of its queue, wherever it is.
+    pub(crate) fn unlink_posted(&mut self, rank: u32, receive: u32) {
+        let found = self.posted.remove_node(&mut self.ranks[rank as usize].posted, receive, &self.nodes);
+        debug_assert!(found, "receive {receive} is in the queue of rank {rank}");
     }
 
     /// A message from the mounted rank reaches rank `to`: into a posted receive, or into the unexpected queue.
+    ///
+    /// With `may_refer` the message may go on referring to the payload: answers the send's node then, else `NIL`.
     #[inline]
-    pub(crate) fn deliver(&mut self, to: u32, message: Envelope, payload: &Extent, transit: Transit) {
-        if let Some((index, before)) = self.find_posted(to, &message) {
-            self.ranks[to as usize].posted.unlink(&mut self.nodes, index, before);
+    pub(crate) fn deliver(&mut self, to: u32, message: Envelope, payload: &Extent, transit: Transit, may_refer: bool) -> u32 {
+        let mut send = NIL;
+        let found = self.find_posted(to, &message);
+        if found.is_none() {
+            self.posted.searched(&mut self.ranks[to as usize].posted, &self.nodes);
+        }
+        if let Some((index, place)) = found {
+            self.posted.remove(&mut self.ranks[to as usize].posted, place, &self.nodes);
             self.fill(to, index, &message, payload, transit);
         } else {
             let mut node = Node {
@@ -185,21 +189,29 @@ impl World {
                 state: State::Unexpected,
                 ..Node::default()
             };
-            self.stage(&mut node, payload);
+            if may_refer && payload.bytes >= REFERRED && self.refer(&mut node, payload) {
+                send = node.data[0] as u32;
+            } else {
+                self.stage(&mut node, payload);
+            }
             if transit.request != NIL {
                 node.data[1] = u64::from(transit.request);
             }
             let index = self.nodes.alloc(node);
+            if send != NIL {
+                self.nodes[send].data[0] = u64::from(index);
+            }
             if transit.flight != NIL {
                 self.flights[transit.flight] = Flight::Unexpected { to, message: index };
             }
             let state = &mut self.ranks[to as usize];
-            state.unread += 1;
-            state.unexpected.push(&mut self.nodes, index);
+            self.unexpected.push(&mut state.unexpected, index, &self.nodes);
             if state.watches() {
+                self.unexpected.searched(&mut state.unexpected, &self.nodes);
                 self.attend(to);
             }
         }
+        send
     }
 
     /// Copies the payload out of the sender's memory: into the node if it fits, else into the pool.
@@ -303,6 +315,9 @@ impl World {
         node.flags |= from.flags & (flag::INLINE | flag::POOLED);
         node.data = from.data;
         node.bytes = from.bytes.min(capacity);
+        if from.has(flag::REFERS) {
+            self.take_referred(receive, &from, from.bytes <= capacity);
+        }
         if from.bytes > capacity {
             self.drop_payload(receive);
             let node = &mut self.nodes[receive];
@@ -335,32 +350,44 @@ impl World {
         if pattern.source.is_none() {
             let state = &mut self.ranks[rank as usize];
             state.wilds += 1;
-            state.posted.push(&mut self.nodes, index);
+            self.posted.push(&mut state.posted, index, &self.nodes);
+            self.unexpected.searched(&mut state.unexpected, &self.nodes);
             self.attend(rank);
             return;
         }
         if !self.ranks[rank as usize].unexpected.is_empty()
             && !self.wild_overlaps(rank, pattern)
-            && let Some((message, before)) = self.find_unexpected(rank, pattern)
+            && let Some((message, place)) = self.find_unexpected(rank, pattern)
         {
-            self.unlink_unexpected(rank, message, before);
+            self.unlink_unexpected(rank, place);
             self.take(rank, index, message);
             return;
         }
-        self.ranks[rank as usize].posted.push(&mut self.nodes, index);
+        let state = &mut self.ranks[rank as usize];
+        self.unexpected.searched(&mut state.unexpected, &self.nodes);
+        self.posted.push(&mut state.posted, index, &self.nodes);
     }
 
     /// After a receive for any source was decided or withdrawn: receives behind it may have their message.
     pub(crate) fn rematch(&mut self, rank: u32) {
-        let posted: Vec<u32> = self.ranks[rank as usize].posted.iter(&self.nodes).collect();
+        let state = &self.ranks[rank as usize];
+        if self.posted.length(state.posted) == state.wilds as usize {
+            return;
+        }
+        let posted: Vec<u32> = self.posted.iter(state.posted).collect();
+        let mut wilds: Vec<Pattern> = Vec::new();
         for index in posted {
-            if self.nodes[index].has(flag::WILD) || self.wild_before(rank, index) {
-                continue;
-            }
-            let pattern = Pattern::of(&self.nodes[index]);
-            if let Some((message, before)) = self.find_unexpected(rank, &pattern) {
-                self.ranks[rank as usize].posted.remove(&mut self.nodes, index);
-                self.unlink_unexpected(rank, message, before);
+            let node = &self.nodes[index];
+            let pattern = Pattern::of(node);
+            if node.has(flag::WILD) {
+                if !wilds.contains(&pattern) {
+                    wilds.push(pattern);
+                }
+            } else if !wilds.iter().any(|wild| wild.overlaps(&pattern))
+                && let Some((message, place)) = self.find_unexpected(rank, &pattern)
+            {
+                self.unlink_posted(rank, index);
+                self.unlink_unexpected(rank, place);
                 self.take(rank, index, message);
             }
         }

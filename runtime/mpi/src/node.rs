@@ -3,7 +3,7 @@
 use engine::Time;
 use rank::Addr;
 
-/// "No node": the end of a list.
+/// "No node".
 pub const NIL: u32 = u32::MAX;
 
 /// Where a node is in its life.
@@ -13,9 +13,9 @@ pub enum State {
     /// In the free list.
     #[default]
     Free,
-    /// A message that no receive has taken, in its destination's unexpected list.
+    /// A message that no receive has taken, in its destination's unexpected queue.
     Unexpected,
-    /// A receive in its rank's posted list.
+    /// A receive in its rank's posted queue.
     Posted,
     /// A receive whose message is known but still under way in a `ByTime` network.
     InFlight,
@@ -25,6 +25,10 @@ pub enum State {
     Extracted,
     /// A receive that was cancelled.
     Cancelled,
+    /// A send whose message still refers to its buffer; `data[0]` is the message.
+    Sending,
+    /// A send whose buffer nobody needs any more.
+    Sent,
 }
 
 /// Bits of [`Node::flags`].
@@ -53,6 +57,8 @@ pub mod flag {
     pub const ORPHAN: u16 = 1 << 10;
     /// The receive buffer is only reachable while its rank is mounted.
     pub const MOUNTED_ONLY: u16 = 1 << 11;
+    /// The payload is still in the sender's memory at `buffer`; `data[0]` is the send's node.
+    pub const REFERS: u16 = 1 << 12;
 }
 
 /// Payload bytes that fit in a node.
@@ -68,13 +74,13 @@ pub struct Node {
     pub tag: i32,
     /// Rank of the sender in the communicator; of a posted receive the pattern (see `flag::WILD`).
     pub source: u32,
-    /// Next node of the list.
+    /// Next free node.
     pub next: u32,
     /// A message's arrival; a posted receive's time of posting.
     pub arrival: Time,
     /// A message's payload; a posted receive's capacity. Bytes.
     pub bytes: u64,
-    /// A receive's buffer; a message's nothing.
+    /// A receive's buffer; a message's with `flag::REFERS`.
     pub buffer: Addr,
     /// Index of the layout, with `flag::LAYOUT`.
     pub layout: u32,
@@ -99,18 +105,16 @@ impl Node {
 pub struct Nodes {
     nodes: Vec<Node>,
     free: u32,
-    live: u32,
 }
 
 impl Nodes {
     /// An empty arena.
     pub fn new() -> Nodes {
-        Nodes { nodes: Vec::new(), free: NIL, live: 0 }
+        Nodes { nodes: Vec::new(), free: NIL }
     }
     /// Takes a node and fills it.
     #[inline]
     pub fn alloc(&mut self, node: Node) -> u32 {
-        self.live += 1;
         if self.free != NIL {
             let index = self.free;
             let slot = &mut self.nodes[index as usize];
@@ -130,15 +134,17 @@ impl Nodes {
     /// Gives a node back.
     #[inline]
     pub fn free(&mut self, index: u32) {
-        self.live -= 1;
         let slot = &mut self.nodes[index as usize];
         slot.state = State::Free;
         slot.next = self.free;
         self.free = index;
     }
-    /// How many nodes are in use.
-    pub fn live(&self) -> u32 {
-        self.live
+    /// The node will be used soon.
+    #[inline]
+    pub fn prefetch(&self, index: u32) {
+        if let Some(node) = self.nodes.get(index as usize) {
+            rank::memory::prefetch(node);
+        }
     }
     /// The node, if the index was ever given out.
     #[inline]
@@ -158,76 +164,5 @@ impl std::ops::IndexMut<u32> for Nodes {
     #[inline]
     fn index_mut(&mut self, index: u32) -> &mut Node {
         &mut self.nodes[index as usize]
-    }
-}
-
-/// A singly linked list of nodes, first in first out.
-#[derive(Clone, Copy, Debug)]
-pub struct List {
-    /// First node or [`NIL`].
-    pub head: u32,
-    /// Last node or [`NIL`].
-    pub tail: u32,
-}
-
-impl Default for List {
-    fn default() -> Self {
-        List { head: NIL, tail: NIL }
-    }
-}
-
-impl List {
-    /// Whether nothing is in it.
-    #[inline]
-    pub fn is_empty(&self) -> bool {
-        self.head == NIL
-    }
-    /// Appends `index`.
-    #[inline]
-    pub fn push(&mut self, nodes: &mut Nodes, index: u32) {
-        nodes[index].next = NIL;
-        if self.tail == NIL {
-            self.head = index;
-        } else {
-            nodes[self.tail].next = index;
-        }
-        self.tail = index;
-    }
-    /// Takes `index` out; `before` is its predecessor or [`NIL`].
-    #[inline]
-    pub fn unlink(&mut self, nodes: &mut Nodes, index: u32, before: u32) {
-        let next = nodes[index].next;
-        if before == NIL {
-            self.head = next;
-        } else {
-            nodes[before].next = next;
-        }
-        if self.tail == index {
-            self.tail = before;
-        }
-    }
-    /// Takes `index` out, looking for its predecessor; false if it is not in the list.
-    pub fn remove(&mut self, nodes: &mut Nodes, index: u32) -> bool {
-        let (mut before, mut at) = (NIL, self.head);
-        while at != NIL {
-            if at == index {
-                self.unlink(nodes, index, before);
-                return true;
-            }
-            before = at;
-            at = nodes[at].next;
-        }
-        false
-    }
-    /// The indices in order.
-    pub fn iter<'a>(&self, nodes: &'a Nodes) -> impl Iterator<Item = u32> + 'a {
-        let mut at = self.head;
-        std::iter::from_fn(move || {
-            (at != NIL).then(|| {
-                let index = at;
-                at = nodes[at].next;
-                index
-            })
-        })
     }
 }

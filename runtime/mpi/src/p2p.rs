@@ -31,7 +31,7 @@ pub type Peer = (i32, i32, usize);
 /// Messages that one rank may send in a row before long queues at its receivers make it step back.
 const BURST: u32 = 512;
 /// Unread messages at a receiver from which on its senders may have to step back.
-const UNREAD: u32 = 2048;
+const UNREAD: usize = 2048;
 
 /// The greatest tag (`MPI_TAG_UB`).
 pub const TAG_UB: i32 = i32::MAX;
@@ -44,7 +44,7 @@ fn bad_tag(tag: i32, any: bool) -> Box<Failure> {
 
 impl World {
     /// Buffer, count and datatype as an extent of memory.
-    #[inline]
+    #[inline(always)]
     pub(crate) fn extent(&self, (buffer, count, datatype): Buffer) -> Result<Extent> {
         let Ok(count) = u64::try_from(count) else {
             return Err(Failure::new(ErrorClass::COUNT, format!("count {count} is negative")));
@@ -72,7 +72,10 @@ impl World {
     }
 
     /// Sends: answers the request's handle, [`REQUEST_SENT`] if there is nothing to wait for.
-    pub(crate) fn start_send(&mut self, mode: SendMode, buffer: Buffer, (destination, tag, comm): Peer) -> Result<usize> {
+    ///
+    /// With `may_refer` the payload may stay in the buffer until the request is completed.
+    #[inline(always)]
+    pub(crate) fn start_send(&mut self, mode: SendMode, buffer: Buffer, (destination, tag, comm): Peer, may_refer: bool) -> Result<usize> {
         let me = self.current;
         let communicator = self.comms.get(comm)?;
         if tag < 0 {
@@ -106,16 +109,20 @@ impl World {
         } else {
             transit.arrival = at + self.wire.latency(me, to, if rendezvous { 0 } else { payload.bytes });
         }
-        self.deliver(to, envelope, &payload, transit);
+        let may_refer = may_refer && request == REQUEST_SENT && mode != SendMode::Buffered;
+        let send = self.deliver(to, envelope, &payload, transit, may_refer);
+        if send != NIL {
+            request = handle::of_node(send);
+        }
         self.ranks[me as usize].burst += 1;
-        if self.ranks[me as usize].burst > BURST && self.ranks[to as usize].unread < UNREAD {
+        if self.ranks[me as usize].burst > BURST && self.unexpected.length(self.ranks[to as usize].unexpected) < UNREAD {
             self.ranks[me as usize].burst = 0;
         }
         Ok(request)
     }
 
     /// What a receive or probe accepts; `None` from `MPI_PROC_NULL`.
-    #[inline]
+    #[inline(always)]
     pub(crate) fn pattern(&self, (source, tag, comm): Peer) -> Result<Option<Pattern>> {
         let communicator = self.comms.get(comm)?;
         if tag < 0 && tag != ANY_TAG {
@@ -133,7 +140,8 @@ impl World {
         }
     }
 
-    /// A posted receive's node, not yet in any list.
+    /// A posted receive's node, not yet in any queue.
+    #[inline(always)]
     fn receive_node_for(&mut self, pattern: &Pattern, extent: Extent) -> Node {
         let mut flags = 0;
         let mut layout = NIL;
@@ -215,6 +223,8 @@ impl World {
                     datatype.unpack(extent.buffer, *count, &bytes[..node.bytes as usize]);
                 }
             }
+        } else if node.has(flag::REFERS) {
+            self.unload_referred(node, extent);
         } else if node.has(flag::POOLED) {
             let index = node.data[0] as u32;
             let bytes = &self.pool.get(index)[..node.bytes as usize];
@@ -242,6 +252,10 @@ impl World {
     pub(crate) fn finish_receive(&mut self, index: u32) -> Result<Status> {
         let me = self.current;
         let node = self.nodes[index];
+        if let State::Sending | State::Sent = node.state {
+            self.finish_referring(index);
+            return Ok(Status::EMPTY);
+        }
         if node.state == State::Cancelled {
             self.release_layout(&node);
             self.nodes.free(index);
@@ -327,7 +341,7 @@ impl Mpi {
     /// `MPI_Send` and its modes.
     pub fn send(&self, mode: SendMode, buffer: Buffer, to: Peer) -> Result {
         let mut world = self.world();
-        let request = world.start_send(mode, buffer, to)?;
+        let request = world.start_send(mode, buffer, to, false)?;
         let me = world.current;
         let state = &world.ranks[me as usize];
         if request == REQUEST_SENT {
@@ -346,7 +360,7 @@ impl Mpi {
 
     /// `MPI_Isend` and its modes: the request's handle.
     pub fn isend(&self, mode: SendMode, buffer: Buffer, to: Peer) -> Result<usize> {
-        self.world().start_send(mode, buffer, to)
+        self.world().start_send(mode, buffer, to, true)
     }
 
     /// `MPI_Recv`.
@@ -358,13 +372,13 @@ impl Mpi {
         if let Some(pattern) = world.pattern(from)?
             && pattern.source.is_some()
             && world.ranks[me as usize].wilds == 0
-            && let Some((index, before)) = world.find_unexpected(me, &pattern)
+            && let Some((index, place)) = world.find_unexpected(me, &pattern)
         {
             let node = world.nodes[index];
             if node.flags & (flag::UNDER_WAY | flag::SYNCHRONOUS | flag::RENDEZVOUS) == 0 {
                 let extent = world.extent(buffer)?;
                 if node.bytes <= extent.bytes {
-                    world.unlink_unexpected(me, index, before);
+                    world.unlink_unexpected(me, place);
                     world.nodes.free(index);
                     world.unload(&node, &extent);
                     world.received(me, node.arrival);
@@ -411,7 +425,7 @@ impl Mpi {
     pub fn send_receive(&self, send: Buffer, to: Peer, receive: Buffer, from: Peer) -> Result<Status> {
         let mut world = self.world();
         let index = world.start_receive(receive, from)?;
-        let request = world.start_send(SendMode::Standard, send, to)?;
+        let request = world.start_send(SendMode::Standard, send, to, false)?;
         let status = self.complete_receive(world, index)?;
         if request != REQUEST_SENT {
             self.wait(request)?;
@@ -422,7 +436,7 @@ impl Mpi {
     /// `MPI_Sendrecv_replace`. The payload has left the buffer when the send starts, so nothing else is copied.
     pub fn send_receive_replace(&self, buffer: Buffer, to: Peer, from: Peer) -> Result<Status> {
         let mut world = self.world();
-        let request = world.start_send(SendMode::Standard, buffer, to)?;
+        let request = world.start_send(SendMode::Standard, buffer, to, false)?;
         let index = world.start_receive(buffer, from)?;
         let status = self.complete_receive(world, index)?;
         if request != REQUEST_SENT {
@@ -437,11 +451,11 @@ impl Mpi {
     pub fn isend_receive(&self, send: Buffer, to: Peer, receive: Buffer, from: Peer, replace: bool) -> Result<usize> {
         let mut world = self.world();
         if replace {
-            world.start_send(SendMode::Ready, send, to)?;
+            world.start_send(SendMode::Ready, send, to, false)?;
             return Ok(handle::of_node(world.start_receive(receive, from)?));
         }
         let index = world.start_receive(receive, from)?;
-        world.start_send(SendMode::Ready, send, to)?;
+        world.start_send(SendMode::Ready, send, to, false)?;
         Ok(handle::of_node(index))
     }
 
@@ -489,14 +503,7 @@ impl Mpi {
     /// `MPI_Waitall`: `statuses(i, status)` is told each status.
     pub fn wait_all(&self, requests: RequestArray, statuses: &mut dyn FnMut(u32, &Status)) -> Result {
         let mut world = self.world();
-        let me = world.current;
-        world.ranks[me as usize].waiting = 0;
-        for handle in requests.iter() {
-            if world.completion(handle)? == Completion::Unknown {
-                world.await_request(me, handle);
-            }
-        }
-        let wait = world.ranks[me as usize].waiting != 0;
+        let wait = world.await_all(requests)?;
         drop(world);
         if wait {
             self.block();
@@ -507,10 +514,29 @@ impl Mpi {
     /// Completes all requests of the array, which are complete.
     pub(crate) fn finish_all(&self, requests: RequestArray, statuses: &mut dyn FnMut(u32, &Status)) -> Result {
         let mut failed: Option<Box<Failure>> = None;
+        let mut world = self.world();
+        for handle in requests.iter() {
+            if let RequestRef::Node(index) = handle::request(handle) {
+                world.nodes.prefetch(index);
+            }
+        }
         for index in 0..requests.count {
             let handle = requests.get(index);
-            let truncated = self.world().truncated_status(handle);
-            match self.finish_one(handle) {
+            let (truncated, finished) = match handle::request(handle) {
+                RequestRef::Nothing | RequestRef::Sent => (None, Ok((Status::EMPTY, REQUEST_NULL))),
+                RequestRef::Node(node) => {
+                    let truncated = world.nodes[node].has(flag::TRUNCATED).then(|| world.truncated_status(handle)).flatten();
+                    (truncated, world.finish_receive(node).map(|status| (status, REQUEST_NULL)))
+                }
+                _ => {
+                    let truncated = world.truncated_status(handle);
+                    drop(world);
+                    let finished = self.finish_one(handle);
+                    world = self.world();
+                    (truncated, finished)
+                }
+            };
+            match finished {
                 Ok((status, next)) => {
                     requests.set(index, next);
                     statuses(index, &status);

@@ -24,15 +24,28 @@ enum Next {
     Deadlock,
 }
 
+/// Up to so many ranks, what a switch touches is in the cache anyway.
+const CACHED_RANKS: u32 = 4096;
+/// How many switches ahead of its turn a rank's state and stack are brought into the cache.
+const AHEAD: u32 = 2;
+
 /// Runs all ranks to their end. `tick` is called now and then with the world, for a progress display.
 pub fn run(mpi: &Mpi, ranks: &mut Ranks, tick: &mut dyn FnMut(&World)) -> Ending {
     let mut switches = 0u32;
+    let sweeps = ranks.len() > CACHED_RANKS;
     let mut ending = Ending::default();
     loop {
         let next = mpi.world().next();
         match next {
             Next::Run(rank) => {
-                mpi.world().resumed();
+                {
+                    let mut world = mpi.world();
+                    world.resumed();
+                    if sweeps && let Some(ahead) = world.ready.ahead(AHEAD) {
+                        rank::memory::prefetch(&world.ranks[ahead as usize]);
+                        ranks.prefetch(ahead);
+                    }
+                }
                 match ranks.resume(rank) {
                     Outcome::Blocked => {}
                     Outcome::Finished { status } => mpi.world().rank_ended(rank, status, &mut ending),

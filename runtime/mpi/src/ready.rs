@@ -9,19 +9,36 @@ use engine::{EventKey, EventQueue, Time};
 /// receivers is taken only when nobody else can run, the one with the least clock first.
 #[derive(Default)]
 pub struct Ready {
-    stack: Vec<u32>,
+    /// Ranks in a row are one entry, so that a sweep over all ranks is a few words.
+    stack: Vec<Row>,
+    count: usize,
     lagging: EventQueue<u32>,
+}
+
+/// `count` ranks from `first` on, taken in this order.
+#[derive(Clone, Copy)]
+struct Row {
+    first: u32,
+    count: u32,
 }
 
 impl Ready {
     /// All of `count` ranks, number 0 first.
     pub fn all(count: u32) -> Ready {
-        Ready { stack: (0..count).rev().collect(), lagging: EventQueue::new() }
+        let stack = if count == 0 { Vec::new() } else { vec![Row { first: 0, count }] };
+        Ready { stack, count: count as usize, lagging: EventQueue::new() }
     }
     /// A rank can run.
     #[inline]
     pub fn wake(&mut self, rank: u32) {
-        self.stack.push(rank);
+        self.count += 1;
+        match self.stack.last_mut() {
+            Some(row) if row.first == rank.wrapping_add(1) => {
+                row.first = rank;
+                row.count += 1;
+            }
+            _ => self.stack.push(Row { first: rank, count: 1 }),
+        }
     }
     /// A rank can run but should not, because its receivers lag behind.
     pub fn lag(&mut self, rank: u32, clock: Time) {
@@ -30,7 +47,25 @@ impl Ready {
     /// The next rank that is not lagging.
     #[inline]
     pub fn next(&mut self) -> Option<u32> {
-        self.stack.pop()
+        let row = self.stack.last_mut()?;
+        let rank = row.first;
+        row.first += 1;
+        row.count -= 1;
+        if row.count == 0 {
+            self.stack.pop();
+        }
+        self.count -= 1;
+        Some(rank)
+    }
+    /// A rank that runs soon, if nobody is woken before: about `places` behind the next.
+    #[inline]
+    pub fn ahead(&self, places: u32) -> Option<u32> {
+        let row = self.stack.last()?;
+        if row.count > places {
+            return Some(row.first + places);
+        }
+        let below = self.stack.len().checked_sub(1 + places as usize)?;
+        Some(self.stack[below].first)
     }
     /// Whether somebody other than lagging senders can run.
     #[inline]
@@ -51,6 +86,30 @@ impl Ready {
     /// How many ranks other than lagging senders can run.
     #[inline]
     pub fn len(&self) -> usize {
-        self.stack.len()
+        self.count
+    }
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+    use proptest::prelude::*;
+
+    proptest! {
+        #[test]
+        fn ranks_come_last_woken_first(ranks in proptest::collection::vec((0..6u32, any::<bool>()), 0..60)) {
+            let (mut ready, mut model) = (Ready::all(3), vec![2, 1, 0]);
+            for (rank, wakes) in ranks {
+                if wakes {
+                    ready.wake(rank);
+                    model.push(rank);
+                } else {
+                    prop_assert_eq!(ready.next(), model.pop());
+                }
+                prop_assert_eq!(ready.len(), model.len());
+                prop_assert_eq!(ready.is_empty(), model.is_empty());
+                prop_assert_eq!(ready.ahead(0), model.last().copied());
+            }
+        }
     }
 }

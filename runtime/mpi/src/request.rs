@@ -254,7 +254,7 @@ impl Mpi {
             RequestRef::Sent => Ok(()),
             RequestRef::Node(index) => {
                 world.receive_node(index, request)?;
-                if world.nodes[index].state == State::Matched {
+                if let State::Matched | State::Sending | State::Sent = world.nodes[index].state {
                     let clock = world.clock(world.current);
                     let result = world.finish_receive(index).map(|_| ());
                     let me = world.current;
@@ -305,6 +305,9 @@ impl Mpi {
         Ok(Some(match handle::request(part) {
             RequestRef::Node(index) => {
                 let node = world.receive_node(index, part)?;
+                if let State::Sending | State::Sent = node.state {
+                    return Ok(Some(Status::EMPTY));
+                }
                 Status { source: node.source as i32, tag: node.tag, error: 0, bytes: node.bytes, cancelled: node.state == State::Cancelled }
             }
             RequestRef::Cold(index) => {
@@ -344,6 +347,7 @@ impl World {
                 let node = self.receive_node(index, handle)?;
                 Ok(match node.state {
                     State::Matched | State::Cancelled => Completion::At(node.arrival),
+                    State::Sending | State::Sent => Completion::At(Time::ZERO),
                     _ => Completion::Unknown,
                 })
             }
@@ -399,6 +403,52 @@ impl World {
             _ => return,
         }
         self.ranks[rank as usize].waiting += 1;
+    }
+
+    /// Marks all incomplete requests of an array as waited for by the mounted rank: whether there are any.
+    ///
+    /// An error leaves none marked.
+    pub(crate) fn await_all(&mut self, requests: RequestArray) -> Result<bool> {
+        let me = self.current;
+        self.ranks[me as usize].waiting = 0;
+        for index in 0..requests.count {
+            let handle = requests.get(index);
+            let failure = match self.completion(handle) {
+                Ok(Completion::Unknown) if self.is_awaited(handle) => Failure::new(
+                    ErrorClass::REQUEST,
+                    format!("request handle {handle:#x} stands twice in the array: each request is completed once, so give it once"),
+                ),
+                Ok(Completion::Unknown) => {
+                    self.await_request(me, handle);
+                    continue;
+                }
+                Ok(_) => continue,
+                Err(failure) => failure,
+            };
+            for marked in 0..index {
+                self.forget_request(requests.get(marked));
+            }
+            self.ranks[me as usize].waiting = 0;
+            return Err(failure);
+        }
+        Ok(self.ranks[me as usize].waiting != 0)
+    }
+
+    fn is_awaited(&self, handle: usize) -> bool {
+        match handle::request(self.active_part(handle)) {
+            RequestRef::Node(index) => self.nodes[index].has(flag::WAITED),
+            RequestRef::Cold(index) => self.requests[index].waited,
+            _ => false,
+        }
+    }
+
+    /// Takes back what [`World::await_request`] did.
+    fn forget_request(&mut self, handle: usize) {
+        match handle::request(self.active_part(handle)) {
+            RequestRef::Node(index) => self.nodes[index].flags &= !flag::WAITED,
+            RequestRef::Cold(index) => self.requests[index].waited = false,
+            _ => {}
+        }
     }
 
     /// Makes a table request.

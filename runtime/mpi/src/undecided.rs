@@ -7,12 +7,14 @@
 use crate::error::Result;
 use crate::handle;
 use crate::matching::Pattern;
-use crate::node::{List, NIL, State, flag};
+use crate::node::{NIL, State, flag};
 use crate::p2p::Peer;
 use crate::request::{Completion, PROC_NULL, RequestArray, Status, UNDEFINED};
 use crate::world::{Mpi, World};
 use engine::{Span, Time};
+use rank::Addr;
 use rustc_hash::FxHashSet;
+use std::rc::Rc;
 
 /// Free polls in a row before each costs time.
 const FREE_SPINS: u32 = 64;
@@ -50,6 +52,25 @@ pub struct Poll {
     pub question: Question,
     /// Whether it may only go on with a "yes" (it has polled in vain too often).
     pub jump: bool,
+    /// The request handles that it asks about: those in the program can be read only while the rank is mounted.
+    kept: Option<Rc<[usize]>>,
+}
+
+impl Poll {
+    /// Copies the handles, so that others can look at them.
+    fn keep(&mut self) {
+        let requests = match &mut self.question {
+            Question::TestAll(requests)
+            | Question::TestAny(requests)
+            | Question::TestSome(requests)
+            | Question::WaitAny(requests)
+            | Question::WaitSome(requests) => requests,
+            Question::Iprobe(_) | Question::Probe(_) | Question::Cancel => return,
+        };
+        let kept: Rc<[usize]> = requests.iter().collect();
+        *requests = RequestArray { at: Addr(kept.as_ptr() as usize), count: requests.count, wide: true };
+        self.kept = Some(kept);
+    }
 }
 
 /// When a question can be answered.
@@ -158,28 +179,9 @@ impl World {
             let node = &self.nodes[index];
             return (!node.has(flag::UNDER_WAY)).then_some((index, node.arrival));
         }
-        self.best_head(rank, pattern, &[]).map(|index| (index, self.nodes[index].arrival))
-    }
-
-    /// The least head by (arrival, source) among the messages of `rank` that fit, `taken` ones left out.
-    fn best_head(&self, rank: u32, pattern: &Pattern, taken: &[u32]) -> Option<u32> {
-        let mut seen = FxHashSet::default();
-        let mut best: Option<(Time, u32, u32)> = None;
-        for index in self.ranks[rank as usize].unexpected.iter(&self.nodes) {
-            let node = &self.nodes[index];
-            if pattern.accepts(node) && !taken.contains(&index) {
-                let candidate = (node.arrival, node.source, index);
-                // A later message of a source that was seen cannot be better unless it overtook: only heads count.
-                if best.is_none_or(|best| candidate < best) {
-                    if seen.insert(node.source) && !node.has(flag::UNDER_WAY) {
-                        best = Some(candidate);
-                    }
-                } else {
-                    seen.insert(node.source);
-                }
-            }
-        }
-        best.map(|(_, _, index)| index)
+        self.unexpected
+            .best(self.ranks[rank as usize].unexpected, pattern, &[], &self.nodes)
+            .map(|index| (index, self.nodes[index].arrival))
     }
 
     /// A blocked poll may be answerable now: wakes its rank if so.
@@ -190,33 +192,53 @@ impl World {
         }
     }
 
-    /// Wakes a rank that is blocked in a poll.
+    /// Wakes a rank that is blocked in a poll; once, though both a decision about it and one about another rank's
+    /// receive may answer it.
     fn answer(&mut self, rank: u32) {
-        self.polls.remove(&rank);
+        if self.polls.remove(&rank).is_none() {
+            return;
+        }
         self.ranks[rank as usize].polling = false;
         self.ready.wake(rank);
     }
 
-    /// All open items of `rank`.
-    fn items_of(&self, rank: u32, items: &mut Vec<Item>) {
+    /// What the receives of `rank` for any source would take now.
+    fn wild_items_of(&self, rank: u32, items: &mut Vec<Item>) {
         let state = &self.ranks[rank as usize];
-        if state.wilds != 0 {
-            let mut taken: Vec<u32> = Vec::new();
-            for receive in state.posted.iter(&self.nodes) {
-                let node = &self.nodes[receive];
-                let pattern = Pattern::of(node);
-                let choice = if node.has(flag::WILD) {
-                    self.best_head(rank, &pattern, &taken)
-                } else {
-                    state.unexpected.iter(&self.nodes).find(|&index| pattern.accepts(&self.nodes[index]) && !taken.contains(&index))
-                };
-                let Some(message) = choice else { continue };
-                taken.push(message);
-                if node.has(flag::WILD) {
+        let mut taken: Vec<u32> = Vec::new();
+        let mut asked: Vec<Pattern> = Vec::new();
+        // Receives that have to wait until one like them before them is decided.
+        let mut later: Vec<Pattern> = Vec::new();
+        let mut wilds = state.wilds;
+        for receive in self.posted.iter(state.posted) {
+            let node = &self.nodes[receive];
+            let pattern = Pattern::of(node);
+            let wild = node.has(flag::WILD);
+            if (wild && asked.contains(&pattern)) || later.iter().any(|other| other.overlaps(&pattern)) {
+                if !later.contains(&pattern) {
+                    later.push(pattern);
+                }
+            } else if wild {
+                asked.push(pattern);
+                if let Some(message) = self.unexpected.best(state.unexpected, &pattern, &taken, &self.nodes) {
+                    taken.push(message);
                     let found = &self.nodes[message];
                     items.push(Item { time: found.arrival, rank, source: found.source, receive, message });
                 }
+            } else if let Some((message, _)) = self.unexpected.first(state.unexpected, &pattern, &taken, &self.nodes) {
+                taken.push(message);
             }
+            wilds -= u32::from(wild);
+            if wilds == 0 {
+                break;
+            }
+        }
+    }
+
+    /// All open items of `rank`.
+    fn items_of(&self, rank: u32, items: &mut Vec<Item>) {
+        if self.ranks[rank as usize].wilds != 0 {
+            self.wild_items_of(rank, items);
         }
         if let Some(poll) = self.polls.get(&rank) {
             match self.open(rank, poll) {
@@ -288,15 +310,9 @@ impl World {
             return;
         }
         let rank = item.rank as usize;
-        let (mut before, mut at) = (NIL, self.ranks[rank].unexpected.head);
-        while at != item.message && at != NIL {
-            before = at;
-            at = self.nodes[at].next;
-        }
-        debug_assert_eq!(at, item.message);
         self.ranks[rank].wilds -= 1;
-        self.ranks[rank].posted.remove(&mut self.nodes, item.receive);
-        self.unlink_unexpected(item.rank, item.message, before);
+        self.unlink_posted(item.rank, item.receive);
+        self.unlink_message(item.rank, item.message);
         self.take(item.rank, item.receive, item.message);
         self.rematch(item.rank);
     }
@@ -311,7 +327,7 @@ impl World {
     }
 
     fn withdraw(&mut self, rank: u32, index: u32) {
-        self.ranks[rank as usize].posted.remove(&mut self.nodes, index);
+        self.unlink_posted(rank, index);
         let clock = self.clock(rank);
         let node = &mut self.nodes[index];
         if node.has(flag::WILD) {
@@ -341,11 +357,14 @@ impl Mpi {
         let mut world = self.world();
         let me = world.current;
         let nonblocking = matches!(question, Question::TestAll(_) | Question::TestAny(_) | Question::TestSome(_) | Question::Iprobe(_));
-        let poll = Poll { jump: nonblocking && world.ranks[me as usize].spins > JUMP_SPINS, question };
+        let mut poll = Poll { jump: nonblocking && world.ranks[me as usize].spins > JUMP_SPINS, question, kept: None };
         if world.open(me, &poll) == Open::Final {
             return;
         }
+        poll.keep();
         world.polls.insert(me, poll);
+        let World { ranks, unexpected, nodes, .. } = &mut *world;
+        unexpected.searched(&mut ranks[me as usize].unexpected, nodes);
         world.ranks[me as usize].polling = true;
         world.attend(me);
         drop(world);
@@ -541,11 +560,7 @@ impl Mpi {
     fn extract(&self, index: u32) -> usize {
         let mut world = self.world();
         let me = world.current;
-        let mut list: List = world.ranks[me as usize].unexpected;
-        list.remove(&mut world.nodes, index);
-        let state = &mut world.ranks[me as usize];
-        state.unexpected = list;
-        state.unread -= 1;
+        world.unlink_message(me, index);
         world.nodes[index].state = State::Extracted;
         handle::encode(index)
     }

@@ -9,9 +9,10 @@ use crate::error::ErrorCodes;
 use crate::flight::Flight;
 use crate::group::Groups;
 use crate::info::Infos;
-use crate::node::{List, Nodes};
+use crate::node::Nodes;
 use crate::op::Ops;
 use crate::payload::Pool;
+use crate::queue::{self, Queue, Queues};
 use crate::ready::Ready;
 use crate::request::Request;
 use crate::slab::Slab;
@@ -46,13 +47,11 @@ pub struct RankState {
     /// Its virtual time.
     pub clock: Time,
     /// Receives without a message.
-    pub posted: List,
+    pub posted: Queue,
     /// Messages without a receive.
-    pub unexpected: List,
+    pub unexpected: Queue,
     /// Completions it is blocked for.
     pub waiting: u32,
-    /// Length of `unexpected`.
-    pub unread: u32,
     /// Undecided receives for any source in `posted`.
     pub wilds: u32,
     /// Polls and clock readings in a row without its clock moving.
@@ -131,6 +130,8 @@ pub struct World {
     pub(crate) current: u32,
     pub(crate) ranks: Vec<RankState>,
     pub(crate) nodes: Nodes,
+    pub(crate) posted: Queues<queue::Entry>,
+    pub(crate) unexpected: Queues<queue::Timed>,
     pub(crate) pool: Pool,
     pub(crate) layouts: Slab<(Rc<Datatype>, u64)>,
     pub(crate) requests: Slab<Request>,
@@ -200,6 +201,8 @@ impl Mpi {
                 current: 0,
                 ranks: vec![RankState::default(); setup.ranks as usize],
                 nodes: Nodes::new(),
+                posted: Queues::default(),
+                unexpected: Queues::default(),
                 pool: Pool::default(),
                 layouts: Slab::default(),
                 requests: Slab::default(),
@@ -349,7 +352,7 @@ impl World {
         }
     }
     /// An MPI call of the mounted rank begins: charges the computation before it. Answers the clock.
-    #[inline]
+    #[inline(always)]
     pub fn enter_call(&mut self, function: u16) -> Time {
         let me = self.current;
         match self.compute {
@@ -369,7 +372,7 @@ impl World {
         state.clock
     }
     /// The call ends: its virtual time goes to the profile, and computation is measured again.
-    #[inline]
+    #[inline(always)]
     pub fn leave_call(&mut self, function: u16, entered: Time) {
         let me = self.current;
         self.profile.call(function, self.ranks[me as usize].clock.since(entered));
@@ -388,6 +391,16 @@ impl World {
             self.spin(me);
         }
         self.clock(me)
+    }
+    /// What the mounted rank has computed so far; computation that is measured is charged up to now.
+    pub fn computed(&mut self) -> Span {
+        let me = self.current;
+        if let Compute::Measured { factor } = self.compute {
+            let host = self.clock_host.stop();
+            self.compute(me, Span::from_ps((host.as_ps() as f64 * factor) as u64));
+            self.clock_host.start();
+        }
+        self.profile.rank(me).compute
     }
     /// A rank's own code is about to run (it was resumed).
     #[inline]

@@ -14,6 +14,7 @@ pub mod fortran_random;
 pub mod fortran_units;
 mod globals;
 mod handlers;
+pub mod heap;
 pub mod hooks;
 pub mod host;
 mod image;

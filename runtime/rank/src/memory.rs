@@ -67,6 +67,12 @@ pub fn append(from: Addr, len: usize, out: &mut Vec<u8>) {
     }
 }
 
+/// Tells the processor that `value` will be used soon.
+#[inline]
+pub fn prefetch<T>(value: &T) {
+    crate::ranks::prefetch(std::ptr::from_ref(value) as usize);
+}
+
 /// A value of a plain type that holds for every bit pattern.
 ///
 /// # Safety

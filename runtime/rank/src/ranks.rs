@@ -62,6 +62,8 @@ pub struct Config {
     pub globals: GlobalsMode,
     /// A rank that makes no MPI call for this long is named; zero never.
     pub watchdog: Duration,
+    /// Whether memory that a rank allocates reads as zeros.
+    pub clear_heap: bool,
     /// Parts of file names of libraries whose globals are private as well, besides those outside
     /// the system's directories.
     pub globals_libraries: Vec<String>,
@@ -78,6 +80,7 @@ impl Default for Config {
             stack: StackMode::Auto,
             globals: GlobalsMode::Auto,
             watchdog: Duration::from_secs(60),
+            clear_heap: true,
             globals_libraries: Vec::new(),
             globals_fold: Vec::new(),
         }
@@ -237,6 +240,7 @@ impl Ranks {
         stdio::begin(config.total, reader);
         crash::begin(config.first);
         watchdog::begin(config.watchdog);
+        crate::heap::clear(config.clear_heap);
         Ok(Ranks {
             places: vec![Place { stack: NEW, depth: 0 }; config.ranks as usize],
             switch,

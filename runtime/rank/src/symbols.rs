@@ -95,6 +95,14 @@ impl Mapped {
         Some(())
     }
 
+    /// The largest alignment of a section that is loaded; a page, if the file does not say.
+    pub(crate) fn alignment(&self) -> usize {
+        const SHF_ALLOC: u64 = 2;
+        let sections = || self.table::<SectionHeader>(self.number(0x28, 8)?, self.number(0x3c, 2)?);
+        let loaded = sections().unwrap_or(&[]).iter().filter(|section| section.flags & SHF_ALLOC != 0);
+        loaded.map(|section| section.align as usize).max().unwrap_or(4096)
+    }
+
     /// Link address and size of a variable.
     pub(crate) fn variable(&self, wanted: &str) -> Option<(usize, usize)> {
         let mut found = None;

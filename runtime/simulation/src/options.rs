@@ -58,6 +58,8 @@ pub struct Options {
     pub progress: ProgressMode,
     /// Seconds of host time that a rank may compute without an MPI call before it is named; 0: for ever.
     pub watchdog: f64,
+    /// Whether allocated memory comes to a rank as another left it.
+    pub heap_as_is: bool,
     /// List the options and end.
     pub help: bool,
     /// Print the version and end.
@@ -98,6 +100,7 @@ impl Default for Options {
             quiet: false,
             progress: ProgressMode::Auto,
             watchdog: 0.0,
+            heap_as_is: false,
             help: false,
             version: false,
             given: BTreeMap::new(),

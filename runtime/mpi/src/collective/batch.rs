@@ -147,11 +147,7 @@ impl World {
                     let target = self.member_rank(place, to, agent.rank);
                     let clock = &mut clocks[member as usize];
                     if self.wire.has_overheads {
-                        let costs = &self.wire.overheads;
-                        let state = &mut self.ranks[agent.rank as usize];
-                        let start = Time::from_ps(*clock).max(state.nic_free) + costs.send;
-                        state.nic_free = start + costs.gap;
-                        *clock = start.as_ps();
+                        *clock = self.leave_rank(agent.rank, Time::from_ps(*clock)).as_ps();
                     }
                     let at = Time::from_ps(*clock) + self.wire.latency(agent.rank, target, from.bytes);
                     let payload = (from.buffer != Buffer::Nothing && from.bytes != 0 && agent.covers(from)).then(|| buffer_of(agent, from));

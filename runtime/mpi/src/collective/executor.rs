@@ -14,7 +14,7 @@ use crate::handle::{self, RequestRef};
 use crate::matching::Extent;
 use crate::slab::Slab;
 use crate::world::World;
-use engine::Time;
+use engine::{Span, Time};
 use rank::Addr;
 use rustc_hash::FxHashMap;
 use std::collections::VecDeque;
@@ -637,10 +637,7 @@ impl World {
     fn agent_send(&mut self, index: u32, agent: &mut Agent, to: u32, from: Slice) {
         let target = self.member_rank(&self.collectives.instances[index].place, to, agent.rank);
         if self.wire.has_overheads {
-            let costs = &self.wire.overheads;
-            let state = &mut self.ranks[agent.rank as usize];
-            agent.clock = agent.clock.max(state.nic_free) + costs.send;
-            state.nic_free = agent.clock + costs.gap;
+            agent.clock = self.leave_rank(agent.rank, agent.clock);
         }
         self.messages += 1;
         self.bytes += u128::from(from.bytes);
@@ -664,6 +661,19 @@ impl World {
         if waits && at != Time::MAX {
             self.collectives.agenda.push_back((index, to));
         }
+    }
+
+    /// When a message of a schedule that `rank` begins to send at `clock` leaves it. Without a gap, what a rank sends in
+    /// several collectives at a time does not depend on each other.
+    pub(crate) fn leave_rank(&mut self, rank: u32, clock: Time) -> Time {
+        let costs = &self.wire.overheads;
+        if costs.gap == Span::ZERO {
+            return clock + costs.send;
+        }
+        let state = &mut self.ranks[rank as usize];
+        let start = clock.max(state.nic_free) + costs.send;
+        state.nic_free = start + costs.gap;
+        start
     }
 
     /// A `ByTime` network delivered a message of a schedule.

@@ -236,7 +236,7 @@ impl Mpi {
         let outside = {
             let world = self.world();
             let communicator = world.comms.get(comm)?;
-            !communicator.is_self && (0..group.size()).any(|i| communicator.group.rank_of(group.world_rank(i)).is_none())
+            !communicator.is_self && !group.is_within(&communicator.group)
         };
         if outside {
             return Err(Failure::new(ErrorClass::GROUP, "the group has a rank that is not in the communicator's group"));
@@ -322,7 +322,7 @@ impl Mpi {
             } else if ranks == communicator.size() {
                 communicator.group.clone()
             } else {
-                Group::from_ranks((0..ranks).map(|rank| communicator.group.world_rank(rank)).collect())
+                communicator.group.prefix(ranks)
             }
         };
         self.made(comm, Contribution::Group(group, Some(Rc::new(topology))), create)

@@ -98,7 +98,7 @@ impl Types {
     ///
     /// # Errors
     /// `MPI_ERR_TYPE`, saying whether it is unknown, freed or not committed.
-    #[inline]
+    #[inline(always)]
     pub fn usable(&self, rank: u32, handle: usize) -> Result<&Rc<Datatype>> {
         let datatype = self.table.held(rank, handle)?;
         if !self.uncommitted.is_empty() && !self.is_committed(rank, handle) {

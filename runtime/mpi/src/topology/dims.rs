@@ -1,5 +1,7 @@
 //! Balanced grids: `MPI_Dims_create`.
 
+use std::cell::RefCell;
+
 use crate::error::{ErrorClass, Failure, Result};
 
 /// Fills the zeros of `dims` so that the product is `nodes`, the new ones non-increasing and as
@@ -23,11 +25,22 @@ pub fn dims_create(nodes: i32, dims: &mut [i32]) -> Result {
             format!("the given dimensions multiply to {given}, with which {free} free ones cannot make {nodes} nodes"),
         ));
     }
-    let mut found = balanced((i64::from(nodes) / given) as u32, free).into_iter();
+    let mut found = remembered((i64::from(nodes) / given) as u32, free).into_iter();
     for dim in dims.iter_mut().filter(|dim| **dim == 0) {
         *dim = found.next().expect("one for each free dimension") as i32;
     }
     Ok(())
+}
+
+/// [`balanced`], which all ranks of a program ask for alike.
+fn remembered(nodes: u32, parts: usize) -> Vec<u32> {
+    thread_local! { static LAST: RefCell<(u32, Vec<u32>)> = const { RefCell::new((0, Vec::new())) } }
+    LAST.with_borrow_mut(|(number, factors)| {
+        if (*number, factors.len()) != (nodes, parts) {
+            (*number, *factors) = (nodes, balanced(nodes, parts));
+        }
+        factors.clone()
+    })
 }
 
 /// `parts` factors of `nodes`, non-increasing, with the least difference between the greatest and

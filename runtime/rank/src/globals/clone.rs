@@ -7,23 +7,31 @@
 //! All copies are blocks of one anonymous mapping:
 //!
 //! ```text
-//!   arena -> | program | own library ... | program | own library ... | ...
-//!            |<------- block 0 --------->|<------- block 1 --------->|
+//!   arena -> | program | own library ... |   | program | own library ... | ...
+//!            |<------- block 0 --------->|   |<------- block 1 --------->|
+//!            |<------------ stride --------->|
 //! ```
+//!
+//! Blocks begin at different lines of a page: if all ranks had the same variable in the same set of the cache, a
+//! thousand of them would evict each other.
 //!
 //! What stays behind in the original image: variables borrowed from shared libraries (`stdout`),
 //! which the libraries use where the loader put them, and thread-local variables, which the
 //! code finds through the thread pointer; the latter are swapped as in `copy`.
 
-use std::ffi::CStr;
+use std::ffi::{CStr, CString};
 use std::ops::Range;
 use std::ptr::null_mut;
 use std::sync::atomic::{AtomicPtr, AtomicUsize, Ordering::Relaxed};
 
 use super::early;
 use crate::image::{Image, Slot};
+use crate::lines::LINE;
+use crate::symbols::Mapped;
 
 const PAGE: usize = 4096;
+/// Blocks begin at this many different lines of their first page.
+const SHIFTS: usize = 32;
 
 /// One image in a block.
 struct Part {
@@ -35,8 +43,28 @@ struct Part {
 /// Where clones are; what interposed functions and crash reports need.
 struct Layout {
     arena: Range<usize>,
-    stride: usize,
+    places: Places,
     parts: Vec<Part>,
+}
+
+/// Where blocks begin, from the arena's start.
+#[derive(Clone, Copy)]
+struct Places {
+    stride: usize,
+    /// By how much a block's begin differs from the last one's; 0 if something in the images is aligned to more than a line.
+    shift: usize,
+}
+
+impl Places {
+    fn of(&self, number: usize) -> usize {
+        number * self.stride + number % SHIFTS * self.shift
+    }
+}
+
+/// Whether nothing in an image needs to be aligned to more than a line of the cache.
+fn fits_lines(image: &Image) -> bool {
+    let path = if image.name.is_empty() { c"/proc/self/exe".to_owned() } else { CString::new(image.name.as_str()).unwrap_or_default() };
+    Mapped::open(&path).is_some_and(|file| file.alignment() <= LINE)
 }
 
 static LAYOUT: AtomicPtr<Layout> = AtomicPtr::new(null_mut());
@@ -51,7 +79,9 @@ fn layout() -> Option<&'static Layout> {
 /// The address in the program as loaded that an address in a clone stands for; others are unchanged.
 pub fn original(address: usize) -> usize {
     let Some(layout) = layout().filter(|layout| layout.arena.contains(&address)) else { return address };
-    let offset = (address - layout.arena.start) % layout.stride;
+    let number = (address - layout.arena.start) / layout.places.stride;
+    // Before a block's begin this wraps, and no part is there.
+    let offset = (address - layout.arena.start).wrapping_sub(layout.places.of(number));
     let part = layout.parts.iter().find(|p| (p.offset..p.offset + p.original.len()).contains(&offset));
     part.map_or(address, |part| part.original.start + offset - part.offset)
 }
@@ -79,7 +109,7 @@ struct Fixup {
 /// The clones.
 pub(crate) struct Cloned {
     arena: usize,
-    stride: usize,
+    places: Places,
     pieces: Vec<Piece>,
     fixups: Vec<Fixup>,
     /// Thread-local words that point into the program: address of the word, and target in the block.
@@ -133,6 +163,9 @@ impl Cloned {
             parts.push(Part { offset: stride, original: original.clone() });
             stride += original.len();
         }
+        let shift = if images.iter().all(fits_lines) { LINE } else { 0 };
+        stride += (SHIFTS * shift).next_multiple_of(PAGE);
+        let places = Places { stride, shift };
         let too_much = || format!("cannot reserve {ranks} clones of {} KiB; use copied globals or fewer ranks", stride >> 10);
         let bytes = stride.checked_mul(ranks as usize).ok_or_else(too_much)?;
         let protection = libc::PROT_READ | libc::PROT_WRITE | libc::PROT_EXEC;
@@ -147,7 +180,7 @@ impl Cloned {
         let arena = arena as usize;
         let mut cloned = Cloned {
             arena,
-            stride,
+            places,
             pieces: Vec::new(),
             fixups: Vec::new(),
             thread_local: Vec::new(),
@@ -159,7 +192,7 @@ impl Cloned {
             cloned.add_pieces(image, part);
             cloned.add_fixups(image, part, &parts);
         }
-        let layout = Layout { arena: arena..arena + bytes, stride, parts };
+        let layout = Layout { arena: arena..arena + bytes, places, parts };
         LAYOUT.store(Box::leak(Box::new(layout)), Relaxed);
         Ok(cloned)
     }
@@ -230,7 +263,7 @@ impl Cloned {
             self.used - 1
         });
         self.blocks[rank as usize] = number;
-        let block = self.arena + number as usize * self.stride;
+        let block = self.arena + self.places.of(number as usize);
         for piece in &self.pieces {
             // SAFETY: pieces lie inside the block, which belongs to nobody else.
             unsafe { std::ptr::copy_nonoverlapping(piece.bytes.as_ptr(), (block + piece.offset) as *mut u8, piece.bytes.len()) };
@@ -249,15 +282,15 @@ impl Cloned {
     /// Says whose clone is in place.
     #[inline]
     pub(crate) fn mount(&self, rank: u32) {
-        BLOCK.store(self.arena + self.blocks[rank as usize] as usize * self.stride, Relaxed);
+        BLOCK.store(self.arena + self.places.of(self.blocks[rank as usize] as usize), Relaxed);
     }
 
     /// The rank has ended: its block, all zero again, serves another.
     pub(crate) fn ended(&mut self, rank: u32) {
         let number = self.blocks[rank as usize];
-        let block = self.arena + number as usize * self.stride;
-        // SAFETY: the block of a rank that will not run again.
-        unsafe { libc::madvise(block as *mut libc::c_void, self.stride, libc::MADV_DONTNEED) };
+        let pages = self.arena + number as usize * self.places.stride;
+        // SAFETY: the pages of a rank that will not run again; no other block is in them.
+        unsafe { libc::madvise(pages as *mut libc::c_void, self.places.stride, libc::MADV_DONTNEED) };
         self.free.push(number);
     }
 }

@@ -132,6 +132,8 @@ pub static TABLE: &[Row] = &[
         .help("Stack of a rank, reserved and used only as far as it is touched; at least 32KiB."),
     row("stack-mode", "MODE", "auto", Group::Memory, |o, v| StackMode::parse(v).map(|m| o.stack_mode = m))
         .help("`own` gives each rank a stack, `shared` runs all on one and keeps only the live part of each, `auto` chooses by the number of ranks."),
+    row("heap", "HOW", "clear", Group::Memory, |o, v| value::heap(v).map(|b| o.heap_as_is = b))
+        .help("What memory from `malloc` holds: with `clear` zeros, as fresh memory of a process of its own does; with `as-is` what another rank may have left there, which saves the clearing."),
     row("report", "FILE", "", Group::Output, |o, v| value::path(v).map(|p| o.report = Some(p)))
         .help("Write the report of the run as JSON."),
     row("verbose", "", "off", Group::Output, |o, v| value::switch(v).map(|b| o.verbose = b))

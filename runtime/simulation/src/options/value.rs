@@ -135,6 +135,14 @@ pub(super) fn switch(text: &str) -> Result<bool, String> {
     }
 }
 
+pub(super) fn heap(text: &str) -> Result<bool, String> {
+    match text {
+        "clear" => Ok(false),
+        "as-is" => Ok(true),
+        _ => Err("write clear or as-is".into()),
+    }
+}
+
 pub(super) fn names(text: &str) -> Result<Vec<String>, String> {
     if text.split(',').any(str::is_empty) {
         return Err("write names with commas between them, such as a,b".into());

@@ -1,0 +1,108 @@
+/*
+ * Operations whose cost at scale is measured: nothing else happens.
+ *
+ *     operations NAME REPETITIONS
+ *
+ * hello: one barrier. barrier; allreduce of 8 bytes; alltoall of 8 bytes for each member; split into rows
+ * of a power of two, about the square root of the ranks; cart: a 2-D grid; exchange: MPI_Irecv, MPI_Send and MPI_Wait with the
+ * neighbours in a ring; switches: the same backwards, so that every message costs a switch of ranks, after writing 200 bytes
+ * of global data if a third argument is given. Rank 0 checks the result and prints how often the operation was done.
+ */
+#include <mpi.h>
+#include <stdio.h>
+#include <stdlib.h>
+#include <string.h>
+
+static int rank, size;
+static char scratch[256];
+
+static int allreduce(void)
+{
+    long long mine = rank, sum = 0;
+    MPI_Allreduce(&mine, &sum, 1, MPI_LONG_LONG, MPI_SUM, MPI_COMM_WORLD);
+    return sum == (long long)size * (size - 1) / 2;
+}
+
+static int alltoall(void)
+{
+    long long *from = malloc(sizeof *from * (size_t)size), *to = malloc(sizeof *to * (size_t)size);
+    for (int i = 0; i < size; i++)
+        from[i] = (long long)rank * size + i;
+    MPI_Alltoall(from, 1, MPI_LONG_LONG, to, 1, MPI_LONG_LONG, MPI_COMM_WORLD);
+    int right = 1;
+    for (int i = 0; i < size; i++)
+        right &= to[i] == (long long)i * size + rank;
+    free(from);
+    free(to);
+    return right;
+}
+
+static int split(void)
+{
+    int columns = 1, row_size, row_rank;
+    while ((long long)(2 * columns) * (2 * columns) <= size)
+        columns *= 2;
+    MPI_Comm row;
+    MPI_Comm_split(MPI_COMM_WORLD, rank / columns, rank, &row);
+    MPI_Comm_size(row, &row_size);
+    MPI_Comm_rank(row, &row_rank);
+    MPI_Comm_free(&row);
+    return row_rank == rank % columns && row_size <= columns;
+}
+
+static int cart(void)
+{
+    int dims[2] = { 0, 0 }, periods[2] = { 1, 0 }, coordinates[2], back;
+    MPI_Comm grid;
+    MPI_Dims_create(size, 2, dims);
+    MPI_Cart_create(MPI_COMM_WORLD, 2, dims, periods, 0, &grid);
+    MPI_Cart_coords(grid, rank, 2, coordinates);
+    MPI_Cart_rank(grid, coordinates, &back);
+    MPI_Comm_free(&grid);
+    return back == rank;
+}
+
+static int exchange(int step, int bytes)
+{
+    int to = (rank + step + size) % size, from = (rank - step + size) % size, got = -1;
+    if (bytes)
+        memset(scratch, rank, (size_t)bytes);
+    MPI_Request request;
+    MPI_Irecv(&got, 1, MPI_INT, from, 0, MPI_COMM_WORLD, &request);
+    MPI_Send(&rank, 1, MPI_INT, to, 0, MPI_COMM_WORLD);
+    MPI_Wait(&request, MPI_STATUS_IGNORE);
+    return got == from && (!bytes || scratch[bytes - 1] == (char)rank);
+}
+
+int main(int argc, char **argv)
+{
+    MPI_Init(&argc, &argv);
+    MPI_Comm_rank(MPI_COMM_WORLD, &rank);
+    MPI_Comm_size(MPI_COMM_WORLD, &size);
+    const char *name = argc > 2 ? argv[1] : "";
+    int repetitions = argc > 2 ? atoi(argv[2]) : 0, bytes = argc > 3 ? atoi(argv[3]) : 0, right = 1;
+    for (int i = 0; i < repetitions; i++) {
+        if (strcmp(name, "barrier") == 0 || strcmp(name, "hello") == 0)
+            MPI_Barrier(MPI_COMM_WORLD);
+        else if (strcmp(name, "allreduce") == 0)
+            right &= allreduce();
+        else if (strcmp(name, "alltoall") == 0)
+            right &= alltoall();
+        else if (strcmp(name, "split") == 0)
+            right &= split();
+        else if (strcmp(name, "cart") == 0)
+            right &= cart();
+        else if (strcmp(name, "exchange") == 0)
+            right &= exchange(1, bytes);
+        else if (strcmp(name, "switches") == 0)
+            right &= exchange(-1, bytes);
+        else
+            right = 0;
+    }
+    if (!right)
+        fprintf(stderr, "rank %d: %s is wrong\n", rank, name);
+    if (rank == 0)
+        printf("%s %d times\n", name, repetitions);
+    MPI_Finalize();
+    return !right;
+}

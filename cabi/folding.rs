@@ -1,0 +1,138 @@
+//! What lets large applications run on few machines: memory that ranks share, blocks that are sampled.
+//! `include/xsim.h` is made from this file too.
+
+use crate::state;
+use mpi::sampling::{Enough, Samples, Whose};
+use rank::Addr;
+use std::cell::RefCell;
+use std::collections::HashMap;
+use std::ffi::{CStr, c_char, c_double, c_int};
+
+/// A cache line, so that blocks are aligned for any vector.
+#[derive(Clone, Copy)]
+#[repr(C, align(64))]
+struct Line([u8; 64]);
+
+/// File, line and size of a shared block.
+type Key = (String, c_int, usize);
+
+/// Blocks that ranks share, and how many ranks have each.
+#[derive(Default)]
+struct Shared {
+    blocks: HashMap<Key, (Box<[Line]>, u64)>,
+    /// The key of each block by its address.
+    addresses: HashMap<usize, Key>,
+}
+
+thread_local! {
+    static SHARED: RefCell<Shared> = RefCell::default();
+    static SAMPLES: RefCell<Samples> = RefCell::default();
+}
+
+fn text(name: *const c_char) -> String {
+    if name.is_null() {
+        return String::new();
+    }
+    // SAFETY: the program passes a C string, or null.
+    unsafe { CStr::from_ptr(name) }.to_string_lossy().into_owned()
+}
+
+/// Memory that all ranks share which ask for it at one place of the program: `file` and `line` (see XSIM_SHARED_MALLOC) and
+/// size. For large arrays whose contents do not matter to the result: they cost their size once,
+/// however many ranks there are. Aligned to 64 bytes, zero at first; null if there is no memory.
+#[unsafe(no_mangle)]
+pub extern "C" fn xsim_shared_malloc(bytes: usize, file: *const c_char, line: c_int) -> *mut std::ffi::c_void {
+    let key = (text(file), line, bytes);
+    SHARED.with_borrow_mut(|shared| {
+        if let Some((block, users)) = shared.blocks.get_mut(&key) {
+            *users += 1;
+            return block.as_mut_ptr().cast();
+        }
+        let mut lines: Vec<Line> = Vec::new();
+        if lines.try_reserve_exact(bytes.div_ceil(64).max(1)).is_err() {
+            return std::ptr::null_mut();
+        }
+        lines.resize(bytes.div_ceil(64).max(1), Line([0; 64]));
+        let mut block = lines.into_boxed_slice();
+        let address = block.as_mut_ptr();
+        shared.addresses.insert(address as usize, key.clone());
+        shared.blocks.insert(key, (block, 1));
+        address.cast()
+    })
+}
+
+/// The calling rank needs a block of xsim_shared_malloc no longer; the last one's call frees it. Null is allowed.
+#[unsafe(no_mangle)]
+pub extern "C" fn xsim_shared_free(block: *mut std::ffi::c_void) {
+    if block.is_null() {
+        return;
+    }
+    let known = SHARED.with_borrow_mut(|shared| {
+        let Some(key) = shared.addresses.get(&(block as usize)) else { return false };
+        let users = &mut shared.blocks.get_mut(key).expect("both lists have the same blocks").1;
+        *users -= 1;
+        if *users == 0 {
+            let key = shared.addresses.remove(&(block as usize)).expect("found above");
+            shared.blocks.remove(&key);
+        }
+        true
+    });
+    if !known {
+        eprintln!(
+            "xsim: rank {}: xsim_shared_free was called with {block:p}, which xsim_shared_malloc did not give or which all ranks freed; free memory of malloc with free",
+            state::mpi().world().me()
+        );
+    }
+}
+
+/// Begins a block of computation that is to be sampled (see XSIM_SAMPLE): 1 if the block must run, and be
+/// ended with xsim_sample_end; 0 if it ran often enough, and its mean cost was charged instead.
+/// It runs `count` times, or more until the standard error of its mean cost is below `precision` times the mean
+/// (if that is above 0). With `global` all ranks share the samples, otherwise each rank has its own. What a block costs
+/// is the computation charged in it, so that waiting inside MPI calls is left out.
+#[unsafe(no_mangle)]
+pub extern "C" fn xsim_sample(file: *const c_char, line: c_int, global: c_int, count: c_int, precision: c_double) -> c_int {
+    let mut world = state::mpi().world();
+    let me = world.me();
+    let computed = world.computed();
+    SAMPLES.with_borrow_mut(|samples| {
+        let place = samples.place(&text(file), line);
+        let block = (place, if global != 0 { Whose::All } else { Whose::Rank(me) });
+        let enough = Enough { count: u64::try_from(count).unwrap_or(0), precision };
+        match samples.cost(block, enough) {
+            Some(cost) => {
+                world.compute(me, cost);
+                0
+            }
+            None => {
+                samples.begin(me, block, computed);
+                1
+            }
+        }
+    })
+}
+
+/// Ends the block that the calling rank began last with xsim_sample. Answers 0.
+#[unsafe(no_mangle)]
+pub extern "C" fn xsim_sample_end() -> c_int {
+    let mut world = state::mpi().world();
+    let me = world.me();
+    let computed = world.computed();
+    SAMPLES.with_borrow_mut(|samples| samples.end(me, computed));
+    0
+}
+
+/// The names that Fortran's compilers make of the functions: a block is named by a number.
+mod fortran {
+    use super::*;
+    use rank::memory::load;
+
+    #[unsafe(no_mangle)]
+    pub extern "C" fn xsim_sample_(number: Addr, global: Addr, count: Addr, precision: Addr) -> c_int {
+        xsim_sample(std::ptr::null(), load(number), load(global), load(count), load(precision))
+    }
+    #[unsafe(no_mangle)]
+    pub extern "C" fn xsim_sample_end_() -> c_int {
+        xsim_sample_end()
+    }
+}

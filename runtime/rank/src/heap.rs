@@ -1,0 +1,20 @@
+//! Fresh heap memory of a rank: all zeros, as the operating system gives it to a process of its own.
+//!
+//! Ranks share one heap, so memory that one has freed comes to another with its contents. A correct
+//! program cannot tell; one that reads memory before it writes it gets zeros in a process of its own, nearly
+//! always, and what another rank left there without this.
+
+use std::sync::atomic::{AtomicBool, Ordering::Relaxed};
+
+static CLEARED: AtomicBool = AtomicBool::new(false);
+
+/// Whether memory that ranks allocate from now on is cleared.
+pub(crate) fn clear(cleared: bool) {
+    CLEARED.store(cleared, Relaxed);
+}
+
+/// Whether memory allocated now must be cleared: a rank asks for it.
+#[inline]
+pub fn must_clear() -> bool {
+    CLEARED.load(Relaxed) && crate::running::current().is_some()
+}

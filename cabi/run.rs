@@ -3,10 +3,11 @@
 use crate::function::NAMES;
 use crate::state;
 use mpi::info::Info;
+use mpi::remote::Remote;
 use mpi::wire::Wire;
 use mpi::world::Compute;
 use mpi::{Mpi, Setup, World};
-use observe::{Host, Report, Simulated};
+use observe::{Host, Part, Report, Simulated};
 use rank::{Config, GlobalsMode, Program, Ranks, StackMode};
 use simulation::{HostMeter, Options, Progress, options, summary};
 use std::ffi::OsString;
@@ -65,23 +66,53 @@ fn compute(options: &Options, machine_factor: f64) -> Compute {
     }
 }
 
-fn setup(options: &Options) -> Result<(Setup, String), String> {
+/// The other native processes, if a launcher started several.
+fn remote(options: &Options) -> Result<Option<Remote>, String> {
+    let launcher = match options.native {
+        options::Native::Off => None,
+        options::Native::Auto => transport::launcher(|name| std::env::var_os(name)),
+        options::Native::Mpich => Some(transport::Launcher::Mpich),
+        options::Native::OpenMpi => Some(transport::Launcher::OpenMpi),
+    };
+    let transport = transport::connect(launcher)?;
+    Ok((transport.size() > 1).then(|| Remote::new(transport, options.np)))
+}
+
+/// What all processes of a run must have alike.
+fn identity(options: &Options) -> String {
+    let mut identity = format!("{} {:?}", env!("CARGO_PKG_VERSION"), options.given);
+    if let Ok(program) = std::fs::read("/proc/self/exe") {
+        // FNV-1a, by eight bytes.
+        let hash = program.chunks(8).fold(0xcbf2_9ce4_8422_2325u64, |hash, chunk| {
+            let mut word = [0; 8];
+            word[..chunk.len()].copy_from_slice(chunk);
+            (hash ^ u64::from_le_bytes(word)).wrapping_mul(0x100_0000_01b3)
+        });
+        identity += &format!(" {} {hash:x}", program.len());
+    }
+    identity
+}
+
+fn setup(options: &Options, remote: Option<Remote>) -> Result<(Setup, String), String> {
     let built = simulation::machine::build(options)?;
     let machine = simulation::machine::label(options, &built.specification);
     let compute = compute(options, built.processor_factor);
     let policy = options.coll.clone();
+    let node = built.ranks_per_node;
+    let wire = Wire::new(built, node);
+    if remote.is_some() && wire.order() != network::Order::Free {
+        return Err("a packet network runs on one native process only: start without mpirun, or choose an analytic machine".to_owned());
+    }
     Ok((
         Setup {
             ranks: options.np,
-            wire: {
-                let node = built.ranks_per_node;
-                Wire::new(built, node)
-            },
+            wire,
             compute,
             policy,
             names: &NAMES,
             batch: !options.events,
             environment: environment(options),
+            remote,
         },
         machine,
     ))
@@ -120,17 +151,17 @@ pub fn alone() -> Mpi {
         }
         Err(why) => std::process::exit(refuse(&why)),
     };
-    match setup(&options) {
+    match setup(&options, None) {
         Ok((setup, _)) => Mpi::alone(setup),
         Err(why) => std::process::exit(refuse(&why)),
     }
 }
 
-fn config(options: &Options) -> Config {
+fn config(options: &Options, (first, ranks): (u32, u32)) -> Config {
     let bytes = options.stack as usize;
     Config {
-        ranks: options.np,
-        first: 0,
+        ranks,
+        first,
         total: options.np,
         stack: match options.stack_mode {
             options::StackMode::Auto if options.given.contains_key("stack") => StackMode::Own { bytes },
@@ -153,23 +184,43 @@ fn config(options: &Options) -> Config {
 
 fn run(program: Program, options: &Options, name: String) -> Result<i32, String> {
     let meter = HostMeter::start();
-    simulation::preflight(options)?;
-    let (setup, machine) = setup(options)?;
+    let remote = remote(options)?;
+    let own = remote.as_ref().map_or((0, options.np), Remote::own);
+    simulation::preflight(options, own.1)?;
+    let (setup, machine) = setup(options, remote)?;
     let ranks = options.np;
-    let mut stacks = Ranks::new(program, config(options))?;
-    if options.verbose {
+    let mut stacks = Ranks::new(program, config(options, own))?;
+    if options.verbose && own.0 == 0 {
         eprintln!("xsim: {}", stacks.explanation());
     }
     let mpi = state::install(Mpi::new(setup));
+    let (processes, me) = mpi.processes();
+    if processes > 1
+        && let Some(other) = mpi.differs(&identity(options))
+    {
+        let why = format!("process {other} was started with other options or another program than process 0: all must have the same");
+        mpi.part();
+        return if me == 0 { Err(why) } else { Ok(0) };
+    }
     let mut progress = Progress::new(options, u64::from(ranks));
-    let mut tick = |world: &World| progress.tick(u64::from(world.ended()), world.clock(world.me()), world.traffic().0);
+    let mut tick = |world: &World| {
+        if me == 0 {
+            progress.tick(u64::from(world.ended()), world.clock(world.me()), world.traffic().0);
+        }
+    };
     let ending = mpi::progress::run(mpi, &mut stacks, &mut tick);
     progress.finish();
     rank::output::flush();
     for message in &ending.messages {
         eprintln!("xsim: {message}");
     }
-    let report = report(&mpi.world(), options, (name, machine), &meter, stacks.switches());
+    let part = part(&mpi.world(), &meter, stacks.switches());
+    let Some(part) = together(mpi, part)? else {
+        mpi.part();
+        return Ok(ending.status);
+    };
+    let report = report(part, options, (name, machine), &meter, processes);
+    mpi.part();
     if !options.quiet {
         eprint!("{}", summary::text(&report));
     }
@@ -179,26 +230,54 @@ fn run(program: Program, options: &Options, name: String) -> Result<i32, String>
     Ok(ending.status)
 }
 
-fn report(world: &World, options: &Options, (program, machine): (String, String), meter: &HostMeter, switches: u64) -> Report {
+/// What this process counted.
+fn part(world: &World, meter: &HostMeter, switches: u64) -> Part {
     let (messages, bytes) = world.traffic();
+    Part {
+        latest_ps: world.latest().as_ps(),
+        messages,
+        bytes,
+        functions: world.profile.functions(&NAMES),
+        compute: world.profile.compute_sum(),
+        wait: world.profile.wait_sum(),
+        cpu_s: meter.cpu_s(),
+        rss: simulation::host::peak_rss_bytes(),
+        switches,
+    }
+}
+
+/// The parts of all processes as one, on process 0.
+fn together(mpi: &Mpi, part: Part) -> Result<Option<Part>, String> {
+    if mpi.processes().0 == 1 {
+        return Ok(Some(part));
+    }
+    let Some(texts) = mpi.gather_texts(part.to_text()) else { return Ok(None) };
+    let mut all = Part::default();
+    for text in &texts {
+        all.add(&Part::from_text(text)?);
+    }
+    Ok(Some(all))
+}
+
+fn report(part: Part, options: &Options, (program, machine): (String, String), meter: &HostMeter, processes: u32) -> Report {
     Report {
         simulated: Simulated {
             program,
             machine,
-            ranks: u64::from(world.size()),
-            virtual_time_ps: world.latest().as_ps(),
-            messages,
-            bytes,
-            functions: world.profile.functions(&NAMES),
-            compute: world.profile.compute_spread(),
-            wait: world.profile.wait_spread(),
+            ranks: options.np.into(),
+            virtual_time_ps: part.latest_ps,
+            messages: part.messages,
+            bytes: part.bytes,
+            functions: part.functions,
+            compute: part.compute.spread(),
+            wait: part.wait.spread(),
         },
         host: Host {
-            native_processes: 1,
+            native_processes: processes,
             host_time_s: meter.wall_s(),
-            cpu_time_s: meter.cpu_s(),
-            peak_rss_bytes: simulation::host::peak_rss_bytes(),
-            context_switches: switches,
+            cpu_time_s: part.cpu_s,
+            peak_rss_bytes: part.rss,
+            context_switches: part.switches,
             options: options.given.iter().map(|(name, value)| ((*name).to_owned(), value.clone())).collect(),
         },
     }

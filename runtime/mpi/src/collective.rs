@@ -138,8 +138,9 @@ pub enum Contribution {
     Group(Rc<Group>, Option<Rc<crate::topology::Topology>>),
     /// `MPI_Intercomm_merge`: whether this side wants to be the high one.
     High(bool),
-    /// `MPI_Intercomm_create`, from the leader: the remote group, and under which key the two sides meet.
-    Bridge(Rc<Group>, (u32, u32, i32)),
+    /// `MPI_Intercomm_create`, from the leader: the remote group, under which key the two sides meet, and the context that
+    /// the leaders agreed on where they are on several processes (else 0).
+    Bridge(Rc<Group>, (u32, u32, i32), u32),
     /// `MPI_Dist_graph_create`: edges `(source, destination, weight)` and whether weights were given.
     Edges(Vec<(u32, u32, i32)>, bool),
     /// `MPI_Dist_graph_create_adjacent`: this rank's own neighbours.

@@ -31,6 +31,9 @@ pub struct Comm {
     /// Instances of collectives from call number `first` on.
     pub(crate) instances: VecDeque<Option<u32>>,
     pub(crate) first: u32,
+    /// Members of the (local) group, and of the remote one, that are on this process.
+    pub(crate) local: u32,
+    pub(crate) remote_local: u32,
     /// Members that have freed it.
     pub(crate) released: RankSet,
 }
@@ -47,6 +50,8 @@ impl Comm {
             calls: Vec::new(),
             instances: VecDeque::new(),
             first: 0,
+            local: u32::MAX,
+            remote_local: 0,
             released: RankSet::default(),
         }
     }
@@ -95,6 +100,10 @@ impl Comm {
 pub struct Comms {
     slab: Slab<Comm>,
     contexts: u32,
+    /// From one context of this process to its next one: each process has contexts of its own.
+    stride: u32,
+    /// This process's ranks: the first of them, and how many.
+    own: (u32, u32),
     names: FxHashMap<(u32, usize), String>,
     /// By index: the communicator in whose context leaders meet.
     bridges: FxHashMap<u32, usize>,
@@ -103,12 +112,20 @@ pub struct Comms {
 }
 
 impl Comms {
-    /// `MPI_COMM_WORLD` of `ranks`, and `MPI_COMM_SELF`.
-    pub fn new(ranks: u32) -> Comms {
+    /// `MPI_COMM_WORLD` of `ranks`, and `MPI_COMM_SELF`, on process `process` of `processes` with the ranks `own`.
+    pub fn new(ranks: u32, own: (u32, u32), (process, processes): (u32, u32)) -> Comms {
         let mut slab = Slab::default();
-        slab.insert(Comm::new(0, Group::world(ranks)));
+        slab.insert(Comm { local: own.1, ..Comm::new(0, Group::world(ranks)) });
         slab.insert(Comm { is_self: true, ..Comm::new(1, Group::of_one(0)) });
-        Comms { slab, contexts: 2, names: FxHashMap::default(), bridges: FxHashMap::default(), current: 0 }
+        Comms {
+            slab,
+            contexts: 2 + process,
+            stride: processes,
+            own,
+            names: FxHashMap::default(),
+            bridges: FxHashMap::default(),
+            current: 0,
+        }
     }
     /// The slab index of a handle.
     #[inline]
@@ -157,16 +174,51 @@ impl Comms {
             _ => handle::encode(index),
         }
     }
-    /// A new communicator's handle; all its members use this one object.
+    /// A new communicator's handle; all its members on this process use this one object. `MPI_COMM_NULL` if it has none here.
     pub fn make(&mut self, group: Rc<Group>, remote: Option<Rc<Group>>, topology: Option<Rc<Topology>>) -> usize {
-        let context = self.contexts;
-        self.contexts += 1;
-        Comms::handle(self.slab.insert(Comm { remote, topology, ..Comm::new(context, group) }))
+        let (first, count) = self.own;
+        let here = |group: &Rc<Group>| if self.stride == 1 { group.size() } else { crate::remote::hosted(group, first, count) };
+        let (local, remote_local) = (here(&group), remote.as_ref().map_or(0, here));
+        if local + remote_local == 0 && group.size() > 0 {
+            self.contexts += self.stride;
+            return COMM_NULL;
+        }
+        let index = self.insert(group, remote, topology);
+        (self.slab[index].local, self.slab[index].remote_local) = (local, remote_local);
+        Comms::handle(index)
+    }
+    fn insert(&mut self, group: Rc<Group>, remote: Option<Rc<Group>>, topology: Option<Rc<Topology>>) -> u32 {
+        let context = self.reserve_context();
+        self.slab.insert(Comm { remote, topology, ..Comm::new(context, group) })
+    }
+    /// The context that the next communicator gets.
+    pub(crate) fn next_context(&self) -> u32 {
+        assert!(self.contexts < 1 << 31, "no more than 2^31 communicators can be made");
+        self.contexts
+    }
+    /// A context for a communicator that is made later.
+    pub(crate) fn reserve_context(&mut self) -> u32 {
+        let context = self.next_context();
+        self.contexts += self.stride;
+        context
+    }
+    /// Goes on with the contexts of another process, from `context` on; the answer restores this one's own.
+    pub(crate) fn continue_contexts(&mut self, context: Option<u32>) -> Option<u32> {
+        context.map(|context| std::mem::replace(&mut self.contexts, context))
+    }
+    /// After [`continue_contexts`](Self::continue_contexts).
+    pub(crate) fn restore_contexts(&mut self, before: Option<u32>) {
+        if let Some(before) = before {
+            self.contexts = before;
+        }
     }
     /// The two handles of a new intercommunicator, seen from its two sides, with one context.
     pub fn make_inter(&mut self, one: Rc<Group>, other: Rc<Group>) -> (usize, usize) {
         let first = self.make(one.clone(), Some(other.clone()), None);
         let second = self.make(other, Some(one), None);
+        if first == COMM_NULL {
+            return (COMM_NULL, COMM_NULL);
+        }
         let context = self.slab[handle::decode(first).expect("made above")].context;
         let index = handle::decode(second).expect("made above");
         self.slab[index].context = context;
@@ -182,8 +234,8 @@ impl Comms {
         }
         let comm = &self.slab[index];
         let (group, remote, context, is_self) = (comm.group.clone(), comm.remote.clone(), comm.context, comm.is_self);
-        let bridge = self.make(group, remote, None);
-        let at = handle::decode(bridge).expect("made above");
+        let at = self.insert(group, remote, None);
+        let bridge = Comms::handle(at);
         // The same context for both sides of an intercommunicator: derived from the original one.
         self.slab[at].context = context | 1 << 31;
         self.slab[at].is_self = is_self;
@@ -201,10 +253,9 @@ impl Comms {
     /// A communicator of one member, whoever asks: a duplicate of MPI_COMM_SELF.
     pub fn make_self(&mut self, topology: Option<Rc<Topology>>) -> usize {
         let group = self.slab[1].group.clone();
-        let handle = self.make(group, None, topology);
-        let index = handle::decode(handle).expect("made above");
+        let index = self.insert(group, None, topology);
         self.slab[index].is_self = true;
-        handle
+        Comms::handle(index)
     }
     /// The communicator of `rank` with this context (for reports).
     pub(crate) fn by_context(&self, context: u32, rank: u32) -> Option<&Comm> {
@@ -222,7 +273,7 @@ impl Comms {
         comm.released.insert(self.current);
         // The two sides of an intercommunicator share the record of their collectives: they go together.
         let sides: Vec<u32> = std::iter::once(index).chain(comm.twin).collect();
-        if sides.iter().all(|&side| self.slab[side].released.len() >= self.slab[side].size()) {
+        if sides.iter().all(|&side| self.slab[side].released.len() >= self.slab[side].local.min(self.slab[side].size())) {
             for side in sides {
                 self.slab.remove(side);
                 if let Some(bridge) = self.bridges.remove(&side).and_then(handle::decode) {

@@ -1,40 +1,180 @@
 //! Explains a deadlock: who waits for whom, alike ranks grouped.
 
 use crate::node::{Node, State, flag};
+use crate::remote::collective::Ident;
+use crate::remote::record::{Put, Take};
 use crate::request::Body;
 use crate::undecided::Question;
 use crate::world::{Phase, World};
+use engine::Time;
+use rustc_hash::FxHashMap;
 use std::collections::BTreeMap;
 use std::fmt::Write;
 
 /// How many groups are written out.
 const GROUPS: usize = 12;
+/// How many missing members of a collective are named.
+const MISSING: usize = 8;
 
 /// What one rank waits for.
-#[derive(Clone, PartialEq, Eq, PartialOrd, Ord)]
+#[derive(Clone)]
 struct Wait {
-    function: &'static str,
+    /// The MPI function, by its number.
+    function: u16,
     /// World rank of the source where it is named.
     source: Option<u32>,
     rest: String,
+    /// The collective whose members are on several processes.
+    spread: Option<Ident>,
 }
 
-/// The explanation.
-pub(crate) fn report(world: &World) -> String {
-    let mut waits: Vec<(u32, Wait)> = Vec::new();
-    let (mut ended, mut first_ended) = (0, None);
-    for rank in 0..world.size {
-        if world.phase(rank) == Phase::Ended {
-            ended += 1;
-            first_ended.get_or_insert(rank);
-        } else {
-            waits.push((rank, wait_of(world, rank)));
+/// A collective with members on several processes that not all have entered.
+#[derive(Default)]
+struct Spread {
+    comm: String,
+    size: u32,
+    arrived: u32,
+    missing: Vec<u32>,
+    /// Some members on each other process, who are missing if it knows nothing of the collective.
+    elsewhere: Vec<(u32, u32)>,
+    /// Processes that know of it.
+    known: Vec<u32>,
+}
+
+/// What the ranks of one process wait for, or of all.
+#[derive(Default)]
+struct Waits {
+    waits: Vec<(u32, Wait)>,
+    ended: u32,
+    first_ended: Option<u32>,
+    latest: Time,
+    spread: FxHashMap<Ident, Spread>,
+}
+
+impl Waits {
+    fn of(world: &World) -> Waits {
+        let mut all = Waits { latest: world.latest(), ..Waits::default() };
+        for rank in world.first..world.first + world.local {
+            if world.phase(rank) == Phase::Ended {
+                all.ended += 1;
+                all.first_ended.get_or_insert(rank);
+            } else {
+                all.waits.push((rank, wait_of(world, rank)));
+            }
+        }
+        for instance in world.collectives.instances() {
+            let Some(ident) = instance.ident else { continue };
+            let (_, arrived, size) = instance.describe();
+            let missing = instance.missing().filter(|&member| world.is_local(world.member_rank(&instance.place, member, u32::MAX)));
+            let missing = missing.take(MISSING + 1).collect();
+            let comm = world.comms.describe(crate::comm::Comms::handle(instance.comm()));
+            let remote = world.remote.as_ref().expect("it has members on other processes");
+            let mut named = vec![0; remote.blocks.processes as usize];
+            let mut elsewhere = Vec::new();
+            for member in 0..size {
+                let process = remote.blocks.process(world.member_rank(&instance.place, member, u32::MAX));
+                named[process as usize] += 1;
+                if process != remote.me && named[process as usize] <= MISSING + 1 {
+                    elsewhere.push((process, member));
+                }
+            }
+            all.spread.insert(ident, Spread { comm, size, arrived, missing, elsewhere, known: vec![remote.me] });
+        }
+        all
+    }
+
+    fn put(&self) -> Vec<u8> {
+        let mut out = Vec::new();
+        out.u64(self.latest.as_ps());
+        out.u32(self.ended);
+        out.u32(self.first_ended.unwrap_or(u32::MAX));
+        out.u32(self.waits.len() as u32);
+        for (rank, wait) in &self.waits {
+            out.u32(*rank);
+            out.u32(wait.function.into());
+            out.u32(wait.source.unwrap_or(u32::MAX));
+            out.bytes(wait.rest.as_bytes());
+            out.u8(u8::from(wait.spread.is_some()));
+            if let Some(ident) = wait.spread {
+                ident.put(&mut out);
+            }
+        }
+        out.u32(self.spread.len() as u32);
+        for (ident, spread) in &self.spread {
+            ident.put(&mut out);
+            out.bytes(spread.comm.as_bytes());
+            out.u32(spread.size);
+            out.u32(spread.arrived);
+            out.u32(spread.missing.len() as u32);
+            spread.missing.iter().for_each(|&member| out.u32(member));
+            out.u32(spread.elsewhere.len() as u32);
+            for &(process, member) in &spread.elsewhere {
+                out.u32(process);
+                out.u32(member);
+            }
+            out.u32(spread.known[0]);
+        }
+        out
+    }
+
+    /// Adds what [`put`](Self::put) wrote; processes come in order.
+    fn add(&mut self, from: &mut Take) {
+        let text = |from: &mut Take| String::from_utf8_lossy(from.bytes()).into_owned();
+        let some = |value: u32| (value != u32::MAX).then_some(value);
+        self.latest = self.latest.max(Time::from_ps(from.u64()));
+        self.ended += from.u32();
+        let first_ended = some(from.u32());
+        self.first_ended = self.first_ended.or(first_ended);
+        for _ in 0..from.u32() {
+            let (rank, function, source, rest) = (from.u32(), from.u32() as u16, some(from.u32()), text(from));
+            let spread = (from.u8() != 0).then(|| Ident::take(from));
+            self.waits.push((rank, Wait { function, source, rest, spread }));
+        }
+        for _ in 0..from.u32() {
+            let ident = Ident::take(from);
+            let (comm, size, arrived) = (text(from), from.u32(), from.u32());
+            let missing: Vec<u32> = (0..from.u32()).map(|_| from.u32()).collect();
+            let spread = self.spread.entry(ident).or_insert_with(|| Spread { comm, size, ..Spread::default() });
+            spread.arrived += arrived;
+            spread.missing.extend(missing);
+            spread.elsewhere = (0..from.u32()).map(|_| (from.u32(), from.u32())).collect();
+            spread.known.push(from.u32());
         }
     }
+
+    /// Says of collectives on several processes how many members have entered in all.
+    fn settle(&mut self) {
+        for spread in self.spread.values_mut() {
+            let absent = spread.elsewhere.iter().filter(|(process, _)| !spread.known.contains(process));
+            spread.missing.extend(absent.map(|(_, member)| member));
+            spread.missing.sort_unstable();
+        }
+        for (_, wait) in &mut self.waits {
+            let Some(spread) = wait.spread.and_then(|ident| self.spread.get(&ident)) else { continue };
+            wait.rest = entered(&spread.comm, spread.arrived, spread.size, &spread.missing);
+        }
+    }
+}
+
+/// The explanation; of several processes, process 0 has it.
+pub(crate) fn report(world: &mut World) -> Option<String> {
+    let mut all = Waits::of(world);
+    if world.remote.is_some() {
+        let blobs = world.gather(all.put())?;
+        all = Waits::default();
+        blobs.iter().for_each(|blob| all.add(&mut Take(blob)));
+        all.settle();
+    }
+    Some(explain(world, &all))
+}
+
+fn explain(world: &World, all: &Waits) -> String {
+    let Waits { waits, ended, first_ended, latest, .. } = all;
     let groups = |relative: bool| {
         let mut groups: BTreeMap<(&'static str, String), Vec<u32>> = BTreeMap::new();
-        for (rank, wait) in &waits {
-            groups.entry((wait.function, text(*rank, wait, relative))).or_default().push(*rank);
+        for (rank, wait) in waits {
+            let function = world.function_name(wait.function);
+            groups.entry((function, text(*rank, wait, function, relative))).or_default().push(*rank);
         }
         groups
     };
@@ -42,16 +182,15 @@ pub(crate) fn report(world: &World) -> String {
     let chosen = if relative.len() < absolute.len() { relative } else { absolute };
     let mut sorted: Vec<_> = chosen.into_iter().collect();
     sorted.sort_by_key(|(_, ranks)| (std::cmp::Reverse(ranks.len()), ranks[0]));
-    let mut out =
-        format!("deadlock at virtual time {}: {} of {} ranks wait and nothing can wake them", world.latest(), waits.len(), world.size);
+    let mut out = format!("deadlock at virtual time {}: {} of {} ranks wait and nothing can wake them", latest, waits.len(), world.size);
     for ((_, text), ranks) in sorted.iter().take(GROUPS) {
         let _ = write!(out, "\n  {} in {text}: {}", plural(ranks.len()), list(ranks));
     }
     if sorted.len() > GROUPS {
         let _ = write!(out, "\n  and {} more kinds of waiting", sorted.len() - GROUPS);
     }
-    if ended > 0 {
-        let _ = write!(out, "\n  {} ended already (the first is rank {})", plural(ended), first_ended.unwrap_or(0));
+    if *ended > 0 {
+        let _ = write!(out, "\n  {} ended already (the first is rank {})", plural(*ended as usize), first_ended.unwrap_or(0));
     }
     out
 }
@@ -73,7 +212,7 @@ fn list(ranks: &[u32]) -> String {
     format!("rank{} {}{}", if ranks.len() == 1 { "" } else { "s" }, shown.join(", "), if ranges.len() > 6 { ", ..." } else { "" })
 }
 
-fn text(rank: u32, wait: &Wait, relative: bool) -> String {
+fn text(rank: u32, wait: &Wait, function: &str, relative: bool) -> String {
     let source = match wait.source {
         None => String::new(),
         Some(source) if relative && source != rank => {
@@ -82,7 +221,7 @@ fn text(rank: u32, wait: &Wait, relative: bool) -> String {
         }
         Some(source) => format!("source={source}, "),
     };
-    if source.is_empty() && wait.rest.is_empty() { wait.function.to_owned() } else { format!("{}({source}{})", wait.function, wait.rest) }
+    if source.is_empty() && wait.rest.is_empty() { function.to_owned() } else { format!("{function}({source}{})", wait.rest) }
 }
 
 fn tag_text(node: &Node) -> String {
@@ -90,7 +229,7 @@ fn tag_text(node: &Node) -> String {
 }
 
 fn wait_of(world: &World, rank: u32) -> Wait {
-    let function = world.function_of(rank);
+    let function = world.ranks[rank as usize].function;
     if let Some(poll) = world.polls.get(&rank) {
         let rest = match &poll.question {
             Question::Probe(pattern) | Question::Iprobe(pattern) => match pattern.source {
@@ -106,7 +245,7 @@ fn wait_of(world: &World, rank: u32) -> Wait {
             }
             Question::Cancel => String::new(),
         };
-        return Wait { function, source: None, rest };
+        return Wait { function, source: None, rest, spread: None };
     }
     let state = &world.ranks[rank as usize];
     let waited: Vec<u32> = world.posted.iter(state.posted).filter(|&index| world.nodes[index].has(flag::WAITED)).collect();
@@ -114,13 +253,13 @@ fn wait_of(world: &World, rank: u32) -> Wait {
         let node = &world.nodes[index];
         let more = if waited.len() > 1 { format!(", and {} more receives", waited.len() - 1) } else { String::new() };
         if node.has(flag::WILD) {
-            return Wait { function, source: None, rest: format!("source=MPI_ANY_SOURCE, {}{more}", tag_text(node)) };
+            return Wait { function, source: None, rest: format!("source=MPI_ANY_SOURCE, {}{more}", tag_text(node)), spread: None };
         }
         let source = world
             .comms
             .by_context(node.context, rank)
             .map_or(node.source, |comm| comm.peer(node.source as i32, rank, "source").unwrap_or(node.source));
-        return Wait { function, source: Some(source), rest: format!("{}{more}", tag_text(node)) };
+        return Wait { function, source: Some(source), rest: format!("{}{more}", tag_text(node)), spread: None };
     }
     for index in 0..world.requests.capacity() as u32 {
         let Some(request) = world.requests.get(index) else { continue };
@@ -128,31 +267,39 @@ fn wait_of(world: &World, rank: u32) -> Wait {
             continue;
         }
         match request.body {
-            Body::Synchronous => return Wait { function, source: None, rest: "a synchronous send that nobody receives".to_owned() },
-            Body::Collective { instance, .. } => return Wait { function, source: None, rest: collective_text(world, instance) },
-            Body::Generalized(_) => return Wait { function, source: None, rest: "a generalized request that nobody completes".to_owned() },
-            Body::Persistent { .. } => {}
+            Body::Synchronous => {
+                return Wait { function, source: None, rest: "a synchronous send that nobody receives".to_owned(), spread: None };
+            }
+            Body::Collective { instance, .. } => return collective_wait(world, function, instance),
+            Body::Generalized(_) => {
+                return Wait { function, source: None, rest: "a generalized request that nobody completes".to_owned(), spread: None };
+            }
+            Body::Persistent { .. } | Body::Away { .. } => {}
         }
     }
     if let Some(instance) = world.waiting_instance(rank) {
-        return Wait { function, source: None, rest: collective_text(world, instance) };
+        return collective_wait(world, function, instance);
     }
     let in_flight = world.posted.iter(world.ranks[rank as usize].posted).any(|index| world.nodes[index].state == State::InFlight);
-    Wait { function, source: None, rest: if in_flight { "a message under way".to_owned() } else { String::new() } }
+    Wait { function, source: None, rest: if in_flight { "a message under way".to_owned() } else { String::new() }, spread: None }
 }
 
-fn collective_text(world: &World, instance: u32) -> String {
-    let instance = world.collectives.instance(instance);
+fn collective_wait(world: &World, function: u16, index: u32) -> Wait {
+    let instance = world.collectives.instance(index);
     let (_, arrived, size) = instance.describe();
     let comm = world.comms.describe(crate::comm::Comms::handle(instance.comm()));
+    let missing: Vec<u32> = instance.missing().take(MISSING + 1).collect();
+    Wait { function, source: None, rest: entered(&comm, arrived, size, &missing), spread: instance.ident }
+}
+
+fn entered(comm: &str, arrived: u32, size: u32, missing: &[u32]) -> String {
     if arrived == size {
         return format!("{comm}, all {size} members entered");
     }
-    let missing: Vec<u32> = instance.missing().take(8).collect();
-    let names: Vec<String> = missing.iter().map(u32::to_string).collect();
+    let names: Vec<String> = missing.iter().take(MISSING).map(u32::to_string).collect();
     format!(
         "{comm}, {arrived} of {size} members entered; missing {}{}",
         names.join(", "),
-        if (size - arrived) as usize > missing.len() { ", ..." } else { "" }
+        if (size - arrived) as usize > names.len() { ", ..." } else { "" }
     )
 }

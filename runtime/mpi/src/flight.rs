@@ -115,6 +115,11 @@ impl World {
     /// A table request is complete at `at`: wakes its owner if it waits for it.
     pub(crate) fn finish_request(&mut self, index: u32, at: Time) {
         let Some(request) = self.requests.get_mut(index) else { return };
+        if let Body::Away { process, request } = request.body {
+            self.requests.remove(index);
+            self.tell_matched(process, request, at);
+            return;
+        }
         request.done = Some(at);
         let owner = request.owner;
         if request.orphan && !matches!(request.body, Body::Collective { .. }) {

@@ -23,6 +23,7 @@ pub mod progress;
 mod queue;
 mod ready;
 mod reference;
+pub mod remote;
 pub mod request;
 pub mod sampling;
 mod slab;

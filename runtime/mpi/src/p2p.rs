@@ -109,6 +109,10 @@ impl World {
         } else {
             transit.arrival = at + self.wire.latency(me, to, if rendezvous { 0 } else { payload.bytes });
         }
+        if !self.is_local(to) {
+            self.send_away(to, envelope, &payload, transit);
+            return Ok(request);
+        }
         let may_refer = may_refer && request == REQUEST_SENT && mode != SendMode::Buffered;
         let send = self.deliver(to, envelope, &payload, transit, may_refer);
         if send != NIL {
@@ -329,7 +333,7 @@ impl World {
                         self.finish_collective(instance, member)?;
                         Ok((Status::EMPTY, REQUEST_NULL))
                     }
-                    Body::Generalized(_) => Ok((Status::EMPTY, handle)),
+                    Body::Generalized(_) | Body::Away { .. } => Ok((Status::EMPTY, handle)),
                 }
             }
             RequestRef::Invalid => self.completion(handle).map(|_| (Status::EMPTY, REQUEST_NULL)),
@@ -345,6 +349,11 @@ impl Mpi {
         let me = world.current;
         let state = &world.ranks[me as usize];
         if request == REQUEST_SENT {
+            if world.crowded {
+                drop(world);
+                self.step_back();
+                return Ok(());
+            }
             if state.burst > BURST && !world.ready.is_empty() {
                 world.ranks[me as usize].burst = 0;
                 let clock = world.clock(me);
@@ -360,7 +369,23 @@ impl Mpi {
 
     /// `MPI_Isend` and its modes: the request's handle.
     pub fn isend(&self, mode: SendMode, buffer: Buffer, to: Peer) -> Result<usize> {
-        self.world().start_send(mode, buffer, to, true)
+        let mut world = self.world();
+        let request = world.start_send(mode, buffer, to, true)?;
+        if world.crowded {
+            drop(world);
+            self.step_back();
+        }
+        Ok(request)
+    }
+
+    /// Lets others run, because too much waits for other processes.
+    #[cold]
+    fn step_back(&self) {
+        let mut world = self.world();
+        let (me, clock) = (world.current, world.clock(world.current));
+        world.ready.lag(me, clock);
+        drop(world);
+        self.block();
     }
 
     /// `MPI_Recv`.

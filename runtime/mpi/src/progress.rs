@@ -13,10 +13,14 @@ pub struct Ending {
     /// What the user must know: a deadlock, ranks that left without `MPI_Finalize`.
     pub messages: Vec<String>,
     /// Ranks whose `main` returned 0 without `MPI_Init`.
-    strangers: u32,
+    pub(crate) strangers: u32,
+    /// The first rank that ended with another exit status than 0, and that.
+    pub(crate) failed: Option<(u32, i32)>,
+    /// Ranks that ended without `MPI_Finalize`: how many, and the first.
+    pub(crate) left: (u32, u32),
 }
 
-enum Next {
+pub(crate) enum Next {
     Run(u32),
     Reduce(Box<UserReduction>),
     Unload(u32, u32),
@@ -34,6 +38,7 @@ pub fn run(mpi: &Mpi, ranks: &mut Ranks, tick: &mut dyn FnMut(&World)) -> Ending
     let mut switches = 0u32;
     let sweeps = ranks.len() > CACHED_RANKS;
     let mut ending = Ending::default();
+    let first = mpi.world().first;
     loop {
         let next = mpi.world().next();
         match next {
@@ -43,14 +48,17 @@ pub fn run(mpi: &Mpi, ranks: &mut Ranks, tick: &mut dyn FnMut(&World)) -> Ending
                     world.resumed();
                     if sweeps && let Some(ahead) = world.ready.ahead(AHEAD) {
                         rank::memory::prefetch(&world.ranks[ahead as usize]);
-                        ranks.prefetch(ahead);
+                        ranks.prefetch(ahead - first);
                     }
                 }
-                match ranks.resume(rank) {
+                match ranks.resume(rank - first) {
                     Outcome::Blocked => {}
                     Outcome::Finished { status } => mpi.world().rank_ended(rank, status, &mut ending),
                 }
                 switches = switches.wrapping_add(1);
+                if switches & 0x1ff == 0 {
+                    mpi.world().look_after_streams();
+                }
                 if switches & 0xfff == 0 {
                     tick(&mpi.world());
                 }
@@ -58,13 +66,13 @@ pub fn run(mpi: &Mpi, ranks: &mut Ranks, tick: &mut dyn FnMut(&World)) -> Ending
             Next::Reduce(mut work) => {
                 mpi.world().mount(work.rank);
                 let mut right = std::mem::take(&mut work.right);
-                ranks.mounted(work.rank, || work.reduction.call(&work.left, &mut right));
+                ranks.mounted(work.rank - first, || work.reduction.call(&work.left, &mut right));
                 work.right = right;
                 mpi.world().user_reduced(*work);
             }
             Next::Unload(rank, index) => {
                 mpi.world().mount(rank);
-                ranks.mounted(rank, || {
+                ranks.mounted(rank - first, || {
                     let clock = mpi.world().clock(rank);
                     let _ = mpi.world().finish_receive(index);
                     mpi.world().ranks[rank as usize].clock = clock;
@@ -72,33 +80,49 @@ pub fn run(mpi: &Mpi, ranks: &mut Ranks, tick: &mut dyn FnMut(&World)) -> Ending
             }
             Next::Done => break,
             Next::Deadlock => {
-                let report = crate::deadlock::report(&mpi.world());
-                ending.messages.push(report);
+                let report = crate::deadlock::report(&mut mpi.world());
+                ending.messages.extend(report);
                 ending.status = if ending.status == 0 { 1 } else { ending.status };
                 break;
             }
         }
     }
-    let world = mpi.world();
-    if let Some(abort) = &world.abort {
-        ending.status = abort.status;
-    }
-    if world.left > 0 && world.abort.is_none() {
-        let first = world.left_first;
-        ending.messages.push(format!(
-            "{} rank{} ended without calling MPI_Finalize (the first is rank {first}); every rank that calls MPI_Init must call MPI_Finalize before it exits",
-            world.left,
-            if world.left == 1 { "" } else { "s" }
-        ));
-        ending.status = if ending.status == 0 { 1 } else { ending.status };
-    }
-    if ending.strangers == world.size {
+    mpi.world().end(ending)
+}
+
+impl World {
+    /// What the user is told at the end; of several processes, process 0 tells it.
+    fn end(&mut self, mut ending: Ending) -> Ending {
+        ending.left = (self.left, self.left_first);
+        if self.remote.is_some() {
+            match self.gather_endings(ending) {
+                Some(together) => ending = together,
+                None => return Ending::default(),
+            }
+        }
+        if let Some((rank, status)) = ending.failed {
+            ending.status = status;
+            ending.messages.insert(0, format!("rank {rank} ended with exit status {status}"));
+        }
+        if let Some(abort) = &self.abort {
+            ending.status = abort.status;
+        }
+        let (left, first) = ending.left;
+        if left > 0 && self.abort.is_none() {
+            ending.messages.push(format!(
+                "{left} rank{} ended without calling MPI_Finalize (the first is rank {first}); every rank that calls MPI_Init must call MPI_Finalize before it exits",
+                if left == 1 { "" } else { "s" }
+            ));
+            ending.status = if ending.status == 0 { 1 } else { ending.status };
+        }
+        if ending.strangers == self.size {
+            ending
+                .messages
+                .push("the program ended without calling MPI_Init on any rank, so nothing was simulated; is it an MPI program?".to_owned());
+            ending.status = 1;
+        }
         ending
-            .messages
-            .push("the program ended without calling MPI_Init on any rank, so nothing was simulated; is it an MPI program?".to_owned());
-        ending.status = 1;
     }
-    ending
 }
 
 /// Blocks the one rank of a process that runs on the process's own stack, until it is woken.
@@ -117,7 +141,9 @@ pub(crate) fn run_alone(mpi: &Mpi) {
                 let _ = mpi.world().finish_receive(index);
             }
             Next::Done | Next::Deadlock => {
-                eprintln!("xsim: {}", crate::deadlock::report(&mpi.world()));
+                if let Some(report) = crate::deadlock::report(&mut mpi.world()) {
+                    eprintln!("xsim: {report}");
+                }
                 std::process::exit(1);
             }
         }
@@ -144,6 +170,12 @@ impl World {
             if let Some(rank) = self.ready.next() {
                 self.mount(rank);
                 return Next::Run(rank);
+            }
+            if self.remote.is_some() {
+                match self.wait_for_others() {
+                    Some(next) => return next,
+                    None => continue,
+                }
             }
             if self.ended == self.size {
                 return Next::Done;
@@ -214,11 +246,8 @@ impl World {
         if phase == Phase::Before && status == 0 {
             ending.strangers += 1;
         }
-        if status != 0 && ending.status == 0 {
-            ending.status = status;
-            if self.abort.is_none() {
-                ending.messages.push(format!("rank {rank} ended with exit status {status}"));
-            }
+        if status != 0 && ending.failed.is_none() && self.abort.is_none() {
+            ending.failed = Some((rank, status));
         }
     }
 
@@ -227,6 +256,7 @@ impl World {
         let at = self.clock(self.current);
         if self.abort.as_ref().is_none_or(|abort| at < abort.at) {
             self.abort = Some(Abort { at, rank: self.current, status: if status == 0 { 1 } else { status } });
+            self.tell_abort();
         }
     }
 

@@ -23,9 +23,9 @@ struct Row {
 }
 
 impl Ready {
-    /// All of `count` ranks, number 0 first.
-    pub fn all(count: u32) -> Ready {
-        let stack = if count == 0 { Vec::new() } else { vec![Row { first: 0, count }] };
+    /// All of `count` ranks from `first` on, the first one first.
+    pub fn all(first: u32, count: u32) -> Ready {
+        let stack = if count == 0 { Vec::new() } else { vec![Row { first, count }] };
         Ready { stack, count: count as usize, lagging: EventQueue::new() }
     }
     /// A rank can run.
@@ -98,7 +98,7 @@ mod tests {
     proptest! {
         #[test]
         fn ranks_come_last_woken_first(ranks in proptest::collection::vec((0..6u32, any::<bool>()), 0..60)) {
-            let (mut ready, mut model) = (Ready::all(3), vec![2, 1, 0]);
+            let (mut ready, mut model) = (Ready::all(0, 3), vec![2, 1, 0]);
             for (rank, wakes) in ranks {
                 if wakes {
                     ready.wake(rank);

@@ -146,6 +146,13 @@ pub enum Body {
     },
     /// A generalized request.
     Generalized(Generalized),
+    /// A send of a rank of another process, which waits for its match here.
+    Away {
+        /// Which process.
+        process: u32,
+        /// Its request there.
+        request: u32,
+    },
 }
 
 /// A request in the table.

@@ -22,7 +22,7 @@ const FREE_SPINS: u32 = 64;
 const JUMP_SPINS: u32 = 1_000;
 
 /// Releases of polling ranks in a row, without a message between, after which they are taken to poll for ever.
-const FRUITLESS_RELEASES: u32 = 10_000;
+pub(crate) const FRUITLESS_RELEASES: u32 = 10_000;
 
 /// A question that only safe time can answer.
 #[derive(Clone, Debug)]
@@ -86,10 +86,10 @@ enum Open {
 
 /// One thing to decide.
 #[derive(Clone, Copy, PartialEq, Eq, PartialOrd, Ord, Debug)]
-struct Item {
-    time: Time,
-    rank: u32,
-    source: u32,
+pub(crate) struct Item {
+    pub(crate) time: Time,
+    pub(crate) rank: u32,
+    pub(crate) source: u32,
     /// The receive node, or [`NIL`] for the rank's poll.
     receive: u32,
     message: u32,
@@ -249,11 +249,8 @@ impl World {
         }
     }
 
-    /// Decides open items before safe time; false if there is nothing to decide.
-    ///
-    /// `other` is the least time at which anything else of the process can act (lagging senders,
-    /// the network): items at or after it stay open unless nothing else exists.
-    pub(crate) fn decide(&mut self, other: Time) -> bool {
+    /// All open items of this process's ranks, in the order in which they are decided.
+    pub(crate) fn open_items(&mut self) -> Vec<Item> {
         let mut items = Vec::new();
         let mut attention = std::mem::take(&mut self.attention);
         attention.retain(|&rank| {
@@ -267,6 +264,53 @@ impl World {
         });
         self.attention = attention;
         items.sort_unstable();
+        items
+    }
+
+    /// Decides open items before `bound`, where no message earlier than that will come any more; false if there are none.
+    pub(crate) fn decide_before(&mut self, bound: Time) -> bool {
+        if self.attention.is_empty() {
+            return false;
+        }
+        let items = self.open_items();
+        let mut done: FxHashSet<u32> = FxHashSet::default();
+        for item in items.iter().take_while(|item| item.time < bound) {
+            if done.contains(&item.rank) {
+                continue;
+            }
+            let runnable = self.ready.len();
+            self.apply(item);
+            if self.ready.len() != runnable {
+                done.insert(item.rank);
+            }
+        }
+        items.first().is_some_and(|item| item.time < bound)
+    }
+
+    /// Decides the first open item.
+    pub(crate) fn decide_first(&mut self) {
+        if let Some(item) = self.open_items().first() {
+            self.apply(item);
+        }
+    }
+
+    /// The clock and number of the polling rank that may be sent on first.
+    pub(crate) fn least_poller(&self) -> Option<(Time, u32)> {
+        self.polls.iter().filter(|(_, poll)| poll.jump).map(|(&rank, _)| (self.clock(rank), rank)).min()
+    }
+
+    /// Answers "no" to a polling rank that jumped ahead.
+    pub(crate) fn send_poller_on(&mut self, rank: u32) {
+        self.ranks[rank as usize].spins = 0;
+        self.answer(rank);
+    }
+
+    /// Decides open items before safe time; false if there is nothing to decide.
+    ///
+    /// `other` is the least time at which anything else of the process can act (lagging senders,
+    /// the network): items at or after it stay open unless nothing else exists.
+    pub(crate) fn decide(&mut self, other: Time) -> bool {
+        let items = self.open_items();
         let lookahead = if self.by_time() { Span::ZERO } else { self.wire.lookahead() };
         let mut bound = if other == Time::MAX { other } else { other.saturating_add(lookahead) };
         let mut decided = false;
@@ -297,10 +341,8 @@ impl World {
             self.released = (self.messages, 0);
         }
         self.released.1 += 1;
-        let pollers = self.polls.iter().filter(|(_, poll)| poll.jump).map(|(&rank, _)| (self.clock(rank), rank));
-        let Some((_, rank)) = pollers.min().filter(|_| self.released.1 <= FRUITLESS_RELEASES) else { return false };
-        self.ranks[rank as usize].spins = 0;
-        self.answer(rank);
+        let Some((_, rank)) = self.least_poller().filter(|_| self.released.1 <= FRUITLESS_RELEASES) else { return false };
+        self.send_poller_on(rank);
         true
     }
 

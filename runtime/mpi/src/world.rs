@@ -14,6 +14,8 @@ use crate::op::Ops;
 use crate::payload::Pool;
 use crate::queue::{self, Queue, Queues};
 use crate::ready::Ready;
+use crate::remote::Remote;
+use crate::remote::block::Block;
 use crate::request::Request;
 use crate::slab::Slab;
 use crate::undecided::Poll;
@@ -108,6 +110,8 @@ pub struct Setup {
     pub batch: bool,
     /// The contents of `MPI_INFO_ENV`.
     pub environment: crate::info::Info,
+    /// The other native processes, if there are any.
+    pub remote: Option<Remote>,
 }
 
 /// One side of an `MPI_Intercomm_create`: the other side's new handle once it is made, and the group.
@@ -128,7 +132,13 @@ pub struct Abort {
 pub struct World {
     pub(crate) size: u32,
     pub(crate) current: u32,
-    pub(crate) ranks: Vec<RankState>,
+    pub(crate) ranks: Block<RankState>,
+    /// This process's ranks: the first of them, and how many.
+    pub(crate) first: u32,
+    pub(crate) local: u32,
+    pub(crate) remote: Option<Box<Remote>>,
+    /// Whether so much waits for other processes that senders should step back.
+    pub(crate) crowded: bool,
     pub(crate) nodes: Nodes,
     pub(crate) posted: Queues<queue::Entry>,
     pub(crate) unexpected: Queues<queue::Timed>,
@@ -194,12 +204,18 @@ impl Mpi {
     /// A world of ranks that have not started.
     pub fn new(setup: Setup) -> Mpi {
         let order = setup.wire.order();
+        let (first, local) = setup.remote.as_ref().map_or((0, setup.ranks), Remote::own);
+        let stride = setup.remote.as_ref().map_or((0, 1), |remote| (remote.me, remote.blocks.processes));
         Mpi {
             alone: Cell::new(false),
             world: RefCell::new(World {
                 size: setup.ranks,
                 current: 0,
-                ranks: vec![RankState::default(); setup.ranks as usize],
+                ranks: Block::new(first, local),
+                first,
+                local,
+                remote: setup.remote.map(Box::new),
+                crowded: false,
                 nodes: Nodes::new(),
                 posted: Queues::default(),
                 unexpected: Queues::default(),
@@ -207,7 +223,7 @@ impl Mpi {
                 layouts: Slab::default(),
                 requests: Slab::default(),
                 orphans: Vec::new(),
-                ready: Ready::all(setup.ranks),
+                ready: Ready::all(first, local),
                 order,
                 wire: setup.wire,
                 flights: Slab::default(),
@@ -230,7 +246,7 @@ impl Mpi {
                 bridges: FxHashMap::default(),
                 left_first: 0,
                 names: setup.names,
-                comms: Comms::new(setup.ranks),
+                comms: Comms::new(setup.ranks, (first, local), stride),
                 types: Types::new(),
                 ops: Ops::new(),
                 groups: Groups::new(),
@@ -238,7 +254,7 @@ impl Mpi {
                 attributes: Attributes::default(),
                 errhandlers: Errhandlers::default(),
                 codes: ErrorCodes::default(),
-                profile: Profile::new(setup.names.len(), setup.ranks as usize),
+                profile: Profile::new(setup.names.len(), first, local as usize),
             }),
         }
     }

@@ -1,6 +1,7 @@
 //! Accumulators on the path of every MPI call: a few additions, no allocation, no branch on the rank.
 
-use crate::report::{FunctionCost, Spread};
+use crate::part::Sum;
+use crate::report::FunctionCost;
 use engine::Span;
 use std::collections::BTreeMap;
 
@@ -29,16 +30,17 @@ pub struct RankTally {
 /// the report is made. All memory is allocated (lazily, by the kernel) in `new`.
 pub struct Profile {
     functions: Box<[FunctionTally]>,
+    first: u32,
     ranks: Vec<RankTally>,
     messages: u64,
     bytes: u128,
 }
 
 impl Profile {
-    /// A profile of `functions` MPI functions and `ranks` virtual ranks, all zero.
-    pub fn new(functions: usize, ranks: usize) -> Profile {
+    /// A profile of `functions` MPI functions and `ranks` virtual ranks from number `first` on, all zero.
+    pub fn new(functions: usize, first: u32, ranks: usize) -> Profile {
         let zero = RankTally::default();
-        Profile { functions: vec![FunctionTally::default(); functions].into(), ranks: vec![zero; ranks], messages: 0, bytes: 0 }
+        Profile { functions: vec![FunctionTally::default(); functions].into(), first, ranks: vec![zero; ranks], messages: 0, bytes: 0 }
     }
 
     /// One call of `function` that took `time` on its rank's clock.
@@ -69,13 +71,13 @@ impl Profile {
     /// `rank` computed for `span`.
     #[inline]
     pub fn compute(&mut self, rank: u32, span: Span) {
-        self.ranks[rank as usize].compute += span;
+        self.ranks[rank.wrapping_sub(self.first) as usize].compute += span;
     }
 
     /// `rank` waited for `span` inside an MPI call.
     #[inline]
     pub fn wait(&mut self, rank: u32, span: Span) {
-        self.ranks[rank as usize].wait += span;
+        self.ranks[rank.wrapping_sub(self.first) as usize].wait += span;
     }
 
     /// Messages so far.
@@ -92,7 +94,7 @@ impl Profile {
 
     /// One rank's account.
     pub fn rank(&self, rank: u32) -> RankTally {
-        self.ranks[rank as usize]
+        self.ranks[rank.wrapping_sub(self.first) as usize]
     }
 
     /// One function's account.
@@ -106,14 +108,14 @@ impl Profile {
         called.map(|(tally, name)| ((*name).to_owned(), FunctionCost { calls: tally.calls, time_ps: tally.time_ps })).collect()
     }
 
-    /// Least, mean and greatest compute time over ranks.
-    pub fn compute_spread(&self) -> Spread {
-        Spread::of(self.ranks.iter().map(|r| r.compute))
+    /// Compute time over ranks.
+    pub fn compute_sum(&self) -> Sum {
+        Sum::of(self.first, self.ranks.iter().map(|r| r.compute))
     }
 
-    /// Least, mean and greatest waiting time over ranks.
-    pub fn wait_spread(&self) -> Spread {
-        Spread::of(self.ranks.iter().map(|r| r.wait))
+    /// Waiting time over ranks.
+    pub fn wait_sum(&self) -> Sum {
+        Sum::of(self.first, self.ranks.iter().map(|r| r.wait))
     }
 }
 
@@ -123,7 +125,7 @@ mod tests {
 
     #[test]
     fn sums_do_not_overflow_64_bits() {
-        let mut profile = Profile::new(1, 1);
+        let mut profile = Profile::new(1, 0, 1);
         for _ in 0..4 {
             profile.call(0, Span::MAX);
         }
@@ -132,7 +134,7 @@ mod tests {
 
     #[test]
     fn functions_never_called_are_left_out() {
-        let mut profile = Profile::new(3, 1);
+        let mut profile = Profile::new(3, 0, 1);
         profile.call(2, Span::from_ps(7));
         let functions = profile.functions(&["MPI_A", "MPI_B", "MPI_C"]);
         assert_eq!(functions.into_iter().collect::<Vec<_>>(), [("MPI_C".to_owned(), FunctionCost { calls: 1, time_ps: 7 })]);

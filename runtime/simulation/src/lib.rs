@@ -12,12 +12,13 @@ pub use host::HostMeter;
 pub use options::{OptionError, Options};
 pub use progress::Progress;
 
-/// What can be known to fail before a run starts: more ranks than memory, a report that cannot be written.
+/// What can be known to fail before a run starts: more ranks than memory (of which this process has `ranks`), a report that
+/// cannot be written.
 ///
 /// # Errors
 /// A sentence with what to change.
-pub fn preflight(options: &Options) -> Result<(), String> {
-    memory::check(options.np.into(), memory::LEAST_BYTES_PER_RANK, memory::available())
+pub fn preflight(options: &Options, ranks: u32) -> Result<(), String> {
+    memory::check(ranks.into(), memory::LEAST_BYTES_PER_RANK, memory::available())
         .map_err(|why| format!("-xsim-np {}: {why}", options.np))?;
     match &options.report {
         // Opened without truncation: a run that fails must not destroy the report of one that did not.

@@ -10,7 +10,7 @@ mod value;
 
 pub use document::{help_text, markdown};
 pub use table::{Group, OTHER_VARIABLES, Row, TABLE, find};
-pub use value::{Compute, Globals, ProgressMode, StackMode};
+pub use value::{Compute, Globals, Native, ProgressMode, StackMode};
 
 use engine::Span;
 use mpi::collective::choose::Policy;
@@ -48,6 +48,8 @@ pub struct Options {
     pub stack: u64,
     /// Whether ranks have stacks of their own.
     pub stack_mode: StackMode,
+    /// What joins several native processes.
+    pub native: Native,
     /// Where the report is written as JSON.
     pub report: Option<PathBuf>,
     /// Say what was chosen, and why.
@@ -95,6 +97,7 @@ impl Default for Options {
             globals_fold: Vec::new(),
             stack: 0,
             stack_mode: StackMode::Auto,
+            native: Native::Auto,
             report: None,
             verbose: false,
             quiet: false,

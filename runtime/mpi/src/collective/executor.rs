@@ -88,6 +88,9 @@ impl Agent {
             failure: None,
         }
     }
+    pub(crate) fn round(&self) -> u32 {
+        self.round
+    }
     /// A message had another size than this member expects: the call fails when it is collected.
     #[cold]
     pub(crate) fn mismatch(&mut self, from: u32, got: u64, expected: u64) {
@@ -155,17 +158,21 @@ pub(crate) struct Entry {
 /// One collective call of a communicator.
 pub(crate) struct Instance {
     pub(crate) place: Place,
+    /// Its name among all processes, where it has members on several.
+    pub(crate) ident: Option<crate::remote::collective::Ident>,
+    /// Members on this process.
+    pub(crate) here: u32,
     signature: Signature,
-    first_rank: u32,
+    pub(crate) first_rank: u32,
     /// Chosen when the instance starts: the root of an intercommunicator's collective may be known only then.
     schedule: Option<Rc<dyn Schedule>>,
     pub(crate) shape: Shape,
-    root_known: bool,
+    pub(crate) root_known: bool,
     pub(crate) size: u32,
     pub(crate) agents: Vec<Option<Box<Agent>>>,
     pub(crate) arrived: u32,
-    left: u32,
-    started: bool,
+    pub(crate) left: u32,
+    pub(crate) started: bool,
     /// While its members are held in a few words each, and once they are through that way.
     pub(crate) together: Option<Box<Together>>,
     /// Its place in the list of those held.
@@ -173,7 +180,7 @@ pub(crate) struct Instance {
     /// Who has entered, of a group's instance: its members find it by that.
     joined: crate::handles::RankSet,
     mail: FxHashMap<(u32, u32, u32), VecDeque<Mail>>,
-    agreement: Option<Agreement>,
+    pub(crate) agreement: Option<Agreement>,
 }
 
 /// A reduction that a function of the program must do, on its own rank.
@@ -222,6 +229,30 @@ impl Collectives {
                 self.instances[moved].held_at = Some(at);
             }
         }
+    }
+    /// A member can move on.
+    pub(crate) fn agenda(&mut self, index: u32, member: u32) {
+        self.agenda.push_back((index, member));
+    }
+    /// Whether a member or a function of the program can go on.
+    pub(crate) fn has_work(&self) -> bool {
+        !self.agenda.is_empty() || self.user.is_some()
+    }
+    /// Whether members are held that could start.
+    pub(crate) fn holds(&self) -> bool {
+        self.held.iter().any(|&index| self.instances[index].root_known)
+    }
+    /// A message of a schedule, to member `key.0` from member `key.1` in round `key.2`, arrives from another process.
+    pub(crate) fn deliver(&mut self, index: u32, key: (u32, u32, u32), at: Time, bytes: u64, payload: Option<u32>) {
+        let instance = &mut self.instances[index];
+        instance.mail.entry(key).or_default().push_back(Mail { at, bytes, payload });
+        if instance.agents[key.0 as usize].as_ref().is_some_and(|agent| agent.waiting == Some(key.1)) {
+            self.agenda.push_back((index, key.0));
+        }
+    }
+    /// All instances.
+    pub(crate) fn instances(&self) -> impl Iterator<Item = &Instance> {
+        (0..self.instances.capacity() as u32).filter_map(|index| self.instances.get(index))
     }
 }
 
@@ -352,6 +383,10 @@ impl World {
         if let Some((contribution, resolve)) = entry.agreement {
             self.contribute_to_agreement(index, member, contribution, resolve, complete);
         }
+        if self.collectives.instance(index).ident.is_some() {
+            self.entered_spread(index, member);
+            return Ok((index, member, request));
+        }
         let instance = &mut self.collectives.instances[index];
         if instance.started {
             self.collectives.agenda.push_back((index, member));
@@ -432,10 +467,12 @@ impl World {
                 let known = self.collectives.meetings.get(key).and_then(|list| list.iter().find(open).copied());
                 let index = known.unwrap_or_else(|| {
                     let index = self.make_instance(entry, me);
+                    self.made_instance(index, member, 0);
                     self.collectives.meetings.entry(*key).or_default().push(index);
                     index
                 });
                 self.collectives.instances[index].joined.insert(member);
+                self.joined_group(*key, group, member);
                 return Ok(index);
             }
         };
@@ -454,7 +491,11 @@ impl World {
                 self.expand(index);
                 index
             }
-            None => self.make_instance(entry, me),
+            None => {
+                let index = self.make_instance(entry, me);
+                self.made_instance(index, member, call);
+                index
+            }
         };
         self.note_entry(home, member, total, index);
         Ok(index)
@@ -488,6 +529,8 @@ impl World {
     pub(crate) fn make_held(&mut self, place: Place, signature: Signature, shape: Shape) -> u32 {
         self.collectives.instances.insert(Instance {
             place,
+            ident: None,
+            here: shape.size,
             signature,
             first_rank: self.current,
             schedule: None,
@@ -587,7 +630,8 @@ impl World {
             agent.sent = false;
         }
         self.collectives.steps = steps;
-        if through {
+        // Members on several processes may be through before what was agreed on is known here.
+        if through && self.collectives.instances[index].agreement.as_ref().is_none_or(|agreement| agreement.outcome.is_some()) {
             agent.stage = Stage::Done;
             self.agent_done(&mut agent);
         }
@@ -642,6 +686,10 @@ impl World {
         self.messages += 1;
         self.bytes += u128::from(from.bytes);
         self.profile.message(from.bytes);
+        if !self.is_local(target) {
+            self.agent_send_away(index, agent, to, target, from);
+            return;
+        }
         let payload = (from.buffer != Buffer::Nothing && from.bytes != 0 && agent.covers(from)).then(|| {
             let slot = self.pool.alloc(from.bytes as usize);
             self.pool.get_mut(slot).extend_from_slice(buffer_of(agent, from));
@@ -751,7 +799,7 @@ impl World {
         }
     }
 
-    fn agent_done(&mut self, agent: &mut Agent) {
+    pub(crate) fn agent_done(&mut self, agent: &mut Agent) {
         match agent.request {
             Some(request) => self.finish_request(request, agent.clock),
             None => {
@@ -838,6 +886,9 @@ impl World {
             return;
         }
         let place = instance.place.clone();
+        if let (Some(ident), Some(remote)) = (instance.ident, &mut self.remote) {
+            remote.spread.instances.remove(&ident);
+        }
         self.collectives.instances.remove(index);
         let comm = match place {
             Place::Comm(comm) => comm,

@@ -171,7 +171,7 @@ impl World {
     fn brief_shape(&self, brief: &Brief) -> Result<Option<(u32, u32, Shape)>> {
         let index = self.comms.index(brief.comm)?;
         let comm = self.comms.at(index);
-        if !self.holds_together() || comm.is_self || comm.is_inter() || comm.size() < 2 {
+        if !self.holds_together() || comm.is_self || comm.is_inter() || comm.size() < 2 || self.is_spread(comm) {
             return Ok(None);
         }
         let (size, member) = (comm.size(), comm.rank(self.current));

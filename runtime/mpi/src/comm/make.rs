@@ -164,10 +164,10 @@ fn merge(world: &mut World, comm: u32, contributions: Contributions) -> Result<O
 /// The two sides of `MPI_Intercomm_create` meet here: the second to come takes over the first one's context.
 fn bridge(world: &mut World, comm: u32, contributions: Contributions) -> Result<Outcome> {
     let found = contributions.iter().find_map(|(.., contribution)| match contribution {
-        Contribution::Bridge(remote, key) => Some((remote.clone(), *key)),
+        Contribution::Bridge(remote, key, context) => Some((remote.clone(), *key, *context)),
         _ => None,
     });
-    let Some((remote, key)) = found else {
+    let Some((remote, key, context)) = found else {
         return Err(Failure::new(
             ErrorClass::RANK,
             "no member of the local communicator is the local leader: all members must pass the same local_leader",
@@ -176,6 +176,9 @@ fn bridge(world: &mut World, comm: u32, contributions: Contributions) -> Result<
     let local = if world.comms.at(comm).is_self { Group::from_ranks(vec![contributions[0].1]) } else { world.comms.at(comm).group.clone() };
     if (0..local.size()).any(|i| remote.rank_of(local.world_rank(i)).is_some()) {
         return Err(Failure::new(ErrorClass::COMM, "the two groups of an intercommunicator must not have a rank in common"));
+    }
+    if context != 0 {
+        return Ok(Outcome::Same(world.bridge_between(local, remote, context)));
     }
     let handle = match world.bridges.remove(&key) {
         Some((Some(twin), ..)) => twin,
@@ -278,13 +281,14 @@ impl Mpi {
 
     /// The two leaders exchange their groups: an empty message each way, in a context of its own.
     fn meet_leader(&self, group: Rc<Group>, peer: usize, remote_leader: i32, tag: i32) -> Result<Contribution> {
-        let (mine, theirs, bridging) = {
+        let (mine, theirs, bridging, context) = {
             let mut world = self.world();
             let me = world.current;
             let theirs = world.comms.get(peer)?.peer(remote_leader, me, "remote_leader")?;
             let key = (me, theirs, tag);
+            let context = world.tell_leader(key, &group);
             world.bridges.insert(key, (None, group));
-            (me, theirs, world.comms.bridge_handle(peer)?)
+            (me, theirs, world.comms.bridge_handle(peer)?, context)
         };
         let empty = (Addr::NULL, 0, BYTE);
         let request = self.isend(SendMode::Standard, empty, (remote_leader, tag, bridging))?;
@@ -294,7 +298,8 @@ impl Mpi {
         let Some((_, remote)) = world.bridges.remove(&(theirs, mine, tag)) else {
             return Err(Failure::new(ErrorClass::INTERN, "the remote leader's group is missing"));
         };
-        Ok(Contribution::Bridge(remote, (mine.min(theirs), mine.max(theirs), !tag)))
+        let context = world.bridge_context((mine, theirs, tag), context);
+        Ok(Contribution::Bridge(remote, (mine.min(theirs), mine.max(theirs), !tag), context))
     }
 
     /// `MPI_Intercomm_merge`: the new handle.

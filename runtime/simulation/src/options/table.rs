@@ -1,7 +1,7 @@
 //! The one table of options. A new option is a field in [`Options`] and a row here.
 
 use super::value;
-use super::{Compute, Globals, Options, ProgressMode, StackMode};
+use super::{Compute, Globals, Native, Options, ProgressMode, StackMode};
 
 /// What an option is about; the order of the groups is the order of the help.
 #[derive(Clone, Copy, PartialEq, Eq, Debug)]
@@ -146,6 +146,8 @@ pub static TABLE: &[Row] = &[
         .help("The progress line on stderr: `auto` shows it on a terminal when a run lasts over a second, `on` everywhere, `off` never."),
     row("watchdog", "SECONDS", "60", Group::Output, |o, v| value::seconds(v).map(|s| o.watchdog = s))
         .help("Name a rank that runs for this many seconds of host time without an MPI call; 0 never does."),
+    row("native", "MPI", "auto", Group::Memory, |o, v| Native::parse(v).map(|n| o.native = n))
+        .help("Which MPI of this machine joins the native processes that a launcher (`mpirun`, `mpiexec`, `srun`) started: `mpich`, `openmpi`, `none` (each runs on its own), or `auto`, which asks the environment (docs/scaling.md)."),
     row("help", "", "", Group::Output, |o, v| value::switch(v).map(|b| o.help = b)).help("List these options and end."),
     row("version", "", "", Group::Output, |o, v| value::switch(v).map(|b| o.version = b)).help("Print the version and end."),
 ];

@@ -49,6 +49,19 @@ pub enum ProgressMode {
     Off,
 }
 
+/// What joins the native processes of a run.
+#[derive(Clone, Copy, PartialEq, Eq, Debug)]
+pub enum Native {
+    /// The MPI whose launcher started them, as the environment tells.
+    Auto,
+    /// Nothing: each process runs on its own.
+    Off,
+    /// MPICH.
+    Mpich,
+    /// Open MPI.
+    OpenMpi,
+}
+
 impl Compute {
     pub(super) fn parse(text: &str) -> Result<Compute, String> {
         match text {
@@ -79,6 +92,7 @@ macro_rules! choice {
         }
     };
 }
+choice!(Native, "the joining MPI", "auto" => Auto, "none" => Off, "mpich" => Mpich, "openmpi" => OpenMpi);
 choice!(Globals, "the way to private globals", "auto" => Auto, "none" => None, "copy" => Copy, "clone" => Clone);
 choice!(StackMode, "the stack mode", "auto" => Auto, "own" => Own, "shared" => Shared);
 choice!(ProgressMode, "the progress line", "auto" => Auto, "on" => On, "off" => Off);

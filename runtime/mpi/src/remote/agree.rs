@@ -1,0 +1,528 @@
+//! What processes agree on when none of them can go on: safe time, deadlock, the end.
+//!
+//! A process that has nothing to run reports to process 0: how many chunks it has sent to and taken from each process, and
+//! the least item that it could decide. When the last reports of all processes tell that every chunk sent was taken, nothing
+//! is under way and nobody runs: had a process gone on after its report, a chunk must have woken it that its report does not
+//! count. Process 0 then decides what one process would (`World::decide`), and tells all.
+
+use crate::progress::Next;
+use crate::remote::record::{Put, Take};
+use crate::remote::stream::{Arrived, Kind, next_record};
+use crate::undecided::FRUITLESS_RELEASES;
+use crate::world::World;
+use engine::{Span, Time};
+use std::collections::VecDeque;
+use std::time::Duration;
+
+/// Control messages, by their first byte.
+const REPORT: u8 = 0;
+const DECISION: u8 = 1;
+pub(crate) const GATHER: u8 = 2;
+pub(crate) const RELEASE: u8 = 3;
+
+/// Chunks of records that are looked at before the ranks that they wake run.
+const CHUNKS: usize = 16;
+/// Looks in vain at the streams before a process reports.
+const PATIENCE: u32 = 2;
+/// Looks in vain before it sleeps between them.
+const AWAKE: u32 = 64;
+/// The first and the longest sleep.
+const SLEEP: (Duration, Duration) = (Duration::from_micros(10), Duration::from_millis(1));
+
+/// What a process that cannot go on tells.
+#[derive(Clone, Default, PartialEq, Debug)]
+pub(crate) struct Report {
+    round: u64,
+    sent: Vec<u64>,
+    taken: Vec<u64>,
+    /// The least open item: time, rank, source.
+    least: Option<(Time, u32, u32)>,
+    /// The least time at which a rank goes on after one of its items is decided.
+    effect: Option<Time>,
+    /// Whether members of a collective are held.
+    held: bool,
+    /// The polling rank that may be sent on: clock, rank.
+    poller: Option<(Time, u32)>,
+    messages: u64,
+    /// Whether all its ranks have ended.
+    ended: bool,
+    aborting: bool,
+}
+
+/// What process 0 decided.
+#[derive(Clone, Copy, PartialEq, Eq, Debug)]
+pub(crate) enum Decision {
+    /// No message earlier than this will come any more: decide items before it.
+    Before(Time),
+    /// Decide this rank's first item alone.
+    One(u32),
+    /// Start the collectives whose members are held.
+    Held,
+    /// Forget the time of the last `Before`.
+    Forget,
+    /// Send this polling rank on.
+    Release(u32),
+    /// The run is over.
+    Done,
+    /// Nothing can go on.
+    Deadlock,
+}
+
+impl Decision {
+    fn put(self, out: &mut Vec<u8>) {
+        let (kind, value) = match self {
+            Decision::Before(time) => (0, time.as_ps()),
+            Decision::One(rank) => (1, rank.into()),
+            Decision::Held => (2, 0),
+            Decision::Forget => (3, 0),
+            Decision::Release(rank) => (4, rank.into()),
+            Decision::Done => (5, 0),
+            Decision::Deadlock => (6, 0),
+        };
+        out.u8(kind);
+        out.u64(value);
+    }
+    fn take(from: &mut Take) -> Decision {
+        let (kind, value) = (from.u8(), from.u64());
+        match kind {
+            0 => Decision::Before(Time::from_ps(value)),
+            1 => Decision::One(value as u32),
+            2 => Decision::Held,
+            3 => Decision::Forget,
+            4 => Decision::Release(value as u32),
+            5 => Decision::Done,
+            _ => Decision::Deadlock,
+        }
+    }
+}
+
+fn put_times(list: &[Option<(Time, u32, u32)>], out: &mut Vec<u8>) {
+    for entry in list {
+        out.u8(u8::from(entry.is_some()));
+        let (time, rank, source) = entry.unwrap_or_default();
+        out.u64(time.as_ps());
+        out.u32(rank);
+        out.u32(source);
+    }
+}
+
+fn take_time(from: &mut Take) -> Option<(Time, u32, u32)> {
+    let is = from.u8() != 0;
+    let entry = (Time::from_ps(from.u64()), from.u32(), from.u32());
+    is.then_some(entry)
+}
+
+impl Report {
+    fn put(&self, out: &mut Vec<u8>) {
+        out.u64(self.round);
+        self.sent.iter().chain(&self.taken).for_each(|&count| out.u64(count));
+        put_times(&[self.least, self.effect.map(|time| (time, 0, 0)), self.poller.map(|(time, rank)| (time, rank, 0))], out);
+        out.u64(self.messages);
+        out.u8(u8::from(self.held) | u8::from(self.ended) << 1 | u8::from(self.aborting) << 2);
+    }
+    fn take(from: &mut Take, processes: u32) -> Report {
+        let round = from.u64();
+        let sent = (0..processes).map(|_| from.u64()).collect();
+        let taken = (0..processes).map(|_| from.u64()).collect();
+        let (least, effect, poller) = (take_time(from), take_time(from), take_time(from));
+        let messages = from.u64();
+        let flags = from.u8();
+        Report {
+            round,
+            sent,
+            taken,
+            least,
+            effect: effect.map(|entry| entry.0),
+            poller: poller.map(|(time, rank, _)| (time, rank)),
+            messages,
+            held: flags & 1 != 0,
+            ended: flags & 2 != 0,
+            aborting: flags & 4 != 0,
+        }
+    }
+}
+
+/// One process's part in agreements.
+pub(crate) struct Agreeing {
+    round: u64,
+    reported: bool,
+    decisions: VecDeque<Decision>,
+    /// On process 0: the last report of each process in this round.
+    reports: Vec<Option<Report>>,
+    /// On process 0: whether all have forgotten the time of the last `Before`.
+    forgotten: bool,
+    /// On process 0: releases of polling ranks in a row: the count of messages then, and how many.
+    released: (u64, u32),
+    /// Agreements so far.
+    pub(crate) rounds: u64,
+}
+
+/// What one process would do if it had all items: see [`World::decide`].
+fn decide(reports: &[Report], lookahead: Span) -> Option<Decision> {
+    if reports.iter().all(|report| report.ended) {
+        return Some(Decision::Done);
+    }
+    if reports.iter().any(|report| report.held) {
+        return Some(Decision::Held);
+    }
+    if let (Some(least), Some(effect)) =
+        (reports.iter().filter_map(|report| report.least).min(), reports.iter().filter_map(|report| report.effect).min())
+    {
+        let bound = effect.saturating_add(lookahead);
+        return Some(if least.0 < bound { Decision::Before(bound) } else { Decision::One(least.1) });
+    }
+    reports.iter().any(|report| report.aborting).then_some(Decision::Done)
+}
+
+fn all_taken(reports: &[Report]) -> bool {
+    let processes = reports.len();
+    (0..processes).all(|from| (0..processes).all(|to| reports[from].sent[to] == reports[to].taken[from]))
+}
+
+impl Agreeing {
+    pub(crate) fn new(processes: u32) -> Agreeing {
+        Agreeing {
+            round: 0,
+            reported: false,
+            decisions: VecDeque::new(),
+            reports: vec![None; processes as usize],
+            forgotten: true,
+            released: (0, 0),
+            rounds: 0,
+        }
+    }
+
+    fn note(&mut self, process: u32, report: Report) {
+        if report.round == self.round {
+            self.reports[process as usize] = Some(report);
+        }
+    }
+
+    /// On process 0: the decision, if all have reported that they cannot go on.
+    fn conclude(&mut self, lookahead: Span) -> Option<Decision> {
+        if self.reports.iter().any(Option::is_none) {
+            return None;
+        }
+        let reports: Vec<Report> = self.reports.iter().flatten().cloned().collect();
+        if !all_taken(&reports) {
+            return None;
+        }
+        let decision = decide(&reports, lookahead).unwrap_or_else(|| self.release(&reports));
+        if matches!(decision, Decision::Before(_)) {
+            self.forgotten = false;
+        }
+        self.reports.fill(None);
+        Some(decision)
+    }
+
+    /// Nothing can be decided: a polling rank goes on, or all wait for ever.
+    fn release(&mut self, reports: &[Report]) -> Decision {
+        let Some((_, rank)) = reports.iter().filter_map(|report| report.poller).min() else { return Decision::Deadlock };
+        if !self.forgotten {
+            // Such a rank may act before the time that was safe: all must have forgotten it first.
+            self.forgotten = true;
+            return Decision::Forget;
+        }
+        let messages = reports.iter().map(|report| report.messages).sum();
+        if self.released.0 != messages {
+            self.released = (messages, 0);
+        }
+        self.released.1 += 1;
+        if self.released.1 <= FRUITLESS_RELEASES { Decision::Release(rank) } else { Decision::Deadlock }
+    }
+}
+
+impl World {
+    /// Looks after the streams while ranks run: sends what is full, takes some of what has arrived.
+    #[cold]
+    pub(crate) fn look_after_streams(&mut self) {
+        if self.remote.is_some() {
+            self.exchange(false);
+        }
+    }
+
+    /// Sends (with `all`, also chunks that are not full) and takes. Answers `(whether records came, whether all went out)`.
+    fn exchange(&mut self, all: bool) -> (bool, bool) {
+        let streams = &mut self.others().streams;
+        let mut result = streams.flush(all);
+        let (mut news, mut chunks) = (false, 0);
+        while let Ok(empty) = result {
+            match self.others().streams.receive() {
+                Ok(Some(Arrived::Records(from, data))) => {
+                    news = true;
+                    chunks += 1;
+                    self.records_arrived(from, &data);
+                    if chunks < CHUNKS {
+                        continue;
+                    }
+                }
+                Ok(Some(Arrived::Control(from, data))) => {
+                    self.control_arrived(from, data);
+                    continue;
+                }
+                Ok(None) => {}
+                Err(why) => {
+                    result = Err(why);
+                    continue;
+                }
+            }
+            self.crowded = self.others().streams.crowded();
+            return (news, empty);
+        }
+        let why = result.err().unwrap_or_default();
+        self.broken(&why)
+    }
+
+    fn records_arrived(&mut self, from: u32, data: &[u8]) {
+        let mut data = Take(data);
+        while let Some((kind, record)) = next_record(&mut data) {
+            match kind {
+                Kind::Message => self.message_arrived(from, record),
+                Kind::Matched => self.matched_arrived(record),
+                Kind::Collective => self.collective_record(record),
+                Kind::Contributions => self.contributions_arrived(record),
+                Kind::Outcome => self.outcome_arrived(record),
+                Kind::Leader => self.leader_arrived(record),
+                Kind::Abort => self.abort_arrived(record),
+            }
+        }
+    }
+
+    pub(crate) fn control_arrived(&mut self, from: u32, data: Vec<u8>) {
+        let remote = self.others();
+        let processes = remote.streams.processes();
+        let mut record = Take(&data);
+        match record.u8() {
+            REPORT => remote.agreeing.note(from, Report::take(&mut record, processes)),
+            DECISION => {
+                remote.agreeing.round = record.u64();
+                remote.agreeing.reported = false;
+                remote.agreeing.decisions.push_back(Decision::take(&mut record));
+            }
+            _ => remote.gathered.push_back((from, data)),
+        }
+    }
+
+    /// No rank of this process can run: waits until one can, or the run is over.
+    #[cold]
+    pub(crate) fn wait_for_others(&mut self) -> Option<Next> {
+        self.others().agreeing.reported = false;
+        if self.decide_safe() {
+            return None;
+        }
+        let mut vain = 0;
+        loop {
+            let (news, empty) = self.exchange(true);
+            if self.has_work() {
+                return None;
+            }
+            if !self.crowded
+                && let Some(rank) = self.ready.next_lagging()
+            {
+                self.ready.wake(rank);
+                return None;
+            }
+            if news {
+                self.others().agreeing.reported = false;
+                vain = 0;
+                if self.decide_safe() {
+                    return None;
+                }
+            }
+            if let Some(decision) = self.others().agreeing.decisions.pop_front() {
+                vain = 0;
+                match self.follow(decision) {
+                    Some(next) => return Some(next),
+                    None if self.has_work() => return None,
+                    None => {}
+                }
+            }
+            if empty && vain >= PATIENCE && !self.others().agreeing.reported {
+                self.report();
+            }
+            self.conclude();
+            vain += 1;
+            pause(vain);
+        }
+    }
+
+    fn decide_safe(&mut self) -> bool {
+        let safe = self.others().safe;
+        self.decide_before(safe)
+    }
+
+    fn has_work(&self) -> bool {
+        !self.ready.is_empty() || self.collectives.has_work() || !self.orphans.is_empty()
+    }
+
+    fn report(&mut self) {
+        let items = self.open_items();
+        let effect = items.iter().map(|item| item.time.max(self.clock(item.rank))).min();
+        let poller = self.least_poller();
+        let (held, ended, aborting) = (self.collectives.holds(), self.ended == self.local, self.abort.is_some());
+        let messages = self.messages;
+        let remote = self.others();
+        let (sent, taken) = remote.streams.counts();
+        let report = Report {
+            round: remote.agreeing.round,
+            sent,
+            taken,
+            least: items.first().map(|item| (item.time, item.rank, item.source)),
+            effect,
+            held,
+            poller,
+            messages,
+            ended,
+            aborting,
+        };
+        remote.agreeing.reported = true;
+        if remote.me == 0 {
+            remote.agreeing.note(0, report);
+            return;
+        }
+        let mut data = vec![REPORT];
+        report.put(&mut data);
+        self.tell(0, data);
+    }
+
+    /// Sends a control message.
+    pub(crate) fn tell(&mut self, process: u32, data: Vec<u8>) {
+        if let Err(why) = self.others().streams.control(process, data) {
+            self.broken(&why);
+        }
+    }
+
+    /// On process 0: decides, if all have reported that they cannot go on.
+    fn conclude(&mut self) {
+        let lookahead = self.wire.lookahead();
+        let remote = self.others();
+        if remote.me != 0 {
+            return;
+        }
+        let Some(decision) = remote.agreeing.conclude(lookahead) else { return };
+        let agreeing = &mut remote.agreeing;
+        agreeing.round += 1;
+        agreeing.rounds += 1;
+        agreeing.reported = false;
+        agreeing.decisions.push_back(decision);
+        let mut data = vec![DECISION];
+        data.u64(agreeing.round);
+        decision.put(&mut data);
+        for process in 1..remote.blocks.processes {
+            self.tell(process, data.clone());
+        }
+    }
+
+    fn follow(&mut self, decision: Decision) -> Option<Next> {
+        match decision {
+            Decision::Before(time) => {
+                self.others().safe = time;
+                self.decide_before(time);
+            }
+            Decision::One(rank) if self.is_local(rank) => self.decide_first(),
+            Decision::Release(rank) if self.is_local(rank) => self.send_poller_on(rank),
+            Decision::One(_) | Decision::Release(_) => {}
+            Decision::Held => {
+                self.start_held();
+            }
+            Decision::Forget => self.others().safe = Time::ZERO,
+            Decision::Done => return Some(Next::Done),
+            Decision::Deadlock => return Some(Next::Deadlock),
+        }
+        None
+    }
+}
+
+/// Waits a little between two looks, longer the more of them were in vain.
+pub(crate) fn pause(vain: u32) {
+    if vain < AWAKE {
+        std::thread::yield_now();
+    } else {
+        std::thread::sleep((SLEEP.0 * (1 << ((vain - AWAKE) / 8).min(10))).min(SLEEP.1));
+    }
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    fn idle(sent: &[u64], taken: &[u64]) -> Report {
+        Report { sent: sent.to_vec(), taken: taken.to_vec(), ..Report::default() }
+    }
+    fn item(time: u64, clock: u64, rank: u32) -> Report {
+        let (least, effect) = (Time::from_ps(time), Time::from_ps(time.max(clock)));
+        Report { least: Some((least, rank, 0)), effect: Some(effect), ..idle(&[0, 0], &[0, 0]) }
+    }
+
+    #[test]
+    fn nothing_is_concluded_while_a_chunk_is_under_way() {
+        let mut agreeing = Agreeing::new(2);
+        agreeing.note(0, idle(&[0, 1], &[0, 0]));
+        assert_eq!(agreeing.conclude(Span::ZERO), None);
+        // Process 1 reported before it took the chunk, or took one that process 0's report does not count.
+        for taken in [0, 2] {
+            agreeing.note(1, idle(&[0, 0], &[taken, 0]));
+            assert_eq!(agreeing.conclude(Span::ZERO), None);
+        }
+        agreeing.note(1, idle(&[0, 0], &[1, 0]));
+        assert_eq!(agreeing.conclude(Span::ZERO), Some(Decision::Deadlock));
+    }
+
+    #[test]
+    fn a_report_of_an_earlier_round_counts_no_more() {
+        let mut agreeing = Agreeing::new(1);
+        agreeing.round = 3;
+        agreeing.note(0, Report { round: 2, ended: true, ..idle(&[0], &[0]) });
+        assert_eq!(agreeing.conclude(Span::ZERO), None);
+    }
+
+    #[test]
+    fn items_before_the_least_effect_and_the_lookahead_are_decided() {
+        let lookahead = Span::from_ps(10);
+        assert_eq!(decide(&[item(5, 20, 0), item(7, 7, 1)], lookahead), Some(Decision::Before(Time::from_ps(17))));
+        // Without lookahead one rank may reach another at once: the least alone, ties by rank.
+        assert_eq!(decide(&[item(7, 7, 1), item(7, 7, 0)], Span::ZERO), Some(Decision::One(0)));
+        assert_eq!(decide(&[item(5, 20, 3), item(7, 7, 1)], Span::ZERO), Some(Decision::Before(Time::from_ps(7))));
+    }
+
+    #[test]
+    fn a_polling_rank_goes_on_only_after_all_have_forgotten_what_was_safe() {
+        let mut agreeing = Agreeing::new(1);
+        let poller = || Report { poller: Some((Time::from_ps(3), 9)), ..idle(&[0], &[0]) };
+        let busy = Report { least: Some((Time::ZERO, 1, 0)), effect: Some(Time::ZERO), ..idle(&[0], &[0]) };
+        agreeing.note(0, busy);
+        assert_eq!(agreeing.conclude(Span::from_ps(1)), Some(Decision::Before(Time::from_ps(1))));
+        agreeing.note(0, poller());
+        assert_eq!(agreeing.conclude(Span::ZERO), Some(Decision::Forget));
+        for _ in 0..FRUITLESS_RELEASES {
+            agreeing.note(0, poller());
+            assert_eq!(agreeing.conclude(Span::ZERO), Some(Decision::Release(9)));
+        }
+        agreeing.note(0, poller());
+        assert_eq!(agreeing.conclude(Span::ZERO), Some(Decision::Deadlock));
+    }
+
+    #[test]
+    fn reports_and_decisions_survive_their_way() {
+        let report = Report {
+            round: 7,
+            sent: vec![1, 2],
+            taken: vec![3, 4],
+            least: Some((Time::from_ps(5), 6, 7)),
+            effect: Some(Time::MAX),
+            held: true,
+            poller: None,
+            messages: 9,
+            ended: false,
+            aborting: true,
+        };
+        let mut bytes = Vec::new();
+        report.put(&mut bytes);
+        assert_eq!(Report::take(&mut Take(&bytes), 2), report);
+        for decision in [Decision::Before(Time::MAX), Decision::One(3), Decision::Release(4), Decision::Held, Decision::Forget] {
+            let mut bytes = Vec::new();
+            decision.put(&mut bytes);
+            assert_eq!(Decision::take(&mut Take(&bytes)), decision);
+        }
+    }
+}

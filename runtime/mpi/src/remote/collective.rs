@@ -1,0 +1,231 @@
+//! Collectives whose members are on several processes: their schedules run event by event, on each process for its own members.
+//!
+//! All processes name an instance alike: by the context of its communicator and the number of the call. Messages for an
+//! instance that no local member has entered yet are kept until one does.
+
+use crate::collective::executor::{Agent, Place, Stage, buffer_of};
+use crate::collective::schedule::{Buffer, Kind as Collective, Slice};
+use crate::comm::Comm;
+use crate::group::Group;
+use crate::remote::hosted;
+use crate::remote::record::{Put, Take};
+use crate::remote::stream::Kind;
+use crate::world::World;
+use engine::Time;
+use rustc_hash::{FxHashMap, FxHasher};
+use std::hash::Hasher;
+
+/// What all processes call an instance.
+#[derive(Clone, Copy, PartialEq, Eq, Hash, Debug)]
+pub(crate) struct Ident {
+    /// Context of the communicator.
+    pub context: u32,
+    /// Of a group's instance: tag and first member.
+    key: (i32, u32),
+    /// Of a group's instance: its members.
+    print: u64,
+    /// Which call of the communicator, or of the group.
+    pub call: u32,
+}
+
+impl Ident {
+    pub(crate) fn put(&self, out: &mut Vec<u8>) {
+        out.u32(self.context);
+        out.i32(self.key.0);
+        out.u32(self.key.1);
+        out.u64(self.print);
+        out.u32(self.call);
+    }
+    pub(crate) fn take(record: &mut Take) -> Ident {
+        Ident { context: record.u32(), key: (record.i32(), record.u32()), print: record.u64(), call: record.u32() }
+    }
+    /// Bytes of an encoded one.
+    pub(crate) const BYTES: usize = 24;
+}
+
+/// A message of a schedule for an instance that is not here yet.
+pub(crate) struct Early {
+    to: u32,
+    from: u32,
+    round: u32,
+    at: Time,
+    bytes: u64,
+    payload: Option<u32>,
+    called: Called,
+}
+
+/// What the sender of a schedule's message takes the collective to be.
+#[derive(Clone, Copy, PartialEq, Eq)]
+struct Called {
+    kind: u8,
+    root: u32,
+    function: u16,
+}
+
+/// Instances with members elsewhere.
+#[derive(Default)]
+pub(crate) struct Spread {
+    pub(crate) instances: FxHashMap<Ident, u32>,
+    early: FxHashMap<Ident, Vec<Early>>,
+    /// How often a member has entered an instance of its group, by key, members and member.
+    joins: FxHashMap<((u32, i32, u32), u64, u32), u32>,
+    pub(crate) meetings: FxHashMap<Ident, crate::remote::meeting::Meeting>,
+    /// Contexts that leaders of `MPI_Intercomm_create` propose.
+    pub(crate) proposals: FxHashMap<(u32, u32, i32), u32>,
+    /// By context: the other side of an intercommunicator, made here and not taken yet.
+    pub(crate) bridges: FxHashMap<u32, usize>,
+}
+
+fn fingerprint(group: &Group) -> u64 {
+    let mut hasher = FxHasher::default();
+    group.iter().for_each(|rank| hasher.write_u32(rank));
+    hasher.finish()
+}
+
+impl World {
+    /// Members of an instance's place that are on this process, and all of them.
+    fn members_here(&self, place: &Place) -> (u32, u32) {
+        let (first, local) = (self.first, self.local);
+        match place {
+            Place::Group(_, group) => (hosted(group, first, local), group.size()),
+            Place::Comm(comm) => {
+                let comm = self.comms.at(*comm);
+                (comm.local + comm.remote_local, comm.members())
+            }
+        }
+    }
+
+    /// Whether a communicator has members on other processes.
+    pub(crate) fn is_spread(&self, comm: &Comm) -> bool {
+        self.remote.is_some() && !comm.is_self && comm.local.saturating_add(comm.remote_local) < comm.members()
+    }
+
+    /// After `member` made instance `index`, call number `call` of its communicator: other processes may have a part in it.
+    pub(crate) fn made_instance(&mut self, index: u32, member: u32, call: u32) {
+        if self.remote.is_none() {
+            return;
+        }
+        let place = self.collectives.instance(index).place.clone();
+        let (here, all) = self.members_here(&place);
+        if here >= all {
+            return;
+        }
+        let ident = match &place {
+            Place::Comm(comm) => Ident { context: self.comms.at(*comm).context, key: (0, u32::MAX), print: 0, call },
+            Place::Group(key, group) => {
+                let print = fingerprint(group);
+                let call = self.others().spread.joins.get(&(*key, print, member)).copied().unwrap_or(0);
+                Ident { context: key.0, key: (key.1, key.2), print, call }
+            }
+        };
+        let instance = self.collectives.instance_mut(index);
+        instance.ident = Some(ident);
+        instance.left = here;
+        instance.here = here;
+        let spread = &mut self.others().spread;
+        spread.instances.insert(ident, index);
+        for mail in spread.early.remove(&ident).unwrap_or_default() {
+            self.spread_mail(index, mail);
+        }
+    }
+
+    /// Counts a member's entry into an instance of its group.
+    pub(crate) fn joined_group(&mut self, key: (u32, i32, u32), group: &Group, member: u32) {
+        if let Some(remote) = &mut self.remote {
+            *remote.spread.joins.entry((key, fingerprint(group), member)).or_default() += 1;
+        }
+    }
+
+    /// A member has entered an instance that is spread over processes: nobody is held, because nobody sees whether all are here.
+    pub(crate) fn entered_spread(&mut self, index: u32, member: u32) {
+        let instance = self.collectives.instance(index);
+        if instance.arrived == instance.here && instance.agreement.is_some() {
+            self.contribute(index);
+        }
+        let instance = self.collectives.instance(index);
+        if instance.started {
+            self.collectives.agenda(index, member);
+        } else if instance.root_known {
+            self.start_instance(index);
+        } else {
+            // It names no root because it is in the root's group and not the root: such a member has no steps.
+            let mut agent = self.collectives.instance_mut(index).agents[member as usize].take().expect("it has just entered");
+            agent.stage = Stage::Done;
+            self.agent_done(&mut agent);
+            self.collectives.instance_mut(index).agents[member as usize] = Some(agent);
+        }
+    }
+
+    /// A message of a schedule leaves for a member on another process.
+    pub(crate) fn agent_send_away(&mut self, index: u32, agent: &mut Agent, to: u32, target: u32, from: Slice) {
+        let at = agent.clock + self.wire.latency(agent.rank, target, from.bytes);
+        let instance = self.collectives.instance(index);
+        let ident = instance.ident.expect("a member is elsewhere");
+        let signature = instance.describe().0;
+        let carries = from.buffer != Buffer::Nothing && from.bytes != 0 && agent.covers(from);
+        let payload = if carries { buffer_of(agent, from) } else { &[] };
+        let remote = self.remote.as_mut().expect("several processes");
+        let process = remote.blocks.process(target);
+        let out = remote.streams.begin(process, Kind::Collective, Ident::BYTES + 3 * 4 + 2 * 8 + 1 + 1 + 4 + 4 + payload.len());
+        ident.put(out);
+        out.u32(to);
+        out.u32(agent.member.rank);
+        out.u32(agent.round());
+        out.u64(at.as_ps());
+        out.u64(from.bytes);
+        out.u8(u8::from(carries));
+        out.u8(signature.kind as u8);
+        out.u32(signature.root.unwrap_or(u32::MAX));
+        out.u32(signature.function.into());
+        out.extend_from_slice(payload);
+        remote.streams.end();
+    }
+
+    pub(crate) fn collective_record(&mut self, mut record: Take) {
+        let ident = Ident::take(&mut record);
+        let (to, from, round) = (record.u32(), record.u32(), record.u32());
+        let (at, bytes) = (Time::from_ps(record.u64()), record.u64());
+        let carries = record.u8() != 0;
+        let called = Called { kind: record.u8(), root: record.u32(), function: record.u32() as u16 };
+        let payload = carries.then(|| {
+            let slot = self.pool.alloc(record.0.len());
+            self.pool.get_mut(slot).extend_from_slice(record.0);
+            slot
+        });
+        let mail = Early { to, from, round, at, bytes, payload, called };
+        match self.others().spread.instances.get(&ident).copied() {
+            Some(index) => self.spread_mail(index, mail),
+            None => self.others().spread.early.entry(ident).or_default().push(mail),
+        }
+    }
+
+    fn spread_mail(&mut self, index: u32, mail: Early) {
+        let signature = self.collectives.instance(index).describe().0;
+        let roots = [signature.root.unwrap_or(u32::MAX), mail.called.root];
+        let same_root = roots.contains(&u32::MAX) || roots[0] == roots[1];
+        if mail.called.kind != signature.kind as u8 || !same_root {
+            self.mismatched(index, &mail.called);
+        }
+        self.collectives.deliver(index, (mail.to, mail.from, mail.round), mail.at, mail.bytes, mail.payload);
+    }
+
+    /// Members of other processes called another collective: there is no way on, as they wait for other messages.
+    fn mismatched(&mut self, index: u32, called: &Called) -> ! {
+        let instance = self.collectives.instance(index);
+        let signature = instance.describe().0;
+        let theirs = crate::collective::Signature {
+            function: called.function,
+            root: (called.root != u32::MAX).then_some(called.root),
+            kind: Collective::ALL[called.kind as usize],
+            ..signature
+        };
+        let text = format!(
+            "mismatched collectives on {}: rank {} of MPI_COMM_WORLD called {}, another rank {}; all members must call the same collectives in the same order with matching arguments",
+            self.comms.describe(crate::comm::Comms::handle(instance.comm())),
+            instance.first_rank,
+            signature.describe(self.names),
+            theirs.describe(self.names)
+        );
+        self.broken(&text)
+    }
+}

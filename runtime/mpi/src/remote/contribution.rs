@@ -1,0 +1,221 @@
+//! Contributions to new communicators as bytes. Members that bring the same share one copy of it.
+
+use crate::collective::Contribution;
+use crate::group::Group;
+use crate::remote::meeting::Contributions;
+use crate::remote::record::{Put, Take};
+use crate::topology::{Cart, DistGraph, Graph, Topology};
+use rustc_hash::FxHashMap;
+use std::rc::Rc;
+
+fn put_list(list: &[u32], out: &mut Vec<u8>) {
+    out.u32(list.len() as u32);
+    list.iter().for_each(|&item| out.u32(item));
+}
+
+fn take_list(from: &mut Take) -> Box<[u32]> {
+    let count = from.u32();
+    (0..count).map(|_| from.u32()).collect()
+}
+
+pub(crate) fn put_group(group: &Group, out: &mut Vec<u8>) {
+    match group.as_range() {
+        Some((first, stride)) => {
+            out.u8(0);
+            out.u32(first);
+            out.u64(stride as u64);
+            out.u32(group.size());
+        }
+        None => {
+            out.u8(1);
+            out.u32(group.size());
+            group.iter().for_each(|rank| out.u32(rank));
+        }
+    }
+}
+
+pub(crate) fn take_group(from: &mut Take) -> Rc<Group> {
+    if from.u8() == 0 {
+        let (first, stride, size) = (from.u32(), from.u64() as i64, from.u32());
+        Group::range(first, stride, size)
+    } else {
+        Group::from_ranks(take_list(from).into_vec())
+    }
+}
+
+fn put_topology(topology: &Topology, out: &mut Vec<u8>) {
+    match topology {
+        Topology::Cart(cart) => {
+            out.u8(1);
+            put_list(&cart.dims, out);
+            cart.periods.iter().for_each(|&period| out.u8(u8::from(period)));
+        }
+        Topology::Graph(graph) => {
+            out.u8(2);
+            put_list(&graph.index, out);
+            put_list(&graph.edges, out);
+        }
+        Topology::DistGraph(_) => unreachable!("a distributed graph is made of edges that its ranks contribute"),
+    }
+}
+
+fn take_topology(kind: u8, from: &mut Take) -> Topology {
+    if kind == 1 {
+        let dims = take_list(from);
+        let periods = dims.iter().map(|_| from.u8() != 0).collect();
+        Topology::Cart(Cart { dims, periods })
+    } else {
+        Topology::Graph(Graph { index: take_list(from), edges: take_list(from) })
+    }
+}
+
+fn put(contribution: &Contribution, out: &mut Vec<u8>) {
+    match contribution {
+        Contribution::Nothing => out.u8(0),
+        Contribution::Split(color, key) => {
+            out.u8(1);
+            out.i32(color.unwrap_or(-1));
+            out.i32(*key);
+        }
+        Contribution::Group(group, topology) => {
+            out.u8(2);
+            put_group(group, out);
+            match topology {
+                None => out.u8(0),
+                Some(topology) => put_topology(topology, out),
+            }
+        }
+        Contribution::High(high) => {
+            out.u8(3);
+            out.u8(u8::from(*high));
+        }
+        Contribution::Bridge(group, (one, other, tag), context) => {
+            out.u8(4);
+            put_group(group, out);
+            out.u32(*one);
+            out.u32(*other);
+            out.i32(*tag);
+            out.u32(*context);
+        }
+        Contribution::Edges(edges, weighted) => {
+            out.u8(5);
+            out.u8(u8::from(*weighted));
+            out.u32(edges.len() as u32);
+            for &(source, destination, weight) in edges {
+                out.u32(source);
+                out.u32(destination);
+                out.i32(weight);
+            }
+        }
+        Contribution::Adjacent(graph) => {
+            out.u8(6);
+            put_list(&graph.sources, out);
+            put_list(&graph.destinations, out);
+            out.u8(u8::from(graph.weights.is_some()));
+            for &weight in graph.weights.iter().flatten().flatten() {
+                out.i32(weight);
+            }
+        }
+    }
+}
+
+fn take(from: &mut Take) -> Contribution {
+    match from.u8() {
+        0 => Contribution::Nothing,
+        1 => {
+            let color = from.i32();
+            Contribution::Split((color >= 0).then_some(color), from.i32())
+        }
+        2 => {
+            let group = take_group(from);
+            let kind = from.u8();
+            Contribution::Group(group, (kind != 0).then(|| Rc::new(take_topology(kind, from))))
+        }
+        3 => Contribution::High(from.u8() != 0),
+        4 => {
+            let group = take_group(from);
+            Contribution::Bridge(group, (from.u32(), from.u32(), from.i32()), from.u32())
+        }
+        5 => {
+            let weighted = from.u8() != 0;
+            let count = from.u32();
+            Contribution::Edges((0..count).map(|_| (from.u32(), from.u32(), from.i32())).collect(), weighted)
+        }
+        _ => {
+            let (sources, destinations) = (take_list(from), take_list(from));
+            let weighted = from.u8() != 0;
+            let mut weights = |count: usize| (0..count).map(|_| from.i32()).collect::<Box<[i32]>>();
+            let weights = weighted.then(|| [weights(sources.len()), weights(destinations.len())]);
+            Contribution::Adjacent(Rc::new(DistGraph { sources, destinations, weights }))
+        }
+    }
+}
+
+/// Appends all contributions: the different ones, then `(member, world rank, which)`.
+pub(crate) fn encode(contributions: &Contributions, out: &mut Vec<u8>) {
+    let mut known: FxHashMap<Vec<u8>, u32> = FxHashMap::default();
+    let mut different: Vec<u8> = Vec::new();
+    let mut which = Vec::with_capacity(contributions.len());
+    for (.., contribution) in contributions {
+        let mut bytes = Vec::new();
+        put(contribution, &mut bytes);
+        let next = known.len() as u32;
+        let number = *known.entry(bytes).or_insert_with_key(|bytes| {
+            different.extend_from_slice(bytes);
+            next
+        });
+        which.push(number);
+    }
+    out.u32(known.len() as u32);
+    out.extend_from_slice(&different);
+    out.u32(contributions.len() as u32);
+    for ((member, rank, _), which) in contributions.iter().zip(which) {
+        out.u32(*member);
+        out.u32(*rank);
+        out.u32(which);
+    }
+}
+
+/// What [`encode`] appended.
+pub(crate) fn decode(from: &mut Take) -> Contributions {
+    let different: Vec<Contribution> = (0..from.u32()).map(|_| take(from)).collect();
+    (0..from.u32()).map(|_| (from.u32(), from.u32(), different[from.u32() as usize].clone())).collect()
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    #[test]
+    fn contributions_come_back_as_they_were() {
+        let graph = DistGraph { sources: [1, 2].into(), destinations: [3].into(), weights: Some([[7, -8].into(), [9].into()]) };
+        let cart = Topology::Cart(Cart { dims: [2, 3].into(), periods: [true, false].into() });
+        let group = Group::from_ranks(vec![5, 1, 9]);
+        let all = vec![
+            Contribution::Nothing,
+            Contribution::Split(Some(3), -4),
+            Contribution::Split(None, 0),
+            Contribution::Group(Group::range(2, -1, 3), None),
+            Contribution::Group(group.clone(), Some(Rc::new(cart))),
+            Contribution::Group(group.clone(), Some(Rc::new(Topology::Graph(Graph { index: [1].into(), edges: [0].into() })))),
+            Contribution::High(true),
+            Contribution::Bridge(group, (1, 2, -3), 77),
+            Contribution::Edges(vec![(1, 2, -3)], true),
+            Contribution::Adjacent(Rc::new(graph)),
+            Contribution::Nothing,
+        ];
+        let all: Contributions = all.into_iter().enumerate().map(|(i, one)| (i as u32, 10 + i as u32, one)).collect();
+        let (mut bytes, mut again) = (Vec::new(), Vec::new());
+        encode(&all, &mut bytes);
+        let mut from = Take(&bytes);
+        let back = decode(&mut from);
+        assert!(from.is_empty());
+        encode(&back, &mut again);
+        assert_eq!(bytes, again);
+        assert_eq!(
+            back.iter().map(|(member, rank, _)| (*member, *rank)).collect::<Vec<_>>(),
+            (0..11).map(|i| (i, 10 + i)).collect::<Vec<_>>()
+        );
+        assert!(matches!(&back[4].2, Contribution::Group(group, Some(_)) if group.iter().eq([5, 1, 9])));
+    }
+}

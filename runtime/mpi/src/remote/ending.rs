@@ -1,0 +1,133 @@
+//! The end of a run on several processes: everything comes together at process 0.
+
+use crate::progress::Ending;
+use crate::remote::agree::{GATHER, RELEASE, pause};
+use crate::remote::record::{Put, Take};
+use crate::remote::stream::Arrived;
+use crate::world::{Mpi, World};
+
+impl World {
+    /// Takes control messages until one satisfies `wanted`, and answers that one without its first byte.
+    fn await_control(&mut self, wanted: impl Fn(u32, u8) -> bool) -> Vec<u8> {
+        let mut vain = 0;
+        loop {
+            let gathered = &mut self.others().gathered;
+            if let Some(at) = gathered.iter().position(|(from, data)| wanted(*from, data[0])) {
+                let (_, mut data) = gathered.remove(at).expect("found above");
+                data.remove(0);
+                return data;
+            }
+            if let Err(why) = self.others().streams.flush(true) {
+                self.broken(&why);
+            }
+            match self.others().streams.receive() {
+                Ok(Some(Arrived::Control(from, data))) => self.control_arrived(from, data),
+                // What is left of an aborted run.
+                Ok(Some(Arrived::Records(..))) => {}
+                Ok(None) => {
+                    vain += 1;
+                    pause(vain);
+                }
+                Err(why) => self.broken(&why),
+            }
+        }
+    }
+
+    /// Brings every process's `blob` to process 0, which gets all of them in order; the others get `None`.
+    pub(crate) fn gather(&mut self, blob: Vec<u8>) -> Option<Vec<Vec<u8>>> {
+        let (me, processes) = (self.others().me, self.others().blocks.processes);
+        if me != 0 {
+            let mut data = vec![GATHER];
+            data.extend_from_slice(&blob);
+            self.tell(0, data);
+            return None;
+        }
+        let mut all = vec![blob];
+        for process in 1..processes {
+            all.push(self.await_control(|from, kind| from == process && kind == GATHER));
+        }
+        Some(all)
+    }
+
+    /// Brings together how the run ended on each process; `None` on all but process 0.
+    pub(crate) fn gather_endings(&mut self, ending: Ending) -> Option<Ending> {
+        let mut blob = Vec::new();
+        blob.i32(ending.status);
+        blob.u32(ending.strangers);
+        let (rank, status) = ending.failed.unwrap_or((u32::MAX, 0));
+        blob.u32(rank);
+        blob.i32(status);
+        blob.u32(ending.left.0);
+        blob.u32(ending.left.1);
+        let mut together = Ending { messages: ending.messages, left: (0, u32::MAX), ..Ending::default() };
+        for blob in self.gather(blob)? {
+            let mut blob = Take(&blob);
+            let status = blob.i32();
+            together.status = if together.status == 0 { status } else { together.status };
+            together.strangers += blob.u32();
+            let failed = (blob.u32(), blob.i32());
+            if failed.1 != 0 {
+                together.failed = Some(together.failed.map_or(failed, |known| known.min(failed)));
+            }
+            let (left, first) = (blob.u32(), blob.u32());
+            together.left = (together.left.0 + left, if left > 0 { together.left.1.min(first) } else { together.left.1 });
+        }
+        Some(together)
+    }
+
+    /// Process 0 tells all the same, which they get.
+    pub(crate) fn spread_word(&mut self, word: Vec<u8>) -> Vec<u8> {
+        let (me, processes) = (self.others().me, self.others().blocks.processes);
+        if me != 0 {
+            return self.await_control(|_, kind| kind == RELEASE);
+        }
+        for process in 1..processes {
+            let mut data = vec![RELEASE];
+            data.extend_from_slice(&word);
+            self.tell(process, data);
+        }
+        word
+    }
+}
+
+impl Mpi {
+    /// How many processes there are, and which this one is.
+    pub fn processes(&self) -> (u32, u32) {
+        self.world().remote.as_ref().map_or((1, 0), |remote| (remote.blocks.processes, remote.me))
+    }
+
+    /// Brings a text of every process to process 0, which gets all of them in order; the others get `None`.
+    pub fn gather_texts(&self, text: String) -> Option<Vec<String>> {
+        let mut world = self.world();
+        if world.remote.is_none() {
+            return Some(vec![text]);
+        }
+        Some(world.gather(text.into_bytes())?.into_iter().map(|blob| String::from_utf8_lossy(&blob).into_owned()).collect())
+    }
+
+    /// All processes compare `text`: of the first that differs from process 0, its number.
+    pub fn differs(&self, text: &str) -> Option<u32> {
+        let all = self.gather_texts(text.to_owned());
+        let mut world = self.world();
+        world.remote.as_ref()?;
+        let word = all.map_or(u32::MAX, |all| all.iter().position(|other| *other != all[0]).map_or(u32::MAX, |at| at as u32));
+        let mut bytes = Vec::new();
+        bytes.u32(word);
+        let word = world.spread_word(bytes);
+        Some(Take(&word).u32()).filter(|&process| process != u32::MAX)
+    }
+
+    /// The last thing a process does with the others: waits until all are through.
+    pub fn part(&self) {
+        let mut world = self.world();
+        if world.remote.is_none() {
+            return;
+        }
+        let _ = world.gather(Vec::new());
+        let _ = world.spread_word(Vec::new());
+        if let Err(why) = world.others().streams.close_down() {
+            eprintln!("xsim: {why}");
+        }
+        world.remote = None;
+    }
+}

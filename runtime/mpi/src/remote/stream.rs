@@ -1,0 +1,272 @@
+//! A stream of records from each process to each other one, cut into chunks that the transport carries.
+
+use crate::remote::record::{Put, Take};
+use std::collections::VecDeque;
+use transport::{Lane, Transport};
+
+/// A chunk is sent when it has this many bytes, or when its process has nothing else to do.
+const CHUNK: usize = 64 << 10;
+/// Chunks of one destination that the transport may hold at a time.
+const FLIGHTS: usize = 8;
+/// The longest message given to the transport: MPI counts in 32 bits.
+const LONGEST: usize = 1 << 30;
+/// Bytes that may wait for sending before the ranks that send step back.
+const CROWDED: usize = 8 << 20;
+
+/// What a record is.
+#[derive(Clone, Copy, PartialEq, Eq, Debug)]
+#[repr(u8)]
+pub(crate) enum Kind {
+    /// A point-to-point message.
+    Message,
+    /// A synchronous or rendezvous send is complete.
+    Matched,
+    /// A message of a collective's schedule.
+    Collective,
+    /// Contributions of a process's members to a new communicator.
+    Contributions,
+    /// All contributions, and the contexts agreed on.
+    Outcome,
+    /// The leader of `MPI_Intercomm_create` tells its group.
+    Leader,
+    /// A rank aborted the run.
+    Abort,
+}
+
+impl Kind {
+    const ALL: [Kind; 7] = [Kind::Message, Kind::Matched, Kind::Collective, Kind::Contributions, Kind::Outcome, Kind::Leader, Kind::Abort];
+}
+
+/// Bytes before a record: its kind and its length.
+const HEAD: usize = 9;
+
+struct Outgoing {
+    open: Vec<u8>,
+    waiting: VecDeque<Vec<u8>>,
+    /// Chunks given to the transport so far.
+    sent: u64,
+}
+
+#[derive(Default)]
+struct Incoming {
+    /// The beginning of a record whose rest has not arrived.
+    rest: Vec<u8>,
+    /// Chunks taken so far.
+    taken: u64,
+}
+
+/// The streams of one process.
+pub(crate) struct Streams {
+    transport: Box<dyn Transport>,
+    outgoing: Vec<Outgoing>,
+    incoming: Vec<Incoming>,
+    /// Bytes that wait for sending.
+    waiting: usize,
+    /// Where the record that is being written ends, and to whom it goes.
+    writing: Option<(u32, usize)>,
+}
+
+/// What has arrived.
+pub(crate) enum Arrived {
+    /// Whole records, one behind the other.
+    Records(u32, Vec<u8>),
+    /// A message of the control lane.
+    Control(u32, Vec<u8>),
+}
+
+impl Streams {
+    pub(crate) fn new(transport: Box<dyn Transport>) -> Streams {
+        let size = transport.size();
+        Streams {
+            outgoing: (0..size).map(|_| Outgoing { open: Vec::new(), waiting: VecDeque::new(), sent: 0 }).collect(),
+            incoming: (0..size).map(|_| Incoming::default()).collect(),
+            transport,
+            waiting: 0,
+            writing: None,
+        }
+    }
+    pub(crate) fn processes(&self) -> u32 {
+        self.outgoing.len() as u32
+    }
+    /// Begins a record of `length` bytes to process `to`, which must be appended to the answer; [`end`](Self::end) follows.
+    pub(crate) fn begin(&mut self, to: u32, kind: Kind, length: usize) -> &mut Vec<u8> {
+        let open = &mut self.outgoing[to as usize].open;
+        open.reserve(HEAD + length);
+        open.u8(kind as u8);
+        open.u64(length as u64);
+        self.writing = Some((to, open.len() + length));
+        open
+    }
+    /// Ends the record that was begun.
+    pub(crate) fn end(&mut self) {
+        let (to, end) = self.writing.take().expect("a record was begun");
+        let out = &mut self.outgoing[to as usize];
+        assert_eq!(out.open.len(), end, "a record has the length that was announced");
+        if end >= CHUNK {
+            self.close(to);
+        }
+    }
+    /// A whole record.
+    pub(crate) fn put(&mut self, to: u32, kind: Kind, body: &[u8]) {
+        self.begin(to, kind, body.len()).extend_from_slice(body);
+        self.end();
+    }
+    fn close(&mut self, to: u32) {
+        let mut next = self.transport.buffer();
+        next.reserve(CHUNK + CHUNK / 8);
+        let out = &mut self.outgoing[to as usize];
+        let chunk = std::mem::replace(&mut out.open, next);
+        self.waiting += chunk.len();
+        if chunk.len() <= LONGEST {
+            out.waiting.push_back(chunk);
+        } else {
+            out.waiting.extend(chunk.chunks(LONGEST).map(<[u8]>::to_vec));
+        }
+    }
+    /// Whether so much waits for sending that senders should step back.
+    #[inline]
+    pub(crate) fn crowded(&self) -> bool {
+        self.waiting > CROWDED
+    }
+    /// Gives the transport what it can take; with `all`, open chunks too. Answers whether everything went.
+    pub(crate) fn flush(&mut self, all: bool) -> Result<bool, String> {
+        let mut empty = true;
+        for to in 0..self.outgoing.len() {
+            if all && !self.outgoing[to].open.is_empty() {
+                self.close(to as u32);
+            }
+            while !self.outgoing[to].waiting.is_empty() && self.transport.under_way(to as u32)? < FLIGHTS {
+                let chunk = self.outgoing[to].waiting.pop_front().expect("not empty");
+                self.waiting -= chunk.len();
+                self.outgoing[to].sent += 1;
+                self.transport.send(to as u32, Lane::Data, chunk)?;
+            }
+            empty &= self.outgoing[to].waiting.is_empty();
+        }
+        Ok(empty)
+    }
+    /// What has arrived next.
+    pub(crate) fn receive(&mut self) -> Result<Option<Arrived>, String> {
+        loop {
+            let Some((from, lane, data)) = self.transport.receive()? else { return Ok(None) };
+            if lane == Lane::Control {
+                return Ok(Some(Arrived::Control(from, data)));
+            }
+            let incoming = &mut self.incoming[from as usize];
+            incoming.taken += 1;
+            let mut data = if incoming.rest.is_empty() {
+                data
+            } else {
+                incoming.rest.extend_from_slice(&data);
+                std::mem::take(&mut incoming.rest)
+            };
+            let whole = whole_records(&data);
+            incoming.rest = data.split_off(whole);
+            if whole > 0 {
+                return Ok(Some(Arrived::Records(from, data)));
+            }
+        }
+    }
+    /// Sends a message of the control lane.
+    pub(crate) fn control(&mut self, to: u32, data: Vec<u8>) -> Result<(), String> {
+        // What was sent before must not pile up in the transport.
+        self.transport.under_way(to)?;
+        self.transport.send(to, Lane::Control, data)
+    }
+    /// Chunks sent to and taken from each process so far.
+    pub(crate) fn counts(&self) -> (Vec<u64>, Vec<u64>) {
+        (self.outgoing.iter().map(|out| out.sent).collect(), self.incoming.iter().map(|incoming| incoming.taken).collect())
+    }
+    pub(crate) fn abort(&mut self, status: i32) {
+        self.transport.abort(status);
+    }
+    pub(crate) fn close_down(&mut self) -> Result<(), String> {
+        self.transport.close()
+    }
+}
+
+/// How many bytes of `data` are whole records.
+fn whole_records(data: &[u8]) -> usize {
+    let mut at = 0;
+    while data.len() - at >= HEAD {
+        let length = u64::from_le_bytes(*data[at + 1..].first_chunk().expect("nine bytes are there")) as usize;
+        if data.len() - at - HEAD < length {
+            break;
+        }
+        at += HEAD + length;
+    }
+    at
+}
+
+/// The next record of `data`.
+pub(crate) fn next_record<'a>(data: &mut Take<'a>) -> Option<(Kind, Take<'a>)> {
+    if data.is_empty() {
+        return None;
+    }
+    let kind = Kind::ALL[data.u8() as usize];
+    Some((kind, Take(data.bytes())))
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+    use proptest::prelude::*;
+    use std::cell::RefCell;
+    use std::rc::Rc;
+
+    /// Two processes in one: what one sends the other receives.
+    #[derive(Default)]
+    struct Pipe(Rc<RefCell<VecDeque<(u32, Lane, Vec<u8>)>>>);
+
+    impl Transport for Pipe {
+        fn rank(&self) -> u32 {
+            0
+        }
+        fn size(&self) -> u32 {
+            2
+        }
+        fn send(&mut self, _: u32, lane: Lane, data: Vec<u8>) -> Result<(), String> {
+            self.0.borrow_mut().push_back((1, lane, data));
+            Ok(())
+        }
+        fn under_way(&mut self, _: u32) -> Result<usize, String> {
+            Ok(0)
+        }
+        fn receive(&mut self) -> Result<Option<(u32, Lane, Vec<u8>)>, String> {
+            Ok(self.0.borrow_mut().pop_front())
+        }
+        fn abort(&mut self, _: i32) {}
+        fn close(&mut self) -> Result<(), String> {
+            Ok(())
+        }
+    }
+
+    proptest! {
+        #[test]
+        fn records_arrive_whole_and_in_order_however_they_are_cut(
+            sizes in proptest::collection::vec(0usize..200_000, 1..20), cut in 1usize..100_000,
+        ) {
+            let queue = Rc::default();
+            let mut streams = Streams::new(Box::new(Pipe(Rc::clone(&queue))));
+            for (number, &size) in sizes.iter().enumerate() {
+                streams.put(1, Kind::Message, &vec![number as u8; size]);
+            }
+            prop_assert!(streams.flush(true).unwrap());
+            let pieces: Vec<_> = queue.borrow_mut().drain(..).collect();
+            for (from, lane, data) in pieces {
+                queue.borrow_mut().extend(data.chunks(cut).map(|piece| (from, lane, piece.to_vec())));
+            }
+            let mut seen = Vec::new();
+            while let Some(Arrived::Records(from, data)) = streams.receive().unwrap() {
+                prop_assert_eq!(from, 1);
+                let mut data = Take(&data);
+                while let Some((kind, body)) = next_record(&mut data) {
+                    prop_assert_eq!(kind, Kind::Message);
+                    prop_assert!(body.0.iter().all(|&byte| byte == seen.len() as u8));
+                    seen.push(body.0.len());
+                }
+            }
+            prop_assert_eq!(seen, sizes);
+        }
+    }
+}

@@ -1,0 +1,126 @@
+//! One process's part of a report, and how the parts come together.
+
+use crate::report::{FunctionCost, Spread};
+use engine::Span;
+use serde::{Deserialize, Serialize};
+use std::collections::BTreeMap;
+
+/// The spread of a length of time over some ranks, before the mean is taken.
+#[derive(Clone, Copy, PartialEq, Eq, Debug, Default, Serialize, Deserialize)]
+pub struct Sum {
+    least: (u64, u64),
+    most: (u64, u64),
+    sum: u128,
+    count: u64,
+}
+
+impl Sum {
+    /// Of `spans`, one for each rank from `first` on.
+    pub fn of(first: u32, spans: impl IntoIterator<Item = Span>) -> Sum {
+        let mut all = Sum::default();
+        for (rank, span) in (u64::from(first)..).zip(spans) {
+            all = all.with(&Sum { least: (span.as_ps(), rank), most: (span.as_ps(), rank), sum: span.as_ps().into(), count: 1 });
+        }
+        all
+    }
+    /// With those of higher ranks; of equal ones the lower rank stays.
+    #[must_use]
+    pub fn with(self, other: &Sum) -> Sum {
+        if self.count == 0 || other.count == 0 {
+            return if self.count == 0 { *other } else { self };
+        }
+        Sum {
+            least: if other.least.0 < self.least.0 { other.least } else { self.least },
+            most: if other.most.0 > self.most.0 { other.most } else { self.most },
+            sum: self.sum + other.sum,
+            count: self.count + other.count,
+        }
+    }
+    /// The spread. Where all are zero no rank stands out, and number 0 is named as the greatest.
+    pub fn spread(&self) -> Spread {
+        // A mean never exceeds the maximum, which is a u64.
+        let mean_ps = self.sum.checked_div(u128::from(self.count)).unwrap_or(0) as u64;
+        let max_rank = if self.most.0 == 0 { 0 } else { self.most.1 };
+        Spread { min_ps: self.least.0, min_rank: self.least.1, mean_ps, max_ps: self.most.0, max_rank }
+    }
+}
+
+/// What one process counted.
+#[derive(Clone, PartialEq, Debug, Default, Serialize, Deserialize)]
+pub struct Part {
+    /// The latest clock, in picoseconds.
+    pub latest_ps: u64,
+    /// Messages.
+    pub messages: u64,
+    /// Their bytes.
+    pub bytes: u128,
+    /// Functions.
+    pub functions: BTreeMap<String, FunctionCost>,
+    /// Compute time.
+    pub compute: Sum,
+    /// Waiting time.
+    pub wait: Sum,
+    /// Processor seconds.
+    pub cpu_s: f64,
+    /// Largest resident set.
+    pub rss: u64,
+    /// Switches to a rank.
+    pub switches: u64,
+}
+
+impl Part {
+    /// Adds the part of the next process.
+    pub fn add(&mut self, other: &Part) {
+        self.latest_ps = self.latest_ps.max(other.latest_ps);
+        self.messages += other.messages;
+        self.bytes += other.bytes;
+        for (name, cost) in &other.functions {
+            let sum = self.functions.entry(name.clone()).or_insert(FunctionCost { calls: 0, time_ps: 0 });
+            sum.calls += cost.calls;
+            sum.time_ps += cost.time_ps;
+        }
+        self.compute = self.compute.with(&other.compute);
+        self.wait = self.wait.with(&other.wait);
+        self.cpu_s += other.cpu_s;
+        self.rss += other.rss;
+        self.switches += other.switches;
+    }
+    /// As one line of text, for other processes.
+    pub fn to_text(&self) -> String {
+        serde_json::to_string(self).expect("plain data always has a JSON form")
+    }
+    /// From [`to_text`](Self::to_text).
+    ///
+    /// # Errors
+    /// A sentence, if the text is something else.
+    pub fn from_text(text: &str) -> Result<Part, String> {
+        serde_json::from_str(text).map_err(|why| format!("a process's part of the report cannot be read: {why}"))
+    }
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    #[test]
+    fn parts_make_the_spread_of_the_whole() {
+        let spans = [5u64, 3, 3, 9, 9, 0].map(Span::from_ps);
+        for cut in 0..=spans.len() {
+            let (low, high) = spans.split_at(cut);
+            let sum = Sum::of(0, low.iter().copied()).with(&Sum::of(cut as u32, high.iter().copied()));
+            assert_eq!(sum.spread(), Spread::of(spans), "cut at {cut}");
+        }
+        assert_eq!(Sum::of(0, [Span::ZERO; 3]).spread(), Spread::of([Span::ZERO; 3]));
+        assert_eq!(Sum::default().spread(), Spread::default());
+    }
+
+    #[test]
+    fn a_part_survives_its_way() {
+        let functions = [("MPI_Send".to_owned(), FunctionCost { calls: 1, time_ps: u128::MAX / 4 })].into();
+        let part = Part { functions, bytes: u128::from(u64::MAX) * 3, cpu_s: 0.25, ..Part::default() };
+        assert_eq!(Part::from_text(&part.to_text()).unwrap(), part);
+        let mut twice = part.clone();
+        twice.add(&part);
+        assert_eq!((twice.functions["MPI_Send"].calls, twice.bytes), (2, u128::from(u64::MAX) * 6));
+    }
+}

@@ -78,6 +78,25 @@ fn remote(options: &Options) -> Result<Option<Remote>, String> {
     Ok((transport.size() > 1).then(|| Remote::new(transport, options.np)))
 }
 
+/// Processes tell each other who they are: the first whose options or program differ from process 0's, if there is one.
+fn introduce(mpi: &Mpi, options: &Options, me: u32) -> Option<u32> {
+    let host = std::fs::read_to_string("/proc/sys/kernel/random/boot_id").unwrap_or_default();
+    let all = mpi.everybody(&format!("{} {}\n{}", std::process::id(), host.trim(), identity(options)));
+    let parts: Vec<_> = all.iter().map(|text| text.split_once('\n').unwrap_or((text, ""))).collect();
+    let (_, mine) = parts[me as usize].0.split_once(' ')?;
+    // Process 0 watches all others of its host, process 1 watches process 0: each death is told once.
+    let watched = parts.iter().enumerate().filter(|(process, _)| (*process == 0) == (me == 1) && *process != me as usize && me < 2);
+    let watched = watched.filter_map(|(process, (address, _))| {
+        let (pid, host) = address.split_once(' ')?;
+        let (first, count) = mpi.ranks_of(process as u32);
+        let ranks = if count == 0 { "no ranks".to_owned() } else { format!("ranks {first} to {}", first + count - 1) };
+        let text = format!("xsim: process {process} ({ranks}) has died: the run ends");
+        (host == mine).then(|| pid.parse().ok().map(|pid| transport::watch::Watched { pid, text })).flatten()
+    });
+    transport::watch::watch(watched.collect());
+    parts.iter().position(|(_, identity)| *identity != parts[0].1).map(|process| process as u32)
+}
+
 /// What all processes of a run must have alike.
 fn identity(options: &Options) -> String {
     let mut identity = format!("{} {:?}", env!("CARGO_PKG_VERSION"), options.given);
@@ -196,10 +215,10 @@ fn run(program: Program, options: &Options, name: String) -> Result<i32, String>
     let mpi = state::install(Mpi::new(setup));
     let (processes, me) = mpi.processes();
     if processes > 1
-        && let Some(other) = mpi.differs(&identity(options))
+        && let Some(other) = introduce(mpi, options, me)
     {
-        let why = format!("process {other} was started with other options or another program than process 0: all must have the same");
         mpi.part();
+        let why = format!("process {other} was started with other options or another program than process 0: all must have the same");
         return if me == 0 { Err(why) } else { Ok(0) };
     }
     let mut progress = Progress::new(options, u64::from(ranks));

@@ -7,6 +7,7 @@
 mod launch;
 mod native;
 pub mod table;
+pub mod watch;
 
 pub use launch::{Launcher, launcher};
 pub use native::Native;

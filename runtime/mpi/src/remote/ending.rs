@@ -105,16 +105,28 @@ impl Mpi {
         Some(world.gather(text.into_bytes())?.into_iter().map(|blob| String::from_utf8_lossy(&blob).into_owned()).collect())
     }
 
-    /// All processes compare `text`: of the first that differs from process 0, its number.
-    pub fn differs(&self, text: &str) -> Option<u32> {
+    /// Tells every process the text of every process, in order.
+    pub fn everybody(&self, text: &str) -> Vec<String> {
         let all = self.gather_texts(text.to_owned());
         let mut world = self.world();
-        world.remote.as_ref()?;
-        let word = all.map_or(u32::MAX, |all| all.iter().position(|other| *other != all[0]).map_or(u32::MAX, |at| at as u32));
-        let mut bytes = Vec::new();
-        bytes.u32(word);
-        let word = world.spread_word(bytes);
-        Some(Take(&word).u32()).filter(|&process| process != u32::MAX)
+        if world.remote.is_none() {
+            return all.unwrap_or_default();
+        }
+        let mut word = Vec::new();
+        all.into_iter().flatten().for_each(|text| word.bytes(text.as_bytes()));
+        let word = world.spread_word(word);
+        let mut word = Take(&word);
+        let mut texts = Vec::new();
+        while !word.is_empty() {
+            texts.push(String::from_utf8_lossy(word.bytes()).into_owned());
+        }
+        texts
+    }
+
+    /// The ranks of a process: the first, and how many.
+    pub fn ranks_of(&self, process: u32) -> (u32, u32) {
+        let world = self.world();
+        world.remote.as_ref().map_or((0, world.size), |remote| (remote.blocks.first(process), remote.blocks.count(process)))
     }
 
     /// The last thing a process does with the others: waits until all are through.
@@ -123,6 +135,8 @@ impl Mpi {
         if world.remote.is_none() {
             return;
         }
+        // From here on processes may end: each is here before the first one leaves.
+        transport::watch::over();
         let _ = world.gather(Vec::new());
         let _ = world.spread_word(Vec::new());
         if let Err(why) = world.others().streams.close_down() {

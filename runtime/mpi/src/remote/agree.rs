@@ -273,7 +273,7 @@ impl World {
         self.broken(&why)
     }
 
-    fn records_arrived(&mut self, from: u32, data: &[u8]) {
+    pub(crate) fn records_arrived(&mut self, from: u32, data: &[u8]) {
         let mut data = Take(data);
         while let Some((kind, record)) = next_record(&mut data) {
             match kind {

@@ -22,8 +22,8 @@ impl World {
             }
             match self.others().streams.receive() {
                 Ok(Some(Arrived::Control(from, data))) => self.control_arrived(from, data),
-                // What is left of an aborted run.
-                Ok(Some(Arrived::Records(..))) => {}
+                // Others may have begun to run already.
+                Ok(Some(Arrived::Records(from, data))) => self.records_arrived(from, &data),
                 Ok(None) => {
                     vain += 1;
                     pause(vain);

@@ -225,9 +225,11 @@ fn run(program: Program, options: &Options, name: String) -> Result<i32, String>
     let mut tick = |world: &World| {
         if me == 0 {
             progress.tick(u64::from(world.ended()), world.clock(world.me()), world.traffic().0);
+            rank::output::set_line_drawn(progress.is_drawn());
         }
     };
     let ending = mpi::progress::run(mpi, &mut stacks, &mut tick);
+    rank::output::set_line_drawn(false);
     progress.finish();
     rank::output::flush();
     for message in &ending.messages {

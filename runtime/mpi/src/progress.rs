@@ -59,7 +59,7 @@ pub fn run(mpi: &Mpi, ranks: &mut Ranks, tick: &mut dyn FnMut(&World)) -> Ending
                 if switches & 0x1ff == 0 {
                     mpi.world().look_after_streams();
                 }
-                if switches & 0xfff == 0 {
+                if switches & 0xff == 0 {
                     tick(&mpi.world());
                 }
             }

@@ -4,6 +4,7 @@
 //! gathered and written in large pieces; to a terminal, at once.
 
 use std::collections::BTreeMap;
+use std::sync::atomic::{AtomicBool, Ordering::Relaxed};
 
 use crate::single::Single;
 
@@ -36,6 +37,21 @@ struct Lines {
     redirected: BTreeMap<(u32, Stream), i32>,
     /// Several ranks print: an unfinished last line gets its end.
     many: bool,
+}
+
+/// Whether a progress line stands on the terminal.
+static LINE_DRAWN: AtomicBool = AtomicBool::new(false);
+
+/// Says whether a progress line stands on the terminal: output of ranks takes it away first.
+pub fn set_line_drawn(drawn: bool) {
+    LINE_DRAWN.store(drawn, Relaxed);
+}
+
+/// Takes the progress line away: back to its first column, and the line erased.
+fn take_line_away() {
+    if LINE_DRAWN.swap(false, Relaxed) {
+        write_fully(Stream::Error as i32, b"\r\x1b[2K");
+    }
 }
 
 static LINES: Single<Option<Lines>> = Single::new(None);
@@ -114,6 +130,9 @@ impl Lines {
 
 impl Sink {
     fn write(&mut self, stream: Stream) {
+        if self.terminal {
+            take_line_away();
+        }
         if !self.failed && !write_fully(stream as i32, &self.gathered) {
             self.failed = true;
             if stream == Stream::Out {

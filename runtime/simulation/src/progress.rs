@@ -11,6 +11,8 @@ use std::io::IsTerminal;
 const QUIET_S: f64 = 1.0;
 /// Between two lines where stderr is not a terminal.
 const PLAIN_S: f64 = 5.0;
+/// Between two drawings of the line on a terminal.
+const DRAWN_S: f64 = 0.1;
 
 /// The progress line. Starts no thread; costs a clock reading a tick, and nothing else in the first second.
 pub struct Progress {
@@ -40,12 +42,12 @@ impl Progress {
         Progress { meter: HostMeter::start(), shown, ranks, last: (0.0, 0) }
     }
 
-    /// Called about every 100 ms of host time: `done` ranks have ended, the slowest clock is `time`,
+    /// Called as often as the run likes, it reads the host's clock: `done` ranks have ended, the slowest clock is `time`,
     /// `messages` have been sent since the start.
     pub fn tick(&mut self, done: u64, time: Time, messages: u64) {
         let wait = match self.shown {
             Shown::Never => return,
-            Shown::Bar(_) => QUIET_S,
+            Shown::Bar(_) => QUIET_S.max(self.last.0 + DRAWN_S),
             Shown::Plain => self.last.0 + PLAIN_S,
         };
         let now = self.meter.wall_s();
@@ -62,18 +64,16 @@ impl Progress {
                 let bar = bar.get_or_insert_with(|| new_bar(self.ranks));
                 bar.set_position(done);
                 bar.set_message(text);
-                // Redrawn also where nothing changed: `clear` may have taken it away.
+                // Redrawn also where nothing changed: output of the program may have taken it away.
                 bar.tick();
             }
         }
     }
 
-    /// Takes the line away before other output; the next tick draws it again. O(1), free where no line is shown.
+    /// Whether a line stands on the terminal that other output has to take away (the next tick draws it again).
     #[inline]
-    pub fn clear(&mut self) {
-        if let Shown::Bar(Some(bar)) = &self.shown {
-            bar.suspend(|| {});
-        }
+    pub fn is_drawn(&self) -> bool {
+        matches!(self.shown, Shown::Bar(Some(_)))
     }
 
     /// Takes the line away for good.
@@ -87,7 +87,8 @@ impl Progress {
 
 fn new_bar(ranks: u64) -> ProgressBar {
     let bar = ProgressBar::with_draw_target(Some(ranks), ProgressDrawTarget::stderr_with_hz(10));
-    let style = ProgressStyle::with_template("xsim: {bar:24} {human_pos} of {human_len} ranks done, {msg}");
+    // `wide_msg` is cut to the terminal: the line must stay one line, which other output takes away.
+    let style = ProgressStyle::with_template("xsim: {bar:10} {human_pos} of {human_len} ranks done, {wide_msg}");
     bar.set_style(style.expect("the template is fixed and valid"));
     bar
 }

@@ -177,29 +177,27 @@ impl World {
             self.posted.remove(&mut self.ranks[to as usize].posted, place, &self.nodes);
             self.fill(to, index, &message, payload, transit);
         } else {
-            let mut node = Node {
+            let index = self.nodes.alloc(Node {
                 context: message.context,
                 tag: message.tag,
                 source: message.source,
                 next: NIL,
                 arrival: transit.arrival,
                 bytes: payload.bytes,
+                buffer: Addr::NULL,
                 flags: transit.flags,
                 layout: transit.flight,
                 state: State::Unexpected,
-                ..Node::default()
-            };
-            if may_refer && payload.bytes >= REFERRED && self.refer(&mut node, payload) {
-                send = node.data[0] as u32;
-            } else {
-                self.stage(&mut node, payload);
+                data: [0; 2],
+            });
+            if may_refer && payload.bytes >= REFERRED {
+                send = self.refer(index, payload);
+            }
+            if send == NIL {
+                self.stage(index, payload);
             }
             if transit.request != NIL {
-                node.data[1] = u64::from(transit.request);
-            }
-            let index = self.nodes.alloc(node);
-            if send != NIL {
-                self.nodes[send].data[0] = u64::from(index);
+                self.nodes[index].data[1] = u64::from(transit.request);
             }
             if transit.flight != NIL {
                 self.flights[transit.flight] = Flight::Unexpected { to, message: index };
@@ -216,25 +214,24 @@ impl World {
 
     /// Copies the payload out of the sender's memory: into the node if it fits, else into the pool.
     #[inline]
-    fn stage(&mut self, node: &mut Node, payload: &Extent) {
+    fn stage(&mut self, index: u32, payload: &Extent) {
         if payload.bytes == 0 {
             return;
         }
+        let node = &mut self.nodes[index];
         match &payload.layout {
             None if payload.bytes <= INLINE_BYTES && !node.has(flag::SYNCHRONOUS | flag::RENDEZVOUS) => {
-                let mut bytes = [0u8; INLINE_BYTES as usize];
-                memory::read(payload.buffer, &mut bytes[..payload.bytes as usize]);
-                node.data = [u64::from_ne_bytes(*bytes.first_chunk().expect("8")), u64::from_ne_bytes(*bytes.last_chunk().expect("8"))];
+                node.data = memory::load_short(payload.buffer, payload.bytes as usize);
                 node.flags |= flag::INLINE;
             }
             layout => {
-                let index = self.pool.alloc(payload.bytes as usize);
-                let out = self.pool.get_mut(index);
+                let place = self.pool.alloc(payload.bytes as usize);
+                let out = self.pool.get_mut(place);
                 match layout {
                     None => memory::append(payload.buffer, payload.bytes as usize, out),
                     Some((datatype, count)) => datatype.pack(payload.buffer, *count, out),
                 }
-                node.data[0] = u64::from(index);
+                node.data[0] = u64::from(place);
                 node.flags |= flag::POOLED;
             }
         }
@@ -259,9 +256,7 @@ impl World {
             if payload.layout.is_none() && !node.has(flag::LAYOUT | flag::MOUNTED_ONLY) {
                 memory::copy(node.buffer, payload.buffer, taken as usize);
             } else {
-                let mut staged = *node;
-                self.stage(&mut staged, payload);
-                self.nodes[index] = staged;
+                self.stage(index, payload);
             }
         }
         self.meet(to, index, posted_at, payload.bytes, transit);

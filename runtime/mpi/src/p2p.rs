@@ -218,12 +218,12 @@ impl World {
             return;
         }
         if node.has(flag::INLINE) {
-            let mut bytes = [0u8; 16];
-            bytes[..8].copy_from_slice(&node.data[0].to_ne_bytes());
-            bytes[8..].copy_from_slice(&node.data[1].to_ne_bytes());
             match &extent.layout {
-                None => memory::write(extent.buffer, &bytes[..node.bytes as usize]),
+                None => memory::store_short(extent.buffer, &node.data, node.bytes as usize),
                 Some((datatype, count)) => {
+                    let mut bytes = [0u8; 16];
+                    bytes[..8].copy_from_slice(&node.data[0].to_le_bytes());
+                    bytes[8..].copy_from_slice(&node.data[1].to_le_bytes());
                     datatype.unpack(extent.buffer, *count, &bytes[..node.bytes as usize]);
                 }
             }
@@ -252,8 +252,27 @@ impl World {
     }
 
     /// A complete receive of the mounted rank: moves the payload, frees the node.
-    #[inline]
+    // Always, so that the status need not pass through memory (see `Nodes::alloc`).
+    #[inline(always)]
     pub(crate) fn finish_receive(&mut self, index: u32) -> Result<Status> {
+        let node = &self.nodes[index];
+        let (source, flags) = (node.source, node.flags);
+        if node.state != State::Matched
+            || source == PROC_NULL as u32
+            || flags & (flag::INLINE | flag::POOLED | flag::LAYOUT | flag::TRUNCATED) != 0
+        {
+            return self.finish_odd_receive(index);
+        }
+        let (arrival, status) =
+            (node.arrival, Status { source: source as i32, tag: node.tag, error: 0, bytes: node.bytes, cancelled: false });
+        self.nodes.free(index);
+        self.received(self.current, arrival);
+        Ok(status)
+    }
+
+    /// [`World::finish_receive`] where more is to do than to take the status.
+    #[inline(never)]
+    fn finish_odd_receive(&mut self, index: u32) -> Result<Status> {
         let me = self.current;
         let node = self.nodes[index];
         if let State::Sending | State::Sent = node.state {
@@ -276,11 +295,10 @@ impl World {
         self.release_layout(&node);
         self.nodes.free(index);
         self.received(me, node.arrival);
-        let status = Status { source: node.source as i32, tag: node.tag, error: 0, bytes: node.bytes, cancelled: false };
         if node.has(flag::TRUNCATED) {
             return Err(self.truncated(&node));
         }
-        Ok(status)
+        Ok(Status { source: node.source as i32, tag: node.tag, error: 0, bytes: node.bytes, cancelled: false })
     }
 
     /// What a complete receive that was too short says besides its error.
@@ -399,15 +417,22 @@ impl Mpi {
             && world.ranks[me as usize].wilds == 0
             && let Some((index, place)) = world.find_unexpected(me, &pattern)
         {
-            let node = world.nodes[index];
+            let node = &world.nodes[index];
             if node.flags & (flag::UNDER_WAY | flag::SYNCHRONOUS | flag::RENDEZVOUS) == 0 {
                 let extent = world.extent(buffer)?;
-                if node.bytes <= extent.bytes {
+                let (flags, bytes, arrival, data) = (node.flags, node.bytes, node.arrival, node.data);
+                let status = Status { source: node.source as i32, tag: node.tag, error: 0, bytes, cancelled: false };
+                if bytes <= extent.bytes {
                     world.unlink_unexpected(me, place);
+                    if flags & flag::INLINE != 0 && extent.layout.is_none() {
+                        memory::store_short(extent.buffer, &data, bytes as usize);
+                    } else {
+                        let node = world.nodes[index];
+                        world.unload(&node, &extent);
+                    }
                     world.nodes.free(index);
-                    world.unload(&node, &extent);
-                    world.received(me, node.arrival);
-                    return Ok(Status { source: node.source as i32, tag: node.tag, error: 0, bytes: node.bytes, cancelled: false });
+                    world.received(me, arrival);
+                    return Ok(status);
                 }
             }
         }

@@ -5,7 +5,7 @@
 //! from the sender's memory into the receiver's; otherwise completing the send copies it out.
 
 use crate::matching::Extent;
-use crate::node::{Node, State, flag};
+use crate::node::{NIL, Node, State, flag};
 use crate::world::World;
 use rank::memory;
 
@@ -13,16 +13,18 @@ use rank::memory;
 pub const REFERRED: u64 = 256;
 
 impl World {
-    /// Makes a message refer to its payload, and a node for the send, which the message's `data[0]` names. False if
-    /// the payload must be copied: it does not lie in one piece, or not where it can be read while others run.
-    pub(crate) fn refer(&mut self, message: &mut Node, payload: &Extent) -> bool {
+    /// Makes a message refer to its payload, and a node for the send. `NIL` if the payload must be
+    /// copied: it does not lie in one piece, or not where it can be read while others run.
+    pub(crate) fn refer(&mut self, message: u32, payload: &Extent) -> u32 {
         if payload.layout.is_some() || !rank::is_addressable_unmounted(payload.buffer, payload.bytes as usize) {
-            return false;
+            return NIL;
         }
-        message.buffer = payload.buffer;
-        message.flags |= flag::REFERS;
-        message.data[0] = u64::from(self.nodes.alloc(Node { state: State::Sending, ..Node::default() }));
-        true
+        let send = self.nodes.alloc(Node { state: State::Sending, data: [u64::from(message), 0], ..Node::default() });
+        let node = &mut self.nodes[message];
+        node.buffer = payload.buffer;
+        node.flags |= flag::REFERS;
+        node.data[0] = u64::from(send);
+        send
     }
 
     /// A receive takes a message that refers to its payload, which is copied if it fits.

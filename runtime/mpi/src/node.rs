@@ -123,7 +123,12 @@ impl Nodes {
         let index = self.free;
         let slot = &mut self.nodes[index as usize];
         self.free = slot.next;
-        *slot = node;
+        let Node { context, tag, source, next, arrival, bytes, buffer, layout, flags, state, data } = node;
+        (slot.context, slot.tag, slot.source, slot.next) = (context, tag, source, next);
+        (slot.arrival, slot.bytes, slot.buffer) = (arrival, bytes, buffer);
+        (slot.layout, slot.flags, slot.state) = (layout, flags, state);
+        slot.data[0] = data[0];
+        slot.data[1] = data[1];
         index
     }
     #[cold]

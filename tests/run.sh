@@ -9,12 +9,15 @@ failed=0
 
 need() { command -v "$1" >/dev/null 2>&1; }
 
-# Programs of the tests are C, C++ and Fortran.
+# Programs of the tests are C, C++ and Fortran; runs on several processes need an MPI, and libclang to build against it.
 install() {
     missing=
     need cc || missing="$missing gcc libc6-dev"
     need c++ || missing="$missing g++"
     need gfortran || missing="$missing gfortran"
+    need mpirun.mpich && need mpicc.mpich || missing="$missing mpich libmpich-dev"
+    need mpirun.openmpi && need mpicc.openmpi || missing="$missing openmpi-bin libopenmpi-dev"
+    ls /usr/lib/llvm-*/lib/libclang.so* >/dev/null 2>&1 || missing="$missing libclang-dev"
     [ -z "$missing" ] && return
     echo "== installing$missing"
     run=

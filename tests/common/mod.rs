@@ -34,6 +34,24 @@ pub fn xsim() -> &'static Path {
     command
 }
 
+/// Makes sure that the library for an installed MPI is beside libxsim.so.
+///
+/// # Panics
+/// If that MPI is not installed.
+pub fn native(mpi: &'static str) {
+    static BUILT: OnceLock<Mutex<Vec<&'static str>>> = OnceLock::new();
+    let mut built = BUILT.get_or_init(Mutex::default).lock().unwrap_or_else(|poisoned| poisoned.into_inner());
+    if !built.contains(&mpi) {
+        let directory = xsim().parent().unwrap();
+        let mut build = Command::new("sh");
+        build.arg(root().join("runtime/transport/native/build.sh")).args([mpi]).arg(directory);
+        build.env("CARGO_TARGET_DIR", directory.parent().unwrap());
+        let packages = if mpi == "mpich" { "mpich libmpich-dev libclang-dev" } else { "openmpi-bin libopenmpi-dev libclang-dev" };
+        assert!(build.status().unwrap().success(), "the library for {mpi} does not build: install {packages}");
+        built.push(mpi);
+    }
+}
+
 /// A command of xsim's, in an environment without options.
 pub fn command(args: &[&str]) -> Command {
     let mut command = Command::new(xsim());
@@ -86,6 +104,8 @@ pub struct Run {
     variables: Vec<(String, String)>,
     input: Option<PathBuf>,
     summary: bool,
+    /// The MPI whose launcher starts it, and how many processes.
+    launcher: Option<(&'static str, u32)>,
 }
 
 /// What a run left behind.
@@ -108,7 +128,7 @@ impl Run {
     /// Of an executable.
     pub fn of(program: PathBuf) -> Run {
         xsim();
-        Run { program, ranks: 1, args: Vec::new(), variables: Vec::new(), input: None, summary: false }
+        Run { program, ranks: 1, args: Vec::new(), variables: Vec::new(), input: None, summary: false, launcher: None }
     }
 
     /// On this many virtual ranks.
@@ -146,6 +166,13 @@ impl Run {
         self
     }
 
+    /// On several native processes: of `mpich` or `openmpi`.
+    pub fn processes(mut self, mpi: &'static str, count: u32) -> Run {
+        native(mpi);
+        self.launcher = Some((mpi, count));
+        self
+    }
+
     /// Runs it.
     ///
     /// # Panics
@@ -168,7 +195,17 @@ impl Run {
         let number = NUMBER.fetch_add(1, std::sync::atomic::Ordering::Relaxed);
         let directory = scratch(&format!("run-{number}"));
         let (out, err) = (directory.join("stdout"), directory.join("stderr"));
-        let mut command = Command::new(&self.program);
+        let mut command = match self.launcher {
+            None => Command::new(&self.program),
+            Some((mpi, count)) => {
+                let mut command = Command::new(format!("mpirun.{mpi}"));
+                if mpi == "openmpi" {
+                    command.arg("--oversubscribe").envs([("OMPI_ALLOW_RUN_AS_ROOT", "1"), ("OMPI_ALLOW_RUN_AS_ROOT_CONFIRM", "1")]);
+                }
+                command.arg("-np").arg(count.to_string()).arg(&self.program);
+                command
+            }
+        };
         clean(&mut command).env("XSIM_NP", self.ranks.to_string()).env("XSIM_COMPUTE", "none");
         if !self.summary {
             command.env("XSIM_QUIET", "1");

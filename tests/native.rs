@@ -1,0 +1,206 @@
+//! Runs on several native processes, over MPICH and Open MPI, give what one process gives: results, virtual times, reports.
+//!
+//! Needs both MPIs and libclang; tests/run.sh installs them.
+
+mod common;
+
+use common::{Output, Run, compile, scratch};
+use std::path::{Path, PathBuf};
+use std::process::Command;
+use std::sync::atomic::{AtomicUsize, Ordering};
+use std::time::{Duration, Instant};
+
+const MPICH: &str = "mpich";
+const OPENMPI: &str = "openmpi";
+
+/// The simulated part of a report.
+fn simulated(path: &Path) -> String {
+    let text = std::fs::read_to_string(path).unwrap();
+    text.split_once("\"host\"").unwrap().0.to_owned()
+}
+
+/// Runs on one process, then on each of `counts`, and compares lines and reports.
+#[track_caller]
+fn same(run: impl Fn() -> Run, launcher: &'static str, counts: &[u32]) {
+    static NUMBER: AtomicUsize = AtomicUsize::new(0);
+    let directory = scratch(&format!("native-{}", NUMBER.fetch_add(1, Ordering::Relaxed)));
+    let measure = |run: Run, name: String| {
+        let report = directory.join(name);
+        let output = run.arg(format!("-xsim-report={}", report.display())).run().success();
+        (output.lines().into_iter().map(str::to_owned).collect::<Vec<_>>(), simulated(&report))
+    };
+    let one = measure(run(), "one".into());
+    for &count in counts {
+        let several = measure(run().processes(launcher, count), format!("{launcher}{count}"));
+        assert!(one.0 == several.0, "{count} processes of {launcher} print something else: {:#?} and {:#?}", one.0, several.0);
+        assert_eq!(one.1, several.1, "{count} processes of {launcher} report something else");
+    }
+    std::fs::remove_dir_all(directory).unwrap();
+}
+
+#[test]
+fn every_example_gives_the_same_bytes_on_any_number_of_processes() {
+    for (name, ranks) in [("hello", 9), ("ring", 20), ("pi", 8), ("pingpong", 2), ("random", 16), ("stencil3d", 8), ("cg", 8)] {
+        let program = compile(&format!("examples/c/{name}.c"), &[]);
+        same(|| Run::of(program.clone()).ranks(ranks), MPICH, &[2, 3, 4]);
+    }
+}
+
+#[test]
+fn random_programs_give_the_same_bytes_on_any_number_of_processes() {
+    for seed in 1..7 {
+        // The second machine takes no time at all: everything is decided one by one.
+        for machine in ["torus:4x4,l=1us,b=1Gbps", "none"] {
+            let run = || Run::program("mixture.c").ranks(7).arg(seed.to_string()).machine(machine);
+            same(run, MPICH, &[2, 3, 4]);
+        }
+    }
+}
+
+#[test]
+fn open_mpi_joins_processes_as_well() {
+    for seed in 7..9 {
+        same(|| Run::program("mixture.c").ranks(7).arg(seed.to_string()), OPENMPI, &[2, 3]);
+    }
+    Run::program("collectives.c").arg("gather_scatter").ranks(7).processes(OPENMPI, 2).run().ok(7);
+}
+
+#[test]
+fn point_to_point_keeps_its_promises_between_processes() {
+    let cases = [
+        "overtaking",
+        "wildcard_first",
+        "named_among_others",
+        "modes",
+        "synchronous",
+        "persistent",
+        "probing",
+        "completion",
+        "cancelling",
+        "truncation",
+        "replacing",
+        "counting",
+        "crowd",
+        "head_to_head",
+        "tags_backwards",
+        "buffers_reused",
+    ];
+    for case in cases {
+        for (machine, processes) in [("star:l=0.5us,b=100Gbps", 2), ("none", 4)] {
+            Run::program("point_to_point.c").arg(case).ranks(8).machine(machine).processes(MPICH, processes).run().ok(8);
+        }
+    }
+}
+
+#[test]
+fn collectives_keep_their_promises_between_processes() {
+    let cases = [
+        "barrier",
+        "broadcast",
+        "gather_scatter",
+        "varying",
+        "allgather",
+        "alltoall",
+        "reductions",
+        "user_operations",
+        "scans",
+        "reduce_scatter",
+        "nonblocking",
+        "root_leaves_early",
+        "contributor_leaves_early",
+        "with_datatypes",
+        "on_parts",
+    ];
+    for case in cases {
+        for (machine, table, processes) in [("ring:l=1us,b=1Gbps", "openmpi", 2), ("none", "linear", 4)] {
+            let run = Run::program("collectives.c").arg(case).ranks(7).machine(machine).arg(format!("-xsim-coll={table}"));
+            run.processes(MPICH, processes).run().ok(7);
+        }
+    }
+}
+
+#[test]
+fn objects_are_the_same_on_all_processes() {
+    for (name, ranks) in [("datatypes.c", 4), ("operations.c", 5), ("objects.c", 5), ("requests.c", 5), ("topologies.c", 12)] {
+        Run::program(name).ranks(ranks).processes(MPICH, 3).run().ok(ranks);
+    }
+    for ranks in [2, 7] {
+        Run::program("algorithms.c").arg("between_groups").ranks(ranks).processes(MPICH, 2).run().ok(ranks);
+    }
+}
+
+#[test]
+fn there_may_be_more_processes_than_ranks() {
+    Run::program("collectives.c").arg("barrier").ranks(2).processes(MPICH, 4).run().ok(2);
+}
+
+fn faulty(case: &str) -> Run {
+    Run::program("faults.c").arg(case).ranks(8)
+}
+
+#[test]
+fn a_deadlock_is_explained_as_on_one_process() {
+    let waits = |output: Output| output.stderr.split_once("\n  ").map(|(_, waits)| waits.lines().take(2).collect::<Vec<_>>().join("\n"));
+    let one = waits(faulty("deadlock").run().failure().says(&["6 of 8 members entered; missing 2, 7", "ranks 0-1, 3-6"]));
+    assert_eq!(one, waits(faulty("deadlock").processes(MPICH, 3).run().failure()));
+}
+
+#[test]
+fn a_fault_of_one_rank_ends_all_processes() {
+    assert_eq!(faulty("abort").processes(MPICH, 3).run().says(&["rank 7 called MPI_Abort(7)"]).status.code(), Some(7));
+    assert_eq!(faulty("exit").processes(MPICH, 3).run().says(&["rank 7 ended with exit status 5"]).status.code(), Some(5));
+    faulty("crash").processes(MPICH, 3).run().failure().says(&["rank 7 used memory that it does not have"]);
+}
+
+/// Kills one of three processes in the middle of a run: how it ended, after how long.
+fn killed(launcher: &'static str) -> (Output, Duration) {
+    let program = compile("tests/programs/faults.c", &[]);
+    let name = program.clone();
+    let killer = std::thread::spawn(move || {
+        let running = || -> Vec<u32> {
+            let entries = std::fs::read_dir("/proc").unwrap().flatten();
+            let pids = entries.filter_map(|entry| entry.file_name().to_str()?.parse().ok());
+            let forever = |pid: &u32| std::fs::read(format!("/proc/{pid}/cmdline")).is_ok_and(|line| line.ends_with(b"forever\0"));
+            let ours = |pid: &u32| std::fs::read_link(format!("/proc/{pid}/exe")).is_ok_and(|exe| exe == name);
+            let mut pids: Vec<u32> = pids.filter(|pid| ours(pid) && forever(pid)).collect();
+            pids.sort_unstable();
+            pids
+        };
+        while running().len() < 3 {
+            std::thread::sleep(Duration::from_millis(50));
+        }
+        std::thread::sleep(Duration::from_secs(2));
+        let start = Instant::now();
+        assert!(Command::new("kill").arg("-9").arg(running()[1].to_string()).status().unwrap().success());
+        start
+    });
+    let output = Run::of(program).ranks(9).processes(launcher, 3).arg("forever").run();
+    (output, killer.join().unwrap().elapsed())
+}
+
+#[test]
+fn a_killed_process_ends_the_run() {
+    let (output, after) = killed(OPENMPI);
+    output.failure().says(&["has died: the run ends", "(ranks "]);
+    assert!(after < Duration::from_secs(10), "{after:?}");
+    // MPICH's launcher may end the others before one of them can say a word.
+    let (output, after) = killed(MPICH);
+    output.failure();
+    assert!(after < Duration::from_secs(10), "{after:?}");
+}
+
+#[test]
+fn processes_with_different_options_are_refused() {
+    let directory = scratch("different");
+    let script = directory.join("script.sh");
+    let program = compile("examples/c/hello.c", &[]);
+    std::fs::write(&script, format!("#!/bin/sh\nexport XSIM_NP=$((4 + PMI_RANK))\nexec {}\n", program.display())).unwrap();
+    let shell = PathBuf::from("/bin/sh");
+    Run::of(shell)
+        .arg(script.display().to_string())
+        .processes(MPICH, 2)
+        .run()
+        .failure()
+        .says(&["process 1 was started with other options"]);
+    std::fs::remove_dir_all(directory).unwrap();
+}

@@ -9,6 +9,8 @@ use mpi::world::Compute;
 use mpi::{Mpi, Setup, World};
 use observe::{Host, Part, Report, Simulated};
 use rank::{Config, GlobalsMode, Program, Ranks, StackMode};
+use simulation::host::resident_bytes;
+use simulation::memory::Forecast;
 use simulation::{HostMeter, Options, Progress, options, summary};
 use std::ffi::OsString;
 
@@ -222,10 +224,19 @@ fn run(program: Program, options: &Options, name: String) -> Result<i32, String>
         return if me == 0 { Err(why) } else { Ok(0) };
     }
     let mut progress = Progress::new(options, u64::from(ranks));
+    let mut forecast = Forecast::new(resident_bytes());
     let mut tick = |world: &World| {
         if me == 0 {
             progress.tick(u64::from(world.ended()), world.clock(world.me()), world.traffic().0);
             rank::output::set_line_drawn(progress.is_drawn());
+        }
+        if processes == 1
+            && forecast.is_due(world.me(), ranks)
+            && let Err(why) = forecast.check(ranks, resident_bytes(), simulation::memory::available())
+        {
+            progress.finish();
+            rank::output::flush();
+            std::process::exit(refuse(&why));
         }
     };
     let ending = mpi::progress::run(mpi, &mut stacks, &mut tick);

@@ -130,7 +130,9 @@ fn a_crash_names_rank_signal_and_call() {
 
 #[test]
 fn a_stack_overflow_is_told_from_a_crash() {
-    misuse("overflows").run().failure().says(&["rank 1", "stack", "-xsim-stack"]);
+    for mode in ["own", "shared"] {
+        misuse("overflows").arg(format!("-xsim-stack-mode={mode}")).run().failure().says(&["rank 1", "stack", "-xsim-stack"]);
+    }
 }
 
 #[test]
@@ -160,6 +162,12 @@ fn bad_options_end_a_program_before_it_starts() {
 fn more_ranks_than_memory_says_how_much_they_need() {
     let output = Run::program("misuse.c").arg("aborts").ranks(2_000_000_000).run().failure();
     output.says(&["2000000000 ranks", "GB"]);
+}
+
+#[test]
+fn ranks_that_take_too_much_memory_are_stopped_before_it_is_gone() {
+    // 1 MiB of each rank is written: 1 TB in all.
+    misuse("takes_much").ranks(1_000_000).run().failure().says(&["of 1000000 ranks took", "GB", "xsim_shared_malloc"]);
 }
 
 #[test]

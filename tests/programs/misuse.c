@@ -159,6 +159,13 @@ static int recurse(int depth)
     return depth < bottom ? recurse(depth + 1) + frame[depth % 512] : 0;
 }
 
+/* Each rank writes 256 KiB: more than any machine has for a million ranks. */
+static int takes_much(void)
+{
+    char *memory = malloc(256 << 10);
+    memset(memory, 1, 256 << 10);
+    return memory ? MPI_Barrier(WORLD) : 1;
+}
 static int overflows(void) { return rank == 1 ? recurse(0) : MPI_Barrier(WORLD); }
 
 static int spins(void)
@@ -189,7 +196,7 @@ static const struct {
     { "deadlock_mixed", deadlock_mixed }, { "missing_partner", missing_partner },
     { "init_twice", init_twice },         { "aborts", aborts },
     { "exits_early", exits_early },       { "crashes", crashes },
-    { "calls_abort", calls_abort },       { "overflows", overflows },
+    { "calls_abort", calls_abort },       { "overflows", overflows }, { "takes_much", takes_much },
     { "spins", spins },
 };
 

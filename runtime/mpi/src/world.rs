@@ -48,6 +48,8 @@ pub enum Phase {
 pub struct RankState {
     /// Its virtual time.
     pub clock: Time,
+    /// When its NIC is free again (gap).
+    pub nic_free: Time,
     /// Receives without a message.
     pub posted: Queue,
     /// Messages without a receive.
@@ -58,8 +60,6 @@ pub struct RankState {
     pub wilds: u32,
     /// Polls and clock readings in a row without its clock moving.
     pub spins: u32,
-    /// When its NIC is free again (gap).
-    pub nic_free: Time,
     /// Messages since it last blocked.
     pub burst: u32,
     /// The MPI function it is in, or was last in.
@@ -71,6 +71,8 @@ pub struct RankState {
     /// Whether it is on the attention list.
     pub attended: bool,
 }
+
+const _: () = assert!(size_of::<RankState>() == 64, "a rank's state is one cache line, or a million ranks take twice the memory");
 
 impl RankState {
     /// Whether a message in its queues may have to be decided.

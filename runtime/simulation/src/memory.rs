@@ -43,9 +43,70 @@ pub fn check(ranks: u64, bytes_per_rank: u64, available: Option<u64>) -> Result<
     }
 }
 
+/// Ranks that must have run before their memory tells anything of all.
+const ENOUGH_RANKS: u32 = 4096;
+
+/// What all ranks of a run will need, judged by what the first of them took.
+pub struct Forecast {
+    before: u64,
+    started: u32,
+    next: u32,
+}
+
+impl Forecast {
+    /// Of a process that uses so much memory before its ranks start.
+    pub fn new(resident: u64) -> Forecast {
+        Forecast { before: resident, started: 0, next: ENOUGH_RANKS }
+    }
+
+    /// Called now and then while the ranks run: `rank` runs now, of `ranks` in all, which start in their order. Whether to
+    /// [`check`](Forecast::check), which is so each time twice as many have started.
+    pub fn is_due(&mut self, rank: u32, ranks: u32) -> bool {
+        self.started = self.started.max(rank + 1);
+        let due = self.started >= self.next && self.started < ranks;
+        if due {
+            self.next = self.started.saturating_mul(2);
+        }
+        due
+    }
+
+    /// Compares what `ranks` ranks will need with what there is.
+    ///
+    /// # Errors
+    /// A sentence with how much is needed, if memory cannot suffice.
+    pub fn check(&self, ranks: u32, resident: u64, available: Option<u64>) -> Result<(), String> {
+        let taken = u128::from(resident.saturating_sub(self.before));
+        let needed = taken * u128::from(ranks) / u128::from(self.started);
+        match available {
+            Some(there) if needed > taken + u128::from(there) => Err(format!(
+                "the first {} of {ranks} ranks took {} of memory, so all will need about {}, and {} are available: \
+                 run fewer ranks, or let them share large arrays (-xsim-globals-fold, xsim_shared_malloc)",
+                self.started,
+                crate::summary::bytes(taken),
+                crate::summary::bytes(needed),
+                crate::summary::bytes(taken + u128::from(there)),
+            )),
+            _ => Ok(()),
+        }
+    }
+}
+
 #[cfg(test)]
 mod tests {
     use super::*;
+
+    #[test]
+    fn the_first_ranks_tell_what_all_need() {
+        let mut forecast = Forecast::new(1_000_000);
+        let mut check = |rank, resident| {
+            if forecast.is_due(rank, 100_000) { forecast.check(100_000, resident, Some(1_000_000_000)) } else { Ok(()) }
+        };
+        assert_eq!(check(4000, 1_000_000_000), Ok(()), "too few to tell");
+        assert_eq!(check(4999, 41_000_000), Ok(()), "0.8 GB in all");
+        assert_eq!(check(9000, 900_000_000), Ok(()), "asked when twice as many have started");
+        let message = check(9999, 201_000_000).unwrap_err();
+        assert!(message.contains("first 10000 of 100000 ranks took 200 MB") && message.contains("2 GB"), "{message}");
+    }
 
     #[test]
     fn too_many_ranks_say_how_much_they_need() {

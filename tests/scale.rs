@@ -1,0 +1,65 @@
+//! Many ranks: right results, and memory that a rank may cost. 100,000 ranks; with LONG=1 in the environment 1,000,000.
+
+mod common;
+
+use common::{Run, scratch};
+
+fn ranks() -> u32 {
+    if std::env::var_os("LONG").is_some_and(|value| value != "0") { 1_000_000 } else { 100_000 }
+}
+
+#[track_caller]
+fn holds(case: &str) {
+    let output = Run::program("scale.c").arg(case).ranks(ranks()).run().success();
+    assert_eq!(output.stdout, "ok\n", "{output}");
+}
+
+#[test]
+fn messages_go_round_a_ring_of_many_ranks() {
+    holds("ring");
+    holds("token");
+}
+
+#[test]
+fn messages_to_random_ranks_arrive_among_many() {
+    holds("random");
+}
+
+#[test]
+fn a_stencil_of_many_ranks_knows_its_neighbours() {
+    holds("stencil");
+}
+
+#[test]
+fn collectives_of_many_ranks_give_their_results() {
+    holds("allreduce");
+}
+
+#[test]
+fn a_communicator_of_many_ranks_splits() {
+    holds("comm_split");
+}
+
+#[test]
+fn a_master_serves_many_workers_as_they_come() {
+    holds("master_worker");
+}
+
+/// The largest resident set of ranks that meet in a barrier.
+fn memory_of(ranks: u32) -> f64 {
+    let report = scratch(&format!("memory-{ranks}")).join("report.json");
+    let program = common::compile("examples/c/hello.c", &[]);
+    let run = Run::of(program).arg("-q").ranks(ranks).arg("-xsim-stack-mode=shared");
+    run.arg(format!("-xsim-report={}", report.display())).run().success();
+    let text = std::fs::read_to_string(report).unwrap();
+    let field = text.lines().find(|line| line.contains("peak_rss_bytes")).unwrap();
+    field.split(':').nth(1).unwrap().trim().trim_end_matches(',').parse().unwrap()
+}
+
+#[test]
+fn an_idle_rank_costs_two_hundred_bytes_and_nothing_grows_faster_than_ranks() {
+    let (one, thousand, million) = (memory_of(1), memory_of(1000), memory_of(1_000_000));
+    // Parked stacks are kept whole below 100,000 ranks.
+    assert!(thousand - one < 2e6, "1000 ranks take {} bytes more than one", thousand - one);
+    assert!((million - one) / 1e6 < 200.0, "a rank of a million takes {} bytes", (million - one) / 1e6);
+}

@@ -3,6 +3,7 @@
 #
 #     sh tests/run.sh          everything
 #     sh tests/run.sh --quick  the tests alone
+#     LONG=1 sh tests/run.sh   with 1,000,000 ranks where it is 100,000 otherwise (tests/scale.rs)
 cd "$(dirname "$0")/.." || exit 2
 quick=${1:-}
 failed=0

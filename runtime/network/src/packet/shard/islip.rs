@@ -111,8 +111,11 @@ impl Shard {
         let pointer = matching.grant[output as usize];
         let (last, mut again) = (port.ring, NEVER);
         let mut best: Option<(u32, u32, Grant)> = None;
+        if last == NONE {
+            return NEVER;
+        }
         let mut before = last;
-        while last != NONE {
+        loop {
             let at = self.requesters[before].next;
             let index = self.requesters[at].head;
             match self.eligible(output, index, now) {

@@ -161,6 +161,14 @@ fn environment(options: &Options) -> Info {
 pub fn alone() -> Mpi {
     let mut arguments = vec![OsString::from("program")];
     let options = match Options::from_args(&mut arguments, std::env::vars_os()) {
+        Ok(options) if options.native != options::Native::Off && transport::launcher(|name| std::env::var_os(name)).is_some() => {
+            eprintln!(
+                "xsim: a launcher started several processes, but libxsim did not take over main (it was loaded late, or only through another \
+                 library), and such a program runs on one rank of one process yet: start it without mpirun, link the program itself with \
+                 -lxsim, or let each process run on its own with XSIM_NATIVE=none"
+            );
+            std::process::exit(USAGE);
+        }
         Ok(options) if options.np == 1 => options,
         Ok(options) => {
             eprintln!(

@@ -62,13 +62,16 @@ struct Called {
     function: u16,
 }
 
+/// How members of a group find each other: context, tag, first member.
+type GroupKey = (u32, i32, u32);
+
 /// Instances with members elsewhere.
 #[derive(Default)]
 pub(crate) struct Spread {
     pub(crate) instances: FxHashMap<Ident, u32>,
     early: FxHashMap<Ident, Vec<Early>>,
     /// How often a member has entered an instance of its group, by key, members and member.
-    joins: FxHashMap<((u32, i32, u32), u64, u32), u32>,
+    joins: FxHashMap<(GroupKey, u64, u32), u32>,
     pub(crate) meetings: FxHashMap<Ident, crate::remote::meeting::Meeting>,
     /// Contexts that leaders of `MPI_Intercomm_create` propose.
     pub(crate) proposals: FxHashMap<(u32, u32, i32), u32>,

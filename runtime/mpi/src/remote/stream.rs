@@ -214,9 +214,11 @@ mod tests {
     use std::cell::RefCell;
     use std::rc::Rc;
 
+    type Sent = VecDeque<(u32, Lane, Vec<u8>)>;
+
     /// Two processes in one: what one sends the other receives.
     #[derive(Default)]
-    struct Pipe(Rc<RefCell<VecDeque<(u32, Lane, Vec<u8>)>>>);
+    struct Pipe(Rc<RefCell<Sent>>);
 
     impl Transport for Pipe {
         fn rank(&self) -> u32 {

@@ -78,13 +78,31 @@ impl Lane {
         free as u32
     }
 
+    /// Whether `bytes` are free at `now`.
+    #[inline]
+    pub(crate) fn has(&self, bytes: u32, now: u64) -> bool {
+        // Usually there is room without what is on its way back.
+        self.free >= bytes as i32 || self.free(now) >= bytes
+    }
+
     /// Takes `bytes`, which must be free at `now`.
     #[inline]
     pub(crate) fn take(&mut self, bytes: u32, now: u64) {
-        let left = self.free(now) as i32 - bytes as i32;
-        debug_assert!(left >= 0);
-        self.low = self.low.min(left);
+        debug_assert!(self.has(bytes, now));
         self.free -= bytes as i32;
+        if self.free < self.low {
+            self.count(now);
+            self.low = self.low.min(self.free);
+        }
+    }
+
+    /// Counts the noted credits that have come.
+    fn count(&mut self, now: u64) {
+        for slot in 0..NOTES {
+            if self.coming_at[slot] <= now {
+                self.free += std::mem::take(&mut self.coming[slot]);
+            }
+        }
     }
 
     /// Notes that `bytes` become free at `at`; false if there is no room for the note.

@@ -31,7 +31,7 @@ impl Shard {
         let need = switching.charge(size) + if bubble { switching.packet() } else { 0 };
         let first = &self.ports[output as usize].first_lane;
         if lanes.1 == 1 {
-            return if first.free(now) >= need { Ok(0) } else { Err(first.next_credit(now)) };
+            return if first.has(need, now) { Ok(0) } else { Err(first.next_credit(now)) };
         }
         let more = output as usize * (switching.lanes as usize - 1);
         let (mut best, mut room, mut credit) = (lanes.0, 0, NEVER);

@@ -78,7 +78,7 @@ impl Shard {
         {
             if self.plain {
                 let need = fabric.switching.charge(packet.size) + if packet.bubble { fabric.switching.packet() } else { 0 };
-                if port.end == TO_ENDPOINT || port.first_lane.free(now) >= need {
+                if port.end == TO_ENDPOINT || port.first_lane.has(need, now) {
                     self.transmit(output, index, 0, now);
                     return;
                 }

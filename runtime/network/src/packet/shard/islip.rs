@@ -101,7 +101,7 @@ impl Shard {
     /// (`NEVER`: when a credit or a packet comes).
     fn grant_match(&self, matching: &mut Matching, base: u32, output: u32, now: u64) -> u64 {
         let port = &self.ports[output as usize];
-        if port.queued == 0 {
+        if port.ring == NONE {
             return NEVER;
         }
         if port.busy > now {

@@ -151,3 +151,15 @@ fn the_same_seed_repeats_and_another_differs() {
     run_of.seed = 12;
     assert_ne!(first, text(&run_of));
 }
+
+#[test]
+fn input_queued_routers_saturate_where_booksim2_does() {
+    // Single-flit packets, 8 virtual channels of 8 flits, a cycle of 1 ns; the bench `validate` has whole curves.
+    let router = "b=64Gbps,l=1ns,router=2ns,vcs=8,buf=64B,packet=8,outq=0,queue=fifo,turnaround=2ns,crossbar=islip";
+    for (network, load, saturation) in [("mesh:8x8", 0.46, 0.43), ("taperedtree:down=4x4x4,up=4x4", 0.9, 0.746)] {
+        let mut run_of = traffic(&format!("{network},{router}"), Pattern::Uniform, 1.0, 1500, 1);
+        run_of.size = 8;
+        let accepted = crate::traffic::sweep(&run_of, &[load], &|_, _| ()).unwrap().saturation;
+        assert!((accepted / saturation - 1.0).abs() < 0.05, "{network}: {accepted}");
+    }
+}

@@ -197,6 +197,39 @@ fn a_freed_handle_and_a_wrong_one_are_named() {
 }
 
 #[test]
+fn a_handle_of_the_wrong_kind_is_a_compile_error_with_module_mpi() {
+    let source = "program p\n  use mpi\n  integer(8) :: comm = 0\n  integer :: rank, ierror\n  \
+                  call MPI_Comm_rank(comm, rank, ierror)\nend program\n";
+    let (_, run) = compile("wrong_kind", source, &[]);
+    let said = String::from_utf8_lossy(&run.stderr);
+    assert!(!run.status.success() && said.contains("Type mismatch in argument 'comm'"), "{said}");
+}
+
+#[test]
+fn a_runtime_error_and_an_error_stop_name_the_rank() {
+    let source = "program p\n  use mpi_f08\n  integer :: rank, values(4), k\n  integer, allocatable :: twice(:)\n  \
+                  character(len=10) :: what\n  call MPI_Init()\n  call MPI_Comm_rank(MPI_COMM_WORLD, rank)\n  \
+                  call get_command_argument(1, what)\n  k = 4 + rank\n  call MPI_Barrier(MPI_COMM_WORLD)\n  if (rank == 1) then\n    \
+                  if (what == 'bounds') values(k) = 1\n    if (what == 'read') read(what, *) k\n    \
+                  if (what == 'allocate') then\n      allocate(twice(3))\n      allocate(twice(4))\n    end if\n    \
+                  if (what == 'stop') error stop 'wrong'\n  end if\n  call MPI_Barrier(MPI_COMM_WORLD)\n  \
+                  call MPI_Finalize()\nend program\n";
+    let program = compiled("runtime_error", source, &["-fcheck=bounds", "-fno-backtrace"]);
+    for (what, says, status) in [
+        ("bounds", "above upper bound of 4", 2),
+        ("read", "Bad integer", 2),
+        ("allocate", "already allocated variable", 2),
+        ("stop", "ERROR STOP wrong", 1),
+    ] {
+        for globals in ["copy", "clone"] {
+            let run = common::Run::of(program.clone()).ranks(3).arg(what).arg(format!("-xsim-globals={globals}")).run();
+            let output = run.failure().says(&[says, &format!("rank 1 ended with exit status {status}")]);
+            assert_eq!(output.status.code(), Some(status), "{what}: {output}");
+        }
+    }
+}
+
+#[test]
 fn programs_of_before_mpi_3_find_the_removed_names() {
     works("removed.f", &[1, 3]);
 }

@@ -27,9 +27,12 @@ struct Arguments {
     /// The largest number of ranks; the paper's is 2,048.
     #[arg(long, default_value_t = 2048)]
     most: u32,
-    /// Runs with other random numbers to average over; at most 3 from 1,024 ranks on, where a run has over a million messages.
+    /// Runs with other random numbers to average over; at most 3 from 512 ranks on, where a run has 262,144 messages.
     #[arg(long, default_value_t = 10)]
     runs: u32,
+    /// Use library and command as they are in the build directory.
+    #[arg(long)]
+    no_build: bool,
 }
 
 #[derive(Clone, Copy, PartialEq, ValueEnum)]
@@ -60,7 +63,7 @@ fn main() -> ExitCode {
 fn make(arguments: &Arguments) -> Result<(), String> {
     std::fs::create_dir_all(&arguments.out).map_err(|why| format!("cannot make {}: {why}", arguments.out.display()))?;
     let wanted = |choice| arguments.figures.contains(&Choice::All) || arguments.figures.contains(&choice);
-    let examples = run::Examples::build()?;
+    let examples = run::Examples::build(!arguments.no_build)?;
     let mut made = Vec::new();
     if wanted(Choice::Latency) {
         made.push(figures::random_latency(&examples, arguments.most, arguments.runs)?);

@@ -17,8 +17,8 @@ fn successful(command: &mut Command) -> Result<Output, String> {
 }
 
 impl Examples {
-    /// Brings library and command up to date in this program's own build directory and compiles the examples with them.
-    pub fn build() -> Result<Examples, String> {
+    /// Compiles the examples with library and command of this program's own build directory, brought up to date if wanted.
+    pub fn build(update: bool) -> Result<Examples, String> {
         let root = Path::new(env!("CARGO_MANIFEST_DIR")).join("../..");
         let me = std::env::current_exe().map_err(|why| format!("cannot find this program: {why}"))?;
         let built = me.parent().unwrap_or(Path::new("."));
@@ -27,7 +27,9 @@ impl Examples {
         if built.ends_with("release") {
             cargo.arg("--release");
         }
-        successful(&mut cargo)?;
+        if update {
+            successful(&mut cargo)?;
+        }
         let directory = built.join("experiments");
         std::fs::create_dir_all(&directory).map_err(|why| format!("cannot make {}: {why}", directory.display()))?;
         let examples = Examples { directory };

@@ -211,6 +211,7 @@ fn a_runtime_error_and_an_error_stop_name_the_rank() {
                   character(len=10) :: what\n  call MPI_Init()\n  call MPI_Comm_rank(MPI_COMM_WORLD, rank)\n  \
                   call get_command_argument(1, what)\n  k = 4 + rank\n  call MPI_Barrier(MPI_COMM_WORLD)\n  if (rank == 1) then\n    \
                   if (what == 'bounds') values(k) = 1\n    if (what == 'read') read(what, *) k\n    \
+                  if (what == 'open') open(10, file='/nonexistent/file', status='old')\n    \
                   if (what == 'allocate') then\n      allocate(twice(3))\n      allocate(twice(4))\n    end if\n    \
                   if (what == 'stop') error stop 'wrong'\n  end if\n  call MPI_Barrier(MPI_COMM_WORLD)\n  \
                   call MPI_Finalize()\nend program\n";
@@ -218,6 +219,7 @@ fn a_runtime_error_and_an_error_stop_name_the_rank() {
     for (what, says, status) in [
         ("bounds", "above upper bound of 4", 2),
         ("read", "Bad integer", 2),
+        ("open", "Cannot open file", 2),
         ("allocate", "already allocated variable", 2),
         ("stop", "ERROR STOP wrong", 1),
     ] {

@@ -28,6 +28,9 @@ pub(crate) struct Life {
     pub(crate) process: i32,
 }
 
+/// The exit status of libgfortran's runtime errors.
+const RUNTIME_ERROR: i32 = 2;
+
 static LIFE: AtomicUsize = AtomicUsize::new(0);
 static ARGUMENTS: AtomicUsize = AtomicUsize::new(0);
 static CONSTRUCTED: AtomicBool = AtomicBool::new(false);
@@ -117,7 +120,10 @@ pub fn leave(status: i32, handlers: bool) -> ! {
             destroy(life);
         }
     }
-    fortran_units::close(&fortran_units::end(rank));
+    // After a runtime error, the unit of the statement that failed is still locked; libgfortran closes it at the process's end.
+    if status != RUNTIME_ERROR {
+        fortran_units::close(&fortran_units::end(rank));
+    }
     if let Some(hooks) = hooks::get() {
         (hooks.exited)(status);
     }

@@ -2,7 +2,7 @@
 
 mod common;
 
-use std::path::PathBuf;
+use std::path::{Path, PathBuf};
 
 use common::{Output, Run, compile};
 
@@ -17,12 +17,12 @@ fn with_library(program: &str, library: &str, flags: &[&str]) -> PathBuf {
     compile(&format!("tests/programs/globals/{program}"), &args)
 }
 
-fn run(program: &PathBuf, globals: &str, stack: &str, ranks: u32) -> Output {
-    Run::of(program.clone()).ranks(ranks).arg(format!("-xsim-globals={globals}")).arg(format!("-xsim-stack-mode={stack}")).run()
+fn run(program: &Path, globals: &str, stack: &str, ranks: u32) -> Output {
+    Run::of(program.to_path_buf()).ranks(ranks).arg(format!("-xsim-globals={globals}")).arg(format!("-xsim-stack-mode={stack}")).run()
 }
 
 /// Runs it in every way that keeps globals private; it checks itself and prints a line a rank.
-fn private(program: &PathBuf, line: &str, strategies: &[&str]) {
+fn private(program: &Path, line: &str, strategies: &[&str]) {
     for globals in strategies {
         for stack in ["own", "shared"] {
             for ranks in RANKS {

@@ -1,8 +1,8 @@
 //! Many native processes: each has a block of the ranks, and what crosses between them is a record in a stream.
 //!
 //! A process runs its own ranks as if it were alone. What goes to another process's rank is written to that process's stream
-//! ([`stream`]); what must know of all processes (safe time, deadlock, the end) is agreed on when none of them can go on
-//! ([`agree`]).
+//! (`remote/stream.rs`); what must know of all processes (safe time, deadlock, the end) is agreed on when none of them can go on
+//! (`remote/agree.rs`).
 
 pub(crate) mod agree;
 pub(crate) mod block;

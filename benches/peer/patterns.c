@@ -7,6 +7,7 @@
  * token: one int goes round the ring REPETITIONS times.
  * stencil: six 1 KiB faces to the neighbours in a periodic cube, REPETITIONS times.
  * named, any: 20 ints to random ranks, received by source or by MPI_ANY_SOURCE, REPETITIONS times.
+ * stream: the first half of the ranks sends an int to the second half, REPETITIONS times.
  * barrier: MPI_Barrier, REPETITIONS times.
  *
  * Rank 0 prints the number of messages sent by all ranks.
@@ -83,6 +84,17 @@ static long long random_ranks(int any)
     return (long long)BURST * size * repetitions;
 }
 
+static long long stream(void)
+{
+    int half = size / 2, value = rank;
+    for (int i = 0; i < repetitions; i++)
+        if (rank < half)
+            MPI_Send(&value, 1, MPI_INT, rank + half, 0, MPI_COMM_WORLD);
+        else if (rank < 2 * half)
+            MPI_Recv(&value, 1, MPI_INT, rank - half, 0, MPI_COMM_WORLD, MPI_STATUS_IGNORE);
+    return (long long)half * repetitions;
+}
+
 static long long barrier(void)
 {
     for (int i = 0; i < repetitions; i++)
@@ -108,6 +120,8 @@ int main(int argc, char **argv)
         messages = stencil();
     else if (strcmp(pattern, "named") == 0 || strcmp(pattern, "any") == 0)
         messages = random_ranks(pattern[0] == 'a');
+    else if (strcmp(pattern, "stream") == 0)
+        messages = stream();
     else if (strcmp(pattern, "barrier") == 0)
         messages = barrier();
     if (rank == 0)

@@ -89,14 +89,12 @@ pub fn random_latency(examples: &Examples, most: u32, runs: u32) -> Result<Figur
             points.push(random(examples, topology.name().into(), ranks as f64, machine, ranks, runs, exact)?);
         }
     }
-    Ok(Figure {
-        name: "random-latency",
-        title: "random: mean latency, 1 us and 1 Gbps a link",
-        x: "ranks",
-        y: "mean latency (us)",
-        columns: ("ranks", "latency_us"),
-        points,
-    })
+    Ok(over_ranks("random-latency", "random: mean latency, 1 us and 1 Gbps a link", points))
+}
+
+/// A figure of mean latencies over the number of ranks.
+fn over_ranks(name: &'static str, title: &'static str, points: Vec<Point>) -> Figure {
+    Figure { name, title, x: "ranks", y: "mean latency (us)", columns: ("ranks", "latency_us"), points }
 }
 
 /// Figure 12, bottom: `ring` on every topology. It has no random numbers: one run.
@@ -110,14 +108,7 @@ pub fn ring_latency(examples: &Examples, most: u32) -> Result<Figure, String> {
             points.push(Point { series: topology.name().into(), x: ranks as f64, machine, runs: 1, measured, deviation: 0.0, exact });
         }
     }
-    Ok(Figure {
-        name: "ring-latency",
-        title: "ring: mean latency, 1 us and 1 Gbps a link",
-        x: "ranks",
-        y: "mean latency (us)",
-        columns: ("ranks", "latency_us"),
-        points,
-    })
+    Ok(over_ranks("ring-latency", "ring: mean latency, 1 us and 1 Gbps a link", points))
 }
 
 /// Figure 13: `random` on a mesh of 8 by 16 while the links get slower.

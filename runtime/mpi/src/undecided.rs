@@ -273,16 +273,9 @@ impl World {
             return false;
         }
         let items = self.open_items();
-        let mut done: FxHashSet<u32> = FxHashSet::default();
+        let mut woken = FxHashSet::default();
         for item in items.iter().take_while(|item| item.time < bound) {
-            if done.contains(&item.rank) {
-                continue;
-            }
-            let runnable = self.ready.len();
-            self.apply(item);
-            if self.ready.len() != runnable {
-                done.insert(item.rank);
-            }
+            self.apply_unless_woken(item, &mut woken);
         }
         items.first().is_some_and(|item| item.time < bound)
     }
@@ -314,23 +307,30 @@ impl World {
         let lookahead = if self.by_time() { Span::ZERO } else { self.wire.lookahead() };
         let mut bound = if other == Time::MAX { other } else { other.saturating_add(lookahead) };
         let mut decided = false;
-        let mut done: FxHashSet<u32> = FxHashSet::default();
+        let mut woken = FxHashSet::default();
         for item in &items {
             if item.time >= bound && (decided || other != Time::MAX) {
                 break;
             }
-            if done.contains(&item.rank) {
-                continue;
-            }
-            let runnable = self.ready.len();
-            self.apply(item);
-            decided = true;
-            bound = bound.min(item.time.max(self.clock(item.rank)).saturating_add(lookahead));
-            if self.ready.len() != runnable {
-                done.insert(item.rank);
+            if self.apply_unless_woken(item, &mut woken) {
+                decided = true;
+                bound = bound.min(item.time.max(self.clock(item.rank)).saturating_add(lookahead));
             }
         }
         decided
+    }
+
+    /// Decides an item, unless one before it woke its rank, which may have other plans now; false if so.
+    fn apply_unless_woken(&mut self, item: &Item, woken: &mut FxHashSet<u32>) -> bool {
+        if woken.contains(&item.rank) {
+            return false;
+        }
+        let runnable = self.ready.len();
+        self.apply(item);
+        if self.ready.len() != runnable {
+            woken.insert(item.rank);
+        }
+        true
     }
 
     /// Nothing can happen unless a rank that jumped ahead of its polls goes on polling: it may compute

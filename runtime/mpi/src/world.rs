@@ -376,18 +376,18 @@ impl World {
         match self.compute {
             Compute::None => {}
             Compute::Fixed(span) => self.compute(me, span),
-            Compute::Measured { factor } => {
-                let host = self.clock_host.stop();
-                if factor == 1.0 {
-                    self.compute(me, host);
-                } else {
-                    self.compute(me, Span::from_ps((host.as_ps() as f64 * factor) as u64));
-                }
-            }
+            Compute::Measured { factor } => self.charge_measured(factor),
         }
         let state = &mut self.ranks[me as usize];
         state.function = function;
         state.clock
+    }
+    /// Charges the mounted rank the host time since the clock was started.
+    #[inline]
+    fn charge_measured(&mut self, factor: f64) {
+        let host = self.clock_host.stop();
+        let span = if factor == 1.0 { host } else { Span::from_ps((host.as_ps() as f64 * factor) as u64) };
+        self.compute(self.current, span);
     }
     /// The call ends: its virtual time goes to the profile, and computation is measured again.
     #[inline(always)]
@@ -402,8 +402,7 @@ impl World {
     pub fn read_clock(&mut self) -> Time {
         let me = self.current;
         if let Compute::Measured { factor } = self.compute {
-            let host = self.clock_host.stop();
-            self.compute(me, Span::from_ps((host.as_ps() as f64 * factor) as u64));
+            self.charge_measured(factor);
             self.clock_host.start();
         } else {
             self.spin(me);
@@ -412,13 +411,11 @@ impl World {
     }
     /// What the mounted rank has computed so far; computation that is measured is charged up to now.
     pub fn computed(&mut self) -> Span {
-        let me = self.current;
         if let Compute::Measured { factor } = self.compute {
-            let host = self.clock_host.stop();
-            self.compute(me, Span::from_ps((host.as_ps() as f64 * factor) as u64));
+            self.charge_measured(factor);
             self.clock_host.start();
         }
-        self.profile.rank(me).compute
+        self.profile.rank(self.current).compute
     }
     /// A rank's own code is about to run (it was resumed).
     #[inline]

@@ -62,17 +62,22 @@ fn rings_with_datelines_and_more_channels_do_not_deadlock_either() {
     }
 }
 
+#[track_caller]
+fn results_do_not_depend_on_threads(spec: &str, rate: f64) {
+    let texts = [1, 2, 4].map(|threads| {
+        let report = run(&traffic(spec, Pattern::Uniform, rate, 25, threads));
+        serde_json::to_string(&report.simulated).unwrap() + &report.links_to_csv()
+    });
+    assert!(texts[0] == texts[1] && texts[0] == texts[2], "{spec}: results differ with the number of threads");
+}
+
 #[test]
 fn one_two_and_four_threads_give_the_same_bytes() {
     for spec in SMALL {
         for routing in routings(spec).iter().filter(|&&r| r != "ugal-g") {
             for (rate, buffer) in [(0.3, 65536), (1.0, 1024)] {
                 let spec = format!("{spec},packet=512,buf={buffer},l=5ns,router=30ns,routing={routing}");
-                let texts = [1, 2, 4].map(|threads| {
-                    let report = run(&traffic(&spec, Pattern::Uniform, rate, 25, threads));
-                    serde_json::to_string(&report.simulated).unwrap() + &report.links_to_csv()
-                });
-                assert!(texts[0] == texts[1] && texts[0] == texts[2], "{spec}: results differ with the number of threads");
+                results_do_not_depend_on_threads(&spec, rate);
             }
         }
     }
@@ -88,11 +93,7 @@ fn threads_do_not_change_what_queues_and_matchings_do() {
     ] {
         for (rate, buffer) in [(0.3, 65536), (1.0, 1024)] {
             let spec = format!("{spec},packet=512,buf={buffer},l=5ns,router=30ns");
-            let texts = [1, 2, 4].map(|threads| {
-                let report = run(&traffic(&spec, Pattern::Uniform, rate, 25, threads));
-                serde_json::to_string(&report.simulated).unwrap() + &report.links_to_csv()
-            });
-            assert!(texts[0] == texts[1] && texts[0] == texts[2], "{spec}: results differ with the number of threads");
+            results_do_not_depend_on_threads(&spec, rate);
         }
     }
 }

@@ -149,7 +149,7 @@ pub(crate) const TO_SHARD: u8 = 3;
 /// An output port of a router or of an endpoint's interface, with its first virtual channel: a pair of cache lines, which
 /// processors fetch together.
 #[derive(Clone, Copy, Debug)]
-#[repr(align(128))]
+#[repr(C, align(128))]
 pub(crate) struct Port {
     /// When the link is free.
     pub(crate) busy: u64,
@@ -165,8 +165,8 @@ pub(crate) struct Port {
     pub(crate) end: u8,
     /// Index into the kinds of links.
     pub(crate) link: u8,
-    pub(crate) first_lane: Lane,
     pub(crate) usage: LinkUse,
+    pub(crate) first_lane: Lane,
 }
 
 impl Port {

@@ -216,7 +216,7 @@ impl Shard {
             for port in [output, packet.upstream] {
                 prefetch_index(&self.ports, port as usize);
                 if let Some(port) = self.ports.get(port as usize) {
-                    prefetch_index(std::slice::from_ref(&port.usage), 0);
+                    prefetch_index(std::slice::from_ref(&port.first_lane), 0);
                 }
             }
         }

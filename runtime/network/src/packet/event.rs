@@ -16,7 +16,7 @@ pub(crate) enum Kind {
     Match = 3,
     /// Port `place` may be able to send something that waits.
     Grant = 4,
-    /// Message `load` is handed to the interface `place`.
+    /// The first of the messages that waited for their time is handed to the interface `place`.
     Inject = 5,
     /// Message `load` is complete at the interface `place`.
     Deliver = 6,

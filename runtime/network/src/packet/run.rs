@@ -35,6 +35,9 @@ fn thread_seconds() -> f64 {
     text.split_whitespace().next().and_then(|ns| ns.parse::<f64>().ok()).map_or(0.0, |ns| ns * 1e-9)
 }
 
+/// Crossings between loading what one needs and its turn.
+const MAIL_AHEAD: usize = 8;
+
 struct Shared {
     barrier: SpinBarrier,
     next: Vec<AtomicU64>,
@@ -81,9 +84,13 @@ fn work(shard: &mut Shard, shared: &Shared, progress: Progress<'_>) -> f64 {
         shared.barrier.wait();
         for other in 0..count {
             let mut mail = shared.mail[other * count + me].lock().unwrap_or_else(|e| e.into_inner());
-            for crossing in mail.drain(..) {
+            for (index, crossing) in mail.iter().enumerate() {
+                if let Some(ahead) = mail.get(index + MAIL_AHEAD) {
+                    shard.prepare(ahead);
+                }
                 shard.receive(crossing);
             }
+            mail.clear();
         }
         windows += 1;
         if me == 0 && windows.is_multiple_of(256) {

@@ -82,6 +82,8 @@ pub(crate) trait Feed: Send {
 /// Events between loading a packet, or its ports, and its turn.
 const PACKETS_AHEAD: usize = 16;
 const PORTS_AHEAD: usize = 8;
+/// Messages between loading an interface and its turn.
+const OFFERS_AHEAD: usize = 8;
 /// Ports that a second-level cache holds beside the rest.
 pub(super) const CACHED_PORTS: usize = 8192;
 
@@ -122,8 +124,8 @@ pub(crate) struct Shard {
     requesters: Slab<Requester>,
     messages: Slab<Pending>,
     queues: Vec<Queue>,
-    /// Offers of each interface that wait for their time.
-    early: Vec<u32>,
+    /// Messages of each interface whose time has not come, by time and, at one instant, in the order in which they were given.
+    early: Vec<Queue>,
     /// First port of the interfaces.
     pub(crate) first_interface: u32,
     /// Router of each position; empty if they are the same.
@@ -138,6 +140,8 @@ pub(crate) struct Shard {
     pub(crate) feed: Option<Box<dyn Feed>>,
     offers: Vec<Offer>,
     pub(crate) events: u64,
+    /// The time of the last event.
+    clock: u64,
 }
 
 impl Shard {
@@ -162,9 +166,13 @@ impl Shard {
             if let Some(feed) = &mut self.feed {
                 feed.take(&mut offers);
             }
-            for offer in offers.drain(..) {
+            for (index, &offer) in offers.iter().enumerate() {
+                if let Some(ahead) = offers.get(index + OFFERS_AHEAD) {
+                    self.prefetch_port(self.first_interface + ahead.interface);
+                }
                 self.offer(offer);
             }
+            offers.clear();
             self.offers = offers;
         }
     }
@@ -172,6 +180,7 @@ impl Shard {
     fn run_events(&mut self, until: u64) {
         while let Some(event) = self.wheel.pop_until(until) {
             self.events += 1;
+            self.clock = event.time;
             if self.is_large {
                 self.prefetch();
             }
@@ -189,7 +198,7 @@ impl Shard {
                         self.schedule(port, event.time.max(state.busy));
                     }
                 }
-                Kind::Inject => self.inject(event.place(), event.load(), event.time),
+                Kind::Inject => self.inject(event.place(), event.time),
                 Kind::Deliver => {
                     let message = &self.messages[event.load()];
                     self.delivered.push(Delivered { id: message.id, at: Time::from_ps(event.time) });
@@ -213,19 +222,33 @@ impl Shard {
             && let Some(packet) = self.packets.get(event.load())
         {
             let output = if self.routes_early { packet.next } else { event.place() };
-            for port in [output, packet.upstream] {
-                prefetch_index(&self.ports, port as usize);
-                if let Some(port) = self.ports.get(port as usize) {
-                    prefetch_index(std::slice::from_ref(&port.first_lane), 0);
-                }
-            }
+            self.prefetch_port(output);
+            self.prefetch_port(packet.upstream);
+        }
+    }
+
+    /// Starts loading a port; any number will do.
+    #[inline]
+    fn prefetch_port(&self, port: u32) {
+        prefetch_index(&self.ports, port as usize);
+        if let Some(port) = self.ports.get(port as usize) {
+            prefetch_index(std::slice::from_ref(&port.first_lane), 0);
+        }
+    }
+
+    /// Starts loading what `receive` needs.
+    #[inline]
+    pub(crate) fn prepare(&self, crossing: &Crossing) {
+        if let Crossing::Credit { port, .. } = crossing {
+            self.prefetch_port(*port);
         }
     }
 
     /// Takes in what another shard told.
-    pub(crate) fn receive(&mut self, crossing: Crossing) {
-        match crossing {
-            Crossing::Packet(time, port, mut packet) => {
+    pub(crate) fn receive(&mut self, crossing: &Crossing) {
+        match *crossing {
+            Crossing::Packet(time, port, ref packet) => {
+                let mut packet = packet.clone();
                 packet.upstream = port | UPSTREAM_REMOTE;
                 let index = self.packets.insert(packet);
                 if self.routes_early {
@@ -234,8 +257,7 @@ impl Shard {
                 self.wheel.push(Event::new(time, Kind::Arrive, port, index));
             }
             Crossing::Credit { time, port, lane, bytes, held } => {
-                // The shard has not come to `time`, but may have counted nothing that comes after what it last did.
-                self.credit(port, lane, bytes, time, held, 0);
+                self.credit(port, lane, bytes, time, held, self.clock);
             }
         }
     }

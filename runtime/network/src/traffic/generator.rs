@@ -4,9 +4,14 @@ use super::pattern::Destinations;
 use super::random::Random;
 use super::{Prepared, Traffic};
 use crate::packet::shard::{Feed, Offer};
+use prefetch_index::prefetch_index;
 use std::sync::Arc;
 
 const BINS: u64 = 64;
+/// About how many offers are made at once: what the second-level cache holds.
+const CHUNK: usize = 2048;
+/// Words of a bin between loading their sources and their turn.
+const WORDS_AHEAD: usize = 2;
 
 /// An endpoint that sends.
 struct Source {
@@ -32,6 +37,8 @@ pub(super) struct Generator {
     counts: Vec<u32>,
     /// Number of the bin that is next.
     current: u64,
+    /// How many words of the bin before have been taken, while it is not taken whole.
+    open: Option<usize>,
     waiting: usize,
     /// Picoseconds of a bin.
     width: u64,
@@ -54,6 +61,7 @@ impl Generator {
             bins: Vec::new(),
             counts: vec![0; BINS as usize],
             current: 0,
+            open: None,
             waiting: 0,
             width: (prepared.interval / 8.0) as u64 + 1,
             interval: prepared.interval,
@@ -100,6 +108,9 @@ impl Generator {
     }
 
     fn bin(&self) -> Option<u64> {
+        if self.open.is_some() {
+            return Some(self.current - 1);
+        }
         (self.waiting > 0).then(|| (self.current..self.current + BINS).find(|bin| self.counts[(bin % BINS) as usize] > 0)).flatten()
     }
 }
@@ -111,20 +122,35 @@ impl Feed for Generator {
 
     fn take(&mut self, offers: &mut Vec<Offer>) {
         let Some(bin) = self.bin() else { return };
-        self.current = bin + 1;
-        let end = (bin + 1) * self.width;
         let slot = (bin % BINS) as usize;
-        self.waiting -= std::mem::take(&mut self.counts[slot]) as usize;
-        // A source may be filed into this very list, for the next round of bins, but only into the word that was taken out.
-        for word in 0..self.bins[slot].len() {
-            let mut members = std::mem::take(&mut self.bins[slot][word]);
-            while members != 0 {
-                let index = word as u32 * 64 + members.trailing_zeros();
-                members &= members - 1;
-                self.generate(index, end, offers);
+        if self.open.is_none() {
+            self.current = bin + 1;
+            self.waiting -= std::mem::take(&mut self.counts[slot]) as usize;
+        }
+        let end = (bin + 1) * self.width;
+        // A source may be filed into this very list, for the next round of bins, but only into a word that was taken out.
+        for word in self.open.take().unwrap_or(0)..self.bins[slot].len() {
+            if offers.len() >= CHUNK {
+                self.open = Some(word);
+                return;
             }
+            if let Some(&ahead) = self.bins[slot].get(word + WORDS_AHEAD) {
+                members(word + WORDS_AHEAD, ahead).for_each(|index| prefetch_index(&self.sources, index as usize));
+            }
+            let taken = std::mem::take(&mut self.bins[slot][word]);
+            members(word, taken).for_each(|index| self.generate(index, end, offers));
         }
     }
+}
+
+/// The sources of a word of a bin.
+#[inline]
+fn members(word: usize, mut bits: u64) -> impl Iterator<Item = u32> {
+    std::iter::from_fn(move || {
+        let index = (bits != 0).then(|| word as u32 * 64 + bits.trailing_zeros());
+        bits &= bits.wrapping_sub(1);
+        index
+    })
 }
 
 impl Generator {

@@ -97,7 +97,7 @@ impl Builder<'_> {
             requesters: Slab::new(),
             messages: Slab::new(),
             queues: vec![Queue::EMPTY; endpoints.len() * classes],
-            early: vec![0; endpoints.len()],
+            early: vec![Queue::EMPTY; endpoints.len()],
             first_interface,
             routers: if identity { Vec::new() } else { routers.clone() },
             endpoints: if identity { Vec::new() } else { endpoints.clone() },
@@ -108,6 +108,7 @@ impl Builder<'_> {
             feed: None,
             offers: Vec::new(),
             events: 0,
+            clock: 0,
             ports,
         }
     }

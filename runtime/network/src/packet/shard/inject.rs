@@ -24,7 +24,7 @@ impl Shard {
         let single = offer.bytes <= u64::from(switching.payload) && switching.classes.count() == 1;
         if single
             && self.nobody_waits(port)
-            && self.early[offer.interface as usize] == 0
+            && self.early[offer.interface as usize].head == NONE
             && self.queues[offer.interface as usize].head == NONE
         {
             let size = switching.wire(offer.bytes as u32);
@@ -55,14 +55,39 @@ impl Shard {
     pub(crate) fn send(&mut self, interface: u32, message: Pending) {
         let time = message.created;
         let index = self.messages.insert(message);
-        self.early[interface as usize] += 1;
-        self.push(time, Kind::Inject, self.first_interface + interface, index);
+        let early = &mut self.early[interface as usize];
+        if early.head == NONE {
+            *early = Queue { head: index, tail: index };
+        } else if self.messages[early.tail].created <= time {
+            self.messages[early.tail].next = index;
+            early.tail = index;
+        } else {
+            self.insert_early(interface, index, time);
+        }
+        self.push(time, Kind::Inject, self.first_interface + interface, 0);
     }
 
-    /// Message `index` enters the queue of its interface.
-    pub(super) fn inject(&mut self, port: u32, index: u32, now: u64) {
+    /// Puts a message before those of later times.
+    #[cold]
+    fn insert_early(&mut self, interface: u32, index: u32, time: u64) {
+        let (mut before, mut after) = (NONE, self.early[interface as usize].head);
+        while self.messages[after].created <= time {
+            (before, after) = (after, self.messages[after].next);
+        }
+        self.messages[index].next = after;
+        if before == NONE {
+            self.early[interface as usize].head = index;
+        } else {
+            self.messages[before].next = index;
+        }
+    }
+
+    /// The first message that waited for its time enters the queue of its interface.
+    pub(super) fn inject(&mut self, port: u32, now: u64) {
         let interface = (port - self.first_interface) as usize;
-        self.early[interface] -= 1;
+        let index = self.early[interface].head;
+        let next = std::mem::replace(&mut self.messages[index].next, NONE);
+        self.early[interface] = if next == NONE { Queue::EMPTY } else { Queue { head: next, ..self.early[interface] } };
         let class = self.messages[index].class;
         let queue = interface * self.fabric.switching.classes.count() as usize + class as usize;
         let tail = std::mem::replace(&mut self.queues[queue].tail, index);

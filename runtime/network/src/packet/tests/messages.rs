@@ -59,3 +59,15 @@ proptest! {
         }
     }
 }
+
+#[test]
+fn messages_of_one_instant_leave_in_the_order_in_which_they_were_sent() {
+    // Some before, whose places are free again when the others come, and one that is sent later for an earlier time.
+    let mut messages: Vec<(u64, u32, u32, u64)> = (0..20).map(|i| (i * 1000, 0, 1, 100)).collect();
+    messages.extend([(50_000_000, 0, 1, 9000)].repeat(10));
+    messages.push((49_000_000, 0, 1, 100));
+    let delivered = drain("star:n=3", &messages[..20], Some(1));
+    assert!(delivered.iter().map(|d| d.id).eq(0..20));
+    let delivered = drain("star:n=3", &messages, None);
+    assert!(delivered.iter().map(|d| d.id).eq((0..20).chain([30]).chain(20..30)), "{delivered:?}");
+}

@@ -98,6 +98,20 @@ fn threads_do_not_change_what_queues_and_matchings_do() {
     }
 }
 
+/// A stencil's messages leave an endpoint at one instant.
+#[test]
+fn threads_do_not_change_the_order_of_messages_of_one_instant() {
+    for spec in ["torus:4x4x4", "fattree:m=4,n=3", "dragonfly:p=2,a=4,h=2,classes=2"] {
+        let texts = [1, 2, 4].map(|threads| {
+            let mut run_of = traffic(&format!("{spec},packet=512"), Pattern::Stencil3d, 0.3, 40, threads);
+            run_of.size = 3000;
+            let report = run(&run_of);
+            serde_json::to_string(&report.simulated).unwrap() + &report.links_to_csv()
+        });
+        assert!(texts[0] == texts[1] && texts[0] == texts[2], "{spec}: results differ with the number of threads");
+    }
+}
+
 /// What a switch of 16 ports accepts of full load.
 fn accepted(switching: &str) -> f64 {
     let spec = format!("star:n=16,packet=64,l=0ns,router=0ns,vcs=1,buf=64KiB,outq=0,{switching}");

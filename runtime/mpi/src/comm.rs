@@ -6,9 +6,11 @@ use crate::error::{ErrorClass, Failure, Result};
 use crate::group::Group;
 use crate::handle::{self, COMM_NULL, COMM_SELF, COMM_WORLD};
 use crate::handles::RankSet;
+use crate::remote::segments::Segments;
 use crate::slab::Slab;
 use crate::topology::Topology;
 use rustc_hash::FxHashMap;
+use std::cell::OnceCell;
 use std::collections::VecDeque;
 use std::rc::Rc;
 
@@ -26,14 +28,17 @@ pub struct Comm {
     pub(crate) twin: Option<u32>,
     /// Whether it is MPI_COMM_SELF or a duplicate: one member, whoever asks.
     pub is_self: bool,
-    /// Collective calls so far, by member.
+    /// Collective calls so far, by member from `calls_from` on.
     pub(crate) calls: Vec<u32>,
+    pub(crate) calls_from: u32,
     /// Instances of collectives from call number `first` on.
     pub(crate) instances: VecDeque<Option<u32>>,
     pub(crate) first: u32,
     /// Members of the (local) group, and of the remote one, that are on this process.
     pub(crate) local: u32,
     pub(crate) remote_local: u32,
+    /// Which members each process has, if they are a row on each.
+    pub(crate) segments: OnceCell<Option<Rc<Segments>>>,
     /// Members that have freed it.
     pub(crate) released: RankSet,
 }
@@ -48,6 +53,8 @@ impl Comm {
             twin: None,
             is_self: false,
             calls: Vec::new(),
+            calls_from: 0,
+            segments: OnceCell::new(),
             instances: VecDeque::new(),
             first: 0,
             local: u32::MAX,
@@ -69,6 +76,11 @@ impl Comm {
     #[inline]
     pub fn peers(&self) -> u32 {
         self.remote.as_ref().map_or_else(|| self.size(), |remote| remote.size())
+    }
+    /// How many collective calls a member has made.
+    #[inline]
+    pub(crate) fn call_of(&self, member: u32) -> u32 {
+        self.calls.get(member.wrapping_sub(self.calls_from) as usize).copied().unwrap_or(0)
     }
     /// Whether it is an intercommunicator.
     pub fn is_inter(&self) -> bool {

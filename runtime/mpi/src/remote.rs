@@ -5,14 +5,19 @@
 //! (`remote/agree.rs`).
 
 pub(crate) mod agree;
+pub(crate) mod apart;
 pub(crate) mod block;
 pub(crate) mod bridge;
 pub(crate) mod collective;
 pub(crate) mod contribution;
 pub(crate) mod ending;
+pub(crate) mod links;
 pub(crate) mod meeting;
 pub(crate) mod message;
+pub(crate) mod partial;
 pub(crate) mod record;
+pub(crate) mod rounds;
+pub(crate) mod segments;
 pub(crate) mod stream;
 
 use crate::group::Group;

@@ -105,18 +105,23 @@ impl World {
         }
         // Last to first, so that they run in the order of ranks.
         for member in (0..size).rev() {
-            let rank = rank_of(member);
-            let (state, clock) = (&mut self.ranks[rank as usize], clocks.get(member as usize));
-            let waited = clock - state.clock.as_ps();
-            if waited != 0 {
-                state.clock = Time::from_ps(clock);
-                state.spins = 0;
-                self.profile.wait(rank, Span::from_ps(waited));
-            }
-            if state.waiting != 0 {
-                state.waiting = 0;
-                self.ready.wake(rank);
-            }
+            self.release_member(rank_of(member), clocks.get(member as usize));
+        }
+    }
+
+    /// A blocked member of a collective is through at `clock`.
+    #[inline]
+    pub(crate) fn release_member(&mut self, rank: u32, clock: u64) {
+        let state = &mut self.ranks[rank as usize];
+        let waited = clock - state.clock.as_ps();
+        if waited != 0 {
+            state.clock = Time::from_ps(clock);
+            state.spins = 0;
+            self.profile.wait(rank, Span::from_ps(waited));
+        }
+        if state.waiting != 0 {
+            state.waiting = 0;
+            self.ready.wake(rank);
         }
     }
 

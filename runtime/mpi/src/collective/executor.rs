@@ -483,7 +483,7 @@ impl World {
         if communicator.is_self {
             return Ok(self.make_instance(entry, me));
         }
-        let call = communicator.calls.get(member as usize).copied().unwrap_or(0);
+        let call = communicator.call_of(member);
         let known = communicator.instances.get((call - communicator.first) as usize).copied().flatten();
         let index = match known {
             Some(index) => {
@@ -503,11 +503,12 @@ impl World {
 
     /// A member's next call on a communicator belongs to this instance.
     pub(crate) fn note_entry(&mut self, comm: u32, member: u32, members: u32, index: u32) {
+        let here = self.rows_of(comm, members);
         let communicator = self.comms.at_mut(comm);
         if communicator.calls.is_empty() {
-            communicator.calls = vec![0; members as usize];
+            (communicator.calls_from, communicator.calls) = (here.start, vec![0; here.len()]);
         }
-        let call = &mut communicator.calls[member as usize];
+        let call = &mut communicator.calls[(member - communicator.calls_from) as usize];
         let position = (*call - communicator.first) as usize;
         *call += 1;
         while communicator.instances.len() <= position {

@@ -14,6 +14,7 @@ use crate::collective::{Contribution, Reduction, Resolve, Signature};
 use crate::error::Result;
 use crate::matching::Extent;
 use crate::op::Op;
+use crate::remote::apart::{Apart, Beginning};
 use crate::world::{Mpi, World};
 use rank::memory;
 use std::rc::Rc;
@@ -31,15 +32,19 @@ pub(crate) struct Brief {
 
 /// What a process keeps of a collective whose members are coming in.
 pub(crate) struct Together {
+    /// The first member on this process; `joined` and `data` count from it.
+    first: u32,
     joined: Box<[u64]>,
-    data: Data,
+    pub(crate) data: Data,
+    /// Of an instance with members on other processes.
+    apart: Option<Box<Apart>>,
     /// Operation and datatype, and their handles.
     reduction: Option<((usize, usize), Rc<Reduction>)>,
     complete: bool,
 }
 
 /// Packed contributions; once the collective is complete, results.
-enum Data {
+pub(crate) enum Data {
     Nothing,
     /// Of the root alone, or the same for all.
     One(Vec<u8>),
@@ -48,16 +53,37 @@ enum Data {
 }
 
 impl Together {
-    fn new(size: u32) -> Together {
-        Together { joined: vec![0; (size as usize).div_ceil(64)].into(), data: Data::Nothing, reduction: None, complete: false }
+    /// For `count` members from `first` on.
+    fn new(first: u32, count: u32) -> Together {
+        let joined = vec![0; (count as usize).div_ceil(64)].into();
+        Together { first, joined, data: Data::Nothing, apart: None, reduction: None, complete: false }
     }
     pub(crate) fn has(&self, member: u32) -> bool {
-        self.joined[member as usize / 64] >> (member % 64) & 1 != 0
+        let member = member.wrapping_sub(self.first);
+        self.joined.get(member as usize / 64).is_some_and(|word| word >> (member % 64) & 1 != 0)
+    }
+    fn join(&mut self, member: u32) {
+        let member = member - self.first;
+        self.joined[member as usize / 64] |= 1 << (member % 64);
+    }
+    /// What the other processes have to do with it; there are some.
+    pub(crate) fn apart(&self) -> &Apart {
+        self.apart.as_ref().expect("members are elsewhere")
+    }
+    pub(crate) fn apart_mut(&mut self) -> &mut Apart {
+        self.apart.as_mut().expect("members are elsewhere")
+    }
+    /// The operation of a reduction.
+    pub(crate) fn kernel(&self) -> Option<crate::op::Kernel> {
+        self.reduction.as_ref().and_then(|(_, reduction)| reduction.kernel)
+    }
+    pub(crate) fn set_complete(&mut self) {
+        self.complete = true;
     }
     pub(crate) fn is_complete(&self) -> bool {
         self.complete
     }
-    fn contribute(&mut self, shape: &Shape, member: u32, extent: &Extent) {
+    fn contribute(&mut self, shape: &Shape, member: u32, here: u32, extent: &Extent) {
         let bytes = extent.bytes as usize;
         if bytes == 0 {
             return;
@@ -67,32 +93,32 @@ impl Together {
             return;
         }
         if let Data::Nothing = self.data {
-            self.data = Data::Each(vec![0; bytes * shape.size as usize], bytes);
+            self.data = Data::Each(vec![0; bytes * here as usize], bytes);
         }
         let Data::Each(data, stride) = &mut self.data else { return };
-        let place = &mut data[member as usize * *stride..][..bytes];
+        let place = &mut data[(member - self.first) as usize * *stride..][..bytes];
         match &extent.layout {
             None => memory::read(extent.buffer, place),
             Some(_) => place.copy_from_slice(&super::executor::pack(std::slice::from_ref(extent))),
         }
     }
-    fn contribution(&self, shape: &Shape, member: u32) -> &[u8] {
+    pub(crate) fn contribution(&self, shape: &Shape, member: u32) -> &[u8] {
         match &self.data {
             Data::One(bytes) if member == shape.root => bytes,
-            Data::Each(data, stride) => &data[member as usize * stride..][..*stride],
+            Data::Each(data, stride) => &data[(member - self.first) as usize * stride..][..*stride],
             _ => &[],
         }
     }
     /// The packed result of a member of a complete collective.
     fn deliver(&self, shape: &Shape, member: u32, target: &Extent) {
-        let block = target.bytes as usize;
+        let (block, place) = (target.bytes as usize, (member - self.first) as usize);
         let whole: &[u8] = match &self.data {
             Data::Nothing => &[],
-            Data::One(bytes) if shape.kind == Kind::Scatter => &bytes[member as usize * block..],
+            Data::One(bytes) if shape.kind == Kind::Scatter => &bytes[place * block..],
             Data::One(bytes) => bytes,
             // A gather's and an allgather's result is all contributions, one behind the other.
             Data::Each(data, _) if matches!(shape.kind, Kind::Gather | Kind::Allgather) => data,
-            Data::Each(data, stride) => &data[member as usize * stride..],
+            Data::Each(data, stride) => &data[place * stride..],
         };
         target.fill(whole);
     }
@@ -171,7 +197,7 @@ impl World {
     fn brief_shape(&self, brief: &Brief) -> Result<Option<(u32, u32, Shape)>> {
         let index = self.comms.index(brief.comm)?;
         let comm = self.comms.at(index);
-        if !self.holds_together() || comm.is_self || comm.is_inter() || comm.size() < 2 || self.is_spread(comm) {
+        if !self.holds_together() || comm.is_self || comm.is_inter() || comm.size() < 2 {
             return Ok(None);
         }
         let (size, member) = (comm.size(), comm.rank(self.current));
@@ -214,7 +240,7 @@ impl World {
     ) -> Result<Option<(u32, u32)>> {
         let Some((comm, member, shape)) = self.brief_shape(brief)? else { return Ok(None) };
         let communicator = self.comms.at(comm);
-        let call = communicator.calls.get(member as usize).copied().unwrap_or(0);
+        let call = communicator.call_of(member);
         let known = communicator.instances.get((call - communicator.first) as usize).copied().flatten();
         if known.is_some_and(|index| self.collectives.instance(index).together.is_none()) {
             return Ok(None);
@@ -245,9 +271,19 @@ impl World {
                     Some((op, datatype)) => Some(((op, datatype), self.reduction(op, datatype)?)),
                     None => None,
                 };
+                let beginning = self.beginning(comm, call, &shape);
+                if let Beginning::Events = beginning {
+                    return Ok(None);
+                }
+                let (first, count) = self.own_members(&beginning, size);
                 let index = self.make_held(Place::Comm(comm), signature, shape);
+                let mut together = Together { reduction, ..Together::new(first, count) };
+                if let Beginning::Apart(apart) = beginning {
+                    self.made_apart(index, comm, call, count);
+                    together.apart = Some(apart);
+                }
                 let instance = self.collectives.instance_mut(index);
-                instance.together = Some(Box::new(Together { reduction, ..Together::new(size) }));
+                instance.together = Some(Box::new(together));
                 self.collectives.hold(index);
                 index
             }
@@ -255,15 +291,17 @@ impl World {
         self.note_entry(comm, member, size, index);
         let instance = self.collectives.instance_mut(index);
         let together = instance.together.as_mut().expect("made or found above");
-        together.joined[member as usize / 64] |= 1 << (member % 64);
-        together.contribute(&instance.shape, member, source);
+        together.join(member);
+        together.contribute(&instance.shape, member, instance.here, source);
         instance.arrived += 1;
-        let complete = instance.arrived == size;
+        let (complete, spread) = (instance.arrived == instance.here, instance.ident.is_some());
         if let Some((contribution, resolve)) = contribution.take() {
-            self.contribute_to_agreement(index, member, contribution, resolve, complete);
+            self.contribute_to_agreement(index, member, contribution, resolve, complete && !spread);
         }
-        if complete {
-            self.complete_together(index);
+        match (complete, spread) {
+            (true, true) => self.ready_apart(index),
+            (true, false) => self.complete_together(index),
+            (false, _) => {}
         }
         Ok(Some((index, member)))
     }

@@ -155,6 +155,8 @@ pub(crate) struct Agreeing {
     released: (u64, u32),
     /// Agreements so far.
     pub(crate) rounds: u64,
+    /// How often it was decided to start the collectives whose members are held.
+    pub(crate) started: u64,
 }
 
 /// What one process would do if it had all items: see [`World::decide`].
@@ -189,6 +191,7 @@ impl Agreeing {
             forgotten: true,
             released: (0, 0),
             rounds: 0,
+            started: 0,
         }
     }
 
@@ -280,6 +283,10 @@ impl World {
                 Kind::Message => self.message_arrived(from, record),
                 Kind::Matched => self.matched_arrived(record),
                 Kind::Collective => self.collective_record(record),
+                Kind::Ready => self.ready_arrived(from, record),
+                Kind::Go => self.go_arrived(record),
+                Kind::Round => self.round_arrived(from, record),
+                Kind::Data => self.data_arrived(from, record),
                 Kind::Contributions => self.contributions_arrived(record),
                 Kind::Outcome => self.outcome_arrived(record),
                 Kind::Leader => self.leader_arrived(record),
@@ -423,6 +430,7 @@ impl World {
             Decision::Release(rank) if self.is_local(rank) => self.send_poller_on(rank),
             Decision::One(_) | Decision::Release(_) => {}
             Decision::Held => {
+                self.others().agreeing.started += 1;
                 self.start_held();
             }
             Decision::Forget => self.others().safe = Time::ZERO,

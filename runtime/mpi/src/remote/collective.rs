@@ -29,6 +29,10 @@ pub(crate) struct Ident {
 }
 
 impl Ident {
+    /// Call number `call` of the communicator with this context.
+    pub(crate) fn of_comm(context: u32, call: u32) -> Ident {
+        Ident { context, key: (0, u32::MAX), print: 0, call }
+    }
     pub(crate) fn put(&self, out: &mut Vec<u8>) {
         out.u32(self.context);
         out.i32(self.key.0);
@@ -73,10 +77,19 @@ pub(crate) struct Spread {
     /// How often a member has entered an instance of its group, by key, members and member.
     joins: FxHashMap<(GroupKey, u64, u32), u32>,
     pub(crate) meetings: FxHashMap<Ident, crate::remote::meeting::Meeting>,
+    /// Processes that are ready, for instances whose first member is on this one.
+    pub(crate) readies: FxHashMap<Ident, crate::remote::apart::Readies>,
     /// Contexts that leaders of `MPI_Intercomm_create` propose.
     pub(crate) proposals: FxHashMap<(u32, u32, i32), u32>,
     /// By context: the other side of an intercommunicator, made here and not taken yet.
     pub(crate) bridges: FxHashMap<u32, usize>,
+}
+
+impl Spread {
+    /// Whether messages for an instance that is not here yet have arrived: others run it event by event.
+    pub(crate) fn is_early(&self, ident: &Ident) -> bool {
+        self.early.contains_key(ident)
+    }
 }
 
 fn fingerprint(group: &Group) -> u64 {
@@ -114,7 +127,7 @@ impl World {
             return;
         }
         let ident = match &place {
-            Place::Comm(comm) => Ident { context: self.comms.at(*comm).context, key: (0, u32::MAX), print: 0, call },
+            Place::Comm(comm) => Ident::of_comm(self.comms.at(*comm).context, call),
             Place::Group(key, group) => {
                 let print = fingerprint(group);
                 let call = self.others().spread.joins.get(&(*key, print, member)).copied().unwrap_or(0);
@@ -203,6 +216,10 @@ impl World {
     }
 
     fn spread_mail(&mut self, index: u32, mail: Early) {
+        if self.collectives.instance(index).together.is_some() {
+            // Another process has started event by event.
+            self.start_instance(index);
+        }
         let signature = self.collectives.instance(index).describe().0;
         let roots = [signature.root.unwrap_or(u32::MAX), mail.called.root];
         let same_root = roots.contains(&u32::MAX) || roots[0] == roots[1];

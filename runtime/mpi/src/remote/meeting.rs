@@ -86,6 +86,10 @@ impl World {
         self.comms.restore_contexts(before);
         let instance = self.collectives.instance_mut(index);
         instance.agreement.as_mut().expect("an agreement").outcome = Some(outcome);
+        if instance.together.is_some() {
+            self.advance_apart(index);
+            return;
+        }
         let members: Vec<u32> = (0..instance.size).filter(|&member| instance.agents[member as usize].is_some()).collect();
         members.into_iter().for_each(|member| self.collectives.agenda(index, member));
     }

@@ -23,6 +23,14 @@ pub(crate) enum Kind {
     Matched,
     /// A message of a collective's schedule.
     Collective,
+    /// All members of a collective on this process are in.
+    Ready,
+    /// All members on all processes are.
+    Go,
+    /// Clocks with which members send in a round.
+    Round,
+    /// What members of a collective get from those of another process.
+    Data,
     /// Contributions of a process's members to a new communicator.
     Contributions,
     /// All contributions, and the contexts agreed on.
@@ -34,7 +42,19 @@ pub(crate) enum Kind {
 }
 
 impl Kind {
-    const ALL: [Kind; 7] = [Kind::Message, Kind::Matched, Kind::Collective, Kind::Contributions, Kind::Outcome, Kind::Leader, Kind::Abort];
+    const ALL: [Kind; 11] = [
+        Kind::Message,
+        Kind::Matched,
+        Kind::Collective,
+        Kind::Ready,
+        Kind::Go,
+        Kind::Round,
+        Kind::Data,
+        Kind::Contributions,
+        Kind::Outcome,
+        Kind::Leader,
+        Kind::Abort,
+    ];
 }
 
 /// Bytes before a record: its kind and its length.

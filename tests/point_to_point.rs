@@ -32,6 +32,18 @@ fn a_named_receive_waits_for_its_own_source() {
 }
 
 #[test]
+fn operations_started_in_a_row_are_as_if_done_one_by_one() {
+    for machine in MACHINES {
+        for stack in ["own", "shared"] {
+            for ranks in [1, 2, 3, 16] {
+                Run::program("in_a_row.c").arg(format!("-xsim-stack-mode={stack}")).machine(machine).ranks(ranks).run().ok(ranks);
+            }
+        }
+    }
+    Run::program("in_a_row.c").machine("fattree:m=4,n=2,l=10ns,b=100Gbps,level=packet").ranks(7).run().ok(7);
+}
+
+#[test]
 fn a_rank_can_send_to_itself() {
     holds("to_oneself", &[1, 4]);
 }

@@ -13,6 +13,7 @@ mod flight;
 pub mod group;
 pub mod handle;
 pub mod handles;
+mod held;
 pub mod info;
 pub mod matching;
 mod node;

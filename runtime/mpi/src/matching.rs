@@ -8,7 +8,6 @@
 use crate::flight::Flight;
 use crate::node::{INLINE_BYTES, NIL, Node, State, flag};
 use crate::queue::Place;
-use crate::reference::REFERRED;
 use crate::world::World;
 use engine::Time;
 use rank::{Addr, memory};
@@ -75,6 +74,13 @@ pub struct Pattern {
     pub source: Option<u32>,
     /// Tag; `None` is any.
     pub tag: Option<i32>,
+}
+
+impl Envelope {
+    #[inline]
+    pub(crate) fn of(message: &Node) -> Envelope {
+        Envelope { context: message.context, source: message.source, tag: message.tag }
+    }
 }
 
 impl Pattern {
@@ -164,52 +170,45 @@ impl World {
     }
 
     /// A message from the mounted rank reaches rank `to`: into a posted receive, or into the unexpected queue.
-    ///
-    /// With `may_refer` the message may go on referring to the payload: answers the send's node then, else `NIL`.
     #[inline]
-    pub(crate) fn deliver(&mut self, to: u32, message: Envelope, payload: &Extent, transit: Transit, may_refer: bool) -> u32 {
-        let mut send = NIL;
-        let found = self.find_posted(to, &message);
-        if found.is_none() {
-            self.posted.searched(&mut self.ranks[to as usize].posted, &self.nodes);
-        }
-        if let Some((index, place)) = found {
+    pub(crate) fn deliver(&mut self, to: u32, message: Envelope, payload: &Extent, transit: Transit) {
+        if let Some((index, place)) = self.find_posted(to, &message) {
             self.posted.remove(&mut self.ranks[to as usize].posted, place, &self.nodes);
-            self.fill(to, index, &message, payload, transit);
-        } else {
-            let index = self.nodes.alloc(Node {
-                context: message.context,
-                tag: message.tag,
-                source: message.source,
-                next: NIL,
-                arrival: transit.arrival,
-                bytes: payload.bytes,
-                buffer: Addr::NULL,
-                flags: transit.flags,
-                layout: transit.flight,
-                state: State::Unexpected,
-                data: [0; 2],
-            });
-            if may_refer && payload.bytes >= REFERRED {
-                send = self.refer(index, payload);
-            }
-            if send == NIL {
-                self.stage(index, payload);
-            }
-            if transit.request != NIL {
-                self.nodes[index].data[1] = u64::from(transit.request);
-            }
-            if transit.flight != NIL {
-                self.flights[transit.flight] = Flight::Unexpected { to, message: index };
-            }
-            let state = &mut self.ranks[to as usize];
-            self.unexpected.push(&mut state.unexpected, index, &self.nodes);
-            if state.watches() {
-                self.unexpected.searched(&mut state.unexpected, &self.nodes);
-                self.attend(to);
-            }
+            return self.fill(to, index, &message, payload, transit);
         }
-        send
+        self.posted.searched(&mut self.ranks[to as usize].posted, &self.nodes);
+        let index = self.nodes.alloc(Node {
+            context: message.context,
+            tag: message.tag,
+            source: message.source,
+            next: NIL,
+            arrival: transit.arrival,
+            bytes: payload.bytes,
+            buffer: Addr::NULL,
+            flags: transit.flags,
+            layout: transit.flight,
+            state: State::Unexpected,
+            data: [0; 2],
+        });
+        self.stage(index, payload);
+        if transit.request != NIL {
+            self.nodes[index].data[1] = u64::from(transit.request);
+        }
+        if transit.flight != NIL {
+            self.flights[transit.flight] = Flight::Unexpected { to, message: index };
+        }
+        self.enqueue(to, index);
+    }
+
+    /// Puts a message into the unexpected queue of `to`.
+    #[inline]
+    pub(crate) fn enqueue(&mut self, to: u32, index: u32) {
+        let state = &mut self.ranks[to as usize];
+        self.unexpected.push(&mut state.unexpected, index, &self.nodes);
+        if state.watches() {
+            self.unexpected.searched(&mut state.unexpected, &self.nodes);
+            self.attend(to);
+        }
     }
 
     /// Copies the payload out of the sender's memory: into the node if it fits, else into the pool.
@@ -300,18 +299,48 @@ impl World {
 
     /// Moves an unexpected (or extracted) message into a receive. The message's node is freed.
     pub(crate) fn take(&mut self, to: u32, receive: u32, message: u32) {
-        let from = self.nodes[message];
+        let Node { source, tag, arrival, bytes, buffer, layout, flags, data, .. } = self.nodes[message];
         let node = &mut self.nodes[receive];
         let posted_at = node.arrival;
-        let capacity = node.bytes;
-        node.source = from.source;
-        node.tag = from.tag;
+        node.source = source;
+        node.tag = tag;
         node.flags &= !(flag::WILD | flag::ANY_TAG);
+        if flags & !(flag::INLINE | flag::REFERS | flag::OWNED) == 0 && !node.has(flag::LAYOUT | flag::MOUNTED_ONLY) && bytes <= node.bytes
+        {
+            node.bytes = bytes;
+            if flags & flag::INLINE != 0 {
+                memory::store_short(node.buffer, &data, bytes as usize);
+            } else {
+                memory::copy(node.buffer, buffer, bytes as usize);
+            }
+            self.drop_message(message);
+            return self.complete(to, receive, arrival);
+        }
+        self.take_odd(receive, message);
+        let waits = flags & (flag::SYNCHRONOUS | flag::RENDEZVOUS) != 0;
+        let transit = Transit {
+            arrival,
+            flags: flags & (flag::SYNCHRONOUS | flag::RENDEZVOUS | flag::UNDER_WAY),
+            request: if waits { data[1] as u32 } else { NIL },
+            flight: if flags & flag::UNDER_WAY != 0 { layout } else { NIL },
+        };
+        self.drop_message(message);
+        self.meet(to, receive, posted_at, bytes, transit);
+    }
+
+    /// The payload's part of [`World::take`], of any kind.
+    fn take_odd(&mut self, receive: u32, message: u32) {
+        let from = self.nodes[message];
+        let node = &mut self.nodes[receive];
+        let capacity = node.bytes;
         node.flags |= from.flags & (flag::INLINE | flag::POOLED);
         node.data = from.data;
         node.bytes = from.bytes.min(capacity);
         if from.has(flag::REFERS) {
             self.take_referred(receive, &from, from.bytes <= capacity);
+        } else if from.has(flag::INLINE) && from.bytes <= capacity && !node.has(flag::LAYOUT | flag::MOUNTED_ONLY) {
+            memory::store_short(node.buffer, &from.data, from.bytes as usize);
+            node.flags &= !flag::INLINE;
         }
         if from.bytes > capacity {
             self.drop_payload(receive);
@@ -319,15 +348,6 @@ impl World {
             node.flags |= flag::TRUNCATED;
             node.data[1] = from.bytes;
         }
-        let waits = from.has(flag::SYNCHRONOUS | flag::RENDEZVOUS);
-        let transit = Transit {
-            arrival: from.arrival,
-            flags: from.flags & (flag::SYNCHRONOUS | flag::RENDEZVOUS | flag::UNDER_WAY),
-            request: if waits { from.data[1] as u32 } else { NIL },
-            flight: if from.has(flag::UNDER_WAY) { from.layout } else { NIL },
-        };
-        self.nodes.free(message);
-        self.meet(to, receive, posted_at, from.bytes, transit);
     }
 
     /// Forgets a node's payload.
@@ -342,25 +362,33 @@ impl World {
     /// Posts a receive of `rank`: matches it, or appends it to the posted list.
     #[inline]
     pub(crate) fn post(&mut self, rank: u32, index: u32, pattern: &Pattern) {
+        if let Some(message) = self.match_posted(rank, index, pattern) {
+            self.take(rank, index, message);
+        }
+    }
+
+    /// Posts a receive of `rank`: the message that it meets, out of its queue; else it is in the posted list now.
+    #[inline]
+    pub(crate) fn match_posted(&mut self, rank: u32, index: u32, pattern: &Pattern) -> Option<u32> {
         if pattern.source.is_none() {
             let state = &mut self.ranks[rank as usize];
             state.wilds += 1;
             self.posted.push(&mut state.posted, index, &self.nodes);
             self.unexpected.searched(&mut state.unexpected, &self.nodes);
             self.attend(rank);
-            return;
+            return None;
         }
         if !self.ranks[rank as usize].unexpected.is_empty()
             && !self.wild_overlaps(rank, pattern)
             && let Some((message, place)) = self.find_unexpected(rank, pattern)
         {
             self.unlink_unexpected(rank, place);
-            self.take(rank, index, message);
-            return;
+            return Some(message);
         }
         let state = &mut self.ranks[rank as usize];
         self.unexpected.searched(&mut state.unexpected, &self.nodes);
         self.posted.push(&mut state.posted, index, &self.nodes);
+        None
     }
 
     /// After a receive for any source was decided or withdrawn: receives behind it may have their message.

@@ -25,9 +25,7 @@ pub enum State {
     Extracted,
     /// A receive that was cancelled.
     Cancelled,
-    /// A send whose message still refers to its buffer; `data[0]` is the message.
-    Sending,
-    /// A send whose buffer nobody needs any more.
+    /// A message with `flag::OWNED` that was received: its sender's request is left.
     Sent,
 }
 
@@ -57,8 +55,10 @@ pub mod flag {
     pub const ORPHAN: u16 = 1 << 10;
     /// The receive buffer is only reachable while its rank is mounted.
     pub const MOUNTED_ONLY: u16 = 1 << 11;
-    /// The payload is still in the sender's memory at `buffer`; `data[0]` is the send's node.
+    /// The payload is still in the sender's memory at `buffer`.
     pub const REFERS: u16 = 1 << 12;
+    /// A message that is its sender's request as well, until that is completed.
+    pub const OWNED: u16 = 1 << 13;
 }
 
 /// Payload bytes that fit in a node.

@@ -4,7 +4,7 @@ use crate::error::{ErrorClass, Failure, Result};
 use crate::flight::Flight;
 use crate::handle::{self, REQUEST_NULL, REQUEST_SENT, RequestRef};
 use crate::matching::{Envelope, Extent, Pattern, Transit};
-use crate::node::{NIL, Node, State, flag};
+use crate::node::{INLINE_BYTES, NIL, Node, State, flag};
 use crate::request::{ANY_SOURCE, ANY_TAG, Body, Completion, PROC_NULL, RequestArray, Status};
 use crate::world::{Mpi, World};
 use engine::Time;
@@ -21,6 +21,28 @@ pub enum SendMode {
     Buffered,
     /// `MPI_Rsend`: like standard; the program promises that the receive is posted.
     Ready,
+}
+
+/// Whether an operation may be one of several in a row, which are done together.
+#[derive(Clone, Copy, PartialEq, Eq, Debug)]
+pub(crate) enum Row {
+    /// No: it is done now.
+    Alone,
+    /// Its buffer may change as soon as the call returns.
+    Call,
+    /// Its buffer stays until its request is completed.
+    Request,
+}
+
+impl Row {
+    #[inline(always)]
+    fn holds(self, payload: &Extent) -> bool {
+        match self {
+            Row::Alone => false,
+            Row::Call => payload.bytes <= INLINE_BYTES && payload.layout.is_none(),
+            Row::Request => payload.layout.is_none(),
+        }
+    }
 }
 
 /// Address, count and datatype handle, as MPI calls give them.
@@ -73,9 +95,9 @@ impl World {
 
     /// Sends: answers the request's handle, [`REQUEST_SENT`] if there is nothing to wait for.
     ///
-    /// With `may_refer` the payload may stay in the buffer until the request is completed.
+    /// What `row` allows, the send may be held ([`crate::held`]).
     #[inline(always)]
-    pub(crate) fn start_send(&mut self, mode: SendMode, buffer: Buffer, (destination, tag, comm): Peer, may_refer: bool) -> Result<usize> {
+    pub(crate) fn start_send(&mut self, mode: SendMode, buffer: Buffer, (destination, tag, comm): Peer, row: Row) -> Result<usize> {
         let me = self.current;
         let communicator = self.comms.get(comm)?;
         if tag < 0 {
@@ -91,8 +113,6 @@ impl World {
             self.claim_buffer(me, comm, payload.bytes)?;
         }
         let at = self.inject(me);
-        self.messages += 1;
-        self.bytes += u128::from(payload.bytes);
         self.profile.message(payload.bytes);
         let mut transit = Transit { arrival: Time::MAX, flags: 0, request: NIL, flight: NIL };
         let mut request = REQUEST_SENT;
@@ -109,20 +129,30 @@ impl World {
         } else {
             transit.arrival = at + self.wire.latency(me, to, if rendezvous { 0 } else { payload.bytes });
         }
-        if !self.is_local(to) {
+        let local = self.is_local(to);
+        if row.holds(&payload) && local && transit.flags == 0 && mode != SendMode::Buffered {
+            return Ok(self.hold_send(to, envelope, &payload, transit.arrival, row == Row::Request));
+        }
+        if !self.held.is_empty() {
+            self.release();
+        }
+        if local {
+            self.deliver(to, envelope, &payload, transit);
+            self.count_burst(to);
+        } else {
             self.send_away(to, envelope, &payload, transit);
-            return Ok(request);
-        }
-        let may_refer = may_refer && request == REQUEST_SENT && mode != SendMode::Buffered;
-        let send = self.deliver(to, envelope, &payload, transit, may_refer);
-        if send != NIL {
-            request = handle::of_node(send);
-        }
-        self.ranks[me as usize].burst += 1;
-        if self.ranks[me as usize].burst > BURST && self.unexpected.length(self.ranks[to as usize].unexpected) < UNREAD {
-            self.ranks[me as usize].burst = 0;
         }
         Ok(request)
+    }
+
+    /// Counts a message to `to`, whose queue may make its sender step back.
+    #[inline]
+    pub(crate) fn count_burst(&mut self, to: u32) {
+        let me = self.current as usize;
+        self.ranks[me].burst += 1;
+        if self.ranks[me].burst > BURST && self.unexpected.length(self.ranks[to as usize].unexpected) < UNREAD {
+            self.ranks[me].burst = 0;
+        }
     }
 
     /// What a receive or probe accepts; `None` from `MPI_PROC_NULL`.
@@ -176,8 +206,8 @@ impl World {
         }
     }
 
-    /// Posts a receive: answers its node.
-    pub(crate) fn start_receive(&mut self, buffer: Buffer, from: Peer) -> Result<u32> {
+    /// Posts a receive, or holds it: answers its node.
+    pub(crate) fn start_receive(&mut self, buffer: Buffer, from: Peer, row: Row) -> Result<u32> {
         let Some(pattern) = self.pattern(from)? else {
             let mut node = Node { state: State::Matched, source: PROC_NULL as u32, tag: ANY_TAG, ..Node::default() };
             node.arrival = Time::ZERO;
@@ -186,6 +216,13 @@ impl World {
         let extent = self.extent(buffer)?;
         let node = self.receive_node_for(&pattern, extent);
         let index = self.nodes.alloc(node);
+        if row == Row::Request && pattern.source.is_some() {
+            self.hold_receive(index);
+            return Ok(index);
+        }
+        if !self.held.is_empty() {
+            self.release();
+        }
         self.post(self.current, index, &pattern);
         Ok(index)
     }
@@ -193,7 +230,7 @@ impl World {
     /// Receives the message of a matched probe: answers the receive's node.
     pub(crate) fn start_matched_receive(&mut self, buffer: Buffer, message: usize) -> Result<u32> {
         if message == handle::MESSAGE_NO_PROC {
-            return self.start_receive(buffer, (PROC_NULL, ANY_TAG, handle::COMM_WORLD));
+            return self.start_receive(buffer, (PROC_NULL, ANY_TAG, handle::COMM_WORLD), Row::Alone);
         }
         let found = handle::decode(message).filter(|&index| self.nodes.get(index).is_some_and(|node| node.state == State::Extracted));
         let Some(index) = found else {
@@ -255,19 +292,42 @@ impl World {
     // Always, so that the status need not pass through memory (see `Nodes::alloc`).
     #[inline(always)]
     pub(crate) fn finish_receive(&mut self, index: u32) -> Result<Status> {
+        match self.finish_plain_receive(index) {
+            Some(status) => Ok(status),
+            None => self.finish_odd_receive(index),
+        }
+    }
+
+    /// Completes a receive of the mounted rank whose payload is in place already; `None` if there is more to do.
+    #[inline(always)]
+    fn finish_plain_receive(&mut self, index: u32) -> Option<Status> {
         let node = &self.nodes[index];
-        let (source, flags) = (node.source, node.flags);
+        let source = node.source;
         if node.state != State::Matched
             || source == PROC_NULL as u32
-            || flags & (flag::INLINE | flag::POOLED | flag::LAYOUT | flag::TRUNCATED) != 0
+            || node.flags & (flag::INLINE | flag::POOLED | flag::LAYOUT | flag::TRUNCATED) != 0
         {
-            return self.finish_odd_receive(index);
+            return None;
         }
         let (arrival, status) =
             (node.arrival, Status { source: source as i32, tag: node.tag, error: 0, bytes: node.bytes, cancelled: false });
         self.nodes.free(index);
         self.received(self.current, arrival);
-        Ok(status)
+        Some(status)
+    }
+
+    /// Completes a request that takes nothing but its status; `None` if there is more to do.
+    #[inline(always)]
+    fn finish_plain(&mut self, handle: usize) -> Option<Status> {
+        match handle::request(handle) {
+            RequestRef::Nothing | RequestRef::Sent => Some(Status::EMPTY),
+            RequestRef::Node(index) if self.nodes[index].state == State::Sent => {
+                self.nodes.free(index);
+                Some(Status::EMPTY)
+            }
+            RequestRef::Node(index) => self.finish_plain_receive(index),
+            _ => None,
+        }
     }
 
     /// [`World::finish_receive`] where more is to do than to take the status.
@@ -275,8 +335,8 @@ impl World {
     fn finish_odd_receive(&mut self, index: u32) -> Result<Status> {
         let me = self.current;
         let node = self.nodes[index];
-        if let State::Sending | State::Sent = node.state {
-            self.finish_referring(index);
+        if node.has(flag::OWNED) {
+            self.finish_owned(index);
             return Ok(Status::EMPTY);
         }
         if node.state == State::Cancelled {
@@ -363,7 +423,8 @@ impl Mpi {
     /// `MPI_Send` and its modes.
     pub fn send(&self, mode: SendMode, buffer: Buffer, to: Peer) -> Result {
         let mut world = self.world();
-        let request = world.start_send(mode, buffer, to, false)?;
+        let row = if world.again { Row::Call } else { Row::Alone };
+        let request = world.start_send(mode, buffer, to, row)?;
         let me = world.current;
         let state = &world.ranks[me as usize];
         if request == REQUEST_SENT {
@@ -374,6 +435,7 @@ impl Mpi {
             }
             if state.burst > BURST && !world.ready.is_empty() {
                 world.ranks[me as usize].burst = 0;
+                world.release();
                 let clock = world.clock(me);
                 world.ready.lag(me, clock);
                 drop(world);
@@ -388,7 +450,7 @@ impl Mpi {
     /// `MPI_Isend` and its modes: the request's handle.
     pub fn isend(&self, mode: SendMode, buffer: Buffer, to: Peer) -> Result<usize> {
         let mut world = self.world();
-        let request = world.start_send(mode, buffer, to, true)?;
+        let request = world.start_send(mode, buffer, to, Row::Request)?;
         if world.crowded {
             drop(world);
             self.step_back();
@@ -400,6 +462,7 @@ impl Mpi {
     #[cold]
     fn step_back(&self) {
         let mut world = self.world();
+        world.release();
         let (me, clock) = (world.current, world.clock(world.current));
         world.ready.lag(me, clock);
         drop(world);
@@ -430,13 +493,13 @@ impl Mpi {
                         let node = world.nodes[index];
                         world.unload(&node, &extent);
                     }
-                    world.nodes.free(index);
+                    world.drop_message(index);
                     world.received(me, arrival);
                     return Ok(status);
                 }
             }
         }
-        let index = world.start_receive(buffer, from)?;
+        let index = world.start_receive(buffer, from, Row::Alone)?;
         self.complete_receive(world, index)
     }
 
@@ -456,7 +519,7 @@ impl Mpi {
 
     /// `MPI_Irecv`: the request's handle.
     pub fn ireceive(&self, buffer: Buffer, from: Peer) -> Result<usize> {
-        Ok(handle::of_node(self.world().start_receive(buffer, from)?))
+        Ok(handle::of_node(self.world().start_receive(buffer, from, Row::Request)?))
     }
 
     /// `MPI_Mrecv`.
@@ -474,8 +537,8 @@ impl Mpi {
     /// `MPI_Sendrecv`.
     pub fn send_receive(&self, send: Buffer, to: Peer, receive: Buffer, from: Peer) -> Result<Status> {
         let mut world = self.world();
-        let index = world.start_receive(receive, from)?;
-        let request = world.start_send(SendMode::Standard, send, to, false)?;
+        let index = world.start_receive(receive, from, Row::Alone)?;
+        let request = world.start_send(SendMode::Standard, send, to, Row::Alone)?;
         let status = self.complete_receive(world, index)?;
         if request != REQUEST_SENT {
             self.wait(request)?;
@@ -486,8 +549,8 @@ impl Mpi {
     /// `MPI_Sendrecv_replace`. The payload has left the buffer when the send starts, so nothing else is copied.
     pub fn send_receive_replace(&self, buffer: Buffer, to: Peer, from: Peer) -> Result<Status> {
         let mut world = self.world();
-        let request = world.start_send(SendMode::Standard, buffer, to, false)?;
-        let index = world.start_receive(buffer, from)?;
+        let request = world.start_send(SendMode::Standard, buffer, to, Row::Alone)?;
+        let index = world.start_receive(buffer, from, Row::Alone)?;
         let status = self.complete_receive(world, index)?;
         if request != REQUEST_SENT {
             self.wait(request)?;
@@ -501,11 +564,11 @@ impl Mpi {
     pub fn isend_receive(&self, send: Buffer, to: Peer, receive: Buffer, from: Peer, replace: bool) -> Result<usize> {
         let mut world = self.world();
         if replace {
-            world.start_send(SendMode::Ready, send, to, false)?;
-            return Ok(handle::of_node(world.start_receive(receive, from)?));
+            world.start_send(SendMode::Ready, send, to, Row::Alone)?;
+            return Ok(handle::of_node(world.start_receive(receive, from, Row::Alone)?));
         }
-        let index = world.start_receive(receive, from)?;
-        world.start_send(SendMode::Ready, send, to, false)?;
+        let index = world.start_receive(receive, from, Row::Alone)?;
+        world.start_send(SendMode::Ready, send, to, Row::Alone)?;
         Ok(handle::of_node(index))
     }
 
@@ -572,21 +635,14 @@ impl Mpi {
         }
         for index in 0..requests.count {
             let handle = requests.get(index);
-            let (truncated, finished) = match handle::request(handle) {
-                RequestRef::Nothing | RequestRef::Sent => (None, Ok((Status::EMPTY, REQUEST_NULL))),
-                RequestRef::Node(node) => {
-                    let truncated = world.nodes[node].has(flag::TRUNCATED).then(|| world.truncated_status(handle)).flatten();
-                    (truncated, world.finish_receive(node).map(|status| (status, REQUEST_NULL)))
-                }
-                _ => {
-                    let truncated = world.truncated_status(handle);
-                    drop(world);
-                    let finished = self.finish_one(handle);
-                    world = self.world();
-                    (truncated, finished)
-                }
-            };
-            match finished {
+            if let Some(status) = world.finish_plain(handle) {
+                requests.set(index, REQUEST_NULL);
+                statuses(index, &status);
+                continue;
+            }
+            drop(world);
+            let truncated = self.world().truncated_status(handle);
+            match self.finish_one(handle) {
                 Ok((status, next)) => {
                     requests.set(index, next);
                     statuses(index, &status);
@@ -597,6 +653,7 @@ impl Mpi {
                     failed.get_or_insert(failure);
                 }
             }
+            world = self.world();
         }
         match failed {
             None => Ok(()),

@@ -53,7 +53,12 @@ pub fn run(mpi: &Mpi, ranks: &mut Ranks, tick: &mut dyn FnMut(&World)) -> Ending
                 }
                 match ranks.resume(rank - first) {
                     Outcome::Blocked => {}
-                    Outcome::Finished { status } => mpi.world().rank_ended(rank, status, &mut ending),
+                    Outcome::Finished { status } => {
+                        let mut world = mpi.world();
+                        // Its memory is still there: nobody was mounted since.
+                        world.release();
+                        world.rank_ended(rank, status, &mut ending);
+                    }
                 }
                 switches = switches.wrapping_add(1);
                 if switches & 0x1ff == 0 {

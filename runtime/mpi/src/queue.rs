@@ -254,6 +254,16 @@ impl<E: Element> Queues<E> {
         place.is_some()
     }
 
+    /// The queue will be searched soon.
+    #[inline]
+    pub fn prefetch(&self, queue: Queue) {
+        if queue.class != LONG
+            && let Some(entry) = self.entries.get(queue.first())
+        {
+            rank::memory::prefetch(entry);
+        }
+    }
+
     /// How many entries there are.
     pub fn length(&self, queue: Queue) -> usize {
         if queue.class == LONG { self.long[queue.at].length() } else { usize::from(queue.length) }

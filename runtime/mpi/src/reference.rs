@@ -5,7 +5,7 @@
 //! from the sender's memory into the receiver's; otherwise completing the send copies it out.
 
 use crate::matching::Extent;
-use crate::node::{NIL, Node, State, flag};
+use crate::node::{Node, State, flag};
 use crate::world::World;
 use rank::memory;
 
@@ -13,23 +13,27 @@ use rank::memory;
 pub const REFERRED: u64 = 256;
 
 impl World {
-    /// Makes a message refer to its payload, and a node for the send. `NIL` if the payload must be
-    /// copied: it does not lie in one piece, or not where it can be read while others run.
-    pub(crate) fn refer(&mut self, message: u32, payload: &Extent) -> u32 {
-        if payload.layout.is_some() || !rank::is_addressable_unmounted(payload.buffer, payload.bytes as usize) {
-            return NIL;
+    /// What becomes of a message's payload now that no receive is there: it stays where it is, or is copied if the
+    /// sender's request will not keep it or it cannot be read there while others run.
+    pub(crate) fn settle_reference(&mut self, message: u32) {
+        let node = &self.nodes[message];
+        let stays = node.has(flag::OWNED) && rank::is_addressable_unmounted(node.buffer, node.bytes as usize);
+        if node.has(flag::REFERS) && !stays {
+            self.copy_referred(message);
         }
-        let send = self.nodes.alloc(Node { state: State::Sending, data: [u64::from(message), 0], ..Node::default() });
+    }
+
+    /// Copies the payload that a message refers to.
+    fn copy_referred(&mut self, message: u32) {
         let node = &mut self.nodes[message];
-        node.buffer = payload.buffer;
-        node.flags |= flag::REFERS;
-        node.data[0] = u64::from(send);
-        send
+        let index = self.pool.alloc(node.bytes as usize);
+        memory::append(node.buffer, node.bytes as usize, self.pool.get_mut(index));
+        node.data[0] = u64::from(index);
+        node.flags = node.flags & !flag::REFERS | flag::POOLED;
     }
 
     /// A receive takes a message that refers to its payload, which is copied if it fits.
     pub(crate) fn take_referred(&mut self, receive: u32, message: &Node, fits: bool) {
-        self.nodes[message.data[0] as u32].state = State::Sent;
         if !fits {
             return;
         }
@@ -46,7 +50,6 @@ impl World {
 
     /// Moves the payload that a message refers to into the mounted rank's memory.
     pub(crate) fn unload_referred(&mut self, message: &Node, extent: &Extent) {
-        self.nodes[message.data[0] as u32].state = State::Sent;
         match &extent.layout {
             None => memory::copy(extent.buffer, message.buffer, message.bytes as usize),
             Some((datatype, count)) => {
@@ -58,18 +61,25 @@ impl World {
         }
     }
 
-    /// Completes a send: a message that still refers to its payload gets a copy.
-    pub(crate) fn finish_referring(&mut self, send: u32) {
-        let Node { state, data, .. } = self.nodes[send];
-        if state == State::Sending {
-            let message = data[0] as u32;
-            let Node { buffer, bytes, .. } = self.nodes[message];
-            let index = self.pool.alloc(bytes as usize);
-            memory::append(buffer, bytes as usize, self.pool.get_mut(index));
-            let node = &mut self.nodes[message];
-            node.data[0] = u64::from(index);
-            node.flags = node.flags & !flag::REFERS | flag::POOLED;
+    /// A message was received: its node is free, or all that is left is the sender's request.
+    #[inline]
+    pub(crate) fn drop_message(&mut self, message: u32) {
+        let node = &mut self.nodes[message];
+        if node.has(flag::OWNED) {
+            node.state = State::Sent;
+        } else {
+            self.nodes.free(message);
         }
-        self.nodes.free(send);
+    }
+
+    /// Completes a send whose request is its message: one that nobody received gets a copy of the payload it refers to.
+    pub(crate) fn finish_owned(&mut self, message: u32) {
+        if self.nodes[message].state == State::Sent {
+            return self.nodes.free(message);
+        }
+        if self.nodes[message].has(flag::REFERS) {
+            self.copy_referred(message);
+        }
+        self.nodes[message].flags &= !flag::OWNED;
     }
 }

@@ -261,7 +261,8 @@ impl Mpi {
             RequestRef::Sent => Ok(()),
             RequestRef::Node(index) => {
                 world.receive_node(index, request)?;
-                if let State::Matched | State::Sending | State::Sent = world.nodes[index].state {
+                let node = &world.nodes[index];
+                if node.has(flag::OWNED) || node.state == State::Matched {
                     let clock = world.clock(world.current);
                     let result = world.finish_receive(index).map(|_| ());
                     let me = world.current;
@@ -312,7 +313,7 @@ impl Mpi {
         Ok(Some(match handle::request(part) {
             RequestRef::Node(index) => {
                 let node = world.receive_node(index, part)?;
-                if let State::Sending | State::Sent = node.state {
+                if node.has(flag::OWNED) {
                     return Ok(Some(Status::EMPTY));
                 }
                 Status { source: node.source as i32, tag: node.tag, error: 0, bytes: node.bytes, cancelled: node.state == State::Cancelled }
@@ -334,12 +335,22 @@ impl Mpi {
     }
 }
 
+/// Whether a request handle may name this node.
+#[inline]
+fn is_request(node: &Node) -> bool {
+    match node.state {
+        State::Free => false,
+        State::Unexpected | State::Extracted => node.has(flag::OWNED),
+        _ => true,
+    }
+}
+
 impl World {
     /// The receive node behind a handle.
     #[inline]
     pub(crate) fn receive_node(&self, index: u32, handle: usize) -> Result<&Node> {
         match self.nodes.get(index) {
-            Some(node) if !matches!(node.state, State::Free | State::Unexpected | State::Extracted) => Ok(node),
+            Some(node) if is_request(node) => Ok(node),
             _ => Err(invalid(handle)),
         }
     }
@@ -354,7 +365,7 @@ impl World {
                 let node = self.receive_node(index, handle)?;
                 Ok(match node.state {
                     State::Matched | State::Cancelled => Completion::At(node.arrival),
-                    State::Sending | State::Sent => Completion::At(Time::ZERO),
+                    State::Unexpected | State::Extracted | State::Sent => Completion::At(Time::ZERO),
                     _ => Completion::Unknown,
                 })
             }
@@ -420,6 +431,12 @@ impl World {
         self.ranks[me as usize].waiting = 0;
         for index in 0..requests.count {
             let handle = requests.get(index);
+            if let RequestRef::Node(node) = handle::request(handle)
+                && let Some(node) = self.nodes.get(node)
+                && let State::Matched | State::Sent = node.state
+            {
+                continue;
+            }
             let failure = match self.completion(handle) {
                 Ok(Completion::Unknown) if self.is_awaited(handle) => Failure::new(
                     ErrorClass::REQUEST,

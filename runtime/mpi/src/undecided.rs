@@ -337,8 +337,9 @@ impl World {
     /// between them and send in the end. Answers "no" to the one with the least clock; false if there is none, or
     /// this has been in vain for too long.
     pub(crate) fn release_poller(&mut self) -> bool {
-        if self.released.0 != self.messages {
-            self.released = (self.messages, 0);
+        let messages = self.profile.messages();
+        if self.released.0 != messages {
+            self.released = (messages, 0);
         }
         self.released.1 += 1;
         let Some((_, rank)) = self.least_poller().filter(|_| self.released.1 <= FRUITLESS_RELEASES) else { return false };

@@ -8,6 +8,7 @@ use crate::errhandler::Errhandlers;
 use crate::error::ErrorCodes;
 use crate::flight::Flight;
 use crate::group::Groups;
+use crate::held::Held;
 use crate::info::Infos;
 use crate::node::Nodes;
 use crate::op::Ops;
@@ -96,6 +97,9 @@ pub enum Compute {
     },
 }
 
+/// Calls that leave what the same rank started just before as it is.
+const STARTERS: [&str; 3] = ["MPI_Send", "MPI_Isend", "MPI_Irecv"];
+
 /// What a run needs to begin.
 pub struct Setup {
     /// World size.
@@ -141,6 +145,12 @@ pub struct World {
     pub(crate) remote: Option<Box<Remote>>,
     /// Whether so much waits for other processes that senders should step back.
     pub(crate) crowded: bool,
+    /// What the mounted rank started in a row.
+    pub(crate) held: Held,
+    /// Functions that may go on with a row.
+    starters: [u16; 3],
+    /// Whether the mounted rank's call before this one was of the same function.
+    pub(crate) again: bool,
     pub(crate) nodes: Nodes,
     pub(crate) posted: Queues<queue::Entry>,
     pub(crate) unexpected: Queues<queue::Timed>,
@@ -163,8 +173,6 @@ pub struct World {
     pub(crate) buffers: FxHashMap<(u32, usize), crate::buffered::Attached>,
     pub(crate) clock_host: rank::host::HostClock,
     pub(crate) ended: u32,
-    pub(crate) messages: u64,
-    pub(crate) bytes: u128,
     pub(crate) abort: Option<Abort>,
     /// Releases of polling ranks in a row: the count of messages then, and how many.
     pub(crate) released: (u64, u32),
@@ -218,6 +226,9 @@ impl Mpi {
                 local,
                 remote: setup.remote.map(Box::new),
                 crowded: false,
+                held: Held::default(),
+                starters: STARTERS.map(|name| setup.names.iter().position(|&known| known == name).map_or(u16::MAX, |at| at as u16)),
+                again: false,
                 nodes: Nodes::new(),
                 posted: Queues::default(),
                 unexpected: Queues::default(),
@@ -240,8 +251,6 @@ impl Mpi {
                 buffers: FxHashMap::default(),
                 clock_host: rank::host::HostClock::new(),
                 ended: 0,
-                messages: 0,
-                bytes: 0,
                 abort: None,
                 released: (0, 0),
                 left: 0,
@@ -276,6 +285,7 @@ impl Mpi {
     // Always: a return behind a switch is one that the processor predicts wrongly (about 12 ns).
     #[inline(always)]
     pub(crate) fn block(&self) {
+        debug_assert!(self.world().held.is_empty(), "a rank has finished what it started before it blocks");
         if self.alone.get() {
             crate::progress::run_alone(self);
         } else {
@@ -335,7 +345,7 @@ impl World {
     }
     /// Messages sent and their bytes.
     pub fn traffic(&self) -> (u64, u128) {
-        (self.messages, self.bytes)
+        (self.profile.messages(), self.profile.bytes())
     }
     /// How many ranks have ended.
     pub fn ended(&self) -> u32 {
@@ -378,7 +388,11 @@ impl World {
             Compute::Fixed(span) => self.compute(me, span),
             Compute::Measured { factor } => self.charge_measured(factor),
         }
+        if !self.held.is_empty() && !self.starters.contains(&function) {
+            self.release();
+        }
         let state = &mut self.ranks[me as usize];
+        self.again = state.function == function;
         state.function = function;
         state.clock
     }

@@ -109,6 +109,17 @@ pub fn prefetch<T>(value: &T) {
     crate::ranks::prefetch(std::ptr::from_ref(value) as usize);
 }
 
+/// Tells the processor that `len` bytes of the program's memory will be used soon.
+// A prefetch of an address that is not mapped does nothing.
+#[inline]
+pub fn prefetch_range(from: Addr, len: usize) {
+    let (mut line, end) = (from.0, from.0.wrapping_add(len));
+    while line < end {
+        crate::ranks::prefetch(line);
+        line += 64;
+    }
+}
+
 /// A value of a plain type that holds for every bit pattern.
 ///
 /// # Safety

@@ -205,14 +205,10 @@ impl World {
         for (member, clock) in moved {
             each[member as usize] = clock;
         }
-        self.messages += messages;
-        self.bytes += payload;
         self.profile.messages_of(messages, payload);
     }
 
     pub(crate) fn count_messages(&mut self, messages: u64, bytes: u64) {
-        self.messages += messages;
-        self.bytes += u128::from(messages) * u128::from(bytes);
         self.profile.messages_of(messages, u128::from(messages) * u128::from(bytes));
     }
 }

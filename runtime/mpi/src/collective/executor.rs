@@ -684,8 +684,6 @@ impl World {
         if self.wire.has_overheads {
             agent.clock = self.leave_rank(agent.rank, agent.clock);
         }
-        self.messages += 1;
-        self.bytes += u128::from(from.bytes);
         self.profile.message(from.bytes);
         if !self.is_local(target) {
             self.agent_send_away(index, agent, to, target, from);

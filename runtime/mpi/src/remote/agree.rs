@@ -367,7 +367,7 @@ impl World {
         let effect = items.iter().map(|item| item.time.max(self.clock(item.rank))).min();
         let poller = self.least_poller();
         let (held, ended, aborting) = (self.collectives.holds(), self.ended == self.local, self.abort.is_some());
-        let messages = self.messages;
+        let messages = self.profile.messages();
         let remote = self.others();
         let (sent, taken) = remote.streams.counts();
         let report = Report {

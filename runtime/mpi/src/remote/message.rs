@@ -45,7 +45,7 @@ impl World {
         let waits = flags & (flag::SYNCHRONOUS | flag::RENDEZVOUS) != 0;
         let request = if waits { self.make_request(sender, Body::Away { process, request }) } else { NIL };
         let payload = Extent { buffer: Addr(record.0.as_ptr() as usize), layout: None, bytes: record.0.len() as u64 };
-        self.deliver(to, message, &payload, Transit { arrival, flags, request, flight: NIL }, false);
+        self.deliver(to, message, &payload, Transit { arrival, flags, request, flight: NIL });
     }
 
     /// A send of another process's rank is complete at `at`: tells it.

@@ -1,6 +1,7 @@
 //! MPI itself: handles, groups, communicators, datatypes, operations, matching, requests,
 //! collectives, topologies, errors. `progress` owns the main loop. Knows nothing of the C ABI.
 
+mod agenda;
 pub mod attribute;
 pub mod buffered;
 pub mod collective;

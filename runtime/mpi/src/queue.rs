@@ -12,6 +12,7 @@ use crate::node::{Node, Nodes, flag};
 use crate::slab::Slab;
 use engine::Time;
 use long::Long;
+use smallvec::SmallVec;
 
 /// Entries up to which a queue is searched one by one.
 const SHORT: usize = 256;
@@ -333,26 +334,25 @@ impl Queues<Timed> {
         }
         let (value, mask) = wanted(pattern);
         let block = self.slice(queue);
+        let source = |place: usize| nodes[block[place].entry.node].source;
         let fits = |entry: Entry| (entry.key ^ value) & mask == 0 && pattern.accepts(&nodes[entry.node]) && !taken.contains(&entry.node);
-        let mut overtaken: Vec<usize> = Vec::new();
+        // The least by digest alone is nearly always the one: only its node is looked at.
+        let mut not: SmallVec<[usize; 8]> = SmallVec::new();
         loop {
-            let mut best: Option<(Time, u32, usize)> = None;
-            for (place, element) in block.iter().enumerate() {
-                if best.is_some_and(|(arrival, ..)| element.arrival > arrival) || !fits(element.entry) || overtaken.contains(&place) {
-                    continue;
-                }
-                let candidate = (element.arrival, nodes[element.entry.node].source, place);
-                if best.is_none_or(|best| candidate < best) {
-                    best = Some(candidate);
+            let mut best: Option<(Time, usize)> = None;
+            for (place, &Timed { entry, arrival }) in block.iter().enumerate() {
+                let later = best.is_some_and(|(least, at)| arrival > least || arrival == least && source(place) >= source(at));
+                if !later && (entry.key ^ value) & mask == 0 && !not.contains(&place) {
+                    best = Some((arrival, place));
                 }
             }
-            let (_, source, place) = best?;
-            let same = |entry: Entry| (entry.key ^ block[place].entry.key) & WILD == 0;
-            if block[..place].iter().any(|e| same(e.entry) && fits(e.entry) && nodes[e.entry.node].source == source) {
-                overtaken.push(place);
+            let (_, place) = best?;
+            let Entry { key, node } = block[place].entry;
+            let overtakes = |entry: Entry| (entry.key ^ key) & WILD == 0 && fits(entry) && nodes[entry.node].source == nodes[node].source;
+            if !fits(block[place].entry) || block[..place].iter().any(|before| overtakes(before.entry)) {
+                not.push(place);
                 continue;
             }
-            let node = block[place].entry.node;
             return (!nodes[node].has(flag::UNDER_WAY)).then_some(node);
         }
     }

@@ -1,19 +1,16 @@
 //! What must wait for safe time: receives for any source, probes, tests, waits for any or some.
 //!
-//! When no rank of the process can run, everything still open is an item with a time; the items
-//! before safe time are decided in the order (time, rank, source). With no lookahead the single
-//! least item is decided (docs/architecture.md, "Order").
+//! A rank that must wait asks a [`Question`]; [`crate::agenda`] decides when it is answered.
 
 use crate::error::Result;
 use crate::handle;
 use crate::matching::Pattern;
-use crate::node::{NIL, State, flag};
+use crate::node::{State, flag};
 use crate::p2p::Peer;
 use crate::request::{Completion, PROC_NULL, RequestArray, Status, UNDEFINED};
 use crate::world::{Mpi, World};
 use engine::{Span, Time};
 use rank::Addr;
-use rustc_hash::FxHashSet;
 use std::rc::Rc;
 
 /// Free polls in a row before each costs time.
@@ -75,7 +72,7 @@ impl Poll {
 
 /// When a question can be answered.
 #[derive(Clone, Copy, PartialEq, Eq, Debug)]
-enum Open {
+pub(crate) enum Open {
     /// Now.
     Final,
     /// Once safe time has passed this.
@@ -84,20 +81,9 @@ enum Open {
     Never,
 }
 
-/// One thing to decide.
-#[derive(Clone, Copy, PartialEq, Eq, PartialOrd, Ord, Debug)]
-pub(crate) struct Item {
-    pub(crate) time: Time,
-    pub(crate) rank: u32,
-    pub(crate) source: u32,
-    /// The receive node, or [`NIL`] for the rank's poll.
-    receive: u32,
-    message: u32,
-}
-
 impl World {
     /// Whether the mounted rank's question must block; if not, it can be answered from what is known.
-    fn open(&self, rank: u32, poll: &Poll) -> Open {
+    pub(crate) fn open(&self, rank: u32, poll: &Poll) -> Open {
         let clock = self.clock(rank);
         let known = |handle: usize| self.completion(handle).unwrap_or(Completion::Null);
         let blocked = |requests: &RequestArray| {
@@ -194,97 +180,13 @@ impl World {
 
     /// Wakes a rank that is blocked in a poll; once, though both a decision about it and one about another rank's
     /// receive may answer it.
-    fn answer(&mut self, rank: u32) {
+    pub(crate) fn answer(&mut self, rank: u32) {
         if self.polls.remove(&rank).is_none() {
             return;
         }
+        self.reconsider(rank);
         self.ranks[rank as usize].polling = false;
         self.ready.wake(rank);
-    }
-
-    /// What the receives of `rank` for any source would take now.
-    fn wild_items_of(&self, rank: u32, items: &mut Vec<Item>) {
-        let state = &self.ranks[rank as usize];
-        let mut taken: Vec<u32> = Vec::new();
-        let mut asked: Vec<Pattern> = Vec::new();
-        // Receives that have to wait until one like them before them is decided.
-        let mut later: Vec<Pattern> = Vec::new();
-        let mut wilds = state.wilds;
-        for receive in self.posted.iter(state.posted) {
-            let node = &self.nodes[receive];
-            let pattern = Pattern::of(node);
-            let wild = node.has(flag::WILD);
-            if (wild && asked.contains(&pattern)) || later.iter().any(|other| other.overlaps(&pattern)) {
-                if !later.contains(&pattern) {
-                    later.push(pattern);
-                }
-            } else if wild {
-                asked.push(pattern);
-                if let Some(message) = self.unexpected.best(state.unexpected, &pattern, &taken, &self.nodes) {
-                    taken.push(message);
-                    let found = &self.nodes[message];
-                    items.push(Item { time: found.arrival, rank, source: found.source, receive, message });
-                }
-            } else if let Some((message, _)) = self.unexpected.first(state.unexpected, &pattern, &taken, &self.nodes) {
-                taken.push(message);
-            }
-            wilds -= u32::from(wild);
-            if wilds == 0 {
-                break;
-            }
-        }
-    }
-
-    /// All open items of `rank`.
-    fn items_of(&self, rank: u32, items: &mut Vec<Item>) {
-        if self.ranks[rank as usize].wilds != 0 {
-            self.wild_items_of(rank, items);
-        }
-        if let Some(poll) = self.polls.get(&rank) {
-            match self.open(rank, poll) {
-                Open::Final => items.push(Item { time: Time::ZERO, rank, source: 0, receive: NIL, message: NIL }),
-                Open::At(time) => items.push(Item { time, rank, source: u32::MAX, receive: NIL, message: NIL }),
-                Open::Never => {}
-            }
-        }
-    }
-
-    /// All open items of this process's ranks, in the order in which they are decided.
-    pub(crate) fn open_items(&mut self) -> Vec<Item> {
-        let mut items = Vec::new();
-        let mut attention = std::mem::take(&mut self.attention);
-        attention.retain(|&rank| {
-            let watches = self.ranks[rank as usize].watches();
-            if watches {
-                self.items_of(rank, &mut items);
-            } else {
-                self.ranks[rank as usize].attended = false;
-            }
-            watches
-        });
-        self.attention = attention;
-        items.sort_unstable();
-        items
-    }
-
-    /// Decides open items before `bound`, where no message earlier than that will come any more; false if there are none.
-    pub(crate) fn decide_before(&mut self, bound: Time) -> bool {
-        if self.attention.is_empty() {
-            return false;
-        }
-        let items = self.open_items();
-        let mut woken = FxHashSet::default();
-        for item in items.iter().take_while(|item| item.time < bound) {
-            self.apply_unless_woken(item, &mut woken);
-        }
-        items.first().is_some_and(|item| item.time < bound)
-    }
-
-    /// Decides the first open item.
-    pub(crate) fn decide_first(&mut self) {
-        if let Some(item) = self.open_items().first() {
-            self.apply(item);
-        }
     }
 
     /// The clock and number of the polling rank that may be sent on first.
@@ -296,41 +198,6 @@ impl World {
     pub(crate) fn send_poller_on(&mut self, rank: u32) {
         self.ranks[rank as usize].spins = 0;
         self.answer(rank);
-    }
-
-    /// Decides open items before safe time; false if there is nothing to decide.
-    ///
-    /// `other` is the least time at which anything else of the process can act (lagging senders,
-    /// the network): items at or after it stay open unless nothing else exists.
-    pub(crate) fn decide(&mut self, other: Time) -> bool {
-        let items = self.open_items();
-        let lookahead = if self.by_time() { Span::ZERO } else { self.wire.lookahead() };
-        let mut bound = if other == Time::MAX { other } else { other.saturating_add(lookahead) };
-        let mut decided = false;
-        let mut woken = FxHashSet::default();
-        for item in &items {
-            if item.time >= bound && (decided || other != Time::MAX) {
-                break;
-            }
-            if self.apply_unless_woken(item, &mut woken) {
-                decided = true;
-                bound = bound.min(item.time.max(self.clock(item.rank)).saturating_add(lookahead));
-            }
-        }
-        decided
-    }
-
-    /// Decides an item, unless one before it woke its rank, which may have other plans now; false if so.
-    fn apply_unless_woken(&mut self, item: &Item, woken: &mut FxHashSet<u32>) -> bool {
-        if woken.contains(&item.rank) {
-            return false;
-        }
-        let runnable = self.ready.len();
-        self.apply(item);
-        if self.ready.len() != runnable {
-            woken.insert(item.rank);
-        }
-        true
     }
 
     /// Nothing can happen unless a rank that jumped ahead of its polls goes on polling: it may compute
@@ -345,19 +212,6 @@ impl World {
         let Some((_, rank)) = self.least_poller().filter(|_| self.released.1 <= FRUITLESS_RELEASES) else { return false };
         self.send_poller_on(rank);
         true
-    }
-
-    fn apply(&mut self, item: &Item) {
-        if item.receive == NIL {
-            self.answer(item.rank);
-            return;
-        }
-        let rank = item.rank as usize;
-        self.ranks[rank].wilds -= 1;
-        self.unlink_posted(item.rank, item.receive);
-        self.unlink_message(item.rank, item.message);
-        self.take(item.rank, item.receive, item.message);
-        self.rematch(item.rank);
     }
 
     /// Counts a poll that found nothing, or a reading of a clock: after many in a row each costs time.
@@ -380,6 +234,7 @@ impl World {
         node.state = State::Cancelled;
         node.arrival = clock;
         self.rematch(rank);
+        self.reconsider(rank);
     }
 }
 
@@ -604,6 +459,7 @@ impl Mpi {
         let mut world = self.world();
         let me = world.current;
         world.unlink_message(me, index);
+        world.reconsider(me);
         world.nodes[index].state = State::Extracted;
         handle::encode(index)
     }

@@ -1,5 +1,6 @@
 //! All state of a process's ranks, and the door to it.
 
+use crate::agenda::Agenda;
 use crate::attribute::Attributes;
 use crate::collective::executor::Collectives;
 use crate::comm::Comms;
@@ -69,7 +70,7 @@ pub struct RankState {
     pub phase: Phase,
     /// Whether it is blocked in a poll (`World::polls`).
     pub polling: bool,
-    /// Whether it is on the attention list.
+    /// Whether its items must be made anew ([`crate::agenda`]).
     pub attended: bool,
 }
 
@@ -165,7 +166,7 @@ pub struct World {
     pub(crate) outbox: EventQueue<Message>,
     pub(crate) launched: u64,
     pub(crate) polls: FxHashMap<u32, Poll>,
-    pub(crate) attention: Vec<u32>,
+    pub(crate) agenda: Agenda,
     pub(crate) compute: Compute,
     pub(crate) collectives: Collectives,
     pub(crate) batch: bool,
@@ -243,7 +244,7 @@ impl Mpi {
                 outbox: EventQueue::new(),
                 launched: 0,
                 polls: FxHashMap::default(),
-                attention: Vec::new(),
+                agenda: Agenda::default(),
                 compute: setup.compute,
                 collectives: Collectives::default(),
                 batch: setup.batch,
@@ -436,18 +437,6 @@ impl World {
     pub fn resumed(&mut self) {
         if let Compute::Measured { .. } = self.compute {
             self.clock_host.start();
-        }
-    }
-    /// Puts a rank on the list of those with something to decide.
-    #[inline]
-    pub(crate) fn attend(&mut self, rank: u32) {
-        let state = &mut self.ranks[rank as usize];
-        if !state.attended {
-            state.attended = true;
-            self.attention.push(rank);
-        }
-        if state.polling {
-            self.settle_poll(rank);
         }
     }
 }

@@ -363,8 +363,7 @@ impl World {
     }
 
     fn report(&mut self) {
-        let items = self.open_items();
-        let effect = items.iter().map(|item| item.time.max(self.clock(item.rank))).min();
+        let (first, effect) = self.outlook();
         let poller = self.least_poller();
         let (held, ended, aborting) = (self.collectives.holds(), self.ended == self.local, self.abort.is_some());
         let messages = self.profile.messages();
@@ -374,7 +373,7 @@ impl World {
             round: remote.agreeing.round,
             sent,
             taken,
-            least: items.first().map(|item| (item.time, item.rank, item.source)),
+            least: first.map(|item| (item.time, item.rank, item.source)),
             effect,
             held,
             poller,

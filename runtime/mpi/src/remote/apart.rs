@@ -411,8 +411,6 @@ impl World {
         };
         let mut said = Said::default();
         let over = rounds.advance(&Between { wire: &self.wire, group: &group }, &mut said);
-        self.messages += said.messages;
-        self.bytes += said.bytes;
         self.profile.messages_of(said.messages, said.bytes);
         let streams = &mut self.others().streams;
         for (process, round, record) in said.records {

@@ -1,0 +1,261 @@
+//! In which order what is open is decided: receives for any source, and polls.
+//!
+//! When no rank of the process can run, everything still open is an item with a time; the items
+//! before safe time are decided in the order (time, rank, source). With no lookahead the single
+//! least item is decided (docs/architecture.md, "Order").
+//!
+//! Items are kept from one decision to the next: only those of ranks to which something happened are made anew, so
+//! that a decision costs what changed and not what waits.
+
+use crate::matching::Pattern;
+use crate::node::{NIL, flag};
+use crate::undecided::Open;
+use crate::world::World;
+use engine::{Span, Time};
+use std::cmp::Reverse;
+use std::collections::BinaryHeap;
+
+/// One thing to decide.
+#[derive(Clone, Copy, PartialEq, Eq, PartialOrd, Ord, Debug)]
+pub(crate) struct Item {
+    pub(crate) time: Time,
+    pub(crate) rank: u32,
+    pub(crate) source: u32,
+    /// The receive node, or [`NIL`] for the rank's poll.
+    receive: u32,
+    message: u32,
+}
+
+/// An item, and the state of its rank for which it was made.
+#[derive(Clone, Copy, PartialEq, Eq, PartialOrd, Ord, Debug)]
+struct Entry {
+    item: Item,
+    version: u32,
+}
+
+/// All that is open in a process.
+#[derive(Default)]
+pub(crate) struct Agenda {
+    heap: BinaryHeap<Reverse<Entry>>,
+    /// Ranks whose items must be made anew.
+    changed: Vec<u32>,
+    /// By rank of the process: how often its items were made. Empty until there is one.
+    versions: Vec<u32>,
+    /// For making items.
+    fresh: Vec<Item>,
+}
+
+impl Agenda {
+    /// What happened to this rank may have changed its items.
+    #[inline]
+    pub(crate) fn change(&mut self, rank: u32) {
+        self.changed.push(rank);
+    }
+}
+
+impl World {
+    /// Puts a rank on the list of those with something to decide.
+    #[inline]
+    pub(crate) fn attend(&mut self, rank: u32) {
+        self.reconsider(rank);
+        if self.ranks[rank as usize].polling {
+            self.settle_poll(rank);
+        }
+    }
+
+    /// The items of a rank must be made anew.
+    #[inline]
+    pub(crate) fn reconsider(&mut self, rank: u32) {
+        let state = &mut self.ranks[rank as usize];
+        if !state.attended {
+            state.attended = true;
+            self.agenda.change(rank);
+        }
+    }
+
+    /// What the receives of `rank` for any source would take now.
+    fn wild_items_of(&self, rank: u32, items: &mut Vec<Item>) {
+        let state = &self.ranks[rank as usize];
+        let mut taken: Vec<u32> = Vec::new();
+        let mut asked: Vec<Pattern> = Vec::new();
+        // Receives that have to wait until one like them before them is decided.
+        let mut later: Vec<Pattern> = Vec::new();
+        let mut wilds = state.wilds;
+        for receive in self.posted.iter(state.posted) {
+            let node = &self.nodes[receive];
+            let pattern = Pattern::of(node);
+            let wild = node.has(flag::WILD);
+            wilds -= u32::from(wild);
+            let mut found = None;
+            if (wild && asked.contains(&pattern)) || later.iter().any(|other| other.overlaps(&pattern)) {
+                if !later.contains(&pattern) {
+                    later.push(pattern);
+                }
+            } else if wild {
+                found = self.unexpected.best(state.unexpected, &pattern, &taken, &self.nodes);
+                if let Some(message) = found {
+                    let node = &self.nodes[message];
+                    items.push(Item { time: node.arrival, rank, source: node.source, receive, message });
+                }
+            } else {
+                found = self.unexpected.first(state.unexpected, &pattern, &taken, &self.nodes).map(|(message, _)| message);
+            }
+            if wilds == 0 {
+                break;
+            }
+            if wild {
+                asked.push(pattern);
+            }
+            taken.extend(found);
+        }
+    }
+
+    /// All open items of `rank`.
+    fn items_of(&self, rank: u32, items: &mut Vec<Item>) {
+        if self.ranks[rank as usize].wilds != 0 {
+            self.wild_items_of(rank, items);
+        }
+        if !self.ranks[rank as usize].polling {
+            return;
+        }
+        if let Some(poll) = self.polls.get(&rank) {
+            match self.open(rank, poll) {
+                Open::Final => items.push(Item { time: Time::ZERO, rank, source: 0, receive: NIL, message: NIL }),
+                Open::At(time) => items.push(Item { time, rank, source: u32::MAX, receive: NIL, message: NIL }),
+                Open::Never => {}
+            }
+        }
+    }
+
+    /// Makes the items of a rank anew; those that it had are void.
+    fn renew(&mut self, rank: u32) {
+        let mut fresh = std::mem::take(&mut self.agenda.fresh);
+        self.items_of(rank, &mut fresh);
+        let version = &mut self.agenda.versions[(rank - self.first) as usize];
+        *version = version.wrapping_add(1);
+        let version = *version;
+        self.agenda.heap.extend(fresh.drain(..).map(|item| Reverse(Entry { item, version })));
+        self.agenda.fresh = fresh;
+    }
+
+    /// Makes the items of all ranks anew to which something happened.
+    fn refresh(&mut self) {
+        if self.agenda.changed.is_empty() {
+            return;
+        }
+        if self.agenda.versions.is_empty() {
+            self.agenda.versions = vec![0; self.local as usize];
+        }
+        let mut changed = std::mem::take(&mut self.agenda.changed);
+        for rank in changed.drain(..) {
+            self.ranks[rank as usize].attended = false;
+            self.renew(rank);
+        }
+        self.agenda.changed = changed;
+        // Void items leave when they come to the top; should they be most of the heap, all of them.
+        if self.agenda.heap.len() > 64 + 4 * self.local as usize {
+            let (first, Agenda { heap, versions, .. }) = (self.first, &mut self.agenda);
+            heap.retain(|Reverse(entry)| versions[(entry.item.rank - first) as usize] == entry.version);
+        }
+    }
+
+    #[inline]
+    fn is_valid(&self, entry: &Entry) -> bool {
+        self.agenda.versions[(entry.item.rank - self.first) as usize] == entry.version
+    }
+
+    /// The first open item, once [`World::refresh`] has looked.
+    fn first_item(&mut self) -> Option<Item> {
+        while let Some(Reverse(entry)) = self.agenda.heap.peek() {
+            if self.is_valid(entry) {
+                return Some(entry.item);
+            }
+            self.agenda.heap.pop();
+        }
+        None
+    }
+
+    /// What the other processes must know of this one's open items: the first, and the least time at which a rank can act
+    /// because one of them was decided.
+    pub(crate) fn outlook(&mut self) -> (Option<Item>, Option<Time>) {
+        self.refresh();
+        let valid = self.agenda.heap.iter().filter(|Reverse(entry)| self.is_valid(entry));
+        let effect = valid.map(|Reverse(entry)| self.acts(&entry.item)).min();
+        (self.first_item(), effect)
+    }
+
+    /// Decides open items before `bound`, where no message earlier than that will come any more; false if there are none.
+    pub(crate) fn decide_before(&mut self, bound: Time) -> bool {
+        self.refresh();
+        let mut decided = false;
+        while let Some(item) = self.first_item().filter(|item| item.time < bound) {
+            self.apply(&item);
+            decided = true;
+        }
+        decided
+    }
+
+    /// Decides the first open item.
+    pub(crate) fn decide_first(&mut self) {
+        self.refresh();
+        if let Some(item) = self.first_item() {
+            self.apply(&item);
+        }
+    }
+
+    /// Decides open items before safe time; false if there is nothing to decide.
+    ///
+    /// `other` is the least time at which anything else of the process can act (lagging senders,
+    /// the network): items at or after it stay open unless nothing else exists.
+    pub(crate) fn decide(&mut self, other: Time) -> bool {
+        self.refresh();
+        let lookahead = if self.by_time() { Span::ZERO } else { self.wire.lookahead() };
+        let mut bound = if other == Time::MAX { other } else { other.saturating_add(lookahead) };
+        let mut decided = false;
+        while let Some(item) = self.first_item() {
+            if item.time >= bound && (decided || other != Time::MAX) {
+                break;
+            }
+            let acts = self.apply(&item);
+            decided = true;
+            bound = bound.min(acts.saturating_add(lookahead));
+        }
+        decided
+    }
+
+    /// A time before which the rank of an item does nothing because that is decided.
+    fn acts(&self, item: &Item) -> Time {
+        let state = &self.ranks[item.rank as usize];
+        if item.receive != NIL && self.posted.length(state.posted) != state.wilds as usize {
+            // It may wait for a named receive behind this one, whose message came earlier.
+            return state.clock;
+        }
+        item.time.max(state.clock)
+    }
+
+    /// Decides the first item: answers what [`World::acts`] says of it.
+    ///
+    /// A rank that it wakes may have other plans: what else is open there is looked at again when all wait once more.
+    fn apply(&mut self, item: &Item) -> Time {
+        self.agenda.heap.pop();
+        let acts = self.acts(item);
+        let runnable = self.ready.len();
+        if item.receive == NIL {
+            self.answer(item.rank);
+        } else {
+            self.ranks[item.rank as usize].wilds -= 1;
+            self.unlink_posted(item.rank, item.receive);
+            self.unlink_message(item.rank, item.message);
+            self.take(item.rank, item.receive, item.message);
+            self.rematch(item.rank);
+        }
+        if self.ready.len() == runnable {
+            self.renew(item.rank);
+        } else {
+            let version = &mut self.agenda.versions[(item.rank - self.first) as usize];
+            *version = version.wrapping_add(1);
+            self.reconsider(item.rank);
+        }
+        acts
+    }
+}

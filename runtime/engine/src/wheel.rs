@@ -13,6 +13,10 @@ pub trait Timed: Copy + Ord {
 
 const NONE: u32 = u32::MAX;
 const BLOCK: usize = 15;
+/// Buckets of more events are spread over parts of the bucket before they are sorted.
+const FEW: usize = 96;
+/// log2 of the number of parts.
+const PARTS: u32 = 6;
 
 /// Events of one bucket. Blocks return to a free list, so memory follows the number of waiting
 /// events and not the busiest moment of every bucket.
@@ -39,6 +43,8 @@ pub struct TimingWheel<E> {
     open: Vec<E>,
     /// Empty between calls.
     spare: Vec<E>,
+    /// What `open` was before it was spread.
+    unsorted: Vec<E>,
     late: BinaryHeap<Reverse<E>>,
     far: BinaryHeap<Reverse<E>>,
 }
@@ -58,6 +64,7 @@ impl<E: Timed> TimingWheel<E> {
             slot: 0,
             open: Vec::new(),
             spare: Vec::new(),
+            unsorted: Vec::new(),
             late: BinaryHeap::new(),
             far: BinaryHeap::new(),
         }
@@ -246,9 +253,36 @@ impl<E: Timed> TimingWheel<E> {
                     std::mem::swap(a, b);
                 }
             }
-            events => events.sort_unstable_by(|a, b| b.cmp(a)),
+            events if events.len() <= FEW || self.shift < PARTS => events.sort_unstable_by(|a, b| b.cmp(a)),
+            _ => self.spread(),
         }
         true
+    }
+
+    /// Sorts an open bucket of many events: by parts of its time first, which no comparison takes.
+    fn spread(&mut self) {
+        const COUNT: usize = 1 << PARTS;
+        let shift = self.shift - PARTS;
+        let part = |event: &E| COUNT - 1 - (event.time() >> shift) as usize % COUNT;
+        let mut places = [0usize; COUNT];
+        self.open.iter().for_each(|event| places[part(event)] += 1);
+        let mut sum = 0;
+        for place in &mut places {
+            sum += std::mem::replace(place, sum);
+        }
+        self.unsorted.clear();
+        self.unsorted.extend_from_slice(&self.open);
+        for event in &self.unsorted {
+            let place = &mut places[part(event)];
+            self.open[*place] = *event;
+            *place += 1;
+        }
+        // Each place is now the end of its part.
+        let mut start = 0;
+        for end in places {
+            self.open[start..end].sort_unstable_by(|a, b| b.cmp(a));
+            start = end;
+        }
     }
 }
 
@@ -266,6 +300,19 @@ mod tests {
     }
 
     proptest! {
+        /// As below, with many events in a bucket and some at one instant.
+        #[test]
+        fn crowded_buckets_come_out_sorted(times in prop::collection::vec(0u64..5000, 200..2000), shift in 4u32..14) {
+            let mut wheel = TimingWheel::new(shift, 6);
+            let mut events: Vec<Event> = times.into_iter().enumerate().map(|(i, time)| Event(time, (i % 7) as u32)).collect();
+            events.iter().for_each(|&event| wheel.push(event));
+            events.sort_unstable();
+            for event in events {
+                prop_assert_eq!(wheel.pop_until(u64::MAX), Some(event));
+            }
+            prop_assert!(wheel.is_empty());
+        }
+
         /// Pushes at or after the last pop, over gaps from one picosecond to far beyond the horizon, come out as from a binary heap.
         #[test]
         fn pops_in_the_order_of_a_heap(steps in prop::collection::vec((0u32..44, any::<u64>(), any::<bool>(), any::<bool>(), any::<bool>()), 1..600), shift in 0u32..12) {

@@ -13,6 +13,7 @@ mod failures;
 mod histogram;
 mod load;
 mod network;
+mod pages;
 mod port;
 mod routing;
 pub(crate) mod run;

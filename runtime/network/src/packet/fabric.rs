@@ -142,6 +142,7 @@ impl Fabric {
         let port = size_of::<Port>() as u64
             + (lanes - 1) * size_of::<Lane>() as u64
             + 12 * (classes - 1)
+            + u64::from(self.links.len() > 1)
             + 8
             + if self.switching.fifo.is_some() { lanes * size_of::<Fifo>() as u64 } else { 0 };
         self.ports() * port + u64::from(self.topology.endpoints()) * (200 + 8 * classes)

@@ -1,12 +1,16 @@
 //! What an adaptive routing sees of the ports around it.
 
 use super::fabric::Fabric;
-use super::port::{Lane, Port};
+use super::port::{Lane, Port, Waits};
+use super::slab::{NONE, Slab};
 
 /// The ports of one router, as they are now.
 pub struct Load<'a> {
     pub(crate) ports: &'a [Port],
     pub(crate) more_lanes: &'a [Lane],
+    pub(crate) waits: &'a Slab<Waits>,
+    /// Kind of link of each port; empty if all are the same.
+    pub(crate) kinds: &'a [u8],
     pub(crate) fabric: &'a Fabric,
     /// First port of the router.
     pub(crate) base: u32,
@@ -21,11 +25,20 @@ impl Load<'_> {
         }
     }
 
+    #[inline]
+    fn queued(&self, port: &Port) -> u32 {
+        if port.waits == NONE { 0 } else { self.waits[port.waits].queued }
+    }
+
     /// Picoseconds until the link behind `port` has sent what is before a packet that comes now.
     #[inline]
     pub fn delay(&self, port: u32) -> u64 {
-        let port = &self.ports[(self.base + port) as usize];
-        let waiting = if port.queued == 0 { 0 } else { self.fabric.links[port.link as usize].time(port.queued) };
+        let index = (self.base + port) as usize;
+        let port = &self.ports[index];
+        let waiting = match self.queued(port) {
+            0 => 0,
+            queued => self.fabric.links[self.kinds.get(index).map_or(0, |&kind| kind as usize)].time(queued),
+        };
         port.busy.saturating_sub(self.now) + waiting
     }
 
@@ -37,7 +50,7 @@ impl Load<'_> {
     fn occupancy_of(&self, port: u32) -> u64 {
         let lanes = self.fabric.switching.lanes;
         let free: u64 = (0..lanes).map(|lane| u64::from(self.lane(port, lane).free(self.now))).sum();
-        u64::from(self.ports[port as usize].queued) + u64::from(self.fabric.switching.buffer) * u64::from(lanes) - free
+        u64::from(self.queued(&self.ports[port as usize])) + u64::from(self.fabric.switching.buffer) * u64::from(lanes) - free
     }
 
     /// `occupancy` of another router's port; only for a routing that says it looks far.

@@ -2,6 +2,8 @@
 
 use super::slab::NONE;
 use super::statistics::LinkUse;
+use bytemuck::{Pod, Zeroable};
+use rustc_hash::FxHashMap;
 
 /// "Never" as a time in picoseconds.
 pub(crate) const NEVER: u64 = u64::MAX;
@@ -48,16 +50,22 @@ pub struct Packet {
 pub(crate) const UPSTREAM_REMOTE: u32 = 1 << 31;
 
 /// Credits on their way back that a lane can note.
-const NOTES: usize = 4;
+const NOTES: usize = 3;
 
 /// The credits of one virtual channel: the free bytes of the buffer at the other end of the link, as this end knows them.
 ///
-/// Credits on their way back are noted with their time and counted when somebody asks, which saves an event for each.
-#[derive(Clone, Copy, Debug)]
+/// Credits on their way back are noted with their time, which saves an event for each. What does not fit half a cache line is
+/// not noted: a fourth credit, one of another size, one that takes more than 4 ms.
+#[derive(Clone, Copy, Debug, Pod, Zeroable)]
+#[repr(C)]
 pub(crate) struct Lane {
-    coming_at: [u64; NOTES],
-    coming: [i32; NOTES],
-    /// Without what is noted; below zero if noted credits that have come are in use.
+    /// What the times of the notes are counted from.
+    base: u64,
+    /// When noted credits come, or came.
+    coming: [u32; NOTES],
+    /// Of each note.
+    bytes: i32,
+    /// As if all noted credits had come.
     free: i32,
     /// The least that was free: the buffer's greatest occupancy.
     low: i32,
@@ -65,24 +73,33 @@ pub(crate) struct Lane {
 
 impl Lane {
     pub(crate) fn new(bytes: u32) -> Lane {
-        Lane { coming_at: [0; NOTES], coming: [0; NOTES], free: bytes as i32, low: bytes as i32 }
+        Lane { base: 0, coming: [0; NOTES], bytes: 0, free: bytes as i32, low: bytes as i32 }
+    }
+
+    /// Notes up to this number have come.
+    #[inline]
+    fn elapsed(&self, now: u64) -> u32 {
+        now.saturating_sub(self.base).min(u64::from(u32::MAX)) as u32
+    }
+
+    #[inline]
+    fn free_signed(&self, now: u64) -> i32 {
+        let elapsed = self.elapsed(now);
+        let away: i32 = self.coming.iter().map(|&coming| i32::from(coming > elapsed)).sum();
+        self.free - away * self.bytes
     }
 
     /// Free bytes at `now`.
     #[inline]
     pub(crate) fn free(&self, now: u64) -> u32 {
-        let mut free = self.free;
-        for slot in 0..NOTES {
-            free += if self.coming_at[slot] <= now { self.coming[slot] } else { 0 };
-        }
-        free as u32
+        self.free_signed(now) as u32
     }
 
     /// Whether `bytes` are free at `now`.
     #[inline]
     pub(crate) fn has(&self, bytes: u32, now: u64) -> bool {
         // Usually there is room without what is on its way back.
-        self.free >= bytes as i32 || self.free(now) >= bytes
+        self.free - NOTES as i32 * self.bytes >= bytes as i32 || self.free_signed(now) >= bytes as i32
     }
 
     /// Takes `bytes`, which must be free at `now`.
@@ -90,33 +107,34 @@ impl Lane {
     pub(crate) fn take(&mut self, bytes: u32, now: u64) {
         debug_assert!(self.has(bytes, now));
         self.free -= bytes as i32;
-        if self.free < self.low {
-            self.count(now);
-            self.low = self.low.min(self.free);
-        }
+        self.low = self.low.min(self.free_signed(now));
     }
 
-    /// Counts the noted credits that have come.
-    fn count(&mut self, now: u64) {
-        for slot in 0..NOTES {
-            if self.coming_at[slot] <= now {
-                self.free += std::mem::take(&mut self.coming[slot]);
-            }
-        }
-    }
-
-    /// Notes that `bytes` become free at `at`; false if there is no room for the note.
+    /// Notes that `bytes` become free at `at`, which is not before `now`; false if there is no room for the note.
     #[inline]
     pub(crate) fn note(&mut self, bytes: u32, at: u64, now: u64) -> bool {
-        for slot in 0..NOTES {
-            if self.coming_at[slot] <= now {
-                self.free += self.coming[slot];
-                self.coming_at[slot] = at;
-                self.coming[slot] = bytes as i32;
+        if (at.wrapping_sub(self.base) > u64::from(u32::MAX) || bytes as i32 != self.bytes) && !self.begin(bytes, at, now) {
+            return false;
+        }
+        let elapsed = self.elapsed(now);
+        for coming in &mut self.coming {
+            if *coming <= elapsed {
+                *coming = at.wrapping_sub(self.base) as u32;
+                self.free += bytes as i32;
                 return true;
             }
         }
         false
+    }
+
+    /// Counts from `now` on and takes notes of `bytes`, if all earlier ones have come.
+    #[cold]
+    fn begin(&mut self, bytes: u32, at: u64, now: u64) -> bool {
+        if self.next_credit(now) != NEVER || at - now > u64::from(u32::MAX) {
+            return false;
+        }
+        (self.base, self.coming, self.bytes) = (now, [0; NOTES], bytes as i32);
+        true
     }
 
     /// Frees `bytes` now.
@@ -128,7 +146,9 @@ impl Lane {
     /// When the next noted credit comes, after `now`.
     #[inline]
     pub(crate) fn next_credit(&self, now: u64) -> u64 {
-        self.coming_at.into_iter().filter(|&at| at > now).min().unwrap_or(NEVER)
+        let elapsed = self.elapsed(now);
+        let next = self.coming.into_iter().filter(|&coming| coming > elapsed).min();
+        next.map_or(NEVER, |coming| self.base + u64::from(coming))
     }
 
     /// The least that was free.
@@ -146,33 +166,126 @@ pub(crate) const TO_ENDPOINT: u8 = 2;
 /// At a port of another shard.
 pub(crate) const TO_SHARD: u8 = 3;
 
-/// An output port of a router or of an endpoint's interface, with its first virtual channel: a pair of cache lines, which
-/// processors fetch together.
-#[derive(Clone, Copy, Debug)]
-#[repr(C, align(128))]
+/// An output port of a router or of an endpoint's interface, with its first virtual channel: a cache line, because a packet touches
+/// two ports in each router, which lie anywhere in memory.
+#[derive(Clone, Copy, Debug, Pod, Zeroable)]
+#[repr(C, align(64))]
 pub(crate) struct Port {
     /// When the link is free.
     pub(crate) busy: u64,
+    pub(crate) first_lane: Lane,
+    pub(crate) usage: Usage,
+    /// Where the cable ends: a `TO_` constant in the highest two bits, `HOLDS`, and the port there (with `TO_SHARD` an index into the
+    /// shard's remote ports).
+    cable: u32,
+    /// Who waits, among the shard's; `NONE` if nobody does and no `Grant` is to come.
+    pub(crate) waits: u32,
+}
+
+/// In `Port::cable` of an interface: messages wait in it that no packet was cut from.
+const HOLDS: u32 = 1 << 29;
+
+impl Port {
+    pub(crate) fn new(end: u8, peer: u32, buffer: u32) -> Port {
+        debug_assert!(peer < HOLDS);
+        let cable = u32::from(end) << 30 | peer;
+        Port { busy: 0, first_lane: Lane::new(buffer), usage: Usage::default(), cable, waits: NONE }
+    }
+
+    /// One of the `TO_` constants.
+    #[inline]
+    pub(crate) fn end(&self) -> u8 {
+        (self.cable >> 30) as u8
+    }
+
+    /// The port at the other end.
+    #[inline]
+    pub(crate) fn peer(&self) -> u32 {
+        self.cable & (HOLDS - 1)
+    }
+
+    /// Of an interface: whether messages wait in it that no packet was cut from.
+    #[inline]
+    pub(crate) fn holds(&self) -> bool {
+        self.cable & HOLDS != 0
+    }
+
+    #[inline]
+    pub(crate) fn set_holds(&mut self, holds: bool) {
+        self.cable = if holds { self.cable | HOLDS } else { self.cable & !HOLDS };
+    }
+}
+
+/// The low halves of what `LinkUse` counts; the shard has the high ones.
+#[derive(Clone, Copy, Default, Debug, Pod, Zeroable)]
+#[repr(C)]
+pub(crate) struct Usage {
+    bytes: u32,
+    busy: u32,
+    blocked: u32,
+    occupancy: u32,
+}
+
+/// The high halves of the counts of the few ports that need them.
+#[derive(Default)]
+pub(crate) struct Carried(FxHashMap<u32, [u32; 4]>);
+
+impl Carried {
+    /// Counts what `port` sent, with the time that took and the time it waited.
+    #[inline]
+    pub(crate) fn sent(&mut self, port: u32, low: &mut Usage, bytes: u32, busy: u64, blocked: u64) {
+        let bytes = add(&mut low.bytes, u64::from(bytes));
+        let (busy, blocked) = (add(&mut low.busy, busy), add(&mut low.blocked, blocked));
+        if bytes | busy | blocked != 0 {
+            self.carry(port, [bytes, busy, blocked, 0]);
+        }
+    }
+
+    /// Counts bytes times nanoseconds in the buffer behind `port`.
+    #[inline]
+    pub(crate) fn held(&mut self, port: u32, low: &mut Usage, occupancy: u64) {
+        let occupancy = add(&mut low.occupancy, occupancy);
+        if occupancy != 0 {
+            self.carry(port, [0, 0, 0, occupancy]);
+        }
+    }
+
+    #[cold]
+    fn carry(&mut self, port: u32, carry: [u32; 4]) {
+        let high = self.0.entry(port).or_default();
+        high.iter_mut().zip(carry).for_each(|(high, carry)| *high += carry);
+    }
+
+    /// All that was counted of `port`.
+    pub(crate) fn total(&self, port: u32, low: &Usage) -> LinkUse {
+        let high = self.0.get(&port).copied().unwrap_or_default();
+        let count = |high: u32, low: u32| u64::from(high) << 32 | u64::from(low);
+        LinkUse {
+            bytes: count(high[0], low.bytes),
+            busy: count(high[1], low.busy),
+            blocked: count(high[2], low.blocked),
+            occupancy: count(high[3], low.occupancy),
+        }
+    }
+}
+
+/// Adds to a counter; the answer is what does not fit.
+#[inline]
+fn add(low: &mut u32, count: u64) -> u32 {
+    let sum = u64::from(*low) + count;
+    *low = sum as u32;
+    (sum >> 32) as u32
+}
+
+/// What waits at a port.
+#[derive(Clone, Copy, Debug)]
+pub(crate) struct Waits {
     /// When the earliest `Grant` event for it happens.
     pub(crate) wake: u64,
     /// The last of the circular list of requesters (of class 0 if there are several).
     pub(crate) ring: u32,
-    /// The port at the other end; with `TO_SHARD` an index into the shard's remote ports.
-    pub(crate) peer: u32,
-    /// Bytes of the packets that wait here.
+    /// Bytes of the packets.
     pub(crate) queued: u32,
-    /// One of the `TO_` constants.
-    pub(crate) end: u8,
-    /// Index into the kinds of links.
-    pub(crate) link: u8,
-    pub(crate) usage: LinkUse,
-    pub(crate) first_lane: Lane,
-}
-
-impl Port {
-    pub(crate) fn new(end: u8, peer: u32, link: u8, buffer: u32) -> Port {
-        Port { busy: 0, wake: NEVER, ring: NONE, peer, queued: 0, end, link, first_lane: Lane::new(buffer), usage: LinkUse::default() }
-    }
 }
 
 /// A virtual channel of an input that has one queue.
@@ -202,4 +315,49 @@ pub(crate) struct Requester {
     pub(crate) next: u32,
 }
 
-const _: () = assert!(size_of::<Packet>() == 64 && size_of::<Port>() == 128);
+const _: () = assert!(size_of::<Packet>() == 64 && size_of::<Port>() == 64 && size_of::<Lane>() == 32);
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+    use proptest::prelude::*;
+
+    proptest! {
+        /// Free bytes, the least of them and the next credit are those of a list of all credits on their way.
+        #[test]
+        fn a_lane_counts_as_a_list_of_credits_does(steps in prop::collection::vec((0u64..3000, any::<bool>(), 0usize..4, prop::sample::select(vec![1u64, 100, 2000, 1 << 31, 1 << 33])), 1..200)) {
+            let (mut lane, mut free, mut low) = (Lane::new(5000), 5000u32, 5000u32);
+            let (mut noted, mut events, mut now) = (Vec::new(), Vec::new(), 0);
+            for (wait, take, size, away) in steps {
+                now += wait;
+                events.retain(|&(at, bytes): &(u64, u32)| { if at <= now { lane.give(bytes); free += bytes; } at > now });
+                noted.retain(|&(at, bytes): &(u64, u32)| { free += if at <= now { bytes } else { 0 }; at > now });
+                prop_assert_eq!(lane.free(now), free);
+                prop_assert_eq!(lane.next_credit(now), noted.iter().map(|&(at, _)| at).min().unwrap_or(NEVER));
+                let bytes = [512, 512, 512, 64][size];
+                prop_assert_eq!(lane.has(bytes, now), free >= bytes);
+                if take && free >= bytes {
+                    lane.take(bytes, now);
+                    free -= bytes;
+                    low = low.min(free);
+                    let list = if lane.note(bytes, now + away, now) { &mut noted } else { &mut events };
+                    list.push((now + away, bytes));
+                }
+                prop_assert_eq!(lane.low(), low);
+            }
+        }
+
+        #[test]
+        fn counts_beyond_32_bits_are_carried(counts in prop::collection::vec(prop::array::uniform4(0u64..1 << 34), 0..20)) {
+            let (mut carried, mut usage, mut sums) = (Carried::default(), Usage::default(), [0u64; 4]);
+            for mut count in counts {
+                count[0] &= u64::from(u32::MAX);
+                carried.sent(7, &mut usage, count[0] as u32, count[1], count[2]);
+                carried.held(7, &mut usage, count[3]);
+                sums.iter_mut().zip(&count).for_each(|(sum, count)| *sum += count);
+            }
+            let [bytes, busy, blocked, occupancy] = sums;
+            prop_assert_eq!(carried.total(7, &usage), LinkUse { bytes, busy, blocked, occupancy });
+        }
+    }
+}

@@ -9,12 +9,12 @@ mod islip;
 
 use super::event::{Event, Kind};
 use super::fabric::Fabric;
-use super::port::{Fifo, Lane, NEVER, Packet, Port, Requester, UPSTREAM_REMOTE};
+use super::pages::Pages;
+use super::port::{Carried, Fifo, Lane, NEVER, Packet, Port, Requester, UPSTREAM_REMOTE, Waits};
 use super::slab::{NONE, Slab};
-use super::statistics::Statistics;
+use super::statistics::{LinkUse, Statistics};
 use crate::model::Delivered;
 use engine::{Time, TimingWheel};
-use prefetch_index::prefetch_index;
 use std::sync::Arc;
 
 use forward::Times;
@@ -85,7 +85,7 @@ const PORTS_AHEAD: usize = 8;
 /// Messages between loading an interface and its turn.
 const OFFERS_AHEAD: usize = 8;
 /// Ports that a second-level cache holds beside the rest.
-pub(super) const CACHED_PORTS: usize = 8192;
+pub(super) const CACHED_PORTS: usize = 16384;
 
 /// See the module.
 pub(crate) struct Shard {
@@ -93,7 +93,11 @@ pub(crate) struct Shard {
     pub(crate) me: usize,
     wheel: TimingWheel<Event>,
     /// Routers' ports, then interfaces' ports.
-    pub(crate) ports: Vec<Port>,
+    pub(crate) ports: Pages<Port>,
+    /// Kind of link of each port; empty if all are the same.
+    kinds: Vec<u8>,
+    waits: Slab<Waits>,
+    carried: Carried,
     /// Virtual channels 1 and up of each port.
     more_lanes: Vec<Lane>,
     /// Rings of classes 1 and up of each port.
@@ -193,9 +197,8 @@ impl Shard {
                     let (port, lane, bytes) = (event.place(), event.load() >> 24, event.load() & 0xff_ffff);
                     self.lane_mut(port, lane).give(bytes);
                     // Served after the arrivals of this instant, as with a noted credit.
-                    let state = &self.ports[port as usize];
-                    if state.queued > 0 {
-                        self.schedule(port, event.time.max(state.busy));
+                    if !self.nobody_waits(port) {
+                        self.schedule(port, event.time.max(self.ports[port as usize].busy));
                     }
                 }
                 Kind::Inject => self.inject(event.place(), event.time),
@@ -230,10 +233,7 @@ impl Shard {
     /// Starts loading a port; any number will do.
     #[inline]
     fn prefetch_port(&self, port: u32) {
-        prefetch_index(&self.ports, port as usize);
-        if let Some(port) = self.ports.get(port as usize) {
-            prefetch_index(std::slice::from_ref(&port.first_lane), 0);
-        }
+        self.ports.prefetch(port as usize);
     }
 
     /// Starts loading what `receive` needs.
@@ -279,7 +279,7 @@ impl Shard {
     /// The input that packets from `upstream` come in by.
     #[inline]
     fn input_of(&self, upstream: u32) -> u32 {
-        if upstream & UPSTREAM_REMOTE == 0 { self.ports[upstream as usize].peer } else { upstream & !UPSTREAM_REMOTE }
+        if upstream & UPSTREAM_REMOTE == 0 { self.ports[upstream as usize].peer() } else { upstream & !UPSTREAM_REMOTE }
     }
 
     /// The router of a position in this shard.
@@ -304,10 +304,18 @@ impl Shard {
 
     /// The ports at which something waits, for the report of a deadlock.
     pub(crate) fn waiting(&self) -> Vec<(u32, u32)> {
-        (0..self.ports.len() as u32)
-            .filter(|&port| self.ports[port as usize].queued > 0)
-            .map(|port| (port, self.ports[port as usize].queued))
-            .collect()
+        (0..self.ports.as_slice().len() as u32).map(|port| (port, self.queued(port))).filter(|&(_, queued)| queued > 0).collect()
+    }
+
+    /// What the link behind `port` and the buffer at its end were used for.
+    pub(crate) fn usage(&self, port: u32) -> LinkUse {
+        self.carried.total(port, &self.ports[port as usize].usage)
+    }
+
+    /// The kind of the link behind `port`.
+    #[inline]
+    pub(crate) fn kind_of(&self, port: u32) -> u8 {
+        self.kinds.get(port as usize).copied().unwrap_or(0)
     }
 
     pub(crate) fn push(&mut self, time: u64, kind: Kind, place: u32, load: u32) {
@@ -317,12 +325,17 @@ impl Shard {
     /// A ring of requesters of a port.
     #[inline]
     fn ring(&self, port: u32, class: u8) -> u32 {
-        if class == 0 { self.ports[port as usize].ring } else { self.more_rings[self.more_ring(port, class)] }
+        if class != 0 {
+            return self.more_rings[self.more_ring(port, class)];
+        }
+        let waits = self.ports[port as usize].waits;
+        if waits == NONE { NONE } else { self.waits[waits].ring }
     }
+    /// Something must wait at the port.
     #[inline]
     fn set_ring(&mut self, port: u32, class: u8, ring: u32) {
         if class == 0 {
-            self.ports[port as usize].ring = ring;
+            self.waits[self.ports[port as usize].waits].ring = ring;
         } else {
             let index = self.more_ring(port, class);
             self.more_rings[index] = ring;
@@ -334,7 +347,22 @@ impl Shard {
     }
     #[inline]
     fn nobody_waits(&self, port: u32) -> bool {
-        self.ports[port as usize].queued == 0
+        self.queued(port) == 0
+    }
+    /// Bytes of the packets that wait at a port.
+    #[inline]
+    fn queued(&self, port: u32) -> u32 {
+        let waits = self.ports[port as usize].waits;
+        if waits == NONE { 0 } else { self.waits[waits].queued }
+    }
+    /// Forgets a port's `Waits` once nothing waits and no `Grant` is to come.
+    #[inline]
+    fn settle(&mut self, port: u32) {
+        let port = &mut self.ports[port as usize];
+        if port.waits != NONE && self.waits[port.waits].queued == 0 && self.waits[port.waits].wake == NEVER {
+            self.waits.remove(port.waits);
+            port.waits = NONE;
+        }
     }
     #[inline]
     fn is_interface(&self, port: u32) -> bool {

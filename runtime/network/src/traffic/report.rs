@@ -304,8 +304,8 @@ fn each_link(shards: &[Shard], duration: u64) -> Vec<LinkReport> {
     let mut by_place: Vec<((u32, u32), LinkReport)> = Vec::new();
     for shard in shards {
         let stride = fabric.stride.divisor();
-        for (index, port) in shard.ports.iter().enumerate() {
-            let (index, usage) = (index as u32, &port.usage);
+        for index in 0..shard.ports.as_slice().len() as u32 {
+            let usage = shard.usage(index);
             let (place, from, to, at) = if index >= shard.first_interface {
                 let endpoint = shard.endpoint_at(index - shard.first_interface);
                 let (router, at) = fabric.topology.attachment(endpoint);
@@ -325,7 +325,7 @@ fn each_link(shards: &[Shard], duration: u64) -> Vec<LinkReport> {
                 from,
                 to,
                 port: at,
-                kind: port.link,
+                kind: shard.kind_of(index),
                 bytes: usage.bytes,
                 busy_ns: ns(usage.busy),
                 blocked_ns: ns(usage.blocked),

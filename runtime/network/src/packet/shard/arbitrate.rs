@@ -3,7 +3,7 @@
 use super::Shard;
 use crate::packet::event::Kind;
 use crate::packet::fabric::Classes;
-use crate::packet::port::{NEVER, Requester, TO_ENDPOINT};
+use crate::packet::port::{NEVER, Port, Requester, TO_ENDPOINT, Waits};
 use crate::packet::slab::NONE;
 
 impl Shard {
@@ -16,7 +16,7 @@ impl Shard {
                 return Err(free_at);
             }
         }
-        if self.ports[output as usize].end == TO_ENDPOINT {
+        if self.ports[output as usize].end() == TO_ENDPOINT {
             return Ok(0);
         }
         if packet.reserved {
@@ -66,7 +66,11 @@ impl Shard {
         let channel =
             if self.fifos.is_empty() { u64::from(packet.bubble) << 8 | u64::from(packet.lanes.0) } else { u64::from(packet.lane) };
         let key = (u64::from(packet.upstream) << 16) | channel;
-        self.ports[output as usize].queued += size;
+        let port = &mut self.ports[output as usize];
+        if port.waits == NONE {
+            port.waits = self.waits.insert(Waits { wake: NEVER, ring: NONE, queued: 0 });
+        }
+        self.waits[port.waits].queued += size;
         let last = self.ring(output, class);
         if last == NONE {
             self.activate(output, class);
@@ -108,31 +112,37 @@ impl Shard {
         }
     }
 
-    /// Makes sure that `output` is looked at by `at`.
+    /// Makes sure that `output`, where something waits, is looked at by `at`.
     #[inline]
     pub(super) fn schedule(&mut self, output: u32, at: u64) {
         if self.is_matched(output) {
             self.schedule_match(output, at);
             return;
         }
-        let port = &mut self.ports[output as usize];
-        if at < port.wake {
-            port.wake = at;
+        let waits = &mut self.waits[self.ports[output as usize].waits];
+        if at < waits.wake {
+            waits.wake = at;
             self.push(at, Kind::Grant, output, 0);
         }
     }
 
     /// A `Grant` event, or a credit.
     pub(super) fn wake(&mut self, output: u32, now: u64) {
-        let port = &mut self.ports[output as usize];
-        if port.wake <= now {
-            port.wake = NEVER;
-        }
-        if port.queued == 0 {
+        let &Port { waits, busy, .. } = &self.ports[output as usize];
+        if waits == NONE {
             return;
         }
-        let busy = port.busy;
-        if busy > now { self.schedule(output, busy) } else { self.grant(output, now) }
+        let waits = &mut self.waits[waits];
+        if waits.wake <= now {
+            waits.wake = NEVER;
+        }
+        if waits.queued == 0 {
+            self.settle(output);
+        } else if busy > now {
+            self.schedule(output, busy);
+        } else {
+            self.grant(output, now);
+        }
     }
 
     /// Sends the next packet that can be sent over a free link, and asks to be woken for the one after it.
@@ -147,9 +157,8 @@ impl Shard {
                 self.grant_first(output, order.into_iter(), now)
             }
         };
-        let port = &self.ports[output as usize];
-        let (waiting, busy) = (port.queued > 0, port.busy);
-        if waiting {
+        let busy = self.ports[output as usize].busy;
+        if !self.nobody_waits(output) {
             match earliest {
                 None => self.schedule(output, busy),
                 Some(NEVER) => {}
@@ -194,7 +203,7 @@ impl Shard {
     pub(super) fn serve(&mut self, output: u32, class: u8, before: u32, at: u32, lane: u8, now: u64) {
         let index = self.requesters[at].head;
         let (size, next) = (self.packets[index].size, self.packets[index].next);
-        self.ports[output as usize].queued -= size;
+        self.waits[self.ports[output as usize].waits].queued -= size;
         if next != NONE {
             self.requesters[at].head = next;
             self.set_ring(output, class, at);
@@ -208,6 +217,7 @@ impl Shard {
             let weight = u64::from(weights[class as usize]);
             self.served[output as usize * weights.len() + class as usize] += u64::from(size) * 1000 / weight;
         }
+        self.settle(output);
         self.transmit(output, index, lane, now);
         if self.is_interface(output) {
             self.refill(output, class, now);

@@ -4,7 +4,8 @@ use super::islip::Matching;
 use super::{CACHED_PORTS, Queue, Shard, Times};
 use crate::packet::event::PLACES;
 use crate::packet::fabric::{Classes, Fabric};
-use crate::packet::port::{Fifo, Lane, Port, TO_ENDPOINT, TO_NOTHING, TO_ROUTER, TO_SHARD};
+use crate::packet::pages::Pages;
+use crate::packet::port::{Carried, Fifo, Lane, Port, TO_ENDPOINT, TO_NOTHING, TO_ROUTER, TO_SHARD};
 use crate::packet::slab::{NONE, Slab};
 use crate::packet::statistics::Statistics;
 use crate::packet::topology::Neighbor;
@@ -60,18 +61,21 @@ impl Builder<'_> {
         let count = first_interface as usize + endpoints.len();
         assert!((count as u64) < PLACES, "the specification's check bounds the number of ports");
         let mut remote = Vec::new();
-        let mut ports = Vec::with_capacity(count);
-        for &router in routers {
-            for port in 0..stride {
-                let port = self.port(router, port, first_interface, &mut remote);
-                ports.push(port);
-            }
-        }
-        for &endpoint in endpoints {
+        let mut kinds = Vec::with_capacity(if fabric.links.len() > 1 { count } else { 0 });
+        let ports = routers.iter().flat_map(|&router| (0..stride).map(move |port| (router, port)));
+        let ports = ports.map(|(router, port)| self.port(router, port, first_interface, &mut remote));
+        let interfaces = endpoints.iter().map(|&endpoint| {
             let (router, port) = fabric.topology.attachment(endpoint);
             let place = partition.places[router as usize].1 * stride + port;
-            ports.push(Port::new(TO_ROUTER, place, fabric.injection_link(endpoint), fabric.switching.buffer));
-        }
+            (Port::new(TO_ROUTER, place, fabric.switching.buffer), fabric.injection_link(endpoint))
+        });
+        let ports = ports.chain(interfaces).map(|(port, kind)| {
+            if fabric.links.len() > 1 {
+                kinds.push(kind);
+            }
+            port
+        });
+        let ports = Pages::new(count, ports);
         let switching = &fabric.switching;
         let classes = switching.classes.count() as usize;
         let identity = partition.routers.len() == 1;
@@ -110,33 +114,35 @@ impl Builder<'_> {
             events: 0,
             clock: 0,
             ports,
+            kinds,
+            waits: Slab::new(),
+            carried: Carried::default(),
         }
     }
 
-    fn port(&self, router: u32, port: u32, first_interface: u32, remote: &mut Vec<(u32, u32)>) -> Port {
+    /// A router's port and its kind of link.
+    fn port(&self, router: u32, port: u32, first_interface: u32, remote: &mut Vec<(u32, u32)>) -> (Port, u8) {
         let (fabric, partition) = (self.fabric, self.partition);
         let (buffer, stride) = (fabric.switching.buffer, fabric.stride.divisor());
         let radix = fabric.topology.radix();
         let neighbor = if port < radix { fabric.topology.neighbor(router, port) } else { Neighbor::Nothing };
-        let link = || fabric.topology.link(router, port) as u8;
-        match neighbor {
-            Neighbor::Nothing => Port::new(TO_NOTHING, 0, 0, buffer),
-            Neighbor::Endpoint(endpoint) => {
-                let interface = match partition.endpoints[self.me].binary_search(&endpoint) {
-                    Ok(index) => index as u32,
-                    Err(_) => unreachable!("an endpoint belongs to the shard of its router"),
-                };
-                Port::new(TO_ENDPOINT, first_interface + interface, link(), buffer)
-            }
+        let (end, peer) = match neighbor {
+            Neighbor::Nothing => return (Port::new(TO_NOTHING, 0, buffer), 0),
+            Neighbor::Endpoint(endpoint) => match partition.endpoints[self.me].binary_search(&endpoint) {
+                Ok(index) => (TO_ENDPOINT, first_interface + index as u32),
+                Err(_) => unreachable!("an endpoint belongs to the shard of its router"),
+            },
             Neighbor::Router { router: other, port: back } => {
                 let (shard, position) = partition.places[other as usize];
                 let place = position * stride + back;
                 if shard as usize == self.me {
-                    return Port::new(TO_ROUTER, place, link(), buffer);
+                    (TO_ROUTER, place)
+                } else {
+                    remote.push((shard, place));
+                    (TO_SHARD, remote.len() as u32 - 1)
                 }
-                remote.push((shard, place));
-                Port::new(TO_SHARD, remote.len() as u32 - 1, link(), buffer)
             }
-        }
+        };
+        (Port::new(end, peer, buffer), fabric.topology.link(router, port) as u8)
     }
 }

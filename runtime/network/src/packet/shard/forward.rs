@@ -73,12 +73,12 @@ impl Shard {
         let fabric = &*self.fabric;
         let port = &self.ports[output as usize];
         if self.matching.is_none()
-            && port.queued == 0
-            && (port.busy <= now || self.takes_ahead && port.busy - now <= self.times[port.link as usize].output)
+            && self.nobody_waits(output)
+            && (port.busy <= now || self.takes_ahead && port.busy - now <= self.times[self.kind_of(output) as usize].output)
         {
             if self.plain {
                 let need = fabric.switching.charge(packet.size) + if packet.bubble { fabric.switching.packet() } else { 0 };
-                if port.end == TO_ENDPOINT || port.first_lane.has(need, now) {
+                if port.end() == TO_ENDPOINT || port.first_lane.has(need, now) {
                     self.transmit(output, index, 0, now);
                     return;
                 }
@@ -100,7 +100,15 @@ impl Shard {
             router: if self.routers.is_empty() { position } else { self.routers[position as usize] },
             input: local,
             lanes: fabric.switching.lanes,
-            load: Load { ports: &self.ports, more_lanes: &self.more_lanes, fabric, base, now },
+            load: Load {
+                ports: self.ports.as_slice(),
+                more_lanes: &self.more_lanes,
+                waits: &self.waits,
+                kinds: &self.kinds,
+                fabric,
+                base,
+                now,
+            },
         };
         let packet = &mut self.packets[index];
         packet.hops += 1;
@@ -114,9 +122,8 @@ impl Shard {
     /// Goes on with a packet whose credit is taken at once.
     fn arrive_reserved(&mut self, output: u32, index: u32, now: u64) {
         self.reserve(output, index, now);
-        let port = &self.ports[output as usize];
-        if port.busy <= now
-            && port.queued == 0
+        if self.ports[output as usize].busy <= now
+            && self.nobody_waits(output)
             && self.matching.is_none()
             && let Ok(lane) = self.eligible(output, index, now)
         {
@@ -143,12 +150,13 @@ impl Shard {
     /// Puts a packet on the link behind `output`, at `now` or when the link is free.
     #[inline]
     pub(super) fn transmit(&mut self, output: u32, index: u32, lane: u8, now: u64) {
+        let link = self.kind_of(output);
         let port = &mut self.ports[output as usize];
         let packet = &mut self.packets[index];
         let size = packet.size;
-        let times = &mut self.times[port.link as usize];
+        let times = &mut self.times[link as usize];
         if times.size != size {
-            *times = Times::of(&self.fabric, port.link, size);
+            *times = Times::of(&self.fabric, link, size);
         }
         let (whole, chunk, flight, to_router, charge) = (times.whole, times.chunk, times.flight, times.to_router, times.charge);
         let start = port.busy.max(now);
@@ -158,12 +166,10 @@ impl Shard {
             end = end.max(packet.tail + chunk);
         }
         port.busy = end;
-        port.usage.bytes += u64::from(size);
-        port.usage.busy += end - start;
-        port.usage.blocked += start - packet.ready;
+        self.carried.sent(output, &mut port.usage, size, end - start, start - packet.ready);
         // A packet occupies its input buffer from its arrival, a router's delay before it is ready, until its last byte leaves.
         let (upstream, old_lane, since) = (packet.upstream, packet.lane, packet.ready);
-        let (kind, peer) = (port.end, port.peer);
+        let (kind, peer) = (port.end(), port.peer());
         if kind == TO_ENDPOINT {
             self.arrived(index, end + flight);
         } else {
@@ -215,7 +221,7 @@ impl Shard {
             self.release_remote(upstream & !UPSTREAM_REMOTE, lane, size, held, end);
             return;
         }
-        let link = self.ports[upstream as usize].link;
+        let link = self.kind_of(upstream);
         let times = &mut self.times[link as usize];
         if times.size != size {
             *times = Times::of(&self.fabric, link, size);
@@ -227,8 +233,8 @@ impl Shard {
     /// As `release`, where the port that sent the packet to `input` is in another shard.
     fn release_remote(&mut self, input: u32, lane: u8, size: u32, held: u64, end: u64) {
         let port = &self.ports[input as usize];
-        let (at, charge) = (end + self.fabric.credit[port.link as usize], self.fabric.switching.charge(size));
-        let (shard, port) = self.remote[port.peer as usize];
+        let (at, charge) = (end + self.fabric.credit[self.kind_of(input) as usize], self.fabric.switching.charge(size));
+        let (shard, port) = self.remote[port.peer() as usize];
         self.outbox[shard as usize].push(Crossing::Credit { time: at, port, lane, bytes: charge, held });
     }
 
@@ -236,14 +242,14 @@ impl Shard {
     #[inline]
     pub(super) fn credit(&mut self, output: u32, lane: u8, bytes: u32, at: u64, held: u64, now: u64) {
         let port = &mut self.ports[output as usize];
-        port.usage.occupancy += u64::from(bytes) * (held / 1000);
-        let (waits, when) = (port.queued > 0, at.max(port.busy));
+        self.carried.held(output, &mut port.usage, u64::from(bytes) * (held / 1000));
+        let (waits, when) = (port.waits != NONE, at.max(port.busy));
         let noted =
             if lane == 0 { port.first_lane.note(bytes, at, now) } else { self.lane_mut(output, u32::from(lane)).note(bytes, at, now) };
         if !noted {
             self.push(at, Kind::Credit, output, u32::from(lane) << 24 | bytes);
         }
-        if waits {
+        if waits && !self.nobody_waits(output) {
             self.schedule(output, when);
         }
     }

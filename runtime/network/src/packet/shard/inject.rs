@@ -22,11 +22,7 @@ impl Shard {
         let switching = &self.fabric.switching;
         let source = self.endpoint_at(offer.interface);
         let single = offer.bytes <= u64::from(switching.payload) && switching.classes.count() == 1;
-        if single
-            && self.nobody_waits(port)
-            && self.early[offer.interface as usize].head == NONE
-            && self.queues[offer.interface as usize].head == NONE
-        {
+        if single && self.nobody_waits(port) && !self.ports[port as usize].holds() {
             let size = switching.wire(offer.bytes as u32);
             let lanes = self.fabric.routing.injection(switching.lanes);
             if let Ok(lane) = self.roomiest(port, size, false, lanes, offer.time) {
@@ -64,6 +60,7 @@ impl Shard {
         } else {
             self.insert_early(interface, index, time);
         }
+        self.ports[(self.first_interface + interface) as usize].set_holds(true);
         self.push(time, Kind::Inject, self.first_interface + interface, 0);
     }
 
@@ -130,6 +127,9 @@ impl Shard {
             self.queues[queue].head = next;
             if next == NONE {
                 self.queues[queue] = Queue::EMPTY;
+                let queues = &self.queues[queue - class as usize..][..switching.classes.count() as usize];
+                let holds = self.early[interface as usize].head != NONE || queues.iter().any(|queue| queue.head != NONE);
+                self.ports[port as usize].set_holds(holds);
             }
             if !tracked {
                 self.messages.remove(head);

@@ -85,7 +85,7 @@ impl Shard {
         self.matching = Some(matching);
         for grant in grants.iter().flatten() {
             self.serve(grant.output, 0, grant.before, grant.at, grant.lane, now);
-            if self.ports[grant.output as usize].queued > 0 {
+            if !self.nobody_waits(grant.output) {
                 again = again.min(self.ports[grant.output as usize].busy);
             }
         }
@@ -100,21 +100,18 @@ impl Shard {
     /// An output's grant, noted at the input if it is the best there. The answer is when the output has to be looked at again
     /// (`NEVER`: when a credit or a packet comes).
     fn grant_match(&self, matching: &mut Matching, base: u32, output: u32, now: u64) -> u64 {
-        let port = &self.ports[output as usize];
-        if port.ring == NONE {
-            return NEVER;
-        }
-        if port.busy > now {
-            return port.busy;
-        }
-        let stride = self.fabric.stride.divisor();
-        let pointer = matching.grant[output as usize];
-        let (last, mut again) = (port.ring, NEVER);
-        let mut best: Option<(u32, u32, Grant)> = None;
+        let last = self.ring(output, 0);
         if last == NONE {
             return NEVER;
         }
-        let mut before = last;
+        let busy = self.ports[output as usize].busy;
+        if busy > now {
+            return busy;
+        }
+        let stride = self.fabric.stride.divisor();
+        let pointer = matching.grant[output as usize];
+        let mut best: Option<(u32, u32, Grant)> = None;
+        let (mut before, mut again) = (last, NEVER);
         loop {
             let at = self.requesters[before].next;
             let index = self.requesters[at].head;

@@ -3,7 +3,7 @@
 use crate::args::{Counts, Handle, Handles, Out};
 use crate::edge::Call;
 use mpi::Mpi;
-use mpi::collective::call::{IN_PLACE, Mode, Side, Typed, Vector};
+use mpi::collective::call::{IN_PLACE, Mode, Parts, Side, Typed, Vector};
 use mpi::error::{ErrorClass, Failure, Result};
 use mpi::request::{ROOT, Template};
 use rank::Addr;
@@ -66,6 +66,7 @@ macro_rules! collectives {
     ($($name:ident $iname:ident $init:ident $mpi_name:literal ($($arg:ident: $type:ty),*) |$mpi:ident, $mode:ident| $body:block)*) => { $(
         #[doc = concat!("`MPI_", $mpi_name, "`.")]
         #[allow(clippy::too_many_arguments)]
+        #[inline(always)]
         pub fn $name(c: &Call, $($arg: $type),*) -> Result {
             let ($mpi, $mode) = (c.mpi, Mode::Blocking);
             let done: Result<Option<usize>> = $body;
@@ -187,13 +188,12 @@ collectives! {
         let members = mpi.world().comms.get(comm.0)?.size() as usize;
         let counts = recvcounts.to_vec(members);
         check(&counts)?;
-        mpi.reduce_scatter(sendbuf, recvbuf, &counts, false, datatype.0, op.0, comm.0, mode)
+        mpi.reduce_scatter(sendbuf, recvbuf, Parts::Each(&counts), datatype.0, op.0, comm.0, mode)
     }
 
     reduce_scatter_block ireduce_scatter_block reduce_scatter_block_init "Reduce_scatter_block"
         (sendbuf: Addr, recvbuf: Addr, recvcount: i64, datatype: Handle, op: Handle, comm: Handle) |mpi, mode| {
-        let members = mpi.world().comms.get(comm.0)?.size() as usize;
-        mpi.reduce_scatter(sendbuf, recvbuf, &vec![recvcount; members], true, datatype.0, op.0, comm.0, mode)
+        mpi.reduce_scatter(sendbuf, recvbuf, Parts::Same(recvcount), datatype.0, op.0, comm.0, mode)
     }
 
     neighbor_allgather ineighbor_allgather neighbor_allgather_init "Neighbor_allgather"

@@ -1,20 +1,52 @@
 //! Compact storage for what parked ranks leave behind: saved stacks and globals.
 //!
 //! One reserved mapping with huge pages, cut into records of whole units, with a free list for
-//! each size. Records are named by a 32-bit number of units, so a rank keeps 4 bytes.
+//! each size. Records are named by a 32-bit number of units, so a rank keeps 4 bytes. The lists are threaded through the free
+//! records themselves.
+//!
+//! What ranks park grows as they go on, all of them alike: each gives a record back and takes a larger one. So small records lie
+//! in segments, and a segment whose last record was given back serves all sizes again.
 
 use std::ptr::null_mut;
 
 /// Sizes up to this many units have a free list of their own; above, eight to each doubling.
 const EXACT: u32 = 64;
+/// Units of a segment.
+const SEGMENT: u32 = 4096;
+/// Larger records, in units, lie at the other end of the mapping, in no segment.
+const SMALL: u32 = 256;
 
 /// The storage.
 pub(crate) struct Arena {
     base: usize,
     unit: usize,
+    /// The units of the open segment that nobody has had.
+    open: std::ops::Range<u32>,
+    segments: Vec<Segment>,
+    /// Segments that nothing lies in.
+    spare: Vec<u32>,
+    /// Large records lie from here on.
+    large: u32,
     capacity: u32,
-    top: u32,
-    free: Vec<Vec<u32>>,
+    /// For each class the first free record; 0 is none.
+    free: Vec<u32>,
+}
+
+/// A part of the mapping that is given out from its beginning.
+#[derive(Clone, Copy)]
+struct Segment {
+    /// Records in it that are not free.
+    live: u16,
+    /// Units given out, free ones included.
+    used: u16,
+}
+
+/// What a free record holds.
+#[repr(C)]
+struct Link {
+    next: u32,
+    before: u32,
+    class: u32,
 }
 
 /// The free list for a size, and the units that its records have.
@@ -31,6 +63,14 @@ fn class(units: u32) -> (usize, u32) {
     (EXACT as usize + 1 + (shift as usize - 3) * 8 + (steps as usize - 8), steps << shift)
 }
 
+/// The units of a class's records: the inverse of [`class`].
+fn units(class: u32) -> u32 {
+    match class.checked_sub(EXACT + 1) {
+        None => class,
+        Some(above) => (8 + above % 8) << (above / 8 + 3),
+    }
+}
+
 impl Arena {
     /// Reserves (does not commit) room for `bytes`, at most 2^32 units of `unit` bytes (a power of two, at least 16).
     pub(crate) fn new(bytes: usize, unit: usize) -> Result<Arena, String> {
@@ -44,8 +84,20 @@ impl Arena {
         // SAFETY: advice on our own mapping; a refusal only costs speed.
         unsafe { libc::madvise(base, bytes, libc::MADV_HUGEPAGE) };
         let capacity = u32::try_from(bytes / unit).unwrap_or(u32::MAX);
+        let mut arena = Arena {
+            base: base as usize,
+            unit,
+            open: 0..0,
+            segments: Vec::new(),
+            spare: Vec::new(),
+            large: capacity,
+            capacity,
+            free: vec![0; class(u32::MAX >> 1).0 + 1],
+        };
+        arena.open_segment();
         // Unit 0 is never handed out: 0 means "no record".
-        Ok(Arena { base: base as usize, unit, capacity, top: 1, free: vec![Vec::new(); class(u32::MAX >> 1).0 + 1] })
+        (arena.open.start, arena.segments[0]) = (1, Segment { live: 1, used: 1 });
+        Ok(arena)
     }
 
     /// The class of records that hold `bytes`: a small number, which the caller keeps.
@@ -61,15 +113,55 @@ impl Arena {
     #[inline]
     pub(crate) fn take(&mut self, bytes: usize) -> u32 {
         let (class, units) = class(bytes.div_ceil(self.unit) as u32);
-        if let Some(record) = self.free[class].pop() {
-            return record;
+        let record = self.free[class];
+        if record != 0 {
+            self.unlink(record, class as u32);
+        } else if units > SMALL {
+            return self.take_large(units);
+        } else {
+            return self.cut(units);
         }
-        let record = self.top;
-        match record.checked_add(units) {
-            Some(top) if top <= self.capacity => self.top = top,
-            _ => self.exhausted(),
+        if units <= SMALL {
+            self.segments[(record / SEGMENT) as usize].live += 1;
         }
         record
+    }
+
+    #[inline]
+    fn cut(&mut self, units: u32) -> u32 {
+        if self.open.end - self.open.start < units {
+            self.open_segment();
+        }
+        let record = self.open.start;
+        self.open.start += units;
+        let segment = &mut self.segments[(record / SEGMENT) as usize];
+        segment.live += 1;
+        segment.used += units as u16;
+        record
+    }
+
+    #[cold]
+    fn open_segment(&mut self) {
+        let index = self.spare.pop().unwrap_or_else(|| {
+            self.segments.push(Segment { live: 0, used: 0 });
+            self.segments.len() as u32 - 1
+        });
+        let start = u64::from(index) * u64::from(SEGMENT);
+        if start + u64::from(SEGMENT) > u64::from(self.large) {
+            self.exhausted();
+        }
+        self.segments[index as usize].used = 0;
+        self.open = start as u32..start as u32 + SEGMENT;
+    }
+
+    #[cold]
+    fn take_large(&mut self, units: u32) -> u32 {
+        let small = self.segments.len() as u64 * u64::from(SEGMENT);
+        match self.large.checked_sub(units) {
+            Some(large) if u64::from(large) >= small => self.large = large,
+            _ => self.exhausted(),
+        }
+        self.large
     }
 
     #[cold]
@@ -83,7 +175,59 @@ impl Arena {
     /// Gives back a record of a class.
     #[inline]
     pub(crate) fn give_back(&mut self, record: u32, class: u16) {
-        self.free[class as usize].push(record);
+        let class = u32::from(class);
+        let next = std::mem::replace(&mut self.free[class as usize], record);
+        // SAFETY: a free record has room for a link: units have at least 16 bytes.
+        unsafe {
+            self.link(record).write(Link { next, before: 0, class });
+            if next != 0 {
+                (*self.link(next)).before = record;
+            }
+        }
+        if units(class) > SMALL {
+            return;
+        }
+        let index = record / SEGMENT;
+        let segment = &mut self.segments[index as usize];
+        segment.live -= 1;
+        let is_open = !self.open.is_empty() && (self.open.end - 1) / SEGMENT == index;
+        if segment.live == 0 && !is_open {
+            self.dissolve(index);
+        }
+    }
+
+    /// All records of a segment are free: forgets where they begin.
+    #[cold]
+    fn dissolve(&mut self, index: u32) {
+        let mut record = index * SEGMENT;
+        let end = record + u32::from(self.segments[index as usize].used);
+        while record < end {
+            // SAFETY: a free record, which holds a link.
+            let class = unsafe { (*self.link(record)).class };
+            self.unlink(record, class);
+            record += units(class);
+        }
+        self.spare.push(index);
+    }
+
+    #[inline]
+    fn unlink(&mut self, record: u32, class: u32) {
+        // SAFETY: free records hold links, which name free records of their class.
+        unsafe {
+            let Link { next, before, .. } = self.link(record).read();
+            match before {
+                0 => self.free[class as usize] = next,
+                before => (*self.link(before)).next = next,
+            }
+            if next != 0 {
+                (*self.link(next)).before = before;
+            }
+        }
+    }
+
+    #[inline]
+    fn link(&self, record: u32) -> *mut Link {
+        self.address(record) as *mut Link
     }
 
     /// The address of a record.
@@ -92,9 +236,9 @@ impl Arena {
         self.base + record as usize * self.unit
     }
 
-    /// Bytes handed out so far, free records included.
+    /// Bytes of memory that records have taken so far, free ones included.
     pub(crate) fn used(&self) -> usize {
-        self.top as usize * self.unit
+        (self.segments.len() * SEGMENT as usize + (self.capacity - self.large) as usize) * self.unit
     }
 }
 
@@ -109,6 +253,7 @@ mod tests {
             let (class, size) = class(units);
             assert!(size >= units && size <= units + units / 8 + 1, "{units} -> {size}");
             assert!(class == last.0 && size == last.1 || class > last.0 && size > last.1, "{units}");
+            assert_eq!(super::units(class as u32), size);
             last = (class, size);
         }
     }
@@ -133,5 +278,21 @@ mod tests {
             assert!(arena.address(pair[0].0) + pair[0].1 <= arena.address(pair[1].0));
         }
         assert!(arena.used() < 20_000 * 1600);
+    }
+
+    #[test]
+    fn records_that_all_grow_take_the_place_of_those_they_replace() {
+        for (unit, sizes) in [(16, [32, 48, 80, 96, 64]), (64, [1000, 3000, 5000, 8000, 700])] {
+            let mut arena = Arena::new(1 << 30, unit).unwrap();
+            let mut records: Vec<u32> = (0..20_000).map(|_| arena.take(sizes[0])).collect();
+            for pair in sizes.windows(2) {
+                for record in &mut records {
+                    arena.give_back(*record, arena.class(pair[0]));
+                    *record = arena.take(pair[1]);
+                }
+            }
+            let largest = sizes.iter().max().unwrap().next_multiple_of(unit) * records.len();
+            assert!(arena.used() < largest * 9 / 8 + (1 << 20), "{} for {largest}", arena.used());
+        }
     }
 }

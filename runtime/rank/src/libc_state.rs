@@ -1,5 +1,5 @@
 //! State that the C library keeps for the process but a program takes for its own: `getopt`'s
-//! variables and `strtok`'s position. Kept on the rank's stack while it is suspended.
+//! variables and `strtok`'s position. Kept by the rank while it is suspended.
 
 use std::ffi::{CStr, c_char};
 use std::sync::atomic::{AtomicBool, AtomicPtr, AtomicUsize, Ordering::Relaxed};
@@ -60,24 +60,32 @@ fn set<T>(place: &AtomicPtr<T>, value: T) {
     }
 }
 
+/// Whether the state in place differs from a fresh process's.
+#[inline]
+pub(crate) fn is_used() -> bool {
+    USED.load(Relaxed)
+}
+
 impl State {
-    /// The state in place. Only a flag is read unless the rank used any of it.
-    #[inline]
+    /// What a rank has that used none of it.
+    pub(crate) fn fresh() -> State {
+        State(None)
+    }
+
+    /// The state in place.
     pub(crate) fn save() -> State {
-        State(if USED.load(Relaxed) { Some(Used::save()) } else { None })
+        State(if is_used() { Some(Used::save()) } else { None })
     }
 
     /// Puts the state in place.
-    #[inline]
     pub(crate) fn restore(&self) {
-        if self.0.is_some() || USED.load(Relaxed) {
+        if self.0.is_some() || is_used() {
             self.0.unwrap_or(FRESH).put(self.0.is_some());
         }
     }
 }
 
 impl Used {
-    #[cold]
     fn save() -> Used {
         Used {
             parsing: PARSING.load(Relaxed),
@@ -89,7 +97,6 @@ impl Used {
         }
     }
 
-    #[cold]
     fn put(&self, used: bool) {
         USED.store(used, Relaxed);
         PARSING.store(self.parsing, Relaxed);

@@ -128,39 +128,73 @@ pub(crate) fn find_thread_state() {
 struct ThreadState {
     yielder: *mut Yielder<(), ()>,
     call: (usize, usize),
-    exceptions: [usize; 2],
-    libc: libc_state::State,
+    /// What few ranks have, on the heap.
+    rare: Option<Box<Rare>>,
     errno: i32,
 }
 
+/// State that most ranks leave as it was when they began.
+struct Rare {
+    exceptions: [usize; 2],
+    libc: libc_state::State,
+}
+
+impl Rare {
+    #[cold]
+    #[inline(never)]
+    fn save(exceptions: [usize; 2]) -> Option<Box<Rare>> {
+        Some(Box::new(Rare { exceptions, libc: libc_state::State::save() }))
+    }
+
+    #[cold]
+    #[inline(never)]
+    fn restore(rare: Option<Box<Rare>>) {
+        let rare = rare.map_or(Rare { exceptions: [0; 2], libc: libc_state::State::fresh() }, |rare| *rare);
+        rare.libc.restore();
+        set_exceptions(rare.exceptions);
+    }
+}
+
+/// The thread's C++ exception state; zeros without a C++ runtime.
+#[inline]
+fn exceptions() -> [usize; 2] {
+    let exceptions = NOW.exceptions.load(Relaxed);
+    // SAFETY: null or the thread's 16 bytes, set by `find_thread_state`.
+    if exceptions.is_null() { [0; 2] } else { unsafe { *exceptions } }
+}
+
+#[inline]
+fn set_exceptions(state: [usize; 2]) {
+    let exceptions = NOW.exceptions.load(Relaxed);
+    if !exceptions.is_null() {
+        // SAFETY: as in `exceptions`.
+        unsafe { *exceptions = state };
+    }
+}
+
 impl ThreadState {
-    #[inline]
+    #[inline(always)]
     fn save() -> ThreadState {
-        let exceptions = NOW.exceptions.load(Relaxed);
+        let exceptions = exceptions();
+        let is_rare = exceptions != [0; 2] || libc_state::is_used();
         ThreadState {
             yielder: NOW.yielder.load(Relaxed),
             call: (NOW.call.load(Relaxed), NOW.call_len.load(Relaxed) & !STALE),
-            // SAFETY: null or the thread's 16 bytes, set by `find_thread_state`.
-            exceptions: if exceptions.is_null() { [0; 2] } else { unsafe { *exceptions } },
-            libc: libc_state::State::save(),
+            rare: if is_rare { Rare::save(exceptions) } else { None },
             // SAFETY: set by `find_thread_state` before any rank runs.
             errno: unsafe { *NOW.errno.load(Relaxed) },
         }
     }
 
-    #[inline]
-    fn restore(&self) {
+    #[inline(always)]
+    fn restore(&mut self) {
         NOW.yielder.store(self.yielder, Relaxed);
         NOW.call.store(self.call.0, Relaxed);
         NOW.call_len.store(self.call.1, Relaxed);
-        self.libc.restore();
-        let exceptions = NOW.exceptions.load(Relaxed);
         // SAFETY: as in `save`.
-        unsafe {
-            *NOW.errno.load(Relaxed) = self.errno;
-            if !exceptions.is_null() {
-                *exceptions = self.exceptions;
-            }
+        unsafe { *NOW.errno.load(Relaxed) = self.errno };
+        if self.rare.is_some() || exceptions() != [0; 2] || libc_state::is_used() {
+            Rare::restore(self.rare.take());
         }
     }
 }
@@ -177,7 +211,7 @@ pub fn suspend() {
     if current().is_none() || !is_on_stack(&raw const here as usize) {
         refuse();
     }
-    let state = ThreadState::save();
+    let mut state = ThreadState::save();
     // SAFETY: a rank is running on its own stack (checked above); its coroutine stored the yielder,
     // which lives at the top of that stack as long as the coroutine.
     unsafe { (*state.yielder).suspend(()) };
@@ -217,14 +251,9 @@ pub(crate) fn entered(yielder: &Yielder<(), ()>) {
     NOW.call.store(0, Relaxed);
     NOW.call_len.store(0, Relaxed);
     libc_state::reset();
-    let exceptions = NOW.exceptions.load(Relaxed);
-    // SAFETY: set by `find_thread_state`; a new rank starts with no error and no exception.
-    unsafe {
-        *NOW.errno.load(Relaxed) = 0;
-        if !exceptions.is_null() {
-            *exceptions = [0; 2];
-        }
-    }
+    // SAFETY: set by `find_thread_state`; a new rank starts with no error.
+    unsafe { *NOW.errno.load(Relaxed) = 0 };
+    set_exceptions([0; 2]);
 }
 
 /// Ends the running rank as `exit(status)` would: its handlers, destructors and output, then it

@@ -20,6 +20,7 @@
 
 pub(crate) mod own;
 pub(crate) mod shared;
+mod templates;
 
 use std::mem::ManuallyDrop;
 

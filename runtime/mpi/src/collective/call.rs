@@ -44,6 +44,15 @@ pub struct Typed<'a> {
     pub datatypes: &'a [usize],
 }
 
+/// How many elements of a reduction stay with each member.
+#[derive(Clone, Copy)]
+pub enum Parts<'a> {
+    /// So many with everyone.
+    Same(i64),
+    /// So many with each.
+    Each(&'a [i64]),
+}
+
 /// The memory of one side of a collective.
 #[derive(Clone, Copy)]
 pub enum Side<'a> {
@@ -238,6 +247,36 @@ fn agreement(world: &World, place: Place, (size, rank): (u32, u32), bytes: u64, 
     }
 }
 
+/// A call that the mounted rank has entered: what it waits for, and where its result goes.
+pub(crate) struct Part {
+    /// Of a call that does not wait.
+    pub(crate) request: Option<usize>,
+    pub(crate) instance: u32,
+    pub(crate) member: u32,
+    pub(crate) through: bool,
+    /// The memory for a result that no agent delivers.
+    pub(crate) target: Extent,
+}
+
+/// The mounted rank enters as an agent.
+fn enter(mut world: std::cell::RefMut<'_, World>, entry: Entry) -> Result<Part> {
+    let (instance, member, request) = world.enter_collective(entry)?;
+    Ok(world.entered(instance, member, request.map(handle::of_cold), Extent::none()))
+}
+
+impl World {
+    /// After entering: agents that can go on do, and a rank that must wait is marked so.
+    pub(crate) fn entered(&mut self, instance: u32, member: u32, request: Option<usize>, target: Extent) -> Part {
+        self.run_agents();
+        let through = request.is_some() || self.is_through(instance, member);
+        if !through {
+            let me = self.current;
+            self.ranks[me as usize].waiting = 1;
+        }
+        Part { request, instance, member, through, target }
+    }
+}
+
 impl Mpi {
     #[allow(clippy::too_many_arguments)]
     fn run(
@@ -249,7 +288,7 @@ impl Mpi {
         delivery: Delivery,
         neighbors: (Rc<[u32]>, Rc<[u32]>),
         cartesian: bool,
-    ) -> Result<Option<usize>> {
+    ) -> Result<Part> {
         let world = self.world();
         let comm = world.comms.index(call.comm)?;
         let (size, rank, sides) = world.membership(comm);
@@ -287,23 +326,31 @@ impl Mpi {
             agreement: None,
             blocking: call.mode == Mode::Blocking,
         };
-        self.enter(world, entry).map(|(request, _)| request)
+        enter(world, entry)
     }
 
-    fn enter<'a>(&'a self, mut world: std::cell::RefMut<'a, World>, entry: Entry) -> Result<(Option<usize>, usize)> {
-        let me = world.current;
-        let (instance, member, request) = world.enter_collective(entry)?;
-        world.run_agents();
-        if let Some(request) = request {
-            return Ok((Some(handle::of_cold(request)), 0));
+    /// Waits until the mounted rank is through, unless its call made a request: answers that.
+    // What blocks is inlined into the entry points, and everything around it is not: frames of a blocked rank are memory.
+    #[inline(always)]
+    fn leave(&self, part: Result<Part>) -> Result<Option<usize>> {
+        match &part {
+            Ok(part) if part.request.is_none() => self.await_result(part).map(|_| None),
+            _ => part.map(|part| part.request),
         }
-        if !world.is_through(instance, member) {
-            world.ranks[me as usize].waiting = 1;
-            drop(world);
+    }
+
+    /// Blocks until the rank is through, takes its result and leaves; the handle of a new communicator, if one was made.
+    #[inline(always)]
+    fn await_result(&self, part: &Part) -> Result<usize> {
+        if !part.through {
             self.block();
-            world = self.world();
         }
-        Ok((None, world.finish_collective(instance, member)?))
+        self.take_result(part)
+    }
+
+    #[inline(never)]
+    fn take_result(&self, part: &Part) -> Result<usize> {
+        self.world().finish_part(part.instance, part.member, &part.target)
     }
 
     /// Agrees with the members of `comm` on a new communicator: its handle. `bytes` of each member's contribution cost time.
@@ -315,19 +362,26 @@ impl Mpi {
         resolve: Resolve,
         mode: Mode,
     ) -> Result<(Option<usize>, usize)> {
-        let mut part = Some((contribution, resolve));
+        let part = self.join_agreement(comm, bytes, (contribution, resolve), mode)?;
+        let handle = if part.request.is_none() { self.await_result(&part)? } else { 0 };
+        Ok((part.request, handle))
+    }
+
+    #[inline(never)]
+    fn join_agreement(&self, comm: usize, bytes: u64, contribution: (Contribution, Resolve), mode: Mode) -> Result<Part> {
+        let mut contribution = Some(contribution);
         if self.may_hold(mode) {
             let brief = Brief { kind: Kind::Agree, comm, root: None, bytes, reduction: None };
-            if let Some(handle) = self.together(&brief, &Extent::none(), &Extent::none(), &mut part)? {
-                return Ok((None, handle));
+            if let Some(part) = self.together(&brief, &Extent::none(), Extent::none(), &mut contribution)? {
+                return Ok(part);
             }
         }
-        let part = part.expect("only an agreement that was entered takes it");
+        let contribution = contribution.expect("only an agreement that was entered takes it");
         let world = self.world();
         let index = world.comms.index(comm)?;
         let (size, rank, _) = world.membership(index);
-        let entry = agreement(&world, Place::Comm(index), (size, rank), bytes, part, mode);
-        self.enter(world, entry)
+        let entry = agreement(&world, Place::Comm(index), (size, rank), bytes, contribution, mode);
+        enter(world, entry)
     }
 
     /// The same among the members of a group, who find each other by `key`.
@@ -338,15 +392,21 @@ impl Mpi {
         bytes: u64,
         contribution: Contribution,
         resolve: Resolve,
-    ) -> Result<(Option<usize>, usize)> {
+    ) -> Result<usize> {
+        let part = self.join_group(group, key, bytes, (contribution, resolve))?;
+        self.await_result(&part)
+    }
+
+    #[inline(never)]
+    fn join_group(&self, group: Rc<Group>, key: (u32, i32, u32), bytes: u64, contribution: (Contribution, Resolve)) -> Result<Part> {
         let world = self.world();
         let size = group.size();
         let rank = group.rank_of(world.current).unwrap_or(0);
-        let entry = agreement(&world, Place::Group(key, group), (size, rank), bytes, (contribution, resolve), Mode::Blocking);
-        self.enter(world, entry)
+        let entry = agreement(&world, Place::Group(key, group), (size, rank), bytes, contribution, Mode::Blocking);
+        enter(world, entry)
     }
 
-    fn simple(&self, call: Call, send: Area, input: Vec<u8>, receive: Area, delivery: Delivery) -> Result<Option<usize>> {
+    fn simple(&self, call: Call, send: Area, input: Vec<u8>, receive: Area, delivery: Delivery) -> Result<Part> {
         let none: Rc<[u32]> = Rc::new([]);
         self.run(call, send, input, receive, delivery, (none.clone(), none), false)
     }
@@ -361,9 +421,9 @@ impl Mpi {
         Ok((is_root, communicator.peers(), communicator.rank(world.current), sides.is_some()))
     }
 
-    /// Takes part in a blocking collective that may be held together; false if it is to be made in the general way.
-    fn held(&self, brief: &Brief, source: &Extent, target: &Extent) -> Result<bool> {
-        Ok(self.together(brief, source, target, &mut None)?.is_some())
+    /// Enters a blocking collective that may be held together; `None` if it is to be made in the general way.
+    fn held(&self, brief: &Brief, source: &Extent, target: &Extent) -> Result<Option<Part>> {
+        self.together(brief, source, target.clone(), &mut None)
     }
 
     /// Memory of `blocks` blocks of one datatype; `None` for other sides, and for too many elements.
@@ -394,11 +454,17 @@ impl Mpi {
     }
 
     /// `MPI_Barrier`.
+    #[inline(always)]
     pub fn barrier(&self, comm: usize, mode: Mode) -> Result<Option<usize>> {
+        self.leave(self.join_barrier(comm, mode))
+    }
+
+    #[inline(never)]
+    fn join_barrier(&self, comm: usize, mode: Mode) -> Result<Part> {
         if self.may_hold(mode) {
             let brief = Brief { kind: Kind::Barrier, comm, root: None, bytes: 0, reduction: None };
-            if self.held(&brief, &Extent::none(), &Extent::none())? {
-                return Ok(None);
+            if let Some(part) = self.held(&brief, &Extent::none(), &Extent::none())? {
+                return Ok(part);
             }
         }
         let call = Call { kind: Kind::Barrier, comm, root: None, irregular: false, bytes: 0, reduction: None, mode };
@@ -406,14 +472,20 @@ impl Mpi {
     }
 
     /// `MPI_Bcast`.
+    #[inline(always)]
     pub fn bcast(&self, buffer: Buffer, root: i32, comm: usize, mode: Mode) -> Result<Option<usize>> {
+        self.leave(self.join_bcast(buffer, root, comm, mode))
+    }
+
+    #[inline(never)]
+    fn join_bcast(&self, buffer: Buffer, root: i32, comm: usize, mode: Mode) -> Result<Part> {
         let (is_root, _, _, inter) = self.rooted(comm, root)?;
         if !inter && self.may_hold(mode) {
             let extent = self.world().extent(buffer)?;
             let brief = Brief { kind: Kind::Bcast, comm, root: Some(root), bytes: extent.bytes, reduction: None };
             let (source, target) = if is_root { (extent, Extent::none()) } else { (Extent::none(), extent) };
-            if self.held(&brief, &source, &target)? {
-                return Ok(None);
+            if let Some(part) = self.held(&brief, &source, &target)? {
+                return Ok(part);
             }
         }
         let area = if inter && root == PROC_NULL { Area::none() } else { self.world().area(&Side::One(buffer), 1)? };
@@ -429,7 +501,13 @@ impl Mpi {
     }
 
     /// `MPI_Gather` and `MPI_Gatherv`.
+    #[inline(always)]
     pub fn gather(&self, send: Side, receive: Side, root: i32, comm: usize, mode: Mode) -> Result<Option<usize>> {
+        self.leave(self.join_gather(send, receive, root, comm, mode))
+    }
+
+    #[inline(never)]
+    fn join_gather(&self, send: Side, receive: Side, root: i32, comm: usize, mode: Mode) -> Result<Part> {
         let (is_root, peers, me, inter) = self.rooted(comm, root)?;
         if !inter && !receive.is_irregular() && self.may_hold(mode) {
             let target = if is_root { self.blocks(&receive, peers)? } else { Some(Extent::none()) };
@@ -438,8 +516,8 @@ impl Mpi {
                 && (!is_root || target.bytes == source.bytes * u64::from(peers))
             {
                 let brief = Brief { kind: Kind::Gather, comm, root: Some(root), bytes: source.bytes, reduction: None };
-                if self.held(&brief, &source, &target)? {
-                    return Ok(None);
+                if let Some(part) = self.held(&brief, &source, &target)? {
+                    return Ok(part);
                 }
             }
         }
@@ -472,7 +550,13 @@ impl Mpi {
     }
 
     /// `MPI_Scatter` and `MPI_Scatterv`.
+    #[inline(always)]
     pub fn scatter(&self, send: Side, receive: Side, root: i32, comm: usize, mode: Mode) -> Result<Option<usize>> {
+        self.leave(self.join_scatter(send, receive, root, comm, mode))
+    }
+
+    #[inline(never)]
+    fn join_scatter(&self, send: Side, receive: Side, root: i32, comm: usize, mode: Mode) -> Result<Part> {
         let (is_root, peers, me, inter) = self.rooted(comm, root)?;
         if !inter && !send.is_irregular() && self.may_hold(mode) {
             let source = if is_root { self.blocks(&send, peers)? } else { Some(Extent::none()) };
@@ -483,8 +567,8 @@ impl Mpi {
             {
                 let bytes = if is_root { source.bytes / u64::from(peers) } else { target.bytes };
                 let brief = Brief { kind: Kind::Scatter, comm, root: Some(root), bytes, reduction: None };
-                if self.held(&brief, &source, &target)? {
-                    return Ok(None);
+                if let Some(part) = self.held(&brief, &source, &target)? {
+                    return Ok(part);
                 }
             }
         }
@@ -515,14 +599,20 @@ impl Mpi {
     }
 
     /// `MPI_Allgather` and `MPI_Allgatherv`.
+    #[inline(always)]
     pub fn allgather(&self, send: Side, receive: Side, comm: usize, mode: Mode) -> Result<Option<usize>> {
+        self.leave(self.join_allgather(send, receive, comm, mode))
+    }
+
+    #[inline(never)]
+    fn join_allgather(&self, send: Side, receive: Side, comm: usize, mode: Mode) -> Result<Part> {
         if let (size, me, true) = self.members(comm, mode)?
             && let (Some(source), Some(target)) = (self.own_block(&send, &receive, me)?, self.blocks(&receive, size)?)
             && target.bytes == source.bytes * u64::from(size)
         {
             let brief = Brief { kind: Kind::Allgather, comm, root: None, bytes: source.bytes, reduction: None };
-            if self.held(&brief, &source, &target)? {
-                return Ok(None);
+            if let Some(part) = self.held(&brief, &source, &target)? {
+                return Ok(part);
             }
         }
         let world = self.world();
@@ -547,15 +637,21 @@ impl Mpi {
     }
 
     /// `MPI_Alltoall`, `MPI_Alltoallv` and `MPI_Alltoallw`.
+    #[inline(always)]
     pub fn alltoall(&self, send: Side, receive: Side, comm: usize, mode: Mode) -> Result<Option<usize>> {
+        self.leave(self.join_alltoall(send, receive, comm, mode))
+    }
+
+    #[inline(never)]
+    fn join_alltoall(&self, send: Side, receive: Side, comm: usize, mode: Mode) -> Result<Part> {
         let from = if send.is_in_place() { receive } else { send };
         if let (size, _, true) = self.members(comm, mode)?
             && let (Some(source), Some(target)) = (self.blocks(&from, size)?, self.blocks(&receive, size)?)
             && target.bytes == source.bytes
         {
             let brief = Brief { kind: Kind::Alltoall, comm, root: None, bytes: source.bytes / u64::from(size), reduction: None };
-            if self.held(&brief, &source, &target)? {
-                return Ok(None);
+            if let Some(part) = self.held(&brief, &source, &target)? {
+                return Ok(part);
             }
         }
         let world = self.world();
@@ -572,7 +668,8 @@ impl Mpi {
     }
 
     #[allow(clippy::too_many_arguments)]
-    fn reduce_like(
+    #[inline(never)]
+    fn join_reduction(
         &self,
         kind: Kind,
         send: Addr,
@@ -582,7 +679,7 @@ impl Mpi {
         root: Option<i32>,
         comm: usize,
         mode: Mode,
-    ) -> Result<Option<usize>> {
+    ) -> Result<Part> {
         let (is_root, inter) = match root {
             Some(root) => {
                 let (is_root, _, _, inter) = self.rooted(comm, root)?;
@@ -596,8 +693,8 @@ impl Mpi {
             let first = kind == Kind::Exscan && self.members(comm, mode)?.1 == 0;
             let target = if is_root && !first { self.world().extent((receive, count, datatype))? } else { Extent::none() };
             let brief = Brief { kind, comm, root, bytes: source.bytes, reduction: Some((op, datatype)) };
-            if self.held(&brief, &source, &target)? {
-                return Ok(None);
+            if let Some(part) = self.held(&brief, &source, &target)? {
+                return Ok(part);
             }
         }
         let world = self.world();
@@ -619,6 +716,7 @@ impl Mpi {
 
     /// `MPI_Reduce`.
     #[allow(clippy::too_many_arguments)]
+    #[inline(always)]
     pub fn reduce(
         &self,
         send: Addr,
@@ -629,9 +727,10 @@ impl Mpi {
         comm: usize,
         mode: Mode,
     ) -> Result<Option<usize>> {
-        self.reduce_like(Kind::Reduce, send, receive, elements, op, Some(root), comm, mode)
+        self.leave(self.join_reduction(Kind::Reduce, send, receive, elements, op, Some(root), comm, mode))
     }
     /// `MPI_Allreduce`.
+    #[inline(always)]
     pub fn allreduce(
         &self,
         send: Addr,
@@ -641,71 +740,86 @@ impl Mpi {
         comm: usize,
         mode: Mode,
     ) -> Result<Option<usize>> {
-        self.reduce_like(Kind::Allreduce, send, receive, elements, op, None, comm, mode)
+        self.leave(self.join_reduction(Kind::Allreduce, send, receive, elements, op, None, comm, mode))
     }
     /// `MPI_Scan`.
+    #[inline(always)]
     pub fn scan(&self, send: Addr, receive: Addr, elements: (i64, usize), op: usize, comm: usize, mode: Mode) -> Result<Option<usize>> {
-        self.reduce_like(Kind::Scan, send, receive, elements, op, None, comm, mode)
+        self.leave(self.join_reduction(Kind::Scan, send, receive, elements, op, None, comm, mode))
     }
     /// `MPI_Exscan`.
+    #[inline(always)]
     pub fn exscan(&self, send: Addr, receive: Addr, elements: (i64, usize), op: usize, comm: usize, mode: Mode) -> Result<Option<usize>> {
-        self.reduce_like(Kind::Exscan, send, receive, elements, op, None, comm, mode)
+        self.leave(self.join_reduction(Kind::Exscan, send, receive, elements, op, None, comm, mode))
     }
 
-    /// `MPI_Reduce_scatter` and, with equal counts, `MPI_Reduce_scatter_block`: `counts[i]` elements stay with member `i`.
+    /// `MPI_Reduce_scatter` and `MPI_Reduce_scatter_block`.
     #[allow(clippy::too_many_arguments)]
+    #[inline(always)]
     pub fn reduce_scatter(
         &self,
         send: Addr,
         receive: Addr,
-        counts: &[i64],
-        regular: bool,
+        counts: Parts,
         datatype: usize,
         op: usize,
         comm: usize,
         mode: Mode,
     ) -> Result<Option<usize>> {
-        if let (size, _, true) = self.members(comm, mode)?
-            && regular
-            && let Some(&count) = counts.first()
-            && let Some(total) = count.checked_mul(i64::from(size))
-        {
+        self.leave(self.join_reduce_scatter(send, receive, counts, datatype, op, comm, mode))
+    }
+
+    #[allow(clippy::too_many_arguments)]
+    #[inline(never)]
+    fn join_reduce_scatter(
+        &self,
+        send: Addr,
+        receive: Addr,
+        counts: Parts,
+        datatype: usize,
+        op: usize,
+        comm: usize,
+        mode: Mode,
+    ) -> Result<Part> {
+        let (members, me, holds) = self.members(comm, mode)?;
+        let (total, own) = match counts {
+            Parts::Same(count) => (count.checked_mul(i64::from(members)), count),
+            Parts::Each(counts) => (counts.iter().try_fold(0i64, |sum, &count| sum.checked_add(count)), counts[me as usize]),
+        };
+        let Some(total) = total else {
+            return Err(Failure::new(ErrorClass::COUNT, format!("the counts of {members} members are beyond 2^63 elements together")));
+        };
+        if holds && let Parts::Same(count) = counts {
             let from = if send == IN_PLACE { receive } else { send };
             let source = self.world().extent((from, total, datatype))?;
             let target = self.world().extent((receive, count, datatype))?;
             let brief = Brief { kind: Kind::ReduceScatter, comm, root: None, bytes: source.bytes, reduction: Some((op, datatype)) };
-            if self.held(&brief, &source, &target)? {
-                return Ok(None);
+            if let Some(part) = self.held(&brief, &source, &target)? {
+                return Ok(part);
             }
         }
         let world = self.world();
-        let me = world.comms.get(comm)?.rank(world.current) as usize;
         let reduction = world.reduction(op, datatype)?;
-        let total: i64 = counts.iter().sum();
         let from = if send == IN_PLACE { receive } else { send };
         let mut source = world.area(&Side::One((from, total, datatype)), 1)?;
         let size = world.types.get(datatype)?.size;
-        source.blocks = if regular {
-            Blocks::Uniform(counts.first().map_or(0, |&count| count as u64 * size))
-        } else {
-            let mut at = 0;
-            Blocks::Each(
-                std::iter::once(0)
-                    .chain(counts.iter().map(|&count| {
-                        at += count as u64 * size;
-                        at
-                    }))
-                    .collect(),
-            )
+        let mut at = 0;
+        let mut end = |&count: &i64| {
+            at += count as u64 * size;
+            at
         };
-        let target = world.area(&Side::One((receive, counts[me], datatype)), 1)?;
+        source.blocks = match counts {
+            Parts::Same(count) => Blocks::Uniform(end(&count)),
+            Parts::Each(counts) => Blocks::Each(std::iter::once(0).chain(counts.iter().map(end)).collect()),
+        };
+        let target = world.area(&Side::One((receive, own, datatype)), 1)?;
         drop(world);
         let input = pack(&source.extents);
         let call = Call {
             kind: Kind::ReduceScatter,
             comm,
             root: None,
-            irregular: !regular,
+            irregular: matches!(counts, Parts::Each(_)),
             bytes: source.bytes,
             reduction: Some(reduction),
             mode,
@@ -726,7 +840,13 @@ impl Mpi {
     }
 
     /// The neighbourhood collectives (MPI 5.0 chapter 8.6). With `each`, every neighbour gets a block of its own (alltoall forms).
+    #[inline(always)]
     pub fn neighbor(&self, send: Side, receive: Side, each: bool, comm: usize, mode: Mode) -> Result<Option<usize>> {
+        self.leave(self.join_neighbor(send, receive, each, comm, mode))
+    }
+
+    #[inline(never)]
+    fn join_neighbor(&self, send: Side, receive: Side, each: bool, comm: usize, mode: Mode) -> Result<Part> {
         let world = self.world();
         let communicator = world.comms.get(comm)?;
         let me = communicator.rank(world.current);

@@ -7,7 +7,7 @@
 //! needs more (functions of the program, overheads, other algorithms of reductions, members that must start before all are
 //! in) becomes agents, and runs as any other collective.
 
-use crate::collective::call::Mode;
+use crate::collective::call::{Mode, Part};
 use crate::collective::executor::{Agent, Place};
 use crate::collective::schedule::{Blocks, Digest, Kind, Member, Schedule, Shape};
 use crate::collective::{Contribution, Reduction, Resolve, Signature};
@@ -351,7 +351,7 @@ impl World {
     }
 
     /// The mounted rank takes its result and leaves; the handle of a new communicator, if one was made.
-    fn finish_together(&mut self, index: u32, member: u32, target: &Extent) -> Result<usize> {
+    pub(crate) fn finish_part(&mut self, index: u32, member: u32, target: &Extent) -> Result<usize> {
         let instance = self.collectives.instance(index);
         let Some(together) = &instance.together else { return self.finish_agent(index, member, Some(target)) };
         // What all know is right already; a scan's first member and a root that gave the data get nothing.
@@ -389,25 +389,17 @@ impl Together {
 }
 
 impl Mpi {
-    /// Takes part in a blocking collective that may be held together: `None` if it cannot be, and nothing has happened.
+    /// Enters a blocking collective that may be held together: `None` if it cannot be, and nothing has happened.
     pub(crate) fn together(
         &self,
         brief: &Brief,
         source: &Extent,
-        target: &Extent,
+        target: Extent,
         contribution: &mut Option<(Contribution, Resolve)>,
-    ) -> Result<Option<usize>> {
+    ) -> Result<Option<Part>> {
         let mut world = self.world();
-        let me = world.current;
         let Some((index, member)) = world.enter_together(brief, source, contribution)? else { return Ok(None) };
-        world.run_agents();
-        if !world.is_through(index, member) {
-            world.ranks[me as usize].waiting = 1;
-            drop(world);
-            self.block();
-            world = self.world();
-        }
-        world.finish_together(index, member, target).map(Some)
+        Ok(Some(world.entered(index, member, None, target)))
     }
 
     /// Whether a call of this mode may be held together.

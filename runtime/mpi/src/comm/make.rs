@@ -254,15 +254,8 @@ impl Mpi {
         if group.rank_of(me).is_none() {
             return Ok(COMM_NULL);
         }
-        Ok(self
-            .agree_in_group(
-                group.clone(),
-                (context, tag, group.world_rank(0)),
-                CONTEXT_BYTES,
-                Contribution::Group(group, None),
-                create_in_group,
-            )?
-            .1)
+        let key = (context, tag, group.world_rank(0));
+        self.agree_in_group(group.clone(), key, CONTEXT_BYTES, Contribution::Group(group, None), create_in_group)
     }
 
     /// `MPI_Intercomm_create`: the new handle.

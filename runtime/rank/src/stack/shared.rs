@@ -10,6 +10,7 @@ use crate::delta;
 use crate::lines::{self, LINE};
 use crate::ranks::{Place, prefetch};
 use crate::running::NOBODY;
+use crate::stack::templates::{Left, Templates};
 
 const PAGE: usize = 4096;
 /// From this many ranks on, memory counts more than the last nanoseconds.
@@ -24,13 +25,9 @@ pub(crate) struct SharedStack {
     top: usize,
     arena: Arena,
     pub(crate) in_place: u32,
-    delta: bool,
-    /// For each number of lines the first stack of that length that was saved.
-    templates: Vec<Option<Box<[u64]>>>,
-    scratch: Box<[u64]>,
+    /// Where stacks are kept as differences: what from.
+    templates: Option<Box<Templates>>,
     copy: lines::Copy,
-    out: delta::Out,
-    rebuild: delta::In,
 }
 
 fn words(place: Place) -> usize {
@@ -61,18 +58,13 @@ impl SharedStack {
         let delta = ranks >= DELTA_FROM;
         // With differences, 16-byte units: 64 GiB; without, whole lines: 256 GiB.
         let unit = if delta { 16 } else { LINE };
-        let (out, rebuild) = delta::kernels();
         Ok(SharedStack {
             limit: bottom + PAGE,
             top: bottom + PAGE + bytes,
             arena: Arena::new((ranks as usize).saturating_mul(bytes).saturating_add(bytes), unit)?,
             in_place: NOBODY,
-            delta,
-            templates: vec![None; delta::MOST + 1],
-            scratch: vec![0; (delta::bound(delta::MOST) + LINE) / 8].into(),
+            templates: delta.then(|| Box::new(Templates::new())),
             copy: lines::copy(),
-            out,
-            rebuild,
         })
     }
 
@@ -114,19 +106,24 @@ impl SharedStack {
 
     #[inline(never)]
     fn exchange(&mut self, rank: u32, places: &mut [Place]) {
-        self.clear(places);
-        self.load(places[rank as usize]);
+        let left = self.vacate(places);
+        self.load(places[rank as usize], left.as_ref());
         self.in_place = rank;
     }
 
     /// Saves whoever is in place; afterwards nobody is.
     #[inline]
     pub(crate) fn clear(&mut self, places: &mut [Place]) {
-        if self.in_place != NOBODY {
-            let place = &mut places[self.in_place as usize];
-            self.save(place);
-            self.in_place = NOBODY;
+        self.vacate(places);
+    }
+
+    #[inline]
+    fn vacate(&mut self, places: &mut [Place]) -> Option<Left> {
+        if self.in_place == NOBODY {
+            return None;
         }
+        let place = &mut places[std::mem::replace(&mut self.in_place, NOBODY) as usize];
+        self.save(place)
     }
 
     /// The rank (in place) has ended.
@@ -137,54 +134,36 @@ impl SharedStack {
         }
     }
 
-    fn save(&mut self, place: &mut Place) {
+    fn save(&mut self, place: &mut Place) -> Option<Left> {
         let lines = words(*place).div_ceil(LINE / 8);
         let live = self.top - lines * LINE;
-        if !self.delta || lines > delta::MOST {
-            self.make_room(place, lines * LINE);
-            // SAFETY: whole lines below the top of the stack, and a record of that size.
-            unsafe { (self.copy)(live as *const u8, self.arena.address(place.stack) as *mut u8, lines) };
-            return;
-        }
-        let template = self.templates[lines].get_or_insert_with(|| {
-            // SAFETY: the live lines, as words.
-            unsafe { std::slice::from_raw_parts(live as *const u64, lines * LINE / 8) }.into()
-        });
-        // SAFETY: the live lines, a template of as many, and room for the longest difference and a vector.
-        let bytes = unsafe { (self.out)(live as *const u64, template.as_ptr(), lines, self.scratch.as_mut_ptr().cast()) };
-        self.make_room(place, bytes);
-        let (mut from, mut to) = (self.scratch.as_ptr().cast::<u128>(), self.arena.address(place.stack) as *mut u128);
-        for _ in 0..bytes.div_ceil(16) {
-            // SAFETY: records are whole units of 16 bytes; the scratch is longer.
-            unsafe {
-                to.write_unaligned(from.read_unaligned());
-                (from, to) = (from.add(1), to.add(1));
+        if lines <= delta::MOST
+            && let Some(templates) = &mut self.templates
+        {
+            // SAFETY: the live lines.
+            let (record, bytes, left) = unsafe { templates.save(live as *const u32, lines) };
+            make_room(&mut self.arena, place, bytes);
+            let to = self.arena.address(place.stack) as *mut u128;
+            for (unit, &bits) in record.iter().enumerate() {
+                // SAFETY: the record has room for that many units of 16 bytes.
+                unsafe { to.add(unit).write(bits) };
             }
+            return Some(left);
         }
+        make_room(&mut self.arena, place, lines * LINE);
+        // SAFETY: whole lines below the top of the stack, and a record of that size.
+        unsafe { (self.copy)(live as *const u8, self.arena.address(place.stack) as *mut u8, lines) };
+        None
     }
 
-    #[inline]
-    fn make_room(&mut self, place: &mut Place, bytes: usize) {
-        let class = self.arena.class(bytes);
-        if place.stack != 0 {
-            if self::class(*place) == class {
-                return;
-            }
-            self.arena.give_back(place.stack, self::class(*place));
-        }
-        place.stack = self.arena.take(bytes);
-        place.depth = place.depth & ((1 << WORD_BITS) - 1) | u32::from(class) << WORD_BITS;
-    }
-
-    fn load(&mut self, place: Place) {
+    fn load(&mut self, place: Place, left: Option<&Left>) {
         let lines = words(place).div_ceil(LINE / 8);
-        let (from, live) = (self.arena.address(place.stack), self.top - lines * LINE);
-        if !self.delta || lines > delta::MOST {
-            // SAFETY: the record was saved with this depth; nobody is on the stack.
-            unsafe { (self.copy)(from as *const u8, live as *mut u8, lines) };
-        } else if let Some(template) = &self.templates[lines] {
-            // SAFETY: the record was saved with this depth and template, which never changes.
-            unsafe { (self.rebuild)(live as *mut u64, template.as_ptr(), lines, from as *const u8) };
+        let (from, live) = (self.arena.address(place.stack) as *const u8, self.top - lines * LINE);
+        match &mut self.templates {
+            // SAFETY: the record was saved with this depth; nobody is on the stack, where the last save left what it says.
+            Some(templates) if lines <= delta::MOST => unsafe { templates.load(live as *mut u32, lines, from, left) },
+            // SAFETY: as above.
+            _ => unsafe { (self.copy)(from, live as *mut u8, lines) },
         }
     }
 
@@ -192,9 +171,23 @@ impl SharedStack {
     #[inline]
     pub(crate) fn prefetch(&self, place: Place) {
         let at = self.arena.address(place.stack);
-        let lines = if self.delta { 2 } else { words(place).div_ceil(LINE / 8).min(12) };
+        let lines = if self.templates.is_some() { 2 } else { words(place).div_ceil(LINE / 8).min(12) };
         for line in 0..lines {
             prefetch(at + line * LINE);
         }
     }
+}
+
+/// Gives the rank a record of so many bytes, unless it has one.
+#[inline]
+fn make_room(arena: &mut Arena, place: &mut Place, bytes: usize) {
+    let class = arena.class(bytes);
+    if place.stack != 0 {
+        if self::class(*place) == class {
+            return;
+        }
+        arena.give_back(place.stack, self::class(*place));
+    }
+    place.stack = arena.take(bytes);
+    place.depth = place.depth & ((1 << WORD_BITS) - 1) | u32::from(class) << WORD_BITS;
 }

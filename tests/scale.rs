@@ -45,21 +45,42 @@ fn a_master_serves_many_workers_as_they_come() {
     holds("master_worker");
 }
 
-/// The largest resident set of ranks that meet in a barrier.
-fn memory_of(ranks: u32) -> f64 {
-    let report = scratch(&format!("memory-{ranks}")).join("report.json");
-    let program = common::compile("examples/c/hello.c", &[]);
-    let run = Run::of(program).arg("-q").ranks(ranks).arg("-xsim-stack-mode=shared");
-    run.arg(format!("-xsim-report={}", report.display())).run().success();
+/// The largest resident set of ranks that meet in a barrier: `programs/idle.c` with these definitions and arguments.
+fn memory_of(ranks: u32, definitions: &[&str], arguments: &[&str]) -> f64 {
+    let program = common::compile("tests/programs/idle.c", definitions);
+    let report = scratch(&format!("memory-{ranks}{}{}", definitions.concat(), arguments.concat())).join("report.json");
+    let run = arguments.iter().fold(Run::of(program), |run, argument| run.arg(*argument));
+    let run = run.ranks(ranks).arg("-xsim-stack-mode=shared").arg("-xsim-compute=none");
+    let output = run.arg(format!("-xsim-report={}", report.display())).run().success();
+    assert_eq!(output.stdout, "", "{output}");
     let text = std::fs::read_to_string(report).unwrap();
     let field = text.lines().find(|line| line.contains("peak_rss_bytes")).unwrap();
     field.split(':').nth(1).unwrap().trim().trim_end_matches(',').parse().unwrap()
 }
 
 #[test]
-fn an_idle_rank_costs_two_hundred_bytes_and_nothing_grows_faster_than_ranks() {
-    let (one, thousand, million) = (memory_of(1), memory_of(1000), memory_of(1_000_000));
+fn an_idle_rank_costs_a_hundred_bytes_and_its_stack_and_nothing_grows_faster_than_ranks() {
+    let (one, thousand, million) = (memory_of(1, &[], &[]), memory_of(1000, &[], &[]), memory_of(1_000_000, &[], &[]));
     // Parked stacks are kept whole below 100,000 ranks, and in pages of 2 MiB.
     assert!(thousand - one < 8e6, "1000 ranks take {} bytes more than one", thousand - one);
-    assert!((million - one) / 1e6 < 200.0, "a rank of a million takes {} bytes", (million - one) / 1e6);
+    // Of a parked stack 32 to 48 bytes are kept.
+    assert!((million - one) / 1e6 < 148.0, "a rank of a million takes {} bytes", (million - one) / 1e6);
+}
+
+#[test]
+fn globals_that_nobody_writes_cost_nothing_and_a_written_number_little() {
+    let (ranks, least) = (200_000, 2.1e6);
+    let plain = memory_of(ranks, &[], &[]);
+    // 4 KiB are compared, 1 MiB is watched: of each rank that would be 800 MB and 200 GB.
+    for size in [4096, 1 << 20] {
+        let definition = format!("-DUNUSED={size}");
+        let copied = memory_of(ranks, &[&definition], &["-xsim-globals=copy"]);
+        assert!(
+            copied - plain < least + 2.0 * f64::from(size),
+            "{size} unused bytes take {} for each rank",
+            (copied - plain) / f64::from(ranks)
+        );
+    }
+    let written = memory_of(ranks, &[], &["written"]);
+    assert!((written - plain - least) / f64::from(ranks) < 40.0, "a written number takes {} bytes", (written - plain) / f64::from(ranks));
 }

@@ -18,7 +18,8 @@ pub const MESSAGE_NULL: usize = 0x128;
 /// MPI_MESSAGE_NO_PROC.
 pub const MESSAGE_NO_PROC: usize = 0x129;
 
-const FIRST: usize = 0x1000;
+/// The first handle of an object that a program made.
+pub const FIRST: usize = 0x1000;
 
 /// What a request handle names.
 #[derive(Clone, Copy, PartialEq, Eq, Debug)]

@@ -55,6 +55,21 @@ pub(crate) unsafe fn template_of(from: *const u8) -> u16 {
     unsafe { from.cast::<u16>().read_unaligned() }
 }
 
+/// Bytes of a difference of so many lines.
+///
+/// # Safety
+/// As [`template_of`].
+pub(crate) unsafe fn length(from: *const u8, lines: usize) -> usize {
+    let groups = lines.div_ceil(GROUP);
+    // SAFETY: a difference has a number for each group, and a mask for each bit of those (the contract).
+    unsafe {
+        let number = |at: usize| from.cast::<u16>().add(at).read_unaligned().count_ones() as usize;
+        let count: usize = (1..=groups).map(number).sum();
+        let lanes: usize = (0..count).map(|line| number(1 + groups + line)).sum();
+        (2 + 2 * groups + 2 * count).next_multiple_of(4) + 4 * lanes
+    }
+}
+
 /// Lines of a group, from 0, of those that `bits` names.
 #[inline(always)]
 fn set(mut bits: u16) -> impl Iterator<Item = usize> {
@@ -240,6 +255,8 @@ mod tests {
                     // SAFETY: both are `lines` lines, and the record has the bound and a vector more.
                     let (bytes, dirty) = unsafe { out(memory.as_ptr(), template.as_ptr(), lines, record.as_mut_ptr()) };
                     assert!(bytes <= bound(lines));
+                    // SAFETY: the difference just made.
+                    assert_eq!(unsafe { length(record.as_ptr(), lines) }, bytes);
                     record.truncate(bytes);
                     (record, dirty)
                 };

@@ -114,7 +114,7 @@ pub(crate) enum Swapped {
 impl Swapped {
     /// Takes the initial values; to be called before any code of the program runs.
     pub(crate) fn new(private: Private, ranks: u32) -> Result<Swapped, String> {
-        if whole::Whole::suits(&private, ranks) {
+        if whole::Whole::suits(&private) {
             whole::Whole::new(&private, ranks).map(Swapped::Whole)
         } else {
             copy::Copied::new(private, ranks).map(Swapped::Lines)

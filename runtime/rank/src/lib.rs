@@ -32,6 +32,7 @@ mod single;
 mod stack;
 pub mod stdio;
 mod symbols;
+mod templates;
 mod watchdog;
 
 pub use globals::clone::{FoundObject, find_object, original};

@@ -26,6 +26,21 @@ impl Addr {
     }
 }
 
+/// Tables of at least this many bytes lie on large pages: ranks are seldom visited in order.
+const LARGE_TABLE: usize = 8 << 20;
+
+/// A table with one item for each rank. Every item is written now.
+pub fn table<T: Clone>(item: T, count: usize) -> Vec<T> {
+    let mut items: Vec<T> = Vec::with_capacity(count);
+    let (start, bytes) = ((items.as_ptr() as usize).next_multiple_of(4096), count * size_of::<T>());
+    if bytes >= LARGE_TABLE {
+        // SAFETY: advice on our own allocation, from its first whole page on; a refusal only costs speed.
+        unsafe { libc::madvise(start as *mut libc::c_void, bytes - 4096, libc::MADV_HUGEPAGE) };
+    }
+    items.resize(count, item);
+    items
+}
+
 /// Copies `out.len()` bytes from the program's memory.
 #[inline]
 pub fn read(from: Addr, out: &mut [u8]) {

@@ -242,7 +242,7 @@ impl Ranks {
         watchdog::begin(config.watchdog);
         crate::heap::clear(config.clear_heap);
         Ok(Ranks {
-            places: vec![Place { stack: NEW, depth: 0 }; config.ranks as usize],
+            places: crate::memory::table(Place { stack: NEW, depth: 0 }, config.ranks as usize),
             switch,
             globals,
             explanation,

@@ -20,7 +20,6 @@
 
 pub(crate) mod own;
 pub(crate) mod shared;
-mod templates;
 
 use std::mem::ManuallyDrop;
 

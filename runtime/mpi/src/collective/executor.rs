@@ -5,7 +5,7 @@
 //! held until the last has entered, or until nothing else can run: then their agents start at their entry clocks.
 
 use crate::collective::schedule::{Buffer, Member, Schedule, Shape, Slice, Step};
-use crate::collective::together::Together;
+use crate::collective::together::{Latest, Together};
 use crate::collective::{Agreement, Contribution, Delivery, Reduction, Signature};
 use crate::error::{ErrorClass, Failure, Result};
 use crate::flight::Flight;
@@ -204,6 +204,7 @@ pub struct Collectives {
     /// Instances of groups: those with one key differ in the group, or follow one another.
     meetings: FxHashMap<(u32, i32, u32), Vec<u32>>,
     pub(crate) user: Option<UserReduction>,
+    pub(crate) latest: Option<Latest>,
 }
 
 impl Collectives {
@@ -528,6 +529,7 @@ impl World {
 
     /// An instance that nobody has entered, with room for no agents.
     pub(crate) fn make_held(&mut self, place: Place, signature: Signature, shape: Shape) -> u32 {
+        self.collectives.latest = None;
         self.collectives.instances.insert(Instance {
             place,
             ident: None,
@@ -885,6 +887,7 @@ impl World {
             return;
         }
         let place = instance.place.clone();
+        self.collectives.latest = None;
         if let (Some(ident), Some(remote)) = (instance.ident, &mut self.remote) {
             remote.spread.instances.remove(&ident);
         }

@@ -20,6 +20,7 @@ use rank::memory;
 use std::rc::Rc;
 
 /// A blocking call as a member of it knows it.
+#[derive(Clone, PartialEq, Eq)]
 pub(crate) struct Brief {
     pub kind: Kind,
     pub comm: usize,
@@ -28,6 +29,21 @@ pub(crate) struct Brief {
     pub bytes: u64,
     /// Handles of operation and datatype.
     pub reduction: Option<(usize, usize)>,
+}
+
+/// The instance that was made last, while its members come in: most calls are one more of the same.
+pub(crate) struct Latest {
+    brief: Brief,
+    function: u16,
+    index: u32,
+    comm: u32,
+    /// Its number among the communicator's calls.
+    call: u32,
+}
+
+/// Handles of predefined objects, which every rank may use.
+fn is_predefined(reduction: Option<(usize, usize)>) -> bool {
+    reduction.is_none_or(|(op, datatype)| op < crate::handle::FIRST && datatype < crate::handle::FIRST)
 }
 
 /// What a process keeps of a collective whose members are coming in.
@@ -238,6 +254,11 @@ impl World {
         source: &Extent,
         contribution: &mut Option<(Contribution, Resolve)>,
     ) -> Result<Option<(u32, u32)>> {
+        if let Some(member) = self.joins_latest(brief) {
+            let index = self.collectives.latest.as_ref().expect("joined just now").index;
+            self.come_in(index, member, source, contribution);
+            return Ok(Some((index, member)));
+        }
         let Some((comm, member, shape)) = self.brief_shape(brief)? else { return Ok(None) };
         let communicator = self.comms.at(comm);
         let call = communicator.call_of(member);
@@ -285,10 +306,40 @@ impl World {
                 let instance = self.collectives.instance_mut(index);
                 instance.together = Some(Box::new(together));
                 self.collectives.hold(index);
+                if is_predefined(brief.reduction) {
+                    let function = signature.function;
+                    self.collectives.latest = Some(Latest { brief: brief.clone(), function, index, comm, call });
+                }
                 index
             }
         };
         self.note_entry(comm, member, size, index);
+        self.come_in(index, member, source, contribution);
+        Ok(Some((index, member)))
+    }
+
+    /// The member number of the mounted rank if its call is one more of the instance made last; then it has entered that.
+    #[inline]
+    fn joins_latest(&mut self, brief: &Brief) -> Option<u32> {
+        let latest = self.collectives.latest.as_ref()?;
+        let me = self.current;
+        if latest.brief != *brief || latest.function != self.ranks[me as usize].function || self.comms.index(brief.comm) != Ok(latest.comm)
+        {
+            return None;
+        }
+        let communicator = self.comms.at_mut(latest.comm);
+        let member = communicator.rank(me);
+        let call = communicator.calls.get_mut(member.wrapping_sub(communicator.calls_from) as usize)?;
+        if *call != latest.call || self.collectives.instance(latest.index).together.is_none() {
+            return None;
+        }
+        *call += 1;
+        Some(member)
+    }
+
+    /// A member's contribution is taken; the last one's completes the call.
+    #[inline]
+    fn come_in(&mut self, index: u32, member: u32, source: &Extent, contribution: &mut Option<(Contribution, Resolve)>) {
         let instance = self.collectives.instance_mut(index);
         let together = instance.together.as_mut().expect("made or found above");
         together.join(member);
@@ -303,11 +354,11 @@ impl World {
             (true, false) => self.complete_together(index),
             (false, _) => {}
         }
-        Ok(Some((index, member)))
     }
 
     /// All members are in.
     fn complete_together(&mut self, index: u32) {
+        self.collectives.latest = None;
         let instance = self.collectives.instance_mut(index);
         let schedule = crate::collective::choose::choose(&instance.shape, &self.policy);
         let instance = self.collectives.instance_mut(index);
@@ -329,6 +380,7 @@ impl World {
 
     /// Makes agents of the members that are in, so that they can go on one by one.
     pub(crate) fn expand(&mut self, index: u32) {
+        self.collectives.latest = None;
         let instance = self.collectives.instance_mut(index);
         let Some(together) = instance.together.take() else { return };
         let (shape, place) = (instance.shape.clone(), instance.place.clone());

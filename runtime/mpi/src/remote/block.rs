@@ -11,7 +11,7 @@ pub(crate) struct Block<T> {
 impl<T: Clone + Default> Block<T> {
     /// Default items for `count` ranks from `first` on.
     pub(crate) fn new(first: u32, count: u32) -> Block<T> {
-        Block { first: first as usize, items: vec![T::default(); count as usize] }
+        Block { first: first as usize, items: rank::memory::table(T::default(), count as usize) }
     }
     /// The items in order.
     pub(crate) fn iter(&self) -> std::slice::Iter<'_, T> {

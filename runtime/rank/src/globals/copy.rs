@@ -220,8 +220,9 @@ impl Copied {
         if self.in_place == InPlace::Rank(rank) {
             self.in_place = InPlace::Leftover;
         }
-        let record = std::mem::take(&mut self.records[rank as usize]);
+        let record = self.records[rank as usize];
         if record != 0 {
+            self.records[rank as usize] = 0;
             // SAFETY: a live record begins with its head.
             let class = unsafe { (*(self.arena.address(record) as *const Head)).class };
             self.arena.give_back(record, class);

@@ -1,17 +1,19 @@
 //! Little data, copied as a whole.
 //!
 //! For a few lines, finding out what was written takes longer than copying everything: 10 ns
-//! for 500 bytes. Costs the data's size for each rank, so it is for moderate numbers of ranks.
+//! for 500 bytes. That costs the data's size for each rank; of many ranks only the difference from the
+//! initial values is kept.
 
 use super::{Private, early};
 use crate::arena::Arena;
+use crate::delta;
 use crate::lines::{self, LINE};
 use crate::running::NOBODY;
+use crate::templates::{DIFFERENCES_FROM, Left, Templates};
 
-/// Most bytes of private data, most common bytes among them, and most ranks.
+/// Most bytes of private data, and most common bytes among them.
 const MOST_BYTES: usize = 2048;
 const MOST_COMMON: usize = 128;
-const MOST_RANKS: u32 = 100_000;
 
 /// A stretch of data: whole lines, then a tail.
 struct Run {
@@ -34,13 +36,21 @@ pub(crate) struct Whole {
     common: Vec<(usize, usize)>,
     kept: Vec<u8>,
     copy: lines::Copy,
+    differences: Option<Box<Differences>>,
+}
+
+/// For many ranks: the values on their way in or out, whose difference is kept.
+struct Differences {
+    templates: Templates,
+    /// The runs one behind the other, in whole lines.
+    values: Box<[u32]>,
 }
 
 impl Whole {
     /// Whether this way suits.
-    pub(crate) fn suits(private: &Private, ranks: u32) -> bool {
+    pub(crate) fn suits(private: &Private) -> bool {
         let common: usize = private.shared_parts().map(|part| part.len()).sum();
-        private.bytes() <= MOST_BYTES && common <= MOST_COMMON && ranks <= MOST_RANKS
+        private.bytes() <= MOST_BYTES && common <= MOST_COMMON
     }
 
     /// Takes the initial values; to be called before any code of the program runs.
@@ -54,13 +64,14 @@ impl Whole {
         let mut whole = Whole {
             bytes,
             template: Vec::with_capacity(bytes),
-            arena: Arena::new((bytes + LINE) * (ranks as usize + 1), LINE)?,
+            arena: Arena::new((bytes + LINE) * (ranks as usize + 1), if ranks < DIFFERENCES_FROM { LINE } else { 16 })?,
             records: vec![0; ranks as usize],
             in_place: NOBODY,
             common: private.shared_parts().map(|part| (part.start, part.len())).collect(),
             kept: Vec::new(),
             copy: lines::copy(),
             runs,
+            differences: None,
         };
         for region in &private.regions {
             whole.template.extend(early::initial(region.range.start..region.zero));
@@ -68,6 +79,11 @@ impl Whole {
             whole.template.extend(std::iter::repeat_n(0, zero));
         }
         assert_eq!(whole.template.len(), bytes, "the template has the records' layout");
+        if ranks >= DIFFERENCES_FROM {
+            let (words, _) = whole.template.as_chunks();
+            let values: Box<[u32]> = words.iter().map(|word| u32::from_ne_bytes(*word)).collect();
+            whole.differences = Some(Box::new(Differences { templates: Templates::of(&values), values }));
+        }
         Ok(whole)
     }
 
@@ -111,6 +127,12 @@ impl Whole {
 
     #[inline(never)]
     fn exchange(&mut self, rank: u32) {
+        if let Some(mut differences) = self.differences.take() {
+            let left = if self.in_place == NOBODY { None } else { self.park(&mut differences) };
+            self.put(rank, &mut differences, left.as_ref());
+            self.differences = Some(differences);
+            return;
+        }
         if self.in_place != NOBODY {
             let mut record = self.records[self.in_place as usize];
             if record == 0 {
@@ -121,12 +143,60 @@ impl Whole {
         }
         let record = self.records[rank as usize];
         let from = if record == 0 { self.template.as_ptr() } else { self.arena.address(record) as *const u8 };
+        self.set(rank, from);
+    }
+
+    #[inline]
+    fn set(&mut self, rank: u32, from: *const u8) {
         if self.common.is_empty() {
             self.load_from(from);
         } else {
             self.load_around_common(from);
         }
         self.in_place = rank;
+    }
+
+    /// Keeps the difference of whoever is in place.
+    #[inline]
+    fn park(&mut self, differences: &mut Differences) -> Option<Left> {
+        let Differences { templates, values } = differences;
+        self.save_to(values.as_mut_ptr().cast());
+        // SAFETY: whole lines of values.
+        let (kept, bytes, left) = unsafe { templates.save(values.as_ptr(), values.len() * 4 / LINE) };
+        let record = &mut self.records[self.in_place as usize];
+        let old = (*record != 0).then(|| kept_class(&self.arena, *record, values.len() * 4 / LINE));
+        if left.is_first() {
+            if let Some(class) = old {
+                self.arena.give_back(std::mem::take(record), class);
+            }
+            templates.forget(&left);
+            return Some(left);
+        }
+        if old != Some(self.arena.class(bytes)) {
+            if let Some(class) = old {
+                self.arena.give_back(*record, class);
+            }
+            *record = self.arena.take(bytes);
+        }
+        let to = self.arena.address(*record) as *mut u128;
+        for (unit, &bits) in kept.iter().enumerate() {
+            // SAFETY: the record has room for that many units of 16 bytes.
+            unsafe { to.add(unit).write(bits) };
+        }
+        Some(left)
+    }
+
+    #[inline]
+    fn put(&mut self, rank: u32, differences: &mut Differences, left: Option<&Left>) {
+        let record = self.records[rank as usize];
+        if record == 0 {
+            self.set(rank, self.template.as_ptr());
+            return;
+        }
+        let Differences { templates, values } = differences;
+        // SAFETY: a record of as many lines; `left` tells what was saved from these values.
+        unsafe { templates.load(values.as_mut_ptr(), values.len() * 4 / LINE, self.arena.address(record) as *const u8, left) };
+        self.set(rank, values.as_ptr().cast());
     }
 
     fn load_around_common(&mut self, from: *const u8) {
@@ -151,9 +221,15 @@ impl Whole {
         if self.in_place == rank {
             self.in_place = NOBODY;
         }
-        let record = std::mem::take(&mut self.records[rank as usize]);
+        let record = self.records[rank as usize];
         if record != 0 {
-            self.arena.give_back(record, self.arena.class(self.bytes));
+            // Not written where it is zero already: memory that nobody touched stays none.
+            self.records[rank as usize] = 0;
+            let class = match self.differences {
+                Some(_) => kept_class(&self.arena, record, self.bytes / LINE),
+                None => self.arena.class(self.bytes),
+            };
+            self.arena.give_back(record, class);
         }
     }
 
@@ -163,7 +239,8 @@ impl Whole {
         let record = self.records[rank as usize];
         if record != 0 {
             let at = self.arena.address(record);
-            for line in 0..(self.bytes / LINE).min(8) {
+            let lines = if self.differences.is_some() { 1 } else { (self.bytes / LINE).min(8) };
+            for line in 0..lines {
                 crate::ranks::prefetch(at + line * LINE);
             }
         }
@@ -173,4 +250,11 @@ impl Whole {
     pub(crate) fn saved_bytes(&self) -> usize {
         self.arena.used()
     }
+}
+
+/// The class of a record that holds a difference of so many lines.
+#[inline]
+fn kept_class(arena: &Arena, record: u32, lines: usize) -> u16 {
+    // SAFETY: a live record holds a difference of as many lines.
+    arena.class(unsafe { delta::length(arena.address(record) as *const u8, lines) })
 }

@@ -10,11 +10,9 @@ use crate::delta;
 use crate::lines::{self, LINE};
 use crate::ranks::{Place, prefetch};
 use crate::running::NOBODY;
-use crate::stack::templates::{Left, Templates};
+use crate::templates::{DIFFERENCES_FROM, Left, Templates};
 
 const PAGE: usize = 4096;
-/// From this many ranks on, memory counts more than the last nanoseconds.
-const DELTA_FROM: u32 = 100_000;
 /// A stack of at most this: depths are kept in 23 bits of words.
 pub(crate) const MOST: usize = 32 << 20;
 const WORD_BITS: u32 = 23;
@@ -55,7 +53,7 @@ impl SharedStack {
             libc::madvise(bottom, bytes + PAGE, libc::MADV_NOHUGEPAGE);
             bottom as usize
         };
-        let delta = ranks >= DELTA_FROM;
+        let delta = ranks >= DIFFERENCES_FROM;
         // With differences, 16-byte units: 64 GiB; without, whole lines: 256 GiB.
         let unit = if delta { 16 } else { LINE };
         Ok(SharedStack {

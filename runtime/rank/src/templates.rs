@@ -1,4 +1,4 @@
-//! The stacks that saved ones are differences from.
+//! The memory that saved memory is a difference from: stacks, and globals.
 //!
 //! For each length there are a few: ranks that wait in different places, or in different rounds of a loop, can have stacks of
 //! one length. When the usual one fits badly another is tried, or the stack at hand becomes one; one that no saved stack
@@ -6,6 +6,8 @@
 
 use crate::delta::{self, Dirty};
 
+/// From this many ranks on, memory counts more than the last nanoseconds.
+pub(crate) const DIFFERENCES_FROM: u32 = 100_000;
 /// Differences of at most this many bytes are good enough.
 const GOOD: usize = 32;
 /// Templates of one length.
@@ -33,7 +35,7 @@ struct Length {
 }
 
 /// All templates, and the means to use them.
-pub(super) struct Templates {
+pub(crate) struct Templates {
     all: Vec<Template>,
     lengths: Vec<Length>,
     /// The last difference.
@@ -44,25 +46,45 @@ pub(super) struct Templates {
 
 /// What is known of the stack in place once it was saved: all but these lines are as in this template.
 #[derive(Clone, Copy)]
-pub(super) struct Left {
+pub(crate) struct Left {
     template: u16,
     lines: usize,
     dirty: Dirty,
 }
 
+impl Left {
+    /// Whether it is as in the first template.
+    pub(crate) fn is_first(&self) -> bool {
+        self.template == 0 && self.dirty == [0; _]
+    }
+}
+
 impl Templates {
-    pub(super) fn new() -> Templates {
+    pub(crate) fn new() -> Templates {
         let (out, rebuild) = delta::kernels();
         let lengths = (0..=delta::MOST).map(|_| Length::default()).collect();
         Templates { all: Vec::new(), lengths, record: vec![0; (delta::bound(delta::MOST) + 64) / 16 + 1].into(), out, rebuild }
     }
 
-    /// The stack of `lines` lines at `live` as a difference, in whole units of 16 bytes; how many bytes of it count.
+    /// With a first template that stays, for memory of one length.
+    pub(crate) fn of(first: &[u32]) -> Templates {
+        let mut templates = Templates::new();
+        templates.all.push(Template { stack: first.into(), users: 1 });
+        templates.lengths[first.len() * 4 / crate::lines::LINE].numbers.push(0);
+        templates
+    }
+
+    /// What was saved last is not kept.
+    pub(crate) fn forget(&mut self, left: &Left) {
+        self.all[left.template as usize].users -= 1;
+    }
+
+    /// The memory of `lines` lines at `live` as a difference, in whole units of 16 bytes; how many bytes of it count.
     ///
     /// # Safety
     /// So many lines are readable.
     #[inline]
-    pub(super) unsafe fn save(&mut self, live: *const u32, lines: usize) -> (&[u128], usize, Left) {
+    pub(crate) unsafe fn save(&mut self, live: *const u32, lines: usize) -> (&[u128], usize, Left) {
         if self.lengths[lines].numbers.is_empty() {
             // SAFETY: the contract.
             unsafe { self.add(live, lines) };
@@ -147,7 +169,7 @@ impl Templates {
     /// # Safety
     /// `record` was saved with this number of lines, which are writable at `live`; what was left there is told right.
     #[inline]
-    pub(super) unsafe fn load(&mut self, live: *mut u32, lines: usize, record: *const u8, left: Option<&Left>) {
+    pub(crate) unsafe fn load(&mut self, live: *mut u32, lines: usize, record: *const u8, left: Option<&Left>) {
         // SAFETY: the contract.
         let number = unsafe { delta::template_of(record) };
         let template = &mut self.all[number as usize];
@@ -200,7 +222,8 @@ mod tests {
 
     #[test]
     fn two_kinds_of_ranks_have_a_template_each() {
-        let total = run(3, |round, rank| (0..LINES as u32 * 16).map(|word| if word == 3 { rank + round } else { word * (rank % 2) }).collect());
+        let total =
+            run(3, |round, rank| (0..LINES as u32 * 16).map(|word| if word == 3 { rank + round } else { word * (rank % 2) }).collect());
         assert!(total < 100 * 24, "{total} bytes");
     }
 

@@ -1,0 +1,48 @@
+//! What a rank costs before it does anything, counted byte by byte.
+
+use mpi::collective::choose::Policy;
+use mpi::info::Info;
+use mpi::wire::Wire;
+use mpi::world::Compute;
+use mpi::{Mpi, Setup};
+use network::Machine;
+use stats_alloc::{INSTRUMENTED_SYSTEM, StatsAlloc};
+use std::alloc::System;
+
+#[global_allocator]
+static COUNTING: &StatsAlloc<System> = &INSTRUMENTED_SYSTEM;
+
+fn in_use() -> usize {
+    let stats = COUNTING.stats();
+    stats.bytes_allocated - stats.bytes_deallocated
+}
+
+/// Bytes that a world of so many ranks holds.
+fn held(ranks: u32) -> usize {
+    let before = in_use();
+    let built = Machine::parse("star:l=0.5us,b=100Gbps").unwrap().build(u64::from(ranks)).unwrap();
+    let mpi = Mpi::new(Setup {
+        ranks,
+        wire: Wire::new(built, 1),
+        compute: Compute::None,
+        policy: Policy::default(),
+        names: &["MPI_Send"],
+        batch: true,
+        environment: Info::default(),
+        remote: None,
+    });
+    let held = in_use() - before;
+    drop(mpi);
+    held
+}
+
+#[test]
+fn an_idle_rank_takes_at_most_88_bytes_of_the_world() {
+    // With 8 bytes for the place of its stack and 4 for that of its globals: 100.
+    let one = held(1);
+    assert!(one < 1 << 20, "one rank takes {one} bytes");
+    for ranks in [1_000, 1_000_000] {
+        let each = (held(ranks) - one) as f64 / f64::from(ranks - 1);
+        assert!(each <= 88.0, "a rank of {ranks} takes {each} bytes");
+    }
+}

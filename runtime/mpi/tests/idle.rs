@@ -20,7 +20,7 @@ fn in_use() -> usize {
 /// Bytes that a world of so many ranks holds.
 fn held(ranks: u32) -> usize {
     let before = in_use();
-    let built = Machine::parse("star:l=0.5us,b=100Gbps").unwrap().build(u64::from(ranks)).unwrap();
+    let built = Machine::parse("star:l=0.5us,b=100Gbps").unwrap().build(ranks).unwrap();
     let mpi = Mpi::new(Setup {
         ranks,
         wire: Wire::new(built, 1),

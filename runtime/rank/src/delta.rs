@@ -109,7 +109,7 @@ unsafe fn out_by(
             *dirty = bits;
             out.add(2).cast::<u16>().add(group).write_unaligned(bits);
         }
-        let mut lanes = (masks as *mut u8).add(masks as usize - out as usize & 2).cast::<u32>();
+        let mut lanes = (masks as *mut u8).add((masks as usize - out as usize) & 2).cast::<u32>();
         masks = first;
         for (group, &bits) in dirty[..groups].iter().enumerate() {
             for line in set(bits) {
@@ -139,10 +139,10 @@ unsafe fn in_by(
         let count: usize = (0..groups).map(|group| bits_of(group).count_ones() as usize).sum();
         let mut masks = from.add(2 + 2 * groups).cast::<u16>();
         let mut lanes = from.add((2 + 2 * groups + 2 * count).next_multiple_of(4)).cast::<u32>();
-        for group in 0..groups {
+        for (group, dirty) in dirty[..groups].iter().enumerate() {
             let bits = bits_of(group);
             let here = lines - group * GROUP;
-            let wanted = (bits | dirty[group]) & if here < GROUP { (1 << here) - 1 } else { u16::MAX };
+            let wanted = (bits | dirty) & if here < GROUP { (1 << here) - 1 } else { u16::MAX };
             for line in set(wanted) {
                 let mut mask = 0;
                 if bits >> line & 1 != 0 {

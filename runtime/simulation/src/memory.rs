@@ -46,6 +46,9 @@ pub fn check(ranks: u64, bytes_per_rank: u64, available: Option<u64>) -> Result<
 /// Ranks that must have run before their memory tells anything of all.
 const ENOUGH_RANKS: u32 = 4096;
 
+/// Memory comes in pages of up to 2 MiB, a few of which are only begun.
+const BEGUN: u64 = 8 << 20;
+
 /// What all ranks of a run will need, judged by what the first of them took.
 pub struct Forecast {
     before: u64,
@@ -76,7 +79,7 @@ impl Forecast {
     /// A sentence with how much is needed, if memory cannot suffice.
     pub fn check(&self, ranks: u32, resident: u64, available: Option<u64>) -> Result<(), String> {
         let taken = u128::from(resident.saturating_sub(self.before));
-        let needed = taken * u128::from(ranks) / u128::from(self.started);
+        let needed = taken.saturating_sub(u128::from(BEGUN)) * u128::from(ranks) / u128::from(self.started);
         match available {
             Some(there) if needed > taken + u128::from(there) => Err(format!(
                 "the first {} of {ranks} ranks took {} of memory, so all will need about {}, and {} are available: \
@@ -102,10 +105,10 @@ mod tests {
             if forecast.is_due(rank, 100_000) { forecast.check(100_000, resident, Some(1_000_000_000)) } else { Ok(()) }
         };
         assert_eq!(check(4000, 1_000_000_000), Ok(()), "too few to tell");
-        assert_eq!(check(4999, 41_000_000), Ok(()), "0.8 GB in all");
+        assert_eq!(check(4999, 41_000_000 + BEGUN), Ok(()), "0.8 GB in all");
         assert_eq!(check(9000, 900_000_000), Ok(()), "asked when twice as many have started");
-        let message = check(9999, 201_000_000).unwrap_err();
-        assert!(message.contains("first 10000 of 100000 ranks took 200 MB") && message.contains("2 GB"), "{message}");
+        let message = check(9999, 201_000_000 + BEGUN).unwrap_err();
+        assert!(message.contains("first 10000 of 100000 ranks took 208.4 MB") && message.contains("2 GB"), "{message}");
     }
 
     #[test]

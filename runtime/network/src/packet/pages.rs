@@ -1,11 +1,12 @@
 //! Large arrays on large pages.
 
+use super::slab::Store;
 use bytemuck::Pod;
 use memmap2::{Advice, MmapMut};
 use std::ops::{Index, IndexMut};
 use std::sync::Mutex;
 
-/// A fixed number of values in memory for which the system is asked for large pages: where each access is to another place of
+/// Values in memory for which the system is asked for large pages: where each access is to another place of
 /// hundreds of megabytes, finding out where a small page is takes as long as loading the value.
 ///
 /// The memory that a dropped one leaves serves a later one of about its size, and goes back to the system with the process.
@@ -23,10 +24,8 @@ const GRAIN: usize = 64 << 10;
 impl<T: Pod> Pages<T> {
     /// The values of an iterator that has `len` of them.
     pub(crate) fn new(len: usize, values: impl Iterator<Item = T>) -> Pages<T> {
-        const { assert!(GRAIN.is_multiple_of(size_of::<T>())) };
-        let bytes = len.checked_mul(size_of::<T>()).and_then(|bytes| bytes.checked_next_multiple_of(GRAIN));
-        let bytes = bytes.expect("the specification's check bounds the memory");
-        let this = Pages { values: bytemuck::cast_slice_mut(take_spare(bytes).unwrap_or_else(|| map(bytes))), len };
+        let mut this = Pages::with_capacity(len);
+        this.len = len;
         let mut written = 0;
         for (place, value) in this.values[..len].iter_mut().zip(values) {
             *place = value;
@@ -36,15 +35,40 @@ impl<T: Pod> Pages<T> {
         this
     }
 
+    #[inline]
+    pub(crate) fn as_slice(&self) -> &[T] {
+        &self.values[..self.len]
+    }
+
     /// Starts loading a value; any number will do.
     #[inline]
     pub(crate) fn prefetch(&self, index: usize) {
         prefetch_index::prefetch_index(&*self.values, index);
     }
+}
+
+impl<T: Pod> Store<T> for Pages<T> {
+    fn with_capacity(capacity: usize) -> Self {
+        const { assert!(GRAIN.is_multiple_of(size_of::<T>())) };
+        let bytes = capacity.max(1).checked_mul(size_of::<T>()).and_then(|bytes| bytes.checked_next_multiple_of(GRAIN));
+        let bytes = bytes.expect("the specification's check bounds the memory");
+        Pages { values: bytemuck::cast_slice_mut(take_spare(bytes).unwrap_or_else(|| map(bytes))), len: 0 }
+    }
+
+    fn push(&mut self, value: T) {
+        if self.len == self.values.len() {
+            let mut larger = Pages::with_capacity(2 * self.len);
+            larger.values[..self.len].copy_from_slice(self.values);
+            larger.len = self.len;
+            *self = larger;
+        }
+        self.values[self.len] = value;
+        self.len += 1;
+    }
 
     #[inline]
-    pub(crate) fn as_slice(&self) -> &[T] {
-        &self.values[..self.len]
+    fn as_slice(&self) -> &[T] {
+        self.as_slice()
     }
 }
 

@@ -9,8 +9,8 @@ use rustc_hash::FxHashMap;
 pub(crate) const NEVER: u64 = u64::MAX;
 
 /// A packet inside the network. One cache line.
-#[derive(Clone, Debug)]
-#[repr(align(64))]
+#[derive(Clone, Copy, Debug, Pod, Zeroable)]
+#[repr(C, align(64))]
 pub struct Packet {
     /// When its message was given to the network, in picoseconds.
     pub(crate) created: u64,
@@ -41,9 +41,30 @@ pub struct Packet {
     pub phase: u8,
     /// Traffic class.
     pub(crate) class: u8,
-    pub(crate) lanes: (u8, u8),
-    pub(crate) bubble: bool,
-    pub(crate) reserved: bool,
+    pub(crate) lanes: [u8; 2],
+    pub(crate) bubble: Flag,
+    pub(crate) reserved: Flag,
+}
+
+/// A truth value in memory that may hold anything.
+#[derive(Clone, Copy, Debug, Pod, Zeroable)]
+#[repr(transparent)]
+pub(crate) struct Flag(u8);
+
+impl Flag {
+    pub(crate) const CLEAR: Flag = Flag(0);
+
+    #[inline]
+    pub(crate) fn is_set(self) -> bool {
+        self.0 != 0
+    }
+}
+
+impl From<bool> for Flag {
+    #[inline]
+    fn from(set: bool) -> Flag {
+        Flag(u8::from(set))
+    }
 }
 
 /// Set in `Packet::upstream` if the port that sent it is in another shard: the rest is the input port here.
@@ -175,8 +196,7 @@ pub(crate) struct Port {
     pub(crate) busy: u64,
     pub(crate) first_lane: Lane,
     pub(crate) usage: Usage,
-    /// Where the cable ends: a `TO_` constant in the highest two bits, `HOLDS`, and the port there (with `TO_SHARD` an index into the
-    /// shard's remote ports).
+    /// Where the cable ends: a `TO_` constant in the highest two bits, `HOLDS`, and the port there.
     cable: u32,
     /// Who waits, among the shard's; `NONE` if nobody does and no `Grant` is to come.
     pub(crate) waits: u32,

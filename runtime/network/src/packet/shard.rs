@@ -124,7 +124,7 @@ pub(crate) struct Shard {
     takes_ahead: bool,
     /// Picoseconds.
     router_delay: u64,
-    packets: Slab<Packet>,
+    packets: Slab<Packet, Pages<Packet>>,
     requesters: Slab<Requester>,
     messages: Slab<Pending>,
     queues: Vec<Queue>,
@@ -136,8 +136,8 @@ pub(crate) struct Shard {
     pub(crate) routers: Vec<u32>,
     /// Endpoint of each interface; empty if they are the same.
     pub(crate) endpoints: Vec<u32>,
-    /// (shard, port) of each remote port.
-    remote: Vec<(u32, u32)>,
+    /// The shard at the other end of each router's port; empty if there are only two.
+    others: Vec<u8>,
     pub(crate) outbox: Vec<Vec<Crossing>>,
     pub(crate) statistics: Statistics,
     pub(crate) delivered: Vec<Delivered>,
@@ -226,7 +226,7 @@ impl Shard {
         {
             let output = if self.routes_early { packet.next } else { event.place() };
             self.prefetch_port(output);
-            self.prefetch_port(packet.upstream);
+            self.prefetch_port(packet.upstream & !UPSTREAM_REMOTE);
         }
     }
 
@@ -247,8 +247,7 @@ impl Shard {
     /// Takes in what another shard told.
     pub(crate) fn receive(&mut self, crossing: &Crossing) {
         match *crossing {
-            Crossing::Packet(time, port, ref packet) => {
-                let mut packet = packet.clone();
+            Crossing::Packet(time, port, mut packet) => {
                 packet.upstream = port | UPSTREAM_REMOTE;
                 let index = self.packets.insert(packet);
                 if self.routes_early {
@@ -280,6 +279,12 @@ impl Shard {
     #[inline]
     fn input_of(&self, upstream: u32) -> u32 {
         if upstream & UPSTREAM_REMOTE == 0 { self.ports[upstream as usize].peer() } else { upstream & !UPSTREAM_REMOTE }
+    }
+
+    /// The shard at the other end of a port that leads to one.
+    #[inline]
+    fn other_shard(&self, port: u32) -> usize {
+        if self.others.is_empty() { 1 - self.me } else { self.others[port as usize] as usize }
     }
 
     /// The router of a position in this shard.

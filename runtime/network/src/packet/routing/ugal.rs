@@ -25,7 +25,7 @@ impl Ugal {
 
 /// Links of the path by the detour from `router`, or of the minimal path.
 fn trace(paths: &dyn Paths, router: u32, packet: &Packet, mut visit: impl FnMut(u32, u32)) -> u64 {
-    let (mut packet, mut router, mut links) = (packet.clone(), router, 0);
+    let (mut packet, mut router, mut links) = (*packet, router, 0);
     while let Some(port) = next_port(paths, router, &mut packet) {
         visit(router, port);
         links += 1;

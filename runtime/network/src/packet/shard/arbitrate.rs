@@ -19,10 +19,10 @@ impl Shard {
         if self.ports[output as usize].end() == TO_ENDPOINT {
             return Ok(0);
         }
-        if packet.reserved {
-            return Ok(packet.lanes.0);
+        if packet.reserved.is_set() {
+            return Ok(packet.lanes[0]);
         }
-        self.roomiest(output, packet.size, packet.bubble, packet.lanes, now)
+        self.roomiest(output, packet.size, packet.bubble.is_set(), packet.lanes.into(), now)
     }
 
     /// The virtual channel of a range with the most room, if it has enough.
@@ -63,8 +63,11 @@ impl Shard {
         packet.next = NONE;
         let (size, class) = (packet.size, packet.class);
         // Packets that go on in a ring must not wait behind some that would enter it.
-        let channel =
-            if self.fifos.is_empty() { u64::from(packet.bubble) << 8 | u64::from(packet.lanes.0) } else { u64::from(packet.lane) };
+        let channel = if self.fifos.is_empty() {
+            u64::from(packet.bubble.is_set()) << 8 | u64::from(packet.lanes[0])
+        } else {
+            u64::from(packet.lane)
+        };
         let key = (u64::from(packet.upstream) << 16) | channel;
         let port = &mut self.ports[output as usize];
         if port.waits == NONE {

@@ -60,10 +60,10 @@ impl Builder<'_> {
         let first_interface = routers.len() as u32 * stride;
         let count = first_interface as usize + endpoints.len();
         assert!((count as u64) < PLACES, "the specification's check bounds the number of ports");
-        let mut remote = Vec::new();
+        let mut others = Vec::new();
         let mut kinds = Vec::with_capacity(if fabric.links.len() > 1 { count } else { 0 });
         let ports = routers.iter().flat_map(|&router| (0..stride).map(move |port| (router, port)));
-        let ports = ports.map(|(router, port)| self.port(router, port, first_interface, &mut remote));
+        let ports = ports.map(|(router, port)| self.port(router, port, first_interface, &mut others));
         let interfaces = endpoints.iter().map(|&endpoint| {
             let (router, port) = fabric.topology.attachment(endpoint);
             let place = partition.places[router as usize].1 * stride + port;
@@ -97,7 +97,7 @@ impl Builder<'_> {
             plain: switching.lanes == 1 && !switching.crossbar,
             takes_ahead: classes == 1 && !switching.crossbar,
             router_delay: switching.router,
-            packets: Slab::new(),
+            packets: Slab::with_capacity(endpoints.len()),
             requesters: Slab::new(),
             messages: Slab::new(),
             queues: vec![Queue::EMPTY; endpoints.len() * classes],
@@ -105,7 +105,7 @@ impl Builder<'_> {
             first_interface,
             routers: if identity { Vec::new() } else { routers.clone() },
             endpoints: if identity { Vec::new() } else { endpoints.clone() },
-            remote,
+            others,
             outbox: (0..partition.routers.len()).map(|_| Vec::new()).collect(),
             statistics: statistics.clone(),
             delivered: Vec::new(),
@@ -121,13 +121,14 @@ impl Builder<'_> {
     }
 
     /// A router's port and its kind of link.
-    fn port(&self, router: u32, port: u32, first_interface: u32, remote: &mut Vec<(u32, u32)>) -> (Port, u8) {
+    fn port(&self, router: u32, port: u32, first_interface: u32, others: &mut Vec<u8>) -> (Port, u8) {
         let (fabric, partition) = (self.fabric, self.partition);
         let (buffer, stride) = (fabric.switching.buffer, fabric.stride.divisor());
         let radix = fabric.topology.radix();
         let neighbor = if port < radix { fabric.topology.neighbor(router, port) } else { Neighbor::Nothing };
+        let mut other_shard = self.me as u8;
         let (end, peer) = match neighbor {
-            Neighbor::Nothing => return (Port::new(TO_NOTHING, 0, buffer), 0),
+            Neighbor::Nothing => (TO_NOTHING, 0),
             Neighbor::Endpoint(endpoint) => match partition.endpoints[self.me].binary_search(&endpoint) {
                 Ok(index) => (TO_ENDPOINT, first_interface + index as u32),
                 Err(_) => unreachable!("an endpoint belongs to the shard of its router"),
@@ -138,11 +139,15 @@ impl Builder<'_> {
                 if shard as usize == self.me {
                     (TO_ROUTER, place)
                 } else {
-                    remote.push((shard, place));
-                    (TO_SHARD, remote.len() as u32 - 1)
+                    other_shard = shard as u8;
+                    (TO_SHARD, place)
                 }
             }
         };
-        (Port::new(end, peer, buffer), fabric.topology.link(router, port) as u8)
+        if partition.routers.len() > 2 {
+            others.push(other_shard);
+        }
+        let kind = if end == TO_NOTHING { 0 } else { fabric.topology.link(router, port) as u8 };
+        (Port::new(end, peer, buffer), kind)
     }
 }

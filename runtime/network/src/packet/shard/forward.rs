@@ -4,7 +4,7 @@ use super::{Crossing, Shard};
 use crate::packet::event::{Event, Kind};
 use crate::packet::fabric::{Fabric, Link};
 use crate::packet::load::Load;
-use crate::packet::port::{TO_ENDPOINT, TO_ROUTER, TO_SHARD, UPSTREAM_REMOTE};
+use crate::packet::port::{Flag, Packet, TO_ENDPOINT, TO_ROUTER, TO_SHARD, UPSTREAM_REMOTE};
 use crate::packet::routing::Here;
 use crate::packet::slab::NONE;
 
@@ -66,7 +66,7 @@ impl Shard {
         }
         let packet = &self.packets[index];
         let output = packet.next;
-        if packet.reserved {
+        if packet.reserved.is_set() {
             self.arrive_reserved(output, index, now);
             return;
         }
@@ -77,7 +77,7 @@ impl Shard {
             && (port.busy <= now || self.takes_ahead && port.busy - now <= self.times[self.kind_of(output) as usize].output)
         {
             if self.plain {
-                let need = fabric.switching.charge(packet.size) + if packet.bubble { fabric.switching.packet() } else { 0 };
+                let need = fabric.switching.charge(packet.size) + if packet.bubble.is_set() { fabric.switching.packet() } else { 0 };
                 if port.end() == TO_ENDPOINT || port.first_lane.has(need, now) {
                     self.transmit(output, index, 0, now);
                     return;
@@ -113,9 +113,9 @@ impl Shard {
         let packet = &mut self.packets[index];
         packet.hops += 1;
         let hop = fabric.routing.route(&here, packet);
-        packet.lanes = hop.lanes;
-        packet.bubble = hop.bubble;
-        packet.reserved = hop.reserve;
+        packet.lanes = hop.lanes.into();
+        packet.bubble = hop.bubble.into();
+        packet.reserved = hop.reserve.into();
         packet.next = base + hop.port;
     }
 
@@ -136,14 +136,14 @@ impl Shard {
     /// Takes the credit of a virtual channel that the routing found to have room.
     fn reserve(&mut self, output: u32, index: u32, now: u64) {
         let packet = &self.packets[index];
-        let (size, bubble, lanes) = (packet.size, packet.bubble, packet.lanes);
+        let (size, bubble, lanes) = (packet.size, packet.bubble.is_set(), packet.lanes.into());
         match self.roomiest(output, size, bubble, lanes, now) {
             Ok(lane) => {
                 let charge = self.fabric.switching.charge(size);
                 self.lane_mut(output, u32::from(lane)).take(charge, now);
-                self.packets[index].lanes = (lane, lane + 1);
+                self.packets[index].lanes = [lane, lane + 1];
             }
-            Err(_) => self.packets[index].reserved = false,
+            Err(_) => self.packets[index].reserved = Flag::CLEAR,
         }
     }
 
@@ -174,38 +174,35 @@ impl Shard {
             self.arrived(index, end + flight);
         } else {
             head += to_router;
-            packet.ready = head;
-            packet.tail = end + to_router;
-            packet.lane = lane;
-            packet.upstream = output;
-            if packet.reserved {
-                packet.reserved = false;
-            } else if lane == 0 {
+            let (tail, reserved) = (end + to_router, packet.reserved.is_set());
+            let go_on = |packet: &mut Packet| {
+                (packet.ready, packet.tail, packet.lane, packet.upstream) = (head, tail, lane, output);
+                packet.reserved = Flag::CLEAR;
+            };
+            if !reserved && lane == 0 {
                 port.first_lane.take(charge, now);
-            } else {
+            } else if !reserved {
                 self.lane_mut(output, u32::from(lane)).take(charge, now);
             }
             if kind == TO_ROUTER {
+                go_on(&mut self.packets[index]);
                 if self.routes_early {
                     self.route(peer, index, now);
                 }
                 self.wheel.push(Event::new(head, Kind::Arrive, peer, index));
             } else {
                 debug_assert_eq!(kind, TO_SHARD);
-                self.send_away(peer, index, head);
+                // Copied first: what was just written in parts cannot be read as a whole at once.
+                let mut packet = self.packets[index];
+                go_on(&mut packet);
+                self.packets.remove(index);
+                let shard = self.other_shard(output);
+                self.outbox[shard].push(Crossing::Packet(head, peer, packet));
             }
         }
         if upstream != NONE {
             self.release(upstream, old_lane, size, since, end, now);
         }
-    }
-
-    /// Gives a packet to another shard.
-    fn send_away(&mut self, peer: u32, index: u32, ready: u64) {
-        let (shard, place) = self.remote[peer as usize];
-        let packet = self.packets[index].clone();
-        self.packets.remove(index);
-        self.outbox[shard as usize].push(Crossing::Packet(ready, place, packet));
     }
 
     /// Frees the buffer that a packet leaves at `end`: its credit goes back over the cable.
@@ -232,10 +229,9 @@ impl Shard {
 
     /// As `release`, where the port that sent the packet to `input` is in another shard.
     fn release_remote(&mut self, input: u32, lane: u8, size: u32, held: u64, end: u64) {
-        let port = &self.ports[input as usize];
         let (at, charge) = (end + self.fabric.credit[self.kind_of(input) as usize], self.fabric.switching.charge(size));
-        let (shard, port) = self.remote[port.peer() as usize];
-        self.outbox[shard as usize].push(Crossing::Credit { time: at, port, lane, bytes: charge, held });
+        let (shard, port) = (self.other_shard(input), self.ports[input as usize].peer());
+        self.outbox[shard].push(Crossing::Credit { time: at, port, lane, bytes: charge, held });
     }
 
     /// `bytes` of a virtual channel of `output`, `held` for so long, become free at `at`.

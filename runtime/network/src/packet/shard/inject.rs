@@ -2,7 +2,7 @@
 
 use super::{Offer, Pending, Queue, Shard};
 use crate::packet::event::Kind;
-use crate::packet::port::Packet;
+use crate::packet::port::{Flag, Packet};
 use crate::packet::slab::NONE;
 
 /// What equal-cost choices are made by. A flow is a message: its packets stay together, the messages of a pair spread.
@@ -116,7 +116,7 @@ impl Shard {
         let mut packet = new_packet(message.source, message.destination, switching.wire(payload), message.created, class);
         packet.ready = now;
         packet.tail = now;
-        packet.lanes = lanes;
+        packet.lanes = lanes.into();
         let (last, tracked, next) = (message.left == 0, message.tracked, message.next);
         if tracked {
             packet.message = head;
@@ -174,8 +174,8 @@ fn new_packet(source: u32, destination: u32, size: u32, created: u64, class: u8)
         lane: 0,
         phase: 0,
         class,
-        lanes: (0, 1),
-        bubble: false,
-        reserved: false,
+        lanes: [0, 1],
+        bubble: Flag::CLEAR,
+        reserved: Flag::CLEAR,
     }
 }

@@ -28,8 +28,8 @@ struct Level {
 pub(crate) struct FatTree {
     name: String,
     levels: Vec<Level>,
-    /// Level (from 0 at the endpoints) and block of endpoints of each switch: dividing it out for each packet costs more.
-    places: Vec<(u32, u32)>,
+    /// First switch of each level but the lowest.
+    bases: Vec<u32>,
     endpoints: u32,
     routers: u32,
 }
@@ -57,17 +57,15 @@ impl FatTree {
             });
             base += switches;
         }
-        let mut this = FatTree { name, levels, places: Vec::new(), endpoints: endpoints as u32, routers: base as u32 };
-        this.places = (0..this.routers).map(|router| this.place(router)).map(|(level, block, _)| (level as u32, block)).collect();
-        Ok(this)
+        let bases = levels.iter().skip(1).map(|level| level.base).collect();
+        Ok(FatTree { name, levels, bases, endpoints: endpoints as u32, routers: base as u32 })
     }
 
     /// The level (from 0 at the endpoints) of a switch, the block of endpoints that it serves, and which of those that serve it.
+    #[inline]
     fn place(&self, router: u32) -> (usize, u32, u32) {
-        let mut level = 0;
-        while level + 1 < self.levels.len() && router >= self.levels[level + 1].base {
-            level += 1;
-        }
+        // Without branches, which would be guessed wrong; a table of all switches would leave the cache.
+        let level: usize = self.bases.iter().map(|&base| usize::from(router >= base)).sum();
         let (block, member) = self.levels[level].width.split(router - self.levels[level].base);
         (level, block, member)
     }
@@ -75,11 +73,11 @@ impl FatTree {
     /// The way down to `endpoint` if it is below `router`, else the way up.
     #[inline]
     pub(crate) fn way(&self, router: u32, endpoint: u32) -> Way {
-        let (level, block) = self.places[router as usize];
-        let here = &self.levels[level as usize];
+        let (level, block, _) = self.place(router);
+        let here = &self.levels[level];
         let (below, _) = here.reach.split(endpoint);
         if below != block {
-            return Way::Up { level, first: here.down, count: here.up };
+            return Way::Up { level: level as u32, first: here.down, count: here.up };
         }
         let (child, _) = here.child_reach.split(endpoint);
         Way::Down(here.down_by.split(child).1)

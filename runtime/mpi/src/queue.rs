@@ -334,26 +334,34 @@ impl Queues<Timed> {
         }
         let (value, mask) = wanted(pattern);
         let block = self.slice(queue);
-        let source = |place: usize| nodes[block[place].entry.node].source;
         let fits = |entry: Entry| (entry.key ^ value) & mask == 0 && pattern.accepts(&nodes[entry.node]) && !taken.contains(&entry.node);
         // The least by digest alone is nearly always the one: only its node is looked at.
         let mut not: SmallVec<[usize; 8]> = SmallVec::new();
         loop {
-            let mut best: Option<(Time, usize)> = None;
-            for (place, &Timed { entry, arrival }) in block.iter().enumerate() {
-                let later = best.is_some_and(|(least, at)| arrival > least || arrival == least && source(place) >= source(at));
-                if !later && (entry.key ^ value) & mask == 0 && !not.contains(&place) {
-                    best = Some((arrival, place));
+            let candidates = || block.iter().enumerate().filter(|(_, element)| (element.entry.key ^ value) & mask == 0);
+            let (mut least, mut place, mut ties) = (Time::MAX, usize::MAX, false);
+            for (at, element) in candidates() {
+                if element.arrival <= least && (not.is_empty() || !not.contains(&at)) {
+                    ties = element.arrival == least;
+                    if !ties {
+                        (least, place) = (element.arrival, at);
+                    }
                 }
             }
-            let (_, place) = best?;
+            if least == Time::MAX {
+                return None;
+            }
+            if ties {
+                let tied = candidates().filter(|(at, element)| element.arrival == least && !not.contains(at));
+                place = tied.min_by_key(|(at, element)| (nodes[element.entry.node].source, *at))?.0;
+            }
             let Entry { key, node } = block[place].entry;
             let overtakes = |entry: Entry| (entry.key ^ key) & WILD == 0 && fits(entry) && nodes[entry.node].source == nodes[node].source;
             if !fits(block[place].entry) || block[..place].iter().any(|before| overtakes(before.entry)) {
                 not.push(place);
                 continue;
             }
-            return (!nodes[node].has(flag::UNDER_WAY)).then_some(node);
+            return Some(node);
         }
     }
 

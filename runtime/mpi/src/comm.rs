@@ -182,6 +182,18 @@ impl Comms {
         let to = comm.peer(rank, self.current, what)?;
         Ok((comm.context, comm.rank(self.current), to))
     }
+    /// The context of a communicator in which `source` is a rank to receive from.
+    #[inline(always)]
+    pub(crate) fn context_from(&self, handle: usize, source: i32) -> Result<u32> {
+        if handle == COMM_WORLD && source >= 0 && (source as u32) < self.ranks {
+            return Ok(0);
+        }
+        let comm = self.get(handle)?;
+        if source < 0 || source as u32 >= comm.peers() {
+            return Err(comm.outside(source, "source"));
+        }
+        Ok(comm.context)
+    }
     /// The communicator at an index.
     #[inline]
     pub fn at(&self, index: u32) -> &Comm {

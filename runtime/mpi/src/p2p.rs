@@ -171,7 +171,7 @@ impl World {
             PROC_NULL => Ok(None),
             ANY_SOURCE => Ok(Some(Pattern { context: self.comms.get(comm)?.context, source: None, tag })),
             _ => {
-                let (context, ..) = self.comms.partner(comm, source, "source")?;
+                let context = self.comms.context_from(comm, source)?;
                 Ok(Some(Pattern { context, source: Some(source as u32), tag }))
             }
         }

@@ -57,10 +57,11 @@ pub struct Entry {
     node: u32,
 }
 
-/// An unexpected message: its arrival too, for receives from any source.
+/// An unexpected message: its sender and arrival too, for receives from any source.
 #[derive(Clone, Copy, Default, Debug)]
 pub struct Timed {
     entry: Entry,
+    source: u32,
     arrival: Time,
 }
 
@@ -88,7 +89,7 @@ impl Element for Timed {
     #[inline]
     fn of(index: u32, node: &Node) -> Timed {
         let key = digest(node.context, node.source, node.tag);
-        Timed { entry: Entry { key, node: index }, arrival: node.arrival }
+        Timed { entry: Entry { key, node: index }, source: node.source, arrival: node.arrival }
     }
     #[inline]
     fn entry(&self) -> Entry {
@@ -338,30 +339,23 @@ impl Queues<Timed> {
         // The least by digest alone is nearly always the one: only its node is looked at.
         let mut not: SmallVec<[usize; 8]> = SmallVec::new();
         loop {
-            let candidates = || block.iter().enumerate().filter(|(_, element)| (element.entry.key ^ value) & mask == 0);
-            let (mut least, mut place, mut ties) = (Time::MAX, usize::MAX, false);
-            for (at, element) in candidates() {
-                if element.arrival <= least && (not.is_empty() || !not.contains(&at)) {
-                    ties = element.arrival == least;
-                    if !ties {
-                        (least, place) = (element.arrival, at);
-                    }
+            let (mut least, mut source, mut place) = (Time::MAX, u32::MAX, usize::MAX);
+            for (at, element) in block.iter().enumerate() {
+                let earlier = element.arrival < least || element.arrival == least && element.source < source;
+                if earlier && (element.entry.key ^ value) & mask == 0 && (not.is_empty() || !not.contains(&at)) {
+                    (least, source, place) = (element.arrival, element.source, at);
                 }
             }
+            // Those still under way have no arrival.
             if least == Time::MAX {
                 return None;
             }
-            if ties {
-                let tied = candidates().filter(|(at, element)| element.arrival == least && !not.contains(at));
-                place = tied.min_by_key(|(at, element)| (nodes[element.entry.node].source, *at))?.0;
-            }
-            let Entry { key, node } = block[place].entry;
-            let overtakes = |entry: Entry| (entry.key ^ key) & WILD == 0 && fits(entry) && nodes[entry.node].source == nodes[node].source;
-            if !fits(block[place].entry) || block[..place].iter().any(|before| overtakes(before.entry)) {
+            let overtaken = block[..place].iter().any(|before| before.source == source && fits(before.entry));
+            if overtaken || !fits(block[place].entry) {
                 not.push(place);
                 continue;
             }
-            return Some(node);
+            return Some(block[place].entry.node);
         }
     }
 

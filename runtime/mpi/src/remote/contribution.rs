@@ -72,11 +72,7 @@ fn take_topology(kind: u8, from: &mut Take) -> Topology {
 fn put(contribution: &Contribution, out: &mut Vec<u8>) {
     match contribution {
         Contribution::Nothing => out.u8(0),
-        Contribution::Split(color, key) => {
-            out.u8(1);
-            out.i32(color.unwrap_or(-1));
-            out.i32(*key);
-        }
+        Contribution::Split(..) => unreachable!("splits are told in runs"),
         Contribution::Group(group, topology) => {
             out.u8(2);
             put_group(group, out);
@@ -122,10 +118,6 @@ fn put(contribution: &Contribution, out: &mut Vec<u8>) {
 fn take(from: &mut Take) -> Contribution {
     match from.u8() {
         0 => Contribution::Nothing,
-        1 => {
-            let color = from.i32();
-            Contribution::Split((color >= 0).then_some(color), from.i32())
-        }
         2 => {
             let group = take_group(from);
             let kind = from.u8();
@@ -151,35 +143,105 @@ fn take(from: &mut Take) -> Contribution {
     }
 }
 
-/// Appends all contributions: the different ones, then `(member, world rank, which)`.
+/// Members in a row that bring the same, or splits of one color whose keys are evenly spaced.
+struct Run {
+    member: u32,
+    rank: u32,
+    count: u32,
+    /// From one member to the next: of world ranks, and of keys.
+    rank_step: u32,
+    key_step: u32,
+}
+
+impl Run {
+    fn rank(&self, index: u32) -> u32 {
+        self.rank.wrapping_add(self.rank_step.wrapping_mul(index))
+    }
+    fn key(&self, first: i32, index: u32) -> i32 {
+        (first as u32).wrapping_add(self.key_step.wrapping_mul(index)) as i32
+    }
+    /// The run that the first of these begin.
+    fn of(list: &[(u32, u32, Contribution)]) -> Run {
+        let (member, rank, first) = (list[0].0, list[0].1, &list[0].2);
+        let mut run = Run { member, rank, count: 1, rank_step: 0, key_step: 0 };
+        if let Some((_, next, contribution)) = list.get(1) {
+            run.rank_step = next.wrapping_sub(rank);
+            if let (Contribution::Split(_, one), Contribution::Split(_, other)) = (first, contribution) {
+                run.key_step = (*other as u32).wrapping_sub(*one as u32);
+            }
+        }
+        let goes_on = |index: u32, (other, rank, contribution): &(u32, u32, Contribution)| {
+            let alike = match (first, contribution) {
+                (Contribution::Nothing, Contribution::Nothing) => true,
+                (Contribution::High(one), Contribution::High(other)) => one == other,
+                (Contribution::Split(color, key), Contribution::Split(other, next)) => color == other && run.key(*key, index) == *next,
+                (Contribution::Group(one, None), Contribution::Group(other, None)) => Rc::ptr_eq(one, other),
+                _ => false,
+            };
+            alike && *other == member + index && *rank == run.rank(index)
+        };
+        let more = (1..).zip(&list[1..]).take_while(|(index, entry)| goes_on(*index, entry)).count();
+        run.count += more as u32;
+        run
+    }
+}
+
+/// Appends all contributions: the different ones but for splits, then runs.
 pub(crate) fn encode(contributions: &Contributions, out: &mut Vec<u8>) {
     let mut known: FxHashMap<Vec<u8>, u32> = FxHashMap::default();
-    let mut different: Vec<u8> = Vec::new();
-    let mut which = Vec::with_capacity(contributions.len());
-    for (.., contribution) in contributions {
-        let mut bytes = Vec::new();
-        put(contribution, &mut bytes);
-        let next = known.len() as u32;
-        let number = *known.entry(bytes).or_insert_with_key(|bytes| {
-            different.extend_from_slice(bytes);
-            next
-        });
-        which.push(number);
+    let (mut different, mut runs): (Vec<u8>, Vec<u8>) = (Vec::new(), Vec::new());
+    let (mut at, mut count) = (0, 0);
+    while at < contributions.len() {
+        let run = Run::of(&contributions[at..]);
+        runs.u32(run.member);
+        runs.u32(run.rank);
+        runs.u32(run.count);
+        runs.u32(run.rank_step);
+        if let Contribution::Split(color, key) = &contributions[at].2 {
+            runs.u32(u32::MAX);
+            runs.i32(color.unwrap_or(-1));
+            runs.i32(*key);
+            runs.u32(run.key_step);
+        } else {
+            let mut bytes = Vec::new();
+            put(&contributions[at].2, &mut bytes);
+            let next = known.len() as u32;
+            let number = *known.entry(bytes).or_insert_with_key(|bytes| {
+                different.extend_from_slice(bytes);
+                next
+            });
+            runs.u32(number);
+        }
+        at += run.count as usize;
+        count += 1;
     }
     out.u32(known.len() as u32);
     out.extend_from_slice(&different);
     out.u32(contributions.len() as u32);
-    for ((member, rank, _), which) in contributions.iter().zip(which) {
-        out.u32(*member);
-        out.u32(*rank);
-        out.u32(which);
-    }
+    out.u32(count);
+    out.extend_from_slice(&runs);
 }
 
 /// What [`encode`] appended.
 pub(crate) fn decode(from: &mut Take) -> Contributions {
     let different: Vec<Contribution> = (0..from.u32()).map(|_| take(from)).collect();
-    (0..from.u32()).map(|_| (from.u32(), from.u32(), different[from.u32() as usize].clone())).collect()
+    let mut contributions = Vec::with_capacity(from.u32() as usize);
+    for _ in 0..from.u32() {
+        let mut run = Run { member: from.u32(), rank: from.u32(), count: from.u32(), rank_step: from.u32(), key_step: 0 };
+        let number = from.u32();
+        let members = run.member..run.member + run.count;
+        if number == u32::MAX {
+            let (color, key) = (from.i32(), from.i32());
+            run.key_step = from.u32();
+            let color = (color >= 0).then_some(color);
+            let split = |index: u32| Contribution::Split(color, run.key(key, index));
+            contributions.extend((0..).zip(members).map(|(index, member)| (member, run.rank(index), split(index))));
+        } else {
+            let contribution = &different[number as usize];
+            contributions.extend((0..).zip(members).map(|(index, member)| (member, run.rank(index), contribution.clone())));
+        }
+    }
+    contributions
 }
 
 #[cfg(test)]
@@ -217,5 +279,24 @@ mod tests {
             (0..11).map(|i| (i, 10 + i)).collect::<Vec<_>>()
         );
         assert!(matches!(&back[4].2, Contribution::Group(group, Some(_)) if group.iter().eq([5, 1, 9])));
+    }
+
+    #[test]
+    fn members_that_bring_alike_are_a_few_words() {
+        let split = |i: u32| Contribution::Split(Some((i / 1000) as i32), 3000 - 2 * i as i32);
+        let all: Contributions =
+            (0..3000).map(|i| (i, 7 + 3 * i, split(i))).chain((3000..5000).map(|i| (i, i, Contribution::Nothing))).collect();
+        let mut bytes = Vec::new();
+        encode(&all, &mut bytes);
+        assert!(bytes.len() < 200, "{} bytes", bytes.len());
+        let back = decode(&mut Take(&bytes));
+        let plain = |list: &Contributions| {
+            let part = |contribution: &Contribution| match contribution {
+                Contribution::Split(color, key) => (*color, *key),
+                _ => (None, i32::MIN),
+            };
+            list.iter().map(|(member, rank, contribution)| (*member, *rank, part(contribution))).collect::<Vec<_>>()
+        };
+        assert_eq!(plain(&back), plain(&all));
     }
 }

@@ -9,6 +9,8 @@ use std::process::ExitCode;
 
 /// The names under which the command is a compiler.
 const WRAPPERS: [&str; 3] = ["xsimcc", "xsimcxx", "xsimfc"];
+/// Libraries that reach the machine's MPI.
+const NATIVE: [&str; 2] = ["libxsim_native_mpich.so", "libxsim_native_openmpi.so"];
 /// Directories of the source that are installed under share/xsim.
 const SHARED: [&str; 3] = ["docs", "examples", "fortran"];
 const SHARED_FILES: [&str; 4] = ["README.md", "CHANGELOG.md", "LICENSE-MIT", "LICENSE-APACHE"];
@@ -37,6 +39,10 @@ fn install(layout: &Layout, executable: &Path, prefix: &Path) -> Outcome {
         std::os::unix::fs::symlink("xsim", &link).map_err(|why| (link, why))?;
     }
     copy(&layout.library.join(LIBRARY), &prefix.join("lib").join(LIBRARY))?;
+    // Those that were built: libxsim.so looks for them beside itself.
+    for name in NATIVE.iter().filter(|name| layout.library.join(name).is_file()) {
+        copy(&layout.library.join(name), &prefix.join("lib").join(name))?;
+    }
     // In a directory of their own: another MPI's mpi.h may be in include.
     copy_tree(&layout.include, &prefix.join("include/xsim"))?;
     for name in SHARED.iter().filter(|name| layout.share.join(name).is_dir()) {

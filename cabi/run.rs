@@ -3,7 +3,7 @@
 use crate::function::NAMES;
 use crate::state;
 use mpi::info::Info;
-use mpi::remote::Remote;
+use mpi::remote::{Blocks, Remote};
 use mpi::wire::Wire;
 use mpi::world::Compute;
 use mpi::{Mpi, Setup, World};
@@ -77,19 +77,24 @@ fn remote(options: &Options) -> Result<Option<Remote>, String> {
         options::Native::OpenMpi => Some(transport::Launcher::OpenMpi),
     };
     let transport = transport::connect(launcher)?;
+    if let Some(map) = &options.map {
+        let rows = simulation::map::read(map, options.np, transport.size())?;
+        return Ok((transport.size() > 1).then(|| Remote::placed(transport, Blocks::rows(&rows))));
+    }
     Ok((transport.size() > 1).then(|| Remote::new(transport, options.np)))
 }
 
 /// Processes tell each other who they are: the first whose options or program differ from process 0's, if there is one.
 fn introduce(mpi: &Mpi, options: &Options, me: u32) -> Option<u32> {
     let host = std::fs::read_to_string("/proc/sys/kernel/random/boot_id").unwrap_or_default();
-    let all = mpi.everybody(&format!("{} {}\n{}", std::process::id(), host.trim(), identity(options)));
+    let rows: Vec<u32> = (0..mpi.processes().0).map(|process| mpi.ranks_of(process).0).collect();
+    let all = mpi.everybody(&format!("{} {}\n{} {rows:?}", std::process::id(), host.trim(), identity(options)));
     let parts: Vec<_> = all.iter().map(|text| text.split_once('\n').unwrap_or((text, ""))).collect();
     let (_, mine) = parts[me as usize].0.split_once(' ')?;
-    // Process 0 watches all others of its host, process 1 watches process 0: each death is told once.
-    let watched = parts.iter().enumerate().filter(|(process, _)| (*process == 0) == (me == 1) && *process != me as usize && me < 2);
-    let watched = watched.filter_map(|(process, (address, _))| {
-        let (pid, host) = address.split_once(' ')?;
+    // The first process of a host has all of it watched: each death is told once.
+    let hosts = parts.iter().map(|(address, _)| address.split_once(' ').unwrap_or_default());
+    let first = hosts.clone().position(|(_, host)| host == mine) == Some(me as usize);
+    let watched = hosts.enumerate().filter(|_| first).filter_map(|(process, (pid, host))| {
         let (first, count) = mpi.ranks_of(process as u32);
         let ranks = if count == 0 { "no ranks".to_owned() } else { format!("ranks {first} to {}", first + count - 1) };
         let text = format!("xsim: process {process} ({ranks}) has died: the run ends");

@@ -57,10 +57,28 @@ fn random_programs_give_the_same_bytes_on_any_number_of_processes() {
     }
 }
 
+/// Programs with every collective, on communicators that come and go, of `random_programs`.
+fn random(seed: u32, ranks: u32, machine: &str) -> Run {
+    Run::program("random_program.c").ranks(ranks).arg(seed.to_string()).arg("20").machine(machine)
+}
+
+#[test]
+fn so_do_programs_with_every_collective() {
+    let nodes = "star:4,l=1us,b=10Gbps/star:4,l=100ns,b=100Gbps";
+    for (seeds, ranks, machine) in
+        [(0..4, 13, "star:l=0.5us,b=100Gbps"), (10..13, 16, "torus:4x4,l=1us,b=8Gbps"), (20..22, 7, "none"), (30..33, 16, nodes)]
+    {
+        for seed in seeds {
+            same(|| random(seed, ranks, machine), MPICH, &[2, 3, 4]);
+        }
+    }
+}
+
 #[test]
 fn open_mpi_joins_processes_as_well() {
     for seed in 7..9 {
         same(|| Run::program("mixture.c").ranks(7).arg(seed.to_string()), OPENMPI, &[2, 3]);
+        same(|| random(seed, 12, "star:l=0.5us,b=100Gbps"), OPENMPI, &[2, 3]);
     }
     Run::program("collectives.c").arg("gather_scatter").ranks(7).processes(OPENMPI, 2).run().ok(7);
 }
@@ -130,6 +148,34 @@ fn objects_are_the_same_on_all_processes() {
 }
 
 #[test]
+fn a_map_gives_processes_their_ranks() {
+    let directory = scratch("map");
+    let map = directory.join("map");
+    std::fs::write(&map, "0-8 # most of them\n-\n9\n10-12\n").unwrap();
+    let run = || random(40, 13, "star:l=0.5us,b=100Gbps");
+    let lines = |output: Output| output.success().lines().into_iter().map(str::to_owned).collect::<Vec<_>>();
+    let mapped = || run().arg(format!("-xsim-map={}", map.display())).processes(MPICH, 4);
+    assert_eq!(lines(run().run()), lines(mapped().run()));
+    std::fs::write(&map, "0-8\n10-12\n").unwrap();
+    mapped().run().failure().says(&["line 2 is '10-12', but the next process begins with rank 9"]);
+    std::fs::remove_dir_all(directory).unwrap();
+}
+
+#[test]
+fn a_flood_waits_at_its_sender() {
+    let directory = scratch("flood");
+    let report = directory.join("report.json");
+    let run = Run::program("flood.c").arg("300000").ranks(4).arg(format!("-xsim-report={}", report.display()));
+    run.processes(MPICH, 2).run().ok(4);
+    let text = std::fs::read_to_string(&report).unwrap();
+    let (_, memory) = text.split_once("\"peak_rss_bytes\": ").unwrap();
+    let bytes: u64 = memory.split(|c: char| !c.is_ascii_digit()).next().unwrap().parse().unwrap();
+    // 300 MB are sent; two processes need some 80 MB for themselves.
+    assert!(bytes < 180_000_000, "{bytes} bytes for both processes");
+    std::fs::remove_dir_all(directory).unwrap();
+}
+
+#[test]
 fn there_may_be_more_processes_than_ranks() {
     Run::program("collectives.c").arg("barrier").ranks(2).processes(MPICH, 4).run().ok(2);
 }
@@ -180,13 +226,11 @@ fn killed(launcher: &'static str) -> (Output, Duration) {
 
 #[test]
 fn a_killed_process_ends_the_run() {
-    let (output, after) = killed(OPENMPI);
-    output.failure().says(&["has died: the run ends", "(ranks "]);
-    assert!(after < Duration::from_secs(10), "{after:?}");
-    // MPICH's launcher may end the others before one of them can say a word.
-    let (output, after) = killed(MPICH);
-    output.failure();
-    assert!(after < Duration::from_secs(10), "{after:?}");
+    for launcher in [OPENMPI, MPICH] {
+        let (output, after) = killed(launcher);
+        output.failure().says(&["has died: the run ends", "(ranks "]);
+        assert!(after < Duration::from_secs(10), "{after:?}");
+    }
 }
 
 #[test]

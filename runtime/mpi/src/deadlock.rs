@@ -69,7 +69,7 @@ impl Waits {
             let missing = missing.take(MISSING + 1).collect();
             let comm = world.comms.describe(crate::comm::Comms::handle(instance.comm()));
             let remote = world.remote.as_ref().expect("it has members on other processes");
-            let mut named = vec![0; remote.blocks.processes as usize];
+            let mut named = vec![0; remote.blocks.processes() as usize];
             let mut elsewhere = Vec::new();
             for member in 0..size {
                 let process = remote.blocks.process(world.member_rank(&instance.place, member, u32::MAX));

@@ -30,6 +30,8 @@ pub(crate) enum Next {
 
 /// Up to so many ranks, what a switch touches is in the cache anyway.
 const CACHED_RANKS: u32 = 4096;
+/// Ticks of the processor, some tenths of a millisecond, after which other processes get what is there for them.
+const PATIENCE: u64 = 500_000;
 /// How many switches ahead of its turn a rank's state and stack are brought into the cache.
 const AHEAD: u32 = 2;
 
@@ -39,6 +41,8 @@ pub fn run(mpi: &Mpi, ranks: &mut Ranks, tick: &mut dyn FnMut(&World)) -> Ending
     let sweeps = ranks.len() > CACHED_RANKS;
     let mut ending = Ending::default();
     let first = mpi.world().first;
+    let several = mpi.world().remote.is_some();
+    let mut looked = rank::host::ticks();
     loop {
         let next = mpi.world().next();
         match next {
@@ -61,8 +65,13 @@ pub fn run(mpi: &Mpi, ranks: &mut Ranks, tick: &mut dyn FnMut(&World)) -> Ending
                     }
                 }
                 switches = switches.wrapping_add(1);
-                if switches & 0x1ff == 0 {
-                    mpi.world().look_after_streams();
+                if several {
+                    let now = rank::host::ticks();
+                    if switches & 0x1ff == 0 || now.wrapping_sub(looked) > PATIENCE {
+                        let waited = now.wrapping_sub(looked) > PATIENCE;
+                        looked = if waited { now } else { looked };
+                        mpi.world().look_after_streams(waited);
+                    }
                 }
                 if switches & 0xff == 0 {
                     tick(&mpi.world());

@@ -26,23 +26,43 @@ use agree::Agreeing;
 use collective::Spread;
 use engine::Time;
 use std::collections::VecDeque;
+use std::rc::Rc;
 use stream::Streams;
 use transport::Transport;
 
-/// How ranks lie on processes: in blocks, the first ones one longer where it does not divide.
-#[derive(Clone, Copy, PartialEq, Eq, Debug)]
+/// How ranks lie on processes: a row on each, in order.
+#[derive(Clone, PartialEq, Eq, Debug)]
 pub struct Blocks {
-    /// World size.
-    pub ranks: u32,
-    /// Native processes.
-    pub processes: u32,
+    /// Process `p` has the ranks `starts[p]..starts[p + 1]`.
+    starts: Rc<[u32]>,
 }
 
 impl Blocks {
+    /// Rows of equal length, the first ones one longer where it does not divide.
+    pub fn even(ranks: u32, processes: u32) -> Blocks {
+        let (each, more) = (ranks / processes, ranks % processes);
+        Blocks { starts: (0..=processes).map(|process| process * each + process.min(more)).collect() }
+    }
+    /// Rows of these lengths, one a process.
+    pub fn rows(lengths: &[u32]) -> Blocks {
+        let mut end = 0;
+        let ends = lengths.iter().map(|length| {
+            end += length;
+            end
+        });
+        Blocks { starts: std::iter::once(0).chain(ends).collect() }
+    }
+    /// World size.
+    pub fn ranks(&self) -> u32 {
+        self.starts[self.starts.len() - 1]
+    }
+    /// Native processes.
+    pub fn processes(&self) -> u32 {
+        self.starts.len() as u32 - 1
+    }
     /// First rank of a process.
     pub fn first(&self, process: u32) -> u32 {
-        let (each, more) = (self.ranks / self.processes, self.ranks % self.processes);
-        process * each + process.min(more)
+        self.starts[process as usize]
     }
     /// Ranks of a process.
     pub fn count(&self, process: u32) -> u32 {
@@ -50,9 +70,7 @@ impl Blocks {
     }
     /// The process that has a rank.
     pub fn process(&self, rank: u32) -> u32 {
-        let (each, more) = (self.ranks / self.processes, self.ranks % self.processes);
-        let long = more * (each + 1);
-        if rank < long { rank / (each + 1) } else { more + (rank - long) / each.max(1) }
+        self.starts.partition_point(|&start| start <= rank) as u32 - 1
     }
 }
 
@@ -65,21 +83,31 @@ pub struct Remote {
     pub(crate) spread: Spread,
     /// Blobs of the end phase, by sender.
     pub(crate) gathered: VecDeque<(u32, Vec<u8>)>,
+    /// A rank with too many messages that it has not taken, and about how many bytes each has.
+    pub(crate) flooded: Option<u32>,
+    pub(crate) flooding: u64,
     /// Times before which everything is known: no message earlier than that will come any more.
     pub(crate) safe: Time,
 }
 
 impl Remote {
-    /// The processes behind `transport`, over which `ranks` ranks are spread.
+    /// The processes behind `transport`, over which `ranks` ranks are spread evenly.
     pub fn new(transport: Box<dyn Transport>, ranks: u32) -> Remote {
+        let blocks = Blocks::even(ranks, transport.size());
+        Remote::placed(transport, blocks)
+    }
+    /// The processes behind `transport`, each with a row of ranks.
+    pub fn placed(transport: Box<dyn Transport>, blocks: Blocks) -> Remote {
         let (me, processes) = (transport.rank(), transport.size());
         Remote {
             me,
-            blocks: Blocks { ranks, processes },
+            blocks,
             agreeing: Agreeing::new(processes),
             streams: Streams::new(transport),
             spread: Spread::default(),
             gathered: VecDeque::new(),
+            flooded: None,
+            flooding: 0,
             safe: Time::ZERO,
         }
     }
@@ -114,6 +142,7 @@ impl World {
     /// Gives up: the machine's MPI failed, or another process is not as it should be.
     pub(crate) fn broken(&mut self, why: &str) -> ! {
         eprintln!("xsim: {why}; the run ends");
+        transport::watch::over();
         if let Some(remote) = &mut self.remote {
             remote.streams.abort(1);
         }
@@ -129,12 +158,22 @@ mod tests {
     proptest! {
         #[test]
         fn every_rank_is_in_the_block_of_its_process(ranks in 1u32..500, processes in 1u32..40) {
-            let blocks = Blocks { ranks, processes };
+            let blocks = Blocks::even(ranks, processes);
+            prop_assert_eq!((blocks.ranks(), blocks.processes()), (ranks, processes));
             prop_assert_eq!((0..processes).map(|process| blocks.count(process)).sum::<u32>(), ranks);
             for rank in 0..ranks {
                 let process = blocks.process(rank);
                 prop_assert!(process < processes && rank >= blocks.first(process) && rank < blocks.first(process + 1));
             }
+        }
+
+        #[test]
+        fn rows_of_any_length_are_those_of_their_processes(lengths in proptest::collection::vec(0u32..9, 1..9)) {
+            let blocks = Blocks::rows(&lengths);
+            prop_assert_eq!(blocks.ranks(), lengths.iter().sum::<u32>());
+            let processes: Vec<u32> = (0..blocks.ranks()).map(|rank| blocks.process(rank)).collect();
+            let plain: Vec<u32> = (0..).zip(&lengths).flat_map(|(process, &length)| std::iter::repeat_n(process, length as usize)).collect();
+            prop_assert_eq!(processes, plain);
         }
 
         #[test]

@@ -216,7 +216,7 @@ impl Mpi {
     pub fn new(setup: Setup) -> Mpi {
         let order = setup.wire.order();
         let (first, local) = setup.remote.as_ref().map_or((0, setup.ranks), Remote::own);
-        let stride = setup.remote.as_ref().map_or((0, 1), |remote| (remote.me, remote.blocks.processes));
+        let stride = setup.remote.as_ref().map_or((0, 1), |remote| (remote.me, remote.blocks.processes()));
         Mpi {
             alone: Cell::new(false),
             world: RefCell::new(World {

@@ -22,8 +22,9 @@ pub struct HostClock {
     stale: u64,
 }
 
+/// The processor's time stamp counter: some 10^9 ticks a second.
 #[inline]
-fn ticks() -> u64 {
+pub fn ticks() -> u64 {
     #[cfg(target_arch = "x86_64")]
     // SAFETY: reads the time stamp counter, which every x86-64 has.
     unsafe {

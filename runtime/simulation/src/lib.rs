@@ -3,6 +3,7 @@
 
 pub mod host;
 pub mod machine;
+pub mod map;
 pub mod memory;
 pub mod options;
 pub mod progress;

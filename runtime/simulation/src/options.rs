@@ -50,6 +50,8 @@ pub struct Options {
     pub stack_mode: StackMode,
     /// What joins several native processes.
     pub native: Native,
+    /// Which ranks each native process has.
+    pub map: Option<PathBuf>,
     /// Where the report is written as JSON.
     pub report: Option<PathBuf>,
     /// Say what was chosen, and why.
@@ -98,6 +100,7 @@ impl Default for Options {
             stack: 0,
             stack_mode: StackMode::Auto,
             native: Native::Auto,
+            map: None,
             report: None,
             verbose: false,
             quiet: false,

@@ -17,7 +17,7 @@ pub use native::Native;
 #[repr(i32)]
 pub enum Lane {
     /// Pieces of the stream of records between two processes.
-    Data = 1,
+    Data = table::PACED,
     /// Agreement between processes.
     Control = 2,
 }

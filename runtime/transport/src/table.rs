@@ -3,7 +3,10 @@
 //! This file is compiled into both sides, which are built apart.
 
 /// The version of [`Table`]; both sides must have the same.
-pub const VERSION: u32 = 1;
+pub const VERSION: u32 = 2;
+
+/// The tag of messages that count as sent only when their receiver has taken them.
+pub const PACED: i32 = 1;
 
 /// The symbol: `extern "C" fn() -> *const Table`.
 pub const SYMBOL: &std::ffi::CStr = c"xsim_native_table";
@@ -15,7 +18,7 @@ pub struct Table {
     pub version: u32,
     /// Initializes MPI: this process's number and how many there are.
     pub open: unsafe extern "C" fn(rank: *mut u32, size: *mut u32) -> i32,
-    /// Starts sending; `data` stays where it is until it is sent. Answers a ticket, or -1.
+    /// Starts sending; `data` stays where it is until it is sent (with tag [`PACED`], taken). Answers a ticket, or -1.
     pub send: unsafe extern "C" fn(data: *const u8, bytes: usize, to: u32, tag: i32) -> i64,
     /// Whether a ticket's message is sent (1), after which the ticket is void.
     pub sent: unsafe extern "C" fn(ticket: i64) -> i32,

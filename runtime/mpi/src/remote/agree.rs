@@ -22,6 +22,8 @@ pub(crate) const RELEASE: u8 = 3;
 
 /// Chunks of records that are looked at before the ranks that they wake run.
 const CHUNKS: usize = 16;
+/// Bytes of messages that a rank has not taken after which no more are taken for it while others can run.
+const FLOOD: u64 = 16 << 20;
 /// Looks in vain at the streams before a process reports.
 const PATIENCE: u32 = 2;
 /// Looks in vain before it sleeps between them.
@@ -236,11 +238,39 @@ impl Agreeing {
 }
 
 impl World {
-    /// Looks after the streams while ranks run: sends what is full, takes some of what has arrived.
+    /// Looks after the streams while ranks run: sends what is full (with `all`, everything), takes some of what has arrived.
     #[cold]
-    pub(crate) fn look_after_streams(&mut self) {
-        if self.remote.is_some() {
-            self.exchange(false);
+    pub(crate) fn look_after_streams(&mut self, all: bool) {
+        if self.is_flooded() {
+            if let Err(why) = self.others().streams.flush(all) {
+                self.broken(&why);
+            }
+            self.crowded = self.others().streams.crowded();
+        } else {
+            self.exchange(all);
+        }
+    }
+
+    /// Whether a rank has so many messages that it has not taken that no more should come while others can run: then they
+    /// stay with their senders, which step back.
+    fn is_flooded(&mut self) -> bool {
+        let Some(rank) = self.others().flooded else { return false };
+        let unread = self.unexpected.length(self.ranks[rank as usize].unexpected) as u64;
+        let still = unread * self.others().flooding > FLOOD / 2;
+        if !still {
+            self.others().flooded = None;
+        }
+        still
+    }
+
+    /// A message of `bytes` has come for `rank` from another process.
+    #[inline]
+    pub(crate) fn note_arrival(&mut self, rank: u32, bytes: u64) {
+        let unread = self.unexpected.length(self.ranks[rank as usize].unexpected) as u64;
+        let each = bytes + size_of::<crate::node::Node>() as u64;
+        if unread * each > FLOOD {
+            let remote = self.others();
+            (remote.flooded, remote.flooding) = (Some(rank), each);
         }
     }
 
@@ -315,6 +345,13 @@ impl World {
     pub(crate) fn wait_for_others(&mut self) -> Option<Next> {
         self.others().agreeing.reported = false;
         if self.decide_safe() {
+            return None;
+        }
+        if self.is_flooded()
+            && !self.crowded
+            && let Some(rank) = self.ready.next_lagging()
+        {
+            self.ready.wake(rank);
             return None;
         }
         let mut vain = 0;
@@ -414,7 +451,7 @@ impl World {
         let mut data = vec![DECISION];
         data.u64(agreeing.round);
         decision.put(&mut data);
-        for process in 1..remote.blocks.processes {
+        for process in 1..remote.blocks.processes() {
             self.tell(process, data.clone());
         }
     }

@@ -152,8 +152,8 @@ impl World {
     /// Where the members of an intracommunicator are, if each process has a row of them.
     pub(crate) fn segments(&self, comm: u32) -> Option<Rc<Segments>> {
         let communicator = self.comms.at(comm);
-        let blocks = self.remote.as_ref()?.blocks;
-        communicator.segments.get_or_init(|| Segments::of(&communicator.group, &blocks).map(Rc::new)).clone()
+        let blocks = &self.remote.as_ref()?.blocks;
+        communicator.segments.get_or_init(|| Segments::of(&communicator.group, blocks).map(Rc::new)).clone()
     }
 
     /// The members of a communicator that may make calls on this process, in a row.

@@ -35,7 +35,7 @@ impl World {
 
     /// Brings every process's `blob` to process 0, which gets all of them in order; the others get `None`.
     pub(crate) fn gather(&mut self, blob: Vec<u8>) -> Option<Vec<Vec<u8>>> {
-        let (me, processes) = (self.others().me, self.others().blocks.processes);
+        let (me, processes) = (self.others().me, self.others().blocks.processes());
         if me != 0 {
             let mut data = vec![GATHER];
             data.extend_from_slice(&blob);
@@ -77,7 +77,7 @@ impl World {
 
     /// Process 0 tells all the same, which they get.
     pub(crate) fn spread_word(&mut self, word: Vec<u8>) -> Vec<u8> {
-        let (me, processes) = (self.others().me, self.others().blocks.processes);
+        let (me, processes) = (self.others().me, self.others().blocks.processes());
         if me != 0 {
             return self.await_control(|_, kind| kind == RELEASE);
         }
@@ -93,7 +93,7 @@ impl World {
 impl Mpi {
     /// How many processes there are, and which this one is.
     pub fn processes(&self) -> (u32, u32) {
-        self.world().remote.as_ref().map_or((1, 0), |remote| (remote.blocks.processes, remote.me))
+        self.world().remote.as_ref().map_or((1, 0), |remote| (remote.blocks.processes(), remote.me))
     }
 
     /// Brings a text of every process to process 0, which gets all of them in order; the others get `None`.

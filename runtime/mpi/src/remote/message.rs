@@ -46,6 +46,7 @@ impl World {
         let request = if waits { self.make_request(sender, Body::Away { process, request }) } else { NIL };
         let payload = Extent { buffer: Addr(record.0.as_ptr() as usize), layout: None, bytes: record.0.len() as u64 };
         self.deliver(to, message, &payload, Transit { arrival, flags, request, flight: NIL });
+        self.note_arrival(to, payload.bytes);
     }
 
     /// A send of another process's rank is complete at `at`: tells it.

@@ -29,7 +29,7 @@ impl Segments {
                 }
                 low
             };
-            Segments { starts: (0..blocks.processes).map(first).chain([size]).collect() }
+            Segments { starts: (0..blocks.processes()).map(first).chain([size]).collect() }
         })
     }
     /// All members.
@@ -73,7 +73,7 @@ mod tests {
         fn every_member_is_in_the_segment_of_its_process(
             picks in proptest::collection::vec(any::<bool>(), 1..60), processes in 1u32..7,
         ) {
-            let blocks = Blocks { ranks: picks.len() as u32, processes };
+            let blocks = Blocks::even(picks.len() as u32, processes);
             let ranks: Vec<u32> = (0..).zip(&picks).filter(|(_, pick)| **pick).map(|(rank, _)| rank).collect();
             let group = Group::from_ranks(ranks);
             let segments = Segments::of(&group, &blocks).unwrap();
@@ -89,7 +89,7 @@ mod tests {
 
     #[test]
     fn a_group_out_of_order_has_none() {
-        assert_eq!(Segments::of(&Group::from_ranks(vec![0, 2, 1]), &Blocks { ranks: 4, processes: 2 }), None);
-        assert_eq!(Segments::of(&Group::range(3, -1, 4), &Blocks { ranks: 4, processes: 2 }), None);
+        assert_eq!(Segments::of(&Group::from_ranks(vec![0, 2, 1]), &Blocks::even(4, 2)), None);
+        assert_eq!(Segments::of(&Group::range(3, -1, 4), &Blocks::even(4, 2)), None);
     }
 }

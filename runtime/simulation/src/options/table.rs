@@ -148,6 +148,8 @@ pub static TABLE: &[Row] = &[
         .help("Name a rank that runs for this many seconds of host time without an MPI call; 0 never does."),
     row("native", "MPI", "auto", Group::Memory, |o, v| Native::parse(v).map(|n| o.native = n))
         .help("Which MPI of this machine joins the native processes that a launcher (`mpirun`, `mpiexec`, `srun`) started: `mpich`, `openmpi`, `none` (each runs on its own), or `auto`, which asks the environment (docs/scaling.md)."),
+    row("map", "FILE", "", Group::Memory, |o, v| value::path(v).map(|p| o.map = Some(p)))
+        .help("Which ranks each native process has: a line for each process with its first and last rank (`0-999`), or `-` for none; evenly unless told (docs/scaling.md)."),
     row("help", "", "", Group::Output, |o, v| value::switch(v).map(|b| o.help = b)).help("List these options and end."),
     row("version", "", "", Group::Output, |o, v| value::switch(v).map(|b| o.version = b)).help("Print the version and end."),
 ];

@@ -56,6 +56,25 @@ echo "== cargo test --release --workspace --no-fail-fast"
 { cargo test --release --workspace --no-fail-fast 2>&1; echo "status $?"; } | tee "$log" | grep -E '^(test result: F|test .* FAILED|error|---- |thread )|panicked' || true
 grep -q '^status 0$' "$log" || failed=1
 
+# The same programs once more on several native processes; left out is what is about one process or a packet network.
+several() {
+    processes=$1
+    shift
+    echo "== PROCESSES=$processes cargo test --release $*"
+    { PROCESSES=$processes cargo test --release --no-fail-fast "$@" -- --skip a_payload_is_what_it_was_when_it_was_sent 2>&1; echo "status $?"; } >"$log.several"
+    grep -E '^(test result: F|test .* FAILED|error|---- |thread )|panicked' "$log.several" || true
+    grep -q '^status 0$' "$log.several" || failed=1
+    cat "$log.several" >>"$log"
+    rm -f "$log.several"
+}
+suite="--test point_to_point --test collectives --test objects --test virtual_time"
+# shellcheck disable=SC2086
+{
+    several mpich:2 $suite --test algorithms --test fortran --test examples
+    several mpich:4 $suite
+    several openmpi:2 --test collectives --test virtual_time
+}
+
 awk -v failed="$failed" '
     /^test result:/ { for (i = 1; i < NF; i++) { if ($(i + 1) ~ /^passed/) passed += $i; if ($(i + 1) ~ /^failed/) bad += $i; if ($(i + 1) ~ /^ignored/) ignored += $i } }
     END { printf "test result: %s. %d passed; %d failed; %d ignored\n", failed || bad ? "FAILED" : "ok", passed, bad, ignored; exit failed || bad }

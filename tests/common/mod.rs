@@ -96,6 +96,18 @@ pub fn compile(source: &str, args: &[&str]) -> PathBuf {
         .clone()
 }
 
+/// The MPI and the number of processes that all runs of this test binary are made on, from the environment: `PROCESSES=mpich:2`.
+fn everywhere() -> Option<(&'static str, u32)> {
+    static GIVEN: OnceLock<Option<(&'static str, u32)>> = OnceLock::new();
+    *GIVEN.get_or_init(|| {
+        let given = std::env::var("PROCESSES").ok()?;
+        let (mpi, count) = given.split_once(':').unwrap_or((&given, "2"));
+        let mpi = if mpi == "openmpi" { "openmpi" } else { "mpich" };
+        native(mpi);
+        Some((mpi, count.parse().expect("PROCESSES=mpich:NUMBER or openmpi:NUMBER")))
+    })
+}
+
 /// One run of a program.
 pub struct Run {
     program: PathBuf,
@@ -195,7 +207,7 @@ impl Run {
         let number = NUMBER.fetch_add(1, std::sync::atomic::Ordering::Relaxed);
         let directory = scratch(&format!("run-{number}"));
         let (out, err) = (directory.join("stdout"), directory.join("stderr"));
-        let mut command = match self.launcher {
+        let mut command = match self.launcher.or_else(everywhere) {
             None => Command::new(&self.program),
             Some((mpi, count)) => {
                 let mut command = Command::new(format!("mpirun.{mpi}"));

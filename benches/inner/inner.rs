@@ -1,8 +1,8 @@
 //! The inner parts alone: `cargo bench -p xsim-mpi --bench inner`. Whole runs are measured by benches/peer and benches/scale.
 
 use criterion::{BatchSize, Criterion, Throughput, criterion_group, criterion_main};
-use engine::{EventKey, EventQueue, Time, Timed, TimingWheel};
-use mpi::collective::algorithm::find;
+use engine::{EventKey, EventQueue, Span, Time, Timed, TimingWheel};
+use mpi::collective::algorithm::{Parameters, find};
 use mpi::collective::choose::Policy;
 use mpi::collective::schedule::{Blocks, Kind, Member, Shape, Step};
 use mpi::datatype::{Constructor, Old, Types};
@@ -87,10 +87,10 @@ fn datatypes(c: &mut Criterion) {
     group.finish();
 }
 
-fn alone() -> Mpi {
-    let built = Machine::parse("star:l=0.5us,b=100Gbps").unwrap().build(1).unwrap();
-    let mpi = Mpi::alone(Setup {
-        ranks: 1,
+fn setup(ranks: u32) -> Setup {
+    let built = Machine::parse("star:l=0.5us,b=100Gbps").unwrap().build(ranks).unwrap();
+    Setup {
+        ranks,
         wire: Wire::new(built, 1),
         compute: Compute::None,
         policy: Policy::default(),
@@ -98,9 +98,36 @@ fn alone() -> Mpi {
         batch: true,
         environment: Info::default(),
         remote: None,
-    });
+    }
+}
+
+fn alone() -> Mpi {
+    let mpi = Mpi::alone(setup(1));
     mpi.world().set_phase(0, Phase::Active);
     mpi
+}
+
+/// The loop over clocks of a collective of 100,000 ranks that come at different times; a member.
+fn batch(c: &mut Criterion) {
+    const RANKS: u32 = 100_000;
+    let mut group = c.benchmark_group("batch");
+    group.throughput(Throughput::Elements(u64::from(RANKS)));
+    for (kind, name) in [(Kind::Barrier, "dissemination"), (Kind::Allreduce, "recursive-doubling"), (Kind::Bcast, "binomial")] {
+        let shape = shape(kind, RANKS, 8);
+        let schedule = find(kind, name).unwrap().schedule(&shape, &Parameters::default());
+        let mpi = Mpi::new(setup(RANKS));
+        let mut seed = 1;
+        group.bench_function(format!("{kind:?} {name}"), |b| {
+            b.iter(|| {
+                let mut world = mpi.world();
+                for rank in (0..RANKS).step_by(97) {
+                    world.compute(rank, Span::from_ps(random(&mut seed) % 1_000));
+                }
+                world.time_collective(&*schedule, &shape);
+            });
+        });
+    }
+    group.finish();
 }
 
 /// A rank's messages to itself: as many sends, then receives in the same or in the opposite order.
@@ -125,21 +152,25 @@ fn matching(c: &mut Criterion) {
     group.finish();
 }
 
-/// The steps of an allreduce of 1,024 members, which the batch executor asks for: a round of all.
-fn schedules(c: &mut Criterion) {
-    let shape = Shape {
-        kind: Kind::Allreduce,
-        size: 1024,
+fn shape(kind: Kind, size: u32, bytes: u64) -> Shape {
+    Shape {
+        kind,
+        size,
         root: 0,
         irregular: false,
-        bytes: 1 << 20,
+        bytes,
         element: 8,
         commutative: true,
         sides: None,
         node: 1,
         predefined: true,
         cartesian: false,
-    };
+    }
+}
+
+/// The steps of an allreduce of 1,024 members, which the batch executor asks for: a round of all.
+fn schedules(c: &mut Criterion) {
+    let shape = shape(Kind::Allreduce, 1024, 1 << 20);
     let none: Rc<[u32]> = Rc::new([]);
     let members: Vec<Member> = (0..1024)
         .map(|rank| {
@@ -150,7 +181,7 @@ fn schedules(c: &mut Criterion) {
     let mut group = c.benchmark_group("steps");
     group.throughput(Throughput::Elements(1024));
     for name in ["recursive-doubling", "rabenseifner", "ring"] {
-        let schedule = find(Kind::Allreduce, name).unwrap().schedule(&shape, &mpi::collective::algorithm::Parameters::default());
+        let schedule = find(Kind::Allreduce, name).unwrap().schedule(&shape, &Parameters::default());
         group.bench_function(name, |b| {
             b.iter_batched_ref(
                 Vec::<Step>::new,
@@ -171,6 +202,6 @@ fn schedules(c: &mut Criterion) {
 criterion_group! {
     name = inner;
     config = Criterion::default().sample_size(20).warm_up_time(std::time::Duration::from_millis(300)).measurement_time(std::time::Duration::from_secs(1));
-    targets = queues, datatypes, matching, schedules
+    targets = queues, datatypes, matching, schedules, batch
 }
 criterion_main!(inner);

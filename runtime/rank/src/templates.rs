@@ -5,6 +5,7 @@
 //! refers to any more is used again.
 
 use crate::delta::{self, Dirty};
+use crate::lines::LINE;
 
 /// From this many ranks on, memory counts more than the last nanoseconds.
 pub(crate) const DIFFERENCES_FROM: u32 = 100_000;
@@ -17,8 +18,13 @@ const WORTH: usize = 16;
 /// Stacks after which looking for a better template, which was in vain, is tried again.
 const LONGEST_WAIT: u32 = 1 << 16;
 
+/// A line where the processor's lines begin: loads and stores that straddle two take twice as long.
+#[derive(Clone, Copy)]
+#[repr(C, align(64))]
+pub(crate) struct Line(pub(crate) [u32; LINE / 4]);
+
 struct Template {
-    stack: Box<[u32]>,
+    stack: Box<[Line]>,
     /// Saved stacks that are differences from it.
     users: u32,
 }
@@ -67,10 +73,10 @@ impl Templates {
     }
 
     /// With a first template that stays, for memory of one length.
-    pub(crate) fn of(first: &[u32]) -> Templates {
+    pub(crate) fn of(first: &[Line]) -> Templates {
         let mut templates = Templates::new();
         templates.all.push(Template { stack: first.into(), users: 1 });
-        templates.lengths[first.len() * 4 / crate::lines::LINE].numbers.push(0);
+        templates.lengths[first.len()].numbers.push(0);
         templates
     }
 
@@ -117,7 +123,7 @@ impl Templates {
     /// As for `save`.
     #[inline]
     unsafe fn difference(&mut self, live: *const u32, lines: usize, number: u16) -> (usize, Dirty) {
-        let template = self.all[number as usize].stack.as_ptr();
+        let template = self.all[number as usize].stack.as_ptr().cast();
         // SAFETY: the contract; a template of this length has as many lines, and the record the bound of the longest and a vector.
         unsafe { (self.out)(live, template, lines, self.record.as_mut_ptr().cast()) }
     }
@@ -152,15 +158,15 @@ impl Templates {
     #[cold]
     unsafe fn add(&mut self, live: *const u32, lines: usize) {
         // SAFETY: the contract.
-        let stack = unsafe { std::slice::from_raw_parts(live, lines * crate::lines::LINE / 4) };
+        let stack: Box<[Line]> = (0..lines).map(|line| Line(unsafe { live.cast::<[u32; LINE / 4]>().add(line).read() })).collect();
         let length = &mut self.lengths[lines];
         if let Some(&unused) = length.numbers.iter().find(|&&number| self.all[number as usize].users == 0) {
-            self.all[unused as usize].stack.copy_from_slice(stack);
+            self.all[unused as usize].stack = stack;
             length.usual = unused;
         } else if length.numbers.len() < EACH {
             length.usual = self.all.len() as u16;
             length.numbers.push(length.usual);
-            self.all.push(Template { stack: stack.into(), users: 0 });
+            self.all.push(Template { stack, users: 0 });
         }
     }
 
@@ -179,7 +185,7 @@ impl Templates {
             _ => &delta::ALL,
         };
         // SAFETY: the contract; the template has as many lines.
-        unsafe { (self.rebuild)(live, template.stack.as_ptr(), lines, record, dirty) };
+        unsafe { (self.rebuild)(live, template.stack.as_ptr().cast(), lines, record, dirty) };
     }
 }
 

@@ -1,7 +1,7 @@
 //! The times of a collective alone, all members at once: what its messages carry is known otherwise.
 
 use crate::collective::executor::Place;
-use crate::collective::schedule::{Active, Blocks, Member, Pattern, Schedule, Step};
+use crate::collective::schedule::{Active, Blocks, Member, Pattern, Schedule, Shape, Step};
 use crate::world::World;
 use engine::{Span, Time};
 use std::rc::Rc;
@@ -123,6 +123,11 @@ impl World {
             state.waiting = 0;
             self.ready.wake(rank);
         }
+    }
+
+    /// All ranks of the world go through a collective of `MPI_COMM_WORLD` now, in time alone: nothing is sent, nobody waits for it.
+    pub fn time_collective(&mut self, schedule: &dyn Schedule, shape: &Shape) {
+        self.run_clocks(&Place::Comm(0), shape.size, schedule, shape.bytes);
     }
 
     /// A round in a regular pattern.

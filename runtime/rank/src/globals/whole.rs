@@ -9,7 +9,7 @@ use crate::arena::Arena;
 use crate::delta;
 use crate::lines::{self, LINE};
 use crate::running::NOBODY;
-use crate::templates::{DIFFERENCES_FROM, Left, Templates};
+use crate::templates::{DIFFERENCES_FROM, Left, Line, Templates};
 
 /// Most bytes of private data, and most common bytes among them.
 const MOST_BYTES: usize = 2048;
@@ -42,8 +42,8 @@ pub(crate) struct Whole {
 /// For many ranks: the values on their way in or out, whose difference is kept.
 struct Differences {
     templates: Templates,
-    /// The runs one behind the other, in whole lines.
-    values: Box<[u32]>,
+    /// The runs one behind the other.
+    values: Box<[Line]>,
 }
 
 impl Whole {
@@ -80,8 +80,9 @@ impl Whole {
         }
         assert_eq!(whole.template.len(), bytes, "the template has the records' layout");
         if ranks >= DIFFERENCES_FROM {
-            let (words, _) = whole.template.as_chunks();
-            let values: Box<[u32]> = words.iter().map(|word| u32::from_ne_bytes(*word)).collect();
+            let words =
+                |line: &[u8; LINE]| std::array::from_fn(|word| u32::from_ne_bytes(std::array::from_fn(|byte| line[word * 4 + byte])));
+            let values: Box<[Line]> = whole.template.as_chunks().0.iter().map(|line| Line(words(line))).collect();
             whole.differences = Some(Box::new(Differences { templates: Templates::of(&values), values }));
         }
         Ok(whole)
@@ -162,9 +163,9 @@ impl Whole {
         let Differences { templates, values } = differences;
         self.save_to(values.as_mut_ptr().cast());
         // SAFETY: whole lines of values.
-        let (kept, bytes, left) = unsafe { templates.save(values.as_ptr(), values.len() * 4 / LINE) };
+        let (kept, bytes, left) = unsafe { templates.save(values.as_ptr().cast(), values.len()) };
         let record = &mut self.records[self.in_place as usize];
-        let old = (*record != 0).then(|| kept_class(&self.arena, *record, values.len() * 4 / LINE));
+        let old = (*record != 0).then(|| kept_class(&self.arena, *record, values.len()));
         if left.is_first() {
             if let Some(class) = old {
                 self.arena.give_back(std::mem::take(record), class);
@@ -195,7 +196,7 @@ impl Whole {
         }
         let Differences { templates, values } = differences;
         // SAFETY: a record of as many lines; `left` tells what was saved from these values.
-        unsafe { templates.load(values.as_mut_ptr(), values.len() * 4 / LINE, self.arena.address(record) as *const u8, left) };
+        unsafe { templates.load(values.as_mut_ptr().cast(), values.len(), self.arena.address(record) as *const u8, left) };
         self.set(rank, values.as_ptr().cast());
     }
 

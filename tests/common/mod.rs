@@ -96,7 +96,7 @@ pub fn compile(source: &str, args: &[&str]) -> PathBuf {
         .clone()
 }
 
-/// The MPI and the number of processes that all runs of this test binary are made on, from the environment: `PROCESSES=mpich:2`.
+/// The MPI and the number of processes that the runs of this test binary are made on, but for packet networks, from the environment: `PROCESSES=mpich:2`.
 fn everywhere() -> Option<(&'static str, u32)> {
     static GIVEN: OnceLock<Option<(&'static str, u32)>> = OnceLock::new();
     *GIVEN.get_or_init(|| {
@@ -207,7 +207,9 @@ impl Run {
         let number = NUMBER.fetch_add(1, std::sync::atomic::Ordering::Relaxed);
         let directory = scratch(&format!("run-{number}"));
         let (out, err) = (directory.join("stdout"), directory.join("stderr"));
-        let mut command = match self.launcher.or_else(everywhere) {
+        // A packet network has one process.
+        let packets = self.args.iter().any(|arg| arg.contains("level=packet"));
+        let mut command = match self.launcher.or_else(|| everywhere().filter(|_| !packets)) {
             None => Command::new(&self.program),
             Some((mpi, count)) => {
                 let mut command = Command::new(format!("mpirun.{mpi}"));

@@ -111,6 +111,8 @@ impl Comm {
 /// All communicators of a process.
 pub struct Comms {
     slab: Slab<Comm>,
+    /// World size.
+    ranks: u32,
     contexts: u32,
     /// From one context of this process to its next one: each process has contexts of its own.
     stride: u32,
@@ -131,6 +133,7 @@ impl Comms {
         slab.insert(Comm { is_self: true, ..Comm::new(1, Group::of_one(0)) });
         Comms {
             slab,
+            ranks,
             contexts: 2 + process,
             stride: processes,
             own,
@@ -167,6 +170,29 @@ impl Comms {
             return Ok(&self.slab[0]);
         }
         Ok(&self.slab[self.index(handle)?])
+    }
+    /// Another rank of a communicator, as a destination or source: the context, the mounted rank's number there, the other's world rank.
+    #[inline(always)]
+    pub(crate) fn partner(&self, handle: usize, rank: i32, what: &str) -> Result<(u32, u32, u32)> {
+        // Most messages are of the one communicator of which all this is known.
+        if handle == COMM_WORLD && rank >= 0 && (rank as u32) < self.ranks {
+            return Ok((0, self.current, rank as u32));
+        }
+        let comm = self.get(handle)?;
+        let to = comm.peer(rank, self.current, what)?;
+        Ok((comm.context, comm.rank(self.current), to))
+    }
+    /// The context of a communicator in which `source` is a rank to receive from.
+    #[inline(always)]
+    pub(crate) fn context_from(&self, handle: usize, source: i32) -> Result<u32> {
+        if handle == COMM_WORLD && source >= 0 && (source as u32) < self.ranks {
+            return Ok(0);
+        }
+        let comm = self.get(handle)?;
+        if source < 0 || source as u32 >= comm.peers() {
+            return Err(comm.outside(source, "source"));
+        }
+        Ok(comm.context)
     }
     /// The communicator at an index.
     #[inline]

@@ -19,14 +19,14 @@ const MOST: usize = 32;
 const AHEAD: u64 = 2048;
 
 /// A message for `to`, or with [`NIL`] a receive of the mounted rank, by its node.
-#[derive(Clone, Copy, Debug)]
+#[derive(Clone, Copy, Default, Debug)]
 struct Operation {
     node: u32,
     to: u32,
 }
 
 /// A receive of `to` and its message, which are out of their queues.
-#[derive(Clone, Copy, Debug)]
+#[derive(Clone, Copy, Default, Debug)]
 struct Pair {
     to: u32,
     receive: u32,
@@ -36,16 +36,17 @@ struct Pair {
 /// What the mounted rank started and nobody has seen yet, in the order of its calls.
 #[derive(Default)]
 pub(crate) struct Held {
-    operations: Vec<Operation>,
-    /// Empty but while they are done.
-    pairs: Vec<Pair>,
+    operations: [Operation; MOST],
+    count: usize,
+    /// What met, while the operations are done.
+    pairs: [Pair; MOST],
 }
 
 impl Held {
     /// Whether nothing is held.
     #[inline]
     pub(crate) fn is_empty(&self) -> bool {
-        self.operations.is_empty()
+        self.count == 0
     }
 }
 
@@ -84,8 +85,9 @@ impl World {
 
     #[inline(always)]
     fn hold(&mut self, operation: Operation) {
-        self.held.operations.push(operation);
-        if self.held.operations.len() == MOST {
+        self.held.operations[self.held.count] = operation;
+        self.held.count += 1;
+        if self.held.count == MOST {
             self.release();
         }
     }
@@ -93,37 +95,40 @@ impl World {
     /// Does what is held. Its rank must be mounted.
     #[inline(never)]
     pub(crate) fn release(&mut self) {
-        let mut operations = std::mem::take(&mut self.held.operations);
-        let mut pairs = std::mem::take(&mut self.held.pairs);
-        let me = self.current;
-        if operations.len() > 1 {
+        let (me, count) = (self.current, std::mem::take(&mut self.held.count).min(MOST));
+        if count > 1 {
             self.unexpected.prefetch(self.ranks[me as usize].unexpected);
-            for operation in operations.iter().filter(|operation| operation.to != NIL) {
-                self.posted.prefetch(self.ranks[operation.to as usize].posted);
+            for operation in &self.held.operations[..count] {
+                if operation.to != NIL {
+                    self.posted.prefetch(self.ranks[operation.to as usize].posted);
+                }
             }
         }
-        for &Operation { node, to } in &operations {
+        let mut met = 0;
+        for at in 0..count {
+            let Operation { node, to } = self.held.operations[at];
             let pair = if to == NIL {
                 let pattern = Pattern::of(&self.nodes[node]);
                 self.match_posted(me, node, &pattern).map(|message| Pair { to: me, receive: node, message })
             } else {
                 self.match_held(to, node).map(|receive| Pair { to, receive, message: node })
             };
-            pairs.extend(pair);
-        }
-        for (at, &Pair { to, receive, message }) in pairs.iter().enumerate() {
-            if let Some(next) = pairs.get(at + 1) {
-                self.approach_payload(next);
+            if let Some(pair) = pair {
+                self.held.pairs[met] = pair;
+                met += 1;
             }
+        }
+        for at in 0..met {
+            if at + 1 < met {
+                self.approach_payload(self.held.pairs[at + 1]);
+            }
+            let Pair { to, receive, message } = self.held.pairs[at];
             self.take(to, receive, message);
         }
-        operations.clear();
-        pairs.clear();
-        (self.held.operations, self.held.pairs) = (operations, pairs);
     }
 
     #[inline]
-    fn approach_payload(&self, pair: &Pair) {
+    fn approach_payload(&self, pair: Pair) {
         let (message, receive) = (&self.nodes[pair.message], &self.nodes[pair.receive]);
         if message.has(flag::REFERS) {
             let bytes = message.bytes.min(receive.bytes).min(AHEAD) as usize;

@@ -99,15 +99,17 @@ impl World {
     #[inline(always)]
     pub(crate) fn start_send(&mut self, mode: SendMode, buffer: Buffer, (destination, tag, comm): Peer, row: Row) -> Result<usize> {
         let me = self.current;
-        let communicator = self.comms.get(comm)?;
+        if destination == PROC_NULL {
+            self.comms.get(comm)?;
+        }
         if tag < 0 {
             return Err(bad_tag(tag, false));
         }
         if destination == PROC_NULL {
             return Ok(REQUEST_SENT);
         }
-        let to = communicator.peer(destination, me, "destination")?;
-        let envelope = Envelope { context: communicator.context, source: communicator.rank(me), tag };
+        let (context, source, to) = self.comms.partner(comm, destination, "destination")?;
+        let envelope = Envelope { context, source, tag };
         let payload = self.extent(buffer)?;
         if mode == SendMode::Buffered {
             self.claim_buffer(me, comm, payload.bytes)?;
@@ -158,17 +160,18 @@ impl World {
     /// What a receive or probe accepts; `None` from `MPI_PROC_NULL`.
     #[inline(always)]
     pub(crate) fn pattern(&self, (source, tag, comm): Peer) -> Result<Option<Pattern>> {
-        let communicator = self.comms.get(comm)?;
+        if source < 0 {
+            self.comms.get(comm)?;
+        }
         if tag < 0 && tag != ANY_TAG {
             return Err(bad_tag(tag, true));
         }
-        let context = communicator.context;
         let tag = (tag != ANY_TAG).then_some(tag);
         match source {
             PROC_NULL => Ok(None),
-            ANY_SOURCE => Ok(Some(Pattern { context, source: None, tag })),
+            ANY_SOURCE => Ok(Some(Pattern { context: self.comms.get(comm)?.context, source: None, tag })),
             _ => {
-                communicator.peer(source, self.current, "source")?;
+                let context = self.comms.context_from(comm, source)?;
                 Ok(Some(Pattern { context, source: Some(source as u32), tag }))
             }
         }
@@ -204,6 +207,19 @@ impl World {
             state: State::Posted,
             data: [0; 2],
         }
+    }
+
+    /// Posts a receive for which nothing has come, and which the mounted rank waits for: answers its node.
+    #[inline]
+    fn expect(&mut self, pattern: &Pattern, extent: Extent) -> u32 {
+        let node = self.receive_node_for(pattern, extent);
+        let index = self.nodes.alloc(node);
+        self.nodes[index].flags |= flag::WAITED;
+        let state = &mut self.ranks[self.current as usize];
+        state.waiting = 1;
+        self.unexpected.searched(&mut state.unexpected, &self.nodes);
+        self.posted.push(&mut state.posted, index, &self.nodes);
+        index
     }
 
     /// Posts a receive, or holds it: answers its node.
@@ -478,25 +494,28 @@ impl Mpi {
         if let Some(pattern) = world.pattern(from)?
             && pattern.source.is_some()
             && world.ranks[me as usize].wilds == 0
-            && let Some((index, place)) = world.find_unexpected(me, &pattern)
         {
+            let extent = world.extent(buffer)?;
+            let Some((index, place)) = world.find_unexpected(me, &pattern) else {
+                let index = world.expect(&pattern, extent);
+                drop(world);
+                self.block();
+                return self.world().finish_receive(index);
+            };
             let node = &world.nodes[index];
-            if node.flags & (flag::UNDER_WAY | flag::SYNCHRONOUS | flag::RENDEZVOUS) == 0 {
-                let extent = world.extent(buffer)?;
-                let (flags, bytes, arrival, data) = (node.flags, node.bytes, node.arrival, node.data);
+            let (flags, bytes, arrival, data) = (node.flags, node.bytes, node.arrival, node.data);
+            if flags & (flag::UNDER_WAY | flag::SYNCHRONOUS | flag::RENDEZVOUS) == 0 && bytes <= extent.bytes {
                 let status = Status { source: node.source as i32, tag: node.tag, error: 0, bytes, cancelled: false };
-                if bytes <= extent.bytes {
-                    world.unlink_unexpected(me, place);
-                    if flags & flag::INLINE != 0 && extent.layout.is_none() {
-                        memory::store_short(extent.buffer, &data, bytes as usize);
-                    } else {
-                        let node = world.nodes[index];
-                        world.unload(&node, &extent);
-                    }
-                    world.drop_message(index);
-                    world.received(me, arrival);
-                    return Ok(status);
+                world.unlink_unexpected(me, place);
+                if flags & flag::INLINE != 0 && extent.layout.is_none() {
+                    memory::store_short(extent.buffer, &data, bytes as usize);
+                } else {
+                    let node = world.nodes[index];
+                    world.unload(&node, &extent);
                 }
+                world.drop_message(index);
+                world.received(me, arrival);
+                return Ok(status);
             }
         }
         let index = world.start_receive(buffer, from, Row::Alone)?;

@@ -81,7 +81,7 @@ impl<E: Timed> TimingWheel<E> {
     }
 
     /// Adds an event. It may lie before events already seen by `peek`, never before one already popped.
-    #[inline]
+    #[inline(always)]
     pub fn push(&mut self, event: E) {
         let slot = event.time() >> self.shift;
         if slot <= self.slot {

@@ -99,14 +99,14 @@ impl Lane {
 
     /// Notes up to this number have come.
     #[inline]
-    fn elapsed(&self, now: u64) -> u32 {
-        now.saturating_sub(self.base).min(u64::from(u32::MAX)) as u32
+    fn elapsed(&self, now: u64) -> u64 {
+        now.saturating_sub(self.base)
     }
 
     #[inline]
     fn free_signed(&self, now: u64) -> i32 {
         let elapsed = self.elapsed(now);
-        let away: i32 = self.coming.iter().map(|&coming| i32::from(coming > elapsed)).sum();
+        let away: i32 = self.coming.iter().map(|&coming| i32::from(u64::from(coming) > elapsed)).sum();
         self.free - away * self.bytes
     }
 
@@ -128,7 +128,10 @@ impl Lane {
     pub(crate) fn take(&mut self, bytes: u32, now: u64) {
         debug_assert!(self.has(bytes, now));
         self.free -= bytes as i32;
-        self.low = self.low.min(self.free_signed(now));
+        // Usually it has been fuller even than with all that is noted.
+        if self.free - NOTES as i32 * self.bytes < self.low {
+            self.low = self.low.min(self.free_signed(now));
+        }
     }
 
     /// Notes that `bytes` become free at `at`, which is not before `now`; false if there is no room for the note.
@@ -139,7 +142,7 @@ impl Lane {
         }
         let elapsed = self.elapsed(now);
         for coming in &mut self.coming {
-            if *coming <= elapsed {
+            if u64::from(*coming) <= elapsed {
                 *coming = at.wrapping_sub(self.base) as u32;
                 self.free += bytes as i32;
                 return true;
@@ -168,7 +171,7 @@ impl Lane {
     #[inline]
     pub(crate) fn next_credit(&self, now: u64) -> u64 {
         let elapsed = self.elapsed(now);
-        let next = self.coming.into_iter().filter(|&coming| coming > elapsed).min();
+        let next = self.coming.into_iter().filter(|&coming| u64::from(coming) > elapsed).min();
         next.map_or(NEVER, |coming| self.base + u64::from(coming))
     }
 

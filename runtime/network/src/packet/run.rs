@@ -1,7 +1,7 @@
 //! Shards on threads: conservative windows of the network's lookahead, idle ones skipped.
 
 use super::port::NEVER;
-use super::shard::{Crossing, Shard};
+use super::shard::{Crossing, MAIL_AHEAD, Shard};
 use engine::SpinBarrier;
 use std::sync::Mutex;
 use std::sync::atomic::{AtomicU64, Ordering};
@@ -34,9 +34,6 @@ fn thread_seconds() -> f64 {
     let text = std::fs::read_to_string("/proc/thread-self/schedstat").unwrap_or_default();
     text.split_whitespace().next().and_then(|ns| ns.parse::<f64>().ok()).map_or(0.0, |ns| ns * 1e-9)
 }
-
-/// Crossings between loading what one needs and its turn.
-const MAIL_AHEAD: usize = 8;
 
 struct Shared {
     barrier: SpinBarrier,

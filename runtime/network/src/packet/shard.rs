@@ -9,8 +9,9 @@ mod islip;
 
 use super::event::{Event, Kind};
 use super::fabric::Fabric;
+use super::load::Ports;
 use super::pages::Pages;
-use super::port::{Carried, Fifo, Lane, NEVER, Packet, Port, Requester, UPSTREAM_REMOTE, Waits};
+use super::port::{Carried, Fifo, Lane, NEVER, Packet, Requester, UPSTREAM_REMOTE};
 use super::slab::{NONE, Slab};
 use super::statistics::{LinkUse, Statistics};
 use crate::model::Delivered;
@@ -84,6 +85,8 @@ const PACKETS_AHEAD: usize = 16;
 const PORTS_AHEAD: usize = 8;
 /// Messages between loading an interface and its turn.
 const OFFERS_AHEAD: usize = 8;
+/// What others tell between loading what it needs and its turn.
+pub(crate) const MAIL_AHEAD: usize = 8;
 /// Ports that a second-level cache holds beside the rest.
 pub(super) const CACHED_PORTS: usize = 16384;
 
@@ -92,14 +95,8 @@ pub(crate) struct Shard {
     pub(crate) fabric: Arc<Fabric>,
     pub(crate) me: usize,
     wheel: TimingWheel<Event>,
-    /// Routers' ports, then interfaces' ports.
-    pub(crate) ports: Pages<Port>,
-    /// Kind of link of each port; empty if all are the same.
-    kinds: Vec<u8>,
-    waits: Slab<Waits>,
+    pub(crate) at: Ports,
     carried: Carried,
-    /// Virtual channels 1 and up of each port.
-    more_lanes: Vec<Lane>,
     /// Rings of classes 1 and up of each port.
     more_rings: Vec<u32>,
     /// Bytes over weight that each class of each port has sent, with weighted classes.
@@ -173,6 +170,9 @@ impl Shard {
             for (index, &offer) in offers.iter().enumerate() {
                 if let Some(ahead) = offers.get(index + OFFERS_AHEAD) {
                     self.prefetch_port(self.first_interface + ahead.interface);
+                    if self.is_large {
+                        self.packets.prefetch_place(OFFERS_AHEAD);
+                    }
                 }
                 self.offer(offer);
             }
@@ -198,7 +198,7 @@ impl Shard {
                     self.lane_mut(port, lane).give(bytes);
                     // Served after the arrivals of this instant, as with a noted credit.
                     if !self.nobody_waits(port) {
-                        self.schedule(port, event.time.max(self.ports[port as usize].busy));
+                        self.schedule(port, event.time.max(self.at.ports[port as usize].busy));
                     }
                 }
                 Kind::Inject => self.inject(event.place(), event.time),
@@ -233,14 +233,15 @@ impl Shard {
     /// Starts loading a port; any number will do.
     #[inline]
     fn prefetch_port(&self, port: u32) {
-        self.ports.prefetch(port as usize);
+        self.at.ports.prefetch(port as usize);
     }
 
     /// Starts loading what `receive` needs.
     #[inline]
     pub(crate) fn prepare(&self, crossing: &Crossing) {
-        if let Crossing::Credit { port, .. } = crossing {
-            self.prefetch_port(*port);
+        match crossing {
+            Crossing::Credit { port, .. } => self.prefetch_port(*port),
+            Crossing::Packet(..) => self.packets.prefetch_place(MAIL_AHEAD / 2),
         }
     }
 
@@ -269,16 +270,16 @@ impl Shard {
     #[inline]
     fn lane_mut(&mut self, port: u32, lane: u32) -> &mut Lane {
         if lane == 0 {
-            &mut self.ports[port as usize].first_lane
+            &mut self.at.ports[port as usize].first_lane
         } else {
-            &mut self.more_lanes[(port * (self.fabric.switching.lanes - 1) + lane - 1) as usize]
+            &mut self.at.more_lanes[(port * (self.fabric.switching.lanes - 1) + lane - 1) as usize]
         }
     }
 
     /// The input that packets from `upstream` come in by.
     #[inline]
     fn input_of(&self, upstream: u32) -> u32 {
-        if upstream & UPSTREAM_REMOTE == 0 { self.ports[upstream as usize].peer() } else { upstream & !UPSTREAM_REMOTE }
+        if upstream & UPSTREAM_REMOTE == 0 { self.at.ports[upstream as usize].peer() } else { upstream & !UPSTREAM_REMOTE }
     }
 
     /// The shard at the other end of a port that leads to one.
@@ -303,24 +304,24 @@ impl Shard {
     pub(crate) fn lows(&self, port: u32) -> impl Iterator<Item = u32> + '_ {
         let more = self.fabric.switching.lanes - 1;
         let first = (port * more) as usize;
-        std::iter::once(self.ports[port as usize].first_lane.low())
-            .chain(self.more_lanes[first..first + more as usize].iter().map(Lane::low))
+        std::iter::once(self.at.ports[port as usize].first_lane.low())
+            .chain(self.at.more_lanes[first..first + more as usize].iter().map(Lane::low))
     }
 
     /// The ports at which something waits, for the report of a deadlock.
     pub(crate) fn waiting(&self) -> Vec<(u32, u32)> {
-        (0..self.ports.as_slice().len() as u32).map(|port| (port, self.queued(port))).filter(|&(_, queued)| queued > 0).collect()
+        (0..self.at.ports.as_slice().len() as u32).map(|port| (port, self.queued(port))).filter(|&(_, queued)| queued > 0).collect()
     }
 
     /// What the link behind `port` and the buffer at its end were used for.
     pub(crate) fn usage(&self, port: u32) -> LinkUse {
-        self.carried.total(port, &self.ports[port as usize].usage)
+        self.carried.total(port, &self.at.ports[port as usize].usage)
     }
 
     /// The kind of the link behind `port`.
     #[inline]
     pub(crate) fn kind_of(&self, port: u32) -> u8 {
-        self.kinds.get(port as usize).copied().unwrap_or(0)
+        self.at.kinds.get(port as usize).copied().unwrap_or(0)
     }
 
     pub(crate) fn push(&mut self, time: u64, kind: Kind, place: u32, load: u32) {
@@ -333,14 +334,14 @@ impl Shard {
         if class != 0 {
             return self.more_rings[self.more_ring(port, class)];
         }
-        let waits = self.ports[port as usize].waits;
-        if waits == NONE { NONE } else { self.waits[waits].ring }
+        let waits = self.at.ports[port as usize].waits;
+        if waits == NONE { NONE } else { self.at.waits[waits].ring }
     }
     /// Something must wait at the port.
     #[inline]
     fn set_ring(&mut self, port: u32, class: u8, ring: u32) {
         if class == 0 {
-            self.waits[self.ports[port as usize].waits].ring = ring;
+            self.at.waits[self.at.ports[port as usize].waits].ring = ring;
         } else {
             let index = self.more_ring(port, class);
             self.more_rings[index] = ring;
@@ -357,15 +358,15 @@ impl Shard {
     /// Bytes of the packets that wait at a port.
     #[inline]
     fn queued(&self, port: u32) -> u32 {
-        let waits = self.ports[port as usize].waits;
-        if waits == NONE { 0 } else { self.waits[waits].queued }
+        let waits = self.at.ports[port as usize].waits;
+        if waits == NONE { 0 } else { self.at.waits[waits].queued }
     }
     /// Forgets a port's `Waits` once nothing waits and no `Grant` is to come.
     #[inline]
     fn settle(&mut self, port: u32) {
-        let port = &mut self.ports[port as usize];
-        if port.waits != NONE && self.waits[port.waits].queued == 0 && self.waits[port.waits].wake == NEVER {
-            self.waits.remove(port.waits);
+        let port = &mut self.at.ports[port as usize];
+        if port.waits != NONE && self.at.waits[port.waits].queued == 0 && self.at.waits[port.waits].wake == NEVER {
+            self.at.waits.remove(port.waits);
             port.waits = NONE;
         }
     }

@@ -6,9 +6,6 @@ use std::ops::{Index, IndexMut};
 /// "No index": the end of a list, no packet, no message.
 pub(crate) const NONE: u32 = u32::MAX;
 
-/// Insertions between loading a place and its turn.
-const INSERTS_AHEAD: usize = 8;
-
 /// Values at stable 32-bit indices; the place freed last is used first, while it is still in the cache.
 pub(crate) struct Slab<T, S: Store<T> = Vec<T>> {
     items: S,
@@ -51,10 +48,6 @@ impl<T, S: Store<T>> Slab<T, S> {
     #[inline]
     pub(crate) fn insert(&mut self, value: T) -> u32 {
         if let Some(index) = self.free.pop() {
-            // After many of a kind in a row the places have left the cache.
-            if let Some(&ahead) = self.free.get(self.free.len().wrapping_sub(INSERTS_AHEAD)) {
-                self.prefetch(ahead);
-            }
             self.items[index as usize] = value;
             return index;
         }
@@ -68,6 +61,15 @@ impl<T, S: Store<T>> Slab<T, S> {
     #[inline]
     pub(crate) fn remove(&mut self, index: u32) {
         self.free.push(index);
+    }
+
+    /// Starts loading the place that the insertion after `insertions` others takes: after many of them in a row places have left the
+    /// cache.
+    #[inline]
+    pub(crate) fn prefetch_place(&self, insertions: usize) {
+        if let Some(&place) = self.free.get(self.free.len().wrapping_sub(insertions + 1)) {
+            self.prefetch(place);
+        }
     }
 
     /// Starts loading a value that is needed soon; any number will do.

@@ -304,7 +304,7 @@ fn each_link(shards: &[Shard], duration: u64) -> Vec<LinkReport> {
     let mut by_place: Vec<((u32, u32), LinkReport)> = Vec::new();
     for shard in shards {
         let stride = fabric.stride.divisor();
-        for index in 0..shard.ports.as_slice().len() as u32 {
+        for index in 0..shard.at.ports.as_slice().len() as u32 {
             let usage = shard.usage(index);
             let (place, from, to, at) = if index >= shard.first_interface {
                 let endpoint = shard.endpoint_at(index - shard.first_interface);

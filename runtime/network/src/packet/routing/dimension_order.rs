@@ -56,8 +56,10 @@ impl Routing for DimensionOrder {
         }
         let continues = here.input == port ^ 1;
         match self.rule {
-            RingRule::Bubble if continues => Hop::by(port, (packet.lane, packet.lane + 1)),
-            RingRule::Bubble => Hop { port, lanes: all, bubble: true, reserve: false },
+            RingRule::Bubble => {
+                let lanes = if continues { (packet.lane, packet.lane + 1) } else { all };
+                Hop { port, lanes, bubble: !continues, reserve: false }
+            }
             RingRule::Dateline => {
                 // Phase: this ring's closing link was passed.
                 let passed = continues && packet.phase == 1 || self.torus.closes_ring(here.router, port);

@@ -4,6 +4,7 @@ use super::islip::Matching;
 use super::{CACHED_PORTS, Queue, Shard, Times};
 use crate::packet::event::PLACES;
 use crate::packet::fabric::{Classes, Fabric};
+use crate::packet::load::Ports;
 use crate::packet::pages::Pages;
 use crate::packet::port::{Carried, Fifo, Lane, Port, TO_ENDPOINT, TO_NOTHING, TO_ROUTER, TO_SHARD};
 use crate::packet::slab::{NONE, Slab};
@@ -83,7 +84,6 @@ impl Builder<'_> {
             fabric: fabric.clone(),
             me,
             wheel: TimingWheel::new(width, 12),
-            more_lanes: vec![Lane::new(switching.buffer); count * (switching.lanes as usize - 1)],
             more_rings: vec![NONE; count * (classes - 1)],
             served: vec![0; if matches!(switching.classes, Classes::Weighted(_)) { count * classes } else { 0 }],
             input_busy: vec![0; if switching.crossbar { count } else { 0 }],
@@ -113,9 +113,12 @@ impl Builder<'_> {
             offers: Vec::new(),
             events: 0,
             clock: 0,
-            ports,
-            kinds,
-            waits: Slab::new(),
+            at: Ports {
+                ports,
+                kinds,
+                waits: Slab::new(),
+                more_lanes: vec![Lane::new(switching.buffer); count * (switching.lanes as usize - 1)],
+            },
             carried: Carried::default(),
         }
     }

@@ -59,7 +59,7 @@ impl Shard {
     }
 
     /// Packet `index` asks for an output.
-    #[inline]
+    #[inline(always)]
     pub(super) fn forward(&mut self, input: u32, index: u32, now: u64) {
         if !self.routes_early {
             self.route(input, index, now);
@@ -71,7 +71,7 @@ impl Shard {
             return;
         }
         let fabric = &*self.fabric;
-        let port = &self.ports[output as usize];
+        let port = &self.at.ports[output as usize];
         if self.matching.is_none()
             && self.nobody_waits(output)
             && (port.busy <= now || self.takes_ahead && port.busy - now <= self.times[self.kind_of(output) as usize].output)
@@ -100,15 +100,7 @@ impl Shard {
             router: if self.routers.is_empty() { position } else { self.routers[position as usize] },
             input: local,
             lanes: fabric.switching.lanes,
-            load: Load {
-                ports: self.ports.as_slice(),
-                more_lanes: &self.more_lanes,
-                waits: &self.waits,
-                kinds: &self.kinds,
-                fabric,
-                base,
-                now,
-            },
+            load: Load { at: &self.at, fabric, base, now },
         };
         let packet = &mut self.packets[index];
         packet.hops += 1;
@@ -122,7 +114,7 @@ impl Shard {
     /// Goes on with a packet whose credit is taken at once.
     fn arrive_reserved(&mut self, output: u32, index: u32, now: u64) {
         self.reserve(output, index, now);
-        if self.ports[output as usize].busy <= now
+        if self.at.ports[output as usize].busy <= now
             && self.nobody_waits(output)
             && self.matching.is_none()
             && let Ok(lane) = self.eligible(output, index, now)
@@ -151,7 +143,7 @@ impl Shard {
     #[inline]
     pub(super) fn transmit(&mut self, output: u32, index: u32, lane: u8, now: u64) {
         let link = self.kind_of(output);
-        let port = &mut self.ports[output as usize];
+        let port = &mut self.at.ports[output as usize];
         let packet = &mut self.packets[index];
         let size = packet.size;
         let times = &mut self.times[link as usize];
@@ -206,7 +198,7 @@ impl Shard {
     }
 
     /// Frees the buffer that a packet leaves at `end`: its credit goes back over the cable.
-    #[inline]
+    #[inline(always)]
     fn release(&mut self, upstream: u32, lane: u8, size: u32, since: u64, end: u64, now: u64) {
         if !self.input_busy.is_empty() {
             let input = self.input_of(upstream);
@@ -230,14 +222,14 @@ impl Shard {
     /// As `release`, where the port that sent the packet to `input` is in another shard.
     fn release_remote(&mut self, input: u32, lane: u8, size: u32, held: u64, end: u64) {
         let (at, charge) = (end + self.fabric.credit[self.kind_of(input) as usize], self.fabric.switching.charge(size));
-        let (shard, port) = (self.other_shard(input), self.ports[input as usize].peer());
+        let (shard, port) = (self.other_shard(input), self.at.ports[input as usize].peer());
         self.outbox[shard].push(Crossing::Credit { time: at, port, lane, bytes: charge, held });
     }
 
     /// `bytes` of a virtual channel of `output`, `held` for so long, become free at `at`.
-    #[inline]
+    #[inline(always)]
     pub(super) fn credit(&mut self, output: u32, lane: u8, bytes: u32, at: u64, held: u64, now: u64) {
-        let port = &mut self.ports[output as usize];
+        let port = &mut self.at.ports[output as usize];
         self.carried.held(output, &mut port.usage, u64::from(bytes) * (held / 1000));
         let (waits, when) = (port.waits != NONE, at.max(port.busy));
         let noted =

@@ -159,11 +159,18 @@ impl Paths for Torus {
 /// The port of dimension-order routing towards `to`; which of two ways of equal length around a ring, by `hash`.
 #[inline]
 pub(crate) fn dimension_order(torus: &Torus, from: u32, to: u32, hash: u32) -> Option<u32> {
-    torus.first_step(from, to, |dimension, up, down| {
-        let down_first = match (up, down) {
-            (Some(_), Some(_)) => pick(hash, dimension as u32, 2) == 1,
-            (up, _) => up.is_none(),
-        };
-        Some(2 * dimension as u32 + u32::from(down_first))
-    })
+    let (mut a, mut b) = (from, to);
+    for (dimension, (side, &is_ring)) in torus.sides.iter().zip(&torus.wraps).enumerate() {
+        let (next_a, x) = side.split(a);
+        let (next_b, y) = side.split(b);
+        (a, b) = (next_a, next_b);
+        if x != y {
+            // Without branches: which way is shorter cannot be guessed.
+            let up = y.wrapping_sub(x).wrapping_add(if y < x { side.divisor() } else { 0 });
+            let down = side.divisor() - up;
+            let shorter = u32::from(down < up) | (u32::from(down == up) & pick(hash, dimension as u32, 2));
+            return Some(2 * dimension as u32 + if is_ring { shorter } else { u32::from(y < x) });
+        }
+    }
+    None
 }

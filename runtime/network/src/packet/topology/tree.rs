@@ -3,6 +3,9 @@
 use super::{Neighbor, Topology};
 use crate::divisor::Divisor;
 
+/// Beyond so many switches dividing takes less time than a table that other data drive out of the cache.
+const FEW_SWITCHES: u32 = 1024;
+
 /// One level of switches, counted from 1 at the endpoints.
 struct Level {
     /// Number of the level's first switch.
@@ -30,6 +33,8 @@ pub(crate) struct FatTree {
     levels: Vec<Level>,
     /// First switch of each level but the lowest.
     bases: Vec<u32>,
+    /// Level and block of each switch, while all fit into the first-level cache.
+    places: Vec<(u32, u32)>,
     endpoints: u32,
     routers: u32,
 }
@@ -58,26 +63,33 @@ impl FatTree {
             base += switches;
         }
         let bases = levels.iter().skip(1).map(|level| level.base).collect();
-        Ok(FatTree { name, levels, bases, endpoints: endpoints as u32, routers: base as u32 })
+        let mut this = FatTree { name, levels, bases, places: Vec::new(), endpoints: endpoints as u32, routers: base as u32 };
+        if this.routers <= FEW_SWITCHES {
+            this.places = (0..this.routers).map(|router| this.place(router)).map(|(level, block, _)| (level as u32, block)).collect();
+        }
+        Ok(this)
     }
 
     /// The level (from 0 at the endpoints) of a switch, the block of endpoints that it serves, and which of those that serve it.
-    #[inline]
+    #[inline(never)]
     fn place(&self, router: u32) -> (usize, u32, u32) {
-        // Without branches, which would be guessed wrong; a table of all switches would leave the cache.
+        // Without branches, which would be guessed wrong.
         let level: usize = self.bases.iter().map(|&base| usize::from(router >= base)).sum();
         let (block, member) = self.levels[level].width.split(router - self.levels[level].base);
         (level, block, member)
     }
 
     /// The way down to `endpoint` if it is below `router`, else the way up.
-    #[inline]
+    #[inline(always)]
     pub(crate) fn way(&self, router: u32, endpoint: u32) -> Way {
-        let (level, block, _) = self.place(router);
-        let here = &self.levels[level];
+        let (level, block) = self.places.get(router as usize).copied().unwrap_or_else(|| {
+            let (level, block, _) = self.place(router);
+            (level as u32, block)
+        });
+        let here = &self.levels[level as usize];
         let (below, _) = here.reach.split(endpoint);
         if below != block {
-            return Way::Up { level: level as u32, first: here.down, count: here.up };
+            return Way::Up { level, first: here.down, count: here.up };
         }
         let (child, _) = here.child_reach.split(endpoint);
         Way::Down(here.down_by.split(child).1)

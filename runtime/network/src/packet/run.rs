@@ -37,20 +37,25 @@ fn thread_seconds() -> f64 {
 
 struct Shared {
     barrier: SpinBarrier,
+    /// Of even and of odd windows, so that one barrier a window is enough: who is a window ahead writes what nobody reads yet.
+    halves: [Half; 2],
+    lookahead: u64,
+}
+
+struct Half {
+    /// When something happens next in each shard, or by what it told others.
     next: Vec<AtomicU64>,
     /// What shard a tells shard b is at a * n + b.
     mail: Vec<Mutex<Vec<Crossing>>>,
-    lookahead: u64,
 }
 
 fn run_threads(shards: &mut [Shard], lookahead: u64, progress: Progress<'_>) -> f64 {
     let count = shards.len();
-    let shared = Shared {
-        barrier: SpinBarrier::new(count),
+    let half = || Half {
         next: (0..count).map(|_| AtomicU64::new(NEVER)).collect(),
         mail: (0..count * count).map(|_| Mutex::new(Vec::new())).collect(),
-        lookahead,
     };
+    let shared = Shared { barrier: SpinBarrier::new(count), halves: [half(), half()], lookahead };
     std::thread::scope(|scope| {
         let shared = &shared;
         let threads: Vec<_> = shards.iter_mut().map(|shard| scope.spawn(move || work(shard, shared, progress))).collect();
@@ -60,39 +65,50 @@ fn run_threads(shards: &mut [Shard], lookahead: u64, progress: Progress<'_>) -> 
 
 fn work(shard: &mut Shard, shared: &Shared, progress: Progress<'_>) -> f64 {
     let started = thread_seconds();
-    let (me, count) = (shard.me, shared.next.len());
     // A thread that panics would leave the others at the barrier for ever.
     let _guard = AbortOnPanic;
-    let mut windows = 0u64;
-    loop {
-        shared.next[me].store(shard.next(), Ordering::Release);
+    for window in 0u64.. {
+        let half = &shared.halves[(window % 2) as usize];
+        let told = post(shard, half);
+        half.next[shard.me].store(shard.next().min(told), Ordering::Release);
         shared.barrier.wait();
-        let start = shared.next.iter().map(|next| next.load(Ordering::Acquire)).min().unwrap_or(NEVER);
+        let start = half.next.iter().map(|next| next.load(Ordering::Acquire)).min().unwrap_or(NEVER);
         if start == NEVER {
-            return thread_seconds() - started;
+            break;
         }
+        collect(shard, half);
         shard.run(start.saturating_add(shared.lookahead - 1));
-        for other in 0..count {
-            if !shard.outbox[other].is_empty() {
-                let mut mail = shared.mail[me * count + other].lock().unwrap_or_else(|e| e.into_inner());
-                std::mem::swap(&mut *mail, &mut shard.outbox[other]);
-            }
-        }
-        shared.barrier.wait();
-        for other in 0..count {
-            let mut mail = shared.mail[other * count + me].lock().unwrap_or_else(|e| e.into_inner());
-            for (index, crossing) in mail.iter().enumerate() {
-                if let Some(ahead) = mail.get(index + MAIL_AHEAD) {
-                    shard.prepare(ahead);
-                }
-                shard.receive(crossing);
-            }
-            mail.clear();
-        }
-        windows += 1;
-        if me == 0 && windows.is_multiple_of(256) {
+        if shard.me == 0 && window % 256 == 255 {
             progress(start, shard.statistics.jobs[0].packets);
         }
+    }
+    thread_seconds() - started
+}
+
+/// Posts what a shard has to tell; the answer is the earliest time in it.
+fn post(shard: &mut Shard, half: &Half) -> u64 {
+    let count = half.next.len();
+    for other in 0..count {
+        if !shard.outbox[other].is_empty() {
+            let mut mail = half.mail[shard.me * count + other].lock().unwrap_or_else(|e| e.into_inner());
+            std::mem::swap(&mut *mail, &mut shard.outbox[other]);
+        }
+    }
+    std::mem::replace(&mut shard.told, NEVER)
+}
+
+/// Takes in what others have posted.
+fn collect(shard: &mut Shard, half: &Half) {
+    let count = half.next.len();
+    for other in 0..count {
+        let mut mail = half.mail[other * count + shard.me].lock().unwrap_or_else(|e| e.into_inner());
+        for (index, crossing) in mail.iter().enumerate() {
+            if let Some(ahead) = mail.get(index + MAIL_AHEAD) {
+                shard.prepare(ahead);
+            }
+            shard.receive(crossing);
+        }
+        mail.clear();
     }
 }
 

@@ -136,6 +136,8 @@ pub(crate) struct Shard {
     /// The shard at the other end of each router's port; empty if there are only two.
     others: Vec<u8>,
     pub(crate) outbox: Vec<Vec<Crossing>>,
+    /// The earliest time in it.
+    pub(crate) told: u64,
     pub(crate) statistics: Statistics,
     pub(crate) delivered: Vec<Delivered>,
     pub(crate) feed: Option<Box<dyn Feed>>,

@@ -6,7 +6,7 @@ use crate::packet::event::PLACES;
 use crate::packet::fabric::{Classes, Fabric};
 use crate::packet::load::Ports;
 use crate::packet::pages::Pages;
-use crate::packet::port::{Carried, Fifo, Lane, Port, TO_ENDPOINT, TO_NOTHING, TO_ROUTER, TO_SHARD};
+use crate::packet::port::{Carried, Fifo, Lane, NEVER, Port, TO_ENDPOINT, TO_NOTHING, TO_ROUTER, TO_SHARD};
 use crate::packet::slab::{NONE, Slab};
 use crate::packet::statistics::Statistics;
 use crate::packet::topology::Neighbor;
@@ -106,6 +106,7 @@ impl Builder<'_> {
             routers: if identity { Vec::new() } else { routers.clone() },
             endpoints: if identity { Vec::new() } else { endpoints.clone() },
             others,
+            told: NEVER,
             outbox: (0..partition.routers.len()).map(|_| Vec::new()).collect(),
             statistics: statistics.clone(),
             delivered: Vec::new(),

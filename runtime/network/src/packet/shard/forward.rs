@@ -189,6 +189,7 @@ impl Shard {
                 go_on(&mut packet);
                 self.packets.remove(index);
                 let shard = self.other_shard(output);
+                self.told = self.told.min(head);
                 self.outbox[shard].push(Crossing::Packet(head, peer, packet));
             }
         }
@@ -223,6 +224,7 @@ impl Shard {
     fn release_remote(&mut self, input: u32, lane: u8, size: u32, held: u64, end: u64) {
         let (at, charge) = (end + self.fabric.credit[self.kind_of(input) as usize], self.fabric.switching.charge(size));
         let (shard, port) = (self.other_shard(input), self.at.ports[input as usize].peer());
+        self.told = self.told.min(at);
         self.outbox[shard].push(Crossing::Credit { time: at, port, lane, bytes: charge, held });
     }
 

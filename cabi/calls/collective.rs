@@ -54,6 +54,13 @@ fn is_root(mpi: &Mpi, root: i32, comm: Handle) -> Result<bool> {
     Ok(if communicator.is_inter() { root == ROOT } else { root >= 0 && communicator.rank(world.me()) == root as u32 })
 }
 
+/// The counts of a reduce_scatter, copied.
+fn reduced(mpi: &Mpi, counts: Counts, comm: Handle) -> Result<Vec<i64>> {
+    let counts = counts.to_vec(mpi.world().comms.get(comm.0)?.size() as usize);
+    check(&counts)?;
+    Ok(counts)
+}
+
 fn handles(list: Handles, count: usize) -> Vec<usize> {
     (0..count).map(|index| list.get(index).0).collect()
 }
@@ -62,13 +69,17 @@ fn side(at: Addr, count: i64, datatype: Handle) -> Side<'static> {
     Side::of((at, count, datatype.0))
 }
 
+/// The three forms of each. What is kept of the arguments' arrays is copied by the call itself, so that a persistent request
+/// does not refer to arrays that its program has given back.
 macro_rules! collectives {
-    ($($name:ident $iname:ident $init:ident $mpi_name:literal ($($arg:ident: $type:ty),*) |$mpi:ident, $mode:ident| $body:block)*) => { $(
+    ($($name:ident $iname:ident $init:ident $mpi_name:literal ($($arg:ident: $type:ty),*) |$mpi:ident, $mode:ident|
+        $(keep $kept:ident = $value:expr;)* $body:block)*) => { $(
         #[doc = concat!("`MPI_", $mpi_name, "`.")]
         #[allow(clippy::too_many_arguments)]
         #[inline(always)]
         pub fn $name(c: &Call, $($arg: $type),*) -> Result {
             let ($mpi, $mode) = (c.mpi, Mode::Blocking);
+            $(let $kept = $value;)*
             let done: Result<Option<usize>> = $body;
             done.map(|_| ())
         }
@@ -76,6 +87,7 @@ macro_rules! collectives {
         #[allow(clippy::too_many_arguments)]
         pub fn $iname(c: &Call, $($arg: $type,)* request: Out<Handle>) -> Result {
             let ($mpi, $mode) = (c.mpi, Mode::Nonblocking);
+            $(let $kept = $value;)*
             let made: Result<Option<usize>> = $body;
             request.set(Handle(made?.expect("a nonblocking call makes a request")));
             Ok(())
@@ -83,6 +95,9 @@ macro_rules! collectives {
         #[doc = concat!("The persistent form of `MPI_", $mpi_name, "`.")]
         #[allow(clippy::too_many_arguments)]
         pub fn $init(c: &Call, $($arg: $type,)* _info: Handle, request: Out<Handle>) -> Result {
+            #[allow(unused_variables, reason = "what is kept may need it")]
+            let $mpi = c.mpi;
+            $(let $kept = $value;)*
             let start = move |$mpi: &Mpi| -> Result<usize> {
                 let $mode = Mode::Nonblocking;
                 let made: Result<Option<usize>> = $body;
@@ -107,9 +122,8 @@ collectives! {
     }
 
     gatherv igatherv gatherv_init "Gatherv"
-        (sendbuf: Addr, sendcount: i64, sendtype: Handle, recvbuf: Addr, recvcounts: Counts, displs: Counts, recvtype: Handle, root: i32, comm: Handle) |mpi, mode| {
-        let blocks = if is_root(mpi, root, comm)? { peers(mpi, comm)? } else { 0 };
-        let lists = Lists::read(blocks, recvcounts, displs)?;
+        (sendbuf: Addr, sendcount: i64, sendtype: Handle, recvbuf: Addr, recvcounts: Counts, displs: Counts, recvtype: Handle, root: i32, comm: Handle) |mpi, mode|
+        keep lists = Lists::read(if is_root(mpi, root, comm)? { peers(mpi, comm)? } else { 0 }, recvcounts, displs)?; {
         mpi.gather(side(sendbuf, sendcount, sendtype), lists.vector(recvbuf, recvtype), root, comm.0, mode)
     }
 
@@ -119,9 +133,8 @@ collectives! {
     }
 
     scatterv iscatterv scatterv_init "Scatterv"
-        (sendbuf: Addr, sendcounts: Counts, displs: Counts, sendtype: Handle, recvbuf: Addr, recvcount: i64, recvtype: Handle, root: i32, comm: Handle) |mpi, mode| {
-        let blocks = if is_root(mpi, root, comm)? { peers(mpi, comm)? } else { 0 };
-        let lists = Lists::read(blocks, sendcounts, displs)?;
+        (sendbuf: Addr, sendcounts: Counts, displs: Counts, sendtype: Handle, recvbuf: Addr, recvcount: i64, recvtype: Handle, root: i32, comm: Handle) |mpi, mode|
+        keep lists = Lists::read(if is_root(mpi, root, comm)? { peers(mpi, comm)? } else { 0 }, sendcounts, displs)?; {
         mpi.scatter(lists.vector(sendbuf, sendtype), side(recvbuf, recvcount, recvtype), root, comm.0, mode)
     }
 
@@ -131,8 +144,8 @@ collectives! {
     }
 
     allgatherv iallgatherv allgatherv_init "Allgatherv"
-        (sendbuf: Addr, sendcount: i64, sendtype: Handle, recvbuf: Addr, recvcounts: Counts, displs: Counts, recvtype: Handle, comm: Handle) |mpi, mode| {
-        let lists = Lists::read(peers(mpi, comm)?, recvcounts, displs)?;
+        (sendbuf: Addr, sendcount: i64, sendtype: Handle, recvbuf: Addr, recvcounts: Counts, displs: Counts, recvtype: Handle, comm: Handle) |mpi, mode|
+        keep lists = Lists::read(peers(mpi, comm)?, recvcounts, displs)?; {
         mpi.allgather(side(sendbuf, sendcount, sendtype), lists.vector(recvbuf, recvtype), comm.0, mode)
     }
 
@@ -142,27 +155,28 @@ collectives! {
     }
 
     alltoallv ialltoallv alltoallv_init "Alltoallv"
-        (sendbuf: Addr, sendcounts: Counts, sdispls: Counts, sendtype: Handle, recvbuf: Addr, recvcounts: Counts, rdispls: Counts, recvtype: Handle, comm: Handle) |mpi, mode| {
-        let blocks = peers(mpi, comm)?;
-        let receive = Lists::read(blocks, recvcounts, rdispls)?;
+        (sendbuf: Addr, sendcounts: Counts, sdispls: Counts, sendtype: Handle, recvbuf: Addr, recvcounts: Counts, rdispls: Counts, recvtype: Handle, comm: Handle) |mpi, mode|
+        keep blocks = peers(mpi, comm)?;
+        keep receive = Lists::read(blocks, recvcounts, rdispls)?;
+        keep send = Lists::read(if sendbuf == IN_PLACE { 0 } else { blocks }, sendcounts, sdispls)?; {
         if sendbuf == IN_PLACE {
             mpi.alltoall(Side::InPlace, receive.vector(recvbuf, recvtype), comm.0, mode)
         } else {
-            let send = Lists::read(blocks, sendcounts, sdispls)?;
             mpi.alltoall(send.vector(sendbuf, sendtype), receive.vector(recvbuf, recvtype), comm.0, mode)
         }
     }
 
     alltoallw ialltoallw alltoallw_init "Alltoallw"
-        (sendbuf: Addr, sendcounts: Counts, sdispls: Counts, sendtypes: Handles, recvbuf: Addr, recvcounts: Counts, rdispls: Counts, recvtypes: Handles, comm: Handle) |mpi, mode| {
-        let blocks = peers(mpi, comm)?;
-        let receive = Lists::read(blocks, recvcounts, rdispls)?;
-        let recvtypes = handles(recvtypes, blocks);
+        (sendbuf: Addr, sendcounts: Counts, sdispls: Counts, sendtypes: Handles, recvbuf: Addr, recvcounts: Counts, rdispls: Counts, recvtypes: Handles, comm: Handle) |mpi, mode|
+        keep blocks = peers(mpi, comm)?;
+        keep given = if sendbuf == IN_PLACE { 0 } else { blocks };
+        keep receive = Lists::read(blocks, recvcounts, rdispls)?;
+        keep recvtypes = handles(recvtypes, blocks);
+        keep send = Lists::read(given, sendcounts, sdispls)?;
+        keep sendtypes = handles(sendtypes, given); {
         if sendbuf == IN_PLACE {
             mpi.alltoall(Side::InPlace, receive.typed(recvbuf, &recvtypes), comm.0, mode)
         } else {
-            let send = Lists::read(blocks, sendcounts, sdispls)?;
-            let sendtypes = handles(sendtypes, blocks);
             mpi.alltoall(send.typed(sendbuf, &sendtypes), receive.typed(recvbuf, &recvtypes), comm.0, mode)
         }
     }
@@ -184,10 +198,8 @@ collectives! {
     }
 
     reduce_scatter ireduce_scatter reduce_scatter_init "Reduce_scatter"
-        (sendbuf: Addr, recvbuf: Addr, recvcounts: Counts, datatype: Handle, op: Handle, comm: Handle) |mpi, mode| {
-        let members = mpi.world().comms.get(comm.0)?.size() as usize;
-        let counts = recvcounts.to_vec(members);
-        check(&counts)?;
+        (sendbuf: Addr, recvbuf: Addr, recvcounts: Counts, datatype: Handle, op: Handle, comm: Handle) |mpi, mode|
+        keep counts = reduced(mpi, recvcounts, comm)?; {
         mpi.reduce_scatter(sendbuf, recvbuf, Parts::Each(&counts), datatype.0, op.0, comm.0, mode)
     }
 
@@ -202,8 +214,8 @@ collectives! {
     }
 
     neighbor_allgatherv ineighbor_allgatherv neighbor_allgatherv_init "Neighbor_allgatherv"
-        (sendbuf: Addr, sendcount: i64, sendtype: Handle, recvbuf: Addr, recvcounts: Counts, displs: Counts, recvtype: Handle, comm: Handle) |mpi, mode| {
-        let lists = Lists::read(mpi.neighbor_counts(comm.0)?.0, recvcounts, displs)?;
+        (sendbuf: Addr, sendcount: i64, sendtype: Handle, recvbuf: Addr, recvcounts: Counts, displs: Counts, recvtype: Handle, comm: Handle) |mpi, mode|
+        keep lists = Lists::read(mpi.neighbor_counts(comm.0)?.0, recvcounts, displs)?; {
         mpi.neighbor(Side::One((sendbuf, sendcount, sendtype.0)), lists.vector(recvbuf, recvtype), false, comm.0, mode)
     }
 
@@ -213,17 +225,20 @@ collectives! {
     }
 
     neighbor_alltoallv ineighbor_alltoallv neighbor_alltoallv_init "Neighbor_alltoallv"
-        (sendbuf: Addr, sendcounts: Counts, sdispls: Counts, sendtype: Handle, recvbuf: Addr, recvcounts: Counts, rdispls: Counts, recvtype: Handle, comm: Handle) |mpi, mode| {
-        let (sources, destinations) = mpi.neighbor_counts(comm.0)?;
-        let (send, receive) = (Lists::read(destinations, sendcounts, sdispls)?, Lists::read(sources, recvcounts, rdispls)?);
+        (sendbuf: Addr, sendcounts: Counts, sdispls: Counts, sendtype: Handle, recvbuf: Addr, recvcounts: Counts, rdispls: Counts, recvtype: Handle, comm: Handle) |mpi, mode|
+        keep peers = mpi.neighbor_counts(comm.0)?;
+        keep send = Lists::read(peers.1, sendcounts, sdispls)?;
+        keep receive = Lists::read(peers.0, recvcounts, rdispls)?; {
         mpi.neighbor(send.vector(sendbuf, sendtype), receive.vector(recvbuf, recvtype), true, comm.0, mode)
     }
 
     neighbor_alltoallw ineighbor_alltoallw neighbor_alltoallw_init "Neighbor_alltoallw"
-        (sendbuf: Addr, sendcounts: Counts, sdispls: Counts, sendtypes: Handles, recvbuf: Addr, recvcounts: Counts, rdispls: Counts, recvtypes: Handles, comm: Handle) |mpi, mode| {
-        let (sources, destinations) = mpi.neighbor_counts(comm.0)?;
-        let (send, receive) = (Lists::read(destinations, sendcounts, sdispls)?, Lists::read(sources, recvcounts, rdispls)?);
-        let (sendtypes, recvtypes) = (handles(sendtypes, destinations), handles(recvtypes, sources));
+        (sendbuf: Addr, sendcounts: Counts, sdispls: Counts, sendtypes: Handles, recvbuf: Addr, recvcounts: Counts, rdispls: Counts, recvtypes: Handles, comm: Handle) |mpi, mode|
+        keep peers = mpi.neighbor_counts(comm.0)?;
+        keep send = Lists::read(peers.1, sendcounts, sdispls)?;
+        keep receive = Lists::read(peers.0, recvcounts, rdispls)?;
+        keep sendtypes = handles(sendtypes, peers.1);
+        keep recvtypes = handles(recvtypes, peers.0); {
         mpi.neighbor(send.typed(sendbuf, &sendtypes), receive.typed(recvbuf, &recvtypes), true, comm.0, mode)
     }
 }

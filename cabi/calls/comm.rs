@@ -72,6 +72,10 @@ pub fn compare(c: &Call, comm1: Handle, comm2: Handle, result: Out<i32>) -> Resu
         MPI_UNEQUAL
     } else if one.is_self && other.is_self {
         MPI_CONGRUENT
+    } else if one.is_self || other.is_self {
+        // The one table entry of all ranks' own communicators has no group of the calling rank.
+        let member = if one.is_self { other } else { one }.group.rank_of(world.me());
+        if member.is_some() { MPI_CONGRUENT } else { MPI_UNEQUAL }
     } else {
         let local = one.group.compare(&other.group);
         let remote = match (&one.remote, &other.remote) {
@@ -132,21 +136,25 @@ pub fn split(c: &Call, comm: Handle, color: i32, key: i32, newcomm: Out<Handle>)
     Ok(())
 }
 
+/// Whether an info object guides a split to the ranks that share memory (MPI 5.0 section 7.4.2).
+fn asks_for_shared_memory(c: &Call, info: Handle) -> Result<bool> {
+    let world = c.mpi.world();
+    let Some(info) = world.infos.get_optional(world.me(), info.0)? else { return Ok(false) };
+    Ok(info.get("mpi_hw_resource_type")? == Some("mpi_shared_memory"))
+}
+
 /// `MPI_Comm_split_type`: ranks share memory if they are on one node of the simulated machine.
-pub fn split_type(c: &Call, comm: Handle, split_type: i32, key: i32, _info: Handle, newcomm: Out<Handle>) -> Result {
+pub fn split_type(c: &Call, comm: Handle, split_type: i32, key: i32, info: Handle, newcomm: Out<Handle>) -> Result {
+    let guided = [crate::constants::MPI_COMM_TYPE_HW_GUIDED, crate::constants::MPI_COMM_TYPE_RESOURCE_GUIDED];
+    let shared = split_type == MPI_COMM_TYPE_SHARED || (guided.contains(&split_type) && asks_for_shared_memory(c, info)?);
     let color = match split_type {
         MPI_UNDEFINED => MPI_UNDEFINED,
-        MPI_COMM_TYPE_SHARED => {
+        _ if shared => {
             let world = c.mpi.world();
             world.node_of(world.me()) as i32
         }
         other => {
-            let known = [
-                crate::constants::MPI_COMM_TYPE_HW_UNGUIDED,
-                crate::constants::MPI_COMM_TYPE_HW_GUIDED,
-                crate::constants::MPI_COMM_TYPE_RESOURCE_GUIDED,
-            ];
-            if !known.contains(&other) {
+            if other != crate::constants::MPI_COMM_TYPE_HW_UNGUIDED && !guided.contains(&other) {
                 return Err(c.wrong(1, MPI_ERR_ARG, format_args!("split_type {other} is not one of MPI's")));
             }
             // The machine names no hardware below a node: nobody gets a communicator.
@@ -177,6 +185,57 @@ pub fn create_group(c: &Call, comm: Handle, group: Handle, tag: i32, newcomm: Ou
 fn held_group(c: &Call, group: Handle) -> Result<std::rc::Rc<mpi::group::Group>> {
     let world = c.mpi.world();
     Ok(world.groups.get(world.me(), group.0)?.clone())
+}
+
+/// A tag for a string: groups that make communicators at the same time have different strings.
+fn tag_of(stringtag: &str) -> i32 {
+    let hash = stringtag.bytes().fold(0x811c_9dc5u32, |hash, byte| (hash ^ u32::from(byte)).wrapping_mul(0x0100_0193));
+    (hash >> 1) as i32
+}
+
+/// `MPI_Comm_create_from_group`.
+pub fn create_from_group(c: &Call, group: Handle, stringtag: Text, _info: Handle, errhandler: Handle, newcomm: Out<Handle>) -> Result {
+    let members = held_group(c, group)?;
+    let made = c.mpi.comm_create_from_group(members, tag_of(&stringtag.text()))?;
+    if made != COMM_NULL {
+        super::errhandler::set_comm(c, Handle(made), errhandler)?;
+    }
+    newcomm.set(Handle(made));
+    Ok(())
+}
+
+/// `MPI_Intercomm_create_from_groups`.
+#[allow(clippy::too_many_arguments)]
+pub fn intercomm_create_from_groups(
+    c: &Call,
+    local_group: Handle,
+    local_leader: i32,
+    remote_group: Handle,
+    remote_leader: i32,
+    stringtag: Text,
+    _info: Handle,
+    errhandler: Handle,
+    newintercomm: Out<Handle>,
+) -> Result {
+    let (local, remote) = (held_group(c, local_group)?, held_group(c, remote_group)?);
+    let tag = tag_of(&stringtag.text());
+    // Only the leader's own says who leads the other side.
+    let leads = u32::try_from(local_leader).is_ok_and(|leader| local.rank_of(c.me()) == Some(leader));
+    let far = u32::try_from(remote_leader).ok().filter(|&leader| leader < remote.size()).map(|leader| remote.world_rank(leader));
+    if leads && far.is_none() {
+        let text = format_args!("remote_leader {remote_leader} is not a rank of the remote group, which has {}", remote.size());
+        return Err(c.wrong(3, crate::constants::MPI_ERR_ARG, text));
+    }
+    let comm = c.mpi.comm_create_from_group(local, tag)?;
+    if comm == COMM_NULL {
+        newintercomm.set(Handle(COMM_NULL));
+        return Ok(());
+    }
+    let made = c.mpi.intercomm_create(comm, local_leader, mpi::handle::COMM_WORLD, far.unwrap_or(0) as i32, tag)?;
+    c.mpi.world().comms.release(comm)?;
+    super::errhandler::set_comm(c, Handle(made), errhandler)?;
+    newintercomm.set(Handle(made));
+    Ok(())
 }
 
 /// `MPI_Intercomm_create`.

@@ -698,7 +698,11 @@ impl Mpi {
             }
         }
         let world = self.world();
-        let reduction = world.reduction(op, datatype)?;
+        let reduction = match world.reduction(op, datatype) {
+            // Operation and datatype of one that takes no part have no meaning.
+            Err(_) if inter && root == Some(PROC_NULL) => None,
+            reduction => Some(reduction?),
+        };
         let silent = inter && (is_root || root == Some(PROC_NULL));
         let from = if send == IN_PLACE { receive } else { send };
         let source = if silent { Area::none() } else { world.area(&Side::One((from, count, datatype)), 1)? };
@@ -708,7 +712,7 @@ impl Mpi {
         drop(world);
         let input = pack(&source.extents);
         let bytes = source.bytes.max(target.bytes);
-        let call = Call { kind, comm, root, irregular: false, bytes, reduction: Some(reduction), mode };
+        let call = Call { kind, comm, root, irregular: false, bytes, reduction, mode };
         let delivery = if first { Delivery::None } else { Delivery::To(target.extents.clone()) };
         let target = if gets { target } else { Area { blocks: source.blocks.clone(), ..Area::none() } };
         self.simple(call, source, input, target, delivery)

@@ -258,6 +258,17 @@ impl Mpi {
         self.agree_in_group(group.clone(), key, CONTEXT_BYTES, Contribution::Group(group, None), create_in_group)
     }
 
+    /// `MPI_Comm_create_from_group`, with a tag in place of its string: as [`comm_create_group`](Self::comm_create_group), without a parent.
+    pub fn comm_create_from_group(&self, group: Rc<Group>, tag: i32) -> Result<usize> {
+        // No communicator has this context.
+        const NO_PARENT: u32 = u32::MAX;
+        if group.rank_of(self.world().current).is_none() {
+            return Ok(COMM_NULL);
+        }
+        let key = (NO_PARENT, tag, group.world_rank(0));
+        self.agree_in_group(group.clone(), key, CONTEXT_BYTES, Contribution::Group(group, None), create_in_group)
+    }
+
     /// `MPI_Intercomm_create`: the new handle.
     pub fn intercomm_create(&self, local: usize, local_leader: i32, peer: usize, remote_leader: i32, tag: i32) -> Result<usize> {
         self.intra(local, "MPI_Intercomm_create")?;

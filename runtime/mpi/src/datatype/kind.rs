@@ -95,6 +95,12 @@ impl Kind {
         }
     }
 
+    /// Whether it is an integer, which an index can be.
+    pub const fn is_integer(self) -> bool {
+        use Kind::*;
+        matches!(self, I8 | I16 | I32 | I64 | I128 | Long | U8 | U16 | U32 | U64 | UnsignedLong)
+    }
+
     /// Bytes in the `external32` representation (MPI 5.0 table 14.2).
     pub const fn external_size(self) -> u64 {
         match self {

@@ -2,6 +2,7 @@
 
 use super::Datatype;
 use super::constructor::{Constructor, Contents};
+use super::kind::Element;
 use super::predefined::{self, DATATYPE_NULL};
 use crate::error::{ErrorClass, Failure, Result};
 use crate::handles::{FIRST_DYNAMIC, Names, Naming, RankSet, Shared};
@@ -55,6 +56,9 @@ impl Types {
     /// handle for all ranks and all time.
     pub fn pair(&mut self, constructor: Constructor) -> Result<Option<usize>> {
         let element = Datatype::new(constructor.clone())?.element;
+        if !matches!(element, Some(Element::Pair(_, index)) if index.is_integer()) {
+            return Ok(None);
+        }
         if element.and_then(|element| crate::op::kernel(crate::op::Predefined::Maxloc, element)).is_none() {
             return Ok(None);
         }

@@ -66,13 +66,19 @@ impl ErrorCodes {
         Ok(())
     }
 
-    /// `MPI_Remove_error_code`.
+    /// `MPI_Remove_error_code`; the code's string must have been removed before.
     pub fn remove_code(&mut self, rank: u32, code: ErrorClass) -> Result {
         let added = self.added_mut(rank, code, "is not an added error code")?;
         if added.class == code {
             return Err(Failure::new(
                 ErrorClass::ARG,
                 format!("{} is an error class, not a code; remove it with MPI_Remove_error_class", code.0),
+            ));
+        }
+        if added.text.is_some() {
+            return Err(Failure::new(
+                ErrorClass::ARG,
+                format!("error code {} still has a string; remove it first with MPI_Remove_error_string", code.0),
             ));
         }
         added.live = false;
@@ -84,7 +90,7 @@ impl ErrorCodes {
         Ok(())
     }
 
-    /// `MPI_Remove_error_class`; codes within the class must have been removed before.
+    /// `MPI_Remove_error_class`; codes within the class, and its string, must have been removed before.
     pub fn remove_class(&mut self, rank: u32, class: ErrorClass) -> Result {
         let added = self.added_mut(rank, class, "is not an added error class")?;
         if added.class != class {
@@ -97,6 +103,12 @@ impl ErrorCodes {
             return Err(Failure::new(
                 ErrorClass::ARG,
                 format!("error class {} still has {} codes; remove them first", class.0, added.codes),
+            ));
+        }
+        if added.text.is_some() {
+            return Err(Failure::new(
+                ErrorClass::ARG,
+                format!("error class {} still has a string; remove it first with MPI_Remove_error_string", class.0),
             ));
         }
         added.live = false;

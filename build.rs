@@ -43,6 +43,8 @@ fn main() {
     println!("cargo:rustc-cdylib-link-arg=-Wl,--version-script={}", out.join("exports.map").display());
     println!("cargo:rustc-cdylib-link-arg=-Wl,-soname,libxsim.so");
     println!("cargo:rustc-cdylib-link-arg=-Wl,-z,now");
+    // A handler for the process's exit may point into it.
+    println!("cargo:rustc-cdylib-link-arg=-Wl,-z,nodelete");
 }
 
 /// The constants for the Rust side: handles and addresses as `usize`, the rest `i32` or `i64`.

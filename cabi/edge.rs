@@ -97,6 +97,7 @@ fn unbound(function: Function) -> bool {
 pub fn call(function: Function, object: Object, body: impl FnOnce(&Call) -> Result) -> i32 {
     let mpi = state::mpi();
     let c = Call { mpi, function, object };
+    let _inside = mpi.is_alone().then(|| crate::alone::enter(function));
     rank::note_call(function.name());
     // A panic is a defect of ours. It ends at this frame, before the program's frames, whose
     // unwinding is not ours to decide; nothing of the call is used after it.
@@ -125,9 +126,9 @@ pub fn call(function: Function, object: Object, body: impl FnOnce(&Call) -> Resu
 /// A call outside the time between `MPI_Init` and `MPI_Finalize`, or after somebody aborted.
 #[cold]
 fn outside(c: &Call, phase: Phase) -> Result {
-    let stop = c.mpi.world().must_stop();
-    if let Some(status) = stop {
-        rank::exit_current(status);
+    let ends = c.mpi.world().must_stop();
+    if let Some(status) = ends {
+        stop(status);
     }
     if phase == Phase::Active || !needs_init(c.function) {
         return Ok(());
@@ -185,10 +186,15 @@ pub fn fatal(c: &Call, failure: &Failure) -> ! {
     };
     rank::output::flush();
     eprintln!("xsim: rank {me} at {at}: {} failed: {} [{}]", c.function.name(), failure.text, class_name(failure.class));
+    stop(failure.class.0.clamp(1, 125))
+}
+
+/// Ends the calling rank; the run goes on to its end.
+pub fn stop(status: i32) -> ! {
     if rank::current().is_none() {
-        std::process::exit(failure.class.0.clamp(1, 125));
+        crate::alone::stop(status);
     }
-    rank::exit_current(failure.class.0.clamp(1, 125))
+    rank::exit_current(status)
 }
 
 fn class_name(class: ErrorClass) -> String {

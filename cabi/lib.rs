@@ -2,6 +2,7 @@
 //! (`cabi/table`), the arguments' wrappers, and one edge that every call goes through.
 //! Knows nothing of how MPI works.
 
+pub mod alone;
 pub mod args;
 pub mod callback;
 pub mod calls;

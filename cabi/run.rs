@@ -55,7 +55,8 @@ fn restore_preload() {
     }
 }
 
-fn refuse(why: &dyn std::fmt::Display) -> i32 {
+/// Says why a run cannot begin or end; answers the exit status for that.
+pub fn refuse(why: &dyn std::fmt::Display) -> i32 {
     eprintln!("xsim: {why}");
     USAGE
 }
@@ -68,15 +69,18 @@ fn compute(options: &Options, machine_factor: f64) -> Compute {
     }
 }
 
-/// The other native processes, if a launcher started several.
-fn remote(options: &Options) -> Result<Option<Remote>, String> {
-    let launcher = match options.native {
+/// The MPI whose launcher started several processes, if one did.
+pub fn launcher(options: &Options) -> Option<transport::Launcher> {
+    match options.native {
         options::Native::Off => None,
         options::Native::Auto => transport::launcher(|name| std::env::var_os(name)),
         options::Native::Mpich => Some(transport::Launcher::Mpich),
         options::Native::OpenMpi => Some(transport::Launcher::OpenMpi),
-    };
-    let transport = transport::connect(launcher)?;
+    }
+}
+
+fn remote(options: &Options) -> Result<Option<Remote>, String> {
+    let transport = transport::connect(launcher(options))?;
     if let Some(map) = &options.map {
         let rows = simulation::map::read(map, options.np, transport.size())?;
         return Ok((transport.size() > 1).then(|| Remote::placed(transport, Blocks::rows(&rows))));
@@ -85,7 +89,7 @@ fn remote(options: &Options) -> Result<Option<Remote>, String> {
 }
 
 /// Processes tell each other who they are: the first whose options or program differ from process 0's, if there is one.
-fn introduce(mpi: &Mpi, options: &Options, me: u32) -> Option<u32> {
+pub fn introduce(mpi: &Mpi, options: &Options, me: u32) -> Option<u32> {
     let host = std::fs::read_to_string("/proc/sys/kernel/random/boot_id").unwrap_or_default();
     let rows: Vec<u32> = (0..mpi.processes().0).map(|process| mpi.ranks_of(process).0).collect();
     let all = mpi.everybody(&format!("{} {}\n{} {rows:?}", std::process::id(), host.trim(), identity(options)));
@@ -104,6 +108,11 @@ fn introduce(mpi: &Mpi, options: &Options, me: u32) -> Option<u32> {
     parts.iter().position(|(_, identity)| *identity != parts[0].1).map(|process| process as u32)
 }
 
+/// Another process is not of this run.
+pub fn stranger(other: u32) -> String {
+    format!("process {other} was started with other options or another program than process 0: all must have the same")
+}
+
 /// What all processes of a run must have alike.
 fn identity(options: &Options) -> String {
     let mut identity = format!("{} {:?}", env!("CARGO_PKG_VERSION"), options.given);
@@ -119,7 +128,8 @@ fn identity(options: &Options) -> String {
     identity
 }
 
-fn setup(options: &Options, remote: Option<Remote>) -> Result<(Setup, String), String> {
+/// What a run needs to begin, and the machine's name.
+pub fn setup(options: &Options, remote: Option<Remote>) -> Result<(Setup, String), String> {
     let built = simulation::machine::build(options)?;
     let machine = simulation::machine::label(options, &built.specification);
     let compute = compute(options, built.processor_factor);
@@ -137,7 +147,7 @@ fn setup(options: &Options, remote: Option<Remote>) -> Result<(Setup, String), S
             policy,
             names: &NAMES,
             batch: !options.events,
-            environment: environment(options),
+            environment: environment(options, "MPI_THREAD_FUNNELED"),
             remote,
         },
         machine,
@@ -145,7 +155,7 @@ fn setup(options: &Options, remote: Option<Remote>) -> Result<(Setup, String), S
 }
 
 /// What `MPI_INFO_ENV` says (MPI 5.0 section 11.2.1).
-fn environment(options: &Options) -> Info {
+pub fn environment(options: &Options, threads: &str) -> Info {
     let mut info = Info::default();
     let program = std::env::args().next().unwrap_or_default();
     let host = options.machine.clone();
@@ -154,41 +164,12 @@ fn environment(options: &Options) -> Info {
         ("maxprocs", options.np.to_string()),
         ("soft", options.np.to_string()),
         ("host", host),
-        ("thread_level", "MPI_THREAD_FUNNELED".to_owned()),
+        ("thread_level", threads.to_owned()),
     ] {
         // A value too long for an info object is left out.
         let _ = info.set(key, &value);
     }
     info
-}
-
-/// The world of a process whose `main` was not taken over.
-pub fn alone() -> Mpi {
-    let mut arguments = vec![OsString::from("program")];
-    let options = match Options::from_args(&mut arguments, std::env::vars_os()) {
-        Ok(options) if options.native != options::Native::Off && transport::launcher(|name| std::env::var_os(name)).is_some() => {
-            eprintln!(
-                "xsim: a launcher started several processes, but libxsim did not take over main (it was loaded late, or only through another \
-                 library), and such a program runs on one rank of one process yet: start it without mpirun, link the program itself with \
-                 -lxsim, or let each process run on its own with XSIM_NATIVE=none"
-            );
-            std::process::exit(USAGE);
-        }
-        Ok(options) if options.np == 1 => options,
-        Ok(options) => {
-            eprintln!(
-                "xsim: {} ranks were asked for, but libxsim did not take over main (it was loaded late, or only through another library): \
-                 link the program itself with -lxsim, or start it with 'xsim run'",
-                options.np
-            );
-            std::process::exit(USAGE);
-        }
-        Err(why) => std::process::exit(refuse(&why)),
-    };
-    match setup(&options, None) {
-        Ok((setup, _)) => Mpi::alone(setup),
-        Err(why) => std::process::exit(refuse(&why)),
-    }
 }
 
 fn config(options: &Options, (first, ranks): (u32, u32)) -> Config {
@@ -233,8 +214,7 @@ fn run(program: Program, options: &Options, name: String) -> Result<i32, String>
         && let Some(other) = introduce(mpi, options, me)
     {
         mpi.part();
-        let why = format!("process {other} was started with other options or another program than process 0: all must have the same");
-        return if me == 0 { Err(why) } else { Ok(0) };
+        return if me == 0 { Err(stranger(other)) } else { Ok(0) };
     }
     let mut progress = Progress::new(options, u64::from(ranks));
     let mut forecast = Forecast::new(resident_bytes());
@@ -256,15 +236,29 @@ fn run(program: Program, options: &Options, name: String) -> Result<i32, String>
     rank::output::set_line_drawn(false);
     progress.finish();
     rank::output::flush();
+    close(mpi, &ending, options, (name, machine), &meter, stacks.switches())?;
+    Ok(ending.status)
+}
+
+/// Says how the run ended, writes the summary and the report (on process 0), and parts from the other processes.
+pub fn close(
+    mpi: &Mpi,
+    ending: &mpi::progress::Ending,
+    options: &Options,
+    names: (String, String),
+    meter: &HostMeter,
+    switches: u64,
+) -> Result<(), String> {
     for message in &ending.messages {
         eprintln!("xsim: {message}");
     }
-    let part = part(&mpi.world(), &meter, stacks.switches());
+    let (processes, _) = mpi.processes();
+    let part = part(&mpi.world(), meter, switches);
     let Some(part) = together(mpi, part)? else {
         mpi.part();
-        return Ok(ending.status);
+        return Ok(());
     };
-    let report = report(part, options, (name, machine), &meter, processes);
+    let report = report(part, options, names, meter, processes);
     mpi.part();
     if !options.quiet {
         eprint!("{}", summary::text(&report));
@@ -272,7 +266,7 @@ fn run(program: Program, options: &Options, name: String) -> Result<i32, String>
     if let Some(path) = &options.report {
         report.write(path)?;
     }
-    Ok(ending.status)
+    Ok(())
 }
 
 /// What this process counted.

@@ -6,12 +6,13 @@ use std::cell::UnsafeCell;
 struct Place(UnsafeCell<Option<Mpi>>);
 
 // SAFETY: all MPI calls of a process are made by one thread, the one that runs the ranks
-// (docs/limitations.md); it alone installs and reads.
+// (docs/limitations.md); it alone installs and reads. With one rank a process the program takes care that
+// one thread at a time does (MPI_THREAD_SERIALIZED).
 unsafe impl Sync for Place {}
 
 static MPI: Place = Place(UnsafeCell::new(None));
 
-/// The simulated MPI; a process whose `main` was not taken over gets a world of one rank.
+/// The simulated MPI; a process whose `main` was not taken over becomes one rank.
 #[inline]
 pub fn mpi() -> &'static Mpi {
     // SAFETY: see `Place`; once installed the value is never replaced, so the reference stays valid.
@@ -39,5 +40,5 @@ pub fn install(mpi: Mpi) -> &'static Mpi {
 
 #[cold]
 fn late() -> &'static Mpi {
-    install(crate::run::alone())
+    install(crate::alone::begin())
 }

@@ -2,7 +2,8 @@
 
 use crate::args::{Handle, Out, OutText};
 use crate::constants::{
-    MPI_MAX_LIBRARY_VERSION_STRING, MPI_MAX_PROCESSOR_NAME, MPI_SUBVERSION, MPI_THREAD_FUNNELED, MPI_THREAD_SINGLE, MPI_VERSION,
+    MPI_MAX_LIBRARY_VERSION_STRING, MPI_MAX_PROCESSOR_NAME, MPI_SUBVERSION, MPI_THREAD_FUNNELED, MPI_THREAD_SERIALIZED, MPI_THREAD_SINGLE,
+    MPI_VERSION,
 };
 use crate::edge::Call;
 use mpi::error::{ErrorClass, Failure, Result};
@@ -33,11 +34,15 @@ pub fn init(c: &Call, _argc: Addr, _argv: Addr) -> Result {
     begin(c)
 }
 
-/// `MPI_Init_thread`: one thread of a rank may call MPI.
+/// `MPI_Init_thread`: one thread of a rank may call MPI; where the process is one rank, one thread at a time.
 pub fn init_thread(c: &Call, _argc: Addr, _argv: Addr, required: i32, provided: Out<i32>) -> Result {
     begin(c)?;
-    provided.set(required.clamp(MPI_THREAD_SINGLE, MPI_THREAD_FUNNELED));
+    provided.set(required.clamp(MPI_THREAD_SINGLE, most_threads(c)));
     Ok(())
+}
+
+fn most_threads(c: &Call) -> i32 {
+    if c.mpi.is_alone() { MPI_THREAD_SERIALIZED } else { MPI_THREAD_FUNNELED }
 }
 
 fn begin(c: &Call) -> Result {
@@ -64,6 +69,16 @@ pub fn finalize(c: &Call) -> Result {
     let mut world = c.mpi.world();
     let me = world.me();
     world.set_phase(me, Phase::Finalized);
+    if c.mpi.is_alone() {
+        // The report is written before this call ends.
+        let clock = world.clock(me);
+        world.leave_call(c.function as u16, clock);
+        drop(world);
+        let failed = crate::alone::end(0);
+        if failed != 0 {
+            std::process::exit(failed);
+        }
+    }
     Ok(())
 }
 
@@ -91,21 +106,18 @@ pub fn abort(c: &Call, _comm: Handle, errorcode: i32) -> Result {
     };
     rank::output::flush();
     eprintln!("xsim: rank {me} called MPI_Abort({errorcode}) at {at}: the run ends");
-    if rank::current().is_none() {
-        std::process::exit(errorcode);
-    }
-    rank::exit_current(errorcode & 0xff)
+    crate::edge::stop(errorcode & 0xff)
 }
 
 /// `MPI_Query_thread`.
-pub fn query_thread(_: &Call, provided: Out<i32>) -> Result {
-    provided.set(MPI_THREAD_FUNNELED);
+pub fn query_thread(c: &Call, provided: Out<i32>) -> Result {
+    provided.set(most_threads(c));
     Ok(())
 }
 
 /// `MPI_Is_thread_main`.
-pub fn is_thread_main(_: &Call, flag: Out<bool>) -> Result {
-    flag.set(true);
+pub fn is_thread_main(c: &Call, flag: Out<bool>) -> Result {
+    flag.set(!c.mpi.is_alone() || crate::alone::is_first_thread());
     Ok(())
 }
 
@@ -119,7 +131,8 @@ pub fn get_processor_name(c: &Call, name: OutText, resultlen: Out<i32>) -> Resul
 
 /// `MPI_Wtime`: virtual seconds since the program's start.
 pub fn wtime(c: &Call) -> f64 {
-    c.mpi.world().read_clock().as_seconds()
+    let now = if c.mpi.is_alone() { crate::alone::read_clock(c.mpi) } else { c.mpi.world().read_clock() };
+    now.as_seconds()
 }
 
 /// `MPI_Pcontrol`: no levels are defined.

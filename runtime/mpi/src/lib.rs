@@ -2,6 +2,7 @@
 //! collectives, topologies, errors. `progress` owns the main loop. Knows nothing of the C ABI.
 
 mod agenda;
+pub mod alone;
 pub mod attribute;
 pub mod buffered;
 pub mod collective;

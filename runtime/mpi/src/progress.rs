@@ -94,9 +94,7 @@ pub fn run(mpi: &Mpi, ranks: &mut Ranks, tick: &mut dyn FnMut(&World)) -> Ending
             }
             Next::Done => break,
             Next::Deadlock => {
-                let report = crate::deadlock::report(&mut mpi.world());
-                ending.messages.extend(report);
-                ending.status = if ending.status == 0 { 1 } else { ending.status };
+                ending.deadlocked(&mut mpi.world());
                 break;
             }
         }
@@ -104,9 +102,17 @@ pub fn run(mpi: &Mpi, ranks: &mut Ranks, tick: &mut dyn FnMut(&World)) -> Ending
     mpi.world().end(ending)
 }
 
+impl Ending {
+    /// Nothing can go on.
+    pub(crate) fn deadlocked(&mut self, world: &mut World) {
+        self.messages.extend(crate::deadlock::report(world));
+        self.status = if self.status == 0 { 1 } else { self.status };
+    }
+}
+
 impl World {
     /// What the user is told at the end; of several processes, process 0 tells it.
-    fn end(&mut self, mut ending: Ending) -> Ending {
+    pub(crate) fn end(&mut self, mut ending: Ending) -> Ending {
         ending.left = (self.left, self.left_first);
         if self.remote.is_some() {
             match self.gather_endings(ending) {
@@ -139,40 +145,15 @@ impl World {
     }
 }
 
-/// Blocks the one rank of a process that runs on the process's own stack, until it is woken.
-pub(crate) fn run_alone(mpi: &Mpi) {
-    loop {
-        let next = mpi.world().next();
-        match next {
-            Next::Run(_) => return,
-            Next::Reduce(mut work) => {
-                let mut right = std::mem::take(&mut work.right);
-                work.reduction.call(&work.left, &mut right);
-                work.right = right;
-                mpi.world().user_reduced(*work);
-            }
-            Next::Unload(_, index) => {
-                let _ = mpi.world().finish_receive(index);
-            }
-            Next::Done | Next::Deadlock => {
-                if let Some(report) = crate::deadlock::report(&mut mpi.world()) {
-                    eprintln!("xsim: {report}");
-                }
-                std::process::exit(1);
-            }
-        }
-    }
-}
-
 impl World {
     /// Makes `rank` the one whose calls are served.
     #[inline]
-    fn mount(&mut self, rank: u32) {
+    pub(crate) fn mount(&mut self, rank: u32) {
         self.current = rank;
         self.comms.current = rank;
     }
 
-    fn next(&mut self) -> Next {
+    pub(crate) fn next(&mut self) -> Next {
         loop {
             self.run_agents();
             if let Some(work) = self.collectives.user.take() {
@@ -247,7 +228,7 @@ impl World {
         }
     }
 
-    fn rank_ended(&mut self, rank: u32, status: i32, ending: &mut Ending) {
+    pub(crate) fn rank_ended(&mut self, rank: u32, status: i32, ending: &mut Ending) {
         let phase = self.phase(rank);
         self.ended += 1;
         self.set_phase(rank, Phase::Ended);

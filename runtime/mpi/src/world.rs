@@ -207,7 +207,8 @@ pub struct World {
 /// Every operation borrows the world for a short while and never across a switch of ranks, so
 /// that callbacks of the program and other ranks may come in at each of those points.
 pub struct Mpi {
-    alone: Cell<bool>,
+    /// With one rank a process: what is done when the run is over while that rank waits.
+    pub(crate) alone: Cell<Option<crate::alone::Over>>,
     world: RefCell<World>,
 }
 
@@ -218,7 +219,7 @@ impl Mpi {
         let (first, local) = setup.remote.as_ref().map_or((0, setup.ranks), Remote::own);
         let stride = setup.remote.as_ref().map_or((0, 1), |remote| (remote.me, remote.blocks.processes()));
         Mpi {
-            alone: Cell::new(false),
+            alone: Cell::new(None),
             world: RefCell::new(World {
                 size: setup.ranks,
                 current: 0,
@@ -287,20 +288,10 @@ impl Mpi {
     #[inline(always)]
     pub(crate) fn block(&self) {
         debug_assert!(self.world().held.is_empty(), "a rank has finished what it started before it blocks");
-        if self.alone.get() {
-            crate::progress::run_alone(self);
-        } else {
-            rank::suspend();
+        match self.alone.get() {
+            Some(over) => self.wait_alone(over),
+            None => rank::suspend(),
         }
-    }
-
-    /// The state of a process whose `main` was not taken over (a library loaded late): its one
-    /// rank runs on the process's own stack.
-    pub fn alone(setup: Setup) -> Mpi {
-        let mpi = Mpi::new(Setup { ranks: 1, ..setup });
-        mpi.alone.set(true);
-        let _ = mpi.world().ready.next();
-        mpi
     }
 }
 

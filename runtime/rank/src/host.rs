@@ -20,6 +20,8 @@ pub struct HostClock {
     cpu_at: u64,
     /// Ticks after which a reading of CPU time is too old to begin an interval with.
     stale: u64,
+    /// The clock of CPU time: the thread's or the process's.
+    cpu: libc::clockid_t,
 }
 
 /// The processor's time stamp counter: some 10^9 ticks a second.
@@ -43,8 +45,17 @@ pub(crate) fn kernel_ns(clock: libc::clockid_t) -> u64 {
 }
 
 impl HostClock {
-    /// Calibrates the counter against the kernel's clock for about 2 ms.
+    /// For intervals of the calling thread. Calibrates the counter against the kernel's clock for about 2 ms.
     pub fn new() -> HostClock {
+        HostClock::with(libc::CLOCK_THREAD_CPUTIME_ID)
+    }
+
+    /// For intervals in which any thread of the process may compute: the lesser of wall time and all threads' CPU time.
+    pub fn of_process() -> HostClock {
+        HostClock::with(libc::CLOCK_PROCESS_CPUTIME_ID)
+    }
+
+    fn with(cpu: libc::clockid_t) -> HostClock {
         let (t0, n0) = (ticks(), kernel_ns(libc::CLOCK_MONOTONIC_RAW));
         let mut n1 = n0;
         while n1 - n0 < 2_000_000 {
@@ -52,8 +63,8 @@ impl HostClock {
         }
         let t1 = ticks();
         let scale = (u128::from(n1 - n0) << 32) / u128::from((t1 - t0).max(1));
-        let mut clock = HostClock { scale: scale as u64, started: t1, cpu_ns: 0, cpu_at: t1, stale: (t1 - t0) / 2 };
-        clock.cpu_ns = kernel_ns(libc::CLOCK_THREAD_CPUTIME_ID);
+        let mut clock = HostClock { scale: scale as u64, started: t1, cpu_ns: 0, cpu_at: t1, stale: (t1 - t0) / 2, cpu };
+        clock.cpu_ns = kernel_ns(cpu);
         clock
     }
 
@@ -74,7 +85,7 @@ impl HostClock {
 
     #[cold]
     fn reread(&mut self) {
-        self.cpu_ns = kernel_ns(libc::CLOCK_THREAD_CPUTIME_ID);
+        self.cpu_ns = kernel_ns(self.cpu);
         self.started = ticks();
         self.cpu_at = self.started;
     }
@@ -91,7 +102,7 @@ impl HostClock {
     /// taken to have run in between: what is left of the CPU time used since is the interval's.
     #[cold]
     fn checked(&mut self, now: u64, ns: u64) -> Span {
-        let cpu = kernel_ns(libc::CLOCK_THREAD_CPUTIME_ID);
+        let cpu = kernel_ns(self.cpu);
         let used = cpu.saturating_sub(self.cpu_ns);
         let before = self.ns(self.started.saturating_sub(self.cpu_at));
         (self.cpu_ns, self.cpu_at) = (cpu, now);

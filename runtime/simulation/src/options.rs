@@ -52,6 +52,8 @@ pub struct Options {
     pub native: Native,
     /// Which ranks each native process has.
     pub map: Option<PathBuf>,
+    /// Each process is one rank: the program's `main` is not taken over.
+    pub one_rank: bool,
     /// Where the report is written as JSON.
     pub report: Option<PathBuf>,
     /// Say what was chosen, and why.
@@ -101,6 +103,7 @@ impl Default for Options {
             stack_mode: StackMode::Auto,
             native: Native::Auto,
             map: None,
+            one_rank: false,
             report: None,
             verbose: false,
             quiet: false,

@@ -36,7 +36,7 @@ unsafe extern "C" fn open(rank: *mut u32, size: *mut u32) -> i32 {
     let (mut provided, mut me, mut all) = (0, 0, 0);
     // SAFETY: MPI is not initialized; all results are writable.
     unsafe {
-        if !succeeded(MPI_Init_thread(std::ptr::null_mut(), std::ptr::null_mut(), MPI_THREAD_FUNNELED as c_int, &mut provided)) {
+        if !succeeded(MPI_Init_thread(std::ptr::null_mut(), std::ptr::null_mut(), MPI_THREAD_SERIALIZED as c_int, &mut provided)) {
             return -1;
         }
         MPI_Comm_set_errhandler(RSMPI_COMM_WORLD, RSMPI_ERRORS_RETURN);

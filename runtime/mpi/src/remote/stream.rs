@@ -84,6 +84,8 @@ pub(crate) struct Streams {
     waiting: usize,
     /// Where the record that is being written ends, and to whom it goes.
     writing: Option<(u32, usize)>,
+    /// Whether each record leaves at once.
+    at_once: bool,
 }
 
 /// What has arrived.
@@ -103,7 +105,12 @@ impl Streams {
             transport,
             waiting: 0,
             writing: None,
+            at_once: false,
         }
+    }
+    /// Lets each record leave at once from now on.
+    pub(crate) fn send_at_once(&mut self) {
+        self.at_once = true;
     }
     pub(crate) fn processes(&self) -> u32 {
         self.outgoing.len() as u32
@@ -124,6 +131,10 @@ impl Streams {
         assert_eq!(out.open.len(), end, "a record has the length that was announced");
         if end >= CHUNK {
             self.close(to);
+        }
+        if self.at_once {
+            // A failure shows again, and is told, at the next exchange.
+            let _ = self.flush(true);
         }
     }
     /// A whole record.

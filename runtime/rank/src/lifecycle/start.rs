@@ -10,11 +10,6 @@ use crate::single::Single;
 
 static CAPTURED: Single<Option<Program>> = Single::new(None);
 
-/// Whether the program is to be taken over: the layers above have set their hooks.
-pub fn wanted() -> bool {
-    hooks::get().is_some()
-}
-
 static BEGUN: AtomicBool = AtomicBool::new(false);
 
 /// Whether the libraries are loaded and the program's entry point has been reached.
@@ -30,6 +25,11 @@ pub fn loaded() {
 /// To be called by the program's entry point.
 pub fn begin() {
     BEGUN.store(true, Relaxed);
+}
+
+/// The program is not taken over after all: what its libraries left for the end is the process's.
+pub fn decline() {
+    early::settle(&[]);
 }
 
 /// Captures the program before any of its code has run.

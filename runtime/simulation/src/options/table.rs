@@ -150,6 +150,8 @@ pub static TABLE: &[Row] = &[
         .help("Which MPI of this machine joins the native processes that a launcher (`mpirun`, `mpiexec`, `srun`) started: `mpich`, `openmpi`, `none` (each runs on its own), or `auto`, which asks the environment (docs/scaling.md)."),
     row("map", "FILE", "", Group::Memory, |o, v| value::path(v).map(|p| o.map = Some(p)))
         .help("Which ranks each native process has: a line for each process with its first and last rank (`0-999`), or `-` for none; evenly unless told (docs/scaling.md)."),
+    row("one-rank", "", "off", Group::Memory, |o, v| value::switch(v).map(|b| o.one_rank = b))
+        .help("Make each native process one rank, on its own stack with its own memory: for programs that cannot share an address space, such as those whose threads call MPI. As many ranks as `mpirun` started processes; always so in a program that loads libxsim late, such as Python (docs/python.md)."),
     row("help", "", "", Group::Output, |o, v| value::switch(v).map(|b| o.help = b)).help("List these options and end."),
     row("version", "", "", Group::Output, |o, v| value::switch(v).map(|b| o.version = b)).help("Print the version and end."),
 ];

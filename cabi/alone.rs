@@ -1,0 +1,285 @@
+//! One rank a process: a program whose `main` was not taken over is its process's rank, on its own stack.
+//!
+//! So run programs that cannot share an address space with others of their kind (an interpreter that loads libxsim as a part
+//! of a module, a program whose threads call MPI): under a launcher as many ranks as processes, else one. The run begins with the
+//! first MPI call and ends in `MPI_Finalize`, or at the process's exit. Nothing of the process is exchanged or interposed.
+
+use crate::function::Function;
+use crate::run;
+use crate::state;
+use engine::Time;
+use mpi::progress::Ending;
+use mpi::remote::Remote;
+use mpi::world::Phase;
+use mpi::{Mpi, Setup};
+use simulation::{HostMeter, Options};
+use std::cell::Cell;
+use std::ffi::{OsString, c_int, c_void};
+use std::os::unix::ffi::OsStringExt;
+use std::sync::Mutex;
+use std::sync::atomic::{AtomicBool, AtomicU64, AtomicUsize, Ordering::Acquire, Ordering::Relaxed, Ordering::Release};
+
+/// What the end of the run needs.
+struct Open {
+    options: Options,
+    name: String,
+    machine: String,
+    meter: HostMeter,
+    /// The process that is the rank: a fork of it is not.
+    process: u32,
+}
+
+// SAFETY: threads of the rank touch it inside MPI calls and at the process's exit only, one at a time, like all of `state`.
+unsafe impl Send for Open {}
+
+static OPEN: Mutex<Option<Open>> = Mutex::new(None);
+/// The thread that made the first call.
+static FIRST: AtomicUsize = AtomicUsize::new(0);
+/// Whether the program was linked with libxsim and asked for one rank a process.
+static ASKED: AtomicBool = AtomicBool::new(false);
+
+/// The program's entry point was reached, and it is to be one rank: takes the options out of its arguments, of which `arguments` are left.
+pub fn asked(arguments: &mut Vec<OsString>) -> bool {
+    let mut left = arguments.clone();
+    // What is wrong with an option is said where the run begins.
+    let wanted = Options::from_args(&mut left, std::env::vars_os()).is_ok_and(|options| options.one_rank);
+    if wanted {
+        ASKED.store(true, Relaxed);
+        *arguments = left;
+    }
+    wanted
+}
+
+/// The process's arguments: a library that is loaded late is given none.
+fn arguments() -> Vec<OsString> {
+    let line = std::fs::read("/proc/self/cmdline").unwrap_or_default();
+    let line = line.strip_suffix(b"\0").unwrap_or(&line);
+    line.split(|&byte| byte == 0).map(|word| OsString::from_vec(word.to_vec())).collect()
+}
+
+/// The run begins.
+pub fn begin() -> Mpi {
+    match try_begin() {
+        Ok(mpi) => mpi,
+        Err(why) => std::process::exit(run::refuse(&why)),
+    }
+}
+
+fn try_begin() -> Result<Mpi, String> {
+    let meter = HostMeter::start();
+    let mut arguments = arguments();
+    let mut options = Options::from_args(&mut arguments, std::env::vars_os()).map_err(|why| why.to_string())?;
+    let launcher = run::launcher(&options);
+    if launcher == Some(transport::Launcher::OpenMpi) {
+        show_symbols();
+    }
+    let transport = transport::connect(launcher)?;
+    let processes = transport.size();
+    if options.given.contains_key("np") && options.np != processes {
+        return Err(wrong_count(&options, processes));
+    }
+    options.np = processes;
+    let remote = (processes > 1).then(|| Remote::new(transport, processes));
+    let (setup, machine) = run::setup(&options, remote)?;
+    let environment = run::environment(&options, "MPI_THREAD_SERIALIZED");
+    let mpi = Mpi::alone(Setup { environment, ..setup }, over);
+    let (processes, me) = mpi.processes();
+    if processes > 1
+        && let Some(other) = run::introduce(&mpi, &options, me)
+    {
+        mpi.part();
+        if me == 0 {
+            return Err(run::stranger(other));
+        }
+        std::process::exit(1);
+    }
+    let name = arguments.first().map(|name| name.to_string_lossy().into_owned()).unwrap_or_default();
+    FIRST.store(thread(), Relaxed);
+    *OPEN.lock().expect("nothing panics with it") = Some(Open { options, name, machine, meter, process: std::process::id() });
+    at_exit();
+    Ok(mpi)
+}
+
+/// Open MPI makes its symbols visible to everything that is loaded after it. Modules that the program loads later must find ours,
+/// so these come first.
+fn show_symbols() {
+    // SAFETY: all-zero bytes are a valid Dl_info; `begin` is an address in this library, which is loaded already and stays.
+    unsafe {
+        let mut info: libc::Dl_info = std::mem::zeroed();
+        if libc::dladdr(begin as *const c_void, &mut info) != 0 {
+            libc::dlopen(info.dli_fname, libc::RTLD_NOW | libc::RTLD_NOLOAD | libc::RTLD_GLOBAL);
+        }
+    }
+}
+
+/// Another number of ranks was asked for than there are processes.
+fn wrong_count(options: &Options, processes: u32) -> String {
+    let np = options.np;
+    let start = format!("start it with 'mpirun -np {np}'");
+    let several = if processes == 1 { "this is the only one".to_owned() } else { format!("there are {processes}") };
+    if ASKED.load(Relaxed) {
+        return format!(
+            "{np} ranks were asked for with one rank a process, and {several}: {start}, or leave -xsim-one-rank out to run all \
+             ranks in one process"
+        );
+    }
+    format!(
+        "{np} ranks were asked for, but libxsim did not take over main (it was loaded late, as by Python, or only through another \
+         library), so that each process is one rank, and {several}: {start}; a program in C, C++ or Fortran may also be linked with \
+         -lxsim, or started with 'xsim run'"
+    )
+}
+
+/// At the process's exit the run ends, if it has not ended before.
+fn at_exit() {
+    type Handler = unsafe extern "C" fn(c_int, *mut c_void);
+    unsafe extern "C" fn handler(status: c_int, _: *mut c_void) {
+        let failed = end(status);
+        if status == 0 && failed != 0 {
+            // SAFETY: flushing all streams and leaving are allowed here; the status cannot be changed in another way.
+            unsafe {
+                libc::fflush(std::ptr::null_mut());
+                libc::_exit(failed);
+            }
+        }
+    }
+    // The symbol that everybody sees: the C library's own, or the one that hands over to it.
+    // SAFETY: looking up a symbol; glibc's `on_exit` has this type, and this library is never unloaded.
+    unsafe {
+        let found = libc::dlsym(libc::RTLD_DEFAULT, c"on_exit".as_ptr());
+        if !found.is_null() {
+            std::mem::transmute::<*mut c_void, extern "C" fn(Handler, *mut c_void) -> c_int>(found)(handler, std::ptr::null_mut());
+        }
+    }
+}
+
+fn take() -> Option<Open> {
+    // A lock that a panic left is as good as any: nothing is half done under it.
+    let mut open = OPEN.lock().unwrap_or_else(|poisoned| poisoned.into_inner());
+    if open.as_ref().is_none_or(|open| open.process != std::process::id()) {
+        return None;
+    }
+    open.take()
+}
+
+/// The rank has ended: waits for all others, and says on process 0 how it went. Answers the exit status that the run has.
+pub fn end(status: i32) -> i32 {
+    let (Some(open), Some(mpi)) = (take(), state::installed()) else { return 0 };
+    let began = {
+        let world = mpi.world();
+        world.phase(world.me()) != Phase::Before
+    };
+    let ending = mpi.end_alone(status);
+    close(mpi, open, &ending, began)
+}
+
+fn close(mpi: &Mpi, open: Open, ending: &Ending, began: bool) -> i32 {
+    let Open { mut options, name, machine, meter, .. } = open;
+    options.quiet |= !began;
+    options.report = options.report.filter(|_| began);
+    match run::close(mpi, ending, &options, (name, machine), &meter, 0) {
+        Ok(()) => ending.status,
+        Err(why) => run::refuse(&why),
+    }
+}
+
+/// Ends this process with its rank, whose status this is.
+pub fn stop(status: i32) -> ! {
+    let failed = end(status);
+    std::process::exit(if status == 0 { failed } else { status })
+}
+
+/// The run is over while the rank waits in a call.
+fn over(ending: Ending) -> ! {
+    if let (Some(open), Some(mpi)) = (take(), state::installed()) {
+        close(mpi, open, &ending, true);
+    }
+    std::process::exit(ending.status)
+}
+
+/// A number for the calling thread: even, and never 0.
+fn thread() -> usize {
+    thread_local!(static HERE: Cell<u64> = const { Cell::new(0) });
+    HERE.with(|here| std::ptr::from_ref(here) as usize)
+}
+
+/// Whether the calling thread made the first call.
+pub fn is_first_thread() -> bool {
+    FIRST.load(Relaxed) == thread()
+}
+
+/// The thread that is inside MPI (0: none), with [`BRIEFLY`] if its call is one that any thread may make at any time.
+static OWNER: AtomicUsize = AtomicUsize::new(0);
+const BRIEFLY: usize = 1;
+/// How many calls that thread is in: callbacks may call MPI.
+static DEPTH: AtomicUsize = AtomicUsize::new(0);
+/// The rank's clock when a thread last asked for it, in picoseconds.
+static CLOCK: AtomicU64 = AtomicU64::new(0);
+
+/// A thread inside MPI.
+pub struct Inside(());
+
+impl Drop for Inside {
+    fn drop(&mut self) {
+        let depth = DEPTH.load(Relaxed) - 1;
+        DEPTH.store(depth, Relaxed);
+        if depth == 0 {
+            OWNER.store(0, Release);
+        }
+    }
+}
+
+/// Enters, or answers who is inside.
+fn try_enter(briefly: bool) -> Result<Inside, usize> {
+    let me = thread();
+    if OWNER.load(Relaxed) & !BRIEFLY != me {
+        OWNER.compare_exchange(0, me | usize::from(briefly), Acquire, Relaxed)?;
+    }
+    // Only the owner writes it.
+    DEPTH.store(DEPTH.load(Relaxed) + 1, Relaxed);
+    Ok(Inside(()))
+}
+
+/// Functions that any thread may call at any time (MPI 5.0 section 11.6.1).
+fn is_always_safe(function: Function) -> bool {
+    use Function as F;
+    matches!(
+        function,
+        F::Initialized | F::Finalized | F::Query_thread | F::Is_thread_main | F::Get_version | F::Get_library_version | F::Abi_get_version
+    )
+}
+
+/// The calling thread enters MPI, in which at most one may be.
+pub fn enter(function: Function) -> Inside {
+    let briefly = is_always_safe(function);
+    loop {
+        match try_enter(briefly) {
+            Ok(inside) => return inside,
+            Err(owner) if !briefly && owner & BRIEFLY == 0 => crossed(function),
+            Err(_) => std::thread::yield_now(),
+        }
+    }
+}
+
+#[cold]
+fn crossed(function: Function) -> ! {
+    eprintln!(
+        "xsim: {} was called while another thread is in an MPI call: one thread at a time may be (MPI_THREAD_SERIALIZED, as \
+         MPI_Init_thread answered); put a lock around the calls",
+        function.name()
+    );
+    // SAFETY: ends the process at once: the other thread is in the middle of something.
+    unsafe { libc::_exit(1) }
+}
+
+/// What `MPI_Wtime` tells: any thread may ask at any time.
+pub fn read_clock(mpi: &Mpi) -> Time {
+    match try_enter(true) {
+        Ok(_inside) => {
+            let now = mpi.world().read_clock();
+            CLOCK.store(now.as_ps(), Relaxed);
+            now
+        }
+        Err(_) => Time::from_ps(CLOCK.load(Relaxed)),
+    }
+}

@@ -35,6 +35,11 @@ fn varying_counts_leave_gaps_alone() {
 }
 
 #[test]
+fn a_persistent_collective_keeps_its_counts() {
+    holds("persistent_arrays", &[1, 2, 7, 16]);
+}
+
+#[test]
 fn allgather_gives_everybody_everything() {
     holds("allgather", &[1, 2, 7, 16]);
 }

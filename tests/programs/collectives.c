@@ -439,7 +439,39 @@ static void on_parts(void)
     }
 }
 
+/* Arrays of a persistent collective are given back before it starts. */
+static void persistent_arrays(void)
+{
+    int *counts = malloc(2 * size * sizeof *counts), *displs = counts + size;
+    int *in = malloc(size * sizeof *in), *out = malloc(size * sizeof *out), own = -1;
+    MPI_Request requests[2];
+
+    for (int i = 0; i < size; i++) {
+        counts[i] = 1;
+        displs[i] = size - 1 - i;
+        in[i] = 100 * rank + i;
+    }
+    MPI_Alltoallv_init(in, counts, displs, MPI_INT, out, counts, displs, MPI_INT, MPI_COMM_WORLD, MPI_INFO_NULL, &requests[0]);
+    MPI_Reduce_scatter_init(in, &own, counts, MPI_INT, MPI_SUM, MPI_COMM_WORLD, MPI_INFO_NULL, &requests[1]);
+    memset(counts, 0x55, 2 * size * sizeof *counts);
+    free(counts);
+    for (int k = 0; k < 2; k++) {
+        MPI_Start(&requests[0]);
+        MPI_Wait(&requests[0], MPI_STATUS_IGNORE);
+        for (int i = 0; i < size; i++)
+            CHECK(out[size - 1 - i] == 100 * i + size - 1 - rank);
+    }
+    MPI_Start(&requests[1]);
+    MPI_Wait(&requests[1], MPI_STATUS_IGNORE);
+    CHECK(own == 100 * size * (size - 1) / 2 + size * rank);
+    MPI_Request_free(&requests[0]);
+    MPI_Request_free(&requests[1]);
+    free(in);
+    free(out);
+}
+
 static const Case cases[] = {
+    {"persistent_arrays", persistent_arrays},
     { "barrier", barrier },         { "broadcast", broadcast },
     { "gather_scatter", gather_scatter }, { "varying", varying },
     { "allgather", allgather },     { "alltoall", alltoall },

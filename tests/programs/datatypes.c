@@ -182,6 +182,18 @@ static void a_freed_type_lives_until_its_message_is_done(void)
     CHECK(in[0] == 1 && in[1] == 0 && in[2] == 2 && in[4] == 3);
 }
 
+static void a_pair_has_an_index(void)
+{
+    MPI_Datatype pair;
+
+    MPI_Type_get_value_index(MPI_DOUBLE, MPI_INT, &pair);
+    CHECK(pair == MPI_DOUBLE_INT);
+    MPI_Type_get_value_index(MPI_FLOAT, MPI_LONG, &pair);
+    CHECK(pair != MPI_DATATYPE_NULL);
+    MPI_Type_get_value_index(MPI_INT, MPI_FLOAT, &pair);
+    CHECK(pair == MPI_DATATYPE_NULL);
+}
+
 int main(int argc, char **argv)
 {
     MPI_Init(&argc, &argv);
@@ -195,6 +207,7 @@ int main(int argc, char **argv)
     types_tell_how_they_were_made();
     packing_keeps_a_position();
     wrong_types_are_refused();
+    a_pair_has_an_index();
     a_freed_type_lives_until_its_message_is_done();
     printf("ok\n");
     MPI_Finalize();

@@ -199,6 +199,64 @@ static int delete_last(MPI_Comm comm, int key, void *value, void *extra)
     return MPI_SUCCESS;
 }
 
+/* Communicators from groups alone, of all ranks and between halves; and the ways to compare and split that few programs use. */
+static void communicators_come_from_groups(void)
+{
+    MPI_Group world, half, other, self;
+    MPI_Comm comm, inter;
+    int result, n, sum, left = size / 2, low = rank < left;
+    int ranges[2][3] = {{0, left - 1, 1}, {left, size - 1, 1}};
+
+    MPI_Comm_group(MPI_COMM_WORLD, &world);
+    MPI_Comm_create_from_group(world, "all of us", MPI_INFO_NULL, MPI_ERRORS_RETURN, &comm);
+    MPI_Comm_compare(comm, MPI_COMM_WORLD, &result);
+    CHECK(result == MPI_CONGRUENT);
+    MPI_Allreduce(&rank, &sum, 1, MPI_INT, MPI_SUM, comm);
+    CHECK(sum == size * (size - 1) / 2);
+    MPI_Comm_free(&comm);
+    MPI_Comm_create_from_group(MPI_GROUP_EMPTY, "nobody", MPI_INFO_NULL, MPI_ERRORS_RETURN, &comm);
+    CHECK(comm == MPI_COMM_NULL);
+    if (size > 1) {
+        MPI_Group_range_incl(world, 1, &ranges[!low], &half);
+        MPI_Group_range_incl(world, 1, &ranges[low], &other);
+        MPI_Intercomm_create_from_groups(half, 0, other, 0, "two halves", MPI_INFO_NULL, MPI_ERRORS_RETURN, &inter);
+        MPI_Comm_remote_size(inter, &n);
+        CHECK(n == (low ? size - left : left));
+        /* Who takes no part may name any operation. */
+        if (low)
+            MPI_Reduce(NULL, &sum, rank == 0 ? 1 : 0, rank == 0 ? MPI_INT : MPI_BYTE, MPI_SUM, rank == 0 ? MPI_ROOT : MPI_PROC_NULL, inter);
+        else
+            MPI_Reduce(&rank, NULL, 1, MPI_INT, MPI_SUM, 0, inter);
+        if (rank == 0)
+            CHECK(sum == size * (size - 1) / 2 - left * (left - 1) / 2);
+        MPI_Comm_free(&inter);
+        MPI_Group_free(&half);
+        MPI_Group_free(&other);
+    }
+    MPI_Comm_group(MPI_COMM_SELF, &self);
+    MPI_Comm_create_group(MPI_COMM_SELF, self, 5, &comm);
+    MPI_Comm_compare(MPI_COMM_SELF, comm, &result);
+    CHECK(result == MPI_CONGRUENT);
+    MPI_Comm_compare(MPI_COMM_WORLD, comm, &result);
+    CHECK(result == (size == 1 ? MPI_CONGRUENT : MPI_UNEQUAL));
+    MPI_Comm_free(&comm);
+    MPI_Group_free(&self);
+    MPI_Group_free(&world);
+
+    MPI_Info info;
+    MPI_Info_create(&info);
+    MPI_Comm_split_type(MPI_COMM_WORLD, MPI_COMM_TYPE_HW_GUIDED, 0, info, &comm);
+    CHECK(comm == MPI_COMM_NULL);
+    MPI_Info_set(info, "mpi_hw_resource_type", "mpi_shared_memory");
+    MPI_Comm_split_type(MPI_COMM_WORLD, MPI_COMM_TYPE_HW_GUIDED, 0, info, &comm);
+    MPI_Comm_split_type(MPI_COMM_WORLD, MPI_COMM_TYPE_SHARED, 0, MPI_INFO_NULL, &inter);
+    MPI_Comm_compare(comm, inter, &result);
+    CHECK(result == MPI_CONGRUENT);
+    MPI_Comm_free(&comm);
+    MPI_Comm_free(&inter);
+    MPI_Info_free(&info);
+}
+
 int main(int argc, char **argv)
 {
     int key;
@@ -213,6 +271,7 @@ int main(int argc, char **argv)
     info_objects_keep_their_order();
     attributes_follow_their_functions();
     error_handlers_are_called_and_inherited();
+    communicators_come_from_groups();
     /* MPI_Finalize deletes the attributes of MPI_COMM_SELF first: that prints the answer. */
     MPI_Comm_create_keyval(MPI_COMM_NULL_COPY_FN, delete_last, &key, NULL);
     MPI_Comm_set_attr(MPI_COMM_SELF, key, (void *)7);

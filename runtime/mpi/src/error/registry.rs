@@ -199,6 +199,8 @@ mod tests {
         codes.add_string(7, code, "no fuel").unwrap();
         assert_eq!(codes.string(7, code).unwrap(), "no fuel");
         assert!(codes.remove_class(7, class).is_err());
+        assert!(codes.remove_code(7, code).is_err());
+        codes.remove_string(7, code).unwrap();
         codes.remove_code(7, code).unwrap();
         codes.remove_class(7, class).unwrap();
         assert!(codes.string(7, code).is_err());

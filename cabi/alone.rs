@@ -240,7 +240,7 @@ fn try_enter(briefly: bool) -> Result<Inside, usize> {
     Ok(Inside(()))
 }
 
-/// Functions that any thread may call at any time (MPI 5.0 section 11.6.1).
+/// Functions that any thread may call at any time (MPI 5.0 section 11.4.1).
 fn is_always_safe(function: Function) -> bool {
     use Function as F;
     matches!(

@@ -24,6 +24,7 @@ pub mod state;
 /// What the interposed C library functions call.
 fn hooks() -> rank::hooks::Hooks {
     rank::hooks::Hooks {
+        declines: alone::asked,
         start: run::start,
         now: || state::installed().map_or(engine::Time::ZERO, |mpi| mpi.world().read_clock()),
         advance: |span| {

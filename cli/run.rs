@@ -131,7 +131,8 @@ fn existing(name: &OsStr) -> Result<std::process::Command, Failure> {
             return Err(Failure::with(
                 NOT_RUNNABLE,
                 format!(
-                    "{} is not linked with {LIBRARY}, so it would run once, natively; build it with `xsim cc` (or xsim cxx)",
+                    "{} is not linked with {LIBRARY}, so it would run once, natively; build it with `xsim cc` (or xsim cxx). A program \
+                     that loads it late, such as Python, runs one rank a process: mpirun -np N PROGRAM (docs/python.md)",
                     path.display()
                 ),
             ));

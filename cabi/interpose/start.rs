@@ -1,7 +1,6 @@
 //! `__libc_start_main`: takes over the program's `main`.
 
-use std::ffi::{CStr, OsStr, c_char, c_int, c_void};
-use std::os::unix::ffi::OsStrExt;
+use std::ffi::{c_char, c_int, c_void};
 
 use rank::lifecycle::start;
 use rank::next::Next;
@@ -27,34 +26,6 @@ extern "C" fn loaded() {
     start::loaded();
 }
 
-/// Whether the user wants this process to be one rank: then how many arguments are left for the program, which are moved up.
-///
-/// # Safety
-/// `argv` has `argc` C strings and a null pointer behind them, which nobody else uses.
-unsafe fn one_rank(argc: c_int, argv: *mut *mut c_char) -> Option<c_int> {
-    // SAFETY: the caller's contract.
-    let words = unsafe { std::slice::from_raw_parts_mut(argv, argc.max(0) as usize + 1) };
-    let text = |word: *mut c_char| {
-        // SAFETY: a C string of the program's arguments, which stay.
-        OsStr::from_bytes(unsafe { CStr::from_ptr(word) }.to_bytes()).to_owned()
-    };
-    let (_, given) = words.split_last()?;
-    let mut left: Vec<_> = given.iter().map(|&word| text(word)).collect();
-    if !crate::alone::asked(&mut left) {
-        return None;
-    }
-    // The options are gone, the rest is in its order.
-    let mut kept = 0;
-    for at in 0..words.len() - 1 {
-        if left.get(kept).is_some_and(|next| *next == text(words[at])) {
-            words[kept] = words[at];
-            kept += 1;
-        }
-    }
-    words[kept] = std::ptr::null_mut();
-    Some(kept as c_int)
-}
-
 /// Called by the program's entry point. `fini` would run the program's destructors once more for the
 /// process: ranks run theirs when they end.
 #[unsafe(no_mangle)]
@@ -72,8 +43,7 @@ pub unsafe extern "C" fn __libc_start_main(
     rank::hooks::set(crate::hooks());
     start::begin();
     // SAFETY: the entry point's arguments.
-    if let Some(argc) = unsafe { one_rank(argc, argv) } {
-        start::decline();
+    if let Some(argc) = unsafe { start::declined(argc, argv) } {
         // SAFETY: passes on what the entry point gave, with fewer arguments.
         return unsafe { real(program, argc, argv, init, fini, rtld_fini, stack_end) };
     }

@@ -1,14 +1,17 @@
 //! What the interposed libc functions need from the layers above, set once by the C boundary.
 
+use std::ffi::OsString;
 use std::sync::OnceLock;
 
 use engine::{Span, Time};
 
 use crate::Program;
 
-/// The table. Every function but `start` is called on the stack of the rank that [`crate::current`] names.
+/// The table. Every function but `declines` and `start` is called on the stack of the rank that [`crate::current`] names.
 #[derive(Clone, Copy)]
 pub struct Hooks {
+    /// The program was started with these arguments: whether it runs as it is, without ranks. What is not meant for it is taken out then.
+    pub declines: fn(&mut Vec<OsString>) -> bool,
     /// The program was started: assemble and run the simulation. Returns the process's exit status.
     pub start: fn(Program) -> i32,
     /// The running rank's virtual time. A reading is free, but may advance a polling rank.

@@ -1,6 +1,7 @@
 //! From the program's entry point to the simulation.
 
-use std::ffi::c_char;
+use std::ffi::{CStr, OsStr, c_char};
+use std::os::unix::ffi::OsStrExt;
 use std::sync::atomic::{AtomicBool, Ordering::Relaxed};
 
 use crate::globals::early;
@@ -27,9 +28,34 @@ pub fn begin() {
     BEGUN.store(true, Relaxed);
 }
 
-/// The program is not taken over after all: what its libraries left for the end is the process's.
-pub fn decline() {
+/// Whether the program is not to be taken over after all: then how many arguments are left for it, which are moved up.
+/// What its libraries left for the end is the process's.
+///
+/// # Safety
+/// `argv` has `argc` C strings and a null pointer behind them, which nobody else uses.
+pub unsafe fn declined(argc: i32, argv: *mut *mut c_char) -> Option<i32> {
+    // SAFETY: the caller's contract.
+    let words = unsafe { std::slice::from_raw_parts_mut(argv, argc.max(0) as usize + 1) };
+    let text = |word: *mut c_char| {
+        // SAFETY: a C string of the program's arguments, which stay.
+        OsStr::from_bytes(unsafe { CStr::from_ptr(word) }.to_bytes()).to_owned()
+    };
+    let (_, given) = words.split_last()?;
+    let mut left: Vec<_> = given.iter().map(|&word| text(word)).collect();
+    if !(hooks::get()?.declines)(&mut left) {
+        return None;
+    }
+    // Some are gone, the rest is in its order.
+    let mut kept = 0;
+    for at in 0..words.len() - 1 {
+        if left.get(kept).is_some_and(|next| *next == text(words[at])) {
+            words[kept] = words[at];
+            kept += 1;
+        }
+    }
+    words[kept] = std::ptr::null_mut();
     early::settle(&[]);
+    Some(kept as i32)
 }
 
 /// Captures the program before any of its code has run.

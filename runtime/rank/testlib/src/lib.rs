@@ -79,7 +79,13 @@ fn start(program: Program) -> i32 {
 }
 
 fn hooks() -> rank::hooks::Hooks {
-    rank::hooks::Hooks { start, now: || Time::from_ps(NOW.get()), advance: |span: Span| NOW.set(NOW.get() + span.as_ps()), exited: |_| () }
+    rank::hooks::Hooks {
+        declines: |_| false,
+        start,
+        now: || Time::from_ps(NOW.get()),
+        advance: |span: Span| NOW.set(NOW.get() + span.as_ps()),
+        exited: |_| (),
+    }
 }
 
 /// The running rank, or -1.

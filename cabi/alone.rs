@@ -216,28 +216,24 @@ static DEPTH: AtomicUsize = AtomicUsize::new(0);
 /// The rank's clock when a thread last asked for it, in picoseconds.
 static CLOCK: AtomicU64 = AtomicU64::new(0);
 
-/// A thread inside MPI.
-pub struct Inside(());
-
-impl Drop for Inside {
-    fn drop(&mut self) {
-        let depth = DEPTH.load(Relaxed) - 1;
-        DEPTH.store(depth, Relaxed);
-        if depth == 0 {
-            OWNER.store(0, Release);
-        }
+/// The calling thread leaves the call that it entered last.
+pub fn leave() {
+    let depth = DEPTH.load(Relaxed) - 1;
+    DEPTH.store(depth, Relaxed);
+    if depth == 0 {
+        OWNER.store(0, Release);
     }
 }
 
 /// Enters, or answers who is inside.
-fn try_enter(briefly: bool) -> Result<Inside, usize> {
+fn try_enter(briefly: bool) -> Result<(), usize> {
     let me = thread();
     if OWNER.load(Relaxed) & !BRIEFLY != me {
         OWNER.compare_exchange(0, me | usize::from(briefly), Acquire, Relaxed)?;
     }
     // Only the owner writes it.
     DEPTH.store(DEPTH.load(Relaxed) + 1, Relaxed);
-    Ok(Inside(()))
+    Ok(())
 }
 
 /// Functions that any thread may call at any time (MPI 5.0 section 11.4.1).
@@ -250,11 +246,12 @@ fn is_always_safe(function: Function) -> bool {
 }
 
 /// The calling thread enters MPI, in which at most one may be.
-pub fn enter(function: Function) -> Inside {
+#[cold]
+pub fn enter(function: Function) {
     let briefly = is_always_safe(function);
     loop {
         match try_enter(briefly) {
-            Ok(inside) => return inside,
+            Ok(()) => return,
             Err(owner) if !briefly && owner & BRIEFLY == 0 => crossed(function),
             Err(_) => std::thread::yield_now(),
         }
@@ -275,9 +272,10 @@ fn crossed(function: Function) -> ! {
 /// What `MPI_Wtime` tells: any thread may ask at any time.
 pub fn read_clock(mpi: &Mpi) -> Time {
     match try_enter(true) {
-        Ok(_inside) => {
+        Ok(()) => {
             let now = mpi.world().read_clock();
             CLOCK.store(now.as_ps(), Relaxed);
+            leave();
             now
         }
         Err(_) => Time::from_ps(CLOCK.load(Relaxed)),

@@ -97,7 +97,10 @@ fn unbound(function: Function) -> bool {
 pub fn call(function: Function, object: Object, body: impl FnOnce(&Call) -> Result) -> i32 {
     let mpi = state::mpi();
     let c = Call { mpi, function, object };
-    let _inside = mpi.is_alone().then(|| crate::alone::enter(function));
+    // No guard with a destructor: a rank's frames are kept small while it is blocked.
+    if mpi.is_alone() {
+        crate::alone::enter(function);
+    }
     rank::note_call(function.name());
     // A panic is a defect of ours. It ends at this frame, before the program's frames, whose
     // unwinding is not ours to decide; nothing of the call is used after it.
@@ -116,11 +119,15 @@ pub fn call(function: Function, object: Object, body: impl FnOnce(&Call) -> Resu
         mpi.world().leave_call(function as u16, entered);
         result
     }));
-    match result {
+    let code = match result {
         Ok(Ok(())) => MPI_SUCCESS,
         Ok(Err(failure)) => failed(&c, &failure),
         Err(panic) => panicked(&c, panic),
+    };
+    if mpi.is_alone() {
+        crate::alone::leave();
     }
+    code
 }
 
 /// A call outside the time between `MPI_Init` and `MPI_Finalize`, or after somebody aborted.

@@ -69,6 +69,9 @@ fn try_begin() -> Result<Mpi, String> {
     let meter = HostMeter::start();
     let mut arguments = arguments();
     let mut options = Options::from_args(&mut arguments, std::env::vars_os()).map_err(|why| why.to_string())?;
+    if options.map.is_some() {
+        return Err("-xsim-map says which ranks a process has, but here each process is one rank: leave it out".to_owned());
+    }
     let launcher = run::launcher(&options);
     if launcher == Some(transport::Launcher::OpenMpi) {
         show_symbols();

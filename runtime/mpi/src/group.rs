@@ -147,12 +147,17 @@ impl Group {
     /// The rank of a world rank in this group; O(1), after O(size) once for an irregular group.
     #[inline]
     pub fn rank_of(&self, world_rank: u32) -> Option<u32> {
+        if let Members::Range { first, stride: 1 } = self.members {
+            let rank = world_rank.wrapping_sub(first);
+            return (rank < self.size).then_some(rank);
+        }
+        self.find_rank_of(world_rank)
+    }
+
+    fn find_rank_of(&self, world_rank: u32) -> Option<u32> {
         match &self.members {
             Members::Range { first, stride } => {
                 let distance = i64::from(world_rank) - i64::from(*first);
-                if *stride == 1 {
-                    return (distance >= 0 && distance < i64::from(self.size)).then_some(distance as u32);
-                }
                 let rank = distance / stride;
                 (distance % stride == 0 && rank >= 0 && rank < i64::from(self.size)).then_some(rank as u32)
             }

@@ -432,10 +432,17 @@ impl World {
         for index in 0..requests.count {
             let handle = requests.get(index);
             if let RequestRef::Node(node) = handle::request(handle)
-                && let Some(node) = self.nodes.get(node)
-                && let State::Matched | State::Sent = node.state
+                && let Some(node) = self.nodes.get_mut(node)
             {
-                continue;
+                match node.state {
+                    State::Matched | State::Sent => continue,
+                    State::Posted if !node.has(flag::WAITED) => {
+                        node.flags |= flag::WAITED;
+                        self.ranks[me as usize].waiting += 1;
+                        continue;
+                    }
+                    _ => {}
+                }
             }
             let failure = match self.completion(handle) {
                 Ok(Completion::Unknown) if self.is_awaited(handle) => Failure::new(

@@ -178,15 +178,18 @@ pub(crate) fn own_images(program: &Program, named: &[String]) -> Vec<Image> {
     images
 }
 
-/// Memory that is in place only while its rank is mounted.
-static SWAPPED: OnceLock<Vec<Range<usize>>> = OnceLock::new();
+/// Memory that is in place only while its rank is mounted: all ranges, and what spans them.
+static SWAPPED: OnceLock<(Range<usize>, Vec<Range<usize>>)> = OnceLock::new();
 
 pub(crate) fn set_swapped(ranges: Vec<Range<usize>>) {
-    let _ = SWAPPED.set(ranges);
+    let start = ranges.iter().map(|range| range.start).min().unwrap_or(0);
+    let end = ranges.iter().map(|range| range.end).max().unwrap_or(0);
+    let _ = SWAPPED.set((start..end, ranges));
 }
 
 /// Whether `start..start + len` touches memory that is swapped between ranks.
 #[inline]
 pub(crate) fn is_swapped(start: usize, len: usize) -> bool {
-    SWAPPED.get().is_some_and(|ranges| ranges.iter().any(|r| start < r.end && r.start < start.saturating_add(len)))
+    let touches = |range: &Range<usize>| start < range.end && range.start < start.saturating_add(len);
+    SWAPPED.get().is_some_and(|(span, ranges)| touches(span) && ranges.iter().any(touches))
 }

@@ -114,6 +114,9 @@ impl World {
                 self.match_held(to, node).map(|receive| Pair { to, receive, message: node })
             };
             if let Some(pair) = pair {
+                if met == 0 && count > 1 {
+                    self.approach_payload(pair);
+                }
                 self.held.pairs[met] = pair;
                 met += 1;
             }

@@ -95,7 +95,7 @@ impl World {
 
     /// Sends: answers the request's handle, [`REQUEST_SENT`] if there is nothing to wait for.
     ///
-    /// What `row` allows, the send may be held ([`crate::held`]).
+    /// What `row` allows, the send may be held (`held.rs`).
     #[inline(always)]
     pub(crate) fn start_send(&mut self, mode: SendMode, buffer: Buffer, (destination, tag, comm): Peer, row: Row) -> Result<usize> {
         let me = self.current;

@@ -1,6 +1,6 @@
 //! What must wait for safe time: receives for any source, probes, tests, waits for any or some.
 //!
-//! A rank that must wait asks a [`Question`]; [`crate::agenda`] decides when it is answered.
+//! A rank that must wait asks a [`Question`]; `agenda.rs` decides when it is answered.
 
 use crate::error::Result;
 use crate::handle;

@@ -70,7 +70,7 @@ pub struct RankState {
     pub phase: Phase,
     /// Whether it is blocked in a poll (`World::polls`).
     pub polling: bool,
-    /// Whether its items must be made anew ([`crate::agenda`]).
+    /// Whether its items must be made anew (`agenda.rs`).
     pub attended: bool,
 }
 

@@ -16,7 +16,9 @@ const EACH: usize = 16;
 /// What changing the template must save.
 const WORTH: usize = 16;
 /// Stacks after which looking for a better template, which was in vain, is tried again.
-const LONGEST_WAIT: u32 = 1 << 16;
+const LONGEST_WAIT: u32 = 1 << 12;
+/// The same after it was found.
+const AGAIN: u32 = 7;
 
 /// A line where the processor's lines begin: loads and stores that straddle two take twice as long.
 #[derive(Clone, Copy)]
@@ -33,8 +35,9 @@ struct Template {
 #[derive(Default)]
 struct Length {
     numbers: Vec<u16>,
-    /// The one tried first.
+    /// The one tried first, and the one that was before: stacks of two kinds often come in turn.
     usual: u16,
+    other: u16,
     /// Stacks that are saved before a better template is looked for, now and the next time.
     wait: u32,
     next_wait: u32,
@@ -100,6 +103,21 @@ impl Templates {
         // SAFETY: the contract.
         let (mut bytes, mut dirty) = unsafe { self.difference(live, lines, number) };
         if bytes > GOOD {
+            let other = self.lengths[lines].other;
+            let wait = self.lengths[lines].wait;
+            if other != number && self.all[other as usize].stack.len() == lines && wait & 1 == 0 {
+                // SAFETY: the contract; it is of this length.
+                let (less, changed) = unsafe { self.difference(live, lines, other) };
+                if less + WORTH <= bytes {
+                    (self.lengths[lines].usual, self.lengths[lines].other) = (other, number);
+                    (number, bytes, dirty) = (other, less, changed);
+                } else {
+                    // SAFETY: the contract.
+                    (bytes, dirty) = unsafe { self.difference(live, lines, number) };
+                }
+            }
+        }
+        if bytes > GOOD {
             let length = &mut self.lengths[lines];
             match length.wait.checked_sub(1) {
                 Some(wait) => length.wait = wait,
@@ -110,8 +128,6 @@ impl Templates {
                     (bytes, dirty) = unsafe { self.difference(live, lines, number) };
                 }
             }
-        } else {
-            self.lengths[lines].next_wait = 0;
         }
         self.all[number as usize].users += 1;
         // SAFETY: the record begins with room for the number.
@@ -140,7 +156,9 @@ impl Templates {
         let (least, best) = tried.min().expect("one was tried before");
         if least + WORTH <= bytes {
             let length = &mut self.lengths[lines];
-            (length.usual, length.wait, length.next_wait) = (best, 0, 0);
+            // Looking through all costs as much as some stacks that fit badly.
+            (length.other, length.usual) = (length.usual, best);
+            (length.wait, length.next_wait) = (AGAIN, AGAIN);
             return best;
         }
         let length = &mut self.lengths[lines];

@@ -128,6 +128,8 @@ impl Templates {
                     (bytes, dirty) = unsafe { self.difference(live, lines, number) };
                 }
             }
+        } else {
+            self.lengths[lines].next_wait = 0;
         }
         self.all[number as usize].users += 1;
         // SAFETY: the record begins with room for the number.

@@ -3,13 +3,11 @@
 use criterion::{BatchSize, Criterion, Throughput, criterion_group, criterion_main};
 use engine::{EventKey, EventQueue, Span, Time, Timed, TimingWheel};
 use mpi::collective::algorithm::{Parameters, find};
-use mpi::collective::choose::Policy;
 use mpi::collective::schedule::{Blocks, Kind, Member, Shape, Step};
 use mpi::datatype::{Constructor, Old, Types};
-use mpi::info::Info;
 use mpi::p2p::SendMode;
 use mpi::wire::Wire;
-use mpi::world::{Compute, Phase};
+use mpi::world::Phase;
 use mpi::{Mpi, Setup};
 use network::Machine;
 use rank::Addr;
@@ -89,16 +87,7 @@ fn datatypes(c: &mut Criterion) {
 
 fn setup(ranks: u32) -> Setup {
     let built = Machine::parse("star:l=0.5us,b=100Gbps").unwrap().build(ranks).unwrap();
-    Setup {
-        ranks,
-        wire: Wire::new(built, 1),
-        compute: Compute::None,
-        policy: Policy::default(),
-        names: &["MPI_Send"],
-        batch: true,
-        environment: Info::default(),
-        remote: None,
-    }
+    Setup::new(ranks, Wire::new(built, 1), &["MPI_Send"])
 }
 
 fn alone() -> Mpi {
@@ -113,7 +102,7 @@ fn batch(c: &mut Criterion) {
     let mut group = c.benchmark_group("batch");
     group.throughput(Throughput::Elements(u64::from(RANKS)));
     for (kind, name) in [(Kind::Barrier, "dissemination"), (Kind::Allreduce, "recursive-doubling"), (Kind::Bcast, "binomial")] {
-        let shape = shape(kind, RANKS, 8);
+        let shape = Shape::regular(kind, RANKS, 8, 8);
         let schedule = find(kind, name).unwrap().schedule(&shape, &Parameters::default());
         let mpi = Mpi::new(setup(RANKS));
         let mut seed = 1;
@@ -152,25 +141,9 @@ fn matching(c: &mut Criterion) {
     group.finish();
 }
 
-fn shape(kind: Kind, size: u32, bytes: u64) -> Shape {
-    Shape {
-        kind,
-        size,
-        root: 0,
-        irregular: false,
-        bytes,
-        element: 8,
-        commutative: true,
-        sides: None,
-        node: 1,
-        predefined: true,
-        cartesian: false,
-    }
-}
-
 /// The steps of an allreduce of 1,024 members, which the batch executor asks for: a round of all.
 fn schedules(c: &mut Criterion) {
-    let shape = shape(Kind::Allreduce, 1024, 1 << 20);
+    let shape = Shape::regular(Kind::Allreduce, 1024, 1 << 20, 8);
     let none: Rc<[u32]> = Rc::new([]);
     let members: Vec<Member> = (0..1024)
         .map(|rank| {

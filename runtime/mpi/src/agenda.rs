@@ -33,24 +33,38 @@ struct Entry {
     version: u32,
 }
 
+/// How often the items of each rank were made.
+#[derive(Default)]
+struct Versions {
+    /// The first rank of the process.
+    first: u32,
+    /// By rank from there. Empty until there is an item.
+    counts: Vec<u32>,
+}
+
+impl Versions {
+    /// The entries of `rank` are void: the version of those to come.
+    fn void(&mut self, rank: u32) -> u32 {
+        let count = &mut self.counts[(rank - self.first) as usize];
+        *count = count.wrapping_add(1);
+        *count
+    }
+
+    #[inline]
+    fn is_valid(&self, entry: &Entry) -> bool {
+        self.counts[(entry.item.rank - self.first) as usize] == entry.version
+    }
+}
+
 /// All that is open in a process.
 #[derive(Default)]
 pub(crate) struct Agenda {
     heap: BinaryHeap<Reverse<Entry>>,
     /// Ranks whose items must be made anew.
     changed: Vec<u32>,
-    /// By rank of the process: how often its items were made. Empty until there is one.
-    versions: Vec<u32>,
+    versions: Versions,
     /// For making items.
     fresh: Vec<Item>,
-}
-
-impl Agenda {
-    /// What happened to this rank may have changed its items.
-    #[inline]
-    pub(crate) fn change(&mut self, rank: u32) {
-        self.changed.push(rank);
-    }
 }
 
 impl World {
@@ -69,7 +83,7 @@ impl World {
         let state = &mut self.ranks[rank as usize];
         if !state.attended {
             state.attended = true;
-            self.agenda.change(rank);
+            self.agenda.changed.push(rank);
         }
     }
 
@@ -131,9 +145,7 @@ impl World {
     fn renew(&mut self, rank: u32) {
         let mut fresh = std::mem::take(&mut self.agenda.fresh);
         self.items_of(rank, &mut fresh);
-        let version = &mut self.agenda.versions[(rank - self.first) as usize];
-        *version = version.wrapping_add(1);
-        let version = *version;
+        let version = self.agenda.versions.void(rank);
         self.agenda.heap.extend(fresh.drain(..).map(|item| Reverse(Entry { item, version })));
         self.agenda.fresh = fresh;
     }
@@ -143,8 +155,8 @@ impl World {
         if self.agenda.changed.is_empty() {
             return;
         }
-        if self.agenda.versions.is_empty() {
-            self.agenda.versions = vec![0; self.local as usize];
+        if self.agenda.versions.counts.is_empty() {
+            self.agenda.versions = Versions { first: self.first, counts: vec![0; self.local as usize] };
         }
         let mut changed = std::mem::take(&mut self.agenda.changed);
         for rank in changed.drain(..) {
@@ -154,20 +166,15 @@ impl World {
         self.agenda.changed = changed;
         // Void items leave when they come to the top; should they be most of the heap, all of them.
         if self.agenda.heap.len() > 64 + 4 * self.local as usize {
-            let (first, Agenda { heap, versions, .. }) = (self.first, &mut self.agenda);
-            heap.retain(|Reverse(entry)| versions[(entry.item.rank - first) as usize] == entry.version);
+            let Agenda { heap, versions, .. } = &mut self.agenda;
+            heap.retain(|Reverse(entry)| versions.is_valid(entry));
         }
-    }
-
-    #[inline]
-    fn is_valid(&self, entry: &Entry) -> bool {
-        self.agenda.versions[(entry.item.rank - self.first) as usize] == entry.version
     }
 
     /// The first open item, once [`World::refresh`] has looked.
     fn first_item(&mut self) -> Option<Item> {
         while let Some(Reverse(entry)) = self.agenda.heap.peek() {
-            if self.is_valid(entry) {
+            if self.agenda.versions.is_valid(entry) {
                 return Some(entry.item);
             }
             self.agenda.heap.pop();
@@ -179,7 +186,7 @@ impl World {
     /// because one of them was decided.
     pub(crate) fn outlook(&mut self) -> (Option<Item>, Option<Time>) {
         self.refresh();
-        let valid = self.agenda.heap.iter().filter(|Reverse(entry)| self.is_valid(entry));
+        let valid = self.agenda.heap.iter().filter(|Reverse(entry)| self.agenda.versions.is_valid(entry));
         let effect = valid.map(|Reverse(entry)| self.acts(&entry.item)).min();
         (self.first_item(), effect)
     }
@@ -252,8 +259,7 @@ impl World {
         if self.ready.len() == runnable {
             self.renew(item.rank);
         } else {
-            let version = &mut self.agenda.versions[(item.rank - self.first) as usize];
-            *version = version.wrapping_add(1);
+            self.agenda.versions.void(item.rank);
             self.reconsider(item.rank);
         }
         acts

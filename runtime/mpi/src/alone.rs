@@ -6,14 +6,6 @@ use crate::world::{Mpi, Phase, Setup, World};
 /// What is done when the run is over while the process's rank waits in a call: it cannot return.
 pub type Over = fn(Ending) -> !;
 
-/// Why nothing is left to do.
-enum Served {
-    /// The rank can go on.
-    Runs,
-    Done,
-    Deadlock,
-}
-
 impl Mpi {
     /// The state of a process that is one rank; `setup` has as many ranks as processes.
     pub fn alone(setup: Setup, over: Over) -> Mpi {
@@ -38,27 +30,24 @@ impl Mpi {
         self.alone.get().is_some()
     }
 
-    /// Does what there is to do, until the rank can go on or nothing is left.
-    fn serve(&self) -> Served {
+    /// Does what there is to do: whether the rank can go on; if not, the run is over.
+    fn serve(&self, ending: &mut Ending) -> bool {
         loop {
             let next = self.world().next();
             match next {
-                Next::Run(_) => return Served::Runs,
+                Next::Run(_) => return true,
                 Next::Reduce(mut work) => {
-                    let mut right = std::mem::take(&mut work.right);
-                    work.reduction.call(&work.left, &mut right);
-                    work.right = right;
+                    work.run();
                     self.world().user_reduced(*work);
                 }
                 Next::Unload(_, index) => {
-                    let mut world = self.world();
-                    let me = world.me();
-                    let clock = world.clock(me);
-                    let _ = world.finish_receive(index);
-                    world.ranks[me as usize].clock = clock;
+                    let _ = self.world().finish_unseen(|world| world.finish_receive(index));
                 }
-                Next::Done => return Served::Done,
-                Next::Deadlock => return Served::Deadlock,
+                Next::Done => return false,
+                Next::Deadlock => {
+                    ending.deadlocked(&mut self.world());
+                    return false;
+                }
             }
         }
     }
@@ -67,10 +56,8 @@ impl Mpi {
     #[cold]
     pub(crate) fn wait_alone(&self, over: Over) {
         let mut ending = Ending::default();
-        match self.serve() {
-            Served::Runs => return,
-            Served::Done => {}
-            Served::Deadlock => ending.deadlocked(&mut self.world()),
+        if self.serve(&mut ending) {
+            return;
         }
         let status = self.world().aborted().unwrap_or(1);
         let ending = self.world().end(ending);
@@ -88,16 +75,7 @@ impl Mpi {
             // A process that only asked for a version is no mistake.
             ending.strangers *= u32::from(began);
         }
-        loop {
-            match self.serve() {
-                Served::Runs => {}
-                Served::Done => break,
-                Served::Deadlock => {
-                    ending.deadlocked(&mut self.world());
-                    break;
-                }
-            }
-        }
+        while self.serve(&mut ending) {}
         self.world().end(ending)
     }
 }

@@ -89,10 +89,15 @@ impl Comm {
     /// The world rank behind `rank`, a destination or source.
     #[inline]
     pub fn peer(&self, rank: i32, me: u32, what: &str) -> Result<u32> {
+        self.check_peer(rank, what)?;
+        Ok(if self.is_self { me } else { self.remote.as_ref().unwrap_or(&self.group).world_rank(rank as u32) })
+    }
+    #[inline]
+    fn check_peer(&self, rank: i32, what: &str) -> Result {
         if rank < 0 || rank as u32 >= self.peers() {
             return Err(self.outside(rank, what));
         }
-        Ok(if self.is_self { me } else { self.remote.as_ref().unwrap_or(&self.group).world_rank(rank as u32) })
+        Ok(())
     }
     #[cold]
     fn outside(&self, rank: i32, what: &str) -> Box<Failure> {
@@ -189,9 +194,7 @@ impl Comms {
             return Ok(0);
         }
         let comm = self.get(handle)?;
-        if source < 0 || source as u32 >= comm.peers() {
-            return Err(comm.outside(source, "source"));
-        }
+        comm.check_peer(source, "source")?;
         Ok(comm.context)
     }
     /// The communicator at an index.

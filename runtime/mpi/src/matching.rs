@@ -338,9 +338,6 @@ impl World {
         node.bytes = from.bytes.min(capacity);
         if from.has(flag::REFERS) {
             self.take_referred(receive, &from, from.bytes <= capacity);
-        } else if from.has(flag::INLINE) && from.bytes <= capacity && !node.has(flag::LAYOUT | flag::MOUNTED_ONLY) {
-            memory::store_short(node.buffer, &from.data, from.bytes as usize);
-            node.flags &= !flag::INLINE;
         }
         if from.bytes > capacity {
             self.drop_payload(receive);

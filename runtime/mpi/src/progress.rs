@@ -58,18 +58,18 @@ pub fn run(mpi: &Mpi, ranks: &mut Ranks, tick: &mut dyn FnMut(&World)) -> Ending
                 match ranks.resume(rank - first) {
                     Outcome::Blocked => {}
                     Outcome::Finished { status } => {
-                        let mut world = mpi.world();
                         // Its memory is still there: nobody was mounted since.
-                        world.release();
-                        world.rank_ended(rank, status, &mut ending);
+                        mpi.world().rank_ended(rank, status, &mut ending);
                     }
                 }
                 switches = switches.wrapping_add(1);
                 if several {
                     let now = rank::host::ticks();
-                    if switches & 0x1ff == 0 || now.wrapping_sub(looked) > PATIENCE {
-                        let waited = now.wrapping_sub(looked) > PATIENCE;
-                        looked = if waited { now } else { looked };
+                    let waited = now.wrapping_sub(looked) > PATIENCE;
+                    if waited {
+                        looked = now;
+                    }
+                    if waited || switches & 0x1ff == 0 {
                         mpi.world().look_after_streams(waited);
                     }
                 }
@@ -79,17 +79,13 @@ pub fn run(mpi: &Mpi, ranks: &mut Ranks, tick: &mut dyn FnMut(&World)) -> Ending
             }
             Next::Reduce(mut work) => {
                 mpi.world().mount(work.rank);
-                let mut right = std::mem::take(&mut work.right);
-                ranks.mounted(work.rank - first, || work.reduction.call(&work.left, &mut right));
-                work.right = right;
+                ranks.mounted(work.rank - first, || work.run());
                 mpi.world().user_reduced(*work);
             }
             Next::Unload(rank, index) => {
                 mpi.world().mount(rank);
                 ranks.mounted(rank - first, || {
-                    let clock = mpi.world().clock(rank);
-                    let _ = mpi.world().finish_receive(index);
-                    mpi.world().ranks[rank as usize].clock = clock;
+                    let _ = mpi.world().finish_unseen(|world| world.finish_receive(index));
                 });
             }
             Next::Done => break,
@@ -228,7 +224,9 @@ impl World {
         }
     }
 
+    /// The mounted rank has left its `main`, or the process.
     pub(crate) fn rank_ended(&mut self, rank: u32, status: i32, ending: &mut Ending) {
+        self.release();
         let phase = self.phase(rank);
         self.ended += 1;
         self.set_phase(rank, Phase::Ended);

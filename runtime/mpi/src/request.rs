@@ -263,11 +263,7 @@ impl Mpi {
                 world.receive_node(index, request)?;
                 let node = &world.nodes[index];
                 if node.has(flag::OWNED) || node.state == State::Matched {
-                    let clock = world.clock(world.current);
-                    let result = world.finish_receive(index).map(|_| ());
-                    let me = world.current;
-                    world.ranks[me as usize].clock = clock;
-                    return result;
+                    return world.finish_unseen(|world| world.finish_receive(index)).map(|_| ());
                 }
                 world.nodes[index].flags |= flag::ORPHAN;
                 Ok(())
@@ -276,10 +272,7 @@ impl Mpi {
                 let (active, datatype) = match world.requests.get_mut(index) {
                     Some(Request { body: Body::Persistent { active, template }, .. }) => (active.take(), template.datatype()),
                     Some(&mut Request { body: Body::Collective { .. }, done: Some(_), orphan: false, .. }) => {
-                        let (me, clock) = (world.current, world.clock(world.current));
-                        let result = world.finish(request).map(|_| ());
-                        world.ranks[me as usize].clock = clock;
-                        return result;
+                        return world.finish_unseen(|world| world.finish(request)).map(|_| ());
                     }
                     Some(request) if !request.orphan => {
                         if let (Body::Generalized(_), Some(_)) | (Body::Synchronous, Some(_)) = (&request.body, request.done) {

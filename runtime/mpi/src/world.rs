@@ -121,6 +121,22 @@ pub struct Setup {
     pub remote: Option<Remote>,
 }
 
+impl Setup {
+    /// So many ranks in one process, whose computation costs nothing; all else as by default.
+    pub fn new(ranks: u32, wire: Wire, names: &'static [&'static str]) -> Setup {
+        Setup {
+            ranks,
+            wire,
+            compute: Compute::None,
+            policy: crate::collective::choose::Policy::default(),
+            names,
+            batch: true,
+            environment: crate::info::Info::default(),
+            remote: None,
+        }
+    }
+}
+
 /// One side of an `MPI_Intercomm_create`: the other side's new handle once it is made, and the group.
 type Bridge = (Option<usize>, Rc<crate::group::Group>);
 

@@ -1,9 +1,6 @@
 //! What a rank costs before it does anything, counted byte by byte.
 
-use mpi::collective::choose::Policy;
-use mpi::info::Info;
 use mpi::wire::Wire;
-use mpi::world::Compute;
 use mpi::{Mpi, Setup};
 use network::Machine;
 use stats_alloc::{INSTRUMENTED_SYSTEM, StatsAlloc};
@@ -21,16 +18,7 @@ fn in_use() -> usize {
 fn held(ranks: u32) -> usize {
     let before = in_use();
     let built = Machine::parse("star:l=0.5us,b=100Gbps").unwrap().build(ranks).unwrap();
-    let mpi = Mpi::new(Setup {
-        ranks,
-        wire: Wire::new(built, 1),
-        compute: Compute::None,
-        policy: Policy::default(),
-        names: &["MPI_Send"],
-        batch: true,
-        environment: Info::default(),
-        remote: None,
-    });
+    let mpi = Mpi::new(Setup::new(ranks, Wire::new(built, 1), &["MPI_Send"]));
     let held = in_use() - before;
     drop(mpi);
     held

@@ -172,6 +172,19 @@ impl Arena {
         )
     }
 
+    /// Writes what a record keeps.
+    ///
+    /// # Safety
+    /// The record was taken for at least `units`.
+    #[inline]
+    pub(crate) unsafe fn put(&mut self, record: u32, units: &[u128]) {
+        let to = self.address(record) as *mut u128;
+        for (at, &unit) in units.iter().enumerate() {
+            // SAFETY: within the record, which begins at a multiple of 16 bytes.
+            unsafe { to.add(at).write(unit) };
+        }
+    }
+
     /// Gives back a record of a class.
     #[inline]
     pub(crate) fn give_back(&mut self, record: u32, class: u16) {

@@ -194,6 +194,13 @@ pub(crate) struct UserReduction {
     pub into: Slice,
 }
 
+impl UserReduction {
+    /// Calls the function; its rank must be mounted.
+    pub(crate) fn run(&mut self) {
+        self.reduction.call(&self.left, &mut self.right);
+    }
+}
+
 /// All instances of a process.
 #[derive(Default)]
 pub struct Collectives {

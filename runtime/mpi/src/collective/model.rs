@@ -21,19 +21,7 @@ pub(crate) struct Case {
 
 /// A shape without blocks, root 0, of one communicator on a machine without nodes.
 pub(crate) fn shape(kind: Kind, size: u32, bytes: u64) -> Shape {
-    Shape {
-        kind,
-        size,
-        root: 0,
-        irregular: false,
-        bytes,
-        element: if reduces(kind) { ELEMENT } else { 1 },
-        commutative: true,
-        sides: None,
-        node: 1,
-        predefined: true,
-        cartesian: false,
-    }
+    Shape::regular(kind, size, bytes, if reduces(kind) { ELEMENT } else { 1 })
 }
 
 /// Whether the collective reduces.

@@ -221,6 +221,22 @@ pub struct Shape {
 }
 
 impl Shape {
+    /// A collective whose members have blocks of one size, on ranks that share no nodes; the operation, if it reduces, commutes.
+    pub fn regular(kind: Kind, size: u32, bytes: u64, element: u64) -> Shape {
+        Shape {
+            kind,
+            size,
+            root: 0,
+            irregular: false,
+            bytes,
+            element,
+            commutative: true,
+            sides: None,
+            node: 1,
+            predefined: true,
+            cartesian: false,
+        }
+    }
     /// Whether two members' calls can be one collective.
     pub(crate) fn matches(&self, other: &Shape) -> bool {
         self.bytes == other.bytes
@@ -298,6 +314,15 @@ pub enum Pattern {
         /// Bytes of each message.
         bytes: u64,
     },
+}
+
+impl Pattern {
+    /// Bytes of each message.
+    pub fn bytes(self) -> u64 {
+        match self {
+            Pattern::Shift { bytes, .. } | Pattern::Exchange { bytes, .. } | Pattern::Pairs { bytes, .. } => bytes,
+        }
+    }
 }
 
 /// How the operands of a reduction come together, where a schedule does it the same way for all members.

@@ -127,10 +127,11 @@ impl Rounds {
     /// A round after which all clocks everywhere are equal as before: nothing has to be told.
     fn stays_common(&mut self, pattern: Pattern, costs: &impl Costs, said: &mut Said) -> bool {
         let size = self.segments.size();
-        let (all, bytes) = match pattern {
-            Pattern::Shift { distance, bytes } => (distance % size != 0, bytes),
-            Pattern::Exchange { among, folded, bytes, .. } => (among == size && folded == 0, bytes),
-            Pattern::Pairs { .. } => (false, 0),
+        let bytes = pattern.bytes();
+        let all = match pattern {
+            Pattern::Shift { distance, .. } => distance % size != 0,
+            Pattern::Exchange { among, folded, .. } => among == size && folded == 0,
+            Pattern::Pairs { .. } => false,
         };
         match (self.equal, costs.uniform(bytes)) {
             (Some(clock), Some(span)) if self.common && all => {
@@ -149,16 +150,14 @@ impl Rounds {
     fn values(&self, link: &Link) -> Values {
         match self.equal {
             Some(clock) => Values::Same(clock),
-            None => Values::Each((0..link.count).map(|index| self.each[(link.near(index) - self.own.start) as usize]).collect()),
+            None => Values::Each((0..link.count).map(|index| self.clock(link.near(index))).collect()),
         }
     }
 
     fn open_pattern(&mut self, pattern: Pattern, said: &mut Said) {
         let (me, size) = (self.me, self.segments.size());
         let (out, Inner(inner)) = links(pattern, size, &self.own);
-        let bytes = match pattern {
-            Pattern::Shift { bytes, .. } | Pattern::Exchange { bytes, .. } | Pattern::Pairs { bytes, .. } => bytes,
-        };
+        let bytes = pattern.bytes();
         let messages = inner.len() as u64 + out.iter().map(|link| u64::from(link.count)).sum::<u64>();
         said.messages += messages;
         said.bytes += u128::from(messages) * u128::from(bytes);
@@ -175,7 +174,7 @@ impl Rounds {
                 None => {
                     record.reserve(8 * parts.iter().map(|part| part.count as usize).sum::<usize>());
                     for part in &parts {
-                        (0..part.count).for_each(|index| record.u64(self.each[(part.near(index) - self.own.start) as usize]));
+                        (0..part.count).for_each(|index| record.u64(self.clock(part.near(index))));
                     }
                 }
             }
@@ -217,9 +216,7 @@ impl Rounds {
                 moves.push((*part, values));
             }
         }
-        let bytes = match pattern {
-            Pattern::Shift { bytes, .. } | Pattern::Exchange { bytes, .. } | Pattern::Pairs { bytes, .. } => bytes,
-        };
+        let bytes = pattern.bytes();
         let uniform = costs.uniform(bytes);
         if self.stays_equal(&inner, &moves, uniform) {
             return;

@@ -179,11 +179,8 @@ impl Whole {
             }
             *record = self.arena.take(bytes);
         }
-        let to = self.arena.address(*record) as *mut u128;
-        for (unit, &bits) in kept.iter().enumerate() {
-            // SAFETY: the record has room for that many units of 16 bytes.
-            unsafe { to.add(unit).write(bits) };
-        }
+        // SAFETY: a record of that many bytes.
+        unsafe { self.arena.put(*record, kept) };
         Some(left)
     }
 

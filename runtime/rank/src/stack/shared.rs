@@ -141,11 +141,8 @@ impl SharedStack {
             // SAFETY: the live lines.
             let (record, bytes, left) = unsafe { templates.save(live as *const u32, lines) };
             make_room(&mut self.arena, place, bytes);
-            let to = self.arena.address(place.stack) as *mut u128;
-            for (unit, &bits) in record.iter().enumerate() {
-                // SAFETY: the record has room for that many units of 16 bytes.
-                unsafe { to.add(unit).write(bits) };
-            }
+            // SAFETY: room was made for that many bytes.
+            unsafe { self.arena.put(place.stack, record) };
             return Some(left);
         }
         make_room(&mut self.arena, place, lines * LINE);

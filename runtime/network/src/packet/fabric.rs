@@ -131,6 +131,12 @@ impl Fabric {
         packet.min(sent + credit).max(1)
     }
 
+    /// Whether a router's outputs know nothing of each other, nor the routing of them: then a router's outputs can lie on several threads.
+    pub(crate) fn has_independent_outputs(&self) -> bool {
+        let switching = &self.switching;
+        !self.routing.looks_at_load() && !switching.crossbar && switching.fifo.is_none() && switching.cycle.is_none()
+    }
+
     /// Ports of routers and interfaces.
     pub(crate) fn ports(&self) -> u64 {
         u64::from(self.topology.routers()) * u64::from(self.stride.divisor()) + u64::from(self.topology.endpoints())

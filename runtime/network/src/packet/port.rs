@@ -32,7 +32,9 @@ pub struct Packet {
     pub(crate) upstream: u32,
     /// The router it makes a detour by, if its routing makes one.
     pub via: u32,
-    pub(crate) message: u32,
+    /// In a network of one shard its message, if the caller wants to know of the delivery. In one of several, where it came from
+    /// another shard, the port there that sent it.
+    pub(crate) origin: u32,
     /// Routers entered, the present one included.
     pub hops: u8,
     /// The virtual channel whose buffer it is in.
@@ -187,7 +189,7 @@ pub(crate) const TO_NOTHING: u8 = 0;
 pub(crate) const TO_ROUTER: u8 = 1;
 /// At an endpoint, which always accepts.
 pub(crate) const TO_ENDPOINT: u8 = 2;
-/// At a port of another shard.
+/// At a port of another shard, or of a router that shards share.
 pub(crate) const TO_SHARD: u8 = 3;
 
 /// An output port of a router or of an endpoint's interface, with its first virtual channel: a cache line, because a packet touches

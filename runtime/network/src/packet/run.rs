@@ -1,7 +1,7 @@
 //! Shards on threads: conservative windows of the network's lookahead, idle ones skipped.
 
 use super::port::NEVER;
-use super::shard::{Crossing, MAIL_AHEAD, Shard};
+use super::shard::{Mail, Shard};
 use engine::SpinBarrier;
 use std::sync::Mutex;
 use std::sync::atomic::{AtomicU64, Ordering};
@@ -46,14 +46,14 @@ struct Half {
     /// When something happens next in each shard, or by what it told others.
     next: Vec<AtomicU64>,
     /// What shard a tells shard b is at a * n + b.
-    mail: Vec<Mutex<Vec<Crossing>>>,
+    mail: Vec<Mutex<Mail>>,
 }
 
 fn run_threads(shards: &mut [Shard], lookahead: u64, progress: Progress<'_>) -> f64 {
     let count = shards.len();
     let half = || Half {
         next: (0..count).map(|_| AtomicU64::new(NEVER)).collect(),
-        mail: (0..count * count).map(|_| Mutex::new(Vec::new())).collect(),
+        mail: (0..count * count).map(|_| Mutex::new(Mail::default())).collect(),
     };
     let shared = Shared { barrier: SpinBarrier::new(count), halves: [half(), half()], lookahead };
     std::thread::scope(|scope| {
@@ -102,12 +102,7 @@ fn collect(shard: &mut Shard, half: &Half) {
     let count = half.next.len();
     for other in 0..count {
         let mut mail = half.mail[other * count + shard.me].lock().unwrap_or_else(|e| e.into_inner());
-        for (index, crossing) in mail.iter().enumerate() {
-            if let Some(ahead) = mail.get(index + MAIL_AHEAD) {
-                shard.prepare(ahead);
-            }
-            shard.receive(crossing);
-        }
+        shard.receive(&mail);
         mail.clear();
     }
 }

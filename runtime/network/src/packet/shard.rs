@@ -2,6 +2,7 @@
 
 mod arbitrate;
 mod build;
+mod cross;
 mod fifo;
 mod forward;
 mod inject;
@@ -22,6 +23,8 @@ use forward::Times;
 use islip::Matching;
 
 pub(crate) use build::{Partition, build};
+pub(crate) use cross::Mail;
+use cross::SharedPlaces;
 
 /// A message an interface has not sent whole yet, or that waits for its last packet.
 pub(crate) struct Pending {
@@ -44,21 +47,6 @@ pub(crate) struct Pending {
 struct Queue {
     head: u32,
     tail: u32,
-}
-
-/// What a shard tells another.
-pub(crate) enum Crossing {
-    /// A packet's head can be routed at `time`; it came in at `port`.
-    Packet(u64, u32, Packet),
-    /// `bytes` of `lane`, held for so many picoseconds, become free at `time` in the buffer behind `port`.
-    Credit {
-        /// When.
-        time: u64,
-        port: u32,
-        lane: u8,
-        bytes: u32,
-        held: u64,
-    },
 }
 
 /// A message that traffic offers.
@@ -85,12 +73,11 @@ const PACKETS_AHEAD: usize = 16;
 const PORTS_AHEAD: usize = 8;
 /// Messages between loading an interface and its turn.
 const OFFERS_AHEAD: usize = 8;
-/// What others tell between loading what it needs and its turn.
-pub(crate) const MAIL_AHEAD: usize = 8;
 /// Ports that a second-level cache holds beside the rest.
 pub(super) const CACHED_PORTS: usize = 16384;
 
-/// See the module.
+/// See the module. Aligned so that no two share a cache line, or a pair of them that is loaded together.
+#[repr(align(128))]
 pub(crate) struct Shard {
     pub(crate) fabric: Arc<Fabric>,
     pub(crate) me: usize,
@@ -133,9 +120,13 @@ pub(crate) struct Shard {
     pub(crate) routers: Vec<u32>,
     /// Endpoint of each interface; empty if they are the same.
     pub(crate) endpoints: Vec<u32>,
+    /// Whether there is no other shard.
+    alone: bool,
     /// The shard at the other end of each router's port; empty if there are only two.
     others: Vec<u8>,
-    pub(crate) outbox: Vec<Vec<Crossing>>,
+    /// Where the routers lie that shards share.
+    shared: SharedPlaces,
+    pub(crate) outbox: Vec<Mail>,
     /// The earliest time in it.
     pub(crate) told: u64,
     pub(crate) statistics: Statistics,
@@ -228,7 +219,9 @@ impl Shard {
         {
             let output = if self.routes_early { packet.next } else { event.place() };
             self.prefetch_port(output);
-            self.prefetch_port(packet.upstream & !UPSTREAM_REMOTE);
+            if packet.upstream & UPSTREAM_REMOTE == 0 {
+                self.prefetch_port(packet.upstream);
+            }
         }
     }
 
@@ -236,32 +229,6 @@ impl Shard {
     #[inline]
     fn prefetch_port(&self, port: u32) {
         self.at.ports.prefetch(port as usize);
-    }
-
-    /// Starts loading what `receive` needs.
-    #[inline]
-    pub(crate) fn prepare(&self, crossing: &Crossing) {
-        match crossing {
-            Crossing::Credit { port, .. } => self.prefetch_port(*port),
-            Crossing::Packet(..) => self.packets.prefetch_place(MAIL_AHEAD / 2),
-        }
-    }
-
-    /// Takes in what another shard told.
-    pub(crate) fn receive(&mut self, crossing: &Crossing) {
-        match *crossing {
-            Crossing::Packet(time, port, mut packet) => {
-                packet.upstream = port | UPSTREAM_REMOTE;
-                let index = self.packets.insert(packet);
-                if self.routes_early {
-                    self.route(port, index, time);
-                }
-                self.wheel.push(Event::new(time, Kind::Arrive, port, index));
-            }
-            Crossing::Credit { time, port, lane, bytes, held } => {
-                self.credit(port, lane, bytes, time, held, self.clock);
-            }
-        }
     }
 
     /// Packets inside and messages not sent whole.
@@ -282,12 +249,6 @@ impl Shard {
     #[inline]
     fn input_of(&self, upstream: u32) -> u32 {
         if upstream & UPSTREAM_REMOTE == 0 { self.at.ports[upstream as usize].peer() } else { upstream & !UPSTREAM_REMOTE }
-    }
-
-    /// The shard at the other end of a port that leads to one.
-    #[inline]
-    fn other_shard(&self, port: u32) -> usize {
-        if self.others.is_empty() { 1 - self.me } else { self.others[port as usize] as usize }
     }
 
     /// The router of a position in this shard.

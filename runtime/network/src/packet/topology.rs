@@ -27,6 +27,15 @@ pub enum Neighbor {
     Nothing,
 }
 
+/// See `Topology::shared`.
+#[derive(Clone, Debug, PartialEq, Eq)]
+pub struct Shared {
+    /// The routers. No endpoint is cabled to them.
+    pub routers: std::ops::Range<u32>,
+    /// The thread of each port, the same for all of them.
+    pub owners: Vec<u8>,
+}
+
 /// Routers, endpoints and the cables between them. Every cable carries both directions.
 pub trait Topology: Send + Sync {
     /// What it is and how large, for people.
@@ -48,6 +57,11 @@ pub trait Topology: Send + Sync {
     /// The group of a router, where the topology has groups; else each router is one.
     fn group(&self, router: u32) -> u32 {
         router
+    }
+    /// Routers that `parts` threads can share so that fewer packets go from thread to thread, and the thread that has each of their
+    /// ports: that of the routers behind it. `part` does not matter for them.
+    fn shared(&self, _parts: u32) -> Option<Shared> {
+        None
     }
     /// Which of `parts` threads simulates a router, so that few links are cut.
     fn part(&self, router: u32, parts: u32) -> u32 {

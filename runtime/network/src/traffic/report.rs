@@ -305,6 +305,9 @@ fn each_link(shards: &[Shard], duration: u64) -> Vec<LinkReport> {
     for shard in shards {
         let stride = fabric.stride.divisor();
         for index in 0..shard.at.ports.as_slice().len() as u32 {
+            if shard.lies_elsewhere(index) {
+                continue;
+            }
             let usage = shard.usage(index);
             let (place, from, to, at) = if index >= shard.first_interface {
                 let endpoint = shard.endpoint_at(index - shard.first_interface);

@@ -1,5 +1,6 @@
 //! Cutting a network into shards.
 
+use super::cross::{Mail, SharedPlaces};
 use super::islip::Matching;
 use super::{CACHED_PORTS, Queue, Shard, Times};
 use crate::packet::event::PLACES;
@@ -9,17 +10,19 @@ use crate::packet::pages::Pages;
 use crate::packet::port::{Carried, Fifo, Lane, NEVER, Port, TO_ENDPOINT, TO_NOTHING, TO_ROUTER, TO_SHARD};
 use crate::packet::slab::{NONE, Slab};
 use crate::packet::statistics::Statistics;
-use crate::packet::topology::Neighbor;
+use crate::packet::topology::{Neighbor, Shared};
 use engine::TimingWheel;
 use std::sync::Arc;
 
-/// Which shard has which routers and endpoints, in ascending order.
+/// Which shard has which routers and endpoints.
 pub(crate) struct Partition {
-    /// Shard of each router, and its position there.
-    pub(crate) places: Vec<(u32, u32)>,
-    /// Routers of each shard.
+    /// Shard of each router, and its position there. Of one that shards share, its position behind the routers of each.
+    places: Vec<(u32, u32)>,
+    /// Those that shards share.
+    shared: Option<Shared>,
+    /// Routers of each shard, in ascending order, then those that shards share.
     pub(crate) routers: Vec<Vec<u32>>,
-    /// Endpoints of each shard.
+    /// Endpoints of each shard, in ascending order.
     pub(crate) endpoints: Vec<Vec<u32>>,
 }
 
@@ -27,8 +30,15 @@ impl Partition {
     /// Cuts a network into `parts`.
     pub(crate) fn new(fabric: &Fabric, parts: u32) -> Partition {
         let topology = &fabric.topology;
+        let shared = if fabric.has_independent_outputs() && parts > 1 { topology.shared(parts) } else { None };
+        let is_shared = |router| shared.as_ref().is_some_and(|shared| shared.routers.contains(&router));
         let mut routers = vec![Vec::new(); parts as usize];
+        let mut after = 0;
         let place = |router| {
+            if is_shared(router) {
+                after += 1;
+                return (NONE, after - 1);
+            }
             let part = topology.part(router, parts).min(parts - 1);
             routers[part as usize].push(router);
             (part, routers[part as usize].len() as u32 - 1)
@@ -38,7 +48,23 @@ impl Partition {
         for endpoint in 0..topology.endpoints() {
             endpoints[places[topology.attachment(endpoint).0 as usize].0 as usize].push(endpoint);
         }
-        Partition { places, routers, endpoints }
+        if let Some(shared) = &shared {
+            routers.iter_mut().for_each(|routers| routers.extend(shared.routers.clone()));
+        }
+        Partition { places, shared, routers, endpoints }
+    }
+
+    /// Where `me` has a router, if it has.
+    fn place(&self, router: u32, me: usize) -> (Option<usize>, u32) {
+        match self.places[router as usize] {
+            (NONE, after) => (None, self.first_shared(me) + after),
+            (shard, position) => (Some(shard as usize), position),
+        }
+    }
+
+    /// The position of the first router that shards share.
+    fn first_shared(&self, shard: usize) -> u32 {
+        (self.routers[shard].len() - self.shared.as_ref().map_or(0, |shared| shared.routers.len())) as u32
     }
 }
 
@@ -67,7 +93,7 @@ impl Builder<'_> {
         let ports = ports.map(|(router, port)| self.port(router, port, first_interface, &mut others));
         let interfaces = endpoints.iter().map(|&endpoint| {
             let (router, port) = fabric.topology.attachment(endpoint);
-            let place = partition.places[router as usize].1 * stride + port;
+            let place = partition.place(router, me).1 * stride + port;
             (Port::new(TO_ROUTER, place, fabric.switching.buffer), fabric.injection_link(endpoint))
         });
         let ports = ports.chain(interfaces).map(|(port, kind)| {
@@ -80,6 +106,7 @@ impl Builder<'_> {
         let switching = &fabric.switching;
         let classes = switching.classes.count() as usize;
         let identity = partition.routers.len() == 1;
+        let positions = (0..partition.routers.len()).map(|shard| partition.first_shared(shard));
         Shard {
             fabric: fabric.clone(),
             me,
@@ -105,9 +132,11 @@ impl Builder<'_> {
             first_interface,
             routers: if identity { Vec::new() } else { routers.clone() },
             endpoints: if identity { Vec::new() } else { endpoints.clone() },
+            alone: identity,
             others,
+            shared: SharedPlaces::new(partition.shared.as_ref(), positions, stride),
             told: NEVER,
-            outbox: (0..partition.routers.len()).map(|_| Vec::new()).collect(),
+            outbox: (0..partition.routers.len()).map(|_| Mail::default()).collect(),
             statistics: statistics.clone(),
             delivered: Vec::new(),
             feed: None,
@@ -138,20 +167,23 @@ impl Builder<'_> {
                 Err(_) => unreachable!("an endpoint belongs to the shard of its router"),
             },
             Neighbor::Router { router: other, port: back } => {
-                let (shard, position) = partition.places[other as usize];
+                let (shard, position) = partition.place(other, self.me);
                 let place = position * stride + back;
-                if shard as usize == self.me {
-                    (TO_ROUTER, place)
-                } else {
-                    other_shard = shard as u8;
-                    (TO_SHARD, place)
+                match shard {
+                    Some(shard) if shard == self.me => (TO_ROUTER, place),
+                    Some(shard) => {
+                        other_shard = shard as u8;
+                        // What leaves a shared router for another shard leaves it there.
+                        if partition.places[router as usize].0 == NONE { (TO_NOTHING, 0) } else { (TO_SHARD, place) }
+                    }
+                    None => (TO_SHARD, place),
                 }
             }
         };
         if partition.routers.len() > 2 {
             others.push(other_shard);
         }
-        let kind = if end == TO_NOTHING { 0 } else { fabric.topology.link(router, port) as u8 };
+        let kind = if neighbor == Neighbor::Nothing { 0 } else { fabric.topology.link(router, port) as u8 };
         (Port::new(end, peer, buffer), kind)
     }
 }

@@ -1,6 +1,6 @@
 //! A packet's way through a router: routing, the link, the credit back.
 
-use super::{Crossing, Shard};
+use super::Shard;
 use crate::packet::event::{Event, Kind};
 use crate::packet::fabric::{Fabric, Link};
 use crate::packet::load::Load;
@@ -160,7 +160,7 @@ impl Shard {
         port.busy = end;
         self.carried.sent(output, &mut port.usage, size, end - start, start - packet.ready);
         // A packet occupies its input buffer from its arrival, a router's delay before it is ready, until its last byte leaves.
-        let (upstream, old_lane, since) = (packet.upstream, packet.lane, packet.ready);
+        let (upstream, origin, old_lane, since) = (packet.upstream, packet.origin, packet.lane, packet.ready);
         let (kind, peer) = (port.end(), port.peer());
         if kind == TO_ENDPOINT {
             self.arrived(index, end + flight);
@@ -187,20 +187,17 @@ impl Shard {
                 // Copied first: what was just written in parts cannot be read as a whole at once.
                 let mut packet = self.packets[index];
                 go_on(&mut packet);
-                self.packets.remove(index);
-                let shard = self.other_shard(output);
-                self.told = self.told.min(head);
-                self.outbox[shard].push(Crossing::Packet(head, peer, packet));
+                self.cross(output, peer, index, packet, now);
             }
         }
         if upstream != NONE {
-            self.release(upstream, old_lane, size, since, end, now);
+            self.release((upstream, origin), old_lane, size, since, end, now);
         }
     }
 
     /// Frees the buffer that a packet leaves at `end`: its credit goes back over the cable.
     #[inline(always)]
-    fn release(&mut self, upstream: u32, lane: u8, size: u32, since: u64, end: u64, now: u64) {
+    fn release(&mut self, (upstream, origin): (u32, u32), lane: u8, size: u32, since: u64, end: u64, now: u64) {
         if !self.input_busy.is_empty() {
             let input = self.input_of(upstream);
             self.input_busy[input as usize] = end;
@@ -208,7 +205,7 @@ impl Shard {
         }
         let held = end + self.router_delay - since;
         if upstream & UPSTREAM_REMOTE != 0 {
-            self.release_remote(upstream & !UPSTREAM_REMOTE, lane, size, held, end);
+            self.release_remote(upstream & !UPSTREAM_REMOTE, origin, lane, size, held, end);
             return;
         }
         let link = self.kind_of(upstream);
@@ -218,14 +215,6 @@ impl Shard {
         }
         let (at, charge) = (end + times.credit, times.charge);
         self.credit(upstream, lane, charge, at, held, now);
-    }
-
-    /// As `release`, where the port that sent the packet to `input` is in another shard.
-    fn release_remote(&mut self, input: u32, lane: u8, size: u32, held: u64, end: u64) {
-        let (at, charge) = (end + self.fabric.credit[self.kind_of(input) as usize], self.fabric.switching.charge(size));
-        let (shard, port) = (self.other_shard(input), self.at.ports[input as usize].peer());
-        self.told = self.told.min(at);
-        self.outbox[shard].push(Crossing::Credit { time: at, port, lane, bytes: charge, held });
     }
 
     /// `bytes` of a virtual channel of `output`, `held` for so long, become free at `at`.

@@ -119,7 +119,7 @@ impl Shard {
         packet.lanes = lanes.into();
         let (last, tracked, next) = (message.left == 0, message.tracked, message.next);
         if tracked {
-            packet.message = head;
+            packet.origin = head;
             // The place that the last packet's cutting would free is taken by that packet.
             message.outstanding += u32::from(!last);
         }
@@ -144,8 +144,8 @@ impl Shard {
     pub(super) fn arrived(&mut self, index: u32, at: u64) {
         let packet = &self.packets[index];
         self.statistics.record(packet, at);
-        if packet.message != NONE {
-            let (message, destination) = (packet.message, packet.destination);
+        if self.alone && packet.origin != NONE {
+            let (message, destination) = (packet.origin, packet.destination);
             let pending = &mut self.messages[message];
             pending.outstanding -= 1;
             pending.last_arrival = pending.last_arrival.max(at);
@@ -170,7 +170,7 @@ fn new_packet(source: u32, destination: u32, size: u32, created: u64, class: u8)
         next: NONE,
         upstream: NONE,
         via: NONE,
-        message: NONE,
+        origin: NONE,
         hops: 0,
         lane: 0,
         phase: 0,

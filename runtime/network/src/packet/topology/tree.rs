@@ -1,6 +1,6 @@
 //! Fat trees: extended generalised fat trees, of which the m-port n-tree is one.
 
-use super::{Neighbor, Topology};
+use super::{Neighbor, Shared, Topology};
 use crate::divisor::Divisor;
 
 /// Beyond so many switches dividing takes less time than a table that other data drive out of the cache.
@@ -156,6 +156,16 @@ impl Topology for FatTree {
 
     fn attachment(&self, endpoint: u32) -> (u32, u32) {
         self.levels[0].reach.split(endpoint)
+    }
+
+    /// The top switches' ports lie with what is below them: a packet changes threads once, if at all.
+    fn shared(&self, parts: u32) -> Option<Shared> {
+        let (top, rest) = self.levels.split_last()?;
+        if rest.is_empty() || parts > top.down {
+            return None;
+        }
+        let owner = |port: u32| (u64::from(port) * u64::from(parts) / u64::from(top.down)) as u8;
+        Some(Shared { routers: top.base..self.routers, owners: (0..self.radix()).map(|port| owner(port.min(top.down - 1))).collect() })
     }
 
     fn part(&self, router: u32, parts: u32) -> u32 {

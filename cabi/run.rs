@@ -91,20 +91,25 @@ fn remote(options: &Options) -> Result<Option<Remote>, String> {
 /// Processes tell each other who they are: the first whose options or program differ from process 0's, if there is one.
 pub fn introduce(mpi: &Mpi, options: &Options, me: u32) -> Option<u32> {
     let host = std::fs::read_to_string("/proc/sys/kernel/random/boot_id").unwrap_or_default();
+    transport::watch::prepare();
     let rows: Vec<u32> = (0..mpi.processes().0).map(|process| mpi.ranks_of(process).0).collect();
     let all = mpi.everybody(&format!("{} {}\n{} {rows:?}", std::process::id(), host.trim(), identity(options)));
     let parts: Vec<_> = all.iter().map(|text| text.split_once('\n').unwrap_or((text, ""))).collect();
     let (_, mine) = parts[me as usize].0.split_once(' ')?;
     // The first process of a host has all of it watched: each death is told once.
     let hosts = parts.iter().map(|(address, _)| address.split_once(' ').unwrap_or_default());
-    let first = hosts.clone().position(|(_, host)| host == mine) == Some(me as usize);
-    let watched = hosts.enumerate().filter(|_| first).filter_map(|(process, (pid, host))| {
+    let first = hosts.clone().position(|(_, host)| host == mine)?;
+    let watched = hosts.clone().enumerate().filter(|_| first == me as usize).filter_map(|(process, (pid, host))| {
         let (first, count) = mpi.ranks_of(process as u32);
         let ranks = if count == 0 { "no ranks".to_owned() } else { format!("ranks {first} to {}", first + count - 1) };
         let text = format!("xsim: process {process} ({ranks}) has died: the run ends");
         (host == mine).then(|| pid.parse().ok().map(|pid| transport::watch::Watched { pid, text })).flatten()
     });
     transport::watch::watch(watched.collect());
+    let pid = hosts.map(|(pid, _)| pid.parse()).nth(first);
+    if let Some(Ok(pid)) = pid.filter(|_| first != me as usize) {
+        transport::watch::watched_by(pid);
+    }
     parts.iter().position(|(_, identity)| *identity != parts[0].1).map(|process| process as u32)
 }
 

@@ -199,8 +199,8 @@ fn a_fault_of_one_rank_ends_all_processes() {
     faulty("crash").processes(MPICH, 3).run().failure().says(&["rank 7 used memory that it does not have"]);
 }
 
-/// Kills one of three processes in the middle of a run: how it ended, after how long.
-fn killed(launcher: &'static str) -> (Output, Duration) {
+/// Kills process `victim` of three in the middle of a run: how it ended, after how long.
+fn killed(launcher: &'static str, victim: u32) -> (Output, Duration) {
     let program = compile("tests/programs/faults.c", &[]);
     let name = program.clone();
     let killer = std::thread::spawn(move || {
@@ -209,16 +209,21 @@ fn killed(launcher: &'static str) -> (Output, Duration) {
             let pids = entries.filter_map(|entry| entry.file_name().to_str()?.parse().ok());
             let forever = |pid: &u32| std::fs::read(format!("/proc/{pid}/cmdline")).is_ok_and(|line| line.ends_with(b"forever\0"));
             let ours = |pid: &u32| std::fs::read_link(format!("/proc/{pid}/exe")).is_ok_and(|exe| exe == name);
-            let mut pids: Vec<u32> = pids.filter(|pid| ours(pid) && forever(pid)).collect();
-            pids.sort_unstable();
-            pids
+            pids.filter(|pid| ours(pid) && forever(pid)).collect()
+        };
+        let is_victim = |pid: &u32| {
+            let numbers = [format!("PMI_RANK={victim}"), format!("OMPI_COMM_WORLD_RANK={victim}")];
+            let variables = std::fs::read(format!("/proc/{pid}/environ")).unwrap_or_default();
+            variables.split(|&byte| byte == 0).any(|variable| numbers.iter().any(|number| number.as_bytes() == variable))
         };
         while running().len() < 3 {
             std::thread::sleep(Duration::from_millis(50));
         }
         std::thread::sleep(Duration::from_secs(2));
         let start = Instant::now();
-        assert!(Command::new("kill").arg("-9").arg(running()[1].to_string()).status().unwrap().success());
+        // Beside process 0 there is one that watches, which began later.
+        let pid = running().into_iter().filter(is_victim).min().unwrap();
+        assert!(Command::new("kill").arg("-9").arg(pid.to_string()).status().unwrap().success());
         start
     });
     let output = Run::of(program).ranks(9).processes(launcher, 3).arg("forever").run();
@@ -227,9 +232,11 @@ fn killed(launcher: &'static str) -> (Output, Duration) {
 
 #[test]
 fn a_killed_process_ends_the_run() {
-    for launcher in [OPENMPI, MPICH] {
-        let (output, after) = killed(launcher);
-        output.failure().says(&["has died: the run ends", "(ranks "]);
+    for (launcher, victim) in [(OPENMPI, 1), (MPICH, 2), (MPICH, 0)] {
+        let (output, after) = killed(launcher, victim);
+        let text = format!("process {victim} (ranks {} to {}) has died: the run ends", 3 * victim, 3 * victim + 2);
+        let output = output.failure().says(&[&text]);
+        assert_eq!(output.stderr.matches("has died").count(), 1, "{output}");
         assert!(after < Duration::from_secs(10), "{after:?}");
     }
 }

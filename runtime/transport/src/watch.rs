@@ -1,13 +1,17 @@
 //! Notices when a process of this host dies, and says which: launchers only tell a process number of their own.
 //!
 //! A small process of its own watches, because a launcher may end all others at the instant at which one dies. It has left
-//! their process group and session, and lives until the run is over.
+//! their process group and session, and lives until the run is over. Hydra takes a process for dead when its end of the connection to
+//! the launcher is closed, which the kernel does before it tells of the death: so the watching process has all these ends
+//! as well, and lets them go when it has said who died.
 
 use std::sync::atomic::{AtomicI32, Ordering::Relaxed};
 
 /// The pipe on which the watching process hears that the run is over, and its number; 0 where there is none.
 static PIPE: AtomicI32 = AtomicI32::new(0);
 static WATCHER: AtomicI32 = AtomicI32::new(0);
+/// The socket under this process's name, on which the watching process is given connections; -1 where there is none.
+static MAILBOX: AtomicI32 = AtomicI32::new(-1);
 
 /// A process of this host, and what is said when it dies.
 pub struct Watched {
@@ -20,8 +24,85 @@ pub struct Watched {
 /// How long the launcher has to end the other processes after one died.
 const GRACE_MS: i64 = 2_000;
 
-/// The descriptor of the pipe in the watching process.
+/// The descriptors of the pipe, of the socket and of the first process's own connection in the watching process.
 const PIPE_FD: i32 = 3;
+const MAIL_FD: i32 = 4;
+const OWN_FD: i32 = 5;
+
+/// The socket's address for the process with this number: a name without a file.
+fn address(pid: i32) -> (libc::sockaddr_un, libc::socklen_t) {
+    // SAFETY: all-zero bytes are a valid address.
+    let mut address: libc::sockaddr_un = unsafe { std::mem::zeroed() };
+    address.sun_family = libc::AF_UNIX as libc::sa_family_t;
+    let name = format!("\0xsim-watch-{pid}");
+    for (place, byte) in address.sun_path.iter_mut().zip(name.bytes()) {
+        *place = byte as libc::c_char;
+    }
+    (address, (std::mem::offset_of!(libc::sockaddr_un, sun_path) + name.len()) as libc::socklen_t)
+}
+
+/// The connection to the launcher that PMI tells in the environment.
+fn connection() -> Option<i32> {
+    std::env::var("PMI_FD").ok()?.parse().ok()
+}
+
+/// Before processes know each other: this one may have to watch.
+pub fn prepare() {
+    if connection().is_none() {
+        return;
+    }
+    let (address, length) = address(std::process::id() as i32);
+    // SAFETY: a readable address of this length; the descriptor is ours.
+    unsafe {
+        let socket = libc::socket(libc::AF_UNIX, libc::SOCK_DGRAM | libc::SOCK_CLOEXEC, 0);
+        if socket >= 0 && libc::bind(socket, (&raw const address).cast(), length) == 0 {
+            MAILBOX.store(socket, Relaxed);
+        } else if socket >= 0 {
+            libc::close(socket);
+        }
+    }
+}
+
+/// Room for the one descriptor that goes with a message.
+#[repr(C)]
+struct Parcel {
+    header: libc::cmsghdr,
+    descriptor: i32,
+}
+
+/// A message of one byte with room for a descriptor, into which it points.
+fn message<'a>(parcel: &'a mut Parcel, part: &'a mut libc::iovec) -> libc::msghdr {
+    // SAFETY: all-zero bytes are a valid message.
+    let mut message: libc::msghdr = unsafe { std::mem::zeroed() };
+    (message.msg_iov, message.msg_iovlen) = (part, 1);
+    (message.msg_control, message.msg_controllen) = ((parcel as *mut Parcel).cast(), size_of::<Parcel>());
+    message
+}
+
+/// The process with this number watches: gives it this one's connection to the launcher.
+pub fn watched_by(pid: i32) {
+    let socket = MAILBOX.swap(-1, Relaxed);
+    let Some(descriptor) = connection().filter(|_| socket >= 0) else { return };
+    let (mut address, length) = address(pid);
+    let mut byte = 0u8;
+    let mut part = libc::iovec { iov_base: (&raw mut byte).cast(), iov_len: 1 };
+    let header = libc::cmsghdr {
+        cmsg_len: size_of::<libc::cmsghdr>() + size_of::<i32>(),
+        cmsg_level: libc::SOL_SOCKET,
+        cmsg_type: libc::SCM_RIGHTS,
+    };
+    let mut parcel = Parcel { header, descriptor };
+    let mut message = message(&mut parcel, &mut part);
+    (message.msg_name, message.msg_namelen) = ((&raw mut address).cast(), length);
+    // Not for ever, should nobody take it: without it the launcher may be first to act, as it is with other ones.
+    let patience = libc::timeval { tv_sec: 1, tv_usec: 0 };
+    // SAFETY: all that the message points to is here; the socket is ours.
+    unsafe {
+        libc::setsockopt(socket, libc::SOL_SOCKET, libc::SO_SNDTIMEO, (&raw const patience).cast(), size_of::<libc::timeval>() as u32);
+        libc::sendmsg(socket, &message, libc::MSG_NOSIGNAL);
+        libc::close(socket);
+    }
+}
 
 /// Starts a process that waits for the death of one of these processes, says it, and ends the others if the launcher does not.
 /// Where it cannot be had, the launcher alone notices.
@@ -30,7 +111,8 @@ pub fn watch(watched: Vec<Watched>) {
         return;
     }
     let texts: Vec<String> = watched.iter().map(|process| process.text.clone() + "\n").collect();
-    let mut fds = vec![libc::pollfd { fd: PIPE_FD, events: libc::POLLIN, revents: 0 }; watched.len() + 1];
+    let mut fds = vec![0; watched.len()];
+    let own = connection().unwrap_or(-1);
     let mut pipe = [0; 2];
     // SAFETY: the array has room for both ends.
     if unsafe { libc::pipe2(pipe.as_mut_ptr(), libc::O_CLOEXEC) } != 0 {
@@ -40,10 +122,13 @@ pub fn watch(watched: Vec<Watched>) {
     // SAFETY: the new process has a copy of the stack, as after a fork, and makes system calls alone.
     let pid = unsafe { libc::syscall(libc::SYS_clone, 0, 0, 0, 0, 0) };
     if pid == 0 {
-        wait(pipe[0], &watched, &texts, &mut fds);
+        wait(pipe[0], &watched, &texts, &mut fds, (MAILBOX.load(Relaxed), own));
     }
-    // SAFETY: this end is the other process's.
-    unsafe { libc::close(pipe[0]) };
+    // SAFETY: these ends are the other process's; closing what is none does nothing.
+    unsafe {
+        libc::close(pipe[0]);
+        libc::close(MAILBOX.swap(-1, Relaxed));
+    }
     if pid > 0 {
         PIPE.store(pipe[1], Relaxed);
         WATCHER.store(pid as i32, Relaxed);
@@ -67,31 +152,93 @@ pub fn over() {
     }
 }
 
+/// The next event among those that are watched, waiting at most so many milliseconds (-1: for ever): what it is about, and its kind. The
+/// kernel lists events as they happen, so of several deaths the one that made the launcher end the others comes first.
+///
+/// # Safety
+/// Called in the watching process alone.
+unsafe fn next_event(poll: i32, patience: i64) -> Option<(u64, u32)> {
+    let mut event = libc::epoll_event { events: 0, u64: 0 };
+    // SAFETY: room for one event.
+    let found = unsafe { libc::syscall(libc::SYS_epoll_wait, poll, &raw mut event, 1, patience) };
+    (found > 0).then_some((event.u64, event.events))
+}
+
+/// What [`next_event`] is about, where it is no process.
+const OVER: u64 = u64::MAX;
+const MAIL: u64 = u64::MAX - 1;
+
+/// Keeps the descriptor that has come with a message.
+///
+/// # Safety
+/// Called in the watching process alone.
+unsafe fn keep_mail() {
+    let mut byte = 0u8;
+    let mut part = libc::iovec { iov_base: (&raw mut byte).cast(), iov_len: 1 };
+    let header = libc::cmsghdr { cmsg_len: 0, cmsg_level: 0, cmsg_type: 0 };
+    let mut parcel = Parcel { header, descriptor: -1 };
+    let mut message = message(&mut parcel, &mut part);
+    // SAFETY: all that the message points to is here.
+    unsafe { libc::syscall(libc::SYS_recvmsg, MAIL_FD, &raw mut message, libc::MSG_DONTWAIT) };
+}
+
 /// The watching process: system calls on memory that was there before it began, nothing else.
-fn wait(pipe: i32, watched: &[Watched], texts: &[String], fds: &mut [libc::pollfd]) -> ! {
+fn wait(pipe: i32, watched: &[Watched], texts: &[String], fds: &mut [i32], (mailbox, own): (i32, i32)) -> ! {
     // SAFETY: plain numbers, readable text and a writable array of descriptors; the process ends here.
     unsafe {
         libc::syscall(libc::SYS_setsid);
-        // Nobody must wait for the end of what this process has inherited.
-        libc::syscall(libc::SYS_dup2, pipe, PIPE_FD);
-        libc::syscall(libc::SYS_close_range, PIPE_FD + 1, u32::MAX, 0);
-        libc::syscall(libc::SYS_close_range, 0, 1, 0);
-        for (fd, process) in fds[1..].iter_mut().zip(watched) {
-            // Negative where it cannot be had: such an entry is passed over.
-            fd.fd = libc::syscall(libc::SYS_pidfd_open, process.pid, 0) as i32;
+        // First away from where they go.
+        let free = |fd: i32| libc::syscall(libc::SYS_fcntl, fd, libc::F_DUPFD, OWN_FD + 1) as i32;
+        for (fd, place) in [free(pipe), free(mailbox), free(own)].into_iter().zip([PIPE_FD, MAIL_FD, OWN_FD]) {
+            libc::syscall(libc::SYS_close, place);
+            libc::syscall(libc::SYS_dup2, fd, place);
         }
-        while libc::syscall(libc::SYS_poll, fds.as_mut_ptr(), fds.len(), -1i64) <= 0 {}
-        if fds[0].revents & libc::POLLIN == 0 {
-            if fds[0].revents != 0 {
+        // Nobody must wait for the end of what this process has inherited.
+        libc::syscall(libc::SYS_close_range, OWN_FD + 1, u32::MAX, 0);
+        libc::syscall(libc::SYS_close_range, 0, 1, 0);
+        let poll = libc::syscall(libc::SYS_epoll_create1, 0) as i32;
+        let add = |fd: i32, what: u64, kind: i32| {
+            let mut event = libc::epoll_event { events: kind as u32, u64: what };
+            libc::syscall(libc::SYS_epoll_ctl, poll, libc::EPOLL_CTL_ADD, fd, &raw mut event) == 0
+        };
+        // What happens once is told once.
+        let once = libc::EPOLLIN | libc::EPOLLONESHOT;
+        let mut alive = 0;
+        add(PIPE_FD, OVER, once);
+        add(MAIL_FD, MAIL, libc::EPOLLIN);
+        for ((index, fd), process) in (0..).zip(fds.iter_mut()).zip(watched) {
+            // Negative where it cannot be had: such an entry is passed over.
+            *fd = libc::syscall(libc::SYS_pidfd_open, process.pid, 0) as i32;
+            alive += u32::from(add(*fd, index, once));
+        }
+        let mut patience = -1;
+        let dead = loop {
+            match next_event(poll, patience) {
+                None if patience < 0 => {}
+                None => break None,
+                Some((MAIL, _)) => keep_mail(),
                 // Its own process has died, which closes the pipe a little before the system tells.
-                libc::syscall(libc::SYS_poll, fds[1..].as_mut_ptr(), fds.len() - 1, GRACE_MS);
+                Some((OVER, kind)) if kind & libc::EPOLLIN as u32 == 0 => patience = GRACE_MS,
+                Some((OVER, _)) => break None,
+                Some((index, _)) => break Some(index),
             }
-            for (_, text) in fds[1..].iter().zip(texts).filter(|(fd, _)| fd.revents != 0) {
-                libc::syscall(libc::SYS_write, 2, text.as_ptr(), text.len());
+        };
+        if let Some(text) = dead.and_then(|index| texts.get(index as usize)) {
+            libc::syscall(libc::SYS_write, 2, text.as_ptr(), text.len());
+            // The launcher may act now; it waits until nobody can write any more. What came by mail lies behind the rest.
+            let last = fds.iter().copied().fold(OWN_FD, i32::max);
+            libc::syscall(libc::SYS_close_range, last + 1, u32::MAX, 0);
+            for (_, place) in [(mailbox, MAIL_FD), (own, OWN_FD)].into_iter().filter(|(given, _)| *given >= 0) {
+                libc::syscall(libc::SYS_close, place);
             }
-            libc::syscall(libc::SYS_poll, std::ptr::null_mut::<libc::pollfd>(), 0, GRACE_MS);
-            for fd in &fds[1..] {
-                libc::syscall(libc::SYS_pidfd_send_signal, fd.fd, libc::SIGKILL, std::ptr::null::<libc::siginfo_t>(), 0);
+            alive -= 1;
+            while alive > 0
+                && let Some((other, _)) = next_event(poll, GRACE_MS)
+            {
+                alive -= u32::from(other < MAIL);
+            }
+            for fd in fds.iter() {
+                libc::syscall(libc::SYS_pidfd_send_signal, *fd, libc::SIGKILL, std::ptr::null::<libc::siginfo_t>(), 0);
             }
         }
         loop {

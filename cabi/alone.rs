@@ -88,11 +88,11 @@ fn try_begin() -> Result<Mpi, String> {
     let mpi = Mpi::alone(Setup { environment, ..setup }, over);
     let (processes, me) = mpi.processes();
     if processes > 1
-        && let Some(other) = run::introduce(&mpi, &options, me)
+        && let Some(why) = run::introduce(&mpi, &options, me)
     {
         mpi.part();
         if me == 0 {
-            return Err(run::stranger(other));
+            return Err(why);
         }
         std::process::exit(1);
     }

@@ -88,12 +88,16 @@ fn remote(options: &Options) -> Result<Option<Remote>, String> {
     Ok((transport.size() > 1).then(|| Remote::new(transport, options.np)))
 }
 
-/// Processes tell each other who they are: the first whose options or program differ from process 0's, if there is one.
-pub fn introduce(mpi: &Mpi, options: &Options, me: u32) -> Option<u32> {
+/// Processes tell each other who they are: what is wrong, if one has other options or another program than process 0.
+pub fn introduce(mpi: &Mpi, options: &Options, me: u32) -> Option<String> {
     let host = std::fs::read_to_string("/proc/sys/kernel/random/boot_id").unwrap_or_default();
     transport::watch::prepare();
-    let rows: Vec<u32> = (0..mpi.processes().0).map(|process| mpi.ranks_of(process).0).collect();
-    let all = mpi.everybody(&format!("{} {}\n{} {rows:?}", std::process::id(), host.trim(), identity(options)));
+    let mut text = format!("{} {}\n{}", std::process::id(), host.trim(), identity(options));
+    if options.map.is_some() {
+        let rows: Vec<u32> = (0..mpi.processes().0).map(|process| mpi.ranks_of(process).0).collect();
+        text += &format!("\na map with the first ranks {rows:?}");
+    }
+    let all = mpi.everybody(&text);
     let parts: Vec<_> = all.iter().map(|text| text.split_once('\n').unwrap_or((text, ""))).collect();
     let (_, mine) = parts[me as usize].0.split_once(' ')?;
     // The first process of a host has all of it watched: each death is told once.
@@ -110,17 +114,30 @@ pub fn introduce(mpi: &Mpi, options: &Options, me: u32) -> Option<u32> {
     if let Some(Ok(pid)) = pid.filter(|_| first != me as usize) {
         transport::watch::watched_by(pid);
     }
-    parts.iter().position(|(_, identity)| *identity != parts[0].1).map(|process| process as u32)
+    let other = parts.iter().position(|(_, identity)| *identity != parts[0].1)?;
+    Some(stranger(other, parts[0].1, parts[other].1))
 }
 
-/// Another process is not of this run.
-pub fn stranger(other: u32) -> String {
-    format!("process {other} was started with other options or another program than process 0: all must have the same")
+/// Another process is not of this run: what process 0 and that one are, in lines.
+fn stranger(other: usize, ours: &str, theirs: &str) -> String {
+    let only = |lines: &str, without: &str| {
+        let lines: Vec<&str> = lines.lines().filter(|line| !without.lines().any(|other| other == *line)).collect();
+        if lines.is_empty() { "nothing of that".to_owned() } else { lines.join(", ") }
+    };
+    format!(
+        "process {other} was started with other options or another program than process 0: all must have the same; process {other} has {} \
+         where process 0 has {}",
+        only(theirs, ours),
+        only(ours, theirs)
+    )
 }
 
-/// What all processes of a run must have alike.
+/// What all processes of a run must have alike, in lines.
 fn identity(options: &Options) -> String {
-    let mut identity = format!("{} {:?}", env!("CARGO_PKG_VERSION"), options.given);
+    let mut identity = format!("xsim {}", env!("CARGO_PKG_VERSION"));
+    for (name, value) in &options.given {
+        identity += &format!("\n-xsim-{name}={}", value.escape_debug());
+    }
     if let Ok(program) = std::fs::read("/proc/self/exe") {
         // FNV-1a, by eight bytes.
         let hash = program.chunks(8).fold(0xcbf2_9ce4_8422_2325u64, |hash, chunk| {
@@ -128,7 +145,7 @@ fn identity(options: &Options) -> String {
             word[..chunk.len()].copy_from_slice(chunk);
             (hash ^ u64::from_le_bytes(word)).wrapping_mul(0x100_0000_01b3)
         });
-        identity += &format!(" {} {hash:x}", program.len());
+        identity += &format!("\na program of {} bytes (fingerprint {hash:x})", program.len());
     }
     identity
 }
@@ -206,7 +223,8 @@ fn run(program: Program, options: &Options, name: String) -> Result<i32, String>
     let meter = HostMeter::start();
     let remote = remote(options)?;
     let own = remote.as_ref().map_or((0, options.np), Remote::own);
-    simulation::preflight(options, own.1)?;
+    let sharing = remote.as_ref().map_or(1, |_| transport::on_this_host(|name| std::env::var_os(name)));
+    simulation::preflight(options, own.1, sharing, remote.as_ref().is_none_or(Remote::is_first))?;
     let (setup, machine) = setup(options, remote)?;
     let ranks = options.np;
     let mut stacks = Ranks::new(program, config(options, own))?;
@@ -216,10 +234,10 @@ fn run(program: Program, options: &Options, name: String) -> Result<i32, String>
     let mpi = state::install(Mpi::new(setup));
     let (processes, me) = mpi.processes();
     if processes > 1
-        && let Some(other) = introduce(mpi, options, me)
+        && let Some(why) = introduce(mpi, options, me)
     {
         mpi.part();
-        return if me == 0 { Err(stranger(other)) } else { Ok(0) };
+        return if me == 0 { Err(why) } else { Ok(0) };
     }
     let mut progress = Progress::new(options, u64::from(ranks));
     let mut forecast = Forecast::new(resident_bytes());
@@ -228,12 +246,14 @@ fn run(program: Program, options: &Options, name: String) -> Result<i32, String>
             progress.tick(u64::from(world.ended()), world.clock(world.me()), world.traffic().0);
             rank::output::set_line_drawn(progress.is_drawn());
         }
-        if processes == 1
-            && forecast.is_due(world.me(), ranks)
-            && let Err(why) = forecast.check(ranks, resident_bytes(), simulation::memory::available())
+        if forecast.is_due(world.me().saturating_sub(own.0), own.1)
+            && let there = simulation::memory::available().map(|bytes| bytes / u64::from(sharing))
+            && let Err(why) = forecast.check(own.1, resident_bytes(), there)
         {
             progress.finish();
             rank::output::flush();
+            // The launcher ends the other processes with this one.
+            transport::watch::over();
             std::process::exit(refuse(&why));
         }
     };

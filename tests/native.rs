@@ -253,6 +253,12 @@ fn processes_with_different_options_are_refused() {
         .processes(MPICH, 2)
         .run()
         .failure()
-        .says(&["process 1 was started with other options"]);
+        .says(&["process 1 was started with other options", "process 1 has -xsim-np=5 where process 0 has -xsim-np=4"]);
     std::fs::remove_dir_all(directory).unwrap();
+}
+
+#[test]
+fn processes_of_a_host_share_its_memory() {
+    let large = |processes| faulty("forever").ranks(2_000_000_000).processes(MPICH, processes).run().failure();
+    large(2).says(&["1000000000 ranks on each of the 2 processes of this host need about 200 GB", "with mpirun"]);
 }

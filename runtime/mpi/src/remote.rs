@@ -111,6 +111,10 @@ impl Remote {
             safe: Time::ZERO,
         }
     }
+    /// Whether this is process 0, which speaks for all.
+    pub fn is_first(&self) -> bool {
+        self.me == 0
+    }
     /// This process's ranks: the first, and how many.
     pub fn own(&self) -> (u32, u32) {
         (self.blocks.first(self.me), self.blocks.count(self.me))

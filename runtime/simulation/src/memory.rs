@@ -26,15 +26,17 @@ fn control_group_rest() -> Option<u64> {
     Some(read("memory.max")?.saturating_sub(read("memory.current")?))
 }
 
-/// Checks that `ranks` ranks of `bytes_per_rank` each fit into `available` bytes.
+/// Checks that `ranks` ranks of `bytes_per_rank` each fit into `available` bytes, of which each of `sharing` processes takes as much.
 ///
 /// # Errors
-/// A sentence with how much is needed, how much there is, and how many ranks would fit.
-pub fn check(ranks: u64, bytes_per_rank: u64, available: Option<u64>) -> Result<(), String> {
-    let needed = u128::from(ranks) * u128::from(bytes_per_rank);
+/// A sentence with how much is needed, how much there is, how many ranks would fit, and where more would.
+pub fn check(ranks: u64, bytes_per_rank: u64, available: Option<u64>, sharing: u32) -> Result<(), String> {
+    let needed = u128::from(ranks) * u128::from(bytes_per_rank) * u128::from(sharing);
     match available {
         Some(there) if needed > u128::from(there) => Err(format!(
-            "{ranks} ranks need about {} of memory ({bytes_per_rank} bytes a rank), and {} are available; at most {} ranks fit",
+            "{ranks} ranks {}need about {} of memory ({bytes_per_rank} bytes a rank), and {} are available; at most {} ranks fit: run \
+             fewer, or spread them over more machines with mpirun (docs/scaling.md)",
+            if sharing > 1 { format!("on each of the {sharing} processes of this host ") } else { String::new() },
             crate::summary::bytes(needed),
             crate::summary::bytes(u128::from(there)),
             there / bytes_per_rank.max(1),
@@ -113,10 +115,12 @@ mod tests {
 
     #[test]
     fn too_many_ranks_say_how_much_they_need() {
-        let message = check(1_000_000_000, 400, Some(8_000_000_000)).unwrap_err();
+        let message = check(1_000_000_000, 400, Some(8_000_000_000), 1).unwrap_err();
         assert!(message.contains("400 GB") && message.contains("8 GB") && message.contains("at most 20000000 ranks"), "{message}");
-        assert_eq!(check(1000, 400, Some(400_000)), Ok(()));
-        assert_eq!(check(u64::MAX, u64::MAX, None), Ok(()));
+        assert_eq!(check(1000, 400, Some(400_000), 1), Ok(()));
+        assert_eq!(check(u64::MAX, 400, None, 1), Ok(()));
+        let message = check(1000, 400, Some(1_000_000), 3).unwrap_err();
+        assert!(message.contains("1000 ranks on each of the 3 processes of this host need about 1.2 MB"), "{message}");
     }
 
     #[test]

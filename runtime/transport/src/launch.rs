@@ -54,6 +54,20 @@ pub fn launcher(variable: impl Fn(&str) -> Option<OsString>) -> Option<Launcher>
     (several && number("PMI_RANK").is_some()).then_some(Launcher::Mpich)
 }
 
+/// How many processes the launcher started on this host, as far as it says so.
+pub fn on_this_host(variable: impl Fn(&str) -> Option<OsString>) -> u32 {
+    let number = |name: &str| variable(name).and_then(|value| value.to_str()?.trim().parse::<u32>().ok());
+    let slurm = || {
+        // As in `4(x2),3`: tasks of each node, in order.
+        let node = number("SLURM_NODEID")?;
+        let tasks = variable("SLURM_STEP_TASKS_PER_NODE")?;
+        let parts = tasks.to_str()?.split(',').map(|part| part.split_once("(x").unwrap_or((part, "1)")));
+        let counts = parts.flat_map(|(count, times)| vec![count; times.trim_end_matches(')').parse::<usize>().unwrap_or(1)]);
+        counts.into_iter().nth(node as usize)?.parse().ok()
+    };
+    number("OMPI_COMM_WORLD_LOCAL_SIZE").or_else(|| number("MPI_LOCALNRANKS")).or_else(slurm).unwrap_or(1).max(1)
+}
+
 #[cfg(test)]
 mod tests {
     use super::*;
@@ -68,6 +82,19 @@ mod tests {
         assert_eq!(of(&[("OMPI_COMM_WORLD_SIZE", "2"), ("PMIX_RANK", "0")]), Some(Launcher::OpenMpi));
         assert_eq!(of(&[("SLURM_STEP_NUM_TASKS", "8"), ("PMIX_RANK", "3")]), Some(Launcher::OpenMpi));
         assert_eq!(of(&[("SLURM_STEP_NUM_TASKS", "8"), ("PMI_RANK", "3")]), Some(Launcher::Mpich));
+    }
+
+    #[test]
+    fn processes_of_a_host_are_counted() {
+        let count = |variables: &[(&str, &str)]| {
+            on_this_host(|name| variables.iter().find(|(known, _)| *known == name).map(|(_, value)| OsString::from(value)))
+        };
+        assert_eq!(count(&[("OMPI_COMM_WORLD_LOCAL_SIZE", "3")]), 3);
+        assert_eq!(count(&[("MPI_LOCALNRANKS", "2")]), 2);
+        for (node, tasks) in [("0", 4), ("1", 4), ("2", 3), ("3", 1)] {
+            assert_eq!(count(&[("SLURM_NODEID", node), ("SLURM_STEP_TASKS_PER_NODE", "4(x2),3")]), tasks);
+        }
+        assert_eq!(count(&[]), 1);
     }
 
     #[test]

@@ -9,7 +9,7 @@ mod native;
 pub mod table;
 pub mod watch;
 
-pub use launch::{Launcher, launcher};
+pub use launch::{Launcher, launcher, on_this_host};
 pub use native::Native;
 
 /// What a message is about; messages of one lane between two processes arrive in order.

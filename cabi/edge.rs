@@ -105,16 +105,10 @@ pub fn call(function: Function, object: Object, body: impl FnOnce(&Call) -> Resu
     // A panic is a defect of ours. It ends at this frame, before the program's frames, whose
     // unwinding is not ours to decide; nothing of the call is used after it.
     let result = catch_unwind(AssertUnwindSafe(|| {
-        let entered = {
-            let mut world = mpi.world();
-            let entered = world.enter_call(function as u16);
-            if world.phase(world.me()) != Phase::Active || world.is_aborting() {
-                let phase = world.phase(world.me());
-                drop(world);
-                outside(&c, phase)?;
-            }
-            entered
-        };
+        let (entered, ordinary) = mpi.world().enter_call(function as u16);
+        if !ordinary {
+            outside(&c)?;
+        }
         let result = body(&c);
         mpi.world().leave_call(function as u16, entered);
         result
@@ -132,8 +126,11 @@ pub fn call(function: Function, object: Object, body: impl FnOnce(&Call) -> Resu
 
 /// A call outside the time between `MPI_Init` and `MPI_Finalize`, or after somebody aborted.
 #[cold]
-fn outside(c: &Call, phase: Phase) -> Result {
-    let ends = c.mpi.world().must_stop();
+fn outside(c: &Call) -> Result {
+    let (phase, ends) = {
+        let world = c.mpi.world();
+        (world.phase(world.me()), world.must_stop())
+    };
     if let Some(status) = ends {
         stop(status);
     }

@@ -177,25 +177,33 @@ impl Comms {
         Ok(&self.slab[self.index(handle)?])
     }
     /// Another rank of a communicator, as a destination or source: the context, the mounted rank's number there, the other's world rank.
-    #[inline(always)]
     pub(crate) fn partner(&self, handle: usize, rank: i32, what: &str) -> Result<(u32, u32, u32)> {
-        // Most messages are of the one communicator of which all this is known.
-        if handle == COMM_WORLD && rank >= 0 && (rank as u32) < self.ranks {
-            return Ok((0, self.current, rank as u32));
-        }
         let comm = self.get(handle)?;
         let to = comm.peer(rank, self.current, what)?;
         Ok((comm.context, comm.rank(self.current), to))
     }
     /// The context of a communicator in which `source` is a rank to receive from.
-    #[inline(always)]
     pub(crate) fn context_from(&self, handle: usize, source: i32) -> Result<u32> {
-        if handle == COMM_WORLD && source >= 0 && (source as u32) < self.ranks {
-            return Ok(0);
-        }
         let comm = self.get(handle)?;
         comm.check_peer(source, "source")?;
         Ok(comm.context)
+    }
+    /// [`Comms::partner`], if handle and rank are right.
+    #[inline(always)]
+    pub(crate) fn known_partner(&self, handle: usize, rank: i32) -> Option<(u32, u32, u32)> {
+        // Most messages are of the one communicator of which all this is known.
+        if handle == COMM_WORLD {
+            return ((rank as u32) < self.ranks).then_some((0, self.current, rank as u32));
+        }
+        if rank < 0 { None } else { self.partner(handle, rank, "").ok() }
+    }
+    /// [`Comms::context_from`], if handle and rank are right.
+    #[inline(always)]
+    pub(crate) fn known_context(&self, handle: usize, source: i32) -> Option<u32> {
+        if handle == COMM_WORLD {
+            return ((source as u32) < self.ranks).then_some(0);
+        }
+        if source < 0 { None } else { self.context_from(handle, source).ok() }
     }
     /// The communicator at an index.
     #[inline]

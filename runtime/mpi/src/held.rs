@@ -5,18 +5,41 @@
 //! What the calls do and when (their order, their times) is the same: until its next call a rank may not touch the
 //! buffers, and nobody else runs.
 
-use crate::matching::{Envelope, Extent, Pattern};
+use crate::matching::{Envelope, Pattern};
 use crate::node::{INLINE_BYTES, NIL, Node, State, flag};
 use crate::reference::REFERRED;
 use crate::world::World;
 use crate::{handle, handle::REQUEST_SENT};
 use engine::Time;
-use rank::memory;
+use rank::{Addr, memory};
 
 /// How many are held at most.
 const MOST: usize = 32;
 /// Bytes of a payload that are asked for ahead; beyond, the processor has seen the pattern itself.
 const AHEAD: u64 = 2048;
+
+/// Whether an operation may be one of several in a row, which are done together.
+#[derive(Clone, Copy, PartialEq, Eq, Debug)]
+pub(crate) enum Row {
+    /// No: it is done now.
+    Alone,
+    /// Its buffer may change as soon as the call returns.
+    Call,
+    /// Its buffer stays until its request is completed.
+    Request,
+}
+
+impl Row {
+    /// Whether a send of so many contiguous bytes may be held.
+    #[inline(always)]
+    pub(crate) fn holds(self, bytes: u64) -> bool {
+        match self {
+            Row::Alone => false,
+            Row::Call => bytes <= INLINE_BYTES,
+            Row::Request => true,
+        }
+    }
+}
 
 /// A message for `to`, or with [`NIL`] a receive of the mounted rank, by its node.
 #[derive(Clone, Copy, Default, Debug)]
@@ -55,19 +78,19 @@ impl World {
     ///
     /// Without `stays` the buffer may change after the call, so that the payload must fit in a node.
     #[inline(always)]
-    pub(crate) fn hold_send(&mut self, to: u32, message: Envelope, payload: &Extent, arrival: Time, stays: bool) -> usize {
+    pub(crate) fn hold_send(&mut self, to: u32, message: Envelope, (buffer, bytes): (Addr, u64), arrival: Time, stays: bool) -> usize {
         memory::prefetch(&self.ranks[to as usize]);
-        let inline = payload.bytes <= INLINE_BYTES;
-        let owned = stays && payload.bytes >= REFERRED;
-        let data = if inline { memory::load_short(payload.buffer, payload.bytes as usize) } else { [0; 2] };
+        let inline = bytes <= INLINE_BYTES;
+        let owned = stays && bytes >= REFERRED;
+        let data = if inline { memory::load_short(buffer, bytes as usize) } else { [0; 2] };
         let node = self.nodes.alloc(Node {
             context: message.context,
             tag: message.tag,
             source: message.source,
             next: NIL,
             arrival,
-            bytes: payload.bytes,
-            buffer: payload.buffer,
+            bytes,
+            buffer,
             layout: NIL,
             flags: if inline { flag::INLINE } else { flag::REFERS } | if owned { flag::OWNED } else { 0 },
             state: State::Unexpected,
@@ -97,10 +120,10 @@ impl World {
     pub(crate) fn release(&mut self) {
         let (me, count) = (self.current, std::mem::take(&mut self.held.count).min(MOST));
         if count > 1 {
-            self.unexpected.prefetch(self.ranks[me as usize].unexpected);
+            self.unexpected.prefetch(self.ranks[me as usize].unexpected, &self.nodes);
             for operation in &self.held.operations[..count] {
                 if operation.to != NIL {
-                    self.posted.prefetch(self.ranks[operation.to as usize].posted);
+                    self.posted.prefetch(self.ranks[operation.to as usize].posted, &self.nodes);
                 }
             }
         }
@@ -111,7 +134,11 @@ impl World {
                 let pattern = Pattern::of(&self.nodes[node]);
                 self.match_posted(me, node, &pattern).map(|message| Pair { to: me, receive: node, message })
             } else {
-                self.match_held(to, node).map(|receive| Pair { to, receive, message: node })
+                {
+                    let found = self.match_message(to, node);
+                    self.count_burst(to);
+                    found.map(|receive| Pair { to, receive, message: node })
+                }
             };
             if let Some(pair) = pair {
                 if met == 0 && count > 1 {
@@ -140,9 +167,9 @@ impl World {
         }
     }
 
-    /// A held message reaches `to`: the receive that it meets there, else it is in the unexpected queue now.
+    /// A message reaches `to`: the receive that it meets there, else it is in the unexpected queue now.
     #[inline]
-    fn match_held(&mut self, to: u32, index: u32) -> Option<u32> {
+    fn match_message(&mut self, to: u32, index: u32) -> Option<u32> {
         let envelope = Envelope::of(&self.nodes[index]);
         let found = self.find_posted(to, &envelope);
         if let Some((_, place)) = found {
@@ -152,7 +179,14 @@ impl World {
             self.settle_reference(index);
             self.enqueue(to, index);
         }
-        self.count_burst(to);
         found.map(|(receive, _)| receive)
+    }
+
+    /// A message from the mounted rank, which is not in a row, reaches `to`.
+    #[inline(never)]
+    pub(crate) fn deliver_message(&mut self, to: u32, message: u32) {
+        if let Some(receive) = self.match_message(to, message) {
+            self.take(to, receive, message);
+        }
     }
 }

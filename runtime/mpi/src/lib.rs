@@ -22,6 +22,7 @@ mod node;
 pub mod op;
 pub mod p2p;
 mod payload;
+mod plain;
 pub mod progress;
 mod queue;
 mod ready;

@@ -29,6 +29,11 @@ impl Extent {
     pub(crate) fn none() -> Extent {
         Extent { buffer: Addr::NULL, layout: None, bytes: 0 }
     }
+    /// Whether a node can hold it beside these flags: a sender that waits for the match has its request where the payload would be.
+    #[inline(always)]
+    fn fits_inline(&self, flags: u16) -> bool {
+        self.bytes <= INLINE_BYTES && self.layout.is_none() && flags & (flag::SYNCHRONOUS | flag::RENDEZVOUS) == 0
+    }
     /// Unpacks the beginning of `bytes`, as many as it has; its rank must be mounted.
     pub(crate) fn fill(&self, bytes: &[u8]) {
         let part = &bytes[..bytes.len().min(self.bytes as usize)];
@@ -91,6 +96,10 @@ impl Pattern {
             source: (!node.has(flag::WILD)).then_some(node.source),
             tag: (!node.has(flag::ANY_TAG)).then_some(node.tag),
         }
+    }
+    /// Of messages with this envelope.
+    pub fn exactly(envelope: &Envelope) -> Pattern {
+        Pattern { context: envelope.context, source: Some(envelope.source), tag: Some(envelope.tag) }
     }
     /// Whether a message with this envelope fits.
     #[inline]
@@ -170,13 +179,16 @@ impl World {
     }
 
     /// A message from the mounted rank reaches rank `to`: into a posted receive, or into the unexpected queue.
-    #[inline]
+    #[inline(always)]
     pub(crate) fn deliver(&mut self, to: u32, message: Envelope, payload: &Extent, transit: Transit) {
-        if let Some((index, place)) = self.find_posted(to, &message) {
-            self.posted.remove(&mut self.ranks[to as usize].posted, place, &self.nodes);
-            return self.fill(to, index, &message, payload, transit);
+        if !self.ranks[to as usize].posted.is_empty() {
+            if let Some((index, place)) = self.find_posted(to, &message) {
+                self.posted.remove(&mut self.ranks[to as usize].posted, place, &self.nodes);
+                return self.fill(to, index, &message, payload, transit);
+            }
+            self.posted.searched(&mut self.ranks[to as usize].posted, &self.nodes);
         }
-        self.posted.searched(&mut self.ranks[to as usize].posted, &self.nodes);
+        let inline = payload.fits_inline(transit.flags);
         let index = self.nodes.alloc(Node {
             context: message.context,
             tag: message.tag,
@@ -185,19 +197,29 @@ impl World {
             arrival: transit.arrival,
             bytes: payload.bytes,
             buffer: Addr::NULL,
-            flags: transit.flags,
+            flags: transit.flags | if inline { flag::INLINE } else { 0 },
             layout: transit.flight,
             state: State::Unexpected,
-            data: [0; 2],
+            data: if inline { memory::load_short(payload.buffer, payload.bytes as usize) } else { [0; 2] },
         });
-        self.stage(index, payload);
+        if !inline || transit.flags != 0 {
+            self.deliver_odd(to, index, payload, transit);
+        }
+        self.enqueue(to, index);
+    }
+
+    /// What [`World::deliver`] has to do where a message is long, or not through when it is sent.
+    #[inline(never)]
+    fn deliver_odd(&mut self, to: u32, index: u32, payload: &Extent, transit: Transit) {
+        if !self.nodes[index].has(flag::INLINE) {
+            self.stage(index, payload);
+        }
         if transit.request != NIL {
             self.nodes[index].data[1] = u64::from(transit.request);
         }
         if transit.flight != NIL {
             self.flights[transit.flight] = Flight::Unexpected { to, message: index };
         }
-        self.enqueue(to, index);
     }
 
     /// Puts a message into the unexpected queue of `to`.
@@ -206,9 +228,15 @@ impl World {
         let state = &mut self.ranks[to as usize];
         self.unexpected.push(&mut state.unexpected, index, &self.nodes);
         if state.watches() {
-            self.unexpected.searched(&mut state.unexpected, &self.nodes);
-            self.attend(to);
+            self.noticed(to);
         }
+    }
+
+    /// A message is in the unexpected queue of a rank that may have something to decide.
+    #[inline(never)]
+    pub(crate) fn noticed(&mut self, to: u32) {
+        self.unexpected.searched(&mut self.ranks[to as usize].unexpected, &self.nodes);
+        self.attend(to);
     }
 
     /// Copies the payload out of the sender's memory: into the node if it fits, else into the pool.
@@ -218,22 +246,19 @@ impl World {
             return;
         }
         let node = &mut self.nodes[index];
-        match &payload.layout {
-            None if payload.bytes <= INLINE_BYTES && !node.has(flag::SYNCHRONOUS | flag::RENDEZVOUS) => {
-                node.data = memory::load_short(payload.buffer, payload.bytes as usize);
-                node.flags |= flag::INLINE;
-            }
-            layout => {
-                let place = self.pool.alloc(payload.bytes as usize);
-                let out = self.pool.get_mut(place);
-                match layout {
-                    None => memory::append(payload.buffer, payload.bytes as usize, out),
-                    Some((datatype, count)) => datatype.pack(payload.buffer, *count, out),
-                }
-                node.data[0] = u64::from(place);
-                node.flags |= flag::POOLED;
-            }
+        if payload.fits_inline(node.flags) {
+            node.data = memory::load_short(payload.buffer, payload.bytes as usize);
+            node.flags |= flag::INLINE;
+            return;
         }
+        let place = self.pool.alloc(payload.bytes as usize);
+        let out = self.pool.get_mut(place);
+        match &payload.layout {
+            None => memory::append(payload.buffer, payload.bytes as usize, out),
+            Some((datatype, count)) => datatype.pack(payload.buffer, *count, out),
+        }
+        node.data[0] = u64::from(place);
+        node.flags |= flag::POOLED;
     }
 
     /// A posted receive meets its message while the sender is mounted.

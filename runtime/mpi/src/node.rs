@@ -138,7 +138,7 @@ impl Nodes {
         self.nodes.push(Node { next: NIL, ..Node::default() });
     }
     /// Gives a node back.
-    #[inline]
+    #[inline(always)]
     pub fn free(&mut self, index: u32) {
         let slot = &mut self.nodes[index as usize];
         slot.state = State::Free;

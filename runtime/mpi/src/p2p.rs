@@ -3,8 +3,9 @@
 use crate::error::{ErrorClass, Failure, Result};
 use crate::flight::Flight;
 use crate::handle::{self, REQUEST_NULL, REQUEST_SENT, RequestRef};
+use crate::held::Row;
 use crate::matching::{Envelope, Extent, Pattern, Transit};
-use crate::node::{INLINE_BYTES, NIL, Node, State, flag};
+use crate::node::{NIL, Node, State, flag};
 use crate::request::{ANY_SOURCE, ANY_TAG, Body, Completion, PROC_NULL, RequestArray, Status};
 use crate::world::{Mpi, World};
 use engine::Time;
@@ -21,28 +22,6 @@ pub enum SendMode {
     Buffered,
     /// `MPI_Rsend`: like standard; the program promises that the receive is posted.
     Ready,
-}
-
-/// Whether an operation may be one of several in a row, which are done together.
-#[derive(Clone, Copy, PartialEq, Eq, Debug)]
-pub(crate) enum Row {
-    /// No: it is done now.
-    Alone,
-    /// Its buffer may change as soon as the call returns.
-    Call,
-    /// Its buffer stays until its request is completed.
-    Request,
-}
-
-impl Row {
-    #[inline(always)]
-    fn holds(self, payload: &Extent) -> bool {
-        match self {
-            Row::Alone => false,
-            Row::Call => payload.bytes <= INLINE_BYTES && payload.layout.is_none(),
-            Row::Request => payload.layout.is_none(),
-        }
-    }
 }
 
 /// Address, count and datatype handle, as MPI calls give them.
@@ -80,7 +59,6 @@ impl World {
     }
 
     /// Charges the sender's overhead and gap: when the message leaves.
-    #[inline]
     fn inject(&mut self, me: u32) -> Time {
         if !self.wire.has_overheads {
             return self.ranks[me as usize].clock;
@@ -97,8 +75,16 @@ impl World {
     ///
     /// What `row` allows, the send may be held (`held.rs`).
     #[inline(always)]
-    pub(crate) fn start_send(&mut self, mode: SendMode, buffer: Buffer, (destination, tag, comm): Peer, row: Row) -> Result<usize> {
-        let me = self.current;
+    pub(crate) fn start_send(&mut self, mode: SendMode, buffer: Buffer, to: Peer, row: Row) -> Result<usize> {
+        match self.send_plain(mode, buffer, to, row) {
+            Some(request) => Ok(request),
+            None => self.start_any_send(mode, buffer, to, row),
+        }
+    }
+
+    /// [`World::start_send`] of anything.
+    #[inline(never)]
+    fn start_any_send(&mut self, mode: SendMode, buffer: Buffer, (destination, tag, comm): Peer, row: Row) -> Result<usize> {
         if destination == PROC_NULL {
             self.comms.get(comm)?;
         }
@@ -111,29 +97,11 @@ impl World {
         let (context, source, to) = self.comms.partner(comm, destination, "destination")?;
         let envelope = Envelope { context, source, tag };
         let payload = self.extent(buffer)?;
-        if mode == SendMode::Buffered {
-            self.claim_buffer(me, comm, payload.bytes)?;
-        }
-        let at = self.inject(me);
+        let (transit, request) = self.start_transit(mode, to, payload.bytes, comm)?;
         self.profile.message(payload.bytes);
-        let mut transit = Transit { arrival: Time::MAX, flags: 0, request: NIL, flight: NIL };
-        let mut request = REQUEST_SENT;
-        let rendezvous =
-            mode == SendMode::Standard && self.wire.overheads.eager_limit.is_some_and(|limit| payload.bytes > limit) && !self.by_time();
-        if rendezvous || mode == SendMode::Synchronous {
-            transit.flags = if rendezvous { flag::RENDEZVOUS } else { flag::SYNCHRONOUS };
-            transit.request = self.make_request(me, Body::Synchronous);
-            request = handle::of_cold(transit.request);
-        }
-        if self.by_time() {
-            transit.flags |= flag::UNDER_WAY;
-            transit.flight = self.launch(me, to, payload.bytes, at, Flight::Leaving);
-        } else {
-            transit.arrival = at + self.wire.latency(me, to, if rendezvous { 0 } else { payload.bytes });
-        }
         let local = self.is_local(to);
-        if row.holds(&payload) && local && transit.flags == 0 && mode != SendMode::Buffered {
-            return Ok(self.hold_send(to, envelope, &payload, transit.arrival, row == Row::Request));
+        if payload.layout.is_none() && row.holds(payload.bytes) && local && transit.flags == 0 && mode != SendMode::Buffered {
+            return Ok(self.hold_send(to, envelope, (payload.buffer, payload.bytes), transit.arrival, row == Row::Request));
         }
         if !self.held.is_empty() {
             self.release();
@@ -147,8 +115,33 @@ impl World {
         Ok(request)
     }
 
+    /// How a message travels, and its sender's request.
+    fn start_transit(&mut self, mode: SendMode, to: u32, bytes: u64, comm: usize) -> Result<(Transit, usize)> {
+        let me = self.current;
+        if mode == SendMode::Buffered {
+            self.claim_buffer(me, comm, bytes)?;
+        }
+        let at = self.inject(me);
+        let mut transit = Transit { arrival: Time::MAX, flags: 0, request: NIL, flight: NIL };
+        let mut request = REQUEST_SENT;
+        let rendezvous =
+            mode == SendMode::Standard && self.wire.overheads.eager_limit.is_some_and(|limit| bytes > limit) && !self.by_time();
+        if rendezvous || mode == SendMode::Synchronous {
+            transit.flags = if rendezvous { flag::RENDEZVOUS } else { flag::SYNCHRONOUS };
+            transit.request = self.make_request(me, Body::Synchronous);
+            request = handle::of_cold(transit.request);
+        }
+        if self.by_time() {
+            transit.flags |= flag::UNDER_WAY;
+            transit.flight = self.launch(me, to, bytes, at, Flight::Leaving);
+        } else {
+            transit.arrival = at + self.wire.latency(me, to, if rendezvous { 0 } else { bytes });
+        }
+        Ok((transit, request))
+    }
+
     /// Counts a message to `to`, whose queue may make its sender step back.
-    #[inline]
+    #[inline(always)]
     pub(crate) fn count_burst(&mut self, to: u32) {
         let me = self.current as usize;
         self.ranks[me].burst += 1;
@@ -209,21 +202,42 @@ impl World {
         }
     }
 
-    /// Posts a receive for which nothing has come, and which the mounted rank waits for: answers its node.
-    #[inline]
-    fn expect(&mut self, pattern: &Pattern, extent: Extent) -> u32 {
-        let node = self.receive_node_for(pattern, extent);
-        let index = self.nodes.alloc(node);
+    /// Begins a receive that the mounted rank waits for: fills `status`, or answers the node of a message to come.
+    #[inline(never)]
+    fn begin_receive(&mut self, buffer: Buffer, from: Peer, status: &mut Status) -> Result<Option<u32>> {
+        match self.receive_plain(buffer, from, status) {
+            Some(began) => Ok(began),
+            None => self.begin_any_receive(buffer, from, status),
+        }
+    }
+
+    /// [`World::begin_receive`] of anything.
+    #[inline(never)]
+    fn begin_any_receive(&mut self, buffer: Buffer, from: Peer, status: &mut Status) -> Result<Option<u32>> {
+        let index = self.start_receive(buffer, from, Row::Alone)?;
+        if self.nodes[index].state == State::Matched {
+            *status = self.finish_receive(index)?;
+            return Ok(None);
+        }
         self.nodes[index].flags |= flag::WAITED;
-        let state = &mut self.ranks[self.current as usize];
-        state.waiting = 1;
-        self.unexpected.searched(&mut state.unexpected, &self.nodes);
-        self.posted.push(&mut state.posted, index, &self.nodes);
-        index
+        self.ranks[self.current as usize].waiting = 1;
+        Ok(Some(index))
     }
 
     /// Posts a receive, or holds it: answers its node.
+    #[inline(always)]
     pub(crate) fn start_receive(&mut self, buffer: Buffer, from: Peer, row: Row) -> Result<u32> {
+        if row == Row::Request
+            && let Some(index) = self.hold_plain_receive(buffer, from)
+        {
+            return Ok(index);
+        }
+        self.start_any_receive(buffer, from, row)
+    }
+
+    /// [`World::start_receive`] of anything.
+    #[inline(never)]
+    fn start_any_receive(&mut self, buffer: Buffer, from: Peer, row: Row) -> Result<u32> {
         let Some(pattern) = self.pattern(from)? else {
             let mut node = Node { state: State::Matched, source: PROC_NULL as u32, tag: ANY_TAG, ..Node::default() };
             node.arrival = Time::ZERO;
@@ -296,7 +310,7 @@ impl World {
     }
 
     /// Moves a receiver's clock to an arrival and charges its overhead.
-    #[inline]
+    #[inline(always)]
     pub(crate) fn received(&mut self, me: u32, arrival: Time) {
         self.advance(me, arrival);
         if self.wire.has_overheads {
@@ -449,26 +463,30 @@ impl Mpi {
         let mut world = self.world();
         let row = if world.again { Row::Call } else { Row::Alone };
         let request = world.start_send(mode, buffer, to, row)?;
-        let me = world.current;
-        let state = &world.ranks[me as usize];
-        if request == REQUEST_SENT {
-            if world.crowded {
-                drop(world);
-                self.step_back();
-                return Ok(());
-            }
-            if state.burst > BURST && !world.ready.is_empty() {
-                world.ranks[me as usize].burst = 0;
-                world.release();
-                let clock = world.clock(me);
-                world.ready.lag(me, clock);
-                drop(world);
-                self.block();
-            }
+        if request == REQUEST_SENT && !world.crowded && world.ranks[world.current as usize].burst <= BURST {
             return Ok(());
         }
         drop(world);
-        self.wait(request).map(|_| ())
+        self.pause_after_send(request)
+    }
+
+    /// A sender that waits for its match, or lets its receivers run.
+    #[inline(never)]
+    fn pause_after_send(&self, request: usize) -> Result {
+        if request != REQUEST_SENT {
+            return self.wait(request).map(|_| ());
+        }
+        let mut world = self.world();
+        if world.crowded {
+            drop(world);
+            self.step_back();
+        } else if !world.ready.is_empty() {
+            let me = world.current;
+            world.ranks[me as usize].burst = 0;
+            drop(world);
+            self.step_back();
+        }
+        Ok(())
     }
 
     /// `MPI_Isend` and its modes: the request's handle.
@@ -482,7 +500,7 @@ impl Mpi {
         Ok(request)
     }
 
-    /// Lets others run, because too much waits for other processes.
+    /// Lets others run, because too much waits for other processes or for the rank's receivers.
     #[cold]
     fn step_back(&self) {
         let mut world = self.world();
@@ -494,40 +512,16 @@ impl Mpi {
     }
 
     /// `MPI_Recv`.
-    // Always, as for `Mpi::block`.
+    // Always, as for `Mpi::block`; what does not block is elsewhere, so that a blocked rank's frame is small.
     #[inline(always)]
     pub fn receive(&self, buffer: Buffer, from: Peer) -> Result<Status> {
-        let mut world = self.world();
-        let me = world.current;
-        if let Some(pattern) = world.pattern(from)?
-            && pattern.source.is_some()
-            && world.ranks[me as usize].wilds == 0
-        {
-            let extent = world.extent(buffer)?;
-            let Some((index, place)) = world.find_unexpected(me, &pattern) else {
-                let index = world.expect(&pattern, extent);
-                drop(world);
-                self.block();
-                return self.world().finish_receive(index);
-            };
-            let node = &world.nodes[index];
-            let (flags, bytes, arrival, data) = (node.flags, node.bytes, node.arrival, node.data);
-            if flags & (flag::UNDER_WAY | flag::SYNCHRONOUS | flag::RENDEZVOUS) == 0 && bytes <= extent.bytes {
-                let status = Status { source: node.source as i32, tag: node.tag, error: 0, bytes, cancelled: false };
-                world.unlink_unexpected(me, place);
-                if flags & flag::INLINE != 0 && extent.layout.is_none() {
-                    memory::store_short(extent.buffer, &data, bytes as usize);
-                } else {
-                    let node = world.nodes[index];
-                    world.unload(&node, &extent);
-                }
-                world.drop_message(index);
-                world.received(me, arrival);
-                return Ok(status);
-            }
+        let mut status = Status::EMPTY;
+        let expected = self.world().begin_receive(buffer, from, &mut status)?;
+        if let Some(index) = expected {
+            self.block();
+            return self.world().finish_receive(index);
         }
-        let index = world.start_receive(buffer, from, Row::Alone)?;
-        self.complete_receive(world, index)
+        Ok(status)
     }
 
     // Always, as for `Mpi::block`.

@@ -1,8 +1,8 @@
 //! The two queues of a rank: posted receives and unexpected messages.
 //!
-//! A short queue is one block of entries side by side, each with a 32-bit digest of its envelope, so that a search
-//! reads a line or two and touches only the node that it finds (a linked list touches every node before it, and those
-//! are seldom in cache). A stream, however long, is received from the front of the block. Once a queue of more than 256
+//! A single entry is the queue itself. A short queue is one block of entries side by side, each with a 32-bit digest of its
+//! envelope, so that a search reads a line or two and touches only the node that it finds (a linked list touches every node
+//! before it, and those are seldom in cache). A stream, however long, is received from the front of the block. Once a queue of more than 256
 //! entries is searched further back it is indexed ([`long`]), so that finding does not depend on its length.
 
 pub mod long;
@@ -16,8 +16,10 @@ use smallvec::SmallVec;
 
 /// Entries up to which a queue is searched one by one.
 const SHORT: usize = 256;
-/// Block sizes: 4, 8, 16 ... 32,768 entries.
-const CLASSES: u8 = 14;
+/// Queue classes: nothing, one node (`at` is its index), then blocks of 4, 8, 16 ... 32,768 entries.
+const EMPTY: u8 = 0;
+const SINGLE: u8 = 1;
+const LARGEST: u8 = 15;
 const LONG: u8 = u8::MAX;
 
 const WILD: u32 = 0xffff_0000;
@@ -37,7 +39,12 @@ impl Queue {
     /// Whether nothing is in it.
     #[inline]
     pub fn is_empty(&self) -> bool {
-        self.class == 0
+        self.class == EMPTY
+    }
+    /// The node of a queue that has one.
+    #[inline]
+    pub fn only(&self) -> Option<u32> {
+        (self.class == SINGLE).then_some(self.at)
     }
     #[inline]
     fn first(&self) -> usize {
@@ -133,17 +140,21 @@ fn wanted(pattern: &Pattern) -> (u32, u32) {
 #[derive(Default)]
 pub struct Queues<E> {
     entries: Vec<E>,
-    free: [Vec<u32>; CLASSES as usize + 1],
+    free: [Vec<u32>; LARGEST as usize + 1],
     long: Slab<Long>,
 }
 
-/// Entries of a block; 0 of a long queue.
+/// Entries that a queue of a class has room for; 0 of one without a block.
 #[inline]
 const fn capacity(class: u8) -> usize {
-    if class == LONG { 0 } else { 2 << class }
+    match class {
+        EMPTY | SINGLE | LONG => 0,
+        class => 1 << class,
+    }
 }
 
 impl<E: Element> Queues<E> {
+    /// The entries of a queue that has a block.
     #[inline]
     fn slice(&self, queue: Queue) -> &[E] {
         let at = queue.first();
@@ -162,11 +173,24 @@ impl<E: Element> Queues<E> {
     /// Appends a node.
     #[inline(always)]
     pub fn push(&mut self, queue: &mut Queue, index: u32, nodes: &Nodes) {
-        if queue.class == 0 || usize::from(queue.head) + usize::from(queue.length) >= capacity(queue.class) {
-            self.make_room(queue, nodes);
-            if queue.class == LONG {
-                return self.long[queue.at].push(index, nodes);
-            }
+        if queue.class == EMPTY {
+            *queue = Queue { at: index, length: 1, head: 0, class: SINGLE };
+            return;
+        }
+        let end = usize::from(queue.head) + usize::from(queue.length);
+        if end >= capacity(queue.class) {
+            return self.push_beyond(queue, index, nodes);
+        }
+        self.entries[queue.at as usize + end] = E::of(index, &nodes[index]);
+        queue.length += 1;
+    }
+
+    /// Appends a node where the block has no room, or there is none.
+    #[inline(never)]
+    fn push_beyond(&mut self, queue: &mut Queue, index: u32, nodes: &Nodes) {
+        self.make_room(queue, nodes);
+        if queue.class == LONG {
+            return self.long[queue.at].push(index, nodes);
         }
         let at = queue.first() + usize::from(queue.length);
         self.entries[at] = E::of(index, &nodes[index]);
@@ -176,24 +200,26 @@ impl<E: Element> Queues<E> {
     /// Makes room for one more.
     fn make_room(&mut self, queue: &mut Queue, nodes: &Nodes) {
         let (first, length) = (queue.first(), usize::from(queue.length));
-        if queue.class == LONG {
-            return;
+        match queue.class {
+            LONG => {}
+            SINGLE => {
+                let at = self.allocate(SINGLE + 1);
+                self.entries[at as usize] = E::of(queue.at, &nodes[queue.at]);
+                *queue = Queue { at, length: 1, head: 0, class: SINGLE + 1 };
+            }
+            // Moving half a block once in half a block's appends is cheap; moving all but one is not.
+            class if length <= capacity(class) / 2 => {
+                self.entries.copy_within(first..first + length, queue.at as usize);
+                queue.head = 0;
+            }
+            LARGEST => self.index(queue, nodes),
+            class => {
+                let at = self.allocate(class + 1);
+                self.entries.copy_within(first..first + length, at as usize);
+                self.free[usize::from(class)].push(queue.at);
+                *queue = Queue { at, length: queue.length, head: 0, class: class + 1 };
+            }
         }
-        // Moving half a block once in half a block's appends is cheap; moving all but one is not.
-        if queue.class != 0 && length <= capacity(queue.class) / 2 {
-            self.entries.copy_within(first..first + length, queue.at as usize);
-            queue.head = 0;
-            return;
-        }
-        if queue.class == CLASSES {
-            return self.index(queue, nodes);
-        }
-        let at = self.allocate(queue.class + 1);
-        self.entries.copy_within(first..first + length, at as usize);
-        if queue.class != 0 {
-            self.free[usize::from(queue.class)].push(queue.at);
-        }
-        *queue = Queue { at, length: queue.length, head: 0, class: queue.class + 1 };
     }
 
     /// Indexes the queue if searching it one by one takes long: to be called when a search was in vain, and before
@@ -218,13 +244,12 @@ impl<E: Element> Queues<E> {
     /// Takes out what is at `place`.
     #[inline(always)]
     pub fn remove(&mut self, queue: &mut Queue, place: Place, nodes: &Nodes) {
-        if queue.class == LONG {
-            self.long[queue.at].remove(place.0, nodes);
-            if self.long[queue.at].is_empty() {
-                self.long.remove(queue.at);
-                *queue = Queue::default();
-            }
+        if queue.class == SINGLE {
+            *queue = Queue::default();
             return;
+        }
+        if queue.class == LONG {
+            return self.remove_long(queue, place, nodes);
         }
         if place.0 == 0 {
             queue.head += 1;
@@ -243,12 +268,22 @@ impl<E: Element> Queues<E> {
         }
     }
 
+    #[inline(never)]
+    fn remove_long(&mut self, queue: &mut Queue, place: Place, nodes: &Nodes) {
+        self.long[queue.at].remove(place.0, nodes);
+        if self.long[queue.at].is_empty() {
+            self.long.remove(queue.at);
+            *queue = Queue::default();
+        }
+    }
+
     /// Takes a node out, wherever it is; false if it is not in the queue.
     pub fn remove_node(&mut self, queue: &mut Queue, index: u32, nodes: &Nodes) -> bool {
-        let place = if queue.class == LONG {
-            self.long[queue.at].place_of(index, nodes)
-        } else {
-            self.slice(*queue).iter().position(|element| element.entry().node == index).map(|place| place as u32)
+        let place = match queue.class {
+            EMPTY => None,
+            SINGLE => (queue.at == index).then_some(0),
+            LONG => self.long[queue.at].place_of(index, nodes),
+            _ => self.slice(*queue).iter().position(|element| element.entry().node == index).map(|place| place as u32),
         };
         if let Some(place) = place {
             self.remove(queue, Place(place), nodes);
@@ -258,11 +293,15 @@ impl<E: Element> Queues<E> {
 
     /// The queue will be searched soon.
     #[inline]
-    pub fn prefetch(&self, queue: Queue) {
-        if queue.class != LONG
-            && let Some(entry) = self.entries.get(queue.first())
-        {
-            rank::memory::prefetch(entry);
+    pub fn prefetch(&self, queue: Queue, nodes: &Nodes) {
+        match queue.class {
+            EMPTY | LONG => {}
+            SINGLE => nodes.prefetch(queue.at),
+            _ => {
+                if let Some(entry) = self.entries.get(queue.first()) {
+                    rank::memory::prefetch(entry);
+                }
+            }
         }
     }
 
@@ -273,11 +312,13 @@ impl<E: Element> Queues<E> {
 
     /// The nodes in the order they came.
     pub fn iter(&self, queue: Queue) -> impl Iterator<Item = u32> + '_ {
-        let (short, long) = match queue.class {
-            LONG => (&[][..], Some(&self.long[queue.at])),
-            _ => (self.slice(queue), None),
+        let (single, short, long) = match queue.class {
+            EMPTY => (None, &[][..], None),
+            SINGLE => (Some(queue.at), &[][..], None),
+            LONG => (None, &[][..], Some(&self.long[queue.at])),
+            _ => (None, self.slice(queue), None),
         };
-        short.iter().map(|element| element.entry().node).chain(long.into_iter().flat_map(Long::iter))
+        single.into_iter().chain(short.iter().map(|element| element.entry().node)).chain(long.into_iter().flat_map(Long::iter))
     }
 }
 
@@ -285,8 +326,16 @@ impl Queues<Entry> {
     /// The first posted receive that a message fits.
     #[inline(always)]
     pub fn first_for(&self, queue: Queue, message: &Envelope, nodes: &Nodes) -> Option<(u32, Place)> {
-        if queue.class == LONG {
-            return self.long[queue.at].first_for(message, nodes).map(|(node, place)| (node, Place(place)));
+        let fits = |node: &Node| {
+            node.context == message.context
+                && (node.tag == message.tag || node.has(flag::ANY_TAG))
+                && (node.source == message.source || node.has(flag::WILD))
+        };
+        match queue.class {
+            EMPTY => return None,
+            SINGLE => return fits(&nodes[queue.at]).then_some((queue.at, Place(0))),
+            LONG => return self.long[queue.at].first_for(message, nodes).map(|(node, place)| (node, Place(place))),
+            _ => {}
         }
         let key = digest(message.context, message.source, message.tag);
         for (place, entry) in self.slice(queue).iter().enumerate() {
@@ -297,14 +346,8 @@ impl Queues<Entry> {
             if entry.key & ANY_TAG == ANY_TAG {
                 differs &= !ANY_TAG;
             }
-            if differs == 0 {
-                let node = &nodes[entry.node];
-                if node.context == message.context
-                    && (node.tag == message.tag || node.has(flag::ANY_TAG))
-                    && (node.source == message.source || node.has(flag::WILD))
-                {
-                    return Some((entry.node, Place(place as u32)));
-                }
+            if differs == 0 && fits(&nodes[entry.node]) {
+                return Some((entry.node, Place(place as u32)));
             }
         }
         None
@@ -313,10 +356,16 @@ impl Queues<Entry> {
 
 impl Queues<Timed> {
     /// The first message that fits a pattern and is not in `taken`, in the order the sources sent.
-    #[inline(always)]
+    #[inline]
     pub fn first(&self, queue: Queue, pattern: &Pattern, taken: &[u32], nodes: &Nodes) -> Option<(u32, Place)> {
-        if queue.class == LONG {
-            return self.long[queue.at].first(pattern, taken, nodes).map(|(node, place)| (node, Place(place)));
+        match queue.class {
+            EMPTY => return None,
+            SINGLE => {
+                let fits = pattern.accepts(&nodes[queue.at]) && !taken.contains(&queue.at);
+                return fits.then_some((queue.at, Place(0)));
+            }
+            LONG => return self.long[queue.at].first(pattern, taken, nodes).map(|(node, place)| (node, Place(place))),
+            _ => {}
         }
         let (value, mask) = wanted(pattern);
         for (place, element) in self.slice(queue).iter().enumerate() {
@@ -328,10 +377,37 @@ impl Queues<Timed> {
         None
     }
 
+    /// The first message with this envelope.
+    #[inline(always)]
+    pub fn first_like(&self, queue: Queue, wanted: &Envelope, nodes: &Nodes) -> Option<(u32, Place)> {
+        let fits = |node: &Node| node.context == wanted.context && node.source == wanted.source && node.tag == wanted.tag;
+        match queue.class {
+            EMPTY => return None,
+            SINGLE => return fits(&nodes[queue.at]).then_some((queue.at, Place(0))),
+            LONG => return self.first(queue, &Pattern::exactly(wanted), &[], nodes),
+            _ => {}
+        }
+        let key = digest(wanted.context, wanted.source, wanted.tag);
+        for (place, element) in self.slice(queue).iter().enumerate() {
+            if element.entry.key == key && fits(&nodes[element.entry.node]) {
+                return Some((element.entry.node, Place(place as u32)));
+            }
+        }
+        None
+    }
+
     /// Among the first fitting messages of all sources the least by (arrival, source), those in `taken` left out.
     pub fn best(&self, queue: Queue, pattern: &Pattern, taken: &[u32], nodes: &Nodes) -> Option<u32> {
-        if queue.class == LONG {
-            return self.long[queue.at].best(pattern, taken, nodes);
+        match queue.class {
+            EMPTY => return None,
+            SINGLE => {
+                let node = &nodes[queue.at];
+                // Those still under way have no arrival.
+                let fits = node.arrival != Time::MAX && pattern.accepts(node) && !taken.contains(&queue.at);
+                return fits.then_some(queue.at);
+            }
+            LONG => return self.long[queue.at].best(pattern, taken, nodes),
+            _ => {}
         }
         let (value, mask) = wanted(pattern);
         let block = self.slice(queue);
@@ -346,7 +422,6 @@ impl Queues<Timed> {
                     (least, source, place) = (element.arrival, element.source, at);
                 }
             }
-            // Those still under way have no arrival.
             if least == Time::MAX {
                 return None;
             }
@@ -361,8 +436,10 @@ impl Queues<Timed> {
 
     /// A message that was under way has arrived: its node says when.
     pub fn landed(&mut self, queue: Queue, index: u32, nodes: &Nodes) {
-        if queue.class == LONG {
-            return self.long[queue.at].forget_arrivals();
+        match queue.class {
+            EMPTY | SINGLE => return,
+            LONG => return self.long[queue.at].forget_arrivals(),
+            _ => {}
         }
         let at = queue.first();
         let block = &mut self.entries[at..at + usize::from(queue.length)];

@@ -62,7 +62,7 @@ impl World {
     }
 
     /// A message was received: its node is free, or all that is left is the sender's request.
-    #[inline]
+    #[inline(always)]
     pub(crate) fn drop_message(&mut self, message: u32) {
         let node = &mut self.nodes[message];
         if node.has(flag::OWNED) {

@@ -12,6 +12,8 @@ pub struct Wire {
     pub overheads: Overheads,
     /// Whether any overhead is not zero.
     pub has_overheads: bool,
+    /// Whether a message costs nobody anything but the time it is under way, which is known when it is sent.
+    pub plain: bool,
     lookahead: Span,
     /// Consecutive ranks on one node of the machine, 1 where it has no such level.
     pub node: u32,
@@ -26,7 +28,9 @@ impl Wire {
             Fidelity::Analytic(analytic) => (Some(analytic), None),
             Fidelity::Packet(network) => (None, Some(network as Box<dyn Network>)),
         };
-        Wire { analytic, network, placement: built.placement, has_overheads: overheads != Overheads::default(), overheads, lookahead, node }
+        let has_overheads = overheads != Overheads::default();
+        let plain = !has_overheads && analytic.is_some();
+        Wire { analytic, network, placement: built.placement, has_overheads, plain, overheads, lookahead, node }
     }
     /// Where a rank is attached.
     #[inline]

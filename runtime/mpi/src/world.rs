@@ -387,9 +387,10 @@ impl World {
             self.profile.compute(rank, span);
         }
     }
-    /// An MPI call of the mounted rank begins: charges the computation before it. Answers the clock.
+    /// An MPI call of the mounted rank begins: charges the computation before it. Answers the clock, and whether the call is one
+    /// like any other: between `MPI_Init` and `MPI_Finalize`, while nobody has aborted.
     #[inline(always)]
-    pub fn enter_call(&mut self, function: u16) -> Time {
+    pub fn enter_call(&mut self, function: u16) -> (Time, bool) {
         let me = self.current;
         match self.compute {
             Compute::None => {}
@@ -402,7 +403,7 @@ impl World {
         let state = &mut self.ranks[me as usize];
         self.again = state.function == function;
         state.function = function;
-        state.clock
+        (state.clock, state.phase == Phase::Active && self.abort.is_none())
     }
     /// Charges the mounted rank the host time since the clock was started.
     #[inline]

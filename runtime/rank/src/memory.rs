@@ -84,23 +84,26 @@ pub fn append(from: Addr, len: usize, out: &mut Vec<u8>) {
 
 /// Reads at most 16 bytes; those beyond `len` are 0.
 // By words of their own size: a copy of unknown length through a buffer costs several times as much.
-#[inline]
+#[inline(always)]
 pub fn load_short(from: Addr, len: usize) -> [u64; 2] {
     match len {
         4 => [u64::from(load::<u32>(from)), 0],
         8 => [load::<u64>(from), 0],
         16 => [load::<u64>(from), load::<u64>(from.offset(8))],
-        _ => {
-            let mut bytes = [0u8; 16];
-            read(from, &mut bytes[..len]);
-            let (low, high) = bytes.split_at(8);
-            [low, high].map(|half| u64::from_le_bytes(half.try_into().unwrap_or_default()))
-        }
+        _ => load_odd(from, len),
     }
 }
 
+#[inline(never)]
+fn load_odd(from: Addr, len: usize) -> [u64; 2] {
+    let mut bytes = [0u8; 16];
+    read(from, &mut bytes[..len]);
+    let (low, high) = bytes.split_at(8);
+    [low, high].map(|half| u64::from_le_bytes(half.try_into().unwrap_or_default()))
+}
+
 /// Writes the first `len` of the bytes that [`load_short`] read.
-#[inline]
+#[inline(always)]
 pub fn store_short(to: Addr, data: &[u64; 2], len: usize) {
     match len {
         4 => store::<u32>(to, data[0] as u32),
@@ -109,13 +112,16 @@ pub fn store_short(to: Addr, data: &[u64; 2], len: usize) {
             store::<u64>(to, data[0]);
             store::<u64>(to.offset(8), data[1]);
         }
-        _ => {
-            let mut bytes = [0u8; 16];
-            bytes[..8].copy_from_slice(&data[0].to_le_bytes());
-            bytes[8..].copy_from_slice(&data[1].to_le_bytes());
-            write(to, &bytes[..len]);
-        }
+        _ => store_odd(to, *data, len),
     }
+}
+
+#[inline(never)]
+fn store_odd(to: Addr, data: [u64; 2], len: usize) {
+    let mut bytes = [0u8; 16];
+    bytes[..8].copy_from_slice(&data[0].to_le_bytes());
+    bytes[8..].copy_from_slice(&data[1].to_le_bytes());
+    write(to, &bytes[..len]);
 }
 
 /// Tells the processor that `value` will be used soon.

@@ -15,6 +15,8 @@ pub struct Types {
     /// Who made a type and has not committed it: normally empty between two calls.
     uncommitted: FxHashMap<usize, RankSet>,
     names: Names,
+    /// By handle: bytes of a predefined type whose elements lie side by side; 0 of any other.
+    plain: Box<[u8]>,
 }
 
 impl Default for Types {
@@ -30,10 +32,20 @@ impl Types {
     /// The predefined types.
     pub fn new() -> Types {
         let mut table = Shared::new(Naming { noun: "datatype", class: ErrorClass::TYPE, null: DATATYPE_NULL });
+        let mut plain = vec![0; FIRST_DYNAMIC].into_boxed_slice();
         for (handle, datatype) in predefined::all() {
+            if datatype.contiguous {
+                plain[handle] = u8::try_from(datatype.size).unwrap_or_default();
+            }
             table.predefine(handle, datatype);
         }
-        Types { table, uncommitted: FxHashMap::default(), names: Names::default() }
+        Types { table, uncommitted: FxHashMap::default(), names: Names::default(), plain }
+    }
+
+    /// Bytes of an element of `handle`, if that is predefined and elements lie side by side: what most messages are made of.
+    #[inline(always)]
+    pub fn plain_size(&self, handle: usize) -> Option<u64> {
+        self.plain.get(handle).filter(|&&size| size != 0).map(|&size| u64::from(size))
     }
 
     /// Makes a type for `rank`, shared with the ranks that made the same one; its handle. A

@@ -1,0 +1,206 @@
+//! The plain message: what most programs send most of the time, on one straight path.
+//!
+//! Its type is predefined and lies side by side, sender and receiver are named and in this process, and it costs nobody anything but the
+//! time that it is under way. Everything here does what the general way (`p2p.rs`, `matching.rs`) does, which serves all that is
+//! not plain, errors included.
+
+use crate::held::Row;
+use crate::matching::{Envelope, Extent, Transit};
+use crate::node::{INLINE_BYTES, NIL, Node, State, flag};
+use crate::p2p::{Buffer, Peer, SendMode};
+use crate::request::Status;
+use crate::world::World;
+use engine::Time;
+use rank::{Addr, memory};
+
+/// Contiguous memory.
+#[derive(Clone, Copy)]
+struct Stretch {
+    buffer: Addr,
+    bytes: u64,
+}
+
+impl World {
+    #[inline(always)]
+    fn plain_stretch(&self, (buffer, count, datatype): Buffer) -> Option<Stretch> {
+        let count = u32::try_from(count).ok()?;
+        Some(Stretch { buffer, bytes: self.types.plain_size(datatype)? * u64::from(count) })
+    }
+
+    /// Sends a plain message: the request's handle; `None`, with nothing done, if it is not plain.
+    #[inline(always)]
+    pub(crate) fn send_plain(&mut self, mode: SendMode, buffer: Buffer, (destination, tag, comm): Peer, row: Row) -> Option<usize> {
+        if !self.wire.plain || tag < 0 || !matches!(mode, SendMode::Standard | SendMode::Ready) {
+            return None;
+        }
+        let Stretch { buffer, bytes } = self.plain_stretch(buffer)?;
+        let (context, source, to) = self.comms.known_partner(comm, destination)?;
+        if !self.is_local(to) {
+            return None;
+        }
+        let envelope = Envelope { context, source, tag };
+        let me = self.current;
+        let arrival = self.ranks[me as usize].clock + self.wire.latency(me, to, bytes);
+        self.profile.message(bytes);
+        if row.holds(bytes) {
+            return Some(self.hold_send(to, envelope, (buffer, bytes), arrival, row == Row::Request));
+        }
+        if !self.held.is_empty() {
+            self.release();
+        }
+        if bytes <= INLINE_BYTES {
+            self.deliver_short(to, envelope, memory::load_short(buffer, bytes as usize), bytes, arrival);
+        } else {
+            self.deliver_plain(to, envelope, Stretch { buffer, bytes }, arrival);
+        }
+        self.count_burst(to);
+        Some(crate::handle::REQUEST_SENT)
+    }
+
+    #[inline(never)]
+    fn deliver_plain(&mut self, to: u32, envelope: Envelope, Stretch { buffer, bytes }: Stretch, arrival: Time) {
+        let transit = Transit { arrival, flags: 0, request: NIL, flight: NIL };
+        self.deliver(to, envelope, &Extent { buffer, layout: None, bytes }, transit);
+    }
+
+    /// A message whose payload fits in a node reaches `to`.
+    #[inline(always)]
+    fn deliver_short(&mut self, to: u32, envelope: Envelope, data: [u64; 2], bytes: u64, arrival: Time) {
+        let receiver = &mut self.ranks[to as usize];
+        if !receiver.posted.is_empty() {
+            if !receiver.watches()
+                && let Some(index) = receiver.posted.only()
+            {
+                let node = &mut self.nodes[index];
+                let expected = node.context == envelope.context && node.source == envelope.source && node.tag == envelope.tag;
+                if expected && node.flags & !flag::MOUNTED_ONLY == flag::WAITED && bytes <= node.bytes {
+                    if node.has(flag::MOUNTED_ONLY) {
+                        node.data = data;
+                        node.flags |= flag::INLINE;
+                    } else {
+                        memory::store_short(node.buffer, &data, bytes as usize);
+                    }
+                    node.bytes = bytes;
+                    node.arrival = arrival;
+                    node.state = State::Matched;
+                    receiver.posted = crate::queue::Queue::default();
+                    receiver.waiting -= 1;
+                    if receiver.waiting == 0 {
+                        self.ready.wake(to);
+                    }
+                    return;
+                }
+            }
+            let message = self.short_message(envelope, data, bytes, arrival);
+            return self.deliver_message(to, message);
+        }
+        let message = self.short_message(envelope, data, bytes, arrival);
+        let receiver = &mut self.ranks[to as usize];
+        self.unexpected.push(&mut receiver.unexpected, message, &self.nodes);
+        if receiver.watches() {
+            self.noticed(to);
+        }
+    }
+
+    #[inline(always)]
+    fn short_message(&mut self, envelope: Envelope, data: [u64; 2], bytes: u64, arrival: Time) -> u32 {
+        self.nodes.alloc(Node {
+            context: envelope.context,
+            tag: envelope.tag,
+            source: envelope.source,
+            next: NIL,
+            arrival,
+            bytes,
+            buffer: Addr::NULL,
+            layout: NIL,
+            flags: flag::INLINE,
+            state: State::Unexpected,
+            data,
+        })
+    }
+
+    /// Begins a plain receive that the mounted rank waits for: fills `status`, or answers the node of a message to come.
+    /// `None`, with nothing done, if it is not plain.
+    #[inline(always)]
+    pub(crate) fn receive_plain(&mut self, buffer: Buffer, (source, tag, comm): Peer, status: &mut Status) -> Option<Option<u32>> {
+        let Stretch { buffer, bytes: room } = self.plain_stretch(buffer)?;
+        if tag < 0 {
+            return None;
+        }
+        let context = self.comms.known_context(comm, source)?;
+        let envelope = Envelope { context, source: source as u32, tag };
+        let me = self.current;
+        let state = &mut self.ranks[me as usize];
+        if state.wilds != 0 {
+            return None;
+        }
+        let Some((index, place)) = self.unexpected.first_like(state.unexpected, &envelope, &self.nodes) else {
+            return Some(Some(self.expect(envelope, Stretch { buffer, bytes: room })));
+        };
+        let node = &mut self.nodes[index];
+        let (arrival, bytes) = (node.arrival, node.bytes);
+        // Neither under way nor waited for by its sender.
+        if node.flags & !(flag::INLINE | flag::POOLED | flag::REFERS | flag::OWNED) != 0 || bytes > room {
+            return None;
+        }
+        if node.has(flag::INLINE) {
+            memory::store_short(buffer, &node.data, bytes as usize);
+        } else {
+            self.unload_long(index, buffer);
+        }
+        *status = Status { source, tag, error: 0, bytes, cancelled: false };
+        self.unexpected.remove(&mut self.ranks[me as usize].unexpected, place, &self.nodes);
+        self.drop_message(index);
+        self.received(me, arrival);
+        Some(None)
+    }
+
+    #[inline(never)]
+    fn unload_long(&mut self, index: u32, buffer: Addr) {
+        let node = self.nodes[index];
+        self.unload(&node, &Extent { buffer, layout: None, bytes: node.bytes });
+    }
+
+    /// Posts a receive for which nothing has come, and which the mounted rank waits for: answers its node.
+    #[inline(always)]
+    fn expect(&mut self, envelope: Envelope, stretch: Stretch) -> u32 {
+        let index = self.plain_receive_node(envelope, stretch, flag::WAITED);
+        let state = &mut self.ranks[self.current as usize];
+        state.waiting = 1;
+        self.unexpected.searched(&mut state.unexpected, &self.nodes);
+        self.posted.push(&mut state.posted, index, &self.nodes);
+        index
+    }
+
+    /// Holds a plain receive: answers its node; `None`, with nothing done, if it is not plain.
+    #[inline(always)]
+    pub(crate) fn hold_plain_receive(&mut self, buffer: Buffer, (source, tag, comm): Peer) -> Option<u32> {
+        let stretch = self.plain_stretch(buffer)?;
+        if tag < 0 {
+            return None;
+        }
+        let context = self.comms.known_context(comm, source)?;
+        let index = self.plain_receive_node(Envelope { context, source: source as u32, tag }, stretch, 0);
+        self.hold_receive(index);
+        Some(index)
+    }
+
+    #[inline(always)]
+    fn plain_receive_node(&mut self, envelope: Envelope, Stretch { buffer, bytes }: Stretch, flags: u16) -> u32 {
+        let mounted_only = if rank::is_addressable_unmounted(buffer, bytes as usize) { 0 } else { flag::MOUNTED_ONLY };
+        let arrival = self.ranks[self.current as usize].clock;
+        self.nodes.alloc(Node {
+            context: envelope.context,
+            tag: envelope.tag,
+            source: envelope.source,
+            next: NIL,
+            arrival,
+            bytes,
+            buffer,
+            layout: NIL,
+            flags: flags | mounted_only,
+            state: State::Posted,
+            data: [0; 2],
+        })
+    }
+}

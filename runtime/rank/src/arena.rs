@@ -13,13 +13,16 @@ use std::ptr::null_mut;
 const EXACT: u32 = 64;
 /// Units of a segment.
 const SEGMENT: u32 = 4096;
+/// Bytes without which no arena is tried.
+const LEAST: usize = 1 << 30;
 /// Larger records, in units, lie at the other end of the mapping, in no segment.
 const SMALL: u32 = 256;
 
 /// The storage.
 pub(crate) struct Arena {
     base: usize,
-    unit: usize,
+    /// A unit has 2 to the power of this many bytes.
+    shift: u32,
     /// The units of the open segment that nobody has had.
     open: std::ops::Range<u32>,
     segments: Vec<Segment>,
@@ -74,10 +77,16 @@ fn units(class: u32) -> u32 {
 impl Arena {
     /// Reserves (does not commit) room for `bytes`, at most 2^32 units of `unit` bytes (a power of two, at least 16).
     pub(crate) fn new(bytes: usize, unit: usize) -> Result<Arena, String> {
-        let bytes = bytes.clamp(1 << 20, unit << 32).next_multiple_of(2 << 20);
+        let mut bytes = bytes.clamp(1 << 20, unit << 32).next_multiple_of(2 << 20);
         let (protection, flags) = (libc::PROT_READ | libc::PROT_WRITE, libc::MAP_PRIVATE | libc::MAP_ANONYMOUS | libc::MAP_NORESERVE);
         // SAFETY: a new anonymous mapping touches no existing memory.
-        let base = unsafe { libc::mmap(null_mut(), bytes, protection, flags, -1, 0) };
+        let reserve = |bytes| unsafe { libc::mmap(null_mut(), bytes, protection, flags, -1, 0) };
+        let mut base = reserve(bytes);
+        // Little of it is ever used: less will do where addresses are few.
+        while base == libc::MAP_FAILED && bytes > LEAST {
+            bytes = (bytes / 2).next_multiple_of(2 << 20);
+            base = reserve(bytes);
+        }
         if base == libc::MAP_FAILED {
             return Err(format!("cannot reserve {} MiB for parked ranks; run fewer ranks or raise the address-space limit", bytes >> 20));
         }
@@ -86,7 +95,7 @@ impl Arena {
         let capacity = u32::try_from(bytes / unit).unwrap_or(u32::MAX);
         let mut arena = Arena {
             base: base as usize,
-            unit,
+            shift: unit.ilog2(),
             open: 0..0,
             segments: Vec::new(),
             spare: Vec::new(),
@@ -100,10 +109,16 @@ impl Arena {
         Ok(arena)
     }
 
+    /// Units that hold `bytes`.
+    #[inline]
+    pub(crate) fn units(&self, bytes: usize) -> u32 {
+        ((bytes + (1 << self.shift) - 1) >> self.shift) as u32
+    }
+
     /// The class of records that hold `bytes`: a small number, which the caller keeps.
     #[inline]
     pub(crate) fn class(&self, bytes: usize) -> u16 {
-        class(bytes.div_ceil(self.unit) as u32).0 as u16
+        class(self.units(bytes)).0 as u16
     }
 
     /// A record of at least `bytes`; returns its number.
@@ -112,7 +127,7 @@ impl Arena {
     /// When the reservation is used up.
     #[inline]
     pub(crate) fn take(&mut self, bytes: usize) -> u32 {
-        let (class, units) = class(bytes.div_ceil(self.unit) as u32);
+        let (class, units) = class(self.units(bytes));
         let record = self.free[class];
         if record != 0 {
             self.unlink(record, class as u32);
@@ -168,21 +183,14 @@ impl Arena {
     fn exhausted(&self) -> ! {
         panic!(
             "parked ranks need more than {} GiB for their stacks and globals; run fewer ranks, or more processes",
-            (self.capacity as usize * self.unit) >> 30
+            (self.capacity as usize) << self.shift >> 30
         )
     }
 
-    /// Writes what a record keeps.
-    ///
-    /// # Safety
-    /// The record was taken for at least `units`.
+    /// Gives back a record that was taken for so many units.
     #[inline]
-    pub(crate) unsafe fn put(&mut self, record: u32, units: &[u128]) {
-        let to = self.address(record) as *mut u128;
-        for (at, &unit) in units.iter().enumerate() {
-            // SAFETY: within the record, which begins at a multiple of 16 bytes.
-            unsafe { to.add(at).write(unit) };
-        }
+    pub(crate) fn give_back_units(&mut self, record: u32, units: u32) {
+        self.give_back(record, class(units).0 as u16);
     }
 
     /// Gives back a record of a class.
@@ -246,12 +254,12 @@ impl Arena {
     /// The address of a record.
     #[inline]
     pub(crate) fn address(&self, record: u32) -> usize {
-        self.base + record as usize * self.unit
+        self.base + ((record as usize) << self.shift)
     }
 
     /// Bytes of memory that records have taken so far, free ones included.
     pub(crate) fn used(&self) -> usize {
-        (self.segments.len() * SEGMENT as usize + (self.capacity - self.large) as usize) * self.unit
+        (self.segments.len() * SEGMENT as usize + (self.capacity - self.large) as usize) << self.shift
     }
 }
 

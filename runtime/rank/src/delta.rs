@@ -19,55 +19,84 @@ const GROUP: usize = 16;
 const GROUPS: usize = MOST / GROUP;
 const LANES: usize = LINE / 4;
 
-/// Bytes of the longest difference of `lines` lines.
-pub(crate) const fn bound(lines: usize) -> usize {
-    2 + 2 * lines.div_ceil(GROUP) + 2 * lines + 2 + lines * LINE
-}
-
-/// Which lines differ.
-pub(crate) type Dirty = [u16; GROUPS];
-
-/// Writes the difference of `lines` lines at `memory` from `template` to `out`, behind two bytes for the template's number;
-/// returns its bytes and which lines differ.
-pub(crate) type Out = unsafe fn(memory: *const u32, template: *const u32, lines: usize, out: *mut u8) -> (usize, Dirty);
-/// Rebuilds `lines` lines at `memory` from `template` and a difference. Lines that neither differ in it nor are
-/// in `dirty` are as in the template already.
-pub(crate) type In = unsafe fn(memory: *mut u32, template: *const u32, lines: usize, from: *const u8, dirty: &Dirty);
+/// Which lines differ: bit `k` of number `g` is line `16 g + k`.
+pub(crate) type Lines = [u16; GROUPS];
 
 /// All lines.
-pub(crate) const ALL: Dirty = [u16::MAX; GROUPS];
+pub(crate) const ALL: Lines = [u16::MAX; GROUPS];
 
-/// The fastest pair that this processor has.
-pub(crate) fn kernels() -> (Out, In) {
-    #[cfg(target_arch = "x86_64")]
-    if is_x86_feature_detected!("avx512f") {
-        return (out_avx512, in_avx512);
-    }
-    (out_plain, in_plain)
+/// Where every lane of every line counts.
+pub(crate) static WHOLE: [u16; MOST] = [u16::MAX; MOST];
+
+/// How memory differs from a template.
+pub(crate) struct Found {
+    pub(crate) dirty: Lines,
+    /// The lanes of each line that differs; one more, since the next one is written before it is known to differ.
+    masks: [u16; MOST + 1],
+    /// Lines and lanes that differ.
+    count: usize,
+    lanes: usize,
+    groups: usize,
 }
 
-/// The number of the template in a difference.
+impl Found {
+    pub(crate) const fn none() -> Found {
+        Found { dirty: [0; GROUPS], masks: [0; MOST + 1], count: 0, lanes: 0, groups: 0 }
+    }
+    /// Bytes of the difference.
+    #[inline]
+    pub(crate) fn bytes(&self) -> usize {
+        header(self.groups, self.count) + 4 * self.lanes
+    }
+    /// Whether nothing differs.
+    #[inline]
+    pub(crate) fn is_nothing(&self) -> bool {
+        self.count == 0
+    }
+}
+
+/// Bytes before the lanes, of so many groups and lines that differ.
+#[inline]
+fn header(groups: usize, count: usize) -> usize {
+    (2 + 2 * groups + 2 * count).next_multiple_of(4)
+}
+
+/// Finds how `lines` lines at `memory` differ from `template` in the lanes that `own` has for each line.
+pub(crate) type Compare = unsafe fn(memory: *const u32, template: *const u32, own: *const u16, lines: usize, found: &mut Found);
+/// Writes the difference that was found of the lines at `memory` to `to`, which has that many bytes; it begins with `head`.
+pub(crate) type Keep = unsafe fn(memory: *const u32, found: &Found, head: u16, to: *mut u8);
+/// Rebuilds the lanes `own` of `lines` lines at `memory` from `template` and a difference. Lines that neither differ in it nor
+/// are in `left` are as in the template already.
+pub(crate) type Rebuild = unsafe fn(memory: *mut u32, template: *const u32, own: *const u16, lines: usize, from: *const u8, left: &Lines);
+
+/// The means to make differences and to use them.
+#[derive(Clone, Copy)]
+pub(crate) struct Kernels {
+    pub(crate) compare: Compare,
+    pub(crate) keep: Keep,
+    pub(crate) rebuild: Rebuild,
+}
+
+/// For any processor.
+const PLAIN: Kernels = Kernels { compare: compare_plain, keep: keep_plain, rebuild: rebuild_plain };
+
+/// The fastest that this processor has.
+pub(crate) fn kernels() -> Kernels {
+    #[cfg(target_arch = "x86_64")]
+    if is_x86_feature_detected!("avx512f") && is_x86_feature_detected!("popcnt") && is_x86_feature_detected!("bmi1") {
+        return Kernels { compare: compare_avx512, keep: keep_avx512, rebuild: rebuild_avx512 };
+    }
+    PLAIN
+}
+
+/// What a difference begins with.
 ///
 /// # Safety
 /// A difference at `from`.
-pub(crate) unsafe fn template_of(from: *const u8) -> u16 {
+#[inline]
+pub(crate) unsafe fn head_of(from: *const u8) -> u16 {
     // SAFETY: a difference begins with it (the contract).
-    unsafe { from.cast::<u16>().read_unaligned() }
-}
-
-/// Bytes of a difference of so many lines.
-///
-/// # Safety
-/// As [`template_of`].
-pub(crate) unsafe fn length(from: *const u8, lines: usize) -> usize {
-    let groups = lines.div_ceil(GROUP);
-    // SAFETY: a difference has a number for each group, and a mask for each bit of those (the contract).
-    unsafe {
-        let number = |at: usize| from.cast::<u16>().add(at).read_unaligned().count_ones() as usize;
-        let count: usize = (1..=groups).map(number).sum();
-        let lanes: usize = (0..count).map(|line| number(1 + groups + line)).sum();
-        (2 + 2 * groups + 2 * count).next_multiple_of(4) + 4 * lanes
-    }
+    unsafe { from.cast::<u16>().read() }
 }
 
 /// Lines of a group, from 0, of those that `bits` names.
@@ -80,77 +109,100 @@ fn set(mut bits: u16) -> impl Iterator<Item = usize> {
     })
 }
 
-/// Both kernels are these with other ways to treat a line: `compare` answers the lanes that differ, `keep` appends those lanes.
+/// Both kinds of kernels are these with other ways to treat a line; this `differ` answers the lanes that differ.
 ///
 /// # Safety
-/// `lines` lines readable at both addresses; `bound(lines)` bytes, and what `keep` writes too much, writable at `out`.
+/// As [`Compare`]: `lines` lines readable at both addresses, as many numbers at `own`.
 #[inline(always)]
-unsafe fn out_by(
-    (memory, template, lines, out): (*const u32, *const u32, usize, *mut u8),
-    compare: impl Fn(*const u32, *const u32) -> u16,
-    keep: impl Fn(*const u32, u16, *mut u32),
-) -> (usize, Dirty) {
-    let mut dirty = [0u16; GROUPS];
-    let groups = lines.div_ceil(GROUP);
-    // SAFETY: inside the lines; at most as many masks and lanes as the bound has room for.
-    unsafe {
-        let first = out.add(2 + 2 * groups).cast::<u16>();
-        let mut masks = first;
-        for (group, dirty) in dirty[..groups].iter_mut().enumerate() {
-            let (start, mut bits) = (group * GROUP, 0);
-            for line in 0..GROUP.min(lines - start) {
+unsafe fn compare_by(
+    (memory, template, own, lines): (*const u32, *const u32, *const u16, usize),
+    found: &mut Found,
+    differ: impl Fn(*const u32, *const u32) -> u16,
+) {
+    let (mut count, mut lanes) = (0, 0);
+    found.groups = lines.div_ceil(GROUP);
+    let (masks, dirty) = (found.masks.as_mut_ptr(), found.dirty.as_mut_ptr());
+    for group in 0..found.groups {
+        let (start, mut bits) = (group * GROUP, 0);
+        for line in 0..GROUP.min(lines - start) {
+            // SAFETY: inside the lines; at most as many masks as lines, and one.
+            unsafe {
                 let at = (start + line) * LANES;
-                let mask = compare(memory.add(at), template.add(at));
+                let mask = differ(memory.add(at), template.add(at)) & *own.add(start + line);
                 // Written always, kept only if something differs: no branch to predict.
-                masks.write_unaligned(mask);
-                masks = masks.add(usize::from(mask != 0));
+                *masks.add(count) = mask;
+                count += usize::from(mask != 0);
+                lanes += mask.count_ones() as usize;
                 bits |= u16::from(mask != 0) << line;
             }
-            *dirty = bits;
-            out.add(2).cast::<u16>().add(group).write_unaligned(bits);
         }
-        let mut lanes = (masks as *mut u8).add((masks as usize - out as usize) & 2).cast::<u32>();
-        masks = first;
-        for (group, &bits) in dirty[..groups].iter().enumerate() {
+        // SAFETY: a number for each group.
+        unsafe { *dirty.add(group) = bits };
+    }
+    (found.count, found.lanes) = (count, lanes);
+}
+
+/// `put` writes the lanes of a mask, and nothing else.
+///
+/// # Safety
+/// As [`Keep`]: what was found of the lines at `memory`, as many writable bytes at `to`.
+#[inline(always)]
+unsafe fn keep_by((memory, found, head, to): (*const u32, &Found, u16, *mut u8), put: impl Fn(*const u32, u16, *mut u32)) {
+    // SAFETY: the difference has a number for each group, a mask for each bit of those and a lane for each bit of the masks.
+    unsafe {
+        to.cast::<u16>().write(head);
+        let mut masks = to.add(2 + 2 * found.groups).cast::<u16>();
+        let mut lanes = to.add(header(found.groups, found.count)).cast::<u32>();
+        let mut next = found.masks.as_ptr();
+        for group in 0..found.groups {
+            let bits = *found.dirty.get_unchecked(group);
+            to.add(2).cast::<u16>().add(group).write(bits);
             for line in set(bits) {
-                let mask = masks.read_unaligned();
-                masks = masks.add(1);
-                keep(memory.add((group * GROUP + line) * LANES), mask, lanes);
+                let mask = *next;
+                (next, masks) = (next.add(1), {
+                    masks.write(mask);
+                    masks.add(1)
+                });
+                put(memory.add((group * GROUP + line) * LANES), mask, lanes);
                 lanes = lanes.add(mask.count_ones() as usize);
             }
         }
-        (lanes as usize - out as usize, dirty)
     }
 }
 
-/// `put` writes a line: the template's lanes, but those of the mask from the difference.
+/// `put` writes the given lanes of a line: the template's, but those of the mask from the difference.
 ///
 /// # Safety
-/// As [`In`]: `lines` lines readable at `template` and writable at `memory`; `from` was written by an [`Out`] for as many lines.
+/// As [`Rebuild`]: `lines` lines readable at `template` and writable at `memory`, as many numbers at `own`; `from` was written by
+/// a [`Keep`] for as many lines.
 #[inline(always)]
-unsafe fn in_by(
-    (memory, template, lines, from, dirty): (*mut u32, *const u32, usize, *const u8, &Dirty),
-    put: impl Fn(*mut u32, *const u32, u16, *const u32),
+unsafe fn rebuild_by(
+    (memory, template, own, lines): (*mut u32, *const u32, *const u16, usize),
+    (from, left): (*const u8, &Lines),
+    put: impl Fn(*mut u32, *const u32, u16, u16, *const u32),
 ) {
     let groups = lines.div_ceil(GROUP);
     // SAFETY: the difference has a number for each group, a mask for each bit of those and a lane for each bit of the masks.
     unsafe {
-        let bits_of = |group: usize| from.add(2).cast::<u16>().add(group).read_unaligned();
-        let count: usize = (0..groups).map(|group| bits_of(group).count_ones() as usize).sum();
+        let bits_of = |group: usize| from.add(2).cast::<u16>().add(group).read();
+        let mut count = bits_of(0).count_ones() as usize;
+        for group in 1..groups {
+            count += bits_of(group).count_ones() as usize;
+        }
         let mut masks = from.add(2 + 2 * groups).cast::<u16>();
-        let mut lanes = from.add((2 + 2 * groups + 2 * count).next_multiple_of(4)).cast::<u32>();
-        for (group, dirty) in dirty[..groups].iter().enumerate() {
+        let mut lanes = from.add(header(groups, count)).cast::<u32>();
+        for group in 0..groups {
             let bits = bits_of(group);
             let here = lines - group * GROUP;
-            let wanted = (bits | dirty) & if here < GROUP { (1 << here) - 1 } else { u16::MAX };
+            let wanted = (bits | *left.get_unchecked(group)) & if here < GROUP { (1 << here) - 1 } else { u16::MAX };
             for line in set(wanted) {
                 let mut mask = 0;
                 if bits >> line & 1 != 0 {
-                    mask = masks.read_unaligned();
+                    mask = masks.read();
                     masks = masks.add(1);
                 }
                 let at = (group * GROUP + line) * LANES;
-                put(memory.add(at), template.add(at), mask, lanes);
+                put(memory.add(at), template.add(at), *own.add(group * GROUP + line), mask, lanes);
                 lanes = lanes.add(mask.count_ones() as usize);
             }
         }
@@ -158,78 +210,115 @@ unsafe fn in_by(
 }
 
 /// # Safety
-/// As [`Out`]: `lines` lines readable at both addresses, `bound(lines)` writable bytes at `out`.
-unsafe fn out_plain(memory: *const u32, template: *const u32, lines: usize, out: *mut u8) -> (usize, Dirty) {
+/// As [`Compare`].
+unsafe fn compare_plain(memory: *const u32, template: *const u32, own: *const u16, lines: usize, found: &mut Found) {
     // SAFETY: lines are LANES numbers (the contract).
-    let compare = |now: *const u32, then: *const u32| unsafe {
-        (0..LANES).fold(0u16, |mask, lane| mask | u16::from(*now.add(lane) != *then.add(lane)) << lane)
+    let differ = |now: *const u32, then: *const u32| unsafe {
+        (0..LANES).fold(0u16, |mask, lane| mask | u16::from(now.add(lane).read_unaligned() != then.add(lane).read_unaligned()) << lane)
     };
-    let keep = |line: *const u32, mask: u16, mut to: *mut u32| {
+    // SAFETY: the contract.
+    unsafe { compare_by((memory, template, own, lines), found, differ) }
+}
+
+/// # Safety
+/// As [`Keep`].
+unsafe fn keep_plain(memory: *const u32, found: &Found, head: u16, to: *mut u8) {
+    let put = |line: *const u32, mask: u16, mut to: *mut u32| {
         for lane in set(mask) {
             // SAFETY: a lane for each bit of the mask.
             unsafe {
-                to.write_unaligned(*line.add(lane));
+                to.write(line.add(lane).read_unaligned());
                 to = to.add(1);
             }
         }
     };
     // SAFETY: the contract.
-    unsafe { out_by((memory, template, lines, out), compare, keep) }
+    unsafe { keep_by((memory, found, head, to), put) }
 }
 
 /// # Safety
-/// As [`In`].
-unsafe fn in_plain(memory: *mut u32, template: *const u32, lines: usize, from: *const u8, dirty: &Dirty) {
-    let put = |line: *mut u32, template: *const u32, mask: u16, mut own: *const u32| {
+/// As [`Rebuild`].
+unsafe fn rebuild_plain(memory: *mut u32, template: *const u32, own: *const u16, lines: usize, from: *const u8, left: &Lines) {
+    let put = |line: *mut u32, template: *const u32, own: u16, mask: u16, mut kept: *const u32| {
         // SAFETY: lines are LANES numbers; a lane for each bit of the mask (the contract).
         unsafe {
-            std::ptr::copy_nonoverlapping(template, line, LANES);
+            for lane in set(own & !mask) {
+                line.add(lane).write_unaligned(*template.add(lane));
+            }
             for lane in set(mask) {
-                line.add(lane).write(own.read_unaligned());
-                own = own.add(1);
+                line.add(lane).write_unaligned(*kept);
+                kept = kept.add(1);
             }
         }
     };
     // SAFETY: the contract.
-    unsafe { in_by((memory, template, lines, from, dirty), put) }
+    unsafe { rebuild_by((memory, template, own, lines), (from, left), put) }
 }
 
 /// # Safety
-/// As `out_plain`, with 64 more writable bytes at the end of `out`, on a processor with AVX-512F.
+/// As [`Compare`], on a processor with AVX-512F.
 #[cfg(target_arch = "x86_64")]
 #[target_feature(enable = "avx512f,popcnt,bmi1")]
-unsafe fn out_avx512(memory: *const u32, template: *const u32, lines: usize, out: *mut u8) -> (usize, Dirty) {
+unsafe fn compare_avx512(memory: *const u32, template: *const u32, own: *const u16, lines: usize, found: &mut Found) {
     use std::arch::x86_64::*;
     // SAFETY: inside the lines (the contract).
-    let compare = |now: *const u32, then: *const u32| unsafe {
+    let differ = |now: *const u32, then: *const u32| unsafe {
         _mm512_cmpneq_epi32_mask(_mm512_loadu_si512(now.cast()), _mm512_loadu_si512(then.cast()))
     };
-    // SAFETY: a whole vector is stored at the first free lane, which is at most one vector beyond the bound (the contract).
-    let keep = |line: *const u32, mask: u16, to: *mut u32| unsafe {
-        _mm512_storeu_si512(to.cast(), _mm512_maskz_compress_epi32(mask, _mm512_loadu_si512(line.cast())));
-    };
     // SAFETY: the contract.
-    unsafe { out_by((memory, template, lines, out), compare, keep) }
+    unsafe { compare_by((memory, template, own, lines), found, differ) }
 }
 
 /// # Safety
-/// As `in_plain`, on a processor with AVX-512F.
+/// As [`Keep`], on a processor with AVX-512F.
 #[cfg(target_arch = "x86_64")]
 #[target_feature(enable = "avx512f,popcnt,bmi1")]
-unsafe fn in_avx512(memory: *mut u32, template: *const u32, lines: usize, from: *const u8, dirty: &Dirty) {
+unsafe fn keep_avx512(memory: *const u32, found: &Found, head: u16, to: *mut u8) {
     use std::arch::x86_64::*;
-    // SAFETY: inside the lines; masked loads read only the lanes that the mask counts (the contract).
-    let put = |line: *mut u32, template: *const u32, mask: u16, own: *const u32| unsafe {
-        let own = _mm512_maskz_loadu_epi32(((1u32 << mask.count_ones()) - 1) as u16, own.cast());
-        _mm512_storeu_si512(line.cast(), _mm512_mask_expand_epi32(_mm512_loadu_si512(template.cast()), mask, own));
+    // SAFETY: inside a line; as many lanes are stored as the mask has bits (the contract).
+    let put = |line: *const u32, mask: u16, to: *mut u32| unsafe {
+        let lanes = _mm512_maskz_compress_epi32(mask, _mm512_loadu_si512(line.cast()));
+        _mm512_mask_storeu_epi32(to.cast(), ((1u32 << mask.count_ones()) - 1) as u16, lanes);
     };
     // SAFETY: the contract.
-    unsafe { in_by((memory, template, lines, from, dirty), put) }
+    unsafe { keep_by((memory, found, head, to), put) }
+}
+
+/// # Safety
+/// As [`Rebuild`], on a processor with AVX-512F.
+#[cfg(target_arch = "x86_64")]
+#[target_feature(enable = "avx512f,popcnt,bmi1")]
+unsafe fn rebuild_avx512(memory: *mut u32, template: *const u32, own: *const u16, lines: usize, from: *const u8, left: &Lines) {
+    use std::arch::x86_64::*;
+    // SAFETY: inside the lines; masked loads read only the lanes that the mask counts (the contract).
+    let put = |line: *mut u32, template: *const u32, own: u16, mask: u16, kept: *const u32| unsafe {
+        let kept = _mm512_maskz_loadu_epi32(((1u32 << mask.count_ones()) - 1) as u16, kept.cast());
+        let value = _mm512_mask_expand_epi32(_mm512_loadu_si512(template.cast()), mask, kept);
+        // What was stored under a mask is not forwarded to loads.
+        if own == u16::MAX {
+            _mm512_storeu_si512(line.cast(), value);
+        } else {
+            _mm512_mask_storeu_epi32(line.cast(), own, value);
+        }
+    };
+    // SAFETY: the contract.
+    unsafe { rebuild_by((memory, template, own, lines), (from, left), put) }
 }
 
 #[cfg(test)]
 mod tests {
     use super::*;
+
+    fn difference(kernels: &Kernels, memory: &[u32], template: &[u32], own: &[u16]) -> (Vec<u32>, Lines) {
+        let mut found = Found::none();
+        // SAFETY: as many lines and numbers.
+        unsafe { (kernels.compare)(memory.as_ptr(), template.as_ptr(), own.as_ptr(), own.len(), &mut found) };
+        let mut record = vec![0xdead_beef_u32; found.bytes() / 4 + 1];
+        // SAFETY: what was found of this memory, and as many bytes.
+        unsafe { (kernels.keep)(memory.as_ptr(), &found, 5, record.as_mut_ptr().cast()) };
+        assert_eq!(record.pop(), Some(0xdead_beef), "nothing is written beyond the difference");
+        (record, found.dirty)
+    }
 
     #[test]
     fn differences_rebuild_the_memory_with_every_kernel() {
@@ -238,35 +327,29 @@ mod tests {
             seed = seed.wrapping_mul(6_364_136_223_846_793_005).wrapping_add(1_442_695_040_888_963_407);
             (seed >> 33) as u32
         };
-        let (mut outs, mut ins): (Vec<Out>, Vec<In>) = (vec![out_plain], vec![in_plain]);
-        let (fast_out, fast_in) = kernels();
-        outs.push(fast_out);
-        ins.push(fast_in);
+        let all = [PLAIN, kernels()];
         for round in 0..300 {
             let lines = 1 + random() as usize % if round % 10 == 0 { MOST } else { 40 };
+            let own: Vec<u16> = (0..lines).map(|_| if random() % 4 == 0 && round % 3 == 0 { random() as u16 } else { u16::MAX }).collect();
+            let is_own = |lane: usize| own[lane / LANES] >> (lane % LANES) & 1 != 0;
             let template: Vec<u32> = (0..lines * LANES).map(|_| random()).collect();
             let mut like = |odds: u32| -> Vec<u32> {
                 template.iter().map(|&w| if random() % 64 < odds % 5 * (odds % 5) * 4 { random() } else { w }).collect()
             };
             let (memory, before) = (like(round), like(round / 2));
-            for out in &outs {
-                let difference = |memory: &[u32]| {
-                    let mut record = vec![0u8; bound(lines) + 64];
-                    // SAFETY: both are `lines` lines, and the record has the bound and a vector more.
-                    let (bytes, dirty) = unsafe { out(memory.as_ptr(), template.as_ptr(), lines, record.as_mut_ptr()) };
-                    assert!(bytes <= bound(lines));
-                    // SAFETY: the difference just made.
-                    assert_eq!(unsafe { length(record.as_ptr(), lines) }, bytes);
-                    record.truncate(bytes);
-                    (record, dirty)
-                };
-                let ((record, _), (_, dirty)) = (difference(&memory), difference(&before));
-                for rebuild in &ins {
+            for make in &all {
+                let ((record, _), (_, left)) = (difference(make, &memory, &template, &own), difference(make, &before, &template, &own));
+                for use_it in &all {
                     // From anything, and from memory that differs from the template in known lines.
-                    for (mut again, dirty) in [(vec![0u32; lines * LANES], ALL), (before.clone(), dirty)] {
+                    for (start, left) in [(vec![0u32; lines * LANES], ALL), (before.clone(), left)] {
+                        let mut again = start.clone();
+                        let (to, template, own) = (again.as_mut_ptr(), template.as_ptr(), own.as_ptr());
                         // SAFETY: the same lengths, and a record made above.
-                        unsafe { rebuild(again.as_mut_ptr(), template.as_ptr(), lines, record.as_ptr(), &dirty) };
-                        assert!(again == memory, "{lines} lines");
+                        unsafe { (use_it.rebuild)(to, template, own, lines, record.as_ptr().cast(), &left) };
+                        for lane in 0..again.len() {
+                            let right = if is_own(lane) { memory[lane] } else { start[lane] };
+                            assert_eq!(again[lane], right, "lane {lane} of {lines} lines");
+                        }
                     }
                 }
             }
@@ -280,9 +363,7 @@ mod tests {
         for lane in [30, 41, 68, 78, 110] {
             memory[lane] += 1;
         }
-        let mut record = vec![0u8; bound(10) + 64];
-        // SAFETY: ten lines each, and a record of the bound and a vector more.
-        let (bytes, dirty) = unsafe { kernels().0(memory.as_ptr(), template.as_ptr(), 10, record.as_mut_ptr()) };
-        assert_eq!((bytes, dirty[0]), (12 + 5 * 4, 0b101_0110));
+        let (record, dirty) = difference(&kernels(), &memory, &template, &WHOLE[..10]);
+        assert_eq!((record.len() * 4, dirty[0]), (12 + 5 * 4, 0b101_0110));
     }
 }

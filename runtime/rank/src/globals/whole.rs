@@ -9,7 +9,7 @@ use crate::arena::Arena;
 use crate::delta;
 use crate::lines::{self, LINE};
 use crate::running::NOBODY;
-use crate::templates::{DIFFERENCES_FROM, Left, Line, Templates};
+use crate::templates::{DIFFERENCES_FROM, Line, Templates};
 
 /// Most bytes of private data, and most common bytes among them.
 const MOST_BYTES: usize = 2048;
@@ -39,11 +39,34 @@ pub(crate) struct Whole {
     differences: Option<Box<Differences>>,
 }
 
-/// For many ranks: the values on their way in or out, whose difference is kept.
+/// For many ranks only the difference is kept.
 struct Differences {
     templates: Templates,
-    /// The runs one behind the other.
+    /// The runs one behind the other, on their way in or out.
     values: Box<[Line]>,
+    /// The data itself, if it is one stretch of whole lines: then nothing is on its way.
+    direct: Option<*mut u32>,
+}
+
+impl Differences {
+    fn new(values: Box<[Line]>, runs: &[Run], common: &[(usize, usize)]) -> Differences {
+        let mut own: Box<[u16]> = delta::WHOLE[..values.len()].into();
+        let direct = match runs {
+            [run] if run.tail == 0 && common.iter().all(|(at, len)| (at - run.address) % 4 == 0 && len % 4 == 0) => {
+                for lane in common.iter().flat_map(|(at, len)| (at - run.address) / 4..(at - run.address + len) / 4) {
+                    own[lane * 4 / LINE] &= !(1 << (lane % (LINE / 4)));
+                }
+                Some(run.address as *mut u32)
+            }
+            _ => None,
+        };
+        Differences { templates: Templates::of(&values, own), values, direct }
+    }
+    /// Where the values are while their rank is in place.
+    #[inline]
+    fn live(&mut self) -> *mut u32 {
+        self.direct.unwrap_or(self.values.as_mut_ptr().cast())
+    }
 }
 
 impl Whole {
@@ -83,7 +106,7 @@ impl Whole {
             let words =
                 |line: &[u8; LINE]| std::array::from_fn(|word| u32::from_ne_bytes(std::array::from_fn(|byte| line[word * 4 + byte])));
             let values: Box<[Line]> = whole.template.as_chunks().0.iter().map(|line| Line(words(line))).collect();
-            whole.differences = Some(Box::new(Differences { templates: Templates::of(&values), values }));
+            whole.differences = Some(Box::new(Differences::new(values, &whole.runs, &whole.common)));
         }
         Ok(whole)
     }
@@ -129,8 +152,12 @@ impl Whole {
     #[inline(never)]
     fn exchange(&mut self, rank: u32) {
         if let Some(mut differences) = self.differences.take() {
-            let left = if self.in_place == NOBODY { None } else { self.park(&mut differences) };
-            self.put(rank, &mut differences, left.as_ref());
+            if self.in_place == NOBODY {
+                differences.templates.forget();
+            } else {
+                self.park(&mut differences);
+            }
+            self.put(rank, &mut differences);
             self.differences = Some(differences);
             return;
         }
@@ -159,42 +186,47 @@ impl Whole {
 
     /// Keeps the difference of whoever is in place.
     #[inline]
-    fn park(&mut self, differences: &mut Differences) -> Option<Left> {
-        let Differences { templates, values } = differences;
-        self.save_to(values.as_mut_ptr().cast());
+    fn park(&mut self, differences: &mut Differences) {
+        let (live, lines) = (differences.live(), differences.values.len());
+        if differences.direct.is_none() {
+            self.save_to(live.cast());
+        }
+        let templates = &mut differences.templates;
         // SAFETY: whole lines of values.
-        let (kept, bytes, left) = unsafe { templates.save(values.as_ptr().cast(), values.len()) };
+        let bytes = unsafe { templates.find(live, lines) };
         let record = &mut self.records[self.in_place as usize];
-        let old = (*record != 0).then(|| kept_class(&self.arena, *record, values.len()));
-        if left.is_first() {
-            if let Some(class) = old {
-                self.arena.give_back(std::mem::take(record), class);
+        // SAFETY: a live record holds a difference, marked with its units.
+        let old = if *record == 0 { 0 } else { u32::from(unsafe { Templates::mark(self.arena.address(*record) as *const u8) }) };
+        let units = if templates.is_first() { 0 } else { self.arena.units(bytes) };
+        if old != units {
+            if old != 0 {
+                self.arena.give_back_units(std::mem::take(record), old);
             }
-            templates.forget(&left);
-            return Some(left);
-        }
-        if old != Some(self.arena.class(bytes)) {
-            if let Some(class) = old {
-                self.arena.give_back(*record, class);
+            if units != 0 {
+                *record = self.arena.take(bytes);
             }
-            *record = self.arena.take(bytes);
         }
-        // SAFETY: a record of that many bytes.
-        unsafe { self.arena.put(*record, kept) };
-        Some(left)
+        if units != 0 {
+            // SAFETY: a record of that many bytes, at most 133 units of it; nobody ran since.
+            unsafe { templates.keep(live, units as u16, self.arena.address(*record) as *mut u8) };
+        }
     }
 
     #[inline]
-    fn put(&mut self, rank: u32, differences: &mut Differences, left: Option<&Left>) {
-        let record = self.records[rank as usize];
+    fn put(&mut self, rank: u32, differences: &mut Differences) {
+        let (live, lines, record) = (differences.live(), differences.values.len(), self.records[rank as usize]);
+        let templates = &mut differences.templates;
         if record == 0 {
-            self.set(rank, self.template.as_ptr());
-            return;
+            // SAFETY: as many lines of values, which nobody changed since the last were saved, or they were forgotten.
+            unsafe { templates.load_first(live) };
+        } else {
+            // SAFETY: as above, and a record of as many lines.
+            unsafe { templates.load(live, lines, self.arena.address(record) as *const u8) };
         }
-        let Differences { templates, values } = differences;
-        // SAFETY: a record of as many lines; `left` tells what was saved from these values.
-        unsafe { templates.load(values.as_mut_ptr().cast(), values.len(), self.arena.address(record) as *const u8, left) };
-        self.set(rank, values.as_ptr().cast());
+        if differences.direct.is_none() {
+            self.set(rank, live.cast());
+        }
+        self.in_place = rank;
     }
 
     fn load_around_common(&mut self, from: *const u8) {
@@ -223,11 +255,13 @@ impl Whole {
         if record != 0 {
             // Not written where it is zero already: memory that nobody touched stays none.
             self.records[rank as usize] = 0;
-            let class = match self.differences {
-                Some(_) => kept_class(&self.arena, record, self.bytes / LINE),
-                None => self.arena.class(self.bytes),
-            };
-            self.arena.give_back(record, class);
+            if self.differences.is_some() {
+                // SAFETY: a live record holds a difference, marked with its units.
+                let units = unsafe { Templates::mark(self.arena.address(record) as *const u8) };
+                self.arena.give_back_units(record, u32::from(units));
+            } else {
+                self.arena.give_back(record, self.arena.class(self.bytes));
+            }
         }
     }
 
@@ -248,11 +282,4 @@ impl Whole {
     pub(crate) fn saved_bytes(&self) -> usize {
         self.arena.used()
     }
-}
-
-/// The class of a record that holds a difference of so many lines.
-#[inline]
-fn kept_class(arena: &Arena, record: u32, lines: usize) -> u16 {
-    // SAFETY: a live record holds a difference of as many lines.
-    arena.class(unsafe { delta::length(arena.address(record) as *const u8, lines) })
 }

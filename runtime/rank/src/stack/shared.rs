@@ -10,7 +10,7 @@ use crate::delta;
 use crate::lines::{self, LINE};
 use crate::ranks::{Place, prefetch};
 use crate::running::NOBODY;
-use crate::templates::{DIFFERENCES_FROM, Left, Templates};
+use crate::templates::{DIFFERENCES_FROM, Templates};
 
 const PAGE: usize = 4096;
 /// A stack of at most this: depths are kept in 23 bits of words.
@@ -104,24 +104,20 @@ impl SharedStack {
 
     #[inline(never)]
     fn exchange(&mut self, rank: u32, places: &mut [Place]) {
-        let left = self.vacate(places);
-        self.load(places[rank as usize], left.as_ref());
+        self.clear(places);
+        self.load(places[rank as usize]);
         self.in_place = rank;
     }
 
     /// Saves whoever is in place; afterwards nobody is.
     #[inline]
     pub(crate) fn clear(&mut self, places: &mut [Place]) {
-        self.vacate(places);
-    }
-
-    #[inline]
-    fn vacate(&mut self, places: &mut [Place]) -> Option<Left> {
-        if self.in_place == NOBODY {
-            return None;
+        if self.in_place != NOBODY {
+            self.save(&mut places[self.in_place as usize]);
+            self.in_place = NOBODY;
+        } else if let Some(templates) = &mut self.templates {
+            templates.forget();
         }
-        let place = &mut places[std::mem::replace(&mut self.in_place, NOBODY) as usize];
-        self.save(place)
     }
 
     /// The rank (in place) has ended.
@@ -132,31 +128,36 @@ impl SharedStack {
         }
     }
 
-    fn save(&mut self, place: &mut Place) -> Option<Left> {
+    #[inline]
+    fn save(&mut self, place: &mut Place) {
         let lines = words(*place).div_ceil(LINE / 8);
-        let live = self.top - lines * LINE;
-        if lines <= delta::MOST
-            && let Some(templates) = &mut self.templates
-        {
-            // SAFETY: the live lines.
-            let (record, bytes, left) = unsafe { templates.save(live as *const u32, lines) };
-            make_room(&mut self.arena, place, bytes);
-            // SAFETY: room was made for that many bytes.
-            unsafe { self.arena.put(place.stack, record) };
-            return Some(left);
+        let live = (self.top - lines * LINE) as *const u32;
+        match &mut self.templates {
+            Some(templates) if lines <= delta::MOST => {
+                // SAFETY: the live lines.
+                let bytes = unsafe { templates.find(live, lines) };
+                make_room(&mut self.arena, place, bytes);
+                // SAFETY: room was made for that many bytes, and nobody ran since.
+                unsafe { templates.keep(live, 0, self.arena.address(place.stack) as *mut u8) };
+            }
+            templates => {
+                if let Some(templates) = templates {
+                    templates.forget();
+                }
+                make_room(&mut self.arena, place, lines * LINE);
+                // SAFETY: whole lines below the top of the stack, and a record of that size.
+                unsafe { (self.copy)(live.cast(), self.arena.address(place.stack) as *mut u8, lines) };
+            }
         }
-        make_room(&mut self.arena, place, lines * LINE);
-        // SAFETY: whole lines below the top of the stack, and a record of that size.
-        unsafe { (self.copy)(live as *const u8, self.arena.address(place.stack) as *mut u8, lines) };
-        None
     }
 
-    fn load(&mut self, place: Place, left: Option<&Left>) {
+    #[inline]
+    fn load(&mut self, place: Place) {
         let lines = words(place).div_ceil(LINE / 8);
         let (from, live) = (self.arena.address(place.stack) as *const u8, self.top - lines * LINE);
         match &mut self.templates {
-            // SAFETY: the record was saved with this depth; nobody is on the stack, where the last save left what it says.
-            Some(templates) if lines <= delta::MOST => unsafe { templates.load(live as *mut u32, lines, from, left) },
+            // SAFETY: the record was saved with this depth; nobody is on the stack, nor was since the last save, or it was forgotten.
+            Some(templates) if lines <= delta::MOST => unsafe { templates.load(live as *mut u32, lines, from) },
             // SAFETY: as above.
             _ => unsafe { (self.copy)(from, live as *mut u8, lines) },
         }

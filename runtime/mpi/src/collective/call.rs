@@ -461,6 +461,11 @@ impl Mpi {
 
     #[inline(never)]
     fn join_barrier(&self, comm: usize, mode: Mode) -> Result<Part> {
+        if mode == Mode::Blocking
+            && let Some(part) = self.together_again(Kind::Barrier, comm, None, Addr::NULL, Addr::NULL)
+        {
+            return Ok(part);
+        }
         if self.may_hold(mode) {
             let brief = Brief { kind: Kind::Barrier, comm, root: None, bytes: 0, reduction: None };
             if let Some(part) = self.held(&brief, &Extent::none(), &Extent::none())? {
@@ -680,6 +685,15 @@ impl Mpi {
         comm: usize,
         mode: Mode,
     ) -> Result<Part> {
+        let from = if send == IN_PLACE { receive } else { send };
+        let elements = (count, datatype, op);
+        let all_receive = matches!(kind, Kind::Allreduce | Kind::Scan);
+        if all_receive
+            && mode == Mode::Blocking
+            && let Some(part) = self.together_again(kind, comm, Some(elements), from, receive)
+        {
+            return Ok(part);
+        }
         let (is_root, inter) = match root {
             Some(root) => {
                 let (is_root, _, _, inter) = self.rooted(comm, root)?;
@@ -688,12 +702,14 @@ impl Mpi {
             None => (true, false),
         };
         if !inter && self.may_hold(mode) {
-            let from = if send == IN_PLACE { receive } else { send };
             let source = self.world().extent((from, count, datatype))?;
             let first = kind == Kind::Exscan && self.members(comm, mode)?.1 == 0;
             let target = if is_root && !first { self.world().extent((receive, count, datatype))? } else { Extent::none() };
             let brief = Brief { kind, comm, root, bytes: source.bytes, reduction: Some((op, datatype)) };
             if let Some(part) = self.held(&brief, &source, &target)? {
+                if all_receive && source.layout.is_none() && source.bytes != 0 {
+                    self.note_elements(elements);
+                }
                 return Ok(part);
             }
         }
@@ -704,7 +720,6 @@ impl Mpi {
             reduction => Some(reduction?),
         };
         let silent = inter && (is_root || root == Some(PROC_NULL));
-        let from = if send == IN_PLACE { receive } else { send };
         let source = if silent { Area::none() } else { world.area(&Side::One((from, count, datatype)), 1)? };
         let gets = is_root && root != Some(PROC_NULL);
         let target = if gets { world.area(&Side::One((receive, count, datatype)), 1)? } else { Area::none() };

@@ -16,17 +16,24 @@ pub(crate) struct Clocks {
 }
 
 impl Clocks {
-    pub(crate) fn new(clocks: impl Iterator<Item = u64> + Clone) -> Clocks {
-        let (mut size, mut equal) = (0, true);
-        let first = clocks.clone().next();
-        for clock in clocks.clone() {
-            size += 1;
-            equal &= Some(clock) == first;
+    pub(crate) fn new(clocks: impl Iterator<Item = u64>) -> Clocks {
+        let mut all = Clocks { equal: None, each: Vec::new(), spare: Vec::new(), size: 0 };
+        for clock in clocks {
+            match all.equal {
+                Some(equal) if equal == clock => {}
+                None if all.size == 0 => all.equal = Some(clock),
+                _ => {
+                    all.spread();
+                    all.each.push(clock);
+                }
+            }
+            all.size += 1;
         }
-        match first {
-            Some(first) if equal => Clocks { equal: Some(first), each: Vec::new(), spare: Vec::new(), size },
-            _ => Clocks { equal: None, each: clocks.collect(), spare: Vec::new(), size },
-        }
+        all
+    }
+    /// The same for `size` members.
+    fn same(clock: u64, size: usize) -> Clocks {
+        Clocks { equal: Some(clock), each: Vec::new(), spare: Vec::new(), size }
     }
     #[inline]
     pub(crate) fn get(&self, member: usize) -> u64 {
@@ -89,14 +96,23 @@ fn active_members(active: Option<Active>, size: u32) -> impl Iterator<Item = u32
 }
 
 impl World {
-    /// All rounds of a collective of blocked members, without data: their clocks move, and they wake.
-    pub(crate) fn run_clocks(&mut self, place: &Place, size: u32, schedule: &dyn Schedule, block: u64) {
+    /// All rounds of a collective of blocked members, without data: their clocks move, and they wake. `same` is the clock of all of
+    /// them, if it is known to be one.
+    pub(crate) fn run_clocks(&mut self, place: &Place, size: u32, schedule: &dyn Schedule, block: u64, same: Option<Time>) {
         let group = match place {
             Place::Comm(comm) => self.comms.at(*comm).group.clone(),
             Place::Group(_, group) => group.clone(),
         };
         let rank_of = |member: u32| group.world_rank(member);
-        let mut clocks = Clocks::new((0..size).map(|member| self.ranks[rank_of(member) as usize].clock.as_ps()));
+        let clock_of = |member: u32| self.ranks[rank_of(member) as usize].clock.as_ps();
+        debug_assert!(
+            same.is_none_or(|same| (0..size).all(|member| clock_of(member) == same.as_ps())),
+            "nobody's clock moves while it is held"
+        );
+        let mut clocks = match same {
+            Some(same) => Clocks::same(same.as_ps(), size as usize),
+            None => Clocks::new((0..size).map(clock_of)),
+        };
         for round in 0..schedule.rounds() {
             match schedule.pattern(round) {
                 Some(pattern) => self.pattern_round(pattern, &rank_of, &mut clocks),
@@ -127,7 +143,7 @@ impl World {
 
     /// All ranks of the world go through a collective of `MPI_COMM_WORLD` now, in time alone: nothing is sent, nobody waits for it.
     pub fn time_collective(&mut self, schedule: &dyn Schedule, shape: &Shape) {
-        self.run_clocks(&Place::Comm(0), shape.size, schedule, shape.bytes);
+        self.run_clocks(&Place::Comm(0), shape.size, schedule, shape.bytes, None);
     }
 
     /// A round in a regular pattern.

@@ -16,7 +16,8 @@ use crate::matching::Extent;
 use crate::op::Op;
 use crate::remote::apart::{Apart, Beginning};
 use crate::world::{Mpi, World};
-use rank::memory;
+use engine::Time;
+use rank::{Addr, memory};
 use std::rc::Rc;
 
 /// A blocking call as a member of it knows it.
@@ -39,7 +40,12 @@ pub(crate) struct Latest {
     comm: u32,
     /// Its number among the communicator's calls.
     call: u32,
+    /// What a reduction of contiguous elements was called with.
+    elements: Option<Elements>,
 }
+
+/// Arguments of a reduction: count, and handles of datatype and operation.
+pub(crate) type Elements = (i64, usize, usize);
 
 /// Handles of predefined objects, which every rank may use.
 fn is_predefined(reduction: Option<(usize, usize)>) -> bool {
@@ -56,6 +62,8 @@ pub(crate) struct Together {
     apart: Option<Box<Apart>>,
     /// Operation and datatype, and their handles.
     reduction: Option<((usize, usize), Rc<Reduction>)>,
+    /// The clock of all who are in, while they have the same.
+    clock: Option<Time>,
     complete: bool,
 }
 
@@ -72,15 +80,22 @@ impl Together {
     /// For `count` members from `first` on.
     fn new(first: u32, count: u32) -> Together {
         let joined = vec![0; (count as usize).div_ceil(64)].into();
-        Together { first, joined, data: Data::Nothing, apart: None, reduction: None, complete: false }
+        Together { first, joined, data: Data::Nothing, apart: None, reduction: None, clock: None, complete: false }
     }
     pub(crate) fn has(&self, member: u32) -> bool {
         let member = member.wrapping_sub(self.first);
         self.joined.get(member as usize / 64).is_some_and(|word| word >> (member % 64) & 1 != 0)
     }
-    fn join(&mut self, member: u32) {
+    /// A member is in; `first` if nobody was.
+    #[inline]
+    fn join(&mut self, member: u32, clock: Time, first: bool) {
         let member = member - self.first;
         self.joined[member as usize / 64] |= 1 << (member % 64);
+        if first {
+            self.clock = Some(clock);
+        } else if self.clock != Some(clock) {
+            self.clock = None;
+        }
     }
     /// What the other processes have to do with it; there are some.
     pub(crate) fn apart(&self) -> &Apart {
@@ -308,7 +323,7 @@ impl World {
                 self.collectives.hold(index);
                 if is_predefined(brief.reduction) {
                     let function = signature.function;
-                    self.collectives.latest = Some(Latest { brief: brief.clone(), function, index, comm, call });
+                    self.collectives.latest = Some(Latest { brief: brief.clone(), function, index, comm, call, elements: None });
                 }
                 index
             }
@@ -337,12 +352,46 @@ impl World {
         Some(member)
     }
 
+    /// The mounted rank enters the instance made last, if its call is one more with the same arguments and not the last one of all.
+    #[inline]
+    fn joins_again(&mut self, kind: Kind, comm: usize, elements: Option<Elements>, from: Addr, to: Addr) -> Option<Part> {
+        let latest = self.collectives.latest.as_ref()?;
+        let (me, index, number) = (self.current, latest.index, latest.call);
+        let state = &mut self.ranks[me as usize];
+        if latest.elements != elements || latest.brief.kind != kind || latest.brief.comm != comm || latest.function != state.function {
+            return None;
+        }
+        if self.comms.index(comm) != Ok(latest.comm) {
+            return None;
+        }
+        let communicator = self.comms.at_mut(latest.comm);
+        let member = communicator.rank(me);
+        let call = communicator.calls.get_mut(member.wrapping_sub(communicator.calls_from) as usize)?;
+        let instance = self.collectives.instance_mut(index);
+        let together = instance.together.as_mut()?;
+        if *call != number || instance.arrived == 0 || instance.arrived + 1 >= instance.here {
+            return None;
+        }
+        let mut bytes = 0;
+        if elements.is_some() {
+            let Data::Each(data, stride) = &mut together.data else { return None };
+            memory::read(from, &mut data[(member - together.first) as usize * *stride..][..*stride]);
+            bytes = *stride as u64;
+        }
+        together.join(member, state.clock, false);
+        instance.arrived += 1;
+        *call += 1;
+        state.waiting = 1;
+        Some(Part { request: None, instance: index, member, through: false, target: Extent { buffer: to, layout: None, bytes } })
+    }
+
     /// A member's contribution is taken; the last one's completes the call.
     #[inline]
     fn come_in(&mut self, index: u32, member: u32, source: &Extent, contribution: &mut Option<(Contribution, Resolve)>) {
+        let clock = self.ranks[self.current as usize].clock;
         let instance = self.collectives.instance_mut(index);
         let together = instance.together.as_mut().expect("made or found above");
-        together.join(member);
+        together.join(member, clock, instance.arrived == 0);
         together.contribute(&instance.shape, member, instance.here, source);
         instance.arrived += 1;
         let (complete, spread) = (instance.arrived == instance.here, instance.ident.is_some());
@@ -373,7 +422,7 @@ impl World {
         let instance = self.collectives.instance_mut(index);
         instance.start();
         let (place, size, block) = (instance.place.clone(), instance.size, instance.shape.bytes);
-        self.run_clocks(&place, size, &*schedule, block);
+        self.run_clocks(&place, size, &*schedule, block, together.clock);
         together.complete = true;
         self.collectives.instance_mut(index).together = Some(together);
     }
@@ -452,6 +501,21 @@ impl Mpi {
         let mut world = self.world();
         let Some((index, member)) = world.enter_together(brief, source, contribution)? else { return Ok(None) };
         Ok(Some(world.entered(index, member, None, target)))
+    }
+
+    /// Enters as [`Mpi::together`] does, if the call is one more like the one before; `None` if nothing has happened.
+    #[inline]
+    pub(crate) fn together_again(&self, kind: Kind, comm: usize, elements: Option<Elements>, from: Addr, to: Addr) -> Option<Part> {
+        self.world().joins_again(kind, comm, elements, from, to)
+    }
+
+    /// The instance made last is one of contiguous elements, called with these arguments.
+    pub(crate) fn note_elements(&self, elements: Elements) {
+        if let Some(latest) = &mut self.world().collectives.latest
+            && latest.brief.reduction == Some((elements.2, elements.1))
+        {
+            latest.elements = Some(elements);
+        }
     }
 
     /// Whether a call of this mode may be held together.

@@ -75,6 +75,18 @@ fn so_do_programs_with_every_collective() {
 }
 
 #[test]
+fn so_do_programs_whose_collectives_take_other_algorithms() {
+    for (seed, choice) in [
+        (50, "openmpi"),
+        (51, "reduce=rabenseifner,allreduce=ring,reduce_scatter=recursive-halving,scan=linear"),
+        (52, "reduce=chain,allreduce=rabenseifner,reduce_scatter=pairwise,exscan=linear"),
+        (53, "linear"),
+    ] {
+        same(|| random(seed, 13, "star:l=0.5us,b=100Gbps").arg(format!("-xsim-coll={choice}")), MPICH, &[2, 4]);
+    }
+}
+
+#[test]
 fn open_mpi_joins_processes_as_well() {
     for seed in 7..9 {
         same(|| Run::program("mixture.c").ranks(7).arg(seed.to_string()), OPENMPI, &[2, 3]);

@@ -1,7 +1,7 @@
 //! Collectives: an algorithm is written once as a [`schedule`], run by either executor.
 
 pub mod algorithm;
-mod batch;
+pub(crate) mod batch;
 pub mod call;
 pub mod choose;
 mod clocks;

@@ -12,6 +12,7 @@ pub(crate) mod collective;
 pub(crate) mod contribution;
 pub(crate) mod ending;
 pub(crate) mod links;
+pub(crate) mod lockstep;
 pub(crate) mod meeting;
 pub(crate) mod message;
 pub(crate) mod partial;

@@ -11,7 +11,8 @@ use crate::node::NIL;
 use crate::world::World;
 use engine::{Span, Time};
 
-type Agents = [Option<Box<Agent>>];
+/// The members of an instance, by number.
+pub(crate) type Agents = [Option<Box<Agent>>];
 
 /// A message of the round.
 struct Post {
@@ -21,52 +22,61 @@ struct Post {
     bytes: u64,
     /// Where its payload begins in the round's arena; none for messages that carry nothing.
     payload: Option<usize>,
-    taken: bool,
 }
 
 /// The messages of one round, by receiver.
-struct Posts {
-    heads: Vec<u32>,
+pub(crate) struct Posts {
+    /// Of each receiver: its first message that was not taken, and its last.
+    lists: Vec<(u32, u32)>,
     posts: Vec<Post>,
     arena: Vec<u8>,
     touched: Vec<u32>,
 }
 
 impl Posts {
-    fn new(members: usize) -> Posts {
-        Posts { heads: vec![NIL; members], posts: Vec::new(), arena: Vec::new(), touched: Vec::new() }
+    pub(crate) fn new(members: usize) -> Posts {
+        Posts { lists: vec![(NIL, NIL); members], posts: Vec::new(), arena: Vec::new(), touched: Vec::new() }
     }
-    fn push(&mut self, to: u32, from: u32, at: Time, bytes: u64, payload: Option<&[u8]>) {
+    pub(crate) fn push(&mut self, to: u32, from: u32, at: Time, bytes: u64, payload: Option<&[u8]>) {
         let payload = payload.map(|payload| {
             let offset = self.arena.len();
             self.arena.extend_from_slice(payload);
             offset
         });
-        let head = &mut self.heads[to as usize];
-        if *head == NIL {
-            self.touched.push(to);
-        }
-        self.posts.push(Post { from, next: *head, at, bytes, payload, taken: false });
-        *head = self.posts.len() as u32 - 1;
-    }
-    /// The oldest message from `from` to `to` that was not taken.
-    fn take(&mut self, to: u32, from: u32) -> Option<u32> {
-        let (mut at, mut found) = (self.heads[to as usize], None);
-        while at != NIL {
-            let post = &self.posts[at as usize];
-            if post.from == from && !post.taken {
-                found = Some(at);
+        let post = self.posts.len() as u32;
+        self.posts.push(Post { from, next: NIL, at, bytes, payload });
+        let (head, tail) = &mut self.lists[to as usize];
+        match *tail {
+            NIL => {
+                self.touched.push(to);
+                *head = post;
             }
-            at = post.next;
+            last => self.posts[last as usize].next = post,
         }
-        if let Some(found) = found {
-            self.posts[found as usize].taken = true;
-        }
-        found
+        *tail = post;
     }
-    fn clear(&mut self) {
+    /// The oldest message from `from` to `to` that was not taken; most come in the order in which they are taken.
+    fn take(&mut self, to: u32, from: u32) -> Option<u32> {
+        let (mut before, mut at) = (NIL, self.lists[to as usize].0);
+        while at != NIL {
+            let Post { from: sender, next, .. } = self.posts[at as usize];
+            if sender == from {
+                match before {
+                    NIL => self.lists[to as usize].0 = next,
+                    before => self.posts[before as usize].next = next,
+                }
+                if next == NIL {
+                    self.lists[to as usize].1 = before;
+                }
+                return Some(at);
+            }
+            (before, at) = (at, next);
+        }
+        None
+    }
+    pub(crate) fn clear(&mut self) {
         for to in self.touched.drain(..) {
-            self.heads[to as usize] = NIL;
+            self.lists[to as usize] = (NIL, NIL);
         }
         self.posts.clear();
         self.arena.clear();
@@ -172,7 +182,7 @@ impl World {
         }
     }
 
-    fn batch_receive(&mut self, agent: &mut Agent, member: u32, from: u32, into: Slice, clock: &mut u64, posts: &mut Posts) {
+    pub(crate) fn batch_receive(&mut self, agent: &mut Agent, member: u32, from: u32, into: Slice, clock: &mut u64, posts: &mut Posts) {
         let Some(found) = posts.take(member, from) else {
             agent.failure.get_or_insert_with(|| Failure::new(ErrorClass::INTERN, format!("no message from member {from} in its round")));
             return;

@@ -307,7 +307,7 @@ impl World {
                     Some((op, datatype)) => Some(((op, datatype), self.reduction(op, datatype)?)),
                     None => None,
                 };
-                let beginning = self.beginning(comm, call, &shape);
+                let beginning = self.beginning(comm, call);
                 if let Beginning::Events = beginning {
                     return Ok(None);
                 }
@@ -440,15 +440,18 @@ impl World {
                 agents.push(None);
                 continue;
             }
-            let rank = self.member_rank(&place, member, 0);
-            let (send, receive, output) = buffers(&shape, member);
-            let input = together.contribution(&shape, member).to_vec();
-            let member = Member { rank: member, send, receive, sources: none.clone(), destinations: none.clone() };
-            let reduction = together.reduction.as_ref().map(|(_, reduction)| reduction.clone());
-            let clock = self.ranks[rank as usize].clock;
-            agents.push(Some(Box::new(Agent::held(rank, clock, member, input, output, reduction))));
+            agents.push(Some(self.agent_of(&together, &shape, self.member_rank(&place, member, 0), member, &none)));
         }
         self.collectives.instance_mut(index).agents = agents;
+    }
+
+    /// The agent of a member that is in.
+    pub(crate) fn agent_of(&self, together: &Together, shape: &Shape, rank: u32, member: u32, none: &Rc<[u32]>) -> Box<Agent> {
+        let (send, receive, output) = buffers(shape, member);
+        let input = together.contribution(shape, member).to_vec();
+        let member = Member { rank: member, send, receive, sources: none.clone(), destinations: none.clone() };
+        let reduction = together.reduction.as_ref().map(|(_, reduction)| reduction.clone());
+        Box::new(Agent::held(rank, self.ranks[rank as usize].clock, member, input, output, reduction))
     }
 
     /// The mounted rank takes its result and leaves; the handle of a new communicator, if one was made.

@@ -3,8 +3,8 @@
 //! Each process holds its own members as if there were no others ([`together`](crate::collective::together)). When the last of
 //! them has entered it tells the process of the first member, which tells all to go on once all are ready: from
 //! then on nothing can keep a member from going through. The clocks pass the rounds on all processes
-//! ([`Rounds`]), and data goes from process to process once, as the collective means it. A reduction travels with the word
-//! that a process is ready and back with the word to go.
+//! ([`Rounds`]), and data goes from process to process once, as the collective means it. A reduction in a tree of pairs travels with
+//! the word that a process is ready and back with the word to go; other reductions take the schedule's steps ([`Lockstep`]).
 //!
 //! Until that word members may have to go on one by one, because nothing else can run or because another process
 //! runs the collective event by event: then each process makes agents of its own. A process that says that it is ready tells how
@@ -16,6 +16,7 @@ use crate::collective::schedule::{Digest, Kind as Collective, Shape};
 use crate::collective::together::{Data, Together};
 use crate::group::Group;
 use crate::remote::collective::Ident;
+use crate::remote::lockstep::Lockstep;
 use crate::remote::partial::{Partial, Tree, put, take};
 use crate::remote::record::{Put, Take};
 use crate::remote::rounds::{Costs, Rounds, Said, equal_clock};
@@ -28,12 +29,35 @@ use std::rc::Rc;
 /// What a process keeps of an instance with members elsewhere, beyond its own members.
 pub(crate) struct Apart {
     segments: Rc<Segments>,
-    rounds: Option<Rounds>,
+    passage: Option<Passage>,
     /// Records of rounds that came before the word to go: round, process, record.
     early: Vec<(u32, u32, Vec<u8>)>,
     /// Data of other processes, and whose is awaited.
     data: Vec<(u32, Vec<u8>)>,
     awaited: Vec<u32>,
+}
+
+/// Members on their way through the rounds.
+enum Passage {
+    /// Their clocks alone.
+    Clocks(Rounds),
+    /// With their data.
+    Steps(Box<Lockstep>),
+}
+
+impl Passage {
+    fn deliver(&mut self, round: u32, process: u32, record: Vec<u8>) {
+        match self {
+            Passage::Clocks(rounds) => rounds.deliver(round, process, record),
+            Passage::Steps(lockstep) => lockstep.deliver(round, process, record),
+        }
+    }
+    fn clock(&self, member: u32) -> u64 {
+        match self {
+            Passage::Clocks(rounds) => rounds.clock(member),
+            Passage::Steps(lockstep) => lockstep.clock(member),
+        }
+    }
 }
 
 /// Where an instance begins.
@@ -133,7 +157,7 @@ fn is_reduced(kind: Collective) -> bool {
 
 impl World {
     /// How the next instance of a communicator begins, call number `call`.
-    pub(crate) fn beginning(&self, comm: u32, call: u32, shape: &Shape) -> Beginning {
+    pub(crate) fn beginning(&self, comm: u32, call: u32) -> Beginning {
         let communicator = self.comms.at(comm);
         if !self.is_spread(communicator) {
             return Beginning::Here;
@@ -143,10 +167,7 @@ impl World {
         if remote.spread.is_early(&Ident::of_comm(communicator.context, call)) {
             return Beginning::Events;
         }
-        if is_reduced(shape.kind) && !matches!(choose(shape, &self.policy).digest(), Some(Digest::Pairs { .. })) {
-            return Beginning::Events;
-        }
-        Beginning::Apart(Box::new(Apart { segments, rounds: None, early: Vec::new(), data: Vec::new(), awaited: Vec::new() }))
+        Beginning::Apart(Box::new(Apart { segments, passage: None, early: Vec::new(), data: Vec::new(), awaited: Vec::new() }))
     }
 
     /// Where the members of an intracommunicator are, if each process has a row of them.
@@ -210,7 +231,7 @@ impl World {
             root: signature.root.unwrap_or(u32::MAX),
             shape: Brief::of(&instance.shape),
             clock,
-            partials: if is_reduced(instance.shape.kind) { self.reduce_own(&instance.shape, together, own) } else { Vec::new() },
+            partials: self.reduce_own(&instance.shape, together, own),
         };
         let mut body = Vec::new();
         ident.put(&mut body);
@@ -223,8 +244,16 @@ impl World {
         }
     }
 
+    /// Of a reduction in a tree of pairs: how many pairs reduce first.
+    fn folded(&self, shape: &Shape) -> Option<u32> {
+        if !is_reduced(shape.kind) {
+            return None;
+        }
+        choose(shape, &self.policy).digest().map(|Digest::Pairs { folded, .. }| folded)
+    }
+
     fn reduce_own(&self, shape: &Shape, together: &Together, own: std::ops::Range<u32>) -> Vec<Partial> {
-        let Some(Digest::Pairs { folded, .. }) = choose(shape, &self.policy).digest() else { unreachable!("looked at when it began") };
+        let Some(folded) = self.folded(shape) else { return Vec::new() };
         let mut tree = Tree::new(together.kernel().expect("an operation of MPI's own"));
         own.for_each(|member| tree.member(member, folded, together.contribution(shape, member)));
         tree.finish()
@@ -267,7 +296,7 @@ impl World {
         }
         let common = first.clock.filter(|_| readies.iter().all(|(_, ready)| ready.clock == first.clock));
         let mut result = Vec::new();
-        if is_reduced(self.collectives.instance(index).shape.kind) {
+        if self.folded(&self.collectives.instance(index).shape).is_some() {
             let together = self.collectives.instance(index).together.as_deref().expect("held together");
             let mut tree = Tree::new(together.kernel().expect("an operation of MPI's own"));
             readies.iter().flat_map(|(_, ready)| &ready.partials).for_each(|partial| tree.push(partial.clone()));
@@ -334,12 +363,20 @@ impl World {
         let schedule = choose(&shape, &self.policy);
         let segments = together.apart().segments.clone();
         let own = segments.of_process(me);
-        let clocks = own.clone().map(|member| self.ranks[group.world_rank(member) as usize].clock.as_ps());
-        let mut rounds = Rounds::new(me, segments, schedule, shape.bytes, clocks, common);
+        let is_tree = self.folded(&shape).is_some();
+        let mut passage = if is_reduced(shape.kind) && !is_tree {
+            let none: Rc<[u32]> = Rc::new([]);
+            let agents = own.map(|member| Some(self.agent_of(&together, &shape, group.world_rank(member), member, &none))).collect();
+            together.data = Data::Nothing;
+            Passage::Steps(Box::new(Lockstep::new(me, segments, schedule, agents)))
+        } else {
+            let clocks = own.map(|member| self.ranks[group.world_rank(member) as usize].clock.as_ps());
+            Passage::Clocks(Rounds::new(me, segments, schedule, shape.bytes, clocks, common))
+        };
         let apart = together.apart_mut();
-        std::mem::take(&mut apart.early).into_iter().for_each(|(round, process, record)| rounds.deliver(round, process, record));
-        apart.rounds = Some(rounds);
-        if is_reduced(shape.kind) {
+        std::mem::take(&mut apart.early).into_iter().for_each(|(round, process, record)| passage.deliver(round, process, record));
+        apart.passage = Some(passage);
+        if is_tree {
             together.data = Data::One(result);
         } else if shape.bytes != 0 {
             self.send_data(ident, &shape, &mut together);
@@ -379,7 +416,7 @@ impl World {
         let index = *self.others().spread.instances.get(&ident).expect("its members are in");
         let apart = self.collectives.instance_mut(index).together.as_mut().expect("held together").apart_mut();
         apart.data.push((from, record.0.to_vec()));
-        if apart.rounds.is_some() {
+        if apart.passage.is_some() {
             self.advance_apart(index);
         }
     }
@@ -389,10 +426,10 @@ impl World {
         let round = record.u32();
         let index = *self.others().spread.instances.get(&ident).expect("its members are in");
         let apart = self.collectives.instance_mut(index).together.as_mut().expect("held together").apart_mut();
-        match &mut apart.rounds {
+        match &mut apart.passage {
             None => apart.early.push((round, from, record.0.to_vec())),
-            Some(rounds) => {
-                rounds.deliver(round, from, record.0.to_vec());
+            Some(passage) => {
+                passage.deliver(round, from, record.0.to_vec());
                 self.advance_apart(index);
             }
         }
@@ -405,12 +442,15 @@ impl World {
         let ident = instance.ident.expect("members are elsewhere");
         let group = self.comms.at(*comm).group.clone();
         let apart = together.apart_mut();
-        let Some(rounds) = &mut apart.rounds else {
-            instance.together = Some(together);
-            return;
-        };
         let mut said = Said::default();
-        let over = rounds.advance(&Between { wire: &self.wire, group: &group }, &mut said);
+        let over = match &mut apart.passage {
+            None => {
+                instance.together = Some(together);
+                return;
+            }
+            Some(Passage::Clocks(rounds)) => rounds.advance(&Between { wire: &self.wire, group: &group }, &mut said),
+            Some(Passage::Steps(lockstep)) => self.advance_lockstep(lockstep, &group, &mut said.records),
+        };
         self.profile.messages_of(said.messages, said.bytes);
         let streams = &mut self.others().streams;
         for (process, round, record) in said.records {
@@ -433,15 +473,17 @@ impl World {
         let apart = together.apart_mut();
         let mut parts = std::mem::take(&mut apart.data);
         parts.sort_by_key(|(process, _)| *process);
-        let (segments, rounds) = (apart.segments.clone(), apart.rounds.take().expect("they are over"));
+        let (segments, mut passage) = (apart.segments.clone(), apart.passage.take().expect("it is over"));
         let own = segments.of_process(me);
-        if shape.bytes != 0 {
+        if let Passage::Steps(lockstep) = &mut passage {
+            together.data = lockstep.results(&shape);
+        } else if shape.bytes != 0 {
             together.data.complete(&shape, &segments, me, parts);
         }
         together.set_complete();
         // Last to first, so that they run in the order of ranks.
         for member in own.rev() {
-            self.release_member(group.world_rank(member), rounds.clock(member));
+            self.release_member(group.world_rank(member), passage.clock(member));
         }
     }
 }

@@ -373,7 +373,7 @@ pub(crate) fn equal_clock(mut clocks: impl Iterator<Item = u64>) -> Option<u64> 
 }
 
 /// The members of `own` that may have steps in a round.
-fn active_in(active: Option<Active>, size: u32, own: &Range<u32>) -> Vec<u32> {
+pub(crate) fn active_in(active: Option<Active>, size: u32, own: &Range<u32>) -> Vec<u32> {
     let Some(Active { first, stride, count }) = active else { return own.clone().collect() };
     let (first, stride, count, size) = (u64::from(first), u64::from(stride.max(1)), u64::from(count), u64::from(size));
     let mut members = Vec::new();

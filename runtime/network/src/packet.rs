@@ -17,6 +17,7 @@ mod pages;
 mod port;
 mod routing;
 pub(crate) mod run;
+mod runs;
 pub(crate) mod shard;
 mod slab;
 mod spec;

@@ -181,14 +181,30 @@ impl Traffic {
         let fabric = &prepared.fabric;
         let threads = self.threads.min(fabric.topology.routers());
         let partition = Partition::new(fabric, threads);
-        let mut shards = build(fabric, &partition, self.bucket(&prepared), &prepared.statistics);
-        for (shard, endpoints) in shards.iter_mut().zip(&partition.endpoints) {
-            shard.feed = Some(Box::new(Generator::new(self, &prepared, endpoints)?));
-        }
+        let mut shards = self.shards(&prepared, &partition)?;
         let built = Instant::now();
         let cpu_s = run_shards(&mut shards, fabric.lookahead(prepared.smallest), progress).map_err(TrafficError::Deadlock)?;
         let host = HostReport::new(threads, started, built, cpu_s, shards.iter().map(|s| s.events).sum());
         Ok(Report::new(self, &prepared, &shards, host))
+    }
+
+    /// The shards with their traffic. Each is built by a thread of its own, so that no two have small things side by side in memory: what
+    /// one processor writes others would wait for.
+    fn shards(&self, prepared: &Prepared, partition: &Partition) -> Result<Vec<Shard>, String> {
+        let shard = |me: usize| {
+            let mut shard = build(&prepared.fabric, partition, me, self.bucket(prepared), &prepared.statistics);
+            shard.feed = Some(Box::new(Generator::new(self, prepared, &partition.endpoints[me])?));
+            Ok(shard)
+        };
+        let count = partition.endpoints.len();
+        if count == 1 {
+            return Ok(vec![shard(0)?]);
+        }
+        std::thread::scope(|scope| {
+            let builders: Vec<_> = (0..count).map(|me| scope.spawn(move || shard(me))).collect();
+            let built = builders.into_iter().map(|builder| builder.join().unwrap_or_else(|panic| std::panic::resume_unwind(panic)));
+            built.collect()
+        })
     }
 
     /// log2 of a bucket's picoseconds: some ten events in a bucket, which are sorted quickly, and hardly an empty one.

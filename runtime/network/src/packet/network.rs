@@ -23,8 +23,8 @@ impl PacketNetwork {
     pub(crate) fn new(fabric: Arc<Fabric>) -> PacketNetwork {
         let partition = Partition::new(&fabric, 1);
         let statistics = Statistics::new(1, None, 0, (0, u64::MAX));
-        let mut shards = build(&fabric, &partition, 11, &statistics);
-        PacketNetwork { shard: shards.remove(0), fabric, next: None }
+        let shard = build(&fabric, &partition, 0, 11, &statistics);
+        PacketNetwork { shard, fabric, next: None }
     }
 
     /// What it is, for summaries.

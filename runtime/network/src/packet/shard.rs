@@ -13,6 +13,7 @@ use super::fabric::Fabric;
 use super::load::Ports;
 use super::pages::Pages;
 use super::port::{Carried, Fifo, Lane, NEVER, Packet, Requester, UPSTREAM_REMOTE};
+use super::runs::Runs;
 use super::slab::{NONE, Slab};
 use super::statistics::{LinkUse, Statistics};
 use crate::model::Delivered;
@@ -116,10 +117,10 @@ pub(crate) struct Shard {
     early: Vec<Queue>,
     /// First port of the interfaces.
     pub(crate) first_interface: u32,
-    /// Router of each position; empty if they are the same.
-    pub(crate) routers: Vec<u32>,
-    /// Endpoint of each interface; empty if they are the same.
-    pub(crate) endpoints: Vec<u32>,
+    /// Router of each position.
+    routers: Runs,
+    /// Endpoint of each interface.
+    endpoints: Runs,
     /// Whether there is no other shard.
     alone: bool,
     /// The shard at the other end of each router's port; empty if there are only two.
@@ -254,13 +255,13 @@ impl Shard {
     /// The router of a position in this shard.
     #[inline]
     pub(crate) fn router_at(&self, position: u32) -> u32 {
-        if self.routers.is_empty() { position } else { self.routers[position as usize] }
+        self.routers.at(position)
     }
 
     /// The endpoint of an interface in this shard.
     #[inline]
     pub(crate) fn endpoint_at(&self, interface: u32) -> u32 {
-        if self.endpoints.is_empty() { interface } else { self.endpoints[interface as usize] }
+        self.endpoints.at(interface)
     }
 
     /// The least free buffer each virtual channel behind `port` has had.

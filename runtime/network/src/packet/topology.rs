@@ -30,9 +30,9 @@ pub enum Neighbor {
 /// See `Topology::shared`.
 #[derive(Clone, Debug, PartialEq, Eq)]
 pub struct Shared {
-    /// The routers. No endpoint is cabled to them.
+    /// The routers. No endpoint is cabled to them, all cables between threads lead to or from them, and a packet at them leaves by a port of the thread that has its destination.
     pub routers: std::ops::Range<u32>,
-    /// The thread of each port, the same for all of them.
+    /// The thread of each port, the same for all of them. Threads have endpoints in ascending order.
     pub owners: Vec<u8>,
 }
 

@@ -8,6 +8,7 @@ use crate::packet::fabric::{Classes, Fabric};
 use crate::packet::load::Ports;
 use crate::packet::pages::Pages;
 use crate::packet::port::{Carried, Fifo, Lane, NEVER, Port, TO_ENDPOINT, TO_NOTHING, TO_ROUTER, TO_SHARD};
+use crate::packet::runs::Runs;
 use crate::packet::slab::{NONE, Slab};
 use crate::packet::statistics::Statistics;
 use crate::packet::topology::{Neighbor, Shared};
@@ -68,9 +69,9 @@ impl Partition {
     }
 }
 
-/// The shards of a partition, without traffic. `width` is the log2 of a wheel's bucket in picoseconds.
-pub(crate) fn build(fabric: &Arc<Fabric>, partition: &Partition, width: u32, statistics: &Statistics) -> Vec<Shard> {
-    (0..partition.routers.len()).map(|me| Builder { fabric, partition, me }.shard(width, statistics)).collect()
+/// A shard of a partition, without traffic. `width` is the log2 of a wheel's bucket in picoseconds.
+pub(crate) fn build(fabric: &Arc<Fabric>, partition: &Partition, me: usize, width: u32, statistics: &Statistics) -> Shard {
+    Builder { fabric, partition, me }.shard(width, statistics)
 }
 
 struct Builder<'a> {
@@ -105,7 +106,7 @@ impl Builder<'_> {
         let ports = Pages::new(count, ports);
         let switching = &fabric.switching;
         let classes = switching.classes.count() as usize;
-        let identity = partition.routers.len() == 1;
+        let bounds = partition.endpoints[1..].iter().map(|endpoints| endpoints.first().copied().unwrap_or(NONE)).collect();
         let positions = (0..partition.routers.len()).map(|shard| partition.first_shared(shard));
         Shard {
             fabric: fabric.clone(),
@@ -130,11 +131,11 @@ impl Builder<'_> {
             queues: vec![Queue::EMPTY; endpoints.len() * classes],
             early: vec![Queue::EMPTY; endpoints.len()],
             first_interface,
-            routers: if identity { Vec::new() } else { routers.clone() },
-            endpoints: if identity { Vec::new() } else { endpoints.clone() },
-            alone: identity,
+            routers: Runs::new(routers),
+            endpoints: Runs::new(endpoints),
+            alone: partition.routers.len() == 1,
             others,
-            shared: SharedPlaces::new(partition.shared.as_ref(), positions, stride),
+            shared: SharedPlaces::new(partition.shared.as_ref(), positions, endpoints, bounds, stride),
             told: NEVER,
             outbox: (0..partition.routers.len()).map(|_| Mail::default()).collect(),
             statistics: statistics.clone(),

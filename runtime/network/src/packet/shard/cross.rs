@@ -3,7 +3,6 @@
 use super::Shard;
 use crate::packet::event::{Event, Kind};
 use crate::packet::port::{Packet, UPSTREAM_REMOTE};
-use crate::packet::slab::NONE;
 use crate::packet::topology::Shared;
 
 /// Packets, or credits, between loading what one needs and its turn.
@@ -13,7 +12,7 @@ const AHEAD: usize = 8;
 /// another has to fetch.
 #[derive(Default)]
 pub(crate) struct Mail {
-    /// Their heads can be routed when they are `ready`, and `upstream` is the input; `next` is the output, or `NONE` if that is not known.
+    /// Their heads can be routed when they are `ready`, and `upstream` is the input.
     packets: Vec<Packet>,
     credits: Vec<Credit>,
 }
@@ -47,13 +46,30 @@ pub(crate) struct SharedPlaces {
     firsts: Vec<u32>,
     /// The shard that has each of their ports.
     owners: Vec<u8>,
+    /// The first endpoint of each shard but the first.
+    bounds: Vec<u32>,
+    /// First and number of this shard's endpoints; no number if shards share nothing.
+    own: (u32, u32),
 }
 
 impl SharedPlaces {
     /// `positions` are those of the first shared router in each shard.
-    pub(super) fn new(shared: Option<&Shared>, positions: impl Iterator<Item = u32>, stride: u32) -> SharedPlaces {
+    pub(super) fn new(
+        shared: Option<&Shared>,
+        positions: impl Iterator<Item = u32>,
+        me: &[u32],
+        bounds: Vec<u32>,
+        stride: u32,
+    ) -> SharedPlaces {
         let Some(shared) = shared else { return SharedPlaces::default() };
-        SharedPlaces { firsts: positions.map(|position| position * stride).collect(), owners: shared.owners.clone() }
+        let firsts = positions.map(|position| position * stride).collect();
+        SharedPlaces { firsts, owners: shared.owners.clone(), bounds, own: (me.first().copied().unwrap_or(0), me.len() as u32) }
+    }
+
+    /// Whether a packet at a router that shards share leaves it in this shard. Where they share one, all cables between shards lead to such.
+    #[inline]
+    pub(super) fn is_behind(&self, destination: u32) -> bool {
+        destination.wrapping_sub(self.own.0) < self.own.1
     }
 }
 
@@ -76,32 +92,21 @@ impl Shard {
         if self.others.is_empty() { 1 - self.me } else { self.others[port as usize] as usize }
     }
 
-    /// Sends `packet`, which was `index` here and left by `output`, on to `peer`: a port in another shard, or the port that a router which
-    /// shards share has in this one.
+    /// The shard to which a packet for `destination` goes by `output`, and its input there. `peer` is the port at the other end of the cable,
+    /// that in this shard if shards share its router.
     #[inline]
-    pub(super) fn cross(&mut self, output: u32, peer: u32, index: u32, mut packet: Packet, now: u64) {
-        let time = packet.ready;
-        let (shard, input) = if self.is_shared(peer) {
-            self.packets[index] = packet;
-            self.route(peer, index, now);
-            let to = self.packets[index].next;
-            let owner = self.shared.owners[self.fabric.stride.split(to).1 as usize] as usize;
-            if owner == self.me {
-                self.wheel.push(Event::new(time, Kind::Arrive, peer, index));
-                return;
-            }
-            packet = self.packets[index];
-            let (here, there) = (self.shared.firsts[self.me], self.shared.firsts[owner]);
-            packet.next = to - here + there;
-            (owner, peer - here + there)
-        } else {
-            packet.next = NONE;
-            (self.other_shard(output), peer)
-        };
-        packet.upstream = input | UPSTREAM_REMOTE;
-        packet.origin = output;
-        self.packets.remove(index);
-        self.told = self.told.min(time);
+    pub(super) fn beyond(&self, output: u32, peer: u32, destination: u32) -> (usize, u32) {
+        if self.shared.owners.is_empty() {
+            return (self.other_shard(output), peer);
+        }
+        let owner: usize = self.shared.bounds.iter().map(|&bound| usize::from(destination >= bound)).sum();
+        (owner, peer - self.shared.firsts[self.me] + self.shared.firsts[owner])
+    }
+
+    /// Sends a packet on to another shard.
+    #[inline]
+    pub(super) fn tell(&mut self, shard: usize, packet: Packet) {
+        self.told = self.told.min(packet.ready);
         self.outbox[shard].packets.push(packet);
     }
 
@@ -119,7 +124,7 @@ impl Shard {
             self.packets.prefetch_place(AHEAD);
             let (input, time) = (packet.upstream & !UPSTREAM_REMOTE, packet.ready);
             let index = self.packets.insert(*packet);
-            if self.routes_early && packet.next == NONE {
+            if self.routes_early {
                 self.route(input, index, time);
             }
             self.wheel.push(Event::new(time, Kind::Arrive, input, index));

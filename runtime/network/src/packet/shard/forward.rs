@@ -4,7 +4,7 @@ use super::Shard;
 use crate::packet::event::{Event, Kind};
 use crate::packet::fabric::{Fabric, Link};
 use crate::packet::load::Load;
-use crate::packet::port::{Flag, Packet, TO_ENDPOINT, TO_ROUTER, TO_SHARD, UPSTREAM_REMOTE};
+use crate::packet::port::{Flag, Packet, TO_ENDPOINT, TO_SHARD, UPSTREAM_REMOTE};
 use crate::packet::routing::Here;
 use crate::packet::slab::NONE;
 
@@ -97,7 +97,7 @@ impl Shard {
         let (position, local) = fabric.stride.split(input);
         let base = input - local;
         let here = Here {
-            router: if self.routers.is_empty() { position } else { self.routers[position as usize] },
+            router: self.router_at(position),
             input: local,
             lanes: fabric.switching.lanes,
             load: Load { at: &self.at, fabric, base, now },
@@ -176,18 +176,21 @@ impl Shard {
             } else if !reserved {
                 self.lane_mut(output, u32::from(lane)).take(charge, now);
             }
-            if kind == TO_ROUTER {
+            // One branch, because each that cannot be foreseen costs.
+            if (kind != TO_SHARD) | self.shared.is_behind(self.packets[index].destination) {
                 go_on(&mut self.packets[index]);
                 if self.routes_early {
                     self.route(peer, index, now);
                 }
                 self.wheel.push(Event::new(head, Kind::Arrive, peer, index));
             } else {
-                debug_assert_eq!(kind, TO_SHARD);
                 // Copied first: what was just written in parts cannot be read as a whole at once.
                 let mut packet = self.packets[index];
+                let (shard, peer) = self.beyond(output, peer, packet.destination);
                 go_on(&mut packet);
-                self.cross(output, peer, index, packet, now);
+                (packet.upstream, packet.origin) = (peer | UPSTREAM_REMOTE, output);
+                self.packets.remove(index);
+                self.tell(shard, packet);
             }
         }
         if upstream != NONE {

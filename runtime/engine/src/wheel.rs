@@ -1,5 +1,6 @@
 //! A timing wheel: the future events of a dense simulation, in deterministic order.
 
+use prefetch_index::prefetch_index;
 use std::cmp::Reverse;
 use std::collections::BinaryHeap;
 
@@ -12,19 +13,15 @@ pub trait Timed: Copy + Ord {
 }
 
 const NONE: u32 = u32::MAX;
-const BLOCK: usize = 15;
+/// Events of a block.
+const BLOCK: usize = 16;
+/// Blocks of a bucket between loading one and its turn, and events between two loads in it: those of a cache line, if they have 16 bytes.
+const BLOCKS_AHEAD: usize = 4;
+const EVENTS_APART: usize = 4;
 /// Buckets of more events are spread over parts of the bucket before they are sorted.
 const FEW: usize = 96;
 /// log2 of the number of parts.
 const PARTS: u32 = 6;
-
-/// Events of one bucket. Blocks return to a free list, so memory follows the number of waiting
-/// events and not the busiest moment of every bucket.
-struct Block<E> {
-    events: [E; BLOCK],
-    len: u32,
-    next: u32,
-}
 
 /// Future events by `Ord`, for simulations with many events close together.
 ///
@@ -34,16 +31,22 @@ struct Block<E> {
 pub struct TimingWheel<E> {
     shift: u32,
     mask: u64,
-    heads: Vec<u32>,
+    /// Where the last event of each bucket is in `events`, or `NONE`. All blocks of a bucket but the last are full, so that filing an event
+    /// reads nothing that only memory holds.
+    cursors: Vec<u32>,
     occupied: Vec<u64>,
-    blocks: Vec<Block<E>>,
+    /// Blocks of the events of one bucket. They return to a free list, so memory follows the number of waiting events and not the busiest
+    /// moment of every bucket.
+    events: Vec<E>,
+    /// The block before each of the same bucket, or the next that is free.
+    links: Vec<u32>,
     free: u32,
     in_wheel: usize,
     slot: u64,
     open: Vec<E>,
     /// Empty between calls.
     spare: Vec<E>,
-    /// What `open` was before it was spread.
+    /// What comes out of a bucket.
     unsorted: Vec<E>,
     late: BinaryHeap<Reverse<E>>,
     far: BinaryHeap<Reverse<E>>,
@@ -56,9 +59,10 @@ impl<E: Timed> TimingWheel<E> {
         TimingWheel {
             shift,
             mask: count as u64 - 1,
-            heads: vec![NONE; count],
+            cursors: vec![NONE; count],
             occupied: vec![0; count / 64],
-            blocks: Vec::new(),
+            events: Vec::new(),
+            links: Vec::new(),
             free: NONE,
             in_wheel: 0,
             slot: 0,
@@ -160,30 +164,68 @@ impl<E: Timed> TimingWheel<E> {
 
     fn file(&mut self, slot: u64, event: E) {
         let bucket = (slot & self.mask) as usize;
-        let head = self.heads[bucket];
         self.in_wheel += 1;
-        if head != NONE {
-            let block = &mut self.blocks[head as usize];
-            let len = block.len as usize;
-            if len < BLOCK {
-                block.events[len] = event;
-                block.len += 1;
-                return;
-            }
+        let cursor = self.cursors[bucket];
+        // Neither the end of a block nor `NONE`.
+        if cursor as usize % BLOCK != BLOCK - 1 {
+            self.events[cursor as usize + 1] = event;
+            self.cursors[bucket] = cursor + 1;
         } else {
+            self.begin_block(bucket, cursor, event);
+        }
+    }
+
+    fn begin_block(&mut self, bucket: usize, cursor: u32, event: E) {
+        if cursor == NONE {
             self.occupied[bucket / 64] |= 1 << (bucket % 64);
         }
+        let before = if cursor == NONE { NONE } else { cursor / BLOCK as u32 };
         let fresh = self.free;
         if fresh != NONE {
-            let block = &mut self.blocks[fresh as usize];
-            self.free = block.next;
-            block.events[0] = event;
-            block.len = 1;
-            block.next = head;
-            self.heads[bucket] = fresh;
+            self.free = std::mem::replace(&mut self.links[fresh as usize], before);
+            self.events[fresh as usize * BLOCK] = event;
+            self.cursors[bucket] = fresh * BLOCK as u32;
         } else {
-            self.heads[bucket] = u32::try_from(self.blocks.len()).expect("fewer than 2^32 blocks of waiting events fit into memory");
-            self.blocks.push(Block { events: [event; BLOCK], len: 1, next: head });
+            assert!(self.events.len() < NONE as usize - BLOCK, "fewer than 2^32 waiting events fit into memory");
+            self.cursors[bucket] = self.events.len() as u32;
+            self.events.extend([event; BLOCK]);
+            self.links.push(before);
+        }
+    }
+
+    /// Takes all events of a bucket into `unsorted`.
+    fn empty(&mut self, bucket: usize) {
+        self.unsorted.clear();
+        let cursor = std::mem::replace(&mut self.cursors[bucket], NONE);
+        self.occupied[bucket / 64] &= !(1 << (bucket % 64));
+        let (mut at, mut count) = (cursor / BLOCK as u32, cursor as usize % BLOCK + 1);
+        let mut ahead = at;
+        for _ in 0..BLOCKS_AHEAD {
+            ahead = self.links.get(ahead as usize).copied().unwrap_or(NONE);
+            self.prefetch_block(ahead);
+        }
+        while at != NONE {
+            ahead = self.links.get(ahead as usize).copied().unwrap_or(NONE);
+            self.prefetch_block(ahead);
+            let events = &self.events[at as usize * BLOCK..][..count];
+            // Copying a few by a call of memcpy takes longer than they do.
+            if count < 4 {
+                events.iter().for_each(|&event| self.unsorted.push(event))
+            } else {
+                self.unsorted.extend_from_slice(events)
+            }
+            let next = std::mem::replace(&mut self.links[at as usize], self.free);
+            self.free = at;
+            (at, count) = (next, BLOCK);
+        }
+        self.in_wheel -= self.unsorted.len();
+    }
+
+    /// Starts loading a block; any number will do.
+    #[inline]
+    fn prefetch_block(&self, block: u32) {
+        if block != NONE {
+            (0..BLOCK).step_by(EVENTS_APART).for_each(|event| prefetch_index(&self.events, block as usize * BLOCK + event));
         }
     }
 
@@ -229,23 +271,12 @@ impl<E: Timed> TimingWheel<E> {
             self.pull_far();
         }
         self.slot += self.distance();
-        let bucket = (self.slot & self.mask) as usize;
-        let mut at = std::mem::replace(&mut self.heads[bucket], NONE);
-        self.occupied[bucket / 64] &= !(1 << (bucket % 64));
-        while at != NONE {
-            let block = &mut self.blocks[at as usize];
-            let events = &block.events[..block.len as usize];
-            // Copying a few by a call of memcpy takes longer than they do.
-            if events.len() < 4 {
-                events.iter().for_each(|&event| self.open.push(event))
-            } else {
-                self.open.extend_from_slice(events)
-            }
-            let next = std::mem::replace(&mut block.next, self.free);
-            self.free = at;
-            at = next;
+        self.empty((self.slot & self.mask) as usize);
+        if self.unsorted.len() > FEW && self.shift >= PARTS {
+            self.spread();
+            return true;
         }
-        self.in_wheel -= self.open.len();
+        std::mem::swap(&mut self.open, &mut self.unsorted);
         match self.open.as_mut_slice() {
             [] | [_] => {}
             [a, b] => {
@@ -253,25 +284,23 @@ impl<E: Timed> TimingWheel<E> {
                     std::mem::swap(a, b);
                 }
             }
-            events if events.len() <= FEW || self.shift < PARTS => events.sort_unstable_by(|a, b| b.cmp(a)),
-            _ => self.spread(),
+            events => events.sort_unstable_by(|a, b| b.cmp(a)),
         }
         true
     }
 
-    /// Sorts an open bucket of many events: by parts of its time first, which no comparison takes.
+    /// Sorts `unsorted`, which are many, into `open`: by parts of the bucket's time first, which no comparison takes.
     fn spread(&mut self) {
         const COUNT: usize = 1 << PARTS;
         let shift = self.shift - PARTS;
         let part = |event: &E| COUNT - 1 - (event.time() >> shift) as usize % COUNT;
         let mut places = [0usize; COUNT];
-        self.open.iter().for_each(|event| places[part(event)] += 1);
+        self.unsorted.iter().for_each(|event| places[part(event)] += 1);
         let mut sum = 0;
         for place in &mut places {
             sum += std::mem::replace(place, sum);
         }
-        self.unsorted.clear();
-        self.unsorted.extend_from_slice(&self.open);
+        self.open.clone_from(&self.unsorted);
         for event in &self.unsorted {
             let place = &mut places[part(event)];
             self.open[*place] = *event;

@@ -45,12 +45,18 @@ impl<T, S: Store<T>> Slab<T, S> {
         Slab { items: S::with_capacity(capacity), free: Vec::new(), values: PhantomData }
     }
 
-    #[inline]
+    /// Always inlined, so that a value is made where it stays: what was just written in parts cannot be copied at once.
+    #[inline(always)]
     pub(crate) fn insert(&mut self, value: T) -> u32 {
         if let Some(index) = self.free.pop() {
             self.items[index as usize] = value;
             return index;
         }
+        self.append(value)
+    }
+
+    #[cold]
+    fn append(&mut self, value: T) -> u32 {
         let index = self.items.as_slice().len();
         assert!(index < NONE as usize, "more than 2^32 packets are inside the network at once");
         self.items.push(value);

@@ -4,6 +4,7 @@ use super::Shard;
 use crate::packet::event::{Event, Kind};
 use crate::packet::port::{Packet, UPSTREAM_REMOTE};
 use crate::packet::topology::Shared;
+use prefetch_index::prefetch_index;
 
 /// Packets, or credits, between loading what one needs and its turn.
 const AHEAD: usize = 8;
@@ -120,7 +121,8 @@ impl Shard {
 
     /// Takes in what another shard told.
     pub(crate) fn receive(&mut self, mail: &Mail) {
-        for packet in &mail.packets {
+        for (index, packet) in mail.packets.iter().enumerate() {
+            prefetch_index(&mail.packets, index + AHEAD);
             self.packets.prefetch_place(AHEAD);
             let (input, time) = (packet.upstream & !UPSTREAM_REMOTE, packet.ready);
             let index = self.packets.insert(*packet);
@@ -130,6 +132,7 @@ impl Shard {
             self.wheel.push(Event::new(time, Kind::Arrive, input, index));
         }
         for (index, credit) in mail.credits.iter().enumerate() {
+            prefetch_index(&mail.credits, index + 4 * AHEAD);
             if let Some(ahead) = mail.credits.get(index + AHEAD) {
                 self.prefetch_port(ahead.port);
             }

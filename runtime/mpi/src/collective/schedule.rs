@@ -336,6 +336,12 @@ pub enum Digest {
         /// The first pairs.
         folded: u32,
     },
+    /// Positions count from member `top` on and round the end. Neighbouring rows of 1, 2, 4, ... positions reduce, the lower one on the left;
+    /// the last row may be shorter, and one without a neighbour waits. The root has the result.
+    Rows {
+        /// Position 0.
+        top: u32,
+    },
 }
 
 /// Members that may have steps in a round: `(first + i * stride) mod size` for `i` in `0..count`. The others have none.

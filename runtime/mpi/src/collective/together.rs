@@ -218,6 +218,27 @@ fn reduce_pairs(data: &mut [u8], stride: usize, (among, folded): (u32, u32), ker
     data[member(among as usize - 1) * stride..][..stride].to_vec()
 }
 
+/// All contributions reduced in the association of [`Digest::Rows`].
+fn reduce_rows(data: &mut [u8], stride: usize, top: usize, kernel: crate::op::Kernel) -> Vec<u8> {
+    let size = data.len() / stride;
+    let place = |position: usize| (top + position) % size * stride;
+    let mut width = 1;
+    while width < size {
+        for middle in (width..size).step_by(2 * width) {
+            // A row's result is where its last position was.
+            let (left, right) = (place(middle - 1), place((middle + width).min(size) - 1));
+            let (low, high) = data.split_at_mut(left.max(right));
+            if left < right {
+                kernel(&low[left..][..stride], &mut high[..stride]);
+            } else {
+                kernel(&high[..stride], &mut low[right..][..stride]);
+            }
+        }
+        width *= 2;
+    }
+    data[place(size - 1)..][..stride].to_vec()
+}
+
 impl World {
     /// Whether blocking collectives of this process may be held together.
     fn holds_together(&self) -> bool {
@@ -307,7 +328,7 @@ impl World {
                     Some((op, datatype)) => Some(((op, datatype), self.reduction(op, datatype)?)),
                     None => None,
                 };
-                let beginning = self.beginning(comm, call);
+                let beginning = self.beginning(comm, call, &shape);
                 if let Beginning::Events = beginning {
                     return Ok(None);
                 }
@@ -480,11 +501,14 @@ impl Together {
                 true
             }
             _ => {
-                let Some(Digest::Pairs { among, folded }) = schedule.digest() else { return false };
+                let Some(digest) = schedule.digest() else { return false };
                 let Some((_, reduction)) = &self.reduction else { return false };
                 let Some(kernel) = reduction.kernel else { return false };
                 if let Data::Each(data, stride) = &mut self.data {
-                    self.data = Data::One(reduce_pairs(data, *stride, (among, folded), kernel));
+                    self.data = Data::One(match digest {
+                        Digest::Pairs { among, folded } => reduce_pairs(data, *stride, (among, folded), kernel),
+                        Digest::Rows { top } => reduce_rows(data, *stride, top as usize, kernel),
+                    });
                 }
                 true
             }

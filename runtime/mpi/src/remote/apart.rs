@@ -3,8 +3,8 @@
 //! Each process holds its own members as if there were no others ([`together`](crate::collective::together)). When the last of
 //! them has entered it tells the process of the first member, which tells all to go on once all are ready: from
 //! then on nothing can keep a member from going through. The clocks pass the rounds on all processes
-//! ([`Rounds`]), and data goes from process to process once, as the collective means it. A reduction in a tree of pairs travels with
-//! the word that a process is ready and back with the word to go; other reductions take the schedule's steps ([`Lockstep`]).
+//! ([`Rounds`]), and data goes from process to process once, as the collective means it. A reduction in a tree travels with the word that
+//! a process is ready and back with the word to go; other reductions take the schedule's steps ([`Lockstep`]).
 //!
 //! Until that word members may have to go on one by one, because nothing else can run or because another process
 //! runs the collective event by event: then each process makes agents of its own. A process that says that it is ready tells how
@@ -25,6 +25,9 @@ use crate::remote::stream::Kind;
 use crate::wire::Wire;
 use crate::world::World;
 use std::rc::Rc;
+
+/// Bytes of a message above which a reduction runs event by event rather than in lockstep: all members' buffers at a time leave the caches.
+const LOCKSTEP_MOST: u64 = 4096;
 
 /// What a process keeps of an instance with members elsewhere, beyond its own members.
 pub(crate) struct Apart {
@@ -157,7 +160,7 @@ fn is_reduced(kind: Collective) -> bool {
 
 impl World {
     /// How the next instance of a communicator begins, call number `call`.
-    pub(crate) fn beginning(&self, comm: u32, call: u32) -> Beginning {
+    pub(crate) fn beginning(&self, comm: u32, call: u32, shape: &Shape) -> Beginning {
         let communicator = self.comms.at(comm);
         if !self.is_spread(communicator) {
             return Beginning::Here;
@@ -165,6 +168,9 @@ impl World {
         let Some(segments) = self.segments(comm) else { return Beginning::Events };
         let remote = self.remote.as_ref().expect("several processes");
         if remote.spread.is_early(&Ident::of_comm(communicator.context, call)) {
+            return Beginning::Events;
+        }
+        if is_reduced(shape.kind) && shape.bytes > LOCKSTEP_MOST && self.digest_of(shape).is_none() {
             return Beginning::Events;
         }
         Beginning::Apart(Box::new(Apart { segments, passage: None, early: Vec::new(), data: Vec::new(), awaited: Vec::new() }))
@@ -244,18 +250,15 @@ impl World {
         }
     }
 
-    /// Of a reduction in a tree of pairs: how many pairs reduce first.
-    fn folded(&self, shape: &Shape) -> Option<u32> {
-        if !is_reduced(shape.kind) {
-            return None;
-        }
-        choose(shape, &self.policy).digest().map(|Digest::Pairs { folded, .. }| folded)
+    /// How the operands of a reduction come together, where that can be told in short.
+    fn digest_of(&self, shape: &Shape) -> Option<Digest> {
+        if is_reduced(shape.kind) { choose(shape, &self.policy).digest() } else { None }
     }
 
     fn reduce_own(&self, shape: &Shape, together: &Together, own: std::ops::Range<u32>) -> Vec<Partial> {
-        let Some(folded) = self.folded(shape) else { return Vec::new() };
-        let mut tree = Tree::new(together.kernel().expect("an operation of MPI's own"));
-        own.for_each(|member| tree.member(member, folded, together.contribution(shape, member)));
+        let Some(digest) = self.digest_of(shape) else { return Vec::new() };
+        let mut tree = Tree::new(together.kernel().expect("an operation of MPI's own"), digest, shape.size);
+        tree.members(own, |member| together.contribution(shape, member));
         tree.finish()
     }
 
@@ -295,20 +298,25 @@ impl World {
             self.differ(index, first, other);
         }
         let common = first.clock.filter(|_| readies.iter().all(|(_, ready)| ready.clock == first.clock));
+        let processes: Vec<u32> = readies.iter().map(|(process, _)| *process).collect();
         let mut result = Vec::new();
-        if self.folded(&self.collectives.instance(index).shape).is_some() {
-            let together = self.collectives.instance(index).together.as_deref().expect("held together");
-            let mut tree = Tree::new(together.kernel().expect("an operation of MPI's own"));
-            readies.iter().flat_map(|(_, ready)| &ready.partials).for_each(|partial| tree.push(partial.clone()));
+        let instance = self.collectives.instance(index);
+        let together = instance.together.as_deref().expect("held together");
+        if let Some(digest) = self.digest_of(&instance.shape) {
+            let mut tree = Tree::new(together.kernel().expect("an operation of MPI's own"), digest, instance.size);
+            tree.push_all(readies.into_iter().flat_map(|(_, ready)| ready.partials).collect());
             result = tree.result();
         }
+        let alone = (instance.shape.kind == Collective::Reduce).then(|| together.apart().segments.process(instance.shape.root));
         let mut body = Vec::new();
         ident.put(&mut body);
         body.u8(u8::from(common.is_some()));
+        let short = body.len();
         body.extend_from_slice(&result);
         let remote = self.others();
-        for process in readies.iter().map(|(process, _)| *process).filter(|&process| process != remote.me) {
-            remote.streams.put(process, Kind::Go, &body);
+        for process in processes.into_iter().filter(|&process| process != remote.me) {
+            let whole = alone.is_none_or(|root| root == process);
+            remote.streams.put(process, Kind::Go, if whole { &body } else { &body[..short] });
         }
         self.go(index, common.is_some(), result);
     }
@@ -363,7 +371,7 @@ impl World {
         let schedule = choose(&shape, &self.policy);
         let segments = together.apart().segments.clone();
         let own = segments.of_process(me);
-        let is_tree = self.folded(&shape).is_some();
+        let is_tree = schedule.digest().is_some();
         let mut passage = if is_reduced(shape.kind) && !is_tree {
             let none: Rc<[u32]> = Rc::new([]);
             let agents = own.map(|member| Some(self.agent_of(&together, &shape, group.world_rank(member), member, &none))).collect();

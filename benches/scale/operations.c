@@ -3,7 +3,7 @@
  *
  *     operations NAME REPETITIONS
  *
- * hello: one barrier. barrier; allreduce of 8 bytes; alltoall of 8 bytes for each member; split into rows
+ * hello: one barrier. barrier; allreduce, reduce and scan of 8 bytes; alltoall of 8 bytes for each member; split into rows
  * of a power of two, about the square root of the ranks; cart: a 2-D grid; exchange: MPI_Irecv, MPI_Send and MPI_Wait with the
  * neighbours in a ring; switches: the same backwards, so that every message costs a switch of ranks, after writing 200 bytes
  * of global data if a third argument is given. Rank 0 checks the result and prints how often the operation was done.
@@ -21,6 +21,20 @@ static int allreduce(void)
     long long mine = rank, sum = 0;
     MPI_Allreduce(&mine, &sum, 1, MPI_LONG_LONG, MPI_SUM, MPI_COMM_WORLD);
     return sum == (long long)size * (size - 1) / 2;
+}
+
+static int reduce(void)
+{
+    long long mine = rank, sum = 0;
+    MPI_Reduce(&mine, &sum, 1, MPI_LONG_LONG, MPI_SUM, 0, MPI_COMM_WORLD);
+    return sum == (rank == 0 ? (long long)size * (size - 1) / 2 : 0);
+}
+
+static int scan(void)
+{
+    long long mine = rank, sum = 0;
+    MPI_Scan(&mine, &sum, 1, MPI_LONG_LONG, MPI_SUM, MPI_COMM_WORLD);
+    return sum == (long long)rank * (rank + 1) / 2;
 }
 
 static int alltoall(void)
@@ -86,6 +100,10 @@ int main(int argc, char **argv)
             MPI_Barrier(MPI_COMM_WORLD);
         else if (strcmp(name, "allreduce") == 0)
             right &= allreduce();
+        else if (strcmp(name, "reduce") == 0)
+            right &= reduce();
+        else if (strcmp(name, "scan") == 0)
+            right &= scan();
         else if (strcmp(name, "alltoall") == 0)
             right &= alltoall();
         else if (strcmp(name, "split") == 0)

@@ -17,7 +17,7 @@ impl Mpi {
                 // The rank may compute for long after a send: what it sent must not wait for its next call.
                 remote.streams.send_at_once();
             }
-            world.clock_host = rank::host::HostClock::of_process();
+            world.clock_host = rank::host::HostClock::of_process().scaled(world.compute.factor());
             let me = world.ready.next().expect("one rank a process, and it has not begun");
             world.mount(me);
         }

@@ -6,6 +6,7 @@ pub mod call;
 pub mod choose;
 mod clocks;
 pub mod executor;
+mod lockstep;
 #[cfg(test)]
 pub(crate) mod model;
 pub mod schedule;

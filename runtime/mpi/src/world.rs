@@ -98,6 +98,16 @@ pub enum Compute {
     },
 }
 
+impl Compute {
+    /// Virtual time of one host time, where that counts.
+    pub(crate) fn factor(&self) -> f64 {
+        match self {
+            Compute::Measured { factor } => *factor,
+            _ => 1.0,
+        }
+    }
+}
+
 /// Calls that leave what the same rank started just before as it is.
 const STARTERS: [&str; 3] = ["MPI_Send", "MPI_Isend", "MPI_Irecv"];
 
@@ -267,7 +277,7 @@ impl Mpi {
                 batch: setup.batch,
                 policy: setup.policy,
                 buffers: FxHashMap::default(),
-                clock_host: rank::host::HostClock::new(),
+                clock_host: rank::host::HostClock::new().scaled(setup.compute.factor()),
                 ended: 0,
                 abort: None,
                 released: (0, 0),
@@ -395,7 +405,7 @@ impl World {
         match self.compute {
             Compute::None => {}
             Compute::Fixed(span) => self.compute(me, span),
-            Compute::Measured { factor } => self.charge_measured(factor),
+            Compute::Measured { .. } => self.charge_measured(),
         }
         if !self.held.is_empty() && !self.starters.contains(&function) {
             self.release();
@@ -407,9 +417,8 @@ impl World {
     }
     /// Charges the mounted rank the host time since the clock was started.
     #[inline]
-    fn charge_measured(&mut self, factor: f64) {
-        let host = self.clock_host.stop();
-        let span = if factor == 1.0 { host } else { Span::from_ps((host.as_ps() as f64 * factor) as u64) };
+    fn charge_measured(&mut self) {
+        let span = self.clock_host.stop();
         self.compute(self.current, span);
     }
     /// The call ends: its virtual time goes to the profile, and computation is measured again.
@@ -418,14 +427,15 @@ impl World {
         let me = self.current;
         self.profile.call(function, self.ranks[me as usize].clock.since(entered));
         if let Compute::Measured { .. } = self.compute {
-            self.clock_host.start();
+            // What is held only now was begun by this call, which did nothing else.
+            if self.held.is_empty() { self.clock_host.start() } else { self.clock_host.start_after_brief() }
         }
     }
     /// The mounted rank reads a clock: computation up to now is charged, and readings in a row cost time after a while.
     pub fn read_clock(&mut self) -> Time {
         let me = self.current;
-        if let Compute::Measured { factor } = self.compute {
-            self.charge_measured(factor);
+        if let Compute::Measured { .. } = self.compute {
+            self.charge_measured();
             self.clock_host.start();
         } else {
             self.spin(me);
@@ -434,16 +444,18 @@ impl World {
     }
     /// What the mounted rank has computed so far; computation that is measured is charged up to now.
     pub fn computed(&mut self) -> Span {
-        if let Compute::Measured { factor } = self.compute {
-            self.charge_measured(factor);
+        if let Compute::Measured { .. } = self.compute {
+            self.charge_measured();
             self.clock_host.start();
         }
         self.profile.rank(self.current).compute
     }
-    /// A rank's own code is about to run (it was resumed).
+    /// A rank was resumed: its own code is about to run, unless it is in a call, which will say when it ends.
     #[inline]
     pub fn resumed(&mut self) {
-        if let Compute::Measured { .. } = self.compute {
+        if let Compute::Measured { .. } = self.compute
+            && self.ranks[self.current as usize].phase == Phase::Before
+        {
             self.clock_host.start();
         }
     }

@@ -1,20 +1,40 @@
 //! Host time of a rank's computation, for the processor model.
 //!
-//! Reading the time stamp counter takes 9 ns, the thread's CPU clock 234 ns. An interval is taken
+//! Reading the time stamp counter takes 9 to 16 ns, the thread's CPU clock 234 ns. An interval is taken
 //! from the counter; a long one is checked against CPU time, so that what other processes used
 //! while this one was preempted is not billed to the rank.
+//!
+//! A call is left at one reading and the next one entered at another. Of calls that only note down what is to be done, which all
+//! take the same few nanoseconds, one in [`EACH`] is measured; the others are taken to last as long as those did on the average.
 
 use engine::Span;
 
 /// Intervals longer than this are checked against the thread's CPU time.
 const LONG_NS: u64 = 50_000;
 
+/// Of so many brief calls one is measured.
+const EACH: u32 = 16;
+/// Bits of a fraction: of the mean of brief calls, and of virtual picoseconds a tick.
+const MEAN_BITS: u32 = 8;
+const SCALE_BITS: u32 = 20;
+
 /// Measures one interval after the other on the simulating thread.
 #[derive(Clone, Copy, Debug)]
 pub struct HostClock {
     /// Nanoseconds per tick, times 2^32.
     scale: u64,
+    /// Virtual time of one host time, and virtual picoseconds per tick times 2^20.
+    factor: f64,
+    virtual_scale: u64,
+    /// Intervals of more ticks are checked.
+    short: u64,
     started: u64,
+    stopped: u64,
+    /// Ticks of a reading.
+    reading: u64,
+    /// Brief calls so far, and ticks that one took on the average, times 2^8.
+    brief: u32,
+    brief_mean: u64,
     /// CPU time when it was last read, and the counter then.
     cpu_ns: u64,
     cpu_at: u64,
@@ -63,9 +83,36 @@ impl HostClock {
         }
         let t1 = ticks();
         let scale = (u128::from(n1 - n0) << 32) / u128::from((t1 - t0).max(1));
-        let mut clock = HostClock { scale: scale as u64, started: t1, cpu_ns: 0, cpu_at: t1, stale: (t1 - t0) / 2, cpu };
-        clock.cpu_ns = kernel_ns(cpu);
-        clock
+        // The least of some tries: nothing came between.
+        let reading = (0..64).map(|_| (ticks(), ticks(), ticks())).map(|(a, _, c)| c.saturating_sub(a) / 2).min().unwrap_or(0);
+        let (started, stale) = (t1, (t1 - t0) / 2);
+        let (brief, brief_mean, cpu_ns) = (0, 0, kernel_ns(cpu));
+        let clock = HostClock {
+            scale: scale as u64,
+            factor: 1.0,
+            virtual_scale: 0,
+            short: 0,
+            started,
+            stopped: t1,
+            reading,
+            brief,
+            brief_mean,
+            cpu_ns,
+            cpu_at: t1,
+            stale,
+            cpu,
+        };
+        clock.scaled(1.0)
+    }
+
+    /// The same, for a virtual processor that needs `factor` times as long.
+    pub fn scaled(mut self, factor: f64) -> HostClock {
+        let each = self.scale as f64 / (1u64 << 32) as f64 * 1000.0 * factor;
+        self.factor = factor;
+        self.virtual_scale = (each * f64::from(1u32 << SCALE_BITS)) as u64;
+        let long = (u128::from(LONG_NS) << 32) / u128::from(self.scale.max(1));
+        self.short = (long as u64).min(u64::MAX / self.virtual_scale.max(1));
+        self
     }
 
     #[inline]
@@ -77,36 +124,61 @@ impl HostClock {
     #[inline]
     pub fn start(&mut self) {
         let now = ticks();
-        self.started = now;
+        // What this reading and the next take is nobody's.
+        self.started = now + self.reading;
         if now.wrapping_sub(self.cpu_at) > self.stale {
             self.reread();
+        }
+    }
+
+    /// The same after a call that only noted something down, which began when the last interval ended.
+    #[inline]
+    pub fn start_after_brief(&mut self) {
+        self.brief = self.brief.wrapping_add(1);
+        if self.brief.is_multiple_of(EACH) || self.brief_mean == 0 {
+            self.measure_brief();
+        } else {
+            self.started = self.stopped + (self.brief_mean >> MEAN_BITS);
+        }
+    }
+
+    fn measure_brief(&mut self) {
+        self.start();
+        let took = self.started.saturating_sub(self.reading + self.stopped) << MEAN_BITS;
+        if self.brief_mean == 0 {
+            self.brief_mean = took;
+        } else {
+            // One that was interrupted says nothing of the others.
+            self.brief_mean = (self.brief_mean * 15 + took.min(self.brief_mean * 4)) / 16;
         }
     }
 
     #[cold]
     fn reread(&mut self) {
         self.cpu_ns = kernel_ns(self.cpu);
-        self.started = ticks();
-        self.cpu_at = self.started;
+        self.cpu_at = ticks();
+        self.started = self.cpu_at + self.reading;
     }
 
-    /// The interval ends; returns its host time (nanosecond resolution), preemption not counted.
+    /// The interval ends; returns its virtual time, preemption not counted.
     #[inline]
     pub fn stop(&mut self) -> Span {
         let now = ticks();
-        let ns = self.ns(now.saturating_sub(self.started));
-        if ns > LONG_NS { self.checked(now, ns) } else { Span::from_ns(ns) }
+        self.stopped = now;
+        let took = now.saturating_sub(self.started);
+        if took <= self.short { Span::from_ps((took * self.virtual_scale) >> SCALE_BITS) } else { self.checked(now, took) }
     }
 
     /// The CPU clock was last read at most `stale` before the interval began, and the thread is
     /// taken to have run in between: what is left of the CPU time used since is the interval's.
     #[cold]
-    fn checked(&mut self, now: u64, ns: u64) -> Span {
+    fn checked(&mut self, now: u64, took: u64) -> Span {
         let cpu = kernel_ns(self.cpu);
         let used = cpu.saturating_sub(self.cpu_ns);
         let before = self.ns(self.started.saturating_sub(self.cpu_at));
         (self.cpu_ns, self.cpu_at) = (cpu, now);
-        Span::from_ns(ns.min(used.saturating_sub(before)))
+        let span = Span::from_ns(self.ns(took).min(used.saturating_sub(before)));
+        if self.factor == 1.0 { span } else { Span::from_ps((span.as_ps() as f64 * self.factor) as u64) }
     }
 }
 
@@ -132,5 +204,39 @@ mod tests {
         std::thread::sleep(std::time::Duration::from_millis(20));
         let slept = clock.stop().as_ps() / 1000;
         assert!(slept < 5_000_000, "{slept} ns");
+    }
+
+    #[test]
+    fn a_slower_processor_needs_longer() {
+        let mut clock = HostClock::new();
+        for factor in [0.5, 2.0, 1e6] {
+            let mut slower = clock.scaled(factor);
+            for ticks in [3_000, 60_000, 4_000_000_000] {
+                (clock.started, slower.started) = (0, 0);
+                let of = |clock: &HostClock| match ticks <= clock.short {
+                    true => (ticks * clock.virtual_scale) >> SCALE_BITS,
+                    false => (clock.ns(ticks) as f64 * 1000.0 * clock.factor) as u64,
+                };
+                let (one, other) = (of(&clock) as f64 * factor, of(&slower) as f64);
+                assert!((one - other).abs() <= 1e-3 * other + factor + 1000.0 * factor, "{one} {other}");
+            }
+        }
+    }
+
+    #[test]
+    fn calls_of_one_length_are_measured_one_in_sixteen() {
+        let mut clock = HostClock::new();
+        let (mut total, calls) = (Span::ZERO, 20_000);
+        for _ in 0..calls {
+            clock.stop();
+            // The call, which is not the rank's: some 100 ns.
+            (0..60u32).for_each(|at| {
+                std::hint::black_box(at);
+            });
+            clock.start_after_brief();
+            total += clock.stop();
+        }
+        let each = total.as_ps() / calls / 1000;
+        assert!(each < 60, "{each} ns of a rank's own time, of which there is none");
     }
 }

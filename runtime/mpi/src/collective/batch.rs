@@ -74,6 +74,12 @@ impl Posts {
         }
         None
     }
+    /// The payload of the oldest message from `from` to `to` that was not taken.
+    pub(crate) fn payload(&mut self, to: u32, from: u32) -> Option<&[u8]> {
+        let found = self.take(to, from)?;
+        let post = &self.posts[found as usize];
+        Some(&self.arena[post.payload?..][..post.bytes as usize])
+    }
     pub(crate) fn clear(&mut self) {
         for to in self.touched.drain(..) {
             self.lists[to as usize] = (NIL, NIL);
@@ -83,7 +89,7 @@ impl Posts {
     }
 }
 
-fn members(active: Option<Active>, size: u32) -> impl Iterator<Item = u32> {
+pub(super) fn members(active: Option<Active>, size: u32) -> impl Iterator<Item = u32> {
     let Active { first, stride, count } = active.unwrap_or(Active { first: 0, stride: 1, count: size });
     (0..u64::from(count)).map(move |index| ((u64::from(first) + index * u64::from(stride)) % u64::from(size.max(1))) as u32)
 }

@@ -1,7 +1,7 @@
 //! The times of a collective alone, all members at once: what its messages carry is known otherwise.
 
 use crate::collective::executor::Place;
-use crate::collective::schedule::{Active, Blocks, Member, Pattern, Schedule, Shape, Step};
+use crate::collective::schedule::{Blocks, Member, Pattern, Schedule, Shape, Step};
 use crate::world::World;
 use engine::{Span, Time};
 use std::rc::Rc;
@@ -88,11 +88,6 @@ impl Clocks {
             }
         }
     }
-}
-
-fn active_members(active: Option<Active>, size: u32) -> impl Iterator<Item = u32> {
-    let Active { first, stride, count } = active.unwrap_or(Active { first: 0, stride: 1, count: size });
-    (0..u64::from(count)).map(move |index| ((u64::from(first) + index * u64::from(stride)) % u64::from(size.max(1))) as u32)
 }
 
 impl World {
@@ -199,7 +194,7 @@ impl World {
         let mut member = Member { rank: 0, send: blocks.clone(), receive: blocks, sources: none.clone(), destinations: none };
         let (mut steps, mut moved): (Vec<Step>, Vec<(u32, u64)>) = (Vec::new(), Vec::new());
         let (mut messages, mut payload) = (0u64, 0u128);
-        for rank in active_members(schedule.active(round), size) {
+        for rank in super::batch::members(schedule.active(round), size) {
             member.rank = rank;
             steps.clear();
             schedule.round(&member, round, &mut steps);

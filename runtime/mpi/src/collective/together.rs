@@ -3,14 +3,14 @@
 //! While its members come in, a collective keeps a bit and the packed contribution of each; where the result goes
 //! stays on the blocked member's own stack. When all are in and message times are a formula,
 //! the clocks are advanced in [`clocks`](super::clocks) and the result is what the collective means: moving data is
-//! exact in any order, and a reduction keeps the association of its schedule ([`Digest`]). Whatever
-//! needs more (functions of the program, overheads, other algorithms of reductions, members that must start before all are
-//! in) becomes agents, and runs as any other collective.
+//! exact in any order, and a reduction keeps the association of its schedule ([`Digest`], [`lockstep`]). Whatever
+//! needs more (functions of the program, overheads, members that must start before all are in) becomes agents, and runs as any
+//! other collective.
 
 use crate::collective::call::{Mode, Part};
 use crate::collective::executor::{Agent, Place};
 use crate::collective::schedule::{Blocks, Digest, Kind, Member, Schedule, Shape};
-use crate::collective::{Contribution, Reduction, Resolve, Signature};
+use crate::collective::{Contribution, Reduction, Resolve, Signature, lockstep};
 use crate::error::Result;
 use crate::matching::Extent;
 use crate::op::Op;
@@ -156,7 +156,7 @@ impl Together {
 }
 
 /// Blocks that a member sends and receives, and its packed bytes in and out.
-fn buffers(shape: &Shape, member: u32) -> (Blocks, Blocks, u64) {
+pub(super) fn buffers(shape: &Shape, member: u32) -> (Blocks, Blocks, u64) {
     let (all, block) = (u64::from(shape.size) * shape.bytes, Blocks::Uniform(shape.bytes));
     let root = member == shape.root;
     let output = match shape.kind {
@@ -442,7 +442,8 @@ impl World {
         self.collectives.unhold(index);
         let instance = self.collectives.instance_mut(index);
         instance.start();
-        let (place, size, block) = (instance.place.clone(), instance.size, instance.shape.bytes);
+        let (place, size) = (instance.place.clone(), instance.size);
+        let block = buffers(&instance.shape, 0).0.bytes(0);
         self.run_clocks(&place, size, &*schedule, block, together.clock);
         together.complete = true;
         self.collectives.instance_mut(index).together = Some(together);
@@ -501,15 +502,21 @@ impl Together {
                 true
             }
             _ => {
-                let Some(digest) = schedule.digest() else { return false };
                 let Some((_, reduction)) = &self.reduction else { return false };
                 let Some(kernel) = reduction.kernel else { return false };
-                if let Data::Each(data, stride) = &mut self.data {
+                let Data::Each(data, stride) = &mut self.data else { return true };
+                if let Some(digest) = schedule.digest() {
                     self.data = Data::One(match digest {
                         Digest::Pairs { among, folded } => reduce_pairs(data, *stride, (among, folded), kernel),
                         Digest::Rows { top } => reduce_rows(data, *stride, top as usize, kernel),
                     });
+                    return true;
                 }
+                let Some(results) = lockstep::reduce_all(shape, schedule, kernel, data, *stride) else { return false };
+                self.data = match shape.kind {
+                    Kind::Reduce => Data::One(results),
+                    _ => Data::Each(results, buffers(shape, 0).2 as usize),
+                };
                 true
             }
         }

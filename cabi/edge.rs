@@ -101,7 +101,7 @@ pub fn call(function: Function, object: Object, body: impl FnOnce(&Call) -> Resu
     if mpi.is_alone() {
         crate::alone::enter(function);
     }
-    rank::note_call(function.name());
+    rank::note_call(function.name_place());
     // A panic is a defect of ours. It ends at this frame, before the program's frames, whose
     // unwinding is not ours to decide; nothing of the call is used after it.
     let result = catch_unwind(AssertUnwindSafe(|| {

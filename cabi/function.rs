@@ -7,6 +7,10 @@ impl Function {
     pub fn name(self) -> &'static str {
         NAMES[self as usize]
     }
+    /// Where the name is.
+    pub fn name_place(self) -> &'static &'static str {
+        &NAMES[self as usize]
+    }
     /// The name of the `index`th argument in the standard.
     pub fn argument(self, index: usize) -> &'static str {
         ARGUMENTS[self as usize].get(index).copied().unwrap_or("argument")

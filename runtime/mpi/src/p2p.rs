@@ -202,26 +202,38 @@ impl World {
         }
     }
 
-    /// Begins a receive that the mounted rank waits for: fills `status`, or answers the node of a message to come.
+    /// Begins a receive that the mounted rank waits for: answers the node of a message to come; [`NIL`] if it has come, and its status is
+    /// [`World::latest`].
+    // The arguments one by one: what is passed by reference takes room on the stack of a blocked rank.
     #[inline(never)]
-    fn begin_receive(&mut self, buffer: Buffer, from: Peer, status: &mut Status) -> Result<Option<u32>> {
-        match self.receive_plain(buffer, from, status) {
-            Some(began) => Ok(began),
-            None => self.begin_any_receive(buffer, from, status),
-        }
+    #[allow(clippy::too_many_arguments)]
+    fn begin_receive(&mut self, buffer: Addr, count: i64, datatype: usize, source: i32, tag: i32, comm: usize) -> Result<usize> {
+        let (buffer, from) = ((buffer, count, datatype), (source, tag, comm));
+        let expected = match self.receive_plain(buffer, from) {
+            Some(expected) => expected,
+            None => self.begin_any_receive(buffer, from)?,
+        };
+        Ok(expected as usize)
     }
 
     /// [`World::begin_receive`] of anything.
     #[inline(never)]
-    fn begin_any_receive(&mut self, buffer: Buffer, from: Peer, status: &mut Status) -> Result<Option<u32>> {
+    fn begin_any_receive(&mut self, buffer: Buffer, from: Peer) -> Result<u32> {
         let index = self.start_receive(buffer, from, Row::Alone)?;
         if self.nodes[index].state == State::Matched {
-            *status = self.finish_receive(index)?;
-            return Ok(None);
+            self.latest = self.finish_receive(index)?;
+            return Ok(NIL);
         }
         self.nodes[index].flags |= flag::WAITED;
         self.ranks[self.current as usize].waiting = 1;
-        Ok(Some(index))
+        Ok(index)
+    }
+
+    /// Ends a receive of [`World::begin_receive`].
+    #[inline(never)]
+    fn end_receive(&mut self, index: u32) -> Result {
+        self.latest = self.finish_receive(index)?;
+        Ok(())
     }
 
     /// Posts a receive, or holds it: answers its node.
@@ -511,17 +523,22 @@ impl Mpi {
         self.block();
     }
 
-    /// `MPI_Recv`.
+    /// `MPI_Recv`: its status is [`Mpi::latest_status`].
     // Always, as for `Mpi::block`; what does not block is elsewhere, so that a blocked rank's frame is small.
     #[inline(always)]
-    pub fn receive(&self, buffer: Buffer, from: Peer) -> Result<Status> {
-        let mut status = Status::EMPTY;
-        let expected = self.world().begin_receive(buffer, from, &mut status)?;
-        if let Some(index) = expected {
-            self.block();
-            return self.world().finish_receive(index);
+    pub fn receive(&self, (buffer, count, datatype): Buffer, (source, tag, comm): Peer) -> Result {
+        let expected = self.world().begin_receive(buffer, count, datatype, source, tag, comm)? as u32;
+        if expected == NIL {
+            return Ok(());
         }
-        Ok(status)
+        self.block();
+        self.world().end_receive(expected)
+    }
+
+    /// The status of the receive that has just ended.
+    #[inline]
+    pub fn latest_status(&self) -> Status {
+        self.world().latest
     }
 
     // Always, as for `Mpi::block`.

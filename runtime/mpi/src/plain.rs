@@ -119,10 +119,9 @@ impl World {
         })
     }
 
-    /// Begins a plain receive that the mounted rank waits for: fills `status`, or answers the node of a message to come.
-    /// `None`, with nothing done, if it is not plain.
+    /// [`World::begin_receive`] of a plain message; `None`, with nothing done, if it is not plain.
     #[inline(always)]
-    pub(crate) fn receive_plain(&mut self, buffer: Buffer, (source, tag, comm): Peer, status: &mut Status) -> Option<Option<u32>> {
+    pub(crate) fn receive_plain(&mut self, buffer: Buffer, (source, tag, comm): Peer) -> Option<u32> {
         let Stretch { buffer, bytes: room } = self.plain_stretch(buffer)?;
         if tag < 0 {
             return None;
@@ -135,7 +134,7 @@ impl World {
             return None;
         }
         let Some((index, place)) = self.unexpected.first_like(state.unexpected, &envelope, &self.nodes) else {
-            return Some(Some(self.expect(envelope, Stretch { buffer, bytes: room })));
+            return Some(self.expect(envelope, Stretch { buffer, bytes: room }));
         };
         let node = &mut self.nodes[index];
         let (arrival, bytes) = (node.arrival, node.bytes);
@@ -148,11 +147,11 @@ impl World {
         } else {
             self.unload_long(index, buffer);
         }
-        *status = Status { source, tag, error: 0, bytes, cancelled: false };
+        self.latest = Status { source, tag, error: 0, bytes, cancelled: false };
         self.unexpected.remove(&mut self.ranks[me as usize].unexpected, place, &self.nodes);
         self.drop_message(index);
         self.received(me, arrival);
-        Some(None)
+        Some(NIL)
     }
 
     #[inline(never)]

@@ -18,7 +18,7 @@ use crate::queue::{self, Queue, Queues};
 use crate::ready::Ready;
 use crate::remote::Remote;
 use crate::remote::block::Block;
-use crate::request::Request;
+use crate::request::{Request, Status};
 use crate::slab::Slab;
 use crate::undecided::Poll;
 use crate::wire::Wire;
@@ -176,6 +176,8 @@ pub struct World {
     pub(crate) held: Held,
     /// Functions that may go on with a row.
     starters: [u16; 3],
+    /// The status of the receive that has just ended.
+    pub(crate) latest: Status,
     /// Whether the mounted rank's call before this one was of the same function.
     pub(crate) again: bool,
     pub(crate) nodes: Nodes,
@@ -254,6 +256,7 @@ impl Mpi {
                 local,
                 remote: setup.remote.map(Box::new),
                 crowded: false,
+                latest: Status::EMPTY,
                 held: Held::default(),
                 starters: STARTERS.map(|name| setup.names.iter().position(|&known| known == name).map_or(u16::MAX, |at| at as u16)),
                 again: false,

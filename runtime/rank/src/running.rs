@@ -18,11 +18,10 @@ struct Now {
     /// The stack in place: lowest usable address and base.
     limit: AtomicUsize,
     base: AtomicUsize,
-    /// At the top of the stack in place.
-    yielder: AtomicPtr<Yielder<(), ()>>,
-    /// The last MPI function: address and length of its name.
+    /// How far below the base of its stack a rank's yielder lies, the same for all ranks; 0 before the first.
+    yielder: AtomicUsize,
+    /// The last MPI function: the address of its name, a `&'static &'static str`; 0 before the first.
     call: AtomicUsize,
-    call_len: AtomicUsize,
     /// The thread's errno.
     errno: AtomicPtr<i32>,
     /// The thread's C++ exception state (16 bytes), or null without a C++ runtime.
@@ -35,9 +34,8 @@ static NOW: Now = Now {
     finished: AtomicU32::new(0),
     limit: AtomicUsize::new(0),
     base: AtomicUsize::new(0),
-    yielder: AtomicPtr::new(std::ptr::null_mut()),
+    yielder: AtomicUsize::new(0),
     call: AtomicUsize::new(0),
-    call_len: AtomicUsize::new(0),
     errno: AtomicPtr::new(std::ptr::null_mut()),
     exceptions: AtomicPtr::new(std::ptr::null_mut()),
     status: AtomicI32::new(0),
@@ -78,34 +76,28 @@ pub(crate) fn bounds() -> (usize, usize) {
 /// Notes the MPI function the running rank is in, for crash reports. Never cleared: after the
 /// call returns it is the last call that the rank made.
 #[inline]
-pub fn note_call(name: &'static str) {
-    NOW.call_len.store(name.len(), Relaxed);
-    NOW.call.store(name.as_ptr() as usize, Relaxed);
+pub fn note_call(name: &'static &'static str) {
+    NOW.call.store(std::ptr::from_ref(name) as usize, Relaxed);
 }
 
-/// Set in `call_len` by the watchdog; any later call or switch stores a length without it.
-const STALE: usize = 1 << (usize::BITS - 1);
+/// Set in `call`, whose addresses are even, by the watchdog; any later call or switch stores one without it.
+const STALE: usize = 1;
 
 /// Marks the current moment for [`called_since_mark`].
 pub(crate) fn mark() {
-    NOW.call_len.fetch_or(STALE, Relaxed);
+    NOW.call.fetch_or(STALE, Relaxed);
 }
 
 /// Whether an MPI call or a switch between ranks happened since [`mark`].
 pub(crate) fn called_since_mark() -> bool {
-    NOW.call_len.load(Relaxed) & STALE == 0
+    NOW.call.load(Relaxed) & STALE == 0
 }
 
 /// The last name given to [`note_call`] by the running rank.
 pub fn last_call() -> Option<&'static str> {
-    let at = NOW.call.load(Relaxed);
-    if at == 0 {
-        return None;
-    }
-    // SAFETY: address and length of a `&'static str`, stored by `note_call`. Should a signal strike
-    // between its two stores, they are of two names; both are in the library's read-only data.
-    let bytes = unsafe { std::slice::from_raw_parts(at as *const u8, NOW.call_len.load(Relaxed) & !STALE) };
-    std::str::from_utf8(bytes).ok()
+    let name = (NOW.call.load(Relaxed) & !STALE) as *const &'static str;
+    // SAFETY: null, or the address that `note_call` was given.
+    unsafe { name.as_ref() }.copied()
 }
 
 /// Finds the thread's `errno` and C++ exception state, once, before the first rank runs.
@@ -126,8 +118,7 @@ pub(crate) fn find_thread_state() {
 /// What libc and the C++ runtime keep in one place for the thread but belongs to a rank. It is kept on
 /// the rank's own stack while the rank is suspended, so that it costs no table.
 struct ThreadState {
-    yielder: *mut Yielder<(), ()>,
-    call: (usize, usize),
+    call: usize,
     /// What few ranks have, on the heap.
     rare: Option<Box<Rare>>,
     errno: i32,
@@ -178,8 +169,7 @@ impl ThreadState {
         let exceptions = exceptions();
         let is_rare = exceptions != [0; 2] || libc_state::is_used();
         ThreadState {
-            yielder: NOW.yielder.load(Relaxed),
-            call: (NOW.call.load(Relaxed), NOW.call_len.load(Relaxed) & !STALE),
+            call: NOW.call.load(Relaxed) & !STALE,
             rare: if is_rare { Rare::save(exceptions) } else { None },
             // SAFETY: set by `find_thread_state` before any rank runs.
             errno: unsafe { *NOW.errno.load(Relaxed) },
@@ -188,9 +178,7 @@ impl ThreadState {
 
     #[inline(always)]
     fn restore(&mut self) {
-        NOW.yielder.store(self.yielder, Relaxed);
-        NOW.call.store(self.call.0, Relaxed);
-        NOW.call_len.store(self.call.1, Relaxed);
+        NOW.call.store(self.call, Relaxed);
         // SAFETY: as in `save`.
         unsafe { *NOW.errno.load(Relaxed) = self.errno };
         if self.rare.is_some() || exceptions() != [0; 2] || libc_state::is_used() {
@@ -212,9 +200,10 @@ pub fn suspend() {
         refuse();
     }
     let mut state = ThreadState::save();
-    // SAFETY: a rank is running on its own stack (checked above); its coroutine stored the yielder,
-    // which lives at the top of that stack as long as the coroutine.
-    unsafe { (*state.yielder).suspend(()) };
+    let yielder = (bounds().1 - NOW.yielder.load(Relaxed)) as *const Yielder<(), ()>;
+    // SAFETY: a rank is running on its own stack (checked above). Its yielder is where that of every rank is (`entered`), near the
+    // top of the stack, and lives as long as the coroutine.
+    unsafe { (*yielder).suspend(()) };
     state.restore();
 }
 
@@ -247,9 +236,10 @@ pub fn cannot_suspend() -> Option<&'static str> {
 
 /// First thing on a new rank's stack.
 pub(crate) fn entered(yielder: &Yielder<(), ()>) {
-    NOW.yielder.store(std::ptr::from_ref(yielder).cast_mut(), Relaxed);
+    let depth = bounds().1 - std::ptr::from_ref(yielder) as usize;
+    let before = NOW.yielder.swap(depth, Relaxed);
+    assert!(before == 0 || before == depth, "all ranks begin with the same frames");
     NOW.call.store(0, Relaxed);
-    NOW.call_len.store(0, Relaxed);
     libc_state::reset();
     // SAFETY: set by `find_thread_state`; a new rank starts with no error.
     unsafe { *NOW.errno.load(Relaxed) = 0 };

@@ -103,6 +103,6 @@ pub extern "C" fn size_() -> i32 {
 /// Blocks until every other rank has run.
 #[unsafe(no_mangle)]
 pub extern "C" fn yield_() {
-    rank::note_call("yield_");
+    rank::note_call(&"yield_");
     rank::suspend();
 }

@@ -5,10 +5,12 @@
 //! least item is decided (docs/architecture.md, "Order").
 //!
 //! Items are kept from one decision to the next: only those of ranks to which something happened are made anew, so
-//! that a decision costs what changed and not what waits.
+//! that a decision costs what changed and not what waits. And what was safe stays so: a receive that is posted later and has
+//! a message from before then need not wait to be decided.
 
 use crate::matching::Pattern;
 use crate::node::{NIL, flag};
+use crate::queue::Place;
 use crate::undecided::Open;
 use crate::world::World;
 use engine::{Span, Time};
@@ -65,6 +67,8 @@ pub(crate) struct Agenda {
     versions: Versions,
     /// For making items.
     fresh: Vec<Item>,
+    /// No message earlier than this will come any more.
+    safe: Time,
 }
 
 impl World {
@@ -106,7 +110,7 @@ impl World {
                     later.push(pattern);
                 }
             } else if wild {
-                found = self.unexpected.best(state.unexpected, &pattern, &taken, &self.nodes);
+                found = self.unexpected.best(state.unexpected, &pattern, &taken, &self.nodes).map(|(message, _)| message);
                 if let Some(message) = found {
                     let node = &self.nodes[message];
                     items.push(Item { time: node.arrival, rank, source: node.source, receive, message });
@@ -191,8 +195,26 @@ impl World {
         (self.first_item(), effect)
     }
 
+    /// The message that a receive for any source, posted by `rank` now, takes at once: the best of those that are there, if none
+    /// that is still to come can be better.
+    #[inline]
+    pub(crate) fn choose_at_once(&self, rank: u32, pattern: &Pattern) -> Option<(u32, Place)> {
+        let state = &self.ranks[rank as usize];
+        if state.unexpected.is_empty() || state.wilds != 0 || self.by_time() {
+            return None;
+        }
+        let best = self.unexpected.best(state.unexpected, pattern, &[], &self.nodes)?;
+        (self.nodes[best.0].arrival < self.agenda.safe).then_some(best)
+    }
+
+    /// A rank goes on that nobody reckoned with: what was safe may be no more.
+    pub(crate) fn forget_safe(&mut self) {
+        self.agenda.safe = Time::ZERO;
+    }
+
     /// Decides open items before `bound`, where no message earlier than that will come any more; false if there are none.
     pub(crate) fn decide_before(&mut self, bound: Time) -> bool {
+        self.agenda.safe = self.agenda.safe.max(bound);
         self.refresh();
         let mut decided = false;
         while let Some(item) = self.first_item().filter(|item| item.time < bound) {
@@ -226,6 +248,9 @@ impl World {
             let acts = self.apply(&item);
             decided = true;
             bound = bound.min(acts.saturating_add(lookahead));
+        }
+        if decided {
+            self.agenda.safe = self.agenda.safe.max(bound);
         }
         decided
     }

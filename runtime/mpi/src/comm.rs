@@ -10,7 +10,7 @@ use crate::remote::segments::Segments;
 use crate::slab::Slab;
 use crate::topology::Topology;
 use rustc_hash::FxHashMap;
-use std::cell::OnceCell;
+use std::cell::{Cell, OnceCell};
 use std::collections::VecDeque;
 use std::rc::Rc;
 
@@ -113,6 +113,24 @@ impl Comm {
     }
 }
 
+/// What is known of the communicator in which a rank sent last, if its group is a row of ranks: whoever sends in one mostly goes on in it.
+#[derive(Clone, Copy)]
+struct Recent {
+    handle: usize,
+    /// The rank.
+    owner: u32,
+    context: u32,
+    /// The owner's number in it.
+    me: u32,
+    /// Its ranks: how many, and the world rank of the first.
+    size: u32,
+    first: u32,
+}
+
+impl Recent {
+    const NONE: Recent = Recent { handle: 0, owner: u32::MAX, context: 0, me: 0, size: 0, first: 0 };
+}
+
 /// All communicators of a process.
 pub struct Comms {
     slab: Slab<Comm>,
@@ -128,6 +146,7 @@ pub struct Comms {
     bridges: FxHashMap<u32, usize>,
     /// The mounted rank, for whom a communicator that it freed is none any more.
     pub(crate) current: u32,
+    recent: Cell<Recent>,
 }
 
 impl Comms {
@@ -145,6 +164,7 @@ impl Comms {
             names: FxHashMap::default(),
             bridges: FxHashMap::default(),
             current: 0,
+            recent: Cell::new(Recent::NONE),
         }
     }
     /// The slab index of a handle.
@@ -195,7 +215,28 @@ impl Comms {
         if handle == COMM_WORLD {
             return ((rank as u32) < self.ranks).then_some((0, self.current, rank as u32));
         }
-        if rank < 0 { None } else { self.partner(handle, rank, "").ok() }
+        let recent = self.recent.get();
+        if handle == recent.handle && self.current == recent.owner {
+            return ((rank as u32) < recent.size).then_some((recent.context, recent.me, recent.first + rank as u32));
+        }
+        self.find_partner(handle, rank)
+    }
+    #[inline(never)]
+    fn find_partner(&self, handle: usize, rank: i32) -> Option<(u32, u32, u32)> {
+        // No rank is a usual thing to send to, and makes no sentence here.
+        if rank < 0 {
+            return None;
+        }
+        let found = self.partner(handle, rank, "").ok()?;
+        let comm = self.get(handle).ok()?;
+        if !comm.is_self
+            && !comm.is_inter()
+            && let Some(first) = comm.group.row()
+        {
+            let (context, me, _) = found;
+            self.recent.set(Recent { handle, owner: self.current, context, me, size: comm.size(), first });
+        }
+        Some(found)
     }
     /// [`Comms::context_from`], if handle and rank are right.
     #[inline(always)]
@@ -203,7 +244,7 @@ impl Comms {
         if handle == COMM_WORLD {
             return ((source as u32) < self.ranks).then_some(0);
         }
-        if source < 0 { None } else { self.context_from(handle, source).ok() }
+        self.known_partner(handle, source).map(|(context, ..)| context)
     }
     /// The communicator at an index.
     #[inline]
@@ -318,6 +359,7 @@ impl Comms {
             return Err(Failure::new(ErrorClass::COMM, "MPI_COMM_WORLD and MPI_COMM_SELF cannot be freed"));
         }
         let index = self.index(handle)?;
+        self.recent.set(Recent::NONE);
         let comm = &mut self.slab[index];
         comm.released.insert(self.current);
         // The two sides of an intercommunicator share the record of their collectives: they go together.

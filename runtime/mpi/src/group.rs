@@ -144,6 +144,15 @@ impl Group {
         }
     }
 
+    /// The first world rank of a group whose world ranks follow one another.
+    #[inline]
+    pub fn row(&self) -> Option<u32> {
+        match self.members {
+            Members::Range { first, stride: 1 } => Some(first),
+            _ => None,
+        }
+    }
+
     /// The rank of a world rank in this group; O(1), after O(size) once for an irregular group.
     #[inline]
     pub fn rank_of(&self, world_rank: u32) -> Option<u32> {

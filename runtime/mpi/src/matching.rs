@@ -393,6 +393,10 @@ impl World {
     #[inline]
     pub(crate) fn match_posted(&mut self, rank: u32, index: u32, pattern: &Pattern) -> Option<u32> {
         if pattern.source.is_none() {
+            if let Some((message, place)) = self.choose_at_once(rank, pattern) {
+                self.unlink_unexpected(rank, place);
+                return Some(message);
+            }
             let state = &mut self.ranks[rank as usize];
             state.wilds += 1;
             self.posted.push(&mut state.posted, index, &self.nodes);
@@ -400,12 +404,19 @@ impl World {
             self.attend(rank);
             return None;
         }
-        if !self.ranks[rank as usize].unexpected.is_empty()
-            && !self.wild_overlaps(rank, pattern)
-            && let Some((message, place)) = self.find_unexpected(rank, pattern)
-        {
-            self.unlink_unexpected(rank, place);
-            return Some(message);
+        let state = &mut self.ranks[rank as usize];
+        if !state.unexpected.is_empty() {
+            let found = match *pattern {
+                Pattern { context, source: Some(source), tag: Some(tag) } if state.wilds == 0 => {
+                    self.unexpected.first_like(state.unexpected, &Envelope { context, source, tag }, &self.nodes)
+                }
+                _ if self.wild_overlaps(rank, pattern) => None,
+                _ => self.find_unexpected(rank, pattern),
+            };
+            if let Some((message, place)) = found {
+                self.unlink_unexpected(rank, place);
+                return Some(message);
+            }
         }
         let state = &mut self.ranks[rank as usize];
         self.unexpected.searched(&mut state.unexpected, &self.nodes);

@@ -397,16 +397,16 @@ impl Queues<Timed> {
     }
 
     /// Among the first fitting messages of all sources the least by (arrival, source), those in `taken` left out.
-    pub fn best(&self, queue: Queue, pattern: &Pattern, taken: &[u32], nodes: &Nodes) -> Option<u32> {
+    pub fn best(&self, queue: Queue, pattern: &Pattern, taken: &[u32], nodes: &Nodes) -> Option<(u32, Place)> {
         match queue.class {
             EMPTY => return None,
             SINGLE => {
                 let node = &nodes[queue.at];
                 // Those still under way have no arrival.
                 let fits = node.arrival != Time::MAX && pattern.accepts(node) && !taken.contains(&queue.at);
-                return fits.then_some(queue.at);
+                return fits.then_some((queue.at, Place(0)));
             }
-            LONG => return self.long[queue.at].best(pattern, taken, nodes),
+            LONG => return self.long[queue.at].best(pattern, taken, nodes).map(|(node, place)| (node, Place(place))),
             _ => {}
         }
         let (value, mask) = wanted(pattern);
@@ -430,7 +430,7 @@ impl Queues<Timed> {
                 not.push(place);
                 continue;
             }
-            return Some(block[place].entry.node);
+            return Some((block[place].entry.node, Place(place as u32)));
         }
     }
 

@@ -167,7 +167,7 @@ impl World {
         }
         self.unexpected
             .best(self.ranks[rank as usize].unexpected, pattern, &[], &self.nodes)
-            .map(|index| (index, self.nodes[index].arrival))
+            .map(|(index, _)| (index, self.nodes[index].arrival))
     }
 
     /// A blocked poll may be answerable now: wakes its rank if so.
@@ -196,6 +196,7 @@ impl World {
 
     /// Answers "no" to a polling rank that jumped ahead.
     pub(crate) fn send_poller_on(&mut self, rank: u32) {
+        self.forget_safe();
         self.ranks[rank as usize].spins = 0;
         self.answer(rank);
     }

@@ -204,8 +204,8 @@ impl Long {
         Some((self.entries[at as usize].node, at))
     }
 
-    /// Among the first fitting messages of all sources the least by (arrival, source), those in `taken` left out.
-    pub fn best(&self, pattern: &Pattern, taken: &[u32], nodes: &Nodes) -> Option<u32> {
+    /// Among the first fitting messages of all sources the least by (arrival, source), those in `taken` left out: `(node, place)`.
+    pub fn best(&self, pattern: &Pattern, taken: &[u32], nodes: &Nodes) -> Option<(u32, u32)> {
         let tag = pattern.tag.map_or(ANY, |tag| tag as u32);
         let (chains, order) = if pattern.tag.is_some() { (&self.exact, Order::Exact) } else { (&self.source, Order::Source) };
         let mut all = self.heads.borrow_mut();
@@ -230,7 +230,7 @@ impl Long {
         });
         let (_, _, at) = behind.chain(least).min()?;
         let node = self.entries[at as usize].node;
-        (!nodes[node].has(flag::UNDER_WAY)).then_some(node)
+        (!nodes[node].has(flag::UNDER_WAY)).then_some((node, at))
     }
 
     /// Arrivals of messages in the queue have changed.

@@ -464,12 +464,16 @@ impl World {
             }
             Decision::One(rank) if self.is_local(rank) => self.decide_first(),
             Decision::Release(rank) if self.is_local(rank) => self.send_poller_on(rank),
-            Decision::One(_) | Decision::Release(_) => {}
+            Decision::One(_) => {}
+            Decision::Release(_) => self.forget_safe(),
             Decision::Held => {
                 self.others().agreeing.started += 1;
                 self.start_held();
             }
-            Decision::Forget => self.others().safe = Time::ZERO,
+            Decision::Forget => {
+                self.others().safe = Time::ZERO;
+                self.forget_safe();
+            }
             Decision::Done => return Some(Next::Done),
             Decision::Deadlock => return Some(Next::Deadlock),
         }

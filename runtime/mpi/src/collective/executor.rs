@@ -278,6 +278,14 @@ impl Instance {
             None => self.agents[member as usize].is_some(),
         }
     }
+    /// Whether its members are held as agents until all are in everywhere.
+    pub(crate) fn holds_agents(&self) -> bool {
+        self.together.is_some() && !self.agents.is_empty()
+    }
+    /// Whether a message of its schedule is there.
+    pub(crate) fn has_mail(&self) -> bool {
+        !self.mail.is_empty()
+    }
     pub(crate) fn start(&mut self) {
         self.started = true;
     }
@@ -496,7 +504,9 @@ impl World {
         let index = match known {
             Some(index) => {
                 self.agree_on(index, comm, &entry.signature, &entry.shape)?;
-                self.expand(index);
+                if !self.collectives.instance(index).holds_agents() {
+                    self.expand(index);
+                }
                 index
             }
             None => {
@@ -897,6 +907,7 @@ impl World {
         self.collectives.latest = None;
         if let (Some(ident), Some(remote)) = (instance.ident, &mut self.remote) {
             remote.spread.instances.remove(&ident);
+            remote.spread.readies.remove(&ident);
         }
         self.collectives.instances.remove(index);
         let comm = match place {

@@ -82,13 +82,17 @@ impl Together {
         let joined = vec![0; (count as usize).div_ceil(64)].into();
         Together { first, joined, data: Data::Nothing, apart: None, reduction: None, clock: None, complete: false }
     }
+    /// For agents, which the instance keeps.
+    pub(crate) fn of_agents(first: u32, count: u32, apart: Box<Apart>) -> Together {
+        Together { apart: Some(apart), ..Together::new(first, count) }
+    }
     pub(crate) fn has(&self, member: u32) -> bool {
         let member = member.wrapping_sub(self.first);
         self.joined.get(member as usize / 64).is_some_and(|word| word >> (member % 64) & 1 != 0)
     }
     /// A member is in; `first` if nobody was.
     #[inline]
-    fn join(&mut self, member: u32, clock: Time, first: bool) {
+    pub(crate) fn join(&mut self, member: u32, clock: Time, first: bool) {
         let member = member - self.first;
         self.joined[member as usize / 64] |= 1 << (member % 64);
         if first {
@@ -241,7 +245,7 @@ fn reduce_rows(data: &mut [u8], stride: usize, top: usize, kernel: crate::op::Ke
 
 impl World {
     /// Whether blocking collectives of this process may be held together.
-    fn holds_together(&self) -> bool {
+    pub(crate) fn holds_together(&self) -> bool {
         self.batch && !self.wire.has_overheads && !self.by_time()
     }
 
@@ -299,7 +303,10 @@ impl World {
         let communicator = self.comms.at(comm);
         let call = communicator.call_of(member);
         let known = communicator.instances.get((call - communicator.first) as usize).copied().flatten();
-        if known.is_some_and(|index| self.collectives.instance(index).together.is_none()) {
+        if known
+            .map(|index| self.collectives.instance(index))
+            .is_some_and(|instance| instance.together.is_none() || instance.holds_agents())
+        {
             return Ok(None);
         }
         let me = self.current;
@@ -453,7 +460,8 @@ impl World {
     pub(crate) fn expand(&mut self, index: u32) {
         self.collectives.latest = None;
         let instance = self.collectives.instance_mut(index);
-        let Some(together) = instance.together.take() else { return };
+        let holds_agents = instance.holds_agents();
+        let Some(together) = instance.together.take().filter(|_| !holds_agents) else { return };
         let (shape, place) = (instance.shape.clone(), instance.place.clone());
         let none: Rc<[u32]> = Rc::new([]);
         let mut agents = Vec::with_capacity(shape.size as usize);

@@ -11,7 +11,7 @@
 //! often that has been decided, so that nobody counts it who has started since.
 
 use crate::collective::choose::choose;
-use crate::collective::executor::Place;
+use crate::collective::executor::{Agent, Place, Stage};
 use crate::collective::schedule::{Digest, Kind as Collective, Shape};
 use crate::collective::together::{Data, Together};
 use crate::group::Group;
@@ -55,6 +55,10 @@ impl Passage {
             Passage::Steps(lockstep) => lockstep.deliver(round, process, record),
         }
     }
+    /// Whether it moves agents of the instance, which take their results themselves.
+    fn has_agents(&self) -> bool {
+        matches!(self, Passage::Steps(lockstep) if lockstep.has_agents())
+    }
     fn clock(&self, member: u32) -> u64 {
         match self {
             Passage::Clocks(rounds) => rounds.clock(member),
@@ -96,7 +100,7 @@ struct Brief {
 
 impl Brief {
     fn of(shape: &Shape) -> Brief {
-        let flags = u8::from(shape.commutative) | u8::from(shape.predefined) << 1;
+        let flags = u8::from(shape.commutative) | u8::from(shape.predefined) << 1 | u8::from(shape.irregular) << 2;
         Brief { kind: shape.kind as u8, bytes: shape.bytes, element: shape.element, flags }
     }
 }
@@ -174,6 +178,43 @@ impl World {
             return Beginning::Events;
         }
         Beginning::Apart(Box::new(Apart { segments, passage: None, early: Vec::new(), data: Vec::new(), awaited: Vec::new() }))
+    }
+
+    /// A member has entered an instance as an agent: whether it waits for the members of all processes, to pass the rounds with them. Processes
+    /// may decide differently: who goes on event by event makes the others do so.
+    pub(crate) fn hold_agent(&mut self, index: u32, member: u32) -> bool {
+        let instance = self.collectives.instance(index);
+        if instance.together.is_none() {
+            let Some(apart) = self.apart_of_agents(index, member) else { return false };
+            let own = apart.segments.of_process(self.others().me);
+            let together = Together::of_agents(own.start, own.end - own.start, apart);
+            self.collectives.instance_mut(index).together = Some(Box::new(together));
+            self.collectives.hold(index);
+        }
+        let clock = self.ranks[self.current as usize].clock;
+        let instance = self.collectives.instance_mut(index);
+        instance.together.as_mut().expect("found or made above").join(member, clock, instance.arrived == 1);
+        if instance.arrived == instance.here {
+            self.ready_apart(index);
+        }
+        true
+    }
+
+    fn apart_of_agents(&self, index: u32, member: u32) -> Option<Box<Apart>> {
+        let instance = self.collectives.instance(index);
+        let agent = instance.agents[member as usize].as_ref()?;
+        let (signature, ..) = instance.describe();
+        let Place::Comm(comm) = instance.place else { return None };
+        let known = signature.blocking && instance.root_known && instance.agreement.is_none();
+        let fresh = instance.arrived == 1 && !instance.started && !instance.has_mail();
+        let steps =
+            agent.reduction.as_ref().is_none_or(|reduction| reduction.kernel.is_some()) && self.digest_of(&instance.shape).is_none();
+        let small = agent.input.len() as u64 <= LOCKSTEP_MOST * u64::from(instance.size);
+        if !(known && fresh && steps && small && self.holds_together()) || self.comms.at(comm).is_inter() {
+            return None;
+        }
+        let segments = self.segments(comm)?;
+        Some(Box::new(Apart { segments, passage: None, early: Vec::new(), data: Vec::new(), awaited: Vec::new() }))
     }
 
     /// Where the members of an intracommunicator are, if each process has a row of them.
@@ -362,6 +403,7 @@ impl World {
         let me = self.others().me;
         let instance = self.collectives.instance_mut(index);
         instance.start();
+        let agents = std::mem::take(&mut instance.agents);
         let mut together = instance.together.take().expect("held together");
         let (shape, Place::Comm(comm)) = (instance.shape.clone(), &instance.place) else {
             unreachable!("groups of their own are not held together")
@@ -372,7 +414,10 @@ impl World {
         let segments = together.apart().segments.clone();
         let own = segments.of_process(me);
         let is_tree = schedule.digest().is_some();
-        let mut passage = if is_reduced(shape.kind) && !is_tree {
+        let mut passage = if !agents.is_empty() {
+            let own = agents.into_iter().skip(own.start as usize).take(own.len()).collect();
+            Passage::Steps(Box::new(Lockstep::new(me, segments, schedule, own).with_agents()))
+        } else if is_reduced(shape.kind) && !is_tree {
             let none: Rc<[u32]> = Rc::new([]);
             let agents = own.map(|member| Some(self.agent_of(&together, &shape, group.world_rank(member), member, &none))).collect();
             together.data = Data::Nothing;
@@ -386,7 +431,7 @@ impl World {
         apart.passage = Some(passage);
         if is_tree {
             together.data = Data::One(result);
-        } else if shape.bytes != 0 {
+        } else if shape.bytes != 0 && matches!(apart.passage, Some(Passage::Clocks(_))) {
             self.send_data(ident, &shape, &mut together);
         }
         self.collectives.instance_mut(index).together = Some(together);
@@ -470,9 +515,30 @@ impl World {
         }
         let agreed = self.collectives.instance(index).agreement.as_ref().is_none_or(|agreement| agreement.outcome.is_some());
         if over && agreed && apart.data.len() == apart.awaited.len() {
+            if let Some(Passage::Steps(lockstep)) = apart.passage.take_if(|passage| passage.has_agents()) {
+                self.agents_through(index, *lockstep);
+                return;
+            }
             self.leave_apart(index, &group, &mut together);
         }
         self.collectives.instance_mut(index).together = Some(together);
+    }
+
+    /// The agents of this process are through.
+    fn agents_through(&mut self, index: u32, lockstep: Lockstep) {
+        let first = lockstep.first();
+        let mut agents: Vec<Option<Box<Agent>>> = (0..self.collectives.instance(index).size).map(|_| None).collect();
+        for (agent, place) in lockstep.into_agents().zip(&mut agents[first as usize..]) {
+            let entry = self.ranks[agent.rank as usize].clock;
+            self.profile.wait(agent.rank, agent.clock.since(entry));
+            *place = Some(agent);
+        }
+        // Last to first, so that they run in the order of ranks.
+        for agent in agents.iter_mut().rev().flatten() {
+            agent.stage = Stage::Done;
+            self.agent_done(agent);
+        }
+        self.collectives.instance_mut(index).agents = agents;
     }
 
     fn leave_apart(&mut self, index: u32, group: &Group, together: &mut Together) {

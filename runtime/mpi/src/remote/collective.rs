@@ -152,11 +152,15 @@ impl World {
         }
     }
 
-    /// A member has entered an instance that is spread over processes: nobody is held, because nobody sees whether all are here.
+    /// A member has entered an instance that is spread over processes. It is held only where all processes will tell when their members
+    /// are in.
     pub(crate) fn entered_spread(&mut self, index: u32, member: u32) {
         let instance = self.collectives.instance(index);
         if instance.arrived == instance.here && instance.agreement.is_some() {
             self.contribute(index);
+        }
+        if self.hold_agent(index, member) {
+            return;
         }
         let instance = self.collectives.instance(index);
         if instance.started {

@@ -30,6 +30,8 @@ pub(crate) struct Lockstep {
     expected: Option<Vec<u32>>,
     /// Records of other processes: round, process.
     inbox: Vec<(u32, u32, Vec<u8>)>,
+    /// Whether the agents are those of the instance.
+    given: bool,
 }
 
 /// Records for others: process, round.
@@ -44,7 +46,26 @@ impl Lockstep {
         }
         let clocks = agents.iter().flatten().map(|agent| agent.clock.as_ps()).collect();
         let posts = Posts::new(own.len());
-        Lockstep { me, segments, own, schedule, agents: agents.into(), clocks, round: 0, posts, expected: None, inbox: Vec::new() }
+        let agents = agents.into();
+        Lockstep { me, segments, own, schedule, agents, clocks, round: 0, posts, expected: None, inbox: Vec::new(), given: false }
+    }
+    /// The agents are those of the instance, which takes them back.
+    pub(crate) fn with_agents(self) -> Lockstep {
+        Lockstep { given: true, ..self }
+    }
+    pub(crate) fn has_agents(&self) -> bool {
+        self.given
+    }
+    /// The first of its members.
+    pub(crate) fn first(&self) -> u32 {
+        self.own.start
+    }
+    /// The agents, in order, with the clocks at which they are through.
+    pub(crate) fn into_agents(self) -> impl Iterator<Item = Box<Agent>> {
+        self.agents.into_iter().flatten().zip(self.clocks).map(|(mut agent, clock)| {
+            agent.clock = Time::from_ps(clock);
+            agent
+        })
     }
     /// A record from another process.
     pub(crate) fn deliver(&mut self, round: u32, process: u32, record: Vec<u8>) {

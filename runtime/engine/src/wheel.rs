@@ -31,7 +31,7 @@ const PARTS: u32 = 6;
 pub struct TimingWheel<E> {
     shift: u32,
     mask: u64,
-    /// Where the last event of each bucket is in `events`, or `NONE`. All blocks of a bucket but the last are full, so that filing an event
+    /// Where the last event of each bucket is in `events`, or `NONE`; the last bucket is that of events set aside. All blocks of a bucket but the last are full, so that filing an event
     /// reads nothing that only memory holds.
     cursors: Vec<u32>,
     occupied: Vec<u64>,
@@ -59,8 +59,8 @@ impl<E: Timed> TimingWheel<E> {
         TimingWheel {
             shift,
             mask: count as u64 - 1,
-            cursors: vec![NONE; count],
-            occupied: vec![0; count / 64],
+            cursors: vec![NONE; count + 1],
+            occupied: vec![0; count / 64 + 1],
             events: Vec::new(),
             links: Vec::new(),
             free: NONE,
@@ -74,7 +74,7 @@ impl<E: Timed> TimingWheel<E> {
         }
     }
 
-    /// How many events wait.
+    /// How many events wait, those set aside not counted.
     pub fn len(&self) -> usize {
         self.in_wheel + self.open.len() + self.late.len() + self.far.len()
     }
@@ -94,6 +94,30 @@ impl<E: Timed> TimingWheel<E> {
             self.file(slot, event);
         } else {
             self.far.push(Reverse(event));
+        }
+    }
+
+    /// As `push`, but if `aside` the event is only kept for `take_aside`. Without a branch, for a condition that cannot be foreseen.
+    #[inline(always)]
+    pub fn push_unless(&mut self, event: E, aside: bool) {
+        let slot = event.time() >> self.shift;
+        if slot.wrapping_sub(self.slot).wrapping_sub(1) < self.mask {
+            let bucket = if aside { self.mask + 1 } else { slot & self.mask };
+            self.in_wheel += usize::from(!aside);
+            self.file_in(bucket as usize, event);
+        } else if aside {
+            self.file_in(self.mask as usize + 1, event);
+        } else {
+            self.push(event);
+        }
+    }
+
+    /// Appends the events set aside, in any order.
+    pub fn take_aside(&mut self, events: &mut Vec<E>) {
+        let bucket = self.mask as usize + 1;
+        if self.cursors[bucket] != NONE {
+            self.empty(bucket);
+            events.append(&mut self.unsorted);
         }
     }
 
@@ -163,8 +187,12 @@ impl<E: Timed> TimingWheel<E> {
     }
 
     fn file(&mut self, slot: u64, event: E) {
-        let bucket = (slot & self.mask) as usize;
         self.in_wheel += 1;
+        self.file_in((slot & self.mask) as usize, event);
+    }
+
+    #[inline(never)]
+    fn file_in(&mut self, bucket: usize, event: E) {
         let cursor = self.cursors[bucket];
         // Neither the end of a block nor `NONE`.
         if cursor as usize % BLOCK != BLOCK - 1 {
@@ -202,6 +230,9 @@ impl<E: Timed> TimingWheel<E> {
         let mut ahead = at;
         for _ in 0..BLOCKS_AHEAD {
             ahead = self.links.get(ahead as usize).copied().unwrap_or(NONE);
+            if ahead == NONE {
+                break;
+            }
             self.prefetch_block(ahead);
         }
         while at != NONE {
@@ -218,7 +249,6 @@ impl<E: Timed> TimingWheel<E> {
             self.free = at;
             (at, count) = (next, BLOCK);
         }
-        self.in_wheel -= self.unsorted.len();
     }
 
     /// Starts loading a block; any number will do.
@@ -232,7 +262,7 @@ impl<E: Timed> TimingWheel<E> {
     /// The distance from the current slot to the next occupied one.
     fn distance(&self) -> u64 {
         let start = ((self.slot + 1) & self.mask) as usize;
-        let words = self.occupied.len();
+        let words = self.occupied.len() - 1;
         let first = self.occupied[start / 64] & (!0u64 << (start % 64));
         if first != 0 {
             return (start / 64 * 64 + first.trailing_zeros() as usize - start) as u64 + 1;
@@ -272,6 +302,7 @@ impl<E: Timed> TimingWheel<E> {
         }
         self.slot += self.distance();
         self.empty((self.slot & self.mask) as usize);
+        self.in_wheel -= self.unsorted.len();
         if self.unsorted.len() > FEW && self.shift >= PARTS {
             self.spread();
             return true;
@@ -340,6 +371,31 @@ mod tests {
                 prop_assert_eq!(wheel.pop_until(u64::MAX), Some(event));
             }
             prop_assert!(wheel.is_empty());
+        }
+
+        /// Events set aside come out once, at any time, and do not disturb the others.
+        #[test]
+        fn what_is_set_aside_stays_apart(steps in prop::collection::vec((0u64..40_000, any::<bool>(), 0u32..8), 1..800), shift in 4u32..9) {
+            let (mut wheel, mut queued, mut aside, mut now) = (TimingWheel::new(shift, 6), Vec::new(), Vec::new(), 0);
+            for (i, (away, apart, then)) in steps.into_iter().enumerate() {
+                let event = Event(now + away, i as u32);
+                wheel.push_unless(event, apart);
+                if apart { aside.push(event) } else { queued.push(event) }
+                if then == 0 {
+                    let mut taken = Vec::new();
+                    wheel.take_aside(&mut taken);
+                    taken.sort_unstable();
+                    aside.sort_unstable();
+                    prop_assert_eq!(&taken, &aside);
+                    aside.clear();
+                } else if then < 4 {
+                    queued.sort_unstable_by(|a, b| b.cmp(a));
+                    let next = wheel.pop_until(u64::MAX);
+                    prop_assert_eq!(next, queued.pop());
+                    now = next.map_or(now, |event| event.0);
+                }
+                prop_assert_eq!(wheel.len(), queued.len());
+            }
         }
 
         /// Pushes at or after the last pop, over gaps from one picosecond to far beyond the horizon, come out as from a binary heap.

@@ -88,6 +88,7 @@ fn work(shard: &mut Shard, shared: &Shared, progress: Progress<'_>) -> f64 {
 /// Posts what a shard has to tell; the answer is the earliest time in it.
 fn post(shard: &mut Shard, half: &Half) -> u64 {
     let count = half.next.len();
+    shard.send_off();
     for other in 0..count {
         if !shard.outbox[other].is_empty() {
             let mut mail = half.mail[shard.me * count + other].lock().unwrap_or_else(|e| e.into_inner());

@@ -4,33 +4,26 @@
 /// out of the cache.
 #[derive(Clone, Default, Debug)]
 pub(crate) struct Runs {
-    /// The place where each run but the first begins.
-    starts: Vec<u32>,
-    /// What is to be added to a place, modulo 2^32, in each run.
-    offsets: Vec<u32>,
+    /// What is to be added to a place, modulo 2^32.
+    offset: u32,
+    /// The place where each run but the first begins, and what is to be added from there on besides.
+    steps: Vec<(u32, u32)>,
 }
 
 impl Runs {
     pub(crate) fn new(numbers: &[u32]) -> Runs {
-        let mut runs = Runs { starts: Vec::new(), offsets: Vec::new() };
-        for (place, &number) in numbers.iter().enumerate() {
-            let offset = number.wrapping_sub(place as u32);
-            if runs.offsets.last() != Some(&offset) {
-                if place > 0 {
-                    runs.starts.push(place as u32);
-                }
-                runs.offsets.push(offset);
-            }
-        }
-        runs
+        let first = numbers.first().copied().unwrap_or(0);
+        let step = |(place, pair): (usize, &[u32])| (place as u32 + 1, pair[1].wrapping_sub(pair[0]).wrapping_sub(1));
+        Runs { offset: first, steps: numbers.windows(2).enumerate().map(step).filter(|&(_, step)| step != 0).collect() }
     }
 
     /// The number at a place of the list.
     #[inline]
     pub(crate) fn at(&self, place: u32) -> u32 {
         // Without branches, which would be guessed wrong.
-        let run: usize = self.starts.iter().map(|&start| usize::from(place >= start)).sum();
-        place.wrapping_add(self.offsets[run])
+        self.steps
+            .iter()
+            .fold(place.wrapping_add(self.offset), |number, &(start, step)| number.wrapping_add(if place >= start { step } else { 0 }))
     }
 }
 

@@ -25,7 +25,7 @@ use islip::Matching;
 
 pub(crate) use build::{Partition, build};
 pub(crate) use cross::Mail;
-use cross::SharedPlaces;
+use cross::{LEAVING, SharedPlaces};
 
 /// A message an interface has not sent whole yet, or that waits for its last packet.
 pub(crate) struct Pending {
@@ -127,6 +127,9 @@ pub(crate) struct Shard {
     others: Vec<u8>,
     /// Where the routers lie that shards share.
     shared: SharedPlaces,
+    /// How many packets wait to be sent off to other shards, and, empty between calls, memory for their events.
+    leaving: usize,
+    taken: Vec<Event>,
     pub(crate) outbox: Vec<Mail>,
     /// The earliest time in it.
     pub(crate) told: u64,
@@ -181,6 +184,9 @@ impl Shard {
             self.clock = event.time;
             if self.is_large {
                 self.prefetch();
+            }
+            if self.leaving >= LEAVING {
+                self.send_off();
             }
             match event.kind() {
                 Kind::Arrive => self.arrive(event.place(), event.load(), event.time),

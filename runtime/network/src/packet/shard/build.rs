@@ -136,6 +136,8 @@ impl Builder<'_> {
             alone: partition.routers.len() == 1,
             others,
             shared: SharedPlaces::new(partition.shared.as_ref(), positions, endpoints, bounds, stride),
+            leaving: 0,
+            taken: Vec::new(),
             told: NEVER,
             outbox: (0..partition.routers.len()).map(|_| Mail::default()).collect(),
             statistics: statistics.clone(),

@@ -9,11 +9,15 @@ use prefetch_index::prefetch_index;
 /// Packets, or credits, between loading what one needs and its turn.
 const AHEAD: usize = 8;
 
+/// After so many packets that leave, they are sent off: the first of them are still in the processor's cache.
+pub(super) const LEAVING: usize = 64;
+
 /// What a shard tells another in a window. Packets are a cache line each, credits less than half of one: what one processor wrote
 /// another has to fetch.
 #[derive(Default)]
 pub(crate) struct Mail {
-    /// Their heads can be routed when they are `ready`, and `upstream` is the input.
+    /// Their heads can be routed when they are `ready`, and `upstream` is the input; at a router that shards share they were, and `next` is the
+    /// output.
     packets: Vec<Packet>,
     credits: Vec<Credit>,
 }
@@ -67,7 +71,13 @@ impl SharedPlaces {
         SharedPlaces { firsts, owners: shared.owners.clone(), bounds, own: (me.first().copied().unwrap_or(0), me.len() as u32) }
     }
 
-    /// Whether a packet at a router that shards share leaves it in this shard. Where they share one, all cables between shards lead to such.
+    /// Whether shards share routers. If so, all cables between shards lead to such.
+    #[inline]
+    pub(super) fn is_any(&self) -> bool {
+        !self.owners.is_empty()
+    }
+
+    /// Whether a packet at a router that shards share leaves it in this shard.
     #[inline]
     pub(super) fn is_behind(&self, destination: u32) -> bool {
         destination.wrapping_sub(self.own.0) < self.own.1
@@ -89,24 +99,30 @@ impl Shard {
 
     /// The shard at the other end of a port that leads to one.
     #[inline]
-    fn other_shard(&self, port: u32) -> usize {
+    pub(super) fn other_shard(&self, port: u32) -> usize {
         if self.others.is_empty() { 1 - self.me } else { self.others[port as usize] as usize }
     }
 
-    /// The shard to which a packet for `destination` goes by `output`, and its input there. `peer` is the port at the other end of the cable,
-    /// that in this shard if shards share its router.
-    #[inline]
-    pub(super) fn beyond(&self, output: u32, peer: u32, destination: u32) -> (usize, u32) {
-        if self.shared.owners.is_empty() {
-            return (self.other_shard(output), peer);
+    /// Sends the packets on that leave this shard at routers which shards share: many at a time, because nobody can foresee which do.
+    pub(crate) fn send_off(&mut self) {
+        self.leaving = 0;
+        let mut leaving = std::mem::take(&mut self.taken);
+        self.wheel.take_aside(&mut leaving);
+        for event in leaving.drain(..) {
+            let mut packet = self.packets[event.load()];
+            self.packets.remove(event.load());
+            let owner: usize = self.shared.bounds.iter().map(|&bound| usize::from(packet.destination >= bound)).sum();
+            let (here, there) = (self.shared.firsts[self.me], self.shared.firsts[owner]);
+            packet.next = packet.next - here + there;
+            self.tell(owner, event.place() - here + there, packet);
         }
-        let owner: usize = self.shared.bounds.iter().map(|&bound| usize::from(destination >= bound)).sum();
-        (owner, peer - self.shared.firsts[self.me] + self.shared.firsts[owner])
+        self.taken = leaving;
     }
 
-    /// Sends a packet on to another shard.
+    /// Sends a packet on to another shard, where it comes in at `input`.
     #[inline]
-    pub(super) fn tell(&mut self, shard: usize, packet: Packet) {
+    pub(super) fn tell(&mut self, shard: usize, input: u32, mut packet: Packet) {
+        (packet.upstream, packet.origin) = (input | UPSTREAM_REMOTE, packet.upstream);
         self.told = self.told.min(packet.ready);
         self.outbox[shard].packets.push(packet);
     }
@@ -126,7 +142,7 @@ impl Shard {
             self.packets.prefetch_place(AHEAD);
             let (input, time) = (packet.upstream & !UPSTREAM_REMOTE, packet.ready);
             let index = self.packets.insert(*packet);
-            if self.routes_early {
+            if self.routes_early && !self.shared.is_any() {
                 self.route(input, index, time);
             }
             self.wheel.push(Event::new(time, Kind::Arrive, input, index));

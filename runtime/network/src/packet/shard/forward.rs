@@ -176,21 +176,26 @@ impl Shard {
             } else if !reserved {
                 self.lane_mut(output, u32::from(lane)).take(charge, now);
             }
-            // One branch, because each that cannot be foreseen costs.
-            if (kind != TO_SHARD) | self.shared.is_behind(self.packets[index].destination) {
-                go_on(&mut self.packets[index]);
+            if (kind != TO_SHARD) | self.shared.is_any() {
+                let packet = &mut self.packets[index];
+                go_on(packet);
+                let leaves = (kind == TO_SHARD) & !self.shared.is_behind(packet.destination);
                 if self.routes_early {
                     self.route(peer, index, now);
                 }
-                self.wheel.push(Event::new(head, Kind::Arrive, peer, index));
+                let event = Event::new(head, Kind::Arrive, peer, index);
+                if self.alone {
+                    self.wheel.push(event);
+                } else {
+                    self.leaving += usize::from(leaves);
+                    self.wheel.push_unless(event, leaves);
+                }
             } else {
                 // Copied first: what was just written in parts cannot be read as a whole at once.
                 let mut packet = self.packets[index];
-                let (shard, peer) = self.beyond(output, peer, packet.destination);
                 go_on(&mut packet);
-                (packet.upstream, packet.origin) = (peer | UPSTREAM_REMOTE, output);
                 self.packets.remove(index);
-                self.tell(shard, packet);
+                self.tell(self.other_shard(output), peer, packet);
             }
         }
         if upstream != NONE {

@@ -219,7 +219,7 @@ impl World {
     /// [`World::begin_receive`] of anything.
     #[inline(never)]
     fn begin_any_receive(&mut self, buffer: Buffer, from: Peer) -> Result<u32> {
-        let index = self.start_receive(buffer, from, Row::Alone)?;
+        let index = self.start_any_receive(buffer, from, Row::Alone)?;
         if self.nodes[index].state == State::Matched {
             self.latest = self.finish_receive(index)?;
             return Ok(NIL);
@@ -239,12 +239,10 @@ impl World {
     /// Posts a receive, or holds it: answers its node.
     #[inline(always)]
     pub(crate) fn start_receive(&mut self, buffer: Buffer, from: Peer, row: Row) -> Result<u32> {
-        if row == Row::Request
-            && let Some(index) = self.hold_plain_receive(buffer, from)
-        {
-            return Ok(index);
+        match self.start_plain_receive(buffer, from, row) {
+            Some(index) => Ok(index),
+            None => self.start_any_receive(buffer, from, row),
         }
-        self.start_any_receive(buffer, from, row)
     }
 
     /// [`World::start_receive`] of anything.

@@ -5,7 +5,7 @@
 //! not plain, errors included.
 
 use crate::held::Row;
-use crate::matching::{Envelope, Extent, Transit};
+use crate::matching::{Envelope, Extent, Pattern, Transit};
 use crate::node::{INLINE_BYTES, NIL, Node, State, flag};
 use crate::p2p::{Buffer, Peer, SendMode};
 use crate::request::Status;
@@ -171,16 +171,24 @@ impl World {
         index
     }
 
-    /// Holds a plain receive: answers its node; `None`, with nothing done, if it is not plain.
+    /// Posts a plain receive, or holds it: answers its node; `None`, with nothing done, if it is not plain.
     #[inline(always)]
-    pub(crate) fn hold_plain_receive(&mut self, buffer: Buffer, (source, tag, comm): Peer) -> Option<u32> {
+    pub(crate) fn start_plain_receive(&mut self, buffer: Buffer, (source, tag, comm): Peer, row: Row) -> Option<u32> {
         let stretch = self.plain_stretch(buffer)?;
         if tag < 0 {
             return None;
         }
         let context = self.comms.known_context(comm, source)?;
-        let index = self.plain_receive_node(Envelope { context, source: source as u32, tag }, stretch, 0);
-        self.hold_receive(index);
+        let envelope = Envelope { context, source: source as u32, tag };
+        let index = self.plain_receive_node(envelope, stretch, 0);
+        if row == Row::Request {
+            self.hold_receive(index);
+        } else {
+            if !self.held.is_empty() {
+                self.release();
+            }
+            self.post(self.current, index, &Pattern::exactly(&envelope));
+        }
         Some(index)
     }
 

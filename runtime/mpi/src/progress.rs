@@ -151,12 +151,8 @@ impl World {
 
     pub(crate) fn next(&mut self) -> Next {
         loop {
-            self.run_agents();
-            if let Some(work) = self.collectives.user.take() {
-                return Next::Reduce(Box::new(work));
-            }
-            if let Some((rank, index)) = self.orphans.pop() {
-                return Next::Unload(rank, index);
+            if let Some(errand) = self.next_errand() {
+                return errand;
             }
             if let Some(rank) = self.ready.next() {
                 self.mount(rank);
@@ -199,6 +195,18 @@ impl World {
                 self.advance_network(event);
             }
         }
+    }
+
+    /// What is to be done for ranks before any of them runs.
+    #[inline(always)]
+    fn next_errand(&mut self) -> Option<Next> {
+        if self.collectives.has_work() {
+            self.run_agents();
+            if let Some(work) = self.collectives.user.take() {
+                return Some(Next::Reduce(Box::new(work)));
+            }
+        }
+        self.orphans.pop().map(|(rank, index)| Next::Unload(rank, index))
     }
 
     /// Gives the network all messages that leave at or before `until`; nothing can act earlier.

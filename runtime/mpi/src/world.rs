@@ -381,7 +381,7 @@ impl World {
         self.function_name(self.ranks[rank as usize].function)
     }
     /// Moves a rank's clock to `time` if that is later; the difference counts as waiting.
-    #[inline]
+    #[inline(always)]
     pub(crate) fn advance(&mut self, rank: u32, time: Time) {
         let state = &mut self.ranks[rank as usize];
         if time > state.clock {

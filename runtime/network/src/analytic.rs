@@ -104,11 +104,16 @@ impl Analytic {
     /// How long a message of `bytes` takes; both endpoints must be below `endpoints()`.
     ///
     /// Panics with a sentence beyond 2^64 ps (213 days), as clocks do; see `checked_latency`.
-    #[inline]
+    #[inline(always)]
     pub fn latency(&self, source: Endpoint, destination: Endpoint, bytes: u64) -> Span {
-        if let Some(uniform) = &self.uniform {
-            return uniform.latency(source == destination, bytes);
+        match &self.uniform {
+            Some(uniform) => uniform.latency(source == destination, bytes),
+            None => self.latency_by_way(source, destination, bytes),
         }
+    }
+
+    #[inline(never)]
+    fn latency_by_way(&self, source: Endpoint, destination: Endpoint, bytes: u64) -> Span {
         if self.inner.is_empty() {
             let hops = u64::from(self.outermost.topology.hops(source.0, destination.0));
             // `new` has bounded the product, and with one level `own` is its line.
@@ -218,7 +223,7 @@ impl Analytic {
 
 impl Uniform {
     /// How long a message takes; `own` says whether it goes to the endpoint it comes from.
-    #[inline]
+    #[inline(always)]
     pub fn latency(&self, own: bool, bytes: u64) -> Span {
         let hops = if own { Span::ZERO } else { self.latency };
         hops + self.line.time(bytes)

@@ -198,13 +198,19 @@ impl Serialization {
     }
 
     /// `s/b`. Panics with a sentence beyond 2^64 ps (213 days), as clocks do.
-    #[inline]
+    #[inline(always)]
     pub fn time(&self, bytes: u64) -> Span {
         if bytes <= self.limit {
             // The bound rules overflow out, and with infinite bandwidth `picoseconds` is 0.
             let n = bytes.wrapping_mul(self.picoseconds) + self.half;
             return Span::from_ps(((u128::from(n) * u128::from(self.magic)) >> self.shift) as u64);
         }
+        self.long_time_or_panic(bytes)
+    }
+
+    #[cold]
+    #[inline(never)]
+    fn long_time_or_panic(&self, bytes: u64) -> Span {
         match self.long_time(bytes) {
             Some(span) => span,
             None => overflow(bytes),

@@ -18,7 +18,7 @@ use engine::Span;
 use generator::Generator;
 pub use pattern::Pattern;
 pub use plot::{heat_map, latency_load};
-pub use report::{HostReport, JobReport, LinkReport, Report, SimulatedReport};
+pub use report::{HostReport, JobReport, LinkEnd, LinkReport, Report, SimulatedReport};
 use std::sync::Arc;
 use std::time::Instant;
 pub use sweep::{SweepPoint, SweepReport, sweep};

@@ -1,6 +1,6 @@
 //! Figures as SVG.
 
-use super::{Report, SweepReport};
+use super::{LinkEnd, Report, SweepReport};
 use std::fmt::Write;
 
 const WIDTH: f64 = 720.0;
@@ -84,7 +84,12 @@ fn trim(v: f64) -> String {
 pub fn heat_map(report: &Report) -> String {
     let mut svg = String::new();
     open(&mut svg, &format!("link use, {}", report.simulated.topology));
-    let links = || report.simulated.each_link.iter().filter_map(|link| link.port.map(|port| (port, link.usage)));
+    let links = || {
+        report.simulated.each_link.iter().filter_map(|link| match link.from {
+            LinkEnd::Router(router, port) => Some(((router, port), link.usage)),
+            LinkEnd::Endpoint(_) => None,
+        })
+    };
     let columns = links().map(|((_, port), _)| port + 1).max().unwrap_or(1);
     let routers = report.simulated.routers.max(1);
     let rows = routers.min(170);

@@ -4,7 +4,7 @@ use super::{Pace, Prepared, Traffic, parts};
 use crate::packet::shard::Shard;
 use crate::packet::{JobStatistics, Neighbor};
 use serde::Serialize;
-use std::fmt::Write;
+use std::fmt::{Display, Formatter, Write};
 use std::time::Instant;
 
 /// A run's results. `simulated` is the same on every host and number of threads.
@@ -97,15 +97,31 @@ pub struct KindReport {
     pub blocked_ns: f64,
 }
 
+/// An end of a cable.
+#[derive(Clone, Copy, PartialEq, Eq, PartialOrd, Ord, Debug)]
+pub enum LinkEnd {
+    /// A router and its port.
+    Router(u32, u32),
+    /// An endpoint's interface.
+    Endpoint(u32),
+}
+
+impl Display for LinkEnd {
+    fn fmt(&self, f: &mut Formatter<'_>) -> std::fmt::Result {
+        match self {
+            LinkEnd::Router(router, port) => write!(f, "router {router} port {port}"),
+            LinkEnd::Endpoint(endpoint) => write!(f, "endpoint {endpoint}"),
+        }
+    }
+}
+
 /// One direction of a cable.
 #[derive(Clone, Debug)]
 pub struct LinkReport {
-    /// The router it leaves, or the endpoint.
-    pub from: String,
-    /// The router or endpoint it leads to.
-    pub to: String,
-    /// Router and port it leaves; `None` for endpoints.
-    pub port: Option<(u32, u32)>,
+    /// The end it leaves.
+    pub from: LinkEnd,
+    /// The end it leads to.
+    pub to: LinkEnd,
     /// Index of its kind.
     pub kind: u8,
     /// Bytes sent.
@@ -154,7 +170,7 @@ impl HostReport {
             packets_per_s: 0.0,
             events,
             events_per_s: events as f64 / if cpu_s > 0.0 { cpu_s } else { run_s },
-            memory_mib: peak_memory(),
+            memory_mib: 0.0,
         }
     }
 }
@@ -181,6 +197,7 @@ impl Report {
         let job = |name: &str, count: u32, job: &JobStatistics| job_report(name, count, job, window);
         let endpoints: u32 = prepared.jobs.iter().map(|job| job.count).sum();
         let each_link = each_link(shards, total.last_arrival);
+        host.memory_mib = peak_memory();
         Report {
             simulated: SimulatedReport {
                 network: traffic.spec.text().to_owned(),
@@ -296,12 +313,11 @@ fn job_report(name: &str, endpoints: u32, job: &JobStatistics, window: (u64, u64
 
 /// Every direction of every cable, in the order of routers and ports, then endpoints.
 fn each_link(shards: &[Shard], duration: u64) -> Vec<LinkReport> {
-    let mut links = Vec::new();
-    let Some(shard) = shards.first() else { return links };
+    let Some(shard) = shards.first() else { return Vec::new() };
     let fabric = &shard.fabric;
     let buffers = f64::from(fabric.switching.buffer);
     let duration = duration.max(1);
-    let mut by_place: Vec<((u32, u32), LinkReport)> = Vec::new();
+    let mut links = Vec::with_capacity(shards.iter().map(|shard| shard.at.ports.as_slice().len()).sum());
     for shard in shards {
         let stride = fabric.stride.divisor();
         for index in 0..shard.at.ports.as_slice().len() as u32 {
@@ -309,25 +325,24 @@ fn each_link(shards: &[Shard], duration: u64) -> Vec<LinkReport> {
                 continue;
             }
             let usage = shard.usage(index);
-            let (place, from, to, at) = if index >= shard.first_interface {
+            let (from, to) = if index >= shard.first_interface {
                 let endpoint = shard.endpoint_at(index - shard.first_interface);
                 let (router, at) = fabric.topology.attachment(endpoint);
-                ((u32::MAX, endpoint), format!("endpoint {endpoint}"), format!("router {router} port {at}"), None)
+                (LinkEnd::Endpoint(endpoint), LinkEnd::Router(router, at))
             } else {
                 let (router, local) = (shard.router_at(index / stride), index % stride);
                 let to = if local < fabric.topology.radix() { fabric.topology.neighbor(router, local) } else { Neighbor::Nothing };
                 let to = match to {
                     Neighbor::Nothing => continue,
-                    Neighbor::Endpoint(endpoint) => format!("endpoint {endpoint}"),
-                    Neighbor::Router { router, port } => format!("router {router} port {port}"),
+                    Neighbor::Endpoint(endpoint) => LinkEnd::Endpoint(endpoint),
+                    Neighbor::Router { router, port } => LinkEnd::Router(router, port),
                 };
-                ((router, local), format!("router {router} port {local}"), to, Some((router, local)))
+                (LinkEnd::Router(router, local), to)
             };
             let low = shard.lows(index).min().unwrap_or(0);
-            let report = LinkReport {
+            links.push(LinkReport {
                 from,
                 to,
-                port: at,
                 kind: shard.kind_of(index),
                 bytes: usage.bytes,
                 busy_ns: ns(usage.busy),
@@ -335,12 +350,10 @@ fn each_link(shards: &[Shard], duration: u64) -> Vec<LinkReport> {
                 usage: usage.busy as f64 / duration as f64,
                 buffer_mean: usage.occupancy as f64 / ns(duration),
                 buffer_max: (buffers - f64::from(low)) as u32,
-            };
-            by_place.push((place, report));
+            });
         }
     }
-    by_place.sort_by_key(|(place, _)| *place);
-    links.extend(by_place.into_iter().map(|(_, report)| report));
+    links.sort_unstable_by_key(|link| link.from);
     links
 }
 

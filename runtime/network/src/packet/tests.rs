@@ -13,7 +13,7 @@ use super::topology::{Neighbor, Topology};
 use super::{PacketNetwork, parse};
 
 /// A small network of every kind, without routing.
-pub(super) const SMALL: [&str; 13] = [
+pub(super) const SMALL: [&str; 14] = [
     "fattree:m=4,n=3",
     "fattree:m=6,n=2",
     "taperedtree:down=4x3,up=2",
@@ -25,6 +25,7 @@ pub(super) const SMALL: [&str; 13] = [
     "dragonfly:p=2,a=4,h=2",
     "dragonflyplus:p=2,a=3,h=2",
     "slimfly:q=5,p=1",
+    "slimfly:q=4,p=1",
     "hyperx:4x3,p=2",
     "star:n=7",
 ];

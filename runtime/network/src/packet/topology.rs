@@ -2,6 +2,7 @@
 
 pub(crate) mod dragonfly;
 pub(crate) mod dragonfly_plus;
+pub(crate) mod field;
 pub(crate) mod graph;
 pub(crate) mod hyperx;
 pub(crate) mod shortest;

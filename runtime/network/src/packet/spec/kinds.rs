@@ -58,7 +58,7 @@ pub(super) const KINDS: &[Kind] = &[
     Kind { name: "dragonflyplus", keys: GROUPED, build: dragonfly_plus },
     Kind {
         name: "slimfly",
-        keys: &[("q", "an odd prime: 2q^2 routers"), ("p", "endpoints of a router (half the degree)")],
+        keys: &[("q", "a power of a prime: 2q^2 routers"), ("p", "endpoints of a router (half the degree)")],
         build: slim_fly,
     },
     Kind {
@@ -167,7 +167,7 @@ fn slim_fly(parameters: &Parameters, common: &Common, _: Option<u64>) -> Result<
     if p == Some(0) {
         return Err("p=0 is impossible: a router has at least 1 endpoint".to_owned());
     }
-    let slim_fly = SlimFly::new(parameters.required("q", "an odd prime")?, p)?;
+    let slim_fly = SlimFly::new(parameters.required("q", "a power of a prime")?, p)?;
     Ok(Built { topology: Arc::new(slim_fly), paths: None, own: Vec::new(), links: one_link(common) })
 }
 

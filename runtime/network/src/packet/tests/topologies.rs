@@ -108,7 +108,7 @@ fn dragonfly_plus_leaves_reach_each_other_in_three_links() {
 
 #[test]
 fn slim_flies_have_diameter_two_and_the_degree_of_the_paper() {
-    for (q, degree) in [(5, 7), (7, 11), (11, 17), (13, 19)] {
+    for (q, degree) in [(4, 6), (5, 7), (7, 11), (8, 12), (9, 13), (11, 17), (13, 19), (16, 24), (25, 37), (27, 41)] {
         let fabric = fabric(&format!("slimfly:q={q}"));
         assert_eq!(fabric.topology.routers(), 2 * q * q);
         assert!(degrees(&*fabric.topology).iter().all(|&d| d == degree), "q={q}");

@@ -1,13 +1,16 @@
 //! Slim fly: a graph of diameter two with almost the most routers that its degree allows.
 
+use super::field::Field;
 use super::{Neighbor, Topology};
 
 /// Besta and Hoefler, "Slim Fly: a cost effective low-diameter network topology" (SC 2014), section II-B: the McKay-Miller-Širáň
-/// graphs for a prime q = 4w + d, d = 1 or -1, with 2q^2 routers of degree (3q - d)/2.
+/// graphs for a power of a prime q = 4w + d, d = 1, 0 or -1, with 2q^2 routers of degree (3q - d)/2 (for d = 0 Hafner, "Geometric
+/// realisation of the graphs of McKay-Miller-Širáň", J. Comb. Theory B 90, 2004). Sums and products are those of the field of q elements.
 ///
 /// Router (s, x, y) is number s*q^2 + x*q + y. (0,x,y)-(0,x,y') if y-y' in X; (1,m,c)-(1,m,c') if c-c' in X';
 /// (0,x,y)-(1,m,c) if y = mx + c. Ports: the members of X (or X') ascending, q across, then `p` endpoints.
 pub(crate) struct SlimFly {
+    field: Field,
     q: u32,
     p: u32,
     generators: [Vec<u32>; 2],
@@ -16,42 +19,31 @@ pub(crate) struct SlimFly {
 impl SlimFly {
     /// The error is a sentence about `q`.
     pub(crate) fn new(q: u32, p: Option<u32>) -> Result<SlimFly, String> {
-        let is_prime = q > 2 && (2..q).take_while(|d| d * d <= q).all(|d| !q.is_multiple_of(d));
-        if !is_prime || q > 400 {
-            return Err(format!(
-                "a slim fly needs an odd prime q below 400 (prime powers are not supported), not {q}; take for example 5, 7, 11, 13, 17 or 19"
-            ));
-        }
-        let order = |x: u32| {
-            (1..q)
-                .scan(1u32, |power, _| {
-                    *power = *power * x % q;
-                    Some(*power)
-                })
-                .position(|power| power == 1)
-        };
-        let root = (2..q).find(|&x| order(x) == Some(q as usize - 2)).ok_or_else(|| format!("{q} has no primitive root"))?;
-        let power = |e: u32| (0..e).fold(1u32, |value, _| value * root % q);
+        let field = (3..=400).contains(&q).then(|| Field::new(q)).flatten().ok_or_else(|| {
+            format!("a slim fly needs a power of a prime from 3 to 400, not {q}; take for example 5, 7, 8, 9, 11, 13, 16, 17, 19, 25 or 27")
+        })?;
         let collect = |exponents: &mut dyn Iterator<Item = u32>| {
-            let mut members: Vec<u32> = exponents.map(power).collect();
+            let mut members: Vec<u32> = exponents.map(|exponent| field.power(exponent)).collect();
             members.sort_unstable();
             members
         };
-        let generators = if q % 4 == 1 {
-            [collect(&mut (0..q - 1).step_by(2)), collect(&mut (1..q - 1).step_by(2))]
-        } else {
-            let w = (q + 1) / 4;
-            [
-                collect(&mut (0..w).map(|i| 2 * i).chain((0..w).map(|i| 2 * w - 1 + 2 * i))),
-                collect(&mut (0..w).map(|i| 2 * i + 1).chain((0..w).map(|i| 2 * w + 2 * i))),
-            ]
+        let generators = match q % 4 {
+            0 => [collect(&mut (0..q).step_by(2)), collect(&mut (1..q).step_by(2))],
+            1 => [collect(&mut (0..q - 1).step_by(2)), collect(&mut (1..q - 1).step_by(2))],
+            _ => {
+                let w = (q + 1) / 4;
+                [
+                    collect(&mut (0..w).map(|i| 2 * i).chain((0..w).map(|i| 2 * w - 1 + 2 * i))),
+                    collect(&mut (0..w).map(|i| 2 * i + 1).chain((0..w).map(|i| 2 * w + 2 * i))),
+                ]
+            }
         };
         let degree = q + generators[0].len() as u32;
         let p = p.unwrap_or(degree.div_ceil(2));
         if u64::from(2 * q * q) * u64::from(degree + p) >= 1 << 29 {
             return Err("this slim fly needs more than 2^29 ports; use fewer endpoints a router".to_owned());
         }
-        Ok(SlimFly { q, p, generators })
+        Ok(SlimFly { field, q, p, generators })
     }
 
     fn degree(&self) -> u32 {
@@ -77,14 +69,14 @@ impl Topology for SlimFly {
         let (side, x, y) = (router / (q * q), router / q % q, router % q);
         let members = &self.generators[side as usize];
         if let Some(&step) = members.get(port as usize) {
-            let back = members.binary_search(&(q - step)).expect("the generator sets are symmetric");
-            return Neighbor::Router { router: router - y + (y + step) % q, port: back as u32 };
+            let back = members.binary_search(&self.field.subtract(0, step)).expect("the generator sets are symmetric");
+            return Neighbor::Router { router: router - y + self.field.add(y, step), port: back as u32 };
         }
         let index = port - members.len() as u32;
         if index < q {
             // For side 0, `index` is m and the other end (1, m, y - mx); for side 1 it is x and the other end (0, x, mx + c).
-            let product = index * x % q;
-            let other = if side == 0 { (y + q - product) % q } else { (y + product) % q };
+            let product = self.field.multiply(index, x);
+            let other = if side == 0 { self.field.subtract(y, product) } else { self.field.add(y, product) };
             return Neighbor::Router {
                 router: (1 - side) * q * q + index * q + other,
                 port: self.generators[1 - side as usize].len() as u32 + x,

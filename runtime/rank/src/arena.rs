@@ -9,6 +9,8 @@
 
 use std::ptr::null_mut;
 
+use crate::delta;
+
 /// Sizes up to this many units have a free list of their own; above, eight to each doubling.
 const EXACT: u32 = 64;
 /// Units of a segment.
@@ -92,7 +94,8 @@ impl Arena {
         }
         // SAFETY: advice on our own mapping; a refusal only costs speed.
         unsafe { libc::madvise(base, bytes, libc::MADV_HUGEPAGE) };
-        let capacity = u32::try_from(bytes / unit).unwrap_or(u32::MAX);
+        // What is behind the last record is read with it.
+        let capacity = u32::try_from((bytes - delta::BEYOND) / unit).unwrap_or(u32::MAX);
         let mut arena = Arena {
             base: base as usize,
             shift: unit.ilog2(),

@@ -25,9 +25,6 @@ pub(crate) type Lines = [u16; GROUPS];
 /// All lines.
 pub(crate) const ALL: Lines = [u16::MAX; GROUPS];
 
-/// Where every lane of every line counts.
-pub(crate) static WHOLE: [u16; MOST] = [u16::MAX; MOST];
-
 /// How memory differs from a template.
 pub(crate) struct Found {
     pub(crate) dirty: Lines,
@@ -65,8 +62,8 @@ fn header(groups: usize, count: usize) -> usize {
 pub(crate) type Compare = unsafe fn(memory: *const u32, template: *const u32, own: *const u16, lines: usize, found: &mut Found);
 /// Writes the difference that was found of the lines at `memory` to `to`, which has that many bytes; it begins with `head`.
 pub(crate) type Keep = unsafe fn(memory: *const u32, found: &Found, head: u16, to: *mut u8);
-/// Rebuilds the lanes `own` of `lines` lines at `memory` from `template` and a difference. Lines that neither differ in it nor
-/// are in `left` are as in the template already.
+/// Rebuilds the lanes `own` of `lines` lines at `memory` from `template` and a difference, behind which [`BEYOND`] more bytes are
+/// readable. Lines that neither differ in it nor are in `left` are as in the template already.
 pub(crate) type Rebuild = unsafe fn(memory: *mut u32, template: *const u32, own: *const u16, lines: usize, from: *const u8, left: &Lines);
 
 /// The means to make differences and to use them.
@@ -78,16 +75,21 @@ pub(crate) struct Kernels {
 }
 
 /// For any processor.
-const PLAIN: Kernels = Kernels { compare: compare_plain, keep: keep_plain, rebuild: rebuild_plain };
+const fn plain<const WHOLE: bool>() -> Kernels {
+    Kernels { compare: compare_plain::<WHOLE>, keep: keep_plain, rebuild: rebuild_plain::<WHOLE> }
+}
 
-/// The fastest that this processor has.
-pub(crate) fn kernels() -> Kernels {
+/// The fastest that this processor has; with `WHOLE` for memory all of whose lanes count, so that nobody looks at `own`.
+pub(crate) fn kernels<const WHOLE: bool>() -> Kernels {
     #[cfg(target_arch = "x86_64")]
     if is_x86_feature_detected!("avx512f") && is_x86_feature_detected!("popcnt") && is_x86_feature_detected!("bmi1") {
-        return Kernels { compare: compare_avx512, keep: keep_avx512, rebuild: rebuild_avx512 };
+        return Kernels { compare: compare_avx512::<WHOLE>, keep: keep_avx512, rebuild: rebuild_avx512::<WHOLE> };
     }
-    PLAIN
+    plain::<WHOLE>()
 }
+
+/// Bytes behind a difference that are read with it.
+pub(crate) const BEYOND: usize = LINE;
 
 /// What a difference begins with.
 ///
@@ -114,7 +116,7 @@ fn set(mut bits: u16) -> impl Iterator<Item = usize> {
 /// # Safety
 /// As [`Compare`]: `lines` lines readable at both addresses, as many numbers at `own`.
 #[inline(always)]
-unsafe fn compare_by(
+unsafe fn compare_by<const WHOLE: bool>(
     (memory, template, own, lines): (*const u32, *const u32, *const u16, usize),
     found: &mut Found,
     differ: impl Fn(*const u32, *const u32) -> u16,
@@ -128,7 +130,8 @@ unsafe fn compare_by(
             // SAFETY: inside the lines; at most as many masks as lines, and one.
             unsafe {
                 let at = (start + line) * LANES;
-                let mask = differ(memory.add(at), template.add(at)) & *own.add(start + line);
+                let own = if WHOLE { u16::MAX } else { *own.add(start + line) };
+                let mask = differ(memory.add(at), template.add(at)) & own;
                 // Written always, kept only if something differs: no branch to predict.
                 *masks.add(count) = mask;
                 count += usize::from(mask != 0);
@@ -176,7 +179,7 @@ unsafe fn keep_by((memory, found, head, to): (*const u32, &Found, u16, *mut u8),
 /// As [`Rebuild`]: `lines` lines readable at `template` and writable at `memory`, as many numbers at `own`; `from` was written by
 /// a [`Keep`] for as many lines.
 #[inline(always)]
-unsafe fn rebuild_by(
+unsafe fn rebuild_by<const WHOLE: bool>(
     (memory, template, own, lines): (*mut u32, *const u32, *const u16, usize),
     (from, left): (*const u8, &Lines),
     put: impl Fn(*mut u32, *const u32, u16, u16, *const u32),
@@ -196,13 +199,13 @@ unsafe fn rebuild_by(
             let here = lines - group * GROUP;
             let wanted = (bits | *left.get_unchecked(group)) & if here < GROUP { (1 << here) - 1 } else { u16::MAX };
             for line in set(wanted) {
-                let mut mask = 0;
-                if bits >> line & 1 != 0 {
-                    mask = masks.read();
-                    masks = masks.add(1);
-                }
+                // Read always, of use only if the line differs: no branch to predict.
+                let differs = bits >> line & 1;
+                let mask = masks.read() & differs.wrapping_neg();
+                masks = masks.add(usize::from(differs));
                 let at = (group * GROUP + line) * LANES;
-                put(memory.add(at), template.add(at), *own.add(group * GROUP + line), mask, lanes);
+                let own = if WHOLE { u16::MAX } else { *own.add(group * GROUP + line) };
+                put(memory.add(at), template.add(at), own, mask, lanes);
                 lanes = lanes.add(mask.count_ones() as usize);
             }
         }
@@ -211,13 +214,13 @@ unsafe fn rebuild_by(
 
 /// # Safety
 /// As [`Compare`].
-unsafe fn compare_plain(memory: *const u32, template: *const u32, own: *const u16, lines: usize, found: &mut Found) {
+unsafe fn compare_plain<const WHOLE: bool>(memory: *const u32, template: *const u32, own: *const u16, lines: usize, found: &mut Found) {
     // SAFETY: lines are LANES numbers (the contract).
     let differ = |now: *const u32, then: *const u32| unsafe {
         (0..LANES).fold(0u16, |mask, lane| mask | u16::from(now.add(lane).read_unaligned() != then.add(lane).read_unaligned()) << lane)
     };
     // SAFETY: the contract.
-    unsafe { compare_by((memory, template, own, lines), found, differ) }
+    unsafe { compare_by::<WHOLE>((memory, template, own, lines), found, differ) }
 }
 
 /// # Safety
@@ -238,7 +241,14 @@ unsafe fn keep_plain(memory: *const u32, found: &Found, head: u16, to: *mut u8) 
 
 /// # Safety
 /// As [`Rebuild`].
-unsafe fn rebuild_plain(memory: *mut u32, template: *const u32, own: *const u16, lines: usize, from: *const u8, left: &Lines) {
+unsafe fn rebuild_plain<const WHOLE: bool>(
+    memory: *mut u32,
+    template: *const u32,
+    own: *const u16,
+    lines: usize,
+    from: *const u8,
+    left: &Lines,
+) {
     let put = |line: *mut u32, template: *const u32, own: u16, mask: u16, mut kept: *const u32| {
         // SAFETY: lines are LANES numbers; a lane for each bit of the mask (the contract).
         unsafe {
@@ -252,21 +262,21 @@ unsafe fn rebuild_plain(memory: *mut u32, template: *const u32, own: *const u16,
         }
     };
     // SAFETY: the contract.
-    unsafe { rebuild_by((memory, template, own, lines), (from, left), put) }
+    unsafe { rebuild_by::<WHOLE>((memory, template, own, lines), (from, left), put) }
 }
 
 /// # Safety
 /// As [`Compare`], on a processor with AVX-512F.
 #[cfg(target_arch = "x86_64")]
 #[target_feature(enable = "avx512f,popcnt,bmi1")]
-unsafe fn compare_avx512(memory: *const u32, template: *const u32, own: *const u16, lines: usize, found: &mut Found) {
+unsafe fn compare_avx512<const WHOLE: bool>(memory: *const u32, template: *const u32, own: *const u16, lines: usize, found: &mut Found) {
     use std::arch::x86_64::*;
     // SAFETY: inside the lines (the contract).
     let differ = |now: *const u32, then: *const u32| unsafe {
         _mm512_cmpneq_epi32_mask(_mm512_loadu_si512(now.cast()), _mm512_loadu_si512(then.cast()))
     };
     // SAFETY: the contract.
-    unsafe { compare_by((memory, template, own, lines), found, differ) }
+    unsafe { compare_by::<WHOLE>((memory, template, own, lines), found, differ) }
 }
 
 /// # Safety
@@ -288,11 +298,18 @@ unsafe fn keep_avx512(memory: *const u32, found: &Found, head: u16, to: *mut u8)
 /// As [`Rebuild`], on a processor with AVX-512F.
 #[cfg(target_arch = "x86_64")]
 #[target_feature(enable = "avx512f,popcnt,bmi1")]
-unsafe fn rebuild_avx512(memory: *mut u32, template: *const u32, own: *const u16, lines: usize, from: *const u8, left: &Lines) {
+unsafe fn rebuild_avx512<const WHOLE: bool>(
+    memory: *mut u32,
+    template: *const u32,
+    own: *const u16,
+    lines: usize,
+    from: *const u8,
+    left: &Lines,
+) {
     use std::arch::x86_64::*;
-    // SAFETY: inside the lines; masked loads read only the lanes that the mask counts (the contract).
+    // SAFETY: inside the lines; as much can be read behind a difference as a vector has (the contract).
     let put = |line: *mut u32, template: *const u32, own: u16, mask: u16, kept: *const u32| unsafe {
-        let kept = _mm512_maskz_loadu_epi32(((1u32 << mask.count_ones()) - 1) as u16, kept.cast());
+        let kept = _mm512_loadu_si512(kept.cast());
         let value = _mm512_mask_expand_epi32(_mm512_loadu_si512(template.cast()), mask, kept);
         // What was stored under a mask is not forwarded to loads.
         if own == u16::MAX {
@@ -302,7 +319,7 @@ unsafe fn rebuild_avx512(memory: *mut u32, template: *const u32, own: *const u16
         }
     };
     // SAFETY: the contract.
-    unsafe { rebuild_by((memory, template, own, lines), (from, left), put) }
+    unsafe { rebuild_by::<WHOLE>((memory, template, own, lines), (from, left), put) }
 }
 
 #[cfg(test)]
@@ -313,10 +330,10 @@ mod tests {
         let mut found = Found::none();
         // SAFETY: as many lines and numbers.
         unsafe { (kernels.compare)(memory.as_ptr(), template.as_ptr(), own.as_ptr(), own.len(), &mut found) };
-        let mut record = vec![0xdead_beef_u32; found.bytes() / 4 + 1];
+        let mut record = vec![0xdead_beef_u32; (found.bytes() + BEYOND) / 4];
         // SAFETY: what was found of this memory, and as many bytes.
         unsafe { (kernels.keep)(memory.as_ptr(), &found, 5, record.as_mut_ptr().cast()) };
-        assert_eq!(record.pop(), Some(0xdead_beef), "nothing is written beyond the difference");
+        assert!(record[found.bytes() / 4..].iter().all(|&word| word == 0xdead_beef), "nothing is written beyond the difference");
         (record, found.dirty)
     }
 
@@ -327,10 +344,11 @@ mod tests {
             seed = seed.wrapping_mul(6_364_136_223_846_793_005).wrapping_add(1_442_695_040_888_963_407);
             (seed >> 33) as u32
         };
-        let all = [PLAIN, kernels()];
         for round in 0..300 {
             let lines = 1 + random() as usize % if round % 10 == 0 { MOST } else { 40 };
             let own: Vec<u16> = (0..lines).map(|_| if random() % 4 == 0 && round % 3 == 0 { random() as u16 } else { u16::MAX }).collect();
+            let whole = own.iter().all(|&own| own == u16::MAX);
+            let all = if whole { [plain::<true>(), kernels::<true>()] } else { [plain::<false>(), kernels::<false>()] };
             let is_own = |lane: usize| own[lane / LANES] >> (lane % LANES) & 1 != 0;
             let template: Vec<u32> = (0..lines * LANES).map(|_| random()).collect();
             let mut like = |odds: u32| -> Vec<u32> {
@@ -363,7 +381,7 @@ mod tests {
         for lane in [30, 41, 68, 78, 110] {
             memory[lane] += 1;
         }
-        let (record, dirty) = difference(&kernels(), &memory, &template, &WHOLE[..10]);
-        assert_eq!((record.len() * 4, dirty[0]), (12 + 5 * 4, 0b101_0110));
+        let (record, dirty) = difference(&kernels::<true>(), &memory, &template, &[u16::MAX; 10]);
+        assert_eq!((record.len() * 4 - BEYOND, dirty[0]), (12 + 5 * 4, 0b101_0110));
     }
 }

@@ -60,7 +60,7 @@ impl Default for Length {
 pub(crate) struct Templates {
     all: Vec<Template>,
     lengths: Vec<Length>,
-    /// The lanes of each line that count.
+    /// The lanes of each line that count; empty if all do.
     own: Box<[u16]>,
     /// The bits of a difference's head that are the template's number.
     numbers: u16,
@@ -74,7 +74,8 @@ pub(crate) struct Templates {
 }
 
 /// A difference from the first template in nothing.
-static NOTHING: [u16; 1 + delta::MOST / 16] = [0; 1 + delta::MOST / 16];
+static NOTHING: [u16; NOTHING_LEN] = [0; NOTHING_LEN];
+const NOTHING_LEN: usize = 1 + delta::MOST / 16 + 1 + delta::BEYOND / 2;
 
 /// How far to the left of a difference's head the caller's mark is, in templates of memory of one length.
 const MARK: u32 = EACH.ilog2();
@@ -83,13 +84,23 @@ impl Templates {
     pub(crate) fn new() -> Templates {
         let lengths = (0..=delta::MOST).map(|_| Length::default()).collect();
         let (found, spare) = (Box::new(Found::none()), Box::new(Found::none()));
-        let own = Box::new(delta::WHOLE);
-        Templates { all: Vec::new(), lengths, own, numbers: u16::MAX, found, spare, number: 0, known: 0, kernels: delta::kernels() }
+        Templates {
+            all: Vec::new(),
+            lengths,
+            own: [].into(),
+            numbers: u16::MAX,
+            found,
+            spare,
+            number: 0,
+            known: 0,
+            kernels: delta::kernels::<true>(),
+        }
     }
 
     /// With a first template that stays, for memory of one length of which these lanes count.
     pub(crate) fn of(first: &[Line], own: Box<[u16]>) -> Templates {
-        let mut templates = Templates { own, numbers: (1 << MARK) - 1, ..Templates::new() };
+        let kernels = delta::kernels::<false>();
+        let mut templates = Templates { own, numbers: (1 << MARK) - 1, kernels, ..Templates::new() };
         templates.all.push(Template { stack: first.into(), users: 1 });
         templates.lengths[first.len()].numbers.push(0);
         templates
@@ -270,7 +281,7 @@ impl Templates {
     /// Puts saved memory in place, where it has not changed since something was found there last or that was forgotten.
     ///
     /// # Safety
-    /// `record` was kept with this number of lines, which are writable at `live`.
+    /// `record` was kept with this number of lines, which are writable at `live`, and [`delta::BEYOND`] bytes behind it are readable.
     #[inline]
     pub(crate) unsafe fn load(&mut self, live: *mut u32, lines: usize, record: *const u8) {
         // SAFETY: the contract.
@@ -325,7 +336,7 @@ mod tests {
                 // SAFETY: as many lines, and a record of as many bytes.
                 unsafe {
                     let bytes = templates.find(live.as_ptr(), LINES);
-                    record.resize(bytes / 4, 0);
+                    record.resize((bytes + delta::BEYOND) / 4, 0);
                     templates.keep(live.as_ptr(), 0, record.as_mut_ptr().cast());
                     total += bytes;
                 }

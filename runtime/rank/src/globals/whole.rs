@@ -6,7 +6,6 @@
 
 use super::{Private, early};
 use crate::arena::Arena;
-use crate::delta;
 use crate::lines::{self, LINE};
 use crate::running::NOBODY;
 use crate::templates::{DIFFERENCES_FROM, Line, Templates};
@@ -50,7 +49,7 @@ struct Differences {
 
 impl Differences {
     fn new(values: Box<[Line]>, runs: &[Run], common: &[(usize, usize)]) -> Differences {
-        let mut own: Box<[u16]> = delta::WHOLE[..values.len()].into();
+        let mut own: Box<[u16]> = vec![u16::MAX; values.len()].into();
         let direct = match runs {
             [run] if run.tail == 0 && common.iter().all(|(at, len)| (at - run.address) % 4 == 0 && len % 4 == 0) => {
                 for lane in common.iter().flat_map(|(at, len)| (at - run.address) / 4..(at - run.address + len) / 4) {

@@ -11,7 +11,8 @@ pub fn functions(table: &Table) -> String {
     let mut out = String::new();
     let count = table.functions.len();
     out.push_str("/// An MPI function; its `_c` variant is the same function.\n");
-    out.push_str("#[derive(Clone, Copy, PartialEq, Eq, Hash, Debug)]\n#[repr(u16)]\n");
+    // Not u16: half a word on a blocked rank's stack would keep beside it what was there before, and differ from rank to rank.
+    out.push_str("#[derive(Clone, Copy, PartialEq, Eq, Hash, Debug)]\n#[repr(u32)]\n");
     out.push_str("#[allow(non_camel_case_types, missing_docs)]\npub enum Function {\n");
     for row in &table.functions {
         writeln!(out, "    {},", row.name).unwrap();

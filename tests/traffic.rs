@@ -108,6 +108,7 @@ fn impossible_traffic_is_refused_in_a_sentence() {
     with(&["--rate", "0.1", "--job", "a=0-16"], &["job a", "0 to 15"]);
     with(&["--rate", "0.1", "--job", "a=0-9", "--job", "b=9-12"], &["share endpoints"]);
     with(&["--rate", "0.1", "--job", "a"], &["NAME=FIRST-LAST"]);
+    with(&["--rate", "0.1", "--pattern", "stencil3d", "--grid", "4x4"], &["three sides", "4x4x1"]);
     with(&["--sweep", "--rates", "0:1:0.1"], &["0:1:0.1"]);
     refused(&["--network", "torus:4x", "--rate", "0.1"], 2, &["4x"]);
     refused(&["--network", "fattree:m=7,n=3", "--rate", "0.1"], 2, &["m=7"]);

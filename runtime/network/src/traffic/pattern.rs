@@ -77,7 +77,10 @@ impl Destinations {
         }
         let grid = match (pattern, grid) {
             (Pattern::Stencil3d, Some(grid)) if grid.len() == 3 => grid.to_vec(),
-            (Pattern::Stencil3d, _) => cubic(count),
+            (Pattern::Stencil3d, Some(grid)) => {
+                return Err(format!("stencil3d needs three sides, not {}; write for example --grid 4x4x1", grid.len()));
+            }
+            (Pattern::Stencil3d, None) => cubic(count),
             (Pattern::Transpose, _) => {
                 let side = (f64::from(count)).sqrt().round() as u32;
                 if side.checked_mul(side) != Some(count) {

@@ -29,6 +29,13 @@ use std::rc::Rc;
 /// Bytes of a message above which a reduction runs event by event rather than in lockstep: all members' buffers at a time leave the caches.
 const LOCKSTEP_MOST: u64 = 4096;
 
+/// Members a process, on average, from which on messages of one round travel together often enough to pay for waiting until all are in.
+const LOCKSTEP_LEAST: usize = 4;
+
+fn pays_in_lockstep(segments: &Segments) -> bool {
+    segments.size() as usize >= LOCKSTEP_LEAST * segments.processes().count()
+}
+
 /// What a process keeps of an instance with members elsewhere, beyond its own members.
 pub(crate) struct Apart {
     segments: Rc<Segments>,
@@ -174,7 +181,8 @@ impl World {
         if remote.spread.is_early(&Ident::of_comm(communicator.context, call)) {
             return Beginning::Events;
         }
-        if is_reduced(shape.kind) && shape.bytes > LOCKSTEP_MOST && self.digest_of(shape).is_none() {
+        let by_events = shape.bytes > LOCKSTEP_MOST || !pays_in_lockstep(&segments);
+        if is_reduced(shape.kind) && by_events && self.digest_of(shape).is_none() {
             return Beginning::Events;
         }
         Beginning::Apart(Box::new(Apart { segments, passage: None, early: Vec::new(), data: Vec::new(), awaited: Vec::new() }))
@@ -213,7 +221,7 @@ impl World {
         if !(known && fresh && steps && small && self.holds_together()) || self.comms.at(comm).is_inter() {
             return None;
         }
-        let segments = self.segments(comm)?;
+        let segments = self.segments(comm).filter(|segments| pays_in_lockstep(segments))?;
         Some(Box::new(Apart { segments, passage: None, early: Vec::new(), data: Vec::new(), awaited: Vec::new() }))
     }
 

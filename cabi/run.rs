@@ -105,7 +105,11 @@ pub fn introduce(mpi: &Mpi, options: &Options, me: u32) -> Option<String> {
     let first = hosts.clone().position(|(_, host)| host == mine)?;
     let watched = hosts.clone().enumerate().filter(|_| first == me as usize).filter_map(|(process, (pid, host))| {
         let (first, count) = mpi.ranks_of(process as u32);
-        let ranks = if count == 0 { "no ranks".to_owned() } else { format!("ranks {first} to {}", first + count - 1) };
+        let ranks = match count {
+            0 => "no ranks".to_owned(),
+            1 => format!("rank {first}"),
+            _ => format!("ranks {first} to {}", first + count - 1),
+        };
         let text = format!("xsim: process {process} ({ranks}) has died: the run ends");
         (host == mine).then(|| pid.parse().ok().map(|pid| transport::watch::Watched { pid, text })).flatten()
     });

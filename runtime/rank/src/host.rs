@@ -5,7 +5,7 @@
 //! while this one was preempted is not billed to the rank.
 //!
 //! A call is left at one reading and the next one entered at another. Of calls that only note down what is to be done, which all
-//! take the same few nanoseconds, one in [`EACH`] is measured; the others are taken to last as long as those did on the average.
+//! take the same few nanoseconds, one in sixteen is measured; the others are taken to last as long as those did on the average.
 
 use engine::Span;
 

@@ -31,7 +31,8 @@ const PARTS: u32 = 6;
 pub struct TimingWheel<E> {
     shift: u32,
     mask: u64,
-    /// Where the last event of each bucket is in `events`, or `NONE`; the last bucket is that of events set aside. All blocks of a bucket but the last are full, so that filing an event
+    /// Where the last event of each bucket is in `events`, or `NONE`; the last bucket is that of events set aside. All blocks of a
+    /// bucket but the last are full, so that filing an event
     /// reads nothing that only memory holds.
     cursors: Vec<u32>,
     occupied: Vec<u64>,

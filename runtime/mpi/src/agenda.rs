@@ -212,6 +212,11 @@ impl World {
         self.agenda.safe = Time::ZERO;
     }
 
+    /// Decides open items that were safe to decide before; false if there are none.
+    pub(crate) fn decide_safe(&mut self) -> bool {
+        self.decide_before(self.agenda.safe)
+    }
+
     /// Decides open items before `bound`, where no message earlier than that will come any more; false if there are none.
     pub(crate) fn decide_before(&mut self, bound: Time) -> bool {
         self.agenda.safe = self.agenda.safe.max(bound);

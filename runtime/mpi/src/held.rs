@@ -84,17 +84,10 @@ impl World {
         let owned = stays && bytes >= REFERRED;
         let data = if inline { memory::load_short(buffer, bytes as usize) } else { [0; 2] };
         let node = self.nodes.alloc(Node {
-            context: message.context,
-            tag: message.tag,
-            source: message.source,
-            next: NIL,
-            arrival,
-            bytes,
             buffer,
-            layout: NIL,
             flags: if inline { flag::INLINE } else { flag::REFERS } | if owned { flag::OWNED } else { 0 },
-            state: State::Unexpected,
             data,
+            ..Node::of(&message, arrival, bytes, State::Unexpected)
         });
         self.hold(Operation { node, to });
         if owned { handle::of_node(node) } else { REQUEST_SENT }
@@ -115,9 +108,16 @@ impl World {
         }
     }
 
-    /// Does what is held. Its rank must be mounted.
-    #[inline(never)]
+    /// Does what is held, if anything is. Its rank must be mounted.
+    #[inline(always)]
     pub(crate) fn release(&mut self) {
+        if !self.held.is_empty() {
+            self.release_row();
+        }
+    }
+
+    #[inline(never)]
+    fn release_row(&mut self) {
         let (me, count) = (self.current, std::mem::take(&mut self.held.count).min(MOST));
         if count > 1 {
             self.unexpected.prefetch(self.ranks[me as usize].unexpected, &self.nodes);

@@ -47,7 +47,7 @@ impl Extent {
 }
 
 /// What a message says of itself.
-#[derive(Clone, Copy, Debug)]
+#[derive(Clone, Copy, PartialEq, Eq, Debug)]
 pub struct Envelope {
     /// Context of the communicator.
     pub context: u32,
@@ -190,17 +190,10 @@ impl World {
         }
         let inline = payload.fits_inline(transit.flags);
         let index = self.nodes.alloc(Node {
-            context: message.context,
-            tag: message.tag,
-            source: message.source,
-            next: NIL,
-            arrival: transit.arrival,
-            bytes: payload.bytes,
-            buffer: Addr::NULL,
             flags: transit.flags | if inline { flag::INLINE } else { 0 },
             layout: transit.flight,
-            state: State::Unexpected,
             data: if inline { memory::load_short(payload.buffer, payload.bytes as usize) } else { [0; 2] },
+            ..Node::of(&message, transit.arrival, payload.bytes, State::Unexpected)
         });
         if !inline || transit.flags != 0 {
             self.deliver_odd(to, index, payload, transit);

@@ -1,5 +1,6 @@
 //! The arena of messages and receive requests: one 64-byte line each, named by index.
 
+use crate::matching::Envelope;
 use engine::Time;
 use rank::Addr;
 
@@ -93,6 +94,23 @@ pub struct Node {
 }
 
 impl Node {
+    /// With this envelope and nothing else.
+    #[inline(always)]
+    pub(crate) fn of(envelope: &Envelope, arrival: Time, bytes: u64, state: State) -> Node {
+        Node {
+            context: envelope.context,
+            tag: envelope.tag,
+            source: envelope.source,
+            next: NIL,
+            arrival,
+            bytes,
+            buffer: Addr::NULL,
+            layout: NIL,
+            flags: 0,
+            state,
+            data: [0; 2],
+        }
+    }
     /// Whether `flag` is set.
     #[inline]
     pub fn has(&self, flag: u16) -> bool {

@@ -103,9 +103,7 @@ impl World {
         if payload.layout.is_none() && row.holds(payload.bytes) && local && transit.flags == 0 && mode != SendMode::Buffered {
             return Ok(self.hold_send(to, envelope, (payload.buffer, payload.bytes), transit.arrival, row == Row::Request));
         }
-        if !self.held.is_empty() {
-            self.release();
-        }
+        self.release();
         if local {
             self.deliver(to, envelope, &payload, transit);
             self.count_burst(to);
@@ -260,9 +258,7 @@ impl World {
             self.hold_receive(index);
             return Ok(index);
         }
-        if !self.held.is_empty() {
-            self.release();
-        }
+        self.release();
         self.post(self.current, index, &pattern);
         Ok(index)
     }

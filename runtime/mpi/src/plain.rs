@@ -27,6 +27,17 @@ impl World {
         Some(Stretch { buffer, bytes: self.types.plain_size(datatype)? * u64::from(count) })
     }
 
+    /// Where a plain receive puts its message, and which that is; `None` if it is not plain.
+    #[inline(always)]
+    fn plain_receive(&self, buffer: Buffer, (source, tag, comm): Peer) -> Option<(Stretch, Envelope)> {
+        let stretch = self.plain_stretch(buffer)?;
+        if tag < 0 {
+            return None;
+        }
+        let context = self.comms.known_context(comm, source)?;
+        Some((stretch, Envelope { context, source: source as u32, tag }))
+    }
+
     /// Sends a plain message: the request's handle; `None`, with nothing done, if it is not plain.
     #[inline(always)]
     pub(crate) fn send_plain(&mut self, mode: SendMode, buffer: Buffer, (destination, tag, comm): Peer, row: Row) -> Option<usize> {
@@ -45,9 +56,7 @@ impl World {
         if row.holds(bytes) {
             return Some(self.hold_send(to, envelope, (buffer, bytes), arrival, row == Row::Request));
         }
-        if !self.held.is_empty() {
-            self.release();
-        }
+        self.release();
         if bytes <= INLINE_BYTES {
             self.deliver_short(to, envelope, memory::load_short(buffer, bytes as usize), bytes, arrival);
         } else {
@@ -72,8 +81,7 @@ impl World {
                 && let Some(index) = receiver.posted.only()
             {
                 let node = &mut self.nodes[index];
-                let expected = node.context == envelope.context && node.source == envelope.source && node.tag == envelope.tag;
-                if expected && node.flags & !flag::MOUNTED_ONLY == flag::WAITED && bytes <= node.bytes {
+                if Envelope::of(node) == envelope && node.flags & !flag::MOUNTED_ONLY == flag::WAITED && bytes <= node.bytes {
                     if node.has(flag::MOUNTED_ONLY) {
                         node.data = data;
                         node.flags |= flag::INLINE;
@@ -104,30 +112,13 @@ impl World {
 
     #[inline(always)]
     fn short_message(&mut self, envelope: Envelope, data: [u64; 2], bytes: u64, arrival: Time) -> u32 {
-        self.nodes.alloc(Node {
-            context: envelope.context,
-            tag: envelope.tag,
-            source: envelope.source,
-            next: NIL,
-            arrival,
-            bytes,
-            buffer: Addr::NULL,
-            layout: NIL,
-            flags: flag::INLINE,
-            state: State::Unexpected,
-            data,
-        })
+        self.nodes.alloc(Node { flags: flag::INLINE, data, ..Node::of(&envelope, arrival, bytes, State::Unexpected) })
     }
 
     /// [`World::begin_receive`] of a plain message; `None`, with nothing done, if it is not plain.
     #[inline(always)]
-    pub(crate) fn receive_plain(&mut self, buffer: Buffer, (source, tag, comm): Peer) -> Option<u32> {
-        let Stretch { buffer, bytes: room } = self.plain_stretch(buffer)?;
-        if tag < 0 {
-            return None;
-        }
-        let context = self.comms.known_context(comm, source)?;
-        let envelope = Envelope { context, source: source as u32, tag };
+    pub(crate) fn receive_plain(&mut self, buffer: Buffer, from: Peer) -> Option<u32> {
+        let (Stretch { buffer, bytes: room }, envelope) = self.plain_receive(buffer, from)?;
         let me = self.current;
         let state = &mut self.ranks[me as usize];
         if state.wilds != 0 {
@@ -147,7 +138,7 @@ impl World {
         } else {
             self.unload_long(index, buffer);
         }
-        self.latest = Status { source, tag, error: 0, bytes, cancelled: false };
+        self.latest = Status { source: envelope.source as i32, tag: envelope.tag, error: 0, bytes, cancelled: false };
         self.unexpected.remove(&mut self.ranks[me as usize].unexpected, place, &self.nodes);
         self.drop_message(index);
         self.received(me, arrival);
@@ -173,20 +164,13 @@ impl World {
 
     /// Posts a plain receive, or holds it: answers its node; `None`, with nothing done, if it is not plain.
     #[inline(always)]
-    pub(crate) fn start_plain_receive(&mut self, buffer: Buffer, (source, tag, comm): Peer, row: Row) -> Option<u32> {
-        let stretch = self.plain_stretch(buffer)?;
-        if tag < 0 {
-            return None;
-        }
-        let context = self.comms.known_context(comm, source)?;
-        let envelope = Envelope { context, source: source as u32, tag };
+    pub(crate) fn start_plain_receive(&mut self, buffer: Buffer, from: Peer, row: Row) -> Option<u32> {
+        let (stretch, envelope) = self.plain_receive(buffer, from)?;
         let index = self.plain_receive_node(envelope, stretch, 0);
         if row == Row::Request {
             self.hold_receive(index);
         } else {
-            if !self.held.is_empty() {
-                self.release();
-            }
+            self.release();
             self.post(self.current, index, &Pattern::exactly(&envelope));
         }
         Some(index)
@@ -196,18 +180,6 @@ impl World {
     fn plain_receive_node(&mut self, envelope: Envelope, Stretch { buffer, bytes }: Stretch, flags: u16) -> u32 {
         let mounted_only = if rank::is_addressable_unmounted(buffer, bytes as usize) { 0 } else { flag::MOUNTED_ONLY };
         let arrival = self.ranks[self.current as usize].clock;
-        self.nodes.alloc(Node {
-            context: envelope.context,
-            tag: envelope.tag,
-            source: envelope.source,
-            next: NIL,
-            arrival,
-            bytes,
-            buffer,
-            layout: NIL,
-            flags: flags | mounted_only,
-            state: State::Posted,
-            data: [0; 2],
-        })
+        self.nodes.alloc(Node { buffer, flags: flags | mounted_only, ..Node::of(&envelope, arrival, bytes, State::Posted) })
     }
 }

@@ -380,7 +380,7 @@ impl Queues<Timed> {
     /// The first message with this envelope.
     #[inline(always)]
     pub fn first_like(&self, queue: Queue, wanted: &Envelope, nodes: &Nodes) -> Option<(u32, Place)> {
-        let fits = |node: &Node| node.context == wanted.context && node.source == wanted.source && node.tag == wanted.tag;
+        let fits = |node: &Node| Envelope::of(node) == *wanted;
         match queue.class {
             EMPTY => return None,
             SINGLE => return fits(&nodes[queue.at]).then_some((queue.at, Place(0))),

@@ -25,7 +25,6 @@ use crate::group::Group;
 use crate::world::World;
 use agree::Agreeing;
 use collective::Spread;
-use engine::Time;
 use std::collections::VecDeque;
 use std::rc::Rc;
 use stream::Streams;
@@ -87,8 +86,6 @@ pub struct Remote {
     /// A rank with too many messages that it has not taken, and about how many bytes each has.
     pub(crate) flooded: Option<u32>,
     pub(crate) flooding: u64,
-    /// Times before which everything is known: no message earlier than that will come any more.
-    pub(crate) safe: Time,
 }
 
 impl Remote {
@@ -109,7 +106,6 @@ impl Remote {
             gathered: VecDeque::new(),
             flooded: None,
             flooding: 0,
-            safe: Time::ZERO,
         }
     }
     /// Whether this is process 0, which speaks for all.

@@ -89,6 +89,11 @@ impl Posts {
     }
 }
 
+/// What a message from this part of a member's buffer carries.
+pub(crate) fn carried(agent: &mut Agent, from: Slice) -> Option<&[u8]> {
+    (from.buffer != Buffer::Nothing && from.bytes != 0 && agent.covers(from)).then(|| buffer_of(agent, from))
+}
+
 pub(super) fn members(active: Option<Active>, size: u32) -> impl Iterator<Item = u32> {
     let Active { first, stride, count } = active.unwrap_or(Active { first: 0, stride: 1, count: size });
     (0..u64::from(count)).map(move |index| ((u64::from(first) + index * u64::from(stride)) % u64::from(size.max(1))) as u32)
@@ -166,7 +171,7 @@ impl World {
                         *clock = self.leave_rank(agent.rank, Time::from_ps(*clock)).as_ps();
                     }
                     let at = Time::from_ps(*clock) + self.wire.latency(agent.rank, target, from.bytes);
-                    let payload = (from.buffer != Buffer::Nothing && from.bytes != 0 && agent.covers(from)).then(|| buffer_of(agent, from));
+                    let payload = carried(agent, from);
                     posts.push(to, member, at, from.bytes, payload);
                     self.count_messages(1, from.bytes);
                 }
@@ -177,18 +182,23 @@ impl World {
             steps.clear();
             schedule.round(&agent.member, round, &mut steps);
             for step in &steps {
-                match *step {
-                    Step::Send { .. } => {}
-                    Step::Receive { from, into } => self.batch_receive(agent, member, from, into, &mut clocks[member as usize], posts),
-                    Step::Copy { from, into } => copy(agent, from, into),
-                    Step::ReduceLeft { from, into } => reduce(agent, from, into, into),
-                    Step::ReduceRight { from, into } => reduce(agent, into, from, into),
-                }
+                self.batch_step(agent, member, step, &mut clocks[member as usize], posts);
             }
         }
     }
 
-    pub(crate) fn batch_receive(&mut self, agent: &mut Agent, member: u32, from: u32, into: Slice, clock: &mut u64, posts: &mut Posts) {
+    /// A step that sends nothing; `member` is the agent's number among those that `posts` are for.
+    pub(crate) fn batch_step(&mut self, agent: &mut Agent, member: u32, step: &Step, clock: &mut u64, posts: &mut Posts) {
+        match *step {
+            Step::Send { .. } => {}
+            Step::Receive { from, into } => self.batch_receive(agent, member, from, into, clock, posts),
+            Step::Copy { from, into } => copy(agent, from, into),
+            Step::ReduceLeft { from, into } => reduce(agent, from, into, into),
+            Step::ReduceRight { from, into } => reduce(agent, into, from, into),
+        }
+    }
+
+    fn batch_receive(&mut self, agent: &mut Agent, member: u32, from: u32, into: Slice, clock: &mut u64, posts: &mut Posts) {
         let Some(found) = posts.take(member, from) else {
             agent.failure.get_or_insert_with(|| Failure::new(ErrorClass::INTERN, format!("no message from member {from} in its round")));
             return;

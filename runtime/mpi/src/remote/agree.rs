@@ -390,11 +390,6 @@ impl World {
         }
     }
 
-    fn decide_safe(&mut self) -> bool {
-        let safe = self.others().safe;
-        self.decide_before(safe)
-    }
-
     fn has_work(&self) -> bool {
         !self.ready.is_empty() || self.collectives.has_work() || !self.orphans.is_empty()
     }
@@ -459,20 +454,15 @@ impl World {
     fn follow(&mut self, decision: Decision) -> Option<Next> {
         match decision {
             Decision::Before(time) => {
-                self.others().safe = time;
                 self.decide_before(time);
             }
             Decision::One(rank) if self.is_local(rank) => self.decide_first(),
             Decision::Release(rank) if self.is_local(rank) => self.send_poller_on(rank),
             Decision::One(_) => {}
-            Decision::Release(_) => self.forget_safe(),
+            Decision::Release(_) | Decision::Forget => self.forget_safe(),
             Decision::Held => {
                 self.others().agreeing.started += 1;
                 self.start_held();
-            }
-            Decision::Forget => {
-                self.others().safe = Time::ZERO;
-                self.forget_safe();
             }
             Decision::Done => return Some(Next::Done),
             Decision::Deadlock => return Some(Next::Deadlock),

@@ -3,9 +3,9 @@
 //!
 //! Who sends to whom follows from the schedule, so a process knows whose records a round needs.
 
-use crate::collective::batch::{Agents, Posts, copy, reduce};
-use crate::collective::executor::{Agent, buffer_of};
-use crate::collective::schedule::{Buffer, Kind, Schedule, Shape, Slice, Step};
+use crate::collective::batch::{Agents, Posts, carried};
+use crate::collective::executor::Agent;
+use crate::collective::schedule::{Kind, Schedule, Shape, Step};
 use crate::collective::together::Data;
 use crate::group::Group;
 use crate::remote::record::{Put, Take};
@@ -186,21 +186,8 @@ impl World {
             steps.clear();
             lockstep.schedule.round(&agent.member, lockstep.round, &mut steps);
             for step in &steps {
-                match *step {
-                    Step::Send { .. } => {}
-                    Step::Receive { from, into } => {
-                        self.batch_receive(agent, index as u32, from, into, &mut lockstep.clocks[index], &mut lockstep.posts);
-                    }
-                    Step::Copy { from, into } => copy(agent, from, into),
-                    Step::ReduceLeft { from, into } => reduce(agent, from, into, into),
-                    Step::ReduceRight { from, into } => reduce(agent, into, from, into),
-                }
+                self.batch_step(agent, index as u32, step, &mut lockstep.clocks[index], &mut lockstep.posts);
             }
         }
     }
-}
-
-/// What a message from this part of a member's buffer carries.
-fn carried(agent: &mut Agent, from: Slice) -> Option<&[u8]> {
-    (from.buffer != Buffer::Nothing && from.bytes != 0 && agent.covers(from)).then(|| buffer_of(agent, from))
 }

@@ -3,7 +3,8 @@
 use crate::args::{Counts, Handle, Handles, Out};
 use crate::edge::Call;
 use mpi::Mpi;
-use mpi::collective::call::{IN_PLACE, Mode, Parts, Side, Typed, Vector};
+use mpi::collective::area::{IN_PLACE, Parts, Side, Typed, Vector};
+use mpi::collective::call::Mode;
 use mpi::error::{ErrorClass, Failure, Result};
 use mpi::request::{ROOT, Template};
 use rank::Addr;

@@ -1,11 +1,17 @@
 //! Collectives: an algorithm is written once as a [`schedule`], run by either executor.
 
+pub(crate) mod agent;
 pub mod algorithm;
+pub mod area;
 pub(crate) mod batch;
 pub mod call;
 pub mod choose;
 mod clocks;
-pub mod executor;
+mod digest;
+pub(crate) mod entry;
+pub(crate) mod executor;
+pub mod instance;
+mod leave;
 mod lockstep;
 #[cfg(test)]
 pub(crate) mod model;

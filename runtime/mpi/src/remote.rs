@@ -6,16 +6,19 @@
 
 pub(crate) mod agree;
 pub(crate) mod apart;
+mod arrivals;
 pub(crate) mod block;
 pub(crate) mod bridge;
 pub(crate) mod collective;
 pub(crate) mod contribution;
+mod data;
 pub(crate) mod ending;
 pub(crate) mod links;
 pub(crate) mod lockstep;
 pub(crate) mod meeting;
 pub(crate) mod message;
 pub(crate) mod partial;
+pub(crate) mod ready;
 pub(crate) mod record;
 pub(crate) mod rounds;
 pub(crate) mod segments;

@@ -2,7 +2,7 @@
 
 use crate::agenda::Agenda;
 use crate::attribute::Attributes;
-use crate::collective::executor::Collectives;
+use crate::collective::instance::Collectives;
 use crate::comm::Comms;
 use crate::datatype::{Datatype, Types};
 use crate::errhandler::Errhandlers;

@@ -4,7 +4,8 @@
 //! MPI's own. Rounds are aligned (see [`schedule`](super::schedule)), so running them in lockstep gives the same
 //! picosecond and the same bits as event by event; a test compares the two on random programs.
 
-use crate::collective::executor::{Agent, Instance, Stage, buffer_mut, buffer_of};
+use crate::collective::agent::{Agent, Stage, buffer_mut, buffer_of};
+use crate::collective::instance::Instance;
 use crate::collective::schedule::{Active, Buffer, Schedule, Slice, Step};
 use crate::error::{ErrorClass, Failure};
 use crate::node::NIL;
@@ -149,7 +150,7 @@ impl World {
 
     fn batch_round(
         &mut self,
-        place: &crate::collective::executor::Place,
+        place: &crate::collective::instance::Place,
         schedule: &dyn Schedule,
         round: u32,
         agents: &mut Agents,

@@ -1,6 +1,6 @@
 //! The times of a collective alone, all members at once: what its messages carry is known otherwise.
 
-use crate::collective::executor::Place;
+use crate::collective::instance::Place;
 use crate::collective::schedule::{Blocks, Member, Pattern, Schedule, Shape, Step};
 use crate::world::World;
 use engine::{Span, Time};

@@ -3,14 +3,15 @@
 //! While its members come in, a collective keeps a bit and the packed contribution of each; where the result goes
 //! stays on the blocked member's own stack. When all are in and message times are a formula,
 //! the clocks are advanced in [`clocks`](super::clocks) and the result is what the collective means: moving data is
-//! exact in any order, and a reduction keeps the association of its schedule ([`Digest`], [`lockstep`]). Whatever
+//! exact in any order, and a reduction keeps the association of its schedule ([`Digest`](super::schedule::Digest), [`lockstep`](super::lockstep)). Whatever
 //! needs more (functions of the program, overheads, members that must start before all are in) becomes agents, and runs as any
 //! other collective.
 
+use crate::collective::agent::{Agent, pack};
 use crate::collective::call::{Mode, Part};
-use crate::collective::executor::{Agent, Place};
-use crate::collective::schedule::{Blocks, Digest, Kind, Member, Schedule, Shape};
-use crate::collective::{Contribution, Reduction, Resolve, Signature, lockstep};
+use crate::collective::instance::Place;
+use crate::collective::schedule::{Blocks, Kind, Member, Shape};
+use crate::collective::{Contribution, Reduction, Resolve, Signature};
 use crate::error::Result;
 use crate::matching::Extent;
 use crate::op::Op;
@@ -61,7 +62,7 @@ pub(crate) struct Together {
     /// Of an instance with members on other processes.
     apart: Option<Box<Apart>>,
     /// Operation and datatype, and their handles.
-    reduction: Option<((usize, usize), Rc<Reduction>)>,
+    pub(super) reduction: Option<((usize, usize), Rc<Reduction>)>,
     /// The clock of all who are in, while they have the same.
     clock: Option<Time>,
     complete: bool,
@@ -124,7 +125,7 @@ impl Together {
             return;
         }
         if matches!(shape.kind, Kind::Bcast | Kind::Scatter) {
-            self.data = Data::One(super::executor::pack(std::slice::from_ref(extent)));
+            self.data = Data::One(pack(std::slice::from_ref(extent)));
             return;
         }
         if let Data::Nothing = self.data {
@@ -134,7 +135,7 @@ impl Together {
         let place = &mut data[(member - self.first) as usize * *stride..][..bytes];
         match &extent.layout {
             None => memory::read(extent.buffer, place),
-            Some(_) => place.copy_from_slice(&super::executor::pack(std::slice::from_ref(extent))),
+            Some(_) => place.copy_from_slice(&pack(std::slice::from_ref(extent))),
         }
     }
     pub(crate) fn contribution(&self, shape: &Shape, member: u32) -> &[u8] {
@@ -176,71 +177,6 @@ pub(super) fn buffers(shape: &Shape, member: u32) -> (Blocks, Blocks, u64) {
         Kind::ReduceScatter => (Blocks::Uniform(output), Blocks::Uniform(output), output),
         _ => (block.clone(), block, output),
     }
-}
-
-/// `data` as blocks in rows of `rows`: block `j` of row `i` changes places with block `i` of row `j`.
-fn transpose(data: &mut [u8], rows: usize, block: usize) {
-    const TILE: usize = 32;
-    for top in (0..rows).step_by(TILE) {
-        for left in (top..rows).step_by(TILE) {
-            for row in top..(top + TILE).min(rows) {
-                for column in left.max(row + 1)..(left + TILE).min(rows) {
-                    let (one, other) = ((row * rows + column) * block, (column * rows + row) * block);
-                    let (low, high) = data.split_at_mut(other);
-                    match block {
-                        8 => {
-                            let (a, b) = (&mut low[one..one + 8], &mut high[..8]);
-                            let (left, right): ([u8; 8], [u8; 8]) = (a.try_into().expect("8 bytes"), b.try_into().expect("8 bytes"));
-                            a.copy_from_slice(&right);
-                            b.copy_from_slice(&left);
-                        }
-                        _ => low[one..one + block].swap_with_slice(&mut high[..block]),
-                    }
-                }
-            }
-        }
-    }
-}
-
-/// All contributions reduced in the association of [`Digest::Pairs`].
-fn reduce_pairs(data: &mut [u8], stride: usize, (among, folded): (u32, u32), kernel: crate::op::Kernel) -> Vec<u8> {
-    let mut combine = |left: usize, right: usize| {
-        let (low, high) = data.split_at_mut(right * stride);
-        kernel(&low[left * stride..][..stride], &mut high[..stride]);
-    };
-    for pair in 0..folded as usize {
-        combine(2 * pair, 2 * pair + 1);
-    }
-    let member = |position: usize| if position < folded as usize { 2 * position + 1 } else { position + folded as usize };
-    let mut width = 1;
-    while width < among as usize {
-        for last in (2 * width - 1..among as usize).step_by(2 * width) {
-            combine(member(last - width), member(last));
-        }
-        width *= 2;
-    }
-    data[member(among as usize - 1) * stride..][..stride].to_vec()
-}
-
-/// All contributions reduced in the association of [`Digest::Rows`].
-fn reduce_rows(data: &mut [u8], stride: usize, top: usize, kernel: crate::op::Kernel) -> Vec<u8> {
-    let size = data.len() / stride;
-    let place = |position: usize| (top + position) % size * stride;
-    let mut width = 1;
-    while width < size {
-        for middle in (width..size).step_by(2 * width) {
-            // A row's result is where its last position was.
-            let (left, right) = (place(middle - 1), place((middle + width).min(size) - 1));
-            let (low, high) = data.split_at_mut(left.max(right));
-            if left < right {
-                kernel(&low[left..][..stride], &mut high[..stride]);
-            } else {
-                kernel(&high[..stride], &mut low[right..][..stride]);
-            }
-        }
-        width *= 2;
-    }
-    data[place(size - 1)..][..stride].to_vec()
 }
 
 impl World {
@@ -495,39 +431,6 @@ impl World {
         let outcome = instance.outcome(member);
         self.leave_instance(index);
         outcome.unwrap_or(Ok(0))
-    }
-}
-
-impl Together {
-    /// Turns contributions into results; false if only the schedule's steps can.
-    fn digest(&mut self, shape: &Shape, schedule: &dyn Schedule) -> bool {
-        match shape.kind {
-            Kind::Barrier | Kind::Agree | Kind::Bcast | Kind::Scatter | Kind::Gather | Kind::Allgather => true,
-            Kind::Alltoall => {
-                if let Data::Each(data, _) = &mut self.data {
-                    transpose(data, shape.size as usize, shape.bytes as usize);
-                }
-                true
-            }
-            _ => {
-                let Some((_, reduction)) = &self.reduction else { return false };
-                let Some(kernel) = reduction.kernel else { return false };
-                let Data::Each(data, stride) = &mut self.data else { return true };
-                if let Some(digest) = schedule.digest() {
-                    self.data = Data::One(match digest {
-                        Digest::Pairs { among, folded } => reduce_pairs(data, *stride, (among, folded), kernel),
-                        Digest::Rows { top } => reduce_rows(data, *stride, top as usize, kernel),
-                    });
-                    return true;
-                }
-                let Some(results) = lockstep::reduce_all(shape, schedule, kernel, data, *stride) else { return false };
-                self.data = match shape.kind {
-                    Kind::Reduce => Data::One(results),
-                    _ => Data::Each(results, buffers(shape, 0).2 as usize),
-                };
-                true
-            }
-        }
     }
 }
 

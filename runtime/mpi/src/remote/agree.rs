@@ -7,7 +7,6 @@
 
 use crate::progress::Next;
 use crate::remote::record::{Put, Take};
-use crate::remote::stream::{Arrived, Kind, next_record};
 use crate::undecided::FRUITLESS_RELEASES;
 use crate::world::World;
 use engine::{Span, Time};
@@ -20,10 +19,6 @@ const DECISION: u8 = 1;
 pub(crate) const GATHER: u8 = 2;
 pub(crate) const RELEASE: u8 = 3;
 
-/// Chunks of records that are looked at before the ranks that they wake run.
-const CHUNKS: usize = 16;
-/// Bytes of messages that a rank has not taken after which no more are taken for it while others can run.
-const FLOOD: u64 = 16 << 20;
 /// Looks in vain at the streams before a process reports.
 const PATIENCE: u32 = 2;
 /// Looks in vain before it sleeps between them.
@@ -238,93 +233,6 @@ impl Agreeing {
 }
 
 impl World {
-    /// Looks after the streams while ranks run: sends what is full (with `all`, everything), takes some of what has arrived.
-    #[cold]
-    pub(crate) fn look_after_streams(&mut self, all: bool) {
-        if self.is_flooded() {
-            if let Err(why) = self.others().streams.flush(all) {
-                self.broken(&why);
-            }
-            self.crowded = self.others().streams.crowded();
-        } else {
-            self.exchange(all);
-        }
-    }
-
-    /// Whether a rank has so many messages that it has not taken that no more should come while others can run: then they
-    /// stay with their senders, which step back.
-    fn is_flooded(&mut self) -> bool {
-        let Some(rank) = self.others().flooded else { return false };
-        let unread = self.unexpected.length(self.ranks[rank as usize].unexpected) as u64;
-        let still = unread * self.others().flooding > FLOOD / 2;
-        if !still {
-            self.others().flooded = None;
-        }
-        still
-    }
-
-    /// A message of `bytes` has come for `rank` from another process.
-    #[inline]
-    pub(crate) fn note_arrival(&mut self, rank: u32, bytes: u64) {
-        let unread = self.unexpected.length(self.ranks[rank as usize].unexpected) as u64;
-        let each = bytes + size_of::<crate::node::Node>() as u64;
-        if unread * each > FLOOD {
-            let remote = self.others();
-            (remote.flooded, remote.flooding) = (Some(rank), each);
-        }
-    }
-
-    /// Sends (with `all`, also chunks that are not full) and takes. Answers `(whether records came, whether all went out)`.
-    fn exchange(&mut self, all: bool) -> (bool, bool) {
-        let streams = &mut self.others().streams;
-        let mut result = streams.flush(all);
-        let (mut news, mut chunks) = (false, 0);
-        while let Ok(empty) = result {
-            match self.others().streams.receive() {
-                Ok(Some(Arrived::Records(from, data))) => {
-                    news = true;
-                    chunks += 1;
-                    self.records_arrived(from, &data);
-                    if chunks < CHUNKS {
-                        continue;
-                    }
-                }
-                Ok(Some(Arrived::Control(from, data))) => {
-                    self.control_arrived(from, data);
-                    continue;
-                }
-                Ok(None) => {}
-                Err(why) => {
-                    result = Err(why);
-                    continue;
-                }
-            }
-            self.crowded = self.others().streams.crowded();
-            return (news, empty);
-        }
-        let why = result.err().unwrap_or_default();
-        self.broken(&why)
-    }
-
-    pub(crate) fn records_arrived(&mut self, from: u32, data: &[u8]) {
-        let mut data = Take(data);
-        while let Some((kind, record)) = next_record(&mut data) {
-            match kind {
-                Kind::Message => self.message_arrived(from, record),
-                Kind::Matched => self.matched_arrived(record),
-                Kind::Collective => self.collective_record(record),
-                Kind::Ready => self.ready_arrived(from, record),
-                Kind::Go => self.go_arrived(record),
-                Kind::Round => self.round_arrived(from, record),
-                Kind::Data => self.data_arrived(from, record),
-                Kind::Contributions => self.contributions_arrived(record),
-                Kind::Outcome => self.outcome_arrived(record),
-                Kind::Leader => self.leader_arrived(record),
-                Kind::Abort => self.abort_arrived(record),
-            }
-        }
-    }
-
     pub(crate) fn control_arrived(&mut self, from: u32, data: Vec<u8>) {
         let remote = self.others();
         let processes = remote.streams.processes();

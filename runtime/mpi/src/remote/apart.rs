@@ -1,25 +1,24 @@
 //! Blocking collectives that are held together on each of several processes.
 //!
 //! Each process holds its own members as if there were no others ([`together`](crate::collective::together)). When the last of
-//! them has entered it tells the process of the first member, which tells all to go on once all are ready: from
+//! them has entered it tells the process of the first member, which tells all to go on once all are ready ([`ready`](super::ready)): from
 //! then on nothing can keep a member from going through. The clocks pass the rounds on all processes
-//! ([`Rounds`]), and data goes from process to process once, as the collective means it. A reduction in a tree travels with the word that
-//! a process is ready and back with the word to go; other reductions take the schedule's steps ([`Lockstep`]).
+//! ([`Rounds`]), and data goes from process to process once, as the collective means it ([`data`](super::data)). A reduction in a tree travels
+//! with the word that a process is ready and back with the word to go; other reductions take the schedule's steps ([`Lockstep`]).
 //!
 //! Until that word members may have to go on one by one, because nothing else can run or because another process
-//! runs the collective event by event: then each process makes agents of its own. A process that says that it is ready tells how
-//! often that has been decided, so that nobody counts it who has started since.
+//! runs the collective event by event: then each process makes agents of its own.
 
+use crate::collective::agent::{Agent, Stage};
 use crate::collective::choose::choose;
-use crate::collective::executor::{Agent, Place, Stage};
-use crate::collective::schedule::{Digest, Kind as Collective, Shape};
+use crate::collective::instance::Place;
+use crate::collective::schedule::{Kind as Collective, Shape};
 use crate::collective::together::{Data, Together};
 use crate::group::Group;
 use crate::remote::collective::Ident;
 use crate::remote::lockstep::Lockstep;
-use crate::remote::partial::{Partial, Tree, put, take};
 use crate::remote::record::{Put, Take};
-use crate::remote::rounds::{Costs, Rounds, Said, equal_clock};
+use crate::remote::rounds::{Costs, Rounds, Said};
 use crate::remote::segments::Segments;
 use crate::remote::stream::Kind;
 use crate::wire::Wire;
@@ -38,17 +37,17 @@ fn pays_in_lockstep(segments: &Segments) -> bool {
 
 /// What a process keeps of an instance with members elsewhere, beyond its own members.
 pub(crate) struct Apart {
-    segments: Rc<Segments>,
-    passage: Option<Passage>,
+    pub(super) segments: Rc<Segments>,
+    pub(super) passage: Option<Passage>,
     /// Records of rounds that came before the word to go: round, process, record.
     early: Vec<(u32, u32, Vec<u8>)>,
     /// Data of other processes, and whose is awaited.
-    data: Vec<(u32, Vec<u8>)>,
-    awaited: Vec<u32>,
+    pub(super) data: Vec<(u32, Vec<u8>)>,
+    pub(super) awaited: Vec<u32>,
 }
 
 /// Members on their way through the rounds.
-enum Passage {
+pub(super) enum Passage {
     /// Their clocks alone.
     Clocks(Rounds),
     /// With their data.
@@ -84,63 +83,6 @@ pub(crate) enum Beginning {
     Events,
 }
 
-/// What a process says when all its members are in.
-struct Ready {
-    epoch: u64,
-    rank: u32,
-    function: u16,
-    root: u32,
-    shape: Brief,
-    /// The clock of all its members, if it is one.
-    clock: Option<u64>,
-    partials: Vec<Partial>,
-}
-
-/// What must be the same on all processes.
-#[derive(Clone, Copy, PartialEq, Eq)]
-struct Brief {
-    kind: u8,
-    bytes: u64,
-    element: u64,
-    flags: u8,
-}
-
-impl Brief {
-    fn of(shape: &Shape) -> Brief {
-        let flags = u8::from(shape.commutative) | u8::from(shape.predefined) << 1 | u8::from(shape.irregular) << 2;
-        Brief { kind: shape.kind as u8, bytes: shape.bytes, element: shape.element, flags }
-    }
-}
-
-impl Ready {
-    fn put(&self, out: &mut Vec<u8>) {
-        out.u64(self.epoch);
-        out.u32(self.rank);
-        out.u32(self.function.into());
-        out.u32(self.root);
-        out.u8(self.shape.kind);
-        out.u64(self.shape.bytes);
-        out.u64(self.shape.element);
-        out.u8(self.shape.flags);
-        out.u8(u8::from(self.clock.is_some()));
-        out.u64(self.clock.unwrap_or_default());
-        put(&self.partials, out);
-    }
-    fn take(from: &mut Take) -> Ready {
-        let (epoch, rank, function, root) = (from.u64(), from.u32(), from.u32() as u16, from.u32());
-        let shape = Brief { kind: from.u8(), bytes: from.u64(), element: from.u64(), flags: from.u8() };
-        let (known, clock) = (from.u8() != 0, from.u64());
-        Ready { epoch, rank, function, root, shape, clock: known.then_some(clock), partials: take(from) }
-    }
-}
-
-/// The processes that are ready so far, on the process of the first member.
-#[derive(Default)]
-pub(crate) struct Readies {
-    epoch: u64,
-    by_process: Vec<(u32, Ready)>,
-}
-
 /// Message times between the members of a group.
 struct Between<'a> {
     wire: &'a Wire,
@@ -156,7 +98,7 @@ impl Costs for Between<'_> {
     }
 }
 
-fn is_reduced(kind: Collective) -> bool {
+pub(super) fn is_reduced(kind: Collective) -> bool {
     !matches!(
         kind,
         Collective::Barrier
@@ -264,149 +206,8 @@ impl World {
         self.others().spread.instances.insert(ident, index);
     }
 
-    /// All members of this process are in.
-    pub(crate) fn ready_apart(&mut self, index: u32) {
-        if self.collectives.instance(index).agreement.is_some() {
-            self.contribute(index);
-        }
-        let instance = self.collectives.instance(index);
-        let ident = instance.ident.expect("members are elsewhere");
-        let together = instance.together.as_deref().expect("held together");
-        let segments = together.apart().segments.clone();
-        let me = self.remote.as_ref().expect("several processes").me;
-        let (signature, ..) = instance.describe();
-        let Place::Comm(comm) = instance.place else { unreachable!("groups of their own are not held together") };
-        let group = &self.comms.at(comm).group;
-        let own = segments.of_process(me);
-        let clock = equal_clock(own.clone().map(|member| self.ranks[group.world_rank(member) as usize].clock.as_ps()));
-        let ready = Ready {
-            epoch: self.remote.as_ref().expect("several processes").agreeing.started,
-            rank: instance.first_rank,
-            function: signature.function,
-            root: signature.root.unwrap_or(u32::MAX),
-            shape: Brief::of(&instance.shape),
-            clock,
-            partials: self.reduce_own(&instance.shape, together, own),
-        };
-        let mut body = Vec::new();
-        ident.put(&mut body);
-        ready.put(&mut body);
-        let leader = segments.process(0);
-        if leader == me {
-            self.ready_arrived(me, Take(&body));
-        } else {
-            self.others().streams.put(leader, Kind::Ready, &body);
-        }
-    }
-
-    /// How the operands of a reduction come together, where that can be told in short.
-    fn digest_of(&self, shape: &Shape) -> Option<Digest> {
-        if is_reduced(shape.kind) { choose(shape, &self.policy).digest() } else { None }
-    }
-
-    fn reduce_own(&self, shape: &Shape, together: &Together, own: std::ops::Range<u32>) -> Vec<Partial> {
-        let Some(digest) = self.digest_of(shape) else { return Vec::new() };
-        let mut tree = Tree::new(together.kernel().expect("an operation of MPI's own"), digest, shape.size);
-        tree.members(own, |member| together.contribution(shape, member));
-        tree.finish()
-    }
-
-    /// On the process of the first member: another process, or this one, is ready.
-    pub(crate) fn ready_arrived(&mut self, from: u32, mut record: Take) {
-        let ident = Ident::take(&mut record);
-        let ready = Ready::take(&mut record);
-        let readies = self.others().spread.readies.entry(ident).or_default();
-        if ready.epoch < readies.epoch {
-            return;
-        }
-        if ready.epoch > readies.epoch {
-            // Who was ready before has started event by event since.
-            *readies = Readies { epoch: ready.epoch, by_process: Vec::new() };
-        }
-        readies.by_process.push((from, ready));
-        let arrived = readies.by_process.len();
-        let Some(&index) = self.others().spread.instances.get(&ident) else { return };
-        let Some(together) = &self.collectives.instance(index).together else { return };
-        if arrived < together.apart().segments.processes().count() {
-            return;
-        }
-        let mut readies = self.others().spread.readies.remove(&ident).expect("found above").by_process;
-        readies.sort_by_key(|(process, _)| *process);
-        self.all_ready(index, ident, readies);
-    }
-
-    fn all_ready(&mut self, index: u32, ident: Ident, readies: Vec<(u32, Ready)>) {
-        let root = readies.iter().map(|(_, ready)| ready.root).find(|&root| root != u32::MAX);
-        let first = &readies[0].1;
-        let other = readies.iter().map(|(_, ready)| ready).find(|ready| {
-            ready.shape != first.shape
-                || ready.root != u32::MAX && Some(ready.root) != root
-                || (ready.root == u32::MAX) != (first.root == u32::MAX)
-        });
-        if let Some(other) = other {
-            self.differ(index, first, other);
-        }
-        let common = first.clock.filter(|_| readies.iter().all(|(_, ready)| ready.clock == first.clock));
-        let processes: Vec<u32> = readies.iter().map(|(process, _)| *process).collect();
-        let mut result = Vec::new();
-        let instance = self.collectives.instance(index);
-        let together = instance.together.as_deref().expect("held together");
-        if let Some(digest) = self.digest_of(&instance.shape) {
-            let mut tree = Tree::new(together.kernel().expect("an operation of MPI's own"), digest, instance.size);
-            tree.push_all(readies.into_iter().flat_map(|(_, ready)| ready.partials).collect());
-            result = tree.result();
-        }
-        let alone = (instance.shape.kind == Collective::Reduce).then(|| together.apart().segments.process(instance.shape.root));
-        let mut body = Vec::new();
-        ident.put(&mut body);
-        body.u8(u8::from(common.is_some()));
-        let short = body.len();
-        body.extend_from_slice(&result);
-        let remote = self.others();
-        for process in processes.into_iter().filter(|&process| process != remote.me) {
-            let whole = alone.is_none_or(|root| root == process);
-            remote.streams.put(process, Kind::Go, if whole { &body } else { &body[..short] });
-        }
-        self.go(index, common.is_some(), result);
-    }
-
-    fn differ(&mut self, index: u32, one: &Ready, other: &Ready) -> ! {
-        let instance = self.collectives.instance(index);
-        let (signature, ..) = instance.describe();
-        let describe = |ready: &Ready| {
-            let signature = crate::collective::Signature {
-                function: ready.function,
-                root: (ready.root != u32::MAX).then_some(ready.root),
-                kind: Collective::ALL[ready.shape.kind as usize],
-                ..signature
-            };
-            let shape = Shape {
-                kind: signature.kind,
-                bytes: ready.shape.bytes,
-                element: ready.shape.element,
-                predefined: ready.shape.flags & 2 != 0,
-                ..instance.shape.clone()
-            };
-            format!("rank {} of MPI_COMM_WORLD called {} with {}", ready.rank, signature.describe(self.names), shape.describe())
-        };
-        let text = format!(
-            "mismatched collectives on {}: {}, {}; all members must call the same collectives in the same order with matching arguments",
-            self.comms.describe(crate::comm::Comms::handle(instance.comm())),
-            describe(one),
-            describe(other)
-        );
-        self.broken(&text)
-    }
-
-    pub(crate) fn go_arrived(&mut self, mut record: Take) {
-        let ident = Ident::take(&mut record);
-        let common = record.u8() != 0;
-        let index = *self.others().spread.instances.get(&ident).expect("its members are in");
-        self.go(index, common, record.0.to_vec());
-    }
-
     /// All members of all processes are in: they go through.
-    fn go(&mut self, index: u32, common: bool, result: Vec<u8>) {
+    pub(super) fn go(&mut self, index: u32, common: bool, result: Vec<u8>) {
         self.collectives.unhold(index);
         let me = self.others().me;
         let instance = self.collectives.instance_mut(index);
@@ -444,42 +245,6 @@ impl World {
         }
         self.collectives.instance_mut(index).together = Some(together);
         self.advance_apart(index);
-    }
-
-    /// Sends each process what its members get of this one's.
-    fn send_data(&mut self, ident: Ident, shape: &Shape, together: &mut Together) {
-        let remote = self.remote.as_mut().expect("several processes");
-        let me = remote.me;
-        let segments = together.apart().segments.clone();
-        let root = segments.process(shape.root);
-        let others = || segments.processes().filter(|&process| process != me);
-        let (to, from): (Vec<u32>, Vec<u32>) = match shape.kind {
-            Collective::Bcast | Collective::Scatter if root == me => (others().collect(), Vec::new()),
-            Collective::Bcast | Collective::Scatter => (Vec::new(), vec![root]),
-            Collective::Gather if root == me => (Vec::new(), others().collect()),
-            Collective::Gather => (vec![root], Vec::new()),
-            Collective::Allgather | Collective::Alltoall => (others().collect(), others().collect()),
-            _ => return,
-        };
-        for process in to {
-            let parts = together.data.parts(shape, segments.of_process(process));
-            let bytes = parts.clone().map(<[u8]>::len).sum::<usize>();
-            let out = remote.streams.begin(process, Kind::Data, Ident::BYTES + bytes);
-            ident.put(out);
-            parts.for_each(|part| out.extend_from_slice(part));
-            remote.streams.end();
-        }
-        together.apart_mut().awaited = from;
-    }
-
-    pub(crate) fn data_arrived(&mut self, from: u32, mut record: Take) {
-        let ident = Ident::take(&mut record);
-        let index = *self.others().spread.instances.get(&ident).expect("its members are in");
-        let apart = self.collectives.instance_mut(index).together.as_mut().expect("held together").apart_mut();
-        apart.data.push((from, record.0.to_vec()));
-        if apart.passage.is_some() {
-            self.advance_apart(index);
-        }
     }
 
     pub(crate) fn round_arrived(&mut self, from: u32, mut record: Take) {
@@ -566,63 +331,6 @@ impl World {
         // Last to first, so that they run in the order of ranks.
         for member in own.rev() {
             self.release_member(group.world_rank(member), passage.clock(member));
-        }
-    }
-}
-
-impl Data {
-    /// What members `theirs` of another process get of this one's, in pieces.
-    fn parts<'a>(&'a self, shape: &Shape, theirs: std::ops::Range<u32>) -> impl Iterator<Item = &'a [u8]> + Clone {
-        let (block, theirs) = (shape.bytes as usize, theirs.start as usize..theirs.end as usize);
-        let (whole, row): (&[u8], usize) = match self {
-            Data::Nothing => (&[], 1),
-            Data::One(bytes) => (bytes, bytes.len().max(1)),
-            Data::Each(bytes, stride) => (bytes, *stride),
-        };
-        // An alltoall's rows and a scatter's one have a block for each member.
-        let columns = match shape.kind {
-            Collective::Scatter | Collective::Alltoall => theirs.start * block..theirs.end * block,
-            _ => 0..row.min(whole.len()),
-        };
-        whole.chunks(row).map(move |row| &row[columns.clone()])
-    }
-
-    /// Adds what the other processes sent: the result.
-    fn complete(&mut self, shape: &Shape, segments: &Segments, me: u32, mut parts: Vec<(u32, Vec<u8>)>) {
-        let own = segments.of_process(me);
-        let block = shape.bytes as usize;
-        match shape.kind {
-            Collective::Bcast | Collective::Scatter => match parts.pop() {
-                Some((_, data)) => *self = Data::One(data),
-                None if shape.kind == Collective::Scatter => {
-                    let data: Vec<u8> = self.parts(shape, own).flatten().copied().collect();
-                    *self = Data::One(data);
-                }
-                None => {}
-            },
-            Collective::Gather | Collective::Allgather if !parts.is_empty() => {
-                let Data::Each(mine, stride) = std::mem::replace(self, Data::Nothing) else { return };
-                let at = parts.partition_point(|(process, _)| *process < me);
-                parts.insert(at, (me, mine));
-                *self = Data::Each(parts.into_iter().flat_map(|(_, data)| data).collect(), stride);
-            }
-            Collective::Alltoall => {
-                let Data::Each(mine, stride) = std::mem::replace(self, Data::Nothing) else { return };
-                let mut result = vec![0; mine.len()];
-                let at = parts.partition_point(|(process, _)| *process < me);
-                let columns = own.len() * block;
-                let kept: Vec<u8> = mine.chunks(stride).flat_map(|row| &row[own.start as usize * block..][..columns]).copied().collect();
-                parts.insert(at, (me, kept));
-                for (process, data) in parts {
-                    for (sender, row) in segments.of_process(process).zip(data.chunks(columns)) {
-                        for (receiver, part) in row.chunks(block).enumerate() {
-                            result[receiver * stride + sender as usize * block..][..block].copy_from_slice(part);
-                        }
-                    }
-                }
-                *self = Data::Each(result, stride);
-            }
-            _ => {}
         }
     }
 }

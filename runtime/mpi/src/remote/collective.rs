@@ -3,7 +3,8 @@
 //! All processes name an instance alike: by the context of its communicator and the number of the call. Messages for an
 //! instance that no local member has entered yet are kept until one does.
 
-use crate::collective::executor::{Agent, Place, Stage, buffer_of};
+use crate::collective::agent::{Agent, Stage, buffer_of};
+use crate::collective::instance::Place;
 use crate::collective::schedule::{Buffer, Kind as Collective, Slice};
 use crate::comm::Comm;
 use crate::group::Group;
@@ -78,7 +79,7 @@ pub(crate) struct Spread {
     joins: FxHashMap<(GroupKey, u64, u32), u32>,
     pub(crate) meetings: FxHashMap<Ident, crate::remote::meeting::Meeting>,
     /// Processes that are ready, for instances whose first member is on this one.
-    pub(crate) readies: FxHashMap<Ident, crate::remote::apart::Readies>,
+    pub(crate) readies: FxHashMap<Ident, crate::remote::ready::Readies>,
     /// Contexts that leaders of `MPI_Intercomm_create` propose.
     pub(crate) proposals: FxHashMap<(u32, u32, i32), u32>,
     /// By context: the other side of an intercommunicator, made here and not taken yet.

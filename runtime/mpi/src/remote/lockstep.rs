@@ -3,8 +3,8 @@
 //!
 //! Who sends to whom follows from the schedule, so a process knows whose records a round needs.
 
+use crate::collective::agent::Agent;
 use crate::collective::batch::{Agents, Posts, carried};
-use crate::collective::executor::Agent;
 use crate::collective::schedule::{Kind, Schedule, Shape, Step};
 use crate::collective::together::Data;
 use crate::group::Group;

@@ -1,0 +1,146 @@
+//! One member of a collective that goes through the rounds on its own: its buffers, and how far it is.
+
+use crate::collective::schedule::{Buffer, Member, Slice};
+use crate::collective::{Delivery, Reduction};
+use crate::error::{ErrorClass, Failure};
+use crate::matching::Extent;
+use engine::Time;
+use std::rc::Rc;
+
+/// Where a member is.
+#[derive(Clone, Copy, PartialEq, Eq, Debug)]
+pub(crate) enum Stage {
+    /// Entered, not started.
+    Held,
+    /// Moving through its rounds.
+    Running,
+    /// Through.
+    Done,
+}
+
+/// One member of an instance.
+pub(crate) struct Agent {
+    pub(crate) rank: u32,
+    pub(crate) clock: Time,
+    pub(crate) stage: Stage,
+    pub(super) round: u32,
+    /// Receives of the round that are complete, then local steps done.
+    pub(super) cursor: u32,
+    pub(super) sent: bool,
+    pub(super) waiting: Option<u32>,
+    pub(crate) member: Member,
+    pub(crate) input: Vec<u8>,
+    pub(crate) output: Vec<u8>,
+    pub(crate) scratch: Vec<u8>,
+    pub(crate) reduction: Option<Rc<Reduction>>,
+    pub(super) delivery: Delivery,
+    /// The request of a nonblocking call; a blocking one has none.
+    pub(crate) request: Option<u32>,
+    pub(crate) failure: Option<Box<Failure>>,
+}
+
+impl Agent {
+    /// A member that has entered a blocking call; its result is taken from it when it leaves.
+    pub(crate) fn held(
+        rank: u32,
+        clock: Time,
+        member: Member,
+        input: Vec<u8>,
+        output_bytes: u64,
+        reduction: Option<Rc<Reduction>>,
+    ) -> Agent {
+        Agent {
+            rank,
+            clock,
+            stage: Stage::Held,
+            round: 0,
+            cursor: 0,
+            sent: false,
+            waiting: None,
+            member,
+            input,
+            output: vec![0; output_bytes as usize],
+            scratch: Vec::new(),
+            reduction,
+            delivery: Delivery::None,
+            request: None,
+            failure: None,
+        }
+    }
+    pub(crate) fn round(&self) -> u32 {
+        self.round
+    }
+    /// A message had another size than this member expects: the call fails when it is collected.
+    #[cold]
+    pub(crate) fn mismatch(&mut self, from: u32, got: u64, expected: u64) {
+        let class = if got > expected { ErrorClass::TRUNCATE } else { ErrorClass::COUNT };
+        let text = format!(
+            "mismatched sizes: rank {from} of the communicator sent {got} bytes where this rank expects {expected}; all members must give matching counts and datatypes"
+        );
+        self.failure.get_or_insert_with(|| Failure::new(class, text));
+    }
+    /// Whether it has all of a slice; if not, the call fails when it is collected.
+    pub(crate) fn covers(&mut self, slice: Slice) -> bool {
+        let length = match slice.buffer {
+            Buffer::Input => self.input.len(),
+            Buffer::Output => self.output.len(),
+            Buffer::Scratch => self.scratch.len(),
+            Buffer::Nothing => return true,
+        } as u64;
+        slice.offset + slice.bytes <= length || self.falls_short(slice, length)
+    }
+    #[cold]
+    fn falls_short(&mut self, slice: Slice, length: u64) -> bool {
+        let side = if slice.buffer == Buffer::Input { "sends" } else { "receives" };
+        let text = format!(
+            "mismatched sizes: this rank {side} {length} bytes where its own counts for the members ask for {}; the counts of a rank must agree with each other and with those of the others",
+            slice.offset + slice.bytes
+        );
+        self.failure.get_or_insert_with(|| Failure::new(ErrorClass::COUNT, text));
+        false
+    }
+    /// One of its buffers whole.
+    pub(crate) fn vec_mut(&mut self, buffer: Buffer) -> &mut Vec<u8> {
+        match buffer {
+            Buffer::Input => &mut self.input,
+            Buffer::Output => &mut self.output,
+            _ => &mut self.scratch,
+        }
+    }
+}
+
+/// Part of a member's buffer; nothing where the buffer ends before (its counts contradict each other).
+pub(crate) fn buffer_of(agent: &Agent, slice: Slice) -> &[u8] {
+    let range = slice.offset as usize..(slice.offset + slice.bytes) as usize;
+    let buffer: &[u8] = match slice.buffer {
+        Buffer::Input => &agent.input,
+        Buffer::Output => &agent.output,
+        Buffer::Scratch => &agent.scratch,
+        Buffer::Nothing => &[],
+    };
+    buffer.get(range).unwrap_or(&[])
+}
+
+/// The same, to write.
+pub(crate) fn buffer_mut(agent: &mut Agent, slice: Slice) -> &mut [u8] {
+    let range = slice.offset as usize..(slice.offset + slice.bytes) as usize;
+    let buffer: &mut [u8] = match slice.buffer {
+        Buffer::Input => &mut agent.input,
+        Buffer::Output => &mut agent.output,
+        Buffer::Scratch => &mut agent.scratch,
+        Buffer::Nothing => &mut [],
+    };
+    buffer.get_mut(range).unwrap_or(&mut [])
+}
+
+/// Packs extents one behind the other.
+pub(crate) fn pack(extents: &[Extent]) -> Vec<u8> {
+    let mut out = Vec::with_capacity(extents.iter().map(|extent| extent.bytes as usize).sum());
+    for extent in extents {
+        match &extent.layout {
+            None => rank::memory::append(extent.buffer, extent.bytes as usize, &mut out),
+            Some((datatype, count)) => datatype.pack(extent.buffer, *count, &mut out),
+        }
+    }
+    out
+}

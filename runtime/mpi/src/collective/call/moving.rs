@@ -1,0 +1,235 @@
+//! Collectives that move data, or nothing at all (MPI 5.0 sections 6.3 to 6.8).
+
+use super::{Call, Mode, Part};
+use crate::collective::Delivery;
+use crate::collective::agent::pack;
+use crate::collective::area::{Area, Side};
+use crate::collective::schedule::{Blocks, Kind};
+use crate::collective::together::Brief;
+use crate::error::Result;
+use crate::matching::Extent;
+use crate::p2p::Buffer;
+use crate::request::PROC_NULL;
+use crate::world::Mpi;
+use rank::Addr;
+
+impl Mpi {
+    /// `MPI_Barrier`.
+    #[inline(always)]
+    pub fn barrier(&self, comm: usize, mode: Mode) -> Result<Option<usize>> {
+        self.leave(self.join_barrier(comm, mode))
+    }
+
+    #[inline(never)]
+    fn join_barrier(&self, comm: usize, mode: Mode) -> Result<Part> {
+        if mode == Mode::Blocking
+            && let Some(part) = self.together_again(Kind::Barrier, comm, None, Addr::NULL, Addr::NULL)
+        {
+            return Ok(part);
+        }
+        if self.may_hold(mode) {
+            let brief = Brief { kind: Kind::Barrier, comm, root: None, bytes: 0, reduction: None };
+            if let Some(part) = self.held(&brief, &Extent::none(), &Extent::none())? {
+                return Ok(part);
+            }
+        }
+        let call = Call { kind: Kind::Barrier, comm, root: None, irregular: false, bytes: 0, reduction: None, mode };
+        self.simple(call, Area::none(), Vec::new(), Area::none(), Delivery::None)
+    }
+
+    /// `MPI_Bcast`.
+    #[inline(always)]
+    pub fn bcast(&self, buffer: Buffer, root: i32, comm: usize, mode: Mode) -> Result<Option<usize>> {
+        self.leave(self.join_bcast(buffer, root, comm, mode))
+    }
+
+    #[inline(never)]
+    fn join_bcast(&self, buffer: Buffer, root: i32, comm: usize, mode: Mode) -> Result<Part> {
+        let (is_root, _, _, inter) = self.rooted(comm, root)?;
+        if !inter && self.may_hold(mode) {
+            let extent = self.world().extent(buffer)?;
+            let brief = Brief { kind: Kind::Bcast, comm, root: Some(root), bytes: extent.bytes, reduction: None };
+            let (source, target) = if is_root { (extent, Extent::none()) } else { (Extent::none(), extent) };
+            if let Some(part) = self.held(&brief, &source, &target)? {
+                return Ok(part);
+            }
+        }
+        let area = if inter && root == PROC_NULL { Area::none() } else { self.world().area(&Side::One(buffer), 1)? };
+        let call = Call { kind: Kind::Bcast, comm, root: Some(root), irregular: false, bytes: area.bytes, reduction: None, mode };
+        let blocks = area.blocks.clone();
+        if is_root {
+            let input = pack(&area.extents);
+            self.simple(call, area, input, Area { blocks, ..Area::none() }, Delivery::None)
+        } else {
+            let extents = area.extents.clone();
+            self.simple(call, Area { blocks, ..Area::none() }, Vec::new(), area, Delivery::To(extents))
+        }
+    }
+
+    /// `MPI_Gather` and `MPI_Gatherv`.
+    #[inline(always)]
+    pub fn gather(&self, send: Side, receive: Side, root: i32, comm: usize, mode: Mode) -> Result<Option<usize>> {
+        self.leave(self.join_gather(send, receive, root, comm, mode))
+    }
+
+    #[inline(never)]
+    fn join_gather(&self, send: Side, receive: Side, root: i32, comm: usize, mode: Mode) -> Result<Part> {
+        let (is_root, peers, me, inter) = self.rooted(comm, root)?;
+        if !inter && !receive.is_irregular() && self.may_hold(mode) {
+            let target = if is_root { self.blocks(&receive, peers)? } else { Some(Extent::none()) };
+            let source = if is_root { self.own_block(&send, &receive, me)? } else { self.blocks(&send, 1)? };
+            if let (Some(source), Some(target)) = (source, target)
+                && (!is_root || target.bytes == source.bytes * u64::from(peers))
+            {
+                let brief = Brief { kind: Kind::Gather, comm, root: Some(root), bytes: source.bytes, reduction: None };
+                if let Some(part) = self.held(&brief, &source, &target)? {
+                    return Ok(part);
+                }
+            }
+        }
+        let world = self.world();
+        let irregular = matches!(receive, Side::Each(_));
+        let target = if is_root { world.area(&receive, peers)? } else { Area::none() };
+        let (source, input) = if is_root && inter || root == PROC_NULL {
+            (Area::none(), Vec::new())
+        } else if is_root && send.is_in_place() {
+            let extents = target.block(&world, &receive, me)?;
+            let input = pack(&extents);
+            (Area { blocks: Blocks::Uniform(input.len() as u64), ..Area::none() }, input)
+        } else {
+            let area = world.area(&send, 1)?;
+            let input = pack(&area.extents);
+            (area, input)
+        };
+        drop(world);
+        let bytes = if irregular {
+            0
+        } else if is_root {
+            target.blocks.bytes(0)
+        } else {
+            source.blocks.bytes(0)
+        };
+        let call = Call { kind: Kind::Gather, comm, root: Some(root), irregular, bytes, reduction: None, mode };
+        let delivery = Delivery::To(target.extents.clone());
+        let target = if is_root { target } else { Area { blocks: source.blocks.clone(), ..Area::none() } };
+        self.simple(call, source, input, target, delivery)
+    }
+
+    /// `MPI_Scatter` and `MPI_Scatterv`.
+    #[inline(always)]
+    pub fn scatter(&self, send: Side, receive: Side, root: i32, comm: usize, mode: Mode) -> Result<Option<usize>> {
+        self.leave(self.join_scatter(send, receive, root, comm, mode))
+    }
+
+    #[inline(never)]
+    fn join_scatter(&self, send: Side, receive: Side, root: i32, comm: usize, mode: Mode) -> Result<Part> {
+        let (is_root, peers, me, inter) = self.rooted(comm, root)?;
+        if !inter && !send.is_irregular() && self.may_hold(mode) {
+            let source = if is_root { self.blocks(&send, peers)? } else { Some(Extent::none()) };
+            let in_place = is_root && receive.is_in_place();
+            let target = if in_place { Some(Extent::none()) } else { self.blocks(&receive, 1)? };
+            if let (Some(source), Some(target)) = (source, target)
+                && (!is_root || in_place || source.bytes == target.bytes * u64::from(peers))
+            {
+                let bytes = if is_root { source.bytes / u64::from(peers) } else { target.bytes };
+                let brief = Brief { kind: Kind::Scatter, comm, root: Some(root), bytes, reduction: None };
+                if let Some(part) = self.held(&brief, &source, &target)? {
+                    return Ok(part);
+                }
+            }
+        }
+        let world = self.world();
+        let irregular = matches!(send, Side::Each(_));
+        let source = if is_root { world.area(&send, peers)? } else { Area::none() };
+        let input = pack(&source.extents);
+        let target = if is_root && inter || root == PROC_NULL {
+            Area::none()
+        } else if is_root && receive.is_in_place() {
+            let bytes = source.blocks.bytes(me);
+            Area { blocks: Blocks::Uniform(bytes), bytes, extents: Vec::new() }
+        } else {
+            world.area(&receive, 1)?
+        };
+        drop(world);
+        let bytes = if irregular {
+            0
+        } else if is_root {
+            source.blocks.bytes(0)
+        } else {
+            target.blocks.bytes(0)
+        };
+        let call = Call { kind: Kind::Scatter, comm, root: Some(root), irregular, bytes, reduction: None, mode };
+        let delivery = Delivery::To(target.extents.clone());
+        let source = if is_root { source } else { Area { blocks: target.blocks.clone(), ..Area::none() } };
+        self.simple(call, source, input, target, delivery)
+    }
+
+    /// `MPI_Allgather` and `MPI_Allgatherv`.
+    #[inline(always)]
+    pub fn allgather(&self, send: Side, receive: Side, comm: usize, mode: Mode) -> Result<Option<usize>> {
+        self.leave(self.join_allgather(send, receive, comm, mode))
+    }
+
+    #[inline(never)]
+    fn join_allgather(&self, send: Side, receive: Side, comm: usize, mode: Mode) -> Result<Part> {
+        if let (size, me, true) = self.members(comm, mode)?
+            && let (Some(source), Some(target)) = (self.own_block(&send, &receive, me)?, self.blocks(&receive, size)?)
+            && target.bytes == source.bytes * u64::from(size)
+        {
+            let brief = Brief { kind: Kind::Allgather, comm, root: None, bytes: source.bytes, reduction: None };
+            if let Some(part) = self.held(&brief, &source, &target)? {
+                return Ok(part);
+            }
+        }
+        let world = self.world();
+        let index = world.comms.index(comm)?;
+        let communicator = world.comms.at(index);
+        let (peers, me) = (communicator.peers(), communicator.rank(world.current));
+        let target = world.area(&receive, peers)?;
+        let (source, input) = if send.is_in_place() {
+            let input = pack(&target.block(&world, &receive, me)?);
+            (Area { blocks: Blocks::Uniform(input.len() as u64), ..Area::none() }, input)
+        } else {
+            let area = world.area(&send, 1)?;
+            let input = pack(&area.extents);
+            (area, input)
+        };
+        drop(world);
+        let irregular = matches!(receive, Side::Each(_));
+        let bytes = if irregular { target.bytes } else { target.blocks.bytes(0) };
+        let call = Call { kind: Kind::Allgather, comm, root: None, irregular, bytes, reduction: None, mode };
+        let delivery = Delivery::To(target.extents.clone());
+        self.simple(call, source, input, target, delivery)
+    }
+
+    /// `MPI_Alltoall`, `MPI_Alltoallv` and `MPI_Alltoallw`.
+    #[inline(always)]
+    pub fn alltoall(&self, send: Side, receive: Side, comm: usize, mode: Mode) -> Result<Option<usize>> {
+        self.leave(self.join_alltoall(send, receive, comm, mode))
+    }
+
+    #[inline(never)]
+    fn join_alltoall(&self, send: Side, receive: Side, comm: usize, mode: Mode) -> Result<Part> {
+        let from = if send.is_in_place() { receive } else { send };
+        if let (size, _, true) = self.members(comm, mode)?
+            && let (Some(source), Some(target)) = (self.blocks(&from, size)?, self.blocks(&receive, size)?)
+            && target.bytes == source.bytes
+        {
+            let brief = Brief { kind: Kind::Alltoall, comm, root: None, bytes: source.bytes / u64::from(size), reduction: None };
+            if let Some(part) = self.held(&brief, &source, &target)? {
+                return Ok(part);
+            }
+        }
+        let world = self.world();
+        let peers = world.comms.get(comm)?.peers();
+        let target = world.area(&receive, peers)?;
+        let source = if send.is_in_place() { world.area(&receive, peers)? } else { world.area(&send, peers)? };
+        drop(world);
+        let input = pack(&source.extents);
+        let irregular = target.is_irregular();
+        let bytes = if irregular { 0 } else { target.blocks.bytes(0) };
+        let call = Call { kind: Kind::Alltoall, comm, root: None, irregular, bytes, reduction: None, mode };
+        let delivery = Delivery::To(target.extents.clone());
+        self.simple(call, source, input, target, delivery)
+    }
+}

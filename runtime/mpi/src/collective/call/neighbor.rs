@@ -1,0 +1,63 @@
+//! Neighbourhood collectives (MPI 5.0 chapter 8.6).
+
+use super::{Call, Mode, Part};
+use crate::collective::Delivery;
+use crate::collective::agent::pack;
+use crate::collective::area::Side;
+use crate::collective::schedule::{Blocks, Kind, NOBODY};
+use crate::error::{ErrorClass, Failure, Result};
+use crate::world::Mpi;
+
+impl Mpi {
+    /// How many neighbours send to the mounted rank, and how many it sends to.
+    pub fn neighbor_counts(&self, comm: usize) -> Result<(usize, usize)> {
+        let world = self.world();
+        let communicator = world.comms.get(comm)?;
+        let me = communicator.rank(world.current);
+        Ok(communicator.topology.as_ref().map_or((0, 0), |topology| {
+            let (sources, destinations, _) = topology.neighbors(me);
+            (sources.len(), destinations.len())
+        }))
+    }
+
+    /// The neighbourhood collectives (MPI 5.0 chapter 8.6). With `each`, every neighbour gets a block of its own (alltoall forms).
+    #[inline(always)]
+    pub fn neighbor(&self, send: Side, receive: Side, each: bool, comm: usize, mode: Mode) -> Result<Option<usize>> {
+        self.leave(self.join_neighbor(send, receive, each, comm, mode))
+    }
+
+    #[inline(never)]
+    fn join_neighbor(&self, send: Side, receive: Side, each: bool, comm: usize, mode: Mode) -> Result<Part> {
+        let world = self.world();
+        let communicator = world.comms.get(comm)?;
+        let me = communicator.rank(world.current);
+        let Some(topology) = communicator.topology.clone() else {
+            return Err(Failure::new(
+                ErrorClass::TOPOLOGY,
+                "the communicator has no process topology: make one with MPI_Cart_create, MPI_Graph_create or MPI_Dist_graph_create",
+            ));
+        };
+        let (sources, destinations, cartesian) = topology.neighbors(me);
+        let target = world.area(&receive, sources.len() as u32)?;
+        let delivery = if sources.contains(&NOBODY) {
+            let blocks = (0..sources.len() as u32).map(|index| target.block(&world, &receive, index)).collect::<Result<Vec<_>>>()?;
+            Delivery::From(blocks.into_iter().flatten().collect(), sources.clone())
+        } else {
+            Delivery::To(target.extents.clone())
+        };
+        let mut source = world.area(&send, if each { destinations.len() as u32 } else { 1 })?;
+        drop(world);
+        let mut input = pack(&source.extents);
+        if !each {
+            // Every neighbour gets the same block: the schedule sees one block a neighbour.
+            let block = std::mem::take(&mut input);
+            for _ in 0..destinations.len() {
+                input.extend_from_slice(&block);
+            }
+            source.blocks = Blocks::Uniform(block.len() as u64);
+        }
+        let irregular = source.is_irregular() || target.is_irregular();
+        let call = Call { kind: Kind::Neighbor, comm, root: None, irregular, bytes: 0, reduction: None, mode };
+        self.run(call, source, input, target, delivery, (sources, destinations), cartesian)
+    }
+}

@@ -1,0 +1,204 @@
+//! Collectives that reduce (MPI 5.0 sections 6.9 to 6.11).
+
+use super::{Call, Mode, Part};
+use crate::collective::agent::pack;
+use crate::collective::area::{Area, IN_PLACE, Parts, Side};
+use crate::collective::schedule::{Blocks, Kind};
+use crate::collective::together::Brief;
+use crate::collective::{Delivery, Reduction};
+use crate::error::{ErrorClass, Failure, Result};
+use crate::matching::Extent;
+use crate::op::Op;
+use crate::request::PROC_NULL;
+use crate::world::{Mpi, World};
+use rank::Addr;
+use std::rc::Rc;
+
+impl World {
+    pub(crate) fn reduction(&self, op: usize, datatype: usize) -> Result<Rc<Reduction>> {
+        let operation = self.ops.get(self.current, op)?;
+        let kind = self.types.usable(self.current, datatype)?;
+        let kernel = match &**operation {
+            Op::Predefined(predefined) => Some(predefined.on(kind, &self.types.describe(self.current, datatype))?.1),
+            Op::User(_) => None,
+        };
+        Ok(Rc::new(Reduction { op: operation.clone(), datatype: kind.clone(), handle: datatype, kernel }))
+    }
+}
+
+impl Mpi {
+    #[allow(clippy::too_many_arguments)]
+    #[inline(never)]
+    fn join_reduction(
+        &self,
+        kind: Kind,
+        send: Addr,
+        receive: Addr,
+        (count, datatype): (i64, usize),
+        op: usize,
+        root: Option<i32>,
+        comm: usize,
+        mode: Mode,
+    ) -> Result<Part> {
+        let from = if send == IN_PLACE { receive } else { send };
+        let elements = (count, datatype, op);
+        let all_receive = matches!(kind, Kind::Allreduce | Kind::Scan);
+        if all_receive
+            && mode == Mode::Blocking
+            && let Some(part) = self.together_again(kind, comm, Some(elements), from, receive)
+        {
+            return Ok(part);
+        }
+        let (is_root, inter) = match root {
+            Some(root) => {
+                let (is_root, _, _, inter) = self.rooted(comm, root)?;
+                (is_root, inter)
+            }
+            None => (true, false),
+        };
+        if !inter && self.may_hold(mode) {
+            let source = self.world().extent((from, count, datatype))?;
+            let first = kind == Kind::Exscan && self.members(comm, mode)?.1 == 0;
+            let target = if is_root && !first { self.world().extent((receive, count, datatype))? } else { Extent::none() };
+            let brief = Brief { kind, comm, root, bytes: source.bytes, reduction: Some((op, datatype)) };
+            if let Some(part) = self.held(&brief, &source, &target)? {
+                if all_receive && source.layout.is_none() && source.bytes != 0 {
+                    self.note_elements(elements);
+                }
+                return Ok(part);
+            }
+        }
+        let world = self.world();
+        let reduction = match world.reduction(op, datatype) {
+            // Operation and datatype of one that takes no part have no meaning.
+            Err(_) if inter && root == Some(PROC_NULL) => None,
+            reduction => Some(reduction?),
+        };
+        let silent = inter && (is_root || root == Some(PROC_NULL));
+        let source = if silent { Area::none() } else { world.area(&Side::One((from, count, datatype)), 1)? };
+        let gets = is_root && root != Some(PROC_NULL);
+        let target = if gets { world.area(&Side::One((receive, count, datatype)), 1)? } else { Area::none() };
+        let first = kind == Kind::Exscan && world.comms.get(comm)?.rank(world.current) == 0;
+        drop(world);
+        let input = pack(&source.extents);
+        let bytes = source.bytes.max(target.bytes);
+        let call = Call { kind, comm, root, irregular: false, bytes, reduction, mode };
+        let delivery = if first { Delivery::None } else { Delivery::To(target.extents.clone()) };
+        let target = if gets { target } else { Area { blocks: source.blocks.clone(), ..Area::none() } };
+        self.simple(call, source, input, target, delivery)
+    }
+
+    /// `MPI_Reduce`.
+    #[allow(clippy::too_many_arguments)]
+    #[inline(always)]
+    pub fn reduce(
+        &self,
+        send: Addr,
+        receive: Addr,
+        elements: (i64, usize),
+        op: usize,
+        root: i32,
+        comm: usize,
+        mode: Mode,
+    ) -> Result<Option<usize>> {
+        self.leave(self.join_reduction(Kind::Reduce, send, receive, elements, op, Some(root), comm, mode))
+    }
+    /// `MPI_Allreduce`.
+    #[inline(always)]
+    pub fn allreduce(
+        &self,
+        send: Addr,
+        receive: Addr,
+        elements: (i64, usize),
+        op: usize,
+        comm: usize,
+        mode: Mode,
+    ) -> Result<Option<usize>> {
+        self.leave(self.join_reduction(Kind::Allreduce, send, receive, elements, op, None, comm, mode))
+    }
+    /// `MPI_Scan`.
+    #[inline(always)]
+    pub fn scan(&self, send: Addr, receive: Addr, elements: (i64, usize), op: usize, comm: usize, mode: Mode) -> Result<Option<usize>> {
+        self.leave(self.join_reduction(Kind::Scan, send, receive, elements, op, None, comm, mode))
+    }
+    /// `MPI_Exscan`.
+    #[inline(always)]
+    pub fn exscan(&self, send: Addr, receive: Addr, elements: (i64, usize), op: usize, comm: usize, mode: Mode) -> Result<Option<usize>> {
+        self.leave(self.join_reduction(Kind::Exscan, send, receive, elements, op, None, comm, mode))
+    }
+
+    /// `MPI_Reduce_scatter` and `MPI_Reduce_scatter_block`.
+    #[allow(clippy::too_many_arguments)]
+    #[inline(always)]
+    pub fn reduce_scatter(
+        &self,
+        send: Addr,
+        receive: Addr,
+        counts: Parts,
+        datatype: usize,
+        op: usize,
+        comm: usize,
+        mode: Mode,
+    ) -> Result<Option<usize>> {
+        self.leave(self.join_reduce_scatter(send, receive, counts, datatype, op, comm, mode))
+    }
+
+    #[allow(clippy::too_many_arguments)]
+    #[inline(never)]
+    fn join_reduce_scatter(
+        &self,
+        send: Addr,
+        receive: Addr,
+        counts: Parts,
+        datatype: usize,
+        op: usize,
+        comm: usize,
+        mode: Mode,
+    ) -> Result<Part> {
+        let (members, me, holds) = self.members(comm, mode)?;
+        let (total, own) = match counts {
+            Parts::Same(count) => (count.checked_mul(i64::from(members)), count),
+            Parts::Each(counts) => (counts.iter().try_fold(0i64, |sum, &count| sum.checked_add(count)), counts[me as usize]),
+        };
+        let Some(total) = total else {
+            return Err(Failure::new(ErrorClass::COUNT, format!("the counts of {members} members are beyond 2^63 elements together")));
+        };
+        if holds && let Parts::Same(count) = counts {
+            let from = if send == IN_PLACE { receive } else { send };
+            let source = self.world().extent((from, total, datatype))?;
+            let target = self.world().extent((receive, count, datatype))?;
+            let brief = Brief { kind: Kind::ReduceScatter, comm, root: None, bytes: source.bytes, reduction: Some((op, datatype)) };
+            if let Some(part) = self.held(&brief, &source, &target)? {
+                return Ok(part);
+            }
+        }
+        let world = self.world();
+        let reduction = world.reduction(op, datatype)?;
+        let from = if send == IN_PLACE { receive } else { send };
+        let mut source = world.area(&Side::One((from, total, datatype)), 1)?;
+        let size = world.types.get(datatype)?.size;
+        let mut at = 0;
+        let mut end = |&count: &i64| {
+            at += count as u64 * size;
+            at
+        };
+        source.blocks = match counts {
+            Parts::Same(count) => Blocks::Uniform(end(&count)),
+            Parts::Each(counts) => Blocks::Each(std::iter::once(0).chain(counts.iter().map(end)).collect()),
+        };
+        let target = world.area(&Side::One((receive, own, datatype)), 1)?;
+        drop(world);
+        let input = pack(&source.extents);
+        let call = Call {
+            kind: Kind::ReduceScatter,
+            comm,
+            root: None,
+            irregular: matches!(counts, Parts::Each(_)),
+            bytes: source.bytes,
+            reduction: Some(reduction),
+            mode,
+        };
+        let delivery = Delivery::To(target.extents.clone());
+        self.simple(call, source, input, target, delivery)
+    }
+}

@@ -1,0 +1,276 @@
+//! How a member enters a collective: which instance its call belongs to, whether the call is the one that others made, and when the
+//! members start.
+//!
+//! Members of an instance that is not complete are held until the last has entered, or until nothing else can run: then their agents start at
+//! their entry clocks.
+
+use crate::collective::agent::{Agent, Stage};
+use crate::collective::instance::{Instance, Place};
+use crate::collective::schedule::{Member, Shape};
+use crate::collective::{Agreement, Contribution, Delivery, Reduction, Resolve, Signature};
+use crate::error::{ErrorClass, Failure, Result};
+use crate::world::World;
+use rustc_hash::FxHashMap;
+use std::rc::Rc;
+
+/// What a member brings.
+pub(crate) struct Entry {
+    pub place: Place,
+    pub signature: Signature,
+    pub shape: Shape,
+    /// False for the root's own group in an intercommunicator.
+    pub root_known: bool,
+    pub member: Member,
+    pub input: Vec<u8>,
+    pub output_bytes: u64,
+    pub reduction: Option<Rc<Reduction>>,
+    pub delivery: Delivery,
+    pub agreement: Option<(Contribution, Resolve)>,
+    pub blocking: bool,
+}
+
+impl World {
+    /// The mounted rank enters the next collective of its place: answers `(instance, member, request)`.
+    pub(crate) fn enter_collective(&mut self, entry: Entry) -> Result<(u32, u32, Option<u32>)> {
+        let me = self.current;
+        let member = entry.member.rank;
+        let index = self.join(member, &entry)?;
+        let blocking = entry.blocking;
+        let request = (!blocking).then(|| self.make_request(me, crate::request::Body::Collective { instance: index, member }));
+        let instance = &mut self.collectives.instances[index];
+        if entry.root_known && !instance.root_known {
+            // Those who do not know the root (MPI_PROC_NULL) know nothing else of the call either.
+            instance.root_known = true;
+            instance.shape = entry.shape;
+        }
+        let agent = Agent {
+            rank: me,
+            clock: self.ranks[me as usize].clock,
+            stage: Stage::Held,
+            round: 0,
+            cursor: 0,
+            sent: false,
+            waiting: None,
+            member: entry.member,
+            input: entry.input,
+            output: vec![0; entry.output_bytes as usize],
+            scratch: Vec::new(),
+            reduction: entry.reduction,
+            delivery: entry.delivery,
+            request,
+            failure: None,
+        };
+        instance.agents[member as usize] = Some(Box::new(agent));
+        instance.arrived += 1;
+        let complete = instance.arrived == instance.size;
+        if let Some((contribution, resolve)) = entry.agreement {
+            self.contribute_to_agreement(index, member, contribution, resolve, complete);
+        }
+        if self.collectives.instance(index).ident.is_some() {
+            self.entered_spread(index, member);
+            return Ok((index, member, request));
+        }
+        let instance = &mut self.collectives.instances[index];
+        if instance.started {
+            self.collectives.agenda.push_back((index, member));
+        } else if complete || !blocking {
+            self.start_instance(index);
+        } else if instance.arrived == 1 {
+            self.collectives.hold(index);
+        }
+        Ok((index, member, request))
+    }
+
+    /// Adds a member's part to an agreement, and makes the outcome if it is the last one.
+    pub(crate) fn contribute_to_agreement(
+        &mut self,
+        index: u32,
+        member: u32,
+        contribution: Contribution,
+        resolve: Resolve,
+        complete: bool,
+    ) {
+        let me = self.current;
+        let instance = self.collectives.instance_mut(index);
+        let agreement = instance.agreement.get_or_insert_with(|| Agreement::new(resolve));
+        agreement.contributions.push((member, me, contribution));
+        if complete {
+            let mut contributions = std::mem::take(&mut agreement.contributions);
+            contributions.sort_by_key(|(member, ..)| *member);
+            let (resolve, comm) = (agreement.resolve, instance.comm());
+            let outcome = resolve(self, comm, contributions);
+            self.collectives.instance_mut(index).agreement.as_mut().expect("used above").outcome = Some(outcome);
+        }
+    }
+
+    /// Checks that the mounted rank's call is the one that others made.
+    pub(crate) fn agree_on(&self, index: u32, comm: u32, signature: &Signature, shape: &Shape) -> Result {
+        let instance = &self.collectives.instances[index];
+        let (theirs, first) = (instance.signature, instance.first_rank);
+        let describe = || self.comms.describe(crate::comm::Comms::handle(comm));
+        if !theirs.agrees(signature) {
+            return Err(Failure::new(
+                ErrorClass::OTHER,
+                format!(
+                    "mismatched collectives on {}: rank {first} of MPI_COMM_WORLD called {}, this rank {}; all members must call the same collectives in the same order with matching arguments",
+                    describe(),
+                    theirs.describe(self.names),
+                    signature.describe(self.names)
+                ),
+            ));
+        }
+        // The two sides of an intercommunicator may differ, and who does not know the root knows no size.
+        if shape.sides.is_none() && instance.root_known && !instance.shape.matches(shape) {
+            let class = if instance.shape.bytes > shape.bytes { ErrorClass::TRUNCATE } else { ErrorClass::COUNT };
+            return Err(Failure::new(
+                class,
+                format!(
+                    "mismatched arguments of a collective on {}: rank {first} of MPI_COMM_WORLD called {} with {}, this rank with {}; all members must give matching counts, datatypes and operations",
+                    describe(),
+                    theirs.describe(self.names),
+                    instance.shape.describe(),
+                    shape.describe()
+                ),
+            ));
+        }
+        Ok(())
+    }
+
+    /// Finds or makes the instance that the member's next call belongs to.
+    fn join(&mut self, member: u32, entry: &Entry) -> Result<u32> {
+        let me = self.current;
+        let comm = match &entry.place {
+            Place::Comm(comm) => *comm,
+            Place::Group(key, group) => {
+                let instances = &self.collectives.instances;
+                let open = |index: &&u32| {
+                    let instance = &instances[**index];
+                    !instance.joined.contains(member) && matches!(&instance.place, Place::Group(_, have) if have.same(group))
+                };
+                let known = self.collectives.meetings.get(key).and_then(|list| list.iter().find(open).copied());
+                let index = known.unwrap_or_else(|| {
+                    let index = self.make_instance(entry, me);
+                    self.made_instance(index, member, 0);
+                    self.collectives.meetings.entry(*key).or_default().push(index);
+                    index
+                });
+                self.collectives.instances[index].joined.insert(member);
+                self.joined_group(*key, group, member);
+                return Ok(index);
+            }
+        };
+        // Both sides of an intercommunicator count and find instances in the object with the smaller index.
+        let home = self.home(comm);
+        let communicator = self.comms.at_mut(home);
+        let total = entry.shape.size;
+        if communicator.is_self {
+            return Ok(self.make_instance(entry, me));
+        }
+        let call = communicator.call_of(member);
+        let known = communicator.instances.get((call - communicator.first) as usize).copied().flatten();
+        let index = match known {
+            Some(index) => {
+                self.agree_on(index, comm, &entry.signature, &entry.shape)?;
+                if !self.collectives.instance(index).holds_agents() {
+                    self.expand(index);
+                }
+                index
+            }
+            None => {
+                let index = self.make_instance(entry, me);
+                self.made_instance(index, member, call);
+                index
+            }
+        };
+        self.note_entry(home, member, total, index);
+        Ok(index)
+    }
+
+    /// A member's next call on a communicator belongs to this instance.
+    pub(crate) fn note_entry(&mut self, comm: u32, member: u32, members: u32, index: u32) {
+        let here = self.rows_of(comm, members);
+        let communicator = self.comms.at_mut(comm);
+        if communicator.calls.is_empty() {
+            (communicator.calls_from, communicator.calls) = (here.start, vec![0; here.len()]);
+        }
+        let call = &mut communicator.calls[(member - communicator.calls_from) as usize];
+        let position = (*call - communicator.first) as usize;
+        *call += 1;
+        while communicator.instances.len() <= position {
+            communicator.instances.push_back(None);
+        }
+        communicator.instances[position] = Some(index);
+    }
+
+    fn make_instance(&mut self, entry: &Entry, me: u32) -> u32 {
+        let index = self.make_held(entry.place.clone(), entry.signature, entry.shape.clone());
+        let instance = self.collectives.instance_mut(index);
+        instance.first_rank = me;
+        instance.root_known = entry.root_known;
+        instance.agents = (0..entry.shape.size).map(|_| None).collect();
+        index
+    }
+
+    /// An instance that nobody has entered, with room for no agents.
+    pub(crate) fn make_held(&mut self, place: Place, signature: Signature, shape: Shape) -> u32 {
+        self.collectives.latest = None;
+        self.collectives.instances.insert(Instance {
+            place,
+            ident: None,
+            here: shape.size,
+            signature,
+            first_rank: self.current,
+            schedule: None,
+            size: shape.size,
+            left: shape.size,
+            shape,
+            root_known: true,
+            agents: Vec::new(),
+            arrived: 0,
+            started: false,
+            together: None,
+            held_at: None,
+            joined: crate::handles::RankSet::default(),
+            mail: FxHashMap::default(),
+            agreement: None,
+        })
+    }
+
+    /// The object in which both sides of an intercommunicator keep their collectives.
+    pub(super) fn home(&self, comm: u32) -> u32 {
+        self.comms.twin(comm).map_or(comm, |twin| twin.min(comm))
+    }
+
+    pub(crate) fn start_instance(&mut self, index: u32) {
+        if !self.collectives.instance(index).root_known {
+            self.collectives.hold(index);
+            return;
+        }
+        self.collectives.unhold(index);
+        self.expand(index);
+        let instance = self.collectives.instance_mut(index);
+        instance.started = true;
+        let schedule = crate::collective::choose::choose(&instance.shape, &self.policy);
+        instance.schedule = Some(schedule.clone());
+        let complete = instance.arrived == instance.size;
+        if complete && self.batch && self.can_batch(self.collectives.instance(index)) {
+            self.run_batch(index, &*schedule);
+            return;
+        }
+        let collectives = &mut self.collectives;
+        for (member, agent) in collectives.instances[index].agents.iter().enumerate() {
+            if agent.is_some() {
+                collectives.agenda.push_back((index, member as u32));
+            }
+        }
+    }
+
+    /// Starts all held instances, complete or not, because nothing else can run; false if there were none.
+    pub(crate) fn start_held(&mut self) -> bool {
+        let held = self.collectives.held.clone();
+        for &index in &held {
+            self.start_instance(index);
+        }
+        self.collectives.held.len() < held.len()
+    }
+}

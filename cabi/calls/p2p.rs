@@ -13,10 +13,12 @@ pub fn status(from: &request::Status) -> Status {
     Status { source: from.source, tag: from.tag, error: from.error, bytes: from.bytes as i64, cancelled: from.cancelled }
 }
 
+#[inline(always)]
 fn send_as(c: &Call, mode: SendMode, buf: Addr, count: i64, datatype: Handle, dest: i32, tag: i32, comm: Handle) -> Result {
     c.mpi.send(mode, (buf, count, datatype.0), (dest, tag, comm.0))
 }
 
+#[inline(always)]
 #[allow(clippy::too_many_arguments)]
 fn isend_as(
     c: &Call,
@@ -54,10 +56,12 @@ fn send_init_as(
 macro_rules! modes {
     ($($mode:ident $send:ident $isend:ident $init:ident $name:literal;)*) => { $(
         #[doc = concat!("`MPI_", $name, "`: ", stringify!($mode), " mode.")]
+        #[inline(always)]
         pub fn $send(c: &Call, buf: Addr, count: i64, datatype: Handle, dest: i32, tag: i32, comm: Handle) -> Result {
             send_as(c, SendMode::$mode, buf, count, datatype, dest, tag, comm)
         }
         #[doc = concat!("The nonblocking form of `MPI_", $name, "`.")]
+        #[inline(always)]
         #[allow(clippy::too_many_arguments)]
         pub fn $isend(c: &Call, buf: Addr, count: i64, datatype: Handle, dest: i32, tag: i32, comm: Handle, request: Out<Handle>) -> Result {
             isend_as(c, SendMode::$mode, buf, count, datatype, dest, tag, comm, request)
@@ -89,6 +93,7 @@ pub fn recv(c: &Call, buf: Addr, count: i64, datatype: Handle, source: i32, tag:
 }
 
 /// `MPI_Irecv`.
+#[inline(always)]
 #[allow(clippy::too_many_arguments)]
 pub fn irecv(c: &Call, buf: Addr, count: i64, datatype: Handle, source: i32, tag: i32, comm: Handle, request: Out<Handle>) -> Result {
     request.set(Handle(c.mpi.ireceive((buf, count, datatype.0), (source, tag, comm.0))?));

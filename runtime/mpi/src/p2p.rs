@@ -465,6 +465,8 @@ impl World {
 
 impl Mpi {
     /// `MPI_Send` and its modes.
+    // Always: entering the call, the plain message and leaving then look at the world once.
+    #[inline(always)]
     pub fn send(&self, mode: SendMode, buffer: Buffer, to: Peer) -> Result {
         let mut world = self.world();
         let row = if world.again { Row::Call } else { Row::Alone };
@@ -496,6 +498,7 @@ impl Mpi {
     }
 
     /// `MPI_Isend` and its modes: the request's handle.
+    #[inline(always)]
     pub fn isend(&self, mode: SendMode, buffer: Buffer, to: Peer) -> Result<usize> {
         let mut world = self.world();
         let request = world.start_send(mode, buffer, to, Row::Request)?;
@@ -550,6 +553,7 @@ impl Mpi {
     }
 
     /// `MPI_Irecv`: the request's handle.
+    #[inline(always)]
     pub fn ireceive(&self, buffer: Buffer, from: Peer) -> Result<usize> {
         Ok(handle::of_node(self.world().start_receive(buffer, from, Row::Request)?))
     }

@@ -3,7 +3,9 @@
  *
  *     operations NAME REPETITIONS
  *
- * hello: one barrier. barrier; allreduce, reduce and scan of 8 bytes; alltoall of 8 bytes for each member; split into rows
+ * hello: one barrier. barrier; allreduce, reduce and scan of 8 bytes; ibarrier, iallreduce: the nonblocking forms, waited for at once;
+ * gatherv and scatterv of 0 to 2 numbers of 8 bytes a member; function: an allreduce of 8 bytes with an operation of the program;
+ * alltoall of 8 bytes for each member; split into rows
  * of a power of two, about the square root of the ranks; cart: a 2-D grid; exchange: MPI_Irecv, MPI_Send and MPI_Wait with the
  * neighbours in a ring; switches: the same backwards, so that every message costs a switch of ranks, after writing 200 bytes
  * of global data if a third argument is given. Rank 0 checks the result and prints how often the operation was done.
@@ -21,6 +23,74 @@ static int allreduce(void)
     long long mine = rank, sum = 0;
     MPI_Allreduce(&mine, &sum, 1, MPI_LONG_LONG, MPI_SUM, MPI_COMM_WORLD);
     return sum == (long long)size * (size - 1) / 2;
+}
+
+static int iallreduce(void)
+{
+    long long mine = rank, sum = 0;
+    MPI_Request request;
+    MPI_Iallreduce(&mine, &sum, 1, MPI_LONG_LONG, MPI_SUM, MPI_COMM_WORLD, &request);
+    MPI_Wait(&request, MPI_STATUS_IGNORE);
+    return sum == (long long)size * (size - 1) / 2;
+}
+
+static int ibarrier(void)
+{
+    MPI_Request request;
+    MPI_Ibarrier(MPI_COMM_WORLD, &request);
+    return MPI_Wait(&request, MPI_STATUS_IGNORE) == MPI_SUCCESS;
+}
+
+static void add(void *in, void *inout, int *count, MPI_Datatype *type)
+{
+    (void)type;
+    for (int i = 0; i < *count; i++)
+        ((long long *)inout)[i] += ((long long *)in)[i];
+}
+
+static int function(void)
+{
+    static MPI_Op op = MPI_OP_NULL;
+    if (op == MPI_OP_NULL)
+        MPI_Op_create(add, 1, &op);
+    long long mine = rank, sum = 0;
+    MPI_Allreduce(&mine, &sum, 1, MPI_LONG_LONG, op, MPI_COMM_WORLD);
+    return sum == (long long)size * (size - 1) / 2;
+}
+
+/* Rank 0 has 0, 1 or 2 numbers of each member in `all`: gathers them, or scatters them. */
+static int uneven(int gathers)
+{
+    long long mine[2] = { rank, rank + 1 }, *all = NULL;
+    int *counts = NULL, *places = NULL, total = 0, right = 1;
+    if (rank == 0) {
+        counts = malloc(sizeof *counts * (size_t)size);
+        places = malloc(sizeof *places * (size_t)size);
+        for (int i = 0; i < size; i++) {
+            counts[i] = i % 3;
+            places[i] = total;
+            total += counts[i];
+        }
+        all = malloc(sizeof *all * (size_t)(total + 1));
+        for (int i = 0; i < size; i++)
+            for (int j = 0; j < counts[i]; j++)
+                all[places[i] + j] = gathers ? 0 : i + j;
+    }
+    if (!gathers)
+        mine[0] = mine[1] = -1;
+    if (gathers)
+        MPI_Gatherv(mine, rank % 3, MPI_LONG_LONG, all, counts, places, MPI_LONG_LONG, 0, MPI_COMM_WORLD);
+    else
+        MPI_Scatterv(all, counts, places, MPI_LONG_LONG, mine, rank % 3, MPI_LONG_LONG, 0, MPI_COMM_WORLD);
+    for (int j = 0; j < rank % 3; j++)
+        right &= mine[j] == rank + j;
+    for (int i = 0; gathers && rank == 0 && i < size; i++)
+        for (int j = 0; j < counts[i]; j++)
+            right &= all[places[i] + j] == i + j;
+    free(counts);
+    free(places);
+    free(all);
+    return right;
 }
 
 static int reduce(void)
@@ -100,6 +170,14 @@ int main(int argc, char **argv)
             MPI_Barrier(MPI_COMM_WORLD);
         else if (strcmp(name, "allreduce") == 0)
             right &= allreduce();
+        else if (strcmp(name, "ibarrier") == 0)
+            right &= ibarrier();
+        else if (strcmp(name, "iallreduce") == 0)
+            right &= iallreduce();
+        else if (strcmp(name, "function") == 0)
+            right &= function();
+        else if (strcmp(name, "gatherv") == 0 || strcmp(name, "scatterv") == 0)
+            right &= uneven(name[0] == 'g');
         else if (strcmp(name, "reduce") == 0)
             right &= reduce();
         else if (strcmp(name, "scan") == 0)

@@ -241,7 +241,8 @@ static MPI_Request collective(MPI_Comm comm, int k, char *in, char *out, int cou
     int me, members, type_size;
     MPI_Comm_rank(comm, &me);
     MPI_Comm_size(comm, &members);
-    int kind = (int)(shared(k) % 15), root = (int)(shared(k + 1) % (uint64_t)members), late = (int)(shared(k + 2) % 2);
+    int kind = (int)(shared(k) % 15), root = (int)(shared(k + 1) % (uint64_t)members), late = (int)(shared(k + 2) % 5) / 2;
+    int again = late == 2;
     int count = (int)(shared(k + 3) % 4 == 0 ? shared(k + 4) % MOST_COUNT : shared(k + 4) % 9), n = count;
     static const MPI_Datatype types[] = { MPI_INT, MPI_DOUBLE, MPI_UNSIGNED_CHAR, MPI_UINT64_T };
     static const MPI_Op ops[] = { MPI_SUM, MPI_MAX, MPI_MIN, MPI_PROD };
@@ -270,6 +271,18 @@ static MPI_Request collective(MPI_Comm comm, int k, char *in, char *out, int cou
     if (kind == 5 || kind == 6 || kind == 8 || kind == 11) {
         memcpy(counts[0], blocks, sizeof blocks);
         memcpy(counts[1], starts, sizeof starts);
+    }
+    if (again && (kind == 0 || kind == 1 || kind == 3 || kind == 5)) {
+        if (kind == 1 && me == root)
+            memcpy(out, in, (size_t)(n * type_size));
+        switch (kind) {
+        case 0: MPI_Barrier_init(comm, MPI_INFO_NULL, &r); break;
+        case 1: MPI_Bcast_init(out, n, type, root, comm, MPI_INFO_NULL, &r); break;
+        case 3: MPI_Allreduce_init(in, out, n, type, op, comm, MPI_INFO_NULL, &r); break;
+        default: MPI_Gatherv_init(in, blocks[me], type, out, mine, where, type, root, comm, MPI_INFO_NULL, &r);
+        }
+        MPI_Start(&r);
+        return r;
     }
     switch (kind) {
     case 0: late ? MPI_Ibarrier(comm, &r) : MPI_Barrier(comm); break;
@@ -328,9 +341,45 @@ static void collectives(void)
         requests[i] = collective(comm, 100 * (i + 1), in[i], out[i], counts[i]);
         note_clock();
     }
-    MPI_Waitall(many, requests, MPI_STATUSES_IGNORE);
+    if (shared(4) % 3 == 0) {
+        /* Something else meanwhile. */
+        int me, members, got = -1;
+        MPI_Comm_rank(comm, &me);
+        MPI_Comm_size(comm, &members);
+        MPI_Sendrecv(&rank, 1, MPI_INT, (me + 1) % members, 5, &got, 1, MPI_INT, (me + members - 1) % members, 5, comm, MPI_STATUS_IGNORE);
+        note((uint64_t)got);
+        note_clock();
+    }
+    int index = 0, flag = 0;
+    switch (of(rank, 5) % 5) {
+    case 0:
+        while (!flag) {
+            MPI_Testall(many, requests, &flag, MPI_STATUSES_IGNORE);
+            if (!flag)
+                usleep(1);
+        }
+        break;
+    case 1:
+        while (index != MPI_UNDEFINED) {
+            MPI_Waitany(many, requests, &index, MPI_STATUS_IGNORE);
+            note((uint64_t)index);
+            note_clock();
+        }
+        break;
+    case 2:
+        for (int i = many - 1; i >= 0; i--) {
+            MPI_Request_get_status(requests[i], &flag, MPI_STATUS_IGNORE);
+            note((uint64_t)flag);
+            MPI_Wait(&requests[i], MPI_STATUS_IGNORE);
+            note_clock();
+        }
+        break;
+    default: MPI_Waitall(many, requests, MPI_STATUSES_IGNORE);
+    }
     note_clock();
     for (int i = 0; i < many; i++) {
+        if (requests[i] != MPI_REQUEST_NULL)
+            MPI_Request_free(&requests[i]);
         note_bytes(out[i], BYTES);
         free(in[i]);
         free(out[i]);

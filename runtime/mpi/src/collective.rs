@@ -15,6 +15,7 @@ mod leave;
 mod lockstep;
 #[cfg(test)]
 pub(crate) mod model;
+mod pending;
 pub mod schedule;
 pub(crate) mod together;
 

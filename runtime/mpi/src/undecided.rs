@@ -255,6 +255,14 @@ impl Mpi {
     fn ask(&self, question: Question) {
         let mut world = self.world();
         let me = world.current;
+        if let Question::TestAll(requests)
+        | Question::TestAny(requests)
+        | Question::TestSome(requests)
+        | Question::WaitAny(requests)
+        | Question::WaitSome(requests) = question
+        {
+            world.start_tested(requests);
+        }
         let nonblocking = matches!(question, Question::TestAll(_) | Question::TestAny(_) | Question::TestSome(_) | Question::Iprobe(_));
         let mut poll = Poll { jump: nonblocking && world.ranks[me as usize].spins > JUMP_SPINS, question, kept: None };
         if world.open(me, &poll) == Open::Final {

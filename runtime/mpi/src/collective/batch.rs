@@ -104,11 +104,10 @@ impl World {
     /// Whether an instance whose members have all entered may run here.
     pub(crate) fn can_batch(&self, instance: &Instance) -> bool {
         !self.by_time()
-            && instance
-                .agents
-                .iter()
-                .flatten()
-                .all(|agent| agent.request.is_none() && agent.reduction.as_ref().is_none_or(|reduction| reduction.kernel.is_some()))
+            && instance.agents.iter().flatten().all(|agent| {
+                (agent.request.is_none() || !self.wire.has_overheads)
+                    && agent.reduction.as_ref().is_none_or(|reduction| reduction.kernel.is_some())
+            })
     }
 
     /// Runs all rounds of an instance; all members are through afterwards.
@@ -133,17 +132,13 @@ impl World {
         for (member, agent) in agents.iter_mut().flatten().enumerate() {
             agent.clock = Time::from_ps(clocks[member]);
             agent.stage = Stage::Done;
-            if !self.wire.has_overheads {
+            if !self.wire.has_overheads && agent.request.is_none() {
                 self.profile.wait(agent.rank, agent.clock.since(entry[member]));
             }
         }
         // Woken last to first, so that they run in the order of ranks.
-        for agent in agents.iter().rev().flatten() {
-            let state = &mut self.ranks[agent.rank as usize];
-            if state.waiting != 0 {
-                state.waiting = 0;
-                self.ready.wake(agent.rank);
-            }
+        for agent in agents.iter_mut().rev().flatten() {
+            self.agent_done(agent);
         }
         self.collectives.instance_mut(index).agents = agents;
     }

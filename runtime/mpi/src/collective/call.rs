@@ -198,7 +198,7 @@ impl Mpi {
         Ok((is_root, communicator.peers(), communicator.rank(world.current), sides.is_some()))
     }
 
-    /// Enters a blocking collective that may be held together; `None` if it is to be made in the general way.
+    /// Enters a collective that may be held together; `None` if it is to be made in the general way.
     fn held(&self, brief: &Brief, source: &Extent, target: &Extent) -> Result<Option<Part>> {
         self.together(brief, source, target.clone(), &mut None)
     }
@@ -223,8 +223,8 @@ impl Mpi {
     }
 
     /// `(size, own rank, whether it may be held)` of a call on `comm`.
-    fn members(&self, comm: usize, mode: Mode) -> Result<(u32, u32, bool)> {
-        let holds = self.may_hold(mode);
+    fn members(&self, comm: usize) -> Result<(u32, u32, bool)> {
+        let holds = self.may_hold();
         let world = self.world();
         let communicator = world.comms.get(comm)?;
         Ok((communicator.size(), communicator.rank(world.current), holds && !communicator.is_inter()))

@@ -1,7 +1,9 @@
 //! The times of a collective alone, all members at once: what its messages carry is known otherwise.
 
 use crate::collective::instance::Place;
+use crate::collective::pending::Pending;
 use crate::collective::schedule::{Blocks, Member, Pattern, Schedule, Shape, Step};
+use crate::group::Group;
 use crate::world::World;
 use engine::{Span, Time};
 use std::rc::Rc;
@@ -94,12 +96,8 @@ impl World {
     /// All rounds of a collective of blocked members, without data: their clocks move, and they wake. `same` is the clock of all of
     /// them, if it is known to be one.
     pub(crate) fn run_clocks(&mut self, place: &Place, size: u32, schedule: &dyn Schedule, block: u64, same: Option<Time>) {
-        let group = match place {
-            Place::Comm(comm) => self.comms.at(*comm).group.clone(),
-            Place::Group(_, group) => group.clone(),
-        };
-        let rank_of = |member: u32| group.world_rank(member);
-        let clock_of = |member: u32| self.ranks[rank_of(member) as usize].clock.as_ps();
+        let group = self.group_of(place);
+        let clock_of = |member: u32| self.ranks[group.world_rank(member) as usize].clock.as_ps();
         debug_assert!(
             same.is_none_or(|same| (0..size).all(|member| clock_of(member) == same.as_ps())),
             "nobody's clock moves while it is held"
@@ -108,15 +106,37 @@ impl World {
             Some(same) => Clocks::same(same.as_ps(), size as usize),
             None => Clocks::new((0..size).map(clock_of)),
         };
-        for round in 0..schedule.rounds() {
-            match schedule.pattern(round) {
-                Some(pattern) => self.pattern_round(pattern, &rank_of, &mut clocks),
-                None => self.step_round(schedule, round, block, &rank_of, &mut clocks),
-            }
-        }
+        self.pass_rounds(&group, schedule, block, &mut clocks);
         // Last to first, so that they run in the order of ranks.
         for member in (0..size).rev() {
-            self.release_member(rank_of(member), clocks.get(member as usize));
+            self.release_member(group.world_rank(member), clocks.get(member as usize));
+        }
+    }
+
+    /// The same of members that have gone on: their requests complete.
+    pub(crate) fn run_pending(&mut self, place: &Place, size: u32, schedule: &dyn Schedule, block: u64, pending: &Pending) {
+        let group = self.group_of(place);
+        let mut clocks = Clocks::new((0..size).map(|member| pending.clock(member).as_ps()));
+        self.pass_rounds(&group, schedule, block, &mut clocks);
+        for member in (0..size).rev() {
+            self.finish_request(pending.request(member), Time::from_ps(clocks.get(member as usize)));
+        }
+    }
+
+    fn group_of(&self, place: &Place) -> Rc<Group> {
+        match place {
+            Place::Comm(comm) => self.comms.at(*comm).group.clone(),
+            Place::Group(_, group) => group.clone(),
+        }
+    }
+
+    fn pass_rounds(&mut self, group: &Group, schedule: &dyn Schedule, block: u64, clocks: &mut Clocks) {
+        let rank_of = |member: u32| group.world_rank(member);
+        for round in 0..schedule.rounds() {
+            match schedule.pattern(round) {
+                Some(pattern) => self.pattern_round(pattern, &rank_of, clocks),
+                None => self.step_round(schedule, round, block, &rank_of, clocks),
+            }
         }
     }
 

@@ -70,10 +70,12 @@ impl World {
             self.entered_spread(index, member);
             return Ok((index, member, request));
         }
+        // Without overheads a rank's messages do not hold each other up: what it does meanwhile changes nothing.
+        let holds = blocking || self.holds_together();
         let instance = &mut self.collectives.instances[index];
         if instance.started {
             self.collectives.agenda.push_back((index, member));
-        } else if complete || !blocking {
+        } else if complete || !holds {
             self.start_instance(index);
         } else if instance.arrived == 1 {
             self.collectives.hold(index);

@@ -144,6 +144,9 @@ impl Instance {
     pub(crate) fn has_mail(&self) -> bool {
         !self.mail.is_empty()
     }
+    pub(crate) fn is_started(&self) -> bool {
+        self.started
+    }
     pub(crate) fn start(&mut self) {
         self.started = true;
     }
@@ -167,7 +170,7 @@ impl World {
         let waits = |instance: &Instance| match (&instance.together, &instance.place) {
             (Some(together), Place::Comm(comm)) => {
                 let member = self.comms.at(*comm).group.rank_of(rank);
-                !together.is_complete() && member.is_some_and(|member| together.has(member))
+                instance.signature.blocking && !together.is_complete() && member.is_some_and(|member| together.has(member))
             }
             _ => instance.agents.iter().flatten().any(|agent| agent.rank == rank && agent.request.is_none() && agent.stage != Stage::Done),
         };

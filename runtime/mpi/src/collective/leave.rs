@@ -45,6 +45,10 @@ impl World {
 
     /// Moves a complete member's result into the program's memory, ahead of its completion.
     pub(crate) fn deliver_collective(&mut self, index: u32, member: u32) {
+        if self.collectives.instances[index].together.is_some() {
+            self.finish_pending(index, member, false);
+            return;
+        }
         if let Some(agent) = &mut self.collectives.instances[index].agents[member as usize]
             && agent.stage == Stage::Done
             && !matches!(agent.delivery, Delivery::Handle(_))
@@ -55,6 +59,10 @@ impl World {
 
     /// The mounted rank collects its result: moves it into the program's memory and leaves the instance.
     pub(crate) fn finish_collective(&mut self, index: u32, member: u32) -> Result<usize> {
+        if self.collectives.instances[index].together.is_some() {
+            self.finish_pending(index, member, true);
+            return Ok(0);
+        }
         self.finish_agent(index, member, None)
     }
 

@@ -1,7 +1,7 @@
-//! Blocking collectives that a process holds in a few words a member until the last one enters.
+//! Collectives that a process holds in a few words a member until the last one enters.
 //!
 //! While its members come in, a collective keeps a bit and the packed contribution of each; where the result goes
-//! stays on the blocked member's own stack. When all are in and message times are a formula,
+//! stays on the blocked member's own stack; a member of a nonblocking call goes on ([`Pending`]). When all are in and message times are a formula,
 //! the clocks are advanced in [`clocks`](super::clocks) and the result is what the collective means: moving data is
 //! exact in any order, and a reduction keeps the association of its schedule ([`Digest`](super::schedule::Digest), [`lockstep`](super::lockstep)). Whatever
 //! needs more (functions of the program, overheads, members that must start before all are in) becomes agents, and runs as any
@@ -10,21 +10,25 @@
 use crate::collective::agent::{Agent, pack};
 use crate::collective::call::{Mode, Part};
 use crate::collective::instance::Place;
+use crate::collective::pending::Pending;
 use crate::collective::schedule::{Blocks, Kind, Member, Shape};
-use crate::collective::{Contribution, Reduction, Resolve, Signature};
+use crate::collective::{Contribution, Delivery, Reduction, Resolve, Signature};
 use crate::error::Result;
+use crate::handle::{self, RequestRef};
 use crate::matching::Extent;
 use crate::op::Op;
 use crate::remote::apart::{Apart, Beginning};
+use crate::request::{Body, Request, RequestArray};
 use crate::world::{Mpi, World};
 use engine::Time;
 use rank::{Addr, memory};
 use std::rc::Rc;
 
-/// A blocking call as a member of it knows it.
+/// A call as a member of it knows it.
 #[derive(Clone, PartialEq, Eq)]
 pub(crate) struct Brief {
     pub kind: Kind,
+    pub mode: Mode,
     pub comm: usize,
     pub root: Option<i32>,
     /// As [`Shape::bytes`].
@@ -65,6 +69,8 @@ pub(crate) struct Together {
     pub(super) reduction: Option<((usize, usize), Rc<Reduction>)>,
     /// The clock of all who are in, while they have the same.
     clock: Option<Time>,
+    /// Of a nonblocking call.
+    pending: Option<Pending>,
     complete: bool,
 }
 
@@ -81,7 +87,7 @@ impl Together {
     /// For `count` members from `first` on.
     fn new(first: u32, count: u32) -> Together {
         let joined = vec![0; (count as usize).div_ceil(64)].into();
-        Together { first, joined, data: Data::Nothing, apart: None, reduction: None, clock: None, complete: false }
+        Together { first, joined, data: Data::Nothing, apart: None, reduction: None, clock: None, pending: None, complete: false }
     }
     /// For agents, which the instance keeps.
     pub(crate) fn of_agents(first: u32, count: u32, apart: Box<Apart>) -> Together {
@@ -223,20 +229,25 @@ impl World {
         Ok(Some((index, member, shape)))
     }
 
-    /// The mounted rank enters: `(instance, member)`, or `None` if the call must be made as agents.
+    /// The mounted rank enters: `(instance, member, request)`, or `None` if the call must be made as agents.
     fn enter_together(
         &mut self,
         brief: &Brief,
         source: &Extent,
+        target: &Extent,
         contribution: &mut Option<(Contribution, Resolve)>,
-    ) -> Result<Option<(u32, u32)>> {
+    ) -> Result<Option<(u32, u32, Option<u32>)>> {
         if let Some(member) = self.joins_latest(brief) {
             let index = self.collectives.latest.as_ref().expect("joined just now").index;
-            self.come_in(index, member, source, contribution);
-            return Ok(Some((index, member)));
+            let request = self.come_in(index, member, (source, target), contribution);
+            return Ok(Some((index, member, request)));
         }
         let Some((comm, member, shape)) = self.brief_shape(brief)? else { return Ok(None) };
         let communicator = self.comms.at(comm);
+        let blocking = brief.mode == Mode::Blocking;
+        if !blocking && self.is_spread(communicator) {
+            return Ok(None);
+        }
         let call = communicator.call_of(member);
         let known = communicator.instances.get((call - communicator.first) as usize).copied().flatten();
         if known
@@ -248,7 +259,7 @@ impl World {
         let me = self.current;
         let signature = Signature {
             function: self.ranks[me as usize].function,
-            blocking: true,
+            blocking,
             irregular: false,
             kind: brief.kind,
             root: brief.root.map(|_| shape.root),
@@ -277,7 +288,8 @@ impl World {
                 }
                 let (first, count) = self.own_members(&beginning, size);
                 let index = self.make_held(Place::Comm(comm), signature, shape);
-                let mut together = Together { reduction, ..Together::new(first, count) };
+                let pending = (!blocking).then(|| Pending::new(count));
+                let mut together = Together { reduction, pending, ..Together::new(first, count) };
                 if let Beginning::Apart(apart) = beginning {
                     self.made_apart(index, comm, call, count);
                     together.apart = Some(apart);
@@ -293,8 +305,8 @@ impl World {
             }
         };
         self.note_entry(comm, member, size, index);
-        self.come_in(index, member, source, contribution);
-        Ok(Some((index, member)))
+        let request = self.come_in(index, member, (source, target), contribution);
+        Ok(Some((index, member, request)))
     }
 
     /// The member number of the mounted rank if its call is one more of the instance made last; then it has entered that.
@@ -349,13 +361,26 @@ impl World {
         Some(Part { request: None, instance: index, member, through: false, target: Extent { buffer: to, layout: None, bytes } })
     }
 
-    /// A member's contribution is taken; the last one's completes the call.
+    /// A member's contribution is taken; the last one's completes the call. Answers the request of a nonblocking call.
     #[inline]
-    fn come_in(&mut self, index: u32, member: u32, source: &Extent, contribution: &mut Option<(Contribution, Resolve)>) {
-        let clock = self.ranks[self.current as usize].clock;
+    fn come_in(
+        &mut self,
+        index: u32,
+        member: u32,
+        (source, target): (&Extent, &Extent),
+        contribution: &mut Option<(Contribution, Resolve)>,
+    ) -> Option<u32> {
+        let me = self.current;
+        let clock = self.ranks[me as usize].clock;
+        let waits = self.collectives.instance(index).describe().0.blocking;
+        let request = (!waits).then(|| self.make_request(me, Body::Collective { instance: index, member }));
         let instance = self.collectives.instance_mut(index);
         let together = instance.together.as_mut().expect("made or found above");
-        together.join(member, clock, instance.arrived == 0);
+        let first = instance.arrived == 0;
+        together.join(member, clock, first);
+        if let (Some(pending), Some(request)) = (&mut together.pending, request) {
+            pending.enter(member - together.first, first, clock, request, target);
+        }
         together.contribute(&instance.shape, member, instance.here, source);
         instance.arrived += 1;
         let (complete, spread) = (instance.arrived == instance.here, instance.ident.is_some());
@@ -367,6 +392,7 @@ impl World {
             (true, false) => self.complete_together(index),
             (false, _) => {}
         }
+        request
     }
 
     /// All members are in.
@@ -387,7 +413,10 @@ impl World {
         instance.start();
         let (place, size) = (instance.place.clone(), instance.size);
         let block = buffers(&instance.shape, 0).0.bytes(0);
-        self.run_clocks(&place, size, &*schedule, block, together.clock);
+        match &together.pending {
+            None => self.run_clocks(&place, size, &*schedule, block, together.clock),
+            Some(pending) => self.run_pending(&place, size, &*schedule, block, pending),
+        }
         together.complete = true;
         self.collectives.instance_mut(index).together = Some(together);
     }
@@ -417,7 +446,45 @@ impl World {
         let input = together.contribution(shape, member).to_vec();
         let member = Member { rank: member, send, receive, sources: none.clone(), destinations: none.clone() };
         let reduction = together.reduction.as_ref().map(|(_, reduction)| reduction.clone());
-        Box::new(Agent::held(rank, self.ranks[rank as usize].clock, member, input, output, reduction))
+        let clock = self.ranks[rank as usize].clock;
+        let Some(pending) = &together.pending else {
+            return Box::new(Agent::held(rank, clock, member, input, output, reduction));
+        };
+        let place = member.rank - together.first;
+        let mut agent = Agent::held(rank, pending.clock(place), member, input, output, reduction);
+        (agent.request, agent.delivery) = (Some(pending.request(place)), Delivery::To(vec![pending.target(place, output)]));
+        Box::new(agent)
+    }
+
+    /// The mounted rank collects the result of a nonblocking collective that was held together to its end; with `leaves`, for good.
+    pub(crate) fn finish_pending(&mut self, index: u32, member: u32, leaves: bool) {
+        let instance = self.collectives.instance_mut(index);
+        let Some(together) = instance.together.as_mut().filter(|together| together.complete) else { return };
+        let bytes = buffers(&instance.shape, member).2;
+        let Some(pending) = &mut together.pending else { return };
+        let target = pending.take_target(member - together.first, bytes);
+        if target.bytes != 0 {
+            together.deliver(&instance.shape, member, &target);
+        }
+        if leaves {
+            self.leave_instance(index);
+        }
+    }
+
+    /// The mounted rank asks whether requests are complete: collectives that are held for their members, and could complete one, go on.
+    pub(crate) fn start_tested(&mut self, requests: RequestArray) {
+        if !self.collectives.holds() {
+            return;
+        }
+        for handle in requests.iter() {
+            if let RequestRef::Cold(request) = handle::request(self.active_part(handle))
+                && let Some(&Request { body: Body::Collective { instance, .. }, done: None, .. }) = self.requests.get(request)
+                && !self.collectives.instance(instance).is_started()
+            {
+                self.start_instance(instance);
+            }
+        }
+        self.run_agents();
     }
 
     /// The mounted rank takes its result and leaves; the handle of a new communicator, if one was made.
@@ -435,7 +502,7 @@ impl World {
 }
 
 impl Mpi {
-    /// Enters a blocking collective that may be held together: `None` if it cannot be, and nothing has happened.
+    /// Enters a collective that may be held together: `None` if it cannot be, and nothing has happened.
     pub(crate) fn together(
         &self,
         brief: &Brief,
@@ -444,8 +511,8 @@ impl Mpi {
         contribution: &mut Option<(Contribution, Resolve)>,
     ) -> Result<Option<Part>> {
         let mut world = self.world();
-        let Some((index, member)) = world.enter_together(brief, source, contribution)? else { return Ok(None) };
-        Ok(Some(world.entered(index, member, None, target)))
+        let Some((index, member, request)) = world.enter_together(brief, source, &target, contribution)? else { return Ok(None) };
+        Ok(Some(world.entered(index, member, request.map(handle::of_cold), target)))
     }
 
     /// Enters as [`Mpi::together`] does, if the call is one more like the one before; `None` if nothing has happened.
@@ -463,8 +530,8 @@ impl Mpi {
         }
     }
 
-    /// Whether a call of this mode may be held together.
-    pub(crate) fn may_hold(&self, mode: Mode) -> bool {
-        mode == Mode::Blocking && self.world().holds_together()
+    /// Whether calls may be held together.
+    pub(crate) fn may_hold(&self) -> bool {
+        self.world().holds_together()
     }
 }

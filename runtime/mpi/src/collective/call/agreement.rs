@@ -60,8 +60,8 @@ impl Mpi {
     #[inline(never)]
     fn join_agreement(&self, comm: usize, bytes: u64, contribution: (Contribution, Resolve), mode: Mode) -> Result<Part> {
         let mut contribution = Some(contribution);
-        if self.may_hold(mode) {
-            let brief = Brief { kind: Kind::Agree, comm, root: None, bytes, reduction: None };
+        if mode == Mode::Blocking && self.may_hold() {
+            let brief = Brief { kind: Kind::Agree, mode, comm, root: None, bytes, reduction: None };
             if let Some(part) = self.together(&brief, &Extent::none(), Extent::none(), &mut contribution)? {
                 return Ok(part);
             }

@@ -27,8 +27,8 @@ impl Mpi {
         {
             return Ok(part);
         }
-        if self.may_hold(mode) {
-            let brief = Brief { kind: Kind::Barrier, comm, root: None, bytes: 0, reduction: None };
+        if self.may_hold() {
+            let brief = Brief { kind: Kind::Barrier, mode, comm, root: None, bytes: 0, reduction: None };
             if let Some(part) = self.held(&brief, &Extent::none(), &Extent::none())? {
                 return Ok(part);
             }
@@ -46,9 +46,9 @@ impl Mpi {
     #[inline(never)]
     fn join_bcast(&self, buffer: Buffer, root: i32, comm: usize, mode: Mode) -> Result<Part> {
         let (is_root, _, _, inter) = self.rooted(comm, root)?;
-        if !inter && self.may_hold(mode) {
+        if !inter && self.may_hold() {
             let extent = self.world().extent(buffer)?;
-            let brief = Brief { kind: Kind::Bcast, comm, root: Some(root), bytes: extent.bytes, reduction: None };
+            let brief = Brief { kind: Kind::Bcast, mode, comm, root: Some(root), bytes: extent.bytes, reduction: None };
             let (source, target) = if is_root { (extent, Extent::none()) } else { (Extent::none(), extent) };
             if let Some(part) = self.held(&brief, &source, &target)? {
                 return Ok(part);
@@ -75,13 +75,13 @@ impl Mpi {
     #[inline(never)]
     fn join_gather(&self, send: Side, receive: Side, root: i32, comm: usize, mode: Mode) -> Result<Part> {
         let (is_root, peers, me, inter) = self.rooted(comm, root)?;
-        if !inter && !receive.is_irregular() && self.may_hold(mode) {
+        if !inter && !receive.is_irregular() && self.may_hold() {
             let target = if is_root { self.blocks(&receive, peers)? } else { Some(Extent::none()) };
             let source = if is_root { self.own_block(&send, &receive, me)? } else { self.blocks(&send, 1)? };
             if let (Some(source), Some(target)) = (source, target)
                 && (!is_root || target.bytes == source.bytes * u64::from(peers))
             {
-                let brief = Brief { kind: Kind::Gather, comm, root: Some(root), bytes: source.bytes, reduction: None };
+                let brief = Brief { kind: Kind::Gather, mode, comm, root: Some(root), bytes: source.bytes, reduction: None };
                 if let Some(part) = self.held(&brief, &source, &target)? {
                     return Ok(part);
                 }
@@ -124,7 +124,7 @@ impl Mpi {
     #[inline(never)]
     fn join_scatter(&self, send: Side, receive: Side, root: i32, comm: usize, mode: Mode) -> Result<Part> {
         let (is_root, peers, me, inter) = self.rooted(comm, root)?;
-        if !inter && !send.is_irregular() && self.may_hold(mode) {
+        if !inter && !send.is_irregular() && self.may_hold() {
             let source = if is_root { self.blocks(&send, peers)? } else { Some(Extent::none()) };
             let in_place = is_root && receive.is_in_place();
             let target = if in_place { Some(Extent::none()) } else { self.blocks(&receive, 1)? };
@@ -132,7 +132,7 @@ impl Mpi {
                 && (!is_root || in_place || source.bytes == target.bytes * u64::from(peers))
             {
                 let bytes = if is_root { source.bytes / u64::from(peers) } else { target.bytes };
-                let brief = Brief { kind: Kind::Scatter, comm, root: Some(root), bytes, reduction: None };
+                let brief = Brief { kind: Kind::Scatter, mode, comm, root: Some(root), bytes, reduction: None };
                 if let Some(part) = self.held(&brief, &source, &target)? {
                     return Ok(part);
                 }
@@ -172,11 +172,11 @@ impl Mpi {
 
     #[inline(never)]
     fn join_allgather(&self, send: Side, receive: Side, comm: usize, mode: Mode) -> Result<Part> {
-        if let (size, me, true) = self.members(comm, mode)?
+        if let (size, me, true) = self.members(comm)?
             && let (Some(source), Some(target)) = (self.own_block(&send, &receive, me)?, self.blocks(&receive, size)?)
             && target.bytes == source.bytes * u64::from(size)
         {
-            let brief = Brief { kind: Kind::Allgather, comm, root: None, bytes: source.bytes, reduction: None };
+            let brief = Brief { kind: Kind::Allgather, mode, comm, root: None, bytes: source.bytes, reduction: None };
             if let Some(part) = self.held(&brief, &source, &target)? {
                 return Ok(part);
             }
@@ -211,11 +211,11 @@ impl Mpi {
     #[inline(never)]
     fn join_alltoall(&self, send: Side, receive: Side, comm: usize, mode: Mode) -> Result<Part> {
         let from = if send.is_in_place() { receive } else { send };
-        if let (size, _, true) = self.members(comm, mode)?
+        if let (size, _, true) = self.members(comm)?
             && let (Some(source), Some(target)) = (self.blocks(&from, size)?, self.blocks(&receive, size)?)
             && target.bytes == source.bytes
         {
-            let brief = Brief { kind: Kind::Alltoall, comm, root: None, bytes: source.bytes / u64::from(size), reduction: None };
+            let brief = Brief { kind: Kind::Alltoall, mode, comm, root: None, bytes: source.bytes / u64::from(size), reduction: None };
             if let Some(part) = self.held(&brief, &source, &target)? {
                 return Ok(part);
             }

@@ -56,13 +56,13 @@ impl Mpi {
             }
             None => (true, false),
         };
-        if !inter && self.may_hold(mode) {
+        if !inter && self.may_hold() {
             let source = self.world().extent((from, count, datatype))?;
-            let first = kind == Kind::Exscan && self.members(comm, mode)?.1 == 0;
+            let first = kind == Kind::Exscan && self.members(comm)?.1 == 0;
             let target = if is_root && !first { self.world().extent((receive, count, datatype))? } else { Extent::none() };
-            let brief = Brief { kind, comm, root, bytes: source.bytes, reduction: Some((op, datatype)) };
+            let brief = Brief { kind, mode, comm, root, bytes: source.bytes, reduction: Some((op, datatype)) };
             if let Some(part) = self.held(&brief, &source, &target)? {
-                if all_receive && source.layout.is_none() && source.bytes != 0 {
+                if all_receive && mode == Mode::Blocking && source.layout.is_none() && source.bytes != 0 {
                     self.note_elements(elements);
                 }
                 return Ok(part);
@@ -155,7 +155,7 @@ impl Mpi {
         comm: usize,
         mode: Mode,
     ) -> Result<Part> {
-        let (members, me, holds) = self.members(comm, mode)?;
+        let (members, me, holds) = self.members(comm)?;
         let (total, own) = match counts {
             Parts::Same(count) => (count.checked_mul(i64::from(members)), count),
             Parts::Each(counts) => (counts.iter().try_fold(0i64, |sum, &count| sum.checked_add(count)), counts[me as usize]),
@@ -167,7 +167,7 @@ impl Mpi {
             let from = if send == IN_PLACE { receive } else { send };
             let source = self.world().extent((from, total, datatype))?;
             let target = self.world().extent((receive, count, datatype))?;
-            let brief = Brief { kind: Kind::ReduceScatter, comm, root: None, bytes: source.bytes, reduction: Some((op, datatype)) };
+            let brief = Brief { kind: Kind::ReduceScatter, mode, comm, root: None, bytes: source.bytes, reduction: Some((op, datatype)) };
             if let Some(part) = self.held(&brief, &source, &target)? {
                 return Ok(part);
             }

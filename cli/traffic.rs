@@ -49,6 +49,7 @@ pub fn command() -> Command {
         .arg(flag("json", "Results as JSON"))
         .arg(flag("quiet", "No progress"))
         .arg(path("csv", "Write a line for each direction of each cable (with --sweep, for each load)"))
+        .arg(path("histograms", "Write the histograms of latencies and of routers passed, a line for each bucket").conflicts_with("sweep"))
         .arg(path("svg", "Write a heat map of the links' use (with --sweep, the latency-load curve)"))
 }
 
@@ -152,6 +153,9 @@ fn write_file(path: &Path, content: &str) -> Result<(), Failure> {
 fn write_report(matches: &ArgMatches, traffic: &Traffic, report: &Report) -> Result<ExitCode, Failure> {
     if let Some(path) = matches.get_one::<PathBuf>("csv") {
         write_file(path, &report.links_to_csv())?;
+    }
+    if let Some(path) = matches.get_one::<PathBuf>("histograms") {
+        write_file(path, &report.histograms_to_csv())?;
     }
     if let Some(path) = matches.get_one::<PathBuf>("svg") {
         write_file(path, &heat_map(report))?;

@@ -67,6 +67,24 @@ fn each_link_is_a_line_and_a_mark_in_the_heat_map() {
 }
 
 #[test]
+fn latencies_of_packets_and_of_whole_messages_are_text_json_and_csv() {
+    let csv = scratch("traffic-histograms").join("histograms.csv");
+    let args = ["--network", NETWORK, "--size", "20KiB", "--interval", "10us", "--packets", "5", "--histograms", csv.to_str().unwrap()];
+    let text = traffic(&args);
+    assert!(text.contains("total: 400 packets") && text.contains("total: 80 messages of 5 packets"), "{text}");
+    let total = &json(&traffic(&[&args[..], &["--json"]].concat()))["simulated"]["total"];
+    assert_eq!((&total["messages"]["count"], &total["packets"]), (&80.into(), &400.into()));
+    assert!(total["messages"]["latency_mean_ns"].as_f64() > total["latency_mean_ns"].as_f64(), "{total}");
+    let lines = std::fs::read_to_string(csv).unwrap();
+    let count = |of: &str| -> u64 {
+        let of = lines.lines().map(|line| line.split(',').collect::<Vec<_>>()).filter(|line| line[1] == of);
+        of.map(|line| line[3].parse::<u64>().unwrap()).sum()
+    };
+    let counts = ["packet_latency_ns", "message_latency_ns", "routers_passed"].map(count);
+    assert_eq!(counts, [400, 80, 400], "{lines}");
+}
+
+#[test]
 fn a_sweep_gives_the_latency_load_curve() {
     let directory = scratch("traffic-sweep");
     let (csv, svg) = (directory.join("curve.csv"), directory.join("curve.svg"));

@@ -101,14 +101,14 @@ pub fn validate(figures: Option<&Path>) -> Result<bool, String> {
     for t in &TREES {
         let network = format!("fattree:m=8,n=3,l=0ns,b=100Gbps,router={},vcs=1,buf=64KiB,routing={}", t.router, t.routing);
         let total = run(&network, t.interval, 3000)?.simulated.total;
-        let off = total.latency_mean_ns / t.reference_ns - 1.0;
+        let off = total.latency.mean_ns / t.reference_ns - 1.0;
         let verdict = judge(off.abs() <= t.within);
         println!(
             "router {:4} {:8} every {:5}: {:.1} against {:.1}: {:+.1} % (within {:.0} %){verdict}",
             t.router,
             t.routing,
             t.interval,
-            total.latency_mean_ns,
+            total.latency.mean_ns,
             t.reference_ns,
             off * 100.0,
             t.within * 100.0
@@ -152,6 +152,8 @@ fn draw(directory: &Path, grid: &Grid, curve: &SweepReport) -> Result<(), String
             accepted: load,
             latency_mean_ns: latency,
             latency_p99_ns: latency,
+            message_latency_mean_ns: latency,
+            message_latency_p99_ns: latency,
         })
         .collect();
     let svg = latency_load(&[("xsim", curve), ("BookSim2", &other)]);

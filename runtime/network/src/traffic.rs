@@ -170,7 +170,11 @@ impl Traffic {
             }
             Arc::new(job_of)
         });
-        let statistics = Statistics::new(jobs.len(), job_of, from, window);
+        // A message without bytes is a packet.
+        let packets = self.size.div_ceil(payload).max(1);
+        let packets =
+            u32::try_from(packets).map_err(|_| format!("--size {} makes more than 2^32 packets of a message; raise packet=", self.size))?;
+        let statistics = Statistics::new(jobs.len(), job_of, from, window).with_messages(packets);
         Ok(Prepared { fabric, jobs, interval, smallest, statistics })
     }
 

@@ -2,6 +2,7 @@
 
 use super::histogram::Histogram;
 use super::port::Packet;
+use rustc_hash::FxHashMap;
 use std::sync::Arc;
 
 /// The use of one direction of a cable, and of the input buffer at its end.
@@ -22,6 +23,8 @@ pub struct LinkUse {
 pub struct JobStatistics {
     /// From giving the message to the network to the packet's last byte, in picoseconds.
     pub latency: Histogram,
+    /// From giving a message to the network to the last byte of its last packet, in picoseconds, where messages have several packets.
+    pub messages: Histogram,
     /// How many packets passed so many routers.
     pub hops: Vec<u64>,
     /// Packets that arrived, those before the warm-up's end included.
@@ -46,12 +49,23 @@ pub struct Statistics {
     /// Throughput is what arrives from the first to before the second, in picoseconds.
     pub window: (u64, u64),
     job_of: Option<Arc<Vec<u16>>>,
+    /// Packets of every message; 0 if messages differ, and then they are not counted.
+    message_packets: u32,
+    /// Packets that have arrived of the messages that have not arrived whole: by their time, source and destination. Messages of which all
+    /// three are the same count as if they arrived one after the other.
+    arriving: FxHashMap<(u64, u32, u32), u32>,
 }
 
 impl Statistics {
     /// `job_of` gives each endpoint's job below `jobs`.
     pub fn new(jobs: usize, job_of: Option<Arc<Vec<u16>>>, warmup: u64, window: (u64, u64)) -> Statistics {
-        Statistics { jobs: vec![JobStatistics::default(); jobs.max(1)], warmup, window, job_of }
+        let jobs = vec![JobStatistics::default(); jobs.max(1)];
+        Statistics { jobs, warmup, window, job_of, message_packets: 0, arriving: FxHashMap::default() }
+    }
+
+    /// Counts messages, all of so many packets.
+    pub fn with_messages(self, packets: u32) -> Statistics {
+        Statistics { message_packets: packets, ..self }
     }
 
     #[inline]
@@ -74,6 +88,22 @@ impl Statistics {
             job.hops.resize(hops + 1, 0);
         }
         job.hops[hops] += 1;
+        if self.message_packets > 1 {
+            self.record_message(packet, at);
+        }
+    }
+
+    /// Counts the message whose last packet this is. The packets of a destination come by one link, and so in the order of their time.
+    #[inline(never)]
+    fn record_message(&mut self, packet: &Packet, at: u64) {
+        let message = (packet.created, packet.source, packet.destination);
+        let arrived = self.arriving.entry(message).or_default();
+        *arrived += 1;
+        if *arrived == self.message_packets {
+            self.arriving.remove(&message);
+            let job = self.job_of.as_ref().map_or(0, |jobs| jobs[packet.source as usize] as usize);
+            self.jobs[job].messages.add(at - packet.created);
+        }
     }
 
     /// Adds another shard's counts.
@@ -81,6 +111,16 @@ impl Statistics {
         for (job, more) in self.jobs.iter_mut().zip(&other.jobs) {
             job.merge(more);
         }
+    }
+
+    /// Packets of every message; 0 if messages differ.
+    pub fn message_packets(&self) -> u32 {
+        self.message_packets
+    }
+
+    /// Latencies of a job's messages: where each is a packet, those of the packets.
+    pub fn messages<'a>(&self, job: &'a JobStatistics) -> &'a Histogram {
+        if self.message_packets == 1 { &job.latency } else { &job.messages }
     }
 
     /// All jobs together.
@@ -94,6 +134,7 @@ impl Statistics {
 impl JobStatistics {
     fn merge(&mut self, other: &JobStatistics) {
         self.latency.merge(&other.latency);
+        self.messages.merge(&other.messages);
         if self.hops.len() < other.hops.len() {
             self.hops.resize(other.hops.len(), 0);
         }

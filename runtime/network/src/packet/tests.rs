@@ -7,6 +7,7 @@ mod messages;
 mod parsing;
 mod pressure;
 mod topologies;
+mod whole_messages;
 mod zero_load;
 
 use super::topology::{Neighbor, Topology};

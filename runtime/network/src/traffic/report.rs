@@ -2,7 +2,7 @@
 
 use super::{Pace, Prepared, Traffic, parts};
 use crate::packet::shard::Shard;
-use crate::packet::{JobStatistics, Neighbor};
+use crate::packet::{Histogram, JobStatistics, Neighbor, Statistics};
 use serde::Serialize;
 use std::fmt::{Display, Formatter, Write};
 use std::time::Instant;
@@ -55,27 +55,75 @@ pub struct JobReport {
     /// Packets counted in latencies and hops.
     pub packets: u64,
     /// From sending the message to the packet's last byte.
-    pub latency_mean_ns: f64,
-    /// The least.
-    pub latency_min_ns: f64,
-    /// Half are not longer, within 3 %.
-    pub latency_p50_ns: f64,
-    /// 99 % are not longer, within 3 %.
-    pub latency_p99_ns: f64,
-    /// The longest.
-    pub latency_max_ns: f64,
+    #[serde(flatten)]
+    pub latency: LatencyReport,
     /// Mean number of routers passed.
     pub routers_passed: f64,
     /// How many packets passed how many routers.
     pub routers_histogram: Vec<u64>,
     /// Latencies: least nanoseconds of the bucket, packets.
     pub latency_histogram: Vec<(f64, u64)>,
+    /// Whole messages.
+    pub messages: MessageReport,
     /// Bytes delivered, headers included.
     pub bytes: u64,
     /// When the last packet arrived.
     pub completion_ns: f64,
     /// Bytes a nanosecond delivered for each endpoint of the job.
     pub throughput_bytes_per_ns: f64,
+}
+
+/// The messages of a job.
+#[derive(Clone, Debug, Serialize)]
+pub struct MessageReport {
+    /// Messages counted in latencies.
+    pub count: u64,
+    /// Packets of each.
+    pub packets_each: u64,
+    /// From sending the message to the last byte of the last of its packets.
+    #[serde(flatten)]
+    pub latency: LatencyReport,
+    /// Latencies: least nanoseconds of the bucket, messages.
+    pub latency_histogram: Vec<(f64, u64)>,
+}
+
+/// How long things took, in nanoseconds.
+#[derive(Clone, Copy, Debug, Serialize)]
+pub struct LatencyReport {
+    /// The mean.
+    #[serde(rename = "latency_mean_ns")]
+    pub mean_ns: f64,
+    /// The least.
+    #[serde(rename = "latency_min_ns")]
+    pub min_ns: f64,
+    /// Half are not longer, within 3 %.
+    #[serde(rename = "latency_p50_ns")]
+    pub p50_ns: f64,
+    /// 99 % are not longer, within 3 %.
+    #[serde(rename = "latency_p99_ns")]
+    pub p99_ns: f64,
+    /// The longest.
+    #[serde(rename = "latency_max_ns")]
+    pub max_ns: f64,
+}
+
+impl LatencyReport {
+    fn new(latency: &Histogram) -> LatencyReport {
+        LatencyReport {
+            mean_ns: latency.mean() / 1000.0,
+            min_ns: ns(latency.least()),
+            p50_ns: ns(latency.percentile(0.5)),
+            p99_ns: ns(latency.percentile(0.99)),
+            max_ns: ns(latency.greatest()),
+        }
+    }
+}
+
+impl Display for LatencyReport {
+    fn fmt(&self, f: &mut Formatter<'_>) -> std::fmt::Result {
+        let LatencyReport { mean_ns, min_ns, p50_ns, p99_ns, max_ns } = self;
+        write!(f, "latency mean {mean_ns:.2} ns, min {min_ns:.2}, p50 {p50_ns:.1}, p99 {p99_ns:.1}, max {max_ns:.2}")
+    }
 }
 
 /// A kind of link.
@@ -193,8 +241,7 @@ impl Report {
         let fabric = &prepared.fabric;
         host.packets_per_s = shards.iter().map(|s| s.statistics.total().packets).sum::<u64>() as f64
             / if host.cpu_s > 0.0 { host.cpu_s } else { host.run_s };
-        let window = statistics.window;
-        let job = |name: &str, count: u32, job: &JobStatistics| job_report(name, count, job, window);
+        let job = |name: &str, count: u32, job: &JobStatistics| job_report(name, count, job, &statistics);
         let endpoints: u32 = prepared.jobs.iter().map(|job| job.count).sum();
         let each_link = each_link(shards, total.last_arrival);
         host.memory_mib = peak_memory();
@@ -239,6 +286,20 @@ impl Report {
         csv
     }
 
+    /// A line for each bucket of the histograms: latencies of packets and of messages in nanoseconds, from the least of the bucket, and routers
+    /// passed.
+    pub fn histograms_to_csv(&self) -> String {
+        let mut csv = String::from("job,of,from,count\n");
+        for job in std::iter::once(&self.simulated.total).chain(&self.simulated.jobs) {
+            let mut line = |of: &str, from: f64, count: u64| _ = writeln!(csv, "{},{of},{from},{count}", job.name);
+            job.latency_histogram.iter().for_each(|&(from, count)| line("packet_latency_ns", from, count));
+            job.messages.latency_histogram.iter().for_each(|&(from, count)| line("message_latency_ns", from, count));
+            let passed = job.routers_histogram.iter().enumerate().filter(|(_, count)| **count > 0);
+            passed.for_each(|(routers, &count)| line("routers_passed", routers as f64, count));
+        }
+        csv
+    }
+
     /// A few lines for a terminal.
     pub fn to_text(&self, pace: Pace) -> String {
         let s = &self.simulated;
@@ -254,18 +315,14 @@ impl Report {
         for job in std::iter::once(&s.total).chain(&s.jobs) {
             let _ = writeln!(
                 text,
-                "{}: {} packets, latency mean {:.2} ns, min {:.2}, p50 {:.1}, p99 {:.1}, max {:.2}; {:.4} routers passed; {:.4} B/ns an endpoint; done at {:.1} ns",
-                job.name,
-                job.packets,
-                job.latency_mean_ns,
-                job.latency_min_ns,
-                job.latency_p50_ns,
-                job.latency_p99_ns,
-                job.latency_max_ns,
-                job.routers_passed,
-                job.throughput_bytes_per_ns,
-                job.completion_ns
+                "{}: {} packets, {}; {:.4} routers passed; {:.4} B/ns an endpoint; done at {:.1} ns",
+                job.name, job.packets, job.latency, job.routers_passed, job.throughput_bytes_per_ns, job.completion_ns
             );
+            let messages = &job.messages;
+            if messages.packets_each > 1 {
+                let _ =
+                    writeln!(text, "{}: {} messages of {} packets, {}", job.name, messages.count, messages.packets_each, messages.latency);
+            }
         }
         for kind in &s.links {
             let _ = writeln!(
@@ -291,24 +348,31 @@ impl Report {
     }
 }
 
-fn job_report(name: &str, endpoints: u32, job: &JobStatistics, window: (u64, u64)) -> JobReport {
+fn job_report(name: &str, endpoints: u32, job: &JobStatistics, statistics: &Statistics) -> JobReport {
+    let window = statistics.window;
     let (bytes, time) = if window.1 == u64::MAX { (job.bytes, job.last_arrival) } else { (job.window_bytes, window.1 - window.0) };
-    let latency = &job.latency;
+    let messages = statistics.messages(job);
     JobReport {
         name: name.to_owned(),
-        packets: latency.count(),
-        latency_mean_ns: latency.mean() / 1000.0,
-        latency_min_ns: ns(latency.least()),
-        latency_p50_ns: ns(latency.percentile(0.5)),
-        latency_p99_ns: ns(latency.percentile(0.99)),
-        latency_max_ns: ns(latency.greatest()),
+        packets: job.latency.count(),
+        latency: LatencyReport::new(&job.latency),
         routers_passed: job.mean_hops(),
         routers_histogram: job.hops.clone(),
-        latency_histogram: latency.buckets().map(|(least, count)| (ns(least), count)).collect(),
+        latency_histogram: buckets(&job.latency),
+        messages: MessageReport {
+            count: messages.count(),
+            packets_each: statistics.message_packets().into(),
+            latency: LatencyReport::new(messages),
+            latency_histogram: buckets(messages),
+        },
         bytes: job.bytes,
         completion_ns: ns(job.last_arrival),
         throughput_bytes_per_ns: bytes as f64 / ns(time.max(1)) / f64::from(endpoints),
     }
+}
+
+fn buckets(latency: &Histogram) -> Vec<(f64, u64)> {
+    latency.buckets().map(|(least, count)| (ns(least), count)).collect()
 }
 
 /// Every direction of every cable, in the order of routers and ports, then endpoints.

@@ -16,6 +16,10 @@ pub struct SweepPoint {
     pub latency_mean_ns: f64,
     /// Nanoseconds.
     pub latency_p99_ns: f64,
+    /// Of whole messages, in nanoseconds.
+    pub message_latency_mean_ns: f64,
+    /// Of whole messages, in nanoseconds.
+    pub message_latency_p99_ns: f64,
 }
 
 /// A curve.
@@ -42,8 +46,10 @@ pub fn sweep(traffic: &Traffic, rates: &[f64], progress: Progress<'_>) -> Result
         points.push(SweepPoint {
             offered: rate,
             accepted: total.throughput_bytes_per_ns * wire,
-            latency_mean_ns: total.latency_mean_ns,
-            latency_p99_ns: total.latency_p99_ns,
+            latency_mean_ns: total.latency.mean_ns,
+            latency_p99_ns: total.latency.p99_ns,
+            message_latency_mean_ns: total.messages.latency.mean_ns,
+            message_latency_p99_ns: total.messages.latency.p99_ns,
         });
         if points[points.len() - 1].latency_mean_ns > 10.0 * points[0].latency_mean_ns {
             break;
@@ -68,9 +74,13 @@ impl SweepReport {
     }
     /// As CSV, a line for each load.
     pub fn to_csv(&self) -> String {
-        let mut csv = String::from("offered,accepted,latency_mean_ns,latency_p99_ns\n");
+        let mut csv = String::from("offered,accepted,latency_mean_ns,latency_p99_ns,message_latency_mean_ns,message_latency_p99_ns\n");
         for p in &self.points {
-            let _ = writeln!(csv, "{:.4},{:.6},{:.3},{:.3}", p.offered, p.accepted, p.latency_mean_ns, p.latency_p99_ns);
+            let _ = writeln!(
+                csv,
+                "{:.4},{:.6},{:.3},{:.3},{:.3},{:.3}",
+                p.offered, p.accepted, p.latency_mean_ns, p.latency_p99_ns, p.message_latency_mean_ns, p.message_latency_p99_ns
+            );
         }
         csv
     }

@@ -9,7 +9,7 @@ use rustc_hash::FxHashMap;
 pub(crate) const NEVER: u64 = u64::MAX;
 
 /// A packet inside the network. One cache line.
-#[derive(Clone, Copy, Debug, Pod, Zeroable)]
+#[derive(Clone, Copy, Default, Debug, Pod, Zeroable)]
 #[repr(C, align(64))]
 pub struct Packet {
     /// When its message was given to the network, in picoseconds.
@@ -49,7 +49,7 @@ pub struct Packet {
 }
 
 /// A truth value in memory that may hold anything.
-#[derive(Clone, Copy, Debug, Pod, Zeroable)]
+#[derive(Clone, Copy, Default, Debug, Pod, Zeroable)]
 #[repr(transparent)]
 pub(crate) struct Flag(u8);
 
@@ -303,7 +303,7 @@ fn add(low: &mut u32, count: u64) -> u32 {
 }
 
 /// What waits at a port.
-#[derive(Clone, Copy, Debug)]
+#[derive(Clone, Copy, Default, Debug)]
 pub(crate) struct Waits {
     /// When the earliest `Grant` event for it happens.
     pub(crate) wake: u64,
@@ -330,7 +330,7 @@ impl Fifo {
 }
 
 /// The packets of one input that wait for one output and the same virtual channels, first come first.
-#[derive(Clone, Copy, Debug)]
+#[derive(Clone, Copy, Default, Debug)]
 pub(crate) struct Requester {
     /// Input port, whether a ring is entered, and first lane.
     pub(crate) key: u64,

@@ -6,24 +6,38 @@
 pub(crate) struct Runs {
     /// What is to be added to a place, modulo 2^32.
     offset: u32,
-    /// The place where each run but the first begins, and what is to be added from there on besides.
-    steps: Vec<(u32, u32)>,
+    /// Whether there is more than one run.
+    has_steps: bool,
+    /// The place where each of the next runs begins, and what is to be added from there on besides: enough for the levels of a tree, at
+    /// hand without a loop.
+    first_steps: [(u32, u32); FIRST_STEPS],
+    /// The rest.
+    more_steps: Vec<(u32, u32)>,
 }
+
+const FIRST_STEPS: usize = 2;
 
 impl Runs {
     pub(crate) fn new(numbers: &[u32]) -> Runs {
         let first = numbers.first().copied().unwrap_or(0);
         let step = |(place, pair): (usize, &[u32])| (place as u32 + 1, pair[1].wrapping_sub(pair[0]).wrapping_sub(1));
-        Runs { offset: first, steps: numbers.windows(2).enumerate().map(step).filter(|&(_, step)| step != 0).collect() }
+        let mut steps = numbers.windows(2).enumerate().map(step).filter(|&(_, step)| step != 0).peekable();
+        let has_steps = steps.peek().is_some();
+        let first_steps = std::array::from_fn(|_| steps.next().unwrap_or_default());
+        Runs { offset: first, has_steps, first_steps, more_steps: steps.collect() }
     }
 
     /// The number at a place of the list.
     #[inline]
     pub(crate) fn at(&self, place: u32) -> u32 {
+        let number = place.wrapping_add(self.offset);
+        if !self.has_steps {
+            return number;
+        }
         // Without branches, which would be guessed wrong.
-        self.steps
-            .iter()
-            .fold(place.wrapping_add(self.offset), |number, &(start, step)| number.wrapping_add(if place >= start { step } else { 0 }))
+        let add = |number: u32, &(start, step): &(u32, u32)| number.wrapping_add(step & u32::from(place >= start).wrapping_neg());
+        let number = self.first_steps.iter().fold(number, add);
+        if self.more_steps.is_empty() { number } else { self.more_steps.iter().fold(number, add) }
     }
 }
 

@@ -28,6 +28,7 @@ pub(crate) use cross::Mail;
 use cross::{LEAVING, SharedPlaces};
 
 /// A message an interface has not sent whole yet, or that waits for its last packet.
+#[derive(Clone, Copy, Default)]
 pub(crate) struct Pending {
     pub(crate) created: u64,
     pub(crate) left: u64,

@@ -34,32 +34,35 @@ impl<T> Store<T> for Vec<T> {
     }
 }
 
-impl<T> Slab<T> {
+impl<T: Copy + Default> Slab<T> {
     pub(crate) fn new() -> Self {
         Slab::with_capacity(0)
     }
 }
 
-impl<T, S: Store<T>> Slab<T, S> {
+impl<T: Copy + Default, S: Store<T>> Slab<T, S> {
     pub(crate) fn with_capacity(capacity: usize) -> Self {
         Slab { items: S::with_capacity(capacity), free: Vec::new(), values: PhantomData }
     }
 
-    /// Always inlined, so that a value is made where it stays: what was just written in parts cannot be copied at once.
+    /// Always inlined, so that a value is made where it stays: what was just written in parts cannot be copied at once, and the copying
+    /// would wait for everything written before it.
     #[inline(always)]
     pub(crate) fn insert(&mut self, value: T) -> u32 {
-        if let Some(index) = self.free.pop() {
-            self.items[index as usize] = value;
-            return index;
-        }
-        self.append(value)
+        let index = match self.free.pop() {
+            Some(index) => index,
+            None => self.append(),
+        };
+        self.items[index as usize] = value;
+        index
     }
 
+    /// A new place.
     #[cold]
-    fn append(&mut self, value: T) -> u32 {
+    fn append(&mut self) -> u32 {
         let index = self.items.as_slice().len();
         assert!(index < NONE as usize, "more than 2^32 packets are inside the network at once");
-        self.items.push(value);
+        self.items.push(T::default());
         index as u32
     }
 

@@ -7,7 +7,9 @@ use crate::packet::topology::Shared;
 use prefetch_index::prefetch_index;
 
 /// Packets, or credits, between loading what one needs and its turn.
-const AHEAD: usize = 8;
+const PACKETS_AHEAD: usize = 8;
+/// Taking a credit in is short.
+const CREDITS_AHEAD: usize = 24;
 
 /// After so many packets that leave, they are sent off: the first of them are still in the processor's cache.
 pub(super) const LEAVING: usize = 64;
@@ -20,6 +22,9 @@ pub(crate) struct Mail {
     /// output.
     packets: Vec<Packet>,
     credits: Vec<Credit>,
+    /// Credits not yet among these. A store to a line that another processor read last keeps all stores behind it waiting; many of them in a
+    /// row wait together.
+    gathered: Vec<Credit>,
 }
 
 /// A buffer's part becomes free.
@@ -34,6 +39,7 @@ struct Credit {
 }
 
 impl Mail {
+    /// Whether it has nothing that was sent off.
     pub(crate) fn is_empty(&self) -> bool {
         self.packets.is_empty() && self.credits.is_empty()
     }
@@ -106,6 +112,9 @@ impl Shard {
     /// Sends the packets on that leave this shard at routers which shards share: many at a time, because nobody can foresee which do.
     pub(crate) fn send_off(&mut self) {
         self.leaving = 0;
+        for mail in &mut self.outbox {
+            mail.credits.append(&mut mail.gathered);
+        }
         let mut leaving = std::mem::take(&mut self.taken);
         self.wheel.take_aside(&mut leaving);
         for event in leaving.drain(..) {
@@ -132,14 +141,14 @@ impl Shard {
         let (time, charge) = (end + self.fabric.credit[self.kind_of(input) as usize], self.fabric.switching.charge(size));
         let shard = self.other_shard(input);
         self.told = self.told.min(time);
-        self.outbox[shard].credits.push(Credit { time, held, port: origin, load: u32::from(lane) << 24 | charge });
+        self.outbox[shard].gathered.push(Credit { time, held, port: origin, load: u32::from(lane) << 24 | charge });
     }
 
     /// Takes in what another shard told.
     pub(crate) fn receive(&mut self, mail: &Mail) {
         for (index, packet) in mail.packets.iter().enumerate() {
-            prefetch_index(&mail.packets, index + AHEAD);
-            self.packets.prefetch_place(AHEAD);
+            prefetch_index(&mail.packets, index + PACKETS_AHEAD);
+            self.packets.prefetch_place(PACKETS_AHEAD);
             let (input, time) = (packet.upstream & !UPSTREAM_REMOTE, packet.ready);
             let index = self.packets.insert(*packet);
             if self.routes_early && !self.shared.is_any() {
@@ -148,8 +157,8 @@ impl Shard {
             self.wheel.push(Event::new(time, Kind::Arrive, input, index));
         }
         for (index, credit) in mail.credits.iter().enumerate() {
-            prefetch_index(&mail.credits, index + 4 * AHEAD);
-            if let Some(ahead) = mail.credits.get(index + AHEAD) {
+            prefetch_index(&mail.credits, index + 2 * CREDITS_AHEAD);
+            if let Some(ahead) = mail.credits.get(index + CREDITS_AHEAD) {
                 self.prefetch_port(ahead.port);
             }
             self.credit(credit.port, (credit.load >> 24) as u8, credit.load & 0xff_ffff, credit.time, credit.held, self.clock);

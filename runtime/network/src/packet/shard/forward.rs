@@ -176,7 +176,8 @@ impl Shard {
             } else if !reserved {
                 self.lane_mut(output, u32::from(lane)).take(charge, now);
             }
-            if (kind != TO_SHARD) | self.shared.is_any() {
+            // What is the same for all packets first: the kind of link cannot be foreseen.
+            if self.shared.is_any() || kind != TO_SHARD {
                 let packet = &mut self.packets[index];
                 go_on(packet);
                 let leaves = (kind == TO_SHARD) & !self.shared.is_behind(packet.destination);

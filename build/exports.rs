@@ -71,6 +71,7 @@ pub fn body(row: &Row, large: bool, wide_handles: bool) -> String {
         }
         (Some(_), Some(_)) => value(row, large),
         (Some(_), None) => format!("    edge::no_value(Function::{})\n", row.name),
+        (None, Some(_)) if row.waits => halves(row, large, wide_handles),
         (None, Some(_)) => checked(row, large, wide_handles),
         (None, None) => format!("    edge::not_built(Function::{}, {})\n", row.name, object(row)),
     }
@@ -78,21 +79,56 @@ pub fn body(row: &Row, large: bool, wide_handles: bool) -> String {
 
 fn value(row: &Row, large: bool) -> String {
     let path = row.body.as_deref().expect("an implementation");
-    let passed = passed(row, large, true);
+    let passed = passed(row, large, true, |_| true);
     let body = if passed.is_empty() { format!("calls::{path}") } else { format!("|c| calls::{path}(c{passed})") };
     format!("    edge::value(Function::{}, {body})\n", row.name)
 }
 
 fn checked(row: &Row, large: bool, wide_handles: bool) -> String {
+    format!("    edge::call(Function::{}, {}, |c| {{\n{}    }})\n", row.name, object(row), checks_and_call(row, large, wide_handles))
+}
+
+/// The body of a closure over `c`: what can be checked, and the call of the implementation.
+fn checks_and_call(row: &Row, large: bool, wide_handles: bool) -> String {
     let path = row.body.as_deref().expect("an implementation");
-    let mut out = format!("    edge::call(Function::{}, {}, |c| {{\n", row.name, object(row));
+    let mut out = String::new();
     for (index, parameter) in row.parameters.iter().enumerate() {
         if large || !parameter.large_only {
             check(&mut out, row, index, parameter, large);
         }
     }
-    writeln!(out, "        calls::{path}(c{})\n    }})", passed(row, large, wide_handles)).unwrap();
+    writeln!(out, "        calls::{path}(c{})", passed(row, large, wide_handles, |_| true)).unwrap();
     out
+}
+
+/// A call in two halves, both out of line, with the wait between them: a rank that waits has little on its stack.
+fn halves(row: &Row, large: bool, wide_handles: bool) -> String {
+    let path = row.body.as_deref().expect("an implementation");
+    let (function, object) = (&row.name, object(row));
+    let shown: Vec<&Parameter> = row.shown(large).filter(|p| p.kind != Kind::Variadic).collect();
+    let later: Vec<&Parameter> =
+        shown.iter().copied().filter(|p| in_end(row, p) || object.ends_with(&format!("({})", rust_name(p)))).collect();
+    let typed = |of: &[&Parameter]| -> String { of.iter().map(|p| format!("{}: {}, ", rust_name(p), rust_type(p, large))).collect() };
+    let named = |of: &[&Parameter]| -> String { of.iter().map(|p| format!("{}, ", rust_name(p))).collect() };
+    format!(
+        "    #[inline(never)]\n    #[allow(clippy::too_many_arguments)]\n    fn begin({}) -> edge::Begun {{\n    edge::begin(Function::{function}, {object}, |c| {{\n{}    }})\n    }}\n\
+         \x20   #[inline(never)]\n    fn end(begun: edge::Begun, {}) -> i32 {{\n\
+         \x20       edge::end(Function::{function}, {object}, begun, |c, waited| calls::{path}_end(c, waited{}))\n    }}\n\
+         \x20   let begun = begin({});\n    match begun.code() {{\n        Some(code) => code,\n\
+         \x20       None => {{\n            edge::wait();\n            end(begun, {})\n        }}\n    }}\n",
+        typed(&shown),
+        checks_and_call(row, large, wide_handles),
+        typed(&later),
+        passed(row, large, wide_handles, |p| in_end(row, p)),
+        named(&shown),
+        named(&later),
+    )
+}
+
+/// Whether the second half of a call is given this parameter: the results, and the lengths of those that are arrays.
+fn in_end(row: &Row, p: &Parameter) -> bool {
+    let result = |q: &Parameter| q.direction != Direction::In && q.kind != Kind::Buffer;
+    result(p) || row.parameters.iter().any(|q| result(q) && q.length.as_ref() == Some(&p.name))
 }
 
 /// What can be known to be wrong before the implementation looks.
@@ -131,10 +167,10 @@ fn check(out: &mut String, row: &Row, index: usize, p: &Parameter, large: bool) 
     }
 }
 
-/// The arguments behind `c`, each wrapped as `cabi/table/README.md` says.
-fn passed(row: &Row, large: bool, wide_handles: bool) -> String {
+/// The arguments behind `c`, each wrapped as `cabi/table/README.md` says, of the parameters that are `wanted`.
+fn passed(row: &Row, large: bool, wide_handles: bool, wanted: impl Fn(&Parameter) -> bool) -> String {
     let mut out = String::new();
-    for p in row.parameters.iter().filter(|p| p.kind != Kind::Variadic) {
+    for p in row.parameters.iter().filter(|p| p.kind != Kind::Variadic && wanted(p)) {
         write!(out, ", {}", wrapped(p, large, wide_handles)).unwrap();
     }
     if row.told {

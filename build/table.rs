@@ -47,6 +47,8 @@ pub struct Row {
     pub large: bool,
     /// The implementation is told, last, whether it is called as the `_c` variant.
     pub told: bool,
+    /// The implementation comes in two halves, before and after the rank's wait.
+    pub waits: bool,
     /// The C type it returns; `None` for an error code.
     pub returns: Option<String>,
     /// The MPI version that deprecated it.
@@ -145,6 +147,7 @@ fn head(line: &str, chapter: &str) -> Result<Row, String> {
         body: (body != "-" && body != "callback").then(|| body.to_string()),
         large: false,
         told: false,
+        waits: false,
         returns: None,
         deprecated: None,
         parameters: Vec::new(),
@@ -153,6 +156,7 @@ fn head(line: &str, chapter: &str) -> Result<Row, String> {
         match word.split_once('=') {
             None if word == "_c" => row.large = true,
             None if word == "_c+" => (row.large, row.told) = (true, true),
+            None if word == "waits" => row.waits = true,
             None => return Err(format!("unknown flag {word}")),
             Some(("returns", of)) => row.returns = Some(of.to_string()),
             Some(("deprecated", version)) => row.deprecated = Some(version.to_string()),

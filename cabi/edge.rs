@@ -5,6 +5,7 @@ use crate::args::Handle;
 use crate::constants::{MPI_ERR_INTERN, MPI_ERR_UNSUPPORTED_OPERATION, MPI_SUCCESS};
 use crate::function::Function;
 use crate::state;
+use engine::Time;
 use mpi::Mpi;
 use mpi::error::{ErrorClass, Failure, Result};
 use mpi::world::Phase;
@@ -122,6 +123,89 @@ pub fn call(function: Function, object: Object, body: impl FnOnce(&Call) -> Resu
         crate::alone::leave();
     }
     code
+}
+
+/// What the first half of a call in two halves says: its error code, if all is done, else what it waits for.
+///
+/// Two words that travel in registers: between the halves the rank is blocked, and what it has on its stack costs.
+#[derive(Clone, Copy)]
+pub struct Begun {
+    word: u64,
+    entered: Time,
+}
+
+/// In the word of a call that is over.
+const OVER: u64 = 1 << 32;
+
+impl Begun {
+    fn over(code: i32) -> Begun {
+        Begun { word: OVER | u64::from(code as u32), entered: Time::ZERO }
+    }
+    /// The error code, if the call is over.
+    #[inline(always)]
+    pub fn code(self) -> Option<i32> {
+        (self.word & OVER != 0).then_some(self.word as i32)
+    }
+}
+
+/// The first half of a call: all of it if `body` answers `None`, else what its second half, [`end`], is told after [`wait`].
+#[inline(always)]
+pub fn begin(function: Function, object: Object, body: impl FnOnce(&Call) -> Result<Option<u32>>) -> Begun {
+    let mpi = state::mpi();
+    let c = Call { mpi, function, object };
+    if mpi.is_alone() {
+        crate::alone::enter(function);
+    }
+    rank::note_call(function.name_place());
+    let begun = catch_unwind(AssertUnwindSafe(|| {
+        let (entered, ordinary) = mpi.world().enter_call(function as u16);
+        let allowed = if ordinary { Ok(()) } else { outside(&c) };
+        match allowed.and_then(|()| body(&c)) {
+            Ok(Some(waits)) => Begun { word: u64::from(waits), entered },
+            Ok(None) => {
+                mpi.world().leave_call(function as u16, entered);
+                Begun::over(MPI_SUCCESS)
+            }
+            Err(failure) => Begun::over(left(&c, entered, &failure)),
+        }
+    }))
+    .unwrap_or_else(|panic| Begun::over(panicked(&c, panic)));
+    if mpi.is_alone() && begun.code().is_some() {
+        crate::alone::leave();
+    }
+    begun
+}
+
+/// Blocks the rank between the halves of a call.
+#[inline(always)]
+pub fn wait() {
+    state::mpi().block();
+}
+
+/// The second half of a call, once what it waited for has happened.
+#[inline(always)]
+pub fn end(function: Function, object: Object, begun: Begun, body: impl FnOnce(&Call, u32) -> Result) -> i32 {
+    let mpi = state::mpi();
+    let c = Call { mpi, function, object };
+    let code = catch_unwind(AssertUnwindSafe(|| match body(&c, begun.word as u32) {
+        Ok(()) => {
+            mpi.world().leave_call(function as u16, begun.entered);
+            MPI_SUCCESS
+        }
+        Err(failure) => left(&c, begun.entered, &failure),
+    }))
+    .unwrap_or_else(|panic| panicked(&c, panic));
+    if mpi.is_alone() {
+        crate::alone::leave();
+    }
+    code
+}
+
+/// A call of two halves ends with a failure: its code.
+#[cold]
+fn left(c: &Call, entered: Time, failure: &Failure) -> i32 {
+    c.mpi.world().leave_call(c.function as u16, entered);
+    failed(c, failure)
 }
 
 /// A call outside the time between `MPI_Init` and `MPI_Finalize`, or after somebody aborted.

@@ -80,16 +80,39 @@ modes! {
     Ready rsend irsend rsend_init "Rsend";
 }
 
-/// `MPI_Recv`.
-// Always: a return behind a switch is one that the processor predicts wrongly.
+/// `MPI_Recv` up to its wait.
 #[inline(always)]
 #[allow(clippy::too_many_arguments)]
-pub fn recv(c: &Call, buf: Addr, count: i64, datatype: Handle, source: i32, tag: i32, comm: Handle, out: StatusPointer) -> Result {
-    c.mpi.receive((buf, count, datatype.0), (source, tag, comm.0))?;
+pub fn recv(
+    c: &Call,
+    buf: Addr,
+    count: i64,
+    datatype: Handle,
+    source: i32,
+    tag: i32,
+    comm: Handle,
+    out: StatusPointer,
+) -> Result<Option<u32>> {
+    let expected = c.mpi.begin_receive((buf, count, datatype.0), (source, tag, comm.0))?;
+    if expected.is_none() {
+        tell_latest(c, out);
+    }
+    Ok(expected)
+}
+
+/// `MPI_Recv` after its wait.
+#[inline(always)]
+pub fn recv_end(c: &Call, expected: u32, out: StatusPointer) -> Result {
+    c.mpi.end_receive(expected)?;
+    tell_latest(c, out);
+    Ok(())
+}
+
+#[inline(always)]
+fn tell_latest(c: &Call, out: StatusPointer) {
     if !out.is_ignored() {
         out.set(&status(&c.mpi.latest_status()));
     }
-    Ok(())
 }
 
 /// `MPI_Irecv`.
@@ -108,7 +131,7 @@ pub fn recv_init(c: &Call, buf: Addr, count: i64, datatype: Handle, source: i32,
     Ok(())
 }
 
-/// `MPI_Sendrecv`.
+/// `MPI_Sendrecv` up to its wait.
 #[allow(clippy::too_many_arguments)]
 pub fn sendrecv(
     c: &Call,
@@ -124,18 +147,22 @@ pub fn sendrecv(
     recvtag: i32,
     comm: Handle,
     out: StatusPointer,
-) -> Result {
-    let found = c.mpi.send_receive(
-        (sendbuf, sendcount, sendtype.0),
-        (dest, sendtag, comm.0),
-        (recvbuf, recvcount, recvtype.0),
-        (source, recvtag, comm.0),
-    )?;
-    out.set(&status(&found));
-    Ok(())
+) -> Result<Option<u32>> {
+    let (send, receive) = ((sendbuf, sendcount, sendtype.0), (recvbuf, recvcount, recvtype.0));
+    let expected = c.mpi.begin_send_receive(send, (dest, sendtag, comm.0), receive, (source, recvtag, comm.0), false)?;
+    if expected.is_none() {
+        tell_latest(c, out);
+    }
+    Ok(expected)
 }
 
-/// `MPI_Sendrecv_replace`.
+/// `MPI_Sendrecv` after its wait.
+#[inline(always)]
+pub fn sendrecv_end(c: &Call, expected: u32, out: StatusPointer) -> Result {
+    recv_end(c, expected, out)
+}
+
+/// `MPI_Sendrecv_replace` up to its wait.
 #[allow(clippy::too_many_arguments)]
 pub fn sendrecv_replace(
     c: &Call,
@@ -148,10 +175,19 @@ pub fn sendrecv_replace(
     recvtag: i32,
     comm: Handle,
     out: StatusPointer,
-) -> Result {
-    let found = c.mpi.send_receive_replace((buf, count, datatype.0), (dest, sendtag, comm.0), (source, recvtag, comm.0))?;
-    out.set(&status(&found));
-    Ok(())
+) -> Result<Option<u32>> {
+    let buffer = (buf, count, datatype.0);
+    let expected = c.mpi.begin_send_receive(buffer, (dest, sendtag, comm.0), buffer, (source, recvtag, comm.0), true)?;
+    if expected.is_none() {
+        tell_latest(c, out);
+    }
+    Ok(expected)
+}
+
+/// `MPI_Sendrecv_replace` after its wait.
+#[inline(always)]
+pub fn sendrecv_replace_end(c: &Call, expected: u32, out: StatusPointer) -> Result {
+    recv_end(c, expected, out)
 }
 
 /// `MPI_Isendrecv`.

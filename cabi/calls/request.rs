@@ -16,9 +16,19 @@ fn one(request: InOut<Handle>) -> RequestArray {
     RequestArray { at: request.at(), count: 1, wide: true }
 }
 
-/// `MPI_Wait`.
-pub fn wait(c: &Call, request: InOut<Handle>, out: StatusPointer) -> Result {
-    match c.mpi.wait(request.get().0) {
+/// `MPI_Wait` up to its wait.
+#[inline(always)]
+pub fn wait(c: &Call, request: InOut<Handle>, out: StatusPointer) -> Result<Option<u32>> {
+    if c.mpi.begin_wait(request.get().0)? {
+        return Ok(Some(0));
+    }
+    wait_end(c, 0, request, out).map(|()| None)
+}
+
+/// `MPI_Wait` after its wait.
+#[inline(always)]
+pub fn wait_end(c: &Call, _: u32, request: InOut<Handle>, out: StatusPointer) -> Result {
+    match c.mpi.end_wait(request.get().0) {
         Ok((found, next)) => {
             request.set(Handle(next));
             out.set(&status(&found));
@@ -33,9 +43,19 @@ pub fn wait(c: &Call, request: InOut<Handle>, out: StatusPointer) -> Result {
     }
 }
 
-/// `MPI_Waitall`.
-pub fn waitall(c: &Call, count: i32, requests: Handles, statuses: OutStatuses) -> Result {
-    c.mpi.wait_all(array(count, requests), &mut |index, found| statuses.get(index as usize).set_all(&status(found)))
+/// `MPI_Waitall` up to its wait.
+#[inline(always)]
+pub fn waitall(c: &Call, count: i32, requests: Handles, statuses: OutStatuses) -> Result<Option<u32>> {
+    if c.mpi.begin_wait_all(array(count, requests))? {
+        return Ok(Some(0));
+    }
+    waitall_end(c, 0, count, requests, statuses).map(|()| None)
+}
+
+/// `MPI_Waitall` after its wait.
+#[inline(always)]
+pub fn waitall_end(c: &Call, _: u32, count: i32, requests: Handles, statuses: OutStatuses) -> Result {
+    c.mpi.finish_all(array(count, requests), |index, found| statuses.get(index as usize).set_all(&status(found)))
 }
 
 /// `MPI_Waitany`.

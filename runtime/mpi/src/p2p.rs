@@ -78,13 +78,26 @@ impl World {
     pub(crate) fn start_send(&mut self, mode: SendMode, buffer: Buffer, to: Peer, row: Row) -> Result<usize> {
         match self.send_plain(mode, buffer, to, row) {
             Some(request) => Ok(request),
-            None => self.start_any_send(mode, buffer, to, row),
+            None => self.start_any_send(mode, row, buffer.0, buffer.1, buffer.2, to.0, to.1, to.2),
         }
     }
 
     /// [`World::start_send`] of anything.
+    // The arguments one by one: for a tuple, the plain path would have to put them into memory.
     #[inline(never)]
-    fn start_any_send(&mut self, mode: SendMode, buffer: Buffer, (destination, tag, comm): Peer, row: Row) -> Result<usize> {
+    #[allow(clippy::too_many_arguments)]
+    fn start_any_send(
+        &mut self,
+        mode: SendMode,
+        row: Row,
+        buffer: Addr,
+        count: i64,
+        datatype: usize,
+        destination: i32,
+        tag: i32,
+        comm: usize,
+    ) -> Result<usize> {
+        let buffer = (buffer, count, datatype);
         if destination == PROC_NULL {
             self.comms.get(comm)?;
         }
@@ -202,22 +215,20 @@ impl World {
 
     /// Begins a receive that the mounted rank waits for: answers the node of a message to come; [`NIL`] if it has come, and its status is
     /// [`World::latest`].
-    // The arguments one by one: what is passed by reference takes room on the stack of a blocked rank.
-    #[inline(never)]
-    #[allow(clippy::too_many_arguments)]
-    fn begin_receive(&mut self, buffer: Addr, count: i64, datatype: usize, source: i32, tag: i32, comm: usize) -> Result<usize> {
-        let (buffer, from) = ((buffer, count, datatype), (source, tag, comm));
-        let expected = match self.receive_plain(buffer, from) {
-            Some(expected) => expected,
-            None => self.begin_any_receive(buffer, from)?,
-        };
-        Ok(expected as usize)
+    #[inline(always)]
+    fn begin_receive(&mut self, buffer: Buffer, from: Peer) -> Result<u32> {
+        match self.receive_plain(buffer, from) {
+            Some(expected) => Ok(expected),
+            None => self.begin_any_receive(buffer.0, buffer.1, buffer.2, from.0, from.1, from.2),
+        }
     }
 
     /// [`World::begin_receive`] of anything.
+    // The arguments one by one, as of `start_any_send`.
     #[inline(never)]
-    fn begin_any_receive(&mut self, buffer: Buffer, from: Peer) -> Result<u32> {
-        let index = self.start_any_receive(buffer, from, Row::Alone)?;
+    #[allow(clippy::too_many_arguments)]
+    fn begin_any_receive(&mut self, buffer: Addr, count: i64, datatype: usize, source: i32, tag: i32, comm: usize) -> Result<u32> {
+        let index = self.start_any_receive(Row::Alone, buffer, count, datatype, source, tag, comm)?;
         if self.nodes[index].state == State::Matched {
             self.latest = self.finish_receive(index)?;
             return Ok(NIL);
@@ -227,31 +238,35 @@ impl World {
         Ok(index)
     }
 
-    /// Ends a receive of [`World::begin_receive`].
-    #[inline(never)]
-    fn end_receive(&mut self, index: u32) -> Result {
-        self.latest = self.finish_receive(index)?;
-        Ok(())
-    }
-
     /// Posts a receive, or holds it: answers its node.
     #[inline(always)]
     pub(crate) fn start_receive(&mut self, buffer: Buffer, from: Peer, row: Row) -> Result<u32> {
         match self.start_plain_receive(buffer, from, row) {
             Some(index) => Ok(index),
-            None => self.start_any_receive(buffer, from, row),
+            None => self.start_any_receive(row, buffer.0, buffer.1, buffer.2, from.0, from.1, from.2),
         }
     }
 
     /// [`World::start_receive`] of anything.
+    // The arguments one by one, as of `start_any_send`.
     #[inline(never)]
-    fn start_any_receive(&mut self, buffer: Buffer, from: Peer, row: Row) -> Result<u32> {
-        let Some(pattern) = self.pattern(from)? else {
+    #[allow(clippy::too_many_arguments)]
+    fn start_any_receive(
+        &mut self,
+        row: Row,
+        buffer: Addr,
+        count: i64,
+        datatype: usize,
+        source: i32,
+        tag: i32,
+        comm: usize,
+    ) -> Result<u32> {
+        let Some(pattern) = self.pattern((source, tag, comm))? else {
             let mut node = Node { state: State::Matched, source: PROC_NULL as u32, tag: ANY_TAG, ..Node::default() };
             node.arrival = Time::ZERO;
             return Ok(self.nodes.alloc(node));
         };
-        let extent = self.extent(buffer)?;
+        let extent = self.extent((buffer, count, datatype))?;
         let node = self.receive_node_for(&pattern, extent);
         let index = self.nodes.alloc(node);
         if row == Row::Request && pattern.source.is_some() {
@@ -520,16 +535,30 @@ impl Mpi {
         self.block();
     }
 
-    /// `MPI_Recv`: its status is [`Mpi::latest_status`].
-    // Always, as for `Mpi::block`; what does not block is elsewhere, so that a blocked rank's frame is small.
+    /// The first half of `MPI_Recv`: what the rank has to wait for, if the message has not come; else its status is [`Mpi::latest_status`].
     #[inline(always)]
-    pub fn receive(&self, (buffer, count, datatype): Buffer, (source, tag, comm): Peer) -> Result {
-        let expected = self.world().begin_receive(buffer, count, datatype, source, tag, comm)? as u32;
-        if expected == NIL {
-            return Ok(());
+    pub fn begin_receive(&self, buffer: Buffer, from: Peer) -> Result<Option<u32>> {
+        let expected = self.world().begin_receive(buffer, from)?;
+        Ok((expected != NIL).then_some(expected))
+    }
+
+    /// The second half of `MPI_Recv`, once its message has come: its status is [`Mpi::latest_status`].
+    #[inline(always)]
+    pub fn end_receive(&self, expected: u32) -> Result {
+        let mut world = self.world();
+        world.latest = world.finish_receive(expected)?;
+        Ok(())
+    }
+
+    /// A receive that waits for its message.
+    pub fn receive(&self, buffer: Buffer, from: Peer) -> Result {
+        match self.begin_receive(buffer, from)? {
+            None => Ok(()),
+            Some(expected) => {
+                self.block();
+                self.end_receive(expected)
+            }
         }
-        self.block();
-        self.world().end_receive(expected)
     }
 
     /// The status of the receive that has just ended.
@@ -538,18 +567,27 @@ impl Mpi {
         self.world().latest
     }
 
+    /// Ends a receive: `None` if the mounted rank has to wait for its message.
+    #[inline(always)]
+    fn complete_or_wait(world: &mut World, index: u32) -> Result<Option<Status>> {
+        if world.nodes[index].state == State::Matched {
+            return world.finish_receive(index).map(Some);
+        }
+        let me = world.current;
+        world.nodes[index].flags |= flag::WAITED;
+        world.ranks[me as usize].waiting = 1;
+        Ok(None)
+    }
+
     // Always, as for `Mpi::block`.
     #[inline(always)]
     fn complete_receive<'a>(&'a self, mut world: std::cell::RefMut<'a, World>, index: u32) -> Result<Status> {
-        if world.nodes[index].state != State::Matched {
-            let me = world.current;
-            world.nodes[index].flags |= flag::WAITED;
-            world.ranks[me as usize].waiting = 1;
-            drop(world);
-            self.block();
-            world = self.world();
+        if let Some(status) = Self::complete_or_wait(&mut world, index)? {
+            return Ok(status);
         }
-        world.finish_receive(index)
+        drop(world);
+        self.block();
+        self.world().finish_receive(index)
     }
 
     /// `MPI_Irecv`: the request's handle.
@@ -570,28 +608,27 @@ impl Mpi {
         Ok(handle::of_node(self.world().start_matched_receive(buffer, message)?))
     }
 
-    /// `MPI_Sendrecv`.
-    pub fn send_receive(&self, send: Buffer, to: Peer, receive: Buffer, from: Peer) -> Result<Status> {
+    /// The first half of `MPI_Sendrecv` and, with `replace` (the payload has left the buffer before the receive is posted), of
+    /// `MPI_Sendrecv_replace`: what [`Mpi::end_receive`] ends; `None` if all is done, and the status is [`Mpi::latest_status`].
+    pub fn begin_send_receive(&self, send: Buffer, to: Peer, receive: Buffer, from: Peer, replace: bool) -> Result<Option<u32>> {
         let mut world = self.world();
-        let index = world.start_receive(receive, from, Row::Alone)?;
-        let request = world.start_send(SendMode::Standard, send, to, Row::Alone)?;
-        let status = self.complete_receive(world, index)?;
-        if request != REQUEST_SENT {
-            self.wait(request)?;
+        let (index, request);
+        if replace {
+            request = world.start_send(SendMode::Standard, send, to, Row::Alone)?;
+            index = world.start_receive(receive, from, Row::Alone)?;
+        } else {
+            index = world.start_receive(receive, from, Row::Alone)?;
+            request = world.start_send(SendMode::Standard, send, to, Row::Alone)?;
         }
-        Ok(status)
-    }
-
-    /// `MPI_Sendrecv_replace`. The payload has left the buffer when the send starts, so nothing else is copied.
-    pub fn send_receive_replace(&self, buffer: Buffer, to: Peer, from: Peer) -> Result<Status> {
-        let mut world = self.world();
-        let request = world.start_send(SendMode::Standard, buffer, to, Row::Alone)?;
-        let index = world.start_receive(buffer, from, Row::Alone)?;
-        let status = self.complete_receive(world, index)?;
-        if request != REQUEST_SENT {
-            self.wait(request)?;
+        if request == REQUEST_SENT {
+            let Some(status) = Self::complete_or_wait(&mut world, index)? else { return Ok(Some(index)) };
+            world.latest = status;
+            return Ok(None);
         }
-        Ok(status)
+        let status = self.complete_receive(world, index)?;
+        self.wait(request)?;
+        self.world().latest = status;
+        Ok(None)
     }
 
     /// `MPI_Isendrecv` and `MPI_Isendrecv_replace` (with `replace`, the payload leaves before the receive is posted).
@@ -630,38 +667,45 @@ impl Mpi {
         world.finish(handle)
     }
 
-    /// `MPI_Wait`: the status, and the handle's new value.
-    // Always, as for `Mpi::block`.
+    /// The first half of `MPI_Wait`: whether the mounted rank has to wait.
     #[inline(always)]
-    pub fn wait(&self, handle: usize) -> Result<(Status, usize)> {
+    pub fn begin_wait(&self, handle: usize) -> Result<bool> {
         let mut world = self.world();
-        if world.completion(handle)? == Completion::Unknown {
+        let waits = world.completion(handle)? == Completion::Unknown;
+        if waits {
             let me = world.current;
             world.ranks[me as usize].waiting = 0;
             world.await_request(me, handle);
-            drop(world);
-            self.block();
-        } else if let RequestRef::Node(index) = handle::request(handle) {
-            return Ok((world.finish_receive(index)?, REQUEST_NULL));
-        } else {
-            drop(world);
+        }
+        Ok(waits)
+    }
+
+    /// The second half of `MPI_Wait`, of a complete request: the status, and the handle's new value.
+    #[inline(always)]
+    pub fn end_wait(&self, handle: usize) -> Result<(Status, usize)> {
+        if let RequestRef::Node(index) = handle::request(handle) {
+            return Ok((self.world().finish_receive(index)?, REQUEST_NULL));
         }
         self.finish_one(handle)
     }
 
-    /// `MPI_Waitall`: `statuses(i, status)` is told each status.
-    pub fn wait_all(&self, requests: RequestArray, statuses: &mut dyn FnMut(u32, &Status)) -> Result {
-        let mut world = self.world();
-        let wait = world.await_all(requests)?;
-        drop(world);
-        if wait {
+    /// Waits for a request: the status, and the handle's new value.
+    pub(crate) fn wait(&self, handle: usize) -> Result<(Status, usize)> {
+        if self.begin_wait(handle)? {
             self.block();
         }
-        self.finish_all(requests, statuses)
+        self.end_wait(handle)
     }
 
-    /// Completes all requests of the array, which are complete.
-    pub(crate) fn finish_all(&self, requests: RequestArray, statuses: &mut dyn FnMut(u32, &Status)) -> Result {
+    /// The first half of `MPI_Waitall`: whether the mounted rank has to wait.
+    #[inline]
+    pub fn begin_wait_all(&self, requests: RequestArray) -> Result<bool> {
+        self.world().await_all(requests)
+    }
+
+    /// Completes all requests of the array, which are complete: `statuses(i, status)` is told each status.
+    #[inline]
+    pub fn finish_all(&self, requests: RequestArray, mut statuses: impl FnMut(u32, &Status)) -> Result {
         let mut failed: Option<Box<Failure>> = None;
         let mut world = self.world();
         for handle in requests.iter() {

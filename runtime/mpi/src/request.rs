@@ -424,6 +424,9 @@ impl World {
         self.ranks[me as usize].waiting = 0;
         for index in 0..requests.count {
             let handle = requests.get(index);
+            if handle == handle::REQUEST_SENT {
+                continue;
+            }
             if let RequestRef::Node(node) = handle::request(handle)
                 && let Some(node) = self.nodes.get_mut(node)
             {

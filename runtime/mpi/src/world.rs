@@ -315,7 +315,7 @@ impl Mpi {
     /// Lets other ranks run until somebody wakes the mounted one. The world must not be borrowed.
     // Always: a return behind a switch is one that the processor predicts wrongly (about 12 ns).
     #[inline(always)]
-    pub(crate) fn block(&self) {
+    pub fn block(&self) {
         debug_assert!(self.world().held.is_empty(), "a rank has finished what it started before it blocks");
         match self.alone.get() {
             Some(over) => self.wait_alone(over),

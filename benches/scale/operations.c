@@ -158,43 +158,36 @@ static int exchange(int step, int bytes)
     return got == from && (!bytes || scratch[bytes - 1] == (char)rank);
 }
 
+static int barrier(void) { return MPI_Barrier(MPI_COMM_WORLD) == MPI_SUCCESS; }
+static int gatherv(void) { return uneven(1); }
+static int scatterv(void) { return uneven(0); }
+static int written;
+static int forwards(void) { return exchange(1, written); }
+static int backwards(void) { return exchange(-1, written); }
+
+static const struct {
+    const char *name;
+    int (*run)(void);
+} operations[] = {
+    { "hello", barrier }, { "barrier", barrier }, { "ibarrier", ibarrier }, { "allreduce", allreduce }, { "iallreduce", iallreduce },
+    { "function", function }, { "gatherv", gatherv }, { "scatterv", scatterv }, { "reduce", reduce }, { "scan", scan },
+    { "alltoall", alltoall }, { "split", split }, { "cart", cart }, { "exchange", forwards }, { "switches", backwards },
+};
+
 int main(int argc, char **argv)
 {
     MPI_Init(&argc, &argv);
     MPI_Comm_rank(MPI_COMM_WORLD, &rank);
     MPI_Comm_size(MPI_COMM_WORLD, &size);
     const char *name = argc > 2 ? argv[1] : "";
-    int repetitions = argc > 2 ? atoi(argv[2]) : 0, bytes = argc > 3 ? atoi(argv[3]) : 0, right = 1;
-    for (int i = 0; i < repetitions; i++) {
-        if (strcmp(name, "barrier") == 0 || strcmp(name, "hello") == 0)
-            MPI_Barrier(MPI_COMM_WORLD);
-        else if (strcmp(name, "allreduce") == 0)
-            right &= allreduce();
-        else if (strcmp(name, "ibarrier") == 0)
-            right &= ibarrier();
-        else if (strcmp(name, "iallreduce") == 0)
-            right &= iallreduce();
-        else if (strcmp(name, "function") == 0)
-            right &= function();
-        else if (strcmp(name, "gatherv") == 0 || strcmp(name, "scatterv") == 0)
-            right &= uneven(name[0] == 'g');
-        else if (strcmp(name, "reduce") == 0)
-            right &= reduce();
-        else if (strcmp(name, "scan") == 0)
-            right &= scan();
-        else if (strcmp(name, "alltoall") == 0)
-            right &= alltoall();
-        else if (strcmp(name, "split") == 0)
-            right &= split();
-        else if (strcmp(name, "cart") == 0)
-            right &= cart();
-        else if (strcmp(name, "exchange") == 0)
-            right &= exchange(1, bytes);
-        else if (strcmp(name, "switches") == 0)
-            right &= exchange(-1, bytes);
-        else
-            right = 0;
-    }
+    int repetitions = argc > 2 ? atoi(argv[2]) : 0, right = 0;
+    written = argc > 3 ? atoi(argv[3]) : 0;
+    for (size_t i = 0; i < sizeof operations / sizeof operations[0]; i++)
+        if (strcmp(name, operations[i].name) == 0) {
+            right = 1;
+            for (int j = 0; j < repetitions; j++)
+                right &= operations[i].run();
+        }
     if (!right)
         fprintf(stderr, "rank %d: %s is wrong\n", rank, name);
     if (rank == 0)

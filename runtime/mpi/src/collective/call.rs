@@ -171,7 +171,7 @@ impl Mpi {
 
     /// Blocks until the rank is through, takes its result and leaves; the handle of a new communicator, if one was made.
     #[inline(always)]
-    fn await_result(&self, part: &Part) -> Result<usize> {
+    pub(super) fn await_result(&self, part: &Part) -> Result<usize> {
         if !part.through {
             self.block();
         }

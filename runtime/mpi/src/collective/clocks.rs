@@ -14,12 +14,14 @@ pub(crate) struct Clocks {
     each: Vec<u64>,
     /// The next round's clocks are made here.
     spare: Vec<u64>,
+    /// Between exchanges: the clocks of those that take part, by position, and how many pairs are folded.
+    exchanging: Option<(Vec<u64>, usize)>,
     size: usize,
 }
 
 impl Clocks {
     pub(crate) fn new(clocks: impl Iterator<Item = u64>) -> Clocks {
-        let mut all = Clocks { equal: None, each: Vec::new(), spare: Vec::new(), size: 0 };
+        let mut all = Clocks { equal: None, each: Vec::new(), spare: Vec::new(), exchanging: None, size: 0 };
         for clock in clocks {
             match all.equal {
                 Some(equal) if equal == clock => {}
@@ -35,10 +37,12 @@ impl Clocks {
     }
     /// The same for `size` members.
     fn same(clock: u64, size: usize) -> Clocks {
-        Clocks { equal: Some(clock), each: Vec::new(), spare: Vec::new(), size }
+        Clocks { equal: Some(clock), each: Vec::new(), spare: Vec::new(), exchanging: None, size }
     }
+    /// By member, after the last round or between rounds of steps.
     #[inline]
     pub(crate) fn get(&self, member: usize) -> u64 {
+        debug_assert!(self.exchanging.is_none(), "exchanges are over");
         self.equal.unwrap_or_else(|| self.each[member])
     }
     fn spread(&mut self) -> &mut [u64] {
@@ -67,6 +71,29 @@ impl Clocks {
         std::mem::swap(&mut self.each, &mut self.spare);
     }
 
+    /// Brings the clocks of those that exchange side by side, in order of their positions.
+    fn line_up(&mut self, among: usize, folded: usize) -> &mut [u64] {
+        if self.exchanging.as_ref().is_some_and(|(clocks, pairs)| (clocks.len(), *pairs) != (among, folded)) {
+            self.end_exchanges();
+        }
+        if self.exchanging.is_none() {
+            let each = self.spread();
+            let mut clocks = Vec::with_capacity(among);
+            clocks.extend(each[..2 * folded].chunks_exact(2).map(|pair| pair[1]));
+            clocks.extend_from_slice(&each[2 * folded..folded + among]);
+            self.exchanging = Some((clocks, folded));
+        }
+        &mut self.exchanging.as_mut().expect("made above").0
+    }
+    /// Takes them back.
+    fn end_exchanges(&mut self) {
+        let Some((clocks, folded)) = self.exchanging.take() else { return };
+        for (pair, &clock) in self.each[..2 * folded].chunks_exact_mut(2).zip(&clocks) {
+            pair[1] = clock;
+        }
+        self.each[2 * folded..folded + clocks.len()].copy_from_slice(&clocks[folded..]);
+    }
+
     /// Pairs exchange; see [`Pattern::Exchange`].
     fn exchange(&mut self, mask: usize, among: usize, folded: usize, span: impl Fn(usize, usize) -> u64, constant: bool) {
         if let Some(clock) = &mut self.equal
@@ -77,17 +104,39 @@ impl Clocks {
             *clock += span(0, mask);
             return;
         }
-        let clocks = self.spread();
-        let member = |position: usize| if position < folded { 2 * position + 1 } else { position + folded };
+        let clocks = self.line_up(among, folded);
         // The lower one of each pair has the mask's highest bit clear.
         let high = 1usize << mask.ilog2();
+        if constant && mask == high {
+            return exchange_halves(clocks, high, span(0, mask));
+        }
+        let member = |position: usize| if position < folded { 2 * position + 1 } else { position + folded };
         for base in (0..among).step_by(2 * high) {
-            for position in base..base + high {
-                let (one, other) = (member(position), member(position ^ mask));
+            for one in base..base + high {
+                let other = one ^ mask;
                 let (a, b) = (clocks[one], clocks[other]);
-                clocks[one] = a.max(b + span(other, one));
-                clocks[other] = b.max(a + span(one, other));
+                clocks[one] = a.max(b + span(member(other), member(one)));
+                clocks[other] = b.max(a + span(member(one), member(other)));
             }
+        }
+    }
+}
+
+/// In each stretch of `2 * half` clocks, those of the first half exchange with those of the second.
+fn exchange_halves(clocks: &mut [u64], half: usize, span: u64) {
+    let exchange = |one: &mut u64, other: &mut u64| (*one, *other) = ((*one).max(*other + span), (*other).max(*one + span));
+    if half == 1 {
+        // Too short a loop to be one.
+        for pair in clocks.chunks_exact_mut(2) {
+            let (one, other) = pair.split_at_mut(1);
+            exchange(&mut one[0], &mut other[0]);
+        }
+        return;
+    }
+    for stretch in clocks.chunks_exact_mut(2 * half) {
+        let (first, second) = stretch.split_at_mut(half);
+        for (one, other) in first.iter_mut().zip(second) {
+            exchange(one, other);
         }
     }
 }
@@ -138,6 +187,7 @@ impl World {
                 None => self.step_round(schedule, round, block, &rank_of, clocks),
             }
         }
+        clocks.end_exchanges();
     }
 
     /// A blocked member of a collective is through at `clock`.
@@ -167,6 +217,9 @@ impl World {
             |bytes: u64| self.wire.formula().and_then(|formula| formula.uniform()).map(|uniform| uniform.latency(false, bytes).as_ps());
         let latency = |from: usize, to: usize, bytes: u64| self.wire.latency(rank_of(from as u32), rank_of(to as u32), bytes).as_ps();
         let size = clocks.size;
+        if !matches!(pattern, Pattern::Exchange { .. }) {
+            clocks.end_exchanges();
+        }
         let (messages, bytes) = match pattern {
             Pattern::Shift { distance, bytes } => {
                 let distance = distance as usize % size.max(1);
@@ -209,6 +262,7 @@ impl World {
     /// Any other round: who receives, by the schedule's steps. All leave at the clocks with which the round begins.
     fn step_round(&mut self, schedule: &dyn Schedule, round: u32, block: u64, rank_of: &impl Fn(u32) -> u32, clocks: &mut Clocks) {
         let none: Rc<[u32]> = Rc::new([]);
+        clocks.end_exchanges();
         let size = clocks.size as u32;
         let blocks = Blocks::Uniform(block);
         let mut member = Member { rank: 0, send: blocks.clone(), receive: blocks, sources: none.clone(), destinations: none };

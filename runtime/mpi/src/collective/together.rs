@@ -49,6 +49,21 @@ pub(crate) struct Latest {
     elements: Option<Elements>,
 }
 
+/// A member that is blocked in a call, in one word: instance and member.
+#[derive(Clone, Copy, PartialEq, Eq)]
+pub(crate) struct Ticket(usize);
+
+impl Ticket {
+    /// There is nothing to wait for.
+    pub(crate) const THROUGH: Ticket = Ticket(usize::MAX);
+    fn new(instance: u32, member: u32) -> Ticket {
+        Ticket((instance as usize) << 32 | member as usize)
+    }
+    fn parts(self) -> (u32, u32) {
+        ((self.0 >> 32) as u32, self.0 as u32)
+    }
+}
+
 /// Arguments of a reduction: count, and handles of datatype and operation.
 pub(crate) type Elements = (i64, usize, usize);
 
@@ -330,7 +345,7 @@ impl World {
 
     /// The mounted rank enters the instance made last, if its call is one more with the same arguments and not the last one of all.
     #[inline]
-    fn joins_again(&mut self, kind: Kind, comm: usize, elements: Option<Elements>, from: Addr, to: Addr) -> Option<Part> {
+    fn joins_again(&mut self, kind: Kind, comm: usize, elements: Option<Elements>, from: Addr) -> Option<Ticket> {
         let latest = self.collectives.latest.as_ref()?;
         let (me, index, number) = (self.current, latest.index, latest.call);
         let state = &mut self.ranks[me as usize];
@@ -348,17 +363,15 @@ impl World {
         if *call != number || instance.arrived == 0 || instance.arrived + 1 >= instance.here {
             return None;
         }
-        let mut bytes = 0;
         if elements.is_some() {
             let Data::Each(data, stride) = &mut together.data else { return None };
             memory::read(from, &mut data[(member - together.first) as usize * *stride..][..*stride]);
-            bytes = *stride as u64;
         }
         together.join(member, state.clock, false);
         instance.arrived += 1;
         *call += 1;
         state.waiting = 1;
-        Some(Part { request: None, instance: index, member, through: false, target: Extent { buffer: to, layout: None, bytes } })
+        Some(Ticket::new(index, member))
     }
 
     /// A member's contribution is taken; the last one's completes the call. Answers the request of a nonblocking call.
@@ -517,8 +530,38 @@ impl Mpi {
 
     /// Enters as [`Mpi::together`] does, if the call is one more like the one before; `None` if nothing has happened.
     #[inline]
-    pub(crate) fn together_again(&self, kind: Kind, comm: usize, elements: Option<Elements>, from: Addr, to: Addr) -> Option<Part> {
-        self.world().joins_again(kind, comm, elements, from, to)
+    pub(crate) fn together_again(&self, kind: Kind, comm: usize, elements: Option<Elements>, from: Addr) -> Option<Ticket> {
+        self.world().joins_again(kind, comm, elements, from)
+    }
+
+    /// Goes on with a blocking call that has been entered until its result is known to lie side by side, and where is known to the caller.
+    #[inline(never)]
+    pub(crate) fn settle(&self, part: &Part) -> Result<Ticket> {
+        if !part.through && part.target.layout.is_none() && self.world().collectives.instance(part.instance).is_held() {
+            return Ok(Ticket::new(part.instance, part.member));
+        }
+        self.await_result(part)?;
+        Ok(Ticket::THROUGH)
+    }
+
+    /// Waits for the end of a blocking call; its result, if the member gets one, goes to `to`.
+    // What blocks is inlined into the entry points, and everything around it is not: frames of a blocked rank are memory.
+    #[inline(always)]
+    pub(crate) fn await_ticket(&self, ticket: Ticket, to: Addr) -> Result<Option<usize>> {
+        if ticket == Ticket::THROUGH {
+            return Ok(None);
+        }
+        self.block();
+        self.end_held(ticket, to)?;
+        Ok(None)
+    }
+
+    #[inline(never)]
+    fn end_held(&self, ticket: Ticket, to: Addr) -> Result {
+        let (index, member) = ticket.parts();
+        let mut world = self.world();
+        let bytes = buffers(&world.collectives.instance(index).shape, member).2;
+        world.finish_part(index, member, &Extent { buffer: to, layout: None, bytes }).map(|_| ())
     }
 
     /// The instance made last is one of contiguous elements, called with these arguments.

@@ -5,7 +5,7 @@ use crate::collective::Delivery;
 use crate::collective::agent::pack;
 use crate::collective::area::{Area, Side};
 use crate::collective::schedule::{Blocks, Kind};
-use crate::collective::together::Brief;
+use crate::collective::together::{Brief, Ticket};
 use crate::error::Result;
 use crate::matching::Extent;
 use crate::p2p::Buffer;
@@ -17,16 +17,23 @@ impl Mpi {
     /// `MPI_Barrier`.
     #[inline(always)]
     pub fn barrier(&self, comm: usize, mode: Mode) -> Result<Option<usize>> {
+        if mode == Mode::Blocking {
+            let ticket = self.begin_barrier(comm)?;
+            return self.await_ticket(ticket, Addr::NULL);
+        }
         self.leave(self.join_barrier(comm, mode))
     }
 
     #[inline(never)]
-    fn join_barrier(&self, comm: usize, mode: Mode) -> Result<Part> {
-        if mode == Mode::Blocking
-            && let Some(part) = self.together_again(Kind::Barrier, comm, None, Addr::NULL, Addr::NULL)
-        {
-            return Ok(part);
+    fn begin_barrier(&self, comm: usize) -> Result<Ticket> {
+        match self.together_again(Kind::Barrier, comm, None, Addr::NULL) {
+            Some(ticket) => Ok(ticket),
+            None => self.settle(&self.join_barrier(comm, Mode::Blocking)?),
         }
+    }
+
+    #[inline(never)]
+    fn join_barrier(&self, comm: usize, mode: Mode) -> Result<Part> {
         if self.may_hold() {
             let brief = Brief { kind: Kind::Barrier, mode, comm, root: None, bytes: 0, reduction: None };
             if let Some(part) = self.held(&brief, &Extent::none(), &Extent::none())? {
@@ -40,7 +47,16 @@ impl Mpi {
     /// `MPI_Bcast`.
     #[inline(always)]
     pub fn bcast(&self, buffer: Buffer, root: i32, comm: usize, mode: Mode) -> Result<Option<usize>> {
+        if mode == Mode::Blocking {
+            let ticket = self.begin_bcast(buffer.0, buffer.1, buffer.2, root, comm)?;
+            return self.await_ticket(ticket, buffer.0);
+        }
         self.leave(self.join_bcast(buffer, root, comm, mode))
+    }
+
+    #[inline(never)]
+    fn begin_bcast(&self, buffer: Addr, count: i64, datatype: usize, root: i32, comm: usize) -> Result<Ticket> {
+        self.settle(&self.join_bcast((buffer, count, datatype), root, comm, Mode::Blocking)?)
     }
 
     #[inline(never)]

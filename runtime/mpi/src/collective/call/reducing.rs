@@ -4,7 +4,7 @@ use super::{Call, Mode, Part};
 use crate::collective::agent::pack;
 use crate::collective::area::{Area, IN_PLACE, Parts, Side};
 use crate::collective::schedule::{Blocks, Kind};
-use crate::collective::together::Brief;
+use crate::collective::together::{Brief, Ticket};
 use crate::collective::{Delivery, Reduction};
 use crate::error::{ErrorClass, Failure, Result};
 use crate::matching::Extent;
@@ -27,6 +27,53 @@ impl World {
 }
 
 impl Mpi {
+    /// Begins a blocking reduction, and ends it unless the rank must wait for a result that lies side by side.
+    // The arguments one by one: what is passed by reference takes room on the stack of a blocked rank.
+    #[allow(clippy::too_many_arguments)]
+    #[inline(never)]
+    fn begin_reduction(
+        &self,
+        kind: Kind,
+        send: Addr,
+        receive: Addr,
+        count: i64,
+        datatype: usize,
+        op: usize,
+        root: i32,
+        comm: usize,
+    ) -> Result<Ticket> {
+        let root = (kind == Kind::Reduce).then_some(root);
+        let from = if send == IN_PLACE { receive } else { send };
+        if matches!(kind, Kind::Allreduce | Kind::Scan)
+            && let Some(ticket) = self.together_again(kind, comm, Some((count, datatype, op)), from)
+        {
+            return Ok(ticket);
+        }
+        self.settle(&self.join_reduction(kind, send, receive, (count, datatype), op, root, comm, Mode::Blocking)?)
+    }
+
+    /// A reduction of any mode.
+    #[allow(clippy::too_many_arguments)]
+    #[inline(always)]
+    fn reduction_of(
+        &self,
+        kind: Kind,
+        send: Addr,
+        receive: Addr,
+        (count, datatype): (i64, usize),
+        op: usize,
+        root: i32,
+        comm: usize,
+        mode: Mode,
+    ) -> Result<Option<usize>> {
+        if mode == Mode::Blocking {
+            let ticket = self.begin_reduction(kind, send, receive, count, datatype, op, root, comm)?;
+            return self.await_ticket(ticket, receive);
+        }
+        let root = (kind == Kind::Reduce).then_some(root);
+        self.leave(self.join_reduction(kind, send, receive, (count, datatype), op, root, comm, mode))
+    }
+
     #[allow(clippy::too_many_arguments)]
     #[inline(never)]
     fn join_reduction(
@@ -41,14 +88,7 @@ impl Mpi {
         mode: Mode,
     ) -> Result<Part> {
         let from = if send == IN_PLACE { receive } else { send };
-        let elements = (count, datatype, op);
         let all_receive = matches!(kind, Kind::Allreduce | Kind::Scan);
-        if all_receive
-            && mode == Mode::Blocking
-            && let Some(part) = self.together_again(kind, comm, Some(elements), from, receive)
-        {
-            return Ok(part);
-        }
         let (is_root, inter) = match root {
             Some(root) => {
                 let (is_root, _, _, inter) = self.rooted(comm, root)?;
@@ -63,7 +103,7 @@ impl Mpi {
             let brief = Brief { kind, mode, comm, root, bytes: source.bytes, reduction: Some((op, datatype)) };
             if let Some(part) = self.held(&brief, &source, &target)? {
                 if all_receive && mode == Mode::Blocking && source.layout.is_none() && source.bytes != 0 {
-                    self.note_elements(elements);
+                    self.note_elements((count, datatype, op));
                 }
                 return Ok(part);
             }
@@ -101,7 +141,7 @@ impl Mpi {
         comm: usize,
         mode: Mode,
     ) -> Result<Option<usize>> {
-        self.leave(self.join_reduction(Kind::Reduce, send, receive, elements, op, Some(root), comm, mode))
+        self.reduction_of(Kind::Reduce, send, receive, elements, op, root, comm, mode)
     }
     /// `MPI_Allreduce`.
     #[inline(always)]
@@ -114,12 +154,12 @@ impl Mpi {
         comm: usize,
         mode: Mode,
     ) -> Result<Option<usize>> {
-        self.leave(self.join_reduction(Kind::Allreduce, send, receive, elements, op, None, comm, mode))
+        self.reduction_of(Kind::Allreduce, send, receive, elements, op, 0, comm, mode)
     }
     /// `MPI_Scan`.
     #[inline(always)]
     pub fn scan(&self, send: Addr, receive: Addr, elements: (i64, usize), op: usize, comm: usize, mode: Mode) -> Result<Option<usize>> {
-        self.leave(self.join_reduction(Kind::Scan, send, receive, elements, op, None, comm, mode))
+        self.reduction_of(Kind::Scan, send, receive, elements, op, 0, comm, mode)
     }
     /// `MPI_Exscan`.
     #[inline(always)]

@@ -265,6 +265,13 @@ fn run(program: Program, options: &Options, name: String) -> Result<i32, String>
     rank::output::set_line_drawn(false);
     progress.finish();
     rank::output::flush();
+    // What a build system compiles with the MPI compiler to try it out, or to run it as a tool of its own, is no simulation.
+    if let Some(status) = ending.without_mpi
+        && processes == 1
+        && !options.given.contains_key("np")
+    {
+        return Ok(status);
+    }
     close(mpi, &ending, options, (name, machine), &meter, stacks.switches())?;
     Ok(ending.status)
 }

@@ -88,6 +88,29 @@ fn a_program_without_mpi_says_that_it_never_called_mpi_init() {
 }
 
 #[test]
+fn what_a_build_system_tries_out_without_mpi_is_an_ordinary_program() {
+    let directory = common::scratch("ordinary");
+    let (source, program) = (directory.join("ordinary.c"), directory.join("ordinary"));
+    std::fs::write(
+        &source,
+        "#include <stdio.h>\nint main(int argc, char **argv) { (void)argv; printf(\"%d\\n\", argc); return argc - 1; }\n",
+    )
+    .unwrap();
+    assert!(common::command(&["cc", "-o"]).arg(&program).arg(&source).status().unwrap().success());
+    for arguments in 0..3 {
+        let output = common::clean(&mut std::process::Command::new(&program)).args(vec!["a"; arguments]).output().unwrap();
+        assert_eq!(output.status.code(), Some(arguments as i32), "{output:?}");
+        assert_eq!(
+            (String::from_utf8_lossy(&output.stdout).as_ref(), output.stderr.len()),
+            (format!("{}\n", arguments + 1).as_str(), 0),
+            "{output:?}"
+        );
+    }
+    // Whoever asks for ranks wants a simulation.
+    Run::of(program).ranks(2).run().failure().says(&["MPI_Init"]);
+}
+
+#[test]
 fn initialising_twice_is_an_error() {
     misuse("init_twice").run().failure().says(&["MPI_Init", "second time"]);
 }

@@ -12,7 +12,9 @@ pub struct Ending {
     pub status: i32,
     /// What the user must know: a deadlock, ranks that left without `MPI_Finalize`.
     pub messages: Vec<String>,
-    /// Ranks whose `main` returned 0 without `MPI_Init`.
+    /// The program's own exit status if no rank of it called `MPI_Init`.
+    pub without_mpi: Option<i32>,
+    /// Ranks that ended without `MPI_Init`.
     pub(crate) strangers: u32,
     /// The first rank that ended with another exit status than 0, and that.
     pub(crate) failed: Option<(u32, i32)>,
@@ -132,10 +134,13 @@ impl World {
             ending.status = if ending.status == 0 { 1 } else { ending.status };
         }
         if ending.strangers == self.size {
-            ending
-                .messages
-                .push("the program ended without calling MPI_Init on any rank, so nothing was simulated; is it an MPI program?".to_owned());
-            ending.status = 1;
+            ending.without_mpi = Some(ending.status);
+            if ending.status == 0 {
+                ending.status = 1;
+                ending.messages.push(
+                    "the program ended without calling MPI_Init on any rank, so nothing was simulated; is it an MPI program?".to_owned(),
+                );
+            }
         }
         ending
     }
@@ -244,7 +249,7 @@ impl World {
             }
             self.left += 1;
         }
-        if phase == Phase::Before && status == 0 {
+        if phase == Phase::Before {
             ending.strangers += 1;
         }
         if status != 0 && ending.failed.is_none() && self.abort.is_none() {

@@ -199,16 +199,16 @@ pub fn environment(options: &Options, threads: &str) -> Info {
 }
 
 fn config(options: &Options, (first, ranks): (u32, u32)) -> Config {
-    let bytes = options.stack as usize;
+    let bytes = options.stack.map(|bytes| bytes as usize);
     Config {
         ranks,
         first,
         total: options.np,
         stack: match options.stack_mode {
-            options::StackMode::Auto if options.given.contains_key("stack") => StackMode::Own { bytes },
+            options::StackMode::Auto if bytes.is_some() => StackMode::Own { bytes },
             options::StackMode::Auto => StackMode::Auto,
             options::StackMode::Own => StackMode::Own { bytes },
-            options::StackMode::Shared => StackMode::Shared { bytes: bytes.max(8 << 20) },
+            options::StackMode::Shared => StackMode::Shared { bytes: bytes.unwrap_or_default().max(8 << 20) },
         },
         globals: match options.globals {
             options::Globals::Auto => GlobalsMode::Auto,

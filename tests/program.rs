@@ -35,6 +35,13 @@ fn fresh_memory_of_a_rank_reads_as_zeros() {
 }
 
 #[test]
+fn a_rank_among_few_has_as_much_stack_as_the_system_gives() {
+    for mode in ["auto", "own", "shared"] {
+        behaviour("deep").ranks(20).arg(format!("-xsim-stack-mode={mode}")).run().ok(20);
+    }
+}
+
+#[test]
 fn rank_0_has_the_standard_input() {
     let path = scratch("input").join("lines");
     std::fs::write(&path, "0\n1\n2\n").unwrap();

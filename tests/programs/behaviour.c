@@ -141,6 +141,16 @@ static void waiting_for_the_clock(void)
     CHECK(rank != size - 1 || MPI_Wtime() >= 1);
 }
 
+/* A local array as large as programs have them. */
+static void deep(void)
+{
+    volatile char local[4 << 20];
+
+    local[0] = local[sizeof local - 1] = (char)rank;
+    MPI_Barrier(MPI_COMM_WORLD);
+    CHECK(local[0] == (char)rank && local[sizeof local - 1] == (char)rank);
+}
+
 int main(int argc, char **argv)
 {
     CHECK(argc > 1 && strncmp(argv[argc - 1], "-xsim", 5) != 0);
@@ -156,6 +166,8 @@ int main(int argc, char **argv)
         heap();
     else if (strcmp(name, "input") == 0)
         input();
+    else if (strcmp(name, "deep") == 0)
+        deep();
     else if (strcmp(name, "times") == 0)
         times();
     else if (strcmp(name, "waiting_for_the_clock") == 0)

@@ -20,10 +20,10 @@ use crate::{crash, fortran_random, output, random, stdio, watchdog};
 /// Where ranks keep their stacks.
 #[derive(Clone, Copy, PartialEq, Eq, Debug)]
 pub enum StackMode {
-    /// A stack of this many bytes for each rank.
+    /// A stack for each rank.
     Own {
-        /// Bytes of a rank's slot.
-        bytes: usize,
+        /// Bytes of a rank's slot; `None`: the more the fewer there are.
+        bytes: Option<usize>,
     },
     /// One stack of this many bytes for all; a blocked rank keeps a copy of its live part.
     Shared {
@@ -99,10 +99,13 @@ pub enum Outcome {
     },
 }
 
-/// Bytes of an own stack when nothing else is said.
+/// Bytes of an own stack when nothing else is said and there are many. Larger ones lie so far apart that finding their pages takes
+/// longer: up to half as long again for a switch among 1,024 ranks.
 const DEFAULT_SLOT: usize = 256 << 10;
-/// Bytes of the shared stack when nothing else is said.
-const DEFAULT_SHARED: usize = 8 << 20;
+/// Bytes of the shared stack, and of an own one among few, when nothing else is said: what the system gives a program.
+const DEFAULT_WHOLE: usize = 8 << 20;
+/// Up to this many ranks, an own stack is as large as the system's.
+const MOST_WHOLE: u32 = 128;
 /// Copying this much data between ranks takes less than a microsecond.
 const SMALL_DATA: usize = 16 << 10;
 /// Up to this many ranks, stacks of their own are faster and their memory does not matter.
@@ -496,21 +499,25 @@ fn choose_stacks(config: &Config) -> Result<(Stacks, usize, usize, String), Stri
         let (limit, top) = shared.bounds();
         Ok::<_, String>((Stacks::Shared(Box::new(shared)), limit, top))
     };
-    let own = |bytes: usize| {
+    let own = |bytes: Option<usize>| {
+        let bytes = bytes.unwrap_or(if config.ranks <= MOST_WHOLE { DEFAULT_WHOLE } else { DEFAULT_SLOT });
         crate::crash::set_stack_size(bytes);
         let mut own = OwnStacks::new(config.ranks.max(1), bytes)?;
         let slot = own.take();
         let (limit, top) = own.bounds(slot);
         own.give_back(slot);
-        Ok::<_, String>((Stacks::Own(own), limit, top))
+        Ok::<_, String>(((Stacks::Own(own), limit, top), format!("each rank has a stack of {} KiB", bytes >> 10)))
     };
     let ((stacks, limit, top), explanation) = match config.stack {
-        StackMode::Own { bytes } => (own(bytes)?, format!("each rank has a stack of {} KiB", bytes >> 10)),
+        StackMode::Own { bytes } => own(bytes)?,
         StackMode::Shared { bytes } => (shared(bytes)?, "all ranks run on one stack".to_owned()),
         StackMode::Auto if config.ranks > MOST_OWN => {
-            (shared(DEFAULT_SHARED)?, format!("all ranks run on one stack, since there are more than {MOST_OWN}"))
+            (shared(DEFAULT_WHOLE)?, format!("all ranks run on one stack, since there are more than {MOST_OWN}"))
         }
-        StackMode::Auto => (own(DEFAULT_SLOT)?, format!("each rank has a stack, since there are at most {MOST_OWN}")),
+        StackMode::Auto => {
+            let (stacks, explanation) = own(None)?;
+            (stacks, format!("{explanation}, since there are at most {MOST_OWN}"))
+        }
     };
     Ok((stacks, limit, top, explanation))
 }

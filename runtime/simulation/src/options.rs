@@ -44,8 +44,8 @@ pub struct Options {
     pub globals_libs: Vec<String>,
     /// Global symbols that all ranks share.
     pub globals_fold: Vec<String>,
-    /// Bytes of a rank's stack.
-    pub stack: u64,
+    /// Bytes of a rank's stack, if given.
+    pub stack: Option<u64>,
     /// Whether ranks have stacks of their own.
     pub stack_mode: StackMode,
     /// What joins several native processes.
@@ -99,7 +99,7 @@ impl Default for Options {
             globals: Globals::Auto,
             globals_libs: Vec::new(),
             globals_fold: Vec::new(),
-            stack: 0,
+            stack: None,
             stack_mode: StackMode::Auto,
             native: Native::Auto,
             map: None,

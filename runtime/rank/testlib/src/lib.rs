@@ -25,10 +25,10 @@ fn setting(name: &str) -> Option<String> {
 fn config() -> Config {
     let ranks = setting("RANKS").map_or(4, |n| n.parse().expect("RANKS is a number"));
     let stack = match setting("STACK").unwrap_or_default().split_once(':') {
-        Some(("own", bytes)) => StackMode::Own { bytes: bytes.parse().expect("a number of bytes") },
+        Some(("own", bytes)) => StackMode::Own { bytes: Some(bytes.parse().expect("a number of bytes")) },
         Some(("shared", bytes)) => StackMode::Shared { bytes: bytes.parse().expect("a number of bytes") },
         _ => match setting("STACK").as_deref() {
-            Some("own") => StackMode::Own { bytes: 256 << 10 },
+            Some("own") => StackMode::Own { bytes: Some(256 << 10) },
             Some("shared") => StackMode::Shared { bytes: 8 << 20 },
             _ => StackMode::Auto,
         },

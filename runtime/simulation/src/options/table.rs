@@ -128,8 +128,8 @@ pub static TABLE: &[Row] = &[
         .help("Shared libraries whose globals are private to each rank as well, by file name."),
     row("globals-fold", "SYMBOL[,SYMBOL]", "", Group::Memory, |o, v| value::names(v).map(|n| o.globals_fold = n))
         .help("Global arrays that all ranks of a process share, to save memory where their contents do not matter."),
-    row("stack", "SIZE", "256KiB", Group::Memory, |o, v| value::stack(v).map(|s| o.stack = s))
-        .help("Stack of a rank, reserved and used only as far as it is touched; at least 32KiB."),
+    row("stack", "SIZE", "", Group::Memory, |o, v| value::stack(v).map(|s| o.stack = Some(s)))
+        .help("Stack of a rank, reserved and used only as far as it is touched; at least 32KiB. Without it, ranks have 256KiB each if they have stacks of their own (8MiB up to 128 ranks), and 8MiB if they share one."),
     row("stack-mode", "MODE", "auto", Group::Memory, |o, v| StackMode::parse(v).map(|m| o.stack_mode = m))
         .help("`own` gives each rank a stack, `shared` runs all on one and keeps only the live part of each, `auto` chooses by the number of ranks."),
     row("heap", "HOW", "clear", Group::Memory, |o, v| value::heap(v).map(|b| o.heap_as_is = b))

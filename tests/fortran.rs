@@ -240,3 +240,12 @@ fn programs_of_before_mpi_3_find_the_removed_names() {
 fn the_simulators_own_functions_work_from_fortran() {
     works("extension.f90", &[1, 3]);
 }
+
+#[test]
+fn a_crash_in_fortran_names_its_rank() {
+    let source = "program crash\n  use mpi\n  implicit none\n  integer :: rank, ierror\n  integer, pointer :: nowhere\n  call mpi_init(ierror)\n  \
+                  call mpi_comm_rank(mpi_comm_world, rank, ierror)\n  nullify(nowhere)\n  if (rank == 2) nowhere = 1\n  \
+                  call mpi_barrier(mpi_comm_world, ierror)\n  call mpi_finalize(ierror)\nend program\n";
+    let output = common::Run::of(compiled("crash", source, &["-O0"])).ranks(4).run().says(&["rank 2", "SIGSEGV", "MPI_Comm_rank"]);
+    assert_eq!(output.status.code(), Some(128 + 11), "{output}");
+}

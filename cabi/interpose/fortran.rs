@@ -1,4 +1,4 @@
-//! Entry points of libgfortran that name a unit or draw random numbers: each rank has its own.
+//! Entry points of libgfortran that name a unit or draw random numbers, of which each rank has its own, or take crashes over.
 
 use rank::fortran_random::{self, Opaque};
 use rank::fortran_units;
@@ -35,6 +35,18 @@ statements! {
     _gfortran_st_backspace c"_gfortran_st_backspace";
     _gfortran_st_endfile c"_gfortran_st_endfile";
     _gfortran_st_flush c"_gfortran_st_flush";
+}
+
+/// What a Fortran main program calls first. libgfortran then takes the signals of crashes over, for a backtrace of its own: taken back, so that
+/// the report names the rank.
+#[unsafe(no_mangle)]
+pub unsafe extern "C" fn _gfortran_set_options(count: i32, options: *mut i32) {
+    static REAL: Next = Next::new(c"_gfortran_set_options");
+    // SAFETY: libgfortran's own signature, with the compiler's arguments.
+    unsafe { REAL.get::<unsafe extern "C" fn(i32, *mut i32)>()(count, options) };
+    if rank::current().is_some() {
+        rank::take_signals();
+    }
 }
 
 /// `flush(unit)`; null flushes all units.

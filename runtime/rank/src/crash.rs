@@ -54,15 +54,22 @@ impl std::fmt::Write for Text {
 pub(crate) fn begin(first: u32) {
     FIRST.store(first as usize, Relaxed);
     let flags = libc::MAP_PRIVATE | libc::MAP_ANONYMOUS | libc::MAP_NORESERVE;
-    // SAFETY: a new mapping, given to the kernel as this thread's signal stack for good; the
-    // handler has the signature that SA_SIGINFO asks for.
+    // SAFETY: a new mapping, given to the kernel as this thread's signal stack for good.
     unsafe {
         let memory = libc::mmap(std::ptr::null_mut(), STACK, libc::PROT_READ | libc::PROT_WRITE, flags, -1, 0);
         if memory == libc::MAP_FAILED {
             return;
         }
         libc::sigaltstack(&libc::stack_t { ss_sp: memory, ss_flags: 0, ss_size: STACK }, std::ptr::null_mut());
-        for (signal, ..) in SIGNALS {
+    }
+    take_signals();
+}
+
+/// Has crashes reported here.
+pub fn take_signals() {
+    for (signal, ..) in SIGNALS {
+        // SAFETY: the handler has the signature that SA_SIGINFO asks for.
+        unsafe {
             let mut action: libc::sigaction = std::mem::zeroed();
             action.sa_sigaction = report as *const () as usize;
             action.sa_flags = libc::SA_SIGINFO | libc::SA_ONSTACK | libc::SA_NODEFER;

@@ -35,6 +35,7 @@ mod symbols;
 mod templates;
 mod watchdog;
 
+pub use crash::take_signals;
 pub use globals::clone::{FoundObject, find_object, original};
 pub use memory::Addr;
 pub use program::Program;

@@ -26,36 +26,35 @@ removed! {
     MPI_Type_struct => PMPI_Type_create_struct(count: i32, blocklengths: Addr, displacements: Addr, types: Addr, newtype: Addr);
 }
 
-/// Lower bound and extent of a datatype, and the error code.
-fn bounds(datatype: Handle) -> (i64, i64, i32) {
+/// Stores what `of` makes of the lower bound and extent of a datatype, and answers the error code.
+fn bounds(datatype: Handle, result: Addr, of: impl Fn(i64, i64) -> i64) -> i32 {
     let (mut lb, mut extent) = (0i64, 0i64);
-    let code = new::PMPI_Type_get_extent(datatype, Addr(&raw mut lb as usize), Addr(&raw mut extent as usize));
-    (lb, extent, code)
+    // A null result is refused there.
+    let at = if result.0 == 0 { result } else { Addr(&raw mut extent as usize) };
+    let code = new::PMPI_Type_get_extent(datatype, Addr(&raw mut lb as usize), at);
+    if result.0 != 0 {
+        store(result, of(lb, extent));
+    }
+    code
 }
 
 /// `MPI_Type_extent`, now `MPI_Type_get_extent`.
 #[unsafe(no_mangle)]
 #[allow(non_snake_case)]
 pub extern "C" fn MPI_Type_extent(datatype: Handle, extent: Addr) -> i32 {
-    let (_, value, code) = bounds(datatype);
-    store(extent, value);
-    code
+    bounds(datatype, extent, |_, extent| extent)
 }
 
 /// `MPI_Type_lb`, now `MPI_Type_get_extent`.
 #[unsafe(no_mangle)]
 #[allow(non_snake_case)]
 pub extern "C" fn MPI_Type_lb(datatype: Handle, displacement: Addr) -> i32 {
-    let (lb, _, code) = bounds(datatype);
-    store(displacement, lb);
-    code
+    bounds(datatype, displacement, |lb, _| lb)
 }
 
 /// `MPI_Type_ub`, now `MPI_Type_get_extent`.
 #[unsafe(no_mangle)]
 #[allow(non_snake_case)]
 pub extern "C" fn MPI_Type_ub(datatype: Handle, displacement: Addr) -> i32 {
-    let (lb, extent, code) = bounds(datatype);
-    store(displacement, lb + extent);
-    code
+    bounds(datatype, displacement, |lb, extent| lb + extent)
 }

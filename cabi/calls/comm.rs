@@ -94,9 +94,13 @@ pub fn compare(c: &Call, comm1: Handle, comm2: Handle, result: Out<i32>) -> Resu
 
 /// `MPI_Comm_dup`: the new one inherits error handler and, through their copy functions, attributes.
 pub fn dup(c: &Call, comm: Handle, newcomm: Out<Handle>) -> Result {
+    newcomm.set(Handle(COMM_NULL));
     let made = c.mpi.comm_dup(comm.0)?;
+    if let Err(failure) = super::attribute::copy_comm(c, comm, Handle(made)) {
+        c.mpi.world().comms.release(made)?;
+        return Err(failure);
+    }
     newcomm.set(Handle(made));
-    super::attribute::copy_comm(c, comm, Handle(made))?;
     inherit(c, comm.0, made);
     Ok(())
 }

@@ -58,6 +58,7 @@ pub fn dup(c: &Call, oldtype: Handle, newtype: Out<Handle>) -> Result {
         let me = world.me();
         (world.types.dup(me, oldtype.0)?, me)
     };
+    newtype.set(Handle(predefined::DATATYPE_NULL));
     if let Err(failure) = attribute::copy_all(c, Object::Type, oldtype, Handle(made)) {
         c.mpi.world().types.free(me, made)?;
         return Err(failure);

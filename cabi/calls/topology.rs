@@ -91,6 +91,7 @@ fn grid(c: &Call, comm: Handle, ndims: i32, dims: Ints, periods: Flags) -> Resul
 
 /// `MPI_Cart_create`: ranks keep their order, which `reorder` allows.
 pub fn cart_create(c: &Call, comm_old: Handle, ndims: i32, dims: Ints, periods: Flags, _reorder: bool, comm_cart: Out<Handle>) -> Result {
+    comm_cart.set(Handle(COMM_NULL));
     let (cart, _) = grid(c, comm_old, ndims, dims, periods)?;
     let size = cart.size();
     let made = c.mpi.comm_with_topology(comm_old.0, Topology::Cart(cart), size)?;
@@ -171,10 +172,10 @@ fn whole_graph(c: &Call, comm: Handle, nnodes: i32, index: Ints, edges: Ints) ->
 
 /// `MPI_Graph_create`.
 pub fn graph_create(c: &Call, comm_old: Handle, nnodes: i32, index: Ints, edges: Ints, _reorder: bool, comm_graph: Out<Handle>) -> Result {
+    comm_graph.set(Handle(COMM_NULL));
     let (graph, _) = whole_graph(c, comm_old, nnodes, index, edges)?;
     let size = graph.size();
     if size == 0 {
-        comm_graph.set(Handle(COMM_NULL));
         return Ok(());
     }
     let made = c.mpi.comm_with_topology(comm_old.0, Topology::Graph(graph), size)?;

@@ -99,6 +99,11 @@ static void types_tell_how_they_were_made(void)
 
     MPI_Type_get_name(MPI_DOUBLE, name, &length);
     CHECK(strcmp(name, "MPI_DOUBLE") == 0 && length == 10);
+    /* Of two names of one type, the one that the standard has first. */
+    MPI_Type_get_name(MPI_LONG_LONG, name, &length);
+    CHECK(strcmp(name, "MPI_LONG_LONG_INT") == 0);
+    MPI_Type_get_name(MPI_C_FLOAT_COMPLEX, name, &length);
+    CHECK(strcmp(name, "MPI_C_COMPLEX") == 0);
     MPI_Type_set_name(part, "a part");
     MPI_Type_get_name(part, name, &length);
     CHECK(strcmp(name, "a part") == 0);

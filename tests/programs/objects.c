@@ -80,6 +80,13 @@ static int copy_it(MPI_Comm comm, int key, void *extra, void *in, void *out, int
     return MPI_SUCCESS;
 }
 
+static int refuse_to_copy(MPI_Comm comm, int key, void *extra, void *in, void *out, int *flag)
+{
+    (void)comm, (void)key, (void)extra, (void)in, (void)out;
+    *flag = 0;
+    return MPI_ERR_OTHER;
+}
+
 static int delete_it(MPI_Comm comm, int key, void *value, void *extra)
 {
     (void)comm, (void)key, (void)extra;
@@ -120,6 +127,12 @@ static void attributes_follow_their_functions(void)
     CHECK(flag && deletions == 3);
     MPI_Comm_free_keyval(&plain);
     CHECK(plain == MPI_KEYVAL_INVALID);
+    MPI_Comm_create_keyval(refuse_to_copy, MPI_COMM_NULL_DELETE_FN, &plain, NULL);
+    MPI_Comm_set_attr(MPI_COMM_WORLD, plain, (void *)5);
+    FAILS(MPI_ERR_OTHER, MPI_Comm_dup(MPI_COMM_WORLD, &twin));
+    CHECK(twin == MPI_COMM_NULL);
+    MPI_Comm_delete_attr(MPI_COMM_WORLD, plain);
+    MPI_Comm_free_keyval(&plain);
     FAILS(MPI_ERR_KEYVAL, MPI_Comm_set_attr(MPI_COMM_WORLD, plain, NULL));
     MPI_Comm_get_attr(MPI_COMM_WORLD, MPI_TAG_UB, &bound, &flag);
     CHECK(flag && *bound >= 32767);

@@ -7,6 +7,7 @@ pub(crate) mod batch;
 pub mod call;
 pub mod choose;
 mod clocks;
+pub(crate) mod contributions;
 mod digest;
 pub(crate) mod entry;
 pub(crate) mod executor;
@@ -16,7 +17,9 @@ mod lockstep;
 #[cfg(test)]
 pub(crate) mod model;
 mod pending;
+mod ragged;
 pub mod schedule;
+mod ticket;
 pub(crate) mod together;
 
 use crate::datatype::Datatype;

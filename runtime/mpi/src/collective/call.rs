@@ -9,7 +9,7 @@ use crate::collective::area::{Area, IN_PLACE, Side};
 use crate::collective::entry::Entry;
 use crate::collective::instance::Place;
 use crate::collective::schedule::{Kind, Member, Shape};
-use crate::collective::together::Brief;
+use crate::collective::together::{Brief, Bring};
 use crate::collective::{Delivery, Reduction, Signature};
 use crate::error::{ErrorClass, Failure, Result};
 use crate::handle;
@@ -200,7 +200,7 @@ impl Mpi {
 
     /// Enters a collective that may be held together; `None` if it is to be made in the general way.
     fn held(&self, brief: &Brief, source: &Extent, target: &Extent) -> Result<Option<Part>> {
-        self.together(brief, source, target.clone(), &mut None)
+        self.together(brief, source, target.clone(), &mut Bring::Nothing)
     }
 
     /// Memory of `blocks` blocks of one datatype; `None` for other sides, and for too many elements.

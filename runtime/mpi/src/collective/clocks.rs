@@ -2,11 +2,21 @@
 
 use crate::collective::instance::Place;
 use crate::collective::pending::Pending;
+use crate::collective::ragged::Ragged;
 use crate::collective::schedule::{Blocks, Member, Pattern, Schedule, Shape, Step};
 use crate::group::Group;
 use crate::world::World;
 use engine::{Span, Time};
 use std::rc::Rc;
+
+/// How large the members' blocks are.
+#[derive(Clone, Copy)]
+pub(crate) enum Sizes<'a> {
+    /// All so many bytes.
+    Same(u64),
+    /// As they say.
+    Ragged(&'a Ragged),
+}
 
 /// The members' clocks in picoseconds: one number while they are equal.
 pub(crate) struct Clocks {
@@ -144,7 +154,7 @@ fn exchange_halves(clocks: &mut [u64], half: usize, span: u64) {
 impl World {
     /// All rounds of a collective of blocked members, without data: their clocks move, and they wake. `same` is the clock of all of
     /// them, if it is known to be one.
-    pub(crate) fn run_clocks(&mut self, place: &Place, size: u32, schedule: &dyn Schedule, block: u64, same: Option<Time>) {
+    pub(crate) fn run_clocks(&mut self, place: &Place, size: u32, schedule: &dyn Schedule, sizes: Sizes, same: Option<Time>) {
         let group = self.group_of(place);
         let clock_of = |member: u32| self.ranks[group.world_rank(member) as usize].clock.as_ps();
         debug_assert!(
@@ -155,7 +165,7 @@ impl World {
             Some(same) => Clocks::same(same.as_ps(), size as usize),
             None => Clocks::new((0..size).map(clock_of)),
         };
-        self.pass_rounds(&group, schedule, block, &mut clocks);
+        self.pass_rounds(&group, schedule, sizes, &mut clocks);
         // Last to first, so that they run in the order of ranks.
         for member in (0..size).rev() {
             self.release_member(group.world_rank(member), clocks.get(member as usize));
@@ -163,10 +173,10 @@ impl World {
     }
 
     /// The same of members that have gone on: their requests complete.
-    pub(crate) fn run_pending(&mut self, place: &Place, size: u32, schedule: &dyn Schedule, block: u64, pending: &Pending) {
+    pub(crate) fn run_pending(&mut self, place: &Place, size: u32, schedule: &dyn Schedule, sizes: Sizes, pending: &Pending) {
         let group = self.group_of(place);
         let mut clocks = Clocks::new((0..size).map(|member| pending.clock(member).as_ps()));
-        self.pass_rounds(&group, schedule, block, &mut clocks);
+        self.pass_rounds(&group, schedule, sizes, &mut clocks);
         for member in (0..size).rev() {
             self.finish_request(pending.request(member), Time::from_ps(clocks.get(member as usize)));
         }
@@ -179,12 +189,12 @@ impl World {
         }
     }
 
-    fn pass_rounds(&mut self, group: &Group, schedule: &dyn Schedule, block: u64, clocks: &mut Clocks) {
+    fn pass_rounds(&mut self, group: &Group, schedule: &dyn Schedule, sizes: Sizes, clocks: &mut Clocks) {
         let rank_of = |member: u32| group.world_rank(member);
         for round in 0..schedule.rounds() {
             match schedule.pattern(round) {
                 Some(pattern) => self.pattern_round(pattern, &rank_of, clocks),
-                None => self.step_round(schedule, round, block, &rank_of, clocks),
+                None => self.step_round(schedule, round, sizes, &rank_of, clocks),
             }
         }
         clocks.end_exchanges();
@@ -208,7 +218,7 @@ impl World {
 
     /// All ranks of the world go through a collective of `MPI_COMM_WORLD` now, in time alone: nothing is sent, nobody waits for it.
     pub fn time_collective(&mut self, schedule: &dyn Schedule, shape: &Shape) {
-        self.run_clocks(&Place::Comm(0), shape.size, schedule, shape.bytes, None);
+        self.run_clocks(&Place::Comm(0), shape.size, schedule, Sizes::Same(shape.bytes), None);
     }
 
     /// A round in a regular pattern.
@@ -260,16 +270,19 @@ impl World {
     }
 
     /// Any other round: who receives, by the schedule's steps. All leave at the clocks with which the round begins.
-    fn step_round(&mut self, schedule: &dyn Schedule, round: u32, block: u64, rank_of: &impl Fn(u32) -> u32, clocks: &mut Clocks) {
+    fn step_round(&mut self, schedule: &dyn Schedule, round: u32, sizes: Sizes, rank_of: &impl Fn(u32) -> u32, clocks: &mut Clocks) {
         let none: Rc<[u32]> = Rc::new([]);
         clocks.end_exchanges();
         let size = clocks.size as u32;
-        let blocks = Blocks::Uniform(block);
+        let blocks = Blocks::Uniform(if let Sizes::Same(block) = sizes { block } else { 0 });
         let mut member = Member { rank: 0, send: blocks.clone(), receive: blocks, sources: none.clone(), destinations: none };
         let (mut steps, mut moved): (Vec<Step>, Vec<(u32, u64)>) = (Vec::new(), Vec::new());
         let (mut messages, mut payload) = (0u64, 0u128);
         for rank in super::batch::members(schedule.active(round), size) {
             member.rank = rank;
+            if let Sizes::Ragged(ragged) = sizes {
+                (member.send, member.receive) = ragged.blocks(rank);
+            }
             steps.clear();
             schedule.round(&member, round, &mut steps);
             let before = clocks.get(rank as usize);

@@ -1,8 +1,8 @@
 //! What a collective makes of its members' contributions, all at once.
 
+use crate::collective::contributions::{Data, Together, buffers};
 use crate::collective::lockstep;
 use crate::collective::schedule::{Digest, Kind, Schedule, Shape};
-use crate::collective::together::{Data, Together, buffers};
 
 /// `data` as blocks in rows of `rows`: block `j` of row `i` changes places with block `i` of row `j`.
 fn transpose(data: &mut [u8], rows: usize, block: usize) {
@@ -72,6 +72,9 @@ fn reduce_rows(data: &mut [u8], stride: usize, top: usize, kernel: crate::op::Ke
 impl Together {
     /// Turns contributions into results; false if only the schedule's steps can.
     pub(super) fn digest(&mut self, shape: &Shape, schedule: &dyn Schedule) -> bool {
+        if let Some(ragged) = &self.ragged {
+            return ragged.fits();
+        }
         match shape.kind {
             Kind::Barrier | Kind::Agree | Kind::Bcast | Kind::Scatter | Kind::Gather | Kind::Allgather => true,
             Kind::Alltoall => {

@@ -1,9 +1,10 @@
 //! The collective calls under way: each an instance, which its members enter one by one, go through and leave.
 
 use crate::collective::agent::{Agent, Stage};
+use crate::collective::contributions::Together;
 use crate::collective::executor::UserReduction;
 use crate::collective::schedule::{Schedule, Shape, Step};
-use crate::collective::together::{Latest, Together};
+use crate::collective::together::Latest;
 use crate::collective::{Agreement, Signature};
 use crate::error::Result;
 use crate::group::Group;

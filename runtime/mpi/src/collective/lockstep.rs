@@ -4,8 +4,8 @@
 //! had when it began. The association of the operands is the schedule's, and so are the bits.
 
 use super::batch::{Posts, members};
+use super::contributions::buffers;
 use super::schedule::{Buffer, Member, Schedule, Shape, Slice, Step};
-use super::together::buffers;
 use crate::op::Kernel;
 use engine::Time;
 use std::ops::Range;

@@ -7,20 +7,23 @@
 //! needs more (functions of the program, overheads, members that must start before all are in) becomes agents, and runs as any
 //! other collective.
 
-use crate::collective::agent::{Agent, pack};
+use crate::collective::agent::Agent;
 use crate::collective::call::{Mode, Part};
+use crate::collective::clocks::Sizes;
+use crate::collective::contributions::{Data, Together, buffers};
 use crate::collective::instance::Place;
 use crate::collective::pending::Pending;
-use crate::collective::schedule::{Blocks, Kind, Member, Shape};
-use crate::collective::{Contribution, Delivery, Reduction, Resolve, Signature};
+use crate::collective::ragged::{Ragged, RootBlocks};
+use crate::collective::schedule::{Kind, Member, Shape};
+use crate::collective::ticket::Ticket;
+use crate::collective::{Contribution, Delivery, Resolve, Signature};
 use crate::error::Result;
 use crate::handle::{self, RequestRef};
 use crate::matching::Extent;
 use crate::op::Op;
-use crate::remote::apart::{Apart, Beginning};
+use crate::remote::apart::Beginning;
 use crate::request::{Body, Request, RequestArray};
 use crate::world::{Mpi, World};
-use engine::Time;
 use rank::{Addr, memory};
 use std::rc::Rc;
 
@@ -31,6 +34,8 @@ pub(crate) struct Brief {
     pub mode: Mode,
     pub comm: usize,
     pub root: Option<i32>,
+    /// Whether blocks differ from member to member.
+    pub irregular: bool,
     /// As [`Shape::bytes`].
     pub bytes: u64,
     /// Handles of operation and datatype.
@@ -49,19 +54,13 @@ pub(crate) struct Latest {
     elements: Option<Elements>,
 }
 
-/// A member that is blocked in a call, in one word: instance and member.
-#[derive(Clone, Copy, PartialEq, Eq)]
-pub(crate) struct Ticket(usize);
-
-impl Ticket {
-    /// There is nothing to wait for.
-    pub(crate) const THROUGH: Ticket = Ticket(usize::MAX);
-    fn new(instance: u32, member: u32) -> Ticket {
-        Ticket((instance as usize) << 32 | member as usize)
-    }
-    fn parts(self) -> (u32, u32) {
-        ((self.0 >> 32) as u32, self.0 as u32)
-    }
+/// What a member brings beyond a block.
+pub(crate) enum Bring {
+    Nothing,
+    /// To an agreement.
+    Agreement(Contribution, Resolve),
+    /// The root of a gather or scatter of blocks that differ.
+    Blocks(RootBlocks),
 }
 
 /// Arguments of a reduction: count, and handles of datatype and operation.
@@ -70,134 +69,6 @@ pub(crate) type Elements = (i64, usize, usize);
 /// Handles of predefined objects, which every rank may use.
 fn is_predefined(reduction: Option<(usize, usize)>) -> bool {
     reduction.is_none_or(|(op, datatype)| op < crate::handle::FIRST && datatype < crate::handle::FIRST)
-}
-
-/// What a process keeps of a collective whose members are coming in.
-pub(crate) struct Together {
-    /// The first member on this process; `joined` and `data` count from it.
-    first: u32,
-    joined: Box<[u64]>,
-    pub(crate) data: Data,
-    /// Of an instance with members on other processes.
-    apart: Option<Box<Apart>>,
-    /// Operation and datatype, and their handles.
-    pub(super) reduction: Option<((usize, usize), Rc<Reduction>)>,
-    /// The clock of all who are in, while they have the same.
-    clock: Option<Time>,
-    /// Of a nonblocking call.
-    pending: Option<Pending>,
-    complete: bool,
-}
-
-/// Packed contributions; once the collective is complete, results.
-pub(crate) enum Data {
-    Nothing,
-    /// Of the root alone, or the same for all.
-    One(Vec<u8>),
-    /// A block of this many bytes for each member.
-    Each(Vec<u8>, usize),
-}
-
-impl Together {
-    /// For `count` members from `first` on.
-    fn new(first: u32, count: u32) -> Together {
-        let joined = vec![0; (count as usize).div_ceil(64)].into();
-        Together { first, joined, data: Data::Nothing, apart: None, reduction: None, clock: None, pending: None, complete: false }
-    }
-    /// For agents, which the instance keeps.
-    pub(crate) fn of_agents(first: u32, count: u32, apart: Box<Apart>) -> Together {
-        Together { apart: Some(apart), ..Together::new(first, count) }
-    }
-    pub(crate) fn has(&self, member: u32) -> bool {
-        let member = member.wrapping_sub(self.first);
-        self.joined.get(member as usize / 64).is_some_and(|word| word >> (member % 64) & 1 != 0)
-    }
-    /// A member is in; `first` if nobody was.
-    #[inline]
-    pub(crate) fn join(&mut self, member: u32, clock: Time, first: bool) {
-        let member = member - self.first;
-        self.joined[member as usize / 64] |= 1 << (member % 64);
-        if first {
-            self.clock = Some(clock);
-        } else if self.clock != Some(clock) {
-            self.clock = None;
-        }
-    }
-    /// What the other processes have to do with it; there are some.
-    pub(crate) fn apart(&self) -> &Apart {
-        self.apart.as_ref().expect("members are elsewhere")
-    }
-    pub(crate) fn apart_mut(&mut self) -> &mut Apart {
-        self.apart.as_mut().expect("members are elsewhere")
-    }
-    /// The operation of a reduction.
-    pub(crate) fn kernel(&self) -> Option<crate::op::Kernel> {
-        self.reduction.as_ref().and_then(|(_, reduction)| reduction.kernel)
-    }
-    pub(crate) fn set_complete(&mut self) {
-        self.complete = true;
-    }
-    pub(crate) fn is_complete(&self) -> bool {
-        self.complete
-    }
-    fn contribute(&mut self, shape: &Shape, member: u32, here: u32, extent: &Extent) {
-        let bytes = extent.bytes as usize;
-        if bytes == 0 {
-            return;
-        }
-        if matches!(shape.kind, Kind::Bcast | Kind::Scatter) {
-            self.data = Data::One(pack(std::slice::from_ref(extent)));
-            return;
-        }
-        if let Data::Nothing = self.data {
-            self.data = Data::Each(vec![0; bytes * here as usize], bytes);
-        }
-        let Data::Each(data, stride) = &mut self.data else { return };
-        let place = &mut data[(member - self.first) as usize * *stride..][..bytes];
-        match &extent.layout {
-            None => memory::read(extent.buffer, place),
-            Some(_) => place.copy_from_slice(&pack(std::slice::from_ref(extent))),
-        }
-    }
-    pub(crate) fn contribution(&self, shape: &Shape, member: u32) -> &[u8] {
-        match &self.data {
-            Data::One(bytes) if member == shape.root => bytes,
-            Data::Each(data, stride) => &data[(member - self.first) as usize * stride..][..*stride],
-            _ => &[],
-        }
-    }
-    /// The packed result of a member of a complete collective.
-    fn deliver(&self, shape: &Shape, member: u32, target: &Extent) {
-        let (block, place) = (target.bytes as usize, (member - self.first) as usize);
-        let whole: &[u8] = match &self.data {
-            Data::Nothing => &[],
-            Data::One(bytes) if shape.kind == Kind::Scatter => &bytes[place * block..],
-            Data::One(bytes) => bytes,
-            // A gather's and an allgather's result is all contributions, one behind the other.
-            Data::Each(data, _) if matches!(shape.kind, Kind::Gather | Kind::Allgather) => data,
-            Data::Each(data, stride) => &data[place * stride..],
-        };
-        target.fill(whole);
-    }
-}
-
-/// Blocks that a member sends and receives, and its packed bytes in and out.
-pub(super) fn buffers(shape: &Shape, member: u32) -> (Blocks, Blocks, u64) {
-    let (all, block) = (u64::from(shape.size) * shape.bytes, Blocks::Uniform(shape.bytes));
-    let root = member == shape.root;
-    let output = match shape.kind {
-        Kind::Bcast => shape.bytes * u64::from(!root),
-        Kind::Gather => all * u64::from(root),
-        Kind::Reduce => shape.bytes * u64::from(root),
-        Kind::Allgather | Kind::Alltoall => all,
-        Kind::ReduceScatter => shape.bytes / u64::from(shape.size),
-        Kind::Barrier | Kind::Agree | Kind::Neighbor => 0,
-        Kind::Scatter | Kind::Allreduce | Kind::Scan | Kind::Exscan => shape.bytes,
-    };
-    match shape.kind {
-        Kind::ReduceScatter => (Blocks::Uniform(output), Blocks::Uniform(output), output),
-        _ => (block.clone(), block, output),
-    }
 }
 
 impl World {
@@ -232,7 +103,7 @@ impl World {
             kind: brief.kind,
             size,
             root,
-            irregular: false,
+            irregular: brief.irregular,
             bytes: brief.bytes,
             element: reduction.map_or(1, |(_, size)| size),
             commutative: reduction.is_none_or(|(commutative, _)| commutative),
@@ -250,17 +121,17 @@ impl World {
         brief: &Brief,
         source: &Extent,
         target: &Extent,
-        contribution: &mut Option<(Contribution, Resolve)>,
+        bring: &mut Bring,
     ) -> Result<Option<(u32, u32, Option<u32>)>> {
         if let Some(member) = self.joins_latest(brief) {
             let index = self.collectives.latest.as_ref().expect("joined just now").index;
-            let request = self.come_in(index, member, (source, target), contribution);
+            let request = self.come_in(index, member, (source, target), bring);
             return Ok(Some((index, member, request)));
         }
         let Some((comm, member, shape)) = self.brief_shape(brief)? else { return Ok(None) };
         let communicator = self.comms.at(comm);
         let blocking = brief.mode == Mode::Blocking;
-        if !blocking && self.is_spread(communicator) {
+        if (!blocking || brief.irregular) && self.is_spread(communicator) {
             return Ok(None);
         }
         let call = communicator.call_of(member);
@@ -275,7 +146,7 @@ impl World {
         let signature = Signature {
             function: self.ranks[me as usize].function,
             blocking,
-            irregular: false,
+            irregular: brief.irregular,
             kind: brief.kind,
             root: brief.root.map(|_| shape.root),
         };
@@ -302,9 +173,11 @@ impl World {
                     return Ok(None);
                 }
                 let (first, count) = self.own_members(&beginning, size);
-                let index = self.make_held(Place::Comm(comm), signature, shape);
                 let pending = (!blocking).then(|| Pending::new(count));
-                let mut together = Together { reduction, pending, ..Together::new(first, count) };
+                let ragged = shape.irregular.then(|| Box::new(Ragged::new(shape.kind, shape.root, count)));
+                let index = self.make_held(Place::Comm(comm), signature, shape);
+                let mut together = Together::new(first, count);
+                (together.reduction, together.pending, together.ragged) = (reduction, pending, ragged);
                 if let Beginning::Apart(apart) = beginning {
                     self.made_apart(index, comm, call, count);
                     together.apart = Some(apart);
@@ -320,7 +193,7 @@ impl World {
             }
         };
         self.note_entry(comm, member, size, index);
-        let request = self.come_in(index, member, (source, target), contribution);
+        let request = self.come_in(index, member, (source, target), bring);
         Ok(Some((index, member, request)))
     }
 
@@ -376,13 +249,7 @@ impl World {
 
     /// A member's contribution is taken; the last one's completes the call. Answers the request of a nonblocking call.
     #[inline]
-    fn come_in(
-        &mut self,
-        index: u32,
-        member: u32,
-        (source, target): (&Extent, &Extent),
-        contribution: &mut Option<(Contribution, Resolve)>,
-    ) -> Option<u32> {
+    fn come_in(&mut self, index: u32, member: u32, (source, target): (&Extent, &Extent), bring: &mut Bring) -> Option<u32> {
         let me = self.current;
         let clock = self.ranks[me as usize].clock;
         let waits = self.collectives.instance(index).describe().0.blocking;
@@ -394,11 +261,18 @@ impl World {
         if let (Some(pending), Some(request)) = (&mut together.pending, request) {
             pending.enter(member - together.first, first, clock, request, target);
         }
-        together.contribute(&instance.shape, member, instance.here, source);
+        together.contribute(&instance.shape, member, instance.here, source, target);
         instance.arrived += 1;
         let (complete, spread) = (instance.arrived == instance.here, instance.ident.is_some());
-        if let Some((contribution, resolve)) = contribution.take() {
-            self.contribute_to_agreement(index, member, contribution, resolve, complete && !spread);
+        match std::mem::replace(bring, Bring::Nothing) {
+            Bring::Nothing => {}
+            Bring::Agreement(contribution, resolve) => {
+                self.contribute_to_agreement(index, member, contribution, resolve, complete && !spread);
+            }
+            Bring::Blocks(blocks) => {
+                let ragged = together.ragged.as_mut().expect("the call is of blocks that differ");
+                ragged.enter_root(blocks);
+            }
         }
         match (complete, spread) {
             (true, true) => self.ready_apart(index),
@@ -425,10 +299,13 @@ impl World {
         let instance = self.collectives.instance_mut(index);
         instance.start();
         let (place, size) = (instance.place.clone(), instance.size);
-        let block = buffers(&instance.shape, 0).0.bytes(0);
+        let sizes = match &together.ragged {
+            None => Sizes::Same(buffers(&instance.shape, 0).0.bytes(0)),
+            Some(ragged) => Sizes::Ragged(ragged),
+        };
         match &together.pending {
-            None => self.run_clocks(&place, size, &*schedule, block, together.clock),
-            Some(pending) => self.run_pending(&place, size, &*schedule, block, pending),
+            None => self.run_clocks(&place, size, &*schedule, sizes, together.clock),
+            Some(pending) => self.run_pending(&place, size, &*schedule, sizes, pending),
         }
         together.complete = true;
         self.collectives.instance_mut(index).together = Some(together);
@@ -455,17 +332,21 @@ impl World {
 
     /// The agent of a member that is in.
     pub(crate) fn agent_of(&self, together: &Together, shape: &Shape, rank: u32, member: u32, none: &Rc<[u32]>) -> Box<Agent> {
-        let (send, receive, output) = buffers(shape, member);
+        let (send, receive, output) = together.buffers(shape, member);
         let input = together.contribution(shape, member).to_vec();
         let member = Member { rank: member, send, receive, sources: none.clone(), destinations: none.clone() };
         let reduction = together.reduction.as_ref().map(|(_, reduction)| reduction.clone());
         let clock = self.ranks[rank as usize].clock;
-        let Some(pending) = &together.pending else {
-            return Box::new(Agent::held(rank, clock, member, input, output, reduction));
-        };
         let place = member.rank - together.first;
-        let mut agent = Agent::held(rank, pending.clock(place), member, input, output, reduction);
-        (agent.request, agent.delivery) = (Some(pending.request(place)), Delivery::To(vec![pending.target(place, output)]));
+        let gathered = together.ragged.as_ref().map_or(&[][..], |ragged| ragged.targets(member.rank));
+        let mut agent = Agent::held(rank, clock, member, input, output, reduction);
+        if let Some(pending) = &together.pending {
+            (agent.clock, agent.request) = (pending.clock(place), Some(pending.request(place)));
+            agent.delivery = Delivery::To(vec![pending.target(place, output)]);
+        }
+        if !gathered.is_empty() {
+            agent.delivery = Delivery::To(gathered.to_vec());
+        }
         Box::new(agent)
     }
 
@@ -473,11 +354,12 @@ impl World {
     pub(crate) fn finish_pending(&mut self, index: u32, member: u32, leaves: bool) {
         let instance = self.collectives.instance_mut(index);
         let Some(together) = instance.together.as_mut().filter(|together| together.complete) else { return };
-        let bytes = buffers(&instance.shape, member).2;
+        let bytes = together.buffers(&instance.shape, member).2;
         let Some(pending) = &mut together.pending else { return };
         let target = pending.take_target(member - together.first, bytes);
-        if target.bytes != 0 {
-            together.deliver(&instance.shape, member, &target);
+        together.deliver(&instance.shape, member, &target);
+        if let Some(ragged) = &mut together.ragged {
+            ragged.delivered(member);
         }
         if leaves {
             self.leave_instance(index);
@@ -504,10 +386,7 @@ impl World {
     pub(crate) fn finish_part(&mut self, index: u32, member: u32, target: &Extent) -> Result<usize> {
         let instance = self.collectives.instance(index);
         let Some(together) = &instance.together else { return self.finish_agent(index, member, Some(target)) };
-        // What all know is right already; a scan's first member and a root that gave the data get nothing.
-        if target.bytes != 0 {
-            together.deliver(&instance.shape, member, target);
-        }
+        together.deliver(&instance.shape, member, target);
         let outcome = instance.outcome(member);
         self.leave_instance(index);
         outcome.unwrap_or(Ok(0))
@@ -516,15 +395,9 @@ impl World {
 
 impl Mpi {
     /// Enters a collective that may be held together: `None` if it cannot be, and nothing has happened.
-    pub(crate) fn together(
-        &self,
-        brief: &Brief,
-        source: &Extent,
-        target: Extent,
-        contribution: &mut Option<(Contribution, Resolve)>,
-    ) -> Result<Option<Part>> {
+    pub(crate) fn together(&self, brief: &Brief, source: &Extent, target: Extent, bring: &mut Bring) -> Result<Option<Part>> {
         let mut world = self.world();
-        let Some((index, member, request)) = world.enter_together(brief, source, &target, contribution)? else { return Ok(None) };
+        let Some((index, member, request)) = world.enter_together(brief, source, &target, bring)? else { return Ok(None) };
         Ok(Some(world.entered(index, member, request.map(handle::of_cold), target)))
     }
 
@@ -532,36 +405,6 @@ impl Mpi {
     #[inline]
     pub(crate) fn together_again(&self, kind: Kind, comm: usize, elements: Option<Elements>, from: Addr) -> Option<Ticket> {
         self.world().joins_again(kind, comm, elements, from)
-    }
-
-    /// Goes on with a blocking call that has been entered until its result is known to lie side by side, and where is known to the caller.
-    #[inline(never)]
-    pub(crate) fn settle(&self, part: &Part) -> Result<Ticket> {
-        if !part.through && part.target.layout.is_none() && self.world().collectives.instance(part.instance).is_held() {
-            return Ok(Ticket::new(part.instance, part.member));
-        }
-        self.await_result(part)?;
-        Ok(Ticket::THROUGH)
-    }
-
-    /// Waits for the end of a blocking call; its result, if the member gets one, goes to `to`.
-    // What blocks is inlined into the entry points, and everything around it is not: frames of a blocked rank are memory.
-    #[inline(always)]
-    pub(crate) fn await_ticket(&self, ticket: Ticket, to: Addr) -> Result<Option<usize>> {
-        if ticket == Ticket::THROUGH {
-            return Ok(None);
-        }
-        self.block();
-        self.end_held(ticket, to)?;
-        Ok(None)
-    }
-
-    #[inline(never)]
-    fn end_held(&self, ticket: Ticket, to: Addr) -> Result {
-        let (index, member) = ticket.parts();
-        let mut world = self.world();
-        let bytes = buffers(&world.collectives.instance(index).shape, member).2;
-        world.finish_part(index, member, &Extent { buffer: to, layout: None, bytes }).map(|_| ())
     }
 
     /// The instance made last is one of contiguous elements, called with these arguments.

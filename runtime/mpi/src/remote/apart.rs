@@ -11,9 +11,9 @@
 
 use crate::collective::agent::{Agent, Stage};
 use crate::collective::choose::choose;
+use crate::collective::contributions::{Data, Together};
 use crate::collective::instance::Place;
 use crate::collective::schedule::{Kind as Collective, Shape};
-use crate::collective::together::{Data, Together};
 use crate::group::Group;
 use crate::remote::collective::Ident;
 use crate::remote::lockstep::Lockstep;

@@ -1,7 +1,7 @@
 //! The data of a collective that is held apart: each process sends each other once what its members get.
 
+use crate::collective::contributions::{Data, Together};
 use crate::collective::schedule::{Kind as Collective, Shape};
-use crate::collective::together::{Data, Together};
 use crate::remote::collective::Ident;
 use crate::remote::record::Take;
 use crate::remote::segments::Segments;

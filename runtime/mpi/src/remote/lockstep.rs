@@ -5,8 +5,8 @@
 
 use crate::collective::agent::Agent;
 use crate::collective::batch::{Agents, Posts, carried};
+use crate::collective::contributions::Data;
 use crate::collective::schedule::{Kind, Schedule, Shape, Step};
-use crate::collective::together::Data;
 use crate::group::Group;
 use crate::remote::record::{Put, Take};
 use crate::remote::rounds::active_in;

@@ -4,9 +4,9 @@
 //! process that says that it is ready tells how often members have had to go on one by one, so that nobody counts it who has started since.
 
 use crate::collective::choose::choose;
+use crate::collective::contributions::Together;
 use crate::collective::instance::Place;
 use crate::collective::schedule::{Digest, Kind as Collective, Shape};
-use crate::collective::together::Together;
 use crate::remote::apart::is_reduced;
 use crate::remote::collective::Ident;
 use crate::remote::partial::{Partial, Tree, put, take};

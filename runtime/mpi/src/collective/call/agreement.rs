@@ -4,7 +4,7 @@ use super::{Mode, Part, enter};
 use crate::collective::entry::Entry;
 use crate::collective::instance::Place;
 use crate::collective::schedule::{Blocks, Kind, Member, Shape};
-use crate::collective::together::Brief;
+use crate::collective::together::{Brief, Bring};
 use crate::collective::{Contribution, Delivery, Resolve, Signature};
 use crate::error::Result;
 use crate::group::Group;
@@ -59,18 +59,18 @@ impl Mpi {
 
     #[inline(never)]
     fn join_agreement(&self, comm: usize, bytes: u64, contribution: (Contribution, Resolve), mode: Mode) -> Result<Part> {
-        let mut contribution = Some(contribution);
+        let mut bring = Bring::Agreement(contribution.0, contribution.1);
         if mode == Mode::Blocking && self.may_hold() {
-            let brief = Brief { kind: Kind::Agree, mode, comm, root: None, bytes, reduction: None };
-            if let Some(part) = self.together(&brief, &Extent::none(), Extent::none(), &mut contribution)? {
+            let brief = Brief { kind: Kind::Agree, mode, comm, root: None, irregular: false, bytes, reduction: None };
+            if let Some(part) = self.together(&brief, &Extent::none(), Extent::none(), &mut bring)? {
                 return Ok(part);
             }
         }
-        let contribution = contribution.expect("only an agreement that was entered takes it");
+        let Bring::Agreement(contribution, resolve) = bring else { unreachable!("only an agreement that was entered takes it") };
         let world = self.world();
         let index = world.comms.index(comm)?;
         let (size, rank, _) = world.membership(index);
-        let entry = agreement(&world, Place::Comm(index), (size, rank), bytes, contribution, mode);
+        let entry = agreement(&world, Place::Comm(index), (size, rank), bytes, (contribution, resolve), mode);
         enter(world, entry)
     }
 

@@ -4,8 +4,10 @@ use super::{Call, Mode, Part};
 use crate::collective::Delivery;
 use crate::collective::agent::pack;
 use crate::collective::area::{Area, Side};
+use crate::collective::ragged::RootBlocks;
 use crate::collective::schedule::{Blocks, Kind};
-use crate::collective::together::{Brief, Ticket};
+use crate::collective::ticket::Ticket;
+use crate::collective::together::{Brief, Bring};
 use crate::error::Result;
 use crate::matching::Extent;
 use crate::p2p::Buffer;
@@ -35,7 +37,7 @@ impl Mpi {
     #[inline(never)]
     fn join_barrier(&self, comm: usize, mode: Mode) -> Result<Part> {
         if self.may_hold() {
-            let brief = Brief { kind: Kind::Barrier, mode, comm, root: None, bytes: 0, reduction: None };
+            let brief = Brief { kind: Kind::Barrier, mode, comm, root: None, irregular: false, bytes: 0, reduction: None };
             if let Some(part) = self.held(&brief, &Extent::none(), &Extent::none())? {
                 return Ok(part);
             }
@@ -64,7 +66,7 @@ impl Mpi {
         let (is_root, _, _, inter) = self.rooted(comm, root)?;
         if !inter && self.may_hold() {
             let extent = self.world().extent(buffer)?;
-            let brief = Brief { kind: Kind::Bcast, mode, comm, root: Some(root), bytes: extent.bytes, reduction: None };
+            let brief = Brief { kind: Kind::Bcast, mode, comm, root: Some(root), irregular: false, bytes: extent.bytes, reduction: None };
             let (source, target) = if is_root { (extent, Extent::none()) } else { (Extent::none(), extent) };
             if let Some(part) = self.held(&brief, &source, &target)? {
                 return Ok(part);
@@ -97,10 +99,24 @@ impl Mpi {
             if let (Some(source), Some(target)) = (source, target)
                 && (!is_root || target.bytes == source.bytes * u64::from(peers))
             {
-                let brief = Brief { kind: Kind::Gather, mode, comm, root: Some(root), bytes: source.bytes, reduction: None };
+                let brief =
+                    Brief { kind: Kind::Gather, mode, comm, root: Some(root), irregular: false, bytes: source.bytes, reduction: None };
                 if let Some(part) = self.held(&brief, &source, &target)? {
                     return Ok(part);
                 }
+            }
+        }
+        if !inter && receive.is_irregular() && self.may_hold() {
+            let area = if is_root { Some(self.world().area(&receive, peers)?) } else { None };
+            let in_place = is_root && send.is_in_place();
+            let source = match &area {
+                Some(area) if in_place => Some(area.extents[me as usize].clone()),
+                _ => self.blocks(&send, 1)?,
+            };
+            if let Some(source) = source
+                && let Some(part) = self.held_blocks(Kind::Gather, (root, comm, mode), (&source, &Extent::none()), area, in_place)?
+            {
+                return Ok(part);
             }
         }
         let world = self.world();
@@ -131,6 +147,23 @@ impl Mpi {
         self.simple(call, source, input, target, delivery)
     }
 
+    /// Enters a gather or scatter of blocks that differ, if it may be held together; the root has all of them.
+    fn held_blocks(
+        &self,
+        kind: Kind,
+        (root, comm, mode): (i32, usize, Mode),
+        (source, target): (&Extent, &Extent),
+        root_area: Option<Area>,
+        in_place: bool,
+    ) -> Result<Option<Part>> {
+        let brief = Brief { kind, mode, comm, root: Some(root), irregular: true, bytes: 0, reduction: None };
+        let mut bring = match root_area {
+            Some(Area { extents, blocks: Blocks::Each(begins), .. }) => Bring::Blocks(RootBlocks { extents, begins, in_place }),
+            _ => Bring::Nothing,
+        };
+        self.together(&brief, source, target.clone(), &mut bring)
+    }
+
     /// `MPI_Scatter` and `MPI_Scatterv`.
     #[inline(always)]
     pub fn scatter(&self, send: Side, receive: Side, root: i32, comm: usize, mode: Mode) -> Result<Option<usize>> {
@@ -148,10 +181,20 @@ impl Mpi {
                 && (!is_root || in_place || source.bytes == target.bytes * u64::from(peers))
             {
                 let bytes = if is_root { source.bytes / u64::from(peers) } else { target.bytes };
-                let brief = Brief { kind: Kind::Scatter, mode, comm, root: Some(root), bytes, reduction: None };
+                let brief = Brief { kind: Kind::Scatter, mode, comm, root: Some(root), irregular: false, bytes, reduction: None };
                 if let Some(part) = self.held(&brief, &source, &target)? {
                     return Ok(part);
                 }
+            }
+        }
+        if !inter && send.is_irregular() && self.may_hold() {
+            let area = if is_root { Some(self.world().area(&send, peers)?) } else { None };
+            let in_place = is_root && receive.is_in_place();
+            let target = if in_place { Some(Extent::none()) } else { self.blocks(&receive, 1)? };
+            if let Some(target) = target
+                && let Some(part) = self.held_blocks(Kind::Scatter, (root, comm, mode), (&Extent::none(), &target), area, in_place)?
+            {
+                return Ok(part);
             }
         }
         let world = self.world();
@@ -192,7 +235,7 @@ impl Mpi {
             && let (Some(source), Some(target)) = (self.own_block(&send, &receive, me)?, self.blocks(&receive, size)?)
             && target.bytes == source.bytes * u64::from(size)
         {
-            let brief = Brief { kind: Kind::Allgather, mode, comm, root: None, bytes: source.bytes, reduction: None };
+            let brief = Brief { kind: Kind::Allgather, mode, comm, root: None, irregular: false, bytes: source.bytes, reduction: None };
             if let Some(part) = self.held(&brief, &source, &target)? {
                 return Ok(part);
             }
@@ -231,7 +274,15 @@ impl Mpi {
             && let (Some(source), Some(target)) = (self.blocks(&from, size)?, self.blocks(&receive, size)?)
             && target.bytes == source.bytes
         {
-            let brief = Brief { kind: Kind::Alltoall, mode, comm, root: None, bytes: source.bytes / u64::from(size), reduction: None };
+            let brief = Brief {
+                kind: Kind::Alltoall,
+                mode,
+                comm,
+                root: None,
+                irregular: false,
+                bytes: source.bytes / u64::from(size),
+                reduction: None,
+            };
             if let Some(part) = self.held(&brief, &source, &target)? {
                 return Ok(part);
             }

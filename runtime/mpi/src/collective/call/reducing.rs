@@ -4,7 +4,8 @@ use super::{Call, Mode, Part};
 use crate::collective::agent::pack;
 use crate::collective::area::{Area, IN_PLACE, Parts, Side};
 use crate::collective::schedule::{Blocks, Kind};
-use crate::collective::together::{Brief, Ticket};
+use crate::collective::ticket::Ticket;
+use crate::collective::together::Brief;
 use crate::collective::{Delivery, Reduction};
 use crate::error::{ErrorClass, Failure, Result};
 use crate::matching::Extent;
@@ -100,7 +101,7 @@ impl Mpi {
             let source = self.world().extent((from, count, datatype))?;
             let first = kind == Kind::Exscan && self.members(comm)?.1 == 0;
             let target = if is_root && !first { self.world().extent((receive, count, datatype))? } else { Extent::none() };
-            let brief = Brief { kind, mode, comm, root, bytes: source.bytes, reduction: Some((op, datatype)) };
+            let brief = Brief { kind, mode, comm, root, irregular: false, bytes: source.bytes, reduction: Some((op, datatype)) };
             if let Some(part) = self.held(&brief, &source, &target)? {
                 if all_receive && mode == Mode::Blocking && source.layout.is_none() && source.bytes != 0 {
                     self.note_elements((count, datatype, op));
@@ -207,7 +208,15 @@ impl Mpi {
             let from = if send == IN_PLACE { receive } else { send };
             let source = self.world().extent((from, total, datatype))?;
             let target = self.world().extent((receive, count, datatype))?;
-            let brief = Brief { kind: Kind::ReduceScatter, mode, comm, root: None, bytes: source.bytes, reduction: Some((op, datatype)) };
+            let brief = Brief {
+                kind: Kind::ReduceScatter,
+                mode,
+                comm,
+                root: None,
+                irregular: false,
+                bytes: source.bytes,
+                reduction: Some((op, datatype)),
+            };
             if let Some(part) = self.held(&brief, &source, &target)? {
                 return Ok(part);
             }

@@ -1,0 +1,171 @@
+//! What a process keeps of a collective whose members are coming in, and the results once they are all in.
+
+use crate::collective::Reduction;
+use crate::collective::agent::pack;
+use crate::collective::pending::Pending;
+use crate::collective::ragged::Ragged;
+use crate::collective::schedule::{Blocks, Kind, Shape};
+use crate::matching::Extent;
+use crate::remote::apart::Apart;
+use engine::Time;
+use rank::memory;
+use std::rc::Rc;
+
+/// What a process keeps of a collective whose members are coming in.
+pub(crate) struct Together {
+    /// The first member on this process; `joined` and `data` count from it.
+    pub(super) first: u32,
+    joined: Box<[u64]>,
+    pub(crate) data: Data,
+    /// Of an instance with members on other processes.
+    pub(super) apart: Option<Box<Apart>>,
+    /// Operation and datatype, and their handles.
+    pub(super) reduction: Option<((usize, usize), Rc<Reduction>)>,
+    /// The clock of all who are in, while they have the same.
+    pub(super) clock: Option<Time>,
+    /// Of a nonblocking call.
+    pub(super) pending: Option<Pending>,
+    /// Of a gather or scatter of blocks that differ, in place of `data`.
+    pub(super) ragged: Option<Box<Ragged>>,
+    pub(super) complete: bool,
+}
+
+/// Packed contributions; once the collective is complete, results.
+pub(crate) enum Data {
+    Nothing,
+    /// Of the root alone, or the same for all.
+    One(Vec<u8>),
+    /// A block of this many bytes for each member.
+    Each(Vec<u8>, usize),
+}
+
+impl Together {
+    /// For `count` members from `first` on.
+    pub(super) fn new(first: u32, count: u32) -> Together {
+        let joined = vec![0; (count as usize).div_ceil(64)].into();
+        Together {
+            first,
+            joined,
+            data: Data::Nothing,
+            apart: None,
+            reduction: None,
+            clock: None,
+            pending: None,
+            ragged: None,
+            complete: false,
+        }
+    }
+    /// For agents, which the instance keeps.
+    pub(crate) fn of_agents(first: u32, count: u32, apart: Box<Apart>) -> Together {
+        Together { apart: Some(apart), ..Together::new(first, count) }
+    }
+    pub(crate) fn has(&self, member: u32) -> bool {
+        let member = member.wrapping_sub(self.first);
+        self.joined.get(member as usize / 64).is_some_and(|word| word >> (member % 64) & 1 != 0)
+    }
+    /// A member is in; `first` if nobody was.
+    #[inline]
+    pub(crate) fn join(&mut self, member: u32, clock: Time, first: bool) {
+        let member = member - self.first;
+        self.joined[member as usize / 64] |= 1 << (member % 64);
+        if first {
+            self.clock = Some(clock);
+        } else if self.clock != Some(clock) {
+            self.clock = None;
+        }
+    }
+    /// What the other processes have to do with it; there are some.
+    pub(crate) fn apart(&self) -> &Apart {
+        self.apart.as_ref().expect("members are elsewhere")
+    }
+    pub(crate) fn apart_mut(&mut self) -> &mut Apart {
+        self.apart.as_mut().expect("members are elsewhere")
+    }
+    /// The operation of a reduction.
+    pub(crate) fn kernel(&self) -> Option<crate::op::Kernel> {
+        self.reduction.as_ref().and_then(|(_, reduction)| reduction.kernel)
+    }
+    pub(crate) fn set_complete(&mut self) {
+        self.complete = true;
+    }
+    pub(crate) fn is_complete(&self) -> bool {
+        self.complete
+    }
+    pub(super) fn contribute(&mut self, shape: &Shape, member: u32, here: u32, extent: &Extent, target: &Extent) {
+        if let Some(ragged) = &mut self.ragged {
+            return ragged.enter(member, extent, target);
+        }
+        let bytes = extent.bytes as usize;
+        if bytes == 0 {
+            return;
+        }
+        if matches!(shape.kind, Kind::Bcast | Kind::Scatter) {
+            self.data = Data::One(pack(std::slice::from_ref(extent)));
+            return;
+        }
+        if let Data::Nothing = self.data {
+            self.data = Data::Each(vec![0; bytes * here as usize], bytes);
+        }
+        let Data::Each(data, stride) = &mut self.data else { return };
+        let place = &mut data[(member - self.first) as usize * *stride..][..bytes];
+        match &extent.layout {
+            None => memory::read(extent.buffer, place),
+            Some(_) => place.copy_from_slice(&pack(std::slice::from_ref(extent))),
+        }
+    }
+    pub(crate) fn contribution(&self, shape: &Shape, member: u32) -> &[u8] {
+        if let Some(ragged) = &self.ragged {
+            return ragged.contribution(member);
+        }
+        match &self.data {
+            Data::One(bytes) if member == shape.root => bytes,
+            Data::Each(data, stride) => &data[(member - self.first) as usize * stride..][..*stride],
+            _ => &[],
+        }
+    }
+    /// Blocks that a member that is in sends and receives, and its packed bytes out.
+    pub(super) fn buffers(&self, shape: &Shape, member: u32) -> (Blocks, Blocks, u64) {
+        let Some(ragged) = &self.ragged else { return buffers(shape, member) };
+        let (send, receive) = ragged.blocks(member);
+        (send, receive, ragged.output(member))
+    }
+    /// The packed result of a member of a complete collective.
+    pub(super) fn deliver(&self, shape: &Shape, member: u32, target: &Extent) {
+        if let Some(ragged) = &self.ragged {
+            return ragged.deliver(member, target);
+        }
+        if target.bytes == 0 {
+            // What all know is right already; a scan's first member and a root that gave the data get nothing.
+            return;
+        }
+        let (block, place) = (target.bytes as usize, (member - self.first) as usize);
+        let whole: &[u8] = match &self.data {
+            Data::Nothing => &[],
+            Data::One(bytes) if shape.kind == Kind::Scatter => &bytes[place * block..],
+            Data::One(bytes) => bytes,
+            // A gather's and an allgather's result is all contributions, one behind the other.
+            Data::Each(data, _) if matches!(shape.kind, Kind::Gather | Kind::Allgather) => data,
+            Data::Each(data, stride) => &data[place * stride..],
+        };
+        target.fill(whole);
+    }
+}
+
+/// Blocks that a member sends and receives, and its packed bytes in and out.
+pub(super) fn buffers(shape: &Shape, member: u32) -> (Blocks, Blocks, u64) {
+    let (all, block) = (u64::from(shape.size) * shape.bytes, Blocks::Uniform(shape.bytes));
+    let root = member == shape.root;
+    let output = match shape.kind {
+        Kind::Bcast => shape.bytes * u64::from(!root),
+        Kind::Gather => all * u64::from(root),
+        Kind::Reduce => shape.bytes * u64::from(root),
+        Kind::Allgather | Kind::Alltoall => all,
+        Kind::ReduceScatter => shape.bytes / u64::from(shape.size),
+        Kind::Barrier | Kind::Agree | Kind::Neighbor => 0,
+        Kind::Scatter | Kind::Allreduce | Kind::Scan | Kind::Exscan => shape.bytes,
+    };
+    match shape.kind {
+        Kind::ReduceScatter => (Blocks::Uniform(output), Blocks::Uniform(output), output),
+        _ => (block.clone(), block, output),
+    }
+}

@@ -71,8 +71,8 @@ pub(crate) trait Feed: Send {
 }
 
 /// Events between loading a packet, or its ports, and its turn.
-const PACKETS_AHEAD: usize = 16;
-const PORTS_AHEAD: usize = 8;
+const PACKETS_AHEAD: usize = 24;
+const PORTS_AHEAD: usize = 12;
 /// Messages between loading an interface and its turn.
 const OFFERS_AHEAD: usize = 8;
 /// Ports that a second-level cache holds beside the rest.

@@ -7,7 +7,7 @@ use crate::packet::topology::Shared;
 use prefetch_index::prefetch_index;
 
 /// Packets, or credits, between loading what one needs and its turn.
-const PACKETS_AHEAD: usize = 8;
+const PACKETS_AHEAD: usize = 16;
 /// Taking a credit in is short.
 const CREDITS_AHEAD: usize = 24;
 

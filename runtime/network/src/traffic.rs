@@ -111,6 +111,8 @@ struct Prepared {
     /// The smallest packet on the wire.
     smallest: u32,
     statistics: Statistics,
+    /// Where some endpoints have failed, whether each works; else empty.
+    works: Arc<Vec<bool>>,
 }
 
 impl Traffic {
@@ -175,7 +177,11 @@ impl Traffic {
         let packets =
             u32::try_from(packets).map_err(|_| format!("--size {} makes more than 2^32 packets of a message; raise packet=", self.size))?;
         let statistics = Statistics::new(jobs.len(), job_of, from, window).with_messages(packets);
-        Ok(Prepared { fabric, jobs, interval, smallest, statistics })
+        let mut works: Vec<bool> = (0..endpoints).map(|endpoint| fabric.topology.works(endpoint)).collect();
+        if works.iter().all(|&works| works) {
+            works.clear();
+        }
+        Ok(Prepared { fabric, jobs, interval, smallest, statistics, works: Arc::new(works) })
     }
 
     /// Runs it. `progress` is told the simulated picoseconds and the packets delivered so far by one of the threads.

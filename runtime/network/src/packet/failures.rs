@@ -1,19 +1,20 @@
-//! Links and routers that failed, from a file.
+//! Links, routers and endpoints that failed, from a file.
 
-use super::topology::{Neighbor, Topology};
+use super::topology::{Neighbor, Shared, Topology};
 use std::collections::HashSet;
 use std::sync::Arc;
 
-/// What failed: ports (both ends of each cable) and routers.
+/// What failed: ports (both ends of each cable), routers and endpoints, those included whose router or cable failed.
 #[derive(Default, Debug, PartialEq, Eq)]
 pub(crate) struct Failures {
     ports: HashSet<(u32, u32)>,
     routers: HashSet<u32>,
+    endpoints: HashSet<u32>,
 }
 
 impl Failures {
-    /// Reads lines `link A B` (all cables between routers A and B), `port A P` (the cable at port P of router A) and
-    /// `router A`; `#` begins a comment. The error begins with the line's number.
+    /// Reads lines `link A B` (all cables between routers A and B), `port A P` (the cable at port P of router A), `router A` and
+    /// `endpoint E`; `#` begins a comment. The error begins with the line's number.
     pub(crate) fn parse(text: &str, topology: &dyn Topology) -> Result<Failures, String> {
         let mut failures = Failures::default();
         for (index, line) in text.lines().enumerate() {
@@ -23,10 +24,11 @@ impl Failures {
         for endpoint in 0..topology.endpoints() {
             let (router, port) = topology.attachment(endpoint);
             if failures.routers.contains(&router) || failures.ports.contains(&(router, port)) {
-                return Err(format!(
-                    "end: endpoint {endpoint} at router {router} is cut off; only routers and links without endpoints can fail"
-                ));
+                failures.endpoints.insert(endpoint);
             }
+        }
+        if failures.endpoints.len() as u64 == u64::from(topology.endpoints()) {
+            return Err("end: all endpoints have failed; leave some to send and receive".to_owned());
         }
         Ok(failures)
     }
@@ -65,9 +67,26 @@ impl Failures {
                 }
                 self.cut(a, port, topology);
             }
-            _ => return Err(format!("'{}' is none of 'link A B', 'port A P', 'router A'", words.join(" "))),
+            ["endpoint", e] => {
+                let endpoint = e.parse::<u32>().map_err(|_| format!("'{e}' is not the number of an endpoint"))?;
+                if endpoint >= topology.endpoints() {
+                    return Err(format!("there is no endpoint {endpoint}; the last is {}", topology.endpoints() - 1));
+                }
+                self.endpoints.insert(endpoint);
+            }
+            _ => return Err(format!("'{}' is none of 'link A B', 'port A P', 'router A', 'endpoint E'", words.join(" "))),
         }
         Ok(())
+    }
+
+    /// Whether all routers and cables between them work.
+    pub(crate) fn spare_the_routers(&self) -> bool {
+        self.ports.is_empty() && self.routers.is_empty()
+    }
+
+    /// The first endpoint that failed.
+    pub(crate) fn first_endpoint(&self) -> Option<u32> {
+        self.endpoints.iter().min().copied()
     }
 
     fn cut(&mut self, router: u32, port: u32, topology: &dyn Topology) {
@@ -93,10 +112,11 @@ impl Failed {
 impl Topology for Failed {
     fn describe(&self) -> String {
         format!(
-            "{} with {} routers and {} links failed",
+            "{} with {} routers, {} links and {} endpoints failed",
             self.inner.describe(),
             self.failures.routers.len(),
-            self.failures.ports.len().div_ceil(2)
+            self.failures.ports.len().div_ceil(2),
+            self.failures.endpoints.len()
         )
     }
     fn routers(&self) -> u32 {
@@ -114,11 +134,18 @@ impl Topology for Failed {
         }
         match self.inner.neighbor(router, port) {
             Neighbor::Router { router, .. } if self.failures.routers.contains(&router) => Neighbor::Nothing,
+            Neighbor::Endpoint(endpoint) if !self.works(endpoint) => Neighbor::Nothing,
             neighbor => neighbor,
         }
     }
     fn attachment(&self, endpoint: u32) -> (u32, u32) {
         self.inner.attachment(endpoint)
+    }
+    fn works(&self, endpoint: u32) -> bool {
+        !self.failures.endpoints.contains(&endpoint)
+    }
+    fn shared(&self, parts: u32) -> Option<Shared> {
+        if self.failures.spare_the_routers() { self.inner.shared(parts) } else { None }
     }
     fn link(&self, router: u32, port: u32) -> usize {
         self.inner.link(router, port)

@@ -68,6 +68,8 @@ pub(crate) trait Feed: Send {
     fn next(&self) -> u64;
     /// Appends all offers of that stretch, in time order for each interface.
     fn take(&mut self, offers: &mut Vec<Offer>);
+    /// How many messages it has left out because an endpoint has failed.
+    fn left_out(&self) -> u64;
 }
 
 /// Events between loading a packet, or its ports, and its turn.

@@ -75,7 +75,7 @@ pub const COMMON_KEYS: [(&str, &str); 21] = [
     ("classes", "traffic classes, a lower number first (1)"),
     ("weights", "traffic classes by weight instead, such as 4:2:1"),
     ("routing", "the routing algorithm (the topology's first)"),
-    ("failures", "file of failed links and routers"),
+    ("failures", "file of failed links, routers and endpoints"),
     ("level", "packet; it says no more than that this is a packet network"),
 ];
 
@@ -218,13 +218,23 @@ impl PacketSpec {
         if let Some(file) = &self.common.failures {
             let text = std::fs::read_to_string(file).map_err(|e| format!("the file of failures '{file}' cannot be read: {e}"))?;
             let failures = Failures::parse(&text, &*built.topology).map_err(|e| format!("{file}, {e}"))?;
-            built.topology = Arc::new(Failed::new(built.topology.clone(), failures));
-            let routings: Vec<_> = built.own.iter().map(|r| r.name()).collect();
-            if let Some(name) = self.common.routing.as_deref().filter(|name| routings.contains(name)) {
-                return Err(PacketSpecError(format!("routing={name} cannot go around failures; use minimal, valiant, ugal-l or ugal-g")));
+            if let (Some(_), Some(endpoint)) = (ranks, failures.first_endpoint()) {
+                return Err(PacketSpecError(format!(
+                    "{file}: endpoint {endpoint} has failed, but a rank may run there; under MPI programs let only links and routers without endpoints fail"
+                )));
             }
-            built.own.clear();
-            built.paths = None;
+            let spares_the_routers = failures.spare_the_routers();
+            built.topology = Arc::new(Failed::new(built.topology.clone(), failures));
+            if !spares_the_routers {
+                let routings: Vec<_> = built.own.iter().map(|r| r.name()).collect();
+                if let Some(name) = self.common.routing.as_deref().filter(|name| routings.contains(name)) {
+                    return Err(PacketSpecError(format!(
+                        "routing={name} cannot go around failures; use minimal, valiant, ugal-l or ugal-g"
+                    )));
+                }
+                built.own.clear();
+                built.paths = None;
+            }
         }
         let routing = self.routing(&mut built)?;
         let mut switching = self.common.switching.clone();

@@ -51,6 +51,10 @@ pub trait Topology: Send + Sync {
     fn neighbor(&self, router: u32, port: u32) -> Neighbor;
     /// The router and port an endpoint is cabled to.
     fn attachment(&self, endpoint: u32) -> (u32, u32);
+    /// Whether an endpoint works: nobody sends to one that does not, nor does it send.
+    fn works(&self, _endpoint: u32) -> bool {
+        true
+    }
     /// Which of the kinds of links a router's port uses, 0 unless the topology distinguishes any.
     fn link(&self, _router: u32, _port: u32) -> usize {
         0

@@ -45,6 +45,9 @@ pub(super) struct Generator {
     interval: f64,
     fixed: bool,
     bytes: u64,
+    /// Where some endpoints have failed, whether each works; else empty.
+    works: Arc<Vec<bool>>,
+    left_out: u64,
 }
 
 impl Generator {
@@ -67,6 +70,8 @@ impl Generator {
             interval: prepared.interval,
             fixed: traffic.fixed,
             bytes: traffic.size,
+            works: prepared.works.clone(),
+            left_out: 0,
         };
         for (interface, &endpoint) in endpoints.iter().enumerate() {
             let Some(job) = prepared.jobs.iter().position(|job| endpoint >= job.first && endpoint - job.first < job.count) else {
@@ -74,6 +79,10 @@ impl Generator {
             };
             let member = endpoint - prepared.jobs[job].first;
             if !this.jobs[job].0.sends(member) {
+                continue;
+            }
+            if !this.works.is_empty() && !this.works[endpoint as usize] {
+                this.left_out += traffic.packets;
                 continue;
             }
             let mut random = Random::new(traffic.seed, u64::from(endpoint));
@@ -116,6 +125,10 @@ impl Generator {
 }
 
 impl Feed for Generator {
+    fn left_out(&self) -> u64 {
+        self.left_out
+    }
+
     fn next(&self) -> u64 {
         self.bin().map_or(u64::MAX, |bin| bin * self.width)
     }
@@ -164,8 +177,12 @@ impl Generator {
             let burst = round.min(source.left);
             for _ in 0..burst {
                 let destination = first + destinations.of(source.member, source.sent, &mut source.random);
-                offers.push(Offer { time: source.next, interface: source.interface, destination, bytes: self.bytes, class: *class });
                 source.sent += 1;
+                if !self.works.is_empty() && !self.works[destination as usize] {
+                    self.left_out += 1;
+                    continue;
+                }
+                offers.push(Offer { time: source.next, interface: source.interface, destination, bytes: self.bytes, class: *class });
             }
             source.left -= burst;
             let gap = if self.fixed { 1.0 } else { source.random.exponential() };

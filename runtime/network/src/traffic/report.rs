@@ -29,6 +29,10 @@ pub struct SimulatedReport {
     pub endpoints: u32,
     /// Routers.
     pub routers: u32,
+    /// Endpoints that have failed.
+    pub failed_endpoints: u32,
+    /// Messages from or to them, which are not sent.
+    pub messages_left_out: u64,
     /// Virtual channels of a link.
     pub virtual_channels: u32,
     /// Bytes of a message.
@@ -252,6 +256,8 @@ impl Report {
                 routing: fabric.routing.name().to_owned(),
                 endpoints: fabric.topology.endpoints(),
                 routers: fabric.topology.routers(),
+                failed_endpoints: prepared.works.iter().filter(|works| !**works).count() as u32,
+                messages_left_out: parts(shards).filter_map(|shard| shard.feed.as_ref()).map(|feed| feed.left_out()).sum(),
                 virtual_channels: fabric.switching.lanes,
                 message_bytes: traffic.size,
                 interval_ns: prepared.interval / 1000.0,
@@ -312,6 +318,11 @@ impl Report {
             Pace::Rate(rate) => format!(" (rate {rate})"),
         };
         let _ = writeln!(text, "messages of {} bytes, one in {:.3} ns from each endpoint{pace}", s.message_bytes, s.interval_ns);
+        if s.failed_endpoints > 0 {
+            let (endpoints, have) = if s.failed_endpoints == 1 { ("endpoint", "has") } else { ("endpoints", "have") };
+            let left_out = s.messages_left_out;
+            let _ = writeln!(text, "{} {endpoints} {have} failed: {left_out} messages from or to them are left out", s.failed_endpoints);
+        }
         for job in std::iter::once(&s.total).chain(&s.jobs) {
             let _ = writeln!(
                 text,
@@ -391,6 +402,9 @@ fn each_link(shards: &[Shard], duration: u64) -> Vec<LinkReport> {
             let usage = shard.usage(index);
             let (from, to) = if index >= shard.first_interface {
                 let endpoint = shard.endpoint_at(index - shard.first_interface);
+                if !fabric.topology.works(endpoint) {
+                    continue;
+                }
                 let (router, at) = fabric.topology.attachment(endpoint);
                 (LinkEnd::Endpoint(endpoint), LinkEnd::Router(router, at))
             } else {

@@ -46,6 +46,49 @@ fn traffic_goes_around_failures_on_every_topology() {
 }
 
 #[test]
+fn endpoints_that_failed_neither_send_nor_receive() {
+    // Endpoints alone, which leaves the topology its own routing; with a router; by the cable to their router.
+    let cases = [
+        ("torus:4x4", "endpoint 3\nendpoint 9\n", "dor", 2),
+        ("fattree:m=4,n=3", "endpoint 15\n", "ecmp", 1),
+        ("fattree:m=4,n=3", "router 0\n", "minimal", 2),
+        ("dragonfly:p=2,a=4,h=2", "router 5\nlink 0 1\n", "minimal", 2),
+        ("hyperx:4x4,p=2", "port 0 6\n", "minimal", 1),
+    ];
+    for (index, (network, failures, routing, failed)) in cases.into_iter().enumerate() {
+        let path = file(&format!("endpoints-{index}"), failures);
+        let spec = parse(&format!("{network},failures={path},packet=512,l=10ns")).unwrap();
+        let texts = [1, 2, 4].map(|threads| {
+            let traffic = Traffic {
+                spec: spec.clone(),
+                jobs: Vec::new(),
+                pattern: Pattern::Alltoall,
+                grid: None,
+                size: 512,
+                pace: Pace::Rate(0.5),
+                fixed: false,
+                packets: 0,
+                seed: 1,
+                threads,
+                margins: (0.0, 0.0),
+            };
+            let endpoints = u64::from(traffic.spec.fabric(None).unwrap().topology.endpoints());
+            let report = Traffic { packets: endpoints - 1, ..traffic }.run(&|_, _| ()).unwrap();
+            let found = &report.simulated;
+            let working = endpoints - failed;
+            assert_eq!((found.total.packets, found.routing.as_str()), (working * (working - 1), routing), "{network}");
+            assert_eq!(u64::from(found.failed_endpoints), failed, "{network}");
+            assert_eq!(found.messages_left_out, endpoints * (endpoints - 1) - working * (working - 1), "{network}");
+            serde_json::to_string(found).unwrap() + &report.links_to_csv()
+        });
+        assert!(texts[0] == texts[1] && texts[0] == texts[2], "{network}: results differ with the number of threads");
+        let error = spec.build(4).err().unwrap().to_string();
+        assert!(error.contains("a rank may run there"), "{error}");
+        std::fs::remove_file(path).unwrap();
+    }
+}
+
+#[test]
 fn both_ends_of_a_failed_cable_are_gone() {
     let fabric = parse("torus:4x4").unwrap().fabric(None).unwrap();
     let failures = Failures::parse("link 0 1", &*fabric.topology).unwrap();
@@ -58,13 +101,16 @@ fn both_ends_of_a_failed_cable_are_gone() {
 #[test]
 fn impossible_failures_are_said_with_their_line() {
     let fabric = parse("torus:4x4").unwrap().fabric(None).unwrap();
+    let all: String = (0..16).map(|router| format!("router {router}\n")).collect();
     for (text, why) in [
         ("link 0 1\nlink 0 9", "line 2: there is no link between routers 0 and 9"),
         ("\nrouter 99", "line 2: there is no router 99"),
         ("router x", "line 1: 'x' is not the number"),
         ("cable 1 2", "line 1: 'cable 1 2' is none of"),
         ("port 0 77", "line 1: router 0 has no port"),
-        ("router 3", "endpoint 3 at router 3 is cut off"),
+        ("endpoint 16", "line 1: there is no endpoint 16; the last is 15"),
+        ("endpoint one", "line 1: 'one' is not the number of an endpoint"),
+        (all.as_str(), "all endpoints have failed"),
     ] {
         let error = Failures::parse(text, &*fabric.topology).unwrap_err();
         assert!(error.contains(why), "{error}");

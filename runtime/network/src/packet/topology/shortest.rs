@@ -8,9 +8,9 @@ use std::sync::Arc;
 /// One byte an entry, so that 20,000 routers take at most 400 MB.
 pub(crate) struct Shortest {
     inner: Arc<dyn Topology>,
-    /// Row of a destination router, `u32::MAX` where it has no endpoint.
+    /// Row of a destination router, `u32::MAX` where it has no endpoint that works.
     rows: Vec<u32>,
-    /// Routers that have endpoints.
+    /// Routers that have endpoints that work.
     homes: Vec<u32>,
     distances: Vec<u8>,
     diameter: u32,
@@ -24,7 +24,7 @@ impl Shortest {
         let routers = inner.routers() as usize;
         let mut rows = vec![u32::MAX; routers];
         let mut homes = Vec::new();
-        for endpoint in 0..inner.endpoints() {
+        for endpoint in (0..inner.endpoints()).filter(|&endpoint| inner.works(endpoint)) {
             let (router, _) = inner.attachment(endpoint);
             if rows[router as usize] == u32::MAX {
                 rows[router as usize] = homes.len() as u32;
@@ -105,6 +105,9 @@ impl Topology for Shortest {
     }
     fn attachment(&self, endpoint: u32) -> (u32, u32) {
         self.inner.attachment(endpoint)
+    }
+    fn works(&self, endpoint: u32) -> bool {
+        self.inner.works(endpoint)
     }
     fn link(&self, router: u32, port: u32) -> usize {
         self.inner.link(router, port)

@@ -1,7 +1,7 @@
 //! The plain message: what most programs send most of the time, on one straight path.
 //!
 //! Its type is predefined and lies side by side, sender and receiver are named and in this process, and it costs nobody anything but the
-//! time that it is under way. Everything here does what the general way (`p2p.rs`, `matching.rs`) does, which serves all that is
+//! time that it is under way. Everything here does what the general way (`p2p/`, `matching.rs`) does, which serves all that is
 //! not plain, errors included.
 
 use crate::held::Row;

@@ -1,0 +1,170 @@
+//! Completion of requests that are known to be complete, and waiting for them (MPI 5.0 section 3.7).
+
+use crate::error::{ErrorClass, Failure, Result};
+use crate::handle::{self, REQUEST_NULL, RequestRef};
+use crate::node::{State, flag};
+use crate::request::{Body, Completion, RequestArray, Status};
+use crate::world::{Mpi, World};
+impl World {
+    /// Completes a request that takes nothing but its status; `None` if there is more to do.
+    #[inline(always)]
+    fn finish_plain(&mut self, handle: usize) -> Option<Status> {
+        match handle::request(handle) {
+            RequestRef::Nothing | RequestRef::Sent => Some(Status::EMPTY),
+            RequestRef::Node(index) if self.nodes[index].state == State::Sent => {
+                self.nodes.free(index);
+                Some(Status::EMPTY)
+            }
+            RequestRef::Node(index) => self.finish_plain_receive(index),
+            _ => None,
+        }
+    }
+
+    /// Completes something of the mounted rank whose request the program gave away: its clock does not move.
+    pub(crate) fn finish_unseen<T>(&mut self, finish: impl FnOnce(&mut World) -> T) -> T {
+        let (me, clock) = (self.current, self.clock(self.current));
+        let result = finish(self);
+        self.ranks[me as usize].clock = clock;
+        result
+    }
+
+    /// What a complete receive that was too short says besides its error.
+    #[inline]
+    pub(crate) fn truncated_status(&self, handle: usize) -> Option<Status> {
+        let RequestRef::Node(index) = handle::request(self.active_part(handle)) else { return None };
+        let node = &self.nodes[index];
+        let status = Status { source: node.source as i32, tag: node.tag, error: 0, bytes: node.bytes, cancelled: false };
+        node.has(flag::TRUNCATED).then_some(status)
+    }
+
+    /// Completes a request that is known to be complete: `(status, the handle's new value)`.
+    pub(crate) fn finish(&mut self, handle: usize) -> Result<(Status, usize)> {
+        let me = self.current;
+        match handle::request(handle) {
+            RequestRef::Nothing | RequestRef::Sent => Ok((Status::EMPTY, REQUEST_NULL)),
+            RequestRef::Node(index) => Ok((self.finish_receive(index)?, REQUEST_NULL)),
+            RequestRef::Cold(index) => {
+                let done = self.requests[index].done;
+                match &mut self.requests[index].body {
+                    Body::Persistent { active, .. } => {
+                        let Some(active) = active.take() else { return Ok((Status::EMPTY, handle)) };
+                        Ok((self.finish(active)?.0, handle))
+                    }
+                    Body::Synchronous => {
+                        self.requests.remove(index);
+                        self.advance(me, done.unwrap_or_default());
+                        Ok((Status::EMPTY, REQUEST_NULL))
+                    }
+                    &mut Body::Collective { instance, member } => {
+                        self.requests.remove(index);
+                        self.advance(me, done.unwrap_or_default());
+                        self.finish_collective(instance, member)?;
+                        Ok((Status::EMPTY, REQUEST_NULL))
+                    }
+                    Body::Generalized(_) | Body::Away { .. } => Ok((Status::EMPTY, handle)),
+                }
+            }
+            RequestRef::Invalid => self.completion(handle).map(|_| (Status::EMPTY, REQUEST_NULL)),
+        }
+    }
+}
+
+impl Mpi {
+    /// Completes one request that is complete, generalized ones through their callbacks.
+    pub(crate) fn finish_one(&self, handle: usize) -> Result<(Status, usize)> {
+        let mut world = self.world();
+        if let RequestRef::Cold(index) = handle::request(handle)
+            && matches!(world.requests.get(index).map(|request| &request.body), Some(Body::Generalized(_)))
+        {
+            let me = world.current;
+            let Some(request) = world.requests.remove(index) else { unreachable!("looked up above") };
+            world.advance(me, request.done.unwrap_or_default());
+            drop(world);
+            let Body::Generalized(callbacks) = request.body else { unreachable!("matched above") };
+            let mut status = Status::EMPTY;
+            let code = (callbacks.query)(&mut status);
+            let freed = (callbacks.free)();
+            return match if code != 0 { code } else { freed } {
+                0 => Ok((status, REQUEST_NULL)),
+                code => Err(Failure::new(ErrorClass(code), "a callback of the generalized request returned an error")),
+            };
+        }
+        world.finish(handle)
+    }
+
+    /// The first half of `MPI_Wait`: whether the mounted rank has to wait.
+    #[inline(always)]
+    pub fn begin_wait(&self, handle: usize) -> Result<bool> {
+        let mut world = self.world();
+        let waits = world.completion(handle)? == Completion::Unknown;
+        if waits {
+            let me = world.current;
+            world.ranks[me as usize].waiting = 0;
+            world.await_request(me, handle);
+        }
+        Ok(waits)
+    }
+
+    /// The second half of `MPI_Wait`, of a complete request: the status, and the handle's new value.
+    #[inline(always)]
+    pub fn end_wait(&self, handle: usize) -> Result<(Status, usize)> {
+        if let RequestRef::Node(index) = handle::request(handle) {
+            return Ok((self.world().finish_receive(index)?, REQUEST_NULL));
+        }
+        self.finish_one(handle)
+    }
+
+    /// Waits for a request: the status, and the handle's new value.
+    pub(crate) fn wait(&self, handle: usize) -> Result<(Status, usize)> {
+        if self.begin_wait(handle)? {
+            self.block();
+        }
+        self.end_wait(handle)
+    }
+
+    /// The first half of `MPI_Waitall`: whether the mounted rank has to wait.
+    #[inline]
+    pub fn begin_wait_all(&self, requests: RequestArray) -> Result<bool> {
+        self.world().await_all(requests)
+    }
+
+    /// Completes all requests of the array, which are complete: `statuses(i, status)` is told each status.
+    #[inline]
+    pub fn finish_all(&self, requests: RequestArray, mut statuses: impl FnMut(u32, &Status)) -> Result {
+        let mut failed: Option<Box<Failure>> = None;
+        let mut world = self.world();
+        for handle in requests.iter() {
+            if let RequestRef::Node(index) = handle::request(handle) {
+                world.nodes.prefetch(index);
+            }
+        }
+        for index in 0..requests.count {
+            let handle = requests.get(index);
+            if let Some(status) = world.finish_plain(handle) {
+                requests.set(index, REQUEST_NULL);
+                statuses(index, &status);
+                continue;
+            }
+            drop(world);
+            let truncated = self.world().truncated_status(handle);
+            match self.finish_one(handle) {
+                Ok((status, next)) => {
+                    requests.set(index, next);
+                    statuses(index, &status);
+                }
+                Err(failure) => {
+                    requests.set(index, REQUEST_NULL);
+                    statuses(index, &Status { error: failure.class.0, ..truncated.unwrap_or(Status::EMPTY) });
+                    failed.get_or_insert(failure);
+                }
+            }
+            world = self.world();
+        }
+        match failed {
+            None => Ok(()),
+            Some(first) => {
+                Err(Failure::new(ErrorClass::IN_STATUS, format!("{} (its class is in the MPI_ERROR field of its status)", first.text)))
+            }
+        }
+    }
+}

@@ -1,0 +1,359 @@
+//! Receives: posting, what their message does to their buffer, and the calls that do both.
+
+use crate::error::{ErrorClass, Failure, Result};
+use crate::handle::{self, REQUEST_SENT};
+use crate::held::Row;
+use crate::matching::{Extent, Pattern};
+use crate::node::{NIL, Node, State, flag};
+use crate::p2p::{Buffer, Peer, SendMode};
+use crate::request::{ANY_TAG, PROC_NULL, Status};
+use crate::world::{Mpi, World};
+use engine::Time;
+use rank::{Addr, memory};
+impl World {
+    /// A posted receive's node, not yet in any queue.
+    #[inline(always)]
+    fn receive_node_for(&mut self, pattern: &Pattern, extent: Extent) -> Node {
+        let mut flags = 0;
+        let mut layout = NIL;
+        if pattern.source.is_none() {
+            flags |= flag::WILD;
+        }
+        if pattern.tag.is_none() {
+            flags |= flag::ANY_TAG;
+        }
+        if let Some(shape) = extent.layout {
+            flags |= flag::LAYOUT;
+            layout = self.layouts.insert(shape);
+        } else if !rank::is_addressable_unmounted(extent.buffer, extent.bytes as usize) {
+            flags |= flag::MOUNTED_ONLY;
+        }
+        Node {
+            context: pattern.context,
+            tag: pattern.tag.unwrap_or(ANY_TAG),
+            source: pattern.source.unwrap_or(u32::MAX),
+            next: NIL,
+            arrival: self.ranks[self.current as usize].clock,
+            bytes: extent.bytes,
+            buffer: extent.buffer,
+            layout,
+            flags,
+            state: State::Posted,
+            data: [0; 2],
+        }
+    }
+
+    /// Begins a receive that the mounted rank waits for: answers the node of a message to come; [`NIL`] if it has come, and its status is
+    /// [`World::latest`].
+    #[inline(always)]
+    fn begin_receive(&mut self, buffer: Buffer, from: Peer) -> Result<u32> {
+        match self.receive_plain(buffer, from) {
+            Some(expected) => Ok(expected),
+            None => self.begin_any_receive(buffer.0, buffer.1, buffer.2, from.0, from.1, from.2),
+        }
+    }
+
+    /// [`World::begin_receive`] of anything.
+    // The arguments one by one, as of `start_any_send`.
+    #[inline(never)]
+    #[allow(clippy::too_many_arguments)]
+    fn begin_any_receive(&mut self, buffer: Addr, count: i64, datatype: usize, source: i32, tag: i32, comm: usize) -> Result<u32> {
+        let index = self.start_any_receive(Row::Alone, buffer, count, datatype, source, tag, comm)?;
+        if self.nodes[index].state == State::Matched {
+            self.latest = self.finish_receive(index)?;
+            return Ok(NIL);
+        }
+        self.nodes[index].flags |= flag::WAITED;
+        self.ranks[self.current as usize].waiting = 1;
+        Ok(index)
+    }
+
+    /// Posts a receive, or holds it: answers its node.
+    #[inline(always)]
+    pub(crate) fn start_receive(&mut self, buffer: Buffer, from: Peer, row: Row) -> Result<u32> {
+        match self.start_plain_receive(buffer, from, row) {
+            Some(index) => Ok(index),
+            None => self.start_any_receive(row, buffer.0, buffer.1, buffer.2, from.0, from.1, from.2),
+        }
+    }
+
+    /// [`World::start_receive`] of anything.
+    // The arguments one by one, as of `start_any_send`.
+    #[inline(never)]
+    #[allow(clippy::too_many_arguments)]
+    fn start_any_receive(
+        &mut self,
+        row: Row,
+        buffer: Addr,
+        count: i64,
+        datatype: usize,
+        source: i32,
+        tag: i32,
+        comm: usize,
+    ) -> Result<u32> {
+        let Some(pattern) = self.pattern((source, tag, comm))? else {
+            let mut node = Node { state: State::Matched, source: PROC_NULL as u32, tag: ANY_TAG, ..Node::default() };
+            node.arrival = Time::ZERO;
+            return Ok(self.nodes.alloc(node));
+        };
+        let extent = self.extent((buffer, count, datatype))?;
+        let node = self.receive_node_for(&pattern, extent);
+        let index = self.nodes.alloc(node);
+        if row == Row::Request && pattern.source.is_some() {
+            self.hold_receive(index);
+            return Ok(index);
+        }
+        self.release();
+        self.post(self.current, index, &pattern);
+        Ok(index)
+    }
+
+    /// Receives the message of a matched probe: answers the receive's node.
+    pub(crate) fn start_matched_receive(&mut self, buffer: Buffer, message: usize) -> Result<u32> {
+        if message == handle::MESSAGE_NO_PROC {
+            return self.start_receive(buffer, (PROC_NULL, ANY_TAG, handle::COMM_WORLD), Row::Alone);
+        }
+        let found = handle::decode(message).filter(|&index| self.nodes.get(index).is_some_and(|node| node.state == State::Extracted));
+        let Some(index) = found else {
+            return Err(Failure::new(
+                ErrorClass::REQUEST,
+                format!("message handle {message:#x} does not name a message of a matched probe: it was received already or never made"),
+            ));
+        };
+        let extent = self.extent(buffer)?;
+        let from = self.nodes[index];
+        let pattern = Pattern { context: from.context, source: Some(from.source), tag: Some(from.tag) };
+        let node = self.receive_node_for(&pattern, extent);
+        let receive = self.nodes.alloc(node);
+        self.take(self.current, receive, index);
+        Ok(receive)
+    }
+
+    /// Moves a payload from a node into the mounted rank's memory.
+    #[inline]
+    pub(crate) fn unload(&mut self, node: &Node, extent: &Extent) {
+        if node.bytes == 0 {
+            return;
+        }
+        if node.has(flag::INLINE) {
+            match &extent.layout {
+                None => memory::store_short(extent.buffer, &node.data, node.bytes as usize),
+                Some((datatype, count)) => {
+                    let mut bytes = [0u8; 16];
+                    bytes[..8].copy_from_slice(&node.data[0].to_le_bytes());
+                    bytes[8..].copy_from_slice(&node.data[1].to_le_bytes());
+                    datatype.unpack(extent.buffer, *count, &bytes[..node.bytes as usize]);
+                }
+            }
+        } else if node.has(flag::REFERS) {
+            self.unload_referred(node, extent);
+        } else if node.has(flag::POOLED) {
+            let index = node.data[0] as u32;
+            let bytes = &self.pool.get(index)[..node.bytes as usize];
+            match &extent.layout {
+                None => memory::write(extent.buffer, bytes),
+                Some((datatype, count)) => {
+                    datatype.unpack(extent.buffer, *count, bytes);
+                }
+            }
+            self.pool.free(index);
+        }
+    }
+
+    /// Moves a receiver's clock to an arrival and charges its overhead.
+    #[inline(always)]
+    pub(crate) fn received(&mut self, me: u32, arrival: Time) {
+        self.advance(me, arrival);
+        if self.wire.has_overheads {
+            self.ranks[me as usize].clock += self.wire.overheads.receive;
+        }
+    }
+
+    /// A complete receive of the mounted rank: moves the payload, frees the node.
+    // Always, so that the status need not pass through memory (see `Nodes::alloc`).
+    #[inline(always)]
+    pub(crate) fn finish_receive(&mut self, index: u32) -> Result<Status> {
+        match self.finish_plain_receive(index) {
+            Some(status) => Ok(status),
+            None => self.finish_odd_receive(index),
+        }
+    }
+
+    /// Completes a receive of the mounted rank whose payload is in place already; `None` if there is more to do.
+    #[inline(always)]
+    pub(super) fn finish_plain_receive(&mut self, index: u32) -> Option<Status> {
+        let node = &self.nodes[index];
+        let source = node.source;
+        if node.state != State::Matched
+            || source == PROC_NULL as u32
+            || node.flags & (flag::INLINE | flag::POOLED | flag::LAYOUT | flag::TRUNCATED) != 0
+        {
+            return None;
+        }
+        let (arrival, status) =
+            (node.arrival, Status { source: source as i32, tag: node.tag, error: 0, bytes: node.bytes, cancelled: false });
+        self.nodes.free(index);
+        self.received(self.current, arrival);
+        Some(status)
+    }
+
+    /// [`World::finish_receive`] where more is to do than to take the status.
+    #[inline(never)]
+    fn finish_odd_receive(&mut self, index: u32) -> Result<Status> {
+        let me = self.current;
+        let node = self.nodes[index];
+        if node.has(flag::OWNED) {
+            self.finish_owned(index);
+            return Ok(Status::EMPTY);
+        }
+        if node.state == State::Cancelled {
+            self.release_layout(&node);
+            self.nodes.free(index);
+            return Ok(Status { cancelled: true, ..Status::EMPTY });
+        }
+        if node.source == PROC_NULL as u32 {
+            self.nodes.free(index);
+            return Ok(Status::PROC_NULL);
+        }
+        if node.flags & (flag::INLINE | flag::POOLED) != 0 {
+            let extent = self.receive_extent(&node);
+            self.unload(&node, &extent);
+        }
+        self.release_layout(&node);
+        self.nodes.free(index);
+        self.received(me, node.arrival);
+        if node.has(flag::TRUNCATED) {
+            return Err(self.truncated(&node));
+        }
+        Ok(Status { source: node.source as i32, tag: node.tag, error: 0, bytes: node.bytes, cancelled: false })
+    }
+
+    #[cold]
+    fn truncated(&self, node: &Node) -> Box<Failure> {
+        Failure::new(
+            ErrorClass::TRUNCATE,
+            format!(
+                "the message from rank {} with tag {} has {} bytes, the receive buffer only {}: receive with a larger count",
+                node.source as i32, node.tag, node.data[1], node.bytes
+            ),
+        )
+    }
+
+    fn release_layout(&mut self, node: &Node) {
+        if node.has(flag::LAYOUT) {
+            self.layouts.remove(node.layout);
+        }
+    }
+}
+
+impl Mpi {
+    /// The first half of `MPI_Recv`: what the rank has to wait for, if the message has not come; else its status is [`Mpi::latest_status`].
+    #[inline(always)]
+    pub fn begin_receive(&self, buffer: Buffer, from: Peer) -> Result<Option<u32>> {
+        let expected = self.world().begin_receive(buffer, from)?;
+        Ok((expected != NIL).then_some(expected))
+    }
+
+    /// The second half of `MPI_Recv`, once its message has come: its status is [`Mpi::latest_status`].
+    #[inline(always)]
+    pub fn end_receive(&self, expected: u32) -> Result {
+        let mut world = self.world();
+        world.latest = world.finish_receive(expected)?;
+        Ok(())
+    }
+
+    /// A receive that waits for its message.
+    pub fn receive(&self, buffer: Buffer, from: Peer) -> Result {
+        match self.begin_receive(buffer, from)? {
+            None => Ok(()),
+            Some(expected) => {
+                self.block();
+                self.end_receive(expected)
+            }
+        }
+    }
+
+    /// The status of the receive that has just ended.
+    #[inline]
+    pub fn latest_status(&self) -> Status {
+        self.world().latest
+    }
+
+    /// Ends a receive: `None` if the mounted rank has to wait for its message.
+    #[inline(always)]
+    fn complete_or_wait(world: &mut World, index: u32) -> Result<Option<Status>> {
+        if world.nodes[index].state == State::Matched {
+            return world.finish_receive(index).map(Some);
+        }
+        let me = world.current;
+        world.nodes[index].flags |= flag::WAITED;
+        world.ranks[me as usize].waiting = 1;
+        Ok(None)
+    }
+
+    // Always, as for `Mpi::block`.
+    #[inline(always)]
+    fn complete_receive<'a>(&'a self, mut world: std::cell::RefMut<'a, World>, index: u32) -> Result<Status> {
+        if let Some(status) = Self::complete_or_wait(&mut world, index)? {
+            return Ok(status);
+        }
+        drop(world);
+        self.block();
+        self.world().finish_receive(index)
+    }
+
+    /// `MPI_Irecv`: the request's handle.
+    #[inline(always)]
+    pub fn ireceive(&self, buffer: Buffer, from: Peer) -> Result<usize> {
+        Ok(handle::of_node(self.world().start_receive(buffer, from, Row::Request)?))
+    }
+
+    /// `MPI_Mrecv`.
+    pub fn matched_receive(&self, buffer: Buffer, message: usize) -> Result<Status> {
+        let mut world = self.world();
+        let index = world.start_matched_receive(buffer, message)?;
+        self.complete_receive(world, index)
+    }
+
+    /// `MPI_Imrecv`.
+    pub fn matched_ireceive(&self, buffer: Buffer, message: usize) -> Result<usize> {
+        Ok(handle::of_node(self.world().start_matched_receive(buffer, message)?))
+    }
+
+    /// The first half of `MPI_Sendrecv` and, with `replace` (the payload has left the buffer before the receive is posted), of
+    /// `MPI_Sendrecv_replace`: what [`Mpi::end_receive`] ends; `None` if all is done, and the status is [`Mpi::latest_status`].
+    pub fn begin_send_receive(&self, send: Buffer, to: Peer, receive: Buffer, from: Peer, replace: bool) -> Result<Option<u32>> {
+        let mut world = self.world();
+        let (index, request);
+        if replace {
+            request = world.start_send(SendMode::Standard, send, to, Row::Alone)?;
+            index = world.start_receive(receive, from, Row::Alone)?;
+        } else {
+            index = world.start_receive(receive, from, Row::Alone)?;
+            request = world.start_send(SendMode::Standard, send, to, Row::Alone)?;
+        }
+        if request == REQUEST_SENT {
+            let Some(status) = Self::complete_or_wait(&mut world, index)? else { return Ok(Some(index)) };
+            world.latest = status;
+            return Ok(None);
+        }
+        let status = self.complete_receive(world, index)?;
+        self.wait(request)?;
+        self.world().latest = status;
+        Ok(None)
+    }
+
+    /// `MPI_Isendrecv` and `MPI_Isendrecv_replace` (with `replace`, the payload leaves before the receive is posted).
+    ///
+    /// The send's data is out of its buffer at once, so the receive's request stands for both.
+    pub fn isend_receive(&self, send: Buffer, to: Peer, receive: Buffer, from: Peer, replace: bool) -> Result<usize> {
+        let mut world = self.world();
+        if replace {
+            world.start_send(SendMode::Ready, send, to, Row::Alone)?;
+            return Ok(handle::of_node(world.start_receive(receive, from, Row::Alone)?));
+        }
+        let index = world.start_receive(receive, from, Row::Alone)?;
+        world.start_send(SendMode::Ready, send, to, Row::Alone)?;
+        Ok(handle::of_node(index))
+    }
+}

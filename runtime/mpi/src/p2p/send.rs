@@ -1,0 +1,180 @@
+//! Sends: from the program's buffer to the receiver's queue, and when their sender has to wait.
+
+use crate::error::Result;
+use crate::flight::Flight;
+use crate::handle::{self, REQUEST_SENT};
+use crate::held::Row;
+use crate::matching::{Envelope, Transit};
+use crate::node::{NIL, flag};
+use crate::p2p::{Buffer, Peer, SendMode, bad_tag};
+use crate::request::{Body, PROC_NULL};
+use crate::world::{Mpi, World};
+use engine::Time;
+use rank::Addr;
+/// Messages that one rank may send in a row before long queues at its receivers make it step back.
+const BURST: u32 = 512;
+/// Unread messages at a receiver from which on its senders may have to step back.
+const UNREAD: usize = 2048;
+
+impl World {
+    /// Charges the sender's overhead and gap: when the message leaves.
+    fn inject(&mut self, me: u32) -> Time {
+        if !self.wire.has_overheads {
+            return self.ranks[me as usize].clock;
+        }
+        let costs = &self.wire.overheads;
+        let state = &mut self.ranks[me as usize];
+        let start = state.clock.max(state.nic_free) + costs.send;
+        state.clock = start;
+        state.nic_free = start + costs.gap;
+        start
+    }
+
+    /// Sends: answers the request's handle, [`REQUEST_SENT`] if there is nothing to wait for.
+    ///
+    /// What `row` allows, the send may be held (`held.rs`).
+    #[inline(always)]
+    pub(crate) fn start_send(&mut self, mode: SendMode, buffer: Buffer, to: Peer, row: Row) -> Result<usize> {
+        match self.send_plain(mode, buffer, to, row) {
+            Some(request) => Ok(request),
+            None => self.start_any_send(mode, row, buffer.0, buffer.1, buffer.2, to.0, to.1, to.2),
+        }
+    }
+
+    /// [`World::start_send`] of anything.
+    // The arguments one by one: for a tuple, the plain path would have to put them into memory.
+    #[inline(never)]
+    #[allow(clippy::too_many_arguments)]
+    fn start_any_send(
+        &mut self,
+        mode: SendMode,
+        row: Row,
+        buffer: Addr,
+        count: i64,
+        datatype: usize,
+        destination: i32,
+        tag: i32,
+        comm: usize,
+    ) -> Result<usize> {
+        let buffer = (buffer, count, datatype);
+        if destination == PROC_NULL {
+            self.comms.get(comm)?;
+        }
+        if tag < 0 {
+            return Err(bad_tag(tag, false));
+        }
+        if destination == PROC_NULL {
+            return Ok(REQUEST_SENT);
+        }
+        let (context, source, to) = self.comms.partner(comm, destination, "destination")?;
+        let envelope = Envelope { context, source, tag };
+        let payload = self.extent(buffer)?;
+        let (transit, request) = self.start_transit(mode, to, payload.bytes, comm)?;
+        self.profile.message(payload.bytes);
+        let local = self.is_local(to);
+        if payload.layout.is_none() && row.holds(payload.bytes) && local && transit.flags == 0 && mode != SendMode::Buffered {
+            return Ok(self.hold_send(to, envelope, (payload.buffer, payload.bytes), transit.arrival, row == Row::Request));
+        }
+        self.release();
+        if local {
+            self.deliver(to, envelope, &payload, transit);
+            self.count_burst(to);
+        } else {
+            self.send_away(to, envelope, &payload, transit);
+        }
+        Ok(request)
+    }
+
+    /// How a message travels, and its sender's request.
+    fn start_transit(&mut self, mode: SendMode, to: u32, bytes: u64, comm: usize) -> Result<(Transit, usize)> {
+        let me = self.current;
+        if mode == SendMode::Buffered {
+            self.claim_buffer(me, comm, bytes)?;
+        }
+        let at = self.inject(me);
+        let mut transit = Transit { arrival: Time::MAX, flags: 0, request: NIL, flight: NIL };
+        let mut request = REQUEST_SENT;
+        let rendezvous =
+            mode == SendMode::Standard && self.wire.overheads.eager_limit.is_some_and(|limit| bytes > limit) && !self.by_time();
+        if rendezvous || mode == SendMode::Synchronous {
+            transit.flags = if rendezvous { flag::RENDEZVOUS } else { flag::SYNCHRONOUS };
+            transit.request = self.make_request(me, Body::Synchronous);
+            request = handle::of_cold(transit.request);
+        }
+        if self.by_time() {
+            transit.flags |= flag::UNDER_WAY;
+            transit.flight = self.launch(me, to, bytes, at, Flight::Leaving);
+        } else {
+            transit.arrival = at + self.wire.latency(me, to, if rendezvous { 0 } else { bytes });
+        }
+        Ok((transit, request))
+    }
+
+    /// Counts a message to `to`, whose queue may make its sender step back.
+    #[inline(always)]
+    pub(crate) fn count_burst(&mut self, to: u32) {
+        let me = self.current as usize;
+        self.ranks[me].burst += 1;
+        if self.ranks[me].burst > BURST && self.unexpected.length(self.ranks[to as usize].unexpected) < UNREAD {
+            self.ranks[me].burst = 0;
+        }
+    }
+}
+
+impl Mpi {
+    /// `MPI_Send` and its modes.
+    // Always: entering the call, the plain message and leaving then look at the world once.
+    #[inline(always)]
+    pub fn send(&self, mode: SendMode, buffer: Buffer, to: Peer) -> Result {
+        let mut world = self.world();
+        let row = if world.again { Row::Call } else { Row::Alone };
+        let request = world.start_send(mode, buffer, to, row)?;
+        if request == REQUEST_SENT && !world.crowded && world.ranks[world.current as usize].burst <= BURST {
+            return Ok(());
+        }
+        drop(world);
+        self.pause_after_send(request)
+    }
+
+    /// A sender that waits for its match, or lets its receivers run.
+    #[inline(never)]
+    fn pause_after_send(&self, request: usize) -> Result {
+        if request != REQUEST_SENT {
+            return self.wait(request).map(|_| ());
+        }
+        let mut world = self.world();
+        if world.crowded {
+            drop(world);
+            self.step_back();
+        } else if !world.ready.is_empty() {
+            let me = world.current;
+            world.ranks[me as usize].burst = 0;
+            drop(world);
+            self.step_back();
+        }
+        Ok(())
+    }
+
+    /// `MPI_Isend` and its modes: the request's handle.
+    #[inline(always)]
+    pub fn isend(&self, mode: SendMode, buffer: Buffer, to: Peer) -> Result<usize> {
+        let mut world = self.world();
+        let request = world.start_send(mode, buffer, to, Row::Request)?;
+        if world.crowded {
+            drop(world);
+            self.step_back();
+        }
+        Ok(request)
+    }
+
+    /// Lets others run, because too much waits for other processes or for the rank's receivers.
+    #[cold]
+    fn step_back(&self) {
+        let mut world = self.world();
+        world.release();
+        let (me, clock) = (world.current, world.clock(world.current));
+        world.ready.lag(me, clock);
+        drop(world);
+        self.block();
+    }
+}

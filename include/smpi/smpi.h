@@ -24,14 +24,21 @@
     for (loop_init; loop_end; loop_iter) XSIM_SAMPLE(0, iters, thres)
 #define SMPI_SAMPLE_GLOBAL(loop_init, loop_end, loop_iter, iters, thres) \
     for (loop_init; loop_end; loop_iter) XSIM_SAMPLE(1, iters, thres)
+/* A line with another tag, any string, is another loop. */
 #define SMPI_SAMPLE_LOCAL_TAG(loop_init, loop_end, loop_iter, iters, thres, tag) \
-    for (loop_init; loop_end; loop_iter) XSIM_SAMPLE_AS("tag " tag, 0, 0, iters, thres)
+    for (loop_init; loop_end; loop_iter) XSIM_SAMPLE_AS(tag, __LINE__, 0, iters, thres)
 #define SMPI_SAMPLE_GLOBAL_TAG(loop_init, loop_end, loop_iter, iters, thres, tag) \
-    for (loop_init; loop_end; loop_iter) XSIM_SAMPLE_AS("tag " tag, 0, 1, iters, thres)
+    for (loop_init; loop_end; loop_iter) XSIM_SAMPLE_AS(tag, __LINE__, 1, iters, thres)
 
 /* The block that follows does not run; it costs `duration` seconds. */
 #define SMPI_SAMPLE_DELAY(duration) for (xsim_compute(duration); 0;)
 
 #define smpi_execute(duration) ((void)xsim_compute(duration))
+
+/* Marks what follows in SimGrid's traces of resources, of which there are none. A function, as programs declare it themselves. */
+static inline void TRACE_smpi_set_category(const char *category)
+{
+    (void)category;
+}
 
 #endif

@@ -72,6 +72,16 @@ static void samples(void)
     SMPI_SAMPLE_LOCAL_TAG(int k = 0, k < 100, k++, 3, 0.01, "work") { tagged++; xsim_compute(1e-3); }
     CHECK(tagged == 3 && since(start) == 100000);
 
+    /* Each tag is a loop of its own, also one that is made while the program runs. */
+    start = MPI_Wtime();
+    tagged = 0;
+    for (int pass = 0; pass < 4; pass++) {
+        char tag[8] = { (char)('a' + pass / 2) };
+        SMPI_SAMPLE_LOCAL_TAG(int k = 0, k < 100, k++, 3, 0.01, tag) { tagged++; xsim_compute(1e-3); }
+    }
+    CHECK(tagged == 6 && since(start) == 400000);
+    TRACE_smpi_set_category("the rest");
+
     /* All ranks together run it so often; in this run they do so one after the other. */
     start = MPI_Wtime();
     SMPI_SAMPLE_GLOBAL(i = 0, i < 5, i++, 3, -1) { global++; xsim_compute(2e-3); }

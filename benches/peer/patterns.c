@@ -5,7 +5,7 @@
  *
  * ring, backwards: each rank sends an int to a neighbour and receives one, REPETITIONS times.
  * token: one int goes round the ring REPETITIONS times.
- * stencil: six 1 KiB faces to the neighbours in a periodic cube, REPETITIONS times.
+ * stencil, faces: six faces of 1 KiB, or of 8 bytes, to the neighbours in a periodic cube, REPETITIONS times.
  * named, any: 20 ints to random ranks, received by source or by MPI_ANY_SOURCE, REPETITIONS times.
  * stream: the first half of the ranks sends an int to the second half, REPETITIONS times.
  * barrier: MPI_Barrier, REPETITIONS times.
@@ -17,7 +17,7 @@
 #include <stdlib.h>
 #include <string.h>
 
-enum { FACE = 1024, BURST = 20 };
+enum { FACE = 1024, SMALL_FACE = 8, BURST = 20 };
 
 static int rank, size, repetitions;
 
@@ -44,10 +44,10 @@ static long long token(void)
     return (long long)size * repetitions;
 }
 
-static long long stencil(void)
+static long long stencil(int face)
 {
     int dims[3] = { 0, 0, 0 }, periods[3] = { 1, 1, 1 }, neighbour[6];
-    char *faces = calloc(12, FACE);
+    char *faces = calloc(12, face);
     MPI_Comm cube;
     MPI_Request requests[12];
     MPI_Dims_create(size, 3, dims);
@@ -56,9 +56,9 @@ static long long stencil(void)
         MPI_Cart_shift(cube, d, 1, &neighbour[2 * d], &neighbour[2 * d + 1]);
     for (int i = 0; i < repetitions; i++) {
         for (int f = 0; f < 6; f++)
-            MPI_Irecv(faces + f * FACE, FACE, MPI_CHAR, neighbour[f], f ^ 1, cube, &requests[f]);
+            MPI_Irecv(faces + f * face, face, MPI_CHAR, neighbour[f], f ^ 1, cube, &requests[f]);
         for (int f = 0; f < 6; f++)
-            MPI_Isend(faces + (6 + f) * FACE, FACE, MPI_CHAR, neighbour[f], f, cube, &requests[6 + f]);
+            MPI_Isend(faces + (6 + f) * face, face, MPI_CHAR, neighbour[f], f, cube, &requests[6 + f]);
         MPI_Waitall(12, requests, MPI_STATUSES_IGNORE);
     }
     MPI_Comm_free(&cube);
@@ -117,7 +117,9 @@ int main(int argc, char **argv)
     else if (strcmp(pattern, "token") == 0)
         messages = token();
     else if (strcmp(pattern, "stencil") == 0)
-        messages = stencil();
+        messages = stencil(FACE);
+    else if (strcmp(pattern, "faces") == 0)
+        messages = stencil(SMALL_FACE);
     else if (strcmp(pattern, "named") == 0 || strcmp(pattern, "any") == 0)
         messages = random_ranks(pattern[0] == 'a');
     else if (strcmp(pattern, "stream") == 0)

@@ -1,0 +1,310 @@
+//! The calls that ask: tests, waits for any or some, probes, cancelling.
+
+use super::{JUMP_SPINS, Open, Poll, Question};
+use crate::error::Result;
+use crate::handle;
+use crate::node::State;
+use crate::p2p::Peer;
+use crate::request::{Completion, PROC_NULL, RequestArray, Status, UNDEFINED};
+use crate::world::{Mpi, World};
+use engine::Time;
+
+/// What a test or wait for several requests found.
+#[derive(Clone, Copy, PartialEq, Eq, Debug)]
+pub enum Found {
+    /// No request of the array is active.
+    NoneActive,
+    /// None is complete.
+    Nothing,
+    /// Something.
+    Some,
+}
+
+impl Mpi {
+    /// Blocks the mounted rank until its question can be answered.
+    fn ask(&self, question: Question) {
+        let mut world = self.world();
+        let me = world.current;
+        if let Question::TestAll(requests)
+        | Question::TestAny(requests)
+        | Question::TestSome(requests)
+        | Question::WaitAny(requests)
+        | Question::WaitSome(requests) = question
+        {
+            world.start_tested(requests);
+        }
+        let nonblocking = matches!(question, Question::TestAll(_) | Question::TestAny(_) | Question::TestSome(_) | Question::Iprobe(_));
+        let mut poll = Poll { jump: nonblocking && world.ranks[me as usize].spins > JUMP_SPINS, question, kept: None };
+        if world.open(me, &poll) == Open::Final {
+            return;
+        }
+        poll.keep();
+        world.polls.insert(me, poll);
+        let World { ranks, unexpected, nodes, .. } = &mut *world;
+        unexpected.searched(&mut ranks[me as usize].unexpected, nodes);
+        world.ranks[me as usize].polling = true;
+        world.attend(me);
+        drop(world);
+        self.block();
+    }
+
+    /// After [`Mpi::ask`]: moves the clock to the earliest completion if none is complete at the clock and the rank may wait.
+    fn reach(&self, requests: RequestArray, wait: bool) -> Result<Found> {
+        let mut world = self.world();
+        let me = world.current;
+        let clock = world.clock(me);
+        let (mut active, mut least) = (false, Time::MAX);
+        for handle in requests.iter() {
+            match world.completion(handle)? {
+                Completion::At(time) => (active, least) = (true, least.min(time)),
+                Completion::Unknown => active = true,
+                Completion::Null => {}
+            }
+        }
+        if !active {
+            return Ok(Found::NoneActive);
+        }
+        if least <= clock {
+            return Ok(Found::Some);
+        }
+        if least != Time::MAX && (wait || world.ranks[me as usize].spins > JUMP_SPINS) {
+            world.advance(me, least);
+            return Ok(Found::Some);
+        }
+        world.spin(me);
+        Ok(Found::Nothing)
+    }
+
+    fn first_complete(&self, requests: RequestArray) -> Result<Option<u32>> {
+        let world = self.world();
+        let clock = world.clock(world.current);
+        for (index, handle) in requests.iter().enumerate() {
+            if matches!(world.completion(handle)?, Completion::At(time) if time <= clock) {
+                return Ok(Some(index as u32));
+            }
+        }
+        Ok(None)
+    }
+
+    fn any(&self, requests: RequestArray, wait: bool) -> Result<(Found, i32, Status)> {
+        self.ask(if wait { Question::WaitAny(requests) } else { Question::TestAny(requests) });
+        let found = self.reach(requests, wait)?;
+        if found == Found::Some
+            && let Some(index) = self.first_complete(requests)?
+        {
+            let handle = requests.get(index);
+            let finished = self.finish_one(handle);
+            requests.set(index, finished.as_ref().map_or(handle::REQUEST_NULL, |(_, next)| *next));
+            return Ok((Found::Some, index as i32, finished?.0));
+        }
+        Ok((found, UNDEFINED, Status::EMPTY))
+    }
+
+    /// `MPI_Waitany`: `(index or MPI_UNDEFINED, status)`.
+    pub fn wait_any(&self, requests: RequestArray) -> Result<(i32, Status)> {
+        let (_, index, status) = self.any(requests, true)?;
+        Ok((index, status))
+    }
+
+    /// `MPI_Testany`: `(flag, index or MPI_UNDEFINED, status)`.
+    pub fn test_any(&self, requests: RequestArray) -> Result<(bool, i32, Status)> {
+        let (found, index, status) = self.any(requests, false)?;
+        Ok((found != Found::Nothing, index, status))
+    }
+
+    fn some(&self, requests: RequestArray, wait: bool, found: &mut dyn FnMut(u32, u32, &Status)) -> Result<Option<u32>> {
+        self.ask(if wait { Question::WaitSome(requests) } else { Question::TestSome(requests) });
+        match self.reach(requests, wait)? {
+            Found::NoneActive => return Ok(None),
+            Found::Nothing => return Ok(Some(0)),
+            Found::Some => {}
+        }
+        let mut count = 0;
+        let clock = {
+            let world = self.world();
+            world.clock(world.current)
+        };
+        let mut failed = None;
+        for index in 0..requests.count {
+            let handle = requests.get(index);
+            if !matches!(self.world().completion(handle)?, Completion::At(time) if time <= clock) {
+                continue;
+            }
+            let truncated = self.world().truncated_status(handle);
+            match self.finish_one(handle) {
+                Ok((status, next)) => {
+                    requests.set(index, next);
+                    found(count, index, &status);
+                }
+                Err(failure) => {
+                    requests.set(index, handle::REQUEST_NULL);
+                    found(count, index, &Status { error: failure.class.0, ..truncated.unwrap_or(Status::EMPTY) });
+                    failed.get_or_insert(failure);
+                }
+            }
+            count += 1;
+        }
+        match failed {
+            Some(first) => Err(crate::error::Failure::new(crate::error::ErrorClass::IN_STATUS, first.text)),
+            None => Ok(Some(count)),
+        }
+    }
+
+    /// `MPI_Waitsome`: how many (`None` if no request is active); `found(k, index, status)` is told each.
+    pub fn wait_some(&self, requests: RequestArray, found: &mut dyn FnMut(u32, u32, &Status)) -> Result<Option<u32>> {
+        self.some(requests, true, found)
+    }
+
+    /// `MPI_Testsome`.
+    pub fn test_some(&self, requests: RequestArray, found: &mut dyn FnMut(u32, u32, &Status)) -> Result<Option<u32>> {
+        self.some(requests, false, found)
+    }
+
+    /// Whether all requests are complete at the clock (or, after many vain polls, when they will be).
+    pub fn all_complete(&self, requests: RequestArray) -> Result<bool> {
+        self.ask(Question::TestAll(requests));
+        let mut world = self.world();
+        let me = world.current;
+        let mut latest = Time::ZERO;
+        for handle in requests.iter() {
+            match world.completion(handle)? {
+                Completion::At(time) => latest = latest.max(time),
+                Completion::Unknown => latest = Time::MAX,
+                Completion::Null => {}
+            }
+        }
+        if latest <= world.clock(me) {
+            return Ok(true);
+        }
+        if latest != Time::MAX && world.ranks[me as usize].spins > JUMP_SPINS {
+            world.advance(me, latest);
+            return Ok(true);
+        }
+        world.spin(me);
+        Ok(false)
+    }
+
+    /// `MPI_Testall`: `statuses(i, status)` is told each status if all are complete.
+    pub fn test_all(&self, requests: RequestArray, statuses: &mut dyn FnMut(u32, &Status)) -> Result<bool> {
+        if !self.all_complete(requests)? {
+            return Ok(false);
+        }
+        self.finish_all(requests, statuses)?;
+        Ok(true)
+    }
+
+    /// `MPI_Test` on the one handle of `request`.
+    pub fn test(&self, request: RequestArray) -> Result<Option<Status>> {
+        if !self.all_complete(request)? {
+            return Ok(None);
+        }
+        let finished = self.finish_one(request.get(0));
+        request.set(0, finished.as_ref().map_or(handle::REQUEST_NULL, |(_, next)| *next));
+        Ok(Some(finished?.0))
+    }
+
+    /// `MPI_Probe`.
+    pub fn probe(&self, from: Peer) -> Result<Status> {
+        Ok(self.look(from, true)?.map_or(Status::PROC_NULL, |(_, status)| status))
+    }
+
+    /// `MPI_Iprobe`: the status of a message that is there.
+    pub fn iprobe(&self, from: Peer) -> Result<Option<Status>> {
+        if from.0 == PROC_NULL {
+            self.world().pattern(from)?;
+            return Ok(Some(Status::PROC_NULL));
+        }
+        Ok(self.look(from, false)?.map(|(_, status)| status))
+    }
+
+    /// `MPI_Mprobe`: message handle and status.
+    pub fn matched_probe(&self, from: Peer) -> Result<(usize, Status)> {
+        match self.look(from, true)? {
+            None => Ok((handle::MESSAGE_NO_PROC, Status::PROC_NULL)),
+            Some((index, status)) => Ok((self.extract(index), status)),
+        }
+    }
+
+    /// `MPI_Improbe`.
+    pub fn matched_iprobe(&self, from: Peer) -> Result<Option<(usize, Status)>> {
+        if from.0 == PROC_NULL {
+            self.world().pattern(from)?;
+            return Ok(Some((handle::MESSAGE_NO_PROC, Status::PROC_NULL)));
+        }
+        Ok(self.look(from, false)?.map(|(index, status)| (self.extract(index), status)))
+    }
+
+    fn extract(&self, index: u32) -> usize {
+        let mut world = self.world();
+        let me = world.current;
+        world.unlink_message(me, index);
+        world.reconsider(me);
+        world.nodes[index].state = State::Extracted;
+        handle::encode(index)
+    }
+
+    /// Looks for a message: `None` if there is none (or the source is `MPI_PROC_NULL`).
+    fn look(&self, from: Peer, wait: bool) -> Result<Option<(u32, Status)>> {
+        let Some(pattern) = self.world().pattern(from)? else { return Ok(None) };
+        self.ask(if wait { Question::Probe(pattern) } else { Question::Iprobe(pattern) });
+        let mut world = self.world();
+        let me = world.current;
+        let clock = world.clock(me);
+        match world.head(me, &pattern) {
+            Some((index, arrival)) if wait || arrival <= clock || world.ranks[me as usize].spins > JUMP_SPINS => {
+                world.advance(me, arrival);
+                let node = &world.nodes[index];
+                let status = Status { source: node.source as i32, tag: node.tag, error: 0, bytes: node.bytes, cancelled: false };
+                Ok(Some((index, status)))
+            }
+            _ => {
+                world.spin(me);
+                Ok(None)
+            }
+        }
+    }
+
+    /// `MPI_Cancel`: succeeds for a receive that has no message by now; a send's cancelling always fails.
+    pub fn cancel(&self, handle: usize) -> Result {
+        let part = {
+            let world = self.world();
+            if world.completion(handle)? == Completion::Null {
+                return Err(crate::error::Failure::new(
+                    crate::error::ErrorClass::REQUEST,
+                    "the request is null or inactive: there is nothing to cancel",
+                ));
+            }
+            world.active_part(handle)
+        };
+        match handle::request(part) {
+            handle::RequestRef::Node(index) => {
+                if self.world().nodes[index].state == State::Posted {
+                    self.ask(Question::Cancel);
+                }
+                let mut world = self.world();
+                let me = world.current;
+                if world.nodes[index].state == State::Posted {
+                    world.withdraw(me, index);
+                }
+                Ok(())
+            }
+            handle::RequestRef::Cold(index) => {
+                let call = {
+                    let world = self.world();
+                    match world.requests.get(index).map(|request| (&request.body, request.done.is_some())) {
+                        Some((crate::request::Body::Generalized(callbacks), done)) => Some((callbacks.cancel.clone(), done)),
+                        _ => None,
+                    }
+                };
+                match call.map(|(cancel, done)| cancel(done)) {
+                    None | Some(0) => Ok(()),
+                    Some(code) => Err(crate::error::Failure::new(
+                        crate::error::ErrorClass(code),
+                        "the cancel callback of the generalized request returned an error",
+                    )),
+                }
+            }
+            _ => Ok(()),
+        }
+    }
+}

@@ -33,6 +33,7 @@ fn a_stencil_of_many_ranks_knows_its_neighbours() {
 #[test]
 fn collectives_of_many_ranks_give_their_results() {
     holds("allreduce");
+    holds("going_on");
 }
 
 #[test]
@@ -65,6 +66,17 @@ fn an_idle_rank_costs_a_hundred_bytes_and_its_stack_and_nothing_grows_faster_tha
     assert!(thousand - one < 8e6, "1000 ranks take {} bytes more than one", thousand - one);
     // Of a parked stack 32 to 48 bytes are kept.
     assert!((million - one) / 1e6 < 148.0, "a rank of a million takes {} bytes", (million - one) / 1e6);
+}
+
+#[test]
+fn a_member_of_a_collective_that_it_waits_for_costs_little_more_than_its_stack() {
+    let (ranks, least) = (200_000, 4.2e6);
+    let plain = memory_of(ranks, &[], &[]);
+    // An agent for each member takes 600 bytes and more.
+    for (definition, most) in [("-DNONBLOCKING", 250.0), ("-DGATHERED", 300.0)] {
+        let member = (memory_of(ranks, &[definition], &[]) - plain - least) / f64::from(ranks);
+        assert!(member < most, "{definition}: a member takes {member} bytes more than in a barrier");
+    }
 }
 
 #[test]

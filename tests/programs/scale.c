@@ -97,6 +97,41 @@ static void allreduce(void)
     }
 }
 
+/* Collectives that ranks go on from, and blocks that differ. */
+static void going_on(void)
+{
+    long long mine = rank, sum = 0;
+    int value = rank == 1 ? 78 : 0, counts_up = 0;
+    MPI_Request requests[3];
+    MPI_Iallreduce(&mine, &sum, 1, MPI_LONG_LONG, MPI_SUM, MPI_COMM_WORLD, &requests[0]);
+    MPI_Ibcast(&value, 1, MPI_INT, 1, MPI_COMM_WORLD, &requests[1]);
+    MPI_Ibarrier(MPI_COMM_WORLD, &requests[2]);
+    MPI_Waitall(3, requests, MPI_STATUSES_IGNORE);
+    CHECK(sum == (long long)size * (size - 1) / 2);
+    CHECK(value == 78);
+    int *counts = NULL, *places = NULL, *all = NULL, some[2] = { rank, rank + 1 }, back[2] = { -1, -1 };
+    if (rank == 0) {
+        counts = malloc(sizeof *counts * (size_t)size);
+        places = malloc(sizeof *places * (size_t)size);
+        all = malloc(sizeof *all * 2 * (size_t)size);
+        for (int i = 0; i < size; i++) {
+            counts[i] = i % 3;
+            places[i] = counts_up;
+            counts_up += counts[i];
+        }
+    }
+    MPI_Gatherv(some, rank % 3, MPI_INT, all, counts, places, MPI_INT, 0, MPI_COMM_WORLD);
+    for (int i = 0; rank == 0 && i < size; i++)
+        for (int j = 0; j < counts[i]; j++)
+            CHECK(all[places[i] + j] == i + j);
+    MPI_Scatterv(all, counts, places, MPI_INT, back, rank % 3, MPI_INT, 0, MPI_COMM_WORLD);
+    for (int j = 0; j < 2; j++)
+        CHECK(back[j] == (j < rank % 3 ? rank + j : -1));
+    free(counts);
+    free(places);
+    free(all);
+}
+
 static void comm_split(void)
 {
     int columns = 1, me, members;
@@ -156,7 +191,7 @@ static const struct {
     const char *name;
     void (*run)(void);
 } cases[] = { { "ring", ring },           { "token", token },           { "random", random_ranks },        { "stencil", stencil },
-              { "allreduce", allreduce }, { "comm_split", comm_split }, { "master_worker", master_worker } };
+              { "allreduce", allreduce }, { "going_on", going_on }, { "comm_split", comm_split }, { "master_worker", master_worker } };
 
 int main(int argc, char **argv)
 {

@@ -386,6 +386,32 @@ static void collectives(void)
     }
 }
 
+/* What is asked for at once: the root of a broadcast is through with it, the others may not be; a message nobody has sent is not there. */
+static void asked_at_once(void)
+{
+    MPI_Comm pair;
+    MPI_Request message, request;
+    int value = phase, token = -1, flag, number;
+    MPI_Comm_split(MPI_COMM_WORLD, rank / 2, rank, &pair);
+    MPI_Comm_rank(pair, &number);
+    MPI_Irecv(&token, 1, MPI_INT, (rank + size / 2) % size, 21, MPI_COMM_WORLD, &message);
+    MPI_Test(&message, &flag, MPI_STATUS_IGNORE);
+    note((uint64_t)flag);
+    if (number == 1)
+        usleep((useconds_t)(of(rank, 1) % 40));
+    MPI_Ibcast(&value, 1, MPI_INT, 0, pair, &request);
+    MPI_Test(&request, &flag, MPI_STATUS_IGNORE);
+    note((uint64_t)flag);
+    note_clock();
+    MPI_Wait(&request, MPI_STATUS_IGNORE);
+    note_clock();
+    MPI_Send(&rank, 1, MPI_INT, (rank + size - size / 2) % size, 21, MPI_COMM_WORLD);
+    MPI_Wait(&message, MPI_STATUS_IGNORE);
+    note((uint64_t)token);
+    note_clock();
+    MPI_Comm_free(&pair);
+}
+
 /* Some leave a collective early and are needed elsewhere. */
 static void early_leavers(void)
 {
@@ -465,15 +491,16 @@ int main(int argc, char **argv)
     for (int i = 1; i < SLOTS; i++)
         comms[i] = MPI_COMM_NULL;
     for (phase = 0; phase < atoi(argv[2]); phase++) {
-        switch (shared(-1) % 8) {
+        switch (shared(-1) % 9) {
         case 0: case 1: messages(); break;
         case 2: wildcards(); break;
         case 3: early_leavers(); break;
         case 4: communicators(); break;
+        case 5: asked_at_once(); break;
         default: collectives();
         }
 #ifdef TRACE
-        printf("rank %d phase %d kind %d: %016llx at %lld ps\n", rank, phase, (int)(shared(-1) % 8), (unsigned long long)checksum,
+        printf("rank %d phase %d kind %d: %016llx at %lld ps\n", rank, phase, (int)(shared(-1) % 9), (unsigned long long)checksum,
                llround(MPI_Wtime() * 1e12));
 #endif
     }

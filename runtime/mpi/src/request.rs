@@ -145,7 +145,7 @@ pub enum Body {
         member: u32,
     },
     /// A generalized request.
-    Generalized(Generalized),
+    Generalized(Box<Generalized>),
     /// A send of a rank of another process, which waits for its match here.
     Away {
         /// Which process.
@@ -237,7 +237,7 @@ impl Mpi {
     pub fn generalized(&self, callbacks: Generalized) -> usize {
         let mut world = self.world();
         let me = world.current;
-        handle::of_cold(world.make_request(me, Body::Generalized(callbacks)))
+        handle::of_cold(world.make_request(me, Body::Generalized(Box::new(callbacks))))
     }
 
     /// `MPI_Grequest_complete`.

@@ -26,6 +26,11 @@ fn hooks() -> rank::hooks::Hooks {
     rank::hooks::Hooks {
         declines: alone::asked,
         start: run::start,
+        entered: || {
+            if let Some(mpi) = state::installed() {
+                mpi.world().begun();
+            }
+        },
         now: || state::installed().map_or(engine::Time::ZERO, |mpi| mpi.world().read_clock()),
         advance: |span| {
             if let Some(mpi) = state::installed() {

@@ -76,6 +76,14 @@ fn clocks_and_sleeps_are_virtual() {
     assert!(start.elapsed().as_secs_f64() < 3.5, "four virtual seconds took {:?}", start.elapsed());
 }
 
+/// Putting rank 0 away for the first time takes a quarter of a millisecond, which is not rank 1's.
+#[test]
+fn what_the_simulator_does_before_a_rank_begins_is_not_its_computation() {
+    let run = || behaviour("beginning").ranks(4).variable("XSIM_COMPUTE", "measured").run().success();
+    let least = (0..8).map(|_| run().stdout.trim().parse::<u64>().unwrap()).min().unwrap();
+    assert!(least < 100_000, "rank 1 began after {least} ns");
+}
+
 #[test]
 fn a_rank_that_polls_gets_on() {
     for ranks in [1, 2, 8] {

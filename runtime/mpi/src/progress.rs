@@ -49,10 +49,9 @@ pub fn run(mpi: &Mpi, ranks: &mut Ranks, tick: &mut dyn FnMut(&World)) -> Ending
         let next = mpi.world().next();
         match next {
             Next::Run(rank) => {
-                {
-                    let mut world = mpi.world();
-                    world.resumed();
-                    if sweeps && let Some(ahead) = world.ready.ahead(AHEAD) {
+                if sweeps {
+                    let world = mpi.world();
+                    if let Some(ahead) = world.ready.ahead(AHEAD) {
                         rank::memory::prefetch(&world.ranks[ahead as usize]);
                         ranks.prefetch(ahead - first);
                     }

@@ -453,12 +453,11 @@ impl World {
         }
         self.profile.rank(self.current).compute
     }
-    /// A rank was resumed: its own code is about to run, unless it is in a call, which will say when it ends.
+    /// The mounted rank's own code is about to run for the first time. What it took to get there, such as putting another
+    /// rank's stack away, is not the rank's computation.
     #[inline]
-    pub fn resumed(&mut self) {
-        if let Compute::Measured { .. } = self.compute
-            && self.ranks[self.current as usize].phase == Phase::Before
-        {
+    pub fn begun(&mut self) {
+        if let Compute::Measured { .. } = self.compute {
             self.clock_host.start();
         }
     }

@@ -14,6 +14,8 @@ pub struct Hooks {
     pub declines: fn(&mut Vec<OsString>) -> bool,
     /// The program was started: assemble and run the simulation. Returns the process's exit status.
     pub start: fn(Program) -> i32,
+    /// The running rank begins: its own code runs from here.
+    pub entered: fn(),
     /// The running rank's virtual time. A reading is free, but may advance a polling rank.
     pub now: fn() -> Time,
     /// The running rank sleeps for this long.

@@ -90,6 +90,9 @@ fn destroy(life: &Life) {
 /// The whole life of a rank. Never returns to the coroutine's trampoline.
 pub(crate) fn entry(yielder: &Yielder<(), ()>) {
     running::entered(yielder);
+    if let Some(hooks) = hooks::get() {
+        (hooks.entered)();
+    }
     let life = life();
     let argv = ARGUMENTS.load(Relaxed) as *mut *mut c_char;
     if life.private_globals || !CONSTRUCTED.swap(true, Relaxed) {

@@ -82,6 +82,7 @@ fn hooks() -> rank::hooks::Hooks {
     rank::hooks::Hooks {
         declines: |_| false,
         start,
+        entered: || (),
         now: || Time::from_ps(NOW.get()),
         advance: |span: Span| NOW.set(NOW.get() + span.as_ps()),
         exited: |_| (),

@@ -49,7 +49,9 @@ pub fn main(matches: &ArgMatches) -> Result<ExitCode, Failure> {
     let mut variables = Vec::new();
     for row in rows() {
         if let Some(value) = matches.get_one::<String>(row.name) {
-            options.set(row, value).map_err(|why| Failure::with(USAGE, format!("--{} {value}: {why}", row.name)))?;
+            // As launchers have it: `-np 4`.
+            let way_out = if row.name == "np" && value == "p" { "; -np means -n with the value p: write -n or --np" } else { "" };
+            options.set(row, value).map_err(|why| Failure::with(USAGE, format!("--{} {value}: {why}{way_out}", row.name)))?;
             variables.push((variable(row.name), value.clone()));
         }
     }

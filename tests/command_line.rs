@@ -53,6 +53,7 @@ fn bad_options_are_explained() {
     let run = |args: &[&str]| command(&["run"]).args(args).arg("ls").output().unwrap();
     refused(run(&["-n", "0"]), 2, &["--np 0:", "at least 1 rank"]);
     refused(run(&["--np=-4"]), 2, &["--np -4:", "whole number"]);
+    refused(run(&["-np", "4"]), 2, &["whole number", "write -n or --np"]);
     refused(run(&["--np", "4294967296"]), 2, &["2147483647"]);
     refused(run(&["--compute", "sometimes"]), 2, &["measured, none or fixed:SPAN"]);
     refused(run(&["--reprot", "x"]), 2, &["--reprot", "--report"]);

@@ -90,15 +90,21 @@ fn remote(options: &Options) -> Result<Option<Remote>, String> {
 
 /// Processes tell each other who they are: what is wrong, if one has other options or another program than process 0.
 pub fn introduce(mpi: &Mpi, options: &Options, me: u32) -> Option<String> {
+    // Where process numbers are the same processes'.
     let host = std::fs::read_to_string("/proc/sys/kernel/random/boot_id").unwrap_or_default();
+    let numbers = std::fs::read_link("/proc/self/ns/pid").unwrap_or_default();
     transport::watch::prepare();
-    let mut text = format!("{} {}\n{}", std::process::id(), host.trim(), identity(options));
+    let mut text = format!("{} {} {}\n{}", std::process::id(), host.trim(), numbers.display(), identity(options));
     if options.map.is_some() {
         let rows: Vec<u32> = (0..mpi.processes().0).map(|process| mpi.ranks_of(process).0).collect();
         text += &format!("\na map with the first ranks {rows:?}");
     }
     let all = mpi.everybody(&text);
     let parts: Vec<_> = all.iter().map(|text| text.split_once('\n').unwrap_or((text, ""))).collect();
+    // Where one has nothing to do with the others, they end on their own.
+    if let Some(other) = parts.iter().position(|(_, identity)| *identity != parts[0].1) {
+        return Some(stranger(other, parts[0].1, parts[other].1));
+    }
     let (_, mine) = parts[me as usize].0.split_once(' ')?;
     // The first process of a host has all of it watched: each death is told once.
     let hosts = parts.iter().map(|(address, _)| address.split_once(' ').unwrap_or_default());
@@ -118,8 +124,7 @@ pub fn introduce(mpi: &Mpi, options: &Options, me: u32) -> Option<String> {
     if let Some(Ok(pid)) = pid.filter(|_| first != me as usize) {
         transport::watch::watched_by(pid);
     }
-    let other = parts.iter().position(|(_, identity)| *identity != parts[0].1)?;
-    Some(stranger(other, parts[0].1, parts[other].1))
+    None
 }
 
 /// Another process is not of this run: what process 0 and that one are, in lines.

@@ -206,13 +206,20 @@ fn wait(pipe: i32, watched: &[Watched], texts: &[String], fds: &mut [i32], (mail
         let mut alive = 0;
         add(PIPE_FD, OVER, once);
         add(MAIL_FD, MAIL, libc::EPOLLIN);
+        let mut gone = None;
         for ((index, fd), process) in (0..).zip(fds.iter_mut()).zip(watched) {
-            // Negative where it cannot be had: such an entry is passed over.
+            // Negative where it cannot be had: such an entry is passed over, unless the process is no more.
             *fd = libc::syscall(libc::SYS_pidfd_open, process.pid, 0) as i32;
+            if *fd < 0 && *libc::__errno_location() == libc::ESRCH {
+                gone = gone.or(Some(index));
+            }
             alive += u32::from(add(*fd, index, once));
         }
         let mut patience = -1;
         let dead = loop {
+            if gone.is_some() {
+                break gone;
+            }
             match next_event(poll, patience) {
                 None if patience < 0 => {}
                 None => break None,
@@ -231,7 +238,7 @@ fn wait(pipe: i32, watched: &[Watched], texts: &[String], fds: &mut [i32], (mail
             for (_, place) in [(mailbox, MAIL_FD), (own, OWN_FD)].into_iter().filter(|(given, _)| *given >= 0) {
                 libc::syscall(libc::SYS_close, place);
             }
-            alive -= 1;
+            alive -= u32::from(gone.is_none());
             while alive > 0
                 && let Some((other, _)) = next_event(poll, GRACE_MS)
             {
@@ -258,8 +265,27 @@ mod tests {
         std::fs::read_to_string(format!("/proc/{pid}/stat")).is_ok_and(|stat| !stat.contains(") Z "))
     }
 
+    /// `WATCHER` is the process's: one test at a time.
+    static ONE: std::sync::Mutex<()> = std::sync::Mutex::new(());
+
+    #[test]
+    fn a_process_that_died_before_it_was_watched_ends_the_run() {
+        let _one = ONE.lock();
+        let mut child = std::process::Command::new("true").spawn().unwrap();
+        child.wait().unwrap();
+        watch(vec![Watched { pid: child.id() as i32, text: "what is said of a process that had died".into() }]);
+        let watcher = WATCHER.load(Relaxed);
+        let start = std::time::Instant::now();
+        while alive(watcher) {
+            assert!(start.elapsed().as_secs() < 60, "nobody noticed");
+            std::thread::sleep(std::time::Duration::from_millis(10));
+        }
+        over();
+    }
+
     #[test]
     fn a_process_that_ends_after_the_run_is_not_missed() {
+        let _one = ONE.lock();
         let mut child = std::process::Command::new("sleep").arg("0.1").spawn().unwrap();
         watch(watched(child.id()));
         let watcher = WATCHER.load(Relaxed);

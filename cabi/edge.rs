@@ -96,33 +96,8 @@ fn unbound(function: Function) -> bool {
 /// Runs one call that returns an error code.
 #[inline(always)]
 pub fn call(function: Function, object: Object, body: impl FnOnce(&Call) -> Result) -> i32 {
-    let mpi = state::mpi();
-    let c = Call { mpi, function, object };
-    // No guard with a destructor: a rank's frames are kept small while it is blocked.
-    if mpi.is_alone() {
-        crate::alone::enter(function);
-    }
-    rank::note_call(function.name_place());
-    // A panic is a defect of ours. It ends at this frame, before the program's frames, whose
-    // unwinding is not ours to decide; nothing of the call is used after it.
-    let result = catch_unwind(AssertUnwindSafe(|| {
-        let (entered, ordinary) = mpi.world().enter_call(function as u16);
-        if !ordinary {
-            outside(&c)?;
-        }
-        let result = body(&c);
-        mpi.world().leave_call(function as u16, entered);
-        result
-    }));
-    let code = match result {
-        Ok(Ok(())) => MPI_SUCCESS,
-        Ok(Err(failure)) => failed(&c, &failure),
-        Err(panic) => panicked(&c, panic),
-    };
-    if mpi.is_alone() {
-        crate::alone::leave();
-    }
-    code
+    let begun = begin(function, object, |c| body(c).map(|()| None));
+    begun.code().unwrap_or(MPI_SUCCESS)
 }
 
 /// What the first half of a call in two halves says: its error code, if all is done, else what it waits for.
@@ -153,20 +128,22 @@ impl Begun {
 pub fn begin(function: Function, object: Object, body: impl FnOnce(&Call) -> Result<Option<u32>>) -> Begun {
     let mpi = state::mpi();
     let c = Call { mpi, function, object };
+    // No guard with a destructor: a rank's frames are kept small while it is blocked.
     if mpi.is_alone() {
         crate::alone::enter(function);
     }
     rank::note_call(function.name_place());
+    // A panic is a defect of ours. It ends at this frame, before the program's frames, whose
+    // unwinding is not ours to decide; nothing of the call is used after it.
     let begun = catch_unwind(AssertUnwindSafe(|| {
         let (entered, ordinary) = mpi.world().enter_call(function as u16);
-        let allowed = if ordinary { Ok(()) } else { outside(&c) };
-        match allowed.and_then(|()| body(&c)) {
+        if !ordinary && let Err(failure) = outside(&c) {
+            return Begun::over(failed(&c, &failure));
+        }
+        match body(&c) {
             Ok(Some(waits)) => Begun { word: u64::from(waits), entered },
-            Ok(None) => {
-                mpi.world().leave_call(function as u16, entered);
-                Begun::over(MPI_SUCCESS)
-            }
-            Err(failure) => Begun::over(left(&c, entered, &failure)),
+            Ok(None) => Begun::over(left(&c, entered, Ok(()))),
+            Err(failure) => Begun::over(left(&c, entered, Err(failure))),
         }
     }))
     .unwrap_or_else(|panic| Begun::over(panicked(&c, panic)));
@@ -187,25 +164,22 @@ pub fn wait() {
 pub fn end(function: Function, object: Object, begun: Begun, body: impl FnOnce(&Call, u32) -> Result) -> i32 {
     let mpi = state::mpi();
     let c = Call { mpi, function, object };
-    let code = catch_unwind(AssertUnwindSafe(|| match body(&c, begun.word as u32) {
-        Ok(()) => {
-            mpi.world().leave_call(function as u16, begun.entered);
-            MPI_SUCCESS
-        }
-        Err(failure) => left(&c, begun.entered, &failure),
-    }))
-    .unwrap_or_else(|panic| panicked(&c, panic));
+    let code =
+        catch_unwind(AssertUnwindSafe(|| left(&c, begun.entered, body(&c, begun.word as u32)))).unwrap_or_else(|panic| panicked(&c, panic));
     if mpi.is_alone() {
         crate::alone::leave();
     }
     code
 }
 
-/// A call of two halves ends with a failure: its code.
-#[cold]
-fn left(c: &Call, entered: Time, failure: &Failure) -> i32 {
+/// The call's work is done: its code.
+#[inline(always)]
+fn left(c: &Call, entered: Time, result: Result) -> i32 {
     c.mpi.world().leave_call(c.function as u16, entered);
-    failed(c, failure)
+    match result {
+        Ok(()) => MPI_SUCCESS,
+        Err(failure) => failed(c, &failure),
+    }
 }
 
 /// A call outside the time between `MPI_Init` and `MPI_Finalize`, or after somebody aborted.

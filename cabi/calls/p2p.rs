@@ -93,11 +93,7 @@ pub fn recv(
     comm: Handle,
     out: StatusPointer,
 ) -> Result<Option<u32>> {
-    let expected = c.mpi.begin_receive((buf, count, datatype.0), (source, tag, comm.0))?;
-    if expected.is_none() {
-        tell_latest(c, out);
-    }
-    Ok(expected)
+    tell_unless_waiting(c, c.mpi.begin_receive((buf, count, datatype.0), (source, tag, comm.0))?, out)
 }
 
 /// `MPI_Recv` after its wait.
@@ -106,6 +102,18 @@ pub fn recv_end(c: &Call, expected: u32, out: StatusPointer) -> Result {
     c.mpi.end_receive(expected)?;
     tell_latest(c, out);
     Ok(())
+}
+
+pub use recv_end as sendrecv_end;
+pub use recv_end as sendrecv_replace_end;
+
+/// What a receive waits for; the status of one that is complete is told.
+#[inline(always)]
+fn tell_unless_waiting(c: &Call, expected: Option<u32>, out: StatusPointer) -> Result<Option<u32>> {
+    if expected.is_none() {
+        tell_latest(c, out);
+    }
+    Ok(expected)
 }
 
 #[inline(always)]
@@ -149,17 +157,7 @@ pub fn sendrecv(
     out: StatusPointer,
 ) -> Result<Option<u32>> {
     let (send, receive) = ((sendbuf, sendcount, sendtype.0), (recvbuf, recvcount, recvtype.0));
-    let expected = c.mpi.begin_send_receive(send, (dest, sendtag, comm.0), receive, (source, recvtag, comm.0), false)?;
-    if expected.is_none() {
-        tell_latest(c, out);
-    }
-    Ok(expected)
-}
-
-/// `MPI_Sendrecv` after its wait.
-#[inline(always)]
-pub fn sendrecv_end(c: &Call, expected: u32, out: StatusPointer) -> Result {
-    recv_end(c, expected, out)
+    tell_unless_waiting(c, c.mpi.begin_send_receive(send, (dest, sendtag, comm.0), receive, (source, recvtag, comm.0), false)?, out)
 }
 
 /// `MPI_Sendrecv_replace` up to its wait.
@@ -177,17 +175,7 @@ pub fn sendrecv_replace(
     out: StatusPointer,
 ) -> Result<Option<u32>> {
     let buffer = (buf, count, datatype.0);
-    let expected = c.mpi.begin_send_receive(buffer, (dest, sendtag, comm.0), buffer, (source, recvtag, comm.0), true)?;
-    if expected.is_none() {
-        tell_latest(c, out);
-    }
-    Ok(expected)
-}
-
-/// `MPI_Sendrecv_replace` after its wait.
-#[inline(always)]
-pub fn sendrecv_replace_end(c: &Call, expected: u32, out: StatusPointer) -> Result {
-    recv_end(c, expected, out)
+    tell_unless_waiting(c, c.mpi.begin_send_receive(buffer, (dest, sendtag, comm.0), buffer, (source, recvtag, comm.0), true)?, out)
 }
 
 /// `MPI_Isendrecv`.

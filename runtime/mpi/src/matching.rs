@@ -34,6 +34,14 @@ impl Extent {
     fn fits_inline(&self, flags: u16) -> bool {
         self.bytes <= INLINE_BYTES && self.layout.is_none() && flags & (flag::SYNCHRONOUS | flag::RENDEZVOUS) == 0
     }
+    /// Packs it behind what `out` has; its rank must be mounted.
+    #[inline]
+    pub(crate) fn append_to(&self, out: &mut Vec<u8>) {
+        match &self.layout {
+            None => memory::append(self.buffer, self.bytes as usize, out),
+            Some((datatype, count)) => datatype.pack(self.buffer, *count, out),
+        }
+    }
     /// Unpacks the beginning of `bytes`, as many as it has; its rank must be mounted.
     pub(crate) fn fill(&self, bytes: &[u8]) {
         let part = &bytes[..bytes.len().min(self.bytes as usize)];
@@ -245,11 +253,7 @@ impl World {
             return;
         }
         let place = self.pool.alloc(payload.bytes as usize);
-        let out = self.pool.get_mut(place);
-        match &payload.layout {
-            None => memory::append(payload.buffer, payload.bytes as usize, out),
-            Some((datatype, count)) => datatype.pack(payload.buffer, *count, out),
-        }
+        payload.append_to(self.pool.get_mut(place));
         node.data[0] = u64::from(place);
         node.flags |= flag::POOLED;
     }

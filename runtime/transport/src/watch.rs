@@ -227,7 +227,10 @@ fn wait(pipe: i32, watched: &[Watched], texts: &[String], fds: &mut [i32], (mail
                 // Its own process has died, which closes the pipe a little before the system tells.
                 Some((OVER, kind)) if kind & libc::EPOLLIN as u32 == 0 => patience = GRACE_MS,
                 Some((OVER, _)) => break None,
-                Some((index, _)) => break Some(index),
+                Some((index, _)) => {
+                    alive -= 1;
+                    break Some(index);
+                }
             }
         };
         if let Some(text) = dead.and_then(|index| texts.get(index as usize)) {
@@ -238,7 +241,6 @@ fn wait(pipe: i32, watched: &[Watched], texts: &[String], fds: &mut [i32], (mail
             for (_, place) in [(mailbox, MAIL_FD), (own, OWN_FD)].into_iter().filter(|(given, _)| *given >= 0) {
                 libc::syscall(libc::SYS_close, place);
             }
-            alive -= u32::from(gone.is_none());
             while alive > 0
                 && let Some((other, _)) = next_event(poll, GRACE_MS)
             {

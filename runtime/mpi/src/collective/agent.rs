@@ -137,10 +137,7 @@ pub(crate) fn buffer_mut(agent: &mut Agent, slice: Slice) -> &mut [u8] {
 pub(crate) fn pack(extents: &[Extent]) -> Vec<u8> {
     let mut out = Vec::with_capacity(extents.iter().map(|extent| extent.bytes as usize).sum());
     for extent in extents {
-        match &extent.layout {
-            None => rank::memory::append(extent.buffer, extent.bytes as usize, &mut out),
-            Some((datatype, count)) => datatype.pack(extent.buffer, *count, &mut out),
-        }
+        extent.append_to(&mut out);
     }
     out
 }

@@ -49,10 +49,7 @@ impl Ragged {
         }
         self.lengths[member] = source.bytes;
         self.begins[member] = self.data.len() as u64;
-        match &source.layout {
-            None => rank::memory::append(source.buffer, source.bytes as usize, &mut self.data),
-            Some((datatype, count)) => datatype.pack(source.buffer, *count, &mut self.data),
-        }
+        source.append_to(&mut self.data);
     }
     /// The root, which is in, says how large all blocks are, and gives or takes them.
     pub(super) fn enter_root(&mut self, root: RootBlocks) {

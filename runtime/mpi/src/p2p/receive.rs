@@ -59,13 +59,19 @@ impl World {
     #[allow(clippy::too_many_arguments)]
     fn begin_any_receive(&mut self, buffer: Addr, count: i64, datatype: usize, source: i32, tag: i32, comm: usize) -> Result<u32> {
         let index = self.start_any_receive(Row::Alone, buffer, count, datatype, source, tag, comm)?;
+        Ok(self.complete_or_wait(index)?.unwrap_or(NIL))
+    }
+
+    /// Ends a receive, whose status is then [`World::latest`], or marks that the mounted rank waits for it: answers its node then.
+    #[inline(always)]
+    fn complete_or_wait(&mut self, index: u32) -> Result<Option<u32>> {
         if self.nodes[index].state == State::Matched {
             self.latest = self.finish_receive(index)?;
-            return Ok(NIL);
+            return Ok(None);
         }
         self.nodes[index].flags |= flag::WAITED;
         self.ranks[self.current as usize].waiting = 1;
-        Ok(index)
+        Ok(Some(index))
     }
 
     /// Posts a receive, or holds it: answers its node.
@@ -279,27 +285,16 @@ impl Mpi {
         self.world().latest
     }
 
-    /// Ends a receive: `None` if the mounted rank has to wait for its message.
-    #[inline(always)]
-    fn complete_or_wait(world: &mut World, index: u32) -> Result<Option<Status>> {
-        if world.nodes[index].state == State::Matched {
-            return world.finish_receive(index).map(Some);
-        }
-        let me = world.current;
-        world.nodes[index].flags |= flag::WAITED;
-        world.ranks[me as usize].waiting = 1;
-        Ok(None)
-    }
-
     // Always, as for `Mpi::block`.
     #[inline(always)]
     fn complete_receive<'a>(&'a self, mut world: std::cell::RefMut<'a, World>, index: u32) -> Result<Status> {
-        if let Some(status) = Self::complete_or_wait(&mut world, index)? {
-            return Ok(status);
+        if world.complete_or_wait(index)?.is_some() {
+            drop(world);
+            self.block();
+            self.end_receive(index)?;
+            world = self.world();
         }
-        drop(world);
-        self.block();
-        self.world().finish_receive(index)
+        Ok(world.latest)
     }
 
     /// `MPI_Irecv`: the request's handle.
@@ -333,9 +328,7 @@ impl Mpi {
             request = world.start_send(SendMode::Standard, send, to, Row::Alone)?;
         }
         if request == REQUEST_SENT {
-            let Some(status) = Self::complete_or_wait(&mut world, index)? else { return Ok(Some(index)) };
-            world.latest = status;
-            return Ok(None);
+            return world.complete_or_wait(index);
         }
         let status = self.complete_receive(world, index)?;
         self.wait(request)?;

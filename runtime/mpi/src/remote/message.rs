@@ -7,7 +7,7 @@ use crate::remote::stream::Kind;
 use crate::request::Body;
 use crate::world::{Abort, World};
 use engine::Time;
-use rank::{Addr, memory};
+use rank::Addr;
 
 /// Bytes of a message's record without its payload.
 const HEAD: usize = 4 * 7 + 8;
@@ -28,10 +28,7 @@ impl World {
         out.u32(transit.flags.into());
         out.u32(transit.request);
         out.u64(transit.arrival.as_ps());
-        match &payload.layout {
-            None => memory::append(payload.buffer, payload.bytes as usize, out),
-            Some((datatype, count)) => datatype.pack(payload.buffer, *count, out),
-        }
+        payload.append_to(out);
         remote.streams.end();
         self.crowded = self.others().streams.crowded();
     }

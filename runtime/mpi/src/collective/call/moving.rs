@@ -12,8 +12,21 @@ use crate::error::Result;
 use crate::matching::Extent;
 use crate::p2p::Buffer;
 use crate::request::PROC_NULL;
-use crate::world::Mpi;
+use crate::world::{Mpi, World};
 use rank::Addr;
+
+impl World {
+    /// What member `me` of a gathering gives, and that packed; `in_place`, its own block of the receiving side.
+    fn own_input(&self, send: &Side, (receive, target): (&Side, &Area), me: u32, in_place: bool) -> Result<(Area, Vec<u8>)> {
+        if in_place {
+            let input = pack(&target.block(self, receive, me)?);
+            return Ok((Area { blocks: Blocks::Uniform(input.len() as u64), ..Area::none() }, input));
+        }
+        let area = self.area(send, 1)?;
+        let input = pack(&area.extents);
+        Ok((area, input))
+    }
+}
 
 impl Mpi {
     /// `MPI_Barrier`.
@@ -124,23 +137,11 @@ impl Mpi {
         let target = if is_root { world.area(&receive, peers)? } else { Area::none() };
         let (source, input) = if is_root && inter || root == PROC_NULL {
             (Area::none(), Vec::new())
-        } else if is_root && send.is_in_place() {
-            let extents = target.block(&world, &receive, me)?;
-            let input = pack(&extents);
-            (Area { blocks: Blocks::Uniform(input.len() as u64), ..Area::none() }, input)
         } else {
-            let area = world.area(&send, 1)?;
-            let input = pack(&area.extents);
-            (area, input)
+            world.own_input(&send, (&receive, &target), me, is_root && send.is_in_place())?
         };
         drop(world);
-        let bytes = if irregular {
-            0
-        } else if is_root {
-            target.blocks.bytes(0)
-        } else {
-            source.blocks.bytes(0)
-        };
+        let bytes = if irregular { 0 } else { if is_root { &target } else { &source }.blocks.bytes(0) };
         let call = Call { kind: Kind::Gather, comm, root: Some(root), irregular, bytes, reduction: None, mode };
         let delivery = Delivery::To(target.extents.clone());
         let target = if is_root { target } else { Area { blocks: source.blocks.clone(), ..Area::none() } };
@@ -210,13 +211,7 @@ impl Mpi {
             world.area(&receive, 1)?
         };
         drop(world);
-        let bytes = if irregular {
-            0
-        } else if is_root {
-            source.blocks.bytes(0)
-        } else {
-            target.blocks.bytes(0)
-        };
+        let bytes = if irregular { 0 } else { if is_root { &source } else { &target }.blocks.bytes(0) };
         let call = Call { kind: Kind::Scatter, comm, root: Some(root), irregular, bytes, reduction: None, mode };
         let delivery = Delivery::To(target.extents.clone());
         let source = if is_root { source } else { Area { blocks: target.blocks.clone(), ..Area::none() } };
@@ -245,14 +240,7 @@ impl Mpi {
         let communicator = world.comms.at(index);
         let (peers, me) = (communicator.peers(), communicator.rank(world.current));
         let target = world.area(&receive, peers)?;
-        let (source, input) = if send.is_in_place() {
-            let input = pack(&target.block(&world, &receive, me)?);
-            (Area { blocks: Blocks::Uniform(input.len() as u64), ..Area::none() }, input)
-        } else {
-            let area = world.area(&send, 1)?;
-            let input = pack(&area.extents);
-            (area, input)
-        };
+        let (source, input) = world.own_input(&send, (&receive, &target), me, send.is_in_place())?;
         drop(world);
         let irregular = matches!(receive, Side::Each(_));
         let bytes = if irregular { target.bytes } else { target.blocks.bytes(0) };

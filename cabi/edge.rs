@@ -240,15 +240,22 @@ fn failed(c: &Call, failure: &Failure) -> i32 {
 /// Ends the run because of an error of the calling rank: says what happened, stops all ranks.
 #[cold]
 pub fn fatal(c: &Call, failure: &Failure) -> ! {
+    let what = format!("{} failed: {} [{}]", c.function.name(), failure.text, class_name(failure.class));
+    end_run(c.mpi, &what, failure.class.0.clamp(1, 125))
+}
+
+/// Ends the run with an exit status because the calling rank cannot go on: says why, stops all ranks.
+#[cold]
+pub fn end_run(mpi: &Mpi, why: &str, status: i32) -> ! {
     let (me, at) = {
-        let mut world = c.mpi.world();
+        let mut world = mpi.world();
         let me = world.me();
-        world.set_abort(failure.class.0.clamp(1, 125));
+        world.set_abort(status);
         (me, world.clock(me))
     };
     rank::output::flush();
-    eprintln!("xsim: rank {me} at {at}: {} failed: {} [{}]", c.function.name(), failure.text, class_name(failure.class));
-    stop(failure.class.0.clamp(1, 125))
+    eprintln!("xsim: rank {me} at {at}: {why}");
+    stop(status)
 }
 
 /// Ends the calling rank; the run goes on to its end.

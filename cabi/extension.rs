@@ -1,6 +1,6 @@
 //! What a program may ask of the simulator itself. `include/xsim.h` is made from this file.
 
-use crate::state;
+use crate::{edge, state};
 use engine::Span;
 use rank::Addr;
 use rank::memory::load;
@@ -32,6 +32,36 @@ pub extern "C" fn xsim_compute(seconds: c_double) -> c_int {
     0
 }
 
+/// Lets the calling rank compute so many floating-point operations, as many a second as its processor does: `-xsim-flops`, or
+/// `flops` of the simulated machine. A run of which that is not known ends with a sentence.
+/// Answers 0, or -1 if `flops` is negative, no number, or would take beyond 213 days.
+#[unsafe(no_mangle)]
+pub extern "C" fn xsim_compute_flops(flops: c_double) -> c_int {
+    let rate = state::mpi().world().flop_rate;
+    let Some(rate) = rate else {
+        let why = format!(
+            "the program computes {flops} floating-point operations, but nothing says how many a processor does in a second: \
+             start it with -xsim-flops, such as -xsim-flops 5Gflops"
+        );
+        edge::end_run(state::mpi(), &why, 1);
+    };
+    xsim_compute(flops / rate)
+}
+
+/// With `on` 0, charges what the calling rank has computed so far; with 1, forgets what it has computed since it was last
+/// charged. So the program's own bookkeeping between the two costs no virtual time where computation is measured
+/// (`-xsim-compute measured`), if it makes no MPI call. Answers 0.
+#[unsafe(no_mangle)]
+pub extern "C" fn xsim_measure(on: c_int) -> c_int {
+    let mut world = state::mpi().world();
+    if on == 0 {
+        world.computed();
+    } else {
+        world.begun();
+    }
+    0
+}
+
 /// The calling virtual rank: its rank in MPI_COMM_WORLD, without need of MPI_Init.
 #[unsafe(no_mangle)]
 pub extern "C" fn xsim_rank() -> c_int {
@@ -47,13 +77,13 @@ pub extern "C" fn xsim_size() -> c_int {
 /// The native process that the calling virtual rank runs in, from 0.
 #[unsafe(no_mangle)]
 pub extern "C" fn xsim_real_rank() -> c_int {
-    0
+    state::mpi().processes().1 as c_int
 }
 
 /// How many native processes the run has.
 #[unsafe(no_mangle)]
 pub extern "C" fn xsim_real_size() -> c_int {
-    1
+    state::mpi().processes().0 as c_int
 }
 
 /// The names that Fortran's compilers make of the functions, which take arguments by reference.
@@ -77,9 +107,17 @@ mod fortran {
         xsim_real_size_ xsim_real_size c_int;
     }
 
-    /// An `integer function` of a `double precision`.
+    /// An `integer function` of a `double precision`, as the next one.
     #[unsafe(no_mangle)]
     pub extern "C" fn xsim_compute_(seconds: Addr) -> c_int {
         xsim_compute(load(seconds))
+    }
+    #[unsafe(no_mangle)]
+    pub extern "C" fn xsim_compute_flops_(flops: Addr) -> c_int {
+        xsim_compute_flops(load(flops))
+    }
+    #[unsafe(no_mangle)]
+    pub extern "C" fn xsim_measure_(on: Addr) -> c_int {
+        xsim_measure(load(on))
     }
 }

@@ -1,12 +1,16 @@
 //! What lets large applications run on few machines: memory that ranks share, blocks that are sampled.
 //! `include/xsim.h` is made from this file too.
 
-use crate::state;
+mod partial;
+
+use crate::{edge, state};
 use mpi::sampling::{Enough, Samples, Whose};
 use rank::Addr;
+use rank::memory::load;
 use std::cell::RefCell;
 use std::collections::HashMap;
 use std::ffi::{CStr, c_char, c_double, c_int};
+use std::io;
 
 /// A cache line, so that blocks are aligned for any vector.
 #[derive(Clone, Copy)]
@@ -61,10 +65,58 @@ pub extern "C" fn xsim_shared_malloc(bytes: usize, file: *const c_char, line: c_
     })
 }
 
-/// The calling rank needs a block of xsim_shared_malloc no longer; the last one's call frees it. Null is allowed.
+/// A block of which parts are shared: `ranges` has the first byte and the first byte behind for each of `count` parts, ascending and
+/// within `bytes`. Whole pages (4 KiB) of these parts are the same memory for all ranks that ask at one place
+/// (see XSIM_PARTIAL_SHARED_MALLOC) for a block of that size; all else is the rank's own. Zero at first.
+/// A run that cannot have the block ends with a sentence.
+#[unsafe(no_mangle)]
+pub extern "C" fn xsim_shared_malloc_partial(
+    bytes: usize,
+    ranges: *const usize,
+    count: c_int,
+    file: *const c_char,
+    line: c_int,
+) -> *mut std::ffi::c_void {
+    let ranges: Vec<(usize, usize)> = (0..usize::try_from(count).unwrap_or(0))
+        .map(|index| {
+            let at = Addr(ranges as usize + index * 2 * size_of::<usize>());
+            (load(at), load(at.offset(size_of::<usize>() as i64)))
+        })
+        .collect();
+    let place = text(file);
+    if let Some(why) = wrong_ranges(bytes, &ranges) {
+        edge::end_run(state::mpi(), &format!("xsim_shared_malloc_partial at {place}:{line}: {why}"), 1);
+    }
+    match partial::PARTIAL.with_borrow_mut(|partial| partial.take((place, line, bytes), &ranges)) {
+        Ok(block) => block,
+        Err(why) => edge::end_run(state::mpi(), &no_block(bytes, ranges.len(), &why), 1),
+    }
+}
+
+/// What is wrong with the shared parts of a block.
+fn wrong_ranges(bytes: usize, ranges: &[(usize, usize)]) -> Option<String> {
+    let mut free = 0;
+    ranges.iter().enumerate().find_map(|(index, &(from, end))| {
+        let fits = free <= from && from < end && end <= bytes;
+        free = end;
+        (!fits).then(|| {
+            format!("part {index} goes from byte {from} to {end} of {bytes}: parts are not empty, in ascending order, and within the block")
+        })
+    })
+}
+
+fn no_block(bytes: usize, parts: usize, why: &io::Error) -> String {
+    format!(
+        "no block of {bytes} bytes with {parts} shared parts: {why}; each part and the memory between two is a mapping of the process, of which \
+         there are at most vm.max_map_count (sysctl): share fewer parts, or run fewer ranks a process"
+    )
+}
+
+/// The calling rank needs a block of xsim_shared_malloc or xsim_shared_malloc_partial no longer; the last one's call frees it.
+/// Null is allowed.
 #[unsafe(no_mangle)]
 pub extern "C" fn xsim_shared_free(block: *mut std::ffi::c_void) {
-    if block.is_null() {
+    if block.is_null() || partial::PARTIAL.with_borrow_mut(|partial| partial.free(block as usize)) {
         return;
     }
     let known = SHARED.with_borrow_mut(|shared| {
@@ -125,7 +177,6 @@ pub extern "C" fn xsim_sample_end() -> c_int {
 /// The names that Fortran's compilers make of the functions: a block is named by a number.
 mod fortran {
     use super::*;
-    use rank::memory::load;
 
     #[unsafe(no_mangle)]
     pub extern "C" fn xsim_sample_(number: Addr, global: Addr, count: Addr, precision: Addr) -> c_int {

@@ -19,6 +19,7 @@ pub mod function;
 mod interpose;
 pub mod removed;
 pub mod run;
+pub mod smpi;
 pub mod state;
 
 /// What the interposed C library functions call.

@@ -164,6 +164,7 @@ pub fn setup(options: &Options, remote: Option<Remote>) -> Result<(Setup, String
     let built = simulation::machine::build(options)?;
     let machine = simulation::machine::label(options, &built.specification);
     let compute = compute(options, built.processor_factor);
+    let flop_rate = built.flop_rate;
     let policy = options.coll.clone();
     let node = built.ranks_per_node;
     let wire = Wire::new(built, node);
@@ -175,6 +176,7 @@ pub fn setup(options: &Options, remote: Option<Remote>) -> Result<(Setup, String
             ranks: options.np,
             wire,
             compute,
+            flop_rate,
             policy,
             names: &NAMES,
             batch: !options.events,

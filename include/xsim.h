@@ -20,6 +20,16 @@ double xsim_time(void);
 // been busy. Answers 0, or -1 if `seconds` is negative, no number, or beyond 213 days.
 int xsim_compute(double seconds);
 
+// Lets the calling rank compute so many floating-point operations, as many a second as its processor does: `-xsim-flops`, or
+// `flops` of the simulated machine. A run of which that is not known ends with a sentence.
+// Answers 0, or -1 if `flops` is negative, no number, or would take beyond 213 days.
+int xsim_compute_flops(double flops);
+
+// With `on` 0, charges what the calling rank has computed so far; with 1, forgets what it has computed since it was last
+// charged. So the program's own bookkeeping between the two costs no virtual time where computation is measured
+// (`-xsim-compute measured`), if it makes no MPI call. Answers 0.
+int xsim_measure(int on);
+
 // The calling virtual rank: its rank in MPI_COMM_WORLD, without need of MPI_Init.
 int xsim_rank(void);
 
@@ -39,7 +49,18 @@ void *xsim_shared_malloc(size_t bytes,
                          const char *file,
                          int line);
 
-// The calling rank needs a block of xsim_shared_malloc no longer; the last one's call frees it. Null is allowed.
+// A block of which parts are shared: `ranges` has the first byte and the first byte behind for each of `count` parts, ascending and
+// within `bytes`. Whole pages (4 KiB) of these parts are the same memory for all ranks that ask at one place
+// (see XSIM_PARTIAL_SHARED_MALLOC) for a block of that size; all else is the rank's own. Zero at first.
+// A run that cannot have the block ends with a sentence.
+void *xsim_shared_malloc_partial(size_t bytes,
+                                 const size_t *ranges,
+                                 int count,
+                                 const char *file,
+                                 int line);
+
+// The calling rank needs a block of xsim_shared_malloc or xsim_shared_malloc_partial no longer; the last one's call frees it.
+// Null is allowed.
 void xsim_shared_free(void *block);
 
 // Begins a block of computation that is to be sampled (see XSIM_SAMPLE): 1 if the block must run, and be
@@ -64,6 +85,9 @@ int xsim_sample_end(void);
 
 // One block of memory for all ranks that come to this line: xsim_shared_malloc.
 #define XSIM_SHARED_MALLOC(bytes) xsim_shared_malloc((bytes), __FILE__, __LINE__)
+
+// The same for a block of which parts are shared: xsim_shared_malloc_partial.
+#define XSIM_PARTIAL_SHARED_MALLOC(bytes, ranges, count) xsim_shared_malloc_partial((bytes), (ranges), (count), __FILE__, __LINE__)
 
 // Guards a statement or block, like `if`: XSIM_SAMPLE(0, 10, 0.01) { ... } runs the block until it has run 10 times and
 // its mean cost is known to 1 %, and charges the mean from then on. Leave the block at its end only (no break, no return).

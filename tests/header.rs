@@ -49,6 +49,9 @@ fn committed_headers_are_the_tables() {
 const XSIM_MACROS: &str = r#"// One block of memory for all ranks that come to this line: xsim_shared_malloc.
 #define XSIM_SHARED_MALLOC(bytes) xsim_shared_malloc((bytes), __FILE__, __LINE__)
 
+// The same for a block of which parts are shared: xsim_shared_malloc_partial.
+#define XSIM_PARTIAL_SHARED_MALLOC(bytes, ranges, count) xsim_shared_malloc_partial((bytes), (ranges), (count), __FILE__, __LINE__)
+
 // Guards a statement or block, like `if`: XSIM_SAMPLE(0, 10, 0.01) { ... } runs the block until it has run 10 times and
 // its mean cost is known to 1 %, and charges the mean from then on. Leave the block at its end only (no break, no return).
 #define XSIM_SAMPLE(global, count, precision) XSIM_SAMPLE_AS(__FILE__, __LINE__, global, count, precision)
@@ -97,7 +100,7 @@ fn committed_xsim_header_is_made_from_the_source() {
 }
 
 /// Spellings for Fortran, which a C header has no use for.
-const FORTRAN_NAMES: [&str; 9] = [
+const FORTRAN_NAMES: [&str; 11] = [
     "xsim_running_",
     "xsim_time_",
     "xsim_rank_",
@@ -105,6 +108,8 @@ const FORTRAN_NAMES: [&str; 9] = [
     "xsim_real_rank_",
     "xsim_real_size_",
     "xsim_compute_",
+    "xsim_compute_flops_",
+    "xsim_measure_",
     "xsim_sample_",
     "xsim_sample_end_",
 ];

@@ -48,6 +48,52 @@ static void sizes(void)
     xsim_shared_free(large);
 }
 
+/* Parts of a block are one memory for all ranks, in whole pages; the rest is a rank's own. */
+static void partial(void)
+{
+    enum { PAGE = 4096, BYTES = 8 * PAGE + 100 };
+    /* Pages 0 and 1; nothing whole; page 5 of 4.5 to 6; from page 7 to the end. */
+    const size_t parts[] = { 0, 2 * PAGE, 3 * PAGE + 1, 4 * PAGE + 1, 4 * PAGE + PAGE / 2, 6 * PAGE, 7 * PAGE, BYTES };
+    for (int pass = 0; pass < 2; pass++) {
+        char *block = XSIM_PARTIAL_SHARED_MALLOC(BYTES, parts, 4);
+        char *other = SMPI_PARTIAL_SHARED_MALLOC(BYTES, parts, 4);
+        CHECK(block && other && block != other && (uintptr_t)block % PAGE == 0);
+        for (int i = 0; i < BYTES; i++)
+            CHECK(block[i] == 0);
+        MPI_Barrier(MPI_COMM_WORLD);
+        memset(block, 1 + rank, BYTES);
+        MPI_Barrier(MPI_COMM_WORLD);
+        int shared = 0, own = 0, last = 0;
+        char first = block[0];
+        for (int i = 0; i < BYTES; i++) {
+            int page = i / PAGE;
+            if (page < 2 || page == 5 || page >= 7)
+                shared += block[i] == first;
+            else
+                own += block[i] == 1 + rank;
+            last += other[i];
+        }
+        CHECK(shared == 4 * PAGE + 100 && own == 4 * PAGE && last == 0);
+        char greatest;
+        MPI_Allreduce(&first, &greatest, 1, MPI_SIGNED_CHAR, MPI_MAX, MPI_COMM_WORLD);
+        CHECK(first == greatest);
+        /* Messages go from and to both kinds. */
+        int to = (rank + 1) % size, from = (rank + size - 1) % size;
+        MPI_Sendrecv(block + 2 * PAGE, PAGE, MPI_CHAR, to, 0, other + 2 * PAGE, PAGE, MPI_CHAR, from, 0, MPI_COMM_WORLD, MPI_STATUS_IGNORE);
+        CHECK(other[2 * PAGE] == 1 + from && other[3 * PAGE - 1] == 1 + from);
+        MPI_Barrier(MPI_COMM_WORLD);
+        xsim_shared_free(block);
+        SMPI_SHARED_FREE(other);
+        MPI_Barrier(MPI_COMM_WORLD);
+    }
+}
+
+static void wrong_parts(void)
+{
+    const size_t parts[] = { 0, 8192, 4096, 12288 };
+    (void)XSIM_PARTIAL_SHARED_MALLOC(16384, parts, 2);
+}
+
 static void wrong_free(void)
 {
     xsim_shared_free(&rank);
@@ -97,6 +143,88 @@ static void samples(void)
     CHECK(since(start) == 750000);
 }
 
+/* With -xsim-flops 2Gflops. */
+static void flops(void)
+{
+    int ran = 0;
+    double start = MPI_Wtime();
+    CHECK(xsim_compute_flops(2e6) == 0 && since(start) == 1000);
+    SMPI_SAMPLE_FLOPS(4e6) ran++;
+    CHECK(ran == 0 && since(start) == 3000);
+    smpi_execute_flops(1e6);
+    smpi_execute_flops_benched(1e6);
+    smpi_execute_benched(1e-3);
+    CHECK(since(start) == 5000);
+    CHECK(xsim_compute_flops(-1) == -1 && xsim_compute_flops(0.0 / 0.0) == -1 && xsim_compute_flops(1e30) == -1);
+    CHECK(since(start) == 5000);
+}
+
+static void no_flops(void) { smpi_execute_flops(1e6); }
+
+static void wrong_delay(void) { smpi_execute(-1); }
+
+static int made;
+
+static void *make(int number)
+{
+    int *result = malloc(sizeof *result);
+    made++;
+    *result = number;
+    return result;
+}
+
+SMPI_VARINIT_GLOBAL(counter, int)
+SMPI_VARINIT_GLOBAL_AND_SET(start_at, long, 5)
+
+static int *visits(void)
+{
+    SMPI_VARINIT_STATIC_AND_SET(visited, int, 3);
+    SMPI_VARGET_STATIC(visited)++;
+    return &visited;
+}
+
+/* One rank makes a call for all; variables and pointers are each rank's own. */
+static void names(void)
+{
+    int *first = SMPI_SHARED_CALL(make, "first", 7), *second = SMPI_SHARED_CALL(make, "second", 8);
+    CHECK(*first == 7 && *second == 8 && first == SMPI_SHARED_CALL(make, "first", 9));
+    int all;
+    MPI_Allreduce(&made, &all, 1, MPI_INT, MPI_SUM, MPI_COMM_WORLD);
+    CHECK(all == 2);
+
+    SMPI_VARGET_GLOBAL(counter) = rank;
+    SMPI_VARGET_GLOBAL(start_at) += rank;
+    smpi_process_set_user_data(&counter);
+    visits();
+    MPI_Barrier(MPI_COMM_WORLD);
+    CHECK(counter == rank && start_at == 5 + rank && smpi_process_get_user_data() == &counter && *visits() == 5);
+    CHECK(smpi_process_index() == rank && smpi_global_size() == size);
+    CHECK(smpi_process_comm_self() == MPI_COMM_SELF && smpi_process_info_env() == MPI_INFO_ENV);
+
+    unsigned long long before = smpi_rastro_timestamp();
+    smpi_execute(2.5);
+    CHECK(smpi_rastro_timestamp() - before == 2500000000 && smpi_rastro_resolution() == 1000000000);
+    smpi_init_options();
+    smpi_trace_set_call_location(__FILE__, __LINE__, "MPI_Send");
+}
+
+/* With measured computation: what runs between the end and the beginning of the bench costs nothing. */
+static void unmeasured(void)
+{
+    volatile double x = 1;
+    double start = MPI_Wtime();
+    for (int k = 0; k < 2000000; k++)
+        x = x * 0.999 + 1;
+    double all = MPI_Wtime() - start;
+    start = MPI_Wtime();
+    smpi_bench_end();
+    for (int k = 0; k < 2000000; k++)
+        x = x * 0.999 + 1;
+    smpi_bench_begin();
+    double left = MPI_Wtime() - start;
+    CHECK(all > 0 && left < all / 4);
+}
+
 /* What a block waits for inside MPI is not its cost. */
 static void waits(void)
 {
@@ -142,7 +270,8 @@ static void measured(void)
 
 static const Case cases[] = {
     { "shared_memory", shared_memory }, { "sizes", sizes }, { "wrong_free", wrong_free },
-    { "samples", samples }, { "waits", waits }, { "measured", measured },
+    { "partial", partial }, { "wrong_parts", wrong_parts }, { "samples", samples }, { "flops", flops }, { "no_flops", no_flops },
+    { "wrong_delay", wrong_delay }, { "names", names }, { "unmeasured", unmeasured }, { "waits", waits }, { "measured", measured },
 };
 
 int main(int argc, char **argv) { return run_case(argc, argv, cases, (int)(sizeof cases / sizeof *cases)); }

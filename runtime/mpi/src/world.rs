@@ -119,6 +119,8 @@ pub struct Setup {
     pub wire: Wire,
     /// The processor model.
     pub compute: Compute,
+    /// Floating-point operations that a rank's processor does in a second, if that is known.
+    pub flop_rate: Option<f64>,
     /// How collectives choose their algorithms.
     pub policy: crate::collective::choose::Policy,
     /// Function names by id, for messages and the profile.
@@ -138,6 +140,7 @@ impl Setup {
             ranks,
             wire,
             compute: Compute::None,
+            flop_rate: None,
             policy: crate::collective::choose::Policy::default(),
             names,
             batch: true,
@@ -196,6 +199,8 @@ pub struct World {
     pub(crate) polls: FxHashMap<u32, Poll>,
     pub(crate) agenda: Agenda,
     pub(crate) compute: Compute,
+    /// Floating-point operations that a rank's processor does in a second, if that is known.
+    pub flop_rate: Option<f64>,
     pub(crate) collectives: Collectives,
     pub(crate) batch: bool,
     pub(crate) policy: crate::collective::choose::Policy,
@@ -276,6 +281,7 @@ impl Mpi {
                 polls: FxHashMap::default(),
                 agenda: Agenda::default(),
                 compute: setup.compute,
+                flop_rate: setup.flop_rate,
                 collectives: Collectives::default(),
                 batch: setup.batch,
                 policy: setup.policy,

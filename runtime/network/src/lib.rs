@@ -20,4 +20,4 @@ pub use machine::{
 };
 pub use model::{Delivered, Endpoint, Message, Network, Order};
 pub use report::{LatencyReport, LevelReport, TopologyReport, topology_report};
-pub use spec::{LevelSpec, NetworkSpec};
+pub use spec::{LevelSpec, NetworkSpec, flop_rate};

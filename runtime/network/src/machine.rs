@@ -43,6 +43,8 @@ pub struct Machine {
     pub placement: PlacementRule,
     /// Simulated processor time for a unit of host time.
     pub processor_factor: f64,
+    /// Floating-point operations that a rank's processor does in a second, if the machine says so.
+    pub flop_rate: Option<f64>,
     /// What messages cost the ranks themselves.
     pub overheads: Overheads,
 }
@@ -56,6 +58,8 @@ pub struct Built {
     pub placement: Placement,
     /// Simulated processor time for a unit of host time.
     pub processor_factor: f64,
+    /// Floating-point operations that a rank's processor does in a second, if the machine says so.
+    pub flop_rate: Option<f64>,
     /// What messages cost the ranks themselves.
     pub overheads: Overheads,
     /// The specification with every size decided, as a report shows it.
@@ -92,6 +96,7 @@ impl Machine {
             network,
             placement: host.placement,
             processor_factor: host.processor_factor,
+            flop_rate: host.flop_rate,
             overheads: host.overheads,
         })
     }
@@ -116,8 +121,8 @@ impl Machine {
         };
         let placement = self.placement.build(ranks, network.endpoints(), group)?;
         let ranks_per_node = if matches!(placement, Placement::Block) { group } else { 1 };
-        let Machine { processor_factor, overheads, .. } = *self;
-        Ok(Built { network, placement, processor_factor, overheads, specification, ranks_per_node })
+        let Machine { processor_factor, flop_rate, overheads, .. } = *self;
+        Ok(Built { network, placement, processor_factor, flop_rate, overheads, specification, ranks_per_node })
     }
 }
 
@@ -135,6 +140,7 @@ impl std::fmt::Display for Machine {
         if self.processor_factor != 1.0 {
             rank.push(format!("proc={}", self.processor_factor));
         }
+        rank.extend(self.flop_rate.map(|rate| format!("flops={rate}")));
         self.network.fmt(f)?;
         if rank.is_empty() { Ok(()) } else { write!(f, "/rank:{}", rank.join(",")) }
     }

@@ -5,6 +5,7 @@ mod size;
 #[cfg(test)]
 mod tests;
 
+pub use parse::flop_rate;
 pub(crate) use parse::{Host, bytes, parse};
 
 use crate::analytic::{Analytic, AnalyticLevel};

@@ -16,6 +16,9 @@ pub fn select(options: &Options) -> Result<Machine, String> {
     if options.given.contains_key("proc") {
         machine.processor_factor = options.proc;
     }
+    if options.given.contains_key("flops") {
+        machine.flop_rate = options.flops;
+    }
     if options.given.contains_key("eager-limit") {
         machine.overheads.eager_limit = options.eager_limit;
     }
@@ -65,8 +68,11 @@ mod tests {
 
     #[test]
     fn options_win_over_the_machine() {
-        let machine = select(&options(&[("mn", "star:l=1us,b=1Gbps/rank:proc=3"), ("proc", "2"), ("eager-limit", "64KiB")])).unwrap();
-        assert_eq!((machine.processor_factor, machine.overheads.eager_limit), (2.0, Some(65536)));
+        let machine =
+            select(&options(&[("mn", "star:l=1us,b=1Gbps/rank:proc=3,flops=1G"), ("proc", "2"), ("eager-limit", "64KiB")])).unwrap();
+        assert_eq!((machine.processor_factor, machine.overheads.eager_limit, machine.flop_rate), (2.0, Some(65536), Some(1e9)));
+        let machine = select(&options(&[("mn", "star/rank:flops=1G"), ("flops", "2.5 Tflops")])).unwrap();
+        assert_eq!(machine.flop_rate, Some(2.5e12));
     }
 
     #[test]

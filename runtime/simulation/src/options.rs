@@ -32,6 +32,8 @@ pub struct Options {
     pub compute: Compute,
     /// Simulated processors are this many times slower than the host's.
     pub proc: f64,
+    /// Floating-point operations that a rank's processor does in a second; `None`: the machine may say.
+    pub flops: Option<f64>,
     /// A standard-mode message longer than this waits for its receiver; `None`: no message does.
     pub eager_limit: Option<u64>,
     /// Choice of collective algorithms.
@@ -93,6 +95,7 @@ impl Default for Options {
             placement: String::new(),
             compute: Compute::Fixed(Span::ZERO),
             proc: 1.0,
+            flops: None,
             eager_limit: None,
             coll: Policy::default(),
             events: false,

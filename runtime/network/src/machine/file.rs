@@ -1,7 +1,7 @@
 //! Machine files: what a specification says, as TOML, with a name and a source.
 
 use super::{Machine, MachineError, Overheads, PlacementRule};
-use crate::spec::{Host, bytes, parse};
+use crate::spec::{Host, bytes, flop_rate, parse};
 use engine::Span;
 use serde::Deserialize;
 use std::path::Path;
@@ -15,6 +15,7 @@ struct File {
     network: Option<String>,
     level: Option<Vec<toml::Table>>,
     processor: Option<f64>,
+    flops: Option<Value>,
     placement: Option<String>,
     #[serde(default)]
     overheads: FileOverheads,
@@ -53,19 +54,21 @@ fn machine(text: &str, place: &str) -> Result<Machine, MachineError> {
     };
     let (network, host) = parse(&specification).map_err(within)?;
     if host != Host::default() {
-        let why = "'rank:' is for specifications; here use processor, placement and [overheads]";
+        let why = "'rank:' is for specifications; here use processor, flops, placement and [overheads]";
         return Err(within(MachineError::new(why)));
     }
     let processor_factor = file.processor.unwrap_or(1.0);
     if !(processor_factor.is_finite() && processor_factor >= 0.0) {
         return Err(within(MachineError::new(format!("processor = {processor_factor} is not a factor such as 1.0 or 0.5"))));
     }
+    let flop_rate = file.flops.as_ref().map(rate).transpose().map_err(within)?;
     Ok(Machine {
         name: file.name.unwrap_or_else(|| place.to_owned()),
         source: file.source.unwrap_or_default(),
         network,
         placement: file.placement.as_deref().map_or(PlacementRule::Block, PlacementRule::from),
         processor_factor,
+        flop_rate,
         overheads: overheads(&file.overheads).map_err(within)?,
     })
 }
@@ -87,6 +90,15 @@ fn overheads(file: &FileOverheads) -> Result<Overheads, MachineError> {
             }
         };
     Ok(Overheads { send: span("send", &file.send)?, receive: span("receive", &file.receive)?, gap: span("gap", &file.gap)?, eager_limit })
+}
+
+fn rate(value: &Value) -> Result<f64, MachineError> {
+    let text = match value {
+        Value::Float(number) => Some(number.to_string()),
+        other => scalar(other),
+    };
+    let rate = flop_rate(&text.unwrap_or_else(|| value.to_string()));
+    rate.map_err(|why| MachineError::new(format!("flops: {why}")))
 }
 
 fn scalar(value: &Value) -> Option<String> {

@@ -23,11 +23,12 @@ pub(crate) struct Host {
     pub(crate) overheads: Overheads,
     pub(crate) placement: PlacementRule,
     pub(crate) processor_factor: f64,
+    pub(crate) flop_rate: Option<f64>,
 }
 
 impl Default for Host {
     fn default() -> Host {
-        Host { overheads: Overheads::default(), placement: PlacementRule::Block, processor_factor: 1.0 }
+        Host { overheads: Overheads::default(), placement: PlacementRule::Block, processor_factor: 1.0, flop_rate: None }
     }
 }
 
@@ -57,13 +58,13 @@ impl<'a> Piece<'a> {
         parts.push(rest.trim());
         parts
     }
-    /// Levels are split at slashes, but the slash of `GB/s` is a unit's.
+    /// Levels are split at slashes, but the slash of `GB/s` or `Gflop/s` is a unit's.
     fn levels(self) -> Vec<Piece<'a>> {
         let (mut parts, mut start) = (Vec::new(), 0);
         for (byte, _) in self.text.match_indices('/') {
             let after = self.text[byte + 1..].strip_prefix('s').map(|rest| rest.trim_start());
             let per_second = after.is_some_and(|rest| rest.is_empty() || rest.starts_with([',', '/']));
-            if !(per_second && self.text[..byte].ends_with('B')) {
+            if !(per_second && self.text[..byte].ends_with(['B', 'p'])) {
                 parts.push(Piece { text: &self.text[start..byte], at: self.at + start }.trim());
                 start = byte + 1;
             }
@@ -320,8 +321,10 @@ impl<'a> Reader<'a> {
                     let why = || self.error(value, format!("'{}' is not a factor such as 1 or 0.5", value.text));
                     host.processor_factor = factor.ok_or_else(why)?.abs();
                 }
+                "flops" => host.flop_rate = Some(flop_rate(value.text).map_err(|why| self.error(value, why))?),
                 other => {
-                    let why = format!("'{other}' is not an option of 'rank'; its options are: o_send, o_recv, gap, eager, place, proc");
+                    let why =
+                        format!("'{other}' is not an option of 'rank'; its options are: o_send, o_recv, gap, eager, place, proc, flops");
                     return Err(self.error(name, why));
                 }
             }
@@ -333,6 +336,27 @@ impl<'a> Reader<'a> {
 /// A plain decimal number, without a sign.
 fn number(text: &str) -> Option<u32> {
     text.bytes().all(|b| b.is_ascii_digit()).then(|| text.parse().ok())?
+}
+
+/// Floating-point operations a second, with a prefix of powers of 1000 and a unit if wanted: `5e9`, `5G`, `5Gflops`, `5Gflop/s`, `5Gf`.
+///
+/// # Errors
+/// A sentence with an example: no number above 0, an unknown prefix or unit.
+pub fn flop_rate(text: &str) -> Result<f64, String> {
+    let text = text.trim();
+    let bare = ["flop/s", "flops", "Flop/s", "Flops", "f"].iter().find_map(|unit| text.strip_suffix(unit)).unwrap_or(text).trim_end();
+    let (number, scale) = match bare.char_indices().last() {
+        Some((at, prefix)) if prefix.is_ascii_alphabetic() => {
+            (&bare[..at], "kMGTPE".find(prefix).map(|power| 1000f64.powi(power as i32 + 1)))
+        }
+        _ => (bare, Some(1.0)),
+    };
+    let rate = scale.and_then(|scale| Some(number.trim_end().parse::<f64>().ok()? * scale));
+    rate.filter(|rate| rate.is_finite() && *rate > 0.0).ok_or_else(|| {
+        format!(
+            "'{text}' is not a number of floating-point operations a second above 0, such as 5e9 or 5Gflops (prefixes: k, M, G, T, P, E)"
+        )
+    })
 }
 
 /// A whole number of bytes: `65536`, `64KiB`, `64kB`.

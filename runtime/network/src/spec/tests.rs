@@ -47,12 +47,28 @@ fn round_robin_deals_over_the_outermost_level() {
 
 #[test]
 fn the_rank_level_carries_overheads_placement_and_processor() {
-    let machine = Machine::parse("star:l=1us,b=1GB/s/rank:o_send=1us,o_recv=2us,gap=3ns,eager=64KiB,place=round-robin,proc=0.5").unwrap();
+    let machine =
+        Machine::parse("star:l=1us,b=1GB/s/rank:o_send=1us,o_recv=2us,gap=3ns,eager=64KiB,place=round-robin,proc=0.5,flops=5Gflop/s")
+            .unwrap();
     assert_eq!(machine.network.to_string(), "star:l=1us,b=8Gbps");
     let overheads = machine.overheads;
     assert_eq!((overheads.send, overheads.receive, overheads.gap), (Span::from_ns(1000), Span::from_ns(2000), Span::from_ns(3)));
     assert_eq!(overheads.eager_limit, Some(65536));
     assert_eq!((machine.placement, machine.processor_factor), (crate::PlacementRule::RoundRobin, 0.5));
+    assert_eq!(machine.flop_rate, Some(5e9));
+}
+
+#[test]
+fn a_flop_rate_has_a_prefix_and_a_unit_if_wanted() {
+    for text in ["2500000000", "2.5e9", "2.5G", "2.5Gf", "2.5 Gflops", "2.5Gflop/s", "2.5GFlops", "0.0025T", "2500000k"] {
+        assert_eq!(crate::flop_rate(text), Ok(2.5e9), "{text}");
+    }
+    for text in ["", "G", "0", "-1G", "1Q", "1g", "inf", "nan", "1e400", "5GB/s", "flops", "1 2", "Gflops"] {
+        let why = crate::flop_rate(text).unwrap_err();
+        assert!(why.contains("such as 5e9 or 5Gflops"), "{why}");
+    }
+    let why = Machine::parse("star/rank:flops=fast").unwrap_err().to_string();
+    assert!(why.contains("'fast' is not a number of floating-point operations"), "{why}");
 }
 
 #[test]
@@ -169,11 +185,13 @@ proptest! {
     }
 
     #[test]
-    fn a_whole_machine_reads_back(send in 0u64..9999, gap in 0u64..9, eager in prop::option::of(0u64..1 << 40), dealt: bool, factor in 0.0f64..9.0) {
+    fn a_whole_machine_reads_back(send in 0u64..9999, gap in 0u64..9, eager in prop::option::of(0u64..1 << 40), dealt: bool, factor in 0.0f64..9.0,
+        rate in prop::option::of(1e-3f64..1e30)) {
         let mut machine = Machine::parse("torus:4x4,l=1us/star:2").unwrap();
         machine.overheads = crate::Overheads { send: Span::from_ps(send), receive: Span::ZERO, gap: Span::from_ps(gap), eager_limit: eager };
         machine.placement = if dealt { crate::PlacementRule::RoundRobin } else { crate::PlacementRule::Block };
         machine.processor_factor = factor;
+        machine.flop_rate = rate;
         machine.name = machine.to_string();
         prop_assert_eq!(Machine::parse(&machine.name).unwrap(), machine);
     }

@@ -116,6 +116,8 @@ pub static TABLE: &[Row] = &[
         .help("How the time between two MPI calls is charged: `measured` takes the host's, times the processor factor; `none` charges nothing; `fixed:SPAN` charges the same each time, such as `fixed:2us`. Virtual time repeats exactly with all but `measured`."),
     row("proc", "FACTOR", "1", Group::Time, |o, v| value::factor(v).map(|f| o.proc = f))
         .help("A simulated processor is this many times slower than the host's: 2 doubles measured compute time, 0.5 halves it."),
+    row("flops", "RATE", "none", Group::Time, |o, v| value::flops(v).map(|f| o.flops = f))
+        .help("Floating-point operations that a rank's processor does in a second, such as `5Gflops`: what computation costs that a program states as a number of them (`xsim_compute_flops`, docs/folding.md). `none`: such a program ends with an error. The processor factor has no part in it."),
     row("eager-limit", "BYTES", "none", Group::Time, |o, v| value::limit(v).map(|l| o.eager_limit = l))
         .help("A standard-mode message longer than this waits for its receiver (rendezvous); `none`: a sender is never held."),
     row("coll", "CHOICE", "mpich", Group::Time, |o, v| v.parse().map(|c| o.coll = c).map_err(|why: mpi::collective::choose::PolicyError| why.to_string()))

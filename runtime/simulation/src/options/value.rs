@@ -134,6 +134,10 @@ pub(super) fn factor(text: &str) -> Result<f64, String> {
     }
 }
 
+pub(super) fn flops(text: &str) -> Result<Option<f64>, String> {
+    if text == "none" { Ok(None) } else { network::flop_rate(text).map(Some) }
+}
+
 pub(super) fn seconds(text: &str) -> Result<f64, String> {
     match text.parse::<f64>() {
         Ok(s) if s.is_finite() && s >= 0.0 => Ok(s),

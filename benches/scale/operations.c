@@ -5,7 +5,8 @@
  *
  * hello: one barrier. barrier; allreduce, reduce and scan of 8 bytes; ibarrier, iallreduce: the nonblocking forms, waited for at once;
  * gatherv and scatterv of 0 to 2 numbers of 8 bytes a member; function: an allreduce of 8 bytes with an operation of the program;
- * alltoall of 8 bytes for each member; split into rows
+ * alltoall of 8 bytes for each member; alltoallv of 0 to 2 numbers of 8 bytes for each member; neighbor_alltoall, neighbor_allgather and
+ * neighbor_alltoallv of 8 bytes (0 to 2 numbers of them) with the neighbours in a periodic 3-D grid, which is made before; split into rows
  * of a power of two, about the square root of the ranks; cart: a 2-D grid; exchange: MPI_Irecv, MPI_Send and MPI_Wait with the
  * neighbours in a ring; switches: the same backwards, so that every message costs a switch of ranks, after writing 200 bytes
  * of global data if a third argument is given. Rank 0 checks the result and prints how often the operation was done.
@@ -121,6 +122,88 @@ static int alltoall(void)
     return right;
 }
 
+/* From each rank to each other 0, 1 or 2 numbers. */
+static int alltoallv(void)
+{
+    size_t n = (size_t)size;
+    int *counts = malloc(4 * n * sizeof *counts), right = 1;
+    int *begins = counts + n, *expected = begins + n, *places = expected + n, given = 0, taken = 0;
+    for (int i = 0; i < size; i++) {
+        counts[i] = (rank + 2 * i) % 3;
+        expected[i] = (i + 2 * rank) % 3;
+        begins[i] = given;
+        places[i] = taken;
+        given += counts[i];
+        taken += expected[i];
+    }
+    long long *from = malloc(sizeof *from * (size_t)(given + 1)), *to = malloc(sizeof *to * (size_t)(taken + 1));
+    for (int i = 0; i < size; i++)
+        for (int j = 0; j < counts[i]; j++)
+            from[begins[i] + j] = (long long)rank * size + i + j;
+    MPI_Alltoallv(from, counts, begins, MPI_LONG_LONG, to, expected, places, MPI_LONG_LONG, MPI_COMM_WORLD);
+    for (int i = 0; i < size; i++)
+        for (int j = 0; j < expected[i]; j++)
+            right &= to[places[i] + j] == (long long)i * size + rank + j;
+    free(from);
+    free(to);
+    free(counts);
+    return right;
+}
+
+static MPI_Comm grid = MPI_COMM_NULL;
+
+static void make_grid(void)
+{
+    int dims[3] = { 0, 0, 0 }, periods[3] = { 1, 1, 1 };
+    MPI_Dims_create(size, 3, dims);
+    MPI_Cart_create(MPI_COMM_WORLD, 3, dims, periods, 0, &grid);
+}
+
+/* Who is in direction `i` (back and forth in each dimension). */
+static int neighbour(int i)
+{
+    int back, forth;
+    MPI_Cart_shift(grid, i / 2, 1, &back, &forth);
+    return i % 2 ? forth : back;
+}
+
+static int neighbor_alltoall(void)
+{
+    long long from[6], to[6] = { 0 };
+    int right = 1;
+    for (int i = 0; i < 6; i++)
+        from[i] = (long long)rank * 6 + i;
+    MPI_Neighbor_alltoall(from, 1, MPI_LONG_LONG, to, 1, MPI_LONG_LONG, grid);
+    for (int i = 0; i < 6; i++)
+        right &= to[i] == (long long)neighbour(i) * 6 + (i ^ 1);
+    return right;
+}
+
+static int neighbor_allgather(void)
+{
+    long long from = rank, to[6] = { 0 };
+    int right = 1;
+    MPI_Neighbor_allgather(&from, 1, MPI_LONG_LONG, to, 1, MPI_LONG_LONG, grid);
+    for (int i = 0; i < 6; i++)
+        right &= to[i] == neighbour(i);
+    return right;
+}
+
+static int neighbor_alltoallv(void)
+{
+    static const int counts[6] = { 0, 1, 2, 0, 1, 2 }, begins[6] = { 0, 0, 1, 3, 3, 4 };
+    static const int expected[6] = { 1, 0, 0, 2, 2, 1 }, places[6] = { 0, 1, 1, 1, 3, 5 };
+    long long from[6], to[6] = { 0 };
+    int right = 1;
+    for (int i = 0; i < 6; i++)
+        from[i] = (long long)rank * 6 + i;
+    MPI_Neighbor_alltoallv(from, counts, begins, MPI_LONG_LONG, to, expected, places, MPI_LONG_LONG, grid);
+    for (int i = 0; i < 6; i++)
+        for (int j = 0; j < expected[i]; j++)
+            right &= to[places[i] + j] == (long long)neighbour(i) * 6 + begins[i ^ 1] + j;
+    return right;
+}
+
 static int split(void)
 {
     int columns = 1, row_size, row_rank;
@@ -171,7 +254,8 @@ static const struct {
 } operations[] = {
     { "hello", barrier }, { "barrier", barrier }, { "ibarrier", ibarrier }, { "allreduce", allreduce }, { "iallreduce", iallreduce },
     { "function", function }, { "gatherv", gatherv }, { "scatterv", scatterv }, { "reduce", reduce }, { "scan", scan },
-    { "alltoall", alltoall }, { "split", split }, { "cart", cart }, { "exchange", forwards }, { "switches", backwards },
+    { "alltoall", alltoall }, { "alltoallv", alltoallv }, { "neighbor_alltoall", neighbor_alltoall },
+    { "neighbor_allgather", neighbor_allgather }, { "neighbor_alltoallv", neighbor_alltoallv }, { "split", split }, { "cart", cart }, { "exchange", forwards }, { "switches", backwards },
 };
 
 int main(int argc, char **argv)
@@ -182,6 +266,8 @@ int main(int argc, char **argv)
     const char *name = argc > 2 ? argv[1] : "";
     int repetitions = argc > 2 ? atoi(argv[2]) : 0, right = 0;
     written = argc > 3 ? atoi(argv[3]) : 0;
+    if (strncmp(name, "neighbor_", 9) == 0)
+        make_grid();
     for (size_t i = 0; i < sizeof operations / sizeof operations[0]; i++)
         if (strcmp(name, operations[i].name) == 0) {
             right = 1;

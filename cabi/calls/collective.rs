@@ -4,7 +4,7 @@ use crate::args::{Counts, Handle, Handles, Out};
 use crate::edge::Call;
 use mpi::Mpi;
 use mpi::collective::area::{IN_PLACE, Parts, Side, Typed, Vector};
-use mpi::collective::call::Mode;
+use mpi::collective::call::{ENDED, Mode};
 use mpi::error::{ErrorClass, Failure, Result};
 use mpi::request::{ROOT, Template};
 use rank::Addr;
@@ -66,24 +66,25 @@ fn handles(list: Handles, count: usize) -> Vec<usize> {
     (0..count).map(|index| list.get(index).0).collect()
 }
 
+/// Whether a call reads what it says of the blocks that it sends.
+fn gives(buffer: Addr, mode: Mode) -> bool {
+    buffer != IN_PLACE && !matches!(mode, Mode::Leaving(_))
+}
+
 fn side(at: Addr, count: i64, datatype: Handle) -> Side<'static> {
     Side::of((at, count, datatype.0))
 }
 
 /// The three forms of each. What is kept of the arguments' arrays is copied by the call itself, so that a persistent request
-/// does not refer to arrays that its program has given back.
+/// does not refer to arrays that its program has given back. Calls `in halves` keep nothing while a rank waits: the second half reads the arguments again.
 macro_rules! collectives {
-    ($($name:ident $iname:ident $init:ident $mpi_name:literal ($($arg:ident: $type:ty),*) |$mpi:ident, $mode:ident|
+    ($($name:ident $iname:ident $init:ident $mpi_name:literal ($($arg:ident: $type:ty),*) $(in $halves:ident)? |$mpi:ident, $mode:ident|
         $(keep $kept:ident = $value:expr;)* $body:block)*) => { $(
-        #[doc = concat!("`MPI_", $mpi_name, "`.")]
-        #[allow(clippy::too_many_arguments)]
-        #[inline(always)]
-        pub fn $name(c: &Call, $($arg: $type),*) -> Result {
-            let ($mpi, $mode) = (c.mpi, Mode::Blocking);
+        collectives! { @blocking $($halves)? $name $mpi_name ($($arg: $type),*) |$mpi, $mode| {
             $(let $kept = $value;)*
             let done: Result<Option<usize>> = $body;
-            done.map(|_| ())
-        }
+            done
+        } }
         #[doc = concat!("The nonblocking form of `MPI_", $mpi_name, "`.")]
         #[allow(clippy::too_many_arguments)]
         pub fn $iname(c: &Call, $($arg: $type,)* request: Out<Handle>) -> Result {
@@ -98,9 +99,9 @@ macro_rules! collectives {
         pub fn $init(c: &Call, $($arg: $type,)* _info: Handle, request: Out<Handle>) -> Result {
             #[allow(unused_variables, reason = "what is kept may need it")]
             let $mpi = c.mpi;
+            let $mode = Mode::Nonblocking;
             $(let $kept = $value;)*
             let start = move |$mpi: &Mpi| -> Result<usize> {
-                let $mode = Mode::Nonblocking;
                 let made: Result<Option<usize>> = $body;
                 Ok(made?.expect("a nonblocking call makes a request"))
             };
@@ -108,6 +109,34 @@ macro_rules! collectives {
             Ok(())
         }
     )* };
+    (@blocking $name:ident $mpi_name:literal ($($arg:ident: $type:ty),*) |$mpi:ident, $mode:ident| $body:block) => {
+        #[doc = concat!("`MPI_", $mpi_name, "`.")]
+        #[allow(clippy::too_many_arguments)]
+        #[inline(always)]
+        pub fn $name(c: &Call, $($arg: $type),*) -> Result {
+            let ($mpi, $mode) = (c.mpi, Mode::Blocking);
+            $body.map(|_| ())
+        }
+    };
+    (@blocking halves $name:ident $mpi_name:literal ($($arg:ident: $type:ty),*) |$mpi:ident, $mode:ident| $body:block) => {
+        #[doc = concat!("`MPI_", $mpi_name, "`.")]
+        #[allow(clippy::too_many_arguments)]
+        #[inline(always)]
+        pub fn $name(c: &Call, $($arg: $type),*) -> Result {
+            #[allow(clippy::too_many_arguments)]
+            #[inline(never)]
+            fn half($mpi: &Mpi, $mode: Mode, $($arg: $type),*) -> Result<Option<usize>> {
+                $body
+            }
+            match half(c.mpi, Mode::Entering, $($arg),*)? {
+                None | Some(ENDED) => Ok(()),
+                Some(word) => {
+                    c.mpi.block();
+                    half(c.mpi, Mode::Leaving(word), $($arg),*).map(|_| ())
+                }
+            }
+        }
+    };
 }
 
 collectives! {
@@ -156,10 +185,10 @@ collectives! {
     }
 
     alltoallv ialltoallv alltoallv_init "Alltoallv"
-        (sendbuf: Addr, sendcounts: Counts, sdispls: Counts, sendtype: Handle, recvbuf: Addr, recvcounts: Counts, rdispls: Counts, recvtype: Handle, comm: Handle) |mpi, mode|
+        (sendbuf: Addr, sendcounts: Counts, sdispls: Counts, sendtype: Handle, recvbuf: Addr, recvcounts: Counts, rdispls: Counts, recvtype: Handle, comm: Handle) in halves |mpi, mode|
         keep blocks = peers(mpi, comm)?;
         keep receive = Lists::read(blocks, recvcounts, rdispls)?;
-        keep send = Lists::read(if sendbuf == IN_PLACE { 0 } else { blocks }, sendcounts, sdispls)?; {
+        keep send = Lists::read(if gives(sendbuf, mode) { blocks } else { 0 }, sendcounts, sdispls)?; {
         if sendbuf == IN_PLACE {
             mpi.alltoall(Side::InPlace, receive.vector(recvbuf, recvtype), comm.0, mode)
         } else {
@@ -168,9 +197,9 @@ collectives! {
     }
 
     alltoallw ialltoallw alltoallw_init "Alltoallw"
-        (sendbuf: Addr, sendcounts: Counts, sdispls: Counts, sendtypes: Handles, recvbuf: Addr, recvcounts: Counts, rdispls: Counts, recvtypes: Handles, comm: Handle) |mpi, mode|
+        (sendbuf: Addr, sendcounts: Counts, sdispls: Counts, sendtypes: Handles, recvbuf: Addr, recvcounts: Counts, rdispls: Counts, recvtypes: Handles, comm: Handle) in halves |mpi, mode|
         keep blocks = peers(mpi, comm)?;
-        keep given = if sendbuf == IN_PLACE { 0 } else { blocks };
+        keep given = if gives(sendbuf, mode) { blocks } else { 0 };
         keep receive = Lists::read(blocks, recvcounts, rdispls)?;
         keep recvtypes = handles(recvtypes, blocks);
         keep send = Lists::read(given, sendcounts, sdispls)?;
@@ -210,35 +239,35 @@ collectives! {
     }
 
     neighbor_allgather ineighbor_allgather neighbor_allgather_init "Neighbor_allgather"
-        (sendbuf: Addr, sendcount: i64, sendtype: Handle, recvbuf: Addr, recvcount: i64, recvtype: Handle, comm: Handle) |mpi, mode| {
+        (sendbuf: Addr, sendcount: i64, sendtype: Handle, recvbuf: Addr, recvcount: i64, recvtype: Handle, comm: Handle) in halves |mpi, mode| {
         mpi.neighbor(Side::One((sendbuf, sendcount, sendtype.0)), Side::One((recvbuf, recvcount, recvtype.0)), false, comm.0, mode)
     }
 
     neighbor_allgatherv ineighbor_allgatherv neighbor_allgatherv_init "Neighbor_allgatherv"
-        (sendbuf: Addr, sendcount: i64, sendtype: Handle, recvbuf: Addr, recvcounts: Counts, displs: Counts, recvtype: Handle, comm: Handle) |mpi, mode|
+        (sendbuf: Addr, sendcount: i64, sendtype: Handle, recvbuf: Addr, recvcounts: Counts, displs: Counts, recvtype: Handle, comm: Handle) in halves |mpi, mode|
         keep lists = Lists::read(mpi.neighbor_counts(comm.0)?.0, recvcounts, displs)?; {
         mpi.neighbor(Side::One((sendbuf, sendcount, sendtype.0)), lists.vector(recvbuf, recvtype), false, comm.0, mode)
     }
 
     neighbor_alltoall ineighbor_alltoall neighbor_alltoall_init "Neighbor_alltoall"
-        (sendbuf: Addr, sendcount: i64, sendtype: Handle, recvbuf: Addr, recvcount: i64, recvtype: Handle, comm: Handle) |mpi, mode| {
+        (sendbuf: Addr, sendcount: i64, sendtype: Handle, recvbuf: Addr, recvcount: i64, recvtype: Handle, comm: Handle) in halves |mpi, mode| {
         mpi.neighbor(Side::One((sendbuf, sendcount, sendtype.0)), Side::One((recvbuf, recvcount, recvtype.0)), true, comm.0, mode)
     }
 
     neighbor_alltoallv ineighbor_alltoallv neighbor_alltoallv_init "Neighbor_alltoallv"
-        (sendbuf: Addr, sendcounts: Counts, sdispls: Counts, sendtype: Handle, recvbuf: Addr, recvcounts: Counts, rdispls: Counts, recvtype: Handle, comm: Handle) |mpi, mode|
+        (sendbuf: Addr, sendcounts: Counts, sdispls: Counts, sendtype: Handle, recvbuf: Addr, recvcounts: Counts, rdispls: Counts, recvtype: Handle, comm: Handle) in halves |mpi, mode|
         keep peers = mpi.neighbor_counts(comm.0)?;
-        keep send = Lists::read(peers.1, sendcounts, sdispls)?;
+        keep send = Lists::read(if gives(sendbuf, mode) { peers.1 } else { 0 }, sendcounts, sdispls)?;
         keep receive = Lists::read(peers.0, recvcounts, rdispls)?; {
         mpi.neighbor(send.vector(sendbuf, sendtype), receive.vector(recvbuf, recvtype), true, comm.0, mode)
     }
 
     neighbor_alltoallw ineighbor_alltoallw neighbor_alltoallw_init "Neighbor_alltoallw"
-        (sendbuf: Addr, sendcounts: Counts, sdispls: Counts, sendtypes: Handles, recvbuf: Addr, recvcounts: Counts, rdispls: Counts, recvtypes: Handles, comm: Handle) |mpi, mode|
+        (sendbuf: Addr, sendcounts: Counts, sdispls: Counts, sendtypes: Handles, recvbuf: Addr, recvcounts: Counts, rdispls: Counts, recvtypes: Handles, comm: Handle) in halves |mpi, mode|
         keep peers = mpi.neighbor_counts(comm.0)?;
-        keep send = Lists::read(peers.1, sendcounts, sdispls)?;
+        keep send = Lists::read(if gives(sendbuf, mode) { peers.1 } else { 0 }, sendcounts, sdispls)?;
         keep receive = Lists::read(peers.0, recvcounts, rdispls)?;
-        keep sendtypes = handles(sendtypes, peers.1);
+        keep sendtypes = handles(sendtypes, send.counts.len());
         keep recvtypes = handles(recvtypes, peers.0); {
         mpi.neighbor(send.typed(sendbuf, &sendtypes), receive.typed(recvbuf, &recvtypes), true, comm.0, mode)
     }

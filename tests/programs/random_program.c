@@ -235,6 +235,68 @@ static void multiply(void *left, void *right, int *count, MPI_Datatype *datatype
 static MPI_Op product;
 static MPI_Datatype matrix;
 
+/* Neighbours of a communicator with a topology, -1 for those that do not exist: how many send to this rank, and how many it sends to. */
+static int neighbours(MPI_Comm comm, int kind, int *from, int *to, int *receivers)
+{
+    int senders = 0, weighted, weights[MOST_RANKS];
+    if (kind == MPI_CART) {
+        MPI_Cartdim_get(comm, &senders);
+        for (int i = 0; i < senders; i++) {
+            int back, forth;
+            MPI_Cart_shift(comm, i, 1, &back, &forth);
+            from[2 * i] = to[2 * i] = back == MPI_PROC_NULL ? -1 : back;
+            from[2 * i + 1] = to[2 * i + 1] = forth == MPI_PROC_NULL ? -1 : forth;
+        }
+        senders *= 2, *receivers = senders;
+        return senders;
+    }
+    MPI_Dist_graph_neighbors_count(comm, &senders, receivers, &weighted);
+    MPI_Dist_graph_neighbors(comm, senders, from, weights, *receivers, to, weights);
+    return senders;
+}
+
+/* A neighbourhood collective; how much goes from a to b is known to both. */
+static MPI_Request neighbourhood(MPI_Comm comm, int kind, int k, char *in, char *out, int counts[4][MOST_RANKS])
+{
+    MPI_Request r = MPI_REQUEST_NULL;
+    int me, from[MOST_RANKS], to[MOST_RANKS], receivers, senders = neighbours(comm, kind, from, to, &receivers);
+    int late = (int)(shared(k + 2) % 3) == 0, n = (int)(shared(k + 3) % 50);
+    MPI_Comm_rank(comm, &me);
+    int *mine = counts[0], *where = counts[1], *theirs = counts[2], *whence = counts[3];
+    for (int i = 0, at = 0; i < receivers; i++) {
+        mine[i] = to[i] < 0 ? 3 : (int)((of(me, k + 10) + of(to[i], k + 11)) % 13);
+        where[i] = at, at += mine[i] + (int)(shared(k + 12) % 2);
+    }
+    for (int i = 0, at = 0; i < senders; i++) {
+        theirs[i] = from[i] < 0 ? 2 : (int)((of(from[i], k + 10) + of(me, k + 11)) % 13);
+        whence[i] = at, at += theirs[i] + (int)(shared(k + 13) % 2);
+    }
+    switch (shared(k + 4) % 4) {
+    case 0:
+        late ? MPI_Ineighbor_allgather(in, n, MPI_INT, out, n, MPI_INT, comm, &r) : MPI_Neighbor_allgather(in, n, MPI_INT, out, n, MPI_INT, comm);
+        break;
+    case 1:
+        late ? MPI_Ineighbor_alltoall(in, n, matrix, out, 4 * n, MPI_UINT32_T, comm, &r)
+             : MPI_Neighbor_alltoall(in, n, matrix, out, 4 * n, MPI_UINT32_T, comm);
+        break;
+    case 2:
+        late ? MPI_Ineighbor_alltoallv(in, mine, where, MPI_INT, out, theirs, whence, MPI_INT, comm, &r)
+             : MPI_Neighbor_alltoallv(in, mine, where, MPI_INT, out, theirs, whence, MPI_INT, comm);
+        break;
+    default: {
+        /* Every neighbour gets what all its others get. */
+        int own = (int)(of(me, k + 14) % 13);
+        for (int i = 0; i < senders; i++)
+            theirs[i] = from[i] < 0 ? 1 : (int)(of(from[i], k + 14) % 13);
+        for (int i = 0; i < senders; i++)
+            whence[i] = 13 * (senders - i - 1);
+        late ? MPI_Ineighbor_allgatherv(in, own, MPI_INT, out, theirs, whence, MPI_INT, comm, &r)
+             : MPI_Neighbor_allgatherv(in, own, MPI_INT, out, theirs, whence, MPI_INT, comm);
+    }
+    }
+    return r;
+}
+
 /* One collective; the request of its nonblocking form, if it is one. `in` and `out` have BYTES. */
 static MPI_Request collective(MPI_Comm comm, int k, char *in, char *out, int counts[4][MOST_RANKS])
 {
@@ -252,6 +314,10 @@ static MPI_Request collective(MPI_Comm comm, int k, char *in, char *out, int cou
         type = matrix, op = product;
     MPI_Type_size(type, &type_size);
     fill(in, BYTES, of(me, k + 8));
+    int topology;
+    MPI_Topo_test(comm, &topology);
+    if (topology != MPI_UNDEFINED && shared(k + 20) % 3 != 0)
+        return neighbourhood(comm, topology, k + 20, in, out, counts);
     if (type == MPI_DOUBLE)
         for (int i = 0; i < BYTES / 8; i++)
             ((double *)in)[i] = (double)(of(me, k + 9 + i % 5) % 1000) / 7 + i;
@@ -309,6 +375,14 @@ static MPI_Request collective(MPI_Comm comm, int k, char *in, char *out, int cou
         break;
     case 9: late ? MPI_Ialltoall(in, n, type, out, n, type, comm, &r) : MPI_Alltoall(in, n, type, out, n, type, comm); break;
     case 10:
+        if (!late && shared(k + 13) % 2 == 0) {
+            /* The same with the places in bytes. */
+            MPI_Datatype all[MOST_RANKS];
+            for (int i = 0; i < members; i++)
+                all[i] = type, where[i] *= type_size, whence[i] *= type_size;
+            MPI_Alltoallw(in, mine, where, all, out, theirs, whence, all, comm);
+            break;
+        }
         late ? MPI_Ialltoallv(in, mine, where, type, out, theirs, whence, type, comm, &r)
              : MPI_Alltoallv(in, mine, where, type, out, theirs, whence, type, comm);
         break;
@@ -442,8 +516,19 @@ static void communicators(void)
     int me, members;
     MPI_Comm_rank(parent, &me);
     MPI_Comm_size(parent, &members);
-    switch (shared(2) % 5) {
+    switch (shared(2) % 6) {
     case 0: MPI_Comm_dup(parent, &made); break;
+    case 5: {
+        /* Edges one to three ahead, the first of them twice; those that come in are listed the other way round. */
+        int from[4], to[4], weights[4] = { 1, 1, 2, 3 };
+        for (int i = 0; i < 4; i++) {
+            int step = i < 2 ? 1 : i;
+            to[i] = (me + step) % members;
+            from[3 - i] = (me + 3 * members - step) % members;
+        }
+        MPI_Dist_graph_create_adjacent(parent, 4, from, weights, 4, to, weights, MPI_INFO_NULL, 0, &made);
+        break;
+    }
     case 1: MPI_Comm_split(parent, (int)(of(me, 3) % 3), (int)(of(me, 4) % 5), &made); break;
     case 2: MPI_Comm_split(parent, of(me, 3) % 4 ? 7 : MPI_UNDEFINED, -me, &made); break;
     case 3: {

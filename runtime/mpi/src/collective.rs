@@ -4,23 +4,28 @@ pub(crate) mod agent;
 pub mod algorithm;
 pub mod area;
 pub(crate) mod batch;
+pub(crate) mod blocks;
 pub mod call;
 pub mod choose;
 mod clocks;
 pub(crate) mod contributions;
 mod digest;
 pub(crate) mod entry;
+mod exchange;
 pub(crate) mod executor;
 pub mod instance;
 mod leave;
 mod lockstep;
 #[cfg(test)]
 pub(crate) mod model;
+mod neighborhood;
 mod pending;
 mod ragged;
 pub mod schedule;
+mod straight;
 mod ticket;
 pub(crate) mod together;
+mod varied;
 
 use crate::datatype::Datatype;
 use crate::error::Result;

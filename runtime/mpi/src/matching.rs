@@ -29,6 +29,11 @@ impl Extent {
     pub(crate) fn none() -> Extent {
         Extent { buffer: Addr::NULL, layout: None, bytes: 0 }
     }
+    /// So many equal parts of bytes that lie side by side.
+    pub(crate) fn parts(&self, count: usize) -> Vec<Extent> {
+        let bytes = self.bytes / count.max(1) as u64;
+        (0..count as i64).map(|index| Extent { buffer: self.buffer.offset(index * bytes as i64), layout: None, bytes }).collect()
+    }
     /// Whether a node can hold it beside these flags: a sender that waits for the match has its request where the payload would be.
     #[inline(always)]
     fn fits_inline(&self, flags: u16) -> bool {

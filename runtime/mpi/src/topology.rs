@@ -53,6 +53,27 @@ impl Topology {
         }
     }
 
+    /// The sources alone, in place of what `list` has.
+    pub(crate) fn sources(&self, me: u32, list: &mut Vec<u32>) {
+        list.clear();
+        match self {
+            Topology::Cart(cart) => cart.append_neighbors(me, list),
+            Topology::Graph(graph) => list.extend_from_slice(graph.neighbors(me)),
+            Topology::DistGraph(edges) => list.extend_from_slice(edges.sources(me)),
+        }
+    }
+
+    /// The destinations alone.
+    pub(crate) fn destinations(&self, me: u32, list: &mut Vec<u32>) {
+        match self {
+            Topology::DistGraph(edges) => {
+                list.clear();
+                list.extend_from_slice(edges.destinations(me));
+            }
+            _ => self.sources(me, list),
+        }
+    }
+
     /// The topology of a distributed graph over `size` ranks, from what each of them gave.
     ///
     /// # Errors

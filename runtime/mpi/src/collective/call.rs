@@ -9,6 +9,7 @@ use crate::collective::area::{Area, IN_PLACE, Side};
 use crate::collective::entry::Entry;
 use crate::collective::instance::Place;
 use crate::collective::schedule::{Kind, Member, Shape};
+use crate::collective::ticket::Ticket;
 use crate::collective::together::{Brief, Bring};
 use crate::collective::{Delivery, Reduction, Signature};
 use crate::error::{ErrorClass, Failure, Result};
@@ -25,6 +26,21 @@ pub enum Mode {
     Blocking,
     /// No: it makes a request.
     Nonblocking,
+    /// Yes, in two halves, so that what the call says of its blocks takes no memory meanwhile: the first answers a word for the second,
+    /// [`ENDED`] if there is nothing to wait for.
+    Entering,
+    /// The second half, once the rank goes on.
+    Leaving(usize),
+}
+
+/// What the first half of a blocking call answers if it has done all.
+pub const ENDED: usize = Ticket::THROUGH.word();
+
+impl Mode {
+    /// A call that is made in halves waits.
+    fn whole(self) -> Mode {
+        if self == Mode::Entering { Mode::Blocking } else { self }
+    }
 }
 
 /// Everything of a call but the data.
@@ -181,6 +197,16 @@ impl Mpi {
     #[inline(never)]
     fn take_result(&self, part: &Part) -> Result<usize> {
         self.world().finish_part(part.instance, part.member, &part.target)
+    }
+
+    /// Ends the first half of a call: a word for the second, unless the rank is through; then its result goes into the blocks of `receive`.
+    fn pause(&self, part: &Part, receive: &Side, blocks: usize) -> Result<Option<usize>> {
+        let ticket = Ticket::new(part.instance, part.member);
+        if part.through {
+            self.end_lists(ticket, receive, blocks)?;
+            return Ok(Some(ENDED));
+        }
+        Ok(Some(ticket.word()))
     }
 
     fn simple(&self, call: Call, send: Area, input: Vec<u8>, receive: Area, delivery: Delivery) -> Result<Part> {

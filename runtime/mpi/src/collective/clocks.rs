@@ -2,8 +2,8 @@
 
 use crate::collective::instance::Place;
 use crate::collective::pending::Pending;
-use crate::collective::ragged::Ragged;
 use crate::collective::schedule::{Blocks, Member, Pattern, Schedule, Shape, Step};
+use crate::collective::varied::Varied;
 use crate::group::Group;
 use crate::world::World;
 use engine::{Span, Time};
@@ -15,7 +15,7 @@ pub(crate) enum Sizes<'a> {
     /// All so many bytes.
     Same(u64),
     /// As they say.
-    Ragged(&'a Ragged),
+    Varied(&'a Varied),
 }
 
 /// The members' clocks in picoseconds: one number while they are equal.
@@ -54,6 +54,15 @@ impl Clocks {
     pub(crate) fn get(&self, member: usize) -> u64 {
         debug_assert!(self.exchanging.is_none(), "exchanges are over");
         self.equal.unwrap_or_else(|| self.each[member])
+    }
+    /// How many there are.
+    pub(super) fn len(&self) -> usize {
+        self.size
+    }
+    /// The clocks after a round, by member.
+    pub(super) fn replace(&mut self, clocks: Vec<u64>) {
+        debug_assert!(self.exchanging.is_none() && clocks.len() == self.size, "a clock for each member");
+        (self.equal, self.each) = (None, clocks);
     }
     fn spread(&mut self) -> &mut [u64] {
         if let Some(clock) = self.equal.take() {
@@ -192,6 +201,12 @@ impl World {
     fn pass_rounds(&mut self, group: &Group, schedule: &dyn Schedule, sizes: Sizes, clocks: &mut Clocks) {
         let rank_of = |member: u32| group.world_rank(member);
         for round in 0..schedule.rounds() {
+            if let Sizes::Varied(varied) = sizes
+                && let Some(straight) = schedule.straight(round)
+                && self.straight_round(straight, varied, &rank_of, clocks)
+            {
+                continue;
+            }
             match schedule.pattern(round) {
                 Some(pattern) => self.pattern_round(pattern, &rank_of, clocks),
                 None => self.step_round(schedule, round, sizes, &rank_of, clocks),
@@ -280,8 +295,11 @@ impl World {
         let (mut messages, mut payload) = (0u64, 0u128);
         for rank in super::batch::members(schedule.active(round), size) {
             member.rank = rank;
-            if let Sizes::Ragged(ragged) = sizes {
-                (member.send, member.receive) = ragged.blocks(rank);
+            if let Sizes::Varied(varied) = sizes {
+                (member.send, member.receive) = varied.blocks(rank);
+                if let Some((sources, destinations)) = varied.neighbors(rank) {
+                    (member.sources, member.destinations) = (sources, destinations);
+                }
             }
             steps.clear();
             schedule.round(&member, round, &mut steps);

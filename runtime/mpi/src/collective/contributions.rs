@@ -3,8 +3,8 @@
 use crate::collective::Reduction;
 use crate::collective::agent::pack;
 use crate::collective::pending::Pending;
-use crate::collective::ragged::Ragged;
 use crate::collective::schedule::{Blocks, Kind, Shape};
+use crate::collective::varied::Varied;
 use crate::matching::Extent;
 use crate::remote::apart::Apart;
 use engine::Time;
@@ -25,8 +25,8 @@ pub(crate) struct Together {
     pub(super) clock: Option<Time>,
     /// Of a nonblocking call.
     pub(super) pending: Option<Pending>,
-    /// Of a gather or scatter of blocks that differ, in place of `data`.
-    pub(super) ragged: Option<Box<Ragged>>,
+    /// Of members that say more than one size, in place of `data`.
+    pub(super) varied: Option<Box<Varied>>,
     pub(super) complete: bool,
 }
 
@@ -51,7 +51,7 @@ impl Together {
             reduction: None,
             clock: None,
             pending: None,
-            ragged: None,
+            varied: None,
             complete: false,
         }
     }
@@ -92,8 +92,8 @@ impl Together {
         self.complete
     }
     pub(super) fn contribute(&mut self, shape: &Shape, member: u32, here: u32, extent: &Extent, target: &Extent) {
-        if let Some(ragged) = &mut self.ragged {
-            return ragged.enter(member, extent, target);
+        if let Some(varied) = &mut self.varied {
+            return varied.enter(member, extent, target);
         }
         let bytes = extent.bytes as usize;
         if bytes == 0 {
@@ -114,8 +114,8 @@ impl Together {
         }
     }
     pub(crate) fn contribution(&self, shape: &Shape, member: u32) -> &[u8] {
-        if let Some(ragged) = &self.ragged {
-            return ragged.contribution(member);
+        if let Some(varied) = &self.varied {
+            return varied.contribution(member);
         }
         match &self.data {
             Data::One(bytes) if member == shape.root => bytes,
@@ -125,14 +125,14 @@ impl Together {
     }
     /// Blocks that a member that is in sends and receives, and its packed bytes out.
     pub(super) fn buffers(&self, shape: &Shape, member: u32) -> (Blocks, Blocks, u64) {
-        let Some(ragged) = &self.ragged else { return buffers(shape, member) };
-        let (send, receive) = ragged.blocks(member);
-        (send, receive, ragged.output(member))
+        let Some(varied) = &self.varied else { return buffers(shape, member) };
+        let (send, receive) = varied.blocks(member);
+        (send, receive, varied.output(member))
     }
     /// The packed result of a member of a complete collective.
     pub(super) fn deliver(&self, shape: &Shape, member: u32, target: &Extent) {
-        if let Some(ragged) = &self.ragged {
-            return ragged.deliver(member, target);
+        if let Some(varied) = &self.varied {
+            return varied.deliver(member, target);
         }
         if target.bytes == 0 {
             // What all know is right already; a scan's first member and a root that gave the data get nothing.

@@ -72,8 +72,8 @@ fn reduce_rows(data: &mut [u8], stride: usize, top: usize, kernel: crate::op::Ke
 impl Together {
     /// Turns contributions into results; false if only the schedule's steps can.
     pub(super) fn digest(&mut self, shape: &Shape, schedule: &dyn Schedule) -> bool {
-        if let Some(ragged) = &self.ragged {
-            return ragged.fits();
+        if let Some(varied) = &mut self.varied {
+            return varied.fits();
         }
         match shape.kind {
             Kind::Barrier | Kind::Agree | Kind::Bcast | Kind::Scatter | Kind::Gather | Kind::Allgather => true,

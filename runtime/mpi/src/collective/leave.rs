@@ -2,6 +2,7 @@
 
 use crate::collective::Delivery;
 use crate::collective::agent::{Agent, Stage};
+use crate::collective::blocks::BlockList;
 use crate::collective::instance::Place;
 use crate::error::Result;
 use crate::handle::{self, RequestRef};
@@ -96,6 +97,23 @@ impl World {
             Some(Err(failure)) => Err(failure),
             None => Ok(0),
         }
+    }
+
+    /// The mounted rank, which is through, takes its result into these blocks and leaves.
+    pub(crate) fn finish_lists(&mut self, index: u32, member: u32, list: Option<&BlockList>) -> Result<usize> {
+        let instance = self.collectives.instance_mut(index);
+        if let Some(together) = &mut instance.together {
+            if let (Some(varied), Some(list)) = (&mut together.varied, list) {
+                varied.deliver_to(member, list);
+                self.leave_instance(index);
+                return Ok(0);
+            }
+        } else if let (Some(agent), Some(list)) = (&instance.agents[member as usize], list)
+            && agent.failure.is_none()
+        {
+            list.fill_known(&agent.output, &agent.member.sources);
+        }
+        self.finish_agent(index, member, None)
     }
 
     pub(crate) fn leave_instance(&mut self, index: u32) {

@@ -5,7 +5,7 @@ use std::collections::{HashMap, VecDeque};
 use std::ops::Range;
 use std::rc::Rc;
 
-use super::schedule::{Blocks, Buffer, Kind, Member, Pattern, Schedule, Shape, Slice, Step};
+use super::schedule::{Blocks, Buffer, Kind, Member, NOBODY, Pattern, Schedule, Shape, Slice, Step, Straight};
 
 /// Bytes of an element of the reductions below.
 pub(crate) const ELEMENT: u64 = 16;
@@ -302,6 +302,9 @@ pub(crate) fn run(schedule: &dyn Schedule, case: &Case) -> Cost {
             })
             .collect();
         check_hints(schedule, round, &steps);
+        if let Some(straight) = schedule.straight(round) {
+            check_straight(straight, case, &steps);
+        }
         cost = lockstep(case, &mut states, &steps, cost);
     }
     for (rank, (state, expected)) in states.iter().zip(&case.expected).enumerate() {
@@ -362,6 +365,28 @@ fn lockstep(case: &Case, states: &mut [State], steps: &[Vec<Step>], mut cost: Co
     }
     assert!(flying.values().all(VecDeque::is_empty), "a message is never received");
     cost
+}
+
+/// Checks `straight` against the messages of a round, by receiver: from whom, and whether empty ones are left out.
+fn check_straight(straight: Straight, case: &Case, steps: &[Vec<Step>]) {
+    let size = steps.len() as u32;
+    for (rank, steps) in (0..).zip(steps) {
+        let sources = &case.members[rank as usize].sources;
+        let (expected, skips): (Vec<u32>, bool) = match straight {
+            Straight::Ahead { first, count, skips_empty } => {
+                ((first..first.saturating_add(count).min(size)).map(|distance| (rank + size - distance) % size).collect(), skips_empty)
+            }
+            Straight::Across { mask } => (vec![rank ^ mask], false),
+            Straight::Neighbors => (sources.iter().copied().filter(|&source| source != NOBODY).collect(), false),
+        };
+        let bytes = |from: u32| case.members[rank as usize].receive.bytes(from);
+        let mut expected: Vec<u32> = expected.into_iter().filter(|&from| !skips || bytes(from) != 0).collect();
+        let mut received: Vec<u32> =
+            steps.iter().filter_map(|step| if let Step::Receive { from, .. } = step { Some(*from) } else { None }).collect();
+        expected.sort_unstable();
+        received.sort_unstable();
+        assert_eq!(expected, received, "{rank}: {straight:?}");
+    }
 }
 
 /// Checks `active`, `next` and `pattern` against the steps of a round.

@@ -325,6 +325,27 @@ impl Pattern {
     }
 }
 
+/// Rounds of all-to-alls and neighbourhoods in which blocks go straight to whom they are for, so that only the blocks' sizes are to be known.
+#[derive(Clone, Copy, PartialEq, Eq, Debug)]
+pub enum Straight {
+    /// Every member `i` sends to `(i + distance) mod size` for `count` distances from `first` on, as far as they are below the size.
+    Ahead {
+        /// The least distance.
+        first: u32,
+        /// How many.
+        count: u32,
+        /// Whether empty blocks are not sent.
+        skips_empty: bool,
+    },
+    /// Every member `i` exchanges with `i xor mask`.
+    Across {
+        /// Which bit pattern.
+        mask: u32,
+    },
+    /// Every member sends to all its neighbours.
+    Neighbors,
+}
+
 /// How the operands of a reduction come together, where a schedule does it the same way for all members.
 #[derive(Clone, Copy, PartialEq, Eq, Debug)]
 pub enum Digest {
@@ -367,6 +388,10 @@ pub trait Schedule {
     fn scratch(&self, member: &Member) -> u64;
     /// The round's messages as a regular pattern, if they are one (an optional help to the batch executor).
     fn pattern(&self, _round: u32) -> Option<Pattern> {
+        None
+    }
+    /// Who sends blocks to whom in the round, if they go straight there (an optional help to the batch executor).
+    fn straight(&self, _round: u32) -> Option<Straight> {
         None
     }
     /// How operands come together, if that can be told in short (an optional help to the batch executor).

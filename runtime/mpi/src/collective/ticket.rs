@@ -1,6 +1,7 @@
 //! A rank that is blocked in a collective, in a small frame: one word says which member of which call it is, and where the result goes is
 //! among the arguments of its call.
 
+use crate::collective::area::Side;
 use crate::collective::call::Part;
 use crate::collective::contributions::buffers;
 use crate::error::Result;
@@ -17,6 +18,12 @@ impl Ticket {
     pub(crate) const THROUGH: Ticket = Ticket(usize::MAX);
     pub(super) fn new(instance: u32, member: u32) -> Ticket {
         Ticket((instance as usize) << 32 | member as usize)
+    }
+    pub(super) const fn word(self) -> usize {
+        self.0
+    }
+    pub(super) fn of(word: usize) -> Ticket {
+        Ticket(word)
     }
     fn parts(self) -> (u32, u32) {
         ((self.0 >> 32) as u32, self.0 as u32)
@@ -44,6 +51,15 @@ impl Mpi {
         self.block();
         self.end_held(ticket, to)?;
         Ok(None)
+    }
+
+    /// The rank, which is through, takes its result into its blocks and leaves.
+    #[inline(never)]
+    pub(super) fn end_lists(&self, ticket: Ticket, receive: &Side, blocks: usize) -> Result {
+        let (index, member) = ticket.parts();
+        let mut world = self.world();
+        let list = world.block_list(receive, blocks)?;
+        world.finish_lists(index, member, list.as_ref()).map(|_| ())
     }
 
     #[inline(never)]

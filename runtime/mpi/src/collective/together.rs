@@ -8,14 +8,16 @@
 //! other collective.
 
 use crate::collective::agent::Agent;
+use crate::collective::blocks::BlockList;
 use crate::collective::call::{Mode, Part};
 use crate::collective::clocks::Sizes;
 use crate::collective::contributions::{Data, Together, buffers};
 use crate::collective::instance::Place;
 use crate::collective::pending::Pending;
-use crate::collective::ragged::{Ragged, RootBlocks};
-use crate::collective::schedule::{Kind, Member, Shape};
+use crate::collective::ragged::RootBlocks;
+use crate::collective::schedule::{Kind, Member, NOBODY, Shape};
 use crate::collective::ticket::Ticket;
+use crate::collective::varied::Varied;
 use crate::collective::{Contribution, Delivery, Resolve, Signature};
 use crate::error::Result;
 use crate::handle::{self, RequestRef};
@@ -23,6 +25,7 @@ use crate::matching::Extent;
 use crate::op::Op;
 use crate::remote::apart::Beginning;
 use crate::request::{Body, Request, RequestArray};
+use crate::topology::Topology;
 use crate::world::{Mpi, World};
 use rank::{Addr, memory};
 use std::rc::Rc;
@@ -55,12 +58,14 @@ pub(crate) struct Latest {
 }
 
 /// What a member brings beyond a block.
-pub(crate) enum Bring {
+pub(crate) enum Bring<'a> {
     Nothing,
     /// To an agreement.
     Agreement(Contribution, Resolve),
     /// The root of a gather or scatter of blocks that differ.
     Blocks(RootBlocks),
+    /// Blocks for and from each member or neighbour, and whether each neighbour gets one of its own.
+    Lists(&'a BlockList<'a>, &'a BlockList<'a>, bool),
 }
 
 /// Arguments of a reduction: count, and handles of datatype and operation.
@@ -110,7 +115,7 @@ impl World {
             sides: None,
             node: self.wire.node,
             predefined: true,
-            cartesian: false,
+            cartesian: brief.kind == Kind::Neighbor && matches!(comm.topology.as_deref(), Some(Topology::Cart(_))),
         };
         Ok(Some((index, member, shape)))
     }
@@ -131,7 +136,8 @@ impl World {
         let Some((comm, member, shape)) = self.brief_shape(brief)? else { return Ok(None) };
         let communicator = self.comms.at(comm);
         let blocking = brief.mode == Mode::Blocking;
-        if (!blocking || brief.irregular) && self.is_spread(communicator) {
+        let varies = Varied::is(brief.kind, brief.irregular);
+        if (!blocking || varies) && self.is_spread(communicator) {
             return Ok(None);
         }
         let call = communicator.call_of(member);
@@ -174,10 +180,15 @@ impl World {
                 }
                 let (first, count) = self.own_members(&beginning, size);
                 let pending = (!blocking).then(|| Pending::new(count));
-                let ragged = shape.irregular.then(|| Box::new(Ragged::new(shape.kind, shape.root, count)));
+                let varied = if varies {
+                    let Some(varied) = Varied::new(&shape, count, self.comms.at(comm).topology.clone()) else { return Ok(None) };
+                    Some(Box::new(varied))
+                } else {
+                    None
+                };
                 let index = self.make_held(Place::Comm(comm), signature, shape);
                 let mut together = Together::new(first, count);
-                (together.reduction, together.pending, together.ragged) = (reduction, pending, ragged);
+                (together.reduction, together.pending, together.varied) = (reduction, pending, varied);
                 if let Beginning::Apart(apart) = beginning {
                     self.made_apart(index, comm, call, count);
                     together.apart = Some(apart);
@@ -270,8 +281,12 @@ impl World {
                 self.contribute_to_agreement(index, member, contribution, resolve, complete && !spread);
             }
             Bring::Blocks(blocks) => {
-                let ragged = together.ragged.as_mut().expect("the call is of blocks that differ");
-                ragged.enter_root(blocks);
+                let ragged = together.varied.as_mut().and_then(|varied| varied.as_ragged());
+                ragged.expect("the call is of blocks that differ").enter_root(blocks);
+            }
+            Bring::Lists(send, receive, each) => {
+                let varied = together.varied.as_mut().expect("the call is of lists of blocks");
+                varied.enter_lists(member, send, receive, each);
             }
         }
         match (complete, spread) {
@@ -299,9 +314,9 @@ impl World {
         let instance = self.collectives.instance_mut(index);
         instance.start();
         let (place, size) = (instance.place.clone(), instance.size);
-        let sizes = match &together.ragged {
+        let sizes = match &together.varied {
             None => Sizes::Same(buffers(&instance.shape, 0).0.bytes(0)),
-            Some(ragged) => Sizes::Ragged(ragged),
+            Some(varied) => Sizes::Varied(varied),
         };
         match &together.pending {
             None => self.run_clocks(&place, size, &*schedule, sizes, together.clock),
@@ -334,15 +349,21 @@ impl World {
     pub(crate) fn agent_of(&self, together: &Together, shape: &Shape, rank: u32, member: u32, none: &Rc<[u32]>) -> Box<Agent> {
         let (send, receive, output) = together.buffers(shape, member);
         let input = together.contribution(shape, member).to_vec();
-        let member = Member { rank: member, send, receive, sources: none.clone(), destinations: none.clone() };
+        let neighbors = together.varied.as_ref().and_then(|varied| varied.neighbors(member));
+        let (sources, destinations) = neighbors.unwrap_or_else(|| (none.clone(), none.clone()));
+        let member = Member { rank: member, send, receive, sources, destinations };
         let reduction = together.reduction.as_ref().map(|(_, reduction)| reduction.clone());
         let clock = self.ranks[rank as usize].clock;
         let place = member.rank - together.first;
-        let gathered = together.ragged.as_ref().map_or(&[][..], |ragged| ragged.targets(member.rank));
+        let gathered = together.varied.as_ref().map_or(&[][..], |varied| varied.targets(member.rank));
         let mut agent = Agent::held(rank, clock, member, input, output, reduction);
         if let Some(pending) = &together.pending {
             (agent.clock, agent.request) = (pending.clock(place), Some(pending.request(place)));
-            agent.delivery = Delivery::To(vec![pending.target(place, output)]);
+            let target = pending.target(place, output);
+            agent.delivery = match agent.member.sources.contains(&NOBODY) {
+                false => Delivery::To(vec![target]),
+                true => Delivery::From(target.parts(agent.member.sources.len()), agent.member.sources.clone()),
+            };
         }
         if !gathered.is_empty() {
             agent.delivery = Delivery::To(gathered.to_vec());
@@ -358,8 +379,8 @@ impl World {
         let Some(pending) = &mut together.pending else { return };
         let target = pending.take_target(member - together.first, bytes);
         together.deliver(&instance.shape, member, &target);
-        if let Some(ragged) = &mut together.ragged {
-            ragged.delivered(member);
+        if let Some(varied) = &mut together.varied {
+            varied.delivered(member);
         }
         if leaves {
             self.leave_instance(index);

@@ -97,7 +97,16 @@ impl Cart {
     /// The neighbours of neighbourhood collectives: for each dimension the one in negative, then
     /// the one in positive direction.
     pub fn neighbors(&self, rank: u32) -> Vec<u32> {
-        (0..self.ndims()).flat_map(|dim| <[u32; 2]>::from(self.along(rank, dim, 1))).collect()
+        let mut list = Vec::with_capacity(2 * self.ndims());
+        self.append_neighbors(rank, &mut list);
+        list
+    }
+
+    /// The same, behind what `list` has.
+    pub(crate) fn append_neighbors(&self, rank: u32, list: &mut Vec<u32>) {
+        for dim in 0..self.ndims() {
+            list.extend(<[u32; 2]>::from(self.along(rank, dim, 1)));
+        }
     }
 
     /// `MPI_Cart_sub` at `rank`: the subgrid, which one of them it is (a color), and the rank in it.

@@ -4,7 +4,7 @@ use std::rc::Rc;
 
 use super::Parameters;
 use super::parts::{add, ceil_log2, copy, input, output, scratch, subtract};
-use crate::collective::schedule::{Member, Pattern, Schedule, Shape, Step};
+use crate::collective::schedule::{Member, Pattern, Schedule, Shape, Step, Straight};
 
 fn send(member: &Member, to: u32) -> Step {
     Step::Send { to, from: input(member.send.offset(to), member.send.bytes(to)) }
@@ -65,6 +65,10 @@ impl Schedule for Scattered {
     fn scratch(&self, _: &Member) -> u64 {
         0
     }
+    fn straight(&self, round: u32) -> Option<Straight> {
+        let first = round * self.batch.min(self.size) + 1;
+        Some(Straight::Ahead { first, count: self.batch.min(self.size), skips_empty: self.irregular })
+    }
 }
 
 /// In each round every member exchanges with one other: `rank xor round` for a power of two, else it sends `round` ahead
@@ -101,6 +105,13 @@ impl Schedule for Pairwise {
     }
     fn scratch(&self, _: &Member) -> u64 {
         0
+    }
+    fn straight(&self, round: u32) -> Option<Straight> {
+        Some(if self.size.is_power_of_two() {
+            Straight::Across { mask: round + 1 }
+        } else {
+            Straight::Ahead { first: round + 1, count: 1, skips_empty: false }
+        })
     }
     fn pattern(&self, round: u32) -> Option<Pattern> {
         let bytes = self.uniform?;

@@ -4,7 +4,7 @@ use std::rc::Rc;
 
 use super::Parameters;
 use super::parts::{input, output};
-use crate::collective::schedule::{Member, NOBODY, Schedule, Shape, Step};
+use crate::collective::schedule::{Member, NOBODY, Schedule, Shape, Step, Straight};
 
 /// Messages between one pair match in the order of the neighbour lists; on a Cartesian topology what was sent in one direction
 /// arrives from the other.
@@ -39,5 +39,8 @@ impl Schedule for Direct {
     }
     fn scratch(&self, _: &Member) -> u64 {
         0
+    }
+    fn straight(&self, _: u32) -> Option<Straight> {
+        Some(Straight::Neighbors)
     }
 }

@@ -252,12 +252,35 @@ impl Mpi {
     /// `MPI_Alltoall`, `MPI_Alltoallv` and `MPI_Alltoallw`.
     #[inline(always)]
     pub fn alltoall(&self, send: Side, receive: Side, comm: usize, mode: Mode) -> Result<Option<usize>> {
-        self.leave(self.join_alltoall(send, receive, comm, mode))
+        let peers = || -> Result<usize> { Ok(self.world().comms.get(comm)?.peers() as usize) };
+        match mode {
+            Mode::Entering => self.pause(&self.join_alltoall(send, receive, comm, mode)?, &receive, peers()?),
+            Mode::Leaving(word) => self.end_lists(Ticket::of(word), &receive, peers()?).map(|()| None),
+            _ => self.leave(self.join_alltoall(send, receive, comm, mode)),
+        }
+    }
+
+    /// Enters an all-to-all of blocks that differ, if it may be held together: its first half.
+    fn held_exchange(&self, send: &Side, receive: &Side, members: u32, comm: usize) -> Result<Option<Part>> {
+        let (send, receive) = {
+            let world = self.world();
+            (world.block_list(send, members as usize)?, world.block_list(receive, members as usize)?)
+        };
+        let (Some(send), Some(receive)) = (send, receive) else { return Ok(None) };
+        let brief = Brief { kind: Kind::Alltoall, mode: Mode::Blocking, comm, root: None, irregular: true, bytes: 0, reduction: None };
+        self.together(&brief, &Extent::none(), Extent::none(), &mut Bring::Lists(&send, &receive, true))
     }
 
     #[inline(never)]
     fn join_alltoall(&self, send: Side, receive: Side, comm: usize, mode: Mode) -> Result<Part> {
         let from = if send.is_in_place() { receive } else { send };
+        if mode == Mode::Entering
+            && receive.is_irregular()
+            && let (size, _, true) = self.members(comm)?
+            && let Some(part) = self.held_exchange(&from, &receive, size, comm)?
+        {
+            return Ok(part);
+        }
         if let (size, _, true) = self.members(comm)?
             && let (Some(source), Some(target)) = (self.blocks(&from, size)?, self.blocks(&receive, size)?)
             && target.bytes == source.bytes
@@ -283,8 +306,8 @@ impl Mpi {
         let input = pack(&source.extents);
         let irregular = target.is_irregular();
         let bytes = if irregular { 0 } else { target.blocks.bytes(0) };
-        let call = Call { kind: Kind::Alltoall, comm, root: None, irregular, bytes, reduction: None, mode };
-        let delivery = Delivery::To(target.extents.clone());
+        let call = Call { kind: Kind::Alltoall, comm, root: None, irregular, bytes, reduction: None, mode: mode.whole() };
+        let delivery = if mode == Mode::Entering { Delivery::None } else { Delivery::To(target.extents.clone()) };
         self.simple(call, source, input, target, delivery)
     }
 }

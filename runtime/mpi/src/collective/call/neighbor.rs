@@ -5,7 +5,10 @@ use crate::collective::Delivery;
 use crate::collective::agent::pack;
 use crate::collective::area::Side;
 use crate::collective::schedule::{Blocks, Kind, NOBODY};
+use crate::collective::ticket::Ticket;
+use crate::collective::together::{Brief, Bring};
 use crate::error::{ErrorClass, Failure, Result};
+use crate::matching::Extent;
 use crate::world::Mpi;
 
 impl Mpi {
@@ -23,7 +26,30 @@ impl Mpi {
     /// The neighbourhood collectives (MPI 5.0 chapter 8.6). With `each`, every neighbour gets a block of its own (alltoall forms).
     #[inline(always)]
     pub fn neighbor(&self, send: Side, receive: Side, each: bool, comm: usize, mode: Mode) -> Result<Option<usize>> {
-        self.leave(self.join_neighbor(send, receive, each, comm, mode))
+        let sources = || -> Result<usize> { Ok(self.neighbor_counts(comm)?.0) };
+        match mode {
+            Mode::Entering => self.pause(&self.join_neighbor(send, receive, each, comm, mode)?, &receive, sources()?),
+            Mode::Leaving(word) => self.end_lists(Ticket::of(word), &receive, sources()?).map(|()| None),
+            _ => self.leave(self.join_neighbor(send, receive, each, comm, mode)),
+        }
+    }
+
+    /// Enters, if the call may be held together. Of a nonblocking one, what is received must lie side by side.
+    fn held_neighbors(&self, send: &Side, receive: &Side, each: bool, comm: usize, mode: Mode) -> Result<Option<Part>> {
+        let (sources, destinations) = self.neighbor_counts(comm)?;
+        let irregular = send.is_irregular() || receive.is_irregular();
+        let (send, receive) = {
+            let world = self.world();
+            (world.block_list(send, if each { destinations } else { 1 })?, world.block_list(receive, sources)?)
+        };
+        let (Some(send), Some(receive)) = (send, receive) else { return Ok(None) };
+        let target = match (mode, receive.side_by_side()) {
+            (Mode::Entering, _) => Extent::none(),
+            (Mode::Nonblocking, Some(buffer)) => Extent { buffer, layout: None, bytes: receive.bytes },
+            _ => return Ok(None),
+        };
+        let brief = Brief { kind: Kind::Neighbor, mode: mode.whole(), comm, root: None, irregular, bytes: 0, reduction: None };
+        self.together(&brief, &Extent::none(), target, &mut Bring::Lists(&send, &receive, each))
     }
 
     #[inline(never)]
@@ -37,9 +63,18 @@ impl Mpi {
                 "the communicator has no process topology: make one with MPI_Cart_create, MPI_Graph_create or MPI_Dist_graph_create",
             ));
         };
+        drop(world);
+        if self.may_hold()
+            && let Some(part) = self.held_neighbors(&send, &receive, each, comm, mode)?
+        {
+            return Ok(part);
+        }
+        let world = self.world();
         let (sources, destinations, cartesian) = topology.neighbors(me);
         let target = world.area(&receive, sources.len() as u32)?;
-        let delivery = if sources.contains(&NOBODY) {
+        let delivery = if mode == Mode::Entering {
+            Delivery::None
+        } else if sources.contains(&NOBODY) {
             let blocks = (0..sources.len() as u32).map(|index| target.block(&world, &receive, index)).collect::<Result<Vec<_>>>()?;
             Delivery::From(blocks.into_iter().flatten().collect(), sources.clone())
         } else {
@@ -57,7 +92,7 @@ impl Mpi {
             source.blocks = Blocks::Uniform(block.len() as u64);
         }
         let irregular = source.is_irregular() || target.is_irregular();
-        let call = Call { kind: Kind::Neighbor, comm, root: None, irregular, bytes: 0, reduction: None, mode };
+        let call = Call { kind: Kind::Neighbor, comm, root: None, irregular, bytes: 0, reduction: None, mode: mode.whole() };
         self.run(call, source, input, target, delivery, (sources, destinations), cartesian)
     }
 }

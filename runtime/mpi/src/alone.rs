@@ -40,6 +40,10 @@ impl Mpi {
                     work.run();
                     self.world().user_reduced(*work);
                 }
+                Next::ReduceAll(mut work) => {
+                    work.run(|_, call| call());
+                    self.world().functions_called(*work);
+                }
                 Next::Unload(_, index) => {
                     let _ = self.world().finish_unseen(|world| world.finish_receive(index));
                 }

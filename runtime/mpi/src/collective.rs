@@ -13,6 +13,7 @@ mod digest;
 pub(crate) mod entry;
 mod exchange;
 pub(crate) mod executor;
+pub(crate) mod functions;
 pub mod instance;
 mod leave;
 mod lockstep;

@@ -1,6 +1,7 @@
 //! The main loop: who runs next, what is decided, how a run ends.
 
 use crate::collective::executor::UserReduction;
+use crate::collective::functions::FunctionWork;
 use crate::world::{Abort, Mpi, Phase, World};
 use engine::Time;
 use rank::{Outcome, Ranks};
@@ -25,6 +26,7 @@ pub struct Ending {
 pub(crate) enum Next {
     Run(u32),
     Reduce(Box<UserReduction>),
+    ReduceAll(Box<FunctionWork>),
     Unload(u32, u32),
     Done,
     Deadlock,
@@ -82,6 +84,13 @@ pub fn run(mpi: &Mpi, ranks: &mut Ranks, tick: &mut dyn FnMut(&World)) -> Ending
                 mpi.world().mount(work.rank);
                 ranks.mounted(work.rank - first, || work.run());
                 mpi.world().user_reduced(*work);
+            }
+            Next::ReduceAll(mut work) => {
+                work.run(|rank, call| {
+                    mpi.world().mount(rank);
+                    ranks.mounted(rank - first, call);
+                });
+                mpi.world().functions_called(*work);
             }
             Next::Unload(rank, index) => {
                 mpi.world().mount(rank);
@@ -208,6 +217,9 @@ impl World {
             self.run_agents();
             if let Some(work) = self.collectives.user.take() {
                 return Some(Next::Reduce(Box::new(work)));
+            }
+            if let Some(work) = self.next_functions() {
+                return Some(Next::ReduceAll(Box::new(work)));
             }
         }
         self.orphans.pop().map(|(rank, index)| Next::Unload(rank, index))

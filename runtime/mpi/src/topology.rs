@@ -53,6 +53,15 @@ impl Topology {
         }
     }
 
+    /// How many sources and destinations.
+    pub(crate) fn degrees(&self, me: u32) -> (usize, usize) {
+        match self {
+            Topology::Cart(cart) => (2 * cart.ndims(), 2 * cart.ndims()),
+            Topology::Graph(graph) => (graph.neighbors(me).len(), graph.neighbors(me).len()),
+            Topology::DistGraph(edges) => (edges.sources(me).len(), edges.destinations(me).len()),
+        }
+    }
+
     /// The sources alone, in place of what `list` has.
     pub(crate) fn sources(&self, me: u32, list: &mut Vec<u32>) {
         list.clear();

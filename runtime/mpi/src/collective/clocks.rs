@@ -191,7 +191,7 @@ impl World {
         }
     }
 
-    fn group_of(&self, place: &Place) -> Rc<Group> {
+    pub(super) fn group_of(&self, place: &Place) -> Rc<Group> {
         match place {
             Place::Comm(comm) => self.comms.at(*comm).group.clone(),
             Place::Group(_, group) => group.clone(),

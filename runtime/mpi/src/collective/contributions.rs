@@ -2,6 +2,7 @@
 
 use crate::collective::Reduction;
 use crate::collective::agent::pack;
+use crate::collective::functions::Functions;
 use crate::collective::pending::Pending;
 use crate::collective::schedule::{Blocks, Kind, Shape};
 use crate::collective::varied::Varied;
@@ -21,6 +22,8 @@ pub(crate) struct Together {
     pub(super) apart: Option<Box<Apart>>,
     /// Operation and datatype, and their handles.
     pub(super) reduction: Option<((usize, usize), Rc<Reduction>)>,
+    /// Of a reduction with functions of the program.
+    pub(super) functions: Option<Box<Functions>>,
     /// The clock of all who are in, while they have the same.
     pub(super) clock: Option<Time>,
     /// Of a nonblocking call.
@@ -52,6 +55,7 @@ impl Together {
             clock: None,
             pending: None,
             varied: None,
+            functions: None,
             complete: false,
         }
     }

@@ -1,6 +1,6 @@
 //! What a collective makes of its members' contributions, all at once.
 
-use crate::collective::contributions::{Data, Together, buffers};
+use crate::collective::contributions::{Data, Together};
 use crate::collective::lockstep;
 use crate::collective::schedule::{Digest, Kind, Schedule, Shape};
 
@@ -94,11 +94,9 @@ impl Together {
                     });
                     return true;
                 }
-                let Some(results) = lockstep::reduce_all(shape, schedule, kernel, data, *stride) else { return false };
-                self.data = match shape.kind {
-                    Kind::Reduce => Data::One(results),
-                    _ => Data::Each(results, buffers(shape, 0).2 as usize),
-                };
+                let mut combine = |_: u32, left: &[u8], right: &mut Vec<u8>| kernel(left, right);
+                let Some(results) = lockstep::reduce_all(shape, schedule, &mut combine, data, *stride) else { return false };
+                self.take_results(shape, results);
                 true
             }
         }

@@ -70,6 +70,8 @@ pub struct Collectives {
     /// Instances of groups: those with one key differ in the group, or follow one another.
     pub(super) meetings: FxHashMap<(u32, i32, u32), Vec<u32>>,
     pub(crate) user: Option<UserReduction>,
+    /// Reductions with functions of the program whose members are all in.
+    pub(super) functions: VecDeque<u32>,
     pub(crate) latest: Option<Latest>,
 }
 
@@ -103,7 +105,7 @@ impl Collectives {
     }
     /// Whether a member or a function of the program can go on.
     pub(crate) fn has_work(&self) -> bool {
-        !self.agenda.is_empty() || self.user.is_some()
+        !self.agenda.is_empty() || self.user.is_some() || !self.functions.is_empty()
     }
     /// Whether members are held that could start.
     pub(crate) fn holds(&self) -> bool {

@@ -6,7 +6,6 @@
 use super::batch::{Posts, members};
 use super::contributions::buffers;
 use super::schedule::{Buffer, Member, Schedule, Shape, Slice, Step};
-use crate::op::Kernel;
 use engine::Time;
 use std::ops::Range;
 use std::rc::Rc;
@@ -46,19 +45,28 @@ impl Flat {
     }
 }
 
+/// `right = left op right` by a member, on packed elements.
+pub(super) type Combine<'a> = dyn FnMut(u32, &[u8], &mut Vec<u8>) + 'a;
+
 struct Lockstep<'a> {
     input: &'a [u8],
     stride: usize,
     output: Flat,
     scratch: Flat,
-    kernel: Kernel,
+    combine: &'a mut Combine<'a>,
     /// Operands on their way.
     left: Vec<u8>,
     right: Vec<u8>,
 }
 
 /// The outputs of all members one behind the other, from their inputs of `stride` bytes; `None` if the schedule's steps do not fit together.
-pub(super) fn reduce_all(shape: &Shape, schedule: &dyn Schedule, kernel: Kernel, input: &[u8], stride: usize) -> Option<Vec<u8>> {
+pub(super) fn reduce_all<'a>(
+    shape: &Shape,
+    schedule: &dyn Schedule,
+    combine: &'a mut Combine<'a>,
+    input: &'a [u8],
+    stride: usize,
+) -> Option<Vec<u8>> {
     let none: Rc<[u32]> = Rc::new([]);
     let (send, receive, _) = buffers(shape, 0);
     let mut member = Member { rank: 0, send, receive, sources: none.clone(), destinations: none };
@@ -68,7 +76,7 @@ pub(super) fn reduce_all(shape: &Shape, schedule: &dyn Schedule, kernel: Kernel,
         stride,
         output: Flat::new(shape.size, |rank| buffers(shape, rank).2),
         scratch: Flat::new(shape.size, |rank| scratch_of(rank, &member)),
-        kernel,
+        combine,
         left: Vec::new(),
         right: Vec::new(),
     };
@@ -147,18 +155,14 @@ impl Lockstep<'_> {
         if into.bytes == 0 {
             return Some(());
         }
-        let (mut left, mut right, kernel) = (std::mem::take(&mut self.left), std::mem::take(&mut self.right), self.kernel);
+        let (mut left, mut right) = (std::mem::take(&mut self.left), std::mem::take(&mut self.right));
+        let (first, second) = if is_right { (into, from) } else { (from, into) };
         left.clear();
-        if is_right {
-            right.clear();
-            right.extend_from_slice(self.bytes(member, from)?);
-            left.extend_from_slice(self.bytes(member, into)?);
-            kernel(&left, &mut right);
-            self.bytes_mut(member, into)?.copy_from_slice(&right);
-        } else {
-            left.extend_from_slice(self.bytes(member, from)?);
-            kernel(&left, self.bytes_mut(member, into)?);
-        }
+        left.extend_from_slice(self.bytes(member, first)?);
+        right.clear();
+        right.extend_from_slice(self.bytes(member, second)?);
+        (self.combine)(member, &left, &mut right);
+        self.bytes_mut(member, into)?.copy_from_slice(&right);
         (self.left, self.right) = (left, right);
         Some(())
     }

@@ -12,10 +12,11 @@ use crate::collective::blocks::BlockList;
 use crate::collective::call::{Mode, Part};
 use crate::collective::clocks::Sizes;
 use crate::collective::contributions::{Data, Together, buffers};
+use crate::collective::functions::Functions;
 use crate::collective::instance::Place;
 use crate::collective::pending::Pending;
 use crate::collective::ragged::RootBlocks;
-use crate::collective::schedule::{Kind, Member, NOBODY, Shape};
+use crate::collective::schedule::{Kind, Member, NOBODY, Schedule, Shape};
 use crate::collective::ticket::Ticket;
 use crate::collective::varied::Varied;
 use crate::collective::{Contribution, Delivery, Resolve, Signature};
@@ -98,10 +99,11 @@ impl World {
             None => 0,
         };
         let reduction = match brief.reduction {
-            Some((op, datatype)) => match &**self.ops.get(self.current, op)? {
-                Op::User(_) => return Ok(None),
-                operation => Some((operation.commutative(), self.types.usable(self.current, datatype)?.size.max(1))),
-            },
+            Some((op, datatype)) => {
+                let operation = &**self.ops.get(self.current, op)?;
+                let size = self.types.usable(self.current, datatype)?.size.max(1);
+                Some((operation.commutative(), size, !matches!(operation, Op::User(_))))
+            }
             None => None,
         };
         let shape = Shape {
@@ -110,11 +112,11 @@ impl World {
             root,
             irregular: brief.irregular,
             bytes: brief.bytes,
-            element: reduction.map_or(1, |(_, size)| size),
-            commutative: reduction.is_none_or(|(commutative, _)| commutative),
+            element: reduction.map_or(1, |(_, size, _)| size),
+            commutative: reduction.is_none_or(|(commutative, ..)| commutative),
             sides: None,
             node: self.wire.node,
-            predefined: true,
+            predefined: reduction.is_none_or(|(.., predefined)| predefined),
             cartesian: brief.kind == Kind::Neighbor && matches!(comm.topology.as_deref(), Some(Topology::Cart(_))),
         };
         Ok(Some((index, member, shape)))
@@ -137,7 +139,8 @@ impl World {
         let communicator = self.comms.at(comm);
         let blocking = brief.mode == Mode::Blocking;
         let varies = Varied::is(brief.kind, brief.irregular);
-        if (!blocking || varies) && self.is_spread(communicator) {
+        let calls = !shape.predefined;
+        if (!blocking || varies || calls) && self.is_spread(communicator) {
             return Ok(None);
         }
         let call = communicator.call_of(member);
@@ -204,6 +207,11 @@ impl World {
             }
         };
         self.note_entry(comm, member, size, index);
+        if calls && let Some((op, datatype)) = brief.reduction {
+            let reduction = self.reduction(op, datatype)?;
+            let together = self.collectives.instance_mut(index).together.as_mut().expect("made or found above");
+            together.functions.get_or_insert_with(|| Box::new(Functions::new(size))).enter(member, reduction);
+        }
         let request = self.come_in(index, member, (source, target), bring);
         Ok(Some((index, member, request)))
     }
@@ -301,6 +309,9 @@ impl World {
     fn complete_together(&mut self, index: u32) {
         self.collectives.latest = None;
         let instance = self.collectives.instance_mut(index);
+        if instance.together.as_ref().is_some_and(|together| together.functions.is_some()) {
+            return self.queue_functions(index);
+        }
         let schedule = crate::collective::choose::choose(&instance.shape, &self.policy);
         let instance = self.collectives.instance_mut(index);
         let mut together = instance.together.take().expect("held together");
@@ -310,6 +321,11 @@ impl World {
             self.start_instance(index);
             return;
         }
+        self.pass_through(index, together, &*schedule);
+    }
+
+    /// What the members get is known: their clocks move, and they go on.
+    pub(super) fn pass_through(&mut self, index: u32, mut together: Box<Together>, schedule: &dyn Schedule) {
         self.collectives.unhold(index);
         let instance = self.collectives.instance_mut(index);
         instance.start();
@@ -319,8 +335,8 @@ impl World {
             Some(varied) => Sizes::Varied(varied),
         };
         match &together.pending {
-            None => self.run_clocks(&place, size, &*schedule, sizes, together.clock),
-            Some(pending) => self.run_pending(&place, size, &*schedule, sizes, pending),
+            None => self.run_clocks(&place, size, schedule, sizes, together.clock),
+            Some(pending) => self.run_pending(&place, size, schedule, sizes, pending),
         }
         together.complete = true;
         self.collectives.instance_mut(index).together = Some(together);
@@ -352,7 +368,8 @@ impl World {
         let neighbors = together.varied.as_ref().and_then(|varied| varied.neighbors(member));
         let (sources, destinations) = neighbors.unwrap_or_else(|| (none.clone(), none.clone()));
         let member = Member { rank: member, send, receive, sources, destinations };
-        let reduction = together.reduction.as_ref().map(|(_, reduction)| reduction.clone());
+        let own = together.functions.as_ref().and_then(|functions| functions.get(member.rank));
+        let reduction = own.or(together.reduction.as_ref().map(|(_, reduction)| reduction)).cloned();
         let clock = self.ranks[rank as usize].clock;
         let place = member.rank - together.first;
         let gathered = together.varied.as_ref().map_or(&[][..], |varied| varied.targets(member.rank));

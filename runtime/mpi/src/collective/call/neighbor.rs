@@ -17,10 +17,7 @@ impl Mpi {
         let world = self.world();
         let communicator = world.comms.get(comm)?;
         let me = communicator.rank(world.current);
-        Ok(communicator.topology.as_ref().map_or((0, 0), |topology| {
-            let (sources, destinations, _) = topology.neighbors(me);
-            (sources.len(), destinations.len())
-        }))
+        Ok(communicator.topology.as_ref().map_or((0, 0), |topology| topology.degrees(me)))
     }
 
     /// The neighbourhood collectives (MPI 5.0 chapter 8.6). With `each`, every neighbour gets a block of its own (alltoall forms).

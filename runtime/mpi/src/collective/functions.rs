@@ -1,0 +1,113 @@
+//! Reductions with functions of the program whose members are all here: in lockstep as others, but the main loop runs them, because each function may run only while
+//! its own rank is mounted, and the last member that enters is still running.
+
+use crate::collective::Reduction;
+use crate::collective::contributions::{Data, Together, buffers};
+use crate::collective::lockstep;
+use crate::collective::schedule::{Kind, Schedule, Shape};
+use crate::group::Group;
+use crate::world::World;
+use std::rc::Rc;
+
+/// What each member reduces with: the same function has another address where ranks have images of their own.
+#[derive(Default)]
+pub(crate) struct Functions {
+    by_member: Vec<Option<Rc<Reduction>>>,
+    latest: Option<Rc<Reduction>>,
+}
+
+impl Functions {
+    pub(super) fn new(members: u32) -> Functions {
+        Functions { by_member: vec![None; members as usize], latest: None }
+    }
+    pub(super) fn enter(&mut self, member: u32, reduction: Rc<Reduction>) {
+        let same = |one: &Rc<Reduction>| {
+            Rc::ptr_eq(&one.op, &reduction.op) && Rc::ptr_eq(&one.datatype, &reduction.datatype) && one.handle == reduction.handle
+        };
+        let reduction = self.latest.take().filter(same).unwrap_or(reduction);
+        self.latest = Some(reduction.clone());
+        self.by_member[member as usize] = Some(reduction);
+    }
+    pub(super) fn get(&self, member: u32) -> Option<&Rc<Reduction>> {
+        self.by_member[member as usize].as_ref()
+    }
+}
+
+/// A reduction whose members are all in.
+pub(crate) struct FunctionWork {
+    index: u32,
+    shape: Shape,
+    schedule: Rc<dyn Schedule>,
+    group: Rc<Group>,
+    functions: Functions,
+    input: Vec<u8>,
+    stride: usize,
+    results: Option<Vec<u8>>,
+}
+
+impl FunctionWork {
+    /// Calls the functions: `mounted` runs something while a rank (world number) is mounted.
+    pub(crate) fn run(&mut self, mut mounted: impl FnMut(u32, &mut dyn FnMut())) {
+        let (functions, group) = (&self.functions, &self.group);
+        let mut combine = |member: u32, left: &[u8], right: &mut Vec<u8>| {
+            if let Some(reduction) = functions.get(member) {
+                mounted(group.world_rank(member), &mut || reduction.call(left, right));
+            }
+        };
+        self.results = lockstep::reduce_all(&self.shape, &*self.schedule, &mut combine, &self.input, self.stride);
+    }
+}
+
+impl World {
+    /// All members of a reduction with functions are in: the main loop has it next.
+    pub(super) fn queue_functions(&mut self, index: u32) {
+        self.collectives.unhold(index);
+        self.collectives.instance_mut(index).start();
+        self.collectives.functions.push_back(index);
+    }
+
+    /// The next of them.
+    pub(crate) fn next_functions(&mut self) -> Option<FunctionWork> {
+        loop {
+            let index = self.collectives.functions.pop_front()?;
+            let schedule = crate::collective::choose::choose(&self.collectives.instance(index).shape, &self.policy);
+            let instance = self.collectives.instance_mut(index);
+            let shape = instance.shape.clone();
+            let Some(together) = &mut instance.together else { continue };
+            let functions = together.functions.take().expect("a reduction with functions");
+            let (input, stride) = match std::mem::replace(&mut together.data, Data::Nothing) {
+                Data::Each(input, stride) => (input, stride),
+                _ => (Vec::new(), 0),
+            };
+            let place = instance.place.clone();
+            let group = self.group_of(&place);
+            return Some(FunctionWork { index, shape, schedule, group, functions: *functions, input, stride, results: None });
+        }
+    }
+
+    /// The functions have been called; the members leave.
+    pub(crate) fn functions_called(&mut self, work: FunctionWork) {
+        let mut together = self.collectives.instance_mut(work.index).together.take().expect("it is held together");
+        let Some(results) = work.results else {
+            // The steps do not fit together: event by event, who is wrong is told so.
+            together.data = Data::Each(work.input, work.stride);
+            together.functions = Some(Box::new(work.functions));
+            self.collectives.instance_mut(work.index).together = Some(together);
+            self.expand(work.index);
+            self.start_instance(work.index);
+            return;
+        };
+        together.take_results(&work.shape, results);
+        self.pass_through(work.index, together, &*work.schedule);
+    }
+}
+
+impl Together {
+    /// What a reduction in lockstep made, by member.
+    pub(super) fn take_results(&mut self, shape: &Shape, results: Vec<u8>) {
+        self.data = match shape.kind {
+            Kind::Reduce => Data::One(results),
+            _ => Data::Each(results, buffers(shape, 0).2 as usize),
+        };
+    }
+}

@@ -2,7 +2,7 @@
 
 mod common;
 
-use common::Run;
+use common::{Run, scratch};
 
 #[track_caller]
 fn holds(case: &str, ranks: &[u32]) {
@@ -37,6 +37,18 @@ fn varying_counts_leave_gaps_alone() {
 #[test]
 fn a_persistent_collective_keeps_its_counts() {
     holds("persistent_arrays", &[1, 2, 7, 16]);
+}
+
+#[test]
+fn persistent_collectives_start_in_any_order() {
+    let file = scratch("overheads").join("machine.toml");
+    std::fs::write(&file, "network = \"star:l=1us,b=1Gbps\"\n[overheads]\nsend = \"100ns\"\ngap = \"10ns\"\n").unwrap();
+    for way in ["-xsim-coll-events=on", "-xsim-coll-events=off"] {
+        for machine in ["star:l=1us,b=1Gbps", file.to_str().unwrap(), "star:l=1us,b=1Gbps,level=packet"] {
+            Run::program("collectives.c").arg("persistent_orders").ranks(7).arg(way).machine(machine).run().ok(7);
+        }
+    }
+    holds("persistent_orders", &[1, 2, 7, 16]);
 }
 
 #[test]

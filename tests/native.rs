@@ -141,6 +141,7 @@ fn collectives_keep_their_promises_between_processes() {
         "with_datatypes",
         "on_parts",
         "persistent_arrays",
+        "persistent_orders",
     ];
     for case in cases {
         for (machine, table, processes) in [("ring:l=1us,b=1Gbps", "openmpi", 2), ("none", "linear", 4)] {

@@ -6,7 +6,7 @@ use mpi::Mpi;
 use mpi::collective::area::{IN_PLACE, Parts, Side, Typed, Vector};
 use mpi::collective::call::{ENDED, Mode};
 use mpi::error::{ErrorClass, Failure, Result};
-use mpi::request::{ROOT, Template};
+use mpi::request::ROOT;
 use rank::Addr;
 use std::rc::Rc;
 
@@ -78,7 +78,7 @@ fn side(at: Addr, count: i64, datatype: Handle) -> Side<'static> {
 /// The three forms of each. What is kept of the arguments' arrays is copied by the call itself, so that a persistent request
 /// does not refer to arrays that its program has given back. Calls `in halves` keep nothing while a rank waits: the second half reads the arguments again.
 macro_rules! collectives {
-    ($($name:ident $iname:ident $init:ident $mpi_name:literal ($($arg:ident: $type:ty),*) $(in $halves:ident)? |$mpi:ident, $mode:ident|
+    ($($name:ident $iname:ident $init:ident $mpi_name:literal ($($arg:ident: $type:ty),*) $(in $halves:ident)? |$mpi:ident, $mode:ident, $comm:ident|
         $(keep $kept:ident = $value:expr;)* $body:block)*) => { $(
         collectives! { @blocking $($halves)? $name $mpi_name ($($arg: $type),*) |$mpi, $mode| {
             $(let $kept = $value;)*
@@ -105,7 +105,7 @@ macro_rules! collectives {
                 let made: Result<Option<usize>> = $body;
                 Ok(made?.expect("a nonblocking call makes a request"))
             };
-            request.set(Handle(c.mpi.persistent(Template::Collective(Rc::new(start)))));
+            request.set(Handle(c.mpi.persistent_collective($comm.0, Rc::new(start))?));
             Ok(())
         }
     )* };
@@ -140,52 +140,52 @@ macro_rules! collectives {
 }
 
 collectives! {
-    barrier ibarrier barrier_init "Barrier" (comm: Handle) |mpi, mode| { mpi.barrier(comm.0, mode) }
+    barrier ibarrier barrier_init "Barrier" (comm: Handle) |mpi, mode, comm| { mpi.barrier(comm.0, mode) }
 
-    bcast ibcast bcast_init "Bcast" (buffer: Addr, count: i64, datatype: Handle, root: i32, comm: Handle) |mpi, mode| {
+    bcast ibcast bcast_init "Bcast" (buffer: Addr, count: i64, datatype: Handle, root: i32, comm: Handle) |mpi, mode, comm| {
         mpi.bcast((buffer, count, datatype.0), root, comm.0, mode)
     }
 
     gather igather gather_init "Gather"
-        (sendbuf: Addr, sendcount: i64, sendtype: Handle, recvbuf: Addr, recvcount: i64, recvtype: Handle, root: i32, comm: Handle) |mpi, mode| {
+        (sendbuf: Addr, sendcount: i64, sendtype: Handle, recvbuf: Addr, recvcount: i64, recvtype: Handle, root: i32, comm: Handle) |mpi, mode, comm| {
         mpi.gather(side(sendbuf, sendcount, sendtype), side(recvbuf, recvcount, recvtype), root, comm.0, mode)
     }
 
     gatherv igatherv gatherv_init "Gatherv"
-        (sendbuf: Addr, sendcount: i64, sendtype: Handle, recvbuf: Addr, recvcounts: Counts, displs: Counts, recvtype: Handle, root: i32, comm: Handle) |mpi, mode|
+        (sendbuf: Addr, sendcount: i64, sendtype: Handle, recvbuf: Addr, recvcounts: Counts, displs: Counts, recvtype: Handle, root: i32, comm: Handle) |mpi, mode, comm|
         keep lists = Lists::read(if is_root(mpi, root, comm)? { peers(mpi, comm)? } else { 0 }, recvcounts, displs)?; {
         mpi.gather(side(sendbuf, sendcount, sendtype), lists.vector(recvbuf, recvtype), root, comm.0, mode)
     }
 
     scatter iscatter scatter_init "Scatter"
-        (sendbuf: Addr, sendcount: i64, sendtype: Handle, recvbuf: Addr, recvcount: i64, recvtype: Handle, root: i32, comm: Handle) |mpi, mode| {
+        (sendbuf: Addr, sendcount: i64, sendtype: Handle, recvbuf: Addr, recvcount: i64, recvtype: Handle, root: i32, comm: Handle) |mpi, mode, comm| {
         mpi.scatter(side(sendbuf, sendcount, sendtype), side(recvbuf, recvcount, recvtype), root, comm.0, mode)
     }
 
     scatterv iscatterv scatterv_init "Scatterv"
-        (sendbuf: Addr, sendcounts: Counts, displs: Counts, sendtype: Handle, recvbuf: Addr, recvcount: i64, recvtype: Handle, root: i32, comm: Handle) |mpi, mode|
+        (sendbuf: Addr, sendcounts: Counts, displs: Counts, sendtype: Handle, recvbuf: Addr, recvcount: i64, recvtype: Handle, root: i32, comm: Handle) |mpi, mode, comm|
         keep lists = Lists::read(if is_root(mpi, root, comm)? { peers(mpi, comm)? } else { 0 }, sendcounts, displs)?; {
         mpi.scatter(lists.vector(sendbuf, sendtype), side(recvbuf, recvcount, recvtype), root, comm.0, mode)
     }
 
     allgather iallgather allgather_init "Allgather"
-        (sendbuf: Addr, sendcount: i64, sendtype: Handle, recvbuf: Addr, recvcount: i64, recvtype: Handle, comm: Handle) |mpi, mode| {
+        (sendbuf: Addr, sendcount: i64, sendtype: Handle, recvbuf: Addr, recvcount: i64, recvtype: Handle, comm: Handle) |mpi, mode, comm| {
         mpi.allgather(side(sendbuf, sendcount, sendtype), side(recvbuf, recvcount, recvtype), comm.0, mode)
     }
 
     allgatherv iallgatherv allgatherv_init "Allgatherv"
-        (sendbuf: Addr, sendcount: i64, sendtype: Handle, recvbuf: Addr, recvcounts: Counts, displs: Counts, recvtype: Handle, comm: Handle) |mpi, mode|
+        (sendbuf: Addr, sendcount: i64, sendtype: Handle, recvbuf: Addr, recvcounts: Counts, displs: Counts, recvtype: Handle, comm: Handle) |mpi, mode, comm|
         keep lists = Lists::read(peers(mpi, comm)?, recvcounts, displs)?; {
         mpi.allgather(side(sendbuf, sendcount, sendtype), lists.vector(recvbuf, recvtype), comm.0, mode)
     }
 
     alltoall ialltoall alltoall_init "Alltoall"
-        (sendbuf: Addr, sendcount: i64, sendtype: Handle, recvbuf: Addr, recvcount: i64, recvtype: Handle, comm: Handle) |mpi, mode| {
+        (sendbuf: Addr, sendcount: i64, sendtype: Handle, recvbuf: Addr, recvcount: i64, recvtype: Handle, comm: Handle) |mpi, mode, comm| {
         mpi.alltoall(side(sendbuf, sendcount, sendtype), side(recvbuf, recvcount, recvtype), comm.0, mode)
     }
 
     alltoallv ialltoallv alltoallv_init "Alltoallv"
-        (sendbuf: Addr, sendcounts: Counts, sdispls: Counts, sendtype: Handle, recvbuf: Addr, recvcounts: Counts, rdispls: Counts, recvtype: Handle, comm: Handle) in halves |mpi, mode|
+        (sendbuf: Addr, sendcounts: Counts, sdispls: Counts, sendtype: Handle, recvbuf: Addr, recvcounts: Counts, rdispls: Counts, recvtype: Handle, comm: Handle) in halves |mpi, mode, comm|
         keep blocks = peers(mpi, comm)?;
         keep receive = Lists::read(blocks, recvcounts, rdispls)?;
         keep send = Lists::read(if gives(sendbuf, mode) { blocks } else { 0 }, sendcounts, sdispls)?; {
@@ -197,7 +197,7 @@ collectives! {
     }
 
     alltoallw ialltoallw alltoallw_init "Alltoallw"
-        (sendbuf: Addr, sendcounts: Counts, sdispls: Counts, sendtypes: Handles, recvbuf: Addr, recvcounts: Counts, rdispls: Counts, recvtypes: Handles, comm: Handle) in halves |mpi, mode|
+        (sendbuf: Addr, sendcounts: Counts, sdispls: Counts, sendtypes: Handles, recvbuf: Addr, recvcounts: Counts, rdispls: Counts, recvtypes: Handles, comm: Handle) in halves |mpi, mode, comm|
         keep blocks = peers(mpi, comm)?;
         keep given = if gives(sendbuf, mode) { blocks } else { 0 };
         keep receive = Lists::read(blocks, recvcounts, rdispls)?;
@@ -211,51 +211,51 @@ collectives! {
         }
     }
 
-    reduce ireduce reduce_init "Reduce" (sendbuf: Addr, recvbuf: Addr, count: i64, datatype: Handle, op: Handle, root: i32, comm: Handle) |mpi, mode| {
+    reduce ireduce reduce_init "Reduce" (sendbuf: Addr, recvbuf: Addr, count: i64, datatype: Handle, op: Handle, root: i32, comm: Handle) |mpi, mode, comm| {
         mpi.reduce(sendbuf, recvbuf, (count, datatype.0), op.0, root, comm.0, mode)
     }
 
-    allreduce iallreduce allreduce_init "Allreduce" (sendbuf: Addr, recvbuf: Addr, count: i64, datatype: Handle, op: Handle, comm: Handle) |mpi, mode| {
+    allreduce iallreduce allreduce_init "Allreduce" (sendbuf: Addr, recvbuf: Addr, count: i64, datatype: Handle, op: Handle, comm: Handle) |mpi, mode, comm| {
         mpi.allreduce(sendbuf, recvbuf, (count, datatype.0), op.0, comm.0, mode)
     }
 
-    scan iscan scan_init "Scan" (sendbuf: Addr, recvbuf: Addr, count: i64, datatype: Handle, op: Handle, comm: Handle) |mpi, mode| {
+    scan iscan scan_init "Scan" (sendbuf: Addr, recvbuf: Addr, count: i64, datatype: Handle, op: Handle, comm: Handle) |mpi, mode, comm| {
         mpi.scan(sendbuf, recvbuf, (count, datatype.0), op.0, comm.0, mode)
     }
 
-    exscan iexscan exscan_init "Exscan" (sendbuf: Addr, recvbuf: Addr, count: i64, datatype: Handle, op: Handle, comm: Handle) |mpi, mode| {
+    exscan iexscan exscan_init "Exscan" (sendbuf: Addr, recvbuf: Addr, count: i64, datatype: Handle, op: Handle, comm: Handle) |mpi, mode, comm| {
         mpi.exscan(sendbuf, recvbuf, (count, datatype.0), op.0, comm.0, mode)
     }
 
     reduce_scatter ireduce_scatter reduce_scatter_init "Reduce_scatter"
-        (sendbuf: Addr, recvbuf: Addr, recvcounts: Counts, datatype: Handle, op: Handle, comm: Handle) |mpi, mode|
+        (sendbuf: Addr, recvbuf: Addr, recvcounts: Counts, datatype: Handle, op: Handle, comm: Handle) |mpi, mode, comm|
         keep counts = reduced(mpi, recvcounts, comm)?; {
         mpi.reduce_scatter(sendbuf, recvbuf, Parts::Each(&counts), datatype.0, op.0, comm.0, mode)
     }
 
     reduce_scatter_block ireduce_scatter_block reduce_scatter_block_init "Reduce_scatter_block"
-        (sendbuf: Addr, recvbuf: Addr, recvcount: i64, datatype: Handle, op: Handle, comm: Handle) |mpi, mode| {
+        (sendbuf: Addr, recvbuf: Addr, recvcount: i64, datatype: Handle, op: Handle, comm: Handle) |mpi, mode, comm| {
         mpi.reduce_scatter(sendbuf, recvbuf, Parts::Same(recvcount), datatype.0, op.0, comm.0, mode)
     }
 
     neighbor_allgather ineighbor_allgather neighbor_allgather_init "Neighbor_allgather"
-        (sendbuf: Addr, sendcount: i64, sendtype: Handle, recvbuf: Addr, recvcount: i64, recvtype: Handle, comm: Handle) in halves |mpi, mode| {
+        (sendbuf: Addr, sendcount: i64, sendtype: Handle, recvbuf: Addr, recvcount: i64, recvtype: Handle, comm: Handle) in halves |mpi, mode, comm| {
         mpi.neighbor(Side::One((sendbuf, sendcount, sendtype.0)), Side::One((recvbuf, recvcount, recvtype.0)), false, comm.0, mode)
     }
 
     neighbor_allgatherv ineighbor_allgatherv neighbor_allgatherv_init "Neighbor_allgatherv"
-        (sendbuf: Addr, sendcount: i64, sendtype: Handle, recvbuf: Addr, recvcounts: Counts, displs: Counts, recvtype: Handle, comm: Handle) in halves |mpi, mode|
+        (sendbuf: Addr, sendcount: i64, sendtype: Handle, recvbuf: Addr, recvcounts: Counts, displs: Counts, recvtype: Handle, comm: Handle) in halves |mpi, mode, comm|
         keep lists = Lists::read(mpi.neighbor_counts(comm.0)?.0, recvcounts, displs)?; {
         mpi.neighbor(Side::One((sendbuf, sendcount, sendtype.0)), lists.vector(recvbuf, recvtype), false, comm.0, mode)
     }
 
     neighbor_alltoall ineighbor_alltoall neighbor_alltoall_init "Neighbor_alltoall"
-        (sendbuf: Addr, sendcount: i64, sendtype: Handle, recvbuf: Addr, recvcount: i64, recvtype: Handle, comm: Handle) in halves |mpi, mode| {
+        (sendbuf: Addr, sendcount: i64, sendtype: Handle, recvbuf: Addr, recvcount: i64, recvtype: Handle, comm: Handle) in halves |mpi, mode, comm| {
         mpi.neighbor(Side::One((sendbuf, sendcount, sendtype.0)), Side::One((recvbuf, recvcount, recvtype.0)), true, comm.0, mode)
     }
 
     neighbor_alltoallv ineighbor_alltoallv neighbor_alltoallv_init "Neighbor_alltoallv"
-        (sendbuf: Addr, sendcounts: Counts, sdispls: Counts, sendtype: Handle, recvbuf: Addr, recvcounts: Counts, rdispls: Counts, recvtype: Handle, comm: Handle) in halves |mpi, mode|
+        (sendbuf: Addr, sendcounts: Counts, sdispls: Counts, sendtype: Handle, recvbuf: Addr, recvcounts: Counts, rdispls: Counts, recvtype: Handle, comm: Handle) in halves |mpi, mode, comm|
         keep peers = mpi.neighbor_counts(comm.0)?;
         keep send = Lists::read(if gives(sendbuf, mode) { peers.1 } else { 0 }, sendcounts, sdispls)?;
         keep receive = Lists::read(peers.0, recvcounts, rdispls)?; {
@@ -263,7 +263,7 @@ collectives! {
     }
 
     neighbor_alltoallw ineighbor_alltoallw neighbor_alltoallw_init "Neighbor_alltoallw"
-        (sendbuf: Addr, sendcounts: Counts, sdispls: Counts, sendtypes: Handles, recvbuf: Addr, recvcounts: Counts, rdispls: Counts, recvtypes: Handles, comm: Handle) in halves |mpi, mode|
+        (sendbuf: Addr, sendcounts: Counts, sdispls: Counts, sendtypes: Handles, recvbuf: Addr, recvcounts: Counts, rdispls: Counts, recvtypes: Handles, comm: Handle) in halves |mpi, mode, comm|
         keep peers = mpi.neighbor_counts(comm.0)?;
         keep send = Lists::read(if gives(sendbuf, mode) { peers.1 } else { 0 }, sendcounts, sdispls)?;
         keep receive = Lists::read(peers.0, recvcounts, rdispls)?;

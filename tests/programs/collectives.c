@@ -470,7 +470,75 @@ static void persistent_arrays(void)
     free(out);
 }
 
+/* Each rank starts its persistent collectives in an order of its own; they match by their initialization. */
+static void persistent_orders(void)
+{
+    enum { KINDS = 5 };
+    MPI_Comm comm;
+    MPI_Request requests[KINDS], between;
+    int root = size / 2, cast = -1, mine = 0, sum = 0, best[2] = { 0, 0 }, all = 0;
+    int *gathered = ints((size_t)size), *spread = ints((size_t)size), *received = ints((size_t)size);
+
+    MPI_Comm_dup(MPI_COMM_WORLD, &comm);
+    MPI_Bcast_init(&cast, 1, MPI_INT, root, comm, MPI_INFO_NULL, &requests[0]);
+    MPI_Allreduce_init(&mine, &sum, 1, MPI_INT, MPI_SUM, comm, MPI_INFO_NULL, &requests[1]);
+    /* One more of the same shape: only the order of initialization tells them apart. */
+    MPI_Allreduce_init(&mine, &best[0], 1, MPI_INT, MPI_MAX, comm, MPI_INFO_NULL, &requests[2]);
+    MPI_Gather_init(&mine, 1, MPI_INT, gathered, 1, MPI_INT, root, comm, MPI_INFO_NULL, &requests[3]);
+    MPI_Alltoall_init(spread, 1, MPI_INT, received, 1, MPI_INT, comm, MPI_INFO_NULL, &requests[4]);
+    for (int round = 0; round < 4; round++) {
+        cast = rank == root ? 1000 + round : -1;
+        mine = 10 * rank + round;
+        for (int i = 0; i < size; i++)
+            spread[i] = 100 * rank + i + round;
+        for (int k = 0; k < KINDS; k++) {
+            MPI_Start(&requests[(k + rank + round) % KINDS]);
+            /* Other collectives keep an order of their own. */
+            if (k == 2 && round % 2) {
+                MPI_Iallreduce(&mine, &best[1], 1, MPI_INT, MPI_MIN, comm, &between);
+                MPI_Wait(&between, MPI_STATUS_IGNORE);
+                CHECK(best[1] == round);
+            }
+        }
+        MPI_Allreduce(&mine, &all, 1, MPI_INT, MPI_SUM, comm);
+        if (round == 3 && rank % 2)
+            for (int k = KINDS - 1; k >= 0; k--)
+                MPI_Wait(&requests[k], MPI_STATUS_IGNORE);
+        else
+            MPI_Waitall(KINDS, requests, MPI_STATUSES_IGNORE);
+        CHECK(cast == 1000 + round);
+        CHECK(sum == 10 * size * (size - 1) / 2 + size * round && all == sum);
+        CHECK(best[0] == 10 * (size - 1) + round);
+        for (int i = 0; i < size; i++) {
+            CHECK(rank != root || gathered[i] == 10 * i + round);
+            CHECK(received[i] == 100 * i + rank + round);
+        }
+    }
+    /* One that nobody else has started yet may be ahead of the others by its next start. */
+    if (rank == root) {
+        cast = 7;
+        MPI_Start(&requests[0]);
+        MPI_Wait(&requests[0], MPI_STATUS_IGNORE);
+        cast = 8;
+        MPI_Start(&requests[0]);
+        MPI_Wait(&requests[0], MPI_STATUS_IGNORE);
+    } else {
+        for (int round = 0; round < 2; round++) {
+            MPI_Start(&requests[0]);
+            MPI_Wait(&requests[0], MPI_STATUS_IGNORE);
+            CHECK(cast == 7 + round);
+        }
+    }
+    for (int k = 0; k < KINDS; k++)
+        MPI_Request_free(&requests[k]);
+    MPI_Comm_free(&comm);
+    free(gathered);
+    free(spread);
+    free(received);
+}
+
 static const Case cases[] = {
+    { "persistent_orders", persistent_orders },
     {"persistent_arrays", persistent_arrays},
     { "barrier", barrier },         { "broadcast", broadcast },
     { "gather_scatter", gather_scatter }, { "varying", varying },

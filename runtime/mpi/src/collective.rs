@@ -26,6 +26,7 @@ pub mod schedule;
 mod straight;
 mod ticket;
 pub(crate) mod together;
+pub(crate) mod turn;
 mod varied;
 
 use crate::datatype::Datatype;

@@ -31,6 +31,8 @@ pub struct Comm {
     /// Collective calls so far, by member from `calls_from` on.
     pub(crate) calls: Vec<u32>,
     pub(crate) calls_from: u32,
+    /// Its persistent collectives, if there are any.
+    pub(crate) persistent: Option<Box<crate::collective::turn::Persistent>>,
     /// Instances of collectives from call number `first` on.
     pub(crate) instances: VecDeque<Option<u32>>,
     pub(crate) first: u32,
@@ -53,6 +55,7 @@ impl Comm {
             twin: None,
             is_self: false,
             calls: Vec::new(),
+            persistent: None,
             calls_from: 0,
             segments: OnceCell::new(),
             instances: VecDeque::new(),

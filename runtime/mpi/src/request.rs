@@ -113,7 +113,14 @@ pub enum Template {
         from: (i32, i32, usize),
     },
     /// A collective.
-    Collective(Starter),
+    Collective {
+        /// Starts it.
+        start: Starter,
+        /// Its number among the persistent collectives of its communicator.
+        number: u32,
+        /// How often it was started.
+        times: u32,
+    },
 }
 
 impl Template {
@@ -121,7 +128,7 @@ impl Template {
     fn datatype(&self) -> Option<usize> {
         match self {
             Template::Send { buffer, .. } | Template::Receive { buffer, .. } => Some(buffer.2).filter(|&handle| handle >= FIRST_DYNAMIC),
-            Template::Collective(_) => None,
+            Template::Collective { .. } => None,
         }
     }
 }
@@ -205,10 +212,16 @@ impl Mpi {
     /// `MPI_Start`.
     pub fn start(&self, request: usize) -> Result {
         let template = {
-            let world = self.world();
+            let mut world = self.world();
             match handle::request(request) {
-                RequestRef::Cold(index) => match world.requests.get(index).map(|request| &request.body) {
-                    Some(Body::Persistent { template, active: None }) => (**template).clone(),
+                RequestRef::Cold(index) => match world.requests.get_mut(index).map(|request| &mut request.body) {
+                    Some(Body::Persistent { template, active: None }) => {
+                        let started = (**template).clone();
+                        if let Template::Collective { times, .. } = &mut **template {
+                            *times += 1;
+                        }
+                        started
+                    }
                     Some(Body::Persistent { .. }) => {
                         return Err(Failure::new(
                             ErrorClass::REQUEST,
@@ -223,7 +236,12 @@ impl Mpi {
         let started = match template {
             Template::Send { mode, buffer, to } => self.isend(mode, buffer, to)?,
             Template::Receive { buffer, from } => self.ireceive(buffer, from)?,
-            Template::Collective(start) => start(self)?,
+            Template::Collective { start, number, times } => {
+                self.world().collectives.starting = Some((number, times));
+                let started = start(self);
+                self.world().collectives.starting = None;
+                started?
+            }
         };
         if let RequestRef::Cold(index) = handle::request(request)
             && let Body::Persistent { active, .. } = &mut self.world().requests[index].body

@@ -56,7 +56,7 @@ struct Call {
 
 impl World {
     /// `(members in all, this rank's number, members of the first side)` of a communicator's collectives.
-    fn membership(&self, comm: u32) -> (u32, u32, Option<u32>) {
+    pub(super) fn membership(&self, comm: u32) -> (u32, u32, Option<u32>) {
         let me = self.current;
         let communicator = self.comms.at(comm);
         if communicator.remote.is_none() {

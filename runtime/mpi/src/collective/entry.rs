@@ -7,6 +7,7 @@
 use crate::collective::agent::{Agent, Stage};
 use crate::collective::instance::{Instance, Place};
 use crate::collective::schedule::{Member, Shape};
+use crate::collective::turn::Turn;
 use crate::collective::{Agreement, Contribution, Delivery, Reduction, Resolve, Signature};
 use crate::error::{ErrorClass, Failure, Result};
 use crate::world::World;
@@ -152,7 +153,7 @@ impl World {
                 let known = self.collectives.meetings.get(key).and_then(|list| list.iter().find(open).copied());
                 let index = known.unwrap_or_else(|| {
                     let index = self.make_instance(entry, me);
-                    self.made_instance(index, member, 0);
+                    self.made_instance(index, member, Turn::Call(0));
                     self.collectives.meetings.entry(*key).or_default().push(index);
                     index
                 });
@@ -163,14 +164,12 @@ impl World {
         };
         // Both sides of an intercommunicator count and find instances in the object with the smaller index.
         let home = self.home(comm);
-        let communicator = self.comms.at_mut(home);
         let total = entry.shape.size;
-        if communicator.is_self {
+        if self.comms.at(home).is_self {
             return Ok(self.make_instance(entry, me));
         }
-        let call = communicator.call_of(member);
-        let known = communicator.instances.get((call - communicator.first) as usize).copied().flatten();
-        let index = match known {
+        let turn = self.turn(home, member);
+        let index = match self.instance_of(home, turn) {
             Some(index) => {
                 self.agree_on(index, comm, &entry.signature, &entry.shape)?;
                 if !self.collectives.instance(index).holds_agents() {
@@ -180,7 +179,7 @@ impl World {
             }
             None => {
                 let index = self.make_instance(entry, me);
-                self.made_instance(index, member, call);
+                self.made_instance(index, member, turn);
                 index
             }
         };
@@ -190,6 +189,9 @@ impl World {
 
     /// A member's next call on a communicator belongs to this instance.
     pub(crate) fn note_entry(&mut self, comm: u32, member: u32, members: u32, index: u32) {
+        if let Some(turn) = self.collectives.starting {
+            return self.note_start(comm, turn, index);
+        }
         let here = self.rows_of(comm, members);
         let communicator = self.comms.at_mut(comm);
         if communicator.calls.is_empty() {
@@ -231,6 +233,7 @@ impl World {
             arrived: 0,
             started: false,
             together: None,
+            start: self.collectives.starting,
             held_at: None,
             joined: crate::handles::RankSet::default(),
             mail: FxHashMap::default(),

@@ -52,6 +52,8 @@ pub(crate) struct Instance {
     pub(crate) started: bool,
     /// While its members are held in a few words each, and once they are through that way.
     pub(crate) together: Option<Box<Together>>,
+    /// Of a persistent collective: its turn.
+    pub(super) start: Option<(u32, u32)>,
     /// Its place in the list of those held.
     pub(super) held_at: Option<u32>,
     /// Who has entered, of a group's instance: its members find it by that.
@@ -73,6 +75,8 @@ pub struct Collectives {
     /// Reductions with functions of the program whose members are all in.
     pub(super) functions: VecDeque<u32>,
     pub(crate) latest: Option<Latest>,
+    /// The turn of the persistent collective that the mounted rank is starting.
+    pub(crate) starting: Option<(u32, u32)>,
 }
 
 impl Collectives {

@@ -122,7 +122,7 @@ impl World {
         if instance.left > 0 {
             return;
         }
-        let place = instance.place.clone();
+        let (place, start) = (instance.place.clone(), instance.start);
         self.collectives.latest = None;
         if let (Some(ident), Some(remote)) = (instance.ident, &mut self.remote) {
             remote.spread.instances.remove(&ident);
@@ -146,6 +146,9 @@ impl World {
             return;
         }
         let home = self.home(comm);
+        if let Some(turn) = start {
+            return self.forget_start(home, turn);
+        }
         let communicator = self.comms.at_mut(home);
         if let Some(place) = communicator.instances.iter_mut().find(|place| **place == Some(index)) {
             *place = None;

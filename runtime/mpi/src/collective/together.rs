@@ -143,8 +143,8 @@ impl World {
         if (!blocking || varies || calls) && self.is_spread(communicator) {
             return Ok(None);
         }
-        let call = communicator.call_of(member);
-        let known = communicator.instances.get((call - communicator.first) as usize).copied().flatten();
+        let (call, turn) = (communicator.call_of(member), self.turn(comm, member));
+        let known = self.instance_of(comm, turn);
         if known
             .map(|index| self.collectives.instance(index))
             .is_some_and(|instance| instance.together.is_none() || instance.holds_agents())
@@ -199,7 +199,7 @@ impl World {
                 let instance = self.collectives.instance_mut(index);
                 instance.together = Some(Box::new(together));
                 self.collectives.hold(index);
-                if is_predefined(brief.reduction) {
+                if is_predefined(brief.reduction) && self.collectives.starting.is_none() {
                     let function = signature.function;
                     self.collectives.latest = Some(Latest { brief: brief.clone(), function, index, comm, call, elements: None });
                 }
@@ -219,7 +219,7 @@ impl World {
     /// The member number of the mounted rank if its call is one more of the instance made last; then it has entered that.
     #[inline]
     fn joins_latest(&mut self, brief: &Brief) -> Option<u32> {
-        let latest = self.collectives.latest.as_ref()?;
+        let latest = self.collectives.latest.as_ref().filter(|_| self.collectives.starting.is_none())?;
         let me = self.current;
         if latest.brief != *brief || latest.function != self.ranks[me as usize].function || self.comms.index(brief.comm) != Ok(latest.comm)
         {

@@ -6,6 +6,7 @@
 use crate::collective::agent::{Agent, Stage, buffer_of};
 use crate::collective::instance::Place;
 use crate::collective::schedule::{Buffer, Kind as Collective, Slice};
+use crate::collective::turn::Turn;
 use crate::comm::Comm;
 use crate::group::Group;
 use crate::remote::hosted;
@@ -33,6 +34,13 @@ impl Ident {
     /// Call number `call` of the communicator with this context.
     pub(crate) fn of_comm(context: u32, call: u32) -> Ident {
         Ident { context, key: (0, u32::MAX), print: 0, call }
+    }
+    /// The same, or a start of a persistent collective: no group has its tag.
+    fn of_turn(context: u32, turn: Turn) -> Ident {
+        match turn {
+            Turn::Call(call) => Ident::of_comm(context, call),
+            Turn::Start(number, times) => Ident { context, key: (i32::MIN, number), print: 0, call: times },
+        }
     }
     pub(crate) fn put(&self, out: &mut Vec<u8>) {
         out.u32(self.context);
@@ -118,7 +126,7 @@ impl World {
     }
 
     /// After `member` made instance `index`, call number `call` of its communicator: other processes may have a part in it.
-    pub(crate) fn made_instance(&mut self, index: u32, member: u32, call: u32) {
+    pub(crate) fn made_instance(&mut self, index: u32, member: u32, turn: Turn) {
         if self.remote.is_none() {
             return;
         }
@@ -128,7 +136,7 @@ impl World {
             return;
         }
         let ident = match &place {
-            Place::Comm(comm) => Ident::of_comm(self.comms.at(*comm).context, call),
+            Place::Comm(comm) => Ident::of_turn(self.comms.at(*comm).context, turn),
             Place::Group(key, group) => {
                 let print = fingerprint(group);
                 let call = self.others().spread.joins.get(&(*key, print, member)).copied().unwrap_or(0);

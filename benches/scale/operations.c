@@ -5,7 +5,7 @@
  *
  * hello: one barrier. barrier; allreduce, reduce and scan of 8 bytes; ibarrier, iallreduce: the nonblocking forms, waited for at once;
  * gatherv and scatterv of 0 to 2 numbers of 8 bytes a member; function: an allreduce of 8 bytes with an operation of the program;
- * alltoall of 8 bytes for each member; alltoallv of 0 to 2 numbers of 8 bytes for each member; neighbor_alltoall, neighbor_allgather and
+ * alltoall of 8 bytes for each member; alltoallv of 0 to 2 numbers of 8 bytes for each member; allgatherv of as many from each; neighbor_alltoall, neighbor_allgather and
  * neighbor_alltoallv of 8 bytes (0 to 2 numbers of them) with the neighbours in a periodic 3-D grid, which is made before; split into rows
  * of a power of two, about the square root of the ranks; cart: a 2-D grid; exchange: MPI_Irecv, MPI_Send and MPI_Wait with the
  * neighbours in a ring; switches: the same backwards, so that every message costs a switch of ranks, after writing 200 bytes
@@ -150,6 +150,27 @@ static int alltoallv(void)
     return right;
 }
 
+/* From each rank 0, 1 or 2 numbers to all. */
+static int allgatherv(void)
+{
+    size_t n = (size_t)size;
+    int *counts = malloc(2 * n * sizeof *counts), *places = counts + n, total = 0, right = 1;
+    long long mine[2] = { rank, rank + 1 }, *all;
+    for (int i = 0; i < size; i++) {
+        counts[i] = i % 3;
+        places[i] = total;
+        total += counts[i];
+    }
+    all = malloc(sizeof *all * (size_t)(total + 1));
+    MPI_Allgatherv(mine, rank % 3, MPI_LONG_LONG, all, counts, places, MPI_LONG_LONG, MPI_COMM_WORLD);
+    for (int i = 0; i < size; i++)
+        for (int j = 0; j < counts[i]; j++)
+            right &= all[places[i] + j] == i + j;
+    free(all);
+    free(counts);
+    return right;
+}
+
 static MPI_Comm grid = MPI_COMM_NULL;
 
 static void make_grid(void)
@@ -254,7 +275,7 @@ static const struct {
 } operations[] = {
     { "hello", barrier }, { "barrier", barrier }, { "ibarrier", ibarrier }, { "allreduce", allreduce }, { "iallreduce", iallreduce },
     { "function", function }, { "gatherv", gatherv }, { "scatterv", scatterv }, { "reduce", reduce }, { "scan", scan },
-    { "alltoall", alltoall }, { "alltoallv", alltoallv }, { "neighbor_alltoall", neighbor_alltoall },
+    { "alltoall", alltoall }, { "alltoallv", alltoallv }, { "allgatherv", allgatherv }, { "neighbor_alltoall", neighbor_alltoall },
     { "neighbor_allgather", neighbor_allgather }, { "neighbor_alltoallv", neighbor_alltoallv }, { "split", split }, { "cart", cart }, { "exchange", forwards }, { "switches", backwards },
 };
 

@@ -174,7 +174,7 @@ collectives! {
     }
 
     allgatherv iallgatherv allgatherv_init "Allgatherv"
-        (sendbuf: Addr, sendcount: i64, sendtype: Handle, recvbuf: Addr, recvcounts: Counts, displs: Counts, recvtype: Handle, comm: Handle) |mpi, mode, comm|
+        (sendbuf: Addr, sendcount: i64, sendtype: Handle, recvbuf: Addr, recvcounts: Counts, displs: Counts, recvtype: Handle, comm: Handle) in halves |mpi, mode, comm|
         keep lists = Lists::read(peers(mpi, comm)?, recvcounts, displs)?; {
         mpi.allgather(side(sendbuf, sendcount, sendtype), lists.vector(recvbuf, recvtype), comm.0, mode)
     }

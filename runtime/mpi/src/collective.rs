@@ -14,6 +14,7 @@ pub(crate) mod entry;
 mod exchange;
 pub(crate) mod executor;
 pub(crate) mod functions;
+mod gathered;
 pub mod instance;
 mod leave;
 mod lockstep;

@@ -73,6 +73,12 @@ impl BlockList<'_> {
         let (count, datatype) = self.elements(index);
         count * datatype.size
     }
+    /// One of the blocks alone.
+    pub(crate) fn one(&self, index: usize) -> BlockList<'static> {
+        let (count, datatype) = self.elements(index);
+        let places = Places::Even(count as i64, datatype.clone());
+        BlockList { at: self.at(index), places, len: 1, bytes: self.bytes(index) }
+    }
     /// The bytes of each, if they are equal because the call says so.
     pub(crate) fn even(&self) -> Option<u64> {
         matches!(self.places, Places::Even(..)).then(|| if self.len == 0 { 0 } else { self.bytes(0) })

@@ -2,6 +2,7 @@
 
 use crate::collective::blocks::BlockList;
 use crate::collective::exchange::Exchange;
+use crate::collective::gathered::Gathered;
 use crate::collective::neighborhood::Neighborhood;
 use crate::collective::ragged::Ragged;
 use crate::collective::schedule::{Blocks, Kind, Shape};
@@ -18,6 +19,8 @@ pub(crate) enum Varied {
     Ragged(Ragged),
     /// An all-to-all of blocks that differ.
     Exchange(Exchange),
+    /// An allgather of blocks that differ.
+    Gathered(Gathered),
     /// Neighbours.
     Neighborhood(Neighborhood),
 }
@@ -32,6 +35,7 @@ impl Varied {
         match (shape.kind, topology) {
             (Kind::Neighbor, Some(topology)) => Some(Varied::Neighborhood(Neighborhood::new(topology, members))),
             (Kind::Alltoall, _) => Exchange::holds(members).then(|| Varied::Exchange(Exchange::new(members))),
+            (Kind::Allgather, _) => Some(Varied::Gathered(Gathered::new(members))),
             (Kind::Gather | Kind::Scatter, _) => Some(Varied::Ragged(Ragged::new(shape.kind, shape.root, members))),
             _ => None,
         }
@@ -41,6 +45,7 @@ impl Varied {
         match self {
             Varied::Ragged(_) => {}
             Varied::Exchange(exchange) => exchange.enter(member, send, receive),
+            Varied::Gathered(gathered) => gathered.enter(member, send, receive),
             Varied::Neighborhood(neighborhood) => neighborhood.enter(member, send, receive, each),
         }
     }
@@ -61,6 +66,7 @@ impl Varied {
         match self {
             Varied::Ragged(ragged) => ragged.fits(),
             Varied::Exchange(exchange) => exchange.fits(),
+            Varied::Gathered(gathered) => gathered.fits(),
             Varied::Neighborhood(neighborhood) => neighborhood.fits(),
         }
     }
@@ -69,6 +75,7 @@ impl Varied {
         match self {
             Varied::Ragged(ragged) => ragged.blocks(member),
             Varied::Exchange(exchange) => exchange.blocks(member),
+            Varied::Gathered(gathered) => gathered.blocks(member),
             Varied::Neighborhood(neighborhood) => neighborhood.blocks(member),
         }
     }
@@ -83,6 +90,7 @@ impl Varied {
         match self {
             Varied::Ragged(ragged) => ragged.output(member),
             Varied::Exchange(exchange) => exchange.output(member),
+            Varied::Gathered(gathered) => gathered.output(member),
             Varied::Neighborhood(neighborhood) => neighborhood.output(member),
         }
     }
@@ -91,6 +99,7 @@ impl Varied {
         match self {
             Varied::Ragged(ragged) => ragged.contribution(member),
             Varied::Exchange(exchange) => exchange.contribution(member),
+            Varied::Gathered(gathered) => gathered.contribution(member),
             Varied::Neighborhood(neighborhood) => neighborhood.contribution(member),
         }
     }
@@ -117,6 +126,7 @@ impl Varied {
         match self {
             Varied::Ragged(_) => {}
             Varied::Exchange(exchange) => list.fill(&exchange.take(member)),
+            Varied::Gathered(gathered) => list.fill(gathered.all()),
             Varied::Neighborhood(neighborhood) => neighborhood.each_received(member, |index, bytes| list.fill_block(index, bytes)),
         }
     }

@@ -296,6 +296,7 @@ impl Mpi {
         };
         let empty = (Addr::NULL, 0, BYTE);
         let request = self.isend(SendMode::Standard, empty, (remote_leader, tag, bridging))?;
+        self.world().release();
         self.receive(empty, (remote_leader, tag, bridging))?;
         self.wait(request)?;
         let mut world = self.world();

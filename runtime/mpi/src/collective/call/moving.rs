@@ -221,11 +221,35 @@ impl Mpi {
     /// `MPI_Allgather` and `MPI_Allgatherv`.
     #[inline(always)]
     pub fn allgather(&self, send: Side, receive: Side, comm: usize, mode: Mode) -> Result<Option<usize>> {
-        self.leave(self.join_allgather(send, receive, comm, mode))
+        let peers = || -> Result<usize> { Ok(self.world().comms.get(comm)?.peers() as usize) };
+        match mode {
+            Mode::Entering => self.pause(&self.join_allgather(send, receive, comm, mode)?, &receive, peers()?),
+            Mode::Leaving(word) => self.end_lists(Ticket::of(word), &receive, peers()?).map(|()| None),
+            _ => self.leave(self.join_allgather(send, receive, comm, mode)),
+        }
+    }
+
+    /// Enters an allgather of blocks that differ, if it may be held together: its first half.
+    fn held_gathered(&self, send: &Side, receive: &Side, (members, me): (u32, u32), comm: usize) -> Result<Option<Part>> {
+        let world = self.world();
+        let Some(receive) = world.block_list(receive, members as usize)? else { return Ok(None) };
+        let own = if send.is_in_place() { Some(receive.one(me as usize)) } else { world.block_list(send, 1)? };
+        drop(world);
+        let Some(send) = own else { return Ok(None) };
+        let brief =
+            Brief { kind: Kind::Allgather, mode: Mode::Blocking, comm, root: None, irregular: true, bytes: receive.bytes, reduction: None };
+        self.together(&brief, &Extent::none(), Extent::none(), &mut Bring::Lists(&send, &receive, true))
     }
 
     #[inline(never)]
     fn join_allgather(&self, send: Side, receive: Side, comm: usize, mode: Mode) -> Result<Part> {
+        if mode == Mode::Entering
+            && receive.is_irregular()
+            && let (size, me, true) = self.members(comm)?
+            && let Some(part) = self.held_gathered(&send, &receive, (size, me), comm)?
+        {
+            return Ok(part);
+        }
         if let (size, me, true) = self.members(comm)?
             && let (Some(source), Some(target)) = (self.own_block(&send, &receive, me)?, self.blocks(&receive, size)?)
             && target.bytes == source.bytes * u64::from(size)
@@ -244,8 +268,8 @@ impl Mpi {
         drop(world);
         let irregular = matches!(receive, Side::Each(_));
         let bytes = if irregular { target.bytes } else { target.blocks.bytes(0) };
-        let call = Call { kind: Kind::Allgather, comm, root: None, irregular, bytes, reduction: None, mode };
-        let delivery = Delivery::To(target.extents.clone());
+        let call = Call { kind: Kind::Allgather, comm, root: None, irregular, bytes, reduction: None, mode: mode.whole() };
+        let delivery = if mode == Mode::Entering { Delivery::None } else { Delivery::To(target.extents.clone()) };
         self.simple(call, source, input, target, delivery)
     }
 

@@ -97,6 +97,19 @@ fn a_contributor_leaves_a_reduction_before_the_root_comes() {
 }
 
 #[test]
+fn a_member_without_blocks_leaves_an_alltoallv_before_the_others_come() {
+    // A pairwise exchange, as in Open MPI, has a message for everybody.
+    for table in ["-xsim-coll=mpich", "-xsim-coll=linear"] {
+        Run::program("collectives.c").arg("bystander_leaves_early").ranks(7).arg(table).run().ok(7);
+    }
+}
+
+#[test]
+fn who_expects_less_than_is_sent_is_told_so() {
+    holds("uneven_sizes_must_agree", &[3, 7, 16]);
+}
+
+#[test]
 fn the_two_sides_may_use_different_types() {
     holds("with_datatypes", &[1, 2, 7]);
 }

@@ -537,7 +537,58 @@ static void persistent_orders(void)
     free(received);
 }
 
+/* Rank 0 has no block in an all-to-all of uneven blocks, and is through with it before the others can be. */
+static void bystander_leaves_early(void)
+{
+    int *counts = ints(4 * (size_t)size), *places = counts + size, *expected = counts + 2 * size, *zeros = counts + 3 * size;
+    int token = 0, given[2] = { rank, -1 }, taken[2] = { -1, -1 };
+
+    memset(counts, 0, 4 * (size_t)size * sizeof *counts);
+    memset(zeros, 0, (size_t)size * sizeof *zeros);
+    if (rank == 1)
+        counts[2] = 1;
+    if (rank == 2)
+        expected[1] = 1;
+    if (rank == 1)
+        MPI_Recv(&token, 1, MPI_INT, 0, 5, MPI_COMM_WORLD, MPI_STATUS_IGNORE);
+    MPI_Alltoallv(given, counts, places, MPI_INT, taken, expected, zeros, MPI_INT, MPI_COMM_WORLD);
+    if (rank == 0)
+        MPI_Send(&rank, 1, MPI_INT, 1, 5, MPI_COMM_WORLD);
+    CHECK(taken[0] == (rank == 2 ? 1 : -1) && taken[1] == -1 && token == 0);
+    free(counts);
+}
+
+/* Who expects less than is sent is told so, and nobody else. */
+static void uneven_sizes_must_agree(void)
+{
+    int *counts = ints(3 * (size_t)size), *expected = counts + size, *places = counts + 2 * size, code, class;
+    int *in = ints(2 * (size_t)size), *out = ints(2 * (size_t)size), dims[1] = { size }, periods[1] = { 1 };
+    MPI_Comm ring;
+
+    for (int i = 0; i < size; i++) {
+        counts[i] = expected[i] = 2;
+        places[i] = 2 * i;
+    }
+    if (rank == 1)
+        expected[2] = 1;
+    MPI_Comm_set_errhandler(MPI_COMM_WORLD, MPI_ERRORS_RETURN);
+    code = MPI_Alltoallv(in, counts, places, MPI_INT, out, expected, places, MPI_INT, MPI_COMM_WORLD);
+    MPI_Error_class(code, &class);
+    CHECK(class == (rank == 1 ? MPI_ERR_TRUNCATE : MPI_SUCCESS));
+    MPI_Cart_create(MPI_COMM_WORLD, 1, dims, periods, 0, &ring);
+    MPI_Comm_set_errhandler(ring, MPI_ERRORS_RETURN);
+    code = MPI_Neighbor_alltoall(in, 2, MPI_INT, out, rank == 1 ? 1 : 2, MPI_INT, ring);
+    MPI_Error_class(code, &class);
+    CHECK(class == (rank == 1 ? MPI_ERR_TRUNCATE : MPI_SUCCESS));
+    MPI_Comm_free(&ring);
+    MPI_Comm_set_errhandler(MPI_COMM_WORLD, MPI_ERRORS_ARE_FATAL);
+    free(in);
+    free(out);
+    free(counts);
+}
+
 static const Case cases[] = {
+    { "bystander_leaves_early", bystander_leaves_early }, { "uneven_sizes_must_agree", uneven_sizes_must_agree },
     { "persistent_orders", persistent_orders },
     {"persistent_arrays", persistent_arrays},
     { "barrier", barrier },         { "broadcast", broadcast },

@@ -1,0 +1,108 @@
+//! Persistent requests: what they start, and starting it.
+
+use super::Body;
+use crate::error::{ErrorClass, Failure, Result};
+use crate::handle::{self, RequestRef};
+use crate::handles::FIRST_DYNAMIC;
+use crate::p2p::SendMode;
+use crate::world::Mpi;
+use rank::Addr;
+use std::rc::Rc;
+
+/// Starts a collective: the handle of its request.
+pub type Starter = Rc<dyn Fn(&Mpi) -> Result<usize>>;
+
+/// What a persistent request starts.
+#[derive(Clone)]
+pub enum Template {
+    /// A send.
+    Send {
+        /// Which kind.
+        mode: SendMode,
+        /// Buffer, count, datatype.
+        buffer: (Addr, i64, usize),
+        /// Destination, tag, communicator.
+        to: (i32, i32, usize),
+    },
+    /// A receive.
+    Receive {
+        /// Buffer, count, datatype.
+        buffer: (Addr, i64, usize),
+        /// Source, tag, communicator.
+        from: (i32, i32, usize),
+    },
+    /// A collective.
+    Collective {
+        /// Starts it.
+        start: Starter,
+        /// Its number among the persistent collectives of its communicator.
+        number: u32,
+        /// How often it was started.
+        times: u32,
+    },
+}
+
+impl Template {
+    /// The derived datatype that it needs.
+    pub(super) fn datatype(&self) -> Option<usize> {
+        match self {
+            Template::Send { buffer, .. } | Template::Receive { buffer, .. } => Some(buffer.2).filter(|&handle| handle >= FIRST_DYNAMIC),
+            Template::Collective { .. } => None,
+        }
+    }
+}
+
+impl Mpi {
+    /// Makes a persistent request: its handle. It keeps its datatype, which the program may free.
+    pub fn persistent(&self, template: Template) -> usize {
+        let mut world = self.world();
+        let me = world.current;
+        if let Some(datatype) = template.datatype() {
+            // Where the handle is not valid, starting says so.
+            let _ = world.types.share_again(me, datatype);
+        }
+        handle::of_cold(world.make_request(me, Body::Persistent { template: Box::new(template), active: None }))
+    }
+
+    /// `MPI_Start`.
+    pub fn start(&self, request: usize) -> Result {
+        let template = {
+            let mut world = self.world();
+            match handle::request(request) {
+                RequestRef::Cold(index) => match world.requests.get_mut(index).map(|request| &mut request.body) {
+                    Some(Body::Persistent { template, active: None }) => {
+                        let started = (**template).clone();
+                        if let Template::Collective { times, .. } = &mut **template {
+                            *times += 1;
+                        }
+                        started
+                    }
+                    Some(Body::Persistent { .. }) => {
+                        return Err(Failure::new(
+                            ErrorClass::REQUEST,
+                            "the persistent request is active already: complete it before starting it again",
+                        ));
+                    }
+                    _ => return Err(Failure::new(ErrorClass::REQUEST, "the request is not a persistent one")),
+                },
+                _ => return Err(Failure::new(ErrorClass::REQUEST, "the request is not a persistent one")),
+            }
+        };
+        let started = match template {
+            Template::Send { mode, buffer, to } => self.isend(mode, buffer, to)?,
+            Template::Receive { buffer, from } => self.ireceive(buffer, from)?,
+            Template::Collective { start, number, times } => {
+                self.world().collectives.starting = Some((number, times));
+                let started = start(self);
+                self.world().collectives.starting = None;
+                started?
+            }
+        };
+        if let RequestRef::Cold(index) = handle::request(request)
+            && let Body::Persistent { active, .. } = &mut self.world().requests[index].body
+        {
+            *active = Some(started);
+        }
+        Ok(())
+    }
+}

@@ -33,6 +33,7 @@ pub fn start(mut program: Program) -> i32 {
         println!("xsim {}", env!("CARGO_PKG_VERSION"));
         return 0;
     }
+    keep_freed_memory();
     program.set_arguments(&arguments);
     let name = arguments.first().map(|name| name.to_string_lossy().into_owned()).unwrap_or_default();
     match run(program, &options, name) {
@@ -52,6 +53,18 @@ fn restore_preload() {
             std::env::set_var("LD_PRELOAD", before);
         }
         std::env::remove_var("XSIM_PRELOADED");
+    }
+}
+
+/// Keeps freed memory up to some size, where the C library would give it back to the system: buffers of ranks and collectives come
+/// and go, and to touch memory anew costs several times as much as to copy it.
+fn keep_freed_memory() {
+    const LARGEST: libc::c_int = 32 << 20;
+    const KEPT: libc::c_int = 128 << 20;
+    // SAFETY: both settings are plain numbers, and the program's own code has not begun.
+    unsafe {
+        libc::mallopt(libc::M_MMAP_THRESHOLD, LARGEST);
+        libc::mallopt(libc::M_TRIM_THRESHOLD, KEPT);
     }
 }
 

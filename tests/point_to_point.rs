@@ -128,3 +128,15 @@ fn a_payload_is_what_it_was_when_it_was_sent() {
     let network = "-xsim-mn=fattree:m=4,n=2,l=10ns,b=100Gbps,router=90ns,vcs=1,buf=64KiB,level=packet";
     Run::program("referred.c").arg(network).ranks(5).run().ok(5);
 }
+
+#[test]
+fn long_messages_that_are_sent_first_do_not_all_wait_in_memory() {
+    for case in ["all", "each", "both"] {
+        for arguments in [["-xsim-stack-mode=own", "-xsim-globals=clone"], ["-xsim-stack-mode=shared", "-xsim-globals=copy"]] {
+            let [stack, globals] = arguments;
+            Run::program("long_messages.c").arg(case).arg(stack).arg(globals).ranks(8).run().ok(8);
+        }
+    }
+    // Nobody else is there to receive first.
+    Run::program("long_messages.c").arg("again").ranks(1).run().ok(1);
+}

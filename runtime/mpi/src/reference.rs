@@ -11,8 +11,27 @@ use rank::memory;
 
 /// Payload bytes from which on a message refers to them: shorter ones are copied for less.
 pub const REFERRED: u64 = 256;
+/// Payload bytes from which on copying one out costs more than letting its receiver run first.
+pub(crate) const LONG: u64 = 256 << 10;
 
 impl World {
+    /// Bytes that completing this send would copy out; none if its message was received or is no such message.
+    #[inline]
+    pub(crate) fn unread(&self, index: u32) -> u64 {
+        let node = &self.nodes[index];
+        if node.state == State::Unexpected && node.flags & (flag::OWNED | flag::REFERS) == flag::OWNED | flag::REFERS {
+            node.bytes
+        } else {
+            0
+        }
+    }
+
+    /// Whether completing sends of so many unread bytes should wait until other ranks have run: they may receive them.
+    #[inline]
+    pub(crate) fn should_linger(&self, unread: u64) -> bool {
+        unread >= LONG && (!self.ready.is_empty() || self.ready.least_lagging().is_some())
+    }
+
     /// What becomes of a message's payload now that no receive is there: it stays where it is, or is copied if the
     /// sender's request will not keep it or it cannot be read there while others run.
     pub(crate) fn settle_reference(&mut self, message: u32) {

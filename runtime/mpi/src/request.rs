@@ -340,22 +340,28 @@ impl World {
         self.ranks[rank as usize].waiting += 1;
     }
 
-    /// Marks all incomplete requests of an array as waited for by the mounted rank: whether there are any.
+    /// Marks all incomplete requests of an array as waited for by the mounted rank: whether there are any, and how many bytes
+    /// completing sends among the others would copy out.
     ///
     /// An error leaves none marked.
-    pub(crate) fn await_all(&mut self, requests: RequestArray) -> Result<bool> {
+    pub(crate) fn await_all(&mut self, requests: RequestArray) -> Result<(bool, u64)> {
         let me = self.current;
+        let mut unread = 0;
         self.ranks[me as usize].waiting = 0;
         for index in 0..requests.count {
             let handle = requests.get(index);
             if handle == handle::REQUEST_SENT {
                 continue;
             }
-            if let RequestRef::Node(node) = handle::request(handle)
-                && let Some(node) = self.nodes.get_mut(node)
+            if let RequestRef::Node(index) = handle::request(handle)
+                && let Some(node) = self.nodes.get_mut(index)
             {
                 match node.state {
                     State::Matched | State::Sent => continue,
+                    State::Unexpected if node.has(flag::OWNED) => {
+                        unread += self.unread(index);
+                        continue;
+                    }
                     State::Posted if !node.has(flag::WAITED) => {
                         node.flags |= flag::WAITED;
                         self.ranks[me as usize].waiting += 1;
@@ -382,7 +388,7 @@ impl World {
             self.ranks[me as usize].waiting = 0;
             return Err(failure);
         }
-        Ok(self.ranks[me as usize].waiting != 0)
+        Ok((self.ranks[me as usize].waiting != 0, unread))
     }
 
     fn is_awaited(&self, handle: usize) -> bool {

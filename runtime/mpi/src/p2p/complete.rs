@@ -101,6 +101,11 @@ impl Mpi {
             let me = world.current;
             world.ranks[me as usize].waiting = 0;
             world.await_request(me, handle);
+        } else if let RequestRef::Node(index) = handle::request(handle)
+            && world.should_linger(world.unread(index))
+        {
+            drop(world);
+            self.step_back();
         }
         Ok(waits)
     }
@@ -125,7 +130,13 @@ impl Mpi {
     /// The first half of `MPI_Waitall`: whether the mounted rank has to wait.
     #[inline]
     pub fn begin_wait_all(&self, requests: RequestArray) -> Result<bool> {
-        self.world().await_all(requests)
+        let mut world = self.world();
+        let (waits, unread) = world.await_all(requests)?;
+        if !waits && world.should_linger(unread) {
+            drop(world);
+            self.step_back();
+        }
+        Ok(waits)
     }
 
     /// Completes all requests of the array, which are complete: `statuses(i, status)` is told each status.

@@ -11,6 +11,8 @@ use crate::request::{Body, PROC_NULL};
 use crate::world::{Mpi, World};
 use engine::Time;
 use rank::Addr;
+/// Elements from which on a message may be a long one.
+const MANY: i64 = 16384;
 /// Messages that one rank may send in a row before long queues at its receivers make it step back.
 const BURST: u32 = 512;
 /// Unread messages at a receiver from which on its senders may have to step back.
@@ -126,12 +128,25 @@ impl Mpi {
     // Always: entering the call, the plain message and leaving then look at the world once.
     #[inline(always)]
     pub fn send(&self, mode: SendMode, buffer: Buffer, to: Peer) -> Result {
+        if buffer.1 >= MANY {
+            return self.send_many(mode, buffer, to);
+        }
         let mut world = self.world();
         let row = if world.again { Row::Call } else { Row::Alone };
         let request = world.start_send(mode, buffer, to, row)?;
         if request == REQUEST_SENT && !world.crowded && world.ranks[world.current as usize].burst <= BURST {
             return Ok(());
         }
+        drop(world);
+        self.pause_after_send(request)
+    }
+
+    /// A send of many elements: where they are long, its receiver may take them before they are copied.
+    #[inline(never)]
+    fn send_many(&self, mode: SendMode, buffer: Buffer, to: Peer) -> Result {
+        let mut world = self.world();
+        let request = world.start_send(mode, buffer, to, Row::Request)?;
+        world.release();
         drop(world);
         self.pause_after_send(request)
     }
@@ -146,7 +161,7 @@ impl Mpi {
         if world.crowded {
             drop(world);
             self.step_back();
-        } else if !world.ready.is_empty() {
+        } else if world.ranks[world.current as usize].burst > BURST && !world.ready.is_empty() {
             let me = world.current;
             world.ranks[me as usize].burst = 0;
             drop(world);
@@ -169,7 +184,7 @@ impl Mpi {
 
     /// Lets others run, because too much waits for other processes or for the rank's receivers.
     #[cold]
-    fn step_back(&self) {
+    pub(super) fn step_back(&self) {
         let mut world = self.world();
         world.release();
         let (me, clock) = (world.current, world.clock(world.current));

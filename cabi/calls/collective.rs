@@ -228,7 +228,7 @@ collectives! {
     }
 
     reduce_scatter ireduce_scatter reduce_scatter_init "Reduce_scatter"
-        (sendbuf: Addr, recvbuf: Addr, recvcounts: Counts, datatype: Handle, op: Handle, comm: Handle) |mpi, mode, comm|
+        (sendbuf: Addr, recvbuf: Addr, recvcounts: Counts, datatype: Handle, op: Handle, comm: Handle) in halves |mpi, mode, comm|
         keep counts = reduced(mpi, recvcounts, comm)?; {
         mpi.reduce_scatter(sendbuf, recvbuf, Parts::Each(&counts), datatype.0, op.0, comm.0, mode)
     }

@@ -23,6 +23,7 @@ pub(crate) mod model;
 mod neighborhood;
 mod pending;
 mod ragged;
+mod scattered;
 pub mod schedule;
 mod straight;
 mod ticket;

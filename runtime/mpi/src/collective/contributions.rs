@@ -96,7 +96,7 @@ impl Together {
         self.complete
     }
     pub(super) fn contribute(&mut self, shape: &Shape, member: u32, here: u32, extent: &Extent, target: &Extent) {
-        if let Some(varied) = &mut self.varied {
+        if let Some(varied) = self.varied.as_mut().filter(|varied| !varied.is_reduced()) {
             return varied.enter(member, extent, target);
         }
         let bytes = extent.bytes as usize;
@@ -118,7 +118,7 @@ impl Together {
         }
     }
     pub(crate) fn contribution(&self, shape: &Shape, member: u32) -> &[u8] {
-        if let Some(varied) = &self.varied {
+        if let Some(varied) = self.varied.as_ref().filter(|varied| !varied.is_reduced()) {
             return varied.contribution(member);
         }
         match &self.data {
@@ -132,6 +132,12 @@ impl Together {
         let Some(varied) = &self.varied else { return buffers(shape, member) };
         let (send, receive) = varied.blocks(member);
         (send, receive, varied.output(member))
+    }
+    /// The packed result of a member of a complete reduction of which each keeps a block of its own size.
+    pub(super) fn kept(&self, member: u32) -> Option<&[u8]> {
+        let begins = self.varied.as_ref()?.begins()?;
+        let (Data::Each(results, _), member) = (&self.data, member as usize) else { return Some(&[]) };
+        Some(&results[begins[member] as usize..begins[member + 1] as usize])
     }
     /// The packed result of a member of a complete collective.
     pub(super) fn deliver(&self, shape: &Shape, member: u32, target: &Extent) {

@@ -73,7 +73,10 @@ impl Together {
     /// Turns contributions into results; false if only the schedule's steps can.
     pub(super) fn digest(&mut self, shape: &Shape, schedule: &dyn Schedule) -> bool {
         if let Some(varied) = &mut self.varied {
-            return varied.fits();
+            let fits = varied.fits();
+            if !fits || !varied.is_reduced() {
+                return fits;
+            }
         }
         match shape.kind {
             Kind::Barrier | Kind::Agree | Kind::Bcast | Kind::Scatter | Kind::Gather | Kind::Allgather => true,
@@ -94,8 +97,9 @@ impl Together {
                     });
                     return true;
                 }
+                let begins = self.varied.as_ref().and_then(|varied| varied.begins());
                 let mut combine = |_: u32, left: &[u8], right: &mut Vec<u8>| kernel(left, right);
-                let Some(results) = lockstep::reduce_all(shape, schedule, &mut combine, data, *stride) else { return false };
+                let Some(results) = lockstep::reduce_all(shape, schedule, &mut combine, data, *stride, begins) else { return false };
                 self.take_results(shape, results);
                 true
             }

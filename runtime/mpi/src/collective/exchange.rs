@@ -32,20 +32,25 @@ impl Square {
         }
     }
     fn set_row(&mut self, member: usize, bytes: impl Fn(usize) -> u64) {
-        for other in 0..self.members {
-            let (index, bytes) = (member * self.members + other, bytes(other));
-            if self.long.is_empty() {
-                if let Ok(bytes) = u16::try_from(bytes) {
-                    // Pages of zeros that nobody writes to are never there.
-                    if bytes != 0 {
-                        self.short[index] = bytes;
-                    }
-                    continue;
+        let row = member * self.members..(member + 1) * self.members;
+        if self.long.is_empty() {
+            let mut most = 0;
+            for (other, place) in self.short[row.clone()].iter_mut().enumerate() {
+                let bytes = bytes(other);
+                most = most.max(bytes);
+                // Pages of zeros that nobody writes to are never there.
+                if bytes != 0 {
+                    *place = bytes as u16;
                 }
-                self.long = self.short.iter().map(|&bytes| u64::from(bytes)).collect();
-                self.short = Vec::new();
             }
-            self.long[index] = bytes;
+            if most <= u64::from(u16::MAX) {
+                return;
+            }
+            self.long = self.short.iter().map(|&bytes| u64::from(bytes)).collect();
+            self.short = Vec::new();
+        }
+        for (other, place) in self.long[row].iter_mut().enumerate() {
+            *place = bytes(other);
         }
     }
     fn offsets(&self, member: usize) -> Blocks {

@@ -42,6 +42,8 @@ pub(crate) struct FunctionWork {
     functions: Functions,
     input: Vec<u8>,
     stride: usize,
+    /// Where blocks begin of which each keeps its own.
+    begins: Option<Rc<[u64]>>,
     results: Option<Vec<u8>>,
 }
 
@@ -54,7 +56,7 @@ impl FunctionWork {
                 mounted(group.world_rank(member), &mut || reduction.call(left, right));
             }
         };
-        self.results = lockstep::reduce_all(&self.shape, &*self.schedule, &mut combine, &self.input, self.stride);
+        self.results = lockstep::reduce_all(&self.shape, &*self.schedule, &mut combine, &self.input, self.stride, self.begins.as_ref());
     }
 }
 
@@ -79,9 +81,10 @@ impl World {
                 Data::Each(input, stride) => (input, stride),
                 _ => (Vec::new(), 0),
             };
+            let begins = together.varied.as_ref().and_then(|varied| varied.begins()).cloned();
             let place = instance.place.clone();
             let group = self.group_of(&place);
-            return Some(FunctionWork { index, shape, schedule, group, functions: *functions, input, stride, results: None });
+            return Some(FunctionWork { index, shape, schedule, group, functions: *functions, input, stride, begins, results: None });
         }
     }
 

@@ -103,8 +103,13 @@ impl World {
     pub(crate) fn finish_lists(&mut self, index: u32, member: u32, list: Option<&BlockList>) -> Result<usize> {
         let instance = self.collectives.instance_mut(index);
         if let Some(together) = &mut instance.together {
-            if let (Some(varied), Some(list)) = (&mut together.varied, list) {
-                varied.deliver_to(member, list);
+            if let Some(list) = list
+                && together.varied.is_some()
+            {
+                match together.kept(member) {
+                    Some(kept) => list.fill(kept),
+                    None => together.varied.as_mut().expect("looked at above").deliver_to(member, list),
+                }
                 self.leave_instance(index);
                 return Ok(0);
             }

@@ -5,6 +5,7 @@
 
 use super::batch::{Posts, members};
 use super::contributions::buffers;
+use super::scattered::blocks;
 use super::schedule::{Buffer, Member, Schedule, Shape, Slice, Step};
 use engine::Time;
 use std::ops::Range;
@@ -59,22 +60,27 @@ struct Lockstep<'a> {
     right: Vec<u8>,
 }
 
-/// The outputs of all members one behind the other, from their inputs of `stride` bytes; `None` if the schedule's steps do not fit together.
+/// The outputs of all members one behind the other, from their inputs of `stride` bytes, `begins` where blocks begin of which each keeps its own; `None` if the schedule's steps do not fit together.
 pub(super) fn reduce_all<'a>(
     shape: &Shape,
     schedule: &dyn Schedule,
     combine: &'a mut Combine<'a>,
     input: &'a [u8],
     stride: usize,
+    begins: Option<&Rc<[u64]>>,
 ) -> Option<Vec<u8>> {
+    let buffers = |rank: u32| begins.map_or_else(|| buffers(shape, rank), |begins| blocks(begins, rank));
     let none: Rc<[u32]> = Rc::new([]);
-    let (send, receive, _) = buffers(shape, 0);
+    let (send, receive, _) = buffers(0);
     let mut member = Member { rank: 0, send, receive, sources: none.clone(), destinations: none };
-    let scratch_of = |rank: u32, member: &Member| schedule.scratch(&Member { rank, ..member.clone() });
+    let scratch_of = |rank: u32, member: &Member| {
+        let (send, receive, _) = buffers(rank);
+        schedule.scratch(&Member { rank, send, receive, ..member.clone() })
+    };
     let mut run = Lockstep {
         input,
         stride,
-        output: Flat::new(shape.size, |rank| buffers(shape, rank).2),
+        output: Flat::new(shape.size, |rank| buffers(rank).2),
         scratch: Flat::new(shape.size, |rank| scratch_of(rank, &member)),
         combine,
         left: Vec::new(),
@@ -85,6 +91,9 @@ pub(super) fn reduce_all<'a>(
         posts.clear();
         for rank in members(schedule.active(round), shape.size) {
             member.rank = rank;
+            if begins.is_some() {
+                (member.send, member.receive, _) = buffers(rank);
+            }
             steps.clear();
             schedule.round(&member, round, &mut steps);
             for step in &steps {
@@ -95,6 +104,9 @@ pub(super) fn reduce_all<'a>(
         }
         for rank in members(schedule.active(round), shape.size) {
             member.rank = rank;
+            if begins.is_some() {
+                (member.send, member.receive, _) = buffers(rank);
+            }
             steps.clear();
             schedule.round(&member, round, &mut steps);
             for step in &steps {

@@ -67,6 +67,8 @@ pub(crate) enum Bring<'a> {
     Blocks(RootBlocks),
     /// Blocks for and from each member or neighbour, and whether each neighbour gets one of its own.
     Lists(&'a BlockList<'a>, &'a BlockList<'a>, bool),
+    /// Where the blocks of a reduction begin.
+    Begins(&'a [u64]),
 }
 
 /// Arguments of a reduction: count, and handles of datatype and operation.
@@ -292,6 +294,10 @@ impl World {
                 let ragged = together.varied.as_mut().and_then(|varied| varied.as_ragged());
                 ragged.expect("the call is of blocks that differ").enter_root(blocks);
             }
+            Bring::Begins(begins) => {
+                let varied = together.varied.as_mut().expect("the call is of blocks that differ");
+                varied.enter_begins(member, begins);
+            }
             Bring::Lists(send, receive, each) => {
                 let varied = together.varied.as_mut().expect("the call is of lists of blocks");
                 varied.enter_lists(member, send, receive, each);
@@ -309,8 +315,12 @@ impl World {
     fn complete_together(&mut self, index: u32) {
         self.collectives.latest = None;
         let instance = self.collectives.instance_mut(index);
-        if instance.together.as_ref().is_some_and(|together| together.functions.is_some()) {
-            return self.queue_functions(index);
+        if let Some(together) = instance.together.as_mut().filter(|together| together.functions.is_some()) {
+            if together.varied.as_mut().is_none_or(|varied| varied.fits()) {
+                return self.queue_functions(index);
+            }
+            self.expand(index);
+            return self.start_instance(index);
         }
         let schedule = crate::collective::choose::choose(&instance.shape, &self.policy);
         let instance = self.collectives.instance_mut(index);

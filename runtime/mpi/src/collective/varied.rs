@@ -5,6 +5,7 @@ use crate::collective::exchange::Exchange;
 use crate::collective::gathered::Gathered;
 use crate::collective::neighborhood::Neighborhood;
 use crate::collective::ragged::Ragged;
+use crate::collective::scattered::Scattered;
 use crate::collective::schedule::{Blocks, Kind, Shape};
 use crate::matching::Extent;
 use crate::topology::Topology;
@@ -21,6 +22,8 @@ pub(crate) enum Varied {
     Exchange(Exchange),
     /// An allgather of blocks that differ.
     Gathered(Gathered),
+    /// A reduction of which each keeps a block; its data is not here.
+    Scattered(Scattered),
     /// Neighbours.
     Neighborhood(Neighborhood),
 }
@@ -36,6 +39,7 @@ impl Varied {
             (Kind::Neighbor, Some(topology)) => Some(Varied::Neighborhood(Neighborhood::new(topology, members))),
             (Kind::Alltoall, _) => Exchange::holds(members).then(|| Varied::Exchange(Exchange::new(members))),
             (Kind::Allgather, _) => Some(Varied::Gathered(Gathered::new(members))),
+            (Kind::ReduceScatter, _) => Some(Varied::Scattered(Scattered::default())),
             (Kind::Gather | Kind::Scatter, _) => Some(Varied::Ragged(Ragged::new(shape.kind, shape.root, members))),
             _ => None,
         }
@@ -43,7 +47,7 @@ impl Varied {
     /// A member is in, whose rank is mounted. Of neighbours, `each` gets a block of its own, or all get one.
     pub(super) fn enter_lists(&mut self, member: u32, send: &BlockList, receive: &BlockList, each: bool) {
         match self {
-            Varied::Ragged(_) => {}
+            Varied::Ragged(_) | Varied::Scattered(_) => {}
             Varied::Exchange(exchange) => exchange.enter(member, send, receive),
             Varied::Gathered(gathered) => gathered.enter(member, send, receive),
             Varied::Neighborhood(neighborhood) => neighborhood.enter(member, send, receive, each),
@@ -54,6 +58,20 @@ impl Varied {
         if let Varied::Ragged(ragged) = self {
             ragged.enter(member, source, target);
         }
+    }
+    /// The same of a reduction: where blocks begin.
+    pub(super) fn enter_begins(&mut self, member: u32, begins: &[u64]) {
+        if let Varied::Scattered(scattered) = self {
+            scattered.enter(member, begins);
+        }
+    }
+    /// Whether what members bring and get is kept elsewhere, because it is reduced.
+    pub(super) fn is_reduced(&self) -> bool {
+        matches!(self, Varied::Scattered(_))
+    }
+    /// Where blocks of a reduction begin, on which all agree.
+    pub(super) fn begins(&self) -> Option<&Rc<[u64]>> {
+        if let Varied::Scattered(scattered) = self { scattered.agreed() } else { None }
     }
     pub(super) fn as_ragged(&mut self) -> Option<&mut Ragged> {
         match self {
@@ -67,6 +85,7 @@ impl Varied {
             Varied::Ragged(ragged) => ragged.fits(),
             Varied::Exchange(exchange) => exchange.fits(),
             Varied::Gathered(gathered) => gathered.fits(),
+            Varied::Scattered(scattered) => scattered.agreed().is_some(),
             Varied::Neighborhood(neighborhood) => neighborhood.fits(),
         }
     }
@@ -76,6 +95,7 @@ impl Varied {
             Varied::Ragged(ragged) => ragged.blocks(member),
             Varied::Exchange(exchange) => exchange.blocks(member),
             Varied::Gathered(gathered) => gathered.blocks(member),
+            Varied::Scattered(scattered) => scattered.blocks(member),
             Varied::Neighborhood(neighborhood) => neighborhood.blocks(member),
         }
     }
@@ -91,6 +111,7 @@ impl Varied {
             Varied::Ragged(ragged) => ragged.output(member),
             Varied::Exchange(exchange) => exchange.output(member),
             Varied::Gathered(gathered) => gathered.output(member),
+            Varied::Scattered(scattered) => scattered.blocks(member).1.bytes(0),
             Varied::Neighborhood(neighborhood) => neighborhood.output(member),
         }
     }
@@ -100,6 +121,7 @@ impl Varied {
             Varied::Ragged(ragged) => ragged.contribution(member),
             Varied::Exchange(exchange) => exchange.contribution(member),
             Varied::Gathered(gathered) => gathered.contribution(member),
+            Varied::Scattered(_) => &[],
             Varied::Neighborhood(neighborhood) => neighborhood.contribution(member),
         }
     }
@@ -124,7 +146,7 @@ impl Varied {
     /// The same into a list of blocks.
     pub(super) fn deliver_to(&mut self, member: u32, list: &BlockList) {
         match self {
-            Varied::Ragged(_) => {}
+            Varied::Ragged(_) | Varied::Scattered(_) => {}
             Varied::Exchange(exchange) => list.fill(&exchange.take(member)),
             Varied::Gathered(gathered) => list.fill(gathered.all()),
             Varied::Neighborhood(neighborhood) => neighborhood.each_received(member, |index, bytes| list.fill_block(index, bytes)),

@@ -5,7 +5,7 @@ use crate::collective::agent::pack;
 use crate::collective::area::{Area, IN_PLACE, Parts, Side};
 use crate::collective::schedule::{Blocks, Kind};
 use crate::collective::ticket::Ticket;
-use crate::collective::together::Brief;
+use crate::collective::together::{Brief, Bring};
 use crate::collective::{Delivery, Reduction};
 use crate::error::{ErrorClass, Failure, Result};
 use crate::matching::Extent;
@@ -181,7 +181,40 @@ impl Mpi {
         comm: usize,
         mode: Mode,
     ) -> Result<Option<usize>> {
-        self.leave(self.join_reduce_scatter(send, receive, counts, datatype, op, comm, mode))
+        let own = || -> Result<Side> {
+            let world = self.world();
+            let communicator = world.comms.get(comm)?;
+            let count = match counts {
+                Parts::Same(count) => count,
+                Parts::Each(counts) => counts[communicator.rank(world.current) as usize],
+            };
+            Ok(Side::One((receive, count, datatype)))
+        };
+        match mode {
+            Mode::Entering => self.pause(&self.join_reduce_scatter(send, receive, counts, datatype, op, comm, mode)?, &own()?, 1),
+            Mode::Leaving(word) => self.end_lists(Ticket::of(word), &own()?, 1).map(|()| None),
+            _ => self.leave(self.join_reduce_scatter(send, receive, counts, datatype, op, comm, mode)),
+        }
+    }
+
+    /// Enters a reduction of which each keeps a block of its own size, if it may be held together: its first half.
+    fn held_scattered(&self, source: &Extent, counts: &[i64], (op, datatype): (usize, usize), comm: usize) -> Result<Option<Part>> {
+        let size = self.world().types.get(datatype)?.size;
+        let sums = counts.iter().scan(0, |end, &count| {
+            *end += count as u64 * size;
+            Some(*end)
+        });
+        let begins: Vec<u64> = std::iter::once(0).chain(sums).collect();
+        let brief = Brief {
+            kind: Kind::ReduceScatter,
+            mode: Mode::Blocking,
+            comm,
+            root: None,
+            irregular: true,
+            bytes: source.bytes,
+            reduction: Some((op, datatype)),
+        };
+        self.together(&brief, source, Extent::none(), &mut Bring::Begins(&begins))
     }
 
     #[allow(clippy::too_many_arguments)]
@@ -204,6 +237,16 @@ impl Mpi {
         let Some(total) = total else {
             return Err(Failure::new(ErrorClass::COUNT, format!("the counts of {members} members are beyond 2^63 elements together")));
         };
+        if holds
+            && mode == Mode::Entering
+            && let Parts::Each(counts) = counts
+        {
+            let from = if send == IN_PLACE { receive } else { send };
+            let source = self.world().extent((from, total, datatype))?;
+            if let Some(part) = self.held_scattered(&source, counts, (op, datatype), comm)? {
+                return Ok(part);
+            }
+        }
         if holds && let Parts::Same(count) = counts {
             let from = if send == IN_PLACE { receive } else { send };
             let source = self.world().extent((from, total, datatype))?;
@@ -245,9 +288,9 @@ impl Mpi {
             irregular: matches!(counts, Parts::Each(_)),
             bytes: source.bytes,
             reduction: Some(reduction),
-            mode,
+            mode: mode.whole(),
         };
-        let delivery = Delivery::To(target.extents.clone());
+        let delivery = if mode == Mode::Entering { Delivery::None } else { Delivery::To(target.extents.clone()) };
         self.simple(call, source, input, target, delivery)
     }
 }

@@ -14,6 +14,7 @@ use crate::queue::Place;
 use crate::undecided::Open;
 use crate::world::World;
 use engine::{Span, Time};
+use smallvec::SmallVec;
 use std::cmp::Reverse;
 use std::collections::BinaryHeap;
 
@@ -94,10 +95,11 @@ impl World {
     /// What the receives of `rank` for any source would take now.
     fn wild_items_of(&self, rank: u32, items: &mut Vec<Item>) {
         let state = &self.ranks[rank as usize];
-        let mut taken: Vec<u32> = Vec::new();
-        let mut asked: Vec<Pattern> = Vec::new();
+        // Seldom more than a few, and made anew at each poll of a rank that polls.
+        let mut taken: SmallVec<[u32; 8]> = SmallVec::new();
+        let mut asked: SmallVec<[Pattern; 4]> = SmallVec::new();
         // Receives that have to wait until one like them before them is decided.
-        let mut later: Vec<Pattern> = Vec::new();
+        let mut later: SmallVec<[Pattern; 4]> = SmallVec::new();
         let mut wilds = state.wilds;
         for receive in self.posted.iter(state.posted) {
             let node = &self.nodes[receive];
@@ -150,7 +152,10 @@ impl World {
         let mut fresh = std::mem::take(&mut self.agenda.fresh);
         self.items_of(rank, &mut fresh);
         let version = self.agenda.versions.void(rank);
-        self.agenda.heap.extend(fresh.drain(..).map(|item| Reverse(Entry { item, version })));
+        // One by one: there are few, and `extend` may rebuild the heap.
+        for item in fresh.drain(..) {
+            self.agenda.heap.push(Reverse(Entry { item, version }));
+        }
         self.agenda.fresh = fresh;
     }
 

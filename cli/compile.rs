@@ -63,7 +63,9 @@ pub fn main(language: Language, mut args: Vec<OsString>) -> Result<ExitCode, Fai
     let show = args.iter().position(|arg| Show::of(arg).is_some()).and_then(|at| Show::of(&args.remove(at)));
     let layout = Layout::find()?;
     let words = match show {
-        None | Some(Show::Command) => command(language, &args, &layout)?,
+        None => command(language, &args, links(&args), &layout)?,
+        // Build systems ask without input, to learn what linking takes.
+        Some(Show::Command) => command(language, &args, !stops(&args), &layout)?,
         Some(Show::Compile) => compile_flags(&layout),
         Some(Show::Link) => link_flags(&layout),
     };
@@ -78,7 +80,7 @@ pub fn main(language: Language, mut args: Vec<OsString>) -> Result<ExitCode, Fai
 /// Compiles `source` into `output` with optimisation, as `xsim run program.c` does.
 pub fn to_program(language: Language, source: &OsStr, output: &OsStr) -> Result<(), Failure> {
     let args = ["-O2".into(), "-o".into(), output.to_owned(), source.to_owned(), "-lm".into()];
-    let words = command(language, &args, &Layout::find()?)?;
+    let words = command(language, &args, true, &Layout::find()?)?;
     match Command::new(&words[0]).args(&words[1..]).status() {
         Ok(status) if status.success() => Ok(()),
         Ok(_) => Err(Failure::new(format!("{} did not compile; the compiler's messages are above", source.display()))),
@@ -91,8 +93,8 @@ fn cannot_start(language: Language, compiler: &OsStr, why: &std::io::Error) -> F
     Failure::with(NOT_FOUND, format!("cannot start the compiler {}: {why}; install it, or name another in {variable}", compiler.display()))
 }
 
-/// The whole command line: compiler, our flags around the user's.
-fn command(language: Language, args: &[OsString], layout: &Layout) -> Result<Vec<OsString>, Failure> {
+/// The whole command line: compiler, our flags around the user's; those for linking if it links.
+fn command(language: Language, args: &[OsString], links: bool, layout: &Layout) -> Result<Vec<OsString>, Failure> {
     if args.iter().any(|arg| arg == "-static" || arg == "--static") {
         return Err(Failure::with(
             USAGE,
@@ -111,7 +113,7 @@ fn command(language: Language, args: &[OsString], layout: &Layout) -> Result<Vec
         words.extend(modules.iter().map(|modules| joined("-I", modules)));
     }
     words.extend(compile_flags(layout));
-    if !links(args) {
+    if !links {
         words.extend_from_slice(args);
         return Ok(words);
     }
@@ -141,9 +143,12 @@ fn joined(flag: &str, path: &std::path::Path) -> OsString {
 
 /// Whether the compiler will link: it has input, and nothing stops it earlier.
 fn links(args: &[OsString]) -> bool {
-    let stops = ["-c", "-S", "-E", "-M", "-MM", "-fsyntax-only"];
-    let input = args.iter().any(|arg| !arg.as_encoded_bytes().starts_with(b"-"));
-    input && !args.iter().any(|arg| stops.iter().any(|stop| arg == stop))
+    args.iter().any(|arg| !arg.as_encoded_bytes().starts_with(b"-")) && !stops(args)
+}
+
+/// Whether the compiler is told to stop before it links.
+fn stops(args: &[OsString]) -> bool {
+    args.iter().any(|arg| ["-c", "-S", "-E", "-M", "-MM", "-fsyntax-only"].iter().any(|stop| arg == stop))
 }
 
 fn quote(word: &str) -> String {
@@ -158,7 +163,7 @@ mod tests {
     fn words(args: &[&str]) -> Vec<String> {
         let layout = Layout { library: "/l".into(), include: "/i".into(), share: "/s".into() };
         let args: Vec<OsString> = args.iter().map(OsString::from).collect();
-        command(Language::C, &args, &layout).unwrap().into_iter().skip(1).map(|w| w.into_string().unwrap()).collect()
+        command(Language::C, &args, links(&args), &layout).unwrap().into_iter().skip(1).map(|w| w.into_string().unwrap()).collect()
     }
 
     #[test]
@@ -181,7 +186,7 @@ mod tests {
     #[test]
     fn static_linking_is_refused_with_the_reason() {
         let layout = Layout { library: "/l".into(), include: "/i".into(), share: "/s".into() };
-        let failure = command(Language::C, &["-static".into(), "a.c".into()], &layout).unwrap_err();
+        let failure = command(Language::C, &["-static".into(), "a.c".into()], true, &layout).unwrap_err();
         assert!(failure.to_string().contains("shared library"));
     }
 

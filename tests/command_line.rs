@@ -84,6 +84,11 @@ fn the_compiler_wrapper_shows_its_command() {
     assert!(!compile_only.contains("-lxsim"), "{compile_only}");
     let ccache = accepted(command(&["cxx", "-showme", "a.cc"]).env("XSIM_CXX", "ccache g++-12").output().unwrap());
     assert!(ccache.starts_with("ccache g++-12 -I"), "{ccache}");
+    // Asked without a file, for what building takes: rsmpi and CMake look there for the library.
+    for ask in ["-show", "-showme"] {
+        let shown = accepted(command(&["cc", ask]).output().unwrap());
+        assert!(shown.contains(" -I") && shown.contains(" -L") && shown.contains(" -lxsim"), "{shown}");
+    }
     let link = accepted(command(&["cc", "-showme:link"]).output().unwrap());
     assert!(link.starts_with("-L") && !link.contains("-I"), "{link}");
 }

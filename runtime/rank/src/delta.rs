@@ -15,8 +15,8 @@ use crate::lines::LINE;
 /// Most lines that are saved this way.
 pub(crate) const MOST: usize = 256;
 /// Lines for which one number says which of them differ.
-const GROUP: usize = 16;
-const GROUPS: usize = MOST / GROUP;
+pub(crate) const GROUP: usize = 16;
+pub(crate) const GROUPS: usize = MOST / GROUP;
 const LANES: usize = LINE / 4;
 
 /// Which lines differ: bit `k` of number `g` is line `16 g + k`.
@@ -49,6 +49,11 @@ impl Found {
     #[inline]
     pub(crate) fn is_nothing(&self) -> bool {
         self.count == 0
+    }
+    /// The lines that differ, each with its lanes that do.
+    pub(crate) fn lines(&self) -> impl Iterator<Item = (usize, u16)> {
+        let lines = (0..self.groups).flat_map(|group| set(self.dirty[group]).map(move |line| group * GROUP + line));
+        lines.zip(self.masks.iter().copied())
     }
 }
 

@@ -28,6 +28,7 @@ pub mod program;
 pub mod random;
 mod ranks;
 mod running;
+mod shape;
 mod single;
 mod stack;
 pub mod stdio;

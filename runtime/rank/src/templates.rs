@@ -2,10 +2,17 @@
 //!
 //! For each length there are a few: ranks that wait in different places, or in different rounds of a loop, can have stacks of
 //! one length. When the usual one fits badly another is tried, or the stack at hand becomes one; one that no saved stack
-//! refers to any more is used again.
+//! refers to any more is used again. What differs from a template is mostly in the same few lanes: these make a shape, and only
+//! memory of no shape is compared lane by lane.
+
+mod length;
+mod search;
+mod shaping;
 
 use crate::delta::{self, Found, Kernels};
 use crate::lines::LINE;
+use crate::shape::{self, Fits, NONE, Shape};
+use length::Length;
 
 /// From this many ranks on, memory counts more than the last nanoseconds.
 pub(crate) const DIFFERENCES_FROM: u32 = 100_000;
@@ -13,14 +20,8 @@ pub(crate) const DIFFERENCES_FROM: u32 = 100_000;
 const GOOD: usize = 32;
 /// Templates of one length.
 const EACH: usize = 16;
-/// What changing the template must save.
-const WORTH: usize = 16;
 /// Stacks after which looking for a better template, which was in vain, is tried again.
 const LONGEST_WAIT: u32 = 1 << 12;
-/// Stacks within which looking again in vain means that nothing fits better.
-const RECENT: u32 = 8;
-/// The same after it was found.
-const AGAIN: u32 = 7;
 
 /// A line where the processor's lines begin: loads and stores that straddle two take twice as long.
 #[derive(Clone, Copy)]
@@ -29,55 +30,39 @@ pub(crate) struct Line(pub(crate) [u32; LINE / 4]);
 
 struct Template {
     stack: Box<[Line]>,
-    /// Saved stacks that are differences from it.
+    /// Saved stacks that are differences from it and of no shape.
     users: u32,
-}
-
-/// The templates of one length.
-struct Length {
-    numbers: Vec<u16>,
-    /// Differences of at most this many bytes are good enough: no template did better lately.
-    good: usize,
-    /// So many stacks ago, subtracted from `RECENT`, looking for a better template was in vain.
-    in_vain: u32,
-    /// Stacks until it is tried again whether less will do.
-    lasting: u32,
-    /// The one tried first, and the one that was before: stacks of two kinds often come in turn.
-    usual: u16,
-    other: u16,
-    /// Stacks that are saved before a better template is looked for, now and the next time.
-    wait: u32,
-    next_wait: u32,
-}
-
-impl Default for Length {
-    fn default() -> Length {
-        Length { numbers: Vec::new(), good: GOOD, in_vain: 0, lasting: 0, usual: 0, other: 0, wait: 0, next_wait: 0 }
-    }
+    /// The shape that was made last of what differs from it.
+    shape: u16,
 }
 
 /// All templates, and the means to use them.
 pub(crate) struct Templates {
     all: Vec<Template>,
     lengths: Vec<Length>,
+    shapes: Vec<Shape>,
     /// The lanes of each line that count; empty if all do.
     own: Box<[u16]>,
     /// The bits of a difference's head that are the template's number.
     numbers: u16,
-    /// How the memory in place differs from template `number`, and room for what another comparison finds.
+    /// The template of the memory in place, and its shape. Of no shape: how it differs, and room for what another comparison finds.
     found: Box<Found>,
     spare: Box<Found>,
     number: u16,
+    shape: u16,
     /// Lines of the memory in place, if it still is as `found` says; else 0.
     known: usize,
     kernels: Kernels,
+    fits: Fits,
 }
 
 /// A difference from the first template in nothing.
 static NOTHING: [u16; NOTHING_LEN] = [0; NOTHING_LEN];
 const NOTHING_LEN: usize = 1 + delta::MOST / 16 + 1 + delta::BEYOND / 2;
 
-/// How far to the left of a difference's head the caller's mark is, in templates of memory of one length.
+/// The bit of a record's head that says that it is of a shape, whose number follows.
+const SHAPED: u16 = 1 << 15;
+/// How far to the left of a record's head the caller's mark is, in templates of memory of one length.
 const MARK: u32 = EACH.ilog2();
 
 impl Templates {
@@ -87,13 +72,16 @@ impl Templates {
         Templates {
             all: Vec::new(),
             lengths,
+            shapes: Vec::new(),
             own: [].into(),
-            numbers: u16::MAX,
+            numbers: !SHAPED,
             found,
             spare,
             number: 0,
+            shape: NONE,
             known: 0,
             kernels: delta::kernels::<true>(),
+            fits: shape::fits(),
         }
     }
 
@@ -101,7 +89,7 @@ impl Templates {
     pub(crate) fn of(first: &[Line], own: Box<[u16]>) -> Templates {
         let kernels = delta::kernels::<false>();
         let mut templates = Templates { own, numbers: (1 << MARK) - 1, kernels, ..Templates::new() };
-        templates.all.push(Template { stack: first.into(), users: 1 });
+        templates.all.push(Template { stack: first.into(), users: 1, shape: NONE });
         templates.lengths[first.len()].numbers.push(0);
         templates
     }
@@ -112,10 +100,18 @@ impl Templates {
         self.known = 0;
     }
 
-    /// Whether the memory found last is as the first template.
+    /// Whether the memory found last, which is at `live`, is as the first template.
+    ///
+    /// # Safety
+    /// It is as it was found.
     #[inline]
-    pub(crate) fn is_first(&self) -> bool {
-        self.number == 0 && self.found.is_nothing()
+    pub(crate) unsafe fn is_first(&self, live: *const u32) -> bool {
+        self.number == 0
+            && match self.shapes.get(self.shape as usize) {
+                // SAFETY: the contract; the template has the shape's lines.
+                Some(shape) => unsafe { shape.is_template(live, self.all[0].stack.as_ptr()) },
+                None => self.found.is_nothing(),
+            }
     }
 
     /// Finds a template for the memory of `lines` lines at `live`; the bytes of the difference.
@@ -125,135 +121,63 @@ impl Templates {
     #[inline]
     pub(crate) unsafe fn find(&mut self, live: *const u32, lines: usize) -> usize {
         self.known = lines;
-        self.number = self.lengths[lines].usual;
-        if self.lengths[lines].numbers.is_empty() {
-            // SAFETY: the contract.
-            unsafe { self.add(live, lines) };
-        }
-        // SAFETY: the contract; the usual template of a length is of this length.
-        let bytes = unsafe { self.compare(live, lines, self.number) };
-        let length = &mut self.lengths[lines];
-        if bytes <= length.good {
-            (length.in_vain, length.next_wait) = (length.in_vain.saturating_sub(1), 0);
-            length.lasting = match length.lasting.checked_sub(1) {
-                Some(lasting) => lasting,
-                None => {
-                    length.good = GOOD;
-                    LONGEST_WAIT
-                }
-            };
+        let Length { shape, good, in_vain, next_wait, next_shape_wait, .. } = self.lengths[lines];
+        // SAFETY: the contract.
+        if let Some(bytes) = unsafe { self.fitting(live, shape, good) } {
+            if in_vain | next_wait | next_shape_wait != 0 || good != GOOD {
+                self.lengths[lines].was_good();
+            }
             return bytes;
         }
         // SAFETY: the contract.
-        unsafe { self.search(live, lines, bytes) }
+        unsafe { self.find_otherwise(live, lines) }
     }
 
-    /// Compares with a template: into `found`.
+    /// Takes a shape of this length if the memory is of it; its bytes.
     ///
     /// # Safety
-    /// So many lines are readable, and the template has as many.
+    /// As for `find`.
     #[inline]
-    unsafe fn compare(&mut self, live: *const u32, lines: usize, number: u16) -> usize {
-        let template = self.all[number as usize].stack.as_ptr().cast();
-        // SAFETY: the contract; there is a number of lanes for each line.
-        unsafe { (self.kernels.compare)(live, template, self.own.as_ptr(), lines, &mut self.found) };
-        self.found.bytes()
-    }
-
-    /// Compares with another template, and takes that if the difference is shorter by what is worth it.
-    ///
-    /// # Safety
-    /// As for `compare`.
-    unsafe fn try_other(&mut self, live: *const u32, lines: usize, number: u16, bytes: usize) -> Option<usize> {
-        std::mem::swap(&mut self.found, &mut self.spare);
-        // SAFETY: the contract.
-        let less = unsafe { self.compare(live, lines, number) };
-        if less + WORTH <= bytes {
-            self.number = number;
-            return Some(less);
+    unsafe fn fitting(&mut self, live: *const u32, number: u16, good: usize) -> Option<usize> {
+        let shape = self.shapes.get(number as usize)?;
+        let template = self.all[shape.template as usize].stack.as_ptr();
+        // SAFETY: the contract; the template has as many lines as its shapes.
+        if shape.bytes() > good || !unsafe { shape.fits(self.fits, live, template) } {
+            return None;
         }
-        std::mem::swap(&mut self.found, &mut self.spare);
-        None
+        (self.shape, self.number) = (number, shape.template);
+        Some(shape.bytes())
     }
 
-    /// The usual template fits badly, with a difference of so many bytes.
+    /// Finds a template for memory that is not of the usual shape.
     ///
     /// # Safety
     /// As for `find`.
     #[inline(never)]
-    unsafe fn search(&mut self, live: *const u32, lines: usize, mut bytes: usize) -> usize {
-        let Length { usual, other, wait, good, .. } = self.lengths[lines];
-        if other != usual && self.all[other as usize].stack.len() == lines && wait & 1 == 0 {
-            // SAFETY: the contract; it is of this length.
-            if let Some(less) = unsafe { self.try_other(live, lines, other, bytes) } {
-                (self.lengths[lines].usual, self.lengths[lines].other) = (other, usual);
-                bytes = less;
-            }
-        }
-        if bytes > good {
-            let length = &mut self.lengths[lines];
-            match length.wait.checked_sub(1) {
-                Some(wait) => length.wait = wait,
-                // SAFETY: the contract.
-                None => bytes = unsafe { self.better(live, lines, bytes) },
-            }
-        }
-        bytes
-    }
-
-    /// A template that fits better than one that makes the difference this long; maybe the stack itself.
-    ///
-    /// # Safety
-    /// As for `find`.
-    #[cold]
-    unsafe fn better(&mut self, live: *const u32, lines: usize, bytes: usize) -> usize {
-        let mut least = bytes;
-        for at in 0..self.lengths[lines].numbers.len() {
-            let number = self.lengths[lines].numbers[at];
-            // SAFETY: the contract; it is of this length.
-            least = unsafe { self.try_other(live, lines, number, least) }.unwrap_or(least);
-        }
-        let length = &mut self.lengths[lines];
-        if least < bytes {
-            // Looking through all costs as much as some stacks that fit badly.
-            (length.other, length.usual) = (length.usual, self.number);
-            (length.wait, length.next_wait) = (AGAIN, AGAIN);
-            return least;
-        }
-        if length.in_vain != 0 {
-            // Not even the template that was made of the last one fits better: so different they are.
-            (length.good, length.lasting, length.wait) = (bytes, LONGEST_WAIT, 0);
+    unsafe fn find_otherwise(&mut self, live: *const u32, lines: usize) -> usize {
+        let Length { other_shape, good, .. } = self.lengths[lines];
+        // SAFETY: the contract.
+        if let Some(bytes) = unsafe { self.fitting(live, other_shape, good) } {
+            self.lengths[lines].prefer_shape(other_shape);
+            self.lengths[lines].was_good();
             return bytes;
         }
-        length.in_vain = RECENT;
-        length.wait = length.next_wait;
-        length.next_wait = (length.next_wait * 2 + 1).min(LONGEST_WAIT);
-        // SAFETY: the contract.
-        unsafe {
-            self.add(live, lines);
-            self.compare(live, lines, self.number)
+        self.shape = NONE;
+        if self.lengths[lines].numbers.is_empty() {
+            // SAFETY: the contract.
+            unsafe { self.add(live, lines) };
         }
-    }
-
-    /// Makes the stack a template and the usual one, if there is room; its number, or the usual one's, is taken.
-    ///
-    /// # Safety
-    /// As for `find`.
-    #[cold]
-    unsafe fn add(&mut self, live: *const u32, lines: usize) {
-        // SAFETY: the contract.
-        let line = |line| Line(unsafe { live.cast::<[u32; LINE / 4]>().add(line).read_unaligned() });
-        let stack: Box<[Line]> = (0..lines).map(line).collect();
-        let length = &mut self.lengths[lines];
-        if let Some(&unused) = length.numbers.iter().find(|&&number| self.all[number as usize].users == 0) {
-            self.all[unused as usize].stack = stack;
-            length.usual = unused;
-        } else if length.numbers.len() < EACH {
-            length.usual = self.all.len() as u16;
-            length.numbers.push(length.usual);
-            self.all.push(Template { stack, users: 0 });
+        self.number = self.lengths[lines].usual;
+        // SAFETY: the contract; the usual template of a length is of this length.
+        let mut bytes = unsafe { self.compare(live, lines, self.number) };
+        if bytes <= self.lengths[lines].good {
+            self.lengths[lines].was_good();
+        } else {
+            // SAFETY: the contract.
+            bytes = unsafe { self.search(live, lines, bytes) };
         }
-        self.number = length.usual;
+        // What fits badly shall not shape what fits.
+        if bytes > self.lengths[lines].good { bytes } else { self.shape_of_found(lines).unwrap_or(bytes) }
     }
 
     /// Writes the difference that was found last of the memory at `live`; `mark` is the caller's.
@@ -262,20 +186,25 @@ impl Templates {
     /// The memory is as it was found; so many bytes as were found are writable at `to`.
     #[inline]
     pub(crate) unsafe fn keep(&mut self, live: *const u32, mark: u16, to: *mut u8) {
+        if let Some(shape) = self.shapes.get_mut(self.shape as usize) {
+            shape.users += 1;
+            let head = u32::from(SHAPED | mark << MARK) | u32::from(self.shape) << 16;
+            // SAFETY: the contract.
+            return unsafe { shape.keep(live, head, to) };
+        }
         self.all[self.number as usize].users += 1;
-        let head = if self.numbers == u16::MAX { self.number } else { self.number | mark << MARK };
         // SAFETY: the contract.
-        unsafe { (self.kernels.keep)(live, &self.found, head, to) };
+        unsafe { (self.kernels.keep)(live, &self.found, self.number | mark << MARK, to) };
     }
 
-    /// The mark of a difference, which had at most 12 bits.
+    /// The mark of a record, which had at most 11 bits.
     ///
     /// # Safety
-    /// A difference at `record`, of memory of one length.
+    /// A record at `record`, of memory of one length.
     #[inline]
     pub(crate) unsafe fn mark(record: *const u8) -> u16 {
         // SAFETY: the contract.
-        unsafe { delta::head_of(record) >> MARK }
+        (unsafe { delta::head_of(record) } & !SHAPED) >> MARK
     }
 
     /// Puts saved memory in place, where it has not changed since something was found there last or that was forgotten.
@@ -285,10 +214,27 @@ impl Templates {
     #[inline]
     pub(crate) unsafe fn load(&mut self, live: *mut u32, lines: usize, record: *const u8) {
         // SAFETY: the contract.
-        let number = unsafe { delta::head_of(record) } & self.numbers;
-        self.all[number as usize].users -= 1;
-        // SAFETY: the contract.
-        unsafe { self.rebuild(live, lines, number, record) };
+        let head = unsafe { delta::head_of(record) };
+        if head & SHAPED == 0 {
+            let number = head & self.numbers;
+            self.all[number as usize].users -= 1;
+            // SAFETY: the contract.
+            return unsafe { self.rebuild(live, lines, number, record) };
+        }
+        // SAFETY: a number follows (the contract).
+        let number = unsafe { record.cast::<u16>().add(1).read() };
+        let shape = &mut self.shapes[number as usize];
+        shape.users -= 1;
+        // SAFETY: the contract; what is in place is of that shape.
+        if self.known != lines || self.shape != number && !unsafe { shape.change(self.shape, live) } {
+            let template = shape.template;
+            // SAFETY: the contract; nothing differs from the template.
+            unsafe { self.rebuild(live, lines, template, NOTHING.as_ptr().cast()) };
+            self.learn_change(number);
+        }
+        self.known = 0;
+        // SAFETY: the contract; but for the lanes of the shape, the memory is as the template.
+        unsafe { self.shapes[number as usize].put(live, record) };
     }
 
     /// Puts the first template in place, under the same conditions.
@@ -305,7 +251,11 @@ impl Templates {
     /// As for `load`.
     #[inline]
     unsafe fn rebuild(&mut self, live: *mut u32, lines: usize, number: u16, record: *const u8) {
-        let left = if self.known == lines && self.number == number { &self.found.dirty } else { &delta::ALL };
+        let left = match self.shapes.get(self.shape as usize) {
+            _ if self.known != lines || self.number != number => &delta::ALL,
+            Some(shape) => &shape.dirty,
+            None => &self.found.dirty,
+        };
         let template = self.all[number as usize].stack.as_ptr().cast();
         // SAFETY: the contract; the template has as many lines, and there is a number of lanes for each.
         unsafe { (self.kernels.rebuild)(live, template, self.own.as_ptr(), lines, record, left) };
@@ -357,6 +307,15 @@ mod tests {
         let total =
             run(3, |round, rank| (0..LINES as u32 * 16).map(|word| if word == 3 { rank + round } else { word * (rank % 2) }).collect());
         assert!(total < 100 * 24, "{total} bytes");
+    }
+
+    #[test]
+    fn stacks_that_come_back_every_second_round_are_small() {
+        let stack = |round: u32, rank: u32| -> Vec<u32> {
+            (0..LINES as u32 * 16).map(|word| if word % 50 == 3 { rank * word } else { word * (1 + round % 2) }).collect()
+        };
+        let total = run(40, stack);
+        assert!(total <= 100 * 16, "{total} bytes");
     }
 
     #[test]

@@ -196,7 +196,8 @@ impl Whole {
         let record = &mut self.records[self.in_place as usize];
         // SAFETY: a live record holds a difference, marked with its units.
         let old = if *record == 0 { 0 } else { u32::from(unsafe { Templates::mark(self.arena.address(*record) as *const u8) }) };
-        let units = if templates.is_first() { 0 } else { self.arena.units(bytes) };
+        // SAFETY: nobody ran since.
+        let units = if unsafe { templates.is_first(live) } { 0 } else { self.arena.units(bytes) };
         if old != units {
             if old != 0 {
                 self.arena.give_back_units(std::mem::take(record), old);
@@ -270,9 +271,11 @@ impl Whole {
         let record = self.records[rank as usize];
         if record != 0 {
             let at = self.arena.address(record);
-            let lines = if self.differences.is_some() { 1 } else { (self.bytes / LINE).min(8) };
-            for line in 0..lines {
-                crate::ranks::prefetch(at + line * LINE);
+            crate::ranks::prefetch(at);
+            if self.differences.is_none() {
+                for line in 1..(self.bytes / LINE).min(8) {
+                    crate::ranks::prefetch(at + line * LINE);
+                }
             }
         }
     }

@@ -167,8 +167,12 @@ impl SharedStack {
     #[inline]
     pub(crate) fn prefetch(&self, place: Place) {
         let at = self.arena.address(place.stack);
-        let lines = if self.templates.is_some() { 2 } else { words(place).div_ceil(LINE / 8).min(12) };
-        for line in 0..lines {
+        if self.templates.is_some() {
+            prefetch(at);
+            prefetch(at + LINE);
+            return;
+        }
+        for line in 0..words(place).div_ceil(LINE / 8).min(12) {
             prefetch(at + line * LINE);
         }
     }

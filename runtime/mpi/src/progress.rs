@@ -213,6 +213,12 @@ impl World {
     /// What is to be done for ranks before any of them runs.
     #[inline(always)]
     fn next_errand(&mut self) -> Option<Next> {
+        if self.collectives.has_work() || !self.orphans.is_empty() { self.errand() } else { None }
+    }
+
+    // Not inlined: few switches have one, and all would save its registers.
+    #[inline(never)]
+    fn errand(&mut self) -> Option<Next> {
         if self.collectives.has_work() {
             self.run_agents();
             if let Some(work) = self.collectives.user.take() {

@@ -131,6 +131,46 @@ unsafe fn copy_avx512(from: *const u8, to: *mut u8, lines: usize) {
     }
 }
 
+/// Keeps whole lines elsewhere and puts others in their place.
+pub(crate) type Exchange = unsafe fn(live: *mut u8, keep: *mut u8, load: *const u8, lines: usize);
+
+/// The fastest exchange of a few lines that this processor has.
+pub(crate) fn exchange() -> Exchange {
+    #[cfg(target_arch = "x86_64")]
+    if is_x86_feature_detected!("avx512f") {
+        return exchange_avx512;
+    }
+    exchange_plain
+}
+
+/// # Safety
+/// `lines` lines: readable and writable at `live`, writable at `keep`, readable at `load`, none overlapping.
+unsafe fn exchange_plain(live: *mut u8, keep: *mut u8, load: *const u8, lines: usize) {
+    for line in 0..lines {
+        // SAFETY: inside the lines (the caller's contract).
+        unsafe {
+            copy_line(live.add(line * LINE), keep.add(line * LINE));
+            copy_line(load.add(line * LINE), live.add(line * LINE));
+        }
+    }
+}
+
+/// # Safety
+/// As `exchange_plain`, on a processor with AVX-512F.
+#[cfg(target_arch = "x86_64")]
+#[target_feature(enable = "avx512f")]
+unsafe fn exchange_avx512(live: *mut u8, keep: *mut u8, load: *const u8, lines: usize) {
+    use std::arch::x86_64::*;
+    for line in 0..lines {
+        // SAFETY: inside the lines (the caller's contract).
+        unsafe {
+            let live = live.add(line * LINE);
+            _mm512_storeu_si512(keep.add(line * LINE).cast(), _mm512_loadu_si512(live.cast()));
+            _mm512_storeu_si512(live.cast(), _mm512_loadu_si512(load.add(line * LINE).cast()));
+        }
+    }
+}
+
 /// Copies one line.
 ///
 /// # Safety
@@ -144,6 +184,21 @@ pub(crate) unsafe fn copy_line(from: *const u8, to: *mut u8) {
 #[cfg(test)]
 mod tests {
     use super::*;
+
+    #[test]
+    fn every_exchange_keeps_one_and_puts_the_other() {
+        for kernel in [exchange_plain as Exchange, exchange()] {
+            for lines in [0, 1, 7] {
+                let (mut live, mut keep, load) = (vec![1u8; 7 * LINE + 1], vec![2u8; 7 * LINE], vec![3u8; 7 * LINE]);
+                // SAFETY: seven lines at each, the first from its second byte on.
+                unsafe { kernel(live.as_mut_ptr().add(1), keep.as_mut_ptr(), load.as_ptr(), lines) };
+                assert!(
+                    live[0] == 1 && live[1..1 + lines * LINE].iter().all(|&b| b == 3) && live[1 + lines * LINE..].iter().all(|&b| b == 1)
+                );
+                assert!(keep[..lines * LINE].iter().all(|&b| b == 1) && keep[lines * LINE..].iter().all(|&b| b == 2));
+            }
+        }
+    }
 
     #[test]
     fn every_comparison_finds_the_lines_that_differ() {

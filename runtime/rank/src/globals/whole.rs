@@ -35,6 +35,9 @@ pub(crate) struct Whole {
     common: Vec<(usize, usize)>,
     kept: Vec<u8>,
     copy: lines::Copy,
+    /// The data's address, if it is one stretch of whole lines and all private: then it is kept and put in place at once.
+    plain: Option<usize>,
+    swap: lines::Exchange,
     differences: Option<Box<Differences>>,
 }
 
@@ -92,6 +95,8 @@ impl Whole {
             common: private.shared_parts().map(|part| (part.start, part.len())).collect(),
             kept: Vec::new(),
             copy: lines::copy(),
+            plain: None,
+            swap: lines::exchange(),
             runs,
             differences: None,
         };
@@ -101,6 +106,10 @@ impl Whole {
             whole.template.extend(std::iter::repeat_n(0, zero));
         }
         assert_eq!(whole.template.len(), bytes, "the template has the records' layout");
+        whole.plain = match &whole.runs[..] {
+            [run] if run.tail == 0 && whole.common.is_empty() => Some(run.address),
+            _ => None,
+        };
         if ranks >= DIFFERENCES_FROM {
             let words =
                 |line: &[u8; LINE]| std::array::from_fn(|word| u32::from_ne_bytes(std::array::from_fn(|byte| line[word * 4 + byte])));
@@ -160,16 +169,23 @@ impl Whole {
             self.differences = Some(differences);
             return;
         }
+        let record = self.records[rank as usize];
+        let from = if record == 0 { self.template.as_ptr() } else { self.arena.address(record) as *const u8 };
         if self.in_place != NOBODY {
             let mut record = self.records[self.in_place as usize];
             if record == 0 {
                 record = self.arena.take(self.bytes);
                 self.records[self.in_place as usize] = record;
             }
-            self.save_to(self.arena.address(record) as *mut u8);
+            let to = self.arena.address(record) as *mut u8;
+            if let Some(live) = self.plain {
+                // SAFETY: the program's data, as many lines of it as a record has, and the records of two ranks.
+                unsafe { (self.swap)(live as *mut u8, to, from, self.bytes / LINE) };
+                self.in_place = rank;
+                return;
+            }
+            self.save_to(to);
         }
-        let record = self.records[rank as usize];
-        let from = if record == 0 { self.template.as_ptr() } else { self.arena.address(record) as *const u8 };
         self.set(rank, from);
     }
 

@@ -344,14 +344,11 @@ mod tests {
 
     #[test]
     fn differences_rebuild_the_memory_with_every_kernel() {
-        let mut seed = 7u64;
-        let mut random = || {
-            seed = seed.wrapping_mul(6_364_136_223_846_793_005).wrapping_add(1_442_695_040_888_963_407);
-            (seed >> 33) as u32
-        };
+        let mut random = crate::lines::random_words(7);
         for round in 0..300 {
             let lines = 1 + random() as usize % if round % 10 == 0 { MOST } else { 40 };
-            let own: Vec<u16> = (0..lines).map(|_| if random() % 4 == 0 && round % 3 == 0 { random() as u16 } else { u16::MAX }).collect();
+            let own: Vec<u16> =
+                (0..lines).map(|_| if random().is_multiple_of(4) && round % 3 == 0 { random() as u16 } else { u16::MAX }).collect();
             let whole = own.iter().all(|&own| own == u16::MAX);
             let all = if whole { [plain::<true>(), kernels::<true>()] } else { [plain::<false>(), kernels::<false>()] };
             let is_own = |lane: usize| own[lane / LANES] >> (lane % LANES) & 1 != 0;

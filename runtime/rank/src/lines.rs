@@ -3,21 +3,33 @@
 /// Bytes of a line.
 pub(crate) const LINE: usize = 64;
 
+/// A line where the processor's lines begin: loads and stores that straddle two take twice as long.
+#[derive(Clone, Copy)]
+#[repr(C, align(64))]
+pub(crate) struct Line(pub(crate) [u32; LINE / 4]);
+
+/// The function that is fastest on this processor: for AVX-512F, for AVX2, or for any.
+macro_rules! fastest {
+    ($avx512:ident, $avx2:ident, $plain:ident) => {{
+        #[cfg(target_arch = "x86_64")]
+        {
+            if is_x86_feature_detected!("avx512f") {
+                return $avx512;
+            }
+            if is_x86_feature_detected!("avx2") {
+                return $avx2;
+            }
+        }
+        $plain
+    }};
+}
+
 /// Which of at most 64 lines at `a` and `b` differ: bit k for line k.
 pub(crate) type Differ = unsafe fn(a: *const u8, b: *const u8, lines: usize) -> u64;
 
 /// The fastest comparison that this processor has.
 pub(crate) fn differ() -> Differ {
-    #[cfg(target_arch = "x86_64")]
-    {
-        if is_x86_feature_detected!("avx512f") {
-            return differ_avx512;
-        }
-        if is_x86_feature_detected!("avx2") {
-            return differ_avx2;
-        }
-    }
-    differ_scalar
+    fastest!(differ_avx512, differ_avx2, differ_scalar)
 }
 
 /// # Safety
@@ -81,16 +93,7 @@ pub(crate) type Copy = unsafe fn(from: *const u8, to: *mut u8, lines: usize);
 /// The fastest copy of a few lines that this processor has: `memcpy` takes ten times as long for
 /// some kilobytes, since it starts up a string instruction.
 pub(crate) fn copy() -> Copy {
-    #[cfg(target_arch = "x86_64")]
-    {
-        if is_x86_feature_detected!("avx512f") {
-            return copy_avx512;
-        }
-        if is_x86_feature_detected!("avx2") {
-            return copy_avx2;
-        }
-    }
-    copy_plain
+    fastest!(copy_avx512, copy_avx2, copy_plain)
 }
 
 /// # Safety
@@ -136,11 +139,7 @@ pub(crate) type Exchange = unsafe fn(live: *mut u8, keep: *mut u8, load: *const 
 
 /// The fastest exchange of a few lines that this processor has.
 pub(crate) fn exchange() -> Exchange {
-    #[cfg(target_arch = "x86_64")]
-    if is_x86_feature_detected!("avx512f") {
-        return exchange_avx512;
-    }
-    exchange_plain
+    fastest!(exchange_avx512, exchange_plain, exchange_plain)
 }
 
 /// # Safety
@@ -171,6 +170,68 @@ unsafe fn exchange_avx512(live: *mut u8, keep: *mut u8, load: *const u8, lines: 
     }
 }
 
+/// Whether `lines` lines at `memory` agree with `template` in the bits that `fixed` has; both of these begin where a line does.
+pub(crate) type Fits = unsafe fn(memory: *const Line, template: *const Line, fixed: *const Line, lines: usize) -> bool;
+
+/// The fastest that this processor has.
+pub(crate) fn fits() -> Fits {
+    fastest!(fits_avx512, fits_avx2, fits_plain)
+}
+
+/// # Safety
+/// As [`Fits`].
+unsafe fn fits_plain(memory: *const Line, template: *const Line, fixed: *const Line, lines: usize) -> bool {
+    let mut differs = [0u64; LINE / 8];
+    for line in 0..lines {
+        for (word, differs) in differs.iter_mut().enumerate() {
+            // SAFETY: inside the lines (the contract).
+            let at = |lines: *const Line| unsafe { lines.add(line).cast::<u64>().add(word).read_unaligned() };
+            *differs |= (at(memory) ^ at(template)) & at(fixed);
+        }
+    }
+    differs == [0; LINE / 8]
+}
+
+/// # Safety
+/// As [`Fits`], on a processor with AVX2.
+#[cfg(target_arch = "x86_64")]
+#[target_feature(enable = "avx2")]
+unsafe fn fits_avx2(memory: *const Line, template: *const Line, fixed: *const Line, lines: usize) -> bool {
+    use std::arch::x86_64::*;
+    let mut differs = [_mm256_setzero_si256(); 2];
+    for line in 0..lines {
+        for (half, differs) in differs.iter_mut().enumerate() {
+            // SAFETY: inside the lines (the contract).
+            unsafe {
+                let at = |lines: *const Line| lines.add(line).cast::<__m256i>().add(half);
+                let other = _mm256_xor_si256(_mm256_loadu_si256(at(memory)), _mm256_load_si256(at(template)));
+                *differs = _mm256_or_si256(*differs, _mm256_and_si256(other, _mm256_load_si256(at(fixed))));
+            }
+        }
+    }
+    let differs = _mm256_or_si256(differs[0], differs[1]);
+    _mm256_testz_si256(differs, differs) != 0
+}
+
+/// # Safety
+/// As [`Fits`], on a processor with AVX-512F.
+#[cfg(target_arch = "x86_64")]
+#[target_feature(enable = "avx512f")]
+unsafe fn fits_avx512(memory: *const Line, template: *const Line, fixed: *const Line, lines: usize) -> bool {
+    use std::arch::x86_64::*;
+    /// a | b & c
+    const OR_AND: i32 = 0xf8;
+    let mut differs = _mm512_setzero_si512();
+    for line in 0..lines {
+        // SAFETY: inside the lines (the contract).
+        unsafe {
+            let other = _mm512_xor_si512(_mm512_loadu_si512(memory.add(line).cast()), _mm512_load_si512(template.add(line).cast()));
+            differs = _mm512_ternarylogic_epi32::<OR_AND>(differs, other, _mm512_load_si512(fixed.add(line).cast()));
+        }
+    }
+    _mm512_test_epi32_mask(differs, differs) == 0
+}
+
 /// Copies one line.
 ///
 /// # Safety
@@ -179,6 +240,26 @@ unsafe fn exchange_avx512(live: *mut u8, keep: *mut u8, load: *const u8, lines: 
 pub(crate) unsafe fn copy_line(from: *const u8, to: *mut u8) {
     // SAFETY: the caller's contract. A constant length becomes vector moves, without a call.
     unsafe { std::ptr::copy_nonoverlapping(from, to, LINE) }
+}
+
+/// Every way that this processor has to see whether lines fit.
+#[cfg(test)]
+pub(crate) fn all_fits() -> Vec<Fits> {
+    let mut kernels: Vec<Fits> = vec![fits_plain, fits()];
+    #[cfg(target_arch = "x86_64")]
+    if is_x86_feature_detected!("avx2") {
+        kernels.push(fits_avx2);
+    }
+    kernels
+}
+
+/// Words that look random, the same from the same seed.
+#[cfg(test)]
+pub(crate) fn random_words(mut seed: u64) -> impl FnMut() -> u32 {
+    move || {
+        seed = seed.wrapping_mul(6_364_136_223_846_793_005).wrapping_add(1_442_695_040_888_963_407);
+        (seed >> 33) as u32
+    }
 }
 
 #[cfg(test)]

@@ -9,31 +9,13 @@
 //! ```
 
 use crate::delta::{self, Found, Lines};
-use crate::lines::LINE;
-use crate::templates::Line;
+use crate::lines::{Fits, LINE, Line};
 
 const LANES: usize = LINE / 4;
 /// Changes from other shapes that a shape learns.
 const CHANGES: usize = 4;
 /// No shape.
 pub(crate) const NONE: u16 = u16::MAX;
-
-/// Whether `lines` lines at `memory` agree with `template` in the bits that `fixed` has; both of these begin where a line does.
-pub(crate) type Fits = unsafe fn(memory: *const Line, template: *const Line, fixed: *const Line, lines: usize) -> bool;
-
-/// The fastest that this processor has.
-pub(crate) fn fits() -> Fits {
-    #[cfg(target_arch = "x86_64")]
-    {
-        if is_x86_feature_detected!("avx512f") {
-            return fits_avx512;
-        }
-        if is_x86_feature_detected!("avx2") {
-            return fits_avx2;
-        }
-    }
-    fits_plain
-}
 
 /// A template, and which lanes may differ from it.
 pub(crate) struct Shape {
@@ -79,10 +61,10 @@ struct Word {
 impl Shape {
     /// With the lanes that `masks` has for each line; `own` are the lanes that count at all, or nothing if all do.
     pub(crate) fn new(template: u16, masks: Box<[u16]>, own: &[u16]) -> Shape {
-        let own = |line: usize| own.get(line).copied().unwrap_or(u16::MAX);
         let is_set = |mask: u16, lane: usize| mask >> lane & 1 != 0;
-        let fixed =
-            |(line, &mask): (usize, &u16)| Line(std::array::from_fn(|lane| if is_set(own(line) & !mask, lane) { u32::MAX } else { 0 }));
+        let fixed = |(line, &mask): (usize, &u16)| {
+            Line(std::array::from_fn(|lane| if is_set(own_lanes(own, line) & !mask, lane) { u32::MAX } else { 0 }))
+        };
         let lanes: Box<[u16]> =
             (0..masks.len() * LANES).filter(|lane| is_set(masks[lane / LANES], lane % LANES)).map(|lane| lane as u16).collect();
         let mut words: Vec<Word> = Vec::new();
@@ -101,18 +83,14 @@ impl Shape {
         Shape { template, users: 0, dirty, fixed, lanes, words: words.into(), masks, changes: Vec::new() }
     }
 
-    /// How many lines it has.
-    pub(crate) fn lines(&self) -> usize {
-        self.masks.len()
-    }
-
     /// How memory of this shape, and so of the first template, becomes as the second.
     pub(crate) fn change_to(&self, [own_template, template]: [&[Line]; 2], own: &[u16]) -> Box<[Step]> {
-        let own = |line: usize| own.get(line).copied().unwrap_or(u16::MAX);
         let mut steps = Vec::new();
         for (line, &mask) in self.masks.iter().enumerate() {
             let [before, after] = [own_template, template].map(|template| template[line].0);
-            let changes = |lane: usize| (own(line) & mask) >> lane & 1 != 0 || own(line) >> lane & 1 != 0 && before[lane] != after[lane];
+            let changes = |lane: usize| {
+                (own_lanes(own, line) & mask) >> lane & 1 != 0 || own_lanes(own, line) >> lane & 1 != 0 && before[lane] != after[lane]
+            };
             for lane in (0..LANES).step_by(2) {
                 let half = |lane: usize| if changes(lane) { u32::MAX } else { 0 };
                 let both = |low: u32, high: u32| u64::from(low) | u64::from(high) << 32;
@@ -150,10 +128,7 @@ impl Shape {
         let Some((_, change)) = self.changes.iter().find(|(known, _)| *known == from) else { return false };
         for step in change {
             // SAFETY: words are inside the lines (the contract).
-            unsafe {
-                let place = memory.cast::<u8>().add(step.at as usize).cast::<u64>();
-                place.write_unaligned(place.read_unaligned() & step.stays | step.value);
-            }
+            unsafe { replace(memory, step.at, step.stays, step.value) };
         }
         true
     }
@@ -230,84 +205,44 @@ impl Shape {
         for word in &self.words {
             // SAFETY: words are inside the lines; at most four bytes are read behind the record (the contract).
             unsafe {
-                let place = memory.cast::<u8>().add(word.at as usize).cast::<u64>();
                 let value = record.add(4 + word.from as usize).cast::<u64>().read_unaligned() << word.shift;
-                place.write_unaligned(place.read_unaligned() & word.stays | value & !word.stays);
+                replace(memory, word.at, word.stays, value & !word.stays);
             }
         }
     }
 }
 
-/// # Safety
-/// As [`Fits`].
-unsafe fn fits_plain(memory: *const Line, template: *const Line, fixed: *const Line, lines: usize) -> bool {
-    let mut differs = [0u64; LINE / 8];
-    for line in 0..lines {
-        for (word, differs) in differs.iter_mut().enumerate() {
-            // SAFETY: inside the lines (the contract).
-            let at = |lines: *const Line| unsafe { lines.add(line).cast::<u64>().add(word).read_unaligned() };
-            *differs |= (at(memory) ^ at(template)) & at(fixed);
-        }
-    }
-    differs == [0; LINE / 8]
+/// The lanes of a line that count at all.
+fn own_lanes(own: &[u16], line: usize) -> u16 {
+    own.get(line).copied().unwrap_or(u16::MAX)
 }
 
+/// Writes the bits of `value` over those of the eight bytes at `at` that do not stay.
+///
 /// # Safety
-/// As [`Fits`], on a processor with AVX2.
-#[cfg(target_arch = "x86_64")]
-#[target_feature(enable = "avx2")]
-unsafe fn fits_avx2(memory: *const Line, template: *const Line, fixed: *const Line, lines: usize) -> bool {
-    use std::arch::x86_64::*;
-    let mut differs = [_mm256_setzero_si256(); 2];
-    for line in 0..lines {
-        for (half, differs) in differs.iter_mut().enumerate() {
-            // SAFETY: inside the lines (the contract).
-            unsafe {
-                let at = |lines: *const Line| lines.add(line).cast::<__m256i>().add(half);
-                let other = _mm256_xor_si256(_mm256_loadu_si256(at(memory)), _mm256_load_si256(at(template)));
-                *differs = _mm256_or_si256(*differs, _mm256_and_si256(other, _mm256_load_si256(at(fixed))));
-            }
-        }
+/// Eight bytes are there.
+#[inline(always)]
+unsafe fn replace(memory: *mut u32, at: u16, stays: u64, value: u64) {
+    // SAFETY: the contract.
+    unsafe {
+        let place = memory.cast::<u8>().add(at as usize).cast::<u64>();
+        place.write_unaligned(place.read_unaligned() & stays | value);
     }
-    let differs = _mm256_or_si256(differs[0], differs[1]);
-    _mm256_testz_si256(differs, differs) != 0
-}
-
-/// # Safety
-/// As [`Fits`], on a processor with AVX-512F.
-#[cfg(target_arch = "x86_64")]
-#[target_feature(enable = "avx512f")]
-unsafe fn fits_avx512(memory: *const Line, template: *const Line, fixed: *const Line, lines: usize) -> bool {
-    use std::arch::x86_64::*;
-    /// a | b & c
-    const OR_AND: i32 = 0xf8;
-    let mut differs = _mm512_setzero_si512();
-    for line in 0..lines {
-        // SAFETY: inside the lines (the contract).
-        unsafe {
-            let other = _mm512_xor_si512(_mm512_loadu_si512(memory.add(line).cast()), _mm512_load_si512(template.add(line).cast()));
-            differs = _mm512_ternarylogic_epi32::<OR_AND>(differs, other, _mm512_load_si512(fixed.add(line).cast()));
-        }
-    }
-    _mm512_test_epi32_mask(differs, differs) == 0
 }
 
 #[cfg(test)]
 mod tests {
     use super::*;
+    use crate::lines;
 
     #[test]
     fn memory_of_a_shape_is_recognised_kept_and_put_back() {
-        let mut seed = 11u64;
-        let mut random = || {
-            seed = seed.wrapping_mul(6_364_136_223_846_793_005).wrapping_add(1_442_695_040_888_963_407);
-            (seed >> 33) as u32
-        };
+        let mut random = lines::random_words(11);
         for round in 0..200 {
             let lines = 1 + random() as usize % 20;
             let sparse = |random: &mut dyn FnMut() -> u32| (random() & random() & random()) as u16;
             let own: Box<[u16]> = if round % 2 == 0 { [].into() } else { (0..lines).map(|_| !sparse(&mut random)).collect() };
-            let counts = |line: usize| own.get(line).copied().unwrap_or(u16::MAX);
+            let counts = |line: usize| own_lanes(&own, line);
             let masks: Box<[u16]> = (0..lines).map(|line| sparse(&mut random) & counts(line)).collect();
             let template: Vec<Line> = (0..lines).map(|_| Line(std::array::from_fn(|_| random()))).collect();
             let shape = Shape::new(0, masks.clone(), &own);
@@ -331,7 +266,7 @@ mod tests {
                 let right = if foreign(line, lane) { &template } else { &memory };
                 assert_eq!(again[line].0[lane], right[line].0[lane], "line {line}, lane {lane}");
             }
-            for fits in [fits_plain as Fits, fits()] {
+            for fits in lines::all_fits() {
                 // SAFETY: as many lines each.
                 assert!(unsafe { shape.fits(fits, memory.as_ptr().cast(), template.as_ptr()) });
                 for (line, lane) in (0..lines).flat_map(|line| (0..LANES).map(move |lane| (line, lane))) {

@@ -10,8 +10,8 @@ mod search;
 mod shaping;
 
 use crate::delta::{self, Found, Kernels};
-use crate::lines::LINE;
-use crate::shape::{self, Fits, NONE, Shape};
+use crate::lines::{self, Fits, Line};
+use crate::shape::{NONE, Shape};
 use length::Length;
 
 /// From this many ranks on, memory counts more than the last nanoseconds.
@@ -22,11 +22,6 @@ const GOOD: usize = 32;
 const EACH: usize = 16;
 /// Stacks after which looking for a better template, which was in vain, is tried again.
 const LONGEST_WAIT: u32 = 1 << 12;
-
-/// A line where the processor's lines begin: loads and stores that straddle two take twice as long.
-#[derive(Clone, Copy)]
-#[repr(C, align(64))]
-pub(crate) struct Line(pub(crate) [u32; LINE / 4]);
 
 struct Template {
     stack: Box<[Line]>,
@@ -45,12 +40,13 @@ pub(crate) struct Templates {
     own: Box<[u16]>,
     /// The bits of a difference's head that are the template's number.
     numbers: u16,
-    /// The template of the memory in place, and its shape. Of no shape: how it differs, and room for what another comparison finds.
-    found: Box<Found>,
-    spare: Box<Found>,
+    /// The template of the memory in place, and its shape.
     number: u16,
     shape: u16,
-    /// Lines of the memory in place, if it still is as `found` says; else 0.
+    /// Of no shape: how it differs, and room for what another comparison finds.
+    found: Box<Found>,
+    spare: Box<Found>,
+    /// Lines of the memory in place, if it still is as it was found; else 0.
     known: usize,
     kernels: Kernels,
     fits: Fits,
@@ -81,7 +77,7 @@ impl Templates {
             shape: NONE,
             known: 0,
             kernels: delta::kernels::<true>(),
-            fits: shape::fits(),
+            fits: lines::fits(),
         }
     }
 
@@ -225,12 +221,15 @@ impl Templates {
         let number = unsafe { record.cast::<u16>().add(1).read() };
         let shape = &mut self.shapes[number as usize];
         shape.users -= 1;
-        // SAFETY: the contract; what is in place is of that shape.
-        if self.known != lines || self.shape != number && !unsafe { shape.change(self.shape, live) } {
+        let is_known = self.known == lines;
+        // SAFETY: the contract; what is in place is of that shape, if it is known.
+        if !is_known || self.shape != number && !unsafe { shape.change(self.shape, live) } {
             let template = shape.template;
             // SAFETY: the contract; nothing differs from the template.
             unsafe { self.rebuild(live, lines, template, NOTHING.as_ptr().cast()) };
-            self.learn_change(number);
+            if is_known {
+                self.learn_change(number);
+            }
         }
         self.known = 0;
         // SAFETY: the contract; but for the lanes of the shape, the memory is as the template.

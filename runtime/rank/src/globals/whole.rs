@@ -6,9 +6,9 @@
 
 use super::{Private, early};
 use crate::arena::Arena;
-use crate::lines::{self, LINE};
+use crate::lines::{self, LINE, Line};
 use crate::running::NOBODY;
-use crate::templates::{DIFFERENCES_FROM, Line, Templates};
+use crate::templates::{DIFFERENCES_FROM, Templates};
 
 /// Most bytes of private data, and most common bytes among them.
 const MOST_BYTES: usize = 2048;
@@ -19,6 +19,14 @@ struct Run {
     address: usize,
     lines: usize,
     tail: usize,
+}
+
+/// Where the data is, if it is one stretch of whole lines.
+fn single(runs: &[Run]) -> Option<usize> {
+    match runs {
+        [run] if run.tail == 0 => Some(run.address),
+        _ => None,
+    }
 }
 
 /// Private globals, copied whole.
@@ -53,16 +61,14 @@ struct Differences {
 impl Differences {
     fn new(values: Box<[Line]>, runs: &[Run], common: &[(usize, usize)]) -> Differences {
         let mut own: Box<[u16]> = vec![u16::MAX; values.len()].into();
-        let direct = match runs {
-            [run] if run.tail == 0 && common.iter().all(|(at, len)| (at - run.address) % 4 == 0 && len % 4 == 0) => {
-                for lane in common.iter().flat_map(|(at, len)| (at - run.address) / 4..(at - run.address + len) / 4) {
-                    own[lane * 4 / LINE] &= !(1 << (lane % (LINE / 4)));
-                }
-                Some(run.address as *mut u32)
+        let in_lanes = |&address: &usize| common.iter().all(|(at, len)| (at - address) % 4 == 0 && len % 4 == 0);
+        let direct = single(runs).filter(in_lanes);
+        if let Some(address) = direct {
+            for lane in common.iter().flat_map(|(at, len)| (at - address) / 4..(at - address + len) / 4) {
+                own[lane * 4 / LINE] &= !(1 << (lane % (LINE / 4)));
             }
-            _ => None,
-        };
-        Differences { templates: Templates::of(&values, own), values, direct }
+        }
+        Differences { templates: Templates::of(&values, own), values, direct: direct.map(|address| address as *mut u32) }
     }
     /// Where the values are while their rank is in place.
     #[inline]
@@ -106,10 +112,7 @@ impl Whole {
             whole.template.extend(std::iter::repeat_n(0, zero));
         }
         assert_eq!(whole.template.len(), bytes, "the template has the records' layout");
-        whole.plain = match &whole.runs[..] {
-            [run] if run.tail == 0 && whole.common.is_empty() => Some(run.address),
-            _ => None,
-        };
+        whole.plain = single(&whole.runs).filter(|_| whole.common.is_empty());
         if ranks >= DIFFERENCES_FROM {
             let words =
                 |line: &[u8; LINE]| std::array::from_fn(|word| u32::from_ne_bytes(std::array::from_fn(|byte| line[word * 4 + byte])));

@@ -1,8 +1,8 @@
 //! Choosing the template that memory is a difference from.
 
 use super::length::Length;
-use super::{EACH, LONGEST_WAIT, Line, Template, Templates};
-use crate::lines::LINE;
+use super::{EACH, LONGEST_WAIT, Template, Templates};
+use crate::lines::{LINE, Line};
 use crate::shape::NONE;
 
 /// What changing the template must save.

@@ -48,11 +48,11 @@ impl Templates {
         Some(bytes)
     }
 
-    /// Memory of a shape came after that of shape `self.shape`, and will do so again.
+    /// Memory of a shape came after that of shape `self.shape`, of the same length, and will do so again.
     #[cold]
     pub(super) fn learn_change(&mut self, number: u16) {
         let (Some(from), shape) = (self.shapes.get(self.shape as usize), &self.shapes[number as usize]) else { return };
-        if shape.lines() == from.lines() && shape.can_learn() {
+        if shape.can_learn() {
             let templates = [from, shape].map(|shape| &*self.all[shape.template as usize].stack);
             let change = from.change_to(templates, &self.own);
             self.shapes[number as usize].learn(self.shape, change);

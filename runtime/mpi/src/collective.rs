@@ -1,6 +1,7 @@
 //! Collectives: an algorithm is written once as a [`schedule`], run by either executor.
 
 pub(crate) mod agent;
+mod agreed;
 pub mod algorithm;
 pub mod area;
 pub(crate) mod batch;

@@ -73,6 +73,10 @@ impl BlockList<'_> {
         let (count, datatype) = self.elements(index);
         count * datatype.size
     }
+    /// Packed bytes of each.
+    pub(crate) fn sizes(&self) -> impl Iterator<Item = u64> + Clone {
+        (0..self.len).map(|index| self.bytes(index))
+    }
     /// One of the blocks alone.
     pub(crate) fn one(&self, index: usize) -> BlockList<'static> {
         let (count, datatype) = self.elements(index);

@@ -41,6 +41,10 @@ impl Mode {
     fn whole(self) -> Mode {
         if self == Mode::Entering { Mode::Blocking } else { self }
     }
+    /// Where an agent's result goes: of a call that is made in halves, the second half says so again.
+    fn delivery(self, target: &Area) -> Delivery {
+        if self == Mode::Entering { Delivery::None } else { Delivery::To(target.extents.clone()) }
+    }
 }
 
 /// Everything of a call but the data.
@@ -197,6 +201,28 @@ impl Mpi {
     #[inline(never)]
     fn take_result(&self, part: &Part) -> Result<usize> {
         self.world().finish_part(part.instance, part.member, &part.target)
+    }
+
+    /// A call as its mode says: whole, or one of its halves. `blocks` answers where its result goes, as so many blocks.
+    #[inline(always)]
+    fn in_mode<'a>(
+        &self,
+        mode: Mode,
+        join: impl FnOnce() -> Result<Part>,
+        blocks: impl FnOnce() -> Result<(Side<'a>, usize)>,
+    ) -> Result<Option<usize>> {
+        match mode {
+            Mode::Entering => {
+                let part = join()?;
+                let (receive, blocks) = blocks()?;
+                self.pause(&part, &receive, blocks)
+            }
+            Mode::Leaving(word) => {
+                let (receive, blocks) = blocks()?;
+                self.end_lists(Ticket::of(word), &receive, blocks).map(|()| None)
+            }
+            Mode::Blocking | Mode::Nonblocking => self.leave(join()),
+        }
     }
 
     /// Ends the first half of a call: a word for the second, unless the rank is through; then its result goes into the blocks of `receive`.

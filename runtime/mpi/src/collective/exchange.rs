@@ -4,7 +4,7 @@
 //! taken apart at once ([`Exchange::take`]), because one receiver's blocks lie far from each other.
 
 use crate::collective::blocks::BlockList;
-use crate::collective::schedule::Blocks;
+use crate::collective::schedule::{Blocks, begins};
 
 /// Receivers whose blocks are taken apart together.
 const ROW: usize = 64;
@@ -54,15 +54,7 @@ impl Square {
         }
     }
     fn offsets(&self, member: usize) -> Blocks {
-        let mut end = 0;
-        Blocks::Each(
-            std::iter::once(0)
-                .chain((0..self.members).map(|other| {
-                    end += self.get(member, other);
-                    end
-                }))
-                .collect(),
-        )
+        Blocks::Each(begins((0..self.members).map(|other| self.get(member, other))).collect())
     }
     fn sum(&self, member: usize) -> u64 {
         (0..self.members).map(|other| self.get(member, other)).sum()

@@ -5,7 +5,7 @@ use std::collections::{HashMap, VecDeque};
 use std::ops::Range;
 use std::rc::Rc;
 
-use super::schedule::{Blocks, Buffer, Kind, Member, NOBODY, Pattern, Schedule, Shape, Slice, Step, Straight};
+use super::schedule::{Blocks, Buffer, Kind, Member, NOBODY, Pattern, Schedule, Shape, Slice, Step, Straight, begins};
 
 /// Bytes of an element of the reductions below.
 pub(crate) const ELEMENT: u64 = 16;
@@ -88,16 +88,11 @@ impl<F: Fn(u32, u32) -> u64> Maker<F> {
         if self.shape.irregular { (self.block)(from, to) } else { self.shape.bytes }
     }
     /// Equal blocks, or those of these sizes.
-    fn blocks(&self, sizes: impl Iterator<Item = u64>) -> Blocks {
+    fn blocks(&self, sizes: impl Iterator<Item = u64> + Clone) -> Blocks {
         if !self.shape.irregular {
             return Blocks::Uniform(self.shape.bytes);
         }
-        let mut offsets = vec![0];
-        offsets.extend(sizes.scan(0, |end, bytes| {
-            *end += bytes;
-            Some(*end)
-        }));
-        Blocks::Each(offsets.into())
+        Blocks::Each(begins(sizes).collect())
     }
     /// The group of `rank`.
     fn own(&self, rank: u32) -> Range<u32> {

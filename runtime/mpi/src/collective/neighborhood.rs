@@ -4,7 +4,7 @@
 //! topology, which all share.
 
 use crate::collective::blocks::BlockList;
-use crate::collective::schedule::{Blocks, NOBODY};
+use crate::collective::schedule::{Blocks, NOBODY, begins};
 use crate::topology::Topology;
 use std::ops::Range;
 use std::rc::Rc;
@@ -60,11 +60,8 @@ impl Neighborhood {
         if let Some(bytes) = list.even() {
             return Sizes::Even(bytes);
         }
-        let (place, mut end) = (self.ends.len(), 0);
-        for index in 0..list.len {
-            end += list.bytes(index);
-            self.ends.push(end);
-        }
+        let place = self.ends.len();
+        self.ends.extend(begins(list.sizes()).skip(1));
         Sizes::Listed(place)
     }
     /// A block of a packed row, from its first byte.

@@ -97,6 +97,15 @@ pub enum Blocks {
     Each(Rc<[u64]>),
 }
 
+/// Where blocks of these sizes begin that lie one behind the other, and where the last one ends: as in [`Blocks::Each`].
+pub(crate) fn begins(sizes: impl Iterator<Item = u64> + Clone) -> impl Iterator<Item = u64> + Clone {
+    let ends = sizes.scan(0, |end, bytes| {
+        *end += bytes;
+        Some(*end)
+    });
+    std::iter::once(0).chain(ends)
+}
+
 impl Blocks {
     /// Where block `index` begins in the packed buffer.
     #[inline]

@@ -221,12 +221,8 @@ impl Mpi {
     /// `MPI_Allgather` and `MPI_Allgatherv`.
     #[inline(always)]
     pub fn allgather(&self, send: Side, receive: Side, comm: usize, mode: Mode) -> Result<Option<usize>> {
-        let peers = || -> Result<usize> { Ok(self.world().comms.get(comm)?.peers() as usize) };
-        match mode {
-            Mode::Entering => self.pause(&self.join_allgather(send, receive, comm, mode)?, &receive, peers()?),
-            Mode::Leaving(word) => self.end_lists(Ticket::of(word), &receive, peers()?).map(|()| None),
-            _ => self.leave(self.join_allgather(send, receive, comm, mode)),
-        }
+        let blocks = || Ok((receive, self.world().comms.get(comm)?.peers() as usize));
+        self.in_mode(mode, || self.join_allgather(send, receive, comm, mode), blocks)
     }
 
     /// Enters an allgather of blocks that differ, if it may be held together: its first half.
@@ -269,19 +265,15 @@ impl Mpi {
         let irregular = matches!(receive, Side::Each(_));
         let bytes = if irregular { target.bytes } else { target.blocks.bytes(0) };
         let call = Call { kind: Kind::Allgather, comm, root: None, irregular, bytes, reduction: None, mode: mode.whole() };
-        let delivery = if mode == Mode::Entering { Delivery::None } else { Delivery::To(target.extents.clone()) };
+        let delivery = mode.delivery(&target);
         self.simple(call, source, input, target, delivery)
     }
 
     /// `MPI_Alltoall`, `MPI_Alltoallv` and `MPI_Alltoallw`.
     #[inline(always)]
     pub fn alltoall(&self, send: Side, receive: Side, comm: usize, mode: Mode) -> Result<Option<usize>> {
-        let peers = || -> Result<usize> { Ok(self.world().comms.get(comm)?.peers() as usize) };
-        match mode {
-            Mode::Entering => self.pause(&self.join_alltoall(send, receive, comm, mode)?, &receive, peers()?),
-            Mode::Leaving(word) => self.end_lists(Ticket::of(word), &receive, peers()?).map(|()| None),
-            _ => self.leave(self.join_alltoall(send, receive, comm, mode)),
-        }
+        let blocks = || Ok((receive, self.world().comms.get(comm)?.peers() as usize));
+        self.in_mode(mode, || self.join_alltoall(send, receive, comm, mode), blocks)
     }
 
     /// Enters an all-to-all of blocks that differ, if it may be held together: its first half.
@@ -331,7 +323,7 @@ impl Mpi {
         let irregular = target.is_irregular();
         let bytes = if irregular { 0 } else { target.blocks.bytes(0) };
         let call = Call { kind: Kind::Alltoall, comm, root: None, irregular, bytes, reduction: None, mode: mode.whole() };
-        let delivery = if mode == Mode::Entering { Delivery::None } else { Delivery::To(target.extents.clone()) };
+        let delivery = mode.delivery(&target);
         self.simple(call, source, input, target, delivery)
     }
 }

@@ -5,7 +5,6 @@ use crate::collective::Delivery;
 use crate::collective::agent::pack;
 use crate::collective::area::Side;
 use crate::collective::schedule::{Blocks, Kind, NOBODY};
-use crate::collective::ticket::Ticket;
 use crate::collective::together::{Brief, Bring};
 use crate::error::{ErrorClass, Failure, Result};
 use crate::matching::Extent;
@@ -23,12 +22,8 @@ impl Mpi {
     /// The neighbourhood collectives (MPI 5.0 chapter 8.6). With `each`, every neighbour gets a block of its own (alltoall forms).
     #[inline(always)]
     pub fn neighbor(&self, send: Side, receive: Side, each: bool, comm: usize, mode: Mode) -> Result<Option<usize>> {
-        let sources = || -> Result<usize> { Ok(self.neighbor_counts(comm)?.0) };
-        match mode {
-            Mode::Entering => self.pause(&self.join_neighbor(send, receive, each, comm, mode)?, &receive, sources()?),
-            Mode::Leaving(word) => self.end_lists(Ticket::of(word), &receive, sources()?).map(|()| None),
-            _ => self.leave(self.join_neighbor(send, receive, each, comm, mode)),
-        }
+        let sources = || Ok((receive, self.neighbor_counts(comm)?.0));
+        self.in_mode(mode, || self.join_neighbor(send, receive, each, comm, mode), sources)
     }
 
     /// Enters, if the call may be held together. Of a nonblocking one, what is received must lie side by side.
@@ -69,13 +64,11 @@ impl Mpi {
         let world = self.world();
         let (sources, destinations, cartesian) = topology.neighbors(me);
         let target = world.area(&receive, sources.len() as u32)?;
-        let delivery = if mode == Mode::Entering {
-            Delivery::None
-        } else if sources.contains(&NOBODY) {
+        let delivery = if mode != Mode::Entering && sources.contains(&NOBODY) {
             let blocks = (0..sources.len() as u32).map(|index| target.block(&world, &receive, index)).collect::<Result<Vec<_>>>()?;
             Delivery::From(blocks.into_iter().flatten().collect(), sources.clone())
         } else {
-            Delivery::To(target.extents.clone())
+            mode.delivery(&target)
         };
         let mut source = world.area(&send, if each { destinations.len() as u32 } else { 1 })?;
         drop(world);

@@ -3,7 +3,7 @@
 use super::{Call, Mode, Part};
 use crate::collective::agent::pack;
 use crate::collective::area::{Area, IN_PLACE, Parts, Side};
-use crate::collective::schedule::{Blocks, Kind};
+use crate::collective::schedule::{Blocks, Kind, begins};
 use crate::collective::ticket::Ticket;
 use crate::collective::together::{Brief, Bring};
 use crate::collective::{Delivery, Reduction};
@@ -181,30 +181,22 @@ impl Mpi {
         comm: usize,
         mode: Mode,
     ) -> Result<Option<usize>> {
-        let own = || -> Result<Side> {
+        let own = || -> Result<(Side, usize)> {
             let world = self.world();
             let communicator = world.comms.get(comm)?;
             let count = match counts {
                 Parts::Same(count) => count,
                 Parts::Each(counts) => counts[communicator.rank(world.current) as usize],
             };
-            Ok(Side::One((receive, count, datatype)))
+            Ok((Side::One((receive, count, datatype)), 1))
         };
-        match mode {
-            Mode::Entering => self.pause(&self.join_reduce_scatter(send, receive, counts, datatype, op, comm, mode)?, &own()?, 1),
-            Mode::Leaving(word) => self.end_lists(Ticket::of(word), &own()?, 1).map(|()| None),
-            _ => self.leave(self.join_reduce_scatter(send, receive, counts, datatype, op, comm, mode)),
-        }
+        self.in_mode(mode, || self.join_reduce_scatter(send, receive, counts, datatype, op, comm, mode), own)
     }
 
     /// Enters a reduction of which each keeps a block of its own size, if it may be held together: its first half.
     fn held_scattered(&self, source: &Extent, counts: &[i64], (op, datatype): (usize, usize), comm: usize) -> Result<Option<Part>> {
         let size = self.world().types.get(datatype)?.size;
-        let sums = counts.iter().scan(0, |end, &count| {
-            *end += count as u64 * size;
-            Some(*end)
-        });
-        let begins: Vec<u64> = std::iter::once(0).chain(sums).collect();
+        let begins: Vec<u64> = begins(counts.iter().map(|&count| count as u64 * size)).collect();
         let brief = Brief {
             kind: Kind::ReduceScatter,
             mode: Mode::Blocking,
@@ -290,7 +282,7 @@ impl Mpi {
             reduction: Some(reduction),
             mode: mode.whole(),
         };
-        let delivery = if mode == Mode::Entering { Delivery::None } else { Delivery::To(target.extents.clone()) };
+        let delivery = mode.delivery(&target);
         self.simple(call, source, input, target, delivery)
     }
 }

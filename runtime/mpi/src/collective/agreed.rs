@@ -1,0 +1,34 @@
+//! Where blocks begin, as the members of a collective say it: mostly all alike.
+
+use rustc_hash::FxHashMap;
+use std::rc::Rc;
+
+/// What members say, each as in [`Blocks::Each`](super::schedule::Blocks::Each).
+#[derive(Default)]
+pub(super) struct Agreed {
+    /// As the first member said, and most do.
+    known: Option<Rc<[u64]>>,
+    /// What others said.
+    others: FxHashMap<u32, Rc<[u64]>>,
+}
+
+impl Agreed {
+    /// A member is in.
+    pub(super) fn enter(&mut self, member: u32, begins: impl Iterator<Item = u64> + Clone) {
+        match &self.known {
+            None => self.known = Some(begins.collect()),
+            Some(known) if !known.iter().copied().eq(begins.clone()) => {
+                self.others.insert(member, begins.collect());
+            }
+            Some(_) => {}
+        }
+    }
+    /// What all say, if they do.
+    pub(super) fn all(&self) -> Option<&Rc<[u64]>> {
+        self.known.as_ref().filter(|_| self.others.is_empty())
+    }
+    /// What a member that is in says.
+    pub(super) fn of(&self, member: u32) -> &Rc<[u64]> {
+        self.others.get(&member).or(self.known.as_ref()).expect("a member that is in has said so")
+    }
+}

@@ -52,6 +52,11 @@ fn cpp_state_and_exceptions_are_private() {
 }
 
 #[test]
+fn state_and_stacks_that_grow_as_a_rank_goes_on_find_room() {
+    private(&compile("tests/programs/globals/growing.c", &["-O1"]), "grown\n", &["copy", "clone"]);
+}
+
+#[test]
 fn fortran_state_is_private() {
     private(&fortran(&[]), "ok\n", &["copy", "clone", "auto"]);
     private(&fortran(&["-no-pie", "-fno-pie"]), "ok\n", &["copy"]);

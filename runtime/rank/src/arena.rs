@@ -5,8 +5,10 @@
 //! records themselves.
 //!
 //! What ranks park grows as they go on, all of them alike: each gives a record back and takes a larger one. So small records lie
-//! in segments, and a segment whose last record was given back serves all sizes again.
+//! in segments, and a segment whose last record was given back serves all sizes again. Large records that were given back are
+//! joined to their neighbours once they are a good part of all, and serve all large sizes again.
 
+use std::collections::BTreeSet;
 use std::ptr::null_mut;
 
 use crate::delta;
@@ -19,6 +21,8 @@ const SEGMENT: u32 = 4096;
 const LEAST: usize = 1 << 30;
 /// Larger records, in units, lie at the other end of the mapping, in no segment.
 const SMALL: u32 = 256;
+/// Free large records are joined when they are this part of all that large records have taken.
+const JOINED: u32 = 4;
 
 /// The storage.
 pub(crate) struct Arena {
@@ -32,6 +36,10 @@ pub(crate) struct Arena {
     spare: Vec<u32>,
     /// Large records lie from here on.
     large: u32,
+    /// Units of large records on free lists.
+    idle: u32,
+    /// Joined large records, as units and beginning.
+    holes: BTreeSet<(u32, u32)>,
     capacity: u32,
     /// For each class the first free record; 0 is none.
     free: Vec<u32>,
@@ -77,9 +85,11 @@ fn units(class: u32) -> u32 {
 }
 
 impl Arena {
-    /// Reserves (does not commit) room for `bytes`, at most 2^32 units of `unit` bytes (a power of two, at least 16).
+    /// Reserves (does not commit) room for records of `bytes` altogether, at most 2^32 units of `unit` bytes (a power of two, at
+    /// least 16).
     pub(crate) fn new(bytes: usize, unit: usize) -> Result<Arena, String> {
-        let mut bytes = bytes.clamp(1 << 20, unit << 32).next_multiple_of(2 << 20);
+        // With as much again there is a hole for the largest record between any others.
+        let mut bytes = bytes.saturating_mul(2).clamp(1 << 20, unit << 32).next_multiple_of(2 << 20);
         let (protection, flags) = (libc::PROT_READ | libc::PROT_WRITE, libc::MAP_PRIVATE | libc::MAP_ANONYMOUS | libc::MAP_NORESERVE);
         // SAFETY: a new anonymous mapping touches no existing memory.
         let reserve = |bytes| unsafe { libc::mmap(null_mut(), bytes, protection, flags, -1, 0) };
@@ -103,6 +113,8 @@ impl Arena {
             segments: Vec::new(),
             spare: Vec::new(),
             large: capacity,
+            idle: 0,
+            holes: BTreeSet::new(),
             capacity,
             free: vec![0; class(u32::MAX >> 1).0 + 1],
         };
@@ -139,8 +151,9 @@ impl Arena {
         } else {
             return self.cut(units);
         }
-        if units <= SMALL {
-            self.segments[(record / SEGMENT) as usize].live += 1;
+        match units {
+            ..=SMALL => self.segments[(record / SEGMENT) as usize].live += 1,
+            _ => self.idle -= units,
         }
         record
     }
@@ -174,19 +187,53 @@ impl Arena {
 
     #[cold]
     fn take_large(&mut self, units: u32) -> u32 {
-        let small = self.segments.len() as u64 * u64::from(SEGMENT);
-        match self.large.checked_sub(units) {
-            Some(large) if u64::from(large) >= small => self.large = large,
-            _ => self.exhausted(),
+        if self.idle > (self.capacity - self.large) / JOINED {
+            self.join();
         }
-        self.large
+        if let Some(record) = self.take_hole(units).or_else(|| self.extend(units)) {
+            return record;
+        }
+        self.join();
+        self.take_hole(units).or_else(|| self.extend(units)).unwrap_or_else(|| self.exhausted())
+    }
+
+    /// Takes from the smallest hole that has room.
+    fn take_hole(&mut self, units: u32) -> Option<u32> {
+        let &(len, start) = self.holes.range((units, 0)..).next()?;
+        self.holes.remove(&(len, start));
+        if len > units {
+            self.holes.insert((len - units, start));
+        }
+        Some(start + len - units)
+    }
+
+    fn extend(&mut self, units: u32) -> Option<u32> {
+        let small = self.segments.len() as u64 * u64::from(SEGMENT);
+        self.large = self.large.checked_sub(units).filter(|&large| u64::from(large) >= small)?;
+        Some(self.large)
+    }
+
+    /// Makes holes of all large records on free lists, each as long as it can be.
+    fn join(&mut self) {
+        let mut parts: Vec<(u32, u32)> = std::mem::take(&mut self.holes).into_iter().map(|(len, start)| (start, len)).collect();
+        for class in self::class(SMALL).0 + 1..self.free.len() {
+            while self.free[class] != 0 {
+                let record = self.free[class];
+                self.unlink(record, class as u32);
+                parts.push((record, units(class as u32)));
+            }
+        }
+        self.idle = 0;
+        parts.sort_unstable();
+        let joined = parts.chunk_by(|one, next| one.0 + one.1 == next.0);
+        self.holes = joined.map(|parts| (parts.iter().map(|part| part.1).sum(), parts[0].0)).collect();
     }
 
     #[cold]
     fn exhausted(&self) -> ! {
         panic!(
-            "parked ranks need more than {} GiB for their stacks and globals; run fewer ranks, or more processes",
-            (self.capacity as usize) << self.shift >> 30
+            "parked ranks need more than {} MiB for their stacks and globals; run fewer ranks, or more processes",
+            (self.capacity as usize) << self.shift >> 20
         )
     }
 
@@ -208,7 +255,9 @@ impl Arena {
                 (*self.link(next)).before = record;
             }
         }
-        if units(class) > SMALL {
+        let units = units(class);
+        if units > SMALL {
+            self.idle += units;
             return;
         }
         let index = record / SEGMENT;
@@ -302,6 +351,29 @@ mod tests {
             assert!(arena.address(pair[0].0) + pair[0].1 <= arena.address(pair[1].0));
         }
         assert!(arena.used() < 20_000 * 1600);
+    }
+
+    #[test]
+    fn large_records_that_grow_and_shrink_take_little_more_than_they_have() {
+        const RECORDS: usize = 7;
+        for unit in [16, 64] {
+            let most = 40_000 * unit;
+            let mut arena = Arena::new(RECORDS * most, unit).unwrap();
+            let mut records = [(0, 0); RECORDS];
+            for step in 0..4000 {
+                let (record, bytes) = &mut records[step * 3 % RECORDS];
+                if *record != 0 {
+                    arena.give_back(*record, arena.class(*bytes));
+                }
+                let growth = if step < 2000 { step } else { 4000 - step };
+                *bytes = (growth * most / 2000).max(1);
+                *record = arena.take(*bytes);
+                let mut live: Vec<_> = records.iter().filter(|r| r.0 != 0).collect();
+                live.sort_unstable();
+                assert!(live.windows(2).all(|pair| arena.address(pair[0].0) + pair[0].1 <= arena.address(pair[1].0)), "step {step}");
+            }
+            assert!(arena.used() < RECORDS * most * 2, "{}", arena.used());
+        }
     }
 
     #[test]

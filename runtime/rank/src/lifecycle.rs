@@ -3,8 +3,6 @@
 use std::ffi::c_char;
 use std::sync::atomic::{AtomicBool, AtomicUsize, Ordering::Relaxed};
 
-use corosensei::Yielder;
-
 use crate::globals::{clone, early};
 pub use crate::handlers::{At, Handler};
 use crate::image::Image;
@@ -87,9 +85,9 @@ fn destroy(life: &Life) {
     }
 }
 
-/// The whole life of a rank. Never returns to the coroutine's trampoline.
-pub(crate) fn entry(yielder: &Yielder<(), ()>) {
-    running::entered(yielder);
+/// The whole life of a rank.
+pub(crate) extern "C" fn entry() -> ! {
+    running::entered();
     if let Some(hooks) = hooks::get() {
         (hooks.entered)();
     }

@@ -12,9 +12,9 @@ use crate::lifecycle::{self, Life};
 use crate::memory::Addr;
 use crate::program::Program;
 use crate::running;
-use crate::stack::Switch;
 use crate::stack::own::OwnStacks;
 use crate::stack::shared::SharedStack;
+use crate::stack::switch;
 use crate::{crash, fortran_random, output, random, stdio, watchdog};
 
 /// Where ranks keep their stacks.
@@ -190,7 +190,6 @@ impl Globals {
 pub struct Ranks {
     places: Vec<Place>,
     stacks: Stacks,
-    switch: Switch,
     globals: Globals,
     explanation: String,
     arguments: Arguments,
@@ -210,7 +209,6 @@ impl Ranks {
     pub fn new(program: Program, config: Config) -> Result<Ranks, String> {
         running::find_thread_state();
         let (stacks, limit, top, mut explanation) = choose_stacks(&config)?;
-        let switch = Switch::new(limit, top)?;
         let bytes = program.arguments.bytes();
         let images = globals::own_images(&program, &config.globals_libraries);
         let shared = config.globals == GlobalsMode::None;
@@ -246,7 +244,6 @@ impl Ranks {
         crate::heap::clear(config.clear_heap);
         Ok(Ranks {
             places: crate::memory::table(Place { stack: NEW, depth: 0 }, config.ranks as usize),
-            switch,
             globals,
             explanation,
             above: if bytes <= (top - limit) / 8 { bytes } else { 0 },
@@ -318,7 +315,7 @@ impl Ranks {
             stdio::swap_input();
         }
         // SAFETY: this rank's stack is in place, suspended at this depth below its top.
-        let pointer = unsafe { self.switch.resume(pointer) };
+        let pointer = unsafe { switch::enter(pointer) };
         self.suspended(rank, top, pointer)
     }
 
@@ -381,7 +378,8 @@ impl Ranks {
         if Some(rank) == self.reader {
             stdio::swap_input();
         }
-        let pointer = self.switch.start(lifecycle::entry);
+        // SAFETY: this stack is in place, and nobody else's.
+        let pointer = unsafe { switch::start(top - self.above, lifecycle::entry) };
         self.suspended(rank, top, pointer)
     }
 

@@ -2,9 +2,8 @@
 
 use std::sync::atomic::{AtomicI32, AtomicPtr, AtomicU32, AtomicUsize, Ordering::Relaxed};
 
-use corosensei::Yielder;
-
 use crate::libc_state;
+use crate::stack::switch;
 
 /// No rank.
 pub(crate) const NOBODY: u32 = u32::MAX;
@@ -18,8 +17,8 @@ struct Now {
     /// The stack in place: lowest usable address and base.
     limit: AtomicUsize,
     base: AtomicUsize,
-    /// How far below the base of its stack a rank's yielder lies, the same for all ranks; 0 before the first.
-    yielder: AtomicUsize,
+    /// Where the scheduler's stack is while a rank runs.
+    home: AtomicUsize,
     /// The last MPI function: the address of its name, a `&'static &'static str`; 0 before the first.
     call: AtomicUsize,
     /// The thread's errno.
@@ -34,7 +33,7 @@ static NOW: Now = Now {
     finished: AtomicU32::new(0),
     limit: AtomicUsize::new(0),
     base: AtomicUsize::new(0),
-    yielder: AtomicUsize::new(0),
+    home: AtomicUsize::new(0),
     call: AtomicUsize::new(0),
     errno: AtomicPtr::new(std::ptr::null_mut()),
     exceptions: AtomicPtr::new(std::ptr::null_mut()),
@@ -65,6 +64,12 @@ pub(crate) fn unmount() -> Option<i32> {
     }
     NOW.finished.store(0, Relaxed);
     Some(NOW.status.load(Relaxed))
+}
+
+/// Where a switch keeps the pointer to the scheduler's stack.
+#[inline(always)]
+pub(crate) fn home() -> *mut usize {
+    NOW.home.as_ptr()
 }
 
 /// The stack in place: lowest usable address and base.
@@ -200,10 +205,8 @@ pub fn suspend() {
         refuse();
     }
     let mut state = ThreadState::save();
-    let yielder = (bounds().1 - NOW.yielder.load(Relaxed)) as *const Yielder<(), ()>;
-    // SAFETY: a rank is running on its own stack (checked above). Its yielder is where that of every rank is (`entered`), near the
-    // top of the stack, and lives as long as the coroutine.
-    unsafe { (*yielder).suspend(()) };
+    // SAFETY: a rank is running on its own stack (checked above).
+    unsafe { switch::leave() };
     state.restore();
 }
 
@@ -235,10 +238,7 @@ pub fn cannot_suspend() -> Option<&'static str> {
 }
 
 /// First thing on a new rank's stack.
-pub(crate) fn entered(yielder: &Yielder<(), ()>) {
-    let depth = bounds().1 - std::ptr::from_ref(yielder) as usize;
-    let before = NOW.yielder.swap(depth, Relaxed);
-    assert!(before == 0 || before == depth, "all ranks begin with the same frames");
+pub(crate) fn entered() {
     NOW.call.store(0, Relaxed);
     libc_state::reset();
     // SAFETY: set by `find_thread_state`; a new rank starts with no error.

@@ -61,6 +61,7 @@ impl Mpi {
     pub(crate) fn wait_alone(&self, over: Over) {
         let mut ending = Ending::default();
         if self.serve(&mut ending) {
+            self.world().takes_a_while();
             return;
         }
         let status = self.world().aborted().unwrap_or(1);

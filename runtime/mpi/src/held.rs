@@ -11,6 +11,7 @@ use crate::reference::REFERRED;
 use crate::world::World;
 use crate::{handle, handle::REQUEST_SENT};
 use engine::Time;
+use rank::host::Brief;
 use rank::{Addr, memory};
 
 /// How many are held at most.
@@ -103,6 +104,7 @@ impl World {
     fn hold(&mut self, operation: Operation) {
         self.held.operations[self.held.count] = operation;
         self.held.count += 1;
+        self.is_brief(Brief::Noted);
         if self.held.count == MOST {
             self.release();
         }
@@ -120,6 +122,7 @@ impl World {
     fn release_row(&mut self) {
         let (me, count) = (self.current, std::mem::take(&mut self.held.count).min(MOST));
         if count > 1 {
+            self.takes_a_while();
             self.unexpected.prefetch(self.ranks[me as usize].unexpected, &self.nodes);
             for operation in &self.held.operations[..count] {
                 if operation.to != NIL {

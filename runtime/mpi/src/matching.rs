@@ -339,6 +339,7 @@ impl World {
                 memory::store_short(node.buffer, &data, bytes as usize);
             } else {
                 memory::copy(node.buffer, buffer, bytes as usize);
+                self.takes_a_while();
             }
             self.drop_message(message);
             return self.complete(to, receive, arrival);

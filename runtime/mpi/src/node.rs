@@ -3,6 +3,7 @@
 use crate::matching::Envelope;
 use engine::Time;
 use rank::Addr;
+use rank::growing::Growing;
 
 /// "No node".
 pub const NIL: u32 = u32::MAX;
@@ -121,14 +122,14 @@ impl Node {
 /// All nodes of a process; freed ones are reused last in, first out.
 #[derive(Default)]
 pub struct Nodes {
-    nodes: Vec<Node>,
+    nodes: Growing<Node>,
     free: u32,
 }
 
 impl Nodes {
     /// An empty arena.
     pub fn new() -> Nodes {
-        Nodes { nodes: Vec::new(), free: NIL }
+        Nodes { nodes: Growing::new(), free: NIL }
     }
     /// Takes a node and fills it.
     // Always: the fields of a node that is made where this is called go straight to their places. Wide loads of what

@@ -160,6 +160,7 @@ impl World {
     pub(crate) fn mount(&mut self, rank: u32) {
         self.current = rank;
         self.comms.current = rank;
+        self.takes_a_while();
     }
 
     pub(crate) fn next(&mut self) -> Next {

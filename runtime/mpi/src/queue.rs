@@ -12,6 +12,7 @@ use crate::node::{Node, Nodes, flag};
 use crate::slab::Slab;
 use engine::Time;
 use long::Long;
+use rank::growing::Growing;
 use smallvec::SmallVec;
 
 /// Entries up to which a queue is searched one by one.
@@ -138,8 +139,8 @@ fn wanted(pattern: &Pattern) -> (u32, u32) {
 
 /// All queues of one kind in a process.
 #[derive(Default)]
-pub struct Queues<E> {
-    entries: Vec<E>,
+pub struct Queues<E: Copy> {
+    entries: Growing<E>,
     free: [Vec<u32>; LARGEST as usize + 1],
     long: Slab<Long>,
 }
@@ -166,7 +167,7 @@ impl<E: Element> Queues<E> {
             return at;
         }
         let at = self.entries.len();
-        self.entries.resize(at + capacity(class), E::default());
+        self.entries.extend(capacity(class), E::default());
         at as u32
     }
 

@@ -25,6 +25,7 @@ use crate::wire::Wire;
 use engine::{EventQueue, Span, Time};
 use network::{Message, Order};
 use observe::Profile;
+use rank::host::Brief;
 use rustc_hash::FxHashMap;
 use std::cell::{Cell, RefCell, RefMut};
 use std::rc::Rc;
@@ -106,6 +107,17 @@ impl Compute {
             _ => 1.0,
         }
     }
+}
+
+/// What the host does for a call: how long that takes is the rank's computation no more than what other ranks do meanwhile.
+#[derive(Clone, Copy, PartialEq, Eq, Debug)]
+enum Effort {
+    /// Nobody has said.
+    Unknown,
+    /// The same each time.
+    Brief(Brief),
+    /// Anything: bytes were copied, other ranks ran.
+    Varies,
 }
 
 /// Calls that leave what the same rank started just before as it is.
@@ -206,6 +218,7 @@ pub struct World {
     pub(crate) policy: crate::collective::choose::Policy,
     pub(crate) buffers: FxHashMap<(u32, usize), crate::buffered::Attached>,
     pub(crate) clock_host: rank::host::HostClock,
+    effort: Effort,
     pub(crate) ended: u32,
     pub(crate) abort: Option<Abort>,
     /// Releases of polling ranks in a row: the count of messages then, and how many.
@@ -287,6 +300,7 @@ impl Mpi {
                 policy: setup.policy,
                 buffers: FxHashMap::default(),
                 clock_host: rank::host::HostClock::new().scaled(setup.compute.factor()),
+                effort: Effort::Unknown,
                 ended: 0,
                 abort: None,
                 released: (0, 0),
@@ -414,7 +428,10 @@ impl World {
         match self.compute {
             Compute::None => {}
             Compute::Fixed(span) => self.compute(me, span),
-            Compute::Measured { .. } => self.charge_measured(),
+            Compute::Measured { .. } => {
+                self.charge_measured();
+                self.effort = Effort::Unknown;
+            }
         }
         if !self.held.is_empty() && !self.starters.contains(&function) {
             self.release();
@@ -430,14 +447,28 @@ impl World {
         let span = self.clock_host.stop();
         self.compute(self.current, span);
     }
+    /// The call of the mounted rank does nothing but this, unless it does more.
+    #[inline(always)]
+    pub(crate) fn is_brief(&mut self, kind: Brief) {
+        if self.effort == Effort::Unknown {
+            self.effort = Effort::Brief(kind);
+        }
+    }
+    /// What the call of the mounted rank does takes a while that nobody knows.
+    #[inline(always)]
+    pub(crate) fn takes_a_while(&mut self) {
+        self.effort = Effort::Varies;
+    }
     /// The call ends: its virtual time goes to the profile, and computation is measured again.
     #[inline(always)]
     pub fn leave_call(&mut self, function: u16, entered: Time) {
         let me = self.current;
         self.profile.call(function, self.ranks[me as usize].clock.since(entered));
         if let Compute::Measured { .. } = self.compute {
-            // What is held only now was begun by this call, which did nothing else.
-            if self.held.is_empty() { self.clock_host.start() } else { self.clock_host.start_after_brief() }
+            match self.effort {
+                Effort::Brief(kind) => self.clock_host.start_after(kind),
+                Effort::Unknown | Effort::Varies => self.clock_host.start(),
+            }
         }
     }
     /// The mounted rank reads a clock: computation up to now is charged, and readings in a row cost time after a while.

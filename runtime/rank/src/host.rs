@@ -4,19 +4,41 @@
 //! from the counter; a long one is checked against CPU time, so that what other processes used
 //! while this one was preempted is not billed to the rank.
 //!
-//! A call is left at one reading and the next one entered at another. Of calls that only note down what is to be done, which all
-//! take the same few nanoseconds, one in sixteen is measured; the others are taken to last as long as those did on the average.
+//! A call is left at one reading and the next one entered at another. Of calls that are brief, which all take some ten nanoseconds, one
+//! in seventeen of each kind is measured; the others are taken to last as long as those did on the average.
 
 use engine::Span;
 
 /// Intervals longer than this are checked against the thread's CPU time.
 const LONG_NS: u64 = 50_000;
 
-/// Of so many brief calls one is measured.
-const EACH: u32 = 16;
+/// Calls that take as long each time.
+#[derive(Clone, Copy, PartialEq, Eq, Debug)]
+pub enum Brief {
+    /// One that only notes down what is to be done.
+    Noted,
+    /// One that sends a few bytes.
+    Sent,
+    /// One that completes what was complete.
+    Completed,
+}
+
+/// Of so many brief calls of a kind one is measured: a prime, since programs repeat themselves after round numbers of calls.
+const EACH: u32 = 17;
+/// Ticks that are made up for at most: some brief calls' worth.
+const MOST_AHEAD: u64 = 1000;
 /// Bits of a fraction: of the mean of brief calls, and of virtual picoseconds a tick.
 const MEAN_BITS: u32 = 8;
 const SCALE_BITS: u32 = 20;
+
+/// How long brief calls of a kind take.
+#[derive(Clone, Copy, Default, Debug)]
+struct Mean {
+    /// Until the next is measured.
+    left: u32,
+    /// Ticks that one took on the average, times 2^8.
+    ticks: u64,
+}
 
 /// Measures one interval after the other on the simulating thread.
 #[derive(Clone, Copy, Debug)]
@@ -32,9 +54,11 @@ pub struct HostClock {
     stopped: u64,
     /// Ticks of a reading.
     reading: u64,
-    /// Brief calls so far, and ticks that one took on the average, times 2^8.
-    brief: u32,
-    brief_mean: u64,
+    /// By kind of brief calls.
+    means: [Mean; 3],
+    /// Ticks by which the last brief call was taken to last longer than until the next began: no interval is less than nothing, so
+    /// the next one has to make up for them.
+    ahead: u64,
     /// CPU time when it was last read, and the counter then.
     cpu_ns: u64,
     cpu_at: u64,
@@ -86,7 +110,7 @@ impl HostClock {
         // The least of some tries: nothing came between.
         let reading = (0..64).map(|_| (ticks(), ticks(), ticks())).map(|(a, _, c)| c.saturating_sub(a) / 2).min().unwrap_or(0);
         let (started, stale) = (t1, (t1 - t0) / 2);
-        let (brief, brief_mean, cpu_ns) = (0, 0, kernel_ns(cpu));
+        let (means, cpu_ns) = ([Mean::default(); 3], kernel_ns(cpu));
         let clock = HostClock {
             scale: scale as u64,
             factor: 1.0,
@@ -95,8 +119,8 @@ impl HostClock {
             started,
             stopped: t1,
             reading,
-            brief,
-            brief_mean,
+            means,
+            ahead: 0,
             cpu_ns,
             cpu_at: t1,
             stale,
@@ -125,32 +149,31 @@ impl HostClock {
     pub fn start(&mut self) {
         let now = ticks();
         // What this reading and the next take is nobody's.
-        self.started = now + self.reading;
+        self.started = now + self.reading + std::mem::take(&mut self.ahead);
         if now.wrapping_sub(self.cpu_at) > self.stale {
             self.reread();
         }
     }
 
-    /// The same after a call that only noted something down, which began when the last interval ended.
+    /// The same after a brief call, which began when the last interval ended.
     #[inline]
-    pub fn start_after_brief(&mut self) {
-        self.brief = self.brief.wrapping_add(1);
-        if self.brief.is_multiple_of(EACH) || self.brief_mean == 0 {
-            self.measure_brief();
-        } else {
-            self.started = self.stopped + (self.brief_mean >> MEAN_BITS);
+    pub fn start_after(&mut self, brief: Brief) {
+        let mean = &mut self.means[brief as usize];
+        if mean.left == 0 || self.stopped.wrapping_sub(self.cpu_at) > self.stale {
+            return self.measure(brief);
         }
+        mean.left -= 1;
+        self.started = self.stopped + (mean.ticks >> MEAN_BITS) + std::mem::take(&mut self.ahead);
     }
 
-    fn measure_brief(&mut self) {
+    fn measure(&mut self, brief: Brief) {
+        self.ahead = 0;
         self.start();
         let took = self.started.saturating_sub(self.reading + self.stopped) << MEAN_BITS;
-        if self.brief_mean == 0 {
-            self.brief_mean = took;
-        } else {
-            // One that was interrupted says nothing of the others.
-            self.brief_mean = (self.brief_mean * 15 + took.min(self.brief_mean * 4)) / 16;
-        }
+        let mean = &mut self.means[brief as usize];
+        mean.left = EACH - 1;
+        // One that was interrupted says nothing of the others.
+        mean.ticks = if mean.ticks == 0 { took } else { (mean.ticks * 15 + took.min(mean.ticks * 4)) / 16 };
     }
 
     #[cold]
@@ -165,7 +188,10 @@ impl HostClock {
     pub fn stop(&mut self) -> Span {
         let now = ticks();
         self.stopped = now;
-        let took = now.saturating_sub(self.started);
+        let Some(took) = now.checked_sub(self.started) else {
+            self.ahead = (self.started - now).min(MOST_AHEAD);
+            return Span::ZERO;
+        };
         if took <= self.short { Span::from_ps((took * self.virtual_scale) >> SCALE_BITS) } else { self.checked(now, took) }
     }
 
@@ -224,7 +250,7 @@ mod tests {
     }
 
     #[test]
-    fn calls_of_one_length_are_measured_one_in_sixteen() {
+    fn few_calls_of_one_length_are_measured() {
         let mut clock = HostClock::new();
         let (mut total, calls) = (Span::ZERO, 20_000);
         for _ in 0..calls {
@@ -233,7 +259,7 @@ mod tests {
             (0..60u32).for_each(|at| {
                 std::hint::black_box(at);
             });
-            clock.start_after_brief();
+            clock.start_after(Brief::Noted);
             total += clock.stop();
         }
         let each = total.as_ps() / calls / 1000;

@@ -13,6 +13,7 @@ mod delta;
 pub mod fortran_random;
 pub mod fortran_units;
 mod globals;
+pub mod growing;
 mod handlers;
 pub mod heap;
 pub mod hooks;

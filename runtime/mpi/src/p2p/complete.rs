@@ -5,6 +5,8 @@ use crate::handle::{self, REQUEST_NULL, RequestRef};
 use crate::node::{State, flag};
 use crate::request::{Body, Completion, RequestArray, Status};
 use crate::world::{Mpi, World};
+use rank::host::Brief;
+
 impl World {
     /// Completes a request that takes nothing but its status; `None` if there is more to do.
     #[inline(always)]
@@ -114,7 +116,12 @@ impl Mpi {
     #[inline(always)]
     pub fn end_wait(&self, handle: usize) -> Result<(Status, usize)> {
         if let RequestRef::Node(index) = handle::request(handle) {
-            return Ok((self.world().finish_receive(index)?, REQUEST_NULL));
+            let mut world = self.world();
+            if let Some(status) = world.finish_plain_receive(index) {
+                world.is_brief(Brief::Completed);
+                return Ok((status, REQUEST_NULL));
+            }
+            return Ok((world.finish_odd_receive(index)?, REQUEST_NULL));
         }
         self.finish_one(handle)
     }

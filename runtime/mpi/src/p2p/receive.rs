@@ -205,7 +205,7 @@ impl World {
 
     /// [`World::finish_receive`] where more is to do than to take the status.
     #[inline(never)]
-    fn finish_odd_receive(&mut self, index: u32) -> Result<Status> {
+    pub(super) fn finish_odd_receive(&mut self, index: u32) -> Result<Status> {
         let me = self.current;
         let node = self.nodes[index];
         if node.has(flag::OWNED) {

@@ -1,0 +1,134 @@
+//! A table that grows in its place, on large pages.
+//!
+//! A vector that doubles copies what it has, holds both copies for a while, and lies on small pages, where looking up the page of an
+//! entry costs more than the entry once there are millions.
+
+use std::ops::{Deref, DerefMut};
+use std::ptr::{NonNull, null_mut};
+
+const LARGE_PAGE: usize = 2 << 20;
+/// Bytes at the beginning that lie on small pages, all that a small run needs.
+const SMALL: usize = 64 << 10;
+/// Entries are named by 32 bits.
+const MOST: usize = 1 << 32;
+
+/// Entries side by side that stay where they are.
+pub struct Growing<T: Copy> {
+    first: NonNull<T>,
+    length: usize,
+    room: usize,
+    /// What was reserved.
+    mapping: (usize, usize),
+}
+
+impl<T: Copy> Growing<T> {
+    /// None.
+    pub const fn new() -> Growing<T> {
+        const { assert!(size_of::<T>() > 0 && SMALL.is_multiple_of(align_of::<T>())) };
+        Growing { first: NonNull::dangling(), length: 0, room: 0, mapping: (0, 0) }
+    }
+
+    /// Appends one.
+    ///
+    /// # Panics
+    /// If the address space has no room for more.
+    #[inline]
+    pub fn push(&mut self, entry: T) {
+        if self.length == self.room {
+            self.reserve();
+        }
+        // SAFETY: below `room`, all of which is mapped.
+        unsafe { self.first.add(self.length).write(entry) };
+        self.length += 1;
+    }
+
+    /// Appends so many of the same.
+    ///
+    /// # Panics
+    /// As [`Growing::push`].
+    pub fn extend(&mut self, count: usize, entry: T) {
+        for _ in 0..count {
+            self.push(entry);
+        }
+    }
+
+    /// Reserves memory, which takes none before it is written.
+    #[cold]
+    fn reserve(&mut self) {
+        assert!(self.room == 0, "a table has {} entries, and there is no room for more", self.length);
+        let mut room = MOST;
+        loop {
+            let bytes = (room * size_of::<T>()).next_multiple_of(LARGE_PAGE) + 2 * LARGE_PAGE;
+            let (protection, flags) = (libc::PROT_READ | libc::PROT_WRITE, libc::MAP_PRIVATE | libc::MAP_ANONYMOUS | libc::MAP_NORESERVE);
+            // SAFETY: a new anonymous mapping touches no existing memory.
+            let base = unsafe { libc::mmap(null_mut(), bytes, protection, flags, -1, 0) };
+            if base == libc::MAP_FAILED {
+                // Where memory is promised to be there, or the address space is limited, there may be less.
+                room /= 2;
+                assert!(room > SMALL, "memory for tables of messages cannot be reserved: {}", std::io::Error::last_os_error());
+                continue;
+            }
+            let large = (base as usize + SMALL).next_multiple_of(LARGE_PAGE);
+            let first = (large - SMALL) as *mut T;
+            // SAFETY: advice on memory of our own, to its end; a refusal only costs speed.
+            unsafe { libc::madvise(large as *mut libc::c_void, base as usize + bytes - large, libc::MADV_HUGEPAGE) };
+            self.first = NonNull::new(first).expect("a mapping is not at null");
+            self.mapping = (base as usize, bytes);
+            self.room = room;
+            return;
+        }
+    }
+}
+
+impl<T: Copy> Default for Growing<T> {
+    fn default() -> Growing<T> {
+        Growing::new()
+    }
+}
+
+impl<T: Copy> Deref for Growing<T> {
+    type Target = [T];
+    #[inline]
+    fn deref(&self) -> &[T] {
+        // SAFETY: the first `length` entries were written.
+        unsafe { std::slice::from_raw_parts(self.first.as_ptr(), self.length) }
+    }
+}
+
+impl<T: Copy> DerefMut for Growing<T> {
+    #[inline]
+    fn deref_mut(&mut self) -> &mut [T] {
+        // SAFETY: the first `length` entries were written.
+        unsafe { std::slice::from_raw_parts_mut(self.first.as_ptr(), self.length) }
+    }
+}
+
+impl<T: Copy> Drop for Growing<T> {
+    fn drop(&mut self) {
+        if self.room != 0 {
+            // SAFETY: what `reserve` mapped, to which no reference is left.
+            unsafe { libc::munmap(self.mapping.0 as *mut libc::c_void, self.mapping.1) };
+        }
+    }
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    #[test]
+    fn entries_stay_where_they_are_and_what_they_are() {
+        let mut table: Growing<[u32; 5]> = Growing::new();
+        assert!(table.is_empty());
+        table.push([7; 5]);
+        let first = table.as_ptr();
+        for k in 1..300_000u32 {
+            table.push([k; 5]);
+        }
+        table[0][4] = 1;
+        table.extend(3, [9; 5]);
+        assert_eq!((table.as_ptr(), table.len(), table[0]), (first, 300_003, [7, 7, 7, 7, 1]));
+        assert!(table[1..300_000].iter().zip(1..).all(|(entry, k)| *entry == [k; 5]));
+        assert_eq!(table[300_000..], [[9; 5]; 3]);
+    }
+}

@@ -70,7 +70,7 @@ several() {
 suite="--test point_to_point --test collectives --test objects --test virtual_time"
 # shellcheck disable=SC2086
 {
-    several mpich:2 $suite --test algorithms --test fortran --test examples
+    several mpich:2 $suite --test polling --test algorithms --test fortran --test examples
     several mpich:4 $suite
     several openmpi:2 --test collectives --test virtual_time
 }

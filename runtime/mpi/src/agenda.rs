@@ -70,6 +70,10 @@ pub(crate) struct Agenda {
     fresh: Vec<Item>,
     /// No message earlier than this will come any more.
     safe: Time,
+    /// A rank whose poll at this instant was decided alone: as long as it only polls, nothing else comes first.
+    turn: Option<(u32, Time)>,
+    /// A rank whose receives for any source have no message before that time, as long as nothing happens to it.
+    quiet: Option<(u32, Time)>,
 }
 
 impl World {
@@ -85,6 +89,7 @@ impl World {
     /// The items of a rank must be made anew.
     #[inline]
     pub(crate) fn reconsider(&mut self, rank: u32) {
+        self.agenda.quiet = None;
         let state = &mut self.ranks[rank as usize];
         if !state.attended {
             state.attended = true;
@@ -212,6 +217,60 @@ impl World {
         (self.nodes[best.0].arrival < self.agenda.safe).then_some(best)
     }
 
+    /// Whether no message that arrives at `time` or before will come any more.
+    #[inline]
+    pub(crate) fn is_safe(&self, time: Time) -> bool {
+        time < self.agenda.safe && !self.by_time() && !self.collectives.has_work()
+    }
+
+    /// Whether the mounted rank's poll at `time` is the first of all open items, because its poll before was and nothing happened since.
+    #[inline]
+    pub(crate) fn has_turn(&self, time: Time) -> bool {
+        self.agenda.turn == Some((self.current, time)) && self.follows_vain() && !self.collectives.has_work()
+    }
+
+    /// The mounted rank steps back: others may come first.
+    pub(crate) fn end_turn(&mut self) {
+        self.agenda.turn = None;
+    }
+
+    /// Decides the first of the mounted rank's receives for any source whose message arrives at `time` or before, which is safe;
+    /// false if there is none.
+    #[inline]
+    pub(crate) fn decide_own(&mut self, time: Time) -> bool {
+        let state = &self.ranks[self.current as usize];
+        state.wilds != 0 && !state.unexpected.is_empty() && !self.is_quiet(time) && self.decide_own_receive(time)
+    }
+
+    #[inline]
+    fn is_quiet(&self, time: Time) -> bool {
+        self.agenda.quiet.is_some_and(|(rank, until)| rank == self.current && time < until)
+    }
+
+    #[inline(never)]
+    fn decide_own_receive(&mut self, time: Time) -> bool {
+        let mut items = std::mem::take(&mut self.agenda.fresh);
+        self.wild_items_of(self.current, &mut items);
+        let first = items.drain(..).min();
+        self.agenda.fresh = items;
+        let Some(item) = first.filter(|item| item.time <= time) else {
+            self.agenda.quiet = Some((self.current, first.map_or(Time::MAX, |item| item.time)));
+            return false;
+        };
+        self.decide_receive(&item);
+        self.reconsider(item.rank);
+        true
+    }
+
+    /// A receive for any source takes its message.
+    fn decide_receive(&mut self, item: &Item) {
+        self.ranks[item.rank as usize].wilds -= 1;
+        self.unlink_posted(item.rank, item.receive);
+        self.unlink_message(item.rank, item.message);
+        self.take(item.rank, item.receive, item.message);
+        self.rematch(item.rank);
+    }
+
     /// A rank goes on that nobody reckoned with: what was safe may be no more.
     pub(crate) fn forget_safe(&mut self) {
         self.agenda.safe = Time::ZERO;
@@ -239,7 +298,12 @@ impl World {
         self.refresh();
         if let Some(item) = self.first_item() {
             self.apply(&item);
+            self.give_turn(&item);
         }
+    }
+
+    fn give_turn(&mut self, item: &Item) {
+        self.agenda.turn = (item.receive == NIL).then_some((item.rank, item.time));
     }
 
     /// Decides open items before safe time; false if there is nothing to decide.
@@ -250,19 +314,23 @@ impl World {
         self.refresh();
         let lookahead = if self.by_time() { Span::ZERO } else { self.wire.lookahead() };
         let mut bound = if other == Time::MAX { other } else { other.saturating_add(lookahead) };
-        let mut decided = false;
+        let (mut decided, mut first) = (0, None);
         while let Some(item) = self.first_item() {
-            if item.time >= bound && (decided || other != Time::MAX) {
+            if item.time >= bound && (decided != 0 || other != Time::MAX) {
                 break;
             }
             let acts = self.apply(&item);
-            decided = true;
+            decided += 1;
+            first.get_or_insert(item);
             bound = bound.min(acts.saturating_add(lookahead));
         }
-        if decided {
+        if let Some(item) = first {
             self.agenda.safe = self.agenda.safe.max(bound);
+            if decided == 1 {
+                self.give_turn(&item);
+            }
         }
-        decided
+        decided != 0
     }
 
     /// A time before which the rank of an item does nothing because that is decided.
@@ -285,11 +353,7 @@ impl World {
         if item.receive == NIL {
             self.answer(item.rank);
         } else {
-            self.ranks[item.rank as usize].wilds -= 1;
-            self.unlink_posted(item.rank, item.receive);
-            self.unlink_message(item.rank, item.message);
-            self.take(item.rank, item.receive, item.message);
-            self.rematch(item.rank);
+            self.decide_receive(item);
         }
         if self.ready.len() == runnable {
             self.renew(item.rank);

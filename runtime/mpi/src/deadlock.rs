@@ -231,7 +231,7 @@ fn tag_text(node: &Node) -> String {
 fn wait_of(world: &World, rank: u32) -> Wait {
     let function = world.ranks[rank as usize].function;
     if let Some(poll) = world.polls.get(&rank) {
-        let rest = match &poll.question {
+        let rest = match poll.question() {
             Question::Probe(pattern) | Question::Iprobe(pattern) => match pattern.source {
                 None => "source=MPI_ANY_SOURCE".to_owned(),
                 Some(source) => format!("source={source} of the communicator"),

@@ -3,23 +3,17 @@
 //! A rank that must wait asks a [`Question`]; `agenda.rs` decides when it is answered.
 
 mod calls;
+mod row;
 
 use crate::matching::Pattern;
 use crate::node::{State, flag};
 use crate::request::{Completion, RequestArray};
 use crate::world::World;
 pub use calls::Found;
-use engine::{Span, Time};
+use engine::Time;
 use rank::Addr;
+pub(crate) use row::{Fruitless, Row, VAIN};
 use std::rc::Rc;
-
-/// Free polls in a row before each costs time.
-const FREE_SPINS: u32 = 64;
-/// Polls in a row after which a rank jumps to the next instant at which its poll can succeed.
-const JUMP_SPINS: u32 = 1_000;
-
-/// Releases of polling ranks in a row, without a message between, after which they are taken to poll for ever.
-pub(crate) const FRUITLESS_RELEASES: u32 = 10_000;
 
 /// A question that only safe time can answer.
 #[derive(Clone, Debug)]
@@ -42,31 +36,63 @@ pub enum Question {
     Cancel,
 }
 
-/// A rank blocked in a question.
-#[derive(Clone, Debug)]
-pub struct Poll {
-    /// What it asks.
-    pub question: Question,
-    /// Whether it may only go on with a "yes" (it has polled in vain too often).
-    pub jump: bool,
-    /// The request handles that it asks about: those in the program can be read only while the rank is mounted.
-    kept: Option<Rc<[usize]>>,
+impl Question {
+    /// The requests that it asks about.
+    fn requests(&self) -> Option<RequestArray> {
+        match self {
+            Question::TestAll(requests)
+            | Question::TestAny(requests)
+            | Question::TestSome(requests)
+            | Question::WaitAny(requests)
+            | Question::WaitSome(requests) => Some(*requests),
+            Question::Iprobe(_) | Question::Probe(_) | Question::Cancel => None,
+        }
+    }
 }
 
-impl Poll {
+/// A question with the request handles that it asks about: those in the program can be read only while the rank is mounted.
+#[derive(Clone, Debug)]
+pub struct Asked {
+    /// What is asked.
+    pub question: Question,
+    // What the question's array points to.
+    _kept: Option<Rc<[usize]>>,
+}
+
+impl Asked {
     /// Copies the handles, so that others can look at them.
-    fn keep(&mut self) {
-        let requests = match &mut self.question {
+    fn keep(question: &Question) -> Asked {
+        let mut question = question.clone();
+        let requests = match &mut question {
             Question::TestAll(requests)
             | Question::TestAny(requests)
             | Question::TestSome(requests)
             | Question::WaitAny(requests)
             | Question::WaitSome(requests) => requests,
-            Question::Iprobe(_) | Question::Probe(_) | Question::Cancel => return,
+            Question::Iprobe(_) | Question::Probe(_) | Question::Cancel => return Asked { question, _kept: None },
         };
         let kept: Rc<[usize]> = requests.iter().collect();
         *requests = RequestArray { at: Addr(kept.as_ptr() as usize), count: requests.count, wide: true };
-        self.kept = Some(kept);
+        Asked { question, _kept: Some(kept) }
+    }
+}
+
+/// What a rank is blocked for.
+#[derive(Clone, Debug)]
+pub enum Poll {
+    /// The answer to this.
+    Once(Asked),
+    /// It has asked these in turn, always in vain, and is parked until one of them can be answered with "yes". Never empty.
+    Parked(Vec<Asked>),
+}
+
+impl Poll {
+    /// The question of the call that blocks.
+    pub(crate) fn question(&self) -> &Question {
+        match self {
+            Poll::Once(asked) => &asked.question,
+            Poll::Parked(cycle) => &cycle[0].question,
+        }
     }
 }
 
@@ -82,42 +108,31 @@ pub(crate) enum Open {
 }
 
 impl World {
-    /// Whether the mounted rank's question must block; if not, it can be answered from what is known.
+    /// When a blocked rank's poll can be answered from what is known.
     pub(crate) fn open(&self, rank: u32, poll: &Poll) -> Open {
+        match poll {
+            Poll::Once(asked) => self.open_once(rank, &asked.question),
+            Poll::Parked(cycle) => self.open_cycle(rank, cycle),
+        }
+    }
+
+    /// When one question of `rank` can be answered from what is known.
+    fn open_once(&self, rank: u32, question: &Question) -> Open {
         let clock = self.clock(rank);
         let known = |handle: usize| self.completion(handle).unwrap_or(Completion::Null);
-        let blocked = |requests: &RequestArray| {
-            let (mut least, mut unknown) = (Time::MAX, false);
-            for handle in requests.iter() {
-                match known(handle) {
-                    Completion::At(time) => least = least.min(time),
-                    Completion::Unknown => unknown = true,
-                    Completion::Null => {}
-                }
-            }
-            match (unknown, least) {
-                (false, _) => Open::Final,
-                (true, Time::MAX) => Open::Never,
-                (true, least) => Open::At(least.max(clock)),
-            }
-        };
-        match &poll.question {
+        match question {
             Question::TestAll(requests) => {
-                let (mut unknown, mut late, mut latest) = (false, false, clock);
+                let (mut unknown, mut late) = (false, false);
                 for handle in requests.iter() {
                     match known(handle) {
-                        Completion::At(time) => (late, latest) = (late || time > clock, latest.max(time)),
+                        Completion::At(time) => late = late || time > clock,
                         Completion::Unknown => unknown = true,
                         Completion::Null => {}
                     }
                 }
-                match (poll.jump, late, unknown) {
-                    (false, true, _) | (_, _, false) => Open::Final,
-                    (false, false, true) => Open::At(clock),
-                    (true, _, true) => Open::Never,
-                }
+                if late || !unknown { Open::Final } else { Open::At(clock) }
             }
-            Question::TestAny(requests) if !poll.jump => {
+            Question::TestAny(requests) => {
                 for handle in requests.iter() {
                     match known(handle) {
                         Completion::Unknown => return Open::At(clock),
@@ -127,7 +142,7 @@ impl World {
                 }
                 Open::Final
             }
-            Question::TestSome(requests) if !poll.jump => {
+            Question::TestSome(requests) => {
                 if requests.iter().any(|handle| known(handle) == Completion::Unknown) {
                     Open::At(clock)
                 } else {
@@ -142,14 +157,14 @@ impl World {
                         _ => {}
                     }
                 }
-                blocked(requests)
+                self.first_of(requests).open(clock)
             }
-            Question::TestAny(requests) | Question::TestSome(requests) | Question::WaitSome(requests) => blocked(requests),
-            Question::Iprobe(pattern) if !poll.jump => match (pattern.source, self.head(rank, pattern)) {
+            Question::WaitSome(requests) => self.first_of(requests).open(clock),
+            Question::Iprobe(pattern) => match (pattern.source, self.head(rank, pattern)) {
                 (Some(_), Some(_)) if !self.wild_overlaps(rank, pattern) => Open::Final,
                 _ => Open::At(clock),
             },
-            Question::Probe(pattern) | Question::Iprobe(pattern) => match (pattern.source, self.head(rank, pattern)) {
+            Question::Probe(pattern) => match (pattern.source, self.head(rank, pattern)) {
                 (Some(_), Some(_)) if !self.wild_overlaps(rank, pattern) => Open::Final,
                 (_, Some((_, time))) => Open::At(time),
                 (_, None) => Open::Never,
@@ -181,47 +196,13 @@ impl World {
     /// Wakes a rank that is blocked in a poll; once, though both a decision about it and one about another rank's
     /// receive may answer it.
     pub(crate) fn answer(&mut self, rank: u32) {
-        if self.polls.remove(&rank).is_none() {
-            return;
+        let Some(poll) = self.polls.remove(&rank) else { return };
+        if let Poll::Parked(cycle) = &poll {
+            self.unpark(rank, cycle);
         }
         self.reconsider(rank);
         self.ranks[rank as usize].polling = false;
         self.ready.wake(rank);
-    }
-
-    /// The clock and number of the polling rank that may be sent on first.
-    pub(crate) fn least_poller(&self) -> Option<(Time, u32)> {
-        self.polls.iter().filter(|(_, poll)| poll.jump).map(|(&rank, _)| (self.clock(rank), rank)).min()
-    }
-
-    /// Answers "no" to a polling rank that jumped ahead.
-    pub(crate) fn send_poller_on(&mut self, rank: u32) {
-        self.forget_safe();
-        self.ranks[rank as usize].spins = 0;
-        self.answer(rank);
-    }
-
-    /// Nothing can happen unless a rank that jumped ahead of its polls goes on polling: it may compute
-    /// between them and send in the end. Answers "no" to the one with the least clock; false if there is none, or
-    /// this has been in vain for too long.
-    pub(crate) fn release_poller(&mut self) -> bool {
-        let messages = self.profile.messages();
-        if self.released.0 != messages {
-            self.released = (messages, 0);
-        }
-        self.released.1 += 1;
-        let Some((_, rank)) = self.least_poller().filter(|_| self.released.1 <= FRUITLESS_RELEASES) else { return false };
-        self.send_poller_on(rank);
-        true
-    }
-
-    /// Counts a poll that found nothing, or a reading of a clock: after many in a row each costs time.
-    pub(crate) fn spin(&mut self, rank: u32) {
-        let spins = self.ranks[rank as usize].spins + 1;
-        if spins > FREE_SPINS {
-            self.ranks[rank as usize].clock += Span::from_ps(1_000.max(u64::from(spins) * 1_000 / 128));
-        }
-        self.ranks[rank as usize].spins = spins;
     }
 
     fn withdraw(&mut self, rank: u32, index: u32) {

@@ -20,7 +20,7 @@ use crate::remote::Remote;
 use crate::remote::block::Block;
 use crate::request::{Request, Status};
 use crate::slab::Slab;
-use crate::undecided::Poll;
+use crate::undecided::{Fruitless, Poll, Row, VAIN};
 use crate::wire::Wire;
 use engine::{EventQueue, Span, Time};
 use network::{Message, Order};
@@ -65,7 +65,7 @@ pub struct RankState {
     pub spins: u32,
     /// Messages since it last blocked.
     pub burst: u32,
-    /// The MPI function it is in, or was last in.
+    /// The MPI function it is in, or was last in; with [`VAIN`] after a poll in vain.
     pub function: u16,
     /// Where it is in its life.
     pub phase: Phase,
@@ -193,8 +193,8 @@ pub struct World {
     starters: [u16; 3],
     /// The status of the receive that has just ended.
     pub(crate) latest: Status,
-    /// Whether the mounted rank's call before this one was of the same function.
-    pub(crate) again: bool,
+    /// The functions of the mounted rank's call and of the one before, exclusive or: zero if they are the same.
+    pub(crate) change: u16,
     pub(crate) nodes: Nodes,
     pub(crate) posted: Queues<queue::Entry>,
     pub(crate) unexpected: Queues<queue::Timed>,
@@ -209,6 +209,8 @@ pub struct World {
     pub(crate) outbox: EventQueue<Message>,
     pub(crate) launched: u64,
     pub(crate) polls: FxHashMap<u32, Poll>,
+    /// What ranks asked in vain that do nothing but ask.
+    pub(crate) rows: FxHashMap<u32, Row>,
     pub(crate) agenda: Agenda,
     pub(crate) compute: Compute,
     /// Floating-point operations that a rank's processor does in a second, if that is known.
@@ -221,8 +223,7 @@ pub struct World {
     effort: Effort,
     pub(crate) ended: u32,
     pub(crate) abort: Option<Abort>,
-    /// Releases of polling ranks in a row: the count of messages then, and how many.
-    pub(crate) released: (u64, u32),
+    pub(crate) fruitless: Fruitless,
     pub(crate) left: u32,
     /// Meetings of leaders in `MPI_Intercomm_create`: the other side's new handle, the group.
     pub(crate) bridges: FxHashMap<(u32, u32, i32), Bridge>,
@@ -277,7 +278,7 @@ impl Mpi {
                 latest: Status::EMPTY,
                 held: Held::default(),
                 starters: STARTERS.map(|name| setup.names.iter().position(|&known| known == name).map_or(u16::MAX, |at| at as u16)),
-                again: false,
+                change: 0,
                 nodes: Nodes::new(),
                 posted: Queues::default(),
                 unexpected: Queues::default(),
@@ -292,6 +293,7 @@ impl Mpi {
                 outbox: EventQueue::new(),
                 launched: 0,
                 polls: FxHashMap::default(),
+                rows: FxHashMap::default(),
                 agenda: Agenda::default(),
                 compute: setup.compute,
                 flop_rate: setup.flop_rate,
@@ -303,7 +305,7 @@ impl Mpi {
                 effort: Effort::Unknown,
                 ended: 0,
                 abort: None,
-                released: (0, 0),
+                fruitless: Fruitless::default(),
                 left: 0,
                 bridges: FxHashMap::default(),
                 left_first: 0,
@@ -398,7 +400,7 @@ impl World {
     }
     /// The MPI function a rank is in, or was last in.
     pub fn function_of(&self, rank: u32) -> &'static str {
-        self.function_name(self.ranks[rank as usize].function)
+        self.function_name(self.ranks[rank as usize].function & !VAIN)
     }
     /// Moves a rank's clock to `time` if that is later; the difference counts as waiting.
     #[inline(always)]
@@ -437,9 +439,13 @@ impl World {
             self.release();
         }
         let state = &mut self.ranks[me as usize];
-        self.again = state.function == function;
+        self.change = state.function ^ function;
         state.function = function;
         (state.clock, state.phase == Phase::Active && self.abort.is_none())
+    }
+    /// Whether the mounted rank's call before this one was a poll in vain.
+    pub(crate) fn follows_vain(&self) -> bool {
+        (self.change ^ self.ranks[self.current as usize].function) & VAIN != 0
     }
     /// Charges the mounted rank the host time since the clock was started.
     #[inline]
@@ -478,6 +484,8 @@ impl World {
             self.charge_measured();
             self.clock_host.start();
         } else {
+            // Who looks at the time between polls may have more to do than to wait.
+            self.ranks[me as usize].function &= !VAIN;
             self.spin(me);
         }
         self.clock(me)

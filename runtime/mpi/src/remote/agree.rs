@@ -7,7 +7,7 @@
 
 use crate::progress::Next;
 use crate::remote::record::{Put, Take};
-use crate::undecided::FRUITLESS_RELEASES;
+use crate::undecided::Fruitless;
 use crate::world::World;
 use engine::{Span, Time};
 use std::collections::VecDeque;
@@ -38,8 +38,8 @@ pub(crate) struct Report {
     effect: Option<Time>,
     /// Whether members of a collective are held.
     held: bool,
-    /// The polling rank that may be sent on: clock, rank.
-    poller: Option<(Time, u32)>,
+    /// The parked rank that may be sent on: clock, rank, and how often it will poll.
+    poller: Option<(Time, u32, u32)>,
     messages: u64,
     /// Whether all its ranks have ended.
     ended: bool,
@@ -57,7 +57,7 @@ pub(crate) enum Decision {
     Held,
     /// Forget the time of the last `Before`.
     Forget,
-    /// Send this polling rank on.
+    /// Send this parked rank on.
     Release(u32),
     /// The run is over.
     Done,
@@ -113,7 +113,7 @@ impl Report {
     fn put(&self, out: &mut Vec<u8>) {
         out.u64(self.round);
         self.sent.iter().chain(&self.taken).for_each(|&count| out.u64(count));
-        put_times(&[self.least, self.effect.map(|time| (time, 0, 0)), self.poller.map(|(time, rank)| (time, rank, 0))], out);
+        put_times(&[self.least, self.effect.map(|time| (time, 0, 0)), self.poller], out);
         out.u64(self.messages);
         out.u8(u8::from(self.held) | u8::from(self.ended) << 1 | u8::from(self.aborting) << 2);
     }
@@ -130,7 +130,7 @@ impl Report {
             taken,
             least,
             effect: effect.map(|entry| entry.0),
-            poller: poller.map(|(time, rank, _)| (time, rank)),
+            poller,
             messages,
             held: flags & 1 != 0,
             ended: flags & 2 != 0,
@@ -148,8 +148,8 @@ pub(crate) struct Agreeing {
     reports: Vec<Option<Report>>,
     /// On process 0: whether all have forgotten the time of the last `Before`.
     forgotten: bool,
-    /// On process 0: releases of polling ranks in a row: the count of messages then, and how many.
-    released: (u64, u32),
+    /// On process 0.
+    fruitless: Fruitless,
     /// Agreements so far.
     pub(crate) rounds: u64,
     /// How often it was decided to start the collectives whose members are held.
@@ -186,7 +186,7 @@ impl Agreeing {
             decisions: VecDeque::new(),
             reports: vec![None; processes as usize],
             forgotten: true,
-            released: (0, 0),
+            fruitless: Fruitless::default(),
             rounds: 0,
             started: 0,
         }
@@ -217,18 +217,14 @@ impl Agreeing {
 
     /// Nothing can be decided: a polling rank goes on, or all wait for ever.
     fn release(&mut self, reports: &[Report]) -> Decision {
-        let Some((_, rank)) = reports.iter().filter_map(|report| report.poller).min() else { return Decision::Deadlock };
+        let Some((_, rank, polls)) = reports.iter().filter_map(|report| report.poller).min() else { return Decision::Deadlock };
         if !self.forgotten {
             // Such a rank may act before the time that was safe: all must have forgotten it first.
             self.forgotten = true;
             return Decision::Forget;
         }
         let messages = reports.iter().map(|report| report.messages).sum();
-        if self.released.0 != messages {
-            self.released = (messages, 0);
-        }
-        self.released.1 += 1;
-        if self.released.1 <= FRUITLESS_RELEASES { Decision::Release(rank) } else { Decision::Deadlock }
+        if self.fruitless.has_hope(messages, polls) { Decision::Release(rank) } else { Decision::Deadlock }
     }
 }
 
@@ -434,13 +430,13 @@ mod tests {
     #[test]
     fn a_polling_rank_goes_on_only_after_all_have_forgotten_what_was_safe() {
         let mut agreeing = Agreeing::new(1);
-        let poller = || Report { poller: Some((Time::from_ps(3), 9)), ..idle(&[0], &[0]) };
+        let poller = || Report { poller: Some((Time::from_ps(3), 9, 4_000_000)), ..idle(&[0], &[0]) };
         let busy = Report { least: Some((Time::ZERO, 1, 0)), effect: Some(Time::ZERO), ..idle(&[0], &[0]) };
         agreeing.note(0, busy);
         assert_eq!(agreeing.conclude(Span::from_ps(1)), Some(Decision::Before(Time::from_ps(1))));
         agreeing.note(0, poller());
         assert_eq!(agreeing.conclude(Span::ZERO), Some(Decision::Forget));
-        for _ in 0..FRUITLESS_RELEASES {
+        for _ in 0..2 {
             agreeing.note(0, poller());
             assert_eq!(agreeing.conclude(Span::ZERO), Some(Decision::Release(9)));
         }
@@ -457,7 +453,7 @@ mod tests {
             least: Some((Time::from_ps(5), 6, 7)),
             effect: Some(Time::MAX),
             held: true,
-            poller: None,
+            poller: Some((Time::from_ps(1), 2, 3)),
             messages: 9,
             ended: false,
             aborting: true,

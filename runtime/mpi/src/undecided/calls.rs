@@ -1,6 +1,6 @@
 //! The calls that ask: tests, waits for any or some, probes, cancelling.
 
-use super::{JUMP_SPINS, Open, Poll, Question};
+use super::{Asked, Poll, Question};
 use crate::error::Result;
 use crate::handle;
 use crate::node::State;
@@ -20,31 +20,41 @@ pub enum Found {
     Some,
 }
 
+impl World {
+    /// Whether the mounted rank's question can be answered from what is known, at the clock that it has then; if not, the rank is to block.
+    fn is_answered(&mut self, question: &Question) -> bool {
+        if let Some(requests) = question.requests() {
+            self.start_tested(requests);
+        }
+        let me = self.current;
+        let polls = matches!(question, Question::TestAll(_) | Question::TestAny(_) | Question::TestSome(_) | Question::Iprobe(_));
+        let parked = if polls { self.park(question) } else { None };
+        if self.is_settled(question, parked.as_deref()) {
+            if let Some(cycle) = &parked {
+                self.unpark(me, cycle);
+            }
+            return true;
+        }
+        let poll = match parked {
+            Some(cycle) => Poll::Parked(cycle),
+            None => Poll::Once(Asked::keep(question)),
+        };
+        self.end_turn();
+        self.polls.insert(me, poll);
+        let World { ranks, unexpected, nodes, .. } = self;
+        unexpected.searched(&mut ranks[me as usize].unexpected, nodes);
+        ranks[me as usize].polling = true;
+        self.attend(me);
+        false
+    }
+}
+
 impl Mpi {
     /// Blocks the mounted rank until its question can be answered.
     fn ask(&self, question: Question) {
-        let mut world = self.world();
-        let me = world.current;
-        if let Question::TestAll(requests)
-        | Question::TestAny(requests)
-        | Question::TestSome(requests)
-        | Question::WaitAny(requests)
-        | Question::WaitSome(requests) = question
-        {
-            world.start_tested(requests);
-        }
-        let nonblocking = matches!(question, Question::TestAll(_) | Question::TestAny(_) | Question::TestSome(_) | Question::Iprobe(_));
-        let mut poll = Poll { jump: nonblocking && world.ranks[me as usize].spins > JUMP_SPINS, question, kept: None };
-        if world.open(me, &poll) == Open::Final {
+        if self.world().is_answered(&question) {
             return;
         }
-        poll.keep();
-        world.polls.insert(me, poll);
-        let World { ranks, unexpected, nodes, .. } = &mut *world;
-        unexpected.searched(&mut ranks[me as usize].unexpected, nodes);
-        world.ranks[me as usize].polling = true;
-        world.attend(me);
-        drop(world);
         self.block();
     }
 
@@ -67,11 +77,11 @@ impl Mpi {
         if least <= clock {
             return Ok(Found::Some);
         }
-        if least != Time::MAX && (wait || world.ranks[me as usize].spins > JUMP_SPINS) {
+        if least != Time::MAX && wait {
             world.advance(me, least);
             return Ok(Found::Some);
         }
-        world.spin(me);
+        world.vain();
         Ok(Found::Nothing)
     }
 
@@ -160,7 +170,7 @@ impl Mpi {
         self.some(requests, false, found)
     }
 
-    /// Whether all requests are complete at the clock (or, after many vain polls, when they will be).
+    /// Whether all requests are complete at the clock.
     pub fn all_complete(&self, requests: RequestArray) -> Result<bool> {
         self.ask(Question::TestAll(requests));
         let mut world = self.world();
@@ -176,11 +186,7 @@ impl Mpi {
         if latest <= world.clock(me) {
             return Ok(true);
         }
-        if latest != Time::MAX && world.ranks[me as usize].spins > JUMP_SPINS {
-            world.advance(me, latest);
-            return Ok(true);
-        }
-        world.spin(me);
+        world.vain();
         Ok(false)
     }
 
@@ -251,14 +257,14 @@ impl Mpi {
         let me = world.current;
         let clock = world.clock(me);
         match world.head(me, &pattern) {
-            Some((index, arrival)) if wait || arrival <= clock || world.ranks[me as usize].spins > JUMP_SPINS => {
+            Some((index, arrival)) if wait || arrival <= clock => {
                 world.advance(me, arrival);
                 let node = &world.nodes[index];
                 let status = Status { source: node.source as i32, tag: node.tag, error: 0, bytes: node.bytes, cancelled: false };
                 Ok(Some((index, status)))
             }
             _ => {
-                world.spin(me);
+                world.vain();
                 Ok(None)
             }
         }

@@ -1,0 +1,268 @@
+//! Polls in vain in a row: a rank that asks the same over and over, and does nothing else, is parked until something
+//! that it asks for is there.
+
+use super::{Asked, Open, Poll, Question};
+use crate::handle::{self, RequestRef};
+use crate::request::{Body, Completion, Request, RequestArray};
+use crate::world::World;
+use engine::{Span, Time};
+
+/// In [`RankState::function`](crate::world::RankState::function) once that call was a poll in vain.
+pub(crate) const VAIN: u16 = 1 << 15;
+
+/// Polls in vain that cost no time, after which a rank that only polls is parked; the others are charged at each so many, so that those
+/// between are asked at the same instant.
+const FREE_SPINS: u32 = 64;
+/// The same of a rank that was sent on from where it was parked, because it may compute between its polls. Twice as many each
+/// time that this was in vain again, but for so many times.
+const PATIENT_SPINS: u32 = 1_000;
+const DOUBLINGS: u32 = 4;
+/// Polls after which a rank is parked that does other things between them.
+const TIRED_SPINS: u32 = 100_000;
+/// The longest cycle of questions that is seen as one.
+const LONGEST_CYCLE: usize = 1_024;
+/// Polls of ranks that were sent on, without a message between, after which they are taken to poll for ever.
+const FRUITLESS_POLLS: u32 = 10_000_000;
+
+/// What a rank has asked in vain since it did anything else.
+#[derive(Default)]
+pub(crate) struct Row {
+    asked: Vec<Asked>,
+    /// The count of spins at its next poll, if nothing comes between.
+    next: u32,
+    /// How often it was parked in vain since it last was not.
+    released: u32,
+}
+
+/// Polls of ranks that were sent on.
+#[derive(Clone, Copy, Default)]
+pub(crate) struct Fruitless {
+    /// Messages of the run so far.
+    messages: u64,
+    /// Polls since there were so many.
+    polls: u32,
+}
+
+impl Fruitless {
+    /// One more rank is to be sent on, for so many polls: whether there is hope.
+    pub(crate) fn has_hope(&mut self, messages: u64, polls: u32) -> bool {
+        if self.messages != messages {
+            *self = Fruitless { messages, polls: 0 };
+        }
+        self.polls += polls;
+        self.polls <= FRUITLESS_POLLS
+    }
+}
+
+/// When the first of several questions can be answered with "yes".
+#[derive(Clone, Copy)]
+pub(super) struct First {
+    /// The least time that is known; [`Time::MAX`] if none is.
+    time: Time,
+    /// Whether an earlier one may become known.
+    unknown: bool,
+}
+
+impl First {
+    const NONE: First = First { time: Time::MAX, unknown: false };
+
+    fn or(self, other: First) -> First {
+        First { time: self.time.min(other.time), unknown: self.unknown || other.unknown }
+    }
+
+    /// For a rank that waits for it.
+    pub(super) fn open(self, clock: Time) -> Open {
+        match (self.unknown, self.time) {
+            (false, _) => Open::Final,
+            (true, Time::MAX) => Open::Never,
+            (true, time) => Open::At(time.max(clock)),
+        }
+    }
+}
+
+impl Asked {
+    /// Whether `question`, of the mounted rank, asks the same.
+    fn is(&self, question: &Question) -> bool {
+        match (&self.question, question) {
+            (Question::Iprobe(one), Question::Iprobe(other)) => one == other,
+            (Question::TestAll(one), Question::TestAll(other))
+            | (Question::TestAny(one), Question::TestAny(other))
+            | (Question::TestSome(one), Question::TestSome(other)) => one.iter().eq(other.iter()),
+            _ => false,
+        }
+    }
+}
+
+/// How often a rank polls that was sent on so often before.
+fn patience(released: u32) -> u32 {
+    PATIENT_SPINS << released.min(DOUBLINGS)
+}
+
+impl World {
+    /// When the first of these requests is complete.
+    pub(super) fn first_of(&self, requests: &RequestArray) -> First {
+        requests.iter().fold(First::NONE, |first, handle| {
+            first.or(match self.completion(handle) {
+                Ok(Completion::At(time)) => First { time, unknown: false },
+                Ok(Completion::Unknown) => First { unknown: true, ..First::NONE },
+                Ok(Completion::Null) | Err(_) => First::NONE,
+            })
+        })
+    }
+
+    /// When a poll of `rank` succeeds.
+    fn success(&self, rank: u32, question: &Question) -> First {
+        match question {
+            Question::TestAll(requests) => {
+                let mut latest = First { time: self.clock(rank), unknown: false };
+                for handle in requests.iter() {
+                    match self.completion(handle) {
+                        Ok(Completion::At(time)) => latest.time = latest.time.max(time),
+                        Ok(Completion::Unknown) => return First { unknown: true, ..First::NONE },
+                        Ok(Completion::Null) | Err(_) => {}
+                    }
+                }
+                latest
+            }
+            Question::TestAny(requests) | Question::TestSome(requests) => self.first_of(requests),
+            Question::Iprobe(pattern) => match self.head(rank, pattern) {
+                None => First { unknown: true, ..First::NONE },
+                Some((_, time)) => First { time, unknown: pattern.source.is_none() || self.wild_overlaps(rank, pattern) },
+            },
+            Question::WaitAny(_) | Question::WaitSome(_) | Question::Probe(_) | Question::Cancel => First::NONE,
+        }
+    }
+
+    fn first_success(&self, rank: u32, cycle: &[Asked]) -> First {
+        cycle.iter().map(|asked| self.success(rank, &asked.question)).fold(First::NONE, First::or)
+    }
+
+    pub(super) fn open_cycle(&self, rank: u32, cycle: &[Asked]) -> Open {
+        self.first_success(rank, cycle).open(self.clock(rank))
+    }
+
+    /// A parked rank goes on, at the instant at which the first of its polls succeeds.
+    pub(super) fn unpark(&mut self, rank: u32, cycle: &[Asked]) {
+        let First { time, .. } = self.first_success(rank, cycle);
+        if time != Time::MAX {
+            self.advance(rank, time);
+            self.rows.remove(&rank);
+        }
+    }
+
+    /// The mounted rank asks `question`: whether it is parked for that, and all that it has asked in vain since it asked it last.
+    #[inline]
+    pub(super) fn park(&mut self, question: &Question) -> Option<Vec<Asked>> {
+        if self.ranks[self.current as usize].spins < FREE_SPINS { None } else { self.park_idle(question) }
+    }
+
+    #[inline(never)]
+    fn park_idle(&mut self, question: &Question) -> Option<Vec<Asked>> {
+        let spins = self.ranks[self.current as usize].spins;
+        let alone = || (spins >= TIRED_SPINS).then(|| vec![Asked::keep(question)]);
+        if !self.follows_vain() {
+            if let Some(row) = self.rows.get_mut(&self.current) {
+                row.asked.clear();
+            }
+            return alone();
+        }
+        let row = self.rows.entry(self.current).or_default();
+        // What was asked before something else may name requests that are no more.
+        if row.next != spins {
+            row.asked.clear();
+        }
+        row.next = spins + 1;
+        if row.released != 0 && spins < patience(row.released - 1) {
+            return None;
+        }
+        if row.asked.first().is_some_and(|first| first.is(question)) {
+            return Some(std::mem::take(&mut row.asked));
+        }
+        if row.asked.len() == LONGEST_CYCLE {
+            row.asked.clear();
+            return alone();
+        }
+        row.asked.push(Asked::keep(question));
+        None
+    }
+
+    /// The mounted rank's poll found nothing.
+    #[inline]
+    pub(super) fn vain(&mut self) {
+        let me = self.current;
+        self.ranks[me as usize].function |= VAIN;
+        self.spin(me);
+    }
+
+    /// Counts a poll that found nothing, or a reading of a clock: after many in a row each costs time.
+    #[inline]
+    pub(crate) fn spin(&mut self, rank: u32) {
+        let spins = self.ranks[rank as usize].spins + 1;
+        if spins > FREE_SPINS && spins.is_multiple_of(FREE_SPINS) {
+            let each = 1_000.max(u64::from(spins) * 1_000 / 128);
+            self.ranks[rank as usize].clock += Span::from_ps(u64::from(FREE_SPINS) * each);
+        }
+        self.ranks[rank as usize].spins = spins;
+    }
+
+    /// Whether the mounted rank's question, which others could not answer yet when they all waited last, can be answered now: no message
+    /// comes any more that would change it.
+    pub(super) fn is_settled(&mut self, question: &Question, cycle: Option<&[Asked]>) -> bool {
+        let me = self.current;
+        loop {
+            let open = match cycle {
+                Some(cycle) => self.open_cycle(me, cycle),
+                None => self.open_once(me, question),
+            };
+            match open {
+                Open::Final => return true,
+                Open::At(time) if self.is_safe(time) => {
+                    if !self.decide_own(time) {
+                        return !match cycle {
+                            Some(cycle) => cycle.iter().any(|asked| self.asks_for_a_match(&asked.question)),
+                            None => self.asks_for_a_match(question),
+                        };
+                    }
+                }
+                Open::At(time) => return cycle.is_none() && self.has_turn(time),
+                Open::Never => return false,
+            }
+        }
+    }
+
+    /// Whether a request that is asked about completes when somebody receives: when that is may be an open item of that rank.
+    fn asks_for_a_match(&self, question: &Question) -> bool {
+        let Some(requests) = question.requests() else { return false };
+        requests.iter().any(|handle| match handle::request(self.active_part(handle)) {
+            RequestRef::Cold(index) => matches!(self.requests.get(index), Some(Request { body: Body::Synchronous, done: None, .. })),
+            _ => false,
+        })
+    }
+
+    /// The clock and number of the parked rank that may be sent on first, and how often it will poll.
+    pub(crate) fn least_poller(&self) -> Option<(Time, u32, u32)> {
+        let parked = self.polls.iter().filter(|(_, poll)| matches!(poll, Poll::Parked(_)));
+        let (clock, rank) = parked.map(|(&rank, _)| (self.clock(rank), rank)).min()?;
+        Some((clock, rank, patience(self.rows.get(&rank).map_or(0, |row| row.released))))
+    }
+
+    /// Answers "no" to a parked rank.
+    pub(crate) fn send_poller_on(&mut self, rank: u32) {
+        self.forget_safe();
+        self.ranks[rank as usize].spins = 0;
+        self.answer(rank);
+        self.rows.entry(rank).or_default().released += 1;
+    }
+
+    /// Nothing can happen unless a rank that is parked goes on polling: it may compute between its polls and send in
+    /// the end. Answers "no" to the one with the least clock; false if there is none, or this has been in vain for too long.
+    pub(crate) fn release_poller(&mut self) -> bool {
+        let messages = self.profile.messages();
+        let Some((_, rank, polls)) = self.least_poller() else { return false };
+        let goes_on = self.fruitless.has_hope(messages, polls);
+        if goes_on {
+            self.send_poller_on(rank);
+        }
+        goes_on
+    }
+}

@@ -1,0 +1,77 @@
+//! Ranks that ask again and again (`MPI_Test`, `MPI_Iprobe` and their like): tests/programs/polling.c.
+
+mod common;
+
+use common::Run;
+
+/// One on which messages take a while, and one on which they take no time, so that everything is decided one by one.
+const MACHINES: [&str; 2] = ["star:l=0.5us,b=100Gbps", "none"];
+const PACKETS: &str = "fattree:m=4,n=2,l=10ns,b=100Gbps,level=packet";
+
+fn run(case: &str, machine: &str, stack: &str, ranks: u32) -> Run {
+    Run::program("polling.c").arg(case).arg(format!("-xsim-stack-mode={stack}")).machine(machine).ranks(ranks)
+}
+
+#[track_caller]
+fn holds(case: &str, ranks: &[u32]) {
+    for machine in [MACHINES[0], MACHINES[1], PACKETS] {
+        for stack in ["own", "shared"] {
+            for &count in ranks.iter().filter(|&&count| machine != PACKETS || count <= 8) {
+                run(case, machine, stack, count).run().ok(count);
+            }
+        }
+    }
+}
+
+#[test]
+fn a_rank_that_asks_several_questions_in_turn_learns_of_each_when_it_is_answered() {
+    holds("any_of_several", &[7, 8]);
+}
+
+#[test]
+fn a_rank_that_only_polls_asks_a_few_times_for_each_message() {
+    holds("few", &[1, 2, 8, 64]);
+}
+
+#[test]
+fn what_a_rank_does_between_polls_in_vain_gets_done() {
+    holds("work_between", &[1, 2, 3]);
+}
+
+#[test]
+fn a_rank_that_reads_the_clock_between_polls_sees_its_time_run_out() {
+    holds("time_out", &[1, 2, 5]);
+}
+
+#[test]
+fn each_poll_is_charged_where_computation_is() {
+    for stack in ["own", "shared"] {
+        run("each_is_charged", MACHINES[0], stack, 2).arg("-xsim-compute=fixed:100ns").run().ok(2);
+    }
+}
+
+#[test]
+fn polling_for_what_nobody_sends_is_a_deadlock() {
+    for ranks in [1, 3] {
+        run("for_ever", MACHINES[0], "shared", ranks).run().failure().says(&["deadlock", "ranks 0-2"][..if ranks == 1 { 1 } else { 2 }]);
+    }
+}
+
+#[test]
+fn polls_and_their_times_are_the_same_for_any_stacks_globals_and_processes() {
+    for machine in [MACHINES[0], "torus:4x4,l=1us,b=1Gbps", MACHINES[1]] {
+        for ranks in [4, 13] {
+            let one = run("mixed", machine, "own", ranks).run().success();
+            assert_eq!(one.lines().len(), 2 * ranks as usize, "{one}");
+            let same = |what: Run| {
+                let other = what.run().success();
+                assert_eq!(one.lines(), other.lines(), "{machine}, {ranks} ranks: {other}");
+            };
+            same(run("mixed", machine, "shared", ranks));
+            same(run("mixed", machine, "shared", ranks).arg("-xsim-globals=clone"));
+            for count in [2, 3] {
+                same(run("mixed", machine, "own", ranks).processes("mpich", count));
+            }
+        }
+    }
+}

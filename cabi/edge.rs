@@ -68,6 +68,25 @@ fn needs_init(function: Function) -> bool {
     ) && !unbound(function)
 }
 
+/// Functions that ask whether something has happened, and do not wait for it.
+#[inline(always)]
+fn polls(function: Function) -> bool {
+    use Function as F;
+    matches!(
+        function,
+        F::Test
+            | F::Testall
+            | F::Testany
+            | F::Testsome
+            | F::Iprobe
+            | F::Improbe
+            | F::Request_get_status
+            | F::Request_get_status_all
+            | F::Request_get_status_any
+            | F::Request_get_status_some
+    )
+}
+
 /// Functions that work on no communication state: errors, info objects, conversions, the tool interface.
 #[cold]
 fn unbound(function: Function) -> bool {
@@ -136,6 +155,10 @@ pub fn begin(function: Function, object: Object, body: impl FnOnce(&Call) -> Res
     // A panic is a defect of ours. It ends at this frame, before the program's frames, whose
     // unwinding is not ours to decide; nothing of the call is used after it.
     let begun = catch_unwind(AssertUnwindSafe(|| {
+        // Here, where the function is a constant: other calls pay nothing for it.
+        if polls(function) {
+            mpi.world().enter_poll();
+        }
         let (entered, ordinary) = mpi.world().enter_call(function as u16);
         if !ordinary && let Err(failure) = outside(&c) {
             return Begun::over(failed(&c, &failure));

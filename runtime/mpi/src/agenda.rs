@@ -226,7 +226,7 @@ impl World {
     /// Whether the mounted rank's poll at `time` is the first of all open items, because its poll before was and nothing happened since.
     #[inline]
     pub(crate) fn has_turn(&self, time: Time) -> bool {
-        self.agenda.turn == Some((self.current, time)) && self.follows_vain() && !self.collectives.has_work()
+        self.agenda.turn == Some((self.current, time)) && self.polls_again && !self.collectives.has_work()
     }
 
     /// The mounted rank steps back: others may come first.

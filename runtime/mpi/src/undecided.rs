@@ -37,6 +37,10 @@ pub enum Question {
 }
 
 impl Question {
+    /// Whether it is one of a call that does not wait.
+    fn is_poll(&self) -> bool {
+        matches!(self, Question::TestAll(_) | Question::TestAny(_) | Question::TestSome(_) | Question::Iprobe(_))
+    }
     /// The requests that it asks about.
     fn requests(&self) -> Option<RequestArray> {
         match self {

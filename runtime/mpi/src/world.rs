@@ -193,8 +193,10 @@ pub struct World {
     starters: [u16; 3],
     /// The status of the receive that has just ended.
     pub(crate) latest: Status,
-    /// The functions of the mounted rank's call and of the one before, exclusive or: zero if they are the same.
-    pub(crate) change: u16,
+    /// Whether the mounted rank's call before this one was of the same function.
+    pub(crate) again: bool,
+    /// Whether the mounted rank polls, and its call before was a poll in vain.
+    pub(crate) polls_again: bool,
     pub(crate) nodes: Nodes,
     pub(crate) posted: Queues<queue::Entry>,
     pub(crate) unexpected: Queues<queue::Timed>,
@@ -278,7 +280,8 @@ impl Mpi {
                 latest: Status::EMPTY,
                 held: Held::default(),
                 starters: STARTERS.map(|name| setup.names.iter().position(|&known| known == name).map_or(u16::MAX, |at| at as u16)),
-                change: 0,
+                again: false,
+                polls_again: false,
                 nodes: Nodes::new(),
                 posted: Queues::default(),
                 unexpected: Queues::default(),
@@ -422,6 +425,11 @@ impl World {
             self.profile.compute(rank, span);
         }
     }
+    /// A call that may be a poll comes before [`World::enter_call`].
+    #[inline]
+    pub fn enter_poll(&mut self) {
+        self.polls_again = self.ranks[self.current as usize].function & VAIN != 0;
+    }
     /// An MPI call of the mounted rank begins: charges the computation before it. Answers the clock, and whether the call is one
     /// like any other: between `MPI_Init` and `MPI_Finalize`, while nobody has aborted.
     #[inline(always)]
@@ -439,13 +447,9 @@ impl World {
             self.release();
         }
         let state = &mut self.ranks[me as usize];
-        self.change = state.function ^ function;
+        self.again = state.function == function;
         state.function = function;
         (state.clock, state.phase == Phase::Active && self.abort.is_none())
-    }
-    /// Whether the mounted rank's call before this one was a poll in vain.
-    pub(crate) fn follows_vain(&self) -> bool {
-        (self.change ^ self.ranks[self.current as usize].function) & VAIN != 0
     }
     /// Charges the mounted rank the host time since the clock was started.
     #[inline]

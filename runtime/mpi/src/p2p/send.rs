@@ -132,7 +132,7 @@ impl Mpi {
             return self.send_many(mode, buffer, to);
         }
         let mut world = self.world();
-        let row = if world.change == 0 { Row::Call } else { Row::Alone };
+        let row = if world.again { Row::Call } else { Row::Alone };
         let request = world.start_send(mode, buffer, to, row)?;
         if request == REQUEST_SENT && !world.crowded && world.ranks[world.current as usize].burst <= BURST {
             return Ok(());

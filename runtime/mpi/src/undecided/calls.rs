@@ -27,8 +27,7 @@ impl World {
             self.start_tested(requests);
         }
         let me = self.current;
-        let polls = matches!(question, Question::TestAll(_) | Question::TestAny(_) | Question::TestSome(_) | Question::Iprobe(_));
-        let parked = if polls { self.park(question) } else { None };
+        let parked = if question.is_poll() { self.park(question) } else { None };
         if self.is_settled(question, parked.as_deref()) {
             if let Some(cycle) = &parked {
                 self.unpark(me, cycle);

@@ -160,7 +160,7 @@ impl World {
     fn park_idle(&mut self, question: &Question) -> Option<Vec<Asked>> {
         let spins = self.ranks[self.current as usize].spins;
         let alone = || (spins >= TIRED_SPINS).then(|| vec![Asked::keep(question)]);
-        if !self.follows_vain() {
+        if !self.polls_again {
             if let Some(row) = self.rows.get_mut(&self.current) {
                 row.asked.clear();
             }
@@ -224,7 +224,7 @@ impl World {
                         };
                     }
                 }
-                Open::At(time) => return cycle.is_none() && self.has_turn(time),
+                Open::At(time) => return cycle.is_none() && question.is_poll() && self.has_turn(time),
                 Open::Never => return false,
             }
         }

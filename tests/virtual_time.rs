@@ -137,6 +137,13 @@ fn measured_compute_time_scales_with_the_processor_factor() {
 }
 
 #[test]
+fn computation_between_calls_costs_what_it_costs_alone() {
+    for ranks in [1, 4] {
+        Run::program("intervals.c").arg("once").machine("none").ranks(ranks).variable("XSIM_COMPUTE", "measured").run().ok(ranks);
+    }
+}
+
+#[test]
 fn the_summary_tells_ranks_machine_and_time() {
     let output = clocks("ring").ranks(100).summary().run().success();
     // A hop takes 1.00032 us.

@@ -1,0 +1,66 @@
+/* Computation that is measured costs the same in one interval and in many between calls, which are not its time. */
+#include "check.h"
+
+enum { INTERVALS = 4000, TRIES = 21 };
+
+/* Some 200 ns, each step of which waits for the one before. */
+static double work(double x)
+{
+    for (int i = 0; i < 75; i++)
+        x = x * 0.999999 + 1e-6;
+    return x;
+}
+
+static double x = 1;
+
+/* Messages to itself on a machine without delays. */
+static double apart(void)
+{
+    double began = MPI_Wtime();
+    for (int i = 0; i < INTERVALS; i += 4) {
+        MPI_Request request;
+        int got = -1;
+        x = work(x);
+        MPI_Irecv(&got, 1, MPI_INT, rank, 0, MPI_COMM_WORLD, &request);
+        x = work(x);
+        MPI_Send(&i, 1, MPI_INT, rank, 0, MPI_COMM_WORLD);
+        x = work(x);
+        MPI_Wait(&request, MPI_STATUS_IGNORE);
+        x = work(x);
+        CHECK(got == i);
+    }
+    return MPI_Wtime() - began;
+}
+
+static double together(void)
+{
+    double began = MPI_Wtime();
+    for (int i = 0; i < INTERVALS; i++)
+        x = work(x);
+    return MPI_Wtime() - began;
+}
+
+static int order(const void *a, const void *b) { return *(const double *)a > *(const double *)b ? 1 : -1; }
+
+static double median(double *took)
+{
+    qsort(took, TRIES, sizeof *took, order);
+    return took[TRIES / 2];
+}
+
+static void once(void)
+{
+    double one[TRIES], many[TRIES];
+    for (int i = 0; i < TRIES; i++) {
+        one[i] = together();
+        many[i] = apart();
+    }
+    double ratio = median(many) / median(one);
+    if (!(x > 0 && ratio > 0.75 && ratio < 1.35))
+        fprintf(stderr, "intervals between calls cost %.2f of what they cost alone\n", ratio);
+    CHECK(x > 0 && ratio > 0.75 && ratio < 1.35);
+}
+
+static const Case cases[] = { { "once", once } };
+
+int main(int argc, char **argv) { return run_case(argc, argv, cases, 1); }

@@ -103,6 +103,15 @@ fn statics_and_exceptions_of_classes_are_private_to_a_rank() {
 }
 
 #[test]
+fn an_exception_that_nobody_catches_ends_the_run_with_its_message_and_place() {
+    for stack in ["own", "shared"] {
+        let output = Run::program("uncaught.cc").arg(format!("-xsim-stack-mode={stack}")).ranks(3).run();
+        assert!(!output.status.success(), "{output}");
+        output.says(&["nobody expects this", "xsim: rank 1 called abort (SIGABRT), in or after MPI_Barrier", "main+0x"]);
+    }
+}
+
+#[test]
 fn a_profiler_sees_each_ranks_calls() {
     let output = Run::program("profiler.c").ranks(6).run().success();
     let expected: Vec<String> = (0..6).map(|r| format!("rank {r} sent {r}")).collect();

@@ -1,4 +1,4 @@
-//! Virtual time and the order of events. Knows nothing of MPI, networks or coroutines.
+//! Virtual time and the order of events. Knows nothing of MPI, networks or ranks.
 
 mod barrier;
 mod queue;

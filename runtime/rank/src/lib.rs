@@ -1,4 +1,4 @@
-//! A virtual rank as a thing that runs: coroutine, stacks, private globals, host-time
+//! A virtual rank as a thing that runs: stacks, private globals, host-time
 //! measurement, the checked way to a rank's memory, crash reports. Knows nothing of MPI.
 //!
 //! The scheduler owns [`Ranks`] and calls [`Ranks::resume`]; the rank's own code reaches back

@@ -336,11 +336,16 @@ impl World {
     /// A time before which the rank of an item does nothing because that is decided.
     fn acts(&self, item: &Item) -> Time {
         let state = &self.ranks[item.rank as usize];
+        let mut acts = item.time.max(state.clock);
         if item.receive != NIL && self.posted.length(state.posted) != state.wilds as usize {
             // It may wait for a named receive behind this one, whose message came earlier.
-            return state.clock;
+            acts = state.clock;
         }
-        item.time.max(state.clock)
+        if item.receive != NIL && self.handshakes {
+            // Its match, or one that follows from it, may be told to a sender, whatever the rank does meanwhile.
+            acts = acts.min(item.time);
+        }
+        acts
     }
 
     /// Decides the first item: answers what [`World::acts`] says of it.

@@ -410,6 +410,7 @@ impl World {
 
     /// Makes a table request.
     pub(crate) fn make_request(&mut self, owner: u32, body: Body) -> u32 {
+        self.handshakes |= matches!(body, Body::Synchronous | Body::Away { .. });
         self.requests.insert(Request { owner, done: None, waited: false, orphan: false, body })
     }
 

@@ -226,6 +226,8 @@ pub struct World {
     pub(crate) ended: u32,
     pub(crate) abort: Option<Abort>,
     pub(crate) fruitless: Fruitless,
+    /// Whether a sender has waited for its match.
+    pub(crate) handshakes: bool,
     pub(crate) left: u32,
     /// Meetings of leaders in `MPI_Intercomm_create`: the other side's new handle, the group.
     pub(crate) bridges: FxHashMap<(u32, u32, i32), Bridge>,
@@ -309,6 +311,7 @@ impl Mpi {
                 ended: 0,
                 abort: None,
                 fruitless: Fruitless::default(),
+                handshakes: false,
                 left: 0,
                 bridges: FxHashMap::default(),
                 left_first: 0,

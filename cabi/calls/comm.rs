@@ -286,15 +286,15 @@ pub fn free(c: &Call, comm: InOut<Handle>) -> Result {
 pub fn set_name(c: &Call, comm: Handle, comm_name: Text) -> Result {
     let mut world = c.mpi.world();
     let me = world.me();
-    let mut name = comm_name.text();
-    name.truncate(name.floor_char_boundary(MPI_MAX_OBJECT_NAME as usize - 1));
+    let mut name = comm_name.bytes();
+    name.truncate(MPI_MAX_OBJECT_NAME as usize - 1);
     world.comms.set_name(me, comm.0, &name)
 }
 
 /// `MPI_Comm_get_name`.
 pub fn get_name(c: &Call, comm: Handle, comm_name: OutText, resultlen: Out<i32>) -> Result {
     let world = c.mpi.world();
-    let length = comm_name.set(world.comms.name(world.me(), comm.0)?.as_bytes(), MPI_MAX_OBJECT_NAME as usize);
+    let length = comm_name.set(world.comms.name(world.me(), comm.0)?, MPI_MAX_OBJECT_NAME as usize);
     resultlen.set(length as i32);
     Ok(())
 }

@@ -91,8 +91,8 @@ pub fn get_true_extent(c: &Call, datatype: Handle, true_lb: OutCount, true_exten
 
 /// `MPI_Type_set_name`.
 pub fn set_name(c: &Call, datatype: Handle, type_name: Text) -> Result {
-    let mut name = type_name.text();
-    name.truncate(name.floor_char_boundary(MPI_MAX_OBJECT_NAME as usize - 1));
+    let mut name = type_name.bytes();
+    name.truncate(MPI_MAX_OBJECT_NAME as usize - 1);
     let mut world = c.mpi.world();
     let me = world.me();
     world.types.set_name(me, datatype.0, &name)
@@ -102,7 +102,7 @@ pub fn set_name(c: &Call, datatype: Handle, type_name: Text) -> Result {
 pub fn get_name(c: &Call, datatype: Handle, type_name: OutText, resultlen: Out<i32>) -> Result {
     let world = c.mpi.world();
     let name = world.types.name(world.me(), datatype.0)?;
-    resultlen.set(type_name.set(name.as_bytes(), MPI_MAX_OBJECT_NAME as usize) as i32);
+    resultlen.set(type_name.set(name, MPI_MAX_OBJECT_NAME as usize) as i32);
     Ok(())
 }
 

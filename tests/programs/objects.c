@@ -270,6 +270,32 @@ static void communicators_come_from_groups(void)
     MPI_Info_free(&info);
 }
 
+static void names_are_bytes_and_may_be_cut(void)
+{
+    char name[MPI_MAX_OBJECT_NAME], given[2 * MPI_MAX_OBJECT_NAME];
+    int length;
+    MPI_Comm comm;
+
+    MPI_Comm_get_name(MPI_COMM_WORLD, name, &length);
+    CHECK(strcmp(name, "MPI_COMM_WORLD") == 0 && length == 14);
+    MPI_Comm_dup(MPI_COMM_WORLD, &comm);
+    MPI_Comm_get_name(comm, name, &length);
+    CHECK(name[0] == 0 && length == 0);
+    /* Latin-1, which is no UTF-8. */
+    MPI_Comm_set_name(comm, "caf\xe9");
+    MPI_Comm_get_name(comm, name, &length);
+    CHECK(strcmp(name, "caf\xe9") == 0 && length == 4);
+    MPI_Type_set_name(MPI_INT, "na\xefve");
+    MPI_Type_get_name(MPI_INT, name, &length);
+    CHECK(strcmp(name, "na\xefve") == 0 && length == 5);
+    memset(given, 'x', sizeof given);
+    given[sizeof given - 1] = 0;
+    MPI_Comm_set_name(comm, given);
+    MPI_Comm_get_name(comm, name, &length);
+    CHECK(length == MPI_MAX_OBJECT_NAME - 1 && name[length] == 0 && strncmp(name, given, length) == 0);
+    MPI_Comm_free(&comm);
+}
+
 int main(int argc, char **argv)
 {
     int key;
@@ -285,6 +311,7 @@ int main(int argc, char **argv)
     attributes_follow_their_functions();
     error_handlers_are_called_and_inherited();
     communicators_come_from_groups();
+    names_are_bytes_and_may_be_cut();
     /* MPI_Finalize deletes the attributes of MPI_COMM_SELF first: that prints the answer. */
     MPI_Comm_create_keyval(MPI_COMM_NULL_COPY_FN, delete_last, &key, NULL);
     MPI_Comm_set_attr(MPI_COMM_SELF, key, (void *)7);

@@ -144,7 +144,7 @@ pub struct Comms {
     stride: u32,
     /// This process's ranks: the first of them, and how many.
     own: (u32, u32),
-    names: FxHashMap<(u32, usize), String>,
+    names: FxHashMap<(u32, usize), Box<[u8]>>,
     /// By index: the communicator in whose context leaders meet.
     bridges: FxHashMap<u32, usize>,
     /// The mounted rank, for whom a communicator that it freed is none any more.
@@ -378,22 +378,22 @@ impl Comms {
         Ok(())
     }
     /// `MPI_Comm_set_name`.
-    pub fn set_name(&mut self, rank: u32, handle: usize, name: &str) -> Result {
+    pub fn set_name(&mut self, rank: u32, handle: usize, name: &[u8]) -> Result {
         self.index(handle)?;
-        self.names.insert((rank, handle), name.to_owned());
+        self.names.insert((rank, handle), name.into());
         Ok(())
     }
     /// `MPI_Comm_get_name`.
-    pub fn name(&self, rank: u32, handle: usize) -> Result<&str> {
+    pub fn name(&self, rank: u32, handle: usize) -> Result<&[u8]> {
         if handle == COMM_NULL {
-            return Ok("MPI_COMM_NULL");
+            return Ok(b"MPI_COMM_NULL");
         }
         self.index(handle)?;
         Ok(match (self.names.get(&(rank, handle)), handle) {
             (Some(name), _) => name,
-            (None, COMM_WORLD) => "MPI_COMM_WORLD",
-            (None, COMM_SELF) => "MPI_COMM_SELF",
-            _ => "",
+            (None, COMM_WORLD) => b"MPI_COMM_WORLD",
+            (None, COMM_SELF) => b"MPI_COMM_SELF",
+            _ => b"",
         })
     }
     /// Forgets a rank's name for it.

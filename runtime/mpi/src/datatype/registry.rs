@@ -173,24 +173,24 @@ impl Types {
     }
 
     /// `MPI_Type_set_name`.
-    pub fn set_name(&mut self, rank: u32, handle: usize, name: &str) -> Result {
+    pub fn set_name(&mut self, rank: u32, handle: usize, name: &[u8]) -> Result {
         self.table.held(rank, handle)?;
         self.names.set(rank, handle, name);
         Ok(())
     }
 
     /// `MPI_Type_get_name`: the name given, that of a predefined type, or nothing.
-    pub fn name(&self, rank: u32, handle: usize) -> Result<&str> {
+    pub fn name(&self, rank: u32, handle: usize) -> Result<&[u8]> {
         if handle != DATATYPE_NULL {
             self.table.held(rank, handle)?;
         }
-        Ok(self.names.get(rank, handle).or_else(|| predefined::name(handle)).unwrap_or(""))
+        Ok(self.names.get(rank, handle).or_else(|| predefined::name(handle).map(str::as_bytes)).unwrap_or_default())
     }
 
     /// A handle as messages show it: by name where it has one.
     pub fn describe(&self, rank: u32, handle: usize) -> String {
         match self.name(rank, handle) {
-            Ok(name) if !name.is_empty() => name.to_owned(),
+            Ok(name) if !name.is_empty() => String::from_utf8_lossy(name).into_owned(),
             _ => format!("{handle:#x}"),
         }
     }

@@ -224,8 +224,11 @@ fn ranks_share_types_and_commit_their_own() {
     assert!(types.usable(0, handle).is_ok());
     assert!(types.usable(1, handle).unwrap_err().text.contains("not committed"));
     let second = make(&mut types, 0);
-    types.set_name(0, second, "mine").unwrap();
-    assert_eq!((types.name(0, second).unwrap(), types.name(0, handle).unwrap(), types.name(1, handle).unwrap()), ("mine", "", ""));
+    types.set_name(0, second, b"mine").unwrap();
+    assert_eq!(
+        (types.name(0, second).unwrap(), types.name(0, handle).unwrap(), types.name(1, handle).unwrap()),
+        (&b"mine"[..], &b""[..], &b""[..])
+    );
     let dup = types.dup(0, handle).unwrap();
     assert!(types.usable(0, dup).is_ok());
     types.free(0, handle).unwrap();

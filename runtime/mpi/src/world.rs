@@ -493,7 +493,8 @@ impl World {
         } else {
             // Who looks at the time between polls may have more to do than to wait.
             self.ranks[me as usize].function &= !VAIN;
-            self.spin(me);
+            // Each by itself, so that who waits for a time meets it.
+            self.spin(me, 1);
         }
         self.clock(me)
     }

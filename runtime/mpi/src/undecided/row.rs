@@ -191,16 +191,17 @@ impl World {
     pub(super) fn vain(&mut self) {
         let me = self.current;
         self.ranks[me as usize].function |= VAIN;
-        self.spin(me);
+        self.spin(me, FREE_SPINS);
     }
 
-    /// Counts a poll that found nothing, or a reading of a clock: after many in a row each costs time.
+    /// Counts a poll that found nothing, or a reading of a clock: after many in a row each costs time, which is charged once for so
+    /// many as `together` says.
     #[inline]
-    pub(crate) fn spin(&mut self, rank: u32) {
+    pub(crate) fn spin(&mut self, rank: u32, together: u32) {
         let spins = self.ranks[rank as usize].spins + 1;
-        if spins > FREE_SPINS && spins.is_multiple_of(FREE_SPINS) {
+        if spins > FREE_SPINS && spins.is_multiple_of(together) {
             let each = 1_000.max(u64::from(spins) * 1_000 / 128);
-            self.ranks[rank as usize].clock += Span::from_ps(u64::from(FREE_SPINS) * each);
+            self.ranks[rank as usize].clock += Span::from_ps(u64::from(together) * each);
         }
         self.ranks[rank as usize].spins = spins;
     }

@@ -2,10 +2,10 @@
 
 use crate::function::NAMES;
 use crate::state;
+use mpi::charging::Compute;
 use mpi::info::Info;
 use mpi::remote::{Blocks, Remote};
 use mpi::wire::Wire;
-use mpi::world::Compute;
 use mpi::{Mpi, Setup, World};
 use observe::{Host, Part, Report, Simulated};
 use rank::{Config, GlobalsMode, Program, Ranks, StackMode};

@@ -5,6 +5,7 @@ mod agenda;
 pub mod alone;
 pub mod attribute;
 pub mod buffered;
+pub mod charging;
 pub mod collective;
 pub mod comm;
 pub mod datatype;

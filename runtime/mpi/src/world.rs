@@ -2,6 +2,7 @@
 
 use crate::agenda::Agenda;
 use crate::attribute::Attributes;
+use crate::charging::{Compute, Effort};
 use crate::collective::instance::Collectives;
 use crate::comm::Comms;
 use crate::datatype::{Datatype, Types};
@@ -22,10 +23,9 @@ use crate::request::{Request, Status};
 use crate::slab::Slab;
 use crate::undecided::{Fruitless, Poll, Row, VAIN};
 use crate::wire::Wire;
-use engine::{EventQueue, Span, Time};
+use engine::{EventQueue, Time};
 use network::{Message, Order};
 use observe::Profile;
-use rank::host::Brief;
 use rustc_hash::FxHashMap;
 use std::cell::{Cell, RefCell, RefMut};
 use std::rc::Rc;
@@ -83,41 +83,6 @@ impl RankState {
     pub(crate) fn watches(&self) -> bool {
         self.wilds != 0 || self.polling
     }
-}
-
-/// How computation between MPI calls is charged.
-#[derive(Clone, Copy, PartialEq, Debug)]
-pub enum Compute {
-    /// Not at all.
-    None,
-    /// The same for each interval.
-    Fixed(Span),
-    /// Host time times a factor.
-    Measured {
-        /// Virtual seconds of one host second.
-        factor: f64,
-    },
-}
-
-impl Compute {
-    /// Virtual time of one host time, where that counts.
-    pub(crate) fn factor(&self) -> f64 {
-        match self {
-            Compute::Measured { factor } => *factor,
-            _ => 1.0,
-        }
-    }
-}
-
-/// What the host does for a call: how long that takes is the rank's computation no more than what other ranks do meanwhile.
-#[derive(Clone, Copy, PartialEq, Eq, Debug)]
-enum Effort {
-    /// Nobody has said.
-    Unknown,
-    /// The same each time.
-    Brief(Brief),
-    /// Anything: bytes were copied, other ranks ran.
-    Varies,
 }
 
 /// Calls that leave what the same rank started just before as it is.
@@ -190,7 +155,7 @@ pub struct World {
     /// What the mounted rank started in a row.
     pub(crate) held: Held,
     /// Functions that may go on with a row.
-    starters: [u16; 3],
+    pub(crate) starters: [u16; 3],
     /// The status of the receive that has just ended.
     pub(crate) latest: Status,
     /// Whether the mounted rank's call before this one was of the same function.
@@ -222,7 +187,7 @@ pub struct World {
     pub(crate) policy: crate::collective::choose::Policy,
     pub(crate) buffers: FxHashMap<(u32, usize), crate::buffered::Attached>,
     pub(crate) clock_host: rank::host::HostClock,
-    effort: Effort,
+    pub(crate) effort: Effort,
     pub(crate) ended: u32,
     pub(crate) abort: Option<Abort>,
     pub(crate) fruitless: Fruitless,
@@ -416,102 +381,6 @@ impl World {
             self.profile.wait(rank, time.since(state.clock));
             state.clock = time;
             state.spins = 0;
-        }
-    }
-    /// Adds computation to a rank's clock.
-    #[inline]
-    pub fn compute(&mut self, rank: u32, span: Span) {
-        if span != Span::ZERO {
-            let state = &mut self.ranks[rank as usize];
-            state.clock += span;
-            state.spins = 0;
-            self.profile.compute(rank, span);
-        }
-    }
-    /// A call that may be a poll comes before [`World::enter_call`].
-    #[inline]
-    pub fn enter_poll(&mut self) {
-        self.polls_again = self.ranks[self.current as usize].function & VAIN != 0;
-    }
-    /// An MPI call of the mounted rank begins: charges the computation before it. Answers the clock, and whether the call is one
-    /// like any other: between `MPI_Init` and `MPI_Finalize`, while nobody has aborted.
-    #[inline(always)]
-    pub fn enter_call(&mut self, function: u16) -> (Time, bool) {
-        let me = self.current;
-        match self.compute {
-            Compute::None => {}
-            Compute::Fixed(span) => self.compute(me, span),
-            Compute::Measured { .. } => {
-                self.charge_measured();
-                self.effort = Effort::Unknown;
-            }
-        }
-        if !self.held.is_empty() && !self.starters.contains(&function) {
-            self.release();
-        }
-        let state = &mut self.ranks[me as usize];
-        self.again = state.function == function;
-        state.function = function;
-        (state.clock, state.phase == Phase::Active && self.abort.is_none())
-    }
-    /// Charges the mounted rank the host time since the clock was started.
-    #[inline]
-    fn charge_measured(&mut self) {
-        let span = self.clock_host.stop();
-        self.compute(self.current, span);
-    }
-    /// The call of the mounted rank does nothing but this, unless it does more.
-    #[inline(always)]
-    pub(crate) fn is_brief(&mut self, kind: Brief) {
-        if self.effort == Effort::Unknown {
-            self.effort = Effort::Brief(kind);
-        }
-    }
-    /// What the call of the mounted rank does takes a while that nobody knows.
-    #[inline(always)]
-    pub(crate) fn takes_a_while(&mut self) {
-        self.effort = Effort::Varies;
-    }
-    /// The call ends: its virtual time goes to the profile, and computation is measured again.
-    #[inline(always)]
-    pub fn leave_call(&mut self, function: u16, entered: Time) {
-        let me = self.current;
-        self.profile.call(function, self.ranks[me as usize].clock.since(entered));
-        if let Compute::Measured { .. } = self.compute {
-            match self.effort {
-                Effort::Brief(kind) => self.clock_host.start_after(kind),
-                Effort::Unknown | Effort::Varies => self.clock_host.start(),
-            }
-        }
-    }
-    /// The mounted rank reads a clock: computation up to now is charged, and readings in a row cost time after a while.
-    pub fn read_clock(&mut self) -> Time {
-        let me = self.current;
-        if let Compute::Measured { .. } = self.compute {
-            self.charge_measured();
-            self.clock_host.start();
-        } else {
-            // Who looks at the time between polls may have more to do than to wait.
-            self.ranks[me as usize].function &= !VAIN;
-            // Each by itself, so that who waits for a time meets it.
-            self.spin(me, 1);
-        }
-        self.clock(me)
-    }
-    /// What the mounted rank has computed so far; computation that is measured is charged up to now.
-    pub fn computed(&mut self) -> Span {
-        if let Compute::Measured { .. } = self.compute {
-            self.charge_measured();
-            self.clock_host.start();
-        }
-        self.profile.rank(self.current).compute
-    }
-    /// The mounted rank's own code is about to run for the first time. What it took to get there, such as putting another
-    /// rank's stack away, is not the rank's computation.
-    #[inline]
-    pub fn begun(&mut self) {
-        if let Compute::Measured { .. } = self.compute {
-            self.clock_host.start();
         }
     }
 }

@@ -65,7 +65,7 @@ pub struct RankState {
     pub spins: u32,
     /// Messages since it last blocked.
     pub burst: u32,
-    /// The MPI function it is in, or was last in; with [`VAIN`] after a poll in vain.
+    /// The MPI function it is in, or was last in; with `VAIN` after a poll in vain.
     pub function: u16,
     /// Where it is in its life.
     pub phase: Phase,

@@ -48,8 +48,8 @@ pub fn check(ranks: u64, bytes_per_rank: u64, available: Option<u64>, sharing: u
 /// Ranks that must have run before their memory tells anything of all.
 const ENOUGH_RANKS: u32 = 4096;
 
-/// Memory comes in pages of up to 2 MiB, a few of which are only begun.
-const BEGUN: u64 = 8 << 20;
+/// Memory comes in pages of up to 2 MiB, of which each table, the heap and what is kept of stacks and globals have begun one or two.
+const BEGUN: u64 = 32 << 20;
 
 /// What all ranks of a run will need, judged by what the first of them took.
 pub struct Forecast {
@@ -110,7 +110,7 @@ mod tests {
         assert_eq!(check(4999, 41_000_000 + BEGUN), Ok(()), "0.8 GB in all");
         assert_eq!(check(9000, 900_000_000), Ok(()), "asked when twice as many have started");
         let message = check(9999, 201_000_000 + BEGUN).unwrap_err();
-        assert!(message.contains("first 10000 of 100000 ranks took 208.4 MB") && message.contains("2 GB"), "{message}");
+        assert!(message.contains("first 10000 of 100000 ranks took 233.6 MB") && message.contains("2 GB"), "{message}");
     }
 
     #[test]

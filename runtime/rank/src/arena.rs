@@ -9,9 +9,9 @@
 //! joined to their neighbours once they are a good part of all, and serve all large sizes again.
 
 use std::collections::BTreeSet;
-use std::ptr::null_mut;
 
 use crate::delta;
+use crate::reserve::{LARGE_PAGE, reserve_up_to};
 
 /// Sizes up to this many units have a free list of their own; above, eight to each doubling.
 const EXACT: u32 = 64;
@@ -89,25 +89,17 @@ impl Arena {
     /// least 16).
     pub(crate) fn new(bytes: usize, unit: usize) -> Result<Arena, String> {
         // With as much again there is a hole for the largest record between any others.
-        let mut bytes = bytes.saturating_mul(2).clamp(1 << 20, unit << 32).next_multiple_of(2 << 20);
-        let (protection, flags) = (libc::PROT_READ | libc::PROT_WRITE, libc::MAP_PRIVATE | libc::MAP_ANONYMOUS | libc::MAP_NORESERVE);
-        // SAFETY: a new anonymous mapping touches no existing memory.
-        let reserve = |bytes| unsafe { libc::mmap(null_mut(), bytes, protection, flags, -1, 0) };
-        let mut base = reserve(bytes);
-        // Little of it is ever used: less will do where addresses are few.
-        while base == libc::MAP_FAILED && bytes > LEAST {
-            bytes = (bytes / 2).next_multiple_of(2 << 20);
-            base = reserve(bytes);
-        }
-        if base == libc::MAP_FAILED {
-            return Err(format!("cannot reserve {} MiB for parked ranks; run fewer ranks or raise the address-space limit", bytes >> 20));
-        }
+        let bytes = bytes.saturating_mul(2).clamp(1 << 20, unit << 32).next_multiple_of(LARGE_PAGE);
+        // Little of it is ever used, so less will do.
+        let (base, bytes) = reserve_up_to(bytes, LEAST).map_err(|bytes| {
+            format!("cannot reserve {} MiB for parked ranks; run fewer ranks or raise the address-space limit", bytes >> 20)
+        })?;
         // SAFETY: advice on our own mapping; a refusal only costs speed.
-        unsafe { libc::madvise(base, bytes, libc::MADV_HUGEPAGE) };
+        unsafe { libc::madvise(base as *mut libc::c_void, bytes, libc::MADV_HUGEPAGE) };
         // What is behind the last record is read with it.
         let capacity = u32::try_from((bytes - delta::BEYOND) / unit).unwrap_or(u32::MAX);
         let mut arena = Arena {
-            base: base as usize,
+            base,
             shift: unit.ilog2(),
             open: 0..0,
             segments: Vec::new(),

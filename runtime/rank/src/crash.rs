@@ -7,6 +7,7 @@ use std::ffi::c_void;
 use std::fmt::Write as _;
 use std::sync::atomic::{AtomicBool, AtomicUsize, Ordering::Relaxed};
 
+use crate::reserve::reserve;
 use crate::{output, running, stack, stdio, symbols};
 
 const SIGNALS: [(i32, &str, &str); 5] = [
@@ -53,15 +54,10 @@ impl std::fmt::Write for Text {
 /// Installs the handlers. `first` is the global number of local rank 0.
 pub(crate) fn begin(first: u32) {
     FIRST.store(first as usize, Relaxed);
-    let flags = libc::MAP_PRIVATE | libc::MAP_ANONYMOUS | libc::MAP_NORESERVE;
-    // SAFETY: a new mapping, given to the kernel as this thread's signal stack for good.
-    unsafe {
-        let memory = libc::mmap(std::ptr::null_mut(), STACK, libc::PROT_READ | libc::PROT_WRITE, flags, -1, 0);
-        if memory == libc::MAP_FAILED {
-            return;
-        }
-        libc::sigaltstack(&libc::stack_t { ss_sp: memory, ss_flags: 0, ss_size: STACK }, std::ptr::null_mut());
-    }
+    let Some(memory) = reserve(STACK) else { return };
+    let stack = libc::stack_t { ss_sp: memory as *mut c_void, ss_flags: 0, ss_size: STACK };
+    // SAFETY: a mapping of our own, given to the kernel as this thread's signal stack for good.
+    unsafe { libc::sigaltstack(&stack, std::ptr::null_mut()) };
     take_signals();
 }
 

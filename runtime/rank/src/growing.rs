@@ -4,9 +4,10 @@
 //! entry costs more than the entry once there are millions.
 
 use std::ops::{Deref, DerefMut};
-use std::ptr::{NonNull, null_mut};
+use std::ptr::NonNull;
 
-const LARGE_PAGE: usize = 2 << 20;
+use crate::reserve::{LARGE_PAGE, reserve_up_to};
+
 /// Bytes at the beginning that lie on small pages, all that a small run needs.
 const SMALL: usize = 64 << 10;
 /// Entries are named by 32 bits.
@@ -56,27 +57,15 @@ impl<T: Copy> Growing<T> {
     #[cold]
     fn reserve(&mut self) {
         assert!(self.room == 0, "a table has {} entries, and there is no room for more", self.length);
-        let mut room = MOST;
-        loop {
-            let bytes = (room * size_of::<T>()).next_multiple_of(LARGE_PAGE) + 2 * LARGE_PAGE;
-            let (protection, flags) = (libc::PROT_READ | libc::PROT_WRITE, libc::MAP_PRIVATE | libc::MAP_ANONYMOUS | libc::MAP_NORESERVE);
-            // SAFETY: a new anonymous mapping touches no existing memory.
-            let base = unsafe { libc::mmap(null_mut(), bytes, protection, flags, -1, 0) };
-            if base == libc::MAP_FAILED {
-                // Where memory is promised to be there, or the address space is limited, there may be less.
-                room /= 2;
-                assert!(room > SMALL, "memory for tables of messages cannot be reserved: {}", std::io::Error::last_os_error());
-                continue;
-            }
-            let large = (base as usize + SMALL).next_multiple_of(LARGE_PAGE);
-            let first = (large - SMALL) as *mut T;
-            // SAFETY: advice on memory of our own, to its end; a refusal only costs speed.
-            unsafe { libc::madvise(large as *mut libc::c_void, base as usize + bytes - large, libc::MADV_HUGEPAGE) };
-            self.first = NonNull::new(first).expect("a mapping is not at null");
-            self.mapping = (base as usize, bytes);
-            self.room = room;
-            return;
-        }
+        let Ok((base, bytes)) = reserve_up_to(MOST * size_of::<T>() + 2 * LARGE_PAGE, SMALL * size_of::<T>()) else {
+            panic!("memory for tables of messages cannot be reserved: {}", std::io::Error::last_os_error())
+        };
+        let large = (base + SMALL).next_multiple_of(LARGE_PAGE);
+        // SAFETY: advice on memory of our own, to its end; a refusal only costs speed.
+        unsafe { libc::madvise(large as *mut libc::c_void, base + bytes - large, libc::MADV_HUGEPAGE) };
+        self.first = NonNull::new((large - SMALL) as *mut T).expect("a mapping is not at null");
+        self.mapping = (base, bytes);
+        self.room = MOST.min((base + bytes - (large - SMALL)) / size_of::<T>());
     }
 }
 

@@ -28,6 +28,7 @@ pub mod output;
 pub mod program;
 pub mod random;
 mod ranks;
+mod reserve;
 mod running;
 mod shape;
 mod single;

@@ -3,12 +3,11 @@
 //! The stack can be large, since there is only one. A rank's part is saved when another rank is put in
 //! place, not when it blocks: resuming the same rank again moves nothing.
 
-use std::ptr::null_mut;
-
 use crate::arena::Arena;
 use crate::delta;
 use crate::lines::{self, LINE};
 use crate::ranks::{Place, prefetch};
+use crate::reserve::reserve;
 use crate::running::NOBODY;
 use crate::templates::{DIFFERENCES_FROM, Templates};
 
@@ -43,16 +42,15 @@ impl SharedStack {
             return Err(format!("a shared stack has at most {} MiB; for more, give each rank its own (-xsim-stack-mode own)", MOST >> 20));
         }
         let bytes = bytes.max(256 << 10).next_multiple_of(PAGE);
-        let (protection, flags) = (libc::PROT_READ | libc::PROT_WRITE, libc::MAP_PRIVATE | libc::MAP_ANONYMOUS | libc::MAP_NORESERVE);
-        // SAFETY: a new anonymous mapping, and its lowest page made inaccessible.
-        let bottom = unsafe {
-            let bottom = libc::mmap(null_mut(), bytes + PAGE, protection, flags, -1, 0);
-            if bottom == libc::MAP_FAILED || libc::mprotect(bottom, PAGE, libc::PROT_NONE) != 0 {
-                return Err(format!("cannot reserve a stack of {} KiB", bytes >> 10));
+        let too_much = || format!("cannot reserve a stack of {} KiB", bytes >> 10);
+        let bottom = reserve(bytes + PAGE).ok_or_else(too_much)?;
+        // SAFETY: our own mapping, which nobody uses yet: its lowest page is made inaccessible, the rest is advised on.
+        unsafe {
+            if libc::mprotect(bottom as *mut libc::c_void, PAGE, libc::PROT_NONE) != 0 {
+                return Err(too_much());
             }
-            libc::madvise(bottom, bytes + PAGE, libc::MADV_NOHUGEPAGE);
-            bottom as usize
-        };
+            libc::madvise(bottom as *mut libc::c_void, bytes + PAGE, libc::MADV_NOHUGEPAGE);
+        }
         let delta = ranks >= DIFFERENCES_FROM;
         // With differences, 16-byte units: 64 GiB; without, whole lines: 256 GiB.
         let unit = if delta { 16 } else { LINE };

@@ -32,6 +32,29 @@ unsafe extern "C" fn begin() -> ! {
     naked_asm!(".cfi_startproc", ".cfi_undefined rip", "pop rax", "xor ebp, ebp", "call rax", "ud2", ".cfi_endproc")
 }
 
+/// Leaves the stack in place: keeps what of its registers the compiler cannot be told to keep and where to go on with it, changes the stack
+/// pointer by the instructions given (whose operands follow; `home` is in `rdi`), and jumps to where that stack was left.
+macro_rules! change_stacks {
+    ($($instruction:literal),+; $($operand:tt)*) => {
+        asm!(
+            "push rbp",
+            "push rbx",
+            "lea rax, [rip + 2f]",
+            "push rax",
+            $($instruction,)+
+            "pop rax",
+            "jmp rax",
+            "2:",
+            "pop rbx",
+            "pop rbp",
+            inout("rdi") running::home() => _,
+            $($operand)*
+            lateout("r12") _, lateout("r13") _, lateout("r14") _, lateout("r15") _,
+            clobber_abi("sysv64"),
+        )
+    };
+}
+
 /// Resumes a rank that is suspended at `pointer` until it suspends again; returns where.
 ///
 /// # Safety
@@ -42,26 +65,7 @@ pub(crate) unsafe fn enter(pointer: usize) -> usize {
     let suspended;
     // SAFETY: the scheduler's own registers are on its stack, whose pointer is kept in `home`; all others are given up. At `pointer` is the
     // address at which `leave` goes on with the rank's (or `begin` begins); it comes back to `home`, which nobody else writes.
-    unsafe {
-        asm!(
-            "push rbp",
-            "push rbx",
-            "lea rax, [rip + 2f]",
-            "push rax",
-            "mov [rdi], rsp",
-            "mov rsp, rdx",
-            "pop rax",
-            "jmp rax",
-            "2:",
-            "pop rbx",
-            "pop rbp",
-            inout("rdi") running::home() => _,
-            inout("rdx") pointer => _,
-            lateout("rsi") suspended,
-            lateout("r12") _, lateout("r13") _, lateout("r14") _, lateout("r15") _,
-            clobber_abi("sysv64"),
-        );
-    }
+    unsafe { change_stacks!("mov [rdi], rsp", "mov rsp, rdx"; inout("rdx") pointer => _, lateout("rsi") suspended,) };
     suspended
 }
 
@@ -71,25 +75,8 @@ pub(crate) unsafe fn enter(pointer: usize) -> usize {
 /// A rank runs, on its own stack.
 #[inline(always)]
 pub(crate) unsafe fn leave() {
-    // SAFETY: as in `enter`, with the sides changed.
-    unsafe {
-        asm!(
-            "push rbp",
-            "push rbx",
-            "lea rax, [rip + 2f]",
-            "push rax",
-            "mov rsi, rsp",
-            "mov rsp, [rdi]",
-            "pop rax",
-            "jmp rax",
-            "2:",
-            "pop rbx",
-            "pop rbp",
-            inout("rdi") running::home() => _,
-            lateout("r12") _, lateout("r13") _, lateout("r14") _, lateout("r15") _,
-            clobber_abi("sysv64"),
-        );
-    }
+    // SAFETY: as in `enter`, with the sides changed; `enter` finds this stack's pointer in `rsi`.
+    unsafe { change_stacks!("mov rsi, rsp", "mov rsp, [rdi]";) };
 }
 
 #[cfg(test)]

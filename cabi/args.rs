@@ -2,7 +2,7 @@
 //! gave and reads or writes through `rank::memory`, so nothing here trusts a pointer more
 //! than MPI itself does. `cabi/table/README.md` says which kind becomes which type.
 
-use crate::constants::{MPI_ANY_SOURCE, MPI_ERR_ARG, MPI_ERR_COUNT, MPI_UNDEFINED, MPI_UNWEIGHTED, MPI_WEIGHTS_EMPTY};
+use crate::constants::{MPI_ANY_SOURCE, MPI_ERR_ARG, MPI_ERR_COUNT, MPI_MAX_OBJECT_NAME, MPI_UNDEFINED, MPI_UNWEIGHTED, MPI_WEIGHTS_EMPTY};
 use crate::edge::Call;
 use mpi::error::Result;
 use rank::Addr;
@@ -313,6 +313,12 @@ impl Text {
             bytes.push(byte);
             at = at.offset(1);
         }
+    }
+    /// The name of an object, of which as much is kept as fits with its end.
+    pub fn name(self) -> Vec<u8> {
+        let mut name = self.bytes();
+        name.truncate(MPI_MAX_OBJECT_NAME as usize - 1);
+        name
     }
     /// The text; bytes that are not UTF-8 are replaced.
     pub fn text(self) -> String {

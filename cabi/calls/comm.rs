@@ -286,9 +286,7 @@ pub fn free(c: &Call, comm: InOut<Handle>) -> Result {
 pub fn set_name(c: &Call, comm: Handle, comm_name: Text) -> Result {
     let mut world = c.mpi.world();
     let me = world.me();
-    let mut name = comm_name.bytes();
-    name.truncate(MPI_MAX_OBJECT_NAME as usize - 1);
-    world.comms.set_name(me, comm.0, &name)
+    world.comms.set_name(me, comm.0, &comm_name.name())
 }
 
 /// `MPI_Comm_get_name`.

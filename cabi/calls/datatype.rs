@@ -91,11 +91,9 @@ pub fn get_true_extent(c: &Call, datatype: Handle, true_lb: OutCount, true_exten
 
 /// `MPI_Type_set_name`.
 pub fn set_name(c: &Call, datatype: Handle, type_name: Text) -> Result {
-    let mut name = type_name.bytes();
-    name.truncate(MPI_MAX_OBJECT_NAME as usize - 1);
     let mut world = c.mpi.world();
     let me = world.me();
-    world.types.set_name(me, datatype.0, &name)
+    world.types.set_name(me, datatype.0, &type_name.name())
 }
 
 /// `MPI_Type_get_name`.

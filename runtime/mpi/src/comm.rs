@@ -5,7 +5,7 @@ pub mod make;
 use crate::error::{ErrorClass, Failure, Result};
 use crate::group::Group;
 use crate::handle::{self, COMM_NULL, COMM_SELF, COMM_WORLD};
-use crate::handles::RankSet;
+use crate::handles::{Names, RankSet};
 use crate::remote::segments::Segments;
 use crate::slab::Slab;
 use crate::topology::Topology;
@@ -144,7 +144,7 @@ pub struct Comms {
     stride: u32,
     /// This process's ranks: the first of them, and how many.
     own: (u32, u32),
-    names: FxHashMap<(u32, usize), Box<[u8]>>,
+    names: Names,
     /// By index: the communicator in whose context leaders meet.
     bridges: FxHashMap<u32, usize>,
     /// The mounted rank, for whom a communicator that it freed is none any more.
@@ -164,7 +164,7 @@ impl Comms {
             contexts: 2 + process,
             stride: processes,
             own,
-            names: FxHashMap::default(),
+            names: Names::default(),
             bridges: FxHashMap::default(),
             current: 0,
             recent: Cell::new(Recent::NONE),
@@ -380,7 +380,7 @@ impl Comms {
     /// `MPI_Comm_set_name`.
     pub fn set_name(&mut self, rank: u32, handle: usize, name: &[u8]) -> Result {
         self.index(handle)?;
-        self.names.insert((rank, handle), name.into());
+        self.names.set(rank, handle, name);
         Ok(())
     }
     /// `MPI_Comm_get_name`.
@@ -389,7 +389,7 @@ impl Comms {
             return Ok(b"MPI_COMM_NULL");
         }
         self.index(handle)?;
-        Ok(match (self.names.get(&(rank, handle)), handle) {
+        Ok(match (self.names.get(rank, handle), handle) {
             (Some(name), _) => name,
             (None, COMM_WORLD) => b"MPI_COMM_WORLD",
             (None, COMM_SELF) => b"MPI_COMM_SELF",
@@ -398,7 +398,7 @@ impl Comms {
     }
     /// Forgets a rank's name for it.
     pub fn forget_name(&mut self, rank: u32, handle: usize) {
-        self.names.remove(&(rank, handle));
+        self.names.remove(rank, handle);
     }
     /// A communicator as messages name it.
     pub fn describe(&self, handle: usize) -> String {

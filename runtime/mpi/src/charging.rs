@@ -1,9 +1,8 @@
 //! What computation between MPI calls costs: not at all, a fixed span, or what the host took for it.
 
 use crate::undecided::VAIN;
-use crate::world::{Phase, World};
+use crate::world::{POSTER, Phase, World};
 use engine::{Span, Time};
-use rank::host::Brief;
 
 /// How computation between MPI calls is charged.
 #[derive(Clone, Copy, PartialEq, Debug)]
@@ -34,8 +33,10 @@ impl Compute {
 pub(crate) enum Effort {
     /// Nobody has said.
     Unknown,
-    /// The same each time.
-    Brief(Brief),
+    /// Some ten nanoseconds, about as many each time.
+    Brief,
+    /// As few, in a call that computation goes on being measured through.
+    Within,
     /// Anything: bytes were copied, other ranks ran.
     Varies,
 }
@@ -65,8 +66,12 @@ impl World {
             Compute::None => {}
             Compute::Fixed(span) => self.compute(me, span),
             Compute::Measured { .. } => {
-                self.charge_measured();
-                self.effort = Effort::Unknown;
+                if function == self.starters[POSTER] && self.may_post_within() {
+                    self.effort = Effort::Within;
+                } else {
+                    self.charge_before(function);
+                    self.effort = Effort::Unknown;
+                }
             }
         }
         if !self.held.is_empty() && !self.starters.contains(&function) {
@@ -77,17 +82,37 @@ impl World {
         state.function = function;
         (state.clock, state.phase == Phase::Active && self.abort.is_none())
     }
+    /// Whether nothing depends on when a receive is posted: who waits for that are synchronous senders, and those of messages above
+    /// an eager limit.
+    #[inline(always)]
+    fn may_post_within(&self) -> bool {
+        self.wire.plain && !self.handshakes && self.clock_host.knows(self.starters[POSTER])
+    }
+    /// The call does more than to note something down: computation ends here.
+    #[inline(always)]
+    pub(crate) fn ends_interval(&mut self) {
+        if self.effort == Effort::Within {
+            self.charge_before(self.ranks[self.current as usize].function);
+            self.effort = Effort::Unknown;
+        }
+    }
+    /// Charges the mounted rank the host time since the clock was started, as it enters a function.
+    #[inline]
+    fn charge_before(&mut self, function: u16) {
+        let span = self.clock_host.enter(function);
+        self.compute(self.current, span);
+    }
     /// Charges the mounted rank the host time since the clock was started.
     #[inline]
     fn charge_measured(&mut self) {
         let span = self.clock_host.stop();
         self.compute(self.current, span);
     }
-    /// The call of the mounted rank does nothing but this, unless it does more.
+    /// The call of the mounted rank takes some ten nanoseconds, unless it does more than this.
     #[inline(always)]
-    pub(crate) fn is_brief(&mut self, kind: Brief) {
+    pub(crate) fn is_brief(&mut self) {
         if self.effort == Effort::Unknown {
-            self.effort = Effort::Brief(kind);
+            self.effort = Effort::Brief;
         }
     }
     /// What the call of the mounted rank does takes a while that nobody knows.
@@ -102,8 +127,9 @@ impl World {
         self.profile.call(function, self.ranks[me as usize].clock.since(entered));
         if let Compute::Measured { .. } = self.compute {
             match self.effort {
-                Effort::Brief(kind) => self.clock_host.start_after(kind),
-                Effort::Unknown | Effort::Varies => self.clock_host.start(),
+                Effort::Brief => self.clock_host.start_after_brief(function),
+                Effort::Within => self.clock_host.leave_out(function),
+                Effort::Unknown | Effort::Varies => self.clock_host.start_after(function),
             }
         }
     }

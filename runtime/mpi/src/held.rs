@@ -11,7 +11,6 @@ use crate::reference::REFERRED;
 use crate::world::World;
 use crate::{handle, handle::REQUEST_SENT};
 use engine::Time;
-use rank::host::Brief;
 use rank::{Addr, memory};
 
 /// How many are held at most.
@@ -104,8 +103,9 @@ impl World {
     fn hold(&mut self, operation: Operation) {
         self.held.operations[self.held.count] = operation;
         self.held.count += 1;
-        self.is_brief(Brief::Noted);
+        self.is_brief();
         if self.held.count == MOST {
+            self.ends_interval();
             self.release();
         }
     }

@@ -11,7 +11,6 @@ use crate::p2p::{Buffer, Peer, SendMode};
 use crate::request::Status;
 use crate::world::World;
 use engine::Time;
-use rank::host::Brief;
 use rank::{Addr, memory};
 
 /// Contiguous memory.
@@ -60,7 +59,7 @@ impl World {
         self.release();
         if bytes <= INLINE_BYTES {
             self.deliver_short(to, envelope, memory::load_short(buffer, bytes as usize), bytes, arrival);
-            self.is_brief(Brief::Sent);
+            self.is_brief();
         } else {
             self.deliver_plain(to, envelope, Stretch { buffer, bytes }, arrival);
         }

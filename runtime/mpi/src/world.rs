@@ -87,6 +87,8 @@ impl RankState {
 
 /// Calls that leave what the same rank started just before as it is.
 const STARTERS: [&str; 3] = ["MPI_Send", "MPI_Isend", "MPI_Irecv"];
+/// The one of them that sends nothing.
+pub(crate) const POSTER: usize = 2;
 
 /// What a run needs to begin.
 pub struct Setup {

@@ -5,43 +5,42 @@
 //! while this one was preempted is not billed to the rank.
 //!
 //! A call is left at one reading and the next one entered at another. Of calls that are brief, which all take some ten nanoseconds, one
-//! in seventeen of each kind is measured; the others are taken to last as long as those did on the average.
+//! in seventeen of each function is measured; the others are taken to last as long as those did on the average.
+//!
+//! A processor reads its counter while a hundred nanoseconds of earlier work go on beside it, which would be the call's time instead of
+//! the rank's. So the reading waits for that work, unless the call is likely to be brief and is not measured: where a call is left
+//! without a reading, what it began beside the rank's work is part of the next interval.
 
 use engine::Span;
 
 /// Intervals longer than this are checked against the thread's CPU time.
 const LONG_NS: u64 = 50_000;
 
-/// Calls that take as long each time.
-#[derive(Clone, Copy, PartialEq, Eq, Debug)]
-pub enum Brief {
-    /// One that only notes down what is to be done.
-    Noted,
-    /// One that sends a few bytes.
-    Sent,
-    /// One that completes what was complete.
-    Completed,
-}
-
-/// Of so many brief calls of a kind one is measured: a prime, since programs repeat themselves after round numbers of calls.
-const EACH: u32 = 17;
+/// Of so many brief calls of a function one is measured: a prime, since programs repeat themselves after round numbers of calls.
+const EACH: u8 = 17;
 /// So many are measured first, and the least of them taken.
-const FIRST: u32 = 8;
+const FIRST: u8 = 8;
+/// After so many brief calls of a function in a row the next is likely to be brief.
+const LIKELY: u8 = 3;
 /// Ticks that are made up for at most: some brief calls' worth.
 const MOST_AHEAD: u64 = 1000;
 /// Bits of a fraction: of the mean of brief calls, and of virtual picoseconds a tick.
 const MEAN_BITS: u32 = 8;
 const SCALE_BITS: u32 = 20;
+/// Functions that are told apart: of more, some share a place.
+const PLACES: usize = 256;
 
-/// How long brief calls of a kind take.
+/// How long brief calls of a function take.
 #[derive(Clone, Copy, Default, Debug)]
 struct Mean {
     /// Until the next is measured.
-    left: u32,
+    left: u8,
     /// How many of the first were.
-    first: u32,
-    /// Ticks that one took on the average, times 2^8.
-    ticks: u64,
+    first: u8,
+    /// How many of the last calls were brief, up to [`LIKELY`].
+    brief: u8,
+    /// Ticks that one took on the average, with the reading as it was entered and the wait at it, times 2^8.
+    ticks: u32,
 }
 
 /// Measures one interval after the other on the simulating thread.
@@ -58,8 +57,12 @@ pub struct HostClock {
     stopped: u64,
     /// Ticks of a reading.
     reading: u64,
-    /// By kind of brief calls.
-    means: [Mean; 3],
+    /// Ticks that waiting adds to it where there is nothing to wait for.
+    waiting: u64,
+    /// Whether the last reading waited for earlier work.
+    waited: bool,
+    /// By function.
+    means: [Mean; PLACES],
     /// Ticks by which the last brief call was taken to last longer than until the next began: no interval is less than nothing, so
     /// the next one has to make up for them.
     ahead: u64,
@@ -84,8 +87,7 @@ pub fn ticks() -> u64 {
     kernel_ns(libc::CLOCK_MONOTONIC)
 }
 
-/// The same, once all that was begun before is done: a processor begins to read while what comes before it goes on for a
-/// hundred nanoseconds and more, which would then be the call's time instead of the rank's.
+/// The same, once all that was begun before is done.
 #[inline]
 fn ticks_when_done() -> u64 {
     #[cfg(target_arch = "x86_64")]
@@ -125,8 +127,9 @@ impl HostClock {
         let scale = (u128::from(n1 - n0) << 32) / u128::from((t1 - t0).max(1));
         // The least of some tries: nothing came between.
         let reading = (0..64).map(|_| (ticks(), ticks(), ticks())).map(|(a, _, c)| c.saturating_sub(a) / 2).min().unwrap_or(0);
+        let with_wait = (0..64).map(|_| (ticks_when_done(), ticks_when_done())).map(|(a, b)| b.saturating_sub(a)).min().unwrap_or(0);
         let (started, stale) = (t1, (t1 - t0) / 2);
-        let (means, cpu_ns) = ([Mean::default(); 3], kernel_ns(cpu));
+        let (means, cpu_ns) = ([Mean::default(); PLACES], kernel_ns(cpu));
         let clock = HostClock {
             scale: scale as u64,
             factor: 1.0,
@@ -135,6 +138,8 @@ impl HostClock {
             started,
             stopped: t1,
             reading,
+            waiting: with_wait.saturating_sub(reading),
+            waited: true,
             means,
             ahead: 0,
             cpu_ns,
@@ -171,22 +176,49 @@ impl HostClock {
         }
     }
 
-    /// The same after a brief call, which began when the last interval ended.
+    /// The same after a brief call of `function`, which [`HostClock::enter`] was told.
     #[inline]
-    pub fn start_after(&mut self, brief: Brief) {
-        let mean = &mut self.means[brief as usize];
+    pub fn start_after_brief(&mut self, function: u16) {
+        let mean = &mut self.means[usize::from(function) % PLACES];
         if mean.left == 0 || self.stopped.wrapping_sub(self.cpu_at) > self.stale {
-            return self.measure(brief);
+            return self.measure(function);
         }
         mean.left -= 1;
-        self.started = self.stopped + (mean.ticks >> MEAN_BITS) + std::mem::take(&mut self.ahead);
+        mean.brief = (mean.brief + 1).min(LIKELY);
+        let took = u64::from(mean.ticks >> MEAN_BITS).saturating_sub(if self.waited { 0 } else { self.waiting });
+        self.started = self.stopped + took + std::mem::take(&mut self.ahead);
     }
 
-    fn measure(&mut self, brief: Brief) {
+    /// The same after a call of `function` that was not brief.
+    #[inline]
+    pub fn start_after(&mut self, function: u16) {
+        self.means[usize::from(function) % PLACES].brief = 0;
+        self.start();
+    }
+
+    /// Whether how long brief calls of `function` take is known, and the next of them need not be measured.
+    #[inline]
+    pub fn knows(&self, function: u16) -> bool {
+        self.means[usize::from(function) % PLACES].left != 0
+    }
+
+    /// A brief call of `function` was made within the interval, which goes on and does not contain it.
+    #[inline]
+    pub fn leave_out(&mut self, function: u16) {
+        let mean = &mut self.means[usize::from(function) % PLACES];
+        mean.left -= 1;
+        // Those that were measured contain a reading.
+        self.started += u64::from(mean.ticks >> MEAN_BITS).saturating_sub(self.reading + self.waiting);
+    }
+
+    fn measure(&mut self, function: u16) {
         self.ahead = 0;
         self.start();
-        let took = self.started.saturating_sub(self.reading + self.stopped) << MEAN_BITS;
-        let mean = &mut self.means[brief as usize];
+        let took = self.started.saturating_sub(self.reading + self.stopped).min(u64::from(u16::MAX));
+        let (took, mean) = ((took as u32) << MEAN_BITS, &mut self.means[usize::from(function) % PLACES]);
+        if !self.waited {
+            return;
+        }
         if mean.first < FIRST {
             // The first find nothing in the cache.
             mean.ticks = if mean.first == 0 { took } else { mean.ticks.min(took) };
@@ -195,7 +227,7 @@ impl HostClock {
         }
         mean.left = EACH - 1;
         // One that was interrupted says nothing of the others.
-        mean.ticks = (mean.ticks * 7 + took.min(mean.ticks * 2)) / 8;
+        mean.ticks = (mean.ticks / 8 * 7) + took.min(mean.ticks.saturating_mul(2)) / 8;
     }
 
     #[cold]
@@ -208,7 +240,19 @@ impl HostClock {
     /// The interval ends; returns its virtual time, preemption not counted.
     #[inline]
     pub fn stop(&mut self) -> Span {
-        let now = ticks_when_done();
+        self.stop_at(ticks_when_done())
+    }
+
+    /// The same as `function` is entered.
+    #[inline]
+    pub fn enter(&mut self, function: u16) -> Span {
+        let mean = &self.means[usize::from(function) % PLACES];
+        self.waited = mean.left == 0 || mean.brief < LIKELY;
+        self.stop_at(if self.waited { ticks_when_done() } else { ticks() })
+    }
+
+    #[inline]
+    fn stop_at(&mut self, now: u64) -> Span {
         self.stopped = now;
         let Some(took) = now.checked_sub(self.started) else {
             self.ahead = (self.started - now).min(MOST_AHEAD);
@@ -276,12 +320,12 @@ mod tests {
         let mut clock = HostClock::new();
         let (mut total, calls) = (Span::ZERO, 20_000);
         for _ in 0..calls {
-            clock.stop();
+            clock.enter(7);
             // The call, which is not the rank's: some 100 ns.
             (0..60u32).for_each(|at| {
                 std::hint::black_box(at);
             });
-            clock.start_after(Brief::Noted);
+            clock.start_after_brief(7);
             total += clock.stop();
         }
         let each = total.as_ps() / calls / 1000;

@@ -5,7 +5,6 @@ use crate::handle::{self, REQUEST_NULL, RequestRef};
 use crate::node::{State, flag};
 use crate::request::{Body, Completion, RequestArray, Status};
 use crate::world::{Mpi, World};
-use rank::host::Brief;
 
 impl World {
     /// Completes a request that takes nothing but its status; `None` if there is more to do.
@@ -118,7 +117,7 @@ impl Mpi {
         if let RequestRef::Node(index) = handle::request(handle) {
             let mut world = self.world();
             if let Some(status) = world.finish_plain_receive(index) {
-                world.is_brief(Brief::Completed);
+                world.is_brief();
                 return Ok((status, REQUEST_NULL));
             }
             return Ok((world.finish_odd_receive(index)?, REQUEST_NULL));

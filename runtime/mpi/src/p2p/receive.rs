@@ -97,6 +97,7 @@ impl World {
         tag: i32,
         comm: usize,
     ) -> Result<u32> {
+        self.ends_interval();
         let Some(pattern) = self.pattern((source, tag, comm))? else {
             let mut node = Node { state: State::Matched, source: PROC_NULL as u32, tag: ANY_TAG, ..Node::default() };
             node.arrival = Time::ZERO;

@@ -134,14 +134,11 @@ impl World {
         for at in 0..count {
             let Operation { node, to } = self.held.operations[at];
             let pair = if to == NIL {
-                let pattern = Pattern::of(&self.nodes[node]);
-                self.match_posted(me, node, &pattern).map(|message| Pair { to: me, receive: node, message })
+                self.match_receive(me, node).map(|message| Pair { to: me, receive: node, message })
             } else {
-                {
-                    let found = self.match_message(to, node);
-                    self.count_burst(to);
-                    found.map(|receive| Pair { to, receive, message: node })
-                }
+                let found = self.match_message(to, node);
+                self.count_burst(to);
+                found.map(|receive| Pair { to, receive, message: node })
             };
             if let Some(pair) = pair {
                 if met == 0 && count > 1 {
@@ -170,8 +167,27 @@ impl World {
         }
     }
 
+    /// A receive of the mounted rank: the message that it meets, out of its queue; else it is in the posted list now.
+    #[inline(always)]
+    fn match_receive(&mut self, me: u32, index: u32) -> Option<u32> {
+        let (node, state) = (&self.nodes[index], &mut self.ranks[me as usize]);
+        if state.wilds != 0 || node.flags & (flag::WILD | flag::ANY_TAG) != 0 {
+            let pattern = Pattern::of(node);
+            return self.match_posted(me, index, &pattern);
+        }
+        if !state.unexpected.is_empty() {
+            if let Some((message, place)) = self.unexpected.first_like(state.unexpected, &Envelope::of(node), &self.nodes) {
+                self.unexpected.remove(&mut state.unexpected, place, &self.nodes);
+                return Some(message);
+            }
+            self.unexpected.searched(&mut state.unexpected, &self.nodes);
+        }
+        self.posted.push(&mut state.posted, index, &self.nodes);
+        None
+    }
+
     /// A message reaches `to`: the receive that it meets there, else it is in the unexpected queue now.
-    #[inline]
+    #[inline(always)]
     fn match_message(&mut self, to: u32, index: u32) -> Option<u32> {
         let envelope = Envelope::of(&self.nodes[index]);
         let found = self.find_posted(to, &envelope);

@@ -7,7 +7,7 @@
 
 use crate::flight::Flight;
 use crate::node::{INLINE_BYTES, NIL, Node, State, flag};
-use crate::queue::Place;
+use crate::queue::{self, Place};
 use crate::world::World;
 use engine::Time;
 use rank::{Addr, memory};
@@ -60,7 +60,7 @@ impl Extent {
 }
 
 /// What a message says of itself.
-#[derive(Clone, Copy, PartialEq, Eq, Debug)]
+#[derive(Clone, Copy, Debug)]
 pub struct Envelope {
     /// Context of the communicator.
     pub context: u32,
@@ -68,6 +68,8 @@ pub struct Envelope {
     pub source: u32,
     /// Tag.
     pub tag: i32,
+    /// Digest of these, which queues compare first.
+    pub key: u32,
 }
 
 /// How a message travels, beyond its envelope and payload.
@@ -95,9 +97,22 @@ pub struct Pattern {
 }
 
 impl Envelope {
+    /// Of a message from `source` in the communicator of this context.
+    #[inline(always)]
+    pub fn new(context: u32, source: u32, tag: i32) -> Envelope {
+        Envelope { context, source, tag, key: queue::digest(context, source, tag) }
+    }
     #[inline]
     pub(crate) fn of(message: &Node) -> Envelope {
-        Envelope { context: message.context, source: message.source, tag: message.tag }
+        Envelope { context: message.context, source: message.source, tag: message.tag, key: message.key }
+    }
+}
+
+impl PartialEq for Envelope {
+    #[inline(always)]
+    fn eq(&self, other: &Envelope) -> bool {
+        // The digest follows from the rest.
+        self.context == other.context && self.source == other.source && self.tag == other.tag
     }
 }
 
@@ -133,7 +148,7 @@ impl Pattern {
 
 impl World {
     /// The posted receive of rank `to` that takes a message with this envelope now.
-    #[inline]
+    #[inline(always)]
     pub(crate) fn find_posted(&self, to: u32, message: &Envelope) -> Option<(u32, Place)> {
         let rank = &self.ranks[to as usize];
         if rank.posted.is_empty() {
@@ -303,7 +318,7 @@ impl World {
     }
 
     /// A receive of `to` has its message, which arrives at `arrival`.
-    #[inline]
+    #[inline(always)]
     pub(crate) fn complete(&mut self, to: u32, index: u32, arrival: Time) {
         let node = &mut self.nodes[index];
         node.arrival = arrival;
@@ -325,10 +340,10 @@ impl World {
     }
 
     /// Moves an unexpected (or extracted) message into a receive. The message's node is freed.
+    #[inline(always)]
     pub(crate) fn take(&mut self, to: u32, receive: u32, message: u32) {
-        let Node { source, tag, arrival, bytes, buffer, layout, flags, data, .. } = self.nodes[message];
+        let Node { source, tag, arrival, bytes, buffer, flags, data, .. } = self.nodes[message];
         let node = &mut self.nodes[receive];
-        let posted_at = node.arrival;
         node.source = source;
         node.tag = tag;
         node.flags &= !(flag::WILD | flag::ANY_TAG);
@@ -344,7 +359,15 @@ impl World {
             self.drop_message(message);
             return self.complete(to, receive, arrival);
         }
-        self.take_odd(receive, message);
+        self.take_odd(to, receive, message);
+    }
+
+    /// [`World::take`] of anything, into a receive that knows its message's envelope.
+    #[inline(never)]
+    fn take_odd(&mut self, to: u32, receive: u32, message: u32) {
+        self.take_payload(receive, message);
+        let Node { arrival, bytes, layout, flags, data, .. } = self.nodes[message];
+        let posted_at = self.nodes[receive].arrival;
         let waits = flags & (flag::SYNCHRONOUS | flag::RENDEZVOUS) != 0;
         let transit = Transit {
             arrival,
@@ -357,7 +380,7 @@ impl World {
     }
 
     /// The payload's part of [`World::take`], of any kind.
-    fn take_odd(&mut self, receive: u32, message: u32) {
+    fn take_payload(&mut self, receive: u32, message: u32) {
         let from = self.nodes[message];
         let node = &mut self.nodes[receive];
         let capacity = node.bytes;
@@ -411,7 +434,7 @@ impl World {
         if !state.unexpected.is_empty() {
             let found = match *pattern {
                 Pattern { context, source: Some(source), tag: Some(tag) } if state.wilds == 0 => {
-                    self.unexpected.first_like(state.unexpected, &Envelope { context, source, tag }, &self.nodes)
+                    self.unexpected.first_like(state.unexpected, &Envelope::new(context, source, tag), &self.nodes)
                 }
                 _ if self.wild_overlaps(rank, pattern) => None,
                 _ => self.find_unexpected(rank, pattern),

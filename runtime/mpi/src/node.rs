@@ -76,8 +76,8 @@ pub struct Node {
     pub tag: i32,
     /// Rank of the sender in the communicator; of a posted receive the pattern (see `flag::WILD`).
     pub source: u32,
-    /// Next free node.
-    pub next: u32,
+    /// Digest of the envelope or pattern, which queues compare first; of a free node the next free one.
+    pub key: u32,
     /// A message's arrival; a posted receive's time of posting.
     pub arrival: Time,
     /// A message's payload; a posted receive's capacity. Bytes.
@@ -102,7 +102,7 @@ impl Node {
             context: envelope.context,
             tag: envelope.tag,
             source: envelope.source,
-            next: NIL,
+            key: envelope.key,
             arrival,
             bytes,
             buffer: Addr::NULL,
@@ -141,9 +141,9 @@ impl Nodes {
         }
         let index = self.free;
         let slot = &mut self.nodes[index as usize];
-        self.free = slot.next;
-        let Node { context, tag, source, next, arrival, bytes, buffer, layout, flags, state, data } = node;
-        (slot.context, slot.tag, slot.source, slot.next) = (context, tag, source, next);
+        self.free = slot.key;
+        let Node { context, tag, source, key, arrival, bytes, buffer, layout, flags, state, data } = node;
+        (slot.context, slot.tag, slot.source, slot.key) = (context, tag, source, key);
         (slot.arrival, slot.bytes, slot.buffer) = (arrival, bytes, buffer);
         (slot.layout, slot.flags, slot.state) = (layout, flags, state);
         slot.data[0] = data[0];
@@ -154,14 +154,14 @@ impl Nodes {
     #[inline(never)]
     fn grow(&mut self) {
         self.free = self.nodes.len() as u32;
-        self.nodes.push(Node { next: NIL, ..Node::default() });
+        self.nodes.push(Node { key: NIL, ..Node::default() });
     }
     /// Gives a node back.
     #[inline(always)]
     pub fn free(&mut self, index: u32) {
         let slot = &mut self.nodes[index as usize];
         slot.state = State::Free;
-        slot.next = self.free;
+        slot.key = self.free;
         self.free = index;
     }
     /// The node will be used soon.

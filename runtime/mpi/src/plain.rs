@@ -35,7 +35,7 @@ impl World {
             return None;
         }
         let context = self.comms.known_context(comm, source)?;
-        Some((stretch, Envelope { context, source: source as u32, tag }))
+        Some((stretch, Envelope::new(context, source as u32, tag)))
     }
 
     /// Sends a plain message: the request's handle; `None`, with nothing done, if it is not plain.
@@ -49,7 +49,7 @@ impl World {
         if !self.is_local(to) {
             return None;
         }
-        let envelope = Envelope { context, source, tag };
+        let envelope = Envelope::new(context, source, tag);
         let me = self.current;
         let arrival = self.ranks[me as usize].clock + self.wire.latency(me, to, bytes);
         self.profile.message(bytes);

@@ -23,8 +23,9 @@ const SINGLE: u8 = 1;
 const LARGEST: u8 = 15;
 const LONG: u8 = u8::MAX;
 
-const WILD: u32 = 0xffff_0000;
-const ANY_TAG: u32 = 0x0000_ffff;
+/// In the digest of a receive.
+const ANY_SOURCE: u32 = 1 << 31;
+const ANY_TAG: u32 = 1 << 15;
 
 /// A rank's queue: where its entries are.
 #[derive(Clone, Copy, Default, Debug)]
@@ -34,6 +35,8 @@ pub struct Queue {
     /// Entries at the start of the block that were taken out.
     head: u16,
     class: u8,
+    /// Whether an entry of the block may fit several envelopes.
+    any: bool,
 }
 
 impl Queue {
@@ -60,7 +63,7 @@ pub struct Place(u32);
 /// What stands in a short queue for a node.
 #[derive(Clone, Copy, Default, Debug)]
 pub struct Entry {
-    /// Digest of the envelope or pattern: source in the upper half, tag and context in the lower.
+    /// Digest of the envelope or pattern.
     key: u32,
     node: u32,
 }
@@ -75,6 +78,8 @@ pub struct Timed {
 
 /// What a queue's blocks are made of.
 pub trait Element: Copy + Default {
+    /// The class of the least blocks.
+    const LEAST: u8;
     /// Made from a node.
     fn of(index: u32, node: &Node) -> Self;
     /// The part that every element has.
@@ -82,10 +87,11 @@ pub trait Element: Copy + Default {
 }
 
 impl Element for Entry {
+    // A line of the cache.
+    const LEAST: u8 = 3;
     #[inline]
     fn of(index: u32, node: &Node) -> Entry {
-        let pattern = Pattern::of(node);
-        Entry { key: wanted(&pattern).0 | !wanted(&pattern).1, node: index }
+        Entry { key: node.key, node: index }
     }
     #[inline]
     fn entry(&self) -> Entry {
@@ -94,10 +100,10 @@ impl Element for Entry {
 }
 
 impl Element for Timed {
+    const LEAST: u8 = 2;
     #[inline]
     fn of(index: u32, node: &Node) -> Timed {
-        let key = digest(node.context, node.source, node.tag);
-        Timed { entry: Entry { key, node: index }, source: node.source, arrival: node.arrival }
+        Timed { entry: Entry { key: node.key, node: index }, source: node.source, arrival: node.arrival }
     }
     #[inline]
     fn entry(&self) -> Entry {
@@ -105,36 +111,35 @@ impl Element for Timed {
     }
 }
 
-/// Halves of all ones are kept for "any".
-#[inline]
-fn half(value: u32) -> u32 {
-    let half = value & 0xffff;
-    if half == 0xffff { 0 } else { half }
+/// Of an envelope: 15 bits of the source in the upper half, as many of tag and context in the lower. Tags below 2^15 differ.
+#[inline(always)]
+pub fn digest(context: u32, source: u32, tag: i32) -> u32 {
+    upper(source) | lower(context, tag)
 }
 
-#[inline]
-fn low(context: u32, tag: i32) -> u32 {
-    half(((tag as u32).wrapping_mul(0x9e37_79b1) ^ context.wrapping_mul(0x85eb_ca6b)) >> 16)
+#[inline(always)]
+fn upper(source: u32) -> u32 {
+    (source & 0x7fff) << 16
 }
 
-#[inline]
-fn digest(context: u32, source: u32, tag: i32) -> u32 {
-    half(source) << 16 | low(context, tag)
+#[inline(always)]
+fn lower(context: u32, tag: i32) -> u32 {
+    let tag = tag as u32;
+    (tag ^ tag >> 15).wrapping_add(context.wrapping_mul(0x9e37)) & 0x7fff
 }
 
-/// What a message's digest must be for a pattern, and in which bits.
+/// Of what a receive accepts: with [`ANY_SOURCE`] or [`ANY_TAG`] and no bits of the half where it takes any.
 #[inline]
-fn wanted(pattern: &Pattern) -> (u32, u32) {
-    let (mut value, mut mask) = (0, 0);
-    if let Some(source) = pattern.source {
-        value |= half(source) << 16;
-        mask |= WILD;
-    }
-    if let Some(tag) = pattern.tag {
-        value |= low(pattern.context, tag);
-        mask |= ANY_TAG;
-    }
-    (value, mask)
+pub fn key(pattern: &Pattern) -> u32 {
+    pattern.source.map_or(ANY_SOURCE, upper) | pattern.tag.map_or(ANY_TAG, |tag| lower(pattern.context, tag))
+}
+
+/// The bits in which a message's digest must be that of what a receive accepts.
+#[inline]
+fn told(key: u32) -> u32 {
+    let source = if key & ANY_SOURCE == 0 { 0xffff_0000 } else { 0 };
+    let tag = if key & ANY_TAG == 0 { 0xffff } else { 0 };
+    source | tag
 }
 
 /// All queues of one kind in a process.
@@ -175,14 +180,21 @@ impl<E: Element> Queues<E> {
     #[inline(always)]
     pub fn push(&mut self, queue: &mut Queue, index: u32, nodes: &Nodes) {
         if queue.class == EMPTY {
-            *queue = Queue { at: index, length: 1, head: 0, class: SINGLE };
+            *queue = Queue { at: index, length: 1, head: 0, class: SINGLE, any: false };
             return;
         }
         let end = usize::from(queue.head) + usize::from(queue.length);
         if end >= capacity(queue.class) {
             return self.push_beyond(queue, index, nodes);
         }
-        self.entries[queue.at as usize + end] = E::of(index, &nodes[index]);
+        self.append(queue, end, index, nodes);
+    }
+
+    #[inline(always)]
+    fn append(&mut self, queue: &mut Queue, end: usize, index: u32, nodes: &Nodes) {
+        let element = E::of(index, &nodes[index]);
+        queue.any |= element.entry().key & (ANY_SOURCE | ANY_TAG) != 0;
+        self.entries[queue.at as usize + end] = element;
         queue.length += 1;
     }
 
@@ -193,9 +205,7 @@ impl<E: Element> Queues<E> {
         if queue.class == LONG {
             return self.long[queue.at].push(index, nodes);
         }
-        let at = queue.first() + usize::from(queue.length);
-        self.entries[at] = E::of(index, &nodes[index]);
-        queue.length += 1;
+        self.append(queue, usize::from(queue.head) + usize::from(queue.length), index, nodes);
     }
 
     /// Makes room for one more.
@@ -204,9 +214,10 @@ impl<E: Element> Queues<E> {
         match queue.class {
             LONG => {}
             SINGLE => {
-                let at = self.allocate(SINGLE + 1);
-                self.entries[at as usize] = E::of(queue.at, &nodes[queue.at]);
-                *queue = Queue { at, length: 1, head: 0, class: SINGLE + 1 };
+                let at = self.allocate(E::LEAST);
+                let single = queue.at;
+                *queue = Queue { at, length: 0, head: 0, class: E::LEAST, any: false };
+                self.append(queue, 0, single, nodes);
             }
             // Moving half a block once in half a block's appends is cheap; moving all but one is not.
             class if length <= capacity(class) / 2 => {
@@ -218,7 +229,7 @@ impl<E: Element> Queues<E> {
                 let at = self.allocate(class + 1);
                 self.entries.copy_within(first..first + length, at as usize);
                 self.free[usize::from(class)].push(queue.at);
-                *queue = Queue { at, length: queue.length, head: 0, class: class + 1 };
+                *queue = Queue { at, head: 0, class: class + 1, ..*queue };
             }
         }
     }
@@ -239,7 +250,7 @@ impl<E: Element> Queues<E> {
             long.push(element.entry().node, nodes);
         }
         self.free[usize::from(queue.class)].push(queue.at);
-        *queue = Queue { at: self.long.insert(long), length: 0, head: 0, class: LONG };
+        *queue = Queue { at: self.long.insert(long), length: 0, head: 0, class: LONG, any: false };
     }
 
     /// Takes out what is at `place`.
@@ -338,16 +349,12 @@ impl Queues<Entry> {
             LONG => return self.long[queue.at].first_for(message, nodes).map(|(node, place)| (node, Place(place))),
             _ => {}
         }
-        let key = digest(message.context, message.source, message.tag);
+        if !queue.any {
+            let found = self.slice(queue).iter().position(|entry| entry.key == message.key && Envelope::of(&nodes[entry.node]) == *message);
+            return found.map(|place| (self.slice(queue)[place].node, Place(place as u32)));
+        }
         for (place, entry) in self.slice(queue).iter().enumerate() {
-            let mut differs = entry.key ^ key;
-            if entry.key & WILD == WILD {
-                differs &= !WILD;
-            }
-            if entry.key & ANY_TAG == ANY_TAG {
-                differs &= !ANY_TAG;
-            }
-            if differs == 0 && fits(&nodes[entry.node]) {
+            if (entry.key ^ message.key) & told(entry.key) == 0 && fits(&nodes[entry.node]) {
                 return Some((entry.node, Place(place as u32)));
             }
         }
@@ -368,10 +375,11 @@ impl Queues<Timed> {
             LONG => return self.long[queue.at].first(pattern, taken, nodes).map(|(node, place)| (node, Place(place))),
             _ => {}
         }
-        let (value, mask) = wanted(pattern);
+        let key = key(pattern);
+        let told = told(key);
         for (place, element) in self.slice(queue).iter().enumerate() {
-            let Entry { key, node } = element.entry;
-            if (key ^ value) & mask == 0 && pattern.accepts(&nodes[node]) && !taken.contains(&node) {
+            let Entry { key: one, node } = element.entry;
+            if (one ^ key) & told == 0 && pattern.accepts(&nodes[node]) && !taken.contains(&node) {
                 return Some((node, Place(place as u32)));
             }
         }
@@ -382,15 +390,15 @@ impl Queues<Timed> {
     #[inline(always)]
     pub fn first_like(&self, queue: Queue, wanted: &Envelope, nodes: &Nodes) -> Option<(u32, Place)> {
         let fits = |node: &Node| Envelope::of(node) == *wanted;
+        debug_assert_eq!(wanted.key, digest(wanted.context, wanted.source, wanted.tag));
         match queue.class {
             EMPTY => return None,
             SINGLE => return fits(&nodes[queue.at]).then_some((queue.at, Place(0))),
             LONG => return self.first(queue, &Pattern::exactly(wanted), &[], nodes),
             _ => {}
         }
-        let key = digest(wanted.context, wanted.source, wanted.tag);
         for (place, element) in self.slice(queue).iter().enumerate() {
-            if element.entry.key == key && fits(&nodes[element.entry.node]) {
+            if element.entry.key == wanted.key && fits(&nodes[element.entry.node]) {
                 return Some((element.entry.node, Place(place as u32)));
             }
         }
@@ -410,16 +418,17 @@ impl Queues<Timed> {
             LONG => return self.long[queue.at].best(pattern, taken, nodes).map(|(node, place)| (node, Place(place))),
             _ => {}
         }
-        let (value, mask) = wanted(pattern);
+        let key = key(pattern);
+        let told = told(key);
         let block = self.slice(queue);
-        let fits = |entry: Entry| (entry.key ^ value) & mask == 0 && pattern.accepts(&nodes[entry.node]) && !taken.contains(&entry.node);
+        let fits = |entry: Entry| (entry.key ^ key) & told == 0 && pattern.accepts(&nodes[entry.node]) && !taken.contains(&entry.node);
         // The least by digest alone is nearly always the one: only its node is looked at.
         let mut not: SmallVec<[usize; 8]> = SmallVec::new();
         loop {
             let (mut least, mut source, mut place) = (Time::MAX, u32::MAX, usize::MAX);
             for (at, element) in block.iter().enumerate() {
                 let earlier = element.arrival < least || element.arrival == least && element.source < source;
-                if earlier && (element.entry.key ^ value) & mask == 0 && (not.is_empty() || !not.contains(&at)) {
+                if earlier && (element.entry.key ^ key) & told == 0 && (not.is_empty() || !not.contains(&at)) {
                     (least, source, place) = (element.arrival, element.source, at);
                 }
             }

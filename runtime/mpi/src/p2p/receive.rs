@@ -32,7 +32,7 @@ impl World {
             context: pattern.context,
             tag: pattern.tag.unwrap_or(ANY_TAG),
             source: pattern.source.unwrap_or(u32::MAX),
-            next: NIL,
+            key: crate::queue::key(pattern),
             arrival: self.ranks[self.current as usize].clock,
             bytes: extent.bytes,
             buffer: extent.buffer,

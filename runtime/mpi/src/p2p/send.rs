@@ -69,7 +69,7 @@ impl World {
             return Ok(REQUEST_SENT);
         }
         let (context, source, to) = self.comms.partner(comm, destination, "destination")?;
-        let envelope = Envelope { context, source, tag };
+        let envelope = Envelope::new(context, source, tag);
         let payload = self.extent(buffer)?;
         let (transit, request) = self.start_transit(mode, to, payload.bytes, comm)?;
         self.profile.message(payload.bytes);

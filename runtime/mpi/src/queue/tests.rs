@@ -1,5 +1,5 @@
 use super::*;
-use crate::node::{NIL, State};
+use crate::node::State;
 use proptest::prelude::*;
 
 /// One step of a queue's life.
@@ -24,7 +24,7 @@ fn step() -> impl Strategy<Value = Step> {
 }
 
 fn message(source: u32, tag: i32, arrival: u64) -> Node {
-    Node { context: 7, source, tag, arrival: Time::from_ps(arrival), next: NIL, state: State::Unexpected, ..Node::default() }
+    Node::of(&Envelope::new(7, source, tag), Time::from_ps(arrival), 0, State::Unexpected)
 }
 
 /// What a receive from any source takes, said as plainly as MPI does.
@@ -82,18 +82,21 @@ proptest! {
     }
 
     #[test]
-    fn a_queue_of_receives_answers_as_a_plain_list(steps in proptest::collection::vec((0..7u32, -1..3i32, 0..6u32, 0..3i32, any::<bool>()), 1..900)) {
+    fn a_queue_of_receives_answers_as_a_plain_list(named in any::<bool>(), steps in proptest::collection::vec((0..7u32, -1..3i32, 0..6u32, 0..3i32, any::<bool>()), 1..900)) {
         let (mut nodes, mut queues, mut queue) = (Nodes::new(), Queues::<Entry>::default(), Queue::default());
         let mut list: Vec<u32> = Vec::new();
         for (from, tag, source, sent, arrives) in steps {
             let mut flags = 0;
+            let (from, tag) = if named { (from % 6, tag.max(0)) } else { (from, tag) };
             if from == 6 { flags |= flag::WILD }
             if tag == -1 { flags |= flag::ANY_TAG }
-            let index = nodes.alloc(Node { context: 7, source: from, tag, flags, state: State::Posted, ..Node::default() });
+            let mut node = Node { context: 7, source: from, tag, flags, state: State::Posted, ..Node::default() };
+            node.key = key(&Pattern::of(&node));
+            let index = nodes.alloc(node);
             queues.push(&mut queue, index, &nodes);
             list.push(index);
             if arrives {
-                let envelope = Envelope { context: 7, source, tag: sent };
+                let envelope = Envelope::new(7, source, sent);
                 let message = message(source, sent, 0);
                 let expected = list.iter().copied().find(|&index| Pattern::of(&nodes[index]).accepts(&message));
                 let found = queues.first_for(queue, &envelope, &nodes);
@@ -111,12 +114,24 @@ proptest! {
 
 #[test]
 fn sources_and_tags_with_the_same_digest_are_told_apart() {
-    let (mut nodes, mut queues, mut queue) = (Nodes::new(), Queues::<Timed>::default(), Queue::default());
-    let far = nodes.alloc(message(3 + (1 << 16), 5, 0));
-    let near = nodes.alloc(message(3, 5, 0));
-    queues.push(&mut queue, far, &nodes);
-    queues.push(&mut queue, near, &nodes);
-    let from = |source| Pattern { context: 7, source: Some(source), tag: None };
-    assert_eq!(queues.first(queue, &from(3), &[], &nodes).map(|(node, _)| node), Some(near));
-    assert_eq!(queues.first(queue, &from(3 + (1 << 16)), &[], &nodes).map(|(node, _)| node), Some(far));
+    let alike = [(3, 0), (3 + (1 << 15), 0), (3, 0x8001), (3 + (1 << 15), 0x8001)];
+    assert!(alike.iter().all(|&(source, tag)| digest(7, source, tag) == digest(7, 3, 0)));
+    let mut nodes = Nodes::new();
+    let (mut messages, mut unexpected) = (Queues::<Timed>::default(), Queue::default());
+    let (mut receives, mut posted) = (Queues::<Entry>::default(), Queue::default());
+    let indices = alike.map(|(source, tag)| nodes.alloc(message(source, tag, 0)));
+    for index in indices {
+        messages.push(&mut unexpected, index, &nodes);
+        receives.push(&mut posted, index, &nodes);
+    }
+    for (&(source, tag), index) in alike.iter().zip(indices) {
+        let envelope = Envelope::new(7, source, tag);
+        let exactly = messages.first(unexpected, &Pattern::exactly(&envelope), &[], &nodes);
+        assert_eq!(exactly.map(|(node, _)| node), Some(index));
+        assert_eq!(messages.first_like(unexpected, &envelope, &nodes).map(|(node, _)| node), Some(index));
+        assert_eq!(receives.first_for(posted, &envelope, &nodes).map(|(node, _)| node), Some(index));
+        let any = Pattern { context: 7, source: Some(source), tag: None };
+        let first = alike.iter().position(|&(one, _)| one == source).map(|at| indices[at]);
+        assert_eq!(messages.first(unexpected, &any, &[], &nodes).map(|(node, _)| node), first);
+    }
 }

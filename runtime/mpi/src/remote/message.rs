@@ -35,7 +35,7 @@ impl World {
 
     pub(crate) fn message_arrived(&mut self, process: u32, mut record: Take) {
         let (to, sender) = (record.u32(), record.u32());
-        let message = Envelope { context: record.u32(), source: record.u32(), tag: record.i32() };
+        let message = Envelope::new(record.u32(), record.u32(), record.i32());
         let flags = record.u32() as u16;
         let request = record.u32();
         let arrival = Time::from_ps(record.u64());

@@ -5,7 +5,7 @@
 //! What the calls do and when (their order, their times) is the same: until its next call a rank may not touch the
 //! buffers, and nobody else runs.
 
-use crate::matching::{Envelope, Pattern};
+use crate::matching::Envelope;
 use crate::node::{INLINE_BYTES, NIL, Node, State, flag};
 use crate::reference::REFERRED;
 use crate::world::World;
@@ -165,25 +165,6 @@ impl World {
             memory::prefetch_range(message.buffer, bytes);
             memory::prefetch_range(receive.buffer, bytes);
         }
-    }
-
-    /// A receive of the mounted rank: the message that it meets, out of its queue; else it is in the posted list now.
-    #[inline(always)]
-    fn match_receive(&mut self, me: u32, index: u32) -> Option<u32> {
-        let (node, state) = (&self.nodes[index], &mut self.ranks[me as usize]);
-        if state.wilds != 0 || node.flags & (flag::WILD | flag::ANY_TAG) != 0 {
-            let pattern = Pattern::of(node);
-            return self.match_posted(me, index, &pattern);
-        }
-        if !state.unexpected.is_empty() {
-            if let Some((message, place)) = self.unexpected.first_like(state.unexpected, &Envelope::of(node), &self.nodes) {
-                self.unexpected.remove(&mut state.unexpected, place, &self.nodes);
-                return Some(message);
-            }
-            self.unexpected.searched(&mut state.unexpected, &self.nodes);
-        }
-        self.posted.push(&mut state.posted, index, &self.nodes);
-        None
     }
 
     /// A message reaches `to`: the receive that it meets there, else it is in the unexpected queue now.

@@ -409,44 +409,52 @@ impl World {
 
     /// Posts a receive of `rank`: matches it, or appends it to the posted list.
     #[inline]
-    pub(crate) fn post(&mut self, rank: u32, index: u32, pattern: &Pattern) {
-        if let Some(message) = self.match_posted(rank, index, pattern) {
+    pub(crate) fn post(&mut self, rank: u32, index: u32) {
+        if let Some(message) = self.match_receive(rank, index) {
             self.take(rank, index, message);
         }
     }
 
     /// Posts a receive of `rank`: the message that it meets, out of its queue; else it is in the posted list now.
-    #[inline]
-    pub(crate) fn match_posted(&mut self, rank: u32, index: u32, pattern: &Pattern) -> Option<u32> {
-        if pattern.source.is_none() {
-            if let Some((message, place)) = self.choose_at_once(rank, pattern) {
-                self.unlink_unexpected(rank, place);
-                return Some(message);
-            }
-            let state = &mut self.ranks[rank as usize];
-            state.wilds += 1;
-            self.posted.push(&mut state.posted, index, &self.nodes);
-            self.unexpected.searched(&mut state.unexpected, &self.nodes);
-            self.attend(rank);
-            return None;
+    #[inline(always)]
+    pub(crate) fn match_receive(&mut self, rank: u32, index: u32) -> Option<u32> {
+        let (node, state) = (&self.nodes[index], &mut self.ranks[rank as usize]);
+        if state.wilds != 0 || node.flags & (flag::WILD | flag::ANY_TAG) != 0 {
+            return self.match_wild_receive(rank, index);
         }
-        let state = &mut self.ranks[rank as usize];
         if !state.unexpected.is_empty() {
-            let found = match *pattern {
-                Pattern { context, source: Some(source), tag: Some(tag) } if state.wilds == 0 => {
-                    self.unexpected.first_like(state.unexpected, &Envelope::new(context, source, tag), &self.nodes)
-                }
-                _ if self.wild_overlaps(rank, pattern) => None,
-                _ => self.find_unexpected(rank, pattern),
-            };
-            if let Some((message, place)) = found {
-                self.unlink_unexpected(rank, place);
+            if let Some((message, place)) = self.unexpected.first_like(state.unexpected, &Envelope::of(node), &self.nodes) {
+                self.unexpected.remove(&mut state.unexpected, place, &self.nodes);
                 return Some(message);
             }
+            self.unexpected.searched(&mut state.unexpected, &self.nodes);
+        }
+        self.posted.push(&mut state.posted, index, &self.nodes);
+        None
+    }
+
+    /// [`World::match_receive`] of one that takes any source or tag, or that such a one may be before.
+    #[inline(never)]
+    fn match_wild_receive(&mut self, rank: u32, index: u32) -> Option<u32> {
+        let pattern = Pattern::of(&self.nodes[index]);
+        let found = if pattern.source.is_none() {
+            self.choose_at_once(rank, &pattern)
+        } else if self.wild_overlaps(rank, &pattern) {
+            None
+        } else {
+            self.find_unexpected(rank, &pattern)
+        };
+        if let Some((message, place)) = found {
+            self.unlink_unexpected(rank, place);
+            return Some(message);
         }
         let state = &mut self.ranks[rank as usize];
         self.unexpected.searched(&mut state.unexpected, &self.nodes);
         self.posted.push(&mut state.posted, index, &self.nodes);
+        if pattern.source.is_none() {
+            state.wilds += 1;
+            self.attend(rank);
+        }
         None
     }
 

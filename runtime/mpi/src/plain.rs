@@ -5,7 +5,7 @@
 //! not plain, errors included.
 
 use crate::held::Row;
-use crate::matching::{Envelope, Extent, Pattern, Transit};
+use crate::matching::{Envelope, Extent, Transit};
 use crate::node::{INLINE_BYTES, NIL, Node, State, flag};
 use crate::p2p::{Buffer, Peer, SendMode};
 use crate::request::Status;
@@ -172,7 +172,7 @@ impl World {
             self.hold_receive(index);
         } else {
             self.release();
-            self.post(self.current, index, &Pattern::exactly(&envelope));
+            self.post(self.current, index);
         }
         Some(index)
     }

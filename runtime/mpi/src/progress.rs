@@ -32,8 +32,8 @@ pub(crate) enum Next {
     Deadlock,
 }
 
-/// Up to so many ranks, what a switch touches is in the cache anyway.
-const CACHED_RANKS: u32 = 4096;
+/// Up to so many ranks, what a switch touches is in the cache anyway, and so are the nodes of what a rank waited for.
+pub(crate) const CACHED_RANKS: u32 = 4096;
 /// Ticks of the processor, some tenths of a millisecond, after which other processes get what is there for them.
 const PATIENCE: u64 = 500_000;
 /// How many switches ahead of its turn a rank's state and stack are brought into the cache.

@@ -1,10 +1,12 @@
 //! From ranks to the network: placement, the fast way for formulas, overheads.
 
 use engine::{Span, Time};
-use network::{Analytic, Built, Endpoint, Fidelity, Network, Overheads, Placement};
+use network::{Analytic, Built, Endpoint, Fidelity, Network, Overheads, Placement, Uniform};
 
 /// The network as ranks see it.
 pub struct Wire {
+    /// Where every two ranks are equally far apart: an endpoint holds one rank.
+    uniform: Option<Uniform>,
     analytic: Option<Analytic>,
     network: Option<Box<dyn Network>>,
     placement: Placement,
@@ -30,7 +32,8 @@ impl Wire {
         };
         let has_overheads = overheads != Overheads::default();
         let plain = !has_overheads && analytic.is_some();
-        Wire { analytic, network, placement: built.placement, has_overheads, plain, overheads, lookahead, node }
+        let uniform = analytic.as_ref().and_then(Analytic::uniform).copied();
+        Wire { uniform, analytic, network, placement: built.placement, has_overheads, plain, overheads, lookahead, node }
     }
     /// Where a rank is attached.
     #[inline]
@@ -38,8 +41,15 @@ impl Wire {
         self.placement.endpoint(rank)
     }
     /// How long `bytes` take; of a `ByTime` network a lower bound.
-    #[inline]
+    #[inline(always)]
     pub fn latency(&self, from: u32, to: u32, bytes: u64) -> Span {
+        match &self.uniform {
+            Some(uniform) => uniform.latency(from == to, bytes),
+            None => self.latency_by_place(from, to, bytes),
+        }
+    }
+    #[inline(never)]
+    fn latency_by_place(&self, from: u32, to: u32, bytes: u64) -> Span {
         match &self.analytic {
             Some(analytic) => analytic.latency(self.endpoint(from), self.endpoint(to), bytes),
             None => self.lookahead,

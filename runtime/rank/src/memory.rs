@@ -135,6 +135,12 @@ pub fn prefetch<T>(value: &T) {
 #[inline]
 pub fn prefetch_range(from: Addr, len: usize) {
     let (mut line, end) = (from.0, from.0.wrapping_add(len));
+    while end.saturating_sub(line) > 3 * 64 {
+        for ahead in 0..4 {
+            crate::ranks::prefetch(line + ahead * 64);
+        }
+        line += 4 * 64;
+    }
     while line < end {
         crate::ranks::prefetch(line);
         line += 64;

@@ -3,6 +3,7 @@
 use crate::error::{ErrorClass, Failure, Result};
 use crate::handle::{self, REQUEST_NULL, RequestRef};
 use crate::node::{State, flag};
+use crate::progress::CACHED_RANKS;
 use crate::request::{Body, Completion, RequestArray, Status};
 use crate::world::{Mpi, World};
 
@@ -150,9 +151,11 @@ impl Mpi {
     pub fn finish_all(&self, requests: RequestArray, mut statuses: impl FnMut(u32, &Status)) -> Result {
         let mut failed: Option<Box<Failure>> = None;
         let mut world = self.world();
-        for handle in requests.iter() {
-            if let RequestRef::Node(index) = handle::request(handle) {
-                world.nodes.prefetch(index);
+        if world.local > CACHED_RANKS {
+            for handle in requests.iter() {
+                if let RequestRef::Node(index) = handle::request(handle) {
+                    world.nodes.prefetch(index);
+                }
             }
         }
         for index in 0..requests.count {

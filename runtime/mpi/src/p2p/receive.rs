@@ -111,7 +111,7 @@ impl World {
             return Ok(index);
         }
         self.release();
-        self.post(self.current, index, &pattern);
+        self.post(self.current, index);
         Ok(index)
     }
 

@@ -39,7 +39,7 @@ struct Mean {
     first: u8,
     /// How many of the last calls were brief, up to [`LIKELY`].
     brief: u8,
-    /// Ticks that one took on the average, with the reading as it was entered and the wait at it, times 2^8.
+    /// Ticks that one took on the average, with a reading, times 2^8.
     ticks: u32,
 }
 
@@ -57,8 +57,6 @@ pub struct HostClock {
     stopped: u64,
     /// Ticks of a reading.
     reading: u64,
-    /// Ticks that waiting adds to it where there is nothing to wait for.
-    waiting: u64,
     /// Whether the last reading waited for earlier work.
     waited: bool,
     /// By function.
@@ -127,7 +125,6 @@ impl HostClock {
         let scale = (u128::from(n1 - n0) << 32) / u128::from((t1 - t0).max(1));
         // The least of some tries: nothing came between.
         let reading = (0..64).map(|_| (ticks(), ticks(), ticks())).map(|(a, _, c)| c.saturating_sub(a) / 2).min().unwrap_or(0);
-        let with_wait = (0..64).map(|_| (ticks_when_done(), ticks_when_done())).map(|(a, b)| b.saturating_sub(a)).min().unwrap_or(0);
         let (started, stale) = (t1, (t1 - t0) / 2);
         let (means, cpu_ns) = ([Mean::default(); PLACES], kernel_ns(cpu));
         let clock = HostClock {
@@ -138,7 +135,6 @@ impl HostClock {
             started,
             stopped: t1,
             reading,
-            waiting: with_wait.saturating_sub(reading),
             waited: true,
             means,
             ahead: 0,
@@ -185,8 +181,7 @@ impl HostClock {
         }
         mean.left -= 1;
         mean.brief = (mean.brief + 1).min(LIKELY);
-        let took = u64::from(mean.ticks >> MEAN_BITS).saturating_sub(if self.waited { 0 } else { self.waiting });
-        self.started = self.stopped + took + std::mem::take(&mut self.ahead);
+        self.started = self.stopped + u64::from(mean.ticks >> MEAN_BITS) + std::mem::take(&mut self.ahead);
     }
 
     /// The same after a call of `function` that was not brief.
@@ -207,8 +202,8 @@ impl HostClock {
     pub fn leave_out(&mut self, function: u16) {
         let mean = &mut self.means[usize::from(function) % PLACES];
         mean.left -= 1;
-        // Those that were measured contain a reading.
-        self.started += u64::from(mean.ticks >> MEAN_BITS).saturating_sub(self.reading + self.waiting);
+        // The mean contains a reading, and here was none.
+        self.started += u64::from(mean.ticks >> MEAN_BITS).saturating_sub(self.reading);
     }
 
     /// The same, without the mean, which it goes into.

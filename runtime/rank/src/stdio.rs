@@ -13,6 +13,7 @@ use std::ptr::null_mut;
 use std::sync::atomic::{AtomicPtr, Ordering::Relaxed};
 
 use crate::output::{self, Stream};
+use crate::reserve::reserve;
 use crate::running;
 use crate::single::Single;
 
@@ -103,17 +104,16 @@ pub(crate) fn begin(ranks: u32, reader: Option<u32>) {
 
 fn take_over(file: *mut File) -> bool {
     type SetBuffer = unsafe extern "C" fn(*mut File, *mut c_void, i32, usize) -> i32;
-    let (protection, flags) = (libc::PROT_READ | libc::PROT_WRITE, libc::MAP_PRIVATE | libc::MAP_ANONYMOUS | libc::MAP_NORESERVE);
-    // SAFETY: a new mapping and a new memory file; glibc's own functions with its own stream
+    let Some(buffer) = reserve(BUFFER) else { return false };
+    // SAFETY: a mapping of our own and a new memory file; glibc's own functions with its own stream
     // object; then fields that only glibc's functions for this stream read, none of which runs now.
     unsafe {
-        let buffer = libc::mmap(null_mut(), BUFFER, protection, flags, -1, 0);
         let descriptor = libc::memfd_create(c"xsim-stream".as_ptr(), libc::MFD_CLOEXEC);
-        if buffer == libc::MAP_FAILED || descriptor < 0 {
+        if descriptor < 0 {
             return false;
         }
         FLUSH.get::<Flush>()(file);
-        if SET_BUFFER.get::<SetBuffer>()(file, buffer, libc::_IOFBF, BUFFER) != 0 {
+        if SET_BUFFER.get::<SetBuffer>()(file, buffer as *mut c_void, libc::_IOFBF, BUFFER) != 0 {
             return false;
         }
         (*file).descriptor = descriptor;

@@ -317,6 +317,18 @@ impl<E: Element> Queues<E> {
         }
     }
 
+    /// The first entry of a block that is for this envelope and no other.
+    #[inline(always)]
+    fn first_in_block(&self, queue: Queue, wanted: &Envelope, nodes: &Nodes) -> Option<(u32, Place)> {
+        for (place, element) in self.slice(queue).iter().enumerate() {
+            let Entry { key, node } = element.entry();
+            if key == wanted.key && Envelope::of(&nodes[node]) == *wanted {
+                return Some((node, Place(place as u32)));
+            }
+        }
+        None
+    }
+
     /// How many entries there are.
     pub fn length(&self, queue: Queue) -> usize {
         if queue.class == LONG { self.long[queue.at].length() } else { usize::from(queue.length) }
@@ -350,8 +362,7 @@ impl Queues<Entry> {
             _ => {}
         }
         if !queue.any {
-            let found = self.slice(queue).iter().position(|entry| entry.key == message.key && Envelope::of(&nodes[entry.node]) == *message);
-            return found.map(|place| (self.slice(queue)[place].node, Place(place as u32)));
+            return self.first_in_block(queue, message, nodes);
         }
         for (place, entry) in self.slice(queue).iter().enumerate() {
             if (entry.key ^ message.key) & told(entry.key) == 0 && fits(&nodes[entry.node]) {
@@ -389,20 +400,13 @@ impl Queues<Timed> {
     /// The first message with this envelope.
     #[inline(always)]
     pub fn first_like(&self, queue: Queue, wanted: &Envelope, nodes: &Nodes) -> Option<(u32, Place)> {
-        let fits = |node: &Node| Envelope::of(node) == *wanted;
         debug_assert_eq!(wanted.key, digest(wanted.context, wanted.source, wanted.tag));
         match queue.class {
-            EMPTY => return None,
-            SINGLE => return fits(&nodes[queue.at]).then_some((queue.at, Place(0))),
-            LONG => return self.first(queue, &Pattern::exactly(wanted), &[], nodes),
-            _ => {}
+            EMPTY => None,
+            SINGLE => (Envelope::of(&nodes[queue.at]) == *wanted).then_some((queue.at, Place(0))),
+            LONG => self.first(queue, &Pattern::exactly(wanted), &[], nodes),
+            _ => self.first_in_block(queue, wanted, nodes),
         }
-        for (place, element) in self.slice(queue).iter().enumerate() {
-            if element.entry.key == wanted.key && fits(&nodes[element.entry.node]) {
-                return Some((element.entry.node, Place(place as u32)));
-            }
-        }
-        None
     }
 
     /// Among the first fitting messages of all sources the least by (arrival, source), those in `taken` left out.

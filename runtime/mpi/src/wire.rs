@@ -1,12 +1,10 @@
 //! From ranks to the network: placement, the fast way for formulas, overheads.
 
 use engine::{Span, Time};
-use network::{Analytic, Built, Endpoint, Fidelity, Network, Overheads, Placement, Uniform};
+use network::{Analytic, Built, Endpoint, Fidelity, Network, Overheads, Placement};
 
 /// The network as ranks see it.
 pub struct Wire {
-    /// Where every two ranks are equally far apart: an endpoint holds one rank.
-    uniform: Option<Uniform>,
     analytic: Option<Analytic>,
     network: Option<Box<dyn Network>>,
     placement: Placement,
@@ -32,8 +30,7 @@ impl Wire {
         };
         let has_overheads = overheads != Overheads::default();
         let plain = !has_overheads && analytic.is_some();
-        let uniform = analytic.as_ref().and_then(Analytic::uniform).copied();
-        Wire { uniform, analytic, network, placement: built.placement, has_overheads, plain, overheads, lookahead, node }
+        Wire { analytic, network, placement: built.placement, has_overheads, plain, overheads, lookahead, node }
     }
     /// Where a rank is attached.
     #[inline]
@@ -43,7 +40,8 @@ impl Wire {
     /// How long `bytes` take; of a `ByTime` network a lower bound.
     #[inline(always)]
     pub fn latency(&self, from: u32, to: u32, bytes: u64) -> Span {
-        match &self.uniform {
+        match self.formula().and_then(Analytic::uniform) {
+            // An endpoint holds one rank, so that it does not matter which.
             Some(uniform) => uniform.latency(from == to, bytes),
             None => self.latency_by_place(from, to, bytes),
         }

@@ -57,8 +57,6 @@ pub struct HostClock {
     stopped: u64,
     /// Ticks of a reading.
     reading: u64,
-    /// Whether the last reading waited for earlier work.
-    waited: bool,
     /// By function.
     means: [Mean; PLACES],
     /// Ticks by which the last brief call was taken to last longer than until the next began: no interval is less than nothing, so
@@ -135,7 +133,6 @@ impl HostClock {
             started,
             stopped: t1,
             reading,
-            waited: true,
             means,
             ahead: 0,
             cpu_ns,
@@ -213,9 +210,6 @@ impl HostClock {
         if now.wrapping_sub(self.cpu_at) > self.stale {
             return self.reread();
         }
-        if !self.waited {
-            return;
-        }
         let took = now.saturating_sub(self.stopped).min(u64::from(u16::MAX));
         let (took, mean) = ((took as u32) << MEAN_BITS, &mut self.means[usize::from(function) % PLACES]);
         if mean.first < FIRST {
@@ -246,8 +240,9 @@ impl HostClock {
     #[inline]
     pub fn enter(&mut self, function: u16) -> Span {
         let mean = &self.means[usize::from(function) % PLACES];
-        self.waited = mean.left == 0 || mean.brief < LIKELY;
-        self.stop_at(if self.waited { ticks_when_done() } else { ticks() })
+        // One that will be measured waits, or its mean would have in it what is left of the rank's work.
+        let waits = mean.left == 0 || mean.brief < LIKELY;
+        self.stop_at(if waits { ticks_when_done() } else { ticks() })
     }
 
     #[inline]

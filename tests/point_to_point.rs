@@ -9,9 +9,14 @@ const MACHINES: [&str; 3] = ["star:l=0.5us,b=100Gbps", "torus:4x4,l=1us,b=1Gbps"
 
 #[track_caller]
 fn holds(case: &str, ranks: &[u32]) {
+    holds_in("point_to_point.c", case, ranks);
+}
+
+#[track_caller]
+fn holds_in(program: &str, case: &str, ranks: &[u32]) {
     for machine in MACHINES {
         for &count in ranks {
-            Run::program("point_to_point.c").arg(case).machine(machine).ranks(count).run().ok(count);
+            Run::program(program).arg(case).machine(machine).ranks(count).run().ok(count);
         }
     }
 }
@@ -41,6 +46,22 @@ fn operations_started_in_a_row_are_as_if_done_one_by_one() {
         }
     }
     Run::program("in_a_row.c").machine("fattree:m=4,n=2,l=10ns,b=100Gbps,level=packet").ranks(7).run().ok(7);
+}
+
+#[test]
+fn receives_whose_statuses_nobody_wants_are_as_if_they_were_wanted() {
+    for machine in MACHINES {
+        for (stack, ranks) in [("own", 2), ("own", 7), ("shared", 1), ("shared", 3), ("shared", 16)] {
+            let exchange = |statuses: &str| {
+                let run = Run::program("unseen.c").arg("exchange").arg(statuses).arg(format!("-xsim-stack-mode={stack}"));
+                run.machine(machine).ranks(ranks).run().success().lines().join("\n")
+            };
+            assert_eq!(exchange("wanted"), exchange("ignored"), "{ranks} ranks on {machine}");
+        }
+    }
+    for case in ["truncated", "wrong"] {
+        holds_in("unseen.c", case, &[1, 2, 5]);
+    }
 }
 
 #[test]

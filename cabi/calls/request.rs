@@ -46,7 +46,7 @@ pub fn wait_end(c: &Call, _: u32, request: InOut<Handle>, out: StatusPointer) ->
 /// `MPI_Waitall` up to its wait.
 #[inline(always)]
 pub fn waitall(c: &Call, count: i32, requests: Handles, statuses: OutStatuses) -> Result<Option<u32>> {
-    if c.mpi.begin_wait_all(array(count, requests))? {
+    if c.mpi.begin_wait_all(array(count, requests), !statuses.is_ignored())? {
         return Ok(Some(0));
     }
     waitall_end(c, 0, count, requests, statuses).map(|()| None)

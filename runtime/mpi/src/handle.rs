@@ -30,6 +30,8 @@ pub enum RequestRef {
     Sent,
     /// A receive in the node arena.
     Node(u32),
+    /// The same, while its owner is blocked for it (`flag::UNSEEN`): nobody but that call comes across it.
+    Unseen(u32),
     /// Any other request, in the request table.
     Cold(u32),
     /// Not a request handle.
@@ -60,6 +62,12 @@ pub fn of_cold(index: u32) -> usize {
     encode(index) | 8
 }
 
+/// The handle of receive node `index` while its owner is blocked for it.
+#[inline]
+pub fn of_unseen(index: u32) -> usize {
+    encode(index) | 4
+}
+
 /// What a request handle names.
 #[inline]
 pub fn request(handle: usize) -> RequestRef {
@@ -67,6 +75,7 @@ pub fn request(handle: usize) -> RequestRef {
         REQUEST_NULL => RequestRef::Nothing,
         REQUEST_SENT => RequestRef::Sent,
         _ if handle >= FIRST && handle & 15 == 0 => RequestRef::Node(((handle - FIRST) >> 4) as u32),
+        _ if handle >= FIRST && handle & 15 == 4 => RequestRef::Unseen(((handle - FIRST) >> 4) as u32),
         _ if handle >= FIRST && handle & 15 == 8 => RequestRef::Cold(((handle - FIRST) >> 4) as u32),
         _ => RequestRef::Invalid,
     }

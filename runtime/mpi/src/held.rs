@@ -17,6 +17,8 @@ use rank::{Addr, memory};
 const MOST: usize = 32;
 /// Bytes of a payload that are asked for ahead; beyond, the processor has seen the pattern itself.
 const AHEAD: u64 = 2048;
+/// Operations after which what was asked for with one is there.
+const LATER: usize = 3;
 
 /// Whether an operation may be one of several in a row, which are done together.
 #[derive(Clone, Copy, PartialEq, Eq, Debug)]
@@ -104,9 +106,25 @@ impl World {
         self.held.operations[self.held.count] = operation;
         self.held.count += 1;
         self.is_brief();
+        if self.sweeps {
+            self.approach_queue();
+        }
         if self.held.count == MOST {
             self.ends_interval();
             self.release();
+        }
+    }
+
+    /// Where little is in the cache: the state that was asked for some calls ago tells where its queue is by now.
+    #[inline(always)]
+    fn approach_queue(&self) {
+        if let Some(place) = self.held.count.checked_sub(LATER) {
+            let Operation { node, to } = self.held.operations[place];
+            if to == NIL {
+                memory::prefetch_range(self.nodes[node].buffer, 1);
+            } else {
+                self.posted.prefetch(self.ranks[to as usize].posted, &self.nodes);
+            }
         }
     }
 
@@ -130,6 +148,9 @@ impl World {
                 }
             }
         }
+        if self.sweeps {
+            self.approach_nodes(me, count);
+        }
         let mut met = 0;
         for at in 0..count {
             let Operation { node, to } = self.held.operations[at];
@@ -141,6 +162,9 @@ impl World {
                 found.map(|receive| Pair { to, receive, message: node })
             };
             if let Some(pair) = pair {
+                if self.sweeps && self.nodes[pair.message].has(flag::INLINE) {
+                    memory::prefetch_range(self.nodes[pair.receive].buffer, 1);
+                }
                 if met == 0 && count > 1 {
                     self.approach_payload(pair);
                 }
@@ -154,6 +178,22 @@ impl World {
             }
             let Pair { to, receive, message } = self.held.pairs[at];
             self.take(to, receive, message);
+        }
+    }
+
+    /// Where nodes are seldom in the cache, those that will be looked at are asked for all at once.
+    #[inline]
+    fn approach_nodes(&self, me: u32, count: usize) {
+        for &Operation { node, to } in &self.held.operations[..count] {
+            let key = self.nodes[node].key;
+            if to == NIL {
+                self.unexpected.approach(self.ranks[me as usize].unexpected, key, &self.nodes);
+            } else {
+                let other = &self.ranks[to as usize];
+                if !self.posted.approach(other.posted, key, &self.nodes) {
+                    self.unexpected.approach_end(other.unexpected, &self.nodes);
+                }
+            }
         }
     }
 

@@ -327,6 +327,9 @@ impl World {
             if node.has(flag::ORPHAN) {
                 self.orphans.push((to, index));
             } else {
+                if node.has(flag::UNSEEN) {
+                    self.complete_unseen(to, index, arrival);
+                }
                 let state = &mut self.ranks[to as usize];
                 state.waiting -= 1;
                 if state.waiting == 0 {
@@ -336,6 +339,18 @@ impl World {
         }
         if self.ranks[to as usize].polling {
             self.attend(to);
+        }
+    }
+
+    /// Completes a receive for its owner, which is blocked, as long as there is nothing to tell it but when.
+    #[inline(always)]
+    pub(crate) fn complete_unseen(&mut self, to: u32, index: u32, arrival: Time) {
+        if self.nodes[index].flags & (flag::INLINE | flag::POOLED | flag::TRUNCATED) == 0 {
+            let state = &mut self.ranks[to as usize];
+            state.arrived = state.arrived.max(arrival);
+            self.nodes.free(index);
+        } else {
+            self.seen.insert(index);
         }
     }
 

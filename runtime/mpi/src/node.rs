@@ -61,6 +61,8 @@ pub mod flag {
     pub const REFERS: u16 = 1 << 12;
     /// A message that is its sender's request as well, until that is completed.
     pub const OWNED: u16 = 1 << 13;
+    /// The owner is blocked for this receive among others and does not want its status: completed as its message comes.
+    pub const UNSEEN: u16 = 1 << 14;
 }
 
 /// Payload bytes that fit in a node.

@@ -82,7 +82,10 @@ impl World {
                 && let Some(index) = receiver.posted.only()
             {
                 let node = &mut self.nodes[index];
-                if Envelope::of(node) == envelope && node.flags & !flag::MOUNTED_ONLY == flag::WAITED && bytes <= node.bytes {
+                if Envelope::of(node) == envelope
+                    && node.flags & !(flag::MOUNTED_ONLY | flag::UNSEEN) == flag::WAITED
+                    && bytes <= node.bytes
+                {
                     if node.has(flag::MOUNTED_ONLY) {
                         node.data = data;
                         node.flags |= flag::INLINE;
@@ -92,6 +95,10 @@ impl World {
                     node.bytes = bytes;
                     node.arrival = arrival;
                     node.state = State::Matched;
+                    if node.has(flag::UNSEEN) {
+                        self.complete_unseen(to, index, arrival);
+                    }
+                    let receiver = &mut self.ranks[to as usize];
                     receiver.posted = crate::queue::Queue::default();
                     receiver.waiting -= 1;
                     if receiver.waiting == 0 {

@@ -36,15 +36,14 @@ pub(crate) enum Next {
 pub(crate) const CACHED_RANKS: u32 = 4096;
 /// Ticks of the processor, some tenths of a millisecond, after which other processes get what is there for them.
 const PATIENCE: u64 = 500_000;
-/// How many switches ahead of its turn a rank's state and stack are brought into the cache.
-const AHEAD: u32 = 2;
 
 /// Runs all ranks to their end. `tick` is called now and then with the world, for a progress display.
 pub fn run(mpi: &Mpi, ranks: &mut Ranks, tick: &mut dyn FnMut(&World)) -> Ending {
     let mut switches = 0u32;
-    let sweeps = ranks.len() > CACHED_RANKS;
     let mut ending = Ending::default();
-    let first = mpi.world().first;
+    let world = mpi.world();
+    let (first, sweeps) = (world.first, world.sweeps);
+    drop(world);
     let several = mpi.world().remote.is_some();
     let mut looked = rank::host::ticks();
     loop {
@@ -53,9 +52,11 @@ pub fn run(mpi: &Mpi, ranks: &mut Ranks, tick: &mut dyn FnMut(&World)) -> Ending
             Next::Run(rank) => {
                 if sweeps {
                     let world = mpi.world();
-                    if let Some(ahead) = world.ready.ahead(AHEAD) {
-                        rank::memory::prefetch(&world.ranks[ahead as usize]);
-                        ranks.prefetch(ahead - first);
+                    let deck = world.ready.on_deck();
+                    if let (Some(&last), Some(&before)) = (deck.last(), deck.get(deck.len().saturating_sub(2))) {
+                        rank::memory::prefetch(&world.ranks[last as usize]);
+                        ranks.prefetch_place(last - first);
+                        ranks.prefetch(before - first);
                     }
                 }
                 match ranks.resume(rank - first) {

@@ -28,7 +28,9 @@ const ANY_SOURCE: u32 = 1 << 31;
 const ANY_TAG: u32 = 1 << 15;
 
 /// A rank's queue: where its entries are.
+// Packed, since every rank has two.
 #[derive(Clone, Copy, Default, Debug)]
+#[repr(C, packed(2))]
 pub struct Queue {
     at: u32,
     length: u16,
@@ -317,6 +319,36 @@ impl<E: Element> Queues<E> {
         }
     }
 
+    /// The queue will be searched for this digest soon: whether there is an entry for it, as far as is seen at a glance.
+    #[inline(always)]
+    pub fn approach(&self, queue: Queue, wanted: u32, nodes: &Nodes) -> bool {
+        match queue.class {
+            EMPTY | LONG => false,
+            SINGLE => true,
+            _ => match self.slice(queue).iter().find(|element| element.entry().key == wanted) {
+                Some(element) => {
+                    nodes.prefetch(element.entry().node);
+                    true
+                }
+                None => false,
+            },
+        }
+    }
+
+    /// A node will be appended to the queue.
+    #[inline]
+    pub fn approach_end(&self, queue: Queue, nodes: &Nodes) {
+        match queue.class {
+            EMPTY | LONG => {}
+            SINGLE => nodes.prefetch(queue.at),
+            _ => {
+                if let Some(entry) = self.entries.get(queue.first() + usize::from(queue.length)) {
+                    rank::memory::prefetch(entry);
+                }
+            }
+        }
+    }
+
     /// The first entry of a block that is for this envelope and no other.
     #[inline(always)]
     fn first_in_block(&self, queue: Queue, wanted: &Envelope, nodes: &Nodes) -> Option<(u32, Place)> {
@@ -380,7 +412,7 @@ impl Queues<Timed> {
         match queue.class {
             EMPTY => return None,
             SINGLE => {
-                let fits = pattern.accepts(&nodes[queue.at]) && !taken.contains(&queue.at);
+                let fits = pattern.accepts(&nodes[queue.at]) && !taken.contains(&{ queue.at });
                 return fits.then_some((queue.at, Place(0)));
             }
             LONG => return self.long[queue.at].first(pattern, taken, nodes).map(|(node, place)| (node, Place(place))),
@@ -416,7 +448,7 @@ impl Queues<Timed> {
             SINGLE => {
                 let node = &nodes[queue.at];
                 // Those still under way have no arrival.
-                let fits = node.arrival != Time::MAX && pattern.accepts(node) && !taken.contains(&queue.at);
+                let fits = node.arrival != Time::MAX && pattern.accepts(node) && !taken.contains(&{ queue.at });
                 return fits.then_some((queue.at, Place(0)));
             }
             LONG => return self.long[queue.at].best(pattern, taken, nodes).map(|(node, place)| (node, Place(place))),

@@ -2,16 +2,27 @@
 
 use engine::{EventKey, EventQueue, Time};
 
+/// Ranks that wait their turn where many ranks share the cache: what one of them will touch has so many switches to arrive.
+const DECK: usize = 3;
+
 /// The runnable ranks of a process.
 ///
 /// Wake-ups are last in, first out: what a rank is woken for is still in cache, queues stay
 /// short, and early ranks finish before late ones start. A sender that ran far ahead of its
 /// receivers is taken only when nobody else can run, the one with the least clock first.
+///
+/// With very many ranks, what a rank needs is in memory rather than in cache, above all what it needs of itself: then the
+/// last woken do not run at once but after the few that are [on deck](Ready::on_deck), so that there is time to fetch it.
 #[derive(Default)]
 pub struct Ready {
     /// Ranks in a row are one entry, so that a sweep over all ranks is a few words.
     stack: Vec<Row>,
     count: usize,
+    /// Who runs next, the first one first.
+    deck: [u32; DECK],
+    on_deck: usize,
+    /// How many are on deck at most.
+    depth: usize,
     lagging: EventQueue<u32>,
 }
 
@@ -26,7 +37,11 @@ impl Ready {
     /// All of `count` ranks from `first` on, the first one first.
     pub fn all(first: u32, count: u32) -> Ready {
         let stack = if count == 0 { Vec::new() } else { vec![Row { first, count }] };
-        Ready { stack, count: count as usize, lagging: EventQueue::new() }
+        Ready { stack, count: count as usize, ..Ready::default() }
+    }
+    /// The same, where a rank's turn is known some switches ahead.
+    pub fn with_deck(self) -> Ready {
+        Ready { depth: DECK, ..self }
     }
     /// A rank can run.
     #[inline]
@@ -47,6 +62,26 @@ impl Ready {
     /// The next rank that is not lagging.
     #[inline]
     pub fn next(&mut self) -> Option<u32> {
+        if self.depth == 0 {
+            return self.pop();
+        }
+        if self.on_deck == 0 {
+            self.deck[0] = self.pop()?;
+            self.on_deck = 1;
+        }
+        let [next, second, third] = self.deck;
+        self.deck = [second, third, 0];
+        self.on_deck -= 1;
+        while self.on_deck < self.depth
+            && let Some(rank) = self.pop()
+        {
+            self.deck[self.on_deck] = rank;
+            self.on_deck += 1;
+        }
+        Some(next)
+    }
+    #[inline]
+    fn pop(&mut self) -> Option<u32> {
         let row = self.stack.last_mut()?;
         let rank = row.first;
         row.first += 1;
@@ -57,20 +92,15 @@ impl Ready {
         self.count -= 1;
         Some(rank)
     }
-    /// A rank that runs soon, if nobody is woken before: about `places` behind the next.
+    /// Who runs after the rank that [`Ready::next`] answered last, the first one first, as far as that is settled.
     #[inline]
-    pub fn ahead(&self, places: u32) -> Option<u32> {
-        let row = self.stack.last()?;
-        if row.count > places {
-            return Some(row.first + places);
-        }
-        let below = self.stack.len().checked_sub(1 + places as usize)?;
-        Some(self.stack[below].first)
+    pub fn on_deck(&self) -> &[u32] {
+        &self.deck[..self.on_deck]
     }
     /// Whether somebody other than lagging senders can run.
     #[inline]
     pub fn is_empty(&self) -> bool {
-        self.stack.is_empty()
+        self.count == 0 && self.on_deck == 0
     }
     /// The least clock among lagging senders.
     pub fn least_lagging(&self) -> Option<Time> {
@@ -86,7 +116,7 @@ impl Ready {
     /// How many ranks other than lagging senders can run.
     #[inline]
     pub fn len(&self) -> usize {
-        self.count
+        self.count + self.on_deck
     }
 }
 
@@ -94,6 +124,7 @@ impl Ready {
 mod tests {
     use super::*;
     use proptest::prelude::*;
+    use std::collections::VecDeque;
 
     proptest! {
         #[test]
@@ -108,7 +139,26 @@ mod tests {
                 }
                 prop_assert_eq!(ready.len(), model.len());
                 prop_assert_eq!(ready.is_empty(), model.is_empty());
-                prop_assert_eq!(ready.ahead(0), model.last().copied());
+            }
+        }
+
+        #[test]
+        fn with_a_deck_they_come_as_they_got_on_it(ranks in proptest::collection::vec((0..9u32, any::<bool>()), 0..80)) {
+            let (mut ready, mut model, mut deck) = (Ready::all(0, 6).with_deck(), vec![5, 4, 3, 2, 1, 0], VecDeque::new());
+            for (rank, wakes) in ranks {
+                if wakes {
+                    ready.wake(rank);
+                    model.push(rank);
+                } else {
+                    let next = deck.pop_front().or_else(|| model.pop());
+                    while let Some(rank) = (next.is_some() && deck.len() < DECK).then(|| model.pop()).flatten() {
+                        deck.push_back(rank);
+                    }
+                    prop_assert_eq!(ready.next(), next);
+                    prop_assert_eq!(ready.on_deck(), &*deck.make_contiguous());
+                }
+                prop_assert_eq!(ready.len(), model.len() + deck.len());
+                prop_assert_eq!(ready.is_empty(), model.is_empty() && deck.is_empty());
             }
         }
     }

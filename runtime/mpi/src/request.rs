@@ -181,7 +181,7 @@ impl Mpi {
     pub fn free_request(&self, request: usize) -> Result {
         let mut world = self.world();
         match handle::request(request) {
-            RequestRef::Nothing | RequestRef::Invalid => Err(invalid(request)),
+            RequestRef::Nothing | RequestRef::Unseen(_) | RequestRef::Invalid => Err(invalid(request)),
             RequestRef::Sent => Ok(()),
             RequestRef::Node(index) => {
                 world.receive_node(index, request)?;
@@ -294,7 +294,7 @@ impl World {
                 Some(request) if !request.orphan => Ok(request.done.map_or(Completion::Unknown, Completion::At)),
                 _ => Err(invalid(handle)),
             },
-            RequestRef::Invalid => Err(invalid(handle)),
+            RequestRef::Unseen(_) | RequestRef::Invalid => Err(invalid(handle)),
         }
     }
 
@@ -343,9 +343,11 @@ impl World {
     /// Marks all incomplete requests of an array as waited for by the mounted rank: whether there are any, and how many bytes
     /// completing sends among the others would copy out.
     ///
-    /// An error leaves none marked.
-    pub(crate) fn await_all(&mut self, requests: RequestArray) -> Result<(bool, u64)> {
+    /// Where no status is `wanted`, plain receives are completed here, or when their messages come ([`flag::UNSEEN`]), and not
+    /// looked at again: by then their nodes may have left the cache. An error leaves none marked.
+    pub(crate) fn await_all(&mut self, requests: RequestArray, wanted: bool) -> Result<(bool, u64)> {
         let me = self.current;
+        let unseen = !wanted && !self.wire.has_overheads;
         let mut unread = 0;
         self.ranks[me as usize].waiting = 0;
         for index in 0..requests.count {
@@ -353,17 +355,27 @@ impl World {
             if handle == handle::REQUEST_SENT {
                 continue;
             }
-            if let RequestRef::Node(index) = handle::request(handle)
-                && let Some(node) = self.nodes.get_mut(index)
+            if let RequestRef::Node(at) = handle::request(handle)
+                && let Some(node) = self.nodes.get_mut(at)
             {
                 match node.state {
+                    State::Matched if unseen => {
+                        if self.finish_plain_receive(at).is_some() {
+                            requests.set(index, handle::REQUEST_NULL);
+                        }
+                        continue;
+                    }
                     State::Matched | State::Sent => continue,
                     State::Unexpected if node.has(flag::OWNED) => {
-                        unread += self.unread(index);
+                        unread += self.unread(at);
                         continue;
                     }
                     State::Posted if !node.has(flag::WAITED) => {
                         node.flags |= flag::WAITED;
+                        if unseen && !node.has(flag::LAYOUT | flag::MOUNTED_ONLY) {
+                            node.flags |= flag::UNSEEN;
+                            requests.set(index, handle::of_unseen(at));
+                        }
                         self.ranks[me as usize].waiting += 1;
                         continue;
                     }
@@ -383,6 +395,9 @@ impl World {
                 Err(failure) => failure,
             };
             for marked in 0..index {
+                if let RequestRef::Unseen(at) = handle::request(requests.get(marked)) {
+                    requests.set(marked, handle::of_node(at));
+                }
                 self.forget_request(requests.get(marked));
             }
             self.ranks[me as usize].waiting = 0;
@@ -402,7 +417,7 @@ impl World {
     /// Takes back what [`World::await_request`] did.
     fn forget_request(&mut self, handle: usize) {
         match handle::request(self.active_part(handle)) {
-            RequestRef::Node(index) => self.nodes[index].flags &= !flag::WAITED,
+            RequestRef::Node(index) => self.nodes[index].flags &= !(flag::WAITED | flag::UNSEEN),
             RequestRef::Cold(index) => self.requests[index].waited = false,
             _ => {}
         }

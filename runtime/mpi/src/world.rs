@@ -15,6 +15,7 @@ use crate::info::Infos;
 use crate::node::Nodes;
 use crate::op::Ops;
 use crate::payload::Pool;
+use crate::progress::CACHED_RANKS;
 use crate::queue::{self, Queue, Queues};
 use crate::ready::Ready;
 use crate::remote::Remote;
@@ -26,7 +27,7 @@ use crate::wire::Wire;
 use engine::{EventQueue, Time};
 use network::{Message, Order};
 use observe::Profile;
-use rustc_hash::FxHashMap;
+use rustc_hash::{FxHashMap, FxHashSet};
 use std::cell::{Cell, RefCell, RefMut};
 use std::rc::Rc;
 
@@ -53,6 +54,8 @@ pub struct RankState {
     pub clock: Time,
     /// When its NIC is free again (gap).
     pub nic_free: Time,
+    /// The latest arrival of what it was blocked for and what was completed unseen (`flag::UNSEEN`).
+    pub arrived: Time,
     /// Receives without a message.
     pub posted: Queue,
     /// Messages without a receive.
@@ -63,8 +66,8 @@ pub struct RankState {
     pub wilds: u32,
     /// Polls and clock readings in a row without its clock moving.
     pub spins: u32,
-    /// Messages since it last blocked.
-    pub burst: u32,
+    /// Messages since it last stepped back, or as many as can be counted.
+    pub burst: u16,
     /// The MPI function it is in, or was last in; with `VAIN` after a poll in vain.
     pub function: u16,
     /// Where it is in its life.
@@ -152,6 +155,8 @@ pub struct World {
     pub(crate) first: u32,
     pub(crate) local: u32,
     pub(crate) remote: Option<Box<Remote>>,
+    /// Whether there are so many ranks that what a switch or a message touches has left the cache since it was touched last.
+    pub(crate) sweeps: bool,
     /// Whether so much waits for other processes that senders should step back.
     pub(crate) crowded: bool,
     /// What the mounted rank started in a row.
@@ -171,6 +176,8 @@ pub struct World {
     pub(crate) layouts: Slab<(Rc<Datatype>, u64)>,
     pub(crate) requests: Slab<Request>,
     pub(crate) orphans: Vec<(u32, u32)>,
+    /// Receives with `flag::UNSEEN` that their ranks have to see all the same.
+    pub(crate) seen: FxHashSet<u32>,
     pub(crate) ready: Ready,
     pub(crate) wire: Wire,
     pub(crate) order: Order,
@@ -235,6 +242,7 @@ impl Mpi {
     pub fn new(setup: Setup) -> Mpi {
         let order = setup.wire.order();
         let (first, local) = setup.remote.as_ref().map_or((0, setup.ranks), Remote::own);
+        let sweeps = local > CACHED_RANKS;
         let stride = setup.remote.as_ref().map_or((0, 1), |remote| (remote.me, remote.blocks.processes()));
         Mpi {
             alone: Cell::new(None),
@@ -244,6 +252,7 @@ impl Mpi {
                 ranks: Block::new(first, local),
                 first,
                 local,
+                sweeps,
                 remote: setup.remote.map(Box::new),
                 crowded: false,
                 latest: Status::EMPTY,
@@ -258,7 +267,8 @@ impl Mpi {
                 layouts: Slab::default(),
                 requests: Slab::default(),
                 orphans: Vec::new(),
-                ready: Ready::all(first, local),
+                seen: FxHashSet::default(),
+                ready: if sweeps { Ready::all(first, local).with_deck() } else { Ready::all(first, local) },
                 order,
                 wire: setup.wire,
                 flights: Slab::default(),

@@ -257,8 +257,13 @@ unsafe fn rebuild_plain<const WHOLE: bool>(
     let put = |line: *mut u32, template: *const u32, own: u16, mask: u16, mut kept: *const u32| {
         // SAFETY: lines are LANES numbers; a lane for each bit of the mask (the contract).
         unsafe {
-            for lane in set(own & !mask) {
-                line.add(lane).write_unaligned(*template.add(lane));
+            if own == u16::MAX {
+                // Whole, which is faster than around what differs.
+                line.cast::<[u32; LANES]>().write_unaligned(*template.cast());
+            } else {
+                for lane in set(own & !mask) {
+                    line.add(lane).write_unaligned(*template.add(lane));
+                }
             }
             for lane in set(mask) {
                 line.add(lane).write_unaligned(*kept);

@@ -138,6 +138,15 @@ impl Swapped {
         }
     }
 
+    /// Brings into the cache where `prefetch` looks.
+    #[inline]
+    pub(crate) fn prefetch_place(&self, rank: u32) {
+        match self {
+            Swapped::Whole(whole) => whole.prefetch_place(rank),
+            Swapped::Lines(copied) => copied.prefetch_place(rank),
+        }
+    }
+
     /// Brings what mounting the rank will read into the cache.
     #[inline]
     pub(crate) fn prefetch(&self, rank: u32) {

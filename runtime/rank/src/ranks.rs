@@ -397,6 +397,17 @@ impl Ranks {
         result
     }
 
+    /// Brings into the cache where [`Ranks::prefetch`] looks.
+    #[inline]
+    pub fn prefetch_place(&self, rank: u32) {
+        if let Some(place) = self.places.get(rank as usize) {
+            prefetch(std::ptr::from_ref(place) as usize);
+        }
+        if let Globals::Copied(copied) = &self.globals {
+            copied.prefetch_place(rank);
+        }
+    }
+
     /// Brings what resuming the rank will touch into the cache.
     #[inline]
     pub fn prefetch(&self, rank: u32) {

@@ -3,7 +3,6 @@
 use crate::error::{ErrorClass, Failure, Result};
 use crate::handle::{self, REQUEST_NULL, RequestRef};
 use crate::node::{State, flag};
-use crate::progress::CACHED_RANKS;
 use crate::request::{Body, Completion, RequestArray, Status};
 use crate::world::{Mpi, World};
 
@@ -12,13 +11,36 @@ impl World {
     #[inline(always)]
     fn finish_plain(&mut self, handle: usize) -> Option<Status> {
         match handle::request(handle) {
-            RequestRef::Nothing | RequestRef::Sent => Some(Status::EMPTY),
+            RequestRef::Nothing | RequestRef::Sent | RequestRef::Unseen(_) => Some(Status::EMPTY),
             RequestRef::Node(index) if self.nodes[index].state == State::Sent => {
                 self.nodes.free(index);
                 Some(Status::EMPTY)
             }
             RequestRef::Node(index) => self.finish_plain_receive(index),
             _ => None,
+        }
+    }
+
+    /// What was completed while the mounted rank was blocked moves its clock; what could not be is a request like any other.
+    #[inline(always)]
+    fn see_unseen(&mut self, requests: RequestArray) {
+        let me = self.current;
+        let arrived = std::mem::take(&mut self.ranks[me as usize].arrived);
+        self.advance(me, arrived);
+        if !self.seen.is_empty() {
+            self.see(requests);
+        }
+    }
+
+    #[cold]
+    #[inline(never)]
+    fn see(&mut self, requests: RequestArray) {
+        for place in 0..requests.count {
+            if let RequestRef::Unseen(index) = handle::request(requests.get(place))
+                && self.seen.remove(&index)
+            {
+                requests.set(place, handle::of_node(index));
+            }
         }
     }
 
@@ -66,7 +88,7 @@ impl World {
                     Body::Generalized(_) | Body::Away { .. } => Ok((Status::EMPTY, handle)),
                 }
             }
-            RequestRef::Invalid => self.completion(handle).map(|_| (Status::EMPTY, REQUEST_NULL)),
+            RequestRef::Unseen(_) | RequestRef::Invalid => self.completion(handle).map(|_| (Status::EMPTY, REQUEST_NULL)),
         }
     }
 }
@@ -134,11 +156,11 @@ impl Mpi {
         self.end_wait(handle)
     }
 
-    /// The first half of `MPI_Waitall`: whether the mounted rank has to wait.
+    /// The first half of `MPI_Waitall`: whether the mounted rank has to wait. Statuses may be `wanted` in [`Mpi::finish_all`].
     #[inline]
-    pub fn begin_wait_all(&self, requests: RequestArray) -> Result<bool> {
+    pub fn begin_wait_all(&self, requests: RequestArray, wanted: bool) -> Result<bool> {
         let mut world = self.world();
-        let (waits, unread) = world.await_all(requests)?;
+        let (waits, unread) = world.await_all(requests, wanted)?;
         if !waits && world.should_linger(unread) {
             drop(world);
             self.step_back();
@@ -151,7 +173,8 @@ impl Mpi {
     pub fn finish_all(&self, requests: RequestArray, mut statuses: impl FnMut(u32, &Status)) -> Result {
         let mut failed: Option<Box<Failure>> = None;
         let mut world = self.world();
-        if world.local > CACHED_RANKS {
+        world.see_unseen(requests);
+        if world.sweeps {
             for handle in requests.iter() {
                 if let RequestRef::Node(index) = handle::request(handle) {
                     world.nodes.prefetch(index);

@@ -14,7 +14,7 @@ use rank::Addr;
 /// Elements from which on a message may be a long one.
 const MANY: i64 = 16384;
 /// Messages that one rank may send in a row before long queues at its receivers make it step back.
-const BURST: u32 = 512;
+const BURST: u16 = 512;
 /// Unread messages at a receiver from which on its senders may have to step back.
 const UNREAD: usize = 2048;
 
@@ -116,7 +116,7 @@ impl World {
     #[inline(always)]
     pub(crate) fn count_burst(&mut self, to: u32) {
         let me = self.current as usize;
-        self.ranks[me].burst += 1;
+        self.ranks[me].burst = self.ranks[me].burst.saturating_add(1);
         if self.ranks[me].burst > BURST && self.unexpected.length(self.ranks[to as usize].unexpected) < UNREAD {
             self.ranks[me].burst = 0;
         }

@@ -284,6 +284,14 @@ impl Whole {
         }
     }
 
+    /// Brings into the cache where `prefetch` looks.
+    #[inline]
+    pub(crate) fn prefetch_place(&self, rank: u32) {
+        if let Some(record) = self.records.get(rank as usize) {
+            crate::ranks::prefetch(std::ptr::from_ref(record) as usize);
+        }
+    }
+
     /// Brings what mounting the rank will read into the cache.
     #[inline]
     pub(crate) fn prefetch(&self, rank: u32) {

@@ -46,15 +46,20 @@ pub fn wait_end(c: &Call, _: u32, request: InOut<Handle>, out: StatusPointer) ->
 /// `MPI_Waitall` up to its wait.
 #[inline(always)]
 pub fn waitall(c: &Call, count: i32, requests: Handles, statuses: OutStatuses) -> Result<Option<u32>> {
-    if c.mpi.begin_wait_all(array(count, requests), !statuses.is_ignored())? {
-        return Ok(Some(0));
+    let awaited = c.mpi.begin_wait_all(array(count, requests), !statuses.is_ignored())?;
+    let unseen = u32::from(awaited.all_unseen);
+    if awaited.waits {
+        return Ok(Some(unseen));
     }
-    waitall_end(c, 0, count, requests, statuses).map(|()| None)
+    waitall_end(c, unseen, count, requests, statuses).map(|()| None)
 }
 
 /// `MPI_Waitall` after its wait.
 #[inline(always)]
-pub fn waitall_end(c: &Call, _: u32, count: i32, requests: Handles, statuses: OutStatuses) -> Result {
+pub fn waitall_end(c: &Call, unseen: u32, count: i32, requests: Handles, statuses: OutStatuses) -> Result {
+    if unseen != 0 && c.mpi.finish_unseen_all(array(count, requests)) {
+        return Ok(());
+    }
     c.mpi.finish_all(array(count, requests), |index, found| statuses.get(index as usize).set_all(&status(found)))
 }
 

@@ -18,7 +18,7 @@ const MOST: usize = 32;
 /// Bytes of a payload that are asked for ahead; beyond, the processor has seen the pattern itself.
 const AHEAD: u64 = 2048;
 /// Operations after which what was asked for with one is there.
-const LATER: usize = 3;
+const LATER: usize = 4;
 
 /// Whether an operation may be one of several in a row, which are done together.
 #[derive(Clone, Copy, PartialEq, Eq, Debug)]
@@ -107,7 +107,7 @@ impl World {
         self.held.count += 1;
         self.is_brief();
         if self.sweeps {
-            self.approach_queue();
+            self.approach_queue(operation);
         }
         if self.held.count == MOST {
             self.ends_interval();
@@ -115,16 +115,17 @@ impl World {
         }
     }
 
-    /// Where little is in the cache: the state that was asked for some calls ago tells where its queue is by now.
+    /// Where little is in the cache: the buffer of a receive will be, and the state that was asked for some calls ago tells by now
+    /// where its queue is.
     #[inline(always)]
-    fn approach_queue(&self) {
-        if let Some(place) = self.held.count.checked_sub(LATER) {
-            let Operation { node, to } = self.held.operations[place];
-            if to == NIL {
-                memory::prefetch_range(self.nodes[node].buffer, 1);
-            } else {
-                self.posted.prefetch(self.ranks[to as usize].posted, &self.nodes);
-            }
+    fn approach_queue(&self, latest: Operation) {
+        if latest.to == NIL {
+            memory::prefetch_range(self.nodes[latest.node].buffer, 1);
+        } else if let Some(before) = self.held.count.checked_sub(LATER)
+            && self.held.operations[before].to != NIL
+        {
+            let to = self.held.operations[before].to;
+            self.posted.prefetch(self.ranks[to as usize].posted, &self.nodes);
         }
     }
 
@@ -147,19 +148,18 @@ impl World {
                     self.posted.prefetch(self.ranks[operation.to as usize].posted, &self.nodes);
                 }
             }
+            if self.sweeps {
+                self.approach_nodes(me, count);
+            }
         }
-        if self.sweeps {
-            self.approach_nodes(me, count);
-        }
-        let mut met = 0;
+        let (mut met, mut sent) = (0, 0);
         for at in 0..count {
             let Operation { node, to } = self.held.operations[at];
             let pair = if to == NIL {
                 self.match_receive(me, node).map(|message| Pair { to: me, receive: node, message })
             } else {
-                let found = self.match_message(to, node);
-                self.count_burst(to);
-                found.map(|receive| Pair { to, receive, message: node })
+                sent += 1;
+                self.match_message(to, node).map(|receive| Pair { to, receive, message: node })
             };
             if let Some(pair) = pair {
                 if self.sweeps && self.nodes[pair.message].has(flag::INLINE) {
@@ -178,6 +178,20 @@ impl World {
             }
             let Pair { to, receive, message } = self.held.pairs[at];
             self.take(to, receive, message);
+        }
+        if self.counts_burst(sent) {
+            self.forgive_burst(count);
+        }
+    }
+
+    /// The receivers of a row may be as far as their sender.
+    #[inline(never)]
+    fn forgive_burst(&mut self, count: usize) {
+        for at in 0..count {
+            let to = self.held.operations[at].to;
+            if to != NIL {
+                self.forgive(to);
+            }
         }
     }
 

@@ -321,6 +321,13 @@ impl World {
     #[inline(always)]
     pub(crate) fn complete(&mut self, to: u32, index: u32, arrival: Time) {
         let node = &mut self.nodes[index];
+        // Its owner is blocked, and there is nothing to tell it but when.
+        if node.flags & (flag::WAITED | flag::UNSEEN | flag::INLINE | flag::POOLED | flag::TRUNCATED) == flag::WAITED | flag::UNSEEN {
+            self.nodes.free(index);
+            let state = &mut self.ranks[to as usize];
+            state.arrived = state.arrived.max(arrival);
+            return self.one_less(to);
+        }
         node.arrival = arrival;
         node.state = State::Matched;
         if node.flags & (flag::WAITED | flag::ORPHAN) != 0 {
@@ -328,13 +335,9 @@ impl World {
                 self.orphans.push((to, index));
             } else {
                 if node.has(flag::UNSEEN) {
-                    self.complete_unseen(to, index, arrival);
+                    self.seen.insert(index);
                 }
-                let state = &mut self.ranks[to as usize];
-                state.waiting -= 1;
-                if state.waiting == 0 {
-                    self.ready.wake(to);
-                }
+                self.one_less(to);
             }
         }
         if self.ranks[to as usize].polling {
@@ -342,15 +345,13 @@ impl World {
         }
     }
 
-    /// Completes a receive for its owner, which is blocked, as long as there is nothing to tell it but when.
+    /// A blocked rank has one completion less to wait for.
     #[inline(always)]
-    pub(crate) fn complete_unseen(&mut self, to: u32, index: u32, arrival: Time) {
-        if self.nodes[index].flags & (flag::INLINE | flag::POOLED | flag::TRUNCATED) == 0 {
-            let state = &mut self.ranks[to as usize];
-            state.arrived = state.arrived.max(arrival);
-            self.nodes.free(index);
-        } else {
-            self.seen.insert(index);
+    fn one_less(&mut self, to: u32) {
+        let state = &mut self.ranks[to as usize];
+        state.waiting -= 1;
+        if state.waiting == 0 {
+            self.ready.wake(to);
         }
     }
 

@@ -93,17 +93,8 @@ impl World {
                         memory::store_short(node.buffer, &data, bytes as usize);
                     }
                     node.bytes = bytes;
-                    node.arrival = arrival;
-                    node.state = State::Matched;
-                    if node.has(flag::UNSEEN) {
-                        self.complete_unseen(to, index, arrival);
-                    }
-                    let receiver = &mut self.ranks[to as usize];
                     receiver.posted = crate::queue::Queue::default();
-                    receiver.waiting -= 1;
-                    if receiver.waiting == 0 {
-                        self.ready.wake(to);
-                    }
+                    self.complete(to, index, arrival);
                     return;
                 }
             }

@@ -65,6 +65,18 @@ impl Ready {
         if self.depth == 0 {
             return self.pop();
         }
+        if self.on_deck == DECK
+            && let Some(rank) = self.pop()
+        {
+            let [next, second, third] = self.deck;
+            self.deck = [second, third, rank];
+            return Some(next);
+        }
+        self.next_of_few()
+    }
+    /// The next rank where the deck is not full, or nobody is left to get on it.
+    #[inline(never)]
+    fn next_of_few(&mut self) -> Option<u32> {
         if self.on_deck == 0 {
             self.deck[0] = self.pop()?;
             self.on_deck = 1;
@@ -80,7 +92,7 @@ impl Ready {
         }
         Some(next)
     }
-    #[inline]
+    #[inline(always)]
     fn pop(&mut self) -> Option<u32> {
         let row = self.stack.last_mut()?;
         let rank = row.first;

@@ -76,6 +76,15 @@ impl RequestArray {
             memory::store::<i32>(self.at.offset(i64::from(index) * 4), handle as i32);
         }
     }
+    /// Replaces all handles.
+    #[inline]
+    pub fn fill(&self, handle: usize) {
+        if self.wide {
+            (0..i64::from(self.count)).for_each(|index| memory::store::<usize>(self.at.offset(index * 8), handle));
+        } else {
+            (0..i64::from(self.count)).for_each(|index| memory::store::<i32>(self.at.offset(index * 4), handle as i32));
+        }
+    }
     /// All handles.
     pub fn iter(self) -> impl Iterator<Item = usize> {
         (0..self.count).map(move |index| self.get(index))
@@ -133,6 +142,17 @@ pub struct Request {
     pub orphan: bool,
     /// What it is.
     pub body: Body,
+}
+
+/// What is known of an array of requests whose rank is to wait for all of them.
+#[derive(Clone, Copy, Debug)]
+pub struct Awaited {
+    /// Whether some are not complete.
+    pub waits: bool,
+    /// Whether those that are complete then have been completed unseen ([`flag::UNSEEN`]), but for what was noted down.
+    pub all_unseen: bool,
+    /// Bytes that completing sends among the others would copy out.
+    pub(crate) unread: u64,
 }
 
 /// What is known of a request.
@@ -340,15 +360,14 @@ impl World {
         self.ranks[rank as usize].waiting += 1;
     }
 
-    /// Marks all incomplete requests of an array as waited for by the mounted rank: whether there are any, and how many bytes
-    /// completing sends among the others would copy out.
+    /// Marks all incomplete requests of an array as waited for by the mounted rank.
     ///
     /// Where no status is `wanted`, plain receives are completed here, or when their messages come ([`flag::UNSEEN`]), and not
     /// looked at again: by then their nodes may have left the cache. An error leaves none marked.
-    pub(crate) fn await_all(&mut self, requests: RequestArray, wanted: bool) -> Result<(bool, u64)> {
+    pub(crate) fn await_all(&mut self, requests: RequestArray, wanted: bool) -> Result<Awaited> {
         let me = self.current;
         let unseen = !wanted && !self.wire.has_overheads;
-        let mut unread = 0;
+        let mut awaited = Awaited { waits: false, unread: 0, all_unseen: unseen };
         self.ranks[me as usize].waiting = 0;
         for index in 0..requests.count {
             let handle = requests.get(index);
@@ -358,30 +377,33 @@ impl World {
             if let RequestRef::Node(at) = handle::request(handle)
                 && let Some(node) = self.nodes.get_mut(at)
             {
-                match node.state {
-                    State::Matched if unseen => {
-                        if self.finish_plain_receive(at).is_some() {
-                            requests.set(index, handle::REQUEST_NULL);
-                        }
-                        continue;
+                let state = node.state;
+                if state == State::Posted && !node.has(flag::WAITED) {
+                    node.flags |= flag::WAITED;
+                    if unseen && !node.has(flag::LAYOUT | flag::MOUNTED_ONLY) {
+                        node.flags |= flag::UNSEEN;
+                        requests.set(index, handle::of_unseen(at));
+                    } else {
+                        awaited.all_unseen = false;
                     }
-                    State::Matched | State::Sent => continue,
-                    State::Unexpected if node.has(flag::OWNED) => {
-                        unread += self.unread(at);
-                        continue;
+                    self.ranks[me as usize].waiting += 1;
+                    continue;
+                }
+                if state == State::Matched || state == State::Sent {
+                    if unseen && self.finish_plain(handle).is_some() {
+                        requests.set(index, handle::REQUEST_NULL);
+                    } else {
+                        awaited.all_unseen = false;
                     }
-                    State::Posted if !node.has(flag::WAITED) => {
-                        node.flags |= flag::WAITED;
-                        if unseen && !node.has(flag::LAYOUT | flag::MOUNTED_ONLY) {
-                            node.flags |= flag::UNSEEN;
-                            requests.set(index, handle::of_unseen(at));
-                        }
-                        self.ranks[me as usize].waiting += 1;
-                        continue;
-                    }
-                    _ => {}
+                    continue;
+                }
+                if state == State::Unexpected && node.has(flag::OWNED) {
+                    awaited.unread += self.unread(at);
+                    awaited.all_unseen = false;
+                    continue;
                 }
             }
+            awaited.all_unseen &= handle == handle::REQUEST_NULL;
             let failure = match self.completion(handle) {
                 Ok(Completion::Unknown) if self.is_awaited(handle) => Failure::new(
                     ErrorClass::REQUEST,
@@ -403,7 +425,8 @@ impl World {
             self.ranks[me as usize].waiting = 0;
             return Err(failure);
         }
-        Ok((self.ranks[me as usize].waiting != 0, unread))
+        awaited.waits = self.ranks[me as usize].waiting != 0;
+        Ok(awaited)
     }
 
     fn is_awaited(&self, handle: usize) -> bool {

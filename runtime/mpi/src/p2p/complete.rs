@@ -3,13 +3,13 @@
 use crate::error::{ErrorClass, Failure, Result};
 use crate::handle::{self, REQUEST_NULL, RequestRef};
 use crate::node::{State, flag};
-use crate::request::{Body, Completion, RequestArray, Status};
+use crate::request::{Awaited, Body, Completion, RequestArray, Status};
 use crate::world::{Mpi, World};
 
 impl World {
     /// Completes a request that takes nothing but its status; `None` if there is more to do.
     #[inline(always)]
-    fn finish_plain(&mut self, handle: usize) -> Option<Status> {
+    pub(crate) fn finish_plain(&mut self, handle: usize) -> Option<Status> {
         match handle::request(handle) {
             RequestRef::Nothing | RequestRef::Sent | RequestRef::Unseen(_) => Some(Status::EMPTY),
             RequestRef::Node(index) if self.nodes[index].state == State::Sent => {
@@ -156,16 +156,28 @@ impl Mpi {
         self.end_wait(handle)
     }
 
-    /// The first half of `MPI_Waitall`: whether the mounted rank has to wait. Statuses may be `wanted` in [`Mpi::finish_all`].
+    /// The first half of `MPI_Waitall`. Statuses may be `wanted` in [`Mpi::finish_all`].
     #[inline]
-    pub fn begin_wait_all(&self, requests: RequestArray, wanted: bool) -> Result<bool> {
+    pub fn begin_wait_all(&self, requests: RequestArray, wanted: bool) -> Result<Awaited> {
         let mut world = self.world();
-        let (waits, unread) = world.await_all(requests, wanted)?;
-        if !waits && world.should_linger(unread) {
+        let awaited = world.await_all(requests, wanted)?;
+        if !awaited.waits && world.should_linger(awaited.unread) {
             drop(world);
             self.step_back();
         }
-        Ok(waits)
+        Ok(awaited)
+    }
+
+    /// Completes all requests of the array, which were all completed unseen: false, with nothing done, if some have to be seen.
+    #[inline]
+    pub fn finish_unseen_all(&self, requests: RequestArray) -> bool {
+        let mut world = self.world();
+        if !world.seen.is_empty() {
+            return false;
+        }
+        world.see_unseen(requests);
+        requests.fill(REQUEST_NULL);
+        true
     }
 
     /// Completes all requests of the array, which are complete: `statuses(i, status)` is told each status.

@@ -115,10 +115,24 @@ impl World {
     /// Counts a message to `to`, whose queue may make its sender step back.
     #[inline(always)]
     pub(crate) fn count_burst(&mut self, to: u32) {
-        let me = self.current as usize;
-        self.ranks[me].burst = self.ranks[me].burst.saturating_add(1);
-        if self.ranks[me].burst > BURST && self.unexpected.length(self.ranks[to as usize].unexpected) < UNREAD {
-            self.ranks[me].burst = 0;
+        if self.counts_burst(1) {
+            self.forgive(to);
+        }
+    }
+
+    /// Counts so many messages: whether their receivers are to be looked at.
+    #[inline(always)]
+    pub(crate) fn counts_burst(&mut self, messages: u16) -> bool {
+        let state = &mut self.ranks[self.current as usize];
+        state.burst = state.burst.saturating_add(messages);
+        state.burst > BURST
+    }
+
+    /// A receiver that reads what it gets makes nobody step back.
+    #[inline]
+    pub(crate) fn forgive(&mut self, to: u32) {
+        if self.unexpected.length(self.ranks[to as usize].unexpected) < UNREAD {
+            self.ranks[self.current as usize].burst = 0;
         }
     }
 }

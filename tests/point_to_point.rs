@@ -51,12 +51,19 @@ fn operations_started_in_a_row_are_as_if_done_one_by_one() {
 #[test]
 fn receives_whose_statuses_nobody_wants_are_as_if_they_were_wanted() {
     for machine in MACHINES {
-        for (stack, ranks) in [("own", 2), ("own", 7), ("shared", 1), ("shared", 3), ("shared", 16)] {
-            let exchange = |statuses: &str| {
-                let run = Run::program("unseen.c").arg("exchange").arg(statuses).arg(format!("-xsim-stack-mode={stack}"));
+        for (case, stack, ranks) in [
+            ("exchange", "own", 2),
+            ("exchange", "own", 7),
+            ("exchange", "shared", 1),
+            ("exchange", "shared", 16),
+            ("reused", "own", 3),
+            ("reused", "shared", 4),
+        ] {
+            let times = |statuses: &str| {
+                let run = Run::program("unseen.c").arg(case).arg(statuses).arg(format!("-xsim-stack-mode={stack}"));
                 run.machine(machine).ranks(ranks).run().success().lines().join("\n")
             };
-            assert_eq!(exchange("wanted"), exchange("ignored"), "{ranks} ranks on {machine}");
+            assert_eq!(times("wanted"), times("ignored"), "{case}, {ranks} ranks on {machine}");
         }
     }
     for case in ["truncated", "wrong"] {

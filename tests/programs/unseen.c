@@ -2,7 +2,8 @@
  * Receives that are waited for together by a rank that does not want their statuses: they are completed while it is blocked, as far
  * as possible. Data, times and errors are as if it had wanted them.
  *
- *     unseen exchange wanted|ignored | truncated | wrong
+ *     unseen exchange|reused wanted|ignored
+ *     unseen truncated|wrong
  */
 #include "fails.h"
 
@@ -93,6 +94,56 @@ static void truncated(void)
     free(far);
 }
 
+/*
+ * The room of a receive that was completed serves another rank's, while the first rank is still blocked: the second's message, which
+ * has to be unpacked when that rank runs and comes later, stays its own.
+ */
+static void reused(int wanted)
+{
+    enum { FIRST = 0, SECOND = 1, SENDER = 2, MANY = 4, LONG = 1000 };
+    static MPI_Status statuses[MANY];
+    static int spread[2 * LONG];
+    MPI_Request requests[MANY];
+    MPI_Datatype every_second;
+    int *far[MANY], whole[2] = { 1, 2 };
+    for (int i = 0; i < LONG; i++)
+        spread[2 * i] = i + 1;
+    MPI_Type_vector(LONG, 1, 2, MPI_INT, &every_second);
+    MPI_Type_commit(&every_second);
+    for (int k = 0; k < MANY; k++)
+        far[k] = calloc(LONG, sizeof(int));
+    if (rank == FIRST) {
+        for (int k = 0; k < MANY; k++)
+            MPI_Irecv(far[k], 2, MPI_INT, SENDER, k, MPI_COMM_WORLD, &requests[k]);
+        MPI_Waitall(MANY, requests, wanted ? statuses : MPI_STATUSES_IGNORE);
+    } else if (rank == SECOND) {
+        MPI_Recv(NULL, 0, MPI_INT, SENDER, 20, MPI_COMM_WORLD, MPI_STATUS_IGNORE);
+        for (int k = 0; k < MANY; k++)
+            MPI_Irecv(far[k], LONG, MPI_INT, SENDER, 10 + k, MPI_COMM_WORLD, &requests[k]);
+        MPI_Send(NULL, 0, MPI_INT, SENDER, 21, MPI_COMM_WORLD);
+        MPI_Waitall(MANY, requests, wanted ? statuses : MPI_STATUSES_IGNORE);
+    } else if (rank == SENDER) {
+        for (int k = 0; k < MANY - 1; k++)
+            MPI_Send(whole, 2, MPI_INT, FIRST, k, MPI_COMM_WORLD);
+        MPI_Send(NULL, 0, MPI_INT, SECOND, 20, MPI_COMM_WORLD);
+        MPI_Recv(NULL, 0, MPI_INT, SECOND, 21, MPI_COMM_WORLD, MPI_STATUS_IGNORE);
+        for (int k = 0; k < MANY - 1; k++)
+            MPI_Send(spread, 1, every_second, SECOND, 10 + k, MPI_COMM_WORLD);
+        MPI_Send(whole, 2, MPI_INT, FIRST, MANY - 1, MPI_COMM_WORLD);
+        MPI_Recv(NULL, 0, MPI_INT, FIRST, 22, MPI_COMM_WORLD, MPI_STATUS_IGNORE);
+        MPI_Send(spread, 1, every_second, SECOND, 10 + MANY - 1, MPI_COMM_WORLD);
+    }
+    printf("at %.12f\n", MPI_Wtime());
+    if (rank == FIRST)
+        MPI_Send(NULL, 0, MPI_INT, SENDER, 22, MPI_COMM_WORLD);
+    for (int k = 0; k < MANY; k++) {
+        CHECK(rank > SECOND || (far[k][0] == 1 && far[k][1] == 2 && (rank == FIRST || far[k][LONG - 1] == LONG)));
+        CHECK(rank > SECOND || requests[k] == MPI_REQUEST_NULL);
+        free(far[k]);
+    }
+    MPI_Type_free(&every_second);
+}
+
 /* A wait that is refused has not begun to wait for anything: the same requests can be waited for again. */
 static void wrong(void)
 {
@@ -127,10 +178,13 @@ int main(int argc, char **argv)
     MPI_Comm_rank(MPI_COMM_WORLD, &rank);
     MPI_Comm_size(MPI_COMM_WORLD, &size);
     const char *what = argc > 1 ? argv[1] : "";
-    if (strcmp(what, "exchange") == 0 && argc > 2)
-        exchange(strcmp(argv[2], "wanted") == 0);
+    int wanted = argc > 2 && strcmp(argv[2], "wanted") == 0;
+    if (strcmp(what, "exchange") == 0)
+        exchange(wanted);
     else if (strcmp(what, "truncated") == 0)
         truncated();
+    else if (strcmp(what, "reused") == 0)
+        reused(wanted);
     else if (strcmp(what, "wrong") == 0)
         wrong();
     else

@@ -335,7 +335,7 @@ impl World {
                 self.orphans.push((to, index));
             } else {
                 if node.has(flag::UNSEEN) {
-                    self.seen.insert(index);
+                    self.seen.insert(index, to);
                 }
                 self.one_less(to);
             }

@@ -27,7 +27,7 @@ use crate::wire::Wire;
 use engine::{EventQueue, Time};
 use network::{Message, Order};
 use observe::Profile;
-use rustc_hash::{FxHashMap, FxHashSet};
+use rustc_hash::FxHashMap;
 use std::cell::{Cell, RefCell, RefMut};
 use std::rc::Rc;
 
@@ -176,8 +176,8 @@ pub struct World {
     pub(crate) layouts: Slab<(Rc<Datatype>, u64)>,
     pub(crate) requests: Slab<Request>,
     pub(crate) orphans: Vec<(u32, u32)>,
-    /// Receives with `flag::UNSEEN` that their ranks have to see all the same.
-    pub(crate) seen: FxHashSet<u32>,
+    /// Receives with `flag::UNSEEN` that their ranks have to see all the same, and whose they are.
+    pub(crate) seen: FxHashMap<u32, u32>,
     pub(crate) ready: Ready,
     pub(crate) wire: Wire,
     pub(crate) order: Order,
@@ -267,7 +267,7 @@ impl Mpi {
                 layouts: Slab::default(),
                 requests: Slab::default(),
                 orphans: Vec::new(),
-                seen: FxHashSet::default(),
+                seen: FxHashMap::default(),
                 ready: if sweeps { Ready::all(first, local).with_deck() } else { Ready::all(first, local) },
                 order,
                 wire: setup.wire,

@@ -28,17 +28,19 @@ impl World {
         let arrived = std::mem::take(&mut self.ranks[me as usize].arrived);
         self.advance(me, arrived);
         if !self.seen.is_empty() {
-            self.see(requests);
+            self.see(me, requests);
         }
     }
 
     #[cold]
     #[inline(never)]
-    fn see(&mut self, requests: RequestArray) {
+    fn see(&mut self, me: u32, requests: RequestArray) {
         for place in 0..requests.count {
+            // The node of one that was completed unseen may be another rank's by now.
             if let RequestRef::Unseen(index) = handle::request(requests.get(place))
-                && self.seen.remove(&index)
+                && self.seen.get(&index) == Some(&me)
             {
+                self.seen.remove(&index);
                 requests.set(place, handle::of_node(index));
             }
         }

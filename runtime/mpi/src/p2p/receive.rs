@@ -188,7 +188,7 @@ impl World {
 
     /// Completes a receive of the mounted rank whose payload is in place already; `None` if there is more to do.
     #[inline(always)]
-    pub(crate) fn finish_plain_receive(&mut self, index: u32) -> Option<Status> {
+    pub(super) fn finish_plain_receive(&mut self, index: u32) -> Option<Status> {
         let node = &self.nodes[index];
         let source = node.source;
         if node.state != State::Matched

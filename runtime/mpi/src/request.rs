@@ -149,7 +149,7 @@ pub struct Request {
 pub struct Awaited {
     /// Whether some are not complete.
     pub waits: bool,
-    /// Whether those that are complete then have been completed unseen ([`flag::UNSEEN`]), but for what was noted down.
+    /// Whether those that are complete then have been completed without being looked at again, but for what was noted down.
     pub all_unseen: bool,
     /// Bytes that completing sends among the others would copy out.
     pub(crate) unread: u64,

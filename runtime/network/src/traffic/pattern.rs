@@ -62,7 +62,7 @@ impl FromStr for Pattern {
 pub(super) struct Destinations {
     pattern: Pattern,
     count: u32,
-    /// Sides of the grid, the first varying fastest.
+    /// Sides of the grid; endpoints are numbered row-major, the last side varying fastest.
     grid: Vec<u32>,
     permutation: Vec<u32>,
 }
@@ -136,10 +136,10 @@ impl Destinations {
         }
     }
 
-    /// Moves by `by(dimension, side)` in each dimension, around its end.
+    /// Moves by `by(dimension, side)` in each dimension, counted from the last, around its end.
     fn step(&self, source: u32, by: impl Fn(u32, u32) -> u32) -> u32 {
         let (mut rest, mut stride, mut to) = (source, 1, 0);
-        for (dimension, &side) in self.grid.iter().enumerate() {
+        for (dimension, &side) in self.grid.iter().rev().enumerate() {
             to += (rest % side + by(dimension as u32, side)) % side * stride;
             rest /= side;
             stride *= side;

@@ -15,7 +15,7 @@ fn file(name: &str, text: &str) -> String {
 fn traffic_goes_around_failures_on_every_topology() {
     let cases = [
         ("fattree:m=4,n=3", "link 0 8\nrouter 19\n"),
-        ("torus:4x4", "link 0 1\nlink 5 6\nport 10 0 # the link up in dimension 0\n"),
+        ("torus:4x4", "link 0 1\nlink 5 6\nport 10 0 # the link up in the last dimension\n"),
         ("dragonfly:p=2,a=4,h=2", "link 0 1\nport 2 3\n"),
         ("slimfly:q=5,p=1", "port 0 0\nport 7 3\n"),
         ("hyperx:4x4", "link 0 1\n"),

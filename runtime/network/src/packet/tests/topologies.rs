@@ -3,6 +3,7 @@
 use super::{SMALL, distances};
 use crate::packet::topology::{Neighbor, Topology};
 use crate::packet::{Fabric, parse};
+use crate::{Endpoint, Network};
 
 fn fabric(spec: &str) -> Fabric {
     parse(spec).unwrap().fabric(None).unwrap()
@@ -81,6 +82,37 @@ fn grids_have_the_degree_diameter_and_bisection_of_theory() {
     assert!(degrees(&*hyperx.topology).iter().all(|&d| d == 6));
     assert_eq!(diameter(&*hyperx.topology), 2);
     assert_eq!(cut(&*hyperx.topology, |r| r < 8), 16);
+}
+
+#[test]
+fn a_specification_places_endpoints_where_the_formula_does() {
+    for grid in ["torus:2x3x5", "mesh:4x3x2", "torus:6x2", "mesh:1x5x3", "torus:3x1x4x2"] {
+        let packets = fabric(grid);
+        let formula = crate::Machine::parse(grid).unwrap().build(1).unwrap().network;
+        let formula = formula.as_analytic().unwrap();
+        let n = packets.topology.endpoints();
+        assert_eq!(u64::from(n), formula.endpoints(), "{grid}");
+        for from in 0..n {
+            let (router, _) = packets.topology.attachment(from);
+            let links = distances(&*packets.topology, router);
+            for to in 0..n {
+                let (other, _) = packets.topology.attachment(to);
+                assert_eq!(u64::from(links[other as usize]), formula.hops(Endpoint(from), Endpoint(to)), "{grid}: {from} to {to}");
+            }
+        }
+    }
+}
+
+#[test]
+fn all_grids_are_numbered_with_the_last_side_fastest() {
+    // Neighbours along the last side have numbers that differ by one, along the first by the product of the others.
+    for (grid, product) in [("torus:3x4x5", 20), ("mesh:3x4x5", 20), ("hyperx:3x4x5", 20), ("twistedtorus:3x4,twist=1", 4)] {
+        let topology = fabric(grid).topology;
+        for step in [1, product] {
+            assert_eq!(distances(&*topology, 0)[step as usize], 1, "{grid}: 0 to {step}");
+        }
+        assert!(topology.describe().contains(grid.split([':', ',']).nth(1).unwrap()), "{}", topology.describe());
+    }
 }
 
 #[test]

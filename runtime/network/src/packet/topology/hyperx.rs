@@ -6,8 +6,10 @@ use crate::divisor::Divisor;
 /// Ahn, Binkert, Davis, McLaren and Schreiber, "HyperX: topology, routing, and packaging of efficient large-scale
 /// networks" (SC 2009), with one link between two routers of a line. A flattened butterfly is one with equal sides.
 ///
-/// Ports: for each dimension the other routers of its line in ascending order, then the endpoints.
+/// Routers are numbered row-major, the last side varying fastest. Ports: for each dimension from the last the other routers of its line in
+/// ascending order, then the endpoints.
 pub(crate) struct HyperX {
+    /// Last side first.
     sides: Vec<Divisor>,
     strides: Vec<u32>,
     routers: u32,
@@ -23,11 +25,11 @@ impl HyperX {
             routers.filter(|&n| n.saturating_mul(ports) < 1 << 29).ok_or("this HyperX needs more than 2^29 ports; make it smaller")?;
         let mut stride = 1;
         let mut strides = Vec::new();
-        for &side in sides {
+        for &side in sides.iter().rev() {
             strides.push(stride);
             stride *= side;
         }
-        let sides = sides.iter().map(|&side| Divisor::new(side)).collect();
+        let sides = sides.iter().rev().map(|&side| Divisor::new(side)).collect();
         Ok(HyperX { sides, strides, routers: routers as u32, concentration: Divisor::new(concentration) })
     }
 
@@ -38,7 +40,7 @@ impl HyperX {
 
 impl Topology for HyperX {
     fn describe(&self) -> String {
-        let sides: Vec<_> = self.sides.iter().map(|s| s.divisor().to_string()).collect();
+        let sides: Vec<_> = self.sides.iter().rev().map(|s| s.divisor().to_string()).collect();
         format!("{} HyperX, {} endpoints a router", sides.join("x"), self.concentration.divisor())
     }
     fn routers(&self) -> u32 {

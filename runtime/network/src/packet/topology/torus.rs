@@ -5,9 +5,11 @@ use crate::divisor::Divisor;
 
 /// A router for each point of a grid, `concentration` endpoints at each router.
 ///
-/// Port 2d leads one step up in dimension d, port 2d+1 one step down, the ports after those to the endpoints.
-/// Endpoint e is at router e / concentration; dimension 0 varies fastest.
+/// Endpoint e is at router e / concentration, and routers are numbered row-major as in a formula's networks: the last side varies
+/// fastest. Dimensions count from there: dimension 0 is the last side's, port 2d leads one step up in dimension d, port 2d+1 one step
+/// down, the ports after those to the endpoints.
 pub(crate) struct Torus {
+    /// Last side first, the order in which a router's number is taken apart.
     sides: Vec<Divisor>,
     strides: Vec<u32>,
     wraps: Vec<bool>,
@@ -16,7 +18,7 @@ pub(crate) struct Torus {
 }
 
 impl Torus {
-    /// `sides` at least 1 each; `wraps[d]` closes dimension d into rings.
+    /// `sides` at least 1 each; `wraps` closes a side's dimension into rings.
     pub(crate) fn new(sides: &[u32], wraps: &[bool], concentration: u32) -> Result<Torus, String> {
         let routers = sides.iter().try_fold(1u64, |a, &b| a.checked_mul(u64::from(b)));
         let routers = routers.filter(|n| n * u64::from(concentration) * (2 * sides.len() as u64 + 1) < 1 << 29).ok_or_else(|| {
@@ -27,13 +29,13 @@ impl Torus {
         })?;
         let mut strides = Vec::new();
         let mut stride = 1;
-        for &side in sides {
+        for &side in sides.iter().rev() {
             strides.push(stride);
             stride *= side;
         }
         // A ring of two would be two cables between the same routers: one is a mesh.
-        let wraps = sides.iter().zip(wraps).map(|(&side, &wraps)| wraps && side > 2).collect();
-        let sides = sides.iter().map(|&side| Divisor::new(side)).collect();
+        let wraps = sides.iter().zip(wraps).rev().map(|(&side, &wraps)| wraps && side > 2).collect();
+        let sides = sides.iter().rev().map(|&side| Divisor::new(side)).collect();
         Ok(Torus { sides, strides, wraps, routers: routers as u32, concentration: Divisor::new(concentration) })
     }
 
@@ -107,7 +109,7 @@ impl Torus {
 
 impl Topology for Torus {
     fn describe(&self) -> String {
-        let sides: Vec<_> = self.sides.iter().map(|s| s.divisor().to_string()).collect();
+        let sides: Vec<_> = self.sides.iter().rev().map(|s| s.divisor().to_string()).collect();
         let name = if self.wraps.iter().any(|&w| w) { "torus" } else { "mesh" };
         format!("{} {name}, {} endpoints a router", sides.join("x"), self.concentration.divisor())
     }

@@ -5,14 +5,14 @@ use super::{Neighbor, Paths, Topology};
 /// `width` x `height` routers; the link from the last column to the first also goes `twist` rows up (Cámara et al., "Twisted torus
 /// topologies for enhanced interconnection networks", IEEE TPDS 2010). One endpoint a router unless `concentration` says more.
 ///
-/// Ports: column up, column down, row up, row down, endpoints. The network looks the same from every router, so routes depend on the
+/// Routers are numbered row-major as the sides are given: the row, the second side, varies fastest. Ports: column up, column down, row up, row down, endpoints. The network looks the same from every router, so routes depend on the
 /// difference of coordinates alone.
 pub(crate) struct TwistedTorus {
     width: u32,
     height: u32,
     twist: u32,
     concentration: u32,
-    /// For each difference (column + row * width) the links to pass in either dimension.
+    /// For each difference (column * height + row) the links to pass in either dimension.
     steps: Vec<(i16, i16)>,
 }
 
@@ -30,8 +30,8 @@ impl TwistedTorus {
         }
         let (w, h, t) = (i64::from(width), i64::from(height), i64::from(twist));
         let mut steps = Vec::with_capacity((width * height) as usize);
-        for dy in 0..h {
-            for dx in 0..w {
+        for dx in 0..w {
+            for dy in 0..h {
                 let ways = (-h..=h).flat_map(|turns| {
                     let rows = (dy - turns * t).rem_euclid(h);
                     [(dx + turns * w, rows), (dx + turns * w, rows - h)]
@@ -46,11 +46,17 @@ impl TwistedTorus {
 
     /// Links to pass from router to router: columns (positive up) and rows.
     pub(crate) fn steps(&self, from: u32, to: u32) -> (i16, i16) {
-        let dx = (to % self.width + self.width - from % self.width) % self.width;
+        let ((x, y), (to_x, to_y)) = (self.place(from), self.place(to));
+        let dx = (to_x + self.width - x) % self.width;
         // Going up past the last column shifts the row, so the same column difference means another row difference.
-        let shift = if to % self.width < from % self.width { self.height - self.twist } else { 0 };
-        let dy = (to / self.width + self.height - from / self.width + shift) % self.height;
-        self.steps[(dy * self.width + dx) as usize]
+        let shift = if to_x < x { self.height - self.twist } else { 0 };
+        let dy = (to_y + self.height - y + shift) % self.height;
+        self.steps[(dx * self.height + dy) as usize]
+    }
+
+    /// Column and row of a router.
+    fn place(&self, router: u32) -> (u32, u32) {
+        (router / self.height, router % self.height)
     }
 }
 
@@ -69,7 +75,7 @@ impl Topology for TwistedTorus {
     }
     fn neighbor(&self, router: u32, port: u32) -> Neighbor {
         let (w, h) = (self.width, self.height);
-        let (x, y) = (router % w, router / w);
+        let (x, y) = self.place(router);
         let (x, y) = match port {
             0 if x + 1 == w => (0, (y + self.twist) % h),
             0 => (x + 1, y),
@@ -79,7 +85,7 @@ impl Topology for TwistedTorus {
             3 => (x, (y + h - 1) % h),
             _ => return Neighbor::Endpoint(router * self.concentration + port - 4),
         };
-        Neighbor::Router { router: x + y * w, port: port ^ 1 }
+        Neighbor::Router { router: x * h + y, port: port ^ 1 }
     }
     fn attachment(&self, endpoint: u32) -> (u32, u32) {
         (endpoint / self.concentration, 4 + endpoint % self.concentration)

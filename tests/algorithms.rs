@@ -3,8 +3,7 @@
 mod common;
 
 use common::Run;
-use mpi::collective::algorithm;
-use mpi::collective::schedule::Kind;
+use schedule::{Kind, algorithm};
 
 /// Four ranks on a node, so that two levels exist.
 const NODES: &str = "star:4,l=1us,b=10Gbps/star:4,l=100ns,b=100Gbps";

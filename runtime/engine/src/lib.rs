@@ -2,6 +2,7 @@
 
 mod barrier;
 mod queue;
+pub mod record;
 mod time;
 mod wheel;
 

@@ -2,12 +2,10 @@
 
 pub(crate) mod agent;
 mod agreed;
-pub mod algorithm;
 pub mod area;
 pub(crate) mod batch;
 pub(crate) mod blocks;
 pub mod call;
-pub mod choose;
 mod clocks;
 pub(crate) mod contributions;
 mod digest;
@@ -19,18 +17,18 @@ mod gathered;
 pub mod instance;
 mod leave;
 mod lockstep;
-#[cfg(test)]
-pub(crate) mod model;
 mod neighborhood;
 mod pending;
 mod ragged;
 mod scattered;
-pub mod schedule;
 mod straight;
 mod ticket;
 pub(crate) mod together;
 pub(crate) mod turn;
 mod varied;
+
+pub use ::schedule;
+pub use ::schedule::{algorithm, choose};
 
 use crate::datatype::Datatype;
 use crate::error::Result;

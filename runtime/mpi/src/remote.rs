@@ -13,16 +13,14 @@ pub(crate) mod collective;
 pub(crate) mod contribution;
 mod data;
 pub(crate) mod ending;
-pub(crate) mod links;
 pub(crate) mod lockstep;
 pub(crate) mod meeting;
 pub(crate) mod message;
-pub(crate) mod partial;
 pub(crate) mod ready;
-pub(crate) mod record;
-pub(crate) mod rounds;
-pub(crate) mod segments;
 pub(crate) mod stream;
+
+pub(crate) use ::schedule::{partial, rounds, segments};
+pub(crate) use engine::record;
 
 use crate::group::Group;
 use crate::world::World;

@@ -15,6 +15,7 @@ use crate::collective::contributions::{Data, Together};
 use crate::collective::instance::Place;
 use crate::collective::schedule::{Kind as Collective, Shape};
 use crate::group::Group;
+use crate::remote::Blocks;
 use crate::remote::collective::Ident;
 use crate::remote::lockstep::Lockstep;
 use crate::remote::record::{Put, Take};
@@ -111,6 +112,17 @@ pub(super) fn is_reduced(kind: Collective) -> bool {
     )
 }
 
+/// Where the members of a group are; `None` if its world ranks do not ascend, so that processes have no rows of them.
+fn segments_of(group: &Group, blocks: &Blocks) -> Option<Segments> {
+    let size = group.size();
+    let ascends = match group.as_range() {
+        Some((_, stride)) => stride > 0,
+        None => (1..size).all(|member| group.world_rank(member - 1) < group.world_rank(member)),
+    };
+    let firsts = (0..blocks.processes()).map(|process| blocks.first(process));
+    ascends.then(|| Segments::ascending(size, |member| group.world_rank(member), firsts))
+}
+
 impl World {
     /// How the next instance of a communicator begins, call number `call`.
     pub(crate) fn beginning(&self, comm: u32, call: u32, shape: &Shape) -> Beginning {
@@ -171,7 +183,7 @@ impl World {
     pub(crate) fn segments(&self, comm: u32) -> Option<Rc<Segments>> {
         let communicator = self.comms.at(comm);
         let blocks = &self.remote.as_ref()?.blocks;
-        communicator.segments.get_or_init(|| Segments::of(&communicator.group, blocks).map(Rc::new)).clone()
+        communicator.segments.get_or_init(|| segments_of(&communicator.group, blocks).map(Rc::new)).clone()
     }
 
     /// The members of a communicator that may make calls on this process, in a row.
@@ -332,5 +344,18 @@ impl World {
         for member in own.rev() {
             self.release_member(group.world_rank(member), passage.clock(member));
         }
+    }
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    #[test]
+    fn a_group_out_of_order_has_no_segments() {
+        assert_eq!(segments_of(&Group::from_ranks(vec![0, 2, 1]), &Blocks::even(4, 2)), None);
+        assert_eq!(segments_of(&Group::range(3, -1, 4), &Blocks::even(4, 2)), None);
+        let segments = segments_of(&Group::from_ranks(vec![0, 1, 3]), &Blocks::even(4, 2)).expect("they ascend");
+        assert_eq!((segments.of_process(0), segments.of_process(1)), (0..2, 2..3));
     }
 }

@@ -1,0 +1,234 @@
+//! MPI_Allgather and MPI_Allgatherv: ring, recursive doubling, Bruck, neighbour exchange, linear.
+
+use std::rc::Rc;
+
+use super::Parameters;
+use super::parts::{add, ceil_log2, copy, input, output, scratch, subtract};
+use crate::{Member, Pattern, Schedule, Shape, Slice, Step};
+
+/// A ring's round: to whom and which block, from whom and which block.
+#[inline]
+pub(super) fn ring(position: u32, size: u32, round: u32) -> (u32, u32, u32, u32) {
+    let before = subtract(position, 1, size);
+    (add(position, 1, size), subtract(position, round, size), before, subtract(before, round, size))
+}
+
+/// A round of recursive doubling: the partner, the blocks sent and those received (first, end).
+#[inline]
+pub(super) fn doubling(position: u32, round: u32) -> (u32, (u32, u32), (u32, u32)) {
+    let mask = 1 << round;
+    let other = position ^ mask;
+    let range = |position: u32| (position & !(mask - 1), (position & !(mask - 1)) + mask);
+    (other, range(position), range(other))
+}
+
+/// A round of Bruck's allgather (Bruck et al., IEEE TPDS 1997): what is known, the own block first, goes `2^round` back.
+pub(super) struct Bruck {
+    /// To whom.
+    pub(super) to: u32,
+    /// From whom.
+    pub(super) from: u32,
+    /// How many bytes are sent, from the start of the rotated blocks.
+    pub(super) sends: u64,
+    /// Where in the rotated blocks the received ones go, and their bytes.
+    pub(super) receives: (u64, u64),
+    /// Whether this is the last round.
+    pub(super) last: bool,
+    /// Bytes of the blocks before the own one, and of all.
+    before: u64,
+    total: u64,
+}
+
+impl Bruck {
+    /// `offset(i)` is where block `i` begins; `offset(size)` is the total.
+    pub(super) fn new(position: u32, size: u32, round: u32, offset: impl Fn(u32) -> u64) -> Bruck {
+        let distance = 1 << round;
+        let count = distance.min(size - distance);
+        let (before, total) = (offset(position), offset(size));
+        let rotated = |index: u32| {
+            let end = u64::from(position) + u64::from(index);
+            if end <= u64::from(size) { offset(end as u32) - before } else { total - before + offset((end - u64::from(size)) as u32) }
+        };
+        Bruck {
+            to: subtract(position, distance, size),
+            from: add(position, distance, size),
+            sends: rotated(count),
+            receives: (rotated(distance), rotated(distance + count) - rotated(distance)),
+            last: distance >= size.div_ceil(2),
+            before,
+            total,
+        }
+    }
+    /// Copies the rotated blocks from `Scratch` to their places in `Output`.
+    pub(super) fn unrotate(&self, steps: &mut Vec<Step>) {
+        let behind = self.total - self.before;
+        copy(scratch(0, behind), output(self.before, behind), steps);
+        copy(scratch(behind, self.before), output(0, self.before), steps);
+    }
+}
+
+#[derive(Clone, Copy, PartialEq, Eq)]
+enum Way {
+    Ring,
+    Doubling,
+    Bruck,
+    Neighbor,
+    Linear,
+}
+
+struct Allgather {
+    way: Way,
+    size: u32,
+    /// Bytes of every block, if they are equal.
+    uniform: Option<u64>,
+}
+
+fn build(way: Way, shape: &Shape) -> Rc<dyn Schedule> {
+    Rc::new(Allgather { way, size: shape.size, uniform: (!shape.irregular).then_some(shape.bytes) })
+}
+
+pub(super) fn ring_schedule(shape: &Shape, _: &Parameters) -> Rc<dyn Schedule> {
+    build(Way::Ring, shape)
+}
+
+pub(super) fn bruck(shape: &Shape, _: &Parameters) -> Rc<dyn Schedule> {
+    build(Way::Bruck, shape)
+}
+
+/// Bruck's where the size is not a power of two, as in Open MPI.
+pub(super) fn recursive_doubling(shape: &Shape, _: &Parameters) -> Rc<dyn Schedule> {
+    build(if shape.size.is_power_of_two() { Way::Doubling } else { Way::Bruck }, shape)
+}
+
+/// A ring where the size is odd, as in Open MPI.
+pub(super) fn neighbor_exchange(shape: &Shape, _: &Parameters) -> Rc<dyn Schedule> {
+    build(if shape.size.is_multiple_of(2) { Way::Neighbor } else { Way::Ring }, shape)
+}
+
+pub(super) fn linear(shape: &Shape, _: &Parameters) -> Rc<dyn Schedule> {
+    build(Way::Linear, shape)
+}
+
+/// Blocks `first..end` of `Output`.
+fn blocks(member: &Member, first: u32, end: u32) -> Slice {
+    let offset = member.receive.offset(first);
+    output(offset, member.receive.offset(end) - offset)
+}
+
+fn own(member: &Member) -> Slice {
+    input(0, member.receive.bytes(member.rank))
+}
+
+impl Allgather {
+    fn bruck_round(&self, member: &Member, round: u32, steps: &mut Vec<Step>) {
+        let bruck = Bruck::new(member.rank, self.size, round, |index| member.receive.offset(index));
+        let from = if round == 0 { own(member) } else { scratch(0, bruck.sends) };
+        steps.push(Step::Send { to: bruck.to, from });
+        steps.push(Step::Receive { from: bruck.from, into: scratch(bruck.receives.0, bruck.receives.1) });
+        if round == 0 {
+            copy(from, scratch(0, from.bytes), steps);
+        }
+        if bruck.last {
+            bruck.unrotate(steps);
+        }
+    }
+
+    /// Even members exchange with the next and the previous one in turn, two blocks at a time after the first round
+    /// (Chen et al., HPC Asia 2005).
+    fn neighbor_round(&self, member: &Member, round: u32, steps: &mut Vec<Step>) {
+        let (rank, size) = (member.rank, self.size);
+        let forward = rank.is_multiple_of(2) == round.is_multiple_of(2);
+        let other = if forward { add(rank, 1, size) } else { subtract(rank, 1, size) };
+        if round == 0 {
+            steps.push(Step::Send { to: other, from: own(member) });
+            steps.push(Step::Receive { from: other, into: blocks(member, other, other + 1) });
+            return;
+        }
+        let sent = Self::newest_pair(rank, round - 1, size);
+        let received = Self::newest_pair(other, round - 1, size);
+        steps.push(Step::Send { to: other, from: blocks(member, sent, sent + 2) });
+        steps.push(Step::Receive { from: other, into: blocks(member, received, received + 2) });
+    }
+
+    /// The first of the two blocks that `rank` got in `round`. In round 0 the pair is its own; then an even member hears from
+    /// behind in odd rounds and from ahead in even ones, each time one pair further away.
+    fn newest_pair(rank: u32, round: u32, size: u32) -> u32 {
+        let pair = rank & !1;
+        if round == 0 {
+            return pair;
+        }
+        let behind = rank.is_multiple_of(2) != round.is_multiple_of(2);
+        let distance = 2 * round.div_ceil(2);
+        if behind { subtract(pair, distance, size) } else { add(pair, distance, size) }
+    }
+
+    fn linear_round(&self, member: &Member, round: u32, steps: &mut Vec<Step>) {
+        let others = 1..self.size;
+        let all = blocks(member, 0, self.size);
+        match (member.rank, round) {
+            (0, 0) => steps.extend(others.map(|from| Step::Receive { from, into: blocks(member, from, from + 1) })),
+            (0, _) => steps.extend(others.map(|to| Step::Send { to, from: all })),
+            (_, 0) => steps.push(Step::Send { to: 0, from: own(member) }),
+            _ => steps.push(Step::Receive { from: 0, into: all }),
+        }
+    }
+
+    fn pair_round(&self, member: &Member, round: u32, steps: &mut Vec<Step>) {
+        let (to, sent, from, received) = if self.way == Way::Ring {
+            let (to, sent, from, received) = ring(member.rank, self.size, round);
+            (to, (sent, sent + 1), from, (received, received + 1))
+        } else {
+            let (other, sent, received) = doubling(member.rank, round);
+            (other, sent, other, received)
+        };
+        let from_slice = if round == 0 { own(member) } else { blocks(member, sent.0, sent.1) };
+        steps.push(Step::Send { to, from: from_slice });
+        steps.push(Step::Receive { from, into: blocks(member, received.0, received.1) });
+    }
+}
+
+impl Schedule for Allgather {
+    fn name(&self) -> &'static str {
+        match self.way {
+            Way::Ring => "ring",
+            Way::Doubling => "recursive-doubling",
+            Way::Bruck => "bruck",
+            Way::Neighbor => "neighbor-exchange",
+            Way::Linear => "linear",
+        }
+    }
+    fn rounds(&self) -> u32 {
+        match self.way {
+            Way::Ring => self.size - 1,
+            Way::Doubling | Way::Bruck => ceil_log2(self.size),
+            Way::Neighbor => self.size / 2,
+            Way::Linear => 2,
+        }
+    }
+    fn round(&self, member: &Member, round: u32, steps: &mut Vec<Step>) {
+        match self.way {
+            Way::Bruck => return self.bruck_round(member, round, steps),
+            Way::Neighbor => self.neighbor_round(member, round, steps),
+            Way::Linear => self.linear_round(member, round, steps),
+            Way::Ring | Way::Doubling => self.pair_round(member, round, steps),
+        }
+        if round == 0 && (self.way != Way::Linear || member.rank == 0) {
+            copy(own(member), blocks(member, member.rank, member.rank + 1), steps);
+        }
+    }
+    fn scratch(&self, member: &Member) -> u64 {
+        if self.way == Way::Bruck { member.receive.offset(self.size) } else { 0 }
+    }
+    fn pattern(&self, round: u32) -> Option<Pattern> {
+        let bytes = self.uniform?;
+        let distance = 1 << round.min(31);
+        match self.way {
+            Way::Ring => Some(Pattern::Shift { distance: 1, bytes }),
+            Way::Doubling => Some(Pattern::Exchange { mask: distance, among: self.size, folded: 0, bytes: bytes << round }),
+            Way::Bruck => {
+                Some(Pattern::Shift { distance: self.size - distance, bytes: bytes * u64::from(distance.min(self.size - distance)) })
+            }
+            Way::Neighbor | Way::Linear => None,
+        }
+    }
+}

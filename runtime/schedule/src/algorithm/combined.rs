@@ -1,0 +1,58 @@
+//! Reduce and broadcast, reduce and scatter.
+
+use std::rc::Rc;
+
+use super::staged::{Data, Group, Part, Staged};
+use super::{Parameters, bcast, gather, reduce};
+use crate::{Buffer, Kind, Schedule, Shape};
+
+type Build = fn(&Shape, &Parameters) -> Rc<dyn Schedule>;
+
+/// The same members doing another collective, with member 0 as root.
+pub(super) fn as_kind(shape: &Shape, kind: Kind) -> Shape {
+    Shape { kind, root: 0, irregular: kind == Kind::Scatter, sides: None, ..shape.clone() }
+}
+
+fn reduce_bcast(name: &'static str, up: Build, down: Build, shape: &Shape, parameters: &Parameters) -> Rc<dyn Schedule> {
+    let group = Group::Range { first: 0, count: shape.size };
+    let data = Data::Block(shape.bytes);
+    let (input, output) = ((Buffer::Input, 0), (Buffer::Output, 0));
+    let up = up(&as_kind(shape, Kind::Reduce), parameters);
+    let down = down(&as_kind(shape, Kind::Bcast), parameters);
+    Staged::new(name, shape.size, 0)
+        .then(vec![Part { group, schedule: up, data, input, output }])
+        .then(vec![Part { group, schedule: down, data, input: output, output }])
+        .finish()
+}
+
+/// All send to member 0, which sends to all: 2 (n - 1) messages.
+pub(super) fn linear_allreduce(shape: &Shape, parameters: &Parameters) -> Rc<dyn Schedule> {
+    reduce_bcast("linear", reduce::linear, bcast::linear, shape, parameters)
+}
+
+/// Up and down binomial trees (Open MPI calls it nonoverlapping).
+pub(super) fn tree_allreduce(shape: &Shape, parameters: &Parameters) -> Rc<dyn Schedule> {
+    reduce_bcast("reduce-bcast", reduce::binomial, bcast::binomial, shape, parameters)
+}
+
+fn reduce_scatter(name: &'static str, up: Build, shape: &Shape, parameters: &Parameters) -> Rc<dyn Schedule> {
+    let group = Group::Range { first: 0, count: shape.size };
+    let whole = (Buffer::Scratch, 0);
+    let up = up(&as_kind(shape, Kind::Reduce), parameters);
+    let down = gather::linear_scatter(&as_kind(shape, Kind::Scatter), parameters);
+    let data = Data::Block(shape.bytes);
+    Staged::new(name, shape.size, shape.bytes)
+        .then(vec![Part { group, schedule: up, data, input: (Buffer::Input, 0), output: whole }])
+        .then(vec![Part { group, schedule: down, data: Data::Contributed, input: whole, output: (Buffer::Output, 0) }])
+        .finish()
+}
+
+/// All send to member 0, which sends each its block.
+pub(super) fn linear_reduce_scatter(shape: &Shape, parameters: &Parameters) -> Rc<dyn Schedule> {
+    reduce_scatter("linear", reduce::linear, shape, parameters)
+}
+
+/// Up a binomial tree to member 0, which sends each its block (Open MPI calls it non-overlapping).
+pub(super) fn tree_reduce_scatter(shape: &Shape, parameters: &Parameters) -> Rc<dyn Schedule> {
+    reduce_scatter("reduce-scatterv", reduce::binomial, shape, parameters)
+}

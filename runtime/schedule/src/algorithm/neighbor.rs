@@ -1,0 +1,46 @@
+//! Neighbourhood collectives: everything in one round, straight to the neighbours (MPI 5.0, section 8.6).
+
+use std::rc::Rc;
+
+use super::Parameters;
+use super::parts::{input, output};
+use crate::{Member, NOBODY, Schedule, Shape, Step, Straight};
+
+/// Messages between one pair match in the order of the neighbour lists; on a Cartesian topology what was sent in one direction
+/// arrives from the other.
+struct Direct {
+    cartesian: bool,
+}
+
+pub(super) fn direct(shape: &Shape, _: &Parameters) -> Rc<dyn Schedule> {
+    Rc::new(Direct { cartesian: shape.cartesian })
+}
+
+impl Schedule for Direct {
+    fn name(&self) -> &'static str {
+        "direct"
+    }
+    fn rounds(&self) -> u32 {
+        1
+    }
+    fn round(&self, member: &Member, _: u32, steps: &mut Vec<Step>) {
+        for (index, &to) in (0..).zip(member.destinations.iter()) {
+            if to != NOBODY {
+                steps.push(Step::Send { to, from: input(member.send.offset(index), member.send.bytes(index)) });
+            }
+        }
+        for index in 0..member.sources.len() as u32 {
+            let index = if self.cartesian { index ^ 1 } else { index };
+            let from = member.sources[index as usize];
+            if from != NOBODY {
+                steps.push(Step::Receive { from, into: output(member.receive.offset(index), member.receive.bytes(index)) });
+            }
+        }
+    }
+    fn scratch(&self, _: &Member) -> u64 {
+        0
+    }
+    fn straight(&self, _: u32) -> Option<Straight> {
+        Some(Straight::Neighbors)
+    }
+}

@@ -1,0 +1,300 @@
+//! Algorithms made of others: stages one after the other, each on groups of the members and parts of the buffers.
+
+use std::cell::RefCell;
+use std::rc::Rc;
+
+use crate::{Active, Blocks, Buffer, Member, Pattern, Schedule, Slice, Step};
+
+/// Members that run one schedule together, or several such groups of equal size.
+#[derive(Clone, Copy, Debug)]
+pub(super) enum Group {
+    /// Members `first..first + count`.
+    Range { first: u32, count: u32 },
+    /// The members of each node in `from..to` but `except`.
+    Nodes { node: u32, from: u32, to: u32, except: u32 },
+    /// The first member of each node; of node `special` the given member.
+    Leaders { node: u32, special: u32, leader: u32 },
+    /// Two members.
+    Pair { first: u32, second: u32 },
+}
+
+impl Group {
+    /// The number of `rank` in its group, `None` if it is in none.
+    fn number(&self, rank: u32) -> Option<u32> {
+        match *self {
+            Group::Range { first, count } => rank.checked_sub(first).filter(|&number| number < count),
+            Group::Nodes { node, from, to, except } => {
+                let own = rank / node;
+                (own >= from && own < to && own != except).then(|| rank % node)
+            }
+            Group::Leaders { node, special, leader } => {
+                let own = rank / node;
+                let leads = if own == special { rank == leader } else { rank.is_multiple_of(node) };
+                leads.then_some(own)
+            }
+            Group::Pair { first, second } => match rank {
+                _ if rank == first => Some(0),
+                _ if rank == second => Some(1),
+                _ => None,
+            },
+        }
+    }
+
+    /// The member with `number` in the group of `rank`.
+    fn member(&self, rank: u32, number: u32) -> u32 {
+        match *self {
+            Group::Range { first, .. } => first + number,
+            Group::Nodes { node, .. } => rank / node * node + number,
+            Group::Leaders { special, leader, .. } if number == special => leader,
+            Group::Leaders { node, .. } => number * node,
+            Group::Pair { first, second } => {
+                if number == 0 {
+                    first
+                } else {
+                    second
+                }
+            }
+        }
+    }
+}
+
+/// The blocks that the members of a stage work on.
+#[derive(Clone, Copy, Debug)]
+pub(super) enum Data {
+    /// One block of so many bytes.
+    Block(u64),
+    /// One block: all that the member receives from so many members.
+    Received(u32),
+    /// The member's own blocks.
+    Own,
+    /// The blocks of the member's contribution, of which it gets its own.
+    Contributed,
+}
+
+impl Data {
+    /// Gives `inner`, number `inner.rank` of its group, the blocks of the stage.
+    fn place(&self, member: &Member, inner: &mut Member) {
+        (inner.send, inner.receive) = match *self {
+            Data::Block(bytes) => (Blocks::Uniform(bytes), Blocks::Uniform(bytes)),
+            Data::Received(count) => {
+                let bytes = member.receive.offset(count);
+                (Blocks::Uniform(bytes), Blocks::Uniform(bytes))
+            }
+            Data::Own => (member.send.clone(), member.receive.clone()),
+            Data::Contributed => (member.send.clone(), Blocks::Uniform(member.send.bytes(inner.rank))),
+        };
+    }
+}
+
+/// A schedule on a group.
+pub(super) struct Part {
+    /// Who.
+    pub(super) group: Group,
+    /// What they run.
+    pub(super) schedule: Rc<dyn Schedule>,
+    /// On what.
+    pub(super) data: Data,
+    /// Where its `Input` is.
+    pub(super) input: (Buffer, u64),
+    /// Where its `Output` is.
+    pub(super) output: (Buffer, u64),
+}
+
+struct Stage {
+    start: u32,
+    rounds: u32,
+    parts: Vec<Part>,
+}
+
+/// Stages in sequence. The parts of a stage have no member in common.
+pub(super) struct Staged {
+    name: &'static str,
+    size: u32,
+    stages: Vec<Stage>,
+    /// Bytes at the start of `Scratch` that stages hand to each other; the parts' own scratch memory lies behind.
+    reserve: u64,
+    /// The member as a stage sees it, kept because one is needed for every round of every member.
+    inner: RefCell<Member>,
+}
+
+impl Staged {
+    /// For `size` members, without stages.
+    pub(super) fn new(name: &'static str, size: u32, reserve: u64) -> Staged {
+        let (nil, nobody) = (Blocks::Uniform(0), Rc::<[u32]>::from([]));
+        let inner = Member { rank: 0, send: nil.clone(), receive: nil, sources: nobody.clone(), destinations: nobody };
+        Staged { name, size, stages: Vec::new(), reserve, inner: RefCell::new(inner) }
+    }
+    /// One stage more.
+    pub(super) fn then(mut self, parts: Vec<Part>) -> Staged {
+        let rounds = parts.iter().map(|part| part.schedule.rounds()).max().unwrap_or(0);
+        self.stages.push(Stage { start: self.rounds(), rounds, parts });
+        self
+    }
+    /// As a schedule.
+    pub(super) fn finish(self) -> Rc<dyn Schedule> {
+        Rc::new(self)
+    }
+
+    fn stage(&self, round: u32) -> Option<&Stage> {
+        self.stages.iter().find(|stage| round >= stage.start && round - stage.start < stage.rounds)
+    }
+
+    /// Calls `visit` with the member as `part` sees it, if it takes part.
+    fn as_seen<T>(&self, part: &Part, member: &Member, visit: impl FnOnce(&Member) -> T) -> Option<T> {
+        let rank = part.group.number(member.rank)?;
+        let mut inner = self.inner.borrow_mut();
+        inner.rank = rank;
+        part.data.place(member, &mut inner);
+        Some(visit(&inner))
+    }
+
+    /// Turns a part's step into one of the whole.
+    fn translate(&self, part: &Part, rank: u32, step: &mut Step) {
+        let place = |slice: &mut Slice| {
+            let (buffer, base) = match slice.buffer {
+                Buffer::Input => part.input,
+                Buffer::Output => part.output,
+                Buffer::Scratch => (Buffer::Scratch, self.reserve),
+                Buffer::Nothing => (Buffer::Nothing, 0),
+            };
+            slice.buffer = buffer;
+            slice.offset = if buffer == Buffer::Nothing { 0 } else { slice.offset + base };
+        };
+        match step {
+            Step::Send { to, from } => {
+                *to = part.group.member(rank, *to);
+                place(from);
+            }
+            Step::Receive { from, into } => {
+                *from = part.group.member(rank, *from);
+                place(into);
+            }
+            Step::ReduceLeft { from, into } | Step::ReduceRight { from, into } | Step::Copy { from, into } => {
+                place(from);
+                place(into);
+            }
+        }
+    }
+}
+
+impl Schedule for Staged {
+    fn name(&self) -> &'static str {
+        self.name
+    }
+    fn rounds(&self) -> u32 {
+        self.stages.last().map_or(0, |stage| stage.start + stage.rounds)
+    }
+    fn round(&self, member: &Member, round: u32, steps: &mut Vec<Step>) {
+        let Some(stage) = self.stage(round) else { return };
+        for part in &stage.parts {
+            if round - stage.start >= part.schedule.rounds() {
+                continue;
+            }
+            let first = steps.len();
+            let seen = self.as_seen(part, member, |inner| part.schedule.round(inner, round - stage.start, steps));
+            if seen.is_none() {
+                continue;
+            }
+            for step in &mut steps[first..] {
+                self.translate(part, member.rank, step);
+            }
+            return;
+        }
+    }
+    fn scratch(&self, member: &Member) -> u64 {
+        let parts = self.stages.iter().flat_map(|stage| &stage.parts);
+        let own = parts.filter_map(|part| self.as_seen(part, member, |inner| part.schedule.scratch(inner)));
+        self.reserve + own.max().unwrap_or(0)
+    }
+    fn pattern(&self, round: u32) -> Option<Pattern> {
+        let stage = self.stage(round)?;
+        match stage.parts.as_slice() {
+            [Part { group: Group::Range { first: 0, count }, schedule, .. }] if *count == self.size => {
+                schedule.pattern(round - stage.start)
+            }
+            _ => None,
+        }
+    }
+    fn active(&self, round: u32) -> Option<Active> {
+        let stage = self.stage(round)?;
+        let round = round - stage.start;
+        if let Group::Nodes { node, .. } = stage.parts.first()?.group {
+            return self.active_in_nodes(stage, node, round);
+        }
+        let [part] = stage.parts.as_slice() else { return None };
+        match part.group {
+            Group::Range { first: 0, count } if count == self.size => part.schedule.active(round),
+            Group::Leaders { node, special, leader } if leader == special * node => {
+                // Numbers that wrap around the leaders do not wrap around the members.
+                let inner = part.schedule.active(round)?;
+                (inner.first == 0).then_some(Active { stride: inner.stride * node, ..inner })
+            }
+            Group::Pair { first, second } => {
+                let lower = first.min(second);
+                Some(Active { first: lower, stride: first.max(second) - lower, count: 2 })
+            }
+            _ => None,
+        }
+    }
+    fn next(&self, rank: u32, round: u32) -> u32 {
+        for stage in &self.stages {
+            if round >= stage.start + stage.rounds {
+                continue;
+            }
+            let part = stage.parts.iter().find_map(|part| Some((part, part.group.number(rank)?)));
+            if let Some((part, number)) = part {
+                let inner = part.schedule.next(number, round.saturating_sub(stage.start));
+                if inner < part.schedule.rounds() {
+                    return stage.start + inner;
+                }
+            }
+        }
+        self.rounds()
+    }
+}
+
+impl Staged {
+    /// The active numbers of all nodes as one progression, if they begin with the first member and fit the nodes.
+    fn active_in_nodes(&self, stage: &Stage, node: u32, round: u32) -> Option<Active> {
+        let (mut stride, mut end) = (0, 0);
+        for part in &stage.parts {
+            let Group::Nodes { to, .. } = part.group else { return None };
+            end = end.max(to);
+            if round < part.schedule.rounds() {
+                let active = part.schedule.active(round).filter(|active| active.first == 0)?;
+                stride = gcd(active.stride, stride);
+            }
+        }
+        let size = self.size.min(end * node);
+        (stride > 0 && node.is_multiple_of(stride)).then(|| Active { first: 0, stride, count: size.div_ceil(stride) })
+    }
+}
+
+fn gcd(a: u32, b: u32) -> u32 {
+    if b == 0 { a } else { gcd(b, a % b) }
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    #[test]
+    fn numbers_and_members_of_a_group_are_inverse() {
+        let groups = [
+            Group::Range { first: 3, count: 5 },
+            Group::Nodes { node: 4, from: 0, to: 3, except: 1 },
+            Group::Leaders { node: 4, special: 1, leader: 6 },
+            Group::Pair { first: 7, second: 2 },
+        ];
+        for group in groups {
+            let mut found = 0;
+            for rank in 0..12 {
+                if let Some(number) = group.number(rank) {
+                    assert_eq!(group.member(rank, number), rank, "{group:?}");
+                    found += 1;
+                }
+            }
+            assert!(found >= 2);
+        }
+    }
+}

@@ -1,0 +1,219 @@
+//! Two levels: within the nodes of the machine, and between one leader of each (MPICH's smp algorithms).
+
+use std::rc::Rc;
+
+use super::combined::as_kind;
+use super::parts::{input, output, reduce as combine};
+use super::staged::{Data, Group, Part, Staged};
+use super::{Parameters, allgather, allreduce, barrier, bcast, gather, local, reduce, scan};
+use crate::{Buffer, Kind, Member, Schedule, Shape, Step};
+
+type Place = (Buffer, u64);
+const INPUT: Place = (Buffer::Input, 0);
+const OUTPUT: Place = (Buffer::Output, 0);
+const SCRATCH: Place = (Buffer::Scratch, 0);
+const NOTHING: Place = (Buffer::Nothing, 0);
+
+/// Whether the members are on more than one node, and more than one on a node.
+pub(super) fn supported(shape: &Shape) -> bool {
+    shape.sides.is_none() && shape.node > 1 && shape.size > shape.node
+}
+
+/// Whether besides all nodes are full and blocks equal: then each leader has as much as the others.
+pub(super) fn supported_evenly(shape: &Shape) -> bool {
+    supported(shape) && !shape.irregular && shape.size.is_multiple_of(shape.node)
+}
+
+/// The nodes of a collective, of which the root's has the root as its leader.
+struct Nodes<'a> {
+    shape: &'a Shape,
+    parameters: &'a Parameters,
+    count: u32,
+    /// The root's node.
+    home: u32,
+}
+
+type Build = fn(&Shape, &Parameters) -> Rc<dyn Schedule>;
+
+impl<'a> Nodes<'a> {
+    fn new(shape: &'a Shape, parameters: &'a Parameters) -> Nodes<'a> {
+        Nodes { shape, parameters, count: shape.size.div_ceil(shape.node), home: shape.root / shape.node }
+    }
+    fn data(&self) -> Data {
+        Data::Block(if self.shape.kind == Kind::Barrier { 1 } else { self.shape.bytes })
+    }
+    fn size_of(&self, index: u32) -> u32 {
+        self.shape.node.min(self.shape.size - index * self.shape.node)
+    }
+    fn part(&self, group: Group, build: Build, shape: &Shape, input: Place, output: Place) -> Part {
+        let schedule = if shape.size == 1 { local::single(shape) } else { build(shape, self.parameters) };
+        Part { group, schedule, data: self.data(), input, output }
+    }
+    fn of_nodes(&self, (from, to): (u32, u32), root: u32, stage: (Kind, Build), input: Place, output: Place) -> Part {
+        let (node, (kind, build)) = (self.shape.node, stage);
+        let except = if from == self.home && to == self.home + 1 { u32::MAX } else { self.home };
+        let shape = Shape { size: self.size_of(from), root, node: 1, ..as_kind(self.shape, kind) };
+        self.part(Group::Nodes { node, from, to, except }, build, &shape, input, output)
+    }
+    /// One stage in every node; the home node's leader has its data at `home_input`.
+    fn within(&self, kind: Kind, build: Build, home_input: Place, input: Place, output: Place) -> Vec<Part> {
+        let stage = (kind, build);
+        let last = self.count - 1;
+        let full = if self.size_of(last) == self.shape.node { self.count } else { last };
+        let root = self.shape.root % self.shape.node;
+        let mut parts = vec![self.of_nodes((self.home, self.home + 1), root, stage, home_input, output)];
+        if full > 1 || self.home != 0 {
+            parts.push(self.of_nodes((0, full), 0, stage, input, output));
+        }
+        if full == last && self.home != last {
+            parts.push(self.of_nodes((last, self.count), 0, stage, input, output));
+        }
+        parts
+    }
+    /// One stage between the leaders.
+    fn between(&self, kind: Kind, build: Build, input: Place, output: Place) -> Vec<Part> {
+        let shape = Shape { size: self.count, root: self.home, node: 1, ..as_kind(self.shape, kind) };
+        let group = Group::Leaders { node: self.shape.node, special: self.home, leader: self.shape.root };
+        vec![self.part(group, build, &shape, input, output)]
+    }
+}
+
+/// A barrier in each node, one between the leaders, and the release in each node.
+pub(super) fn two_level_barrier(shape: &Shape, parameters: &Parameters) -> Rc<dyn Schedule> {
+    let nodes = Nodes::new(shape, parameters);
+    Staged::new("two-level", shape.size, 0)
+        .then(nodes.within(Kind::Barrier, barrier::dissemination, NOTHING, NOTHING, NOTHING))
+        .then(nodes.between(Kind::Barrier, barrier::dissemination, NOTHING, NOTHING))
+        .then(nodes.within(Kind::Bcast, bcast::binomial, NOTHING, NOTHING, NOTHING))
+        .finish()
+}
+
+/// From the root to the leaders, and from them to their nodes.
+pub(super) fn two_level_bcast(shape: &Shape, parameters: &Parameters) -> Rc<dyn Schedule> {
+    let nodes = Nodes::new(shape, parameters);
+    Staged::new("two-level", shape.size, 0)
+        .then(nodes.between(Kind::Bcast, bcast::binomial, INPUT, OUTPUT))
+        .then(nodes.within(Kind::Bcast, bcast::binomial, INPUT, OUTPUT, OUTPUT))
+        .finish()
+}
+
+/// In each node to its leader, and from the leaders to the root.
+pub(super) fn two_level_reduce(shape: &Shape, parameters: &Parameters) -> Rc<dyn Schedule> {
+    let nodes = Nodes::new(shape, parameters);
+    Staged::new("two-level", shape.size, shape.bytes)
+        .then(nodes.within(Kind::Reduce, reduce::binomial, INPUT, INPUT, SCRATCH))
+        .then(nodes.between(Kind::Reduce, reduce::binomial, SCRATCH, OUTPUT))
+        .finish()
+}
+
+/// In each node to its leader, among the leaders, and from them to their nodes.
+pub(super) fn two_level_allreduce(shape: &Shape, parameters: &Parameters) -> Rc<dyn Schedule> {
+    let nodes = Nodes::new(shape, parameters);
+    Staged::new("two-level", shape.size, shape.bytes)
+        .then(nodes.within(Kind::Reduce, reduce::binomial, INPUT, INPUT, SCRATCH))
+        .then(nodes.between(Kind::Allreduce, allreduce::recursive_doubling, SCRATCH, OUTPUT))
+        .then(nodes.within(Kind::Bcast, bcast::binomial, OUTPUT, OUTPUT, OUTPUT))
+        .finish()
+}
+
+/// The same members with the blocks of a whole node.
+fn node_blocks(shape: &Shape) -> Shape {
+    Shape { bytes: shape.bytes * u64::from(shape.node), ..shape.clone() }
+}
+
+/// In each node to its leader, and from the leaders to the root.
+pub(super) fn two_level_gather(shape: &Shape, parameters: &Parameters) -> Rc<dyn Schedule> {
+    let whole = node_blocks(shape);
+    let (nodes, leaders) = (Nodes::new(shape, parameters), Nodes::new(&whole, parameters));
+    Staged::new("two-level", shape.size, whole.bytes)
+        .then(nodes.within(Kind::Gather, gather::binomial_gather, INPUT, INPUT, SCRATCH))
+        .then(leaders.between(Kind::Gather, gather::binomial_gather, SCRATCH, OUTPUT))
+        .finish()
+}
+
+/// From the root to the leaders, and from them to their nodes.
+pub(super) fn two_level_scatter(shape: &Shape, parameters: &Parameters) -> Rc<dyn Schedule> {
+    let whole = node_blocks(shape);
+    let (nodes, leaders) = (Nodes::new(shape, parameters), Nodes::new(&whole, parameters));
+    Staged::new("two-level", shape.size, whole.bytes)
+        .then(leaders.between(Kind::Scatter, gather::binomial_scatter, INPUT, SCRATCH))
+        .then(nodes.within(Kind::Scatter, gather::binomial_scatter, SCRATCH, SCRATCH, OUTPUT))
+        .finish()
+}
+
+/// In each node to its leader, among the leaders, and from them to their nodes.
+pub(super) fn two_level_allgather(shape: &Shape, parameters: &Parameters) -> Rc<dyn Schedule> {
+    let whole = node_blocks(shape);
+    let all = Shape { bytes: shape.bytes * u64::from(shape.size), ..shape.clone() };
+    let (nodes, leaders) = (Nodes::new(shape, parameters), Nodes::new(&whole, parameters));
+    Staged::new("two-level", shape.size, whole.bytes)
+        .then(nodes.within(Kind::Gather, gather::binomial_gather, INPUT, INPUT, SCRATCH))
+        .then(leaders.between(Kind::Allgather, allgather::recursive_doubling, SCRATCH, OUTPUT))
+        .then(Nodes::new(&all, parameters).within(Kind::Bcast, bcast::binomial, OUTPUT, OUTPUT, OUTPUT))
+        .finish()
+}
+
+/// A scan in each node, an exclusive one of the nodes' totals between the leaders, and its result into each node.
+pub(super) fn two_level_scan(shape: &Shape, parameters: &Parameters) -> Rc<dyn Schedule> {
+    let nodes = Nodes::new(shape, parameters);
+    let before = (Buffer::Scratch, shape.bytes);
+    // The first node, whose part is the first, has nothing before it.
+    let release = nodes.within(Kind::Bcast, bcast::binomial, before, before, before).split_off(1);
+    let behind = Group::Range { first: shape.node, count: shape.size - shape.node };
+    let prefix = Part { group: behind, schedule: Rc::new(Prefix), data: nodes.data(), input: before, output: OUTPUT };
+    Staged::new("two-level", shape.size, 2 * shape.bytes)
+        .then(nodes.within(Kind::Scan, scan::doubling_scan, INPUT, INPUT, OUTPUT))
+        .then(nodes.within(Kind::Reduce, total, OUTPUT, OUTPUT, SCRATCH))
+        .then(nodes.between(Kind::Exscan, scan::doubling_exscan, SCRATCH, before))
+        .then(release)
+        .then(vec![prefix])
+        .finish()
+}
+
+/// The last member's prefix is the total, which the first one gets.
+struct Total {
+    last: u32,
+}
+
+fn total(shape: &Shape, _: &Parameters) -> Rc<dyn Schedule> {
+    Rc::new(Total { last: shape.size - 1 })
+}
+
+impl Schedule for Total {
+    fn name(&self) -> &'static str {
+        "total"
+    }
+    fn rounds(&self) -> u32 {
+        1
+    }
+    fn round(&self, member: &Member, _: u32, steps: &mut Vec<Step>) {
+        let bytes = member.send.bytes(0);
+        if member.rank == self.last {
+            steps.push(Step::Send { to: 0, from: input(0, bytes) });
+        } else if member.rank == 0 {
+            steps.push(Step::Receive { from: self.last, into: output(0, bytes) });
+        }
+    }
+    fn scratch(&self, _: &Member) -> u64 {
+        0
+    }
+}
+
+/// Every member puts `Input` before its `Output`.
+struct Prefix;
+
+impl Schedule for Prefix {
+    fn name(&self) -> &'static str {
+        "prefix"
+    }
+    fn rounds(&self) -> u32 {
+        1
+    }
+    fn round(&self, member: &Member, _: u32, steps: &mut Vec<Step>) {
+        let bytes = member.send.bytes(0);
+        combine(true, input(0, bytes), output(0, bytes), steps);
+    }
+    fn scratch(&self, _: &Member) -> u64 {
+        0
+    }
+}

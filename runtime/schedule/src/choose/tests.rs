@@ -1,0 +1,127 @@
+use proptest::prelude::*;
+
+use super::*;
+use crate::model::{Case, reduces, run, shape};
+
+fn chosen(shape: &Shape, policy: &str) -> &'static str {
+    choose(shape, &policy.parse().expect("a policy")).name()
+}
+
+#[test]
+fn mpich_thresholds_are_where_its_tuning_file_has_them() {
+    let bcast = |size, bytes| chosen(&shape(Kind::Bcast, size, bytes), "mpich");
+    assert_eq!(bcast(7, 1 << 30), "binomial");
+    assert_eq!(bcast(8, 12_288), "binomial");
+    assert_eq!(bcast(8, 12_289), "scatter-recursive-doubling-allgather");
+    assert_eq!(bcast(9, 12_289), "scatter-ring-allgather");
+    assert_eq!(bcast(8, 524_289), "scatter-ring-allgather");
+    let allreduce = |size, bytes, element| chosen(&Shape { element, ..shape(Kind::Allreduce, size, bytes) }, "mpich");
+    assert_eq!(allreduce(1000, 8, 8), "recursive-doubling");
+    assert_eq!(allreduce(1000, 4088, 8), "recursive-doubling");
+    assert_eq!(allreduce(1000, 4096, 8), "rabenseifner");
+    let alltoall = |size, bytes| chosen(&shape(Kind::Alltoall, size, bytes), "mpich");
+    assert_eq!([alltoall(8, 256), alltoall(7, 256), alltoall(8, 257)], ["bruck", "scattered", "scattered"]);
+    assert_eq!(alltoall(8, 32_769), "pairwise");
+    let allgather = |size, bytes| chosen(&shape(Kind::Allgather, size, bytes), "mpich");
+    assert_eq!([allgather(8, 65_535), allgather(8, 65_536)], ["recursive-doubling", "ring"]);
+    assert_eq!([allgather(10, 8_191), allgather(10, 8_192)], ["bruck", "ring"]);
+}
+
+#[test]
+fn user_operations_are_not_halved_by_mpich() {
+    let long = Shape { element: 8, ..shape(Kind::Reduce, 16, 1 << 20) };
+    assert_eq!(chosen(&long, "mpich"), "rabenseifner");
+    assert_eq!(chosen(&Shape { predefined: false, ..long }, "mpich"), "binomial");
+}
+
+#[test]
+fn open_mpi_thresholds_are_where_its_decision_file_has_them() {
+    let bcast = |size, bytes| chosen(&shape(Kind::Bcast, size, bytes), "openmpi");
+    assert_eq!([bcast(2, 31), bcast(2, 32), bcast(100, 5), bcast(600, 16_384)], ["pipeline", "binary", "knomial", "split-binary"]);
+    let barrier = |size| chosen(&shape(Kind::Barrier, size, 0), "openmpi");
+    assert_eq!([barrier(3), barrier(4), barrier(8), barrier(64)], ["recursive-doubling", "linear", "recursive-doubling", "dissemination"]);
+    assert_eq!([barrier(256), barrier(5000)], ["tree", "dissemination"]);
+    // A ring where members have no element of their own is recursive doubling.
+    let allreduce = |size, bytes| chosen(&Shape { element: 4, ..shape(Kind::Allreduce, size, bytes) }, "openmpi");
+    assert_eq!([allreduce(3, 4), allreduce(3, 4096)], ["recursive-doubling", "ring"]);
+}
+
+#[test]
+fn linear_takes_two_messages_a_member_for_an_allreduce() {
+    for size in [2, 5, 64] {
+        let shape = Shape { element: 16, ..shape(Kind::Allreduce, size, 16) };
+        let cost = run(&*choose(&shape, &Base::Linear.into()), &Case::new(shape.clone(), |_, _| 0));
+        assert_eq!(cost.messages, 2 * (u64::from(size) - 1));
+    }
+}
+
+#[test]
+fn rules_override_within_their_limits_and_where_supported() {
+    let policy =
+        Policy::from_toml("base = 'openmpi'\n[[rule]]\ncollective = 'allreduce'\nalgorithm = 'ring'\nmin-bytes = 100\nmax-ranks = 9\n")
+            .expect("a policy");
+    let name = |size, bytes, commutative| choose(&Shape { commutative, ..shape(Kind::Allreduce, size, bytes) }, &policy).name();
+    assert_eq!(name(9, 112, true), "ring");
+    assert_eq!(name(9, 96, true), "recursive-doubling");
+    assert_eq!(name(10, 112, true), "recursive-doubling");
+    assert_eq!(name(9, 112, false), "recursive-doubling");
+    assert_eq!(chosen(&shape(Kind::Bcast, 9, 5), "linear,bcast=knomial:fanout=3,bcast=binary:segment=1KiB"), "binary");
+}
+
+#[test]
+fn bad_policies_are_refused_with_what_there_is() {
+    let refused = |text: &str| text.parse::<Policy>().expect_err("refused").to_string();
+    assert!(refused("").contains("mpich, openmpi, linear"));
+    assert!(refused("mvapich").contains("cannot be read as a file"));
+    assert!(refused("mpich,ring").contains("neither a decision table"));
+    assert!(refused("allreduc=ring").contains("'allreduc' is not a collective; there are barrier, bcast"));
+    assert!(refused("allreduce=rign").contains("'rign' is not an algorithm for allreduce; there are recursive-doubling"));
+    assert!(refused("bcast=chain:segment=big").contains("segment=BYTES"));
+    let file = |text: &str| Policy::from_toml(text).expect_err("refused").to_string();
+    assert!(file("base = 'lam'").contains("there are mpich, openmpi, linear"));
+    assert!(file("[[rule]]\ncollective = 'bcast'").contains("algorithm"));
+    assert!(file("bass = 'mpich'").contains("bass"));
+}
+
+proptest! {
+    #[test]
+    fn no_text_makes_the_parsers_panic(text in "[a-z_=:,. 0-9KiBM-]{0,60}") {
+        let _ = text.parse::<Policy>();
+        let _ = Policy::from_toml(&text);
+    }
+
+    /// Whatever the tables choose is right for the shape.
+    #[test]
+    fn every_choice_gives_the_right_result(
+        kind in 0..Kind::ALL.len(),
+        size in 1u32..40,
+        root in 0u32..40,
+        count in prop_oneof![0u64..20, 500u64..800],
+        irregular: bool,
+        commutative: bool,
+        predefined: bool,
+        node in 1u32..6,
+        base in 0..3usize,
+    ) {
+        let kind = Kind::ALL[kind];
+        prop_assume!(kind != Kind::Neighbor);
+        let rooted = matches!(kind, Kind::Bcast | Kind::Gather | Kind::Scatter | Kind::Reduce);
+        let splits = matches!(kind, Kind::Gather | Kind::Scatter | Kind::Allgather | Kind::Alltoall | Kind::ReduceScatter);
+        let per = if kind == Kind::ReduceScatter { u64::from(size) } else { 1 };
+        let bytes = match kind {
+            Kind::Barrier => 0,
+            _ if reduces(kind) => count * 16 * per,
+            _ => count,
+        };
+        let shape = Shape {
+            root: if rooted { root % size } else { 0 },
+            irregular: irregular && splits,
+            commutative: commutative || !reduces(kind),
+            predefined,
+            node,
+            ..shape(kind, size, bytes)
+        };
+        let case = Case::new(shape, |from, to| (u64::from(from) * 7 + u64::from(to) * 3) % (count + 1));
+        run(&*choose(&case.shape, &Base::NAMES[base].1.into()), &case);
+    }
+}

@@ -37,7 +37,7 @@ pub extern "C" fn xsim_compute(seconds: c_double) -> c_int {
 /// Answers 0, or -1 if `flops` is negative, no number, or would take beyond 213 days.
 #[unsafe(no_mangle)]
 pub extern "C" fn xsim_compute_flops(flops: c_double) -> c_int {
-    let rate = state::mpi().world().flop_rate;
+    let rate = state::mpi().world().messages.flop_rate;
     let Some(rate) = rate else {
         let why = format!(
             "the program computes {flops} floating-point operations, but nothing says how many a processor does in a second: \

@@ -17,13 +17,13 @@ pub fn raise(c: &Call, failure: &Failure) -> i32 {
         Object::Win(win) => (attribute::Object::Win, win.0),
         Object::File(file) => (attribute::Object::File, file.0),
         Object::Session(session) => (attribute::Object::Session, session.0),
-        Object::Comm(comm) if c.mpi.world().comms.get(comm.0).is_ok() => (attribute::Object::Comm, comm.0),
+        Object::Comm(comm) if c.mpi.world().objects.comms.get(comm.0).is_ok() => (attribute::Object::Comm, comm.0),
         _ => (attribute::Object::Comm, unattached(c)),
     };
     let (handler, me) = {
         let world = c.mpi.world();
         let me = world.me();
-        (world.errhandlers.of((kind, handle as u64, me)).clone(), me)
+        (world.objects.errhandlers.of((kind, handle as u64, me)).clone(), me)
     };
     match &*handler {
         Errhandler::AreFatal | Errhandler::Abort => fatal(c, failure),
@@ -40,7 +40,7 @@ pub fn raise(c: &Call, failure: &Failure) -> i32 {
 /// as before MPI 4.0, `MPI_COMM_WORLD`'s where the program has set only that.
 fn unattached(c: &Call) -> usize {
     let world = c.mpi.world();
-    let set = |comm: usize| world.errhandlers.is_set((attribute::Object::Comm, comm as u64, world.me()));
+    let set = |comm: usize| world.objects.errhandlers.is_set((attribute::Object::Comm, comm as u64, world.me()));
     if set(COMM_WORLD) && !set(COMM_SELF) { COMM_WORLD } else { COMM_SELF }
 }
 

@@ -15,7 +15,7 @@ use std::collections::HashMap;
 /// Copies an object's attributes to a new one, through the copy functions of their keys.
 pub fn copy_all(c: &Call, object: Object, from: Handle, to: Handle) -> Result {
     let me = c.mpi.world().me();
-    let list = c.mpi.world().attributes.list((object, from.0 as u64, me));
+    let list = c.mpi.world().objects.attributes.list((object, from.0 as u64, me));
     for attribute in list {
         let keyval = &attribute.keyval;
         let copied = match keyval.copy {
@@ -25,7 +25,7 @@ pub fn copy_all(c: &Call, object: Object, from: Handle, to: Handle) -> Result {
                 .map_err(|code| refused("copy", attribute.key, code))?,
         };
         if let Some(value) = copied {
-            c.mpi.world().attributes.set_copy((object, to.0 as u64, me), &attribute, value);
+            c.mpi.world().objects.attributes.set_copy((object, to.0 as u64, me), &attribute, value);
         }
     }
     Ok(())
@@ -34,7 +34,7 @@ pub fn copy_all(c: &Call, object: Object, from: Handle, to: Handle) -> Result {
 /// Deletes an object's attributes, the last set first, through the delete functions of their keys.
 pub fn delete_all(c: &Call, object: Object, handle: Handle) -> Result {
     let place = (object, handle.0 as u64, c.mpi.world().me());
-    let list = c.mpi.world().attributes.list(place);
+    let list = c.mpi.world().objects.attributes.list(place);
     list.iter().rev().try_for_each(|attribute| delete(c, place, handle, attribute))
 }
 
@@ -46,7 +46,7 @@ fn delete(c: &Call, place: Place, handle: Handle, attribute: &Attribute) -> Resu
             code => return Err(refused("delete", attribute.key, code)),
         }
     }
-    c.mpi.world().attributes.remove(place, attribute.key);
+    c.mpi.world().objects.attributes.remove(place, attribute.key);
     Ok(())
 }
 
@@ -73,14 +73,14 @@ pub fn delete_self(c: &Call) -> Result {
 fn create(c: &Call, object: Object, copy: usize, delete: usize, keyval: Out<i32>, extra: Addr) -> Result {
     let mut world = c.mpi.world();
     let me = world.me();
-    keyval.set(world.attributes.create_key(me, Keyval { object, copy, delete, extra: extra.0, convention: 0 })?);
+    keyval.set(world.objects.attributes.create_key(me, Keyval { object, copy, delete, extra: extra.0, convention: 0 })?);
     Ok(())
 }
 
 fn free(c: &Call, object: Object, keyval: InOut<i32>) -> Result {
     let mut world = c.mpi.world();
     let me = world.me();
-    world.attributes.free_key(me, object, keyval.get())?;
+    world.objects.attributes.free_key(me, object, keyval.get())?;
     keyval.set(KEYVAL_INVALID as i32);
     Ok(())
 }
@@ -88,16 +88,16 @@ fn free(c: &Call, object: Object, keyval: InOut<i32>) -> Result {
 /// Replaces a value after the delete function of the old one agreed.
 fn set(c: &Call, object: Object, handle: Handle, key: i32, value: Addr) -> Result {
     let place = (object, handle.0 as u64, c.mpi.world().me());
-    let old = c.mpi.world().attributes.get(place, key)?.cloned();
+    let old = c.mpi.world().objects.attributes.get(place, key)?.cloned();
     if let Some(old) = old {
         delete(c, place, handle, &old)?;
     }
-    c.mpi.world().attributes.set(place, key, value.0)
+    c.mpi.world().objects.attributes.set(place, key, value.0)
 }
 
 fn get(c: &Call, object: Object, handle: Handle, key: i32, value: Addr, flag: Out<bool>) -> Result {
     let world = c.mpi.world();
-    let found = world.attributes.get((object, handle.0 as u64, world.me()), key)?.map(|attribute| attribute.value);
+    let found = world.objects.attributes.get((object, handle.0 as u64, world.me()), key)?.map(|attribute| attribute.value);
     if let Some(found) = found {
         memory::store(value, found);
     }
@@ -107,7 +107,7 @@ fn get(c: &Call, object: Object, handle: Handle, key: i32, value: Addr, flag: Ou
 
 fn remove(c: &Call, object: Object, handle: Handle, key: i32) -> Result {
     let place = (object, handle.0 as u64, c.mpi.world().me());
-    let found = c.mpi.world().attributes.get(place, key)?.cloned();
+    let found = c.mpi.world().objects.attributes.get(place, key)?.cloned();
     match found {
         Some(attribute) => delete(c, place, handle, &attribute),
         None => Err(Failure::new(ErrorClass::KEYVAL, format!("the {} has no attribute with key {key} to delete", object.noun()))),
@@ -145,7 +145,7 @@ pub fn free_win_keyval(c: &Call, keyval: InOut<i32>) -> Result {
 }
 
 fn comm(c: &Call, comm: Handle) -> Result {
-    c.mpi.world().comms.get(comm.0).map(|_| ())
+    c.mpi.world().objects.comms.get(comm.0).map(|_| ())
 }
 
 /// `MPI_Comm_set_attr`.
@@ -201,7 +201,7 @@ fn predefined_value(c: &Call, predefined: Predefined) -> Option<i32> {
         Predefined::Host => Some(MPI_PROC_NULL),
         Predefined::WtimeIsGlobal => Some(1),
         Predefined::Appnum => Some(0),
-        Predefined::LastUsedCode => Some(world.codes.last_used(world.me())),
+        Predefined::LastUsedCode => Some(world.objects.codes.last_used(world.me())),
         Predefined::UniverseSize => Some(world.size() as i32),
         _ => None,
     }

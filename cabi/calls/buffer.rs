@@ -41,7 +41,7 @@ pub fn iflush(_: &Call, request: Out<Handle>) -> Result {
 }
 /// `MPI_Comm_attach_buffer`.
 pub fn comm_attach(c: &Call, comm: Handle, buffer: Addr, size: i64) -> Result {
-    c.mpi.world().comms.get(comm.0)?;
+    c.mpi.world().objects.comms.get(comm.0)?;
     attach_to(c, comm.0, buffer, size)
 }
 /// `MPI_Comm_detach_buffer`.
@@ -50,11 +50,11 @@ pub fn comm_detach(c: &Call, comm: Handle, buffer_addr: Addr, size: OutCount) ->
 }
 /// `MPI_Comm_flush_buffer`.
 pub fn comm_flush(c: &Call, comm: Handle) -> Result {
-    c.mpi.world().comms.get(comm.0).map(|_| ())
+    c.mpi.world().objects.comms.get(comm.0).map(|_| ())
 }
 /// `MPI_Comm_iflush_buffer`.
 pub fn comm_iflush(c: &Call, comm: Handle, request: Out<Handle>) -> Result {
-    c.mpi.world().comms.get(comm.0)?;
+    c.mpi.world().objects.comms.get(comm.0)?;
     request.set(Handle(REQUEST_SENT));
     Ok(())
 }

@@ -46,18 +46,18 @@ fn check(counts: &[i64]) -> Result {
 }
 
 fn peers(mpi: &Mpi, comm: Handle) -> Result<usize> {
-    Ok(mpi.world().comms.get(comm.0)?.peers() as usize)
+    Ok(mpi.world().objects.comms.get(comm.0)?.peers() as usize)
 }
 
 fn is_root(mpi: &Mpi, root: i32, comm: Handle) -> Result<bool> {
     let world = mpi.world();
-    let communicator = world.comms.get(comm.0)?;
+    let communicator = world.objects.comms.get(comm.0)?;
     Ok(if communicator.is_inter() { root == ROOT } else { root >= 0 && communicator.rank(world.me()) == root as u32 })
 }
 
 /// The counts of a reduce_scatter, copied.
 fn reduced(mpi: &Mpi, counts: Counts, comm: Handle) -> Result<Vec<i64>> {
-    let counts = counts.to_vec(mpi.world().comms.get(comm.0)?.size() as usize);
+    let counts = counts.to_vec(mpi.world().objects.comms.get(comm.0)?.size() as usize);
     check(&counts)?;
     Ok(counts)
 }

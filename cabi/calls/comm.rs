@@ -11,26 +11,26 @@ use mpi::handle::COMM_NULL;
 
 /// `MPI_Comm_size`.
 pub fn size(c: &Call, comm: Handle, size: Out<i32>) -> Result {
-    size.set(c.mpi.world().comms.get(comm.0)?.size() as i32);
+    size.set(c.mpi.world().objects.comms.get(comm.0)?.size() as i32);
     Ok(())
 }
 
 /// `MPI_Comm_rank`.
 pub fn rank(c: &Call, comm: Handle, rank: Out<i32>) -> Result {
     let world = c.mpi.world();
-    rank.set(world.comms.get(comm.0)?.rank(world.me()) as i32);
+    rank.set(world.objects.comms.get(comm.0)?.rank(world.me()) as i32);
     Ok(())
 }
 
 /// `MPI_Comm_remote_size`.
 pub fn remote_size(c: &Call, comm: Handle, size: Out<i32>) -> Result {
     inter(c, comm)?;
-    size.set(c.mpi.world().comms.get(comm.0)?.peers() as i32);
+    size.set(c.mpi.world().objects.comms.get(comm.0)?.peers() as i32);
     Ok(())
 }
 
 fn inter(c: &Call, comm: Handle) -> Result {
-    if c.mpi.world().comms.get(comm.0)?.is_inter() {
+    if c.mpi.world().objects.comms.get(comm.0)?.is_inter() {
         return Ok(());
     }
     Err(c.wrong(0, crate::constants::MPI_ERR_COMM, "it is an intracommunicator, which has no remote group"))
@@ -38,7 +38,7 @@ fn inter(c: &Call, comm: Handle) -> Result {
 
 /// `MPI_Comm_test_inter`.
 pub fn test_inter(c: &Call, comm: Handle, flag: Out<bool>) -> Result {
-    flag.set(c.mpi.world().comms.get(comm.0)?.is_inter());
+    flag.set(c.mpi.world().objects.comms.get(comm.0)?.is_inter());
     Ok(())
 }
 
@@ -46,9 +46,9 @@ pub fn test_inter(c: &Call, comm: Handle, flag: Out<bool>) -> Result {
 pub fn group(c: &Call, comm: Handle, group: Out<Handle>) -> Result {
     let mut world = c.mpi.world();
     let me = world.me();
-    let communicator = world.comms.get(comm.0)?;
+    let communicator = world.objects.comms.get(comm.0)?;
     let members = if communicator.is_self { mpi::group::Group::of_one(me) } else { communicator.group.clone() };
-    group.set(Handle(world.groups.create(me, members)?));
+    group.set(Handle(world.objects.groups.create(me, members)?));
     Ok(())
 }
 
@@ -57,15 +57,15 @@ pub fn remote_group(c: &Call, comm: Handle, group: Out<Handle>) -> Result {
     inter(c, comm)?;
     let mut world = c.mpi.world();
     let me = world.me();
-    let members = world.comms.get(comm.0)?.remote.clone().expect("checked to be an intercommunicator");
-    group.set(Handle(world.groups.create(me, members)?));
+    let members = world.objects.comms.get(comm.0)?.remote.clone().expect("checked to be an intercommunicator");
+    group.set(Handle(world.objects.groups.create(me, members)?));
     Ok(())
 }
 
 /// `MPI_Comm_compare`.
 pub fn compare(c: &Call, comm1: Handle, comm2: Handle, result: Out<i32>) -> Result {
     let world = c.mpi.world();
-    let (one, other) = (world.comms.get(comm1.0)?, world.comms.get(comm2.0)?);
+    let (one, other) = (world.objects.comms.get(comm1.0)?, world.objects.comms.get(comm2.0)?);
     let value = if comm1 == comm2 {
         MPI_IDENT
     } else if one.is_inter() != other.is_inter() || one.is_self != other.is_self && (one.size() != 1 || other.size() != 1) {
@@ -97,7 +97,7 @@ pub fn dup(c: &Call, comm: Handle, newcomm: Out<Handle>) -> Result {
     newcomm.set(Handle(COMM_NULL));
     let made = c.mpi.comm_dup(comm.0)?;
     if let Err(failure) = super::attribute::copy_comm(c, comm, Handle(made)) {
-        c.mpi.world().comms.release(made)?;
+        c.mpi.world().objects.comms.release(made)?;
         return Err(failure);
     }
     newcomm.set(Handle(made));
@@ -128,7 +128,7 @@ pub(super) fn inherit(c: &Call, parent: usize, child: usize) {
     if child != COMM_NULL {
         let mut world = c.mpi.world();
         let me = world.me();
-        world.errhandlers.inherit((Comm, parent as u64, me), (Comm, child as u64, me));
+        world.objects.errhandlers.inherit((Comm, parent as u64, me), (Comm, child as u64, me));
     }
 }
 
@@ -143,7 +143,7 @@ pub fn split(c: &Call, comm: Handle, color: i32, key: i32, newcomm: Out<Handle>)
 /// Whether an info object guides a split to the ranks that share memory (MPI 5.0 section 7.4.2).
 fn asks_for_shared_memory(c: &Call, info: Handle) -> Result<bool> {
     let world = c.mpi.world();
-    let Some(info) = world.infos.get_optional(world.me(), info.0)? else { return Ok(false) };
+    let Some(info) = world.objects.infos.get_optional(world.me(), info.0)? else { return Ok(false) };
     Ok(info.get("mpi_hw_resource_type")? == Some("mpi_shared_memory"))
 }
 
@@ -188,7 +188,7 @@ pub fn create_group(c: &Call, comm: Handle, group: Handle, tag: i32, newcomm: Ou
 
 fn held_group(c: &Call, group: Handle) -> Result<std::rc::Rc<mpi::group::Group>> {
     let world = c.mpi.world();
-    Ok(world.groups.get(world.me(), group.0)?.clone())
+    Ok(world.objects.groups.get(world.me(), group.0)?.clone())
 }
 
 /// A tag for a string: groups that make communicators at the same time have different strings.
@@ -236,7 +236,7 @@ pub fn intercomm_create_from_groups(
         return Ok(());
     }
     let made = c.mpi.intercomm_create(comm, local_leader, mpi::handle::COMM_WORLD, far.unwrap_or(0) as i32, tag)?;
-    c.mpi.world().comms.release(comm)?;
+    c.mpi.world().objects.comms.release(comm)?;
     super::errhandler::set_comm(c, Handle(made), errhandler)?;
     newintercomm.set(Handle(made));
     Ok(())
@@ -270,13 +270,13 @@ pub fn intercomm_merge(c: &Call, intercomm: Handle, high: bool, newintracomm: Ou
 pub fn free(c: &Call, comm: InOut<Handle>) -> Result {
     use mpi::attribute::Object::Comm;
     let handle = comm.get();
-    c.mpi.world().comms.get(handle.0)?;
+    c.mpi.world().objects.comms.get(handle.0)?;
     super::attribute::delete_comm(c, handle)?;
     let mut world = c.mpi.world();
     let me = world.me();
-    world.comms.release(handle.0)?;
-    world.comms.forget_name(me, handle.0);
-    world.errhandlers.forget((Comm, handle.0 as u64, me));
+    world.objects.comms.release(handle.0)?;
+    world.objects.comms.forget_name(me, handle.0);
+    world.objects.errhandlers.forget((Comm, handle.0 as u64, me));
     drop(world);
     comm.set(Handle(COMM_NULL));
     Ok(())
@@ -286,28 +286,28 @@ pub fn free(c: &Call, comm: InOut<Handle>) -> Result {
 pub fn set_name(c: &Call, comm: Handle, comm_name: Text) -> Result {
     let mut world = c.mpi.world();
     let me = world.me();
-    world.comms.set_name(me, comm.0, &comm_name.name())
+    world.objects.comms.set_name(me, comm.0, &comm_name.name())
 }
 
 /// `MPI_Comm_get_name`.
 pub fn get_name(c: &Call, comm: Handle, comm_name: OutText, resultlen: Out<i32>) -> Result {
     let world = c.mpi.world();
-    let length = comm_name.set(world.comms.name(world.me(), comm.0)?, MPI_MAX_OBJECT_NAME as usize);
+    let length = comm_name.set(world.objects.comms.name(world.me(), comm.0)?, MPI_MAX_OBJECT_NAME as usize);
     resultlen.set(length as i32);
     Ok(())
 }
 
 /// `MPI_Comm_set_info`: hints are accepted and have no effect.
 pub fn set_info(c: &Call, comm: Handle, _info: Handle) -> Result {
-    c.mpi.world().comms.get(comm.0).map(|_| ())
+    c.mpi.world().objects.comms.get(comm.0).map(|_| ())
 }
 
 /// `MPI_Comm_get_info`: no hint is in use.
 pub fn get_info(c: &Call, comm: Handle, info_used: Out<Handle>) -> Result {
     let mut world = c.mpi.world();
-    world.comms.get(comm.0)?;
+    world.objects.comms.get(comm.0)?;
     let me = world.me();
-    info_used.set(Handle(world.infos.insert(me, mpi::info::Info::default())?));
+    info_used.set(Handle(world.objects.infos.insert(me, mpi::info::Info::default())?));
     Ok(())
 }
 

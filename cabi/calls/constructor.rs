@@ -9,13 +9,13 @@ use mpi::error::Result;
 
 fn old(c: &Call, datatype: Handle) -> Result<Old> {
     let world = c.mpi.world();
-    Ok(world.types.held(world.me(), datatype.0)?.into())
+    Ok(world.objects.types.held(world.me(), datatype.0)?.into())
 }
 
 fn make(c: &Call, newtype: Out<Handle>, constructor: Constructor) -> Result {
     let mut world = c.mpi.world();
     let me = world.me();
-    newtype.set(Handle(world.types.create(me, constructor)?));
+    newtype.set(Handle(world.objects.types.create(me, constructor)?));
     Ok(())
 }
 

@@ -29,14 +29,14 @@ pub fn get_address(_: &Call, location: Addr, address: OutCount) -> Result {
 /// The datatype behind a handle of the calling rank, committed or not.
 pub fn held(c: &Call, datatype: Handle) -> Result<Rc<Datatype>> {
     let world = c.mpi.world();
-    world.types.held(world.me(), datatype.0).cloned()
+    world.objects.types.held(world.me(), datatype.0).cloned()
 }
 
 /// `MPI_Type_commit`.
 pub fn commit(c: &Call, datatype: InOut<Handle>) -> Result {
     let mut world = c.mpi.world();
     let me = world.me();
-    world.types.commit(me, datatype.get().0)
+    world.objects.types.commit(me, datatype.get().0)
 }
 
 /// `MPI_Type_free`: attributes go first, through their functions.
@@ -46,7 +46,7 @@ pub fn free(c: &Call, datatype: InOut<Handle>) -> Result {
     attribute::delete_all(c, Object::Type, handle)?;
     let mut world = c.mpi.world();
     let me = world.me();
-    world.types.free(me, handle.0)?;
+    world.objects.types.free(me, handle.0)?;
     datatype.set(Handle(predefined::DATATYPE_NULL));
     Ok(())
 }
@@ -56,11 +56,11 @@ pub fn dup(c: &Call, oldtype: Handle, newtype: Out<Handle>) -> Result {
     let (made, me) = {
         let mut world = c.mpi.world();
         let me = world.me();
-        (world.types.dup(me, oldtype.0)?, me)
+        (world.objects.types.dup(me, oldtype.0)?, me)
     };
     newtype.set(Handle(predefined::DATATYPE_NULL));
     if let Err(failure) = attribute::copy_all(c, Object::Type, oldtype, Handle(made)) {
-        c.mpi.world().types.free(me, made)?;
+        c.mpi.world().objects.types.free(me, made)?;
         return Err(failure);
     }
     newtype.set(Handle(made));
@@ -93,13 +93,13 @@ pub fn get_true_extent(c: &Call, datatype: Handle, true_lb: OutCount, true_exten
 pub fn set_name(c: &Call, datatype: Handle, type_name: Text) -> Result {
     let mut world = c.mpi.world();
     let me = world.me();
-    world.types.set_name(me, datatype.0, &type_name.name())
+    world.objects.types.set_name(me, datatype.0, &type_name.name())
 }
 
 /// `MPI_Type_get_name`.
 pub fn get_name(c: &Call, datatype: Handle, type_name: OutText, resultlen: Out<i32>) -> Result {
     let world = c.mpi.world();
-    let name = world.types.name(world.me(), datatype.0)?;
+    let name = world.objects.types.name(world.me(), datatype.0)?;
     resultlen.set(type_name.set(name, MPI_MAX_OBJECT_NAME as usize) as i32);
     Ok(())
 }
@@ -154,7 +154,7 @@ pub fn get_contents(
     let (contents, handles) = {
         let mut world = c.mpi.world();
         let me = world.me();
-        world.types.contents(me, datatype.0)?
+        world.objects.types.contents(me, datatype.0)?
     };
     contents.integers.iter().enumerate().for_each(|(i, &value)| integers.set(i, value));
     contents.addresses.iter().enumerate().for_each(|(i, &value)| addresses.set(i, value));
@@ -207,7 +207,7 @@ pub fn get_value_index(c: &Call, value_type: Handle, index_type: Handle, pair_ty
         None => {
             let (value, index) = (held(c, value_type)?, held(c, index_type)?);
             let constructor = Constructor::ValueIndex { value: Old(value), index: Old(index) };
-            c.mpi.world().types.pair(constructor)?.unwrap_or(predefined::DATATYPE_NULL)
+            c.mpi.world().objects.types.pair(constructor)?.unwrap_or(predefined::DATATYPE_NULL)
         }
     };
     pair_type.set(Handle(found));

@@ -11,7 +11,7 @@ use mpi::error::{ErrorClass, Result};
 fn create(c: &Call, object: Object, function: usize, errhandler: Out<Handle>) -> Result {
     let mut world = c.mpi.world();
     let me = world.me();
-    errhandler.set(Handle(world.errhandlers.create(me, object, function, 0)?));
+    errhandler.set(Handle(world.objects.errhandlers.create(me, object, function, 0)?));
     Ok(())
 }
 
@@ -39,7 +39,7 @@ pub fn create_session(c: &Call, function: usize, errhandler: Out<Handle>) -> Res
 pub fn free(c: &Call, errhandler: InOut<Handle>) -> Result {
     let mut world = c.mpi.world();
     let me = world.me();
-    world.errhandlers.free(me, errhandler.get().0)?;
+    world.objects.errhandlers.free(me, errhandler.get().0)?;
     errhandler.set(Handle(ERRHANDLER_NULL));
     Ok(())
 }
@@ -47,23 +47,23 @@ pub fn free(c: &Call, errhandler: InOut<Handle>) -> Result {
 /// `MPI_Comm_set_errhandler`.
 pub fn set_comm(c: &Call, comm: Handle, errhandler: Handle) -> Result {
     let mut world = c.mpi.world();
-    world.comms.get(comm.0)?;
+    world.objects.comms.get(comm.0)?;
     let me = world.me();
-    world.errhandlers.set((Object::Comm, comm.0 as u64, me), errhandler.0)
+    world.objects.errhandlers.set((Object::Comm, comm.0 as u64, me), errhandler.0)
 }
 
 /// `MPI_Comm_get_errhandler`.
 pub fn get_comm(c: &Call, comm: Handle, errhandler: Out<Handle>) -> Result {
     let mut world = c.mpi.world();
-    world.comms.get(comm.0)?;
+    world.objects.comms.get(comm.0)?;
     let me = world.me();
-    errhandler.set(Handle(world.errhandlers.get((Object::Comm, comm.0 as u64, me))?));
+    errhandler.set(Handle(world.objects.errhandlers.get((Object::Comm, comm.0 as u64, me))?));
     Ok(())
 }
 
 /// `MPI_Comm_call_errhandler`.
 pub fn call_comm(c: &Call, comm: Handle, errorcode: i32) -> Result {
-    c.mpi.world().comms.get(comm.0)?;
+    c.mpi.world().objects.comms.get(comm.0)?;
     failure::raise(c, &failure::raised(errorcode));
     Ok(())
 }
@@ -71,14 +71,14 @@ pub fn call_comm(c: &Call, comm: Handle, errorcode: i32) -> Result {
 /// `MPI_Error_class`.
 pub fn error_class(c: &Call, errorcode: i32, errorclass: Out<i32>) -> Result {
     let world = c.mpi.world();
-    errorclass.set(world.codes.class_of(world.me(), ErrorClass(errorcode))?.0);
+    errorclass.set(world.objects.codes.class_of(world.me(), ErrorClass(errorcode))?.0);
     Ok(())
 }
 
 /// `MPI_Error_string`.
 pub fn error_string(c: &Call, errorcode: i32, string: OutText, resultlen: Out<i32>) -> Result {
     let world = c.mpi.world();
-    let text = world.codes.string(world.me(), ErrorClass(errorcode))?;
+    let text = world.objects.codes.string(world.me(), ErrorClass(errorcode))?;
     resultlen.set(string.set(text.as_bytes(), MPI_MAX_ERROR_STRING as usize) as i32);
     Ok(())
 }
@@ -87,7 +87,7 @@ pub fn error_string(c: &Call, errorcode: i32, string: OutText, resultlen: Out<i3
 pub fn add_error_class(c: &Call, errorclass: Out<i32>) -> Result {
     let mut world = c.mpi.world();
     let me = world.me();
-    errorclass.set(world.codes.add_class(me)?.0);
+    errorclass.set(world.objects.codes.add_class(me)?.0);
     Ok(())
 }
 
@@ -95,7 +95,7 @@ pub fn add_error_class(c: &Call, errorclass: Out<i32>) -> Result {
 pub fn add_error_code(c: &Call, errorclass: i32, errorcode: Out<i32>) -> Result {
     let mut world = c.mpi.world();
     let me = world.me();
-    errorcode.set(world.codes.add_code(me, ErrorClass(errorclass))?.0);
+    errorcode.set(world.objects.codes.add_code(me, ErrorClass(errorclass))?.0);
     Ok(())
 }
 
@@ -103,26 +103,26 @@ pub fn add_error_code(c: &Call, errorclass: i32, errorcode: Out<i32>) -> Result 
 pub fn add_error_string(c: &Call, errorcode: i32, string: Text) -> Result {
     let mut world = c.mpi.world();
     let me = world.me();
-    world.codes.add_string(me, ErrorClass(errorcode), &string.text())
+    world.objects.codes.add_string(me, ErrorClass(errorcode), &string.text())
 }
 
 /// `MPI_Remove_error_class`.
 pub fn remove_error_class(c: &Call, errorclass: i32) -> Result {
     let mut world = c.mpi.world();
     let me = world.me();
-    world.codes.remove_class(me, ErrorClass(errorclass))
+    world.objects.codes.remove_class(me, ErrorClass(errorclass))
 }
 
 /// `MPI_Remove_error_code`.
 pub fn remove_error_code(c: &Call, errorcode: i32) -> Result {
     let mut world = c.mpi.world();
     let me = world.me();
-    world.codes.remove_code(me, ErrorClass(errorcode))
+    world.objects.codes.remove_code(me, ErrorClass(errorcode))
 }
 
 /// `MPI_Remove_error_string`.
 pub fn remove_error_string(c: &Call, errorcode: i32) -> Result {
     let mut world = c.mpi.world();
     let me = world.me();
-    world.codes.remove_string(me, ErrorClass(errorcode))
+    world.objects.codes.remove_string(me, ErrorClass(errorcode))
 }

@@ -9,13 +9,13 @@ use std::rc::Rc;
 
 fn get(c: &Call, group: Handle) -> Result<Rc<Group>> {
     let world = c.mpi.world();
-    world.groups.get(world.me(), group.0).cloned()
+    world.objects.groups.get(world.me(), group.0).cloned()
 }
 
 fn give(c: &Call, newgroup: Out<Handle>, group: Rc<Group>) -> Result {
     let mut world = c.mpi.world();
     let me = world.me();
-    newgroup.set(Handle(world.groups.create(me, group)?));
+    newgroup.set(Handle(world.objects.groups.create(me, group)?));
     Ok(())
 }
 
@@ -89,7 +89,7 @@ pub fn range_excl(c: &Call, group: Handle, n: i32, ranges: Ranges, newgroup: Out
 pub fn free(c: &Call, group: InOut<Handle>) -> Result {
     let mut world = c.mpi.world();
     let me = world.me();
-    world.groups.free(me, group.get().0)?;
+    world.objects.groups.free(me, group.get().0)?;
     group.set(Handle(GROUP_NULL));
     Ok(())
 }

@@ -13,7 +13,7 @@ pub fn create(c: &Call, user_fn: usize, commute: bool, op: Out<Handle>, large: b
     let user = User { commute, function: user_fn, large, call: callback::user_function(user_fn, large) };
     let mut world = c.mpi.world();
     let me = world.me();
-    op.set(Handle(world.ops.create(me, user)?));
+    op.set(Handle(world.objects.ops.create(me, user)?));
     Ok(())
 }
 
@@ -21,7 +21,7 @@ pub fn create(c: &Call, user_fn: usize, commute: bool, op: Out<Handle>, large: b
 pub fn free(c: &Call, op: InOut<Handle>) -> Result {
     let mut world = c.mpi.world();
     let me = world.me();
-    world.ops.free(me, op.get().0)?;
+    world.objects.ops.free(me, op.get().0)?;
     op.set(Handle(OP_NULL));
     Ok(())
 }
@@ -29,7 +29,7 @@ pub fn free(c: &Call, op: InOut<Handle>) -> Result {
 /// `MPI_Op_commutative`.
 pub fn commutative(c: &Call, op: Handle, commute: Out<bool>) -> Result {
     let world = c.mpi.world();
-    commute.set(world.ops.get(world.me(), op.0)?.commutative());
+    commute.set(world.objects.ops.get(world.me(), op.0)?.commutative());
     Ok(())
 }
 
@@ -42,9 +42,9 @@ pub fn reduce_local(c: &Call, inbuf: Addr, inoutbuf: Addr, count: i64, datatype:
     }
     let world = c.mpi.world();
     let me = world.me();
-    let operation = world.ops.get(me, op.0)?.clone();
-    let elements = world.types.usable(me, datatype.0)?.clone();
-    let name = world.types.describe(me, datatype.0);
+    let operation = world.objects.ops.get(me, op.0)?.clone();
+    let elements = world.objects.types.usable(me, datatype.0)?.clone();
+    let name = world.objects.types.describe(me, datatype.0);
     // The program's function may call MPI.
     drop(world);
     match &*operation {

@@ -47,7 +47,7 @@ fn send_init_as(
     comm: Handle,
     request: Out<Handle>,
 ) -> Result {
-    c.mpi.world().comms.get(comm.0)?;
+    c.mpi.world().objects.comms.get(comm.0)?;
     let template = Template::Send { mode, buffer: (buf, count, datatype.0), to: (dest, tag, comm.0) };
     request.set(Handle(c.mpi.persistent(template)));
     Ok(())
@@ -134,7 +134,7 @@ pub fn irecv(c: &Call, buf: Addr, count: i64, datatype: Handle, source: i32, tag
 /// `MPI_Recv_init`.
 #[allow(clippy::too_many_arguments)]
 pub fn recv_init(c: &Call, buf: Addr, count: i64, datatype: Handle, source: i32, tag: i32, comm: Handle, request: Out<Handle>) -> Result {
-    c.mpi.world().comms.get(comm.0)?;
+    c.mpi.world().objects.comms.get(comm.0)?;
     request.set(Handle(c.mpi.persistent(Template::Receive { buffer: (buf, count, datatype.0), from: (source, tag, comm.0) })));
     Ok(())
 }

@@ -11,7 +11,7 @@ use std::rc::Rc;
 
 fn usable(c: &Call, datatype: Handle) -> Result<Rc<Datatype>> {
     let world = c.mpi.world();
-    world.types.usable(world.me(), datatype.0).cloned()
+    world.objects.types.usable(world.me(), datatype.0).cloned()
 }
 
 /// The place of `need` bytes at `position` in a packed buffer of `size` bytes; `index` is the
@@ -29,7 +29,7 @@ fn place(c: &Call, index: usize, position: i64, size: i64, need: u64) -> Result<
 
 /// `MPI_Pack`.
 pub fn pack(c: &Call, inbuf: Addr, incount: i64, datatype: Handle, outbuf: Addr, outsize: i64, position: OutCount, comm: Handle) -> Result {
-    c.mpi.world().comms.get(comm.0)?;
+    c.mpi.world().objects.comms.get(comm.0)?;
     let datatype = usable(c, datatype)?;
     let need = datatype.bytes(incount as u64)?;
     let end = place(c, 4, position.get(), outsize, need)?;
@@ -56,7 +56,7 @@ pub fn unpack(
     datatype: Handle,
     comm: Handle,
 ) -> Result {
-    c.mpi.world().comms.get(comm.0)?;
+    c.mpi.world().objects.comms.get(comm.0)?;
     let datatype = usable(c, datatype)?;
     let need = datatype.bytes(outcount as u64)?;
     let end = place(c, 1, position.get(), insize, need)?;
@@ -74,7 +74,7 @@ pub fn unpack(
 
 /// `MPI_Pack_size`: exact, since packing adds nothing.
 pub fn pack_size(c: &Call, incount: i64, datatype: Handle, comm: Handle, size: OutCount) -> Result {
-    c.mpi.world().comms.get(comm.0)?;
+    c.mpi.world().objects.comms.get(comm.0)?;
     size.set(held(c, datatype)?.bytes(incount as u64)? as i64);
     Ok(())
 }

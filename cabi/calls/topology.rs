@@ -12,7 +12,7 @@ use std::rc::Rc;
 /// Size of a communicator and the caller's rank in it.
 fn size_and_rank(c: &Call, comm: Handle) -> Result<(u32, u32)> {
     let world = c.mpi.world();
-    let comm = world.comms.get(comm.0)?;
+    let comm = world.objects.comms.get(comm.0)?;
     Ok((comm.size(), comm.rank(world.me())))
 }
 
@@ -20,7 +20,7 @@ fn size_and_rank(c: &Call, comm: Handle) -> Result<(u32, u32)> {
 fn with<T>(c: &Call, comm: Handle, wanted: &str, use_it: impl FnOnce(&Topology, u32) -> Option<T>) -> Result<T> {
     let (topology, rank) = {
         let world = c.mpi.world();
-        let comm = world.comms.get(comm.0)?;
+        let comm = world.objects.comms.get(comm.0)?;
         (comm.topology.clone(), comm.rank(world.me()))
     };
     let found = topology.as_deref().and_then(|topology| use_it(topology, rank));
@@ -66,7 +66,7 @@ fn give(c: &Call, parent: Handle, out: Out<Handle>, made: usize) {
 
 /// `MPI_Topo_test`.
 pub fn topo_test(c: &Call, comm: Handle, status: Out<i32>) -> Result {
-    status.set(c.mpi.world().comms.get(comm.0)?.topology.as_ref().map_or(MPI_UNDEFINED, |topology| topology.kind()));
+    status.set(c.mpi.world().objects.comms.get(comm.0)?.topology.as_ref().map_or(MPI_UNDEFINED, |topology| topology.kind()));
     Ok(())
 }
 

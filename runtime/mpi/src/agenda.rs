@@ -81,7 +81,7 @@ impl World {
     #[inline]
     pub(crate) fn attend(&mut self, rank: u32) {
         self.reconsider(rank);
-        if self.ranks[rank as usize].polling {
+        if self.messages.ranks[rank as usize].polling {
             self.settle_poll(rank);
         }
     }
@@ -89,25 +89,25 @@ impl World {
     /// The items of a rank must be made anew.
     #[inline]
     pub(crate) fn reconsider(&mut self, rank: u32) {
-        self.agenda.quiet = None;
-        let state = &mut self.ranks[rank as usize];
+        self.order.agenda.quiet = None;
+        let state = &mut self.messages.ranks[rank as usize];
         if !state.attended {
             state.attended = true;
-            self.agenda.changed.push(rank);
+            self.order.agenda.changed.push(rank);
         }
     }
 
     /// What the receives of `rank` for any source would take now.
     fn wild_items_of(&self, rank: u32, items: &mut Vec<Item>) {
-        let state = &self.ranks[rank as usize];
+        let state = &self.messages.ranks[rank as usize];
         // Seldom more than a few, and made anew at each poll of a rank that polls.
         let mut taken: SmallVec<[u32; 8]> = SmallVec::new();
         let mut asked: SmallVec<[Pattern; 4]> = SmallVec::new();
         // Receives that have to wait until one like them before them is decided.
         let mut later: SmallVec<[Pattern; 4]> = SmallVec::new();
         let mut wilds = state.wilds;
-        for receive in self.posted.iter(state.posted) {
-            let node = &self.nodes[receive];
+        for receive in self.messages.posted.iter(state.posted) {
+            let node = &self.messages.nodes[receive];
             let pattern = Pattern::of(node);
             let wild = node.has(flag::WILD);
             wilds -= u32::from(wild);
@@ -117,13 +117,14 @@ impl World {
                     later.push(pattern);
                 }
             } else if wild {
-                found = self.unexpected.best(state.unexpected, &pattern, &taken, &self.nodes).map(|(message, _)| message);
+                found = self.messages.unexpected.best(state.unexpected, &pattern, &taken, &self.messages.nodes).map(|(message, _)| message);
                 if let Some(message) = found {
-                    let node = &self.nodes[message];
+                    let node = &self.messages.nodes[message];
                     items.push(Item { time: node.arrival, rank, source: node.source, receive, message });
                 }
             } else {
-                found = self.unexpected.first(state.unexpected, &pattern, &taken, &self.nodes).map(|(message, _)| message);
+                found =
+                    self.messages.unexpected.first(state.unexpected, &pattern, &taken, &self.messages.nodes).map(|(message, _)| message);
             }
             if wilds == 0 {
                 break;
@@ -137,13 +138,13 @@ impl World {
 
     /// All open items of `rank`.
     fn items_of(&self, rank: u32, items: &mut Vec<Item>) {
-        if self.ranks[rank as usize].wilds != 0 {
+        if self.messages.ranks[rank as usize].wilds != 0 {
             self.wild_items_of(rank, items);
         }
-        if !self.ranks[rank as usize].polling {
+        if !self.messages.ranks[rank as usize].polling {
             return;
         }
-        if let Some(poll) = self.polls.get(&rank) {
+        if let Some(poll) = self.order.polls.get(&rank) {
             match self.open(rank, poll) {
                 Open::Final => items.push(Item { time: Time::ZERO, rank, source: 0, receive: NIL, message: NIL }),
                 Open::At(time) => items.push(Item { time, rank, source: u32::MAX, receive: NIL, message: NIL }),
@@ -154,44 +155,44 @@ impl World {
 
     /// Makes the items of a rank anew; those that it had are void.
     fn renew(&mut self, rank: u32) {
-        let mut fresh = std::mem::take(&mut self.agenda.fresh);
+        let mut fresh = std::mem::take(&mut self.order.agenda.fresh);
         self.items_of(rank, &mut fresh);
-        let version = self.agenda.versions.void(rank);
+        let version = self.order.agenda.versions.void(rank);
         // One by one: there are few, and `extend` may rebuild the heap.
         for item in fresh.drain(..) {
-            self.agenda.heap.push(Reverse(Entry { item, version }));
+            self.order.agenda.heap.push(Reverse(Entry { item, version }));
         }
-        self.agenda.fresh = fresh;
+        self.order.agenda.fresh = fresh;
     }
 
     /// Makes the items of all ranks anew to which something happened.
     fn refresh(&mut self) {
-        if self.agenda.changed.is_empty() {
+        if self.order.agenda.changed.is_empty() {
             return;
         }
-        if self.agenda.versions.counts.is_empty() {
-            self.agenda.versions = Versions { first: self.first, counts: vec![0; self.local as usize] };
+        if self.order.agenda.versions.counts.is_empty() {
+            self.order.agenda.versions = Versions { first: self.messages.first, counts: vec![0; self.messages.local as usize] };
         }
-        let mut changed = std::mem::take(&mut self.agenda.changed);
+        let mut changed = std::mem::take(&mut self.order.agenda.changed);
         for rank in changed.drain(..) {
-            self.ranks[rank as usize].attended = false;
+            self.messages.ranks[rank as usize].attended = false;
             self.renew(rank);
         }
-        self.agenda.changed = changed;
+        self.order.agenda.changed = changed;
         // Void items leave when they come to the top; should they be most of the heap, all of them.
-        if self.agenda.heap.len() > 64 + 4 * self.local as usize {
-            let Agenda { heap, versions, .. } = &mut self.agenda;
+        if self.order.agenda.heap.len() > 64 + 4 * self.messages.local as usize {
+            let Agenda { heap, versions, .. } = &mut self.order.agenda;
             heap.retain(|Reverse(entry)| versions.is_valid(entry));
         }
     }
 
     /// The first open item, once [`World::refresh`] has looked.
     fn first_item(&mut self) -> Option<Item> {
-        while let Some(Reverse(entry)) = self.agenda.heap.peek() {
-            if self.agenda.versions.is_valid(entry) {
+        while let Some(Reverse(entry)) = self.order.agenda.heap.peek() {
+            if self.order.agenda.versions.is_valid(entry) {
                 return Some(entry.item);
             }
-            self.agenda.heap.pop();
+            self.order.agenda.heap.pop();
         }
         None
     }
@@ -200,7 +201,7 @@ impl World {
     /// because one of them was decided.
     pub(crate) fn outlook(&mut self) -> (Option<Item>, Option<Time>) {
         self.refresh();
-        let valid = self.agenda.heap.iter().filter(|Reverse(entry)| self.agenda.versions.is_valid(entry));
+        let valid = self.order.agenda.heap.iter().filter(|Reverse(entry)| self.order.agenda.versions.is_valid(entry));
         let effect = valid.map(|Reverse(entry)| self.acts(&entry.item)).min();
         (self.first_item(), effect)
     }
@@ -209,52 +210,52 @@ impl World {
     /// that is still to come can be better.
     #[inline]
     pub(crate) fn choose_at_once(&self, rank: u32, pattern: &Pattern) -> Option<(u32, Place)> {
-        let state = &self.ranks[rank as usize];
+        let state = &self.messages.ranks[rank as usize];
         if state.unexpected.is_empty() || state.wilds != 0 || self.by_time() {
             return None;
         }
-        let best = self.unexpected.best(state.unexpected, pattern, &[], &self.nodes)?;
-        (self.nodes[best.0].arrival < self.agenda.safe).then_some(best)
+        let best = self.messages.unexpected.best(state.unexpected, pattern, &[], &self.messages.nodes)?;
+        (self.messages.nodes[best.0].arrival < self.order.agenda.safe).then_some(best)
     }
 
     /// Whether no message that arrives at `time` or before will come any more.
     #[inline]
     pub(crate) fn is_safe(&self, time: Time) -> bool {
-        time < self.agenda.safe && !self.by_time() && !self.collectives.has_work()
+        time < self.order.agenda.safe && !self.by_time() && !self.collectives.has_work()
     }
 
     /// Whether the mounted rank's poll at `time` is the first of all open items, because its poll before was and nothing happened since.
     #[inline]
     pub(crate) fn has_turn(&self, time: Time) -> bool {
-        self.agenda.turn == Some((self.current, time)) && self.polls_again && !self.collectives.has_work()
+        self.order.agenda.turn == Some((self.messages.current, time)) && self.messages.polls_again && !self.collectives.has_work()
     }
 
     /// The mounted rank steps back: others may come first.
     pub(crate) fn end_turn(&mut self) {
-        self.agenda.turn = None;
+        self.order.agenda.turn = None;
     }
 
     /// Decides the first of the mounted rank's receives for any source whose message arrives at `time` or before, which is safe;
     /// false if there is none.
     #[inline]
     pub(crate) fn decide_own(&mut self, time: Time) -> bool {
-        let state = &self.ranks[self.current as usize];
+        let state = &self.messages.ranks[self.messages.current as usize];
         state.wilds != 0 && !state.unexpected.is_empty() && !self.is_quiet(time) && self.decide_own_receive(time)
     }
 
     #[inline]
     fn is_quiet(&self, time: Time) -> bool {
-        self.agenda.quiet.is_some_and(|(rank, until)| rank == self.current && time < until)
+        self.order.agenda.quiet.is_some_and(|(rank, until)| rank == self.messages.current && time < until)
     }
 
     #[inline(never)]
     fn decide_own_receive(&mut self, time: Time) -> bool {
-        let mut items = std::mem::take(&mut self.agenda.fresh);
-        self.wild_items_of(self.current, &mut items);
+        let mut items = std::mem::take(&mut self.order.agenda.fresh);
+        self.wild_items_of(self.messages.current, &mut items);
         let first = items.drain(..).min();
-        self.agenda.fresh = items;
+        self.order.agenda.fresh = items;
         let Some(item) = first.filter(|item| item.time <= time) else {
-            self.agenda.quiet = Some((self.current, first.map_or(Time::MAX, |item| item.time)));
+            self.order.agenda.quiet = Some((self.messages.current, first.map_or(Time::MAX, |item| item.time)));
             return false;
         };
         self.decide_receive(&item);
@@ -264,7 +265,7 @@ impl World {
 
     /// A receive for any source takes its message.
     fn decide_receive(&mut self, item: &Item) {
-        self.ranks[item.rank as usize].wilds -= 1;
+        self.messages.ranks[item.rank as usize].wilds -= 1;
         self.unlink_posted(item.rank, item.receive);
         self.unlink_message(item.rank, item.message);
         self.take(item.rank, item.receive, item.message);
@@ -273,17 +274,17 @@ impl World {
 
     /// A rank goes on that nobody reckoned with: what was safe may be no more.
     pub(crate) fn forget_safe(&mut self) {
-        self.agenda.safe = Time::ZERO;
+        self.order.agenda.safe = Time::ZERO;
     }
 
     /// Decides open items that were safe to decide before; false if there are none.
     pub(crate) fn decide_safe(&mut self) -> bool {
-        self.decide_before(self.agenda.safe)
+        self.decide_before(self.order.agenda.safe)
     }
 
     /// Decides open items before `bound`, where no message earlier than that will come any more; false if there are none.
     pub(crate) fn decide_before(&mut self, bound: Time) -> bool {
-        self.agenda.safe = self.agenda.safe.max(bound);
+        self.order.agenda.safe = self.order.agenda.safe.max(bound);
         self.refresh();
         let mut decided = false;
         while let Some(item) = self.first_item().filter(|item| item.time < bound) {
@@ -303,7 +304,7 @@ impl World {
     }
 
     fn give_turn(&mut self, item: &Item) {
-        self.agenda.turn = (item.receive == NIL).then_some((item.rank, item.time));
+        self.order.agenda.turn = (item.receive == NIL).then_some((item.rank, item.time));
     }
 
     /// Decides open items before safe time; false if there is nothing to decide.
@@ -312,7 +313,7 @@ impl World {
     /// the network): items at or after it stay open unless nothing else exists.
     pub(crate) fn decide(&mut self, other: Time) -> bool {
         self.refresh();
-        let lookahead = if self.by_time() { Span::ZERO } else { self.wire.lookahead() };
+        let lookahead = if self.by_time() { Span::ZERO } else { self.messages.wire.lookahead() };
         let mut bound = if other == Time::MAX { other } else { other.saturating_add(lookahead) };
         let (mut decided, mut first) = (0, None);
         while let Some(item) = self.first_item() {
@@ -325,7 +326,7 @@ impl World {
             bound = bound.min(acts.saturating_add(lookahead));
         }
         if let Some(item) = first {
-            self.agenda.safe = self.agenda.safe.max(bound);
+            self.order.agenda.safe = self.order.agenda.safe.max(bound);
             if decided == 1 {
                 self.give_turn(&item);
             }
@@ -335,13 +336,13 @@ impl World {
 
     /// A time before which the rank of an item does nothing because that is decided.
     fn acts(&self, item: &Item) -> Time {
-        let state = &self.ranks[item.rank as usize];
+        let state = &self.messages.ranks[item.rank as usize];
         let mut acts = item.time.max(state.clock);
-        if item.receive != NIL && self.posted.length(state.posted) != state.wilds as usize {
+        if item.receive != NIL && self.messages.posted.length(state.posted) != state.wilds as usize {
             // It may wait for a named receive behind this one, whose message came earlier.
             acts = state.clock;
         }
-        if item.receive != NIL && self.handshakes {
+        if item.receive != NIL && self.messages.handshakes {
             // Its match, or one that follows from it, may be told to a sender, whatever the rank does meanwhile.
             acts = acts.min(item.time);
         }
@@ -352,18 +353,18 @@ impl World {
     ///
     /// A rank that it wakes may have other plans: what else is open there is looked at again when all wait once more.
     fn apply(&mut self, item: &Item) -> Time {
-        self.agenda.heap.pop();
+        self.order.agenda.heap.pop();
         let acts = self.acts(item);
-        let runnable = self.ready.len();
+        let runnable = self.messages.ready.len();
         if item.receive == NIL {
             self.answer(item.rank);
         } else {
             self.decide_receive(item);
         }
-        if self.ready.len() == runnable {
+        if self.messages.ready.len() == runnable {
             self.renew(item.rank);
         } else {
-            self.agenda.versions.void(item.rank);
+            self.order.agenda.versions.void(item.rank);
             self.reconsider(item.rank);
         }
         acts

@@ -13,12 +13,12 @@ impl Mpi {
         mpi.alone.set(Some(over));
         {
             let mut world = mpi.world();
-            if let Some(remote) = &mut world.remote {
+            if let Some(remote) = &mut world.messages.remote {
                 // The rank may compute for long after a send: what it sent must not wait for its next call.
                 remote.streams.send_at_once();
             }
-            world.clock_host = rank::host::HostClock::of_process().scaled(world.compute.factor());
-            let me = world.ready.next().expect("one rank a process, and it has not begun");
+            world.messages.clock_host = rank::host::HostClock::of_process().scaled(world.messages.compute.factor());
+            let me = world.messages.ready.next().expect("one rank a process, and it has not begun");
             world.mount(me);
         }
         mpi
@@ -88,6 +88,6 @@ impl Mpi {
 impl World {
     /// The exit status of a run that a rank aborted.
     fn aborted(&self) -> Option<i32> {
-        self.abort.as_ref().map(|abort| abort.status)
+        self.run.abort.as_ref().map(|abort| abort.status)
     }
 }

@@ -22,7 +22,7 @@ pub struct Attached {
 
 impl World {
     pub(crate) fn claim_buffer(&self, me: u32, comm: usize, bytes: u64) -> Result {
-        let buffer = self.buffers.get(&(me, comm)).or_else(|| self.buffers.get(&(me, COMM_NULL)));
+        let buffer = self.messages.buffers.get(&(me, comm)).or_else(|| self.messages.buffers.get(&(me, COMM_NULL)));
         let need = bytes.saturating_add(BSEND_OVERHEAD);
         match buffer {
             Some(buffer) if buffer.size >= need => Ok(()),
@@ -45,17 +45,17 @@ impl Mpi {
     /// `MPI_Buffer_attach` (`comm` = `MPI_COMM_NULL`) and `MPI_Comm_attach_buffer`.
     pub fn attach_buffer(&self, comm: usize, buffer: Attached) -> Result {
         let mut world = self.world();
-        let key = (world.current, comm);
-        if world.buffers.contains_key(&key) {
+        let key = (world.messages.current, comm);
+        if world.messages.buffers.contains_key(&key) {
             return Err(Failure::new(ErrorClass::BUFFER, "a buffer is attached already: detach it first"));
         }
-        world.buffers.insert(key, buffer);
+        world.messages.buffers.insert(key, buffer);
         Ok(())
     }
     /// `MPI_Buffer_detach` and `MPI_Comm_detach_buffer`.
     pub fn detach_buffer(&self, comm: usize) -> Result<Attached> {
         let mut world = self.world();
-        let key = (world.current, comm);
-        world.buffers.remove(&key).ok_or_else(|| Failure::new(ErrorClass::BUFFER, "no buffer is attached"))
+        let key = (world.messages.current, comm);
+        world.messages.buffers.remove(&key).ok_or_else(|| Failure::new(ErrorClass::BUFFER, "no buffer is attached"))
     }
 }

@@ -54,7 +54,7 @@ struct Waits {
 impl Waits {
     fn of(world: &World) -> Waits {
         let mut all = Waits { latest: world.latest(), ..Waits::default() };
-        for rank in world.first..world.first + world.local {
+        for rank in world.messages.first..world.messages.first + world.messages.local {
             if world.phase(rank) == Phase::Ended {
                 all.ended += 1;
                 all.first_ended.get_or_insert(rank);
@@ -67,8 +67,8 @@ impl Waits {
             let (_, arrived, size) = instance.describe();
             let missing = instance.missing().filter(|&member| world.is_local(world.member_rank(&instance.place, member, u32::MAX)));
             let missing = missing.take(MISSING + 1).collect();
-            let comm = world.comms.describe(crate::comm::Comms::handle(instance.comm()));
-            let remote = world.remote.as_ref().expect("it has members on other processes");
+            let comm = world.objects.comms.describe(crate::comm::Comms::handle(instance.comm()));
+            let remote = world.messages.remote.as_ref().expect("it has members on other processes");
             let mut named = vec![0; remote.blocks.processes() as usize];
             let mut elsewhere = Vec::new();
             for member in 0..size {
@@ -159,7 +159,7 @@ impl Waits {
 /// The explanation; of several processes, process 0 has it.
 pub(crate) fn report(world: &mut World) -> Option<String> {
     let mut all = Waits::of(world);
-    if world.remote.is_some() {
+    if world.messages.remote.is_some() {
         let blobs = world.gather(all.put())?;
         all = Waits::default();
         blobs.iter().for_each(|blob| all.add(&mut Take(blob)));
@@ -182,7 +182,8 @@ fn explain(world: &World, all: &Waits) -> String {
     let chosen = if relative.len() < absolute.len() { relative } else { absolute };
     let mut sorted: Vec<_> = chosen.into_iter().collect();
     sorted.sort_by_key(|(_, ranks)| (std::cmp::Reverse(ranks.len()), ranks[0]));
-    let mut out = format!("deadlock at virtual time {}: {} of {} ranks wait and nothing can wake them", latest, waits.len(), world.size);
+    let mut out =
+        format!("deadlock at virtual time {}: {} of {} ranks wait and nothing can wake them", latest, waits.len(), world.messages.size);
     for ((_, text), ranks) in sorted.iter().take(GROUPS) {
         let _ = write!(out, "\n  {} in {text}: {}", plural(ranks.len()), list(ranks));
     }
@@ -229,8 +230,8 @@ fn tag_text(node: &Node) -> String {
 }
 
 fn wait_of(world: &World, rank: u32) -> Wait {
-    let function = world.ranks[rank as usize].function;
-    if let Some(poll) = world.polls.get(&rank) {
+    let function = world.messages.ranks[rank as usize].function;
+    if let Some(poll) = world.order.polls.get(&rank) {
         let rest = match poll.question() {
             Question::Probe(pattern) | Question::Iprobe(pattern) => match pattern.source {
                 None => "source=MPI_ANY_SOURCE".to_owned(),
@@ -247,22 +248,24 @@ fn wait_of(world: &World, rank: u32) -> Wait {
         };
         return Wait { function, source: None, rest, spread: None };
     }
-    let state = &world.ranks[rank as usize];
-    let waited: Vec<u32> = world.posted.iter(state.posted).filter(|&index| world.nodes[index].has(flag::WAITED)).collect();
+    let state = &world.messages.ranks[rank as usize];
+    let waited: Vec<u32> =
+        world.messages.posted.iter(state.posted).filter(|&index| world.messages.nodes[index].has(flag::WAITED)).collect();
     if let Some(&index) = waited.first() {
-        let node = &world.nodes[index];
+        let node = &world.messages.nodes[index];
         let more = if waited.len() > 1 { format!(", and {} more receives", waited.len() - 1) } else { String::new() };
         if node.has(flag::WILD) {
             return Wait { function, source: None, rest: format!("source=MPI_ANY_SOURCE, {}{more}", tag_text(node)), spread: None };
         }
         let source = world
+            .objects
             .comms
             .by_context(node.context, rank)
             .map_or(node.source, |comm| comm.peer(node.source as i32, rank, "source").unwrap_or(node.source));
         return Wait { function, source: Some(source), rest: format!("{}{more}", tag_text(node)), spread: None };
     }
-    for index in 0..world.requests.capacity() as u32 {
-        let Some(request) = world.requests.get(index) else { continue };
+    for index in 0..world.messages.requests.capacity() as u32 {
+        let Some(request) = world.messages.requests.get(index) else { continue };
         if request.owner != rank || !request.waited {
             continue;
         }
@@ -280,14 +283,18 @@ fn wait_of(world: &World, rank: u32) -> Wait {
     if let Some(instance) = world.waiting_instance(rank) {
         return collective_wait(world, function, instance);
     }
-    let in_flight = world.posted.iter(world.ranks[rank as usize].posted).any(|index| world.nodes[index].state == State::InFlight);
+    let in_flight = world
+        .messages
+        .posted
+        .iter(world.messages.ranks[rank as usize].posted)
+        .any(|index| world.messages.nodes[index].state == State::InFlight);
     Wait { function, source: None, rest: if in_flight { "a message under way".to_owned() } else { String::new() }, spread: None }
 }
 
 fn collective_wait(world: &World, function: u16, index: u32) -> Wait {
     let instance = world.collectives.instance(index);
     let (_, arrived, size) = instance.describe();
-    let comm = world.comms.describe(crate::comm::Comms::handle(instance.comm()));
+    let comm = world.objects.comms.describe(crate::comm::Comms::handle(instance.comm()));
     let missing: Vec<u32> = instance.missing().take(MISSING + 1).collect();
     Wait { function, source: None, rest: entered(&comm, arrived, size, &missing), spread: instance.ident }
 }

@@ -45,7 +45,7 @@ impl World {
         let Ok(count) = u64::try_from(count) else {
             return Err(Failure::new(ErrorClass::COUNT, format!("count {count} is negative")));
         };
-        let kind = self.types.usable(self.current, datatype)?;
+        let kind = self.objects.types.usable(self.messages.current, datatype)?;
         let bytes = kind.bytes(count)?;
         if kind.contiguous {
             return Ok(Extent { buffer, layout: None, bytes });
@@ -57,7 +57,7 @@ impl World {
     #[inline(always)]
     pub(crate) fn pattern(&self, (source, tag, comm): Peer) -> Result<Option<Pattern>> {
         if source < 0 {
-            self.comms.get(comm)?;
+            self.objects.comms.get(comm)?;
         }
         if tag < 0 && tag != ANY_TAG {
             return Err(bad_tag(tag, true));
@@ -65,9 +65,9 @@ impl World {
         let tag = (tag != ANY_TAG).then_some(tag);
         match source {
             PROC_NULL => Ok(None),
-            ANY_SOURCE => Ok(Some(Pattern { context: self.comms.get(comm)?.context, source: None, tag })),
+            ANY_SOURCE => Ok(Some(Pattern { context: self.objects.comms.get(comm)?.context, source: None, tag })),
             _ => {
-                let context = self.comms.context_from(comm, source)?;
+                let context = self.objects.comms.context_from(comm, source)?;
                 Ok(Some(Pattern { context, source: Some(source as u32), tag }))
             }
         }

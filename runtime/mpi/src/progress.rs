@@ -42,9 +42,9 @@ pub fn run(mpi: &Mpi, ranks: &mut Ranks, tick: &mut dyn FnMut(&World)) -> Ending
     let mut switches = 0u32;
     let mut ending = Ending::default();
     let world = mpi.world();
-    let (first, sweeps) = (world.first, world.sweeps);
+    let (first, sweeps) = (world.messages.first, world.messages.sweeps);
     drop(world);
-    let several = mpi.world().remote.is_some();
+    let several = mpi.world().messages.remote.is_some();
     let mut looked = rank::host::ticks();
     loop {
         let next = mpi.world().next();
@@ -52,9 +52,9 @@ pub fn run(mpi: &Mpi, ranks: &mut Ranks, tick: &mut dyn FnMut(&World)) -> Ending
             Next::Run(rank) => {
                 if sweeps {
                     let world = mpi.world();
-                    let deck = world.ready.on_deck();
+                    let deck = world.messages.ready.on_deck();
                     if let (Some(&last), Some(&before)) = (deck.last(), deck.get(deck.len().saturating_sub(2))) {
-                        rank::memory::prefetch(&world.ranks[last as usize]);
+                        rank::memory::prefetch(&world.messages.ranks[last as usize]);
                         ranks.prefetch_place(last - first);
                         ranks.prefetch(before - first);
                     }
@@ -120,8 +120,8 @@ impl Ending {
 impl World {
     /// What the user is told at the end; of several processes, process 0 tells it.
     pub(crate) fn end(&mut self, mut ending: Ending) -> Ending {
-        ending.left = (self.left, self.left_first);
-        if self.remote.is_some() {
+        ending.left = (self.run.left, self.run.left_first);
+        if self.messages.remote.is_some() {
             match self.gather_endings(ending) {
                 Some(together) => ending = together,
                 None => return Ending::default(),
@@ -131,18 +131,18 @@ impl World {
             ending.status = status;
             ending.messages.insert(0, format!("rank {rank} ended with exit status {status}"));
         }
-        if let Some(abort) = &self.abort {
+        if let Some(abort) = &self.run.abort {
             ending.status = abort.status;
         }
         let (left, first) = ending.left;
-        if left > 0 && self.abort.is_none() {
+        if left > 0 && self.run.abort.is_none() {
             ending.messages.push(format!(
                 "{left} rank{} ended without calling MPI_Finalize (the first is rank {first}); every rank that calls MPI_Init must call MPI_Finalize before it exits",
                 if left == 1 { "" } else { "s" }
             ));
             ending.status = if ending.status == 0 { 1 } else { ending.status };
         }
-        if ending.strangers == self.size {
+        if ending.strangers == self.messages.size {
             ending.without_mpi = Some(ending.status);
             if ending.status == 0 {
                 ending.status = 1;
@@ -159,8 +159,8 @@ impl World {
     /// Makes `rank` the one whose calls are served.
     #[inline]
     pub(crate) fn mount(&mut self, rank: u32) {
-        self.current = rank;
-        self.comms.current = rank;
+        self.messages.current = rank;
+        self.objects.comms.current = rank;
         self.takes_a_while();
     }
 
@@ -169,31 +169,31 @@ impl World {
             if let Some(errand) = self.next_errand() {
                 return errand;
             }
-            if let Some(rank) = self.ready.next() {
+            if let Some(rank) = self.messages.ready.next() {
                 self.mount(rank);
                 return Next::Run(rank);
             }
-            if self.remote.is_some() {
+            if self.messages.remote.is_some() {
                 match self.wait_for_others() {
                     Some(next) => return next,
                     None => continue,
                 }
             }
-            if self.ended == self.size {
+            if self.run.ended == self.messages.size {
                 return Next::Done;
             }
             if self.start_held() {
                 continue;
             }
-            let lagging = self.ready.least_lagging().unwrap_or(Time::MAX);
-            let leaving = self.outbox.peek().map_or(Time::MAX, |key| key.time);
-            let event = self.wire.next_event().unwrap_or(Time::MAX);
+            let lagging = self.messages.ready.least_lagging().unwrap_or(Time::MAX);
+            let leaving = self.messages.outbox.peek().map_or(Time::MAX, |key| key.time);
+            let event = self.messages.wire.next_event().unwrap_or(Time::MAX);
             let other = lagging.min(leaving).min(event);
             if self.decide(other) {
                 continue;
             }
             if other == Time::MAX {
-                if self.abort.is_some() {
+                if self.run.abort.is_some() {
                     return Next::Done;
                 }
                 if self.release_poller() {
@@ -202,8 +202,8 @@ impl World {
                 return Next::Deadlock;
             }
             if lagging <= leaving && lagging <= event {
-                let rank = self.ready.next_lagging().expect("its clock was found");
-                self.ready.wake(rank);
+                let rank = self.messages.ready.next_lagging().expect("its clock was found");
+                self.messages.ready.wake(rank);
             } else if leaving <= event {
                 self.inject_until(event.min(lagging));
             } else {
@@ -215,7 +215,7 @@ impl World {
     /// What is to be done for ranks before any of them runs.
     #[inline(always)]
     fn next_errand(&mut self) -> Option<Next> {
-        if self.collectives.has_work() || !self.orphans.is_empty() { self.errand() } else { None }
+        if self.collectives.has_work() || !self.messages.orphans.is_empty() { self.errand() } else { None }
     }
 
     // Not inlined: few switches have one, and all would save its registers.
@@ -230,16 +230,16 @@ impl World {
                 return Some(Next::ReduceAll(Box::new(work)));
             }
         }
-        self.orphans.pop().map(|(rank, index)| Next::Unload(rank, index))
+        self.messages.orphans.pop().map(|(rank, index)| Next::Unload(rank, index))
     }
 
     /// Gives the network all messages that leave at or before `until`; nothing can act earlier.
     fn inject_until(&mut self, until: Time) {
-        while let Some(key) = self.outbox.peek()
+        while let Some(key) = self.messages.outbox.peek()
             && key.time <= until
         {
-            let Some((key, message)) = self.outbox.pop() else { return };
-            let Some(network) = self.wire.shared() else { return };
+            let Some((key, message)) = self.messages.outbox.pop() else { return };
+            let Some(network) = self.messages.wire.shared() else { return };
             if let Some(arrival) = network.send(key.time, &message) {
                 self.land(message.id as u32, arrival);
             }
@@ -248,7 +248,7 @@ impl World {
 
     fn advance_network(&mut self, until: Time) {
         let mut delivered = Vec::new();
-        if let Some(network) = self.wire.shared() {
+        if let Some(network) = self.messages.wire.shared() {
             network.advance(until, &mut delivered);
         }
         for delivery in delivered {
@@ -260,27 +260,27 @@ impl World {
     pub(crate) fn rank_ended(&mut self, rank: u32, status: i32, ending: &mut Ending) {
         self.release();
         let phase = self.phase(rank);
-        self.ended += 1;
+        self.run.ended += 1;
         self.set_phase(rank, Phase::Ended);
-        if phase == Phase::Active && self.abort.is_none() {
-            if self.left == 0 {
-                self.left_first = rank;
+        if phase == Phase::Active && self.run.abort.is_none() {
+            if self.run.left == 0 {
+                self.run.left_first = rank;
             }
-            self.left += 1;
+            self.run.left += 1;
         }
         if phase == Phase::Before {
             ending.strangers += 1;
         }
-        if status != 0 && ending.failed.is_none() && self.abort.is_none() {
+        if status != 0 && ending.failed.is_none() && self.run.abort.is_none() {
             ending.failed = Some((rank, status));
         }
     }
 
     /// Stops the run: other ranks stop at their first call at or after the mounted rank's clock.
     pub fn set_abort(&mut self, status: i32) {
-        let at = self.clock(self.current);
-        if self.abort.as_ref().is_none_or(|abort| at < abort.at) {
-            self.abort = Some(Abort { at, rank: self.current, status: if status == 0 { 1 } else { status } });
+        let at = self.clock(self.messages.current);
+        if self.run.abort.as_ref().is_none_or(|abort| at < abort.at) {
+            self.run.abort = Some(Abort { at, rank: self.messages.current, status: if status == 0 { 1 } else { status } });
             self.tell_abort();
         }
     }
@@ -288,9 +288,9 @@ impl World {
     /// Whether the mounted rank must stop because of an abort.
     #[inline]
     pub fn must_stop(&self) -> Option<i32> {
-        match &self.abort {
+        match &self.run.abort {
             None => None,
-            Some(abort) => (self.clock(self.current) >= abort.at).then_some(abort.status),
+            Some(abort) => (self.clock(self.messages.current) >= abort.at).then_some(abort.status),
         }
     }
 }

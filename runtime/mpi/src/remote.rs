@@ -24,9 +24,6 @@ pub(crate) use engine::record;
 
 use crate::group::Group;
 use crate::world::World;
-use agree::Agreeing;
-use collective::Spread;
-use std::collections::VecDeque;
 use std::rc::Rc;
 use stream::Streams;
 use transport::Transport;
@@ -80,10 +77,6 @@ pub struct Remote {
     pub(crate) me: u32,
     pub(crate) blocks: Blocks,
     pub(crate) streams: Streams,
-    pub(crate) agreeing: Agreeing,
-    pub(crate) spread: Spread,
-    /// Blobs of the end phase, by sender.
-    pub(crate) gathered: VecDeque<(u32, Vec<u8>)>,
     /// A rank with too many messages that it has not taken, and about how many bytes each has.
     pub(crate) flooded: Option<u32>,
     pub(crate) flooding: u64,
@@ -97,17 +90,8 @@ impl Remote {
     }
     /// The processes behind `transport`, each with a row of ranks.
     pub fn placed(transport: Box<dyn Transport>, blocks: Blocks) -> Remote {
-        let (me, processes) = (transport.rank(), transport.size());
-        Remote {
-            me,
-            blocks,
-            agreeing: Agreeing::new(processes),
-            streams: Streams::new(transport),
-            spread: Spread::default(),
-            gathered: VecDeque::new(),
-            flooded: None,
-            flooding: 0,
-        }
+        let me = transport.rank();
+        Remote { me, blocks, streams: Streams::new(transport), flooded: None, flooding: 0 }
     }
     /// Whether this is process 0, which speaks for all.
     pub fn is_first(&self) -> bool {
@@ -135,17 +119,17 @@ impl World {
     /// Whether a world rank is one of this process's.
     #[inline]
     pub(crate) fn is_local(&self, rank: u32) -> bool {
-        rank.wrapping_sub(self.first) < self.local
+        rank.wrapping_sub(self.messages.first) < self.messages.local
     }
     /// The other processes; there are some where a rank is not local.
     pub(crate) fn others(&mut self) -> &mut Remote {
-        self.remote.as_mut().expect("several processes")
+        self.messages.remote.as_mut().expect("several processes")
     }
     /// Gives up: the machine's MPI failed, or another process is not as it should be.
     pub(crate) fn broken(&mut self, why: &str) -> ! {
         eprintln!("xsim: {why}; the run ends");
         transport::watch::over();
-        if let Some(remote) = &mut self.remote {
+        if let Some(remote) = &mut self.messages.remote {
             remote.streams.abort(1);
         }
         std::process::exit(1)

@@ -180,7 +180,7 @@ impl Mpi {
     /// `MPI_Grequest_start`: the handle.
     pub fn generalized(&self, callbacks: Generalized) -> usize {
         let mut world = self.world();
-        let me = world.current;
+        let me = world.messages.current;
         handle::of_cold(world.make_request(me, Body::Generalized(Box::new(callbacks))))
     }
 
@@ -188,8 +188,8 @@ impl Mpi {
     pub fn complete_generalized(&self, request: usize) -> Result {
         let mut world = self.world();
         match handle::request(request) {
-            RequestRef::Cold(index) if matches!(world.requests.get(index), Some(Request { body: Body::Generalized(_), .. })) => {
-                let now = world.clock(world.current);
+            RequestRef::Cold(index) if matches!(world.messages.requests.get(index), Some(Request { body: Body::Generalized(_), .. })) => {
+                let now = world.clock(world.messages.current);
                 world.finish_request(index, now);
                 Ok(())
             }
@@ -205,22 +205,22 @@ impl Mpi {
             RequestRef::Sent => Ok(()),
             RequestRef::Node(index) => {
                 world.receive_node(index, request)?;
-                let node = &world.nodes[index];
+                let node = &world.messages.nodes[index];
                 if node.has(flag::OWNED) || node.state == State::Matched {
                     return world.finish_unseen(|world| world.finish_receive(index)).map(|_| ());
                 }
-                world.nodes[index].flags |= flag::ORPHAN;
+                world.messages.nodes[index].flags |= flag::ORPHAN;
                 Ok(())
             }
             RequestRef::Cold(index) => {
-                let (active, datatype) = match world.requests.get_mut(index) {
+                let (active, datatype) = match world.messages.requests.get_mut(index) {
                     Some(Request { body: Body::Persistent { active, template }, .. }) => (active.take(), template.datatype()),
                     Some(&mut Request { body: Body::Collective { .. }, done: Some(_), orphan: false, .. }) => {
                         return world.finish_unseen(|world| world.finish(request)).map(|_| ());
                     }
                     Some(request) if !request.orphan => {
                         if let (Body::Generalized(_), Some(_)) | (Body::Synchronous, Some(_)) = (&request.body, request.done) {
-                            world.requests.remove(index);
+                            world.messages.requests.remove(index);
                         } else {
                             request.orphan = true;
                         }
@@ -228,10 +228,10 @@ impl Mpi {
                     }
                     _ => return Err(invalid(request)),
                 };
-                world.requests.remove(index);
+                world.messages.requests.remove(index);
                 if let Some(datatype) = datatype {
-                    let me = world.current;
-                    let _ = world.types.free(me, datatype);
+                    let me = world.messages.current;
+                    let _ = world.objects.types.free(me, datatype);
                 }
                 drop(world);
                 active.map_or(Ok(()), |active| self.free_request(active))
@@ -256,7 +256,7 @@ impl Mpi {
                 Status { source: node.source as i32, tag: node.tag, error: 0, bytes: node.bytes, cancelled: node.state == State::Cancelled }
             }
             RequestRef::Cold(index) => {
-                let query = match world.requests.get(index).map(|request| &request.body) {
+                let query = match world.messages.requests.get(index).map(|request| &request.body) {
                     Some(Body::Generalized(callbacks)) => Some(callbacks.query.clone()),
                     _ => None,
                 };
@@ -286,7 +286,7 @@ impl World {
     /// The receive node behind a handle.
     #[inline]
     pub(crate) fn receive_node(&self, index: u32, handle: usize) -> Result<&Node> {
-        match self.nodes.get(index) {
+        match self.messages.nodes.get(index) {
             Some(node) if is_request(node) => Ok(node),
             _ => Err(invalid(handle)),
         }
@@ -306,7 +306,7 @@ impl World {
                     _ => Completion::Unknown,
                 })
             }
-            RequestRef::Cold(index) => match self.requests.get(index) {
+            RequestRef::Cold(index) => match self.messages.requests.get(index) {
                 Some(Request { body: Body::Persistent { active, .. }, .. }) => match active {
                     Some(active) => self.completion(*active),
                     None => Ok(Completion::Null),
@@ -322,15 +322,15 @@ impl World {
     fn deliver_early(&mut self, handle: usize) {
         match handle::request(handle) {
             RequestRef::Node(index) => {
-                let node = self.nodes[index];
+                let node = self.messages.nodes[index];
                 if node.state == State::Matched && node.flags & (flag::INLINE | flag::POOLED) != 0 {
                     let extent = self.receive_extent(&node);
                     self.unload(&node, &extent);
-                    self.nodes[index].flags &= !(flag::INLINE | flag::POOLED);
+                    self.messages.nodes[index].flags &= !(flag::INLINE | flag::POOLED);
                 }
             }
             RequestRef::Cold(index) => {
-                if let Some(&Request { body: Body::Collective { instance, member }, .. }) = self.requests.get(index) {
+                if let Some(&Request { body: Body::Collective { instance, member }, .. }) = self.messages.requests.get(index) {
                     self.deliver_collective(instance, member);
                 }
             }
@@ -341,7 +341,7 @@ impl World {
     /// The request inside a persistent one, or `handle` itself.
     pub(crate) fn active_part(&self, handle: usize) -> usize {
         match handle::request(handle) {
-            RequestRef::Cold(index) => match self.requests.get(index) {
+            RequestRef::Cold(index) => match self.messages.requests.get(index) {
                 Some(Request { body: Body::Persistent { active: Some(active), .. }, .. }) => *active,
                 _ => handle,
             },
@@ -353,11 +353,11 @@ impl World {
     #[inline]
     pub(crate) fn await_request(&mut self, rank: u32, handle: usize) {
         match handle::request(self.active_part(handle)) {
-            RequestRef::Node(index) => self.nodes[index].flags |= flag::WAITED,
-            RequestRef::Cold(index) => self.requests[index].waited = true,
+            RequestRef::Node(index) => self.messages.nodes[index].flags |= flag::WAITED,
+            RequestRef::Cold(index) => self.messages.requests[index].waited = true,
             _ => return,
         }
-        self.ranks[rank as usize].waiting += 1;
+        self.messages.ranks[rank as usize].waiting += 1;
     }
 
     /// Marks all incomplete requests of an array as waited for by the mounted rank.
@@ -365,17 +365,17 @@ impl World {
     /// Where no status is `wanted`, plain receives are completed here, or when their messages come ([`flag::UNSEEN`]), and not
     /// looked at again: by then their nodes may have left the cache. An error leaves none marked.
     pub(crate) fn await_all(&mut self, requests: RequestArray, wanted: bool) -> Result<Awaited> {
-        let me = self.current;
-        let unseen = !wanted && !self.wire.has_overheads;
+        let me = self.messages.current;
+        let unseen = !wanted && !self.messages.wire.has_overheads;
         let mut awaited = Awaited { waits: false, unread: 0, all_unseen: unseen };
-        self.ranks[me as usize].waiting = 0;
+        self.messages.ranks[me as usize].waiting = 0;
         for index in 0..requests.count {
             let handle = requests.get(index);
             if handle == handle::REQUEST_SENT {
                 continue;
             }
             if let RequestRef::Node(at) = handle::request(handle)
-                && let Some(node) = self.nodes.get_mut(at)
+                && let Some(node) = self.messages.nodes.get_mut(at)
             {
                 let state = node.state;
                 if state == State::Posted && !node.has(flag::WAITED) {
@@ -386,7 +386,7 @@ impl World {
                     } else {
                         awaited.all_unseen = false;
                     }
-                    self.ranks[me as usize].waiting += 1;
+                    self.messages.ranks[me as usize].waiting += 1;
                     continue;
                 }
                 if state == State::Matched || state == State::Sent {
@@ -422,17 +422,17 @@ impl World {
                 }
                 self.forget_request(requests.get(marked));
             }
-            self.ranks[me as usize].waiting = 0;
+            self.messages.ranks[me as usize].waiting = 0;
             return Err(failure);
         }
-        awaited.waits = self.ranks[me as usize].waiting != 0;
+        awaited.waits = self.messages.ranks[me as usize].waiting != 0;
         Ok(awaited)
     }
 
     fn is_awaited(&self, handle: usize) -> bool {
         match handle::request(self.active_part(handle)) {
-            RequestRef::Node(index) => self.nodes[index].has(flag::WAITED),
-            RequestRef::Cold(index) => self.requests[index].waited,
+            RequestRef::Node(index) => self.messages.nodes[index].has(flag::WAITED),
+            RequestRef::Cold(index) => self.messages.requests[index].waited,
             _ => false,
         }
     }
@@ -440,21 +440,21 @@ impl World {
     /// Takes back what [`World::await_request`] did.
     fn forget_request(&mut self, handle: usize) {
         match handle::request(self.active_part(handle)) {
-            RequestRef::Node(index) => self.nodes[index].flags &= !(flag::WAITED | flag::UNSEEN),
-            RequestRef::Cold(index) => self.requests[index].waited = false,
+            RequestRef::Node(index) => self.messages.nodes[index].flags &= !(flag::WAITED | flag::UNSEEN),
+            RequestRef::Cold(index) => self.messages.requests[index].waited = false,
             _ => {}
         }
     }
 
     /// Makes a table request.
     pub(crate) fn make_request(&mut self, owner: u32, body: Body) -> u32 {
-        self.handshakes |= matches!(body, Body::Synchronous | Body::Away { .. });
-        self.requests.insert(Request { owner, done: None, waited: false, orphan: false, body })
+        self.messages.handshakes |= matches!(body, Body::Synchronous | Body::Away { .. });
+        self.messages.requests.insert(Request { owner, done: None, waited: false, orphan: false, body })
     }
 
     /// Where a receive node's payload goes.
     pub(crate) fn receive_extent(&self, node: &Node) -> Extent {
-        let layout = node.has(flag::LAYOUT).then(|| self.layouts[node.layout].clone());
+        let layout = node.has(flag::LAYOUT).then(|| self.messages.layouts[node.layout].clone());
         Extent { buffer: node.buffer, layout, bytes: node.bytes }
     }
 }

@@ -181,17 +181,18 @@ impl World {
     pub(crate) fn head(&self, rank: u32, pattern: &Pattern) -> Option<(u32, Time)> {
         if pattern.source.is_some() {
             let (index, _) = self.find_unexpected(rank, pattern)?;
-            let node = &self.nodes[index];
+            let node = &self.messages.nodes[index];
             return (!node.has(flag::UNDER_WAY)).then_some((index, node.arrival));
         }
-        self.unexpected
-            .best(self.ranks[rank as usize].unexpected, pattern, &[], &self.nodes)
-            .map(|(index, _)| (index, self.nodes[index].arrival))
+        self.messages
+            .unexpected
+            .best(self.messages.ranks[rank as usize].unexpected, pattern, &[], &self.messages.nodes)
+            .map(|(index, _)| (index, self.messages.nodes[index].arrival))
     }
 
     /// A blocked poll may be answerable now: wakes its rank if so.
     pub(crate) fn settle_poll(&mut self, rank: u32) {
-        let Some(poll) = self.polls.get(&rank) else { return };
+        let Some(poll) = self.order.polls.get(&rank) else { return };
         if self.open(rank, poll) == Open::Final {
             self.answer(rank);
         }
@@ -200,23 +201,23 @@ impl World {
     /// Wakes a rank that is blocked in a poll; once, though both a decision about it and one about another rank's
     /// receive may answer it.
     pub(crate) fn answer(&mut self, rank: u32) {
-        let Some(poll) = self.polls.remove(&rank) else { return };
+        let Some(poll) = self.order.polls.remove(&rank) else { return };
         if let Poll::Parked(cycle) = &poll {
             self.unpark(rank, cycle);
         }
         self.reconsider(rank);
-        self.ranks[rank as usize].polling = false;
-        self.ready.wake(rank);
+        self.messages.ranks[rank as usize].polling = false;
+        self.messages.ready.wake(rank);
     }
 
     fn withdraw(&mut self, rank: u32, index: u32) {
         self.unlink_posted(rank, index);
         let clock = self.clock(rank);
-        let node = &mut self.nodes[index];
+        let node = &mut self.messages.nodes[index];
         if node.has(flag::WILD) {
-            self.ranks[rank as usize].wilds -= 1;
+            self.messages.ranks[rank as usize].wilds -= 1;
         }
-        let node = &mut self.nodes[index];
+        let node = &mut self.messages.nodes[index];
         node.state = State::Cancelled;
         node.arrival = clock;
         self.rematch(rank);

@@ -92,7 +92,7 @@ impl Area {
     pub(super) fn block(&self, world: &World, side: &Side, index: u32) -> Result<Vec<Extent>> {
         match side {
             Side::One((at, count, datatype)) => {
-                let step = world.types.get(*datatype)?.extent() * *count;
+                let step = world.objects.types.get(*datatype)?.extent() * *count;
                 Ok(vec![world.extent((at.offset(step * i64::from(index)), *count, *datatype))?])
             }
             _ => Ok(self.extents.get(index as usize).cloned().into_iter().collect()),
@@ -116,7 +116,7 @@ impl World {
                 Ok(Area { bytes: all.bytes, extents: vec![all], blocks: Blocks::Uniform(one) })
             }
             Side::Each(vector) => {
-                let extent = self.types.get(vector.datatype)?.extent();
+                let extent = self.objects.types.get(vector.datatype)?.extent();
                 self.gathered(blocks, |i| {
                     self.extent((vector.at.offset(vector.displacements[i] * extent), vector.counts[i], vector.datatype))
                 })

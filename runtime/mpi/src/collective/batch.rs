@@ -105,7 +105,7 @@ impl World {
     pub(crate) fn can_batch(&self, instance: &Instance) -> bool {
         !self.by_time()
             && instance.agents.iter().flatten().all(|agent| {
-                (agent.request.is_none() || !self.wire.has_overheads)
+                (agent.request.is_none() || !self.messages.wire.has_overheads)
                     && agent.reduction.as_ref().is_none_or(|reduction| reduction.kernel.is_some())
             })
     }
@@ -132,8 +132,8 @@ impl World {
         for (member, agent) in agents.iter_mut().flatten().enumerate() {
             agent.clock = Time::from_ps(clocks[member]);
             agent.stage = Stage::Done;
-            if !self.wire.has_overheads && agent.request.is_none() {
-                self.profile.wait(agent.rank, agent.clock.since(entry[member]));
+            if !self.messages.wire.has_overheads && agent.request.is_none() {
+                self.messages.profile.wait(agent.rank, agent.clock.since(entry[member]));
             }
         }
         // Woken last to first, so that they run in the order of ranks.
@@ -163,10 +163,10 @@ impl World {
                 if let Step::Send { to, from } = *step {
                     let target = self.member_rank(place, to, agent.rank);
                     let clock = &mut clocks[member as usize];
-                    if self.wire.has_overheads {
+                    if self.messages.wire.has_overheads {
                         *clock = self.leave_rank(agent.rank, Time::from_ps(*clock)).as_ps();
                     }
-                    let at = Time::from_ps(*clock) + self.wire.latency(agent.rank, target, from.bytes);
+                    let at = Time::from_ps(*clock) + self.messages.wire.latency(agent.rank, target, from.bytes);
                     let payload = carried(agent, from);
                     posts.push(to, member, at, from.bytes, payload);
                     self.count_messages(1, from.bytes);
@@ -201,11 +201,11 @@ impl World {
         };
         let post = &posts.posts[found as usize];
         let arrival = post.at.as_ps();
-        if self.wire.has_overheads {
+        if self.messages.wire.has_overheads {
             if arrival > *clock {
-                self.profile.wait(agent.rank, Span::from_ps(arrival - *clock));
+                self.messages.profile.wait(agent.rank, Span::from_ps(arrival - *clock));
             }
-            *clock = (Time::from_ps(arrival.max(*clock)) + self.wire.overheads.receive).as_ps();
+            *clock = (Time::from_ps(arrival.max(*clock)) + self.messages.wire.overheads.receive).as_ps();
         } else {
             *clock = arrival.max(*clock);
         }

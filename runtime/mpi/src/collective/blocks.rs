@@ -32,7 +32,7 @@ enum Places<'a> {
 impl World {
     /// `len` blocks of one side of a collective; `None` where it has no memory of its own.
     pub(crate) fn block_list<'a>(&self, side: &Side<'a>, len: usize) -> Result<Option<BlockList<'a>>> {
-        let usable = |handle: usize| self.types.usable(self.current, handle).cloned();
+        let usable = |handle: usize| self.objects.types.usable(self.messages.current, handle).cloned();
         let (at, places) = match *side {
             Side::Nothing | Side::InPlace => return Ok(None),
             Side::One((at, count, datatype)) => (at, Places::Even(count, usable(datatype)?)),

@@ -61,8 +61,8 @@ struct Call {
 impl World {
     /// `(members in all, this rank's number, members of the first side)` of a communicator's collectives.
     pub(super) fn membership(&self, comm: u32) -> (u32, u32, Option<u32>) {
-        let me = self.current;
-        let communicator = self.comms.at(comm);
+        let me = self.messages.current;
+        let communicator = self.objects.comms.at(comm);
         if communicator.remote.is_none() {
             return (communicator.size(), communicator.rank(me), None);
         }
@@ -73,7 +73,7 @@ impl World {
 
     /// The root as a member number; `None` for `MPI_PROC_NULL`.
     pub(crate) fn root_member(&self, comm: u32, root: i32) -> Result<Option<u32>> {
-        let communicator = self.comms.at(comm);
+        let communicator = self.objects.comms.at(comm);
         let (_, me, sides) = self.membership(comm);
         let bad = || {
             Failure::new(
@@ -120,8 +120,8 @@ impl World {
         self.run_agents();
         let through = request.is_some() || self.is_through(instance, member);
         if !through {
-            let me = self.current;
-            self.ranks[me as usize].waiting = 1;
+            let me = self.messages.current;
+            self.messages.ranks[me as usize].waiting = 1;
         }
         Part { request, instance, member, through, target }
     }
@@ -140,7 +140,7 @@ impl Mpi {
         cartesian: bool,
     ) -> Result<Part> {
         let world = self.world();
-        let comm = world.comms.index(call.comm)?;
+        let comm = world.objects.comms.index(call.comm)?;
         let (size, rank, sides) = world.membership(comm);
         let root = call.root.map(|root| world.root_member(comm, root)).transpose()?;
         let shape = Shape {
@@ -154,9 +154,9 @@ impl Mpi {
             sides,
             predefined: call.reduction.as_ref().is_none_or(|reduction| reduction.kernel.is_some()),
             cartesian,
-            node: world.wire.node,
+            node: world.messages.wire.node,
         };
-        let function = world.ranks[world.current as usize].function;
+        let function = world.messages.ranks[world.messages.current as usize].function;
         let entry = Entry {
             signature: Signature {
                 function,
@@ -243,11 +243,11 @@ impl Mpi {
     /// `(is this rank the root, blocks of the far side, own rank in the group, whether an intercommunicator)`.
     fn rooted(&self, comm: usize, root: i32) -> Result<(bool, u32, u32, bool)> {
         let world = self.world();
-        let index = world.comms.index(comm)?;
+        let index = world.objects.comms.index(comm)?;
         let (_, member, sides) = world.membership(index);
         let is_root = world.root_member(index, root)? == Some(member) && (sides.is_none() || root == ROOT);
-        let communicator = world.comms.at(index);
-        Ok((is_root, communicator.peers(), communicator.rank(world.current), sides.is_some()))
+        let communicator = world.objects.comms.at(index);
+        Ok((is_root, communicator.peers(), communicator.rank(world.messages.current), sides.is_some()))
     }
 
     /// Enters a collective that may be held together; `None` if it is to be made in the general way.
@@ -267,7 +267,7 @@ impl Mpi {
         match (send.is_in_place(), receive) {
             (true, Side::One((at, count, datatype))) => {
                 let world = self.world();
-                let step = world.types.get(*datatype)?.extent() * *count;
+                let step = world.objects.types.get(*datatype)?.extent() * *count;
                 world.extent((at.offset(step * i64::from(me)), *count, *datatype)).map(Some)
             }
             _ => self.blocks(send, 1),
@@ -278,7 +278,7 @@ impl Mpi {
     fn members(&self, comm: usize) -> Result<(u32, u32, bool)> {
         let holds = self.may_hold();
         let world = self.world();
-        let communicator = world.comms.get(comm)?;
-        Ok((communicator.size(), communicator.rank(world.current), holds && !communicator.is_inter()))
+        let communicator = world.objects.comms.get(comm)?;
+        Ok((communicator.size(), communicator.rank(world.messages.current), holds && !communicator.is_inter()))
     }
 }

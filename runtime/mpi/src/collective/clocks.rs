@@ -165,7 +165,7 @@ impl World {
     /// them, if it is known to be one.
     pub(crate) fn run_clocks(&mut self, place: &Place, size: u32, schedule: &dyn Schedule, sizes: Sizes, same: Option<Time>) {
         let group = self.group_of(place);
-        let clock_of = |member: u32| self.ranks[group.world_rank(member) as usize].clock.as_ps();
+        let clock_of = |member: u32| self.messages.ranks[group.world_rank(member) as usize].clock.as_ps();
         debug_assert!(
             same.is_none_or(|same| (0..size).all(|member| clock_of(member) == same.as_ps())),
             "nobody's clock moves while it is held"
@@ -193,7 +193,7 @@ impl World {
 
     pub(super) fn group_of(&self, place: &Place) -> Rc<Group> {
         match place {
-            Place::Comm(comm) => self.comms.at(*comm).group.clone(),
+            Place::Comm(comm) => self.objects.comms.at(*comm).group.clone(),
             Place::Group(_, group) => group.clone(),
         }
     }
@@ -218,16 +218,16 @@ impl World {
     /// A blocked member of a collective is through at `clock`.
     #[inline]
     pub(crate) fn release_member(&mut self, rank: u32, clock: u64) {
-        let state = &mut self.ranks[rank as usize];
+        let state = &mut self.messages.ranks[rank as usize];
         let waited = clock - state.clock.as_ps();
         if waited != 0 {
             state.clock = Time::from_ps(clock);
             state.spins = 0;
-            self.profile.wait(rank, Span::from_ps(waited));
+            self.messages.profile.wait(rank, Span::from_ps(waited));
         }
         if state.waiting != 0 {
             state.waiting = 0;
-            self.ready.wake(rank);
+            self.messages.ready.wake(rank);
         }
     }
 
@@ -238,9 +238,11 @@ impl World {
 
     /// A round in a regular pattern.
     pub(crate) fn pattern_round(&mut self, pattern: Pattern, rank_of: &impl Fn(u32) -> u32, clocks: &mut Clocks) {
-        let uniform =
-            |bytes: u64| self.wire.formula().and_then(|formula| formula.uniform()).map(|uniform| uniform.latency(false, bytes).as_ps());
-        let latency = |from: usize, to: usize, bytes: u64| self.wire.latency(rank_of(from as u32), rank_of(to as u32), bytes).as_ps();
+        let uniform = |bytes: u64| {
+            self.messages.wire.formula().and_then(|formula| formula.uniform()).map(|uniform| uniform.latency(false, bytes).as_ps())
+        };
+        let latency =
+            |from: usize, to: usize, bytes: u64| self.messages.wire.latency(rank_of(from as u32), rank_of(to as u32), bytes).as_ps();
         let size = clocks.size;
         if !matches!(pattern, Pattern::Exchange { .. }) {
             clocks.end_exchanges();
@@ -312,7 +314,7 @@ impl World {
                         payload += u128::from(from.bytes);
                     }
                     Step::Receive { from, into } => {
-                        let span = self.wire.latency(rank_of(from), rank_of(rank), into.bytes);
+                        let span = self.messages.wire.latency(rank_of(from), rank_of(rank), into.bytes);
                         after = after.max(clocks.get(from as usize) + span.as_ps());
                     }
                     _ => break,
@@ -326,10 +328,10 @@ impl World {
         for (member, clock) in moved {
             each[member as usize] = clock;
         }
-        self.profile.messages_of(messages, payload);
+        self.messages.profile.messages_of(messages, payload);
     }
 
     pub(crate) fn count_messages(&mut self, messages: u64, bytes: u64) {
-        self.profile.messages_of(messages, u128::from(messages) * u128::from(bytes));
+        self.messages.profile.messages_of(messages, u128::from(messages) * u128::from(bytes));
     }
 }

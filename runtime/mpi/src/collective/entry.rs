@@ -5,7 +5,7 @@
 //! their entry clocks.
 
 use crate::collective::agent::{Agent, Stage};
-use crate::collective::instance::{Instance, Place};
+use crate::collective::instance::{Collectives, Instance, Place};
 use crate::collective::schedule::{Member, Shape};
 use crate::collective::turn::Turn;
 use crate::collective::{Agreement, Contribution, Delivery, Reduction, Resolve, Signature};
@@ -33,7 +33,7 @@ pub(crate) struct Entry {
 impl World {
     /// The mounted rank enters the next collective of its place: answers `(instance, member, request)`.
     pub(crate) fn enter_collective(&mut self, entry: Entry) -> Result<(u32, u32, Option<u32>)> {
-        let me = self.current;
+        let me = self.messages.current;
         let member = entry.member.rank;
         let index = self.join(member, &entry)?;
         let blocking = entry.blocking;
@@ -46,7 +46,7 @@ impl World {
         }
         let agent = Agent {
             rank: me,
-            clock: self.ranks[me as usize].clock,
+            clock: self.messages.ranks[me as usize].clock,
             stage: Stage::Held,
             round: 0,
             cursor: 0,
@@ -93,7 +93,7 @@ impl World {
         resolve: Resolve,
         complete: bool,
     ) {
-        let me = self.current;
+        let me = self.messages.current;
         let instance = self.collectives.instance_mut(index);
         let agreement = instance.agreement.get_or_insert_with(|| Agreement::new(resolve));
         agreement.contributions.push((member, me, contribution));
@@ -110,15 +110,15 @@ impl World {
     pub(crate) fn agree_on(&self, index: u32, comm: u32, signature: &Signature, shape: &Shape) -> Result {
         let instance = &self.collectives.instances[index];
         let (theirs, first) = (instance.signature, instance.first_rank);
-        let describe = || self.comms.describe(crate::comm::Comms::handle(comm));
+        let describe = || self.objects.comms.describe(crate::comm::Comms::handle(comm));
         if !theirs.agrees(signature) {
             return Err(Failure::new(
                 ErrorClass::OTHER,
                 format!(
                     "mismatched collectives on {}: rank {first} of MPI_COMM_WORLD called {}, this rank {}; all members must call the same collectives in the same order with matching arguments",
                     describe(),
-                    theirs.describe(self.names),
-                    signature.describe(self.names)
+                    theirs.describe(self.run.names),
+                    signature.describe(self.run.names)
                 ),
             ));
         }
@@ -130,7 +130,7 @@ impl World {
                 format!(
                     "mismatched arguments of a collective on {}: rank {first} of MPI_COMM_WORLD called {} with {}, this rank with {}; all members must give matching counts, datatypes and operations",
                     describe(),
-                    theirs.describe(self.names),
+                    theirs.describe(self.run.names),
                     instance.shape.describe(),
                     shape.describe()
                 ),
@@ -141,7 +141,7 @@ impl World {
 
     /// Finds or makes the instance that the member's next call belongs to.
     fn join(&mut self, member: u32, entry: &Entry) -> Result<u32> {
-        let me = self.current;
+        let me = self.messages.current;
         let comm = match &entry.place {
             Place::Comm(comm) => *comm,
             Place::Group(key, group) => {
@@ -165,7 +165,7 @@ impl World {
         // Both sides of an intercommunicator count and find instances in the object with the smaller index.
         let home = self.home(comm);
         let total = entry.shape.size;
-        if self.comms.at(home).is_self {
+        if self.objects.comms.at(home).is_self {
             return Ok(self.make_instance(entry, me));
         }
         let turn = self.turn(home, member);
@@ -193,7 +193,7 @@ impl World {
             return self.note_start(comm, turn, index);
         }
         let here = self.rows_of(comm, members);
-        let communicator = self.comms.at_mut(comm);
+        let communicator = self.objects.comms.at_mut(comm);
         if communicator.calls.is_empty() {
             (communicator.calls_from, communicator.calls) = (here.start, vec![0; here.len()]);
         }
@@ -223,7 +223,7 @@ impl World {
             ident: None,
             here: shape.size,
             signature,
-            first_rank: self.current,
+            first_rank: self.messages.current,
             schedule: None,
             size: shape.size,
             left: shape.size,
@@ -243,7 +243,7 @@ impl World {
 
     /// The object in which both sides of an intercommunicator keep their collectives.
     pub(super) fn home(&self, comm: u32) -> u32 {
-        self.comms.twin(comm).map_or(comm, |twin| twin.min(comm))
+        self.objects.comms.twin(comm).map_or(comm, |twin| twin.min(comm))
     }
 
     pub(crate) fn start_instance(&mut self, index: u32) {
@@ -253,12 +253,13 @@ impl World {
         }
         self.collectives.unhold(index);
         self.expand(index);
-        let instance = self.collectives.instance_mut(index);
+        let Collectives { instances, policy, .. } = &mut self.collectives;
+        let instance = &mut instances[index];
         instance.started = true;
-        let schedule = crate::collective::choose::choose(&instance.shape, &self.policy);
+        let schedule = crate::collective::choose::choose(&instance.shape, policy);
         instance.schedule = Some(schedule.clone());
         let complete = instance.arrived == instance.size;
-        if complete && self.batch && self.can_batch(self.collectives.instance(index)) {
+        if complete && self.collectives.batch && self.can_batch(self.collectives.instance(index)) {
             self.run_batch(index, &*schedule);
             return;
         }

@@ -121,17 +121,17 @@ impl World {
 
     fn agent_send(&mut self, index: u32, agent: &mut Agent, to: u32, from: Slice) {
         let target = self.member_rank(&self.collectives.instances[index].place, to, agent.rank);
-        if self.wire.has_overheads {
+        if self.messages.wire.has_overheads {
             agent.clock = self.leave_rank(agent.rank, agent.clock);
         }
-        self.profile.message(from.bytes);
+        self.messages.profile.message(from.bytes);
         if !self.is_local(target) {
             self.agent_send_away(index, agent, to, target, from);
             return;
         }
         let payload = (from.buffer != Buffer::Nothing && from.bytes != 0 && agent.covers(from)).then(|| {
-            let slot = self.pool.alloc(from.bytes as usize);
-            self.pool.get_mut(slot).extend_from_slice(buffer_of(agent, from));
+            let slot = self.messages.pool.alloc(from.bytes as usize);
+            self.messages.pool.get_mut(slot).extend_from_slice(buffer_of(agent, from));
             slot
         });
         let key = (to, agent.member.rank, agent.round);
@@ -140,7 +140,7 @@ impl World {
             self.launch(agent.rank, target, from.bytes, agent.clock, flight);
             Time::MAX
         } else {
-            agent.clock + self.wire.latency(agent.rank, target, from.bytes)
+            agent.clock + self.messages.wire.latency(agent.rank, target, from.bytes)
         };
         let instance = &mut self.collectives.instances[index];
         instance.mail.entry(key).or_default().push_back(Mail { at, bytes: from.bytes, payload });
@@ -153,11 +153,11 @@ impl World {
     /// When a message of a schedule that `rank` begins to send at `clock` leaves it. Without a gap, what a rank sends in
     /// several collectives at a time does not depend on each other.
     pub(crate) fn leave_rank(&mut self, rank: u32, clock: Time) -> Time {
-        let costs = &self.wire.overheads;
+        let costs = &self.messages.wire.overheads;
         if costs.gap == Span::ZERO {
             return clock + costs.send;
         }
-        let state = &mut self.ranks[rank as usize];
+        let state = &mut self.messages.ranks[rank as usize];
         let start = clock.max(state.nic_free) + costs.send;
         state.nic_free = start + costs.gap;
         start
@@ -191,23 +191,23 @@ impl World {
         }
         if mail.at > agent.clock {
             if agent.request.is_none() {
-                self.profile.wait(agent.rank, mail.at.since(agent.clock));
+                self.messages.profile.wait(agent.rank, mail.at.since(agent.clock));
             }
             agent.clock = mail.at;
         }
-        if self.wire.has_overheads {
-            agent.clock += self.wire.overheads.receive;
+        if self.messages.wire.has_overheads {
+            agent.clock += self.messages.wire.overheads.receive;
         }
         if mail.bytes != into.bytes {
             agent.mismatch(from, mail.bytes, into.bytes);
         }
         if let Some(slot) = mail.payload {
-            let bytes = self.pool.get(slot);
+            let bytes = self.messages.pool.get(slot);
             let part = bytes.len().min(into.bytes as usize);
             if into.buffer != Buffer::Nothing && agent.covers(into) {
                 buffer_mut(agent, into)[..part].copy_from_slice(&bytes[..part]);
             }
-            self.pool.free(slot);
+            self.messages.pool.free(slot);
         }
         true
     }

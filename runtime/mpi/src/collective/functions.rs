@@ -72,7 +72,7 @@ impl World {
     pub(crate) fn next_functions(&mut self) -> Option<FunctionWork> {
         loop {
             let index = self.collectives.functions.pop_front()?;
-            let schedule = crate::collective::choose::choose(&self.collectives.instance(index).shape, &self.policy);
+            let schedule = crate::collective::choose::choose(&self.collectives.instance(index).shape, &self.collectives.policy);
             let instance = self.collectives.instance_mut(index);
             let shape = instance.shape.clone();
             let Some(together) = &mut instance.together else { continue };

@@ -77,9 +77,26 @@ pub struct Collectives {
     pub(crate) latest: Option<Latest>,
     /// The turn of the persistent collective that the mounted rank is starting.
     pub(crate) starting: Option<(u32, u32)>,
+    /// Whether collectives whose members are all here may run in one loop over clocks.
+    pub(crate) batch: bool,
+    /// How algorithms are chosen.
+    pub(crate) policy: crate::collective::choose::Policy,
+    /// Meetings of leaders in `MPI_Intercomm_create`.
+    pub(crate) bridges: FxHashMap<(u32, u32, i32), Bridge>,
+    /// How often it was decided to start what is held, on all processes.
+    pub(crate) epoch: u64,
+    /// Instances with members on other processes.
+    pub(crate) spread: crate::remote::collective::Spread,
 }
 
+/// One side of an `MPI_Intercomm_create`: the other side's new handle once it is made, and the group.
+type Bridge = (Option<usize>, Rc<Group>);
+
 impl Collectives {
+    /// Nothing is under way. `batch` says whether collectives whose members are all here may run in one loop over clocks.
+    pub(crate) fn new(batch: bool, policy: crate::collective::choose::Policy) -> Collectives {
+        Collectives { batch, policy, ..Collectives::default() }
+    }
     pub(crate) fn instance(&self, index: u32) -> &Instance {
         &self.instances[index]
     }
@@ -180,7 +197,7 @@ impl World {
     pub(crate) fn waiting_instance(&self, rank: u32) -> Option<u32> {
         let waits = |instance: &Instance| match (&instance.together, &instance.place) {
             (Some(together), Place::Comm(comm)) => {
-                let member = self.comms.at(*comm).group.rank_of(rank);
+                let member = self.objects.comms.at(*comm).group.rank_of(rank);
                 instance.signature.blocking && !together.is_complete() && member.is_some_and(|member| together.has(member))
             }
             _ => instance.agents.iter().flatten().any(|agent| agent.rank == rank && agent.request.is_none() && agent.stage != Stage::Done),
@@ -194,7 +211,7 @@ impl World {
             Place::Comm(comm) => *comm,
             Place::Group(_, group) => return group.world_rank(member),
         };
-        let communicator = self.comms.at(comm);
+        let communicator = self.objects.comms.at(comm);
         if communicator.is_self {
             return me;
         }
@@ -206,7 +223,7 @@ impl World {
 
     /// The groups of an intercommunicator in the order that both sides agree on: by the world rank of their first member.
     pub(crate) fn sides(&self, comm: u32) -> (&crate::group::Group, &crate::group::Group) {
-        let communicator = self.comms.at(comm);
+        let communicator = self.objects.comms.at(comm);
         let (local, remote) = (&*communicator.group, communicator.remote.as_deref().expect("an intercommunicator"));
         if local.world_rank(0) < remote.world_rank(0) { (local, remote) } else { (remote, local) }
     }

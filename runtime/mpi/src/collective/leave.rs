@@ -16,10 +16,10 @@ impl World {
         match agent.request {
             Some(request) => self.finish_request(request, agent.clock),
             None => {
-                let state = &mut self.ranks[agent.rank as usize];
+                let state = &mut self.messages.ranks[agent.rank as usize];
                 if state.waiting != 0 {
                     state.waiting = 0;
-                    self.ready.wake(agent.rank);
+                    self.messages.ready.wake(agent.rank);
                 }
             }
         }
@@ -28,7 +28,7 @@ impl World {
     /// Stores the new communicator's handle at `target` when `request` (of an agreement) is collected.
     pub(crate) fn store_outcome(&mut self, request: usize, target: Addr) {
         if let RequestRef::Cold(index) = handle::request(request)
-            && let Some(Request { body: Body::Collective { instance, member }, .. }) = self.requests.get(index)
+            && let Some(Request { body: Body::Collective { instance, member }, .. }) = self.messages.requests.get(index)
             && let Some(agent) = &mut self.collectives.instances[*instance].agents[*member as usize]
         {
             agent.delivery = Delivery::Handle(target);
@@ -69,12 +69,12 @@ impl World {
 
     /// The same; the result goes to `target`, where the agent does not know.
     pub(crate) fn finish_agent(&mut self, index: u32, member: u32, target: Option<&Extent>) -> Result<usize> {
-        let me = self.current;
+        let me = self.messages.current;
         let Some(mut agent) = self.collectives.instances[index].agents[member as usize].take() else { return Ok(0) };
-        let before = self.ranks[me as usize].clock;
+        let before = self.messages.ranks[me as usize].clock;
         // Waiting inside the collective was counted where it happened.
         if agent.clock > before {
-            let state = &mut self.ranks[me as usize];
+            let state = &mut self.messages.ranks[me as usize];
             state.clock = agent.clock;
             state.spins = 0;
         }
@@ -129,9 +129,9 @@ impl World {
         }
         let (place, start) = (instance.place.clone(), instance.start);
         self.collectives.latest = None;
-        if let (Some(ident), Some(remote)) = (instance.ident, &mut self.remote) {
-            remote.spread.instances.remove(&ident);
-            remote.spread.readies.remove(&ident);
+        if let Some(ident) = instance.ident {
+            self.collectives.spread.instances.remove(&ident);
+            self.collectives.spread.readies.remove(&ident);
         }
         self.collectives.instances.remove(index);
         let comm = match place {
@@ -147,14 +147,14 @@ impl World {
             }
         };
         // The communicator may be freed while its last collective is collected.
-        if self.comms.alive(comm).is_none() {
+        if self.objects.comms.alive(comm).is_none() {
             return;
         }
         let home = self.home(comm);
         if let Some(turn) = start {
             return self.forget_start(home, turn);
         }
-        let communicator = self.comms.at_mut(home);
+        let communicator = self.objects.comms.at_mut(home);
         if let Some(place) = communicator.instances.iter_mut().find(|place| **place == Some(index)) {
             *place = None;
         }

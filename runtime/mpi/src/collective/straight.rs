@@ -21,7 +21,7 @@ impl<'a> Latencies<'a> {
         Latencies { world, known: Vec::new() }
     }
     fn uniform(&self) -> Option<&'a network::Uniform> {
-        self.world.wire.formula().and_then(|formula| formula.uniform())
+        self.world.messages.wire.formula().and_then(|formula| formula.uniform())
     }
     #[inline]
     fn of(&mut self, from: u32, to: u32, bytes: u64) -> u64 {
@@ -38,7 +38,7 @@ impl<'a> Latencies<'a> {
                 return span;
             }
         }
-        self.world.wire.latency(from, to, bytes).as_ps()
+        self.world.messages.wire.latency(from, to, bytes).as_ps()
     }
 }
 
@@ -66,7 +66,7 @@ impl World {
             _ => return false,
         };
         clocks.replace(after);
-        self.profile.messages_of(messages, payload);
+        self.messages.profile.messages_of(messages, payload);
         true
     }
 

@@ -82,17 +82,17 @@ fn is_predefined(reduction: Option<(usize, usize)>) -> bool {
 impl World {
     /// Whether blocking collectives of this process may be held together.
     pub(crate) fn holds_together(&self) -> bool {
-        self.batch && !self.wire.has_overheads && !self.by_time()
+        self.collectives.batch && !self.messages.wire.has_overheads && !self.by_time()
     }
 
     /// What the mounted rank's next collective on an intracommunicator looks like; `None` if it is not one to hold together.
     fn brief_shape(&self, brief: &Brief) -> Result<Option<(u32, u32, Shape)>> {
-        let index = self.comms.index(brief.comm)?;
-        let comm = self.comms.at(index);
+        let index = self.objects.comms.index(brief.comm)?;
+        let comm = self.objects.comms.at(index);
         if !self.holds_together() || comm.is_self || comm.is_inter() || comm.size() < 2 {
             return Ok(None);
         }
-        let (size, member) = (comm.size(), comm.rank(self.current));
+        let (size, member) = (comm.size(), comm.rank(self.messages.current));
         let root = match brief.root {
             Some(root) => match self.root_member(index, root)? {
                 Some(root) => root,
@@ -102,8 +102,8 @@ impl World {
         };
         let reduction = match brief.reduction {
             Some((op, datatype)) => {
-                let operation = &**self.ops.get(self.current, op)?;
-                let size = self.types.usable(self.current, datatype)?.size.max(1);
+                let operation = &**self.objects.ops.get(self.messages.current, op)?;
+                let size = self.objects.types.usable(self.messages.current, datatype)?.size.max(1);
                 Some((operation.commutative(), size, !matches!(operation, Op::User(_))))
             }
             None => None,
@@ -117,7 +117,7 @@ impl World {
             element: reduction.map_or(1, |(_, size, _)| size),
             commutative: reduction.is_none_or(|(commutative, ..)| commutative),
             sides: None,
-            node: self.wire.node,
+            node: self.messages.wire.node,
             predefined: reduction.is_none_or(|(.., predefined)| predefined),
             cartesian: brief.kind == Kind::Neighbor && matches!(comm.topology.as_deref(), Some(Topology::Cart(_))),
         };
@@ -138,7 +138,7 @@ impl World {
             return Ok(Some((index, member, request)));
         }
         let Some((comm, member, shape)) = self.brief_shape(brief)? else { return Ok(None) };
-        let communicator = self.comms.at(comm);
+        let communicator = self.objects.comms.at(comm);
         let blocking = brief.mode == Mode::Blocking;
         let varies = Varied::is(brief.kind, brief.irregular);
         let calls = !shape.predefined;
@@ -153,9 +153,9 @@ impl World {
         {
             return Ok(None);
         }
-        let me = self.current;
+        let me = self.messages.current;
         let signature = Signature {
-            function: self.ranks[me as usize].function,
+            function: self.messages.ranks[me as usize].function,
             blocking,
             irregular: brief.irregular,
             kind: brief.kind,
@@ -186,7 +186,7 @@ impl World {
                 let (first, count) = self.own_members(&beginning, size);
                 let pending = (!blocking).then(|| Pending::new(count));
                 let varied = if varies {
-                    let Some(varied) = Varied::new(&shape, count, self.comms.at(comm).topology.clone()) else { return Ok(None) };
+                    let Some(varied) = Varied::new(&shape, count, self.objects.comms.at(comm).topology.clone()) else { return Ok(None) };
                     Some(Box::new(varied))
                 } else {
                     None
@@ -222,12 +222,14 @@ impl World {
     #[inline]
     fn joins_latest(&mut self, brief: &Brief) -> Option<u32> {
         let latest = self.collectives.latest.as_ref().filter(|_| self.collectives.starting.is_none())?;
-        let me = self.current;
-        if latest.brief != *brief || latest.function != self.ranks[me as usize].function || self.comms.index(brief.comm) != Ok(latest.comm)
+        let me = self.messages.current;
+        if latest.brief != *brief
+            || latest.function != self.messages.ranks[me as usize].function
+            || self.objects.comms.index(brief.comm) != Ok(latest.comm)
         {
             return None;
         }
-        let communicator = self.comms.at_mut(latest.comm);
+        let communicator = self.objects.comms.at_mut(latest.comm);
         let member = communicator.rank(me);
         let call = communicator.calls.get_mut(member.wrapping_sub(communicator.calls_from) as usize)?;
         if *call != latest.call || self.collectives.instance(latest.index).together.is_none() {
@@ -241,15 +243,15 @@ impl World {
     #[inline]
     fn joins_again(&mut self, kind: Kind, comm: usize, elements: Option<Elements>, from: Addr) -> Option<Ticket> {
         let latest = self.collectives.latest.as_ref()?;
-        let (me, index, number) = (self.current, latest.index, latest.call);
-        let state = &mut self.ranks[me as usize];
+        let (me, index, number) = (self.messages.current, latest.index, latest.call);
+        let state = &mut self.messages.ranks[me as usize];
         if latest.elements != elements || latest.brief.kind != kind || latest.brief.comm != comm || latest.function != state.function {
             return None;
         }
-        if self.comms.index(comm) != Ok(latest.comm) {
+        if self.objects.comms.index(comm) != Ok(latest.comm) {
             return None;
         }
-        let communicator = self.comms.at_mut(latest.comm);
+        let communicator = self.objects.comms.at_mut(latest.comm);
         let member = communicator.rank(me);
         let call = communicator.calls.get_mut(member.wrapping_sub(communicator.calls_from) as usize)?;
         let instance = self.collectives.instance_mut(index);
@@ -271,8 +273,8 @@ impl World {
     /// A member's contribution is taken; the last one's completes the call. Answers the request of a nonblocking call.
     #[inline]
     fn come_in(&mut self, index: u32, member: u32, (source, target): (&Extent, &Extent), bring: &mut Bring) -> Option<u32> {
-        let me = self.current;
-        let clock = self.ranks[me as usize].clock;
+        let me = self.messages.current;
+        let clock = self.messages.ranks[me as usize].clock;
         let waits = self.collectives.instance(index).describe().0.blocking;
         let request = (!waits).then(|| self.make_request(me, Body::Collective { instance: index, member }));
         let instance = self.collectives.instance_mut(index);
@@ -322,7 +324,7 @@ impl World {
             self.expand(index);
             return self.start_instance(index);
         }
-        let schedule = crate::collective::choose::choose(&instance.shape, &self.policy);
+        let schedule = crate::collective::choose::choose(&self.collectives.instance(index).shape, &self.collectives.policy);
         let instance = self.collectives.instance_mut(index);
         let mut together = instance.together.take().expect("held together");
         if !together.digest(&instance.shape, &*schedule) {
@@ -380,7 +382,7 @@ impl World {
         let member = Member { rank: member, send, receive, sources, destinations };
         let own = together.functions.as_ref().and_then(|functions| functions.get(member.rank));
         let reduction = own.or(together.reduction.as_ref().map(|(_, reduction)| reduction)).cloned();
-        let clock = self.ranks[rank as usize].clock;
+        let clock = self.messages.ranks[rank as usize].clock;
         let place = member.rank - together.first;
         let gathered = together.varied.as_ref().map_or(&[][..], |varied| varied.targets(member.rank));
         let mut agent = Agent::held(rank, clock, member, input, output, reduction);
@@ -421,7 +423,7 @@ impl World {
         }
         for handle in requests.iter() {
             if let RequestRef::Cold(request) = handle::request(self.active_part(handle))
-                && let Some(&Request { body: Body::Collective { instance, .. }, done: None, .. }) = self.requests.get(request)
+                && let Some(&Request { body: Body::Collective { instance, .. }, done: None, .. }) = self.messages.requests.get(request)
                 && !self.collectives.instance(instance).is_started()
             {
                 self.start_instance(instance);

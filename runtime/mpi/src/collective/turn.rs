@@ -29,12 +29,12 @@ impl World {
     pub(super) fn turn(&self, comm: u32, member: u32) -> Turn {
         match self.collectives.starting {
             Some((number, times)) => Turn::Start(number, times),
-            None => Turn::Call(self.comms.at(comm).call_of(member)),
+            None => Turn::Call(self.objects.comms.at(comm).call_of(member)),
         }
     }
     /// The instance of a turn, if a member has made it.
     pub(super) fn instance_of(&self, comm: u32, turn: Turn) -> Option<u32> {
-        let communicator = self.comms.at(comm);
+        let communicator = self.objects.comms.at(comm);
         match turn {
             Turn::Call(call) => communicator.instances.get((call - communicator.first) as usize).copied().flatten(),
             Turn::Start(number, times) => communicator.persistent.as_ref()?.open.get(&(number, times)).copied(),
@@ -42,11 +42,11 @@ impl World {
     }
     /// The mounted rank has started a persistent collective: its turn belongs to this instance.
     pub(super) fn note_start(&mut self, comm: u32, turn: (u32, u32), index: u32) {
-        self.comms.at_mut(comm).persistent.get_or_insert_default().open.insert(turn, index);
+        self.objects.comms.at_mut(comm).persistent.get_or_insert_default().open.insert(turn, index);
     }
     /// All members have left the instance of a turn.
     pub(super) fn forget_start(&mut self, comm: u32, turn: (u32, u32)) {
-        if let Some(persistent) = &mut self.comms.at_mut(comm).persistent {
+        if let Some(persistent) = &mut self.objects.comms.at_mut(comm).persistent {
             persistent.open.remove(&turn);
         }
     }
@@ -57,10 +57,10 @@ impl Mpi {
     pub fn persistent_collective(&self, comm: usize, start: Starter) -> Result<usize> {
         let number = {
             let mut world = self.world();
-            let index = world.comms.index(comm)?;
+            let index = world.objects.comms.index(comm)?;
             let (_, member, _) = world.membership(index);
             let home = world.home(index);
-            let made = world.comms.at_mut(home).persistent.get_or_insert_default().made.entry(member).or_default();
+            let made = world.objects.comms.at_mut(home).persistent.get_or_insert_default().made.entry(member).or_default();
             *made += 1;
             *made - 1
         };

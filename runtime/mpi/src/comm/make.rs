@@ -26,28 +26,28 @@ fn by_side(world: &World, comm: u32, first_side: usize, second_side: usize) -> O
 }
 
 fn make_two_sided(world: &mut World, comm: u32, one: Rc<Group>, other: Rc<Group>) -> Outcome {
-    let (first, second) = world.comms.make_inter(one, other);
+    let (first, second) = world.objects.comms.make_inter(one, other);
     by_side(world, comm, first, second)
 }
 
 fn both_groups(world: &World, comm: u32) -> (Rc<Group>, Rc<Group>) {
-    let communicator = world.comms.at(comm);
+    let communicator = world.objects.comms.at(comm);
     let (local, remote) = (communicator.group.clone(), communicator.remote.clone().expect("an intercommunicator"));
     if local.world_rank(0) < remote.world_rank(0) { (local, remote) } else { (remote, local) }
 }
 
 fn duplicate(world: &mut World, comm: u32, _: Contributions) -> Result<Outcome> {
-    let communicator = world.comms.at(comm);
+    let communicator = world.objects.comms.at(comm);
     if communicator.is_self {
         let topology = communicator.topology.clone();
-        return Ok(Outcome::Same(world.comms.make_self(topology)));
+        return Ok(Outcome::Same(world.objects.comms.make_self(topology)));
     }
     if communicator.remote.is_some() {
         let (one, other) = both_groups(world, comm);
         return Ok(make_two_sided(world, comm, one, other));
     }
     let (group, topology) = (communicator.group.clone(), communicator.topology.clone());
-    Ok(Outcome::Same(world.comms.make(group, None, topology)))
+    Ok(Outcome::Same(world.objects.comms.make(group, None, topology)))
 }
 
 /// Members of each color in the order (key, member): `(color, key, member, world rank)` sorted.
@@ -74,10 +74,10 @@ fn group_of(chunk: &[(i32, i32, u32, u32)]) -> Rc<Group> {
 
 fn split(world: &mut World, comm: u32, contributions: Contributions) -> Result<Outcome> {
     let mut handles = vec![COMM_NULL; contributions.len()];
-    let communicator = world.comms.at(comm);
+    let communicator = world.objects.comms.at(comm);
     if communicator.is_self {
         let handle = match &contributions[0].2 {
-            Contribution::Split(Some(_), _) => world.comms.make_self(None),
+            Contribution::Split(Some(_), _) => world.objects.comms.make_self(None),
             _ => COMM_NULL,
         };
         return Ok(Outcome::Same(handle));
@@ -87,7 +87,7 @@ fn split(world: &mut World, comm: u32, contributions: Contributions) -> Result<O
         let (one, other) = (sorted_colors(&contributions, 0..middle), sorted_colors(&contributions, middle..u32::MAX));
         for chunk in chunks_by_color(&one) {
             let Some(twin) = chunks_by_color(&other).find(|twin| twin[0].0 == chunk[0].0) else { continue };
-            let (first, second) = world.comms.make_inter(group_of(chunk), group_of(twin));
+            let (first, second) = world.objects.comms.make_inter(group_of(chunk), group_of(twin));
             chunk.iter().for_each(|entry| handles[entry.2 as usize] = first);
             twin.iter().for_each(|entry| handles[entry.2 as usize] = second);
         }
@@ -95,7 +95,7 @@ fn split(world: &mut World, comm: u32, contributions: Contributions) -> Result<O
     }
     let sorted = sorted_colors(&contributions, 0..u32::MAX);
     for chunk in chunks_by_color(&sorted) {
-        let handle = world.comms.make(group_of(chunk), None, None);
+        let handle = world.objects.comms.make(group_of(chunk), None, None);
         chunk.iter().for_each(|entry| handles[entry.2 as usize] = handle);
     }
     Ok(Outcome::Each(handles))
@@ -104,8 +104,8 @@ fn split(world: &mut World, comm: u32, contributions: Contributions) -> Result<O
 /// Members whose groups are equal share a communicator; who is not in its own group gets none.
 fn create(world: &mut World, comm: u32, contributions: Contributions) -> Result<Outcome> {
     let mut handles = vec![COMM_NULL; contributions.len()];
-    let inter = world.comms.at(comm).remote.is_some();
-    let is_self = world.comms.at(comm).is_self;
+    let inter = world.objects.comms.at(comm).remote.is_some();
+    let is_self = world.objects.comms.at(comm).is_self;
     if inter {
         let middle = world.sides(comm).0.size();
         let group_on = |first: bool| {
@@ -117,7 +117,7 @@ fn create(world: &mut World, comm: u32, contributions: Contributions) -> Result<
             )
         };
         if let (Some(one), Some(other)) = (group_on(true), group_on(false)) {
-            let (first, second) = world.comms.make_inter(one.clone(), other.clone());
+            let (first, second) = world.objects.comms.make_inter(one.clone(), other.clone());
             for (member, rank, _) in &contributions {
                 if one.rank_of(*rank).is_some() && *member < middle {
                     handles[*member as usize] = first;
@@ -135,14 +135,14 @@ fn create(world: &mut World, comm: u32, contributions: Contributions) -> Result<
             continue;
         }
         if is_self {
-            return Ok(Outcome::Same(world.comms.make_self(topology.clone())));
+            return Ok(Outcome::Same(world.objects.comms.make_self(topology.clone())));
         }
         // Groups of one call are equal or disjoint (MPI 5.0 section 7.4.2): the first member tells them apart.
         let leader = group.world_rank(0);
         let handle = match made.iter().rev().find(|(first, _)| *first == leader) {
             Some((_, handle)) => *handle,
             None => {
-                let handle = world.comms.make(group.clone(), None, topology.clone());
+                let handle = world.objects.comms.make(group.clone(), None, topology.clone());
                 made.push((leader, handle));
                 handle
             }
@@ -158,7 +158,7 @@ fn merge(world: &mut World, comm: u32, contributions: Contributions) -> Result<O
     let (first_high, second_high) = (high(0), high(one.size()));
     let (low, up) = if first_high && !second_high { (other, one) } else { (one, other) };
     let ranks = (0..low.size()).map(|i| low.world_rank(i)).chain((0..up.size()).map(|i| up.world_rank(i))).collect();
-    Ok(Outcome::Same(world.comms.make(Group::from_ranks(ranks), None, None)))
+    Ok(Outcome::Same(world.objects.comms.make(Group::from_ranks(ranks), None, None)))
 }
 
 /// The two sides of `MPI_Intercomm_create` meet here: the second to come takes over the first one's context.
@@ -173,18 +173,22 @@ fn bridge(world: &mut World, comm: u32, contributions: Contributions) -> Result<
             "no member of the local communicator is the local leader: all members must pass the same local_leader",
         ));
     };
-    let local = if world.comms.at(comm).is_self { Group::from_ranks(vec![contributions[0].1]) } else { world.comms.at(comm).group.clone() };
+    let local = if world.objects.comms.at(comm).is_self {
+        Group::from_ranks(vec![contributions[0].1])
+    } else {
+        world.objects.comms.at(comm).group.clone()
+    };
     if (0..local.size()).any(|i| remote.rank_of(local.world_rank(i)).is_some()) {
         return Err(Failure::new(ErrorClass::COMM, "the two groups of an intercommunicator must not have a rank in common"));
     }
     if context != 0 {
         return Ok(Outcome::Same(world.bridge_between(local, remote, context)));
     }
-    let handle = match world.bridges.remove(&key) {
+    let handle = match world.collectives.bridges.remove(&key) {
         Some((Some(twin), ..)) => twin,
         _ => {
-            let (mine, theirs) = world.comms.make_inter(local, remote.clone());
-            world.bridges.insert(key, (Some(theirs), remote));
+            let (mine, theirs) = world.objects.comms.make_inter(local, remote.clone());
+            world.collectives.bridges.insert(key, (Some(theirs), remote));
             mine
         }
     };
@@ -192,13 +196,17 @@ fn bridge(world: &mut World, comm: u32, contributions: Contributions) -> Result<
 }
 
 fn distributed_graph(world: &mut World, comm: u32, contributions: Contributions) -> Result<Outcome> {
-    let group = world.comms.at(comm).group.clone();
-    let is_self = world.comms.at(comm).is_self;
+    let group = world.objects.comms.at(comm).group.clone();
+    let is_self = world.objects.comms.at(comm).is_self;
     let topology = Rc::new(Topology::distributed(
         contributions.len() as u32,
         contributions.into_iter().map(|(member, _, contribution)| (member, contribution)),
     )?);
-    Ok(Outcome::Same(if is_self { world.comms.make_self(Some(topology)) } else { world.comms.make(group, None, Some(topology)) }))
+    Ok(Outcome::Same(if is_self {
+        world.objects.comms.make_self(Some(topology))
+    } else {
+        world.objects.comms.make(group, None, Some(topology))
+    }))
 }
 
 impl Mpi {
@@ -207,7 +215,7 @@ impl Mpi {
     }
 
     fn intra(&self, comm: usize, what: &str) -> Result {
-        if self.world().comms.get(comm)?.is_inter() {
+        if self.world().objects.comms.get(comm)?.is_inter() {
             return Err(Failure::new(ErrorClass::COMM, format!("{what} needs an intracommunicator, and this is an intercommunicator")));
         }
         Ok(())
@@ -238,7 +246,7 @@ impl Mpi {
     pub fn comm_create(&self, comm: usize, group: Rc<Group>) -> Result<usize> {
         let outside = {
             let world = self.world();
-            let communicator = world.comms.get(comm)?;
+            let communicator = world.objects.comms.get(comm)?;
             !communicator.is_self && !group.is_within(&communicator.group)
         };
         if outside {
@@ -249,8 +257,8 @@ impl Mpi {
 
     /// `MPI_Comm_create_group`: only the group's members call it, and their messages alone cost time.
     pub fn comm_create_group(&self, comm: usize, group: Rc<Group>, tag: i32) -> Result<usize> {
-        let context = self.world().comms.get(comm)?.context;
-        let me = self.world().current;
+        let context = self.world().objects.comms.get(comm)?.context;
+        let me = self.world().messages.current;
         if group.rank_of(me).is_none() {
             return Ok(COMM_NULL);
         }
@@ -262,7 +270,7 @@ impl Mpi {
     pub fn comm_create_from_group(&self, group: Rc<Group>, tag: i32) -> Result<usize> {
         // No communicator has this context.
         const NO_PARENT: u32 = u32::MAX;
-        if group.rank_of(self.world().current).is_none() {
+        if group.rank_of(self.world().messages.current).is_none() {
             return Ok(COMM_NULL);
         }
         let key = (NO_PARENT, tag, group.world_rank(0));
@@ -274,10 +282,10 @@ impl Mpi {
         self.intra(local, "MPI_Intercomm_create")?;
         let (leads, group) = {
             let world = self.world();
-            let communicator = world.comms.get(local)?;
-            communicator.peer(local_leader, world.current, "local_leader")?;
-            let group = if communicator.is_self { Group::from_ranks(vec![world.current]) } else { communicator.group.clone() };
-            (communicator.rank(world.current) == local_leader as u32, group)
+            let communicator = world.objects.comms.get(local)?;
+            communicator.peer(local_leader, world.messages.current, "local_leader")?;
+            let group = if communicator.is_self { Group::from_ranks(vec![world.messages.current]) } else { communicator.group.clone() };
+            (communicator.rank(world.messages.current) == local_leader as u32, group)
         };
         let contribution = if leads { self.meet_leader(group, peer, remote_leader, tag)? } else { Contribution::Nothing };
         self.made(local, contribution, bridge)
@@ -287,12 +295,12 @@ impl Mpi {
     fn meet_leader(&self, group: Rc<Group>, peer: usize, remote_leader: i32, tag: i32) -> Result<Contribution> {
         let (mine, theirs, bridging, context) = {
             let mut world = self.world();
-            let me = world.current;
-            let theirs = world.comms.get(peer)?.peer(remote_leader, me, "remote_leader")?;
+            let me = world.messages.current;
+            let theirs = world.objects.comms.get(peer)?.peer(remote_leader, me, "remote_leader")?;
             let key = (me, theirs, tag);
             let context = world.tell_leader(key, &group);
-            world.bridges.insert(key, (None, group));
-            (me, theirs, world.comms.bridge_handle(peer)?, context)
+            world.collectives.bridges.insert(key, (None, group));
+            (me, theirs, world.objects.comms.bridge_handle(peer)?, context)
         };
         let empty = (Addr::NULL, 0, BYTE);
         let request = self.isend(SendMode::Standard, empty, (remote_leader, tag, bridging))?;
@@ -300,7 +308,7 @@ impl Mpi {
         self.receive(empty, (remote_leader, tag, bridging))?;
         self.wait(request)?;
         let mut world = self.world();
-        let Some((_, remote)) = world.bridges.remove(&(theirs, mine, tag)) else {
+        let Some((_, remote)) = world.collectives.bridges.remove(&(theirs, mine, tag)) else {
             return Err(Failure::new(ErrorClass::INTERN, "the remote leader's group is missing"));
         };
         let context = world.bridge_context((mine, theirs, tag), context);
@@ -309,7 +317,7 @@ impl Mpi {
 
     /// `MPI_Intercomm_merge`: the new handle.
     pub fn intercomm_merge(&self, comm: usize, high: bool) -> Result<usize> {
-        if !self.world().comms.get(comm)?.is_inter() {
+        if !self.world().objects.comms.get(comm)?.is_inter() {
             return Err(Failure::new(ErrorClass::COMM, "MPI_Intercomm_merge needs an intercommunicator"));
         }
         self.made(comm, Contribution::High(high), merge)
@@ -320,7 +328,7 @@ impl Mpi {
         self.intra(comm, "a process topology")?;
         let group = {
             let world = self.world();
-            let communicator = world.comms.get(comm)?;
+            let communicator = world.objects.comms.get(comm)?;
             if ranks > communicator.size() {
                 return Err(Failure::new(
                     ErrorClass::DIMS,
@@ -328,7 +336,7 @@ impl Mpi {
                 ));
             }
             if communicator.is_self {
-                Group::from_ranks(vec![world.current])
+                Group::from_ranks(vec![world.messages.current])
             } else if ranks == communicator.size() {
                 communicator.group.clone()
             } else {
@@ -342,8 +350,8 @@ impl Mpi {
     pub fn comm_split_with_topology(&self, comm: usize, color: i32, key: i32, topology: Topology) -> Result<usize> {
         let handle = self.comm_split(comm, color, key)?;
         let mut world = self.world();
-        let index = world.comms.index(handle)?;
-        world.comms.at_mut(index).topology.get_or_insert_with(|| Rc::new(topology));
+        let index = world.objects.comms.index(handle)?;
+        world.objects.comms.at_mut(index).topology.get_or_insert_with(|| Rc::new(topology));
         Ok(handle)
     }
 
@@ -356,5 +364,5 @@ impl Mpi {
 
 fn create_in_group(world: &mut World, _: u32, contributions: Contributions) -> Result<Outcome> {
     let Some((.., Contribution::Group(group, _))) = contributions.first() else { return Ok(Outcome::Same(COMM_NULL)) };
-    Ok(Outcome::Same(world.comms.make(group.clone(), None, None)))
+    Ok(Outcome::Same(world.objects.comms.make(group.clone(), None, None)))
 }

@@ -12,8 +12,8 @@ impl World {
     pub(crate) fn finish_plain(&mut self, handle: usize) -> Option<Status> {
         match handle::request(handle) {
             RequestRef::Nothing | RequestRef::Sent | RequestRef::Unseen(_) => Some(Status::EMPTY),
-            RequestRef::Node(index) if self.nodes[index].state == State::Sent => {
-                self.nodes.free(index);
+            RequestRef::Node(index) if self.messages.nodes[index].state == State::Sent => {
+                self.messages.nodes.free(index);
                 Some(Status::EMPTY)
             }
             RequestRef::Node(index) => self.finish_plain_receive(index),
@@ -24,10 +24,10 @@ impl World {
     /// What was completed while the mounted rank was blocked moves its clock; what could not be is a request like any other.
     #[inline(always)]
     fn see_unseen(&mut self, requests: RequestArray) {
-        let me = self.current;
-        let arrived = std::mem::take(&mut self.ranks[me as usize].arrived);
+        let me = self.messages.current;
+        let arrived = std::mem::take(&mut self.messages.ranks[me as usize].arrived);
         self.advance(me, arrived);
-        if !self.seen.is_empty() {
+        if !self.messages.seen.is_empty() {
             self.see(me, requests);
         }
     }
@@ -38,9 +38,9 @@ impl World {
         for place in 0..requests.count {
             // The node of one that was completed unseen may be another rank's by now.
             if let RequestRef::Unseen(index) = handle::request(requests.get(place))
-                && self.seen.get(&index) == Some(&me)
+                && self.messages.seen.get(&index) == Some(&me)
             {
-                self.seen.remove(&index);
+                self.messages.seen.remove(&index);
                 requests.set(place, handle::of_node(index));
             }
         }
@@ -48,9 +48,9 @@ impl World {
 
     /// Completes something of the mounted rank whose request the program gave away: its clock does not move.
     pub(crate) fn finish_unseen<T>(&mut self, finish: impl FnOnce(&mut World) -> T) -> T {
-        let (me, clock) = (self.current, self.clock(self.current));
+        let (me, clock) = (self.messages.current, self.clock(self.messages.current));
         let result = finish(self);
-        self.ranks[me as usize].clock = clock;
+        self.messages.ranks[me as usize].clock = clock;
         result
     }
 
@@ -58,31 +58,31 @@ impl World {
     #[inline]
     pub(crate) fn truncated_status(&self, handle: usize) -> Option<Status> {
         let RequestRef::Node(index) = handle::request(self.active_part(handle)) else { return None };
-        let node = &self.nodes[index];
+        let node = &self.messages.nodes[index];
         let status = Status { source: node.source as i32, tag: node.tag, error: 0, bytes: node.bytes, cancelled: false };
         node.has(flag::TRUNCATED).then_some(status)
     }
 
     /// Completes a request that is known to be complete: `(status, the handle's new value)`.
     pub(crate) fn finish(&mut self, handle: usize) -> Result<(Status, usize)> {
-        let me = self.current;
+        let me = self.messages.current;
         match handle::request(handle) {
             RequestRef::Nothing | RequestRef::Sent => Ok((Status::EMPTY, REQUEST_NULL)),
             RequestRef::Node(index) => Ok((self.finish_receive(index)?, REQUEST_NULL)),
             RequestRef::Cold(index) => {
-                let done = self.requests[index].done;
-                match &mut self.requests[index].body {
+                let done = self.messages.requests[index].done;
+                match &mut self.messages.requests[index].body {
                     Body::Persistent { active, .. } => {
                         let Some(active) = active.take() else { return Ok((Status::EMPTY, handle)) };
                         Ok((self.finish(active)?.0, handle))
                     }
                     Body::Synchronous => {
-                        self.requests.remove(index);
+                        self.messages.requests.remove(index);
                         self.advance(me, done.unwrap_or_default());
                         Ok((Status::EMPTY, REQUEST_NULL))
                     }
                     &mut Body::Collective { instance, member } => {
-                        self.requests.remove(index);
+                        self.messages.requests.remove(index);
                         self.advance(me, done.unwrap_or_default());
                         self.finish_collective(instance, member)?;
                         Ok((Status::EMPTY, REQUEST_NULL))
@@ -100,10 +100,10 @@ impl Mpi {
     pub(crate) fn finish_one(&self, handle: usize) -> Result<(Status, usize)> {
         let mut world = self.world();
         if let RequestRef::Cold(index) = handle::request(handle)
-            && matches!(world.requests.get(index).map(|request| &request.body), Some(Body::Generalized(_)))
+            && matches!(world.messages.requests.get(index).map(|request| &request.body), Some(Body::Generalized(_)))
         {
-            let me = world.current;
-            let Some(request) = world.requests.remove(index) else { unreachable!("looked up above") };
+            let me = world.messages.current;
+            let Some(request) = world.messages.requests.remove(index) else { unreachable!("looked up above") };
             world.advance(me, request.done.unwrap_or_default());
             drop(world);
             let Body::Generalized(callbacks) = request.body else { unreachable!("matched above") };
@@ -124,8 +124,8 @@ impl Mpi {
         let mut world = self.world();
         let waits = world.completion(handle)? == Completion::Unknown;
         if waits {
-            let me = world.current;
-            world.ranks[me as usize].waiting = 0;
+            let me = world.messages.current;
+            world.messages.ranks[me as usize].waiting = 0;
             world.await_request(me, handle);
         } else if let RequestRef::Node(index) = handle::request(handle)
             && world.should_linger(world.unread(index))
@@ -174,7 +174,7 @@ impl Mpi {
     #[inline]
     pub fn finish_unseen_all(&self, requests: RequestArray) -> bool {
         let mut world = self.world();
-        if !world.seen.is_empty() {
+        if !world.messages.seen.is_empty() {
             return false;
         }
         world.see_unseen(requests);
@@ -188,10 +188,10 @@ impl Mpi {
         let mut failed: Option<Box<Failure>> = None;
         let mut world = self.world();
         world.see_unseen(requests);
-        if world.sweeps {
+        if world.messages.sweeps {
             for handle in requests.iter() {
                 if let RequestRef::Node(index) = handle::request(handle) {
-                    world.nodes.prefetch(index);
+                    world.messages.nodes.prefetch(index);
                 }
             }
         }

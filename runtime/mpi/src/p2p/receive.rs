@@ -24,7 +24,7 @@ impl World {
         }
         if let Some(shape) = extent.layout {
             flags |= flag::LAYOUT;
-            layout = self.layouts.insert(shape);
+            layout = self.messages.layouts.insert(shape);
         } else if !rank::is_addressable_unmounted(extent.buffer, extent.bytes as usize) {
             flags |= flag::MOUNTED_ONLY;
         }
@@ -33,7 +33,7 @@ impl World {
             tag: pattern.tag.unwrap_or(ANY_TAG),
             source: pattern.source.unwrap_or(u32::MAX),
             key: crate::queue::key(pattern),
-            arrival: self.ranks[self.current as usize].clock,
+            arrival: self.messages.ranks[self.messages.current as usize].clock,
             bytes: extent.bytes,
             buffer: extent.buffer,
             layout,
@@ -65,12 +65,12 @@ impl World {
     /// Ends a receive, whose status is then [`World::latest`], or marks that the mounted rank waits for it: answers its node then.
     #[inline(always)]
     fn complete_or_wait(&mut self, index: u32) -> Result<Option<u32>> {
-        if self.nodes[index].state == State::Matched {
-            self.latest = self.finish_receive(index)?;
+        if self.messages.nodes[index].state == State::Matched {
+            self.messages.latest = self.finish_receive(index)?;
             return Ok(None);
         }
-        self.nodes[index].flags |= flag::WAITED;
-        self.ranks[self.current as usize].waiting = 1;
+        self.messages.nodes[index].flags |= flag::WAITED;
+        self.messages.ranks[self.messages.current as usize].waiting = 1;
         Ok(Some(index))
     }
 
@@ -101,17 +101,17 @@ impl World {
         let Some(pattern) = self.pattern((source, tag, comm))? else {
             let mut node = Node { state: State::Matched, source: PROC_NULL as u32, tag: ANY_TAG, ..Node::default() };
             node.arrival = Time::ZERO;
-            return Ok(self.nodes.alloc(node));
+            return Ok(self.messages.nodes.alloc(node));
         };
         let extent = self.extent((buffer, count, datatype))?;
         let node = self.receive_node_for(&pattern, extent);
-        let index = self.nodes.alloc(node);
+        let index = self.messages.nodes.alloc(node);
         if row == Row::Request && pattern.source.is_some() {
             self.hold_receive(index);
             return Ok(index);
         }
         self.release();
-        self.post(self.current, index);
+        self.post(self.messages.current, index);
         Ok(index)
     }
 
@@ -120,7 +120,8 @@ impl World {
         if message == handle::MESSAGE_NO_PROC {
             return self.start_receive(buffer, (PROC_NULL, ANY_TAG, handle::COMM_WORLD), Row::Alone);
         }
-        let found = handle::decode(message).filter(|&index| self.nodes.get(index).is_some_and(|node| node.state == State::Extracted));
+        let found =
+            handle::decode(message).filter(|&index| self.messages.nodes.get(index).is_some_and(|node| node.state == State::Extracted));
         let Some(index) = found else {
             return Err(Failure::new(
                 ErrorClass::REQUEST,
@@ -128,11 +129,11 @@ impl World {
             ));
         };
         let extent = self.extent(buffer)?;
-        let from = self.nodes[index];
+        let from = self.messages.nodes[index];
         let pattern = Pattern { context: from.context, source: Some(from.source), tag: Some(from.tag) };
         let node = self.receive_node_for(&pattern, extent);
-        let receive = self.nodes.alloc(node);
-        self.take(self.current, receive, index);
+        let receive = self.messages.nodes.alloc(node);
+        self.take(self.messages.current, receive, index);
         Ok(receive)
     }
 
@@ -156,14 +157,14 @@ impl World {
             self.unload_referred(node, extent);
         } else if node.has(flag::POOLED) {
             let index = node.data[0] as u32;
-            let bytes = &self.pool.get(index)[..node.bytes as usize];
+            let bytes = &self.messages.pool.get(index)[..node.bytes as usize];
             match &extent.layout {
                 None => memory::write(extent.buffer, bytes),
                 Some((datatype, count)) => {
                     datatype.unpack(extent.buffer, *count, bytes);
                 }
             }
-            self.pool.free(index);
+            self.messages.pool.free(index);
         }
     }
 
@@ -171,8 +172,8 @@ impl World {
     #[inline(always)]
     pub(crate) fn received(&mut self, me: u32, arrival: Time) {
         self.advance(me, arrival);
-        if self.wire.has_overheads {
-            self.ranks[me as usize].clock += self.wire.overheads.receive;
+        if self.messages.wire.has_overheads {
+            self.messages.ranks[me as usize].clock += self.messages.wire.overheads.receive;
         }
     }
 
@@ -189,7 +190,7 @@ impl World {
     /// Completes a receive of the mounted rank whose payload is in place already; `None` if there is more to do.
     #[inline(always)]
     pub(super) fn finish_plain_receive(&mut self, index: u32) -> Option<Status> {
-        let node = &self.nodes[index];
+        let node = &self.messages.nodes[index];
         let source = node.source;
         if node.state != State::Matched
             || source == PROC_NULL as u32
@@ -199,27 +200,27 @@ impl World {
         }
         let (arrival, status) =
             (node.arrival, Status { source: source as i32, tag: node.tag, error: 0, bytes: node.bytes, cancelled: false });
-        self.nodes.free(index);
-        self.received(self.current, arrival);
+        self.messages.nodes.free(index);
+        self.received(self.messages.current, arrival);
         Some(status)
     }
 
     /// [`World::finish_receive`] where more is to do than to take the status.
     #[inline(never)]
     pub(super) fn finish_odd_receive(&mut self, index: u32) -> Result<Status> {
-        let me = self.current;
-        let node = self.nodes[index];
+        let me = self.messages.current;
+        let node = self.messages.nodes[index];
         if node.has(flag::OWNED) {
             self.finish_owned(index);
             return Ok(Status::EMPTY);
         }
         if node.state == State::Cancelled {
             self.release_layout(&node);
-            self.nodes.free(index);
+            self.messages.nodes.free(index);
             return Ok(Status { cancelled: true, ..Status::EMPTY });
         }
         if node.source == PROC_NULL as u32 {
-            self.nodes.free(index);
+            self.messages.nodes.free(index);
             return Ok(Status::PROC_NULL);
         }
         if node.flags & (flag::INLINE | flag::POOLED) != 0 {
@@ -227,7 +228,7 @@ impl World {
             self.unload(&node, &extent);
         }
         self.release_layout(&node);
-        self.nodes.free(index);
+        self.messages.nodes.free(index);
         self.received(me, node.arrival);
         if node.has(flag::TRUNCATED) {
             return Err(self.truncated(&node));
@@ -248,7 +249,7 @@ impl World {
 
     fn release_layout(&mut self, node: &Node) {
         if node.has(flag::LAYOUT) {
-            self.layouts.remove(node.layout);
+            self.messages.layouts.remove(node.layout);
         }
     }
 }
@@ -265,7 +266,7 @@ impl Mpi {
     #[inline(always)]
     pub fn end_receive(&self, expected: u32) -> Result {
         let mut world = self.world();
-        world.latest = world.finish_receive(expected)?;
+        world.messages.latest = world.finish_receive(expected)?;
         Ok(())
     }
 
@@ -283,7 +284,7 @@ impl Mpi {
     /// The status of the receive that has just ended.
     #[inline]
     pub fn latest_status(&self) -> Status {
-        self.world().latest
+        self.world().messages.latest
     }
 
     // Always, as for `Mpi::block`.
@@ -295,7 +296,7 @@ impl Mpi {
             self.end_receive(index)?;
             world = self.world();
         }
-        Ok(world.latest)
+        Ok(world.messages.latest)
     }
 
     /// `MPI_Irecv`: the request's handle.
@@ -333,7 +334,7 @@ impl Mpi {
         }
         let status = self.complete_receive(world, index)?;
         self.wait(request)?;
-        self.world().latest = status;
+        self.world().messages.latest = status;
         Ok(None)
     }
 

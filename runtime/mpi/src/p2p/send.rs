@@ -21,11 +21,11 @@ const UNREAD: usize = 2048;
 impl World {
     /// Charges the sender's overhead and gap: when the message leaves.
     fn inject(&mut self, me: u32) -> Time {
-        if !self.wire.has_overheads {
-            return self.ranks[me as usize].clock;
+        if !self.messages.wire.has_overheads {
+            return self.messages.ranks[me as usize].clock;
         }
-        let costs = &self.wire.overheads;
-        let state = &mut self.ranks[me as usize];
+        let costs = &self.messages.wire.overheads;
+        let state = &mut self.messages.ranks[me as usize];
         let start = state.clock.max(state.nic_free) + costs.send;
         state.clock = start;
         state.nic_free = start + costs.gap;
@@ -60,7 +60,7 @@ impl World {
     ) -> Result<usize> {
         let buffer = (buffer, count, datatype);
         if destination == PROC_NULL {
-            self.comms.get(comm)?;
+            self.objects.comms.get(comm)?;
         }
         if tag < 0 {
             return Err(bad_tag(tag, false));
@@ -68,11 +68,11 @@ impl World {
         if destination == PROC_NULL {
             return Ok(REQUEST_SENT);
         }
-        let (context, source, to) = self.comms.partner(comm, destination, "destination")?;
+        let (context, source, to) = self.objects.comms.partner(comm, destination, "destination")?;
         let envelope = Envelope::new(context, source, tag);
         let payload = self.extent(buffer)?;
         let (transit, request) = self.start_transit(mode, to, payload.bytes, comm)?;
-        self.profile.message(payload.bytes);
+        self.messages.profile.message(payload.bytes);
         let local = self.is_local(to);
         if payload.layout.is_none() && row.holds(payload.bytes) && local && transit.flags == 0 && mode != SendMode::Buffered {
             return Ok(self.hold_send(to, envelope, (payload.buffer, payload.bytes), transit.arrival, row == Row::Request));
@@ -89,7 +89,7 @@ impl World {
 
     /// How a message travels, and its sender's request.
     fn start_transit(&mut self, mode: SendMode, to: u32, bytes: u64, comm: usize) -> Result<(Transit, usize)> {
-        let me = self.current;
+        let me = self.messages.current;
         if mode == SendMode::Buffered {
             self.claim_buffer(me, comm, bytes)?;
         }
@@ -97,7 +97,7 @@ impl World {
         let mut transit = Transit { arrival: Time::MAX, flags: 0, request: NIL, flight: NIL };
         let mut request = REQUEST_SENT;
         let rendezvous =
-            mode == SendMode::Standard && self.wire.overheads.eager_limit.is_some_and(|limit| bytes > limit) && !self.by_time();
+            mode == SendMode::Standard && self.messages.wire.overheads.eager_limit.is_some_and(|limit| bytes > limit) && !self.by_time();
         if rendezvous || mode == SendMode::Synchronous {
             transit.flags = if rendezvous { flag::RENDEZVOUS } else { flag::SYNCHRONOUS };
             transit.request = self.make_request(me, Body::Synchronous);
@@ -107,7 +107,7 @@ impl World {
             transit.flags |= flag::UNDER_WAY;
             transit.flight = self.launch(me, to, bytes, at, Flight::Leaving);
         } else {
-            transit.arrival = at + self.wire.latency(me, to, if rendezvous { 0 } else { bytes });
+            transit.arrival = at + self.messages.wire.latency(me, to, if rendezvous { 0 } else { bytes });
         }
         Ok((transit, request))
     }
@@ -123,7 +123,7 @@ impl World {
     /// Counts so many messages: whether their receivers are to be looked at.
     #[inline(always)]
     pub(crate) fn counts_burst(&mut self, messages: u16) -> bool {
-        let state = &mut self.ranks[self.current as usize];
+        let state = &mut self.messages.ranks[self.messages.current as usize];
         state.burst = state.burst.saturating_add(messages);
         state.burst > BURST
     }
@@ -131,8 +131,8 @@ impl World {
     /// A receiver that reads what it gets makes nobody step back.
     #[inline]
     pub(crate) fn forgive(&mut self, to: u32) {
-        if self.unexpected.length(self.ranks[to as usize].unexpected) < UNREAD {
-            self.ranks[self.current as usize].burst = 0;
+        if self.messages.unexpected.length(self.messages.ranks[to as usize].unexpected) < UNREAD {
+            self.messages.ranks[self.messages.current as usize].burst = 0;
         }
     }
 }
@@ -146,9 +146,9 @@ impl Mpi {
             return self.send_many(mode, buffer, to);
         }
         let mut world = self.world();
-        let row = if world.again { Row::Call } else { Row::Alone };
+        let row = if world.messages.again { Row::Call } else { Row::Alone };
         let request = world.start_send(mode, buffer, to, row)?;
-        if request == REQUEST_SENT && !world.crowded && world.ranks[world.current as usize].burst <= BURST {
+        if request == REQUEST_SENT && !world.messages.crowded && world.messages.ranks[world.messages.current as usize].burst <= BURST {
             return Ok(());
         }
         drop(world);
@@ -172,12 +172,12 @@ impl Mpi {
             return self.wait(request).map(|_| ());
         }
         let mut world = self.world();
-        if world.crowded {
+        if world.messages.crowded {
             drop(world);
             self.step_back();
-        } else if world.ranks[world.current as usize].burst > BURST && !world.ready.is_empty() {
-            let me = world.current;
-            world.ranks[me as usize].burst = 0;
+        } else if world.messages.ranks[world.messages.current as usize].burst > BURST && !world.messages.ready.is_empty() {
+            let me = world.messages.current;
+            world.messages.ranks[me as usize].burst = 0;
             drop(world);
             self.step_back();
         }
@@ -189,7 +189,7 @@ impl Mpi {
     pub fn isend(&self, mode: SendMode, buffer: Buffer, to: Peer) -> Result<usize> {
         let mut world = self.world();
         let request = world.start_send(mode, buffer, to, Row::Request)?;
-        if world.crowded {
+        if world.messages.crowded {
             drop(world);
             self.step_back();
         }
@@ -201,8 +201,8 @@ impl Mpi {
     pub(super) fn step_back(&self) {
         let mut world = self.world();
         world.release();
-        let (me, clock) = (world.current, world.clock(world.current));
-        world.ready.lag(me, clock);
+        let (me, clock) = (world.messages.current, world.clock(world.messages.current));
+        world.messages.ready.lag(me, clock);
         drop(world);
         self.block();
     }

@@ -152,8 +152,6 @@ pub(crate) struct Agreeing {
     fruitless: Fruitless,
     /// Agreements so far.
     pub(crate) rounds: u64,
-    /// How often it was decided to start the collectives whose members are held.
-    pub(crate) started: u64,
 }
 
 /// What one process would do if it had all items: see [`World::decide`].
@@ -188,7 +186,6 @@ impl Agreeing {
             forgotten: true,
             fruitless: Fruitless::default(),
             rounds: 0,
-            started: 0,
         }
     }
 
@@ -230,32 +227,32 @@ impl Agreeing {
 
 impl World {
     pub(crate) fn control_arrived(&mut self, from: u32, data: Vec<u8>) {
-        let remote = self.others();
-        let processes = remote.streams.processes();
+        let processes = self.others().streams.processes();
+        let agreeing = &mut self.order.agreeing;
         let mut record = Take(&data);
         match record.u8() {
-            REPORT => remote.agreeing.note(from, Report::take(&mut record, processes)),
+            REPORT => agreeing.note(from, Report::take(&mut record, processes)),
             DECISION => {
-                remote.agreeing.round = record.u64();
-                remote.agreeing.reported = false;
-                remote.agreeing.decisions.push_back(Decision::take(&mut record));
+                agreeing.round = record.u64();
+                agreeing.reported = false;
+                agreeing.decisions.push_back(Decision::take(&mut record));
             }
-            _ => remote.gathered.push_back((from, data)),
+            _ => self.run.gathered.push_back((from, data)),
         }
     }
 
     /// No rank of this process can run: waits until one can, or the run is over.
     #[cold]
     pub(crate) fn wait_for_others(&mut self) -> Option<Next> {
-        self.others().agreeing.reported = false;
+        self.order.agreeing.reported = false;
         if self.decide_safe() {
             return None;
         }
         if self.is_flooded()
-            && !self.crowded
-            && let Some(rank) = self.ready.next_lagging()
+            && !self.messages.crowded
+            && let Some(rank) = self.messages.ready.next_lagging()
         {
-            self.ready.wake(rank);
+            self.messages.ready.wake(rank);
             return None;
         }
         let mut vain = 0;
@@ -264,20 +261,20 @@ impl World {
             if self.has_work() {
                 return None;
             }
-            if !self.crowded
-                && let Some(rank) = self.ready.next_lagging()
+            if !self.messages.crowded
+                && let Some(rank) = self.messages.ready.next_lagging()
             {
-                self.ready.wake(rank);
+                self.messages.ready.wake(rank);
                 return None;
             }
             if news {
-                self.others().agreeing.reported = false;
+                self.order.agreeing.reported = false;
                 vain = 0;
                 if self.decide_safe() {
                     return None;
                 }
             }
-            if let Some(decision) = self.others().agreeing.decisions.pop_front() {
+            if let Some(decision) = self.order.agreeing.decisions.pop_front() {
                 vain = 0;
                 match self.follow(decision) {
                     Some(next) => return Some(next),
@@ -285,7 +282,7 @@ impl World {
                     None => {}
                 }
             }
-            if empty && vain >= PATIENCE && !self.others().agreeing.reported {
+            if empty && vain >= PATIENCE && !self.order.agreeing.reported {
                 self.report();
             }
             self.conclude();
@@ -295,18 +292,19 @@ impl World {
     }
 
     fn has_work(&self) -> bool {
-        !self.ready.is_empty() || self.collectives.has_work() || !self.orphans.is_empty()
+        !self.messages.ready.is_empty() || self.collectives.has_work() || !self.messages.orphans.is_empty()
     }
 
     fn report(&mut self) {
         let (first, effect) = self.outlook();
         let poller = self.least_poller();
-        let (held, ended, aborting) = (self.collectives.holds(), self.ended == self.local, self.abort.is_some());
-        let messages = self.profile.messages();
-        let remote = self.others();
-        let (sent, taken) = remote.streams.counts();
+        let (held, ended, aborting) = (self.collectives.holds(), self.run.ended == self.messages.local, self.run.abort.is_some());
+        let messages = self.messages.profile.messages();
+        let (sent, taken) = self.others().streams.counts();
+        let me = self.others().me;
+        let agreeing = &mut self.order.agreeing;
         let report = Report {
-            round: remote.agreeing.round,
+            round: agreeing.round,
             sent,
             taken,
             least: first.map(|item| (item.time, item.rank, item.source)),
@@ -317,9 +315,9 @@ impl World {
             ended,
             aborting,
         };
-        remote.agreeing.reported = true;
-        if remote.me == 0 {
-            remote.agreeing.note(0, report);
+        agreeing.reported = true;
+        if me == 0 {
+            agreeing.note(0, report);
             return;
         }
         let mut data = vec![REPORT];
@@ -336,13 +334,12 @@ impl World {
 
     /// On process 0: decides, if all have reported that they cannot go on.
     fn conclude(&mut self) {
-        let lookahead = self.wire.lookahead();
-        let remote = self.others();
-        if remote.me != 0 {
+        let lookahead = self.messages.wire.lookahead();
+        if self.others().me != 0 {
             return;
         }
-        let Some(decision) = remote.agreeing.conclude(lookahead) else { return };
-        let agreeing = &mut remote.agreeing;
+        let agreeing = &mut self.order.agreeing;
+        let Some(decision) = agreeing.conclude(lookahead) else { return };
         agreeing.round += 1;
         agreeing.rounds += 1;
         agreeing.reported = false;
@@ -350,7 +347,7 @@ impl World {
         let mut data = vec![DECISION];
         data.u64(agreeing.round);
         decision.put(&mut data);
-        for process in 1..remote.blocks.processes() {
+        for process in 1..self.others().blocks.processes() {
             self.tell(process, data.clone());
         }
     }
@@ -365,7 +362,7 @@ impl World {
             Decision::One(_) => {}
             Decision::Release(_) | Decision::Forget => self.forget_safe(),
             Decision::Held => {
-                self.others().agreeing.started += 1;
+                self.collectives.epoch += 1;
                 self.start_held();
             }
             Decision::Done => return Some(Next::Done),

@@ -126,13 +126,12 @@ fn segments_of(group: &Group, blocks: &Blocks) -> Option<Segments> {
 impl World {
     /// How the next instance of a communicator begins, call number `call`.
     pub(crate) fn beginning(&self, comm: u32, call: u32, shape: &Shape) -> Beginning {
-        let communicator = self.comms.at(comm);
+        let communicator = self.objects.comms.at(comm);
         if !self.is_spread(communicator) {
             return Beginning::Here;
         }
         let Some(segments) = self.segments(comm) else { return Beginning::Events };
-        let remote = self.remote.as_ref().expect("several processes");
-        if remote.spread.is_early(&Ident::of_comm(communicator.context, call)) {
+        if self.collectives.spread.is_early(&Ident::of_comm(communicator.context, call)) {
             return Beginning::Events;
         }
         let by_events = shape.bytes > LOCKSTEP_MOST || !pays_in_lockstep(&segments);
@@ -153,7 +152,7 @@ impl World {
             self.collectives.instance_mut(index).together = Some(Box::new(together));
             self.collectives.hold(index);
         }
-        let clock = self.ranks[self.current as usize].clock;
+        let clock = self.messages.ranks[self.messages.current as usize].clock;
         let instance = self.collectives.instance_mut(index);
         instance.together.as_mut().expect("found or made above").join(member, clock, instance.arrived == 1);
         if instance.arrived == instance.here {
@@ -172,7 +171,7 @@ impl World {
         let steps =
             agent.reduction.as_ref().is_none_or(|reduction| reduction.kernel.is_some()) && self.digest_of(&instance.shape).is_none();
         let small = agent.input.len() as u64 <= LOCKSTEP_MOST * u64::from(instance.size);
-        if !(known && fresh && steps && small && self.holds_together()) || self.comms.at(comm).is_inter() {
+        if !(known && fresh && steps && small && self.holds_together()) || self.objects.comms.at(comm).is_inter() {
             return None;
         }
         let segments = self.segments(comm).filter(|segments| pays_in_lockstep(segments))?;
@@ -181,18 +180,18 @@ impl World {
 
     /// Where the members of an intracommunicator are, if each process has a row of them.
     pub(crate) fn segments(&self, comm: u32) -> Option<Rc<Segments>> {
-        let communicator = self.comms.at(comm);
-        let blocks = &self.remote.as_ref()?.blocks;
+        let communicator = self.objects.comms.at(comm);
+        let blocks = &self.messages.remote.as_ref()?.blocks;
         communicator.segments.get_or_init(|| segments_of(&communicator.group, blocks).map(Rc::new)).clone()
     }
 
     /// The members of a communicator that may make calls on this process, in a row.
     pub(crate) fn rows_of(&self, comm: u32, members: u32) -> std::ops::Range<u32> {
-        let communicator = self.comms.at(comm);
+        let communicator = self.objects.comms.at(comm);
         if communicator.calls.is_empty()
             && !communicator.is_inter()
             && self.is_spread(communicator)
-            && let (Some(segments), Some(remote)) = (self.segments(comm), &self.remote)
+            && let (Some(segments), Some(remote)) = (self.segments(comm), &self.messages.remote)
         {
             return segments.of_process(remote.me);
         }
@@ -201,7 +200,7 @@ impl World {
 
     /// This process's members of an instance that begins: the first, and how many.
     pub(crate) fn own_members(&self, beginning: &Beginning, size: u32) -> (u32, u32) {
-        match (beginning, &self.remote) {
+        match (beginning, &self.messages.remote) {
             (Beginning::Apart(apart), Some(remote)) => {
                 let own = apart.segments.of_process(remote.me);
                 (own.start, own.end - own.start)
@@ -212,10 +211,10 @@ impl World {
 
     /// After an instance was made that begins apart.
     pub(crate) fn made_apart(&mut self, index: u32, comm: u32, call: u32, here: u32) {
-        let ident = Ident::of_comm(self.comms.at(comm).context, call);
+        let ident = Ident::of_comm(self.objects.comms.at(comm).context, call);
         let instance = self.collectives.instance_mut(index);
         (instance.ident, instance.here, instance.left) = (Some(ident), here, here);
-        self.others().spread.instances.insert(ident, index);
+        self.collectives.spread.instances.insert(ident, index);
     }
 
     /// All members of all processes are in: they go through.
@@ -230,8 +229,8 @@ impl World {
             unreachable!("groups of their own are not held together")
         };
         let ident = instance.ident.expect("members are elsewhere");
-        let group = self.comms.at(*comm).group.clone();
-        let schedule = choose(&shape, &self.policy);
+        let group = self.objects.comms.at(*comm).group.clone();
+        let schedule = choose(&shape, &self.collectives.policy);
         let segments = together.apart().segments.clone();
         let own = segments.of_process(me);
         let is_tree = schedule.digest().is_some();
@@ -244,7 +243,7 @@ impl World {
             together.data = Data::Nothing;
             Passage::Steps(Box::new(Lockstep::new(me, segments, schedule, agents)))
         } else {
-            let clocks = own.map(|member| self.ranks[group.world_rank(member) as usize].clock.as_ps());
+            let clocks = own.map(|member| self.messages.ranks[group.world_rank(member) as usize].clock.as_ps());
             Passage::Clocks(Rounds::new(me, segments, schedule, shape.bytes, clocks, common))
         };
         let apart = together.apart_mut();
@@ -262,7 +261,7 @@ impl World {
     pub(crate) fn round_arrived(&mut self, from: u32, mut record: Take) {
         let ident = Ident::take(&mut record);
         let round = record.u32();
-        let index = *self.others().spread.instances.get(&ident).expect("its members are in");
+        let index = *self.collectives.spread.instances.get(&ident).expect("its members are in");
         let apart = self.collectives.instance_mut(index).together.as_mut().expect("held together").apart_mut();
         match &mut apart.passage {
             None => apart.early.push((round, from, record.0.to_vec())),
@@ -278,7 +277,7 @@ impl World {
         let instance = self.collectives.instance_mut(index);
         let (Some(mut together), Place::Comm(comm)) = (instance.together.take(), &instance.place) else { return };
         let ident = instance.ident.expect("members are elsewhere");
-        let group = self.comms.at(*comm).group.clone();
+        let group = self.objects.comms.at(*comm).group.clone();
         let apart = together.apart_mut();
         let mut said = Said::default();
         let over = match &mut apart.passage {
@@ -286,10 +285,10 @@ impl World {
                 instance.together = Some(together);
                 return;
             }
-            Some(Passage::Clocks(rounds)) => rounds.advance(&Between { wire: &self.wire, group: &group }, &mut said),
+            Some(Passage::Clocks(rounds)) => rounds.advance(&Between { wire: &self.messages.wire, group: &group }, &mut said),
             Some(Passage::Steps(lockstep)) => self.advance_lockstep(lockstep, &group, &mut said.records),
         };
-        self.profile.messages_of(said.messages, said.bytes);
+        self.messages.profile.messages_of(said.messages, said.bytes);
         let streams = &mut self.others().streams;
         for (process, round, record) in said.records {
             let out = streams.begin(process, Kind::Round, Ident::BYTES + 4 + record.len());
@@ -314,8 +313,8 @@ impl World {
         let first = lockstep.first();
         let mut agents: Vec<Option<Box<Agent>>> = (0..self.collectives.instance(index).size).map(|_| None).collect();
         for (agent, place) in lockstep.into_agents().zip(&mut agents[first as usize..]) {
-            let entry = self.ranks[agent.rank as usize].clock;
-            self.profile.wait(agent.rank, agent.clock.since(entry));
+            let entry = self.messages.ranks[agent.rank as usize].clock;
+            self.messages.profile.wait(agent.rank, agent.clock.since(entry));
             *place = Some(agent);
         }
         // Last to first, so that they run in the order of ranks.

@@ -17,7 +17,7 @@ impl World {
             if let Err(why) = self.others().streams.flush(all) {
                 self.broken(&why);
             }
-            self.crowded = self.others().streams.crowded();
+            self.messages.crowded = self.others().streams.crowded();
         } else {
             self.exchange(all);
         }
@@ -27,7 +27,7 @@ impl World {
     /// stay with their senders, which step back.
     pub(super) fn is_flooded(&mut self) -> bool {
         let Some(rank) = self.others().flooded else { return false };
-        let unread = self.unexpected.length(self.ranks[rank as usize].unexpected) as u64;
+        let unread = self.messages.unexpected.length(self.messages.ranks[rank as usize].unexpected) as u64;
         let still = unread * self.others().flooding > FLOOD / 2;
         if !still {
             self.others().flooded = None;
@@ -38,7 +38,7 @@ impl World {
     /// A message of `bytes` has come for `rank` from another process.
     #[inline]
     pub(crate) fn note_arrival(&mut self, rank: u32, bytes: u64) {
-        let unread = self.unexpected.length(self.ranks[rank as usize].unexpected) as u64;
+        let unread = self.messages.unexpected.length(self.messages.ranks[rank as usize].unexpected) as u64;
         let each = bytes + size_of::<crate::node::Node>() as u64;
         if unread * each > FLOOD {
             let remote = self.others();
@@ -71,7 +71,7 @@ impl World {
                     continue;
                 }
             }
-            self.crowded = self.others().streams.crowded();
+            self.messages.crowded = self.others().streams.crowded();
             return (news, empty);
         }
         let why = result.err().unwrap_or_default();

@@ -16,12 +16,12 @@ type Key = (u32, u32, i32);
 impl World {
     /// The leader `key.0` is about to write to `key.1`: its group goes ahead if that is elsewhere. Answers the context that it proposes.
     pub(crate) fn tell_leader(&mut self, key: Key, group: &Group) -> u32 {
-        if self.remote.is_none() {
+        if self.messages.remote.is_none() {
             return 0;
         }
-        let context = self.comms.reserve_context();
+        let context = self.objects.comms.reserve_context();
         if self.is_local(key.1) {
-            self.others().spread.proposals.insert(key, context);
+            self.collectives.spread.proposals.insert(key, context);
             return context;
         }
         let mut body = Vec::new();
@@ -40,28 +40,30 @@ impl World {
         let key = (record.u32(), record.u32(), record.i32());
         let context = record.u32();
         let group = take_group(&mut record);
-        self.bridges.insert(key, (None, group));
-        self.others().spread.proposals.insert(key, context);
+        self.collectives.bridges.insert(key, (None, group));
+        self.collectives.spread.proposals.insert(key, context);
     }
 
     /// After the leader `mine` has heard from the other: the context of the intercommunicator, 0 where there is one process.
     pub(crate) fn bridge_context(&mut self, (mine, theirs, tag): Key, proposed: u32) -> u32 {
-        let Some(remote) = &mut self.remote else { return 0 };
-        let other = remote.spread.proposals.remove(&(theirs, mine, tag)).unwrap_or_default();
+        if self.messages.remote.is_none() {
+            return 0;
+        }
+        let other = self.collectives.spread.proposals.remove(&(theirs, mine, tag)).unwrap_or_default();
         if mine < theirs { proposed } else { other }
     }
 
     /// The intercommunicator with this context: made by the first side of this process that comes, taken over by the other.
     pub(crate) fn bridge_between(&mut self, local: Rc<Group>, remote: Rc<Group>, context: u32) -> usize {
-        if let Some(twin) = self.others().spread.bridges.remove(&context) {
+        if let Some(twin) = self.collectives.spread.bridges.remove(&context) {
             return twin;
         }
-        let others_here = hosted(&remote, self.first, self.local) > 0;
-        let before = self.comms.continue_contexts(Some(context));
-        let (mine, theirs) = self.comms.make_inter(local, remote);
-        self.comms.restore_contexts(before);
+        let others_here = hosted(&remote, self.messages.first, self.messages.local) > 0;
+        let before = self.objects.comms.continue_contexts(Some(context));
+        let (mine, theirs) = self.objects.comms.make_inter(local, remote);
+        self.objects.comms.restore_contexts(before);
         if others_here {
-            self.others().spread.bridges.insert(context, theirs);
+            self.collectives.spread.bridges.insert(context, theirs);
         }
         mine
     }

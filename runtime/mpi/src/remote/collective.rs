@@ -110,11 +110,11 @@ fn fingerprint(group: &Group) -> u64 {
 impl World {
     /// Members of an instance's place that are on this process, and all of them.
     fn members_here(&self, place: &Place) -> (u32, u32) {
-        let (first, local) = (self.first, self.local);
+        let (first, local) = (self.messages.first, self.messages.local);
         match place {
             Place::Group(_, group) => (hosted(group, first, local), group.size()),
             Place::Comm(comm) => {
-                let comm = self.comms.at(*comm);
+                let comm = self.objects.comms.at(*comm);
                 (comm.local + comm.remote_local, comm.members())
             }
         }
@@ -122,12 +122,12 @@ impl World {
 
     /// Whether a communicator has members on other processes.
     pub(crate) fn is_spread(&self, comm: &Comm) -> bool {
-        self.remote.is_some() && !comm.is_self && comm.local.saturating_add(comm.remote_local) < comm.members()
+        self.messages.remote.is_some() && !comm.is_self && comm.local.saturating_add(comm.remote_local) < comm.members()
     }
 
     /// After `member` made instance `index`, call number `call` of its communicator: other processes may have a part in it.
     pub(crate) fn made_instance(&mut self, index: u32, member: u32, turn: Turn) {
-        if self.remote.is_none() {
+        if self.messages.remote.is_none() {
             return;
         }
         let place = self.collectives.instance(index).place.clone();
@@ -136,10 +136,10 @@ impl World {
             return;
         }
         let ident = match &place {
-            Place::Comm(comm) => Ident::of_turn(self.comms.at(*comm).context, turn),
+            Place::Comm(comm) => Ident::of_turn(self.objects.comms.at(*comm).context, turn),
             Place::Group(key, group) => {
                 let print = fingerprint(group);
-                let call = self.others().spread.joins.get(&(*key, print, member)).copied().unwrap_or(0);
+                let call = self.collectives.spread.joins.get(&(*key, print, member)).copied().unwrap_or(0);
                 Ident { context: key.0, key: (key.1, key.2), print, call }
             }
         };
@@ -147,7 +147,7 @@ impl World {
         instance.ident = Some(ident);
         instance.left = here;
         instance.here = here;
-        let spread = &mut self.others().spread;
+        let spread = &mut self.collectives.spread;
         spread.instances.insert(ident, index);
         for mail in spread.early.remove(&ident).unwrap_or_default() {
             self.spread_mail(index, mail);
@@ -156,8 +156,8 @@ impl World {
 
     /// Counts a member's entry into an instance of its group.
     pub(crate) fn joined_group(&mut self, key: (u32, i32, u32), group: &Group, member: u32) {
-        if let Some(remote) = &mut self.remote {
-            *remote.spread.joins.entry((key, fingerprint(group), member)).or_default() += 1;
+        if self.messages.remote.is_some() {
+            *self.collectives.spread.joins.entry((key, fingerprint(group), member)).or_default() += 1;
         }
     }
 
@@ -187,13 +187,13 @@ impl World {
 
     /// A message of a schedule leaves for a member on another process.
     pub(crate) fn agent_send_away(&mut self, index: u32, agent: &mut Agent, to: u32, target: u32, from: Slice) {
-        let at = agent.clock + self.wire.latency(agent.rank, target, from.bytes);
+        let at = agent.clock + self.messages.wire.latency(agent.rank, target, from.bytes);
         let instance = self.collectives.instance(index);
         let ident = instance.ident.expect("a member is elsewhere");
         let signature = instance.describe().0;
         let carries = from.buffer != Buffer::Nothing && from.bytes != 0 && agent.covers(from);
         let payload = if carries { buffer_of(agent, from) } else { &[] };
-        let remote = self.remote.as_mut().expect("several processes");
+        let remote = self.messages.remote.as_mut().expect("several processes");
         let process = remote.blocks.process(target);
         let out = remote.streams.begin(process, Kind::Collective, Ident::BYTES + 3 * 4 + 2 * 8 + 1 + 1 + 4 + 4 + payload.len());
         ident.put(out);
@@ -217,14 +217,14 @@ impl World {
         let carries = record.u8() != 0;
         let called = Called { kind: record.u8(), root: record.u32(), function: record.u32() as u16 };
         let payload = carries.then(|| {
-            let slot = self.pool.alloc(record.0.len());
-            self.pool.get_mut(slot).extend_from_slice(record.0);
+            let slot = self.messages.pool.alloc(record.0.len());
+            self.messages.pool.get_mut(slot).extend_from_slice(record.0);
             slot
         });
         let mail = Early { to, from, round, at, bytes, payload, called };
-        match self.others().spread.instances.get(&ident).copied() {
+        match self.collectives.spread.instances.get(&ident).copied() {
             Some(index) => self.spread_mail(index, mail),
-            None => self.others().spread.early.entry(ident).or_default().push(mail),
+            None => self.collectives.spread.early.entry(ident).or_default().push(mail),
         }
     }
 
@@ -254,10 +254,10 @@ impl World {
         };
         let text = format!(
             "mismatched collectives on {}: rank {} of MPI_COMM_WORLD called {}, another rank {}; all members must call the same collectives in the same order with matching arguments",
-            self.comms.describe(crate::comm::Comms::handle(instance.comm())),
+            self.objects.comms.describe(crate::comm::Comms::handle(instance.comm())),
             instance.first_rank,
-            signature.describe(self.names),
-            theirs.describe(self.names)
+            signature.describe(self.run.names),
+            theirs.describe(self.run.names)
         );
         self.broken(&text)
     }

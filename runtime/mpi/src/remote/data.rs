@@ -11,7 +11,7 @@ use crate::world::World;
 impl World {
     /// Sends each process what its members get of this one's.
     pub(super) fn send_data(&mut self, ident: Ident, shape: &Shape, together: &mut Together) {
-        let remote = self.remote.as_mut().expect("several processes");
+        let remote = self.messages.remote.as_mut().expect("several processes");
         let me = remote.me;
         let segments = together.apart().segments.clone();
         let root = segments.process(shape.root);
@@ -37,7 +37,7 @@ impl World {
 
     pub(crate) fn data_arrived(&mut self, from: u32, mut record: Take) {
         let ident = Ident::take(&mut record);
-        let index = *self.others().spread.instances.get(&ident).expect("its members are in");
+        let index = *self.collectives.spread.instances.get(&ident).expect("its members are in");
         let apart = self.collectives.instance_mut(index).together.as_mut().expect("held together").apart_mut();
         apart.data.push((from, record.0.to_vec()));
         if apart.passage.is_some() {

@@ -11,7 +11,7 @@ impl World {
     fn await_control(&mut self, wanted: impl Fn(u32, u8) -> bool) -> Vec<u8> {
         let mut vain = 0;
         loop {
-            let gathered = &mut self.others().gathered;
+            let gathered = &mut self.run.gathered;
             if let Some(at) = gathered.iter().position(|(from, data)| wanted(*from, data[0])) {
                 let (_, mut data) = gathered.remove(at).expect("found above");
                 data.remove(0);
@@ -93,13 +93,13 @@ impl World {
 impl Mpi {
     /// How many processes there are, and which this one is.
     pub fn processes(&self) -> (u32, u32) {
-        self.world().remote.as_ref().map_or((1, 0), |remote| (remote.blocks.processes(), remote.me))
+        self.world().messages.remote.as_ref().map_or((1, 0), |remote| (remote.blocks.processes(), remote.me))
     }
 
     /// Brings a text of every process to process 0, which gets all of them in order; the others get `None`.
     pub fn gather_texts(&self, text: String) -> Option<Vec<String>> {
         let mut world = self.world();
-        if world.remote.is_none() {
+        if world.messages.remote.is_none() {
             return Some(vec![text]);
         }
         Some(world.gather(text.into_bytes())?.into_iter().map(|blob| String::from_utf8_lossy(&blob).into_owned()).collect())
@@ -109,7 +109,7 @@ impl Mpi {
     pub fn everybody(&self, text: &str) -> Vec<String> {
         let all = self.gather_texts(text.to_owned());
         let mut world = self.world();
-        if world.remote.is_none() {
+        if world.messages.remote.is_none() {
             return all.unwrap_or_default();
         }
         let mut word = Vec::new();
@@ -126,13 +126,17 @@ impl Mpi {
     /// The ranks of a process: the first, and how many.
     pub fn ranks_of(&self, process: u32) -> (u32, u32) {
         let world = self.world();
-        world.remote.as_ref().map_or((0, world.size), |remote| (remote.blocks.first(process), remote.blocks.count(process)))
+        world
+            .messages
+            .remote
+            .as_ref()
+            .map_or((0, world.messages.size), |remote| (remote.blocks.first(process), remote.blocks.count(process)))
     }
 
     /// The last thing a process does with the others: waits until all are through.
     pub fn part(&self) {
         let mut world = self.world();
-        if world.remote.is_none() {
+        if world.messages.remote.is_none() {
             return;
         }
         // From here on processes may end: each is here before the first one leaves.
@@ -142,6 +146,6 @@ impl Mpi {
         if let Err(why) = world.others().streams.close_down() {
             eprintln!("xsim: {why}");
         }
-        world.remote = None;
+        world.messages.remote = None;
     }
 }

@@ -138,7 +138,8 @@ impl World {
             for step in &steps {
                 match *step {
                     Step::Send { to, from } => {
-                        let at = Time::from_ps(lockstep.clocks[index]) + self.wire.latency(agent.rank, group.world_rank(to), from.bytes);
+                        let at = Time::from_ps(lockstep.clocks[index])
+                            + self.messages.wire.latency(agent.rank, group.world_rank(to), from.bytes);
                         let payload = carried(agent, from);
                         self.count_messages(1, from.bytes);
                         if lockstep.own.contains(&to) {

@@ -26,7 +26,7 @@ impl World {
         let ident = instance.ident.expect("spread over processes");
         let (size, place) = (instance.size, instance.place.clone());
         let contributions = std::mem::take(&mut instance.agreement.as_mut().expect("an agreement").contributions);
-        let first = self.member_rank(&place, 0, self.current);
+        let first = self.member_rank(&place, 0, self.messages.current);
         let remote = self.others();
         let process = remote.blocks.process(first);
         if process == remote.me {
@@ -48,14 +48,14 @@ impl World {
     }
 
     fn met(&mut self, ident: Ident, size: u32, mut contributions: Contributions) {
-        let meeting = self.others().spread.meetings.entry(ident).or_default();
+        let meeting = self.collectives.spread.meetings.entry(ident).or_default();
         meeting.contributions.append(&mut contributions);
         if meeting.contributions.len() < size as usize {
             return;
         }
-        let mut contributions = self.others().spread.meetings.remove(&ident).expect("found above").contributions;
+        let mut contributions = self.collectives.spread.meetings.remove(&ident).expect("found above").contributions;
         contributions.sort_by_key(|(member, ..)| *member);
-        let context = self.comms.next_context();
+        let context = self.objects.comms.next_context();
         let mut body = Vec::new();
         ident.put(&mut body);
         body.u32(context);
@@ -78,12 +78,12 @@ impl World {
     }
 
     fn resolve(&mut self, ident: Ident, context: Option<u32>, contributions: Contributions) {
-        let index = *self.others().spread.instances.get(&ident).expect("its members wait for the outcome");
+        let index = *self.collectives.spread.instances.get(&ident).expect("its members wait for the outcome");
         let comm = self.collectives.instance(index).comm();
         let resolve = self.collectives.instance(index).agreement.as_ref().expect("an agreement").resolve;
-        let before = self.comms.continue_contexts(context);
+        let before = self.objects.comms.continue_contexts(context);
         let outcome = resolve(self, comm, contributions);
-        self.comms.restore_contexts(before);
+        self.objects.comms.restore_contexts(before);
         let instance = self.collectives.instance_mut(index);
         instance.agreement.as_mut().expect("an agreement").outcome = Some(outcome);
         if instance.together.is_some() {

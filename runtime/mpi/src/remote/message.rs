@@ -16,7 +16,7 @@ impl World {
     /// A message of the mounted rank leaves for a rank of another process.
     #[cold]
     pub(crate) fn send_away(&mut self, to: u32, message: Envelope, payload: &Extent, transit: Transit) {
-        let me = self.current;
+        let me = self.messages.current;
         let remote = self.others();
         let process = remote.blocks.process(to);
         let out = remote.streams.begin(process, Kind::Message, HEAD + payload.bytes as usize);
@@ -30,7 +30,7 @@ impl World {
         out.u64(transit.arrival.as_ps());
         payload.append_to(out);
         remote.streams.end();
-        self.crowded = self.others().streams.crowded();
+        self.messages.crowded = self.others().streams.crowded();
     }
 
     pub(crate) fn message_arrived(&mut self, process: u32, mut record: Take) {
@@ -63,7 +63,7 @@ impl World {
 
     /// A rank of this process aborted the run: tells the others.
     pub(crate) fn tell_abort(&mut self) {
-        let (Some(abort), Some(remote)) = (&self.abort, &mut self.remote) else { return };
+        let (Some(abort), Some(remote)) = (&self.run.abort, &mut self.messages.remote) else { return };
         let mut body = Vec::new();
         body.u64(abort.at.as_ps());
         body.u32(abort.rank);
@@ -75,8 +75,8 @@ impl World {
 
     pub(crate) fn abort_arrived(&mut self, mut record: Take) {
         let abort = Abort { at: Time::from_ps(record.u64()), rank: record.u32(), status: record.i32() };
-        if self.abort.as_ref().is_none_or(|known| (abort.at, abort.rank) < (known.at, known.rank)) {
-            self.abort = Some(abort);
+        if self.run.abort.as_ref().is_none_or(|known| (abort.at, abort.rank) < (known.at, known.rank)) {
+            self.run.abort = Some(abort);
         }
     }
 }

@@ -82,14 +82,14 @@ impl World {
         let ident = instance.ident.expect("members are elsewhere");
         let together = instance.together.as_deref().expect("held together");
         let segments = together.apart().segments.clone();
-        let me = self.remote.as_ref().expect("several processes").me;
+        let me = self.messages.remote.as_ref().expect("several processes").me;
         let (signature, ..) = instance.describe();
         let Place::Comm(comm) = instance.place else { unreachable!("groups of their own are not held together") };
-        let group = &self.comms.at(comm).group;
+        let group = &self.objects.comms.at(comm).group;
         let own = segments.of_process(me);
-        let clock = equal_clock(own.clone().map(|member| self.ranks[group.world_rank(member) as usize].clock.as_ps()));
+        let clock = equal_clock(own.clone().map(|member| self.messages.ranks[group.world_rank(member) as usize].clock.as_ps()));
         let ready = Ready {
-            epoch: self.remote.as_ref().expect("several processes").agreeing.started,
+            epoch: self.collectives.epoch,
             rank: instance.first_rank,
             function: signature.function,
             root: signature.root.unwrap_or(u32::MAX),
@@ -110,7 +110,7 @@ impl World {
 
     /// How the operands of a reduction come together, where that can be told in short.
     pub(super) fn digest_of(&self, shape: &Shape) -> Option<Digest> {
-        if is_reduced(shape.kind) { choose(shape, &self.policy).digest() } else { None }
+        if is_reduced(shape.kind) { choose(shape, &self.collectives.policy).digest() } else { None }
     }
 
     fn reduce_own(&self, shape: &Shape, together: &Together, own: std::ops::Range<u32>) -> Vec<Partial> {
@@ -124,7 +124,7 @@ impl World {
     pub(crate) fn ready_arrived(&mut self, from: u32, mut record: Take) {
         let ident = Ident::take(&mut record);
         let ready = Ready::take(&mut record);
-        let readies = self.others().spread.readies.entry(ident).or_default();
+        let readies = self.collectives.spread.readies.entry(ident).or_default();
         if ready.epoch < readies.epoch {
             return;
         }
@@ -134,12 +134,12 @@ impl World {
         }
         readies.by_process.push((from, ready));
         let arrived = readies.by_process.len();
-        let Some(&index) = self.others().spread.instances.get(&ident) else { return };
+        let Some(&index) = self.collectives.spread.instances.get(&ident) else { return };
         let Some(together) = &self.collectives.instance(index).together else { return };
         if arrived < together.apart().segments.processes().count() {
             return;
         }
-        let mut readies = self.others().spread.readies.remove(&ident).expect("found above").by_process;
+        let mut readies = self.collectives.spread.readies.remove(&ident).expect("found above").by_process;
         readies.sort_by_key(|(process, _)| *process);
         self.all_ready(index, ident, readies);
     }
@@ -196,11 +196,11 @@ impl World {
                 predefined: ready.shape.flags & 2 != 0,
                 ..instance.shape.clone()
             };
-            format!("rank {} of MPI_COMM_WORLD called {} with {}", ready.rank, signature.describe(self.names), shape.describe())
+            format!("rank {} of MPI_COMM_WORLD called {} with {}", ready.rank, signature.describe(self.run.names), shape.describe())
         };
         let text = format!(
             "mismatched collectives on {}: {}, {}; all members must call the same collectives in the same order with matching arguments",
-            self.comms.describe(crate::comm::Comms::handle(instance.comm())),
+            self.objects.comms.describe(crate::comm::Comms::handle(instance.comm())),
             describe(one),
             describe(other)
         );
@@ -210,7 +210,7 @@ impl World {
     pub(crate) fn go_arrived(&mut self, mut record: Take) {
         let ident = Ident::take(&mut record);
         let common = record.u8() != 0;
-        let index = *self.others().spread.instances.get(&ident).expect("its members are in");
+        let index = *self.collectives.spread.instances.get(&ident).expect("its members are in");
         self.go(index, common, record.0.to_vec());
     }
 }

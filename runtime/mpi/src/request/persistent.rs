@@ -56,10 +56,10 @@ impl Mpi {
     /// Makes a persistent request: its handle. It keeps its datatype, which the program may free.
     pub fn persistent(&self, template: Template) -> usize {
         let mut world = self.world();
-        let me = world.current;
+        let me = world.messages.current;
         if let Some(datatype) = template.datatype() {
             // Where the handle is not valid, starting says so.
-            let _ = world.types.share_again(me, datatype);
+            let _ = world.objects.types.share_again(me, datatype);
         }
         handle::of_cold(world.make_request(me, Body::Persistent { template: Box::new(template), active: None }))
     }
@@ -69,7 +69,7 @@ impl Mpi {
         let template = {
             let mut world = self.world();
             match handle::request(request) {
-                RequestRef::Cold(index) => match world.requests.get_mut(index).map(|request| &mut request.body) {
+                RequestRef::Cold(index) => match world.messages.requests.get_mut(index).map(|request| &mut request.body) {
                     Some(Body::Persistent { template, active: None }) => {
                         let started = (**template).clone();
                         if let Template::Collective { times, .. } = &mut **template {
@@ -99,7 +99,7 @@ impl Mpi {
             }
         };
         if let RequestRef::Cold(index) = handle::request(request)
-            && let Body::Persistent { active, .. } = &mut self.world().requests[index].body
+            && let Body::Persistent { active, .. } = &mut self.world().messages.requests[index].body
         {
             *active = Some(started);
         }

@@ -3,6 +3,7 @@
 use super::{Asked, Poll, Question};
 use crate::error::Result;
 use crate::handle;
+use crate::messages::Messages;
 use crate::node::State;
 use crate::p2p::Peer;
 use crate::request::{Completion, PROC_NULL, RequestArray, Status, UNDEFINED};
@@ -26,7 +27,7 @@ impl World {
         if let Some(requests) = question.requests() {
             self.start_tested(requests);
         }
-        let me = self.current;
+        let me = self.messages.current;
         let parked = if question.is_poll() { self.park(question) } else { None };
         if self.is_settled(question, parked.as_deref()) {
             if let Some(cycle) = &parked {
@@ -39,8 +40,8 @@ impl World {
             None => Poll::Once(Asked::keep(question)),
         };
         self.end_turn();
-        self.polls.insert(me, poll);
-        let World { ranks, unexpected, nodes, .. } = self;
+        self.order.polls.insert(me, poll);
+        let Messages { ranks, unexpected, nodes, .. } = &mut self.messages;
         unexpected.searched(&mut ranks[me as usize].unexpected, nodes);
         ranks[me as usize].polling = true;
         self.attend(me);
@@ -60,7 +61,7 @@ impl Mpi {
     /// After [`Mpi::ask`]: moves the clock to the earliest completion if none is complete at the clock and the rank may wait.
     fn reach(&self, requests: RequestArray, wait: bool) -> Result<Found> {
         let mut world = self.world();
-        let me = world.current;
+        let me = world.messages.current;
         let clock = world.clock(me);
         let (mut active, mut least) = (false, Time::MAX);
         for handle in requests.iter() {
@@ -86,7 +87,7 @@ impl Mpi {
 
     fn first_complete(&self, requests: RequestArray) -> Result<Option<u32>> {
         let world = self.world();
-        let clock = world.clock(world.current);
+        let clock = world.clock(world.messages.current);
         for (index, handle) in requests.iter().enumerate() {
             if matches!(world.completion(handle)?, Completion::At(time) if time <= clock) {
                 return Ok(Some(index as u32));
@@ -131,7 +132,7 @@ impl Mpi {
         let mut count = 0;
         let clock = {
             let world = self.world();
-            world.clock(world.current)
+            world.clock(world.messages.current)
         };
         let mut failed = None;
         for index in 0..requests.count {
@@ -173,7 +174,7 @@ impl Mpi {
     pub fn all_complete(&self, requests: RequestArray) -> Result<bool> {
         self.ask(Question::TestAll(requests));
         let mut world = self.world();
-        let me = world.current;
+        let me = world.messages.current;
         let mut latest = Time::ZERO;
         for handle in requests.iter() {
             match world.completion(handle)? {
@@ -241,10 +242,10 @@ impl Mpi {
 
     fn extract(&self, index: u32) -> usize {
         let mut world = self.world();
-        let me = world.current;
+        let me = world.messages.current;
         world.unlink_message(me, index);
         world.reconsider(me);
-        world.nodes[index].state = State::Extracted;
+        world.messages.nodes[index].state = State::Extracted;
         handle::encode(index)
     }
 
@@ -253,12 +254,12 @@ impl Mpi {
         let Some(pattern) = self.world().pattern(from)? else { return Ok(None) };
         self.ask(if wait { Question::Probe(pattern) } else { Question::Iprobe(pattern) });
         let mut world = self.world();
-        let me = world.current;
+        let me = world.messages.current;
         let clock = world.clock(me);
         match world.head(me, &pattern) {
             Some((index, arrival)) if wait || arrival <= clock => {
                 world.advance(me, arrival);
-                let node = &world.nodes[index];
+                let node = &world.messages.nodes[index];
                 let status = Status { source: node.source as i32, tag: node.tag, error: 0, bytes: node.bytes, cancelled: false };
                 Ok(Some((index, status)))
             }
@@ -283,12 +284,12 @@ impl Mpi {
         };
         match handle::request(part) {
             handle::RequestRef::Node(index) => {
-                if self.world().nodes[index].state == State::Posted {
+                if self.world().messages.nodes[index].state == State::Posted {
                     self.ask(Question::Cancel);
                 }
                 let mut world = self.world();
-                let me = world.current;
-                if world.nodes[index].state == State::Posted {
+                let me = world.messages.current;
+                if world.messages.nodes[index].state == State::Posted {
                     world.withdraw(me, index);
                 }
                 Ok(())
@@ -296,7 +297,7 @@ impl Mpi {
             handle::RequestRef::Cold(index) => {
                 let call = {
                     let world = self.world();
-                    match world.requests.get(index).map(|request| (&request.body, request.done.is_some())) {
+                    match world.messages.requests.get(index).map(|request| (&request.body, request.done.is_some())) {
                         Some((crate::request::Body::Generalized(callbacks), done)) => Some((callbacks.cancel.clone(), done)),
                         _ => None,
                     }

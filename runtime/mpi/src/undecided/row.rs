@@ -146,27 +146,27 @@ impl World {
         let First { time, .. } = self.first_success(rank, cycle);
         if time != Time::MAX {
             self.advance(rank, time);
-            self.rows.remove(&rank);
+            self.order.rows.remove(&rank);
         }
     }
 
     /// The mounted rank asks `question`: whether it is parked for that, and all that it has asked in vain since it asked it last.
     #[inline]
     pub(super) fn park(&mut self, question: &Question) -> Option<Vec<Asked>> {
-        if self.ranks[self.current as usize].spins < FREE_SPINS { None } else { self.park_idle(question) }
+        if self.messages.ranks[self.messages.current as usize].spins < FREE_SPINS { None } else { self.park_idle(question) }
     }
 
     #[inline(never)]
     fn park_idle(&mut self, question: &Question) -> Option<Vec<Asked>> {
-        let spins = self.ranks[self.current as usize].spins;
+        let spins = self.messages.ranks[self.messages.current as usize].spins;
         let alone = || (spins >= TIRED_SPINS).then(|| vec![Asked::keep(question)]);
-        if !self.polls_again {
-            if let Some(row) = self.rows.get_mut(&self.current) {
+        if !self.messages.polls_again {
+            if let Some(row) = self.order.rows.get_mut(&self.messages.current) {
                 row.asked.clear();
             }
             return alone();
         }
-        let row = self.rows.entry(self.current).or_default();
+        let row = self.order.rows.entry(self.messages.current).or_default();
         // What was asked before something else may name requests that are no more.
         if row.next != spins {
             row.asked.clear();
@@ -189,8 +189,8 @@ impl World {
     /// The mounted rank's poll found nothing.
     #[inline]
     pub(super) fn vain(&mut self) {
-        let me = self.current;
-        self.ranks[me as usize].function |= VAIN;
+        let me = self.messages.current;
+        self.messages.ranks[me as usize].function |= VAIN;
         self.spin(me, FREE_SPINS);
     }
 
@@ -198,18 +198,18 @@ impl World {
     /// many as `together` says.
     #[inline]
     pub(crate) fn spin(&mut self, rank: u32, together: u32) {
-        let spins = self.ranks[rank as usize].spins + 1;
+        let spins = self.messages.ranks[rank as usize].spins + 1;
         if spins > FREE_SPINS && spins.is_multiple_of(together) {
             let each = 1_000.max(u64::from(spins) * 1_000 / 128);
-            self.ranks[rank as usize].clock += Span::from_ps(u64::from(together) * each);
+            self.messages.ranks[rank as usize].clock += Span::from_ps(u64::from(together) * each);
         }
-        self.ranks[rank as usize].spins = spins;
+        self.messages.ranks[rank as usize].spins = spins;
     }
 
     /// Whether the mounted rank's question, which others could not answer yet when they all waited last, can be answered now: no message
     /// comes any more that would change it.
     pub(super) fn is_settled(&mut self, question: &Question, cycle: Option<&[Asked]>) -> bool {
-        let me = self.current;
+        let me = self.messages.current;
         loop {
             let open = match cycle {
                 Some(cycle) => self.open_cycle(me, cycle),
@@ -235,32 +235,34 @@ impl World {
     fn asks_for_a_match(&self, question: &Question) -> bool {
         let Some(requests) = question.requests() else { return false };
         requests.iter().any(|handle| match handle::request(self.active_part(handle)) {
-            RequestRef::Cold(index) => matches!(self.requests.get(index), Some(Request { body: Body::Synchronous, done: None, .. })),
+            RequestRef::Cold(index) => {
+                matches!(self.messages.requests.get(index), Some(Request { body: Body::Synchronous, done: None, .. }))
+            }
             _ => false,
         })
     }
 
     /// The clock and number of the parked rank that may be sent on first, and how often it will poll.
     pub(crate) fn least_poller(&self) -> Option<(Time, u32, u32)> {
-        let parked = self.polls.iter().filter(|(_, poll)| matches!(poll, Poll::Parked(_)));
+        let parked = self.order.polls.iter().filter(|(_, poll)| matches!(poll, Poll::Parked(_)));
         let (clock, rank) = parked.map(|(&rank, _)| (self.clock(rank), rank)).min()?;
-        Some((clock, rank, patience(self.rows.get(&rank).map_or(0, |row| row.released))))
+        Some((clock, rank, patience(self.order.rows.get(&rank).map_or(0, |row| row.released))))
     }
 
     /// Answers "no" to a parked rank.
     pub(crate) fn send_poller_on(&mut self, rank: u32) {
         self.forget_safe();
-        self.ranks[rank as usize].spins = 0;
+        self.messages.ranks[rank as usize].spins = 0;
         self.answer(rank);
-        self.rows.entry(rank).or_default().released += 1;
+        self.order.rows.entry(rank).or_default().released += 1;
     }
 
     /// Nothing can happen unless a rank that is parked goes on polling: it may compute between its polls and send in
     /// the end. Answers "no" to the one with the least clock; false if there is none, or this has been in vain for too long.
     pub(crate) fn release_poller(&mut self) -> bool {
-        let messages = self.profile.messages();
+        let messages = self.messages.profile.messages();
         let Some((_, rank, polls)) = self.least_poller() else { return false };
-        let goes_on = self.fruitless.has_hope(messages, polls);
+        let goes_on = self.order.fruitless.has_hope(messages, polls);
         if goes_on {
             self.send_poller_on(rank);
         }

@@ -14,7 +14,7 @@ use std::rc::Rc;
 
 fn agreement(world: &World, place: Place, (size, rank): (u32, u32), bytes: u64, agreement: (Contribution, Resolve), mode: Mode) -> Entry {
     let none: Rc<[u32]> = Rc::new([]);
-    let function = world.ranks[world.current as usize].function;
+    let function = world.messages.ranks[world.messages.current as usize].function;
     Entry {
         place,
         signature: Signature { function, blocking: mode == Mode::Blocking, irregular: false, kind: Kind::Agree, root: None },
@@ -29,7 +29,7 @@ fn agreement(world: &World, place: Place, (size, rank): (u32, u32), bytes: u64, 
             sides: None,
             predefined: true,
             cartesian: false,
-            node: world.wire.node,
+            node: world.messages.wire.node,
         },
         root_known: true,
         member: Member { rank, send: Blocks::Uniform(bytes), receive: Blocks::Uniform(bytes), sources: none.clone(), destinations: none },
@@ -68,7 +68,7 @@ impl Mpi {
         }
         let Bring::Agreement(contribution, resolve) = bring else { unreachable!("only an agreement that was entered takes it") };
         let world = self.world();
-        let index = world.comms.index(comm)?;
+        let index = world.objects.comms.index(comm)?;
         let (size, rank, _) = world.membership(index);
         let entry = agreement(&world, Place::Comm(index), (size, rank), bytes, (contribution, resolve), mode);
         enter(world, entry)
@@ -91,7 +91,7 @@ impl Mpi {
     fn join_group(&self, group: Rc<Group>, key: (u32, i32, u32), bytes: u64, contribution: (Contribution, Resolve)) -> Result<Part> {
         let world = self.world();
         let size = group.size();
-        let rank = group.rank_of(world.current).unwrap_or(0);
+        let rank = group.rank_of(world.messages.current).unwrap_or(0);
         let entry = agreement(&world, Place::Group(key, group), (size, rank), bytes, contribution, Mode::Blocking);
         enter(world, entry)
     }

@@ -221,7 +221,7 @@ impl Mpi {
     /// `MPI_Allgather` and `MPI_Allgatherv`.
     #[inline(always)]
     pub fn allgather(&self, send: Side, receive: Side, comm: usize, mode: Mode) -> Result<Option<usize>> {
-        let blocks = || Ok((receive, self.world().comms.get(comm)?.peers() as usize));
+        let blocks = || Ok((receive, self.world().objects.comms.get(comm)?.peers() as usize));
         self.in_mode(mode, || self.join_allgather(send, receive, comm, mode), blocks)
     }
 
@@ -256,9 +256,9 @@ impl Mpi {
             }
         }
         let world = self.world();
-        let index = world.comms.index(comm)?;
-        let communicator = world.comms.at(index);
-        let (peers, me) = (communicator.peers(), communicator.rank(world.current));
+        let index = world.objects.comms.index(comm)?;
+        let communicator = world.objects.comms.at(index);
+        let (peers, me) = (communicator.peers(), communicator.rank(world.messages.current));
         let target = world.area(&receive, peers)?;
         let (source, input) = world.own_input(&send, (&receive, &target), me, send.is_in_place())?;
         drop(world);
@@ -272,7 +272,7 @@ impl Mpi {
     /// `MPI_Alltoall`, `MPI_Alltoallv` and `MPI_Alltoallw`.
     #[inline(always)]
     pub fn alltoall(&self, send: Side, receive: Side, comm: usize, mode: Mode) -> Result<Option<usize>> {
-        let blocks = || Ok((receive, self.world().comms.get(comm)?.peers() as usize));
+        let blocks = || Ok((receive, self.world().objects.comms.get(comm)?.peers() as usize));
         self.in_mode(mode, || self.join_alltoall(send, receive, comm, mode), blocks)
     }
 
@@ -315,7 +315,7 @@ impl Mpi {
             }
         }
         let world = self.world();
-        let peers = world.comms.get(comm)?.peers();
+        let peers = world.objects.comms.get(comm)?.peers();
         let target = world.area(&receive, peers)?;
         let source = if send.is_in_place() { world.area(&receive, peers)? } else { world.area(&send, peers)? };
         drop(world);

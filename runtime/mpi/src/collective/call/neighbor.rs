@@ -14,8 +14,8 @@ impl Mpi {
     /// How many neighbours send to the mounted rank, and how many it sends to.
     pub fn neighbor_counts(&self, comm: usize) -> Result<(usize, usize)> {
         let world = self.world();
-        let communicator = world.comms.get(comm)?;
-        let me = communicator.rank(world.current);
+        let communicator = world.objects.comms.get(comm)?;
+        let me = communicator.rank(world.messages.current);
         Ok(communicator.topology.as_ref().map_or((0, 0), |topology| topology.degrees(me)))
     }
 
@@ -47,8 +47,8 @@ impl Mpi {
     #[inline(never)]
     fn join_neighbor(&self, send: Side, receive: Side, each: bool, comm: usize, mode: Mode) -> Result<Part> {
         let world = self.world();
-        let communicator = world.comms.get(comm)?;
-        let me = communicator.rank(world.current);
+        let communicator = world.objects.comms.get(comm)?;
+        let me = communicator.rank(world.messages.current);
         let Some(topology) = communicator.topology.clone() else {
             return Err(Failure::new(
                 ErrorClass::TOPOLOGY,

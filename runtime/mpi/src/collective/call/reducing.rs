@@ -17,10 +17,10 @@ use std::rc::Rc;
 
 impl World {
     pub(crate) fn reduction(&self, op: usize, datatype: usize) -> Result<Rc<Reduction>> {
-        let operation = self.ops.get(self.current, op)?;
-        let kind = self.types.usable(self.current, datatype)?;
+        let operation = self.objects.ops.get(self.messages.current, op)?;
+        let kind = self.objects.types.usable(self.messages.current, datatype)?;
         let kernel = match &**operation {
-            Op::Predefined(predefined) => Some(predefined.on(kind, &self.types.describe(self.current, datatype))?.1),
+            Op::Predefined(predefined) => Some(predefined.on(kind, &self.objects.types.describe(self.messages.current, datatype))?.1),
             Op::User(_) => None,
         };
         Ok(Rc::new(Reduction { op: operation.clone(), datatype: kind.clone(), handle: datatype, kernel }))
@@ -119,7 +119,7 @@ impl Mpi {
         let source = if silent { Area::none() } else { world.area(&Side::One((from, count, datatype)), 1)? };
         let gets = is_root && root != Some(PROC_NULL);
         let target = if gets { world.area(&Side::One((receive, count, datatype)), 1)? } else { Area::none() };
-        let first = kind == Kind::Exscan && world.comms.get(comm)?.rank(world.current) == 0;
+        let first = kind == Kind::Exscan && world.objects.comms.get(comm)?.rank(world.messages.current) == 0;
         drop(world);
         let input = pack(&source.extents);
         let bytes = source.bytes.max(target.bytes);
@@ -183,10 +183,10 @@ impl Mpi {
     ) -> Result<Option<usize>> {
         let own = || -> Result<(Side, usize)> {
             let world = self.world();
-            let communicator = world.comms.get(comm)?;
+            let communicator = world.objects.comms.get(comm)?;
             let count = match counts {
                 Parts::Same(count) => count,
-                Parts::Each(counts) => counts[communicator.rank(world.current) as usize],
+                Parts::Each(counts) => counts[communicator.rank(world.messages.current) as usize],
             };
             Ok((Side::One((receive, count, datatype)), 1))
         };
@@ -195,7 +195,7 @@ impl Mpi {
 
     /// Enters a reduction of which each keeps a block of its own size, if it may be held together: its first half.
     fn held_scattered(&self, source: &Extent, counts: &[i64], (op, datatype): (usize, usize), comm: usize) -> Result<Option<Part>> {
-        let size = self.world().types.get(datatype)?.size;
+        let size = self.world().objects.types.get(datatype)?.size;
         let begins: Vec<u64> = begins(counts.iter().map(|&count| count as u64 * size)).collect();
         let brief = Brief {
             kind: Kind::ReduceScatter,
@@ -260,7 +260,7 @@ impl Mpi {
         let reduction = world.reduction(op, datatype)?;
         let from = if send == IN_PLACE { receive } else { send };
         let mut source = world.area(&Side::One((from, total, datatype)), 1)?;
-        let size = world.types.get(datatype)?.size;
+        let size = world.objects.types.get(datatype)?.size;
         let mut at = 0;
         let mut end = |&count: &i64| {
             at += count as u64 * size;

@@ -1,0 +1,46 @@
+//! MPI's opaque objects.
+
+use crate::attribute::Attributes;
+use crate::comm::Comms;
+use crate::datatype::Types;
+use crate::errhandler::Errhandlers;
+use crate::error::ErrorCodes;
+use crate::group::Groups;
+use crate::info::{Info, Infos};
+use crate::op::Ops;
+
+/// The objects of a process's ranks, by kind: shared by the ranks that made them alike.
+pub struct Objects {
+    /// Communicators.
+    pub comms: Comms,
+    /// Datatypes.
+    pub types: Types,
+    /// Operations.
+    pub ops: Ops,
+    /// Groups.
+    pub groups: Groups,
+    /// Info objects.
+    pub infos: Infos,
+    /// Attribute keys and values.
+    pub attributes: Attributes,
+    /// Error handlers.
+    pub errhandlers: Errhandlers,
+    /// Error classes and codes that the program added.
+    pub codes: ErrorCodes,
+}
+
+impl Objects {
+    /// The predefined ones. `environment` is what `MPI_INFO_ENV` says.
+    pub fn new(comms: Comms, environment: Info) -> Objects {
+        Objects {
+            comms,
+            types: Types::new(),
+            ops: Ops::new(),
+            groups: Groups::new(),
+            infos: Infos::new(environment),
+            attributes: Attributes::default(),
+            errhandlers: Errhandlers::default(),
+            codes: ErrorCodes::default(),
+        }
+    }
+}

@@ -1,0 +1,30 @@
+//! What must wait for safe time, and in which order it is decided.
+
+use crate::agenda::Agenda;
+use crate::remote::agree::Agreeing;
+use crate::undecided::{Fruitless, Poll, Row};
+use rustc_hash::FxHashMap;
+
+/// Questions of blocked ranks, decisions and this process's part in agreeing on them.
+pub(crate) struct Order {
+    /// What ranks are blocked in that ask.
+    pub(crate) polls: FxHashMap<u32, Poll>,
+    /// What ranks asked in vain that do nothing but ask.
+    pub(crate) rows: FxHashMap<u32, Row>,
+    pub(crate) agenda: Agenda,
+    pub(crate) fruitless: Fruitless,
+    pub(crate) agreeing: Agreeing,
+}
+
+impl Order {
+    /// Nothing is open; so many native processes have to agree.
+    pub(crate) fn new(processes: u32) -> Order {
+        Order {
+            polls: FxHashMap::default(),
+            rows: FxHashMap::default(),
+            agenda: Agenda::default(),
+            fruitless: Fruitless::default(),
+            agreeing: Agreeing::new(processes),
+        }
+    }
+}

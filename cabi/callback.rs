@@ -17,7 +17,7 @@ type Delete = extern "C" fn(Handle, i32, Addr, Addr) -> i32;
 /// The program's reduction function as the `mpi` crate calls it: invec, inoutvec, length, datatype.
 pub fn user_function(function: usize, large: bool) -> UserFunction {
     Rc::new(move |input, inout, count, datatype| {
-        let mut datatype = datatype;
+        let (input, inout, mut datatype) = (Addr(input), Addr(inout), datatype);
         if large {
             let mut count = count;
             // SAFETY: the program passed this address to MPI_Op_create_c as a function of this

@@ -6,6 +6,7 @@ use mpi::collective::algorithm::{Parameters, find};
 use mpi::collective::schedule::{Blocks, Kind, Member, Shape, Step};
 use mpi::datatype::{Constructor, Old, Types};
 use mpi::p2p::SendMode;
+use mpi::packing::Packing;
 use mpi::wire::Wire;
 use mpi::world::Phase;
 use mpi::{Mpi, Setup};

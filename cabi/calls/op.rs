@@ -6,6 +6,7 @@ use crate::constants::{MPI_ERR_BUFFER, MPI_IN_PLACE};
 use crate::edge::Call;
 use mpi::error::Result;
 use mpi::op::{OP_NULL, Op, User};
+use mpi::packing::Packing;
 use rank::{Addr, memory};
 
 /// `MPI_Op_create`.
@@ -50,7 +51,7 @@ pub fn reduce_local(c: &Call, inbuf: Addr, inoutbuf: Addr, count: i64, datatype:
     match &*operation {
         Op::User(user) => {
             if count > 0 {
-                (user.call)(inbuf, inoutbuf, count, datatype.0);
+                (user.call)(inbuf.0, inoutbuf.0, count, datatype.0);
             }
         }
         Op::Predefined(predefined) => {

@@ -6,6 +6,7 @@ use crate::constants::{MPI_ERR_ARG, MPI_ERR_TRUNCATE, MPI_ERR_UNSUPPORTED_DATARE
 use crate::edge::Call;
 use mpi::datatype::Datatype;
 use mpi::error::Result;
+use mpi::packing::Packing;
 use rank::{Addr, memory};
 use std::rc::Rc;
 

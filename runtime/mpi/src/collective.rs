@@ -35,6 +35,7 @@ use crate::error::Result;
 use crate::group::Group;
 use crate::matching::Extent;
 use crate::op::{Kernel, Op};
+use crate::packing::Packing;
 use crate::world::World;
 use rank::Addr;
 use schedule::Kind;
@@ -91,7 +92,7 @@ impl Reduction {
         let datatype = &self.datatype;
         let count = right.len() as u64 / datatype.size.max(1);
         if datatype.contiguous {
-            (user.call)(Addr(left.as_ptr() as usize), Addr(right.as_mut_ptr() as usize), count as i64, self.handle);
+            (user.call)(left.as_ptr() as usize, right.as_mut_ptr() as usize, count as i64, self.handle);
             return;
         }
         let last = datatype.extent() * (count as i64 - 1);
@@ -101,7 +102,7 @@ impl Reduction {
         let (at, bt) = (place(&mut a), place(&mut b));
         datatype.unpack(at, count, left);
         datatype.unpack(bt, count, right);
-        (user.call)(at, bt, count as i64, self.handle);
+        (user.call)(at.0, bt.0, count as i64, self.handle);
         right.clear();
         datatype.pack(bt, count, right);
     }

@@ -7,6 +7,7 @@
 
 use crate::flight::Flight;
 use crate::node::{INLINE_BYTES, NIL, Node, State, flag};
+use crate::packing::Packing;
 use crate::queue::{self, Place};
 use crate::world::World;
 use engine::Time;

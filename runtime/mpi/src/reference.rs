@@ -6,6 +6,7 @@
 
 use crate::matching::Extent;
 use crate::node::{Node, State, flag};
+use crate::packing::Packing;
 use crate::world::World;
 use rank::memory;
 

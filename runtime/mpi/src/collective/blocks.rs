@@ -6,6 +6,7 @@ use crate::collective::schedule::NOBODY;
 use crate::datatype::Datatype;
 use crate::error::{ErrorClass, Failure, Result};
 use crate::matching::Extent;
+use crate::packing::Packing;
 use crate::world::World;
 use rank::{Addr, memory};
 use std::rc::Rc;

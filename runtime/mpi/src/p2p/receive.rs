@@ -6,6 +6,7 @@ use crate::held::Row;
 use crate::matching::{Extent, Pattern};
 use crate::node::{NIL, Node, State, flag};
 use crate::p2p::{Buffer, Peer, SendMode};
+use crate::packing::Packing;
 use crate::request::{ANY_TAG, PROC_NULL, Status};
 use crate::world::{Mpi, World};
 use engine::Time;

@@ -36,9 +36,11 @@ enum Shape {
 }
 
 /// What is done with the blocks of a layout; the regular shapes have loops of their own.
-pub(super) trait Sink {
+pub trait Sink {
+    /// The `len` bytes at displacement `at`; never none.
     fn block(&mut self, at: i64, len: u64);
 
+    /// `count` blocks of `len` bytes, `stride` bytes apart, the first at displacement `at`.
     fn strided(&mut self, at: i64, len: u64, stride: i64, count: u64) {
         let mut at = at;
         for _ in 0..count {
@@ -47,6 +49,7 @@ pub(super) trait Sink {
         }
     }
 
+    /// Blocks of `len` bytes at the offsets from displacement `origin`.
     fn equal(&mut self, origin: i64, len: u64, offsets: &[i64]) {
         for &offset in offsets {
             self.block(origin.wrapping_add(offset), len);
@@ -145,6 +148,7 @@ impl Layout {
     /// Gives every block of `count` instances, `extent` apart, to `sink`, in order.
     pub(super) fn walk_many(&self, count: u64, extent: i64, sink: &mut impl Sink) {
         match self.shape {
+            _ if self.size == 0 => {}
             Shape::Block => sink.strided(self.offset, self.size, extent, count),
             Shape::Strided { len, stride, count: inner } if extent == stride.wrapping_mul(inner as i64) => {
                 sink.strided(self.offset, len, stride, inner * count);

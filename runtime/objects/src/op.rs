@@ -10,7 +10,6 @@ pub use registry::Ops;
 
 use crate::datatype::{Datatype, Element};
 use crate::error::{ErrorClass, Failure, Result};
-use rank::Addr;
 use std::fmt;
 use std::rc::Rc;
 
@@ -89,8 +88,8 @@ impl Predefined {
     }
 }
 
-/// What the program's function gets: invec, inoutvec, length, datatype handle.
-pub type UserFunction = Rc<dyn Fn(Addr, Addr, i64, usize)>;
+/// What the program's function gets: the addresses of invec and inoutvec, length, datatype handle.
+pub type UserFunction = Rc<dyn Fn(usize, usize, i64, usize)>;
 
 /// An operation of `MPI_Op_create`; it runs only while the rank that gave it is mounted.
 pub struct User {

@@ -9,12 +9,14 @@ mod graph;
 #[cfg(test)]
 mod tests;
 
-pub use crate::collective::schedule::NOBODY;
 pub use cart::Cart;
 pub use dims::{balanced, dims_create};
 pub use graph::{DistGraph, Edges, Graph, Part};
 
 use std::rc::Rc;
+
+/// No rank: a neighbour beyond the edge of a grid.
+pub const NOBODY: u32 = u32::MAX;
 
 /// The topology of a communicator, in its own ranks.
 #[derive(Debug)]
@@ -54,7 +56,7 @@ impl Topology {
     }
 
     /// How many sources and destinations.
-    pub(crate) fn degrees(&self, me: u32) -> (usize, usize) {
+    pub fn degrees(&self, me: u32) -> (usize, usize) {
         match self {
             Topology::Cart(cart) => (2 * cart.ndims(), 2 * cart.ndims()),
             Topology::Graph(graph) => (graph.neighbors(me).len(), graph.neighbors(me).len()),
@@ -63,7 +65,7 @@ impl Topology {
     }
 
     /// The sources alone, in place of what `list` has.
-    pub(crate) fn sources(&self, me: u32, list: &mut Vec<u32>) {
+    pub fn sources(&self, me: u32, list: &mut Vec<u32>) {
         list.clear();
         match self {
             Topology::Cart(cart) => cart.append_neighbors(me, list),
@@ -73,7 +75,7 @@ impl Topology {
     }
 
     /// The destinations alone.
-    pub(crate) fn destinations(&self, me: u32, list: &mut Vec<u32>) {
+    pub fn destinations(&self, me: u32, list: &mut Vec<u32>) {
         match self {
             Topology::DistGraph(edges) => {
                 list.clear();

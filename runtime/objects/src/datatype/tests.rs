@@ -7,7 +7,6 @@ use super::*;
 use constructor::Old;
 use model::{Map, Spec, map, spec};
 use proptest::prelude::*;
-use rank::Addr;
 
 /// A type with its model.
 fn build(spec: &Spec, types: &Types) -> (Rc<Datatype>, Map) {
@@ -26,11 +25,44 @@ fn buffer(map: &Map, count: u64, fill: impl Fn(usize) -> u8) -> (Vec<u8>, i64) {
     ((0..(high - low + 1) as usize).map(fill).collect(), -low)
 }
 
-fn at(buffer: &[u8], origin: i64) -> Addr {
-    Addr(buffer.as_ptr() as usize).offset(origin)
+/// Takes the bytes of a buffer, block by block.
+struct Gather<'a> {
+    memory: &'a [u8],
+    origin: i64,
+    out: Vec<u8>,
 }
-fn at_mut(buffer: &mut [u8], origin: i64) -> Addr {
-    Addr(buffer.as_mut_ptr() as usize).offset(origin)
+
+impl layout::Sink for Gather<'_> {
+    fn block(&mut self, at: i64, len: u64) {
+        let start = (self.origin + at) as usize;
+        self.out.extend(&self.memory[start..start + len as usize]);
+    }
+}
+
+/// Puts bytes into a buffer, block by block.
+struct Scatter<'a> {
+    memory: &'a mut [u8],
+    origin: i64,
+    bytes: &'a [u8],
+}
+
+impl layout::Sink for Scatter<'_> {
+    fn block(&mut self, at: i64, len: u64) {
+        let (head, rest) = self.bytes.split_at(len as usize);
+        let start = (self.origin + at) as usize;
+        self.memory[start..start + head.len()].copy_from_slice(head);
+        self.bytes = rest;
+    }
+}
+
+/// Lists the blocks.
+#[derive(Default)]
+struct Listed(Vec<(i64, u64)>);
+
+impl layout::Sink for Listed {
+    fn block(&mut self, at: i64, len: u64) {
+        self.0.push((at, len));
+    }
 }
 
 proptest! {
@@ -46,25 +78,22 @@ proptest! {
     }
 
     #[test]
-    fn pack_takes_the_bytes_of_the_type_map_in_order(spec in spec(), count in 0u64..4, cut in any::<(u16, u16)>()) {
+    fn a_walk_gives_the_bytes_of_the_type_map_in_order(spec in spec(), count in 0u64..4, cut in any::<(u16, u16)>()) {
         let (datatype, map) = build(&spec, &Types::new());
         let (memory, origin) = buffer(&map, count, |at| (at * 7 + at / 251) as u8);
         let want: Vec<u8> = map.bytes(count).map(|at| memory[(at + origin) as usize]).collect();
-        let mut packed = vec![9];
-        datatype.pack(at(&memory, origin), count, &mut packed);
-        prop_assert_eq!(&packed[1..], &want[..]);
+        let mut whole = Gather { memory: &memory, origin, out: Vec::new() };
+        datatype.walk(count, &mut whole);
+        prop_assert_eq!(&whole.out, &want);
         let (a, b) = (cut.0 as usize % (want.len() + 1), cut.1 as usize % (want.len() + 1));
         let range = a.min(b)..a.max(b);
-        let mut part = vec![0; range.len()];
-        datatype.pack_at(at(&memory, origin), range.start as u64, &mut part);
-        prop_assert_eq!(&part[..], &want[range]);
-        let mut blocks = Vec::new();
-        datatype.for_each_block(at(&memory, origin), count, |at, len| { let mut b = vec![0; len as usize]; rank::memory::read(at, &mut b); blocks.extend(b); });
-        prop_assert_eq!(blocks, want);
+        let mut part = Gather { memory: &memory, origin, out: Vec::new() };
+        datatype.walk_range(range.start as u64..range.end as u64, &mut part);
+        prop_assert_eq!(&part.out[..], &want[range]);
     }
 
     #[test]
-    fn unpack_touches_the_bytes_of_the_type_map_alone(spec in spec(), count in 0u64..4, cut in any::<(u16, u16)>()) {
+    fn a_walk_over_a_range_touches_its_bytes_alone(spec in spec(), count in 0u64..4, cut in any::<(u16, u16)>()) {
         let (datatype, map) = build(&spec, &Types::new());
         let (mut memory, origin) = buffer(&map, count, |_| 0);
         let mut want = memory.clone();
@@ -75,10 +104,7 @@ proptest! {
         for (index, offset) in map.bytes(count).enumerate() {
             if (from..to).contains(&(index as u64)) { want[(offset + origin) as usize] = data[index]; }
         }
-        datatype.unpack_at(at_mut(&mut memory, origin), from, &data[from as usize..to as usize]);
-        prop_assert_eq!(&memory, &want);
-        for (index, offset) in map.bytes(count).enumerate() { want[(offset + origin) as usize] = data[index]; }
-        prop_assert_eq!(datatype.unpack(at_mut(&mut memory, origin), count, &data), total);
+        datatype.walk_range(from..to, &mut Scatter { memory: &mut memory, origin, bytes: &data[from as usize..to as usize] });
         prop_assert_eq!(memory, want);
     }
 
@@ -125,9 +151,9 @@ fn a_matrix_column_is_one_strided_loop_and_rows_merge() {
     let types = Types::new();
     let int: Old = types.get(INT).unwrap().into();
     let column = Datatype::new(Constructor::Vector { count: 100, blocklength: 1, stride: 100, old: int.clone(), large: false }).unwrap();
-    let mut blocks = 0;
-    column.for_each_block(Addr(0), 1, |_, _| blocks += 1);
-    assert_eq!((blocks, column.size, column.extent()), (100, 400, 4 * (99 * 100 + 1)));
+    let mut blocks = Listed::default();
+    column.walk(1, &mut blocks);
+    assert_eq!((blocks.0.len(), column.size, column.extent()), (100, 400, 4 * (99 * 100 + 1)));
     let rows = Datatype::new(Constructor::Vector { count: 100, blocklength: 100, stride: 100, old: int, large: false }).unwrap();
     assert!(rows.contiguous);
 }
@@ -202,9 +228,11 @@ fn darrays_of_all_processes_tile_the_array() {
                 };
                 let part = Datatype::new(Constructor::Darray(Box::new(darray))).unwrap();
                 assert_eq!((part.lb, part.extent()), (0, 9 * 7 * 4));
-                part.for_each_block(Addr(0), 1, |at, len| {
-                    owners[at.0 / 4..(at.0 + len as usize) / 4].iter_mut().for_each(|owner| *owner += 1)
-                });
+                let mut blocks = Listed::default();
+                part.walk(1, &mut blocks);
+                for (at, len) in blocks.0 {
+                    owners[at as usize / 4..(at as u64 + len) as usize / 4].iter_mut().for_each(|owner| *owner += 1);
+                }
             }
             assert!(owners.iter().all(|&owner| owner == 1), "{owners:?}");
         }

@@ -9,10 +9,10 @@ mod array;
 mod bounds;
 mod compile;
 pub mod constructor;
+mod count;
 pub mod external32;
 mod kind;
 pub mod layout;
-mod pack;
 pub mod predefined;
 mod registry;
 mod signature;
@@ -82,6 +82,19 @@ impl Datatype {
     /// Whether this is a predefined type.
     pub fn is_predefined(&self) -> bool {
         matches!(self.constructor, Constructor::Named(_))
+    }
+
+    /// Gives every block of `count` instances to `sink`, in type-map order, as displacements from the first instance; neighbours are
+    /// merged where the layout shows them.
+    #[inline]
+    pub fn walk(&self, count: u64, sink: &mut impl layout::Sink) {
+        self.layout.walk_many(count, self.extent(), sink);
+    }
+
+    /// [`walk`](Self::walk) over the blocks that hold the packed bytes `range` alone, of as many instances as that takes.
+    #[inline]
+    pub fn walk_range(&self, range: std::ops::Range<u64>, sink: &mut impl layout::Sink) {
+        self.layout.walk_many_range(self.extent(), range, sink);
     }
 
     /// Packed bytes of `count` instances.

@@ -1,0 +1,14 @@
+//! MPI's opaque objects as values: error classes, handles, groups, datatypes, operations, topologies, info, attributes, error
+//! handlers. Knows nothing of messages, ranks that run, memory of the program, or virtual time.
+
+pub mod attribute;
+pub mod datatype;
+pub mod errhandler;
+pub mod error;
+pub mod group;
+pub mod handle;
+pub mod handles;
+pub mod info;
+pub mod op;
+pub mod slab;
+pub mod topology;

@@ -5,7 +5,7 @@ use crate::args::Handle;
 use crate::constants::{MPI_ERR_INTERN, MPI_ERR_UNSUPPORTED_OPERATION, MPI_SUCCESS};
 use crate::function::Function;
 use crate::state;
-use engine::Time;
+use engine::{EndOfTime, Time};
 use mpi::Mpi;
 use mpi::error::{ErrorClass, Failure, Result};
 use mpi::world::Phase;
@@ -152,7 +152,7 @@ pub fn begin(function: Function, object: Object, body: impl FnOnce(&Call) -> Res
         crate::alone::enter(function);
     }
     rank::note_call(function.name_place());
-    // A panic is a defect of ours. It ends at this frame, before the program's frames, whose
+    // A panic is a defect of ours (or the end of virtual time). It ends at this frame, before the program's frames, whose
     // unwinding is not ours to decide; nothing of the call is used after it.
     let begun = catch_unwind(AssertUnwindSafe(|| {
         // Here, where the function is a constant: other calls pay nothing for it.
@@ -298,6 +298,14 @@ fn class_name(class: ErrorClass) -> String {
 
 #[cold]
 fn panicked(c: &Call, panic: Box<dyn std::any::Any + Send>) -> i32 {
+    if let Some(EndOfTime(why)) = panic.downcast_ref() {
+        let why = format!("{}: {why}", c.function.name());
+        if rank::current().is_some() && c.mpi.try_world().is_some() {
+            end_run(c.mpi, &why, 1);
+        }
+        eprintln!("xsim: {why}");
+        std::process::exit(1);
+    }
     let text =
         panic.downcast_ref::<String>().map(String::as_str).or_else(|| panic.downcast_ref::<&str>().copied()).unwrap_or("no reason given");
     eprintln!("xsim: internal error in {}: {text}; please report it", c.function.name());

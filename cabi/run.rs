@@ -2,6 +2,7 @@
 
 use crate::function::NAMES;
 use crate::state;
+use engine::EndOfTime;
 use mpi::charging::Compute;
 use mpi::info::Info;
 use mpi::remote::{Blocks, Remote};
@@ -13,6 +14,7 @@ use simulation::host::resident_bytes;
 use simulation::memory::Forecast;
 use simulation::{HostMeter, Options, Progress, options, summary};
 use std::ffi::OsString;
+use std::panic::{AssertUnwindSafe, catch_unwind};
 
 /// Exit status of a run that could not begin.
 const USAGE: i32 = 2;
@@ -298,10 +300,16 @@ fn run(program: Program, options: &Options, name: String) -> Result<i32, String>
             std::process::exit(refuse(&why));
         }
     };
-    let ending = mpi::progress::run(mpi, &mut stacks, &mut tick);
+    let ending = catch_unwind(AssertUnwindSafe(|| mpi::progress::run(mpi, &mut stacks, &mut tick)));
     rank::output::set_line_drawn(false);
     progress.finish();
     rank::output::flush();
+    let ending = ending.unwrap_or_else(|unwound| {
+        let Ok(end) = unwound.downcast::<EndOfTime>() else { std::process::abort() };
+        // The launcher ends the other processes with this one.
+        transport::watch::over();
+        std::process::exit(refuse(&end.0))
+    });
     // What a build system compiles with the MPI compiler to try it out, or to run it as a tool of its own, is no simulation.
     if let Some(status) = ending.without_mpi
         && processes == 1

@@ -180,7 +180,9 @@ enum Reach {
 }
 
 fn reach(path: &Path) -> Reach {
-    let Some(Linkage { needed, dynamic }) = std::fs::read(path).ok().and_then(|data| linkage(&data)) else {
+    // A device or a pipe may never end.
+    let data = if path.is_file() { std::fs::read(path).ok() } else { None };
+    let Some(Linkage { needed, dynamic }) = data.and_then(|data| linkage(&data)) else {
         return Reach::NotElf;
     };
     let position = |prefix: &str| needed.iter().position(|name| name.starts_with(prefix));

@@ -200,3 +200,20 @@ fn the_help_and_the_version_end_the_program_well() {
     let version = misuse("aborts").arg("-xsim-version").run().success();
     assert!(version.stdout.contains(env!("CARGO_PKG_VERSION")), "{version}");
 }
+
+#[test]
+fn files_that_never_end_are_not_read_for_ever() {
+    let link = common::scratch("endless").join("machine.toml");
+    let _ = std::fs::remove_file(&link);
+    std::os::unix::fs::symlink("/dev/zero", &link).unwrap();
+    for option in [
+        "-xsim-mn=graph:file=/dev/zero,level=packet",
+        "-xsim-mn=star:n=4,failures=/dev/zero,level=packet",
+        &format!("-xsim-mn={}", link.display()),
+        "-xsim-placement=file:/dev/zero",
+        "-xsim-coll=/dev/zero",
+        "-xsim-map=/dev/zero",
+    ] {
+        misuse("deadlock").arg(option).run().failure().says(&["/dev/zero", "it is not a text"][usize::from(option.contains(".toml"))..]);
+    }
+}

@@ -142,3 +142,18 @@ fn packets_run_between_nodes_and_the_formula_inside_them() {
     let shared = 12.0 * f64::from(1 << 20) * 0.08 / 1e3;
     assert!((all / shared - 1.0).abs() < 0.02, "{incast}");
 }
+
+#[test]
+fn a_message_past_the_end_of_virtual_time_is_said_at_both_levels() {
+    for (machine, words) in [
+        ("star:b=1bps", "rank 0 at"),
+        ("star:n=16,b=1bps,level=packet", "still under way in the network; raise its bandwidth b"),
+        ("star:n=16,l=150000min,level=packet", "still under way in the network; raise its bandwidth b, lower its latency l"),
+        ("star:n=16,b=0.001bps,level=packet", "takes more than 2^63 picoseconds (106 days) over a link; raise b"),
+        ("ring:16,l=100000min", "2^62 picoseconds"),
+    ] {
+        let output = Run::of(compile("examples/c/pingpong.c", &[])).ranks(RANKS).machine(machine).arg("2").run().failure();
+        let output = output.says(&["picoseconds", words]);
+        assert!(!output.stderr.contains("internal error") && !output.stderr.contains("panicked"), "{machine}: {output}");
+    }
+}

@@ -3,10 +3,11 @@
 mod barrier;
 mod queue;
 pub mod record;
+pub mod text;
 mod time;
 mod wheel;
 
 pub use barrier::SpinBarrier;
 pub use queue::{EventKey, EventQueue};
-pub use time::{ParseSpanError, Span, Time};
+pub use time::{EndOfTime, ParseSpanError, Span, Time};
 pub use wheel::{Timed, TimingWheel};

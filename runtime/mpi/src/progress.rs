@@ -112,7 +112,11 @@ pub fn run(mpi: &Mpi, ranks: &mut Ranks, tick: &mut dyn FnMut(&World)) -> Ending
 impl Ending {
     /// Nothing can go on.
     pub(crate) fn deadlocked(&mut self, world: &mut World) {
-        self.messages.extend(crate::deadlock::report(world));
+        match world.messages.wire.stuck() {
+            // The program is not to blame: who waits for whom would not help.
+            Some(why) => self.messages.push(why),
+            None => self.messages.extend(crate::deadlock::report(world)),
+        }
         self.status = if self.status == 0 { 1 } else { self.status };
     }
 }

@@ -69,6 +69,10 @@ impl Wire {
     pub fn order(&self) -> network::Order {
         self.network.as_ref().map_or(network::Order::Free, |network| network.order())
     }
+    /// Why the `ByTime` network will deliver nothing more of what is under way, if so.
+    pub fn stuck(&self) -> Option<String> {
+        self.network.as_ref().and_then(|network| network.stuck())
+    }
     /// The next event of the `ByTime` network.
     pub fn next_event(&self) -> Option<Time> {
         self.network.as_ref().and_then(|network| network.next_event())

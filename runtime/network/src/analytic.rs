@@ -103,7 +103,7 @@ impl Analytic {
 
     /// How long a message of `bytes` takes; both endpoints must be below `endpoints()`.
     ///
-    /// Panics with a sentence beyond 2^64 ps (213 days), as clocks do; see `checked_latency`.
+    /// Unwinds with [`engine::EndOfTime`] beyond 2^64 ps (213 days), as clocks do; see `checked_latency`.
     #[inline(always)]
     pub fn latency(&self, source: Endpoint, destination: Endpoint, bytes: u64) -> Span {
         match &self.uniform {

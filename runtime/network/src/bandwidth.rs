@@ -1,6 +1,6 @@
 //! Link bandwidth as an exact rational, and the time that bytes need at it.
 
-use engine::Span;
+use engine::{EndOfTime, Span};
 use std::fmt;
 use std::str::FromStr;
 
@@ -197,7 +197,7 @@ impl Serialization {
         Serialization { picoseconds, bytes, half, magic, shift: 63 + log, limit }
     }
 
-    /// `s/b`. Panics with a sentence beyond 2^64 ps (213 days), as clocks do.
+    /// `s/b`. Unwinds with [`EndOfTime`] beyond 2^64 ps (213 days), as clocks do.
     #[inline(always)]
     pub fn time(&self, bytes: u64) -> Span {
         if bytes <= self.limit {
@@ -237,7 +237,9 @@ impl Serialization {
 #[cold]
 #[inline(never)]
 fn overflow(bytes: u64) -> ! {
-    panic!("a message of {bytes} bytes would be on its way for more than 2^64 picoseconds (213 days); raise the network's bandwidth b")
+    EndOfTime::reached(format!(
+        "a message of {bytes} bytes would be on its way for more than 2^64 picoseconds (213 days); raise the network's bandwidth b"
+    ))
 }
 
 #[cfg(test)]
@@ -281,9 +283,10 @@ mod tests {
     }
 
     #[test]
-    #[should_panic(expected = "213 days")]
     fn a_message_beyond_213_days_is_an_error() {
-        Serialization::new("1bps".parse().unwrap()).time(u64::MAX);
+        let line = Serialization::new("1bps".parse().unwrap());
+        let EndOfTime(why) = *std::panic::catch_unwind(|| line.time(u64::MAX)).unwrap_err().downcast().unwrap();
+        assert!(why.contains("213 days") && why.contains("raise the network's bandwidth"), "{why}");
     }
 
     #[test]

@@ -220,4 +220,7 @@ impl Network for Fidelity {
     fn advance(&mut self, until: Time, delivered: &mut Vec<Delivered>) {
         self.get_mut().advance(until, delivered);
     }
+    fn stuck(&self) -> Option<String> {
+        self.get().stuck()
+    }
 }

@@ -55,4 +55,9 @@ pub trait Network {
     /// Carries a `ByTime` network through all events at or before `until`;
     /// appends deliveries in (time, id) order.
     fn advance(&mut self, until: Time, delivered: &mut Vec<Delivered>);
+    /// Why nothing will ever be delivered again though messages are under way, as a sentence; `None` while something can happen, and
+    /// where nothing is under way.
+    fn stuck(&self) -> Option<String> {
+        None
+    }
 }

@@ -29,6 +29,8 @@ pub(crate) struct Nodes<Outer> {
     entering: BinaryHeap<Reverse<(Time, u64)>>,
     /// The least time from any place to the packet network.
     least_out: Span,
+    /// Messages that would arrive after the end of virtual time.
+    lost: u64,
 }
 
 impl<Outer: Network> Nodes<Outer> {
@@ -37,7 +39,7 @@ impl<Outer: Network> Nodes<Outer> {
         let size = u32::try_from(inside.endpoints()).expect("sizes are 32-bit");
         let least_out = (0..size).map(|place| inside.outwards(Endpoint(place))).min().unwrap_or(Span::ZERO);
         let (leaving, inwards, entering) = Default::default();
-        Nodes { outer, inside, size: Divisor::new(size), leaving, sent: 0, inwards, entering, least_out }
+        Nodes { outer, inside, size: Divisor::new(size), leaving, sent: 0, inwards, entering, least_out, lost: 0 }
     }
 
     /// Whether the next thing to happen at or before `until` is a message that enters the packet network.
@@ -56,7 +58,10 @@ impl<Outer: Network> Nodes<Outer> {
 
     fn enter(&mut self, delivered: Delivered) {
         let inwards = self.inwards.remove(&delivered.id).unwrap_or(Span::ZERO);
-        self.entering.push(Reverse((delivered.at + inwards, delivered.id)));
+        match delivered.at.saturating_add(inwards) {
+            Time::MAX => self.lost += 1,
+            at => self.entering.push(Reverse((at, delivered.id))),
+        }
     }
 }
 
@@ -88,7 +93,11 @@ impl<Outer: Network> Network for Nodes<Outer> {
         if inwards != Span::ZERO {
             self.inwards.insert(message.id, inwards);
         }
-        let leaves = at + self.inside.outwards(Endpoint(source));
+        let leaves = at.saturating_add(self.inside.outwards(Endpoint(source)));
+        if leaves == Time::MAX {
+            self.lost += 1;
+            return None;
+        }
         self.leaving.insert((leaves, self.sent), Message { source: Endpoint(from), destination: Endpoint(to), ..*message });
         self.sent += 1;
         None
@@ -123,6 +132,13 @@ impl<Outer: Network> Network for Nodes<Outer> {
             self.entering.pop();
             delivered.push(Delivered { id, at });
         }
+    }
+
+    fn stuck(&self) -> Option<String> {
+        let lost = (self.lost > 0 && self.next_event().is_none()).then(|| {
+            format!("virtual time ends at 2^64 picoseconds (213 days), before {} messages between nodes could arrive; lower l", self.lost)
+        });
+        lost.or_else(|| self.outer.stuck())
     }
 }
 

@@ -11,7 +11,7 @@ mod report;
 mod sweep;
 
 use crate::bandwidth::Bandwidth;
-use crate::packet::run::{Progress, run as run_shards};
+use crate::packet::run::{Progress, Stopped, run as run_shards};
 use crate::packet::shard::{Partition, Shard, build};
 use crate::packet::{Fabric, PacketSpec, PacketSpecError, Statistics};
 use engine::Span;
@@ -96,6 +96,14 @@ impl From<PacketSpecError> for TrafficError {
         TrafficError::Input(error.to_string())
     }
 }
+impl From<Stopped> for TrafficError {
+    fn from(stopped: Stopped) -> Self {
+        match stopped {
+            Stopped::Deadlock(sentence) => TrafficError::Deadlock(sentence),
+            Stopped::EndOfTime(sentence) => TrafficError::Input(sentence),
+        }
+    }
+}
 impl From<String> for TrafficError {
     fn from(sentence: String) -> Self {
         TrafficError::Input(sentence)
@@ -110,6 +118,8 @@ struct Prepared {
     interval: f64,
     /// The smallest packet on the wire.
     smallest: u32,
+    /// The last picosecond at which something may happen.
+    last: u64,
     statistics: Statistics,
     /// Where some endpoints have failed, whether each works; else empty.
     works: Arc<Vec<bool>>,
@@ -181,7 +191,10 @@ impl Traffic {
         if works.iter().all(|&works| works) {
             works.clear();
         }
-        Ok(Prepared { fabric, jobs, interval, smallest, statistics, works: Arc::new(works) })
+        // An interface sends ahead what it has credit for.
+        let ahead = u64::from(fabric.switching.buffer) * u64::from(fabric.switching.lanes);
+        let last = fabric.last_event(ahead).ok_or_else(|| fabric.too_slow())?;
+        Ok(Prepared { fabric, jobs, interval, smallest, last, statistics, works: Arc::new(works) })
     }
 
     /// Runs it. `progress` is told the simulated picoseconds and the packets delivered so far by one of the threads.
@@ -193,7 +206,7 @@ impl Traffic {
         let partition = Partition::new(fabric, threads);
         let mut shards = self.shards(&prepared, &partition)?;
         let built = Instant::now();
-        let cpu_s = run_shards(&mut shards, fabric.lookahead(prepared.smallest), progress).map_err(TrafficError::Deadlock)?;
+        let cpu_s = run_shards(&mut shards, fabric.lookahead(prepared.smallest), prepared.last, progress)?;
         let host = HostReport::new(threads, started, built, cpu_s, shards.iter().map(|s| s.events).sum());
         Ok(Report::new(self, &prepared, &shards, host))
     }

@@ -8,8 +8,8 @@ use std::path::Path;
 /// # Errors
 /// A sentence that names the line, if lines cannot be read, are not one a process, or do not name `ranks` ranks in order.
 pub fn read(path: &Path, ranks: u32, processes: u32) -> Result<Vec<u32>, String> {
-    let text =
-        std::fs::read_to_string(path).map_err(|why| format!("cannot read {}, the map of ranks to processes: {why}", path.display()))?;
+    let text = engine::text::read(path, engine::text::LIST)
+        .map_err(|why| format!("cannot read {}, the map of ranks to processes: {why}", path.display()))?;
     parse(&text, ranks, processes).map_err(|why| format!("{}: {why}", path.display()))
 }
 

@@ -32,7 +32,7 @@ struct FileOverheads {
 
 /// Reads the machine file at `path`. A placement file's path is relative to the machine file.
 pub(super) fn read(path: &Path) -> Result<Machine, MachineError> {
-    let text = std::fs::read_to_string(path)
+    let text = engine::text::read(path, engine::text::SETTINGS)
         .map_err(|why| MachineError::new(format!("the machine file '{}' cannot be read: {why}", path.display())))?;
     let mut machine = machine(&text, &path.display().to_string())?;
     if let PlacementRule::File(file) = &mut machine.placement

@@ -81,7 +81,7 @@ impl PlacementRule {
                 _ => Ok(Placement::Block),
             },
             PlacementRule::File(path) => {
-                let text = std::fs::read_to_string(path)
+                let text = engine::text::read(path, engine::text::LIST)
                     .map_err(|why| MachineError::new(format!("the placement file '{}' cannot be read: {why}", path.display())))?;
                 table(&text, ranks, endpoints)
                     .map_err(|sentence| MachineError::new(format!("the placement file '{}' {sentence}", path.display())))

@@ -101,6 +101,10 @@ impl Link {
     pub fn time(&self, bytes: u32) -> u64 {
         self.serialization.time(u64::from(bytes)).as_ps().max(1)
     }
+    /// As `time`, or `None` beyond 2^64.
+    fn checked_time(&self, bytes: u64) -> Option<u64> {
+        self.serialization.checked_time(bytes).map(|span| span.as_ps().max(1))
+    }
 }
 
 /// The network without its state.
@@ -129,6 +133,30 @@ impl Fabric {
         let sent = self.links.iter().map(|link| link.time(smallest)).min().unwrap_or(0);
         let credit = links().map(|(_, credit)| *credit).min().unwrap_or(0);
         packet.min(sent + credit).max(1)
+    }
+
+    /// The last picosecond at which an event may happen: all that follows from it at once is before 2^64, so that events need not look for
+    /// the end of time. `ahead` are the bytes that an interface takes on ahead of their time. `None` where one packet may take so long that
+    /// less than half of the range is left.
+    pub(crate) fn last_event(&self, ahead: u64) -> Option<u64> {
+        let switching = &self.switching;
+        let delays = switching.router.checked_add(switching.cycle.unwrap_or(0))?.checked_add(switching.fifo.unwrap_or(0))?;
+        let longest = self.links.iter().zip(&self.credit).enumerate().try_fold(0u64, |longest, (kind, (link, credit))| {
+            let ahead = if self.injection.is_none_or(|injection| usize::from(injection) == kind) { ahead } else { 0 };
+            let bytes = ahead + u64::from(switching.output) + 2 * u64::from(switching.packet());
+            let time = link.checked_time(bytes)?.checked_add(link.latency.as_ps().max(*credit))?;
+            Some(longest.max(time))
+        })?;
+        let step = longest.checked_add(delays)?;
+        (step < 1 << 63).then_some(u64::MAX - 1 - step)
+    }
+
+    /// Why `last_event` is none.
+    pub(crate) fn too_slow(&self) -> String {
+        format!(
+            "a packet of {} bytes, with what goes ahead of it, takes more than 2^63 picoseconds (106 days) over a link; raise b or lower l, router, packet, outq or buf",
+            self.switching.packet()
+        )
     }
 
     /// Whether a router's outputs know nothing of each other, nor the routing of them: then a router's outputs can lie on several threads.
@@ -167,14 +195,14 @@ impl Fabric {
             let end = if index == 0 {
                 whole
             } else if switching.store_and_forward {
-                tail + whole
+                tail.saturating_add(whole)
             } else {
-                (head + whole).max(tail + chunk)
+                head.saturating_add(whole).max(tail.saturating_add(chunk))
             };
-            let first = if switching.store_and_forward { end } else { head + chunk };
+            let first = if switching.store_and_forward { end } else { head.saturating_add(chunk) };
             let router = if index + 1 < kinds.len() { switching.router } else { 0 };
-            head = first + link.latency.as_ps() + router;
-            tail = end + link.latency.as_ps() + router;
+            head = first.saturating_add(link.latency.as_ps()).saturating_add(router);
+            tail = end.saturating_add(link.latency.as_ps()).saturating_add(router);
         }
         tail
     }

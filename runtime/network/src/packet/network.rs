@@ -17,6 +17,10 @@ pub struct PacketNetwork {
     shard: Shard,
     fabric: Arc<Fabric>,
     next: Option<Time>,
+    /// Nothing happens later, for virtual time would pass its end.
+    last: Time,
+    /// Whether something would.
+    is_over: bool,
 }
 
 impl PacketNetwork {
@@ -24,7 +28,8 @@ impl PacketNetwork {
         let partition = Partition::new(&fabric, 1);
         let statistics = Statistics::new(1, None, 0, (0, u64::MAX));
         let shard = build(&fabric, &partition, 0, 11, &statistics);
-        PacketNetwork { shard, fabric, next: None }
+        let last = fabric.last_event(0).expect("the specification's check");
+        PacketNetwork { shard, fabric, next: None, last: Time::from_ps(last), is_over: false }
     }
 
     /// What it is, for summaries.
@@ -37,21 +42,22 @@ impl PacketNetwork {
         &self.shard.statistics
     }
 
-    /// Why nothing will ever be delivered again though messages are under way; `None` while something can happen.
-    pub fn deadlock(&self) -> Option<String> {
-        if self.next.is_some() || self.shard.inside() == 0 {
-            return None;
-        }
-        Some(super::run::deadlock(std::slice::from_ref(&self.shard)))
-    }
-
     fn look_ahead(&mut self) {
-        let next = self.shard.next();
-        self.next = (next != u64::MAX).then_some(Time::from_ps(next));
+        let next = Time::from_ps(self.shard.next());
+        self.is_over = next > self.last && next != Time::MAX;
+        self.next = (next <= self.last).then_some(next);
     }
 }
 
 impl Network for PacketNetwork {
+    fn stuck(&self) -> Option<String> {
+        if self.next.is_some() || self.shard.inside() == 0 {
+            return None;
+        }
+        let shard = std::slice::from_ref(&self.shard);
+        Some(if self.is_over { super::run::end_of_time(shard) } else { super::run::deadlock(shard) })
+    }
+
     fn endpoints(&self) -> u64 {
         u64::from(self.fabric.topology.endpoints())
     }
@@ -80,7 +86,12 @@ impl Network for PacketNetwork {
             tracked: true,
         };
         self.shard.send(message.source.0, pending);
-        self.next = Some(self.next.map_or(at, |next| next.min(at)));
+        if at <= self.last {
+            self.next = Some(self.next.map_or(at, |next| next.min(at)));
+        } else {
+            // Told once nothing else happens.
+            self.is_over = true;
+        }
         None
     }
 
@@ -92,7 +103,7 @@ impl Network for PacketNetwork {
         if self.next.is_none_or(|next| next > until) {
             return;
         }
-        self.shard.run(until.as_ps());
+        self.shard.run(until.min(self.last).as_ps());
         self.shard.delivered.sort_unstable_by_key(|d| (d.at, d.id));
         delivered.append(&mut self.shard.delivered);
         self.look_ahead();

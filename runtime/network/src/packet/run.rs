@@ -9,24 +9,35 @@ use std::sync::atomic::{AtomicU64, Ordering};
 /// How far a run is: called from one thread now and then with the simulated picoseconds and the packets delivered by that thread.
 pub(crate) type Progress<'a> = &'a (dyn Fn(u64, u64) + Sync);
 
-/// Runs all shards until nothing happens any more. `lookahead` is in picoseconds. The answer is the processor seconds of the busiest
-/// thread (0 if the host does not tell), the error a sentence about a deadlock.
-pub(crate) fn run(shards: &mut [Shard], lookahead: u64, progress: Progress<'_>) -> Result<f64, String> {
+/// Why a run stopped with packets inside.
+pub(crate) enum Stopped {
+    /// None of them can move: a sentence.
+    Deadlock(String),
+    /// Virtual time is over: a sentence.
+    EndOfTime(String),
+}
+
+/// Runs all shards until nothing happens any more at or before `last`. `lookahead` is in picoseconds. The answer is the processor
+/// seconds of the busiest thread (0 if the host does not tell).
+pub(crate) fn run(shards: &mut [Shard], lookahead: u64, last: u64, progress: Progress<'_>) -> Result<f64, Stopped> {
     let cpu = match shards {
         [shard] => {
             let started = thread_seconds();
             loop {
                 let next = shard.next();
-                if next == NEVER {
+                if next > last {
                     break thread_seconds() - started;
                 }
-                shard.run(next.saturating_add(lookahead.saturating_mul(256)));
+                shard.run(next.saturating_add(lookahead.saturating_mul(256)).min(last));
                 progress(next, shard.statistics.jobs[0].packets);
             }
         }
-        _ => run_threads(shards, lookahead, progress),
+        _ => run_threads(shards, lookahead, last, progress),
     };
-    if shards.iter().any(|shard| shard.inside() > 0) { Err(deadlock(shards)) } else { Ok(cpu) }
+    if shards.iter_mut().any(|shard| shard.next() != NEVER) {
+        return Err(Stopped::EndOfTime(end_of_time(shards)));
+    }
+    if shards.iter().any(|shard| shard.inside() > 0) { Err(Stopped::Deadlock(deadlock(shards))) } else { Ok(cpu) }
 }
 
 /// Processor seconds of this thread, from the scheduler's own account.
@@ -40,6 +51,8 @@ struct Shared {
     /// Of even and of odd windows, so that one barrier a window is enough: who is a window ahead writes what nobody reads yet.
     halves: [Half; 2],
     lookahead: u64,
+    /// No event after it happens.
+    last: u64,
 }
 
 struct Half {
@@ -49,13 +62,13 @@ struct Half {
     mail: Vec<Mutex<Mail>>,
 }
 
-fn run_threads(shards: &mut [Shard], lookahead: u64, progress: Progress<'_>) -> f64 {
+fn run_threads(shards: &mut [Shard], lookahead: u64, last: u64, progress: Progress<'_>) -> f64 {
     let count = shards.len();
     let half = || Half {
         next: (0..count).map(|_| AtomicU64::new(NEVER)).collect(),
         mail: (0..count * count).map(|_| Mutex::new(Mail::default())).collect(),
     };
-    let shared = Shared { barrier: SpinBarrier::new(count), halves: [half(), half()], lookahead };
+    let shared = Shared { barrier: SpinBarrier::new(count), halves: [half(), half()], lookahead, last };
     std::thread::scope(|scope| {
         let shared = &shared;
         let threads: Vec<_> = shards.iter_mut().map(|shard| scope.spawn(move || work(shard, shared, progress))).collect();
@@ -77,7 +90,10 @@ fn work(shard: &mut Shard, shared: &Shared, progress: Progress<'_>) -> f64 {
             break;
         }
         collect(shard, half);
-        shard.run(start.saturating_add(shared.lookahead - 1));
+        if start > shared.last {
+            break;
+        }
+        shard.run(start.saturating_add(shared.lookahead - 1).min(shared.last));
         if shard.me == 0 && window % 256 == 255 {
             progress(start, shard.statistics.jobs[0].packets);
         }
@@ -115,6 +131,14 @@ impl Drop for AbortOnPanic {
             std::process::abort();
         }
     }
+}
+
+/// Says that what is under way would arrive after the end of virtual time.
+pub(crate) fn end_of_time(shards: &[Shard]) -> String {
+    let inside: usize = shards.iter().map(Shard::inside).sum();
+    format!(
+        "virtual time ends at 2^64 picoseconds (213 days), and {inside} packets and messages are still under way in the network; raise its bandwidth b, lower its latency l or send less"
+    )
 }
 
 /// Says where packets wait though nothing will happen any more.

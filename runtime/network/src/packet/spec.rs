@@ -216,7 +216,8 @@ impl PacketSpec {
     pub(crate) fn fabric(&self, ranks: Option<u64>) -> Result<Fabric, PacketSpecError> {
         let mut built = (self.kind.build)(&self.parameters, &self.common, ranks)?;
         if let Some(file) = &self.common.failures {
-            let text = std::fs::read_to_string(file).map_err(|e| format!("the file of failures '{file}' cannot be read: {e}"))?;
+            let text = engine::text::read(file.as_ref(), engine::text::LIST)
+                .map_err(|e| format!("the file of failures '{file}' cannot be read: {e}"))?;
             let failures = Failures::parse(&text, &*built.topology).map_err(|e| format!("{file}, {e}"))?;
             if let (Some(_), Some(endpoint)) = (ranks, failures.first_endpoint()) {
                 return Err(PacketSpecError(format!(
@@ -300,6 +301,9 @@ impl PacketSpec {
         let credit = links.iter().map(|link| switching.credit.unwrap_or(link.latency.as_ps())).collect();
         let stride = Divisor::new(built.topology.radix().max(1));
         let fabric = Fabric { topology: built.topology, routing, switching, links, credit, injection, stride };
+        if fabric.last_event(0).is_none() {
+            return Err(PacketSpecError(fabric.too_slow()));
+        }
         let ports = fabric.ports();
         if ports >= super::event::PLACES {
             return Err(PacketSpecError(format!("{} has {ports} ports, more than 2^29; make it smaller", fabric.topology.describe())));

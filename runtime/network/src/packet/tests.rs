@@ -2,6 +2,7 @@
 
 mod classes;
 mod contention;
+mod end_of_time;
 mod failures;
 mod messages;
 mod parsing;

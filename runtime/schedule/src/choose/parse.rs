@@ -137,7 +137,7 @@ impl Policy {
     }
 
     fn from_file(path: &str) -> Result<Policy, PolicyError> {
-        let text = match std::fs::read_to_string(Path::new(path)) {
+        let text = match engine::text::read(Path::new(path), engine::text::SETTINGS) {
             Ok(text) => text,
             Err(problem) => {
                 return error(format!(

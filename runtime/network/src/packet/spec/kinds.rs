@@ -194,7 +194,7 @@ fn star(parameters: &Parameters, common: &Common, ranks: Option<u64>) -> Result<
 fn graph(parameters: &Parameters, common: &Common, _: Option<u64>) -> Result<Built, String> {
     parameters.no_sides()?;
     let file = parameters.text("file").ok_or("file= is missing: a file of routers, endpoints and links")?;
-    let text = std::fs::read_to_string(file).map_err(|e| format!("the graph file '{file}' cannot be read: {e}"))?;
+    let text = engine::text::read(file.as_ref(), engine::text::LIST).map_err(|e| format!("the graph file '{file}' cannot be read: {e}"))?;
     let (graph, links) = Graph::parse(&text, common.latency, common.bandwidth).map_err(|e| format!("{file}, {e}"))?;
     Ok(Built { topology: Arc::new(graph), paths: None, own: Vec::new(), links })
 }

@@ -16,7 +16,7 @@ fn run(net: &mut PacketNetwork, messages: &[(u64, u32, u32, u64)]) -> Vec<Delive
     while let Some(next) = net.next_event() {
         net.advance(next, &mut delivered);
     }
-    assert_eq!(net.deadlock(), None);
+    assert_eq!(net.stuck(), None);
     assert_eq!(delivered.len(), messages.len());
     delivered
 }

@@ -28,7 +28,7 @@ fn drain(spec: &str, messages: &[(u64, u32, u32, u64)], step: Option<u64>) -> Ve
         until = step.map_or(next.as_ps(), |step| until.max(next.as_ps()) + step);
         net.advance(Time::from_ps(until), &mut delivered);
     }
-    assert_eq!(net.deadlock(), None);
+    assert_eq!(net.stuck(), None);
     delivered
 }
 

@@ -1,0 +1,71 @@
+//! Files that users write, read up to a bound: a path may lead to a device or a pipe that never ends.
+
+use std::fs::File;
+use std::io::{Error, ErrorKind, Read, Result};
+use std::path::Path;
+
+/// The most bytes of a file of settings: options, rules, a machine.
+pub const SETTINGS: u64 = 16 << 20;
+/// The most bytes of a file with a line for each of many things: ranks, routers, processes.
+pub const LIST: u64 = 1 << 30;
+
+/// Bytes that are looked at at a time.
+const CHUNK: u64 = 1 << 20;
+
+/// The text of the file at `path`, if it has at most `most` bytes.
+///
+/// # Errors
+/// Those of the system; a longer file, and one that is not text, with an error that says so and continues "cannot be read: ".
+pub fn read(path: &Path, most: u64) -> Result<String> {
+    let mut file = File::open(path)?;
+    let mut text = Vec::new();
+    loop {
+        let from = text.len();
+        let room = (most + 1 - from as u64).min(CHUNK);
+        if file.by_ref().take(room).read_to_end(&mut text)? == 0 {
+            break;
+        }
+        // No text has such a byte, and what never ends often consists of them.
+        if text[from..].contains(&0) {
+            return Err(not_text());
+        }
+        if text.len() as u64 > most {
+            return Err(Error::new(ErrorKind::FileTooLarge, format!("it has more than {} MiB, the most that is read of it", most >> 20)));
+        }
+    }
+    String::from_utf8(text).map_err(|_| not_text())
+}
+
+fn not_text() -> Error {
+    Error::new(ErrorKind::InvalidData, "it is not a text in UTF-8")
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    fn why(path: &Path, most: u64) -> String {
+        read(path, most).unwrap_err().to_string()
+    }
+
+    #[test]
+    fn a_file_is_read_up_to_its_bound() {
+        let path = std::env::temp_dir().join(format!("xsim-text-{}", std::process::id()));
+        for length in [0, 1, (1 << 20) - 1, 1 << 20, (2 << 20) + 7] {
+            std::fs::write(&path, "é".repeat(length / 2) + &"x".repeat(length % 2)).unwrap();
+            assert_eq!(read(&path, length as u64).unwrap().len(), length);
+            assert_eq!(read(&path, LIST).unwrap().len(), length);
+            assert!(length == 0 || why(&path, length as u64 - 1).contains("the most that is read"));
+        }
+        std::fs::write(&path, [b'a', 0xff]).unwrap();
+        assert!(why(&path, 10).contains("not a text"));
+        std::fs::remove_file(&path).unwrap();
+        assert_eq!(read(&path, 10).unwrap_err().kind(), ErrorKind::NotFound);
+    }
+
+    #[test]
+    fn what_never_ends_is_not_read_for_ever() {
+        assert!(why(Path::new("/dev/zero"), LIST).contains("not a text"));
+        assert!(why(Path::new("/dev/urandom"), SETTINGS).contains("not a text"));
+    }
+}

@@ -54,7 +54,7 @@ fn entry(out: &mut String, row: &Row, large: bool) {
         out,
         "std::arch::global_asm!(\".weak MPI_{symbol}\", \".set MPI_{symbol}, PMPI_{symbol}\");\n\
          #[unsafe(no_mangle)]\n#[allow(unused_variables)]\n\
-         pub extern \"C\" fn PMPI_{symbol}({}) -> {returns} {{\n{body}}}",
+         pub extern \"C-unwind\" fn PMPI_{symbol}({}) -> {returns} {{\n    let boundary = edge::Boundary::enter();\n    let result = {{\n{body}    }};\n    boundary.leave();\n    result\n}}",
         arguments.join(", ")
     )
     .unwrap();
@@ -189,7 +189,11 @@ fn wrapped(p: &Parameter, large: bool, wide_handles: bool) -> String {
         Kind::Text => format!("Text({name})"),
         Kind::Texts => format!("Texts({name})"),
         Kind::TextArrays | Kind::Argc | Kind::Argv => name,
-        Kind::Buffer | Kind::Address | Kind::Attribute | Kind::ExtraState => name,
+        // Handles are wide in C alone.
+        Kind::Attribute if out => format!("args::OutAttribute {{ at: {name}, in_c: {wide_handles} }}"),
+        Kind::Attribute if wide_handles => format!("calls::attribute::Value::Pointer({name}.0)"),
+        Kind::Attribute => format!("calls::attribute::Value::integer({name}.0 as i64)"),
+        Kind::Buffer | Kind::Address | Kind::ExtraState => name,
         Kind::Ranges => format!("Ranges({name})"),
         Kind::Function(_) => format!("{name}.0"),
         Kind::Status if array => format!("OutStatuses({name})"),

@@ -143,7 +143,7 @@ fn entry(out: &mut String, row: &Row, large: bool, name: &str, buffers: Buffers)
     let returns = row.returns.as_deref().map(|r| format!(" -> {}", rust_return(r))).unwrap_or_default();
     writeln!(
         out,
-        "#[unsafe(no_mangle)]\n#[allow(unused_variables, unused_mut)]\npub extern \"C\" fn pmpi_{name}_({}){returns} {{",
+        "#[unsafe(no_mangle)]\n#[allow(unused_variables, unused_mut)]\npub extern \"C-unwind\" fn pmpi_{name}_({}){returns} {{\n    let boundary = edge::Boundary::enter();",
         arguments.join(", ")
     )
     .unwrap();
@@ -159,14 +159,14 @@ fn entry(out: &mut String, row: &Row, large: bool, name: &str, buffers: Buffers)
     out.push_str(&parts.before);
     out.push_str(&parts.between);
     let call = body(row, large, false);
+    writeln!(out, "    let result = {{\n{call}    }};").unwrap();
+    out.push_str(&parts.after);
+    if error {
+        out.push_str("    fortran::finish(ierror, result);\n");
+    }
+    out.push_str("    boundary.leave();\n");
     if function {
-        out.push_str(&call);
-    } else {
-        writeln!(out, "    let result = {{\n{call}    }};").unwrap();
-        out.push_str(&parts.after);
-        if error {
-            out.push_str("    fortran::finish(ierror, result);\n");
-        }
+        out.push_str("    result\n");
     }
     out.push_str("}\n");
 }
@@ -222,8 +222,7 @@ fn convert(parts: &mut Parts, row: &Row, p: &Parameter, large: bool, buffers: Bu
         Kind::Attribute if result => {
             writeln!(out, "    let mut {name}_value = fortran::AttributeCell::new({name}, {old});").unwrap();
             writeln!(out, "    let {name} = {name}_value.at();").unwrap();
-            let keyval = row.parameters.iter().find(|q| q.kind == Kind::Keyval).map_or("keyval".into(), rust_name);
-            writeln!(after, "    {name}_value.finish({keyval}, flag, result);").unwrap();
+            writeln!(after, "    {name}_value.finish(flag, result);").unwrap();
         }
         Kind::Attribute | Kind::ExtraState if old => through(out, "short_value"),
         Kind::Attribute | Kind::ExtraState => through(out, "long_value"),

@@ -355,6 +355,26 @@ impl OutText {
     }
 }
 
+/// Where an attribute's value goes.
+#[derive(Clone, Copy)]
+pub struct OutAttribute {
+    /// The address.
+    pub at: Addr,
+    /// Whether it is a `void *` of C, or an integer of Fortran's address kind.
+    pub in_c: bool,
+}
+
+impl OutAttribute {
+    /// Writes the value as the language reads it.
+    pub fn set(self, value: &mpi::attribute::Value) {
+        if self.in_c {
+            store(self.at, value.in_c());
+        } else {
+            store(self.at, value.in_fortran());
+        }
+    }
+}
+
 /// What a status holds.
 #[derive(Clone, Copy, PartialEq, Eq, Debug)]
 pub struct Status {

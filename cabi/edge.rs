@@ -1,10 +1,11 @@
 //! What every MPI call passes on its way in and out: computation before it is charged, failures
-//! become error codes through the error handler of the object concerned, panics stop here.
+//! become error codes through the error handler of the object concerned, panics stop here. What passes is the exception
+//! of a function of the program (`thrown.rs`), behind all that could hold it up.
 
 use crate::args::Handle;
 use crate::constants::{MPI_ERR_INTERN, MPI_ERR_UNSUPPORTED_OPERATION, MPI_SUCCESS};
 use crate::function::Function;
-use crate::state;
+use crate::{state, thrown};
 use engine::{EndOfTime, Time};
 use mpi::Mpi;
 use mpi::error::{ErrorClass, Failure, Result};
@@ -170,8 +171,8 @@ pub fn begin(function: Function, object: Object, body: impl FnOnce(&Call) -> Res
         }
     }))
     .unwrap_or_else(|panic| Begun::over(panicked(&c, panic)));
-    if mpi.is_alone() && begun.code().is_some() {
-        crate::alone::leave();
+    if begun.code().is_some() {
+        depart(mpi);
     }
     begun
 }
@@ -182,6 +183,45 @@ pub fn wait() {
     state::mpi().block();
 }
 
+/// The call is over, and all that is left is to return, or to throw what a function of the program has thrown.
+#[inline(always)]
+fn depart(mpi: &Mpi) {
+    if mpi.is_alone() {
+        crate::alone::leave();
+    }
+    if thrown::any() {
+        thrown::rethrow(mpi);
+    }
+}
+
+/// What every entry point holds while it runs: a panic of ours that gets here ends the process instead of entering the program's frames. Exceptions
+/// of the program pass.
+pub struct Boundary(());
+
+impl Boundary {
+    /// The program has called.
+    #[inline(always)]
+    pub fn enter() -> Boundary {
+        Boundary(())
+    }
+    /// The entry point returns.
+    #[inline(always)]
+    pub fn leave(self) {
+        std::mem::forget(self);
+    }
+}
+
+impl Drop for Boundary {
+    #[cold]
+    #[inline(never)]
+    fn drop(&mut self) {
+        if std::thread::panicking() {
+            eprintln!("xsim: internal error in {}; please report it", rank::last_call().unwrap_or("no MPI function yet"));
+            std::process::abort();
+        }
+    }
+}
+
 /// The second half of a call, once what it waited for has happened.
 #[inline(always)]
 pub fn end(function: Function, object: Object, begun: Begun, body: impl FnOnce(&Call, u32) -> Result) -> i32 {
@@ -189,9 +229,7 @@ pub fn end(function: Function, object: Object, begun: Begun, body: impl FnOnce(&
     let c = Call { mpi, function, object };
     let code =
         catch_unwind(AssertUnwindSafe(|| left(&c, begun.entered, body(&c, begun.word as u32)))).unwrap_or_else(|panic| panicked(&c, panic));
-    if mpi.is_alone() {
-        crate::alone::leave();
-    }
+    depart(mpi);
     code
 }
 
@@ -254,7 +292,8 @@ pub fn no_value(function: Function) -> ! {
 /// Hands a failure to the error handler of the call's object and gives the code to return.
 #[cold]
 fn failed(c: &Call, failure: &Failure) -> i32 {
-    if c.object == Object::Tool {
+    // A function that has thrown is why the call failed: what it threw tells the program.
+    if c.object == Object::Tool || thrown::any() && thrown::is_held(c.mpi) {
         return failure.class.0;
     }
     crate::failure::raise(c, failure)

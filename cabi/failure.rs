@@ -1,6 +1,7 @@
 //! What happens after a call failed: the error handler of the object concerned (MPI 5.0 section 9.3).
 
 use crate::edge::{Call, Object, fatal};
+use crate::thrown::keep;
 use mpi::attribute;
 use mpi::errhandler::Errhandler;
 use mpi::error::{ErrorClass, Failure};
@@ -8,29 +9,27 @@ use mpi::handle::{COMM_SELF, COMM_WORLD};
 use std::ffi::c_int;
 
 /// A C error handler function: variadic in the standard; the code is its second argument.
-type Handler = unsafe extern "C" fn(*mut usize, *mut c_int, ...);
+type Handler = unsafe extern "C-unwind" fn(*mut usize, *mut c_int, ...);
 
 /// Hands a failure to the error handler of the call's object and gives the code to return.
 #[cold]
 pub fn raise(c: &Call, failure: &Failure) -> i32 {
     let (kind, handle) = match c.object {
-        Object::Win(win) => (attribute::Object::Win, win.0),
+        // By default files return errors, those of no file among them (MPI 5.0 section 14.7).
         Object::File(file) => (attribute::Object::File, file.0),
-        Object::Session(session) => (attribute::Object::Session, session.0),
         Object::Comm(comm) if c.mpi.world().objects.comms.get(comm.0).is_ok() => (attribute::Object::Comm, comm.0),
+        // There are no windows and sessions yet that a handle could be of.
         _ => (attribute::Object::Comm, unattached(c)),
     };
-    let (handler, me) = {
+    let handler = {
         let world = c.mpi.world();
-        let me = world.me();
-        (world.objects.errhandlers.of((kind, handle as u64, me)).clone(), me)
+        world.objects.errhandlers.of((kind, handle as u64, world.me())).clone()
     };
     match &*handler {
         Errhandler::AreFatal | Errhandler::Abort => fatal(c, failure),
         Errhandler::Return => {}
         Errhandler::User { function, convention, .. } => {
-            let _ = me;
-            call_handler(*function, *convention, handle, failure.class.0);
+            keep(c.mpi, (), || call_handler(*function, *convention, handle, failure.class.0));
         }
     }
     failure.class.0
@@ -49,7 +48,9 @@ pub fn call_handler(function: usize, convention: u8, mut handle: usize, mut code
     if convention != 0 {
         let (mut fortran, mut error) = (handle as c_int, code);
         // SAFETY: the program registered this address as a Fortran error handler: (object, code), by reference.
-        unsafe { std::mem::transmute::<usize, unsafe extern "C" fn(*mut c_int, *mut c_int)>(function)(&raw mut fortran, &raw mut error) };
+        unsafe {
+            std::mem::transmute::<usize, unsafe extern "C-unwind" fn(*mut c_int, *mut c_int)>(function)(&raw mut fortran, &raw mut error);
+        }
         return;
     }
     // SAFETY: the program registered this address as an MPI error handler function.

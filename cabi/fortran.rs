@@ -12,10 +12,7 @@ pub mod sentinel;
 pub mod text;
 
 use crate::args::Handle;
-use crate::constants::{
-    MPI_APPNUM, MPI_HOST, MPI_IO, MPI_LASTUSEDCODE, MPI_SUCCESS, MPI_TAG_UB, MPI_UNDEFINED, MPI_UNIVERSE_SIZE, MPI_WIN_BASE,
-    MPI_WIN_CREATE_FLAVOR, MPI_WIN_DISP_UNIT, MPI_WIN_MODEL, MPI_WIN_SIZE, MPI_WTIME_IS_GLOBAL,
-};
+use crate::constants::{MPI_SUCCESS, MPI_UNDEFINED};
 use rank::Addr;
 use rank::memory::{load, store};
 
@@ -87,7 +84,7 @@ impl HandleCell {
 pub struct AttributeCell {
     at: Addr,
     short: bool,
-    value: usize,
+    value: i64,
 }
 
 impl AttributeCell {
@@ -95,25 +92,15 @@ impl AttributeCell {
     pub fn new(at: Addr, short: bool) -> AttributeCell {
         AttributeCell { at, short, value: 0 }
     }
-    /// Where C puts it.
+    /// Where the call puts it.
     pub fn at(&mut self) -> Addr {
         Addr(&raw mut self.value as usize)
     }
-    /// Gives it back, if there was one. Predefined attributes are pointers in C, values in
-    /// Fortran (MPI 5.0 section 19.3.7).
-    pub fn finish(&self, keyval: i32, flag: Addr, result: i32) {
-        if result != MPI_SUCCESS || int(flag) == 0 {
-            return;
+    /// Gives it back, if there was one: an integer of the deprecated call loses its upper half (MPI 5.0 section 19.3.7).
+    pub fn finish(&self, flag: Addr, result: i32) {
+        if result == MPI_SUCCESS && int(flag) != 0 {
+            if self.short { store(self.at, self.value as i32) } else { store(self.at, self.value) }
         }
-        let pointer = Addr(self.value);
-        let value = match keyval {
-            MPI_TAG_UB | MPI_IO | MPI_HOST | MPI_WTIME_IS_GLOBAL | MPI_APPNUM | MPI_LASTUSEDCODE | MPI_UNIVERSE_SIZE => int(pointer).into(),
-            MPI_WIN_DISP_UNIT | MPI_WIN_CREATE_FLAVOR | MPI_WIN_MODEL => int(pointer).into(),
-            MPI_WIN_SIZE => long(pointer),
-            MPI_WIN_BASE => pointer.0 as i64,
-            _ => self.value as i64,
-        };
-        if self.short { store(self.at, value as i32) } else { store(self.at, value) }
     }
 }
 

@@ -1,4 +1,4 @@
-//! The C boundary: `extern "C"` exports generated from the table of MPI functions
+//! The C boundary: `extern "C-unwind"` exports (exceptions of the program's functions leave by them) generated from the table of MPI functions
 //! (`cabi/table`), the arguments' wrappers, and one edge that every call goes through.
 //! Knows nothing of how MPI works.
 
@@ -21,6 +21,7 @@ pub mod removed;
 pub mod run;
 pub mod smpi;
 pub mod state;
+pub mod thrown;
 
 /// What the interposed C library functions call.
 fn hooks() -> rank::hooks::Hooks {

@@ -11,7 +11,7 @@ macro_rules! removed {
         #[doc = concat!("`", stringify!($old), "`, now `", stringify!($new), "`.")]
         #[unsafe(no_mangle)]
         #[allow(non_snake_case)]
-        pub extern "C" fn $old($($arg: $type),*) -> i32 {
+        pub extern "C-unwind" fn $old($($arg: $type),*) -> i32 {
             new::$new($($arg),*)
         }
     )* };
@@ -41,20 +41,20 @@ fn bounds(datatype: Handle, result: Addr, of: impl Fn(i64, i64) -> i64) -> i32 {
 /// `MPI_Type_extent`, now `MPI_Type_get_extent`.
 #[unsafe(no_mangle)]
 #[allow(non_snake_case)]
-pub extern "C" fn MPI_Type_extent(datatype: Handle, extent: Addr) -> i32 {
+pub extern "C-unwind" fn MPI_Type_extent(datatype: Handle, extent: Addr) -> i32 {
     bounds(datatype, extent, |_, extent| extent)
 }
 
 /// `MPI_Type_lb`, now `MPI_Type_get_extent`.
 #[unsafe(no_mangle)]
 #[allow(non_snake_case)]
-pub extern "C" fn MPI_Type_lb(datatype: Handle, displacement: Addr) -> i32 {
+pub extern "C-unwind" fn MPI_Type_lb(datatype: Handle, displacement: Addr) -> i32 {
     bounds(datatype, displacement, |lb, _| lb)
 }
 
 /// `MPI_Type_ub`, now `MPI_Type_get_extent`.
 #[unsafe(no_mangle)]
 #[allow(non_snake_case)]
-pub extern "C" fn MPI_Type_ub(datatype: Handle, displacement: Addr) -> i32 {
+pub extern "C-unwind" fn MPI_Type_ub(datatype: Handle, displacement: Addr) -> i32 {
     bounds(datatype, displacement, |lb, extent| lb + extent)
 }

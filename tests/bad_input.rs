@@ -36,6 +36,13 @@ fn an_invalid_handle_names_its_kind() {
 }
 
 #[test]
+fn a_call_that_is_not_built_says_so_and_its_error_can_be_returned() {
+    for (case, function) in [("no_window", "MPI_Win_get_name"), ("no_session", "MPI_Session_get_num_psets"), ("no_file", "MPI_File_open")] {
+        error(case, "MPI_ERR_UNSUPPORTED_OPERATION", &[function, "not built", "docs/limitations.md"]);
+    }
+}
+
+#[test]
 fn a_freed_or_invented_handle_is_found() {
     error("freed_datatype", "MPI_ERR_TYPE", &["MPI_Send"]);
     error("freed_comm", "MPI_ERR_COMM", &["MPI_Barrier"]);

@@ -158,6 +158,23 @@ fn callbacks_with_the_types_of_mpi_f08_are_called() {
 }
 
 #[test]
+fn an_attribute_is_a_pointer_in_c_and_an_integer_in_fortran_whichever_set_it() {
+    let directory = common::root().join("tests/programs/fortran");
+    let half = temporary("attributes").join("half.o");
+    let made = common::command(&["cc", "-g", "-Wall", "-Wextra", "-Werror", "-c", "-o"])
+        .arg(&half)
+        .arg(directory.join("attributes_in_c.c"))
+        .status();
+    assert!(made.unwrap().success());
+    let arguments = ["-g", "-Wall", "-Wno-unused-dummy-argument", half.to_str().unwrap()];
+    let program = quietly(compile_file("attributes", &directory.join("attributes.f90"), &arguments));
+    for ranks in [1, 3] {
+        let output = common::Run::of(program.clone()).ranks(ranks).run().success();
+        assert_eq!(output.stdout, "done\n", "{output}");
+    }
+}
+
+#[test]
 fn the_example_hello_keeps_a_common_block_for_each_rank() {
     let output = common::Run::of(built("examples/fortran/hello.f")).ranks(50).run().success();
     let mut lines = output.lines();

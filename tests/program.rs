@@ -112,6 +112,20 @@ fn an_exception_that_nobody_catches_ends_the_run_with_its_message_and_place() {
 }
 
 #[test]
+fn an_exception_of_a_function_that_mpi_calls_reaches_the_caller_of_mpi() {
+    for case in ["error_handlers", "operations", "attributes", "generalized"] {
+        for (ranks, mode) in
+            [(1, "-xsim-stack-mode=own"), (2, "-xsim-stack-mode=shared"), (3, "-xsim-globals=clone"), (7, "-xsim-coll-events")]
+        {
+            Run::program("exceptions.cc").arg(case).arg(mode).ranks(ranks).run().ok(ranks);
+        }
+    }
+    let output = Run::program("exceptions.cc").arg("uncaught").ranks(3).run();
+    assert!(!output.status.success(), "{output}");
+    output.says(&["class 1", "xsim: rank 1 called abort (SIGABRT)", "main+0x"]);
+}
+
+#[test]
 fn a_profiler_sees_each_ranks_calls() {
     let output = Run::program("profiler.c").ranks(6).run().success();
     let expected: Vec<String> = (0..6).map(|r| format!("rank {r} sent {r}")).collect();

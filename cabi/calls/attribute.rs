@@ -1,16 +1,26 @@
 //! Attribute caching (MPI 5.0 section 7.7).
 
 use super::datatype;
-use crate::args::{Handle, InOut, Out};
+use crate::args::{Handle, InOut, Out, OutAttribute};
 use crate::callback;
 use crate::constants::{MPI_ANY_SOURCE, MPI_PROC_NULL};
 use crate::edge::Call;
+use crate::fortran::callbacks;
+pub use mpi::attribute::Value;
 use mpi::attribute::{Attribute, DUP_FN, KEYVAL_INVALID, Keyval, NULL_FN, Object, Place, Predefined};
 use mpi::error::{ErrorClass, Failure, Result};
 use mpi::handle::COMM_SELF;
-use rank::{Addr, memory};
+use rank::Addr;
 use std::cell::RefCell;
 use std::collections::HashMap;
+
+/// `Keyval::convention` of a key whose functions are of Fortran.
+const FORTRAN: u8 = 1;
+
+/// A value as the functions of its key are given it: a pointer in C, an integer in Fortran.
+fn given(keyval: &Keyval, value: &Value) -> usize {
+    if keyval.convention == FORTRAN { value.in_fortran() as usize } else { value.in_c() }
+}
 
 /// Copies an object's attributes to a new one, through the copy functions of their keys.
 pub fn copy_all(c: &Call, object: Object, from: Handle, to: Handle) -> Result {
@@ -20,9 +30,10 @@ pub fn copy_all(c: &Call, object: Object, from: Handle, to: Handle) -> Result {
         let keyval = &attribute.keyval;
         let copied = match keyval.copy {
             NULL_FN => None,
-            DUP_FN => Some(attribute.value),
-            function => callback::copy(function, from, attribute.key, keyval.extra, attribute.value)
-                .map_err(|code| refused("copy", attribute.key, code))?,
+            DUP_FN => Some(attribute.value.duplicate()),
+            function => callback::copy(function, from, attribute.key, keyval.extra, given(keyval, &attribute.value))
+                .map_err(|code| refused("copy", attribute.key, code))?
+                .map(|copied| if keyval.convention == FORTRAN { Value::integer(copied as i64) } else { Value::Pointer(copied) }),
         };
         if let Some(value) = copied {
             c.mpi.world().objects.attributes.set_copy((object, to.0 as u64, me), &attribute, value);
@@ -41,7 +52,7 @@ pub fn delete_all(c: &Call, object: Object, handle: Handle) -> Result {
 fn delete(c: &Call, place: Place, handle: Handle, attribute: &Attribute) -> Result {
     let keyval = &attribute.keyval;
     if keyval.delete != NULL_FN {
-        match callback::delete(keyval.delete, handle, attribute.key, attribute.value, keyval.extra) {
+        match callback::delete(keyval.delete, handle, attribute.key, given(keyval, &attribute.value), keyval.extra) {
             0 => {}
             code => return Err(refused("delete", attribute.key, code)),
         }
@@ -73,7 +84,8 @@ pub fn delete_self(c: &Call) -> Result {
 fn create(c: &Call, object: Object, copy: usize, delete: usize, keyval: Out<i32>, extra: Addr) -> Result {
     let mut world = c.mpi.world();
     let me = world.me();
-    keyval.set(world.objects.attributes.create_key(me, Keyval { object, copy, delete, extra: extra.0, convention: 0 })?);
+    let convention = if callbacks::is_keyval(delete) { FORTRAN } else { 0 };
+    keyval.set(world.objects.attributes.create_key(me, Keyval { object, copy, delete, extra: extra.0, convention })?);
     Ok(())
 }
 
@@ -86,20 +98,20 @@ fn free(c: &Call, object: Object, keyval: InOut<i32>) -> Result {
 }
 
 /// Replaces a value after the delete function of the old one agreed.
-fn set(c: &Call, object: Object, handle: Handle, key: i32, value: Addr) -> Result {
+fn set(c: &Call, object: Object, handle: Handle, key: i32, value: Value) -> Result {
     let place = (object, handle.0 as u64, c.mpi.world().me());
     let old = c.mpi.world().objects.attributes.get(place, key)?.cloned();
     if let Some(old) = old {
         delete(c, place, handle, &old)?;
     }
-    c.mpi.world().objects.attributes.set(place, key, value.0)
+    c.mpi.world().objects.attributes.set(place, key, value)
 }
 
-fn get(c: &Call, object: Object, handle: Handle, key: i32, value: Addr, flag: Out<bool>) -> Result {
+fn get(c: &Call, object: Object, handle: Handle, key: i32, value: OutAttribute, flag: Out<bool>) -> Result {
     let world = c.mpi.world();
-    let found = world.objects.attributes.get((object, handle.0 as u64, world.me()), key)?.map(|attribute| attribute.value);
-    if let Some(found) = found {
-        memory::store(value, found);
+    let found = world.objects.attributes.get((object, handle.0 as u64, world.me()), key)?;
+    if let Some(attribute) = found {
+        value.set(&attribute.value);
     }
     flag.set(found.is_some());
     Ok(())
@@ -149,20 +161,20 @@ fn comm(c: &Call, comm: Handle) -> Result {
 }
 
 /// `MPI_Comm_set_attr`.
-pub fn set_comm_attr(c: &Call, handle: Handle, keyval: i32, value: Addr) -> Result {
+pub fn set_comm_attr(c: &Call, handle: Handle, keyval: i32, value: Value) -> Result {
     comm(c, handle)?;
     set(c, Object::Comm, handle, keyval, value)
 }
 
-/// `MPI_Comm_get_attr`; the predefined attributes are pointers to `int`.
-pub fn get_comm_attr(c: &Call, handle: Handle, keyval: i32, value: Addr, flag: Out<bool>) -> Result {
+/// `MPI_Comm_get_attr`; the predefined attributes are as if set in Fortran.
+pub fn get_comm_attr(c: &Call, handle: Handle, keyval: i32, value: OutAttribute, flag: Out<bool>) -> Result {
     comm(c, handle)?;
     let Some(predefined) = Predefined::from_key(keyval) else {
         return get(c, Object::Comm, handle, keyval, value, flag);
     };
     let found = predefined_value(c, predefined);
     if let Some(found) = found {
-        memory::store(value, lasting(found).0);
+        value.set(&lasting(found));
     }
     flag.set(found.is_some());
     Ok(())
@@ -175,13 +187,13 @@ pub fn delete_comm_attr(c: &Call, handle: Handle, keyval: i32) -> Result {
 }
 
 /// `MPI_Type_set_attr`.
-pub fn set_type_attr(c: &Call, handle: Handle, keyval: i32, value: Addr) -> Result {
+pub fn set_type_attr(c: &Call, handle: Handle, keyval: i32, value: Value) -> Result {
     datatype::held(c, handle)?;
     set(c, Object::Type, handle, keyval, value)
 }
 
 /// `MPI_Type_get_attr`.
-pub fn get_type_attr(c: &Call, handle: Handle, keyval: i32, value: Addr, flag: Out<bool>) -> Result {
+pub fn get_type_attr(c: &Call, handle: Handle, keyval: i32, value: OutAttribute, flag: Out<bool>) -> Result {
     datatype::held(c, handle)?;
     get(c, Object::Type, handle, keyval, value, flag)
 }
@@ -207,13 +219,10 @@ fn predefined_value(c: &Call, predefined: Predefined) -> Option<i32> {
     }
 }
 
-/// An `int` of this value that stays where it is; one for each value that was ever asked for.
-fn lasting(value: i32) -> Addr {
+/// An integer of this value that stays where it is; one for each value that was ever asked for.
+fn lasting(value: i32) -> Value {
     thread_local! {
-        static VALUES: RefCell<HashMap<i32, &'static i32>> = RefCell::default();
+        static VALUES: RefCell<HashMap<i32, Value>> = RefCell::default();
     }
-    VALUES.with_borrow_mut(|values| {
-        let place: &'static i32 = values.entry(value).or_insert_with(|| Box::leak(Box::new(value)));
-        Addr(std::ptr::from_ref(place) as usize)
-    })
+    VALUES.with_borrow_mut(|values| values.entry(value).or_insert_with(|| Value::integer(value.into())).clone())
 }

@@ -6,6 +6,7 @@ use super::{finish, long, short_value, text};
 use crate::args::Handle;
 use crate::constants::MPI_SUCCESS;
 use crate::exports;
+use mpi::attribute::DUP_FN;
 use rank::Addr;
 use rank::memory::{load, store};
 
@@ -40,7 +41,7 @@ impl State {
 /// Calls a Fortran subroutine of the program.
 macro_rules! call {
     ($function:expr, $($argument:expr),+) => {{
-        type Subroutine = extern "C" fn($(call!(@ $argument)),+);
+        type Subroutine = extern "C-unwind" fn($(call!(@ $argument)),+);
         // SAFETY: the program passed this address as a subroutine of this form (MPI 5.0
         // section 19.1.2), and it belongs to the rank that is mounted.
         let subroutine = unsafe { std::mem::transmute::<usize, Subroutine>($function) };
@@ -49,7 +50,7 @@ macro_rules! call {
     (@ $argument:expr) => { Addr };
 }
 
-extern "C" fn copy(object: Handle, keyval: i32, state: Addr, value: Addr, out: Addr, flag: Addr) -> i32 {
+extern "C-unwind" fn copy(object: Handle, keyval: i32, state: Addr, value: Addr, out: Addr, flag: Addr) -> i32 {
     let state = State::of(state);
     let (object, value_in) = (object.0 as i32, value.0 as i64);
     let (mut value_out, mut copied, mut error) = (0i64, 0i32, MPI_SUCCESS);
@@ -68,7 +69,7 @@ extern "C" fn copy(object: Handle, keyval: i32, state: Addr, value: Addr, out: A
     error
 }
 
-extern "C" fn delete(object: Handle, keyval: i32, value: Addr, state: Addr) -> i32 {
+extern "C-unwind" fn delete(object: Handle, keyval: i32, value: Addr, state: Addr) -> i32 {
     let state = State::of(state);
     let (object, value) = (object.0 as i32, value.0 as i64);
     let mut error = MPI_SUCCESS;
@@ -83,14 +84,26 @@ extern "C" fn delete(object: Handle, keyval: i32, value: Addr, state: Addr) -> i
     error
 }
 
+/// Whether a delete function of an attribute key is ours, for one of Fortran.
+pub fn is_keyval(function: usize) -> bool {
+    function == delete as *const () as usize
+}
+
+/// The copy function that C is given: what Fortran's `MPI_*_DUP_FN` does not depend on a language.
+fn copy_function(given: Addr) -> Addr {
+    use super::module::{mpi_comm_dup_fn_, mpi_dup_fn_, mpi_type_dup_fn_, mpi_win_dup_fn_};
+    let dups = [mpi_dup_fn_ as *const (), mpi_comm_dup_fn_ as *const (), mpi_type_dup_fn_ as *const (), mpi_win_dup_fn_ as *const ()];
+    if dups.contains(&(given.0 as *const ())) { Addr(DUP_FN) } else { Addr(copy as *const () as usize) }
+}
+
 macro_rules! create_keyval {
     ($($name:ident $with:ident $extra:expr;)*) => { $(
         /// The Fortran form of the C function: attribute callbacks with an extra state.
         #[unsafe(no_mangle)]
-        pub extern "C" fn $name(copy_fn: Addr, delete_fn: Addr, keyval: Addr, extra_state: Addr, ierror: Addr) {
+        pub extern "C-unwind" fn $name(copy_fn: Addr, delete_fn: Addr, keyval: Addr, extra_state: Addr, ierror: Addr) {
             let extra: fn(Addr) -> i64 = $extra;
             let state = State::leak([copy_fn, delete_fn, Addr::NULL], extra(extra_state));
-            finish(ierror, exports::$with(Addr(copy as *const () as usize), Addr(delete as *const () as usize), keyval, state));
+            finish(ierror, exports::$with(copy_function(copy_fn), Addr(delete as *const () as usize), keyval, state));
         }
     )* };
 }
@@ -102,21 +115,21 @@ create_keyval! {
     pmpi_keyval_create_ PMPI_Keyval_create |at| short_value(at).0 as i64;
 }
 
-extern "C" fn query(state: Addr, status: Addr) -> i32 {
+extern "C-unwind" fn query(state: Addr, status: Addr) -> i32 {
     let state = State::of(state);
     let mut error = MPI_SUCCESS;
     call!(state.functions[0], reference(&state.extra), status, Addr(&raw mut error as usize));
     error
 }
 
-extern "C" fn free(state: Addr) -> i32 {
+extern "C-unwind" fn free(state: Addr) -> i32 {
     let state = State::of(state);
     let mut error = MPI_SUCCESS;
     call!(state.functions[1], reference(&state.extra), Addr(&raw mut error as usize));
     error
 }
 
-extern "C" fn cancel(state: Addr, complete: i32) -> i32 {
+extern "C-unwind" fn cancel(state: Addr, complete: i32) -> i32 {
     let state = State::of(state);
     let mut error = MPI_SUCCESS;
     call!(state.functions[2], reference(&state.extra), reference(&complete), Addr(&raw mut error as usize));
@@ -125,7 +138,14 @@ extern "C" fn cancel(state: Addr, complete: i32) -> i32 {
 
 /// `MPI_GREQUEST_START`.
 #[unsafe(no_mangle)]
-pub extern "C" fn pmpi_grequest_start_(query_fn: Addr, free_fn: Addr, cancel_fn: Addr, extra_state: Addr, request: Addr, ierror: Addr) {
+pub extern "C-unwind" fn pmpi_grequest_start_(
+    query_fn: Addr,
+    free_fn: Addr,
+    cancel_fn: Addr,
+    extra_state: Addr,
+    request: Addr,
+    ierror: Addr,
+) {
     let state = State::leak([query_fn, free_fn, cancel_fn], long(extra_state));
     let mut cell = super::HandleCell::new(request);
     let result = exports::PMPI_Grequest_start(
@@ -152,7 +172,7 @@ fn conversion(which: usize, state: &State, arguments: [Addr; 5]) -> i32 {
 
 macro_rules! conversions {
     ($($name:ident $which:literal $count:ty;)*) => { $(
-        extern "C" fn $name(userbuf: Addr, datatype: Handle, count: $count, filebuf: Addr, position: i64, state: Addr) -> i32 {
+        extern "C-unwind" fn $name(userbuf: Addr, datatype: Handle, count: $count, filebuf: Addr, position: i64, state: Addr) -> i32 {
             let datatype = datatype.0 as i32;
             conversion($which, State::of(state), [userbuf, reference(&datatype), reference(&count), filebuf, reference(&position)])
         }
@@ -165,7 +185,7 @@ conversions! {
     write_large 1 i64;
 }
 
-extern "C" fn extent(datatype: Handle, extent: Addr, state: Addr) -> i32 {
+extern "C-unwind" fn extent(datatype: Handle, extent: Addr, state: Addr) -> i32 {
     let state = State::of(state);
     let datatype = datatype.0 as i32;
     let mut error = MPI_SUCCESS;
@@ -177,7 +197,7 @@ macro_rules! register_datarep {
     ($($name:ident $with:ident $read:ident $write:ident;)*) => { $(
         /// The Fortran form of the C function: conversions with an extra state.
         #[unsafe(no_mangle)]
-        pub extern "C" fn $name(
+        pub extern "C-unwind" fn $name(
             datarep: Addr, read_fn: Addr, write_fn: Addr, extent_fn: Addr, extra_state: Addr, ierror: Addr, length: usize,
         ) {
             let given = |function: Addr, ours: usize| {

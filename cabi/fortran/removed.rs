@@ -39,7 +39,7 @@ fn wide(at: Addr, count: Addr) -> Vec<i64> {
 
 /// `MPI_ADDRESS`.
 #[unsafe(no_mangle)]
-pub extern "C" fn mpi_address_(location: Addr, address: Addr, ierror: Addr) {
+pub extern "C-unwind" fn mpi_address_(location: Addr, address: Addr, ierror: Addr) {
     let location = super::buffer(location);
     finish(ierror, narrow(address, location.0 as i64, Function::Get_address, "MPI_GET_ADDRESS"));
 }
@@ -54,7 +54,7 @@ macro_rules! bounds {
     ($($name:ident $of:expr;)*) => { $(
         /// A bound or the extent of a datatype.
         #[unsafe(no_mangle)]
-        pub extern "C" fn $name(datatype: Addr, result: Addr, ierror: Addr) {
+        pub extern "C-unwind" fn $name(datatype: Addr, result: Addr, ierror: Addr) {
             let of: fn((i64, i64)) -> i64 = $of;
             let code = match extents(datatype) {
                 Ok(both) => narrow(result, of(both), Function::Type_get_extent, "MPI_TYPE_GET_EXTENT"),
@@ -72,39 +72,39 @@ bounds! {
 
 /// `MPI_TYPE_HVECTOR`.
 #[unsafe(no_mangle)]
-pub extern "C" fn mpi_type_hvector_(count: Addr, blocklength: Addr, stride: Addr, oldtype: Addr, newtype: Addr, ierror: Addr) {
+pub extern "C-unwind" fn mpi_type_hvector_(count: Addr, blocklength: Addr, stride: Addr, oldtype: Addr, newtype: Addr, ierror: Addr) {
     let stride = i64::from(int(stride));
     pmpi_type_create_hvector_(count, blocklength, reference(&stride), oldtype, newtype, ierror);
 }
 
 /// `MPI_TYPE_HINDEXED`.
 #[unsafe(no_mangle)]
-pub extern "C" fn mpi_type_hindexed_(count: Addr, lengths: Addr, displacements: Addr, oldtype: Addr, newtype: Addr, ierror: Addr) {
+pub extern "C-unwind" fn mpi_type_hindexed_(count: Addr, lengths: Addr, displacements: Addr, oldtype: Addr, newtype: Addr, ierror: Addr) {
     let displacements = wide(displacements, count);
     pmpi_type_create_hindexed_(count, lengths, Addr(displacements.as_ptr() as usize), oldtype, newtype, ierror);
 }
 
 /// `MPI_TYPE_STRUCT`.
 #[unsafe(no_mangle)]
-pub extern "C" fn mpi_type_struct_(count: Addr, lengths: Addr, displacements: Addr, types: Addr, newtype: Addr, ierror: Addr) {
+pub extern "C-unwind" fn mpi_type_struct_(count: Addr, lengths: Addr, displacements: Addr, types: Addr, newtype: Addr, ierror: Addr) {
     let displacements = wide(displacements, count);
     pmpi_type_create_struct_(count, lengths, Addr(displacements.as_ptr() as usize), types, newtype, ierror);
 }
 
 /// `MPI_ERRHANDLER_CREATE`.
 #[unsafe(no_mangle)]
-pub extern "C" fn mpi_errhandler_create_(function: Addr, errhandler: Addr, ierror: Addr) {
+pub extern "C-unwind" fn mpi_errhandler_create_(function: Addr, errhandler: Addr, ierror: Addr) {
     pmpi_comm_create_errhandler_(function, errhandler, ierror);
 }
 
 /// `MPI_ERRHANDLER_GET`.
 #[unsafe(no_mangle)]
-pub extern "C" fn mpi_errhandler_get_(comm: Addr, errhandler: Addr, ierror: Addr) {
+pub extern "C-unwind" fn mpi_errhandler_get_(comm: Addr, errhandler: Addr, ierror: Addr) {
     pmpi_comm_get_errhandler_(comm, errhandler, ierror);
 }
 
 /// `MPI_ERRHANDLER_SET`.
 #[unsafe(no_mangle)]
-pub extern "C" fn mpi_errhandler_set_(comm: Addr, errhandler: Addr, ierror: Addr) {
+pub extern "C-unwind" fn mpi_errhandler_set_(comm: Addr, errhandler: Addr, ierror: Addr) {
     pmpi_comm_set_errhandler_(comm, errhandler, ierror);
 }

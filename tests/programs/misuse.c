@@ -25,6 +25,11 @@ static int op_for_type(void) { return MPI_Allreduce(values, values + 2, 1, MPI_D
 static int garbage_comm(void) { return MPI_Barrier((MPI_Comm)(size_t)0x7654320); }
 static int garbage_datatype(void) { return MPI_Send(values, 1, (MPI_Datatype)(size_t)0x7654320, 0, 0, WORLD); }
 
+/* Of chapters that are not built. */
+static int no_window(void) { char name[MPI_MAX_OBJECT_NAME]; return MPI_Win_get_name(MPI_WIN_NULL, name, &value); }
+static int no_session(void) { return MPI_Session_get_num_psets(MPI_SESSION_NULL, MPI_INFO_NULL, &value); }
+static int no_file(void) { MPI_File file; return MPI_File_open(WORLD, "x", MPI_MODE_RDONLY, MPI_INFO_NULL, &file); }
+
 static int uncommitted(void)
 {
     MPI_Datatype type;
@@ -197,7 +202,8 @@ static const struct {
     { "init_twice", init_twice },         { "aborts", aborts },
     { "exits_early", exits_early },       { "crashes", crashes },
     { "calls_abort", calls_abort },       { "overflows", overflows }, { "takes_much", takes_much },
-    { "spins", spins },
+    { "spins", spins },                   { "no_window", no_window },
+    { "no_session", no_session },         { "no_file", no_file },
 };
 
 static const char *name_of(int class)
@@ -215,6 +221,7 @@ static const char *name_of(int class)
     case MPI_ERR_OP: return "MPI_ERR_OP";
     case MPI_ERR_TRUNCATE: return "MPI_ERR_TRUNCATE";
     case MPI_ERR_OTHER: return "MPI_ERR_OTHER";
+    case MPI_ERR_UNSUPPORTED_OPERATION: return "MPI_ERR_UNSUPPORTED_OPERATION";
     default: return "another class";
     }
 }

@@ -7,6 +7,7 @@
 use crate::error::{ErrorClass, Failure, Result};
 use crate::handles::{Naming, Shared};
 use rustc_hash::{FxHashMap, FxHasher};
+use std::cell::Cell;
 use std::hash::{Hash, Hasher};
 use std::rc::Rc;
 
@@ -90,6 +91,43 @@ pub struct Keyval {
     pub convention: u8,
 }
 
+/// An attribute's value, which each language reads in its own way (MPI 5.0 section 19.3.7).
+#[derive(Clone, PartialEq, Eq, Debug)]
+pub enum Value {
+    /// Set in C: a pointer.
+    Pointer(usize),
+    /// Set in Fortran: an integer, in a place that lasts as long as the attribute.
+    Integer(Rc<Cell<i64>>),
+}
+
+impl Value {
+    /// A value that is set in Fortran.
+    pub fn integer(value: i64) -> Value {
+        Value::Integer(Rc::new(Cell::new(value)))
+    }
+    /// What C reads: the pointer, or one to the integer. Its lower half is the `int` that the deprecated calls of Fortran set.
+    pub fn in_c(&self) -> usize {
+        match self {
+            Value::Pointer(pointer) => *pointer,
+            Value::Integer(place) => place.as_ptr() as usize,
+        }
+    }
+    /// What Fortran reads: the integer, or the pointer as one.
+    pub fn in_fortran(&self) -> i64 {
+        match self {
+            Value::Pointer(pointer) => *pointer as i64,
+            Value::Integer(place) => place.get(),
+        }
+    }
+    /// A copy that does not change with this one.
+    pub fn duplicate(&self) -> Value {
+        match self {
+            Value::Pointer(pointer) => Value::Pointer(*pointer),
+            Value::Integer(place) => Value::integer(place.get()),
+        }
+    }
+}
+
 /// One attribute of an object.
 #[derive(Clone, Debug)]
 pub struct Attribute {
@@ -98,7 +136,7 @@ pub struct Attribute {
     /// What the key was made with; it lives on when the key is freed.
     pub keyval: Rc<Keyval>,
     /// The program's value.
-    pub value: usize,
+    pub value: Value,
 }
 
 /// An object of a rank: kind, number or handle, world rank.
@@ -179,7 +217,7 @@ impl Attributes {
     ///
     /// # Errors
     /// As for [`key`](Self::key).
-    pub fn set(&mut self, place: Place, key: i32, value: usize) -> Result {
+    pub fn set(&mut self, place: Place, key: i32, value: Value) -> Result {
         let keyval = match self.get(place, key)? {
             Some(attribute) => attribute.keyval.clone(),
             None => self.key(place.2, place.0, key)?.clone(),
@@ -191,7 +229,7 @@ impl Attributes {
     }
 
     /// Sets a copied attribute whose key may have been freed since.
-    pub fn set_copy(&mut self, place: Place, source: &Attribute, value: usize) {
+    pub fn set_copy(&mut self, place: Place, source: &Attribute, value: Value) {
         self.values.entry(place).or_default().push(Attribute { value, ..source.clone() });
     }
 
@@ -228,13 +266,24 @@ mod tests {
         assert_eq!(attributes.create_key(1, keyval(Object::Comm)).unwrap(), a);
         assert_ne!(a, b);
         let place = (Object::Comm, 7, 0);
-        attributes.set(place, a, 10).unwrap();
-        attributes.set(place, b, 20).unwrap();
-        attributes.set(place, a, 30).unwrap();
-        assert_eq!(attributes.list(place).iter().map(|x| (x.key, x.value)).collect::<Vec<_>>(), [(b, 20), (a, 30)]);
+        attributes.set(place, a, Value::Pointer(10)).unwrap();
+        attributes.set(place, b, Value::Pointer(20)).unwrap();
+        attributes.set(place, a, Value::Pointer(30)).unwrap();
+        assert_eq!(attributes.list(place).iter().map(|x| (x.key, x.value.in_c())).collect::<Vec<_>>(), [(b, 20), (a, 30)]);
         assert!(attributes.get((Object::Comm, 7, 1), a).unwrap().is_none());
         attributes.remove(place, b);
         assert!(attributes.get(place, b).unwrap().is_none());
+    }
+
+    #[test]
+    fn each_language_reads_a_value_in_its_own_way() {
+        let (set_in_c, set_in_fortran) = (Value::Pointer(0x1000), Value::integer(-7));
+        assert_eq!((set_in_c.in_c(), set_in_c.in_fortran()), (0x1000, 0x1000));
+        assert_eq!(set_in_fortran.in_fortran(), -7);
+        let copy = set_in_fortran.duplicate();
+        assert_eq!(copy, set_in_fortran);
+        assert_ne!(copy.in_c(), set_in_fortran.in_c());
+        assert_eq!(set_in_fortran.clone().in_c(), set_in_fortran.in_c());
     }
 
     #[test]
@@ -242,23 +291,23 @@ mod tests {
         let mut attributes = Attributes::new();
         let key = attributes.create_key(0, keyval(Object::Type)).unwrap();
         let place = (Object::Type, 0x1000, 0);
-        attributes.set(place, key, 5).unwrap();
+        attributes.set(place, key, Value::Pointer(5)).unwrap();
         attributes.free_key(0, Object::Type, key).unwrap();
         assert!(attributes.get(place, key).unwrap().is_some());
         assert!(attributes.get((Object::Type, 0x1002, 0), key).is_err());
         attributes.free_key(0, Object::Type, key).unwrap();
         let list = attributes.list(place);
-        attributes.set_copy((Object::Type, 0x1001, 0), &list[0], 6);
-        assert_eq!(attributes.list((Object::Type, 0x1001, 0))[0].value, 6);
+        attributes.set_copy((Object::Type, 0x1001, 0), &list[0], Value::integer(6));
+        assert_eq!(attributes.list((Object::Type, 0x1001, 0))[0].value, Value::integer(6));
     }
 
     #[test]
     fn keys_fit_one_kind_of_object() {
         let mut attributes = Attributes::new();
         let key = attributes.create_key(0, keyval(Object::Win)).unwrap();
-        assert!(attributes.set((Object::Comm, 0, 0), key, 1).unwrap_err().text.contains("window"));
+        assert!(attributes.set((Object::Comm, 0, 0), key, Value::integer(1)).unwrap_err().text.contains("window"));
         assert_eq!(attributes.get((Object::Comm, 0, 0), 0).unwrap_err().class, ErrorClass::KEYVAL);
-        assert!(attributes.set((Object::Comm, 0, 0), 501, 1).unwrap_err().text.contains("predefined"));
+        assert!(attributes.set((Object::Comm, 0, 0), 501, Value::integer(1)).unwrap_err().text.contains("predefined"));
         assert!(attributes.key(0, Object::Comm, -5).is_err());
     }
 }

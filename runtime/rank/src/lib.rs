@@ -10,6 +10,7 @@ mod arguments;
 pub mod clock;
 mod crash;
 mod delta;
+pub mod exception;
 pub mod fortran_random;
 pub mod fortran_units;
 mod globals;

@@ -168,6 +168,14 @@ fn set_exceptions(state: [usize; 2]) {
     }
 }
 
+/// So many more exceptions of the thread are thrown and not caught.
+pub(crate) fn count_exceptions(by: i32) {
+    let [caught, uncaught] = exceptions();
+    // The count is an `unsigned int`; what lies behind it stays.
+    let count = (uncaught as u32).wrapping_add_signed(by);
+    set_exceptions([caught, (uncaught & !0xffff_ffff) | count as usize]);
+}
+
 impl ThreadState {
     #[inline(always)]
     fn save() -> ThreadState {

@@ -1,0 +1,76 @@
+//! C++ exceptions of functions that MPI calls for a rank: error handlers, operations, attribute functions, generalized requests.
+//!
+//! Each is held for the rank whose function threw it, the call goes on as if the function had returned an error, and where the rank's own call
+//! would return ([`crate::edge`]), the exception leaves it instead. For operations of collectives this is another moment: the scheduler calls the function while
+//! the rank waits, and the exception leaves the call that it waits in.
+
+use mpi::Mpi;
+use mpi::world::Phase;
+use rank::exception::{self, Thrown};
+use std::sync::Mutex;
+use std::sync::atomic::{AtomicUsize, Ordering::Relaxed};
+
+static HELD: Mutex<Vec<(u32, Thrown)>> = Mutex::new(Vec::new());
+/// How many are held: what every call looks at.
+static COUNT: AtomicUsize = AtomicUsize::new(0);
+
+/// Whether any rank has an exception.
+#[inline(always)]
+pub fn any() -> bool {
+    COUNT.load(Relaxed) != 0
+}
+
+fn held() -> std::sync::MutexGuard<'static, Vec<(u32, Thrown)>> {
+    HELD.lock().unwrap_or_else(|poisoned| poisoned.into_inner())
+}
+
+/// Whether the mounted rank has an exception that its call has yet to throw.
+#[cold]
+pub fn is_held(mpi: &Mpi) -> bool {
+    let me = mpi.world().me();
+    held().iter().any(|(rank, _)| *rank == me)
+}
+
+/// Calls a function that the mounted rank passed to MPI; `otherwise` if it throws, and if one before it has thrown in the same call. The world must not be borrowed.
+pub fn keep<R>(mpi: &Mpi, otherwise: R, function: impl FnOnce() -> R) -> R {
+    if any() && is_held(mpi) {
+        return otherwise;
+    }
+    match exception::catch(function) {
+        Ok(result) => result,
+        Err(thrown) => {
+            hold(mpi, thrown);
+            otherwise
+        }
+    }
+}
+
+#[cold]
+fn hold(mpi: &Mpi, thrown: Thrown) {
+    let mut world = mpi.world();
+    let me = world.me();
+    if world.phase(me) == Phase::Ended {
+        let at = world.clock(me);
+        eprintln!(
+            "xsim: rank {me} at {at}: an operation that it made with MPI_Op_create threw a C++ exception when the rank had ended, so that no \
+             call of it can throw it; complete reductions before MPI_Finalize"
+        );
+        world.set_abort(1);
+        return;
+    }
+    held().push((me, thrown));
+    COUNT.fetch_add(1, Relaxed);
+}
+
+/// Throws what is held for the mounted rank at the program, if anything is: the last thing that a call does.
+#[cold]
+#[inline(never)]
+pub fn rethrow(mpi: &Mpi) {
+    let me = mpi.world().me();
+    let mut list = held();
+    let Some(index) = list.iter().position(|(rank, _)| *rank == me) else { return };
+    let (_, thrown) = list.swap_remove(index);
+    drop(list);
+    COUNT.fetch_sub(1, Relaxed);
+    thrown.rethrow()
+}

@@ -12,6 +12,8 @@ mod interface_calls;
 mod kinds;
 #[path = "build/modules.rs"]
 mod modules;
+#[path = "build/recording.rs"]
+mod recording;
 #[path = "build/table.rs"]
 mod table;
 
@@ -26,6 +28,7 @@ fn main() {
     let out = PathBuf::from(env::var_os("OUT_DIR").expect("set by cargo"));
     let table = table::read(&root.join("cabi/table"));
     write(&out, "functions.rs", &exports::functions(&table));
+    write(&out, "recording.rs", &recording::tables(&table));
     write(&out, "exports.rs", &exports::write(&table));
     write(&out, "fortran.rs", &fortran::write(&table));
     write(&out, "fortran_by_hand.rs", &fortran::spellings_by_hand(&table));

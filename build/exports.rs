@@ -3,7 +3,8 @@
 //! implementation through `edge`.
 
 use crate::kinds::Kind;
-use crate::table::{Direction, Parameter, Row, Table};
+use crate::recording;
+use crate::table::{Direction, PROPERTIES, Parameter, Row, Table};
 use std::fmt::Write;
 
 /// The `Function` enum with names and argument names.
@@ -29,7 +30,15 @@ pub fn functions(table: &Table) -> String {
         let names: Vec<String> = row.parameters.iter().map(|p| format!("\"{}\"", p.name)).collect();
         writeln!(out, "    &[{}],", names.join(", ")).unwrap();
     }
-    out.push_str("];\n");
+    out.push_str("];\n\n/// What can be said of a function: a bit each.\n#[derive(Clone, Copy, PartialEq, Eq, Debug)]\n#[repr(u8)]\npub enum Property {\n");
+    for (bit, (name, meaning)) in PROPERTIES.iter().enumerate() {
+        writeln!(out, "    /// {meaning}\n    {}{} = 1 << {bit},", name[..1].to_uppercase(), &name[1..]).unwrap();
+    }
+    writeln!(out, "}}\n\n/// The functions' properties, by `Function as usize`.\nconst PROPERTIES: [u8; {count}] = [").unwrap();
+    for row in &table.functions {
+        write!(out, "{}, ", row.properties).unwrap();
+    }
+    out.push_str("\n];\n");
     out
 }
 
@@ -50,11 +59,18 @@ fn entry(out: &mut String, row: &Row, large: bool) {
         row.shown(large).filter(|p| p.kind != Kind::Variadic).map(|p| format!("{}: {}", rust_name(p), rust_type(p, large))).collect();
     let returns = row.returns.as_deref().map_or("i32", rust_return);
     let body = body(row, large, true);
+    let recorded = if recording::is_recorded(row) {
+        let names: Vec<String> = row.shown(large).filter(|p| p.kind != Kind::Variadic).map(rust_name).collect();
+        let names: Vec<&str> = names.iter().map(String::as_str).collect();
+        recording::around(row, large, &symbol) + &recording::branch(&names)
+    } else {
+        String::new()
+    };
     writeln!(
         out,
         "std::arch::global_asm!(\".weak MPI_{symbol}\", \".set MPI_{symbol}, PMPI_{symbol}\");\n\
          #[unsafe(no_mangle)]\n#[allow(unused_variables)]\n\
-         pub extern \"C-unwind\" fn PMPI_{symbol}({}) -> {returns} {{\n    let boundary = edge::Boundary::enter();\n    let result = {{\n{body}    }};\n    boundary.leave();\n    result\n}}",
+         pub extern \"C-unwind\" fn PMPI_{symbol}({}) -> {returns} {{\n{recorded}    let boundary = edge::Boundary::enter();\n    let result = {{\n{body}    }};\n    boundary.leave();\n    result\n}}",
         arguments.join(", ")
     )
     .unwrap();

@@ -4,6 +4,7 @@
 
 use crate::exports::{body, object, rust_name, rust_return};
 use crate::kinds::{HANDLES, Kind};
+use crate::recording;
 use crate::table::{Direction, Parameter, Row, Table};
 use std::fmt::Write;
 
@@ -143,10 +144,16 @@ fn entry(out: &mut String, row: &Row, large: bool, name: &str, buffers: Buffers)
     let returns = row.returns.as_deref().map(|r| format!(" -> {}", rust_return(r))).unwrap_or_default();
     writeln!(
         out,
-        "#[unsafe(no_mangle)]\n#[allow(unused_variables, unused_mut)]\npub extern \"C-unwind\" fn pmpi_{name}_({}){returns} {{\n    let boundary = edge::Boundary::enter();",
+        "#[unsafe(no_mangle)]\n#[allow(unused_variables, unused_mut)]\npub extern \"C-unwind\" fn pmpi_{name}_({}){returns} {{",
         arguments.join(", ")
     )
     .unwrap();
+    if recording::is_recorded(row) {
+        let names: Vec<&str> = arguments.iter().map(|a| a.split(':').next().expect("name: type")).collect();
+        out.push_str(&recording::around_fortran(row, large, name, &arguments, buffers == Buffers::Descriptors));
+        out.push_str(&recording::branch(&names));
+    }
+    out.push_str("    let boundary = edge::Boundary::enter();\n");
     let mut parts = Parts::default();
     for p in row.shown(large) {
         if visible(row, p) {

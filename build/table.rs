@@ -49,6 +49,8 @@ pub struct Row {
     pub told: bool,
     /// The implementation comes in two halves, before and after the rank's wait.
     pub waits: bool,
+    /// Which of [`PROPERTIES`] it has, a bit each.
+    pub properties: u8,
     /// The C type it returns; `None` for an error code.
     pub returns: Option<String>,
     /// The MPI version that deprecated it.
@@ -56,6 +58,15 @@ pub struct Row {
     /// In order.
     pub parameters: Vec<Parameter>,
 }
+
+/// What can be said of a function: the flag in the table, and what it means.
+pub const PROPERTIES: &[(&str, &str)] = &[
+    ("anytime", "It may be called before `MPI_Init` and after `MPI_Finalize` (MPI 5.0 section 11.4.1)."),
+    ("threads", "Any thread may call it at any time, whatever others do (MPI 5.0 section 11.6)."),
+    ("polls", "It asks whether something has happened, and does not wait for it."),
+    ("starts", "It starts an operation, and leaves what its rank started just before as it is."),
+    ("posts", "It starts an operation that sends nothing."),
+];
 
 /// One named constant.
 #[derive(Clone, Debug)]
@@ -84,6 +95,10 @@ impl Row {
     /// The parameters of the `_c` variant (`large`) or of the plain one.
     pub fn shown(&self, large: bool) -> impl Iterator<Item = &Parameter> {
         self.parameters.iter().filter(move |p| large || !p.large_only)
+    }
+    /// Whether the table says so: one of [`PROPERTIES`].
+    pub fn is(&self, property: &str) -> bool {
+        PROPERTIES.iter().position(|(name, _)| *name == property).is_some_and(|bit| self.properties & 1 << bit != 0)
     }
     /// The variants that exist: `false` for the plain one, `true` for `_c`.
     pub fn variants(&self) -> &'static [bool] {
@@ -148,6 +163,7 @@ fn head(line: &str, chapter: &str) -> Result<Row, String> {
         large: false,
         told: false,
         waits: false,
+        properties: 0,
         returns: None,
         deprecated: None,
         parameters: Vec::new(),
@@ -157,7 +173,10 @@ fn head(line: &str, chapter: &str) -> Result<Row, String> {
             None if word == "_c" => row.large = true,
             None if word == "_c+" => (row.large, row.told) = (true, true),
             None if word == "waits" => row.waits = true,
-            None => return Err(format!("unknown flag {word}")),
+            None => match PROPERTIES.iter().position(|(name, _)| *name == word) {
+                Some(bit) => row.properties |= 1 << bit,
+                None => return Err(format!("unknown flag {word}")),
+            },
             Some(("returns", of)) => row.returns = Some(of.to_string()),
             Some(("deprecated", version)) => row.deprecated = Some(version.to_string()),
             Some((key, _)) => return Err(format!("unknown key {key}")),

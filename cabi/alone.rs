@@ -4,7 +4,8 @@
 //! of a module, a program whose threads call MPI): under a launcher as many ranks as processes, else one. The run begins with the
 //! first MPI call and ends in `MPI_Finalize`, or at the process's exit. Nothing of the process is exchanged or interposed.
 
-use crate::function::Function;
+use crate::function::{Function, Property};
+use crate::recording;
 use crate::run;
 use crate::state;
 use engine::Time;
@@ -96,6 +97,7 @@ fn try_begin() -> Result<Mpi, String> {
         }
         std::process::exit(1);
     }
+    recording::install(simulation::recorders::recorders(&options, me)?);
     let name = arguments.first().map(|name| name.to_string_lossy().into_owned()).unwrap_or_default();
     FIRST.store(thread(), Relaxed);
     *OPEN.lock().expect("nothing panics with it") = Some(Open { options, name, machine, meter, process: std::process::id() });
@@ -239,19 +241,10 @@ fn try_enter(briefly: bool) -> Result<(), usize> {
     Ok(())
 }
 
-/// Functions that any thread may call at any time (MPI 5.0 section 11.4.1).
-fn is_always_safe(function: Function) -> bool {
-    use Function as F;
-    matches!(
-        function,
-        F::Initialized | F::Finalized | F::Query_thread | F::Is_thread_main | F::Get_version | F::Get_library_version | F::Abi_get_version
-    )
-}
-
 /// The calling thread enters MPI, in which at most one may be.
 #[cold]
 pub fn enter(function: Function) {
-    let briefly = is_always_safe(function);
+    let briefly = function.is(Property::Threads);
     loop {
         match try_enter(briefly) {
             Ok(()) => return,

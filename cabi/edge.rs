@@ -4,7 +4,7 @@
 
 use crate::args::Handle;
 use crate::constants::{MPI_ERR_INTERN, MPI_ERR_UNSUPPORTED_OPERATION, MPI_SUCCESS};
-use crate::function::Function;
+use crate::function::{Function, Property};
 use crate::{state, thrown};
 use engine::{EndOfTime, Time};
 use mpi::Mpi;
@@ -51,68 +51,6 @@ impl Call<'_> {
     }
 }
 
-/// Functions that may be called before `MPI_Init` and after `MPI_Finalize` (MPI 5.0 section 11.4.1).
-#[inline]
-fn needs_init(function: Function) -> bool {
-    use Function as F;
-    !matches!(
-        function,
-        F::Init
-            | F::Init_thread
-            | F::Initialized
-            | F::Finalized
-            | F::Get_version
-            | F::Get_library_version
-            | F::Wtime
-            | F::Wtick
-            | F::Abi_get_version
-    ) && !unbound(function)
-}
-
-/// Functions that ask whether something has happened, and do not wait for it.
-#[inline(always)]
-fn polls(function: Function) -> bool {
-    use Function as F;
-    matches!(
-        function,
-        F::Test
-            | F::Testall
-            | F::Testany
-            | F::Testsome
-            | F::Iprobe
-            | F::Improbe
-            | F::Request_get_status
-            | F::Request_get_status_all
-            | F::Request_get_status_any
-            | F::Request_get_status_some
-    )
-}
-
-/// Functions that work on no communication state: errors, info objects, conversions, the tool interface.
-#[cold]
-fn unbound(function: Function) -> bool {
-    let name = function.name();
-    [
-        "MPI_T_",
-        "MPI_Abi_",
-        "MPI_Info_",
-        "MPI_Error_",
-        "MPI_Add_error",
-        "MPI_Remove_error",
-        "MPI_Session_",
-        "MPI_Errhandler_",
-        "MPI_Status_",
-        "MPI_Aint_",
-        "MPI_Get_",
-    ]
-    .iter()
-    .any(|prefix| name.starts_with(prefix))
-        || name.ends_with("_fromint")
-        || name.ends_with("_toint")
-        || name.ends_with("_create_errhandler")
-        || name.ends_with("_create_keyval")
-}
-
 /// Runs one call that returns an error code.
 #[inline(always)]
 pub fn call(function: Function, object: Object, body: impl FnOnce(&Call) -> Result) -> i32 {
@@ -157,10 +95,10 @@ pub fn begin(function: Function, object: Object, body: impl FnOnce(&Call) -> Res
     // unwinding is not ours to decide; nothing of the call is used after it.
     let begun = catch_unwind(AssertUnwindSafe(|| {
         // Here, where the function is a constant: other calls pay nothing for it.
-        if polls(function) {
+        if function.is(Property::Polls) {
             mpi.world().enter_poll();
         }
-        let (entered, ordinary) = mpi.world().enter_call(function as u16);
+        let (entered, ordinary) = mpi.world().enter_call(function as u16, function.course());
         if !ordinary && let Err(failure) = outside(&c) {
             return Begun::over(failed(&c, &failure));
         }
@@ -253,7 +191,7 @@ fn outside(c: &Call) -> Result {
     if let Some(status) = ends {
         stop(status);
     }
-    if phase == Phase::Active || !needs_init(c.function) {
+    if phase == Phase::Active || c.function.is(Property::Anytime) {
         return Ok(());
     }
     let when =
@@ -328,11 +266,13 @@ pub fn stop(status: i32) -> ! {
     rank::exit_current(status)
 }
 
+/// The name of an error code that the standard has: `MPI_SUCCESS`.
+pub fn code_name(code: i32) -> Option<&'static str> {
+    mpi::error::PREDEFINED.iter().find(|(known, ..)| known.0 == code).map(|(_, name, _)| *name)
+}
+
 fn class_name(class: ErrorClass) -> String {
-    mpi::error::PREDEFINED
-        .iter()
-        .find(|(known, ..)| *known == class)
-        .map_or_else(|| format!("error code {}", class.0), |(_, name, _)| (*name).to_owned())
+    code_name(class.0).map_or_else(|| format!("error code {}", class.0), str::to_owned)
 }
 
 #[cold]

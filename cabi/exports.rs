@@ -10,6 +10,7 @@ use crate::calls;
 use crate::constants;
 use crate::edge::{self, Object};
 use crate::function::Function;
+use crate::recording;
 use rank::Addr;
 
 include!(concat!(env!("OUT_DIR"), "/exports.rs"));

@@ -1,5 +1,7 @@
 //! The MPI functions by number and name, generated from `cabi/table`.
 
+use mpi::charging::Course;
+
 include!(concat!(env!("OUT_DIR"), "/functions.rs"));
 
 impl Function {
@@ -10,6 +12,22 @@ impl Function {
     /// Where the name is.
     pub fn name_place(self) -> &'static &'static str {
         &NAMES[self as usize]
+    }
+    /// Whether the table says so of the function; known when the library is built, where the function is.
+    #[inline(always)]
+    pub const fn is(self, property: Property) -> bool {
+        PROPERTIES[self as usize] & property as u8 != 0
+    }
+    /// What a call does to what its rank started in a row just before.
+    #[inline(always)]
+    pub const fn course(self) -> Course {
+        if self.is(Property::Posts) {
+            Course::Posts
+        } else if self.is(Property::Starts) {
+            Course::Starts
+        } else {
+            Course::Ends
+        }
     }
     /// The name of the `index`th argument in the standard.
     pub fn argument(self, index: usize) -> &'static str {

@@ -1,6 +1,7 @@
 //! A run from beginning to end: options, machine, ranks, main loop, report.
 
 use crate::function::NAMES;
+use crate::recording;
 use crate::state;
 use engine::EndOfTime;
 use mpi::charging::Compute;
@@ -203,6 +204,7 @@ pub fn setup(options: &Options, remote: Option<Remote>) -> Result<(Setup, String
     if remote.is_some() && wire.order() != network::Order::Free {
         return Err("a packet network runs on one native process only: start without mpirun, or choose an analytic machine".to_owned());
     }
+    simulation::recorders::check(options)?;
     Ok((
         Setup {
             ranks: options.np,
@@ -282,6 +284,7 @@ fn run(program: Program, options: &Options, name: String) -> Result<i32, String>
         mpi.part();
         return if me == 0 { Err(why) } else { Ok(0) };
     }
+    recording::install(simulation::recorders::recorders(options, me)?);
     let mut progress = Progress::new(options, u64::from(ranks));
     let mut forecast = Forecast::new(resident_bytes());
     let mut tick = |world: &World| {
@@ -315,7 +318,8 @@ fn run(program: Program, options: &Options, name: String) -> Result<i32, String>
         && processes == 1
         && !options.given.contains_key("np")
     {
-        return Ok(status);
+        // Its calls, if it made any, were none of MPI.
+        return recording::end().and_then(|()| recording::merge(1)).map(|()| status);
     }
     close(mpi, &ending, options, (name, machine), &meter, stacks.switches())?;
     Ok(ending.status)
@@ -334,11 +338,14 @@ pub fn close(
         eprintln!("xsim: {message}");
     }
     let (processes, _) = mpi.processes();
+    recording::end()?;
     let part = part(&mpi.world(), meter, switches);
     let Some(part) = together(mpi, part)? else {
         mpi.part();
         return Ok(());
     };
+    // All processes have ended their parts of what was recorded: they have sent theirs of the report.
+    recording::merge(processes)?;
     let report = report(part, options, names, meter, processes);
     mpi.part();
     if !options.quiet {

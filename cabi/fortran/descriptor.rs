@@ -7,6 +7,7 @@ use crate::constants::{MPI_BYTE, MPI_ERR_BUFFER, MPI_ERR_TYPE, MPI_SUCCESS};
 use crate::edge::{self, Object};
 use crate::exports;
 use crate::function::Function;
+use crate::recording;
 use rank::Addr;
 use rank::memory::{self, load};
 
@@ -79,7 +80,8 @@ impl Shape {
     }
 }
 
-fn base(at: Addr) -> Addr {
+/// The buffer that a descriptor is of.
+pub fn base(at: Addr) -> Addr {
     sentinel::buffer(Addr(load(at)))
 }
 
@@ -193,11 +195,11 @@ impl Section {
         }
         let (mut lower, mut extent, mut size) = (0i64, 0i64, 0i64);
         let (lower_at, extent_at, size_at) = (address(&mut lower), address(&mut extent), address(&mut size));
-        let code = exports::PMPI_Type_get_extent_c(datatype, lower_at, extent_at);
+        let code = recording::unheard(|| exports::PMPI_Type_get_extent_c(datatype, lower_at, extent_at));
         if code != MPI_SUCCESS {
             return Layout::Failed(code);
         }
-        let code = exports::PMPI_Type_size_c(datatype, size_at);
+        let code = recording::unheard(|| exports::PMPI_Type_size_c(datatype, size_at));
         if code != MPI_SUCCESS {
             return Layout::Failed(code);
         }
@@ -233,7 +235,7 @@ impl Section {
             of = self.made(|new| exports::PMPI_Type_create_hindexed_block_c(elements, 1, list, of, new))?;
         }
         let mut handle = of.0;
-        match exports::PMPI_Type_commit(Addr(&raw mut handle as usize)) {
+        match recording::unheard(|| exports::PMPI_Type_commit(Addr(&raw mut handle as usize))) {
             MPI_SUCCESS => Ok(of),
             code => Err(code),
         }
@@ -241,7 +243,7 @@ impl Section {
 
     fn made(&mut self, make: impl FnOnce(Addr) -> i32) -> Result<Handle, i32> {
         let mut new = MPI_BYTE;
-        match make(Addr(&raw mut new as usize)) {
+        match recording::unheard(|| make(Addr(&raw mut new as usize))) {
             MPI_SUCCESS => {
                 self.made.push(new);
                 Ok(Handle(new))
@@ -253,7 +255,7 @@ impl Section {
     /// Frees the datatypes; the operation keeps what it needs.
     pub fn finish(&mut self) {
         for mut made in self.made.drain(..) {
-            exports::PMPI_Type_free(Addr(&raw mut made as usize));
+            recording::unheard(|| exports::PMPI_Type_free(Addr(&raw mut made as usize)));
         }
     }
 }

@@ -9,7 +9,7 @@ use crate::args::{
 };
 use crate::edge::{self, Object};
 use crate::function::Function;
-use crate::{calls, constants, fortran};
+use crate::{calls, constants, fortran, recording};
 use rank::Addr;
 
 include!(concat!(env!("OUT_DIR"), "/fortran.rs"));

@@ -1,7 +1,7 @@
 //! What computation between MPI calls costs: not at all, a fixed span, or what the host took for it.
 
 use crate::undecided::VAIN;
-use crate::world::{POSTER, Phase, World};
+use crate::world::{Phase, World};
 use engine::{Span, Time};
 
 /// How computation between MPI calls is charged.
@@ -26,6 +26,17 @@ impl Compute {
             _ => 1.0,
         }
     }
+}
+
+/// What a call does to what its rank started in a row just before and is held (`held.rs`).
+#[derive(Clone, Copy, PartialEq, Eq, Debug)]
+pub enum Course {
+    /// What is held is done first.
+    Ends,
+    /// It goes on with the row: a send.
+    Starts,
+    /// It goes on with the row and sends nothing: a receive is posted.
+    Posts,
 }
 
 /// What the host does for a call: how long that takes is the rank's computation no more than what other ranks do meanwhile.
@@ -60,13 +71,13 @@ impl World {
     /// An MPI call of the mounted rank begins: charges the computation before it. Answers the clock, and whether the call is one
     /// like any other: between `MPI_Init` and `MPI_Finalize`, while nobody has aborted.
     #[inline(always)]
-    pub fn enter_call(&mut self, function: u16) -> (Time, bool) {
+    pub fn enter_call(&mut self, function: u16, course: Course) -> (Time, bool) {
         let me = self.messages.current;
         match self.messages.compute {
             Compute::None => {}
             Compute::Fixed(span) => self.compute(me, span),
             Compute::Measured { .. } => {
-                if function == self.messages.starters[POSTER] && self.may_post_within() {
+                if course == Course::Posts && self.may_post_within(function) {
                     self.messages.effort = Effort::Within;
                 } else {
                     self.charge_before(function);
@@ -74,7 +85,7 @@ impl World {
                 }
             }
         }
-        if !self.messages.held.is_empty() && !self.messages.starters.contains(&function) {
+        if course == Course::Ends && !self.messages.held.is_empty() {
             self.release();
         }
         let state = &mut self.messages.ranks[me as usize];
@@ -85,8 +96,8 @@ impl World {
     /// Whether nothing depends on when a receive is posted: who waits for that are synchronous senders, and those of messages above
     /// an eager limit.
     #[inline(always)]
-    fn may_post_within(&self) -> bool {
-        self.messages.wire.plain && !self.messages.handshakes && self.messages.clock_host.knows(self.messages.starters[POSTER])
+    fn may_post_within(&self, function: u16) -> bool {
+        self.messages.wire.plain && !self.messages.handshakes && self.messages.clock_host.knows(function)
     }
     /// The call does more than to note something down: computation ends here.
     #[inline(always)]
@@ -154,6 +165,22 @@ impl World {
             self.messages.clock_host.start();
         }
         self.messages.profile.rank(self.messages.current).compute
+    }
+    /// The clock at which the mounted rank will enter the call that it is about to make. Computation that is measured is charged up to
+    /// now, and what follows is not the rank's until [`World::go_on_measuring`].
+    pub fn upcoming_entry(&mut self) -> Time {
+        match self.messages.compute {
+            Compute::None => {}
+            Compute::Fixed(span) => return self.clock(self.messages.current) + span,
+            Compute::Measured { .. } => self.charge_measured(),
+        }
+        self.clock(self.messages.current)
+    }
+    /// From now on computation is the mounted rank's.
+    pub fn go_on_measuring(&mut self) {
+        if let Compute::Measured { .. } = self.messages.compute {
+            self.messages.clock_host.start();
+        }
     }
     /// The mounted rank's own code is about to run for the first time. What it took to get there, such as putting another
     /// rank's stack away, is not the rank's computation.

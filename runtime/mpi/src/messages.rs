@@ -77,11 +77,6 @@ impl RankState {
     }
 }
 
-/// Calls that leave what the same rank started just before as it is.
-const STARTERS: [&str; 3] = ["MPI_Send", "MPI_Isend", "MPI_Irecv"];
-/// The one of them that sends nothing.
-pub(crate) const POSTER: usize = 2;
-
 /// What communication and computation cost on the simulated machine.
 pub(crate) struct Costs {
     pub(crate) wire: Wire,
@@ -104,8 +99,6 @@ pub struct Messages {
     pub(crate) crowded: bool,
     /// What the mounted rank started in a row.
     pub(crate) held: Held,
-    /// Functions that may go on with a row.
-    pub(crate) starters: [u16; 3],
     /// The status of the receive that has just ended.
     pub(crate) latest: Status,
     /// Whether the mounted rank's call before this one was of the same function.
@@ -157,7 +150,6 @@ impl Messages {
             crowded: false,
             latest: Status::EMPTY,
             held: Held::default(),
-            starters: STARTERS.map(|name| names.iter().position(|&known| known == name).map_or(u16::MAX, |at| at as u16)),
             again: false,
             polls_again: false,
             nodes: Nodes::new(),

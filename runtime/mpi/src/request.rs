@@ -184,6 +184,15 @@ impl Mpi {
         handle::of_cold(world.make_request(me, Body::Generalized(Box::new(callbacks))))
     }
 
+    /// A handle of its own for a send that was complete when it was made, for who tells requests apart ([`handle::REQUEST_SENT`] is
+    /// one for all of them).
+    pub fn distinct_sent(&self) -> usize {
+        let mut world = self.world();
+        let owner = world.messages.current;
+        let sent = Request { owner, done: Some(Time::ZERO), waited: false, orphan: false, body: Body::Synchronous };
+        handle::of_cold(world.messages.requests.insert(sent))
+    }
+
     /// `MPI_Grequest_complete`.
     pub fn complete_generalized(&self, request: usize) -> Result {
         let mut world = self.world();

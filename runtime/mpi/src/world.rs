@@ -13,7 +13,6 @@ use crate::wire::Wire;
 use engine::Time;
 use std::cell::{Cell, RefCell, RefMut};
 
-pub(crate) use crate::messages::POSTER;
 pub use crate::messages::{Phase, RankState};
 pub use crate::run::Abort;
 

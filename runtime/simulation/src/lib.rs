@@ -7,6 +7,7 @@ pub mod map;
 pub mod memory;
 pub mod options;
 pub mod progress;
+pub mod recorders;
 pub mod summary;
 
 pub use host::HostMeter;

@@ -14,6 +14,7 @@ pub use value::{Compute, Globals, Native, ProgressMode, StackMode};
 
 use engine::Span;
 use mpi::collective::choose::Policy;
+use observe::RankList;
 use std::collections::BTreeMap;
 use std::ffi::OsString;
 use std::fmt;
@@ -58,6 +59,10 @@ pub struct Options {
     pub one_rank: bool,
     /// Where the report is written as JSON.
     pub report: Option<PathBuf>,
+    /// Where every call is logged.
+    pub log: Option<PathBuf>,
+    /// Of which ranks; `None`: of all.
+    pub log_ranks: Option<RankList>,
     /// Say what was chosen, and why.
     pub verbose: bool,
     /// No summary and no progress line.
@@ -108,6 +113,8 @@ impl Default for Options {
             map: None,
             one_rank: false,
             report: None,
+            log: None,
+            log_ranks: None,
             verbose: false,
             quiet: false,
             progress: ProgressMode::Auto,

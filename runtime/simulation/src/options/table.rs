@@ -2,6 +2,7 @@
 
 use super::value;
 use super::{Compute, Globals, Native, Options, ProgressMode, StackMode};
+use observe::RankList;
 
 /// What an option is about; the order of the groups is the order of the help.
 #[derive(Clone, Copy, PartialEq, Eq, Debug)]
@@ -138,6 +139,10 @@ pub static TABLE: &[Row] = &[
         .help("What memory from `malloc` holds: with `clear` zeros, as fresh memory of a process of its own does; with `as-is` what another rank may have left there, which saves the clearing."),
     row("report", "FILE", "", Group::Output, |o, v| value::path(v).map(|p| o.report = Some(p)))
         .help("Write the report of the run as JSON."),
+    row("log", "FILE", "", Group::Output, |o, v| value::path(v).map(|p| o.log = Some(p)))
+        .help("Write every MPI call with its arguments and virtual times, a line each, in the order of virtual time (docs/log.md)."),
+    row("log-ranks", "RANKS", "", Group::Output, |o, v| RankList::parse(v).map(|r| o.log_ranks = Some(r)))
+        .help("Log these ranks only, such as `0-3,7`."),
     row("verbose", "", "off", Group::Output, |o, v| value::switch(v).map(|b| o.verbose = b))
         .short('v')
         .help("Say on stderr what was chosen, and why."),

@@ -1,0 +1,341 @@
+//! What recorders are told of the calls that programs make.
+//!
+//! Each generated entry point begins with one branch ([`intervenes`]). While nobody listens it is never taken, and nothing else is
+//! different. Else the entry point calls the function around it, which hands over its arguments as words ([`open`]), calls the entry
+//! point again, which lets this one call through, and tells how it ended ([`close`]). So whichever way a program calls MPI (C, Fortran,
+//! `PMPI_`, from a library or a callback) each call is told once, and a call in two halves is one call.
+//!
+//! A status that the program ignores goes into memory of ours, and a send that was complete at once gets a request of its own: so it is
+//! known what a wildcard received, and which request is which. Virtual times do not depend on either.
+
+mod arguments;
+mod objects;
+
+use crate::alone;
+use crate::constants::{MPI_ERR_IN_STATUS, MPI_SUCCESS};
+use crate::edge;
+use crate::function::Function;
+use crate::state;
+use arguments::Words;
+use engine::Time;
+use mpi::world::Phase;
+use objects::Objects;
+use observe::Recorder;
+use observe::recorder::{Argument, Call, Class, Left};
+use rustc_hash::FxHashMap;
+use std::cell::UnsafeCell;
+use std::collections::BTreeMap;
+use std::panic::{AssertUnwindSafe, catch_unwind};
+use std::sync::atomic::{AtomicU8, Ordering::Relaxed};
+
+/// What a parameter is, for recorders.
+#[derive(Clone, Copy, PartialEq, Eq, Debug)]
+pub enum Kind {
+    /// A number of no other kind.
+    Integer,
+    /// A count, displacement, extent or length.
+    Count,
+    /// A truth value.
+    Logical,
+    /// A rank or a root.
+    Rank,
+    /// A tag.
+    Tag,
+    /// A communicator.
+    Comm,
+    /// A datatype.
+    Datatype,
+    /// Another object.
+    Handle(Class),
+    /// A status.
+    Status,
+    /// A choice buffer.
+    Buffer,
+    /// Any other address.
+    Address,
+    /// Text.
+    Text,
+    /// An argument of `main`.
+    Main,
+}
+
+/// Whether the function reads or writes what a parameter names.
+#[derive(Clone, Copy, PartialEq, Eq, Debug)]
+#[allow(missing_docs, reason = "as in the table")]
+pub enum Direction {
+    In,
+    Out,
+    InOut,
+}
+
+/// How many elements a parameter has.
+#[derive(Clone, Copy, PartialEq, Eq, Debug)]
+pub enum Length {
+    /// It is no array.
+    One,
+    /// As many as another parameter says.
+    Of(usize),
+    /// One for each rank that the communicator's messages can go to.
+    Peers,
+    /// The same at the root; elsewhere it says nothing.
+    PeersAtRoot,
+    /// One for each neighbour that sends to this rank.
+    Sources,
+    /// One for each neighbour that this rank sends to.
+    Destinations,
+    /// Nobody can tell.
+    Unknown,
+}
+
+/// One parameter of a function, as the table has it.
+#[derive(Clone, Copy, Debug)]
+pub struct Parameter {
+    /// The standard's name.
+    pub name: &'static str,
+    /// What it is.
+    pub kind: Kind,
+    /// In, out or both.
+    pub direction: Direction,
+    /// How long an array is.
+    pub length: Length,
+    /// Whether a number takes 64 bits, in the plain variant and in the one of large counts.
+    pub wide: [bool; 2],
+    /// Whether only the variant of large counts has it.
+    pub large_only: bool,
+}
+
+include!(concat!(env!("OUT_DIR"), "/recording.rs"));
+
+/// How an entry point's arguments come.
+#[derive(Clone, Copy, PartialEq, Eq, Debug)]
+pub struct Form {
+    /// In the variant of large counts.
+    large: bool,
+    /// By reference, handles as integers, texts with their lengths behind all others.
+    fortran: bool,
+    /// Fortran, with buffers and texts in descriptors.
+    descriptors: bool,
+}
+
+impl Form {
+    /// As C passes them.
+    pub const fn c(large: bool) -> Form {
+        Form { large, fortran: false, descriptors: false }
+    }
+    /// As Fortran passes them.
+    pub const fn fortran(large: bool, descriptors: bool) -> Form {
+        Form { large, fortran: true, descriptors }
+    }
+}
+
+/// Nobody listens.
+const OFF: u8 = 0;
+/// Somebody does.
+const ON: u8 = 1;
+/// Somebody does, and has been told of the call that comes next.
+const PASS: u8 = 2;
+
+/// Nobody has said: the run has not begun.
+const UNDECIDED: u8 = 3;
+
+static MODE: AtomicU8 = AtomicU8::new(UNDECIDED);
+
+/// Whether an entry point is to go around by the recorders.
+#[inline(always)]
+pub fn intervenes() -> bool {
+    let mode = MODE.load(Relaxed);
+    if mode == OFF {
+        return false;
+    }
+    if mode == PASS {
+        MODE.store(ON, Relaxed);
+    }
+    mode != PASS
+}
+
+/// Makes one call of an entry point that is not the program's, so that nobody is told of it.
+pub fn unheard<T>(call: impl FnOnce() -> T) -> T {
+    if MODE.load(Relaxed) == ON {
+        MODE.store(PASS, Relaxed);
+    }
+    call()
+}
+
+/// A call that has not returned.
+struct Open {
+    function: Function,
+    words: Words,
+    entered: Time,
+    arguments: Vec<Argument>,
+    /// The handles that the call may replace.
+    handles: arguments::Handles,
+}
+
+/// What is known of a rank.
+#[derive(Default)]
+struct Caller {
+    open: Vec<Open>,
+    objects: Objects,
+    /// When its last call returned.
+    left: Time,
+}
+
+struct Recording {
+    recorders: Vec<Box<dyn Recorder>>,
+    callers: FxHashMap<u32, Caller>,
+}
+
+struct Place(UnsafeCell<Option<Recording>>);
+
+// SAFETY: like `state::MPI`: MPI calls of a process are made by one thread at a time, which with one rank a process `alone` sees to;
+// the functions that any thread may call are not recorded.
+unsafe impl Sync for Place {}
+
+static RECORDING: Place = Place(UnsafeCell::new(None));
+
+/// What is recorded, for a short while: nothing that is called meanwhile calls MPI or switches ranks.
+fn with<T>(what: impl FnOnce(&mut Recording) -> T) -> Option<T> {
+    // SAFETY: see `Place`; `what` runs to its end before anybody else can come here.
+    unsafe { &mut *RECORDING.0.get() }.as_mut().map(what)
+}
+
+/// Calls are told to these recorders from now on.
+pub fn install(recorders: Vec<Box<dyn Recorder>>) {
+    if recorders.is_empty() {
+        return MODE.store(OFF, Relaxed);
+    }
+    // SAFETY: as in `with`; the run has not begun.
+    unsafe { *RECORDING.0.get() = Some(Recording { recorders, callers: FxHashMap::default() }) };
+    MODE.store(ON, Relaxed);
+}
+
+/// What [`open`] says to [`close`].
+#[derive(Clone, Copy)]
+pub struct Opened {
+    /// The calling thread has entered MPI.
+    entered: bool,
+    /// Recorders have been told.
+    told: bool,
+}
+
+impl Opened {
+    /// Nobody listens.
+    const UNHEARD: Opened = Opened { entered: false, told: false };
+}
+
+/// A call begins, whose arguments these are: a status among them may be replaced.
+#[inline(never)]
+pub fn open(function: Function, form: Form, words: &mut [u64]) -> Opened {
+    // With one rank a process the run may begin here.
+    let mpi = state::mpi();
+    if MODE.load(Relaxed) == OFF {
+        return Opened::UNHEARD;
+    }
+    if mpi.is_alone() {
+        alone::enter(function);
+    }
+    // A panic is a defect of ours, and the program's frames are not ours to unwind: the call goes on unrecorded.
+    let opened = catch_unwind(AssertUnwindSafe(|| with(|recording| recording.open(function, form, words)).unwrap_or(false)));
+    MODE.store(PASS, Relaxed);
+    Opened { entered: mpi.is_alone(), told: opened.unwrap_or(false) }
+}
+
+/// The call that was opened last has returned.
+#[inline(never)]
+pub fn close(opened: Opened, code: i32) {
+    if opened.told {
+        // As in `open`.
+        let _ = catch_unwind(AssertUnwindSafe(|| with(|recording| recording.close(code))));
+    }
+    if opened.entered {
+        alone::leave();
+    }
+}
+
+/// The run is over: calls that have not returned are told of, and nothing after that.
+///
+/// # Errors
+/// A sentence, if something could not be written.
+pub fn end() -> Result<(), String> {
+    MODE.store(OFF, Relaxed);
+    with(Recording::end).unwrap_or(Ok(()))
+}
+
+/// Brings the parts of so many processes together, after all have ended.
+///
+/// # Errors
+/// A sentence, if something could not be read or written.
+pub fn merge(processes: u32) -> Result<(), String> {
+    with(|recording| recording.recorders.iter_mut().try_for_each(|recorder| recorder.merge(processes))).unwrap_or(Ok(()))
+}
+
+impl Recording {
+    fn open(&mut self, function: Function, form: Form, words: &mut [u64]) -> bool {
+        let mut world = state::mpi().world();
+        let me = world.me();
+        if world.must_stop().is_some() || !self.recorders.iter().any(|recorder| recorder.wants(me)) {
+            return false;
+        }
+        let entered = world.upcoming_entry();
+        drop(world);
+        let caller = self.callers.entry(me).or_default();
+        // Their frames are gone: they were left by an exception or a jump.
+        let frame = words.as_ptr() as usize;
+        while let Some(left) = caller.open.pop_if(|open| open.words.frame() <= frame) {
+            self.recorders.iter_mut().for_each(|recorder| recorder.unfinished(&left.call(me)));
+        }
+        if caller.open.is_empty() && entered > caller.left {
+            let (from, span) = (caller.left, entered.since(caller.left));
+            self.recorders.iter_mut().for_each(|recorder| recorder.computed(me, from, span));
+        }
+        let words = Words::new(function, form, words);
+        let handles = words.handles_before();
+        let arguments = words.arguments(&mut caller.objects);
+        caller.open.push(Open { function, words, entered, arguments, handles });
+        state::mpi().world().go_on_measuring();
+        true
+    }
+
+    fn close(&mut self, code: i32) {
+        let mpi = state::mpi();
+        let (me, at) = {
+            let world = mpi.world();
+            (world.me(), world.clock(world.me()))
+        };
+        let Some(caller) = self.callers.get_mut(&me) else { return };
+        let Some(mut open) = caller.open.pop() else { return };
+        caller.left = at;
+        if code == MPI_SUCCESS || code == MPI_ERR_IN_STATUS {
+            let received = open.words.results(&mut open.arguments, &open.handles, &mut caller.objects);
+            for matched in &received {
+                self.recorders.iter_mut().for_each(|recorder| recorder.matched(me, matched));
+            }
+        }
+        let left = Left { at, code, name: edge::code_name(code) };
+        self.recorders.iter_mut().for_each(|recorder| recorder.call(&open.call(me), &left));
+        mpi.world().go_on_measuring();
+    }
+
+    fn end(&mut self) -> Result<(), String> {
+        let world = state::mpi().world();
+        for (rank, caller) in self.callers.drain().collect::<BTreeMap<_, _>>() {
+            // With one rank a process the run ends within this call, which has done its work.
+            for open in caller.open {
+                let call = open.call(rank);
+                if open.function == Function::Finalize && world.phase(rank) != Phase::Active {
+                    let left = Left { at: world.clock(rank), code: MPI_SUCCESS, name: edge::code_name(MPI_SUCCESS) };
+                    self.recorders.iter_mut().for_each(|recorder| recorder.call(&call, &left));
+                } else {
+                    self.recorders.iter_mut().for_each(|recorder| recorder.unfinished(&call));
+                }
+            }
+        }
+        self.recorders.iter_mut().try_for_each(|recorder| recorder.end())
+    }
+}
+
+impl Open {
+    fn call(&self, rank: u32) -> Call<'_> {
+        Call { rank, function: self.function as u16, name: self.function.name(), entered: self.entered, arguments: &self.arguments }
+    }
+}

@@ -1,0 +1,182 @@
+//! The seam through which a run's calls are listened to. Traces, timelines, profiles and logs are recorders, each one file.
+//!
+//! Who makes the calls (the C boundary, or ranks without a program) reads the arguments, names the objects and tells the recorders;
+//! these know nothing of handles and addresses. All of it is in a rank's own order; ranks come in the order in which the host runs
+//! them, which differs from one number of native processes to another, so that a file of several ranks is put in order at the end.
+
+use engine::{Span, Time};
+
+/// A call of an MPI function by a rank.
+#[derive(Clone, Copy, Debug)]
+pub struct Call<'a> {
+    /// The rank, in `MPI_COMM_WORLD`.
+    pub rank: u32,
+    /// The function's row in the table of MPI functions; its `_c` variant is the same function.
+    pub function: u16,
+    /// Its name: `MPI_Send`.
+    pub name: &'static str,
+    /// The rank's clock on entry, after what it computed before.
+    pub entered: Time,
+    /// In the order of the standard. On entry results are [`Value::Unknown`].
+    pub arguments: &'a [Argument],
+}
+
+impl Call<'_> {
+    /// The argument of this name.
+    pub fn argument(&self, name: &str) -> Option<&Value> {
+        self.arguments.iter().find(|argument| argument.name == name).map(|argument| &argument.value)
+    }
+}
+
+/// How a call ended.
+#[derive(Clone, Copy, PartialEq, Eq, Debug)]
+pub struct Left {
+    /// The rank's clock.
+    pub at: Time,
+    /// The error code that the call returned.
+    pub code: i32,
+    /// Its name, unless the program made it: `MPI_SUCCESS`.
+    pub name: Option<&'static str>,
+}
+
+/// One argument. What a call reads and writes has its value of before the call.
+#[derive(Clone, PartialEq, Debug)]
+pub struct Argument {
+    /// The standard's name for it.
+    pub name: &'static str,
+    /// What it says.
+    pub value: Value,
+}
+
+/// An opaque object. Numbers count the objects of a kind that a rank has seen, from 1 in the order in which it saw them.
+#[derive(Clone, Copy, PartialEq, Eq, Hash, Debug)]
+pub enum Object {
+    /// The standard's own: `MPI_COMM_WORLD`, `MPI_REQUEST_NULL`.
+    Named(&'static str),
+    /// Made by the program.
+    Number(u32),
+}
+
+/// What is known of a message that was received, or of an operation that is complete.
+#[derive(Clone, Copy, PartialEq, Eq, Debug)]
+pub struct Status {
+    /// The source in its communicator, or `MPI_ANY_SOURCE` (-1) or `MPI_PROC_NULL` (-3).
+    pub source: i32,
+    /// The tag, or `MPI_ANY_TAG` (-2).
+    pub tag: i32,
+    /// Payload, in bytes.
+    pub bytes: i64,
+    /// Whether the operation was cancelled.
+    pub cancelled: bool,
+}
+
+/// The kinds of objects of which nothing but their name or number is told.
+#[derive(Clone, Copy, PartialEq, Eq, Hash, Debug)]
+#[allow(missing_docs, reason = "each is MPI's word")]
+pub enum Class {
+    Comm,
+    Datatype,
+    Op,
+    Request,
+    Group,
+    Info,
+    Errhandler,
+    Win,
+    File,
+    Session,
+    Message,
+    Tool,
+}
+
+/// What an argument says.
+#[derive(Clone, PartialEq, Debug)]
+pub enum Value {
+    /// A result that is not there: the call has not returned, has failed, or found nothing.
+    Unknown,
+    /// A null pointer.
+    Null,
+    /// A buffer in the rank's memory. Addresses differ from run to run.
+    Buffer(u64),
+    /// `MPI_IN_PLACE`.
+    InPlace,
+    /// Another address: a callback, a value that is handed through, the place of what was allocated.
+    Address(u64),
+    /// A count of elements, bytes or others, a displacement or an extent.
+    Count(i64),
+    /// Any other number.
+    Integer(i64),
+    /// A truth value.
+    Logical(bool),
+    /// A rank of the call's communicator, or a negative number with a meaning.
+    Rank(i32),
+    /// A tag, or `MPI_ANY_TAG`.
+    Tag(i32),
+    /// A communicator.
+    Comm {
+        /// Which.
+        object: Object,
+        /// What tells communicators apart on all ranks; `None` of what is none (a null handle).
+        context: Option<u32>,
+        /// Members of its (local) group.
+        size: u32,
+    },
+    /// A datatype.
+    Datatype {
+        /// Which.
+        object: Object,
+        /// Bytes of one element.
+        size: u64,
+        /// From one element to the next, in bytes.
+        extent: i64,
+    },
+    /// Any other object.
+    Handle(Class, Object),
+    /// A status.
+    Status(Status),
+    /// Text.
+    Text(String),
+    /// An array.
+    List(Vec<Value>),
+}
+
+/// A receive that has learned its message. Messages of one source, tag and communicator are received in the order in which they were
+/// sent, so that this tells which send it was.
+#[derive(Clone, Copy, PartialEq, Eq, Debug)]
+pub struct Matched {
+    /// The receive's request; `None` for a blocking one.
+    pub request: Option<u32>,
+    /// Who sent, in `MPI_COMM_WORLD`; `None` where the communicator is gone by now.
+    pub source: Option<u32>,
+    /// The context of the communicator.
+    pub context: Option<u32>,
+    /// What the status says.
+    pub status: Status,
+}
+
+/// Listens to the calls of a process's ranks. Virtual times do not depend on whether anybody listens.
+pub trait Recorder {
+    /// Whether it listens to this rank; asked once a call.
+    fn wants(&self, rank: u32) -> bool;
+    /// A call has returned. Calls from within callbacks come before the call that the callback was for.
+    fn call(&mut self, call: &Call, left: &Left);
+    /// A call had not returned when the run ended, or was left by an exception: [`Recorder::call`] was not told of it.
+    fn unfinished(&mut self, call: &Call);
+    /// A receive has learned its message, in the call that is told of next.
+    fn matched(&mut self, _rank: u32, _matched: &Matched) {}
+    /// The rank computed for `span` from `from` on, outside MPI.
+    fn computed(&mut self, _rank: u32, _from: Time, _span: Span) {}
+    /// All calls of this process have been told of.
+    ///
+    /// # Errors
+    /// A sentence, if something could not be written.
+    fn end(&mut self) -> Result<(), String> {
+        Ok(())
+    }
+    /// Brings the parts of so many processes together, on the first of them, after all have ended.
+    ///
+    /// # Errors
+    /// A sentence, if something could not be read or written.
+    fn merge(&mut self, _processes: u32) -> Result<(), String> {
+        Ok(())
+    }
+}

@@ -97,7 +97,7 @@ pub fn dup(c: &Call, comm: Handle, newcomm: Out<Handle>) -> Result {
     newcomm.set(Handle(COMM_NULL));
     let made = c.mpi.comm_dup(comm.0)?;
     if let Err(failure) = super::attribute::copy_comm(c, comm, Handle(made)) {
-        c.mpi.world().objects.comms.release(made)?;
+        c.mpi.world().release_comm(made)?;
         return Err(failure);
     }
     newcomm.set(Handle(made));
@@ -236,7 +236,7 @@ pub fn intercomm_create_from_groups(
         return Ok(());
     }
     let made = c.mpi.intercomm_create(comm, local_leader, mpi::handle::COMM_WORLD, far.unwrap_or(0) as i32, tag)?;
-    c.mpi.world().objects.comms.release(comm)?;
+    c.mpi.world().release_comm(comm)?;
     super::errhandler::set_comm(c, Handle(made), errhandler)?;
     newintercomm.set(Handle(made));
     Ok(())
@@ -274,7 +274,7 @@ pub fn free(c: &Call, comm: InOut<Handle>) -> Result {
     super::attribute::delete_comm(c, handle)?;
     let mut world = c.mpi.world();
     let me = world.me();
-    world.objects.comms.release(handle.0)?;
+    world.release_comm(handle.0)?;
     world.objects.comms.forget_name(me, handle.0);
     world.objects.errhandlers.forget((Comm, handle.0 as u64, me));
     drop(world);

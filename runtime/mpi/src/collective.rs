@@ -6,6 +6,7 @@ pub mod area;
 pub(crate) mod batch;
 pub(crate) mod blocks;
 pub mod call;
+pub(crate) mod calls;
 mod clocks;
 pub(crate) mod contributions;
 mod digest;

@@ -13,7 +13,6 @@ mod held;
 pub mod matching;
 pub mod messages;
 mod node;
-pub mod objects;
 mod order;
 pub mod p2p;
 pub mod packing;
@@ -31,6 +30,6 @@ mod undecided;
 pub mod wire;
 pub mod world;
 
-pub use ::objects::{attribute, datatype, errhandler, error, group, handle, handles, info, op, slab, topology};
+pub use objects::{Objects, attribute, datatype, errhandler, error, group, handle, handles, info, op, slab, topology};
 pub use undecided::Found;
 pub use world::{Mpi, Setup, World};

@@ -22,7 +22,6 @@ pub(crate) mod stream;
 pub(crate) use ::schedule::{partial, rounds, segments};
 pub(crate) use engine::record;
 
-use crate::group::Group;
 use crate::world::World;
 use std::rc::Rc;
 use stream::Streams;
@@ -103,18 +102,6 @@ impl Remote {
     }
 }
 
-/// How many members of `group` are among `count` world ranks from `first` on.
-pub(crate) fn hosted(group: &Group, first: u32, count: u32) -> u32 {
-    let end = u64::from(first) + u64::from(count);
-    match group.as_range() {
-        Some((start, 1)) => {
-            let (from, to) = (u64::from(start).max(first.into()), (u64::from(start) + u64::from(group.size())).min(end));
-            to.saturating_sub(from) as u32
-        }
-        _ => group.iter().filter(|&rank| rank >= first && u64::from(rank) < end).count() as u32,
-    }
-}
-
 impl World {
     /// Whether a world rank is one of this process's.
     #[inline]
@@ -160,13 +147,6 @@ mod tests {
             let processes: Vec<u32> = (0..blocks.ranks()).map(|rank| blocks.process(rank)).collect();
             let plain: Vec<u32> = (0..).zip(&lengths).flat_map(|(process, &length)| std::iter::repeat_n(process, length as usize)).collect();
             prop_assert_eq!(processes, plain);
-        }
-
-        #[test]
-        fn members_of_a_process_are_counted(start in 0u32..50, stride in 1i64..4, size in 0u32..30, first in 0u32..60, count in 0u32..60) {
-            let group = Group::range(start, stride, size);
-            let plain = group.iter().filter(|rank| (first..first + count).contains(rank)).count() as u32;
-            prop_assert_eq!(hosted(&group, first, count), plain);
         }
     }
 }

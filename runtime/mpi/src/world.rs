@@ -4,13 +4,13 @@ use crate::charging::Compute;
 use crate::collective::instance::Collectives;
 use crate::comm::Comms;
 use crate::messages::{Costs, Messages};
-use crate::objects::Objects;
 use crate::order::Order;
 use crate::remote::Remote;
 use crate::run::Run;
 use crate::undecided::VAIN;
 use crate::wire::Wire;
 use engine::Time;
+use objects::Objects;
 use std::cell::{Cell, RefCell, RefMut};
 
 pub use crate::messages::{Phase, RankState};

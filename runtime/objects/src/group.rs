@@ -196,6 +196,18 @@ impl Group {
         }
     }
 
+    /// How many members are among the `count` world ranks from `first` on; O(1) for neighbouring ranks, else O(size).
+    pub fn members_between(&self, first: u32, count: u32) -> u32 {
+        let end = u64::from(first) + u64::from(count);
+        match self.as_range() {
+            Some((start, 1)) => {
+                let (from, to) = (u64::from(start).max(first.into()), (u64::from(start) + u64::from(self.size())).min(end));
+                to.saturating_sub(from) as u32
+            }
+            _ => self.iter().filter(|&rank| rank >= first && u64::from(rank) < end).count() as u32,
+        }
+    }
+
     fn table(&self) -> &[u32] {
         match &self.members {
             Members::Table { table, start, .. } => &table[*start as usize..][..self.size as usize],

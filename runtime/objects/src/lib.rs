@@ -1,7 +1,8 @@
-//! MPI's opaque objects as values: error classes, handles, groups, datatypes, operations, topologies, info, attributes, error
+//! MPI's opaque objects as values: error classes, handles, groups, communicators, datatypes, operations, topologies, info, attributes, error
 //! handlers. Knows nothing of messages, ranks that run, memory of the program, or virtual time.
 
 pub mod attribute;
+pub mod comm;
 pub mod datatype;
 pub mod errhandler;
 pub mod error;
@@ -10,5 +11,8 @@ pub mod handle;
 pub mod handles;
 pub mod info;
 pub mod op;
+mod registry;
 pub mod slab;
 pub mod topology;
+
+pub use registry::Objects;

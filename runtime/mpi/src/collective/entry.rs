@@ -193,17 +193,7 @@ impl World {
             return self.note_start(comm, turn, index);
         }
         let here = self.rows_of(comm, members);
-        let communicator = self.objects.comms.at_mut(comm);
-        if communicator.calls.is_empty() {
-            (communicator.calls_from, communicator.calls) = (here.start, vec![0; here.len()]);
-        }
-        let call = &mut communicator.calls[(member - communicator.calls_from) as usize];
-        let position = (*call - communicator.first) as usize;
-        *call += 1;
-        while communicator.instances.len() <= position {
-            communicator.instances.push_back(None);
-        }
-        communicator.instances[position] = Some(index);
+        self.collectives.calls.make(comm).enter(member, here, index);
     }
 
     fn make_instance(&mut self, entry: &Entry, me: u32) -> u32 {

@@ -1,6 +1,7 @@
 //! The collective calls under way: each an instance, which its members enter one by one, go through and leave.
 
 use crate::collective::agent::{Agent, Stage};
+use crate::collective::calls::CallTable;
 use crate::collective::contributions::Together;
 use crate::collective::executor::UserReduction;
 use crate::collective::schedule::{Schedule, Shape, Step};
@@ -66,6 +67,8 @@ pub(crate) struct Instance {
 #[derive(Default)]
 pub struct Collectives {
     pub(super) instances: Slab<Instance>,
+    /// The calls on each communicator.
+    pub(crate) calls: CallTable,
     pub(super) agenda: VecDeque<(u32, u32)>,
     pub(super) held: Vec<u32>,
     pub(super) steps: Vec<Step>,

@@ -154,14 +154,8 @@ impl World {
         if let Some(turn) = start {
             return self.forget_start(home, turn);
         }
-        let communicator = self.objects.comms.at_mut(home);
-        if let Some(place) = communicator.instances.iter_mut().find(|place| **place == Some(index)) {
-            *place = None;
-        }
-        // A place in the list is empty only once its instance is over: members pass through the calls in order.
-        while communicator.instances.front() == Some(&None) {
-            communicator.instances.pop_front();
-            communicator.first += 1;
+        if let Some(calls) = self.collectives.calls.get_mut(home) {
+            calls.leave(index);
         }
     }
 }

@@ -145,7 +145,7 @@ impl World {
         if (!blocking || varies || calls) && self.is_spread(communicator) {
             return Ok(None);
         }
-        let (call, turn) = (communicator.call_of(member), self.turn(comm, member));
+        let (call, turn) = (self.collectives.calls.of(comm, member), self.turn(comm, member));
         let known = self.instance_of(comm, turn);
         if known
             .map(|index| self.collectives.instance(index))
@@ -229,10 +229,9 @@ impl World {
         {
             return None;
         }
-        let communicator = self.objects.comms.at_mut(latest.comm);
-        let member = communicator.rank(me);
-        let call = communicator.calls.get_mut(member.wrapping_sub(communicator.calls_from) as usize)?;
-        if *call != latest.call || self.collectives.instance(latest.index).together.is_none() {
+        let member = self.objects.comms.at(latest.comm).rank(me);
+        let call = self.collectives.calls.get_mut(latest.comm)?.of_mut(member)?;
+        if *call != latest.call || self.collectives.instances[latest.index].together.is_none() {
             return None;
         }
         *call += 1;
@@ -251,10 +250,9 @@ impl World {
         if self.objects.comms.index(comm) != Ok(latest.comm) {
             return None;
         }
-        let communicator = self.objects.comms.at_mut(latest.comm);
-        let member = communicator.rank(me);
-        let call = communicator.calls.get_mut(member.wrapping_sub(communicator.calls_from) as usize)?;
-        let instance = self.collectives.instance_mut(index);
+        let member = self.objects.comms.at(latest.comm).rank(me);
+        let call = self.collectives.calls.get_mut(latest.comm)?.of_mut(member)?;
+        let instance = &mut self.collectives.instances[index];
         let together = instance.together.as_mut()?;
         if *call != number || instance.arrived == 0 || instance.arrived + 1 >= instance.here {
             return None;

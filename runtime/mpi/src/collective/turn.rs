@@ -1,6 +1,7 @@
 //! Which call of a communicator is meant: collectives match in the order in which each member makes them, persistent ones in the order of their
 //! initialization (MPI 5.0, section 6.13), so that members may start them in any order.
 
+use crate::collective::calls::Calls;
 use crate::error::Result;
 use crate::request::Starter;
 use crate::world::{Mpi, World};
@@ -24,29 +25,32 @@ pub(crate) struct Persistent {
     open: FxHashMap<(u32, u32), u32>,
 }
 
+impl Persistent {
+    /// The instance of a start, if a member has made it.
+    pub(super) fn instance(&self, number: u32, times: u32) -> Option<u32> {
+        self.open.get(&(number, times)).copied()
+    }
+}
+
 impl World {
     /// The mounted rank's next call on the communicator with this index; of an intercommunicator, its home.
     pub(super) fn turn(&self, comm: u32, member: u32) -> Turn {
         match self.collectives.starting {
             Some((number, times)) => Turn::Start(number, times),
-            None => Turn::Call(self.objects.comms.at(comm).call_of(member)),
+            None => Turn::Call(self.collectives.calls.of(comm, member)),
         }
     }
     /// The instance of a turn, if a member has made it.
     pub(super) fn instance_of(&self, comm: u32, turn: Turn) -> Option<u32> {
-        let communicator = self.objects.comms.at(comm);
-        match turn {
-            Turn::Call(call) => communicator.instances.get((call - communicator.first) as usize).copied().flatten(),
-            Turn::Start(number, times) => communicator.persistent.as_ref()?.open.get(&(number, times)).copied(),
-        }
+        self.collectives.calls.instance(comm, turn)
     }
     /// The mounted rank has started a persistent collective: its turn belongs to this instance.
     pub(super) fn note_start(&mut self, comm: u32, turn: (u32, u32), index: u32) {
-        self.objects.comms.at_mut(comm).persistent.get_or_insert_default().open.insert(turn, index);
+        self.collectives.calls.make(comm).make_persistent().open.insert(turn, index);
     }
     /// All members have left the instance of a turn.
     pub(super) fn forget_start(&mut self, comm: u32, turn: (u32, u32)) {
-        if let Some(persistent) = &mut self.objects.comms.at_mut(comm).persistent {
+        if let Some(persistent) = self.collectives.calls.get_mut(comm).and_then(Calls::persistent) {
             persistent.open.remove(&turn);
         }
     }
@@ -60,7 +64,7 @@ impl Mpi {
             let index = world.objects.comms.index(comm)?;
             let (_, member, _) = world.membership(index);
             let home = world.home(index);
-            let made = world.objects.comms.at_mut(home).persistent.get_or_insert_default().made.entry(member).or_default();
+            let made = world.collectives.calls.make(home).make_persistent().made.entry(member).or_default();
             *made += 1;
             *made - 1
         };

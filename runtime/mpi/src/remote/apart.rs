@@ -10,6 +10,7 @@
 //! runs the collective event by event: then each process makes agents of its own.
 
 use crate::collective::agent::{Agent, Stage};
+use crate::collective::calls::Calls;
 use crate::collective::choose::choose;
 use crate::collective::contributions::{Data, Together};
 use crate::collective::instance::Place;
@@ -182,13 +183,13 @@ impl World {
     pub(crate) fn segments(&self, comm: u32) -> Option<Rc<Segments>> {
         let communicator = self.objects.comms.at(comm);
         let blocks = &self.messages.remote.as_ref()?.blocks;
-        communicator.segments.get_or_init(|| segments_of(&communicator.group, blocks).map(Rc::new)).clone()
+        self.collectives.calls.segments(comm, || segments_of(&communicator.group, blocks))
     }
 
     /// The members of a communicator that may make calls on this process, in a row.
     pub(crate) fn rows_of(&self, comm: u32, members: u32) -> std::ops::Range<u32> {
         let communicator = self.objects.comms.at(comm);
-        if communicator.calls.is_empty()
+        if !self.collectives.calls.get(comm).is_some_and(Calls::has_begun)
             && !communicator.is_inter()
             && self.is_spread(communicator)
             && let (Some(segments), Some(remote)) = (self.segments(comm), &self.messages.remote)

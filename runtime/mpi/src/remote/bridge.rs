@@ -4,7 +4,6 @@
 
 use crate::group::Group;
 use crate::remote::contribution::{put_group, take_group};
-use crate::remote::hosted;
 use crate::remote::record::{Put, Take};
 use crate::remote::stream::Kind;
 use crate::world::World;
@@ -58,7 +57,7 @@ impl World {
         if let Some(twin) = self.collectives.spread.bridges.remove(&context) {
             return twin;
         }
-        let others_here = hosted(&remote, self.messages.first, self.messages.local) > 0;
+        let others_here = remote.members_between(self.messages.first, self.messages.local) > 0;
         let before = self.objects.comms.continue_contexts(Some(context));
         let (mine, theirs) = self.objects.comms.make_inter(local, remote);
         self.objects.comms.restore_contexts(before);

@@ -9,7 +9,6 @@ use crate::collective::schedule::{Buffer, Kind as Collective, Slice};
 use crate::collective::turn::Turn;
 use crate::comm::Comm;
 use crate::group::Group;
-use crate::remote::hosted;
 use crate::remote::record::{Put, Take};
 use crate::remote::stream::Kind;
 use crate::world::World;
@@ -112,7 +111,7 @@ impl World {
     fn members_here(&self, place: &Place) -> (u32, u32) {
         let (first, local) = (self.messages.first, self.messages.local);
         match place {
-            Place::Group(_, group) => (hosted(group, first, local), group.size()),
+            Place::Group(_, group) => (group.members_between(first, local), group.size()),
             Place::Comm(comm) => {
                 let comm = self.objects.comms.at(*comm);
                 (comm.local + comm.remote_local, comm.members())

@@ -15,6 +15,13 @@ fn ranks() -> impl Strategy<Value = Vec<u32>> {
 
 proptest! {
     #[test]
+    fn members_of_a_process_are_counted(start in 0u32..50, stride in 1i64..4, size in 0u32..30, first in 0u32..60, count in 0u32..60) {
+        let group = Group::range(start, stride, size);
+        let plain = group.iter().filter(|rank| (first..first + count).contains(rank)).count() as u32;
+        prop_assert_eq!(group.members_between(first, count), plain);
+    }
+
+    #[test]
     fn members_and_inverse_agree(list in ranks()) {
         let group = Group::from_ranks(list.clone());
         prop_assert_eq!(group.iter().collect::<Vec<_>>(), list.clone());

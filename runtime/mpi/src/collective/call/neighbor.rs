@@ -10,6 +10,9 @@ use crate::error::{ErrorClass, Failure, Result};
 use crate::matching::Extent;
 use crate::world::Mpi;
 
+// A topology's lists go into schedules as they are.
+const _: () = assert!(NOBODY == crate::topology::NOBODY);
+
 impl Mpi {
     /// How many neighbours send to the mounted rank, and how many it sends to.
     pub fn neighbor_counts(&self, comm: usize) -> Result<(usize, usize)> {

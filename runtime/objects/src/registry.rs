@@ -1,4 +1,4 @@
-//! MPI's opaque objects.
+//! The tables of all kinds of objects together.
 
 use crate::attribute::Attributes;
 use crate::comm::Comms;

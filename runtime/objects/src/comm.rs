@@ -1,0 +1,391 @@
+//! Communicators: one shared object a process, whatever the number of its members.
+
+use crate::error::{ErrorClass, Failure, Result};
+use crate::group::Group;
+use crate::handle::{self, COMM_NULL, COMM_SELF, COMM_WORLD};
+use crate::handles::{Names, RankSet};
+use crate::slab::Slab;
+use crate::topology::Topology;
+use rustc_hash::FxHashMap;
+use std::cell::Cell;
+use std::rc::Rc;
+
+/// A communicator.
+pub struct Comm {
+    /// Its context: messages match within it only.
+    pub context: u32,
+    /// The (local) group.
+    pub group: Rc<Group>,
+    /// The remote group of an intercommunicator.
+    pub remote: Option<Rc<Group>>,
+    /// The process topology.
+    pub topology: Option<Rc<Topology>>,
+    /// The same intercommunicator seen from the other side.
+    pub twin: Option<u32>,
+    /// Whether it is MPI_COMM_SELF or a duplicate: one member, whoever asks.
+    pub is_self: bool,
+    /// Members of the (local) group that are on this process.
+    pub local: u32,
+    /// Members of the remote group that are on this process.
+    pub remote_local: u32,
+    /// Members that have freed it.
+    released: RankSet,
+}
+
+impl Comm {
+    fn new(context: u32, group: Rc<Group>) -> Comm {
+        Comm {
+            context,
+            group,
+            remote: None,
+            topology: None,
+            twin: None,
+            is_self: false,
+            local: u32::MAX,
+            remote_local: 0,
+            released: RankSet::default(),
+        }
+    }
+    /// Members of the (local) group.
+    #[inline]
+    pub fn size(&self) -> u32 {
+        if self.is_self { 1 } else { self.group.size() }
+    }
+    /// The rank of world rank `me` in it.
+    #[inline]
+    pub fn rank(&self, me: u32) -> u32 {
+        if self.is_self { 0 } else { self.group.rank_of(me).unwrap_or(u32::MAX) }
+    }
+    /// Ranks that messages can go to: the remote group's, or the group's.
+    #[inline]
+    pub fn peers(&self) -> u32 {
+        self.remote.as_ref().map_or_else(|| self.size(), |remote| remote.size())
+    }
+    /// Whether it is an intercommunicator.
+    pub fn is_inter(&self) -> bool {
+        self.remote.is_some()
+    }
+    /// The world rank behind `rank`, a destination or source.
+    #[inline]
+    pub fn peer(&self, rank: i32, me: u32, what: &str) -> Result<u32> {
+        self.check_peer(rank, what)?;
+        Ok(if self.is_self { me } else { self.remote.as_ref().unwrap_or(&self.group).world_rank(rank as u32) })
+    }
+    #[inline]
+    fn check_peer(&self, rank: i32, what: &str) -> Result {
+        if rank < 0 || rank as u32 >= self.peers() {
+            return Err(self.outside(rank, what));
+        }
+        Ok(())
+    }
+    #[cold]
+    fn outside(&self, rank: i32, what: &str) -> Box<Failure> {
+        let whose = if self.is_inter() { "the remote group" } else { "the communicator" };
+        Failure::new(
+            ErrorClass::RANK,
+            format!("{what} {rank} is not a rank of {whose}, which has {} (0 to {})", self.peers(), i64::from(self.peers()) - 1),
+        )
+    }
+    /// Members of a collective: both groups of an intercommunicator.
+    pub fn members(&self) -> u32 {
+        self.size() + self.remote.as_ref().map_or(0, |remote| remote.size())
+    }
+}
+
+/// What is known of the communicator in which a rank sent last, if its group is a row of ranks: whoever sends in one mostly goes on in it.
+#[derive(Clone, Copy)]
+struct Recent {
+    handle: usize,
+    /// The rank.
+    owner: u32,
+    context: u32,
+    /// The owner's number in it.
+    me: u32,
+    /// Its ranks: how many, and the world rank of the first.
+    size: u32,
+    first: u32,
+}
+
+impl Recent {
+    const NONE: Recent = Recent { handle: 0, owner: u32::MAX, context: 0, me: 0, size: 0, first: 0 };
+}
+
+/// All communicators of a process.
+pub struct Comms {
+    slab: Slab<Comm>,
+    /// World size.
+    ranks: u32,
+    contexts: u32,
+    /// From one context of this process to its next one: each process has contexts of its own.
+    stride: u32,
+    /// This process's ranks: the first of them, and how many.
+    own: (u32, u32),
+    names: Names,
+    /// By index: the communicator in whose context leaders meet.
+    bridges: FxHashMap<u32, usize>,
+    /// The mounted rank, for whom a communicator that it freed is none any more.
+    pub current: u32,
+    recent: Cell<Recent>,
+}
+
+impl Comms {
+    /// `MPI_COMM_WORLD` of `ranks`, and `MPI_COMM_SELF`, on process `process` of `processes` with the ranks `own`.
+    pub fn new(ranks: u32, own: (u32, u32), (process, processes): (u32, u32)) -> Comms {
+        let mut slab = Slab::default();
+        slab.insert(Comm { local: own.1, ..Comm::new(0, Group::world(ranks)) });
+        slab.insert(Comm { is_self: true, ..Comm::new(1, Group::of_one(0)) });
+        Comms {
+            slab,
+            ranks,
+            contexts: 2 + process,
+            stride: processes,
+            own,
+            names: Names::default(),
+            bridges: FxHashMap::default(),
+            current: 0,
+            recent: Cell::new(Recent::NONE),
+        }
+    }
+    /// The slab index of a handle.
+    #[inline]
+    pub fn index(&self, handle: usize) -> Result<u32> {
+        match handle {
+            COMM_WORLD => Ok(0),
+            COMM_SELF => Ok(1),
+            _ => match handle::decode(handle) {
+                Some(index) if self.slab.get(index).is_some_and(|comm| !comm.released.contains(self.current)) => Ok(index),
+                _ => Err(Self::invalid(handle)),
+            },
+        }
+    }
+    #[cold]
+    fn invalid(handle: usize) -> Box<Failure> {
+        let why = if handle == COMM_NULL {
+            "MPI_COMM_NULL is not a communicator to use here".to_owned()
+        } else {
+            format!("communicator handle {handle:#x} is not valid: it was freed, or never made")
+        };
+        Failure::new(ErrorClass::COMM, why)
+    }
+    /// The communicator behind a handle.
+    #[inline(always)]
+    pub fn get(&self, handle: usize) -> Result<&Comm> {
+        if handle == COMM_WORLD {
+            return Ok(&self.slab[0]);
+        }
+        Ok(&self.slab[self.index(handle)?])
+    }
+    /// Another rank of a communicator, as a destination or source: the context, the mounted rank's number there, the other's world rank.
+    pub fn partner(&self, handle: usize, rank: i32, what: &str) -> Result<(u32, u32, u32)> {
+        let comm = self.get(handle)?;
+        let to = comm.peer(rank, self.current, what)?;
+        Ok((comm.context, comm.rank(self.current), to))
+    }
+    /// The context of a communicator in which `source` is a rank to receive from.
+    pub fn context_from(&self, handle: usize, source: i32) -> Result<u32> {
+        let comm = self.get(handle)?;
+        comm.check_peer(source, "source")?;
+        Ok(comm.context)
+    }
+    /// [`Comms::partner`], if handle and rank are right.
+    #[inline(always)]
+    pub fn known_partner(&self, handle: usize, rank: i32) -> Option<(u32, u32, u32)> {
+        // Most messages are of the one communicator of which all this is known.
+        if handle == COMM_WORLD {
+            return ((rank as u32) < self.ranks).then_some((0, self.current, rank as u32));
+        }
+        let recent = self.recent.get();
+        if handle == recent.handle && self.current == recent.owner {
+            return ((rank as u32) < recent.size).then_some((recent.context, recent.me, recent.first + rank as u32));
+        }
+        self.find_partner(handle, rank)
+    }
+    #[inline(never)]
+    fn find_partner(&self, handle: usize, rank: i32) -> Option<(u32, u32, u32)> {
+        // No rank is a usual thing to send to, and makes no sentence here.
+        if rank < 0 {
+            return None;
+        }
+        let found = self.partner(handle, rank, "").ok()?;
+        let comm = self.get(handle).ok()?;
+        if !comm.is_self
+            && !comm.is_inter()
+            && let Some(first) = comm.group.row()
+        {
+            let (context, me, _) = found;
+            self.recent.set(Recent { handle, owner: self.current, context, me, size: comm.size(), first });
+        }
+        Some(found)
+    }
+    /// [`Comms::context_from`], if handle and rank are right.
+    #[inline(always)]
+    pub fn known_context(&self, handle: usize, source: i32) -> Option<u32> {
+        if handle == COMM_WORLD {
+            return ((source as u32) < self.ranks).then_some(0);
+        }
+        self.known_partner(handle, source).map(|(context, ..)| context)
+    }
+    /// The communicator at an index.
+    #[inline]
+    pub fn at(&self, index: u32) -> &Comm {
+        &self.slab[index]
+    }
+    /// The communicator at an index, to change.
+    #[inline]
+    pub fn at_mut(&mut self, index: u32) -> &mut Comm {
+        &mut self.slab[index]
+    }
+    /// The handle of an index.
+    pub fn handle(index: u32) -> usize {
+        match index {
+            0 => COMM_WORLD,
+            1 => COMM_SELF,
+            _ => handle::encode(index),
+        }
+    }
+    /// A new communicator's handle; all its members on this process use this one object. `MPI_COMM_NULL` if it has none here.
+    pub fn make(&mut self, group: Rc<Group>, remote: Option<Rc<Group>>, topology: Option<Rc<Topology>>) -> usize {
+        let (first, count) = self.own;
+        let here = |group: &Rc<Group>| if self.stride == 1 { group.size() } else { group.members_between(first, count) };
+        let (local, remote_local) = (here(&group), remote.as_ref().map_or(0, here));
+        if local + remote_local == 0 && group.size() > 0 {
+            self.contexts += self.stride;
+            return COMM_NULL;
+        }
+        let index = self.insert(group, remote, topology);
+        (self.slab[index].local, self.slab[index].remote_local) = (local, remote_local);
+        Comms::handle(index)
+    }
+    fn insert(&mut self, group: Rc<Group>, remote: Option<Rc<Group>>, topology: Option<Rc<Topology>>) -> u32 {
+        let context = self.reserve_context();
+        self.slab.insert(Comm { remote, topology, ..Comm::new(context, group) })
+    }
+    /// The context that the next communicator gets.
+    pub fn next_context(&self) -> u32 {
+        assert!(self.contexts < 1 << 31, "no more than 2^31 communicators can be made");
+        self.contexts
+    }
+    /// A context for a communicator that is made later.
+    pub fn reserve_context(&mut self) -> u32 {
+        let context = self.next_context();
+        self.contexts += self.stride;
+        context
+    }
+    /// Goes on with the contexts of another process, from `context` on; the answer restores this one's own.
+    pub fn continue_contexts(&mut self, context: Option<u32>) -> Option<u32> {
+        context.map(|context| std::mem::replace(&mut self.contexts, context))
+    }
+    /// After [`continue_contexts`](Self::continue_contexts).
+    pub fn restore_contexts(&mut self, before: Option<u32>) {
+        if let Some(before) = before {
+            self.contexts = before;
+        }
+    }
+    /// The two handles of a new intercommunicator, seen from its two sides, with one context.
+    pub fn make_inter(&mut self, one: Rc<Group>, other: Rc<Group>) -> (usize, usize) {
+        let first = self.make(one.clone(), Some(other.clone()), None);
+        let second = self.make(other, Some(one), None);
+        if first == COMM_NULL {
+            return (COMM_NULL, COMM_NULL);
+        }
+        let context = self.slab[handle::decode(first).expect("made above")].context;
+        let index = handle::decode(second).expect("made above");
+        self.slab[index].context = context;
+        self.slab[index].twin = handle::decode(first);
+        self.slab[handle::decode(first).expect("made above")].twin = Some(index);
+        (first, second)
+    }
+    /// A communicator like `handle` in a context that only the meeting of leaders uses.
+    pub fn bridge_handle(&mut self, handle: usize) -> Result<usize> {
+        let index = self.index(handle)?;
+        if let Some(bridge) = self.bridges.get(&index) {
+            return Ok(*bridge);
+        }
+        let comm = &self.slab[index];
+        let (group, remote, context, is_self) = (comm.group.clone(), comm.remote.clone(), comm.context, comm.is_self);
+        let at = self.insert(group, remote, None);
+        let bridge = Comms::handle(at);
+        // The same context for both sides of an intercommunicator: derived from the original one.
+        self.slab[at].context = context | 1 << 31;
+        self.slab[at].is_self = is_self;
+        self.bridges.insert(index, bridge);
+        Ok(bridge)
+    }
+    /// The communicator at an index, if it was not freed.
+    pub fn alive(&self, index: u32) -> Option<&Comm> {
+        self.slab.get(index)
+    }
+    /// The object of an intercommunicator's other side.
+    pub fn twin(&self, index: u32) -> Option<u32> {
+        self.slab.get(index)?.twin
+    }
+    /// A communicator of one member, whoever asks: a duplicate of MPI_COMM_SELF.
+    pub fn make_self(&mut self, topology: Option<Rc<Topology>>) -> usize {
+        let group = self.slab[1].group.clone();
+        let index = self.insert(group, None, topology);
+        self.slab[index].is_self = true;
+        Comms::handle(index)
+    }
+    /// The communicator of `rank` with this context (for reports).
+    pub fn by_context(&self, context: u32, rank: u32) -> Option<&Comm> {
+        (0..self.slab.capacity() as u32)
+            .filter_map(|index| self.slab.get(index))
+            .find(|comm| comm.context == context && (comm.is_self || comm.group.rank_of(rank).is_some()))
+    }
+    /// One member frees it; the last one's freeing removes the object, and both sides of an intercommunicator. Answers the indices
+    /// that are free from now on; O(1).
+    ///
+    /// # Errors
+    /// `MPI_ERR_COMM` for a predefined communicator, and for one that the mounted rank does not have.
+    pub fn release(&mut self, handle: usize) -> Result<Vec<u32>> {
+        if handle == COMM_WORLD || handle == COMM_SELF {
+            return Err(Failure::new(ErrorClass::COMM, "MPI_COMM_WORLD and MPI_COMM_SELF cannot be freed"));
+        }
+        let index = self.index(handle)?;
+        self.recent.set(Recent::NONE);
+        let comm = &mut self.slab[index];
+        comm.released.insert(self.current);
+        // The two sides of an intercommunicator share what is kept of their collectives: they go together.
+        let sides: Vec<u32> = std::iter::once(index).chain(comm.twin).collect();
+        if sides.iter().all(|&side| self.slab[side].released.len() >= self.slab[side].local.min(self.slab[side].size())) {
+            let bridges = sides.iter().filter_map(|side| self.bridges.remove(side).and_then(handle::decode)).collect::<Vec<u32>>();
+            let gone = [sides, bridges].concat();
+            for &index in &gone {
+                self.slab.remove(index);
+            }
+            return Ok(gone);
+        }
+        Ok(Vec::new())
+    }
+    /// `MPI_Comm_set_name`.
+    pub fn set_name(&mut self, rank: u32, handle: usize, name: &[u8]) -> Result {
+        self.index(handle)?;
+        self.names.set(rank, handle, name);
+        Ok(())
+    }
+    /// `MPI_Comm_get_name`.
+    pub fn name(&self, rank: u32, handle: usize) -> Result<&[u8]> {
+        if handle == COMM_NULL {
+            return Ok(b"MPI_COMM_NULL");
+        }
+        self.index(handle)?;
+        Ok(match (self.names.get(rank, handle), handle) {
+            (Some(name), _) => name,
+            (None, COMM_WORLD) => b"MPI_COMM_WORLD",
+            (None, COMM_SELF) => b"MPI_COMM_SELF",
+            _ => b"",
+        })
+    }
+    /// Forgets a rank's name for it.
+    pub fn forget_name(&mut self, rank: u32, handle: usize) {
+        self.names.remove(rank, handle);
+    }
+    /// A communicator as messages name it.
+    pub fn describe(&self, handle: usize) -> String {
+        match handle {
+            COMM_WORLD => "MPI_COMM_WORLD".to_owned(),
+            COMM_SELF => "MPI_COMM_SELF".to_owned(),
+            _ => format!("communicator {handle:#x}"),
+        }
+    }
+}

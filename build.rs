@@ -38,7 +38,6 @@ fn main() {
     for (name, text) in modules::parts(&table).into_iter().chain(interface_calls::programs(&table)) {
         write(&out, name, &text);
     }
-    write(&out, "constants.rs", &constants(&table));
     write(&out, "mpi.h", &header::write(&table));
     write(&out, "checks.c", &header::checks(&table));
     // The aliases MPI_X are assembler symbols, which rustc's own export list does not know.
@@ -48,21 +47,6 @@ fn main() {
     println!("cargo:rustc-cdylib-link-arg=-Wl,-z,now");
     // A handler for the process's exit may point into it.
     println!("cargo:rustc-cdylib-link-arg=-Wl,-z,nodelete");
-}
-
-/// The constants for the Rust side: handles and addresses as `usize`, the rest `i32` or `i64`.
-fn constants(table: &table::Table) -> String {
-    let mut out = String::new();
-    for constant in &table.constants {
-        let rust_type = match constant.kind.as_str() {
-            "alias" => continue,
-            "int" => "i32",
-            "offset" => "i64",
-            _ => "usize",
-        };
-        out += &format!("pub const {}: {rust_type} = {};\n", constant.name, constant.value);
-    }
-    out
 }
 
 fn write(directory: &Path, name: &str, text: &str) {

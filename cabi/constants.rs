@@ -1,4 +1,3 @@
-//! The constants of the standard ABI, generated from `cabi/table/constants.txt`.
-#![allow(missing_docs, dead_code)]
+//! The constants of the standard ABI.
 
-include!(concat!(env!("OUT_DIR"), "/constants.rs"));
+pub use mpi::abi::*;

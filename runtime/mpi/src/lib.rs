@@ -30,6 +30,6 @@ mod undecided;
 pub mod wire;
 pub mod world;
 
-pub use objects::{Objects, attribute, datatype, errhandler, error, group, handle, handles, info, op, slab, topology};
+pub use objects::{Objects, abi, attribute, datatype, errhandler, error, group, handle, handles, info, op, slab, topology};
 pub use undecided::Found;
 pub use world::{Mpi, Setup, World};

@@ -13,16 +13,9 @@ use engine::Time;
 use rank::{Addr, memory};
 use std::rc::Rc;
 
-/// `MPI_UNDEFINED`.
-pub const UNDEFINED: i32 = -32766;
-/// `MPI_ANY_SOURCE`.
-pub const ANY_SOURCE: i32 = -1;
-/// `MPI_PROC_NULL`.
-pub const PROC_NULL: i32 = -3;
-/// `MPI_ROOT`.
-pub const ROOT: i32 = -4;
-/// `MPI_ANY_TAG`.
-pub const ANY_TAG: i32 = -2;
+pub use objects::abi::{
+    MPI_ANY_SOURCE as ANY_SOURCE, MPI_ANY_TAG as ANY_TAG, MPI_PROC_NULL as PROC_NULL, MPI_ROOT as ROOT, MPI_UNDEFINED as UNDEFINED,
+};
 
 /// What a status says (MPI 5.0 chapter 3.2.5).
 #[derive(Clone, Copy, PartialEq, Eq, Debug)]

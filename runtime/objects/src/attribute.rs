@@ -4,6 +4,7 @@
 //! and delete functions are not called here, because they may call MPI again: the caller takes
 //! the list of what to copy or delete, and calls with no table borrowed.
 
+use crate::abi;
 use crate::error::{ErrorClass, Failure, Result};
 use crate::handles::{Naming, Shared};
 use rustc_hash::{FxHashMap, FxHasher};
@@ -40,11 +41,11 @@ impl Object {
 }
 
 /// The null functions of the standard ABI: `MPI_*_NULL_COPY_FN`, `MPI_*_NULL_DELETE_FN`.
-pub const NULL_FN: usize = 0;
+pub const NULL_FN: usize = abi::MPI_COMM_NULL_COPY_FN;
 /// The copying function of the standard ABI: `MPI_*_DUP_FN`.
-pub const DUP_FN: usize = 1;
+pub const DUP_FN: usize = abi::MPI_COMM_DUP_FN;
 /// `MPI_KEYVAL_INVALID`
-pub const KEYVAL_INVALID: usize = 0;
+pub const KEYVAL_INVALID: usize = abi::MPI_KEYVAL_INVALID as usize;
 
 /// Predefined attributes of communicators, with the standard ABI's keys. Their values are the
 /// world's: they are no part of this table.
@@ -52,18 +53,18 @@ pub const KEYVAL_INVALID: usize = 0;
 #[repr(i32)]
 #[allow(missing_docs, reason = "the names are MPI's")]
 pub enum Predefined {
-    TagUb = 501,
-    Io = 502,
-    Host = 503,
-    WtimeIsGlobal = 504,
-    Appnum = 505,
-    LastUsedCode = 506,
-    UniverseSize = 507,
-    WinBase = 601,
-    WinDispUnit = 602,
-    WinSize = 603,
-    WinCreateFlavor = 604,
-    WinModel = 605,
+    TagUb = abi::MPI_TAG_UB,
+    Io = abi::MPI_IO,
+    Host = abi::MPI_HOST,
+    WtimeIsGlobal = abi::MPI_WTIME_IS_GLOBAL,
+    Appnum = abi::MPI_APPNUM,
+    LastUsedCode = abi::MPI_LASTUSEDCODE,
+    UniverseSize = abi::MPI_UNIVERSE_SIZE,
+    WinBase = abi::MPI_WIN_BASE,
+    WinDispUnit = abi::MPI_WIN_DISP_UNIT,
+    WinSize = abi::MPI_WIN_SIZE,
+    WinCreateFlavor = abi::MPI_WIN_CREATE_FLAVOR,
+    WinModel = abi::MPI_WIN_MODEL,
 }
 
 impl Predefined {

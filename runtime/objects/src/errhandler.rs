@@ -1,5 +1,6 @@
 //! Error handlers (MPI 5.0 section 9.3): which object calls what when an operation fails.
 
+use crate::abi;
 use crate::attribute::{Object, Place};
 use crate::error::{ErrorClass, Failure, Result};
 use crate::handles::{Naming, Shared};
@@ -8,13 +9,13 @@ use std::hash::{Hash, Hasher};
 use std::rc::Rc;
 
 /// `MPI_ERRHANDLER_NULL`
-pub const ERRHANDLER_NULL: usize = 0x140;
+pub const ERRHANDLER_NULL: usize = abi::MPI_ERRHANDLER_NULL;
 /// `MPI_ERRORS_ARE_FATAL`
-pub const ERRORS_ARE_FATAL: usize = 0x141;
+pub const ERRORS_ARE_FATAL: usize = abi::MPI_ERRORS_ARE_FATAL;
 /// `MPI_ERRORS_ABORT`
-pub const ERRORS_ABORT: usize = 0x142;
+pub const ERRORS_ABORT: usize = abi::MPI_ERRORS_ABORT;
 /// `MPI_ERRORS_RETURN`
-pub const ERRORS_RETURN: usize = 0x143;
+pub const ERRORS_RETURN: usize = abi::MPI_ERRORS_RETURN;
 
 /// What happens when a call fails.
 #[derive(Clone, Copy, PartialEq, Eq, Hash, Debug)]

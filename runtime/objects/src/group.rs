@@ -11,28 +11,29 @@ mod tests;
 
 pub use registry::{GROUP_EMPTY, GROUP_NULL, Groups};
 
+use crate::abi;
 use crate::error::{ErrorClass, Failure, Result};
 use rustc_hash::FxHashMap;
 use std::cell::OnceCell;
 use std::rc::Rc;
 
 /// `MPI_UNDEFINED`
-pub const UNDEFINED: i32 = -32766;
+pub const UNDEFINED: i32 = abi::MPI_UNDEFINED;
 /// `MPI_PROC_NULL`
-pub const PROC_NULL: i32 = -3;
+pub const PROC_NULL: i32 = abi::MPI_PROC_NULL;
 
 /// Answer of a comparison, with the standard ABI's values.
 #[derive(Clone, Copy, PartialEq, Eq, Debug)]
 #[repr(i32)]
 pub enum Comparison {
     /// `MPI_IDENT`: the same members in the same order (of communicators: the same one).
-    Ident = 201,
+    Ident = abi::MPI_IDENT,
     /// `MPI_CONGRUENT`: communicators with identical groups.
-    Congruent = 202,
+    Congruent = abi::MPI_CONGRUENT,
     /// `MPI_SIMILAR`: the same members in another order.
-    Similar = 203,
+    Similar = abi::MPI_SIMILAR,
     /// `MPI_UNEQUAL`
-    Unequal = 204,
+    Unequal = abi::MPI_UNEQUAL,
 }
 
 #[derive(Debug)]

@@ -3,20 +3,22 @@
 //! Values below 0x1000 are the standard ABI's predefined handles. Made ones fit in 31 bits as long
 //! as there are fewer than 2^27 of a kind, so that Fortran's INTEGER handles are the same numbers.
 
+use crate::abi;
+
 /// The null request.
-pub const REQUEST_NULL: usize = 0x180;
+pub const REQUEST_NULL: usize = abi::MPI_REQUEST_NULL;
 /// A send request that was complete when it was made: there is nothing to keep.
 pub const REQUEST_SENT: usize = 0x1a1;
 /// MPI_COMM_NULL.
-pub const COMM_NULL: usize = 0x100;
+pub const COMM_NULL: usize = abi::MPI_COMM_NULL;
 /// MPI_COMM_WORLD.
-pub const COMM_WORLD: usize = 0x101;
+pub const COMM_WORLD: usize = abi::MPI_COMM_WORLD;
 /// MPI_COMM_SELF.
-pub const COMM_SELF: usize = 0x102;
+pub const COMM_SELF: usize = abi::MPI_COMM_SELF;
 /// MPI_MESSAGE_NULL.
-pub const MESSAGE_NULL: usize = 0x128;
+pub const MESSAGE_NULL: usize = abi::MPI_MESSAGE_NULL;
 /// MPI_MESSAGE_NO_PROC.
-pub const MESSAGE_NO_PROC: usize = 0x129;
+pub const MESSAGE_NO_PROC: usize = abi::MPI_MESSAGE_NO_PROC;
 
 /// The first handle of an object that a program made.
 pub const FIRST: usize = 0x1000;

@@ -1,12 +1,13 @@
 //! Info objects (MPI 5.0 chapter 10): ordered pairs of strings.
 
+use crate::abi;
 use crate::error::{ErrorClass, Failure, Result};
 use crate::handles::{Naming, Owned};
 
 /// `MPI_INFO_NULL`
-pub const INFO_NULL: usize = 0x130;
+pub const INFO_NULL: usize = abi::MPI_INFO_NULL;
 /// `MPI_INFO_ENV`
-pub const INFO_ENV: usize = 0x131;
+pub const INFO_ENV: usize = abi::MPI_INFO_ENV;
 /// `MPI_MAX_INFO_KEY` of the standard ABI, the terminating zero included.
 pub const MAX_INFO_KEY: usize = 256;
 /// `MPI_MAX_INFO_VAL` of the standard ABI, the terminating zero included.

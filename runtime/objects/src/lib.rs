@@ -1,6 +1,7 @@
 //! MPI's opaque objects as values: error classes, handles, groups, communicators, datatypes, operations, topologies, info, attributes, error
 //! handlers. Knows nothing of messages, ranks that run, memory of the program, or virtual time.
 
+pub mod abi;
 pub mod attribute;
 pub mod comm;
 pub mod datatype;

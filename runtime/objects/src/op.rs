@@ -8,49 +8,50 @@ pub mod wide;
 pub use kernel::{Kernel, kernel};
 pub use registry::Ops;
 
+use crate::abi;
 use crate::datatype::{Datatype, Element};
 use crate::error::{ErrorClass, Failure, Result};
 use std::fmt;
 use std::rc::Rc;
 
 macro_rules! predefined {
-    ($($name:ident = $handle:literal $mpi:literal;)*) => {
+    ($($name:ident $mpi:ident;)*) => {
         /// A predefined operation; the discriminant is the standard ABI's handle.
         #[derive(Clone, Copy, PartialEq, Eq, Hash, Debug)]
         #[repr(u8)]
         pub enum Predefined {
-            $(#[doc = concat!("`", $mpi, "`")] $name = $handle,)*
+            $(#[doc = concat!("`", stringify!($mpi), "`")] $name = abi::$mpi as u8,)*
         }
         impl Predefined {
             /// All of them.
             pub const ALL: &[Predefined] = &[$(Predefined::$name,)*];
             /// The MPI name.
             pub const fn name(self) -> &'static str {
-                match self { $(Predefined::$name => $mpi,)* }
+                match self { $(Predefined::$name => stringify!($mpi),)* }
             }
         }
     };
 }
 
 predefined! {
-    Sum = 0x21 "MPI_SUM";
-    Min = 0x22 "MPI_MIN";
-    Max = 0x23 "MPI_MAX";
-    Prod = 0x24 "MPI_PROD";
-    Band = 0x28 "MPI_BAND";
-    Bor = 0x29 "MPI_BOR";
-    Bxor = 0x2a "MPI_BXOR";
-    Land = 0x30 "MPI_LAND";
-    Lor = 0x31 "MPI_LOR";
-    Lxor = 0x32 "MPI_LXOR";
-    Minloc = 0x38 "MPI_MINLOC";
-    Maxloc = 0x39 "MPI_MAXLOC";
-    Replace = 0x3c "MPI_REPLACE";
-    NoOp = 0x3d "MPI_NO_OP";
+    Sum MPI_SUM;
+    Min MPI_MIN;
+    Max MPI_MAX;
+    Prod MPI_PROD;
+    Band MPI_BAND;
+    Bor MPI_BOR;
+    Bxor MPI_BXOR;
+    Land MPI_LAND;
+    Lor MPI_LOR;
+    Lxor MPI_LXOR;
+    Minloc MPI_MINLOC;
+    Maxloc MPI_MAXLOC;
+    Replace MPI_REPLACE;
+    NoOp MPI_NO_OP;
 }
 
 /// `MPI_OP_NULL`
-pub const OP_NULL: usize = 0x20;
+pub const OP_NULL: usize = abi::MPI_OP_NULL;
 
 impl Predefined {
     /// The handle of the standard ABI.

@@ -13,6 +13,7 @@ pub use cart::Cart;
 pub use dims::{balanced, dims_create};
 pub use graph::{DistGraph, Edges, Graph, Part};
 
+use crate::abi;
 use std::rc::Rc;
 
 /// No rank: a neighbour beyond the edge of a grid.
@@ -33,9 +34,9 @@ impl Topology {
     /// `MPI_Topo_test`'s answer, with the standard ABI's value.
     pub fn kind(&self) -> i32 {
         match self {
-            Topology::Cart(_) => 211,
-            Topology::Graph(_) => 212,
-            Topology::DistGraph(_) => 213,
+            Topology::Cart(_) => abi::MPI_CART,
+            Topology::Graph(_) => abi::MPI_GRAPH,
+            Topology::DistGraph(_) => abi::MPI_DIST_GRAPH,
         }
     }
 

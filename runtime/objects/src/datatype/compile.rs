@@ -6,6 +6,7 @@ use super::constructor::{Constructor, arg};
 use super::kind::{Element, Kind};
 use super::layout::Layout;
 use super::{Datatype, Signature};
+use crate::abi::MPI_UNDEFINED as UNDEFINED;
 use crate::error::Result;
 use std::rc::Rc;
 
@@ -215,9 +216,6 @@ fn array(shares: &[Share], old: &Datatype) -> Result<Map> {
     map.bounds = map.bounds.marked(0, stride);
     Ok(map)
 }
-
-/// `MPI_UNDEFINED`
-const UNDEFINED: i32 = -32766;
 
 /// Decimal precision and exponent range of gfortran's reals, with the kinds real and complex.
 const REALS: [(i32, i32, Kind, Kind); 3] =

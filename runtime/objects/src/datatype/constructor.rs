@@ -1,6 +1,7 @@
 //! The constructors of MPI 5.0 section 5.1, as data: what envelope and contents return.
 
 use super::Datatype;
+use crate::abi;
 use crate::error::{ErrorClass, Failure, Result};
 use rustc_hash::FxHasher;
 use std::hash::{Hash, Hasher};
@@ -44,17 +45,17 @@ impl Hash for Old {
 #[repr(i32)]
 pub enum Order {
     /// The last dimension is contiguous.
-    C = 0xC,
+    C = abi::MPI_ORDER_C,
     /// The first dimension is contiguous.
-    Fortran = 0xF,
+    Fortran = abi::MPI_ORDER_FORTRAN,
 }
 
 impl Order {
     /// From the ABI's value.
     pub fn from_abi(value: i32) -> Result<Order> {
         match value {
-            0xC => Ok(Order::C),
-            0xF => Ok(Order::Fortran),
+            abi::MPI_ORDER_C => Ok(Order::C),
+            abi::MPI_ORDER_FORTRAN => Ok(Order::Fortran),
             _ => Err(arg(format!("order is {value}; pass MPI_ORDER_C or MPI_ORDER_FORTRAN"))),
         }
     }
@@ -65,23 +66,23 @@ impl Order {
 #[repr(i32)]
 pub enum Distribution {
     /// `MPI_DISTRIBUTE_NONE`: not distributed.
-    None = 16,
+    None = abi::MPI_DISTRIBUTE_NONE,
     /// `MPI_DISTRIBUTE_BLOCK`
-    Block = 17,
+    Block = abi::MPI_DISTRIBUTE_BLOCK,
     /// `MPI_DISTRIBUTE_CYCLIC`
-    Cyclic = 18,
+    Cyclic = abi::MPI_DISTRIBUTE_CYCLIC,
 }
 
 /// `MPI_DISTRIBUTE_DFLT_DARG`
-pub const DISTRIBUTE_DFLT_DARG: i64 = 19;
+pub const DISTRIBUTE_DFLT_DARG: i64 = abi::MPI_DISTRIBUTE_DFLT_DARG as i64;
 
 impl Distribution {
     /// From the ABI's value.
     pub fn from_abi(value: i32) -> Result<Distribution> {
         match value {
-            16 => Ok(Distribution::None),
-            17 => Ok(Distribution::Block),
-            18 => Ok(Distribution::Cyclic),
+            abi::MPI_DISTRIBUTE_NONE => Ok(Distribution::None),
+            abi::MPI_DISTRIBUTE_BLOCK => Ok(Distribution::Block),
+            abi::MPI_DISTRIBUTE_CYCLIC => Ok(Distribution::Cyclic),
             _ => Err(arg(format!("distribution is {value}; pass MPI_DISTRIBUTE_BLOCK, MPI_DISTRIBUTE_CYCLIC or MPI_DISTRIBUTE_NONE"))),
         }
     }
@@ -289,23 +290,23 @@ impl Constructor {
     pub fn combiner(&self) -> i32 {
         use Constructor::*;
         match self {
-            Named(_) => 101,
-            Dup { .. } => 102,
-            Contiguous { .. } => 103,
-            Vector { .. } => 104,
-            Hvector { .. } => 105,
-            Indexed { .. } => 106,
-            Hindexed { .. } => 107,
-            IndexedBlock { .. } => 108,
-            HindexedBlock { .. } => 109,
-            Struct { .. } => 110,
-            Subarray { .. } => 111,
-            Darray(_) => 112,
-            F90Real { .. } => 113,
-            F90Complex { .. } => 114,
-            F90Integer { .. } => 115,
-            Resized { .. } => 116,
-            ValueIndex { .. } => 117,
+            Named(_) => abi::MPI_COMBINER_NAMED,
+            Dup { .. } => abi::MPI_COMBINER_DUP,
+            Contiguous { .. } => abi::MPI_COMBINER_CONTIGUOUS,
+            Vector { .. } => abi::MPI_COMBINER_VECTOR,
+            Hvector { .. } => abi::MPI_COMBINER_HVECTOR,
+            Indexed { .. } => abi::MPI_COMBINER_INDEXED,
+            Hindexed { .. } => abi::MPI_COMBINER_HINDEXED,
+            IndexedBlock { .. } => abi::MPI_COMBINER_INDEXED_BLOCK,
+            HindexedBlock { .. } => abi::MPI_COMBINER_HINDEXED_BLOCK,
+            Struct { .. } => abi::MPI_COMBINER_STRUCT,
+            Subarray { .. } => abi::MPI_COMBINER_SUBARRAY,
+            Darray(_) => abi::MPI_COMBINER_DARRAY,
+            F90Real { .. } => abi::MPI_COMBINER_F90_REAL,
+            F90Complex { .. } => abi::MPI_COMBINER_F90_COMPLEX,
+            F90Integer { .. } => abi::MPI_COMBINER_F90_INTEGER,
+            Resized { .. } => abi::MPI_COMBINER_RESIZED,
+            ValueIndex { .. } => abi::MPI_COMBINER_VALUE_INDEX,
         }
     }
 

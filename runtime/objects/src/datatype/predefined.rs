@@ -5,6 +5,7 @@ use super::constructor::Constructor;
 use super::kind::{Element, Kind};
 use super::layout::Layout;
 use super::{Datatype, Signature};
+use crate::abi;
 use std::rc::Rc;
 
 /// What a predefined type is made of.
@@ -18,87 +19,87 @@ use Kind::*;
 use Shape::{One, Pair};
 
 macro_rules! predefined {
-    ($($handle:literal $name:ident $mpi:literal $shape:expr;)*) => {
-        $(#[doc = concat!("`", $mpi, "`")]
-        pub const $name: usize = $handle;)*
-        const TABLE: &[(usize, &str, Shape)] = &[$(($handle, $mpi, $shape),)*];
+    ($($name:ident $mpi:ident $shape:expr;)*) => {
+        $(#[doc = concat!("`", stringify!($mpi), "`")]
+        pub const $name: usize = abi::$mpi;)*
+        const TABLE: &[(usize, &str, Shape)] = &[$((abi::$mpi, stringify!($mpi), $shape),)*];
     };
 }
 
 /// `MPI_DATATYPE_NULL`.
-pub const DATATYPE_NULL: usize = 0x200;
+pub const DATATYPE_NULL: usize = abi::MPI_DATATYPE_NULL;
 
 predefined! {
-    0x201 AINT "MPI_AINT" One(I64);
-    0x202 COUNT "MPI_COUNT" One(I64);
-    0x203 OFFSET "MPI_OFFSET" One(I64);
-    0x207 PACKED "MPI_PACKED" One(Byte);
-    0x208 SHORT "MPI_SHORT" One(I16);
-    0x209 INT "MPI_INT" One(I32);
-    0x20a LONG "MPI_LONG" One(Long);
-    0x20b LONG_LONG "MPI_LONG_LONG_INT" One(I64);
-    0x20c UNSIGNED_SHORT "MPI_UNSIGNED_SHORT" One(U16);
-    0x20d UNSIGNED "MPI_UNSIGNED" One(U32);
-    0x20e UNSIGNED_LONG "MPI_UNSIGNED_LONG" One(UnsignedLong);
-    0x20f UNSIGNED_LONG_LONG "MPI_UNSIGNED_LONG_LONG" One(U64);
-    0x210 FLOAT "MPI_FLOAT" One(F32);
-    0x212 C_FLOAT_COMPLEX "MPI_C_COMPLEX" One(ComplexF32);
-    0x213 CXX_FLOAT_COMPLEX "MPI_CXX_FLOAT_COMPLEX" One(ComplexF32);
-    0x214 DOUBLE "MPI_DOUBLE" One(F64);
-    0x216 C_DOUBLE_COMPLEX "MPI_C_DOUBLE_COMPLEX" One(ComplexF64);
-    0x217 CXX_DOUBLE_COMPLEX "MPI_CXX_DOUBLE_COMPLEX" One(ComplexF64);
-    0x218 LOGICAL "MPI_LOGICAL" One(Logical4);
-    0x219 INTEGER "MPI_INTEGER" One(I32);
-    0x21a REAL "MPI_REAL" One(F32);
-    0x21b COMPLEX "MPI_COMPLEX" One(ComplexF32);
-    0x21c DOUBLE_PRECISION "MPI_DOUBLE_PRECISION" One(F64);
-    0x21d DOUBLE_COMPLEX "MPI_DOUBLE_COMPLEX" One(ComplexF64);
-    0x21e CHARACTER "MPI_CHARACTER" One(Char);
-    0x220 LONG_DOUBLE "MPI_LONG_DOUBLE" One(F80);
-    0x224 C_LONG_DOUBLE_COMPLEX "MPI_C_LONG_DOUBLE_COMPLEX" One(ComplexF80);
-    0x225 CXX_LONG_DOUBLE_COMPLEX "MPI_CXX_LONG_DOUBLE_COMPLEX" One(ComplexF80);
-    0x228 FLOAT_INT "MPI_FLOAT_INT" Pair(F32, I32);
-    0x229 DOUBLE_INT "MPI_DOUBLE_INT" Pair(F64, I32);
-    0x22a LONG_INT "MPI_LONG_INT" Pair(Long, I32);
-    0x22b TWO_INT "MPI_2INT" Pair(I32, I32);
-    0x22c SHORT_INT "MPI_SHORT_INT" Pair(I16, I32);
-    0x22d LONG_DOUBLE_INT "MPI_LONG_DOUBLE_INT" Pair(F80, I32);
-    0x230 TWO_REAL "MPI_2REAL" Pair(F32, F32);
-    0x231 TWO_DOUBLE_PRECISION "MPI_2DOUBLE_PRECISION" Pair(F64, F64);
-    0x232 TWO_INTEGER "MPI_2INTEGER" Pair(I32, I32);
-    0x238 C_BOOL "MPI_C_BOOL" One(Bool);
-    0x239 CXX_BOOL "MPI_CXX_BOOL" One(Bool);
-    0x23c WCHAR "MPI_WCHAR" One(WideChar);
-    0x240 INT8_T "MPI_INT8_T" One(I8);
-    0x241 UINT8_T "MPI_UINT8_T" One(U8);
-    0x243 CHAR "MPI_CHAR" One(Char);
-    0x244 SIGNED_CHAR "MPI_SIGNED_CHAR" One(I8);
-    0x245 UNSIGNED_CHAR "MPI_UNSIGNED_CHAR" One(U8);
-    0x247 BYTE "MPI_BYTE" One(Byte);
-    0x248 INT16_T "MPI_INT16_T" One(I16);
-    0x249 UINT16_T "MPI_UINT16_T" One(U16);
-    0x250 INT32_T "MPI_INT32_T" One(I32);
-    0x251 UINT32_T "MPI_UINT32_T" One(U32);
-    0x258 INT64_T "MPI_INT64_T" One(I64);
-    0x259 UINT64_T "MPI_UINT64_T" One(U64);
-    0x2c0 LOGICAL1 "MPI_LOGICAL1" One(Logical1);
-    0x2c1 INTEGER1 "MPI_INTEGER1" One(I8);
-    0x2c8 LOGICAL2 "MPI_LOGICAL2" One(Logical2);
-    0x2c9 INTEGER2 "MPI_INTEGER2" One(I16);
-    0x2ca REAL2 "MPI_REAL2" One(F16);
-    0x2d0 LOGICAL4 "MPI_LOGICAL4" One(Logical4);
-    0x2d1 INTEGER4 "MPI_INTEGER4" One(I32);
-    0x2d2 REAL4 "MPI_REAL4" One(F32);
-    0x2d3 COMPLEX4 "MPI_COMPLEX4" One(ComplexF16);
-    0x2d8 LOGICAL8 "MPI_LOGICAL8" One(Logical8);
-    0x2d9 INTEGER8 "MPI_INTEGER8" One(I64);
-    0x2da REAL8 "MPI_REAL8" One(F64);
-    0x2db COMPLEX8 "MPI_COMPLEX8" One(ComplexF32);
-    0x2e0 LOGICAL16 "MPI_LOGICAL16" One(Logical16);
-    0x2e1 INTEGER16 "MPI_INTEGER16" One(I128);
-    0x2e2 REAL16 "MPI_REAL16" One(F128);
-    0x2e3 COMPLEX16 "MPI_COMPLEX16" One(ComplexF64);
-    0x2eb COMPLEX32 "MPI_COMPLEX32" One(ComplexF128);
+    AINT MPI_AINT One(I64);
+    COUNT MPI_COUNT One(I64);
+    OFFSET MPI_OFFSET One(I64);
+    PACKED MPI_PACKED One(Byte);
+    SHORT MPI_SHORT One(I16);
+    INT MPI_INT One(I32);
+    LONG MPI_LONG One(Long);
+    LONG_LONG MPI_LONG_LONG_INT One(I64);
+    UNSIGNED_SHORT MPI_UNSIGNED_SHORT One(U16);
+    UNSIGNED MPI_UNSIGNED One(U32);
+    UNSIGNED_LONG MPI_UNSIGNED_LONG One(UnsignedLong);
+    UNSIGNED_LONG_LONG MPI_UNSIGNED_LONG_LONG One(U64);
+    FLOAT MPI_FLOAT One(F32);
+    C_FLOAT_COMPLEX MPI_C_COMPLEX One(ComplexF32);
+    CXX_FLOAT_COMPLEX MPI_CXX_FLOAT_COMPLEX One(ComplexF32);
+    DOUBLE MPI_DOUBLE One(F64);
+    C_DOUBLE_COMPLEX MPI_C_DOUBLE_COMPLEX One(ComplexF64);
+    CXX_DOUBLE_COMPLEX MPI_CXX_DOUBLE_COMPLEX One(ComplexF64);
+    LOGICAL MPI_LOGICAL One(Logical4);
+    INTEGER MPI_INTEGER One(I32);
+    REAL MPI_REAL One(F32);
+    COMPLEX MPI_COMPLEX One(ComplexF32);
+    DOUBLE_PRECISION MPI_DOUBLE_PRECISION One(F64);
+    DOUBLE_COMPLEX MPI_DOUBLE_COMPLEX One(ComplexF64);
+    CHARACTER MPI_CHARACTER One(Char);
+    LONG_DOUBLE MPI_LONG_DOUBLE One(F80);
+    C_LONG_DOUBLE_COMPLEX MPI_C_LONG_DOUBLE_COMPLEX One(ComplexF80);
+    CXX_LONG_DOUBLE_COMPLEX MPI_CXX_LONG_DOUBLE_COMPLEX One(ComplexF80);
+    FLOAT_INT MPI_FLOAT_INT Pair(F32, I32);
+    DOUBLE_INT MPI_DOUBLE_INT Pair(F64, I32);
+    LONG_INT MPI_LONG_INT Pair(Long, I32);
+    TWO_INT MPI_2INT Pair(I32, I32);
+    SHORT_INT MPI_SHORT_INT Pair(I16, I32);
+    LONG_DOUBLE_INT MPI_LONG_DOUBLE_INT Pair(F80, I32);
+    TWO_REAL MPI_2REAL Pair(F32, F32);
+    TWO_DOUBLE_PRECISION MPI_2DOUBLE_PRECISION Pair(F64, F64);
+    TWO_INTEGER MPI_2INTEGER Pair(I32, I32);
+    C_BOOL MPI_C_BOOL One(Bool);
+    CXX_BOOL MPI_CXX_BOOL One(Bool);
+    WCHAR MPI_WCHAR One(WideChar);
+    INT8_T MPI_INT8_T One(I8);
+    UINT8_T MPI_UINT8_T One(U8);
+    CHAR MPI_CHAR One(Char);
+    SIGNED_CHAR MPI_SIGNED_CHAR One(I8);
+    UNSIGNED_CHAR MPI_UNSIGNED_CHAR One(U8);
+    BYTE MPI_BYTE One(Byte);
+    INT16_T MPI_INT16_T One(I16);
+    UINT16_T MPI_UINT16_T One(U16);
+    INT32_T MPI_INT32_T One(I32);
+    UINT32_T MPI_UINT32_T One(U32);
+    INT64_T MPI_INT64_T One(I64);
+    UINT64_T MPI_UINT64_T One(U64);
+    LOGICAL1 MPI_LOGICAL1 One(Logical1);
+    INTEGER1 MPI_INTEGER1 One(I8);
+    LOGICAL2 MPI_LOGICAL2 One(Logical2);
+    INTEGER2 MPI_INTEGER2 One(I16);
+    REAL2 MPI_REAL2 One(F16);
+    LOGICAL4 MPI_LOGICAL4 One(Logical4);
+    INTEGER4 MPI_INTEGER4 One(I32);
+    REAL4 MPI_REAL4 One(F32);
+    COMPLEX4 MPI_COMPLEX4 One(ComplexF16);
+    LOGICAL8 MPI_LOGICAL8 One(Logical8);
+    INTEGER8 MPI_INTEGER8 One(I64);
+    REAL8 MPI_REAL8 One(F64);
+    COMPLEX8 MPI_COMPLEX8 One(ComplexF32);
+    LOGICAL16 MPI_LOGICAL16 One(Logical16);
+    INTEGER16 MPI_INTEGER16 One(I128);
+    REAL16 MPI_REAL16 One(F128);
+    COMPLEX16 MPI_COMPLEX16 One(ComplexF64);
+    COMPLEX32 MPI_COMPLEX32 One(ComplexF128);
 }
 
 /// The MPI name of a predefined handle.

@@ -4,10 +4,11 @@
 //! would; ranks that add nothing cost nothing.
 
 use super::{ErrorClass, Failure, Result};
+use crate::abi;
 use rustc_hash::FxHashMap;
 
 /// `MPI_MAX_ERROR_STRING` of the standard ABI, the terminating zero included.
-pub const MAX_ERROR_STRING: usize = 512;
+pub const MAX_ERROR_STRING: usize = abi::MPI_MAX_ERROR_STRING as usize;
 
 /// One class or code that a rank added.
 struct Added {

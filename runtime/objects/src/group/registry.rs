@@ -1,6 +1,7 @@
 //! Group handles.
 
 use super::{Group, Members};
+use crate::abi;
 use crate::error::{ErrorClass, Result};
 use crate::handles::{Naming, Shared};
 use rustc_hash::FxHasher;
@@ -8,9 +9,9 @@ use std::hash::{Hash, Hasher};
 use std::rc::Rc;
 
 /// `MPI_GROUP_NULL`
-pub const GROUP_NULL: usize = 0x108;
+pub const GROUP_NULL: usize = abi::MPI_GROUP_NULL;
 /// `MPI_GROUP_EMPTY`
-pub const GROUP_EMPTY: usize = 0x109;
+pub const GROUP_EMPTY: usize = abi::MPI_GROUP_EMPTY;
 
 /// Every group of this process that a rank has a handle to; equal groups are one object.
 pub struct Groups {

@@ -207,7 +207,7 @@ pub fn get_value_index(c: &Call, value_type: Handle, index_type: Handle, pair_ty
         None => {
             let (value, index) = (held(c, value_type)?, held(c, index_type)?);
             let constructor = Constructor::ValueIndex { value: Old(value), index: Old(index) };
-            c.mpi.world().objects.types.pair(constructor)?.unwrap_or(predefined::DATATYPE_NULL)
+            c.mpi.world().objects.pair(constructor)?.unwrap_or(predefined::DATATYPE_NULL)
         }
     };
     pair_type.set(Handle(found));

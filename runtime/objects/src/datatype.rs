@@ -16,6 +16,7 @@ pub mod layout;
 pub mod predefined;
 mod registry;
 mod signature;
+mod validate;
 
 #[cfg(test)]
 mod tests;
@@ -58,16 +59,6 @@ pub struct Datatype {
 }
 
 impl Datatype {
-    /// Builds the type, checking every argument.
-    ///
-    /// # Errors
-    /// `MPI_ERR_ARG` or `MPI_ERR_COUNT` with the offending argument; sizes and displacements
-    /// beyond 64 bits.
-    pub fn new(constructor: Constructor) -> Result<Rc<Datatype>> {
-        constructor.validate()?;
-        compile::compile(constructor).map(Rc::new)
-    }
-
     /// Distance between consecutive instances in a buffer, bytes.
     #[inline]
     pub fn extent(&self) -> i64 {

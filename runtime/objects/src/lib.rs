@@ -15,5 +15,6 @@ pub mod op;
 mod registry;
 pub mod slab;
 pub mod topology;
+mod wide;
 
 pub use registry::Objects;

@@ -3,7 +3,6 @@
 
 mod kernel;
 mod registry;
-pub mod wide;
 
 pub use kernel::{Kernel, kernel};
 pub use registry::Ops;

@@ -2,12 +2,12 @@
 
 use crate::attribute::Attributes;
 use crate::comm::Comms;
-use crate::datatype::Types;
+use crate::datatype::{Constructor, Datatype, Element, Types};
 use crate::errhandler::Errhandlers;
-use crate::error::ErrorCodes;
+use crate::error::{ErrorCodes, Result};
 use crate::group::Groups;
 use crate::info::{Info, Infos};
-use crate::op::Ops;
+use crate::op::{self, Ops, Predefined};
 
 /// The objects of a process's ranks, by kind: shared by the ranks that made them alike.
 pub struct Objects {
@@ -41,6 +41,20 @@ impl Objects {
             attributes: Attributes::default(),
             errhandlers: Errhandlers::default(),
             codes: ErrorCodes::default(),
+        }
+    }
+
+    /// The pair type of a [`Constructor::ValueIndex`], where `MPI_MAXLOC` is defined for it; one handle for all ranks and all time.
+    ///
+    /// # Errors
+    /// Those of [`Datatype::new`].
+    pub fn pair(&mut self, constructor: Constructor) -> Result<Option<usize>> {
+        // Here and not at the types: they know of no operation.
+        match Datatype::new(constructor.clone())?.element {
+            Some(element @ Element::Pair(_, index)) if index.is_integer() && op::kernel(Predefined::Maxloc, element).is_some() => {
+                self.types.permanent(constructor).map(Some)
+            }
+            _ => Ok(None),
         }
     }
 }

@@ -88,8 +88,20 @@ impl Sum {
     }
 }
 
+impl Datatype {
+    /// Builds the type, checking every argument.
+    ///
+    /// # Errors
+    /// `MPI_ERR_ARG` or `MPI_ERR_COUNT` with the offending argument; sizes and displacements
+    /// beyond 64 bits.
+    pub fn new(constructor: Constructor) -> Result<Rc<Datatype>> {
+        constructor.validate()?;
+        compile(constructor).map(Rc::new)
+    }
+}
+
 /// Builds the datatype of a validated constructor.
-pub(super) fn compile(constructor: Constructor) -> Result<Datatype> {
+fn compile(constructor: Constructor) -> Result<Datatype> {
     let map = map(&constructor)?;
     let (lb, ub) = map.bounds.bounds()?;
     let (true_lb, true_ub) = map.bounds.true_bounds()?;

@@ -6,7 +6,7 @@
 use super::constructor::Constructor;
 use super::{Datatype, Element, Kind};
 use crate::error::{ErrorClass, Failure, Result};
-use crate::op::wide::{F80, F128};
+use crate::wide::{F80, F128};
 
 impl Datatype {
     /// Bytes of one instance in `external32`.

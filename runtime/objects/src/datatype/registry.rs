@@ -2,7 +2,6 @@
 
 use super::Datatype;
 use super::constructor::{Constructor, Contents};
-use super::kind::Element;
 use super::predefined::{self, DATATYPE_NULL};
 use crate::error::{ErrorClass, Failure, Result};
 use crate::handles::{FIRST_DYNAMIC, Names, Naming, RankSet, Shared};
@@ -57,24 +56,11 @@ impl Types {
         let hash = constructor.structure_hash();
         let fixed = matches!(constructor, Constructor::F90Real { .. } | Constructor::F90Complex { .. } | Constructor::F90Integer { .. });
         if fixed {
-            return self.permanent(hash, constructor);
+            return self.permanent(constructor);
         }
         let handle = self.table.intern(rank, hash, |have| have.constructor == constructor, || Datatype::new(constructor.clone()))?;
         self.uncommitted.entry(handle).or_default().insert(rank);
         Ok(handle)
-    }
-
-    /// The pair type of a [`Constructor::ValueIndex`], where `MPI_MAXLOC` is defined for it; one
-    /// handle for all ranks and all time.
-    pub fn pair(&mut self, constructor: Constructor) -> Result<Option<usize>> {
-        let element = Datatype::new(constructor.clone())?.element;
-        if !matches!(element, Some(Element::Pair(_, index)) if index.is_integer()) {
-            return Ok(None);
-        }
-        if element.and_then(|element| crate::op::kernel(crate::op::Predefined::Maxloc, element)).is_none() {
-            return Ok(None);
-        }
-        self.permanent(constructor.structure_hash(), constructor).map(Some)
     }
 
     /// `MPI_Type_dup` without the attributes: committed if `old` is.
@@ -88,7 +74,8 @@ impl Types {
     }
 
     /// One handle for all ranks and all time, as MPI 5.0 section 19.1.9 asks.
-    fn permanent(&mut self, hash: u64, constructor: Constructor) -> Result<usize> {
+    pub(crate) fn permanent(&mut self, constructor: Constructor) -> Result<usize> {
+        let hash = constructor.structure_hash();
         if let Some(handle) = self.table.find(hash, |have| have.constructor == constructor) {
             return Ok(handle);
         }

@@ -1,8 +1,8 @@
 //! The loops of the predefined operations: `inout = in op inout`, element by element.
 
 use super::Predefined;
-use super::wide::{ComplexF16, ComplexF32, ComplexF64, ComplexF80, ComplexF128, F16, F80, F128};
 use crate::datatype::{Element, Kind};
+use crate::wide::{ComplexF16, ComplexF32, ComplexF64, ComplexF80, ComplexF128, F16, F80, F128};
 
 /// Combines two packed buffers of one length: `inout[i] = input[i] op inout[i]`.
 pub type Kernel = fn(input: &[u8], inout: &mut [u8]);

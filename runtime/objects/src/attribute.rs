@@ -224,6 +224,7 @@ impl Attributes {
             None => self.key(place.2, place.0, key)?.clone(),
         };
         let list = self.values.entry(place).or_default();
+        // At the end again: what is set last is deleted first.
         list.retain(|attribute| attribute.key != key);
         list.push(Attribute { key, keyval, value });
         Ok(())

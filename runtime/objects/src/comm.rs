@@ -20,7 +20,7 @@ pub struct Comm {
     pub remote: Option<Rc<Group>>,
     /// The process topology.
     pub topology: Option<Rc<Topology>>,
-    /// The same intercommunicator seen from the other side.
+    /// Index of the object through which the other side of an intercommunicator sees it.
     pub twin: Option<u32>,
     /// Whether it is MPI_COMM_SELF or a duplicate: one member, whoever asks.
     pub is_self: bool,
@@ -92,7 +92,8 @@ impl Comm {
     }
 }
 
-/// What is known of the communicator in which a rank sent last, if its group is a row of ranks: whoever sends in one mostly goes on in it.
+/// What is known of the communicator in which a rank sent last, if its world ranks follow one another: whoever sends in one mostly goes
+/// on in it.
 #[derive(Clone, Copy)]
 struct Recent {
     handle: usize,
@@ -210,7 +211,7 @@ impl Comms {
         let comm = self.get(handle).ok()?;
         if !comm.is_self
             && !comm.is_inter()
-            && let Some(first) = comm.group.row()
+            && let Some(first) = comm.group.consecutive()
         {
             let (context, me, _) = found;
             self.recent.set(Recent { handle, owner: self.current, context, me, size: comm.size(), first });
@@ -249,6 +250,7 @@ impl Comms {
         let here = |group: &Rc<Group>| if self.stride == 1 { group.size() } else { group.members_between(first, count) };
         let (local, remote_local) = (here(&group), remote.as_ref().map_or(0, here));
         if local + remote_local == 0 && group.size() > 0 {
+            // Processes with members take a context now, and all must go on with the same ones.
             self.contexts += self.stride;
             return COMM_NULL;
         }
@@ -342,6 +344,7 @@ impl Comms {
             return Err(Failure::new(ErrorClass::COMM, "MPI_COMM_WORLD and MPI_COMM_SELF cannot be freed"));
         }
         let index = self.index(handle)?;
+        // Its index may be another communicator's soon.
         self.recent.set(Recent::NONE);
         let comm = &mut self.slab[index];
         comm.released.insert(self.current);
@@ -386,6 +389,93 @@ impl Comms {
             COMM_WORLD => "MPI_COMM_WORLD".to_owned(),
             COMM_SELF => "MPI_COMM_SELF".to_owned(),
             _ => format!("communicator {handle:#x}"),
+        }
+    }
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+    use proptest::prelude::*;
+
+    fn comms(ranks: u32, me: u32) -> Comms {
+        Comms { current: me, ..Comms::new(ranks, (0, ranks), (0, 1)) }
+    }
+
+    #[test]
+    fn a_communicator_goes_with_the_last_member_that_frees_it() {
+        let mut comms = comms(3, 0);
+        let handle = comms.make(Group::world(3), None, None);
+        let index = comms.index(handle).unwrap();
+        for me in 0..3 {
+            comms.current = me;
+            assert!(comms.get(handle).is_ok());
+            assert_eq!(comms.release(handle).unwrap(), if me == 2 { vec![index] } else { vec![] });
+            assert!(comms.get(handle).is_err_and(|failure| failure.text.contains("freed")));
+            assert_eq!(comms.known_partner(handle, 0), None);
+        }
+        assert!(comms.alive(index).is_none());
+    }
+
+    #[test]
+    fn both_sides_of_an_intercommunicator_go_together() {
+        let mut comms = comms(3, 0);
+        let (one, other) = comms.make_inter(Group::range(0, 1, 2), Group::range(2, 1, 1));
+        let sides = [one, other].map(|handle| comms.index(handle).unwrap());
+        assert_eq!(comms.at(sides[0]).context, comms.at(sides[1]).context);
+        assert_eq!((comms.twin(sides[0]), comms.twin(sides[1])), (Some(sides[1]), Some(sides[0])));
+        assert_eq!((comms.at(sides[0]).peers(), comms.at(sides[1]).peers(), comms.at(sides[0]).members()), (1, 2, 3));
+        for (me, handle) in [(2, other), (0, one)] {
+            comms.current = me;
+            assert!(comms.release(handle).unwrap().is_empty());
+        }
+        comms.current = 1;
+        let mut gone = comms.release(one).unwrap();
+        gone.sort_unstable();
+        assert_eq!(gone, sides);
+    }
+
+    #[test]
+    fn the_predefined_ones_stay() {
+        let mut comms = comms(2, 1);
+        assert!(comms.release(COMM_WORLD).is_err() && comms.release(COMM_SELF).is_err());
+        assert!(comms.get(COMM_NULL).is_err_and(|failure| failure.text.contains("MPI_COMM_NULL")));
+        let own = comms.get(COMM_SELF).unwrap();
+        assert_eq!((own.size(), own.rank(1), own.peer(0, 1, "destination").unwrap()), (1, 0, 1));
+    }
+
+    #[test]
+    fn processes_never_give_the_same_context() {
+        let contexts = |process| {
+            let mut comms = Comms::new(6, (2 * process, 2), (process, 3));
+            (0..4).map(|_| comms.reserve_context()).collect::<Vec<u32>>()
+        };
+        let mut all = [contexts(0), contexts(1), contexts(2), vec![0, 1]].concat();
+        all.sort_unstable();
+        all.dedup();
+        assert_eq!(all.len(), 14);
+    }
+
+    proptest! {
+        #[test]
+        fn what_is_remembered_of_a_communicator_is_what_is_found(
+            calls in prop::collection::vec((0usize..6, 0u32..8, -2i32..9), 1..60), stride in 1i64..3,
+        ) {
+            let mut comms = comms(8, 0);
+            let (one, other) = comms.make_inter(Group::range(0, 1, 3), Group::range(3, 1, 5));
+            let made = [
+                COMM_WORLD, COMM_SELF, comms.make(Group::range(1, stride, 3), None, None),
+                comms.make(Group::from_ranks(vec![5, 0, 7]), None, None), one, other,
+            ];
+            for (which, me, rank) in calls {
+                let handle = made[which];
+                if comms.get(handle).unwrap().rank(me) == u32::MAX {
+                    continue;
+                }
+                comms.current = me;
+                prop_assert_eq!(comms.known_partner(handle, rank), comms.partner(handle, rank, "source").ok());
+                prop_assert_eq!(comms.known_context(handle, rank), comms.context_from(handle, rank).ok());
+            }
         }
     }
 }

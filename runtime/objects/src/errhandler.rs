@@ -100,6 +100,7 @@ impl Errhandlers {
             let (have, want) = (object.noun(), place.0.noun());
             return Err(Failure::new(ErrorClass::ARG, format!("the error handler was made for a {have}; pass one made for a {want}")));
         }
+        // With its handle, which MPI_*_get_errhandler must return while the program has it.
         self.set.insert(place, (handle, handler));
         Ok(())
     }
@@ -133,6 +134,7 @@ impl Errhandlers {
 
     /// Gives `to` the handler of `from`: a new communicator inherits its parent's.
     pub fn inherit(&mut self, from: Place, to: Place) {
+        // A million ranks make communicators, and hardly any program sets a handler.
         if !self.set.is_empty()
             && let Some(handler) = self.set.get(&from).cloned()
         {

@@ -68,6 +68,7 @@ impl Group {
     /// `count` world ranks from `first` on, `stride` (not 0) apart.
     pub fn range(first: u32, stride: i64, count: u32) -> Rc<Group> {
         debug_assert!(stride != 0 && (count == 0 || i64::from(first) + stride * (i64::from(count) - 1) >= 0));
+        // One form for each set: `same` compares first and stride.
         let (first, stride) = match count {
             0 => (0, 1),
             1 => (first, 1),
@@ -120,10 +121,10 @@ impl Group {
         }
     }
 
-    /// Whether all members are in `other`; O(1) for groups of ranks in a row, so that a million ranks may ask.
+    /// Whether all members are in `other`; O(1) for consecutive ranks, so that a million ranks may ask.
     pub fn is_within(&self, other: &Group) -> bool {
-        let in_a_row = |group: &Group| matches!(group.members, Members::Range { stride: 1, .. });
-        if self.size > 0 && in_a_row(self) && in_a_row(other) {
+        let consecutive = |group: &Group| matches!(group.members, Members::Range { stride: 1, .. });
+        if self.size > 0 && consecutive(self) && consecutive(other) {
             return other.rank_of(self.world_rank(0)).is_some() && other.rank_of(self.world_rank(self.size - 1)).is_some();
         }
         (0..self.size).all(|rank| other.rank_of(self.world_rank(rank)).is_some())
@@ -147,7 +148,7 @@ impl Group {
 
     /// The first world rank of a group whose world ranks follow one another.
     #[inline]
-    pub fn row(&self) -> Option<u32> {
+    pub fn consecutive(&self) -> Option<u32> {
         match self.members {
             Members::Range { first, stride: 1 } => Some(first),
             _ => None,
@@ -155,6 +156,7 @@ impl Group {
     }
 
     /// The rank of a world rank in this group; O(1), after O(size) once for an irregular group.
+    // The world and its halves, which nearly every call is about, without a call of a function.
     #[inline]
     pub fn rank_of(&self, world_rank: u32) -> Option<u32> {
         if let Members::Range { first, stride: 1 } = self.members {
@@ -283,6 +285,7 @@ fn progression(ranks: &[u32]) -> Option<(u32, i64)> {
 fn invert(table: &[u32]) -> Inverse {
     let (least, most) = (table.iter().min().copied().unwrap_or(0), table.iter().max().copied().unwrap_or(0));
     let span = (most - least) as usize + 1;
+    // A look-up in an array is one cache miss, and at this density takes no more memory than a hash map.
     if span <= 4 * table.len() + 64 {
         let mut ranks = vec![u32::MAX; span].into_boxed_slice();
         for (rank, member) in (0..).zip(table) {

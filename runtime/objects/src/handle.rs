@@ -32,7 +32,7 @@ pub enum RequestRef {
     Sent,
     /// A receive in the node arena.
     Node(u32),
-    /// The same, while its owner is blocked for it (`flag::UNSEEN`): nobody but that call comes across it.
+    /// A receive in the node arena whose owner is blocked for it (`flag::UNSEEN`): nobody but that call comes across it.
     Unseen(u32),
     /// Any other request, in the request table.
     Cold(u32),

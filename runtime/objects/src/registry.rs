@@ -47,7 +47,7 @@ impl Objects {
     /// The pair type of a [`Constructor::ValueIndex`], where `MPI_MAXLOC` is defined for it; one handle for all ranks and all time.
     ///
     /// # Errors
-    /// Those of [`Datatype::new`].
+    /// What [`Datatype::new`] fails with.
     pub fn pair(&mut self, constructor: Constructor) -> Result<Option<usize>> {
         // Here and not at the types: they know of no operation.
         match Datatype::new(constructor.clone())?.element {

@@ -16,6 +16,7 @@ impl<T> Slab<T> {
     /// Puts `item` in, answers its index.
     pub fn insert(&mut self, item: T) -> u32 {
         match self.free.pop() {
+            // The place freed last: its memory is warm.
             Some(index) => {
                 self.items[index as usize] = Some(item);
                 index

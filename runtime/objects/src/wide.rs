@@ -203,7 +203,7 @@ impl F80 {
     pub fn to_ne_bytes(self) -> [u8; 16] {
         self.0
     }
-    /// The same value in binary128 (exact).
+    /// This value in binary128 (exact).
     pub fn to_f128(self) -> F128 {
         F128::pack(self.unpack())
     }
@@ -275,7 +275,7 @@ impl F16 {
     pub fn to_ne_bytes(self) -> [u8; 2] {
         self.0
     }
-    /// The same value.
+    /// This value.
     pub fn to_f32(self) -> f32 {
         let bits = u32::from(u16::from_ne_bytes(self.0));
         let (sign, exponent, fraction) = ((bits & 0x8000) << 16, bits >> 10 & 0x1f, bits & 0x3ff);

@@ -56,7 +56,7 @@ impl Bounds {
         }
     }
 
-    /// The same data with markers at `lb` and `ub` in place of any others.
+    /// This data with markers at `lb` and `ub` in place of any others.
     pub(super) fn marked(self, lb: i128, ub: i128) -> Bounds {
         Bounds { marks: Some((lb, ub)), ..self }
     }

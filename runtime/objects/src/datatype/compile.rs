@@ -100,7 +100,7 @@ impl Datatype {
     }
 }
 
-/// Builds the datatype of a validated constructor.
+/// Builds the datatype of a validated constructor; O(blocks of the constructor), whatever the counts.
 fn compile(constructor: Constructor) -> Result<Datatype> {
     let map = map(&constructor)?;
     let (lb, ub) = map.bounds.bounds()?;

@@ -82,6 +82,7 @@ impl Layout {
         }
         let size = self.size * count;
         let shape = match self.shape {
+            // Merged here, once, so that no packing has to look for it.
             Shape::Block if stride == self.size as i64 => Shape::Block,
             Shape::Block => Shape::Strided { len: self.size, stride, count },
             Shape::Strided { len, stride: inner, count: inner_count } if stride == inner.wrapping_mul(inner_count as i64) => {
@@ -148,6 +149,7 @@ impl Layout {
     /// Gives every block of `count` instances, `extent` apart, to `sink`, in order.
     pub(super) fn walk_many(&self, count: u64, extent: i64, sink: &mut impl Sink) {
         match self.shape {
+            // A sink never sees a block of no bytes: it could lie anywhere, outside the program's buffer too.
             _ if self.size == 0 => {}
             Shape::Block => sink.strided(self.offset, self.size, extent, count),
             Shape::Strided { len, stride, count: inner } if extent == stride.wrapping_mul(inner as i64) => {
@@ -214,9 +216,9 @@ impl Layout {
     }
 
     /// As [`walk`](Self::walk), for the packed bytes `range` (not empty, within the size) alone.
-    fn walk_range(&self, at: i64, range: Range<u64>, sink: &mut impl SinkDyn) {
+    fn walk_range(&self, at: i64, range: Range<u64>, sink: &mut impl Sink) {
         if range == (0..self.size) {
-            return sink.whole(self, at);
+            return self.walk(at, sink);
         }
         let origin = at.wrapping_add(self.offset);
         match &self.shape {
@@ -241,7 +243,7 @@ impl Layout {
                     Some(part) => body.walk_range(at, part, sink),
                     None => {
                         for _ in index..until {
-                            sink.whole(body, at);
+                            body.walk(at, sink);
                             at = at.wrapping_add(*stride);
                         }
                     }
@@ -263,16 +265,6 @@ fn ends(sizes: impl Iterator<Item = u64>) -> Rc<[u64]> {
             Some(*sum)
         })
         .collect()
-}
-
-/// A sink that can also take a whole layout; any sink can.
-trait SinkDyn: Sink {
-    fn whole(&mut self, layout: &Layout, at: i64);
-}
-impl<S: Sink> SinkDyn for S {
-    fn whole(&mut self, layout: &Layout, at: i64) {
-        layout.walk(at, self);
-    }
 }
 
 /// Adds a displacement to every block.
@@ -323,7 +315,7 @@ impl Pieces {
     }
 }
 
-/// The same over unequal pieces, given where each ends.
+/// A byte range over unequal pieces, given where each ends.
 fn irregular(ends: &[u64], range: Range<u64>, mut f: impl FnMut(usize, Range<u64>)) {
     let mut index = ends.partition_point(|&end| end <= range.start);
     let mut begin = if index == 0 { 0 } else { ends[index - 1] };

@@ -51,7 +51,7 @@ impl Types {
     /// type of `MPI_Type_dup` of a committed type is committed, any other is not.
     ///
     /// # Errors
-    /// Those of [`Datatype::new`].
+    /// What [`Datatype::new`] fails with.
     pub fn create(&mut self, rank: u32, constructor: Constructor) -> Result<usize> {
         let hash = constructor.structure_hash();
         let fixed = matches!(constructor, Constructor::F90Real { .. } | Constructor::F90Complex { .. } | Constructor::F90Integer { .. });
@@ -79,6 +79,7 @@ impl Types {
         if let Some(handle) = self.table.find(hash, |have| have.constructor == constructor) {
             return Ok(handle);
         }
+        // Held by nobody, so that no rank's MPI_Type_free can take it from the others.
         self.table.intern(NOBODY, hash, |_| false, || Datatype::new(constructor))
     }
 
@@ -104,6 +105,7 @@ impl Types {
     #[inline(always)]
     pub fn usable(&self, rank: u32, handle: usize) -> Result<&Rc<Datatype>> {
         let datatype = self.table.held(rank, handle)?;
+        // Programs commit before they communicate, so the set is empty nearly always, and no look-up is made.
         if !self.uncommitted.is_empty() && !self.is_committed(rank, handle) {
             return Err(Failure::new(
                 ErrorClass::TYPE,
@@ -143,6 +145,7 @@ impl Types {
             ));
         }
         let committed = self.is_committed(rank, handle);
+        // The set lists who has not committed: a rank without the type must not stay in it for the next type with this handle.
         let _ = self.commit(rank, handle);
         self.table.release(rank, handle)?;
         if !self.table.holds(rank, handle) {

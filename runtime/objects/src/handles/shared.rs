@@ -13,6 +13,7 @@ use smallvec::SmallVec;
 use std::rc::Rc;
 
 /// The part of a slot that every use of a handle reads.
+// Apart from the rest: with a set of holders in each slot, four slots would not share a cache line.
 struct Hot<T> {
     object: Option<Rc<T>>,
     handle: u32,
@@ -94,12 +95,14 @@ impl<T> Shared<T> {
     /// A handle of `rank` to an object for which `same` holds, else to the one that `make` returns.
     ///
     /// # Errors
-    /// Those of `make`, and a full table.
+    /// What `make` fails with, and `MPI_ERR_NO_MEM` for a full table.
+    // A rank that makes n alike objects would pass the same n slots each time, O(n^2) in all: beyond `CROWD` it goes on where it ended.
     pub fn intern(&mut self, rank: u32, hash: u64, same: impl Fn(&T) -> bool, make: impl FnOnce() -> Result<Rc<T>>) -> Result<usize> {
         let mut known: Option<Rc<T>> = None;
         let list = self.alike.get(&hash).map_or(&[][..], |list| &list[..]);
         let from = if list.len() > CROWD { self.crowded.get(&(hash, rank)).map_or(0, |&at| at as usize) } else { 0 };
         let from = from.min(list.len());
+        // What was skipped is all of one structure, so the first of it stands for the rest.
         if from > 0 {
             known = self.hot[list[0] as usize].object.clone().filter(|object| same(object));
         }
@@ -167,6 +170,7 @@ impl<T> Shared<T> {
     /// As for [`held`](Self::held).
     pub fn share_again(&mut self, rank: u32, handle: usize) -> Result {
         self.held(rank, handle)?;
+        // A rank that holds a predefined handle cannot give it back, so there is nothing to count.
         if handle >= FIRST_DYNAMIC {
             *self.again.entry((handle, rank)).or_default() += 1;
         }
@@ -196,6 +200,7 @@ impl<T> Shared<T> {
         let cold = &mut self.cold[slot - FIRST_DYNAMIC];
         cold.holders.remove(rank);
         let (hash, position) = (cold.hash, cold.position);
+        // The rank no longer holds all below where it ended: the next search begins at the gap.
         if let Some(from) = self.crowded.get_mut(&(hash, rank)) {
             *from = position.min(*from);
         }
@@ -204,9 +209,11 @@ impl<T> Shared<T> {
             return Ok(false);
         }
         let hot = &mut self.hot[slot];
+        // A program that still uses the freed handle is told so, until the slot has been reused 64 times.
         let generation = (hot.handle >> SLOT_BITS).wrapping_add(1) % GENERATIONS;
         *hot = Hot { object: None, handle: slot as u32 | (generation << SLOT_BITS), partly_freed: false };
         let list = self.alike.get_mut(&hash).expect("a live slot is listed");
+        // Not in order: a list of 100,000 alike objects would be moved for each that is freed.
         list.swap_remove(position as usize);
         match list.get(position as usize) {
             Some(&moved) => self.cold[moved as usize - FIRST_DYNAMIC].position = position,

@@ -28,6 +28,7 @@ macro_rules! each {
 macro_rules! integers {
     ($op:expr, $type:ty) => {
         match $op {
+            // C leaves overflow undefined; the machine's addition wraps.
             Predefined::Sum => each!($type, |a, b| a.wrapping_add(b)),
             Predefined::Prod => each!($type, |a, b| a.wrapping_mul(b)),
             Predefined::Max => each!($type, |a, b| a.max(b)),
@@ -67,6 +68,7 @@ macro_rules! floats {
         match $op {
             Predefined::Sum => each!($type, |a, b| a + b),
             Predefined::Prod => each!($type, |a, b| a * b),
+            // As C's `a > b ? a : b`: a NaN loses from the left and wins from the right, where `f64::max` would drop it.
             Predefined::Max => each!($type, |a, b| if a > b { a } else { b }),
             Predefined::Min => each!($type, |a, b| if a < b { a } else { b }),
             _ => None,

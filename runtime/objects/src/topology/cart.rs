@@ -102,7 +102,7 @@ impl Cart {
         list
     }
 
-    /// The same, behind what `list` has.
+    /// [`neighbors`](Self::neighbors), behind what `list` has.
     pub(crate) fn append_neighbors(&self, rank: u32, list: &mut Vec<u32>) {
         for dim in 0..self.ndims() {
             list.extend(<[u32; 2]>::from(self.along(rank, dim, 1)));

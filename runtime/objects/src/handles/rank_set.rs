@@ -45,3 +45,25 @@ impl RankSet {
         true
     }
 }
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+    use proptest::prelude::*;
+    use std::collections::BTreeSet;
+
+    proptest! {
+        #[test]
+        fn ranks_are_in_from_insertion_to_removal(steps in prop::collection::vec((0u32..140, any::<bool>()), 0..200)) {
+            let (mut set, mut plain) = (RankSet::default(), BTreeSet::new());
+            for (rank, adds) in steps {
+                match adds {
+                    true => prop_assert_eq!(set.insert(rank), plain.insert(rank)),
+                    false => prop_assert_eq!(set.remove(rank), plain.remove(&rank)),
+                }
+                prop_assert_eq!((set.len() as usize, set.is_empty()), (plain.len(), plain.is_empty()));
+                prop_assert!((0..140).all(|rank| set.contains(rank) == plain.contains(&rank)));
+            }
+        }
+    }
+}

@@ -242,6 +242,7 @@ impl<T> Shared<T> {
 #[cfg(test)]
 mod tests {
     use super::*;
+    use proptest::prelude::*;
 
     const NAMING: Naming = Naming { noun: "thing", class: ErrorClass::ARG, null: 0 };
 
@@ -296,5 +297,37 @@ mod tests {
         assert!(table.held(77, 0x20).is_ok());
         assert!(table.release(77, 0x20).unwrap_err().text.contains("predefined"));
         assert!(table.get(0).unwrap_err().text.contains("null"));
+    }
+
+    proptest! {
+        #[test]
+        fn a_rank_may_use_what_it_made_and_has_not_freed(steps in prop::collection::vec((0u32..3, 0u64..3, any::<Option<u8>>()), 0..150)) {
+            let mut table = Shared::new(NAMING);
+            let mut shares: Vec<(u32, usize, u64)> = Vec::new();
+            let mut ever = vec![0x20];
+            for (rank, value, free) in steps {
+                match free.filter(|_| !shares.is_empty()) {
+                    Some(pick) => {
+                        let (rank, handle, _) = shares.swap_remove(usize::from(pick) % shares.len());
+                        let last = !shares.iter().any(|share| share.1 == handle);
+                        prop_assert_eq!(table.release(rank, handle), Ok(last));
+                    }
+                    None => {
+                        let handle = make(&mut table, rank, value);
+                        prop_assert!(!shares.iter().any(|share| (share.0, share.1) == (rank, handle)), "a second object has a handle of its own");
+                        shares.push((rank, handle, value));
+                        ever.push(handle);
+                    }
+                }
+                for (&handle, rank) in ever.iter().flat_map(|handle| (0..3).map(move |rank| (handle, rank))) {
+                    let want = shares.iter().find(|share| (share.0, share.1) == (rank, handle)).map(|share| share.2);
+                    prop_assert_eq!(table.held(rank, handle).ok().map(|value| **value), want);
+                }
+            }
+            let mut live: Vec<usize> = shares.iter().map(|share| share.1).collect();
+            live.sort_unstable();
+            live.dedup();
+            prop_assert_eq!(table.live(), live.len());
+        }
     }
 }

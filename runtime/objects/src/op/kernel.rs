@@ -181,6 +181,7 @@ fn pair(op: Predefined, value: Kind, index: Kind) -> Option<Kernel> {
 mod tests {
     use super::*;
     use Predefined::*;
+    use proptest::prelude::*;
 
     macro_rules! run {
         ($op:expr, $element:expr, $type:ty, $a:expr, $b:expr) => {{
@@ -201,6 +202,41 @@ mod tests {
         assert_eq!(run!(Land, one, i32, [6, 0], [3, 10]), [1, 0]);
         assert_eq!(run!(Lxor, one, i32, [6, 0], [3, 10]), [0, 1]);
         assert_eq!(run!(Min, Element::One(Kind::U64), u64, [u64::MAX], [7]), [7]);
+    }
+
+    /// What an operation means on whole numbers of any width, in arithmetic that no width limits.
+    fn plain(op: Predefined, a: i128, b: i128) -> i128 {
+        let truth = |value: bool| i128::from(value);
+        match op {
+            Sum => a + b,
+            Prod => a.wrapping_mul(b),
+            Max => a.max(b),
+            Min => a.min(b),
+            Band => a & b,
+            Bor => a | b,
+            Bxor => a ^ b,
+            Land => truth(a != 0 && b != 0),
+            Lor => truth(a != 0 || b != 0),
+            Lxor => truth((a != 0) != (b != 0)),
+            other => panic!("{} has its own test", other.name()),
+        }
+    }
+
+    macro_rules! agrees {
+        ($pairs:expr, $($kind:ident $type:ty),*) => { $(
+            let (a, b): (Vec<$type>, Vec<$type>) = $pairs.iter().map(|&(a, b)| (a as $type, b as $type)).unzip();
+            for op in [Sum, Prod, Max, Min, Band, Bor, Bxor, Land, Lor, Lxor] {
+                let want: Vec<$type> = a.iter().zip(&b).map(|(&a, &b)| plain(op, a as i128, b as i128) as $type).collect();
+                prop_assert_eq!(run!(op, Element::One(Kind::$kind), $type, a, b), want, "{} of {}", op.name(), stringify!($type));
+            }
+        )* };
+    }
+
+    proptest! {
+        #[test]
+        fn integers_of_every_width_combine_as_whole_numbers_cut_to_it(pairs in prop::collection::vec((-200i64..200, any::<i64>()), 0..20)) {
+            agrees!(pairs, I8 i8, I16 i16, I32 i32, I64 i64, Long i64, U8 u8, U16 u16, U32 u32, U64 u64, UnsignedLong u64);
+        }
     }
 
     #[test]

@@ -42,11 +42,22 @@ fn main() {
     write(&out, "checks.c", &header::checks(&table));
     // The aliases MPI_X are assembler symbols, which rustc's own export list does not know.
     write(&out, "exports.map", "{ global: MPI_*; PMPI_*; mpi_*; pmpi_*; xsim_*; XSIM_*; };\n");
+    standard_name(&out);
     println!("cargo:rustc-cdylib-link-arg=-Wl,--version-script={}", out.join("exports.map").display());
     println!("cargo:rustc-cdylib-link-arg=-Wl,-soname,libxsim.so");
     println!("cargo:rustc-cdylib-link-arg=-Wl,-z,now");
     // A handler for the process's exit may point into it.
     println!("cargo:rustc-cdylib-link-arg=-Wl,-z,nodelete");
+}
+
+/// Beside libxsim.so, its name as a library of the standard ABI (MPI 5.0 section 20.2): programs built with another implementation of that ask for it.
+fn standard_name(out: &Path) {
+    // OUT_DIR is build/xsim-.../out below the directory of the profile.
+    let Some(directory) = out.ancestors().nth(3) else { return };
+    let link = directory.join("libmpi_abi.so.1");
+    if link.symlink_metadata().is_err() {
+        std::os::unix::fs::symlink("libxsim.so", link).expect("the target directory can be written to");
+    }
 }
 
 fn write(directory: &Path, name: &str, text: &str) {

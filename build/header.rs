@@ -33,36 +33,6 @@ typedef MPI_Status MPI_F08_status;
 ";
 
 const INTEROP: &str = "
-/* Fortran handles are the integers of MPI_*_toint; the older names for it. */
-#define MPI_Comm_c2f(comm) ((MPI_Fint)MPI_Comm_toint(comm))
-#define MPI_Comm_f2c(comm) MPI_Comm_fromint(comm)
-#define MPI_Errhandler_c2f(errhandler) ((MPI_Fint)MPI_Errhandler_toint(errhandler))
-#define MPI_Errhandler_f2c(errhandler) MPI_Errhandler_fromint(errhandler)
-#define MPI_File_c2f(file) ((MPI_Fint)MPI_File_toint(file))
-#define MPI_File_f2c(file) MPI_File_fromint(file)
-#define MPI_Group_c2f(group) ((MPI_Fint)MPI_Group_toint(group))
-#define MPI_Group_f2c(group) MPI_Group_fromint(group)
-#define MPI_Info_c2f(info) ((MPI_Fint)MPI_Info_toint(info))
-#define MPI_Info_f2c(info) MPI_Info_fromint(info)
-#define MPI_Message_c2f(message) ((MPI_Fint)MPI_Message_toint(message))
-#define MPI_Message_f2c(message) MPI_Message_fromint(message)
-#define MPI_Op_c2f(op) ((MPI_Fint)MPI_Op_toint(op))
-#define MPI_Op_f2c(op) MPI_Op_fromint(op)
-#define MPI_Request_c2f(request) ((MPI_Fint)MPI_Request_toint(request))
-#define MPI_Request_f2c(request) MPI_Request_fromint(request)
-#define MPI_Session_c2f(session) ((MPI_Fint)MPI_Session_toint(session))
-#define MPI_Session_f2c(session) MPI_Session_fromint(session)
-#define MPI_Type_c2f(datatype) ((MPI_Fint)MPI_Type_toint(datatype))
-#define MPI_Type_f2c(datatype) MPI_Type_fromint(datatype)
-#define MPI_Win_c2f(win) ((MPI_Fint)MPI_Win_toint(win))
-#define MPI_Win_f2c(win) MPI_Win_fromint(win)
-int MPI_Status_c2f(const MPI_Status *c_status, MPI_Fint *f_status);
-int MPI_Status_f2c(const MPI_Fint *f_status, MPI_Status *c_status);
-int MPI_Status_c2f08(const MPI_Status *c_status, MPI_F08_status *f08_status);
-int MPI_Status_f082c(const MPI_F08_status *f08_status, MPI_Status *c_status);
-int MPI_Status_f2f08(const MPI_Fint *f_status, MPI_F08_status *f08_status);
-int MPI_Status_f082f(const MPI_F08_status *f08_status, MPI_Fint *f_status);
-
 /* Fortran's MPI_STATUS_IGNORE and MPI_STATUSES_IGNORE, which are variables. */
 extern MPI_Fint xsim_status_ignore_[8];
 extern MPI_Fint xsim_statuses_ignore_[8];
@@ -107,8 +77,34 @@ pub fn write(table: &Table) -> String {
             }
         }
     }
+    conversions(&mut out);
     out.push_str(INTEROP);
     out
+}
+
+/// The older names of what handles and statuses are in Fortran (MPI 5.0 sections 19.3.4 and 19.3.5), by hand in `cabi/calls/convert.rs`.
+fn conversions(out: &mut String) {
+    out.push_str("\n/* Fortran handles are the integers of MPI_*_toint; the older names for it. */\n");
+    for prefix in ["MPI", "PMPI"] {
+        for (name, c_type) in HANDLES.iter().filter(|(name, _)| !name.starts_with("t_")) {
+            let short = c_type.trim_start_matches("MPI_");
+            let short = if short == "Datatype" { "Type" } else { short };
+            writeln!(out, "MPI_Fint {prefix}_{short}_c2f({c_type} {name});").unwrap();
+            writeln!(out, "{c_type} {prefix}_{short}_f2c(MPI_Fint {name});").unwrap();
+        }
+        for (of, to) in [("c", "f"), ("f", "c"), ("c", "f08"), ("f08", "c"), ("f", "f08"), ("f08", "f")] {
+            let pointer = |kind: &str| {
+                if kind == "c" {
+                    "MPI_Status *"
+                } else if kind == "f" {
+                    "MPI_Fint *"
+                } else {
+                    "MPI_F08_status *"
+                }
+            };
+            writeln!(out, "int {prefix}_Status_{of}2{to}(const {}{of}_status, {}{to}_status);", pointer(of), pointer(to)).unwrap();
+        }
+    }
 }
 
 const ENUMS: [(&str, &str); 2] = [("MPI_T_cb_safety", "MPI_T_CB_"), ("MPI_T_source_order", "MPI_T_SOURCE_")];

@@ -8,7 +8,7 @@ use crate::function::{Function, Property};
 use crate::recording;
 use crate::run;
 use crate::state;
-use engine::Time;
+use engine::{EndOfTime, Time};
 use mpi::progress::Ending;
 use mpi::remote::Remote;
 use mpi::world::Phase;
@@ -174,7 +174,7 @@ pub fn end(status: i32) -> i32 {
         let world = mpi.world();
         world.phase(world.me()) != Phase::Before
     };
-    let ending = mpi.end_alone(status);
+    let ending = EndOfTime::catch(|| mpi.end_alone(status)).unwrap_or_else(|EndOfTime(why)| Ending::failed(why));
     close(mpi, open, &ending, began)
 }
 

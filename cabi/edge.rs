@@ -118,7 +118,15 @@ pub fn begin(function: Function, object: Object, body: impl FnOnce(&Call) -> Res
 /// Blocks the rank between the halves of a call.
 #[inline(always)]
 pub fn wait() {
-    state::mpi().block();
+    let mpi = state::mpi();
+    if mpi.is_alone() { wait_alone(mpi) } else { mpi.block() }
+}
+
+/// The rank itself does what a scheduler does otherwise, so that virtual time may end in it.
+#[cold]
+#[inline(never)]
+fn wait_alone(mpi: &Mpi) {
+    outside_mpi(rank::last_call().unwrap_or("MPI"), || mpi.block());
 }
 
 /// The call is over, and all that is left is to return, or to throw what a function of the program has thrown.
@@ -273,6 +281,14 @@ pub fn code_name(code: i32) -> Option<&'static str> {
 
 fn class_name(class: ErrorClass) -> String {
     code_name(class.0).map_or_else(|| format!("error code {}", class.0), str::to_owned)
+}
+
+/// Runs what the program asks of the simulator outside MPI: `name` says what, should virtual time end in it.
+pub fn outside_mpi<R>(name: &str, body: impl FnOnce() -> R) -> R {
+    match EndOfTime::catch(body) {
+        Ok(result) => result,
+        Err(EndOfTime(why)) => end_run(state::mpi(), &format!("{name}: {why}"), 1),
+    }
 }
 
 #[cold]

@@ -15,7 +15,7 @@ pub extern "C" fn xsim_running() -> c_int {
 /// Virtual seconds since the calling rank's start: MPI_Wtime, without need of MPI_Init.
 #[unsafe(no_mangle)]
 pub extern "C" fn xsim_time() -> c_double {
-    state::mpi().world().read_clock().as_seconds()
+    edge::outside_mpi("xsim_time", || state::mpi().world().read_clock().as_seconds())
 }
 
 /// Lets the calling rank compute for this many seconds of virtual time, as if its processor had
@@ -53,12 +53,14 @@ pub extern "C" fn xsim_compute_flops(flops: c_double) -> c_int {
 /// (`-xsim-compute measured`), if it makes no MPI call. Answers 0.
 #[unsafe(no_mangle)]
 pub extern "C" fn xsim_measure(on: c_int) -> c_int {
-    let mut world = state::mpi().world();
-    if on == 0 {
-        world.computed();
-    } else {
-        world.begun();
-    }
+    edge::outside_mpi("xsim_measure", || {
+        let mut world = state::mpi().world();
+        if on == 0 {
+            world.computed();
+        } else {
+            world.begun();
+        }
+    });
     0
 }
 

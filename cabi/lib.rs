@@ -34,12 +34,17 @@ fn hooks() -> rank::hooks::Hooks {
                 mpi.world().begun();
             }
         },
-        now: || state::installed().map_or(engine::Time::ZERO, |mpi| mpi.world().read_clock()),
+        now: || {
+            let read = |mpi: &mpi::Mpi| edge::outside_mpi("reading the clock", || mpi.world().read_clock());
+            state::installed().map_or(engine::Time::ZERO, read)
+        },
         advance: |span| {
             if let Some(mpi) = state::installed() {
-                let mut world = mpi.world();
-                let me = world.me();
-                world.compute(me, span);
+                edge::outside_mpi("sleeping", || {
+                    let mut world = mpi.world();
+                    let me = world.me();
+                    world.compute(me, span);
+                });
             }
         },
         exited: |_| (),

@@ -15,7 +15,6 @@ use simulation::host::resident_bytes;
 use simulation::memory::Forecast;
 use simulation::{HostMeter, Options, Progress, options, summary};
 use std::ffi::OsString;
-use std::panic::{AssertUnwindSafe, catch_unwind};
 
 /// Exit status of a run that could not begin.
 const USAGE: i32 = 2;
@@ -215,6 +214,7 @@ pub fn setup(options: &Options, remote: Option<Remote>) -> Result<(Setup, String
             names: &NAMES,
             batch: !options.events,
             environment: environment(options, "MPI_THREAD_FUNNELED"),
+            check: options.check,
             remote,
         },
         machine,
@@ -303,16 +303,11 @@ fn run(program: Program, options: &Options, name: String) -> Result<i32, String>
             std::process::exit(refuse(&why));
         }
     };
-    let ending = catch_unwind(AssertUnwindSafe(|| mpi::progress::run(mpi, &mut stacks, &mut tick)));
+    let ending = EndOfTime::catch(|| mpi::progress::run(mpi, &mut stacks, &mut tick));
     rank::output::set_line_drawn(false);
     progress.finish();
     rank::output::flush();
-    let ending = ending.unwrap_or_else(|unwound| {
-        let Ok(end) = unwound.downcast::<EndOfTime>() else { std::process::abort() };
-        // The launcher ends the other processes with this one.
-        transport::watch::over();
-        std::process::exit(refuse(&end.0))
-    });
+    let ending = ending.unwrap_or_else(|end| end_of_time(mpi, &end));
     // What a build system compiles with the MPI compiler to try it out, or to run it as a tool of its own, is no simulation.
     if let Some(status) = ending.without_mpi
         && processes == 1
@@ -323,6 +318,17 @@ fn run(program: Program, options: &Options, name: String) -> Result<i32, String>
     }
     close(mpi, &ending, options, (name, machine), &meter, stacks.switches())?;
     Ok(ending.status)
+}
+
+/// Virtual time ends while ranks wait: names the rank that is furthest. The launcher ends the other processes with this one.
+fn end_of_time(mpi: &Mpi, EndOfTime(why): &EndOfTime) -> ! {
+    let text = {
+        let world = mpi.world();
+        let (rank, at) = world.furthest();
+        format!("rank {rank} at {at}: {}: {why}", world.function_of(rank))
+    };
+    transport::watch::over();
+    std::process::exit(refuse(&text))
 }
 
 /// Says how the run ended, writes the summary and the report (on process 0), and parts from the other processes.

@@ -1,7 +1,7 @@
 //! `xsim install --prefix DIR`: copies what a user needs out of the build tree.
 
 use crate::failure::Failure;
-use crate::layout::{LIBRARY, Layout};
+use crate::layout::{LIBRARY, Layout, STANDARD};
 use std::fs;
 use std::io;
 use std::path::{Path, PathBuf};
@@ -32,13 +32,10 @@ type Outcome = Result<(), (PathBuf, io::Error)>;
 fn install(layout: &Layout, executable: &Path, prefix: &Path) -> Outcome {
     copy(executable, &prefix.join("bin/xsim"))?;
     for name in WRAPPERS {
-        let link = prefix.join("bin").join(name);
-        if link.symlink_metadata().is_ok() {
-            fs::remove_file(&link).map_err(|why| (link.clone(), why))?;
-        }
-        std::os::unix::fs::symlink("xsim", &link).map_err(|why| (link, why))?;
+        link("xsim", prefix.join("bin").join(name))?;
     }
     copy(&layout.library.join(LIBRARY), &prefix.join("lib").join(LIBRARY))?;
+    link(LIBRARY, prefix.join("lib").join(STANDARD))?;
     // Those that were built: libxsim.so looks for them beside itself.
     for name in NATIVE.iter().filter(|name| layout.library.join(name).is_file()) {
         copy(&layout.library.join(name), &prefix.join("lib").join(name))?;
@@ -70,6 +67,14 @@ fn pkg_config(prefix: &Path) -> String {
         env!("CARGO_PKG_DESCRIPTION"),
         env!("CARGO_PKG_VERSION")
     )
+}
+
+/// A name at `path` for the file `to` beside it.
+fn link(to: &str, path: PathBuf) -> Outcome {
+    if path.symlink_metadata().is_ok() {
+        fs::remove_file(&path).map_err(|why| (path.clone(), why))?;
+    }
+    std::os::unix::fs::symlink(to, &path).map_err(|why| (path, why))
 }
 
 fn parent(path: &Path) -> Outcome {

@@ -6,6 +6,9 @@ use std::path::{Path, PathBuf};
 /// The library's file name.
 pub const LIBRARY: &str = "libxsim.so";
 
+/// Its name as a library of MPI 5.0's standard ABI, for programs built with another implementation of that.
+pub const STANDARD: &str = "libmpi_abi.so.1";
+
 /// The directories of one build or installation.
 #[derive(Clone, PartialEq, Eq, Debug)]
 pub struct Layout {

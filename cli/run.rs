@@ -2,7 +2,7 @@
 
 use crate::compile::{self, Language};
 use crate::failure::{Failure, NOT_FOUND, NOT_RUNNABLE, USAGE};
-use crate::layout::{LIBRARY, Layout};
+use crate::layout::{LIBRARY, Layout, STANDARD};
 use clap::{Arg, ArgMatches, Command};
 use object::read::elf::{Dyn, FileHeader, ProgramHeader};
 use object::{Endianness, elf};
@@ -109,8 +109,18 @@ fn existing(name: &OsStr) -> Result<std::process::Command, Failure> {
     program.arg0(name);
     match reach(&path) {
         Reach::Direct | Reach::NotElf => {}
-        Reach::Through => {
+        reach @ (Reach::Through | Reach::Standard) => {
             let layout = Layout::find()?;
+            if reach == Reach::Standard {
+                // Where the loader looks first, for the library is called by another name than its own.
+                let before = std::env::var_os("LD_LIBRARY_PATH").unwrap_or_default();
+                let mut path = layout.library.clone().into_os_string();
+                if !before.is_empty() {
+                    path.push(":");
+                    path.push(&before);
+                }
+                program.env("LD_LIBRARY_PATH", path);
+            }
             // The library puts the former value back when it starts, so that children run without it.
             let before = std::env::var_os("LD_PRELOAD").unwrap_or_default();
             let mut preload = layout.library.join(LIBRARY).into_os_string();
@@ -171,6 +181,8 @@ enum Reach {
     Direct,
     /// Another library of its own is, or the C library comes first.
     Through,
+    /// With the library of some implementation of MPI 5.0's standard ABI.
+    Standard,
     /// With an MPI that is not this one.
     Other(String),
     /// Not at all.
@@ -200,6 +212,10 @@ fn reach(path: &Path) -> Reach {
     let library = |prefix: &str| listed.lines().map(str::trim).find(|line| line.starts_with(prefix)).map(str::to_owned);
     if library(LIBRARY).is_some() {
         return Reach::Through;
+    }
+    // Whoever built it, and whether or not its library is here.
+    if needed.iter().any(|name| name == STANDARD) || library(STANDARD).is_some() {
+        return Reach::Standard;
     }
     let other = ["libmpi.so", "libmpich.so"].iter().find_map(|prefix| library(prefix));
     other.map_or(Reach::None, |line| Reach::Other(line.split(' ').next().unwrap_or_default().to_owned()))

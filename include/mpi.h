@@ -1848,34 +1848,62 @@ double PMPI_Wtick(void);
 double PMPI_Wtime(void);
 
 /* Fortran handles are the integers of MPI_*_toint; the older names for it. */
-#define MPI_Comm_c2f(comm) ((MPI_Fint)MPI_Comm_toint(comm))
-#define MPI_Comm_f2c(comm) MPI_Comm_fromint(comm)
-#define MPI_Errhandler_c2f(errhandler) ((MPI_Fint)MPI_Errhandler_toint(errhandler))
-#define MPI_Errhandler_f2c(errhandler) MPI_Errhandler_fromint(errhandler)
-#define MPI_File_c2f(file) ((MPI_Fint)MPI_File_toint(file))
-#define MPI_File_f2c(file) MPI_File_fromint(file)
-#define MPI_Group_c2f(group) ((MPI_Fint)MPI_Group_toint(group))
-#define MPI_Group_f2c(group) MPI_Group_fromint(group)
-#define MPI_Info_c2f(info) ((MPI_Fint)MPI_Info_toint(info))
-#define MPI_Info_f2c(info) MPI_Info_fromint(info)
-#define MPI_Message_c2f(message) ((MPI_Fint)MPI_Message_toint(message))
-#define MPI_Message_f2c(message) MPI_Message_fromint(message)
-#define MPI_Op_c2f(op) ((MPI_Fint)MPI_Op_toint(op))
-#define MPI_Op_f2c(op) MPI_Op_fromint(op)
-#define MPI_Request_c2f(request) ((MPI_Fint)MPI_Request_toint(request))
-#define MPI_Request_f2c(request) MPI_Request_fromint(request)
-#define MPI_Session_c2f(session) ((MPI_Fint)MPI_Session_toint(session))
-#define MPI_Session_f2c(session) MPI_Session_fromint(session)
-#define MPI_Type_c2f(datatype) ((MPI_Fint)MPI_Type_toint(datatype))
-#define MPI_Type_f2c(datatype) MPI_Type_fromint(datatype)
-#define MPI_Win_c2f(win) ((MPI_Fint)MPI_Win_toint(win))
-#define MPI_Win_f2c(win) MPI_Win_fromint(win)
+MPI_Fint MPI_Comm_c2f(MPI_Comm comm);
+MPI_Comm MPI_Comm_f2c(MPI_Fint comm);
+MPI_Fint MPI_Type_c2f(MPI_Datatype datatype);
+MPI_Datatype MPI_Type_f2c(MPI_Fint datatype);
+MPI_Fint MPI_Errhandler_c2f(MPI_Errhandler errhandler);
+MPI_Errhandler MPI_Errhandler_f2c(MPI_Fint errhandler);
+MPI_Fint MPI_File_c2f(MPI_File file);
+MPI_File MPI_File_f2c(MPI_Fint file);
+MPI_Fint MPI_Group_c2f(MPI_Group group);
+MPI_Group MPI_Group_f2c(MPI_Fint group);
+MPI_Fint MPI_Info_c2f(MPI_Info info);
+MPI_Info MPI_Info_f2c(MPI_Fint info);
+MPI_Fint MPI_Message_c2f(MPI_Message message);
+MPI_Message MPI_Message_f2c(MPI_Fint message);
+MPI_Fint MPI_Op_c2f(MPI_Op op);
+MPI_Op MPI_Op_f2c(MPI_Fint op);
+MPI_Fint MPI_Request_c2f(MPI_Request request);
+MPI_Request MPI_Request_f2c(MPI_Fint request);
+MPI_Fint MPI_Session_c2f(MPI_Session session);
+MPI_Session MPI_Session_f2c(MPI_Fint session);
+MPI_Fint MPI_Win_c2f(MPI_Win win);
+MPI_Win MPI_Win_f2c(MPI_Fint win);
 int MPI_Status_c2f(const MPI_Status *c_status, MPI_Fint *f_status);
 int MPI_Status_f2c(const MPI_Fint *f_status, MPI_Status *c_status);
 int MPI_Status_c2f08(const MPI_Status *c_status, MPI_F08_status *f08_status);
 int MPI_Status_f082c(const MPI_F08_status *f08_status, MPI_Status *c_status);
 int MPI_Status_f2f08(const MPI_Fint *f_status, MPI_F08_status *f08_status);
 int MPI_Status_f082f(const MPI_F08_status *f08_status, MPI_Fint *f_status);
+MPI_Fint PMPI_Comm_c2f(MPI_Comm comm);
+MPI_Comm PMPI_Comm_f2c(MPI_Fint comm);
+MPI_Fint PMPI_Type_c2f(MPI_Datatype datatype);
+MPI_Datatype PMPI_Type_f2c(MPI_Fint datatype);
+MPI_Fint PMPI_Errhandler_c2f(MPI_Errhandler errhandler);
+MPI_Errhandler PMPI_Errhandler_f2c(MPI_Fint errhandler);
+MPI_Fint PMPI_File_c2f(MPI_File file);
+MPI_File PMPI_File_f2c(MPI_Fint file);
+MPI_Fint PMPI_Group_c2f(MPI_Group group);
+MPI_Group PMPI_Group_f2c(MPI_Fint group);
+MPI_Fint PMPI_Info_c2f(MPI_Info info);
+MPI_Info PMPI_Info_f2c(MPI_Fint info);
+MPI_Fint PMPI_Message_c2f(MPI_Message message);
+MPI_Message PMPI_Message_f2c(MPI_Fint message);
+MPI_Fint PMPI_Op_c2f(MPI_Op op);
+MPI_Op PMPI_Op_f2c(MPI_Fint op);
+MPI_Fint PMPI_Request_c2f(MPI_Request request);
+MPI_Request PMPI_Request_f2c(MPI_Fint request);
+MPI_Fint PMPI_Session_c2f(MPI_Session session);
+MPI_Session PMPI_Session_f2c(MPI_Fint session);
+MPI_Fint PMPI_Win_c2f(MPI_Win win);
+MPI_Win PMPI_Win_f2c(MPI_Fint win);
+int PMPI_Status_c2f(const MPI_Status *c_status, MPI_Fint *f_status);
+int PMPI_Status_f2c(const MPI_Fint *f_status, MPI_Status *c_status);
+int PMPI_Status_c2f08(const MPI_Status *c_status, MPI_F08_status *f08_status);
+int PMPI_Status_f082c(const MPI_F08_status *f08_status, MPI_Status *c_status);
+int PMPI_Status_f2f08(const MPI_Fint *f_status, MPI_F08_status *f08_status);
+int PMPI_Status_f082f(const MPI_F08_status *f08_status, MPI_Fint *f_status);
 
 /* Fortran's MPI_STATUS_IGNORE and MPI_STATUSES_IGNORE, which are variables. */
 extern MPI_Fint xsim_status_ignore_[8];

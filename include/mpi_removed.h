@@ -1,7 +1,13 @@
 /* What MPI 3.0 removed and programs of before still call (MPI 5.0 chapter 17): thin names for
- * the functions that replaced them. Included by mpi.h. New programs use the names on the right. */
+ * the functions that replaced them. Included by mpi.h. New programs use the names on the right.
+ * A program that still has MPI_LB or MPI_UB among the types of a struct is compiled with -include mpi_removed.h. */
 #ifndef XSIM_MPI_REMOVED_H
 #define XSIM_MPI_REMOVED_H
+
+#ifndef XSIM_MPI_H
+#define XSIM_MPI_OLD_BOUNDS
+#include "mpi.h"
+#endif
 
 #ifdef __cplusplus
 extern "C" {
@@ -22,6 +28,18 @@ int MPI_Type_hindexed(int count, int *blocklengths, MPI_Aint *displacements, MPI
                       MPI_Datatype *newtype);                                         /* MPI_Type_create_hindexed */
 int MPI_Type_struct(int count, int *blocklengths, MPI_Aint *displacements, MPI_Datatype *types,
                     MPI_Datatype *newtype);                                           /* MPI_Type_create_struct */
+
+#if defined(XSIM_MPI_OLD_BOUNDS)
+#define MPI_LB ((MPI_Datatype)0x2fe)
+#define MPI_UB ((MPI_Datatype)0x2ff)
+#define MPI_Type_create_struct MPI_Type_struct
+#elif defined(__has_attribute)
+#if __has_attribute(unavailable)
+#define XSIM_MPI_REMOVED "MPI 3.0 removed it: use MPI_Type_create_resized, or compile with -include mpi_removed.h"
+extern const MPI_Datatype MPI_LB __attribute__((unavailable(XSIM_MPI_REMOVED)));
+extern const MPI_Datatype MPI_UB __attribute__((unavailable(XSIM_MPI_REMOVED)));
+#endif
+#endif
 
 #ifdef __cplusplus
 }

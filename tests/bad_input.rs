@@ -36,6 +36,50 @@ fn an_invalid_handle_names_its_kind() {
 }
 
 #[test]
+fn a_buffer_that_is_no_memory_is_an_error_where_memory_is_needed() {
+    error("null_send", "MPI_ERR_BUFFER", &["MPI_Send", "null pointer", "3 elements"]);
+    error("null_receive", "MPI_ERR_BUFFER", &["MPI_Recv", "null pointer"]);
+    error("in_place_send", "MPI_ERR_BUFFER", &["MPI_Send", "MPI_IN_PLACE"]);
+    error("in_place_bcast", "MPI_ERR_BUFFER", &["MPI_Bcast", "MPI_IN_PLACE"]);
+    error("in_place_result", "MPI_ERR_BUFFER", &["MPI_Allreduce", "MPI_IN_PLACE"]);
+    error("null_result", "MPI_ERR_BUFFER", &["MPI_Allreduce", "null pointer"]);
+    error("null_blocks", "MPI_ERR_BUFFER", &["MPI_Allgatherv", "null pointer"]);
+    misuse("null_scatter").run().failure().says(&["MPI_Scatter", "null pointer"]);
+    misuse("no_memory_is_needed").run().success();
+}
+
+#[test]
+fn a_scan_of_an_intercommunicator_is_an_error() {
+    error("scan_between", "MPI_ERR_COMM", &["MPI_Scan", "intercommunicator"]);
+}
+
+#[test]
+fn an_operation_without_code_names_the_rank() {
+    for option in ["-xsim-stack-mode=own", "-xsim-coll-events"] {
+        let output = misuse("no_function").arg(option).run().failure().says(&["xsim: rank ", "at address 0x10", "MPI_Op_create"]);
+        assert!(!output.stderr.contains("crashed again"), "{output}");
+    }
+}
+
+#[test]
+fn the_end_of_virtual_time_names_rank_and_call_wherever_it_comes() {
+    let ends = |case: &str, option: &str, says: &[&str]| {
+        let output = misuse(case).arg(option).run().failure().says(&["xsim: rank ", "days"]).says(says);
+        assert!(!output.stderr.contains("panicked") && !output.stderr.contains("internal error"), "{output}");
+    };
+    ends("sleeps_long", "-xsim-compute=none", &["sleeping"]);
+    ends("many_calls", "-xsim-compute=fixed:9000000s", &["MPI_Comm_"]);
+    for events in ["", "-xsim-coll-events"] {
+        let machine = "-xsim-mn=star:l=15000min,b=1Gbps";
+        let run = |case: &str| misuse(case).arg(machine).arg(if events.is_empty() { "-xsim-quiet" } else { events }).run().failure();
+        run("many_messages").says(&["xsim: rank ", "MPI_Sendrecv", "213 days"]);
+        run("many_barriers").says(&["xsim: rank ", "MPI_Barrier", "days"]);
+    }
+    let measured = misuse("many_calls").arg("-xsim-compute=measured").arg("-xsim-proc=1e308").run().failure();
+    measured.says(&["xsim: rank ", "MPI_", "213 days"]);
+}
+
+#[test]
 fn a_call_that_is_not_built_says_so_and_its_error_can_be_returned() {
     for (case, function) in [("no_window", "MPI_Win_get_name"), ("no_session", "MPI_Session_get_num_psets"), ("no_file", "MPI_File_open")] {
         error(case, "MPI_ERR_UNSUPPORTED_OPERATION", &[function, "not built", "docs/limitations.md"]);

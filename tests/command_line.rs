@@ -131,6 +131,33 @@ fn an_installation_compiles_programs_by_itself() {
     }
 }
 
+/// A program that another implementation of the standard ABI was linked to, of which there is nothing but its name.
+#[test]
+fn a_program_of_the_standard_abi_runs_unchanged() {
+    let directory = scratch("standard");
+    let source = "#include <mpi.h>\n#include <stdio.h>\nint main(int argc, char **argv) { int rank, sum; MPI_Init(&argc, &argv); \
+                  MPI_Comm_rank(MPI_COMM_WORLD, &rank); MPI_Allreduce(&rank, &sum, 1, MPI_INT, MPI_SUM, MPI_COMM_WORLD); \
+                  printf(\"%d\\n\", sum); return MPI_Finalize(); }\n";
+    let other = ["Init", "Comm_rank", "Allreduce", "Finalize"].map(|name| format!("int MPI_{name}(void) {{ return 99; }}\n")).concat();
+    std::fs::write(directory.join("program.c"), source).unwrap();
+    std::fs::write(directory.join("other.c"), other).unwrap();
+    let built = |arguments: &[&str]| {
+        let run = Command::new("cc").args(arguments).arg("-I").arg(root().join("include")).current_dir(&directory).output().unwrap();
+        accepted(run);
+    };
+    built(&["-shared", "-fPIC", "-Wl,-soname,libmpi_abi.so.1", "-o", "libother.so", "other.c"]);
+    built(&["-o", "program", "program.c", "libother.so"]);
+    let program = directory.join("program");
+    let run = command(&["run", "-n", "4", "--quiet"]).arg(&program).output().unwrap();
+    assert_eq!(accepted(run), "6\n".repeat(4));
+    // Without the command, the loader is told where the library is.
+    let prefix = directory.join("prefix");
+    accepted(command(&["install", "--prefix"]).arg(&prefix).output().unwrap());
+    let mut alone = Command::new(&program);
+    let alone = common::clean(&mut alone).env("LD_LIBRARY_PATH", prefix.join("lib")).args(["-xsim-np", "3", "-xsim-quiet"]);
+    assert_eq!(accepted(alone.output().unwrap()), "3\n".repeat(3));
+}
+
 fn linked_library(program: &Path) -> String {
     let listed = common::clean(&mut Command::new(program)).env("LD_TRACE_LOADED_OBJECTS", "1").output().unwrap();
     let listed = text(&listed.stdout);

@@ -19,6 +19,26 @@ fn operations_reduce_predefined_and_other_types() {
 }
 
 #[test]
+fn characters_are_reduced_as_elsewhere_and_told_of_when_asked() {
+    let char_sum = || Run::program("operations.c").ranks(3).arg("characters");
+    let quiet = char_sum().run().ok(3);
+    assert!(!quiet.stderr.contains("finding"), "{quiet}");
+    let told =
+        char_sum().arg("-xsim-check").run().ok(3).says(&["xsim: finding: rank ", "MPI_Allreduce: MPI_SUM of MPI_CHAR", "MPI_SIGNED_CHAR"]);
+    assert_eq!(told.stderr.matches("MPI_Allreduce: MPI_SUM of MPI_CHAR").count(), 1, "{told}");
+}
+
+#[test]
+fn bounds_of_mpi_1_are_there_when_asked_for_and_the_compiler_says_how() {
+    let program = common::compile("tests/programs/old_bounds.c", &["-include", "mpi_removed.h"]);
+    Run::of(program).ranks(3).run().ok(3);
+    let source = common::root().join("tests/programs/old_bounds.c");
+    let refused = common::command(&["cc", "-fsyntax-only"]).arg(source).output().unwrap();
+    let said = String::from_utf8_lossy(&refused.stderr);
+    assert!(!refused.status.success() && said.contains("MPI_Type_create_resized") && said.contains("-include mpi_removed.h"), "{said}");
+}
+
+#[test]
 fn groups_infos_attributes_and_error_handlers_do_what_mpi_says() {
     for ranks in [1, 5] {
         Run::program("objects.c").ranks(ranks).run().ok(ranks);

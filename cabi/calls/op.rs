@@ -55,7 +55,12 @@ pub fn reduce_local(c: &Call, inbuf: Addr, inoutbuf: Addr, count: i64, datatype:
             }
         }
         Op::Predefined(predefined) => {
-            let (_, kernel) = predefined.on(&elements, &name)?;
+            let (element, kernel) = predefined.on(&elements, &name)?;
+            if predefined.is_lenient_on(element) {
+                c.mpi
+                    .world()
+                    .note_finding(|| format!("{} of {name}, which MPI does not define (MPI 5.0 section 6.9.2)", predefined.name()));
+            }
             let bytes = elements.bytes(count as u64)? as usize;
             let (mut input, mut inout) = (Vec::with_capacity(bytes), Vec::with_capacity(bytes));
             elements.pack(inbuf, count as u64, &mut input);

@@ -20,6 +20,9 @@ static void handles(void)
     CHECK(MPI_Comm_c2f(MPI_COMM_WORLD) == 0x101 && MPI_Comm_f2c(0x101) == MPI_COMM_WORLD);
     CHECK(MPI_Type_toint(MPI_INT) == 0x209 && MPI_Type_fromint(0x209) == MPI_INT);
     CHECK(MPI_Request_f2c(MPI_Request_c2f(request)) == MPI_REQUEST_NULL);
+    MPI_Fint (*message)(MPI_Message) = PMPI_Message_c2f;
+    CHECK(PMPI_Message_f2c(message(MPI_MESSAGE_NO_PROC)) == MPI_MESSAGE_NO_PROC);
+    CHECK(MPI_Type_c2f(MPI_INT) == PMPI_Type_c2f(MPI_INT) && MPI_Type_f2c(MPI_Type_c2f(MPI_INT)) == MPI_INT);
     MPI_Comm_dup(MPI_COMM_WORLD, &dup);
     CHECK(MPI_Comm_toint(dup) > 0x1000 && MPI_Comm_fromint(MPI_Comm_toint(dup)) == dup);
     MPI_Comm_free(&dup);

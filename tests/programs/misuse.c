@@ -25,6 +25,82 @@ static int op_for_type(void) { return MPI_Allreduce(values, values + 2, 1, MPI_D
 static int garbage_comm(void) { return MPI_Barrier((MPI_Comm)(size_t)0x7654320); }
 static int garbage_datatype(void) { return MPI_Send(values, 1, (MPI_Datatype)(size_t)0x7654320, 0, 0, WORLD); }
 
+/* Buffers that are no memory. */
+static int null_send(void) { return MPI_Send(NULL, 3, MPI_INT, rank, 0, WORLD); }
+static int null_receive(void) { return MPI_Recv(NULL, 3, MPI_INT, MPI_ANY_SOURCE, 0, WORLD, MPI_STATUS_IGNORE); }
+static int in_place_send(void) { return MPI_Send(MPI_IN_PLACE, 3, MPI_INT, rank, 0, WORLD); }
+static int in_place_bcast(void) { return MPI_Bcast(MPI_IN_PLACE, 3, MPI_INT, 0, WORLD); }
+static int in_place_result(void) { return MPI_Allreduce(values, MPI_IN_PLACE, 3, MPI_INT, MPI_SUM, WORLD); }
+static int null_result(void)
+{
+    MPI_Allreduce(values, values + 8, 3, MPI_INT, MPI_SUM, WORLD);
+    return MPI_Allreduce(values, NULL, 3, MPI_INT, MPI_SUM, WORLD);
+}
+static int null_blocks(void)
+{
+    int *counts = values + 8;
+    for (int i = 0; i < size; i++)
+        counts[i] = 1;
+    return MPI_Allgatherv(values, 1, MPI_INT, NULL, counts, values + 16, MPI_INT, WORLD);
+}
+static int null_scatter(void)
+{
+    /* Only the root's buffer is looked at. */
+    return MPI_Scatter(NULL, 1, MPI_INT, values, 1, MPI_INT, 0, rank == 0 ? WORLD : MPI_COMM_SELF);
+}
+/* Nothing is asked for, or the datatype has the address. */
+static int no_memory_is_needed(void)
+{
+    MPI_Aint at;
+    MPI_Datatype type;
+    int one = 1;
+    MPI_Get_address(values, &at);
+    MPI_Type_create_hindexed(1, &one, &at, MPI_INT, &type);
+    MPI_Type_commit(&type);
+    MPI_Bcast(NULL, 0, MPI_INT, 0, WORLD);
+    MPI_Allreduce(NULL, NULL, 0, MPI_INT, MPI_SUM, WORLD);
+    MPI_Bcast(MPI_BOTTOM, 1, type, 0, WORLD);
+    MPI_Sendrecv(MPI_BOTTOM, 1, type, rank, 0, MPI_BOTTOM, 1, type, rank, 0, WORLD, MPI_STATUS_IGNORE);
+    return MPI_Type_free(&type);
+}
+static int scan_between(void)
+{
+    MPI_Comm half, both;
+    MPI_Comm_split(WORLD, rank > 0, rank, &half);
+    MPI_Intercomm_create(half, 0, WORLD, rank > 0 ? 0 : 1, 0, &both);
+    return MPI_Scan(values, values + 8, 1, MPI_INT, MPI_SUM, both);
+}
+static int no_function(void)
+{
+    MPI_Op op;
+    MPI_Op_create((MPI_User_function *)16, 1, &op);
+    return MPI_Allreduce(values, values + 8, 1, MPI_INT, op, WORLD);
+}
+static int sleeps_long(void)
+{
+    for (int i = 0; i < 3; i++)
+        sleep(10000000);
+    return MPI_Barrier(WORLD);
+}
+static int many_calls(void)
+{
+    for (int i = 0; i < 100; i++)
+        MPI_Comm_rank(WORLD, &rank);
+    return MPI_Barrier(WORLD);
+}
+static int many_messages(void)
+{
+    for (int i = 0; i < 100; i++)
+        MPI_Sendrecv(values, 1, MPI_INT, (rank + 1) % size, 0, values + 1, 1, MPI_INT, (rank + size - 1) % size, 0, WORLD, MPI_STATUS_IGNORE);
+    return MPI_SUCCESS;
+}
+static int many_barriers(void)
+{
+    for (int i = 0; i < 100; i++)
+        MPI_Barrier(WORLD);
+    return MPI_SUCCESS;
+}
+
 /* Of chapters that are not built. */
 static int no_window(void) { char name[MPI_MAX_OBJECT_NAME]; return MPI_Win_get_name(MPI_WIN_NULL, name, &value); }
 static int no_session(void) { return MPI_Session_get_num_psets(MPI_SESSION_NULL, MPI_INFO_NULL, &value); }
@@ -204,6 +280,14 @@ static const struct {
     { "calls_abort", calls_abort },       { "overflows", overflows }, { "takes_much", takes_much },
     { "spins", spins },                   { "no_window", no_window },
     { "no_session", no_session },         { "no_file", no_file },
+    { "null_send", null_send },           { "null_receive", null_receive },
+    { "in_place_send", in_place_send },   { "in_place_bcast", in_place_bcast },
+    { "in_place_result", in_place_result }, { "null_result", null_result },
+    { "null_blocks", null_blocks },       { "null_scatter", null_scatter },
+    { "no_memory_is_needed", no_memory_is_needed }, { "scan_between", scan_between },
+    { "no_function", no_function },       { "sleeps_long", sleeps_long },
+    { "many_calls", many_calls },         { "many_messages", many_messages },
+    { "many_barriers", many_barriers },
 };
 
 static const char *name_of(int class)

@@ -30,6 +30,15 @@ impl EndOfTime {
     pub fn reached(sentence: impl Into<String>) -> ! {
         std::panic::resume_unwind(Box::new(EndOfTime(sentence.into())))
     }
+
+    /// Runs `f`, whose state nobody uses again if it fails.
+    ///
+    /// # Errors
+    /// The end of time, if `f` came to it; panics pass.
+    pub fn catch<R>(f: impl FnOnce() -> R) -> Result<R, EndOfTime> {
+        let result = std::panic::catch_unwind(std::panic::AssertUnwindSafe(f));
+        result.map_err(|unwound| *unwound.downcast::<EndOfTime>().unwrap_or_else(|panic| std::panic::resume_unwind(panic)))
+    }
 }
 
 #[cold]
@@ -300,7 +309,10 @@ mod tests {
 
     #[test]
     fn overflow_of_a_clock_is_an_error() {
-        let unwound = std::panic::catch_unwind(|| Time::MAX + Span::from_ps(1)).unwrap_err();
-        assert!(unwound.downcast::<EndOfTime>().unwrap().0.contains("213 days"));
+        assert!(EndOfTime::catch(|| Time::MAX + Span::from_ps(1)).unwrap_err().0.contains("213 days"));
+        assert!(EndOfTime::catch(|| Span::from_ps(1 << 63) * 2).is_err());
+        assert_eq!(EndOfTime::catch(|| Time::ZERO + Span::from_ps(1)), Ok(Time::from_ps(1)));
+        let panic = std::panic::catch_unwind(|| EndOfTime::catch(|| std::panic::resume_unwind(Box::new(5))));
+        assert_eq!(panic.unwrap_err().downcast_ref(), Some(&5));
     }
 }

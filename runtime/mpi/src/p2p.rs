@@ -38,8 +38,24 @@ fn bad_tag(tag: i32, any: bool) -> Box<Failure> {
     Failure::new(ErrorClass::TAG, format!("tag {tag} is not allowed here: use {what}"))
 }
 
+/// Addresses below are no memory: a null pointer, `MPI_IN_PLACE`, and what lies a little behind them.
+pub(crate) const FIRST_MEMORY: usize = 4096;
+
+#[cold]
+pub(crate) fn bad_buffer(buffer: Addr, count: u64) -> Box<Failure> {
+    let text = match buffer.0 {
+        0 => format!("the buffer is a null pointer, but {count} elements are asked for; pass memory for them, or a count of 0"),
+        1 => "MPI_IN_PLACE has no meaning for this buffer; pass memory".to_owned(),
+        other => format!("the buffer at address {other:#x} is no memory; pass memory for {count} elements"),
+    };
+    Failure::new(ErrorClass::BUFFER, text)
+}
+
 impl World {
     /// Buffer, count and datatype as an extent of memory.
+    ///
+    /// # Errors
+    /// `MPI_ERR_COUNT`, `MPI_ERR_TYPE`; `MPI_ERR_BUFFER` where data would begin at no memory (`MPI_BOTTOM` needs datatypes of absolute addresses).
     #[inline(always)]
     pub(crate) fn extent(&self, (buffer, count, datatype): Buffer) -> Result<Extent> {
         let Ok(count) = u64::try_from(count) else {
@@ -47,6 +63,9 @@ impl World {
         };
         let kind = self.objects.types.usable(self.messages.current, datatype)?;
         let bytes = kind.bytes(count)?;
+        if buffer.offset(kind.true_lb).0 < FIRST_MEMORY && bytes != 0 {
+            return Err(bad_buffer(buffer, count));
+        }
         if kind.contiguous {
             return Ok(Extent { buffer, layout: None, bytes });
         }

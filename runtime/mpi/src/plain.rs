@@ -7,7 +7,7 @@
 use crate::held::Row;
 use crate::matching::{Envelope, Extent, Transit};
 use crate::node::{INLINE_BYTES, NIL, Node, State, flag};
-use crate::p2p::{Buffer, Peer, SendMode};
+use crate::p2p::{Buffer, FIRST_MEMORY, Peer, SendMode};
 use crate::request::Status;
 use crate::world::World;
 use engine::Time;
@@ -24,6 +24,9 @@ impl World {
     #[inline(always)]
     fn plain_stretch(&self, (buffer, count, datatype): Buffer) -> Option<Stretch> {
         let count = u32::try_from(count).ok()?;
+        if buffer.0 < FIRST_MEMORY {
+            return None;
+        }
         Some(Stretch { buffer, bytes: self.objects.types.plain_size(datatype)? * u64::from(count) })
     }
 

@@ -110,6 +110,11 @@ pub fn run(mpi: &Mpi, ranks: &mut Ranks, tick: &mut dyn FnMut(&World)) -> Ending
 }
 
 impl Ending {
+    /// A run that cannot go on, for this reason.
+    pub fn failed(why: String) -> Ending {
+        Ending { status: 1, messages: vec![why], ..Ending::default() }
+    }
+
     /// Nothing can go on.
     pub(crate) fn deadlocked(&mut self, world: &mut World) {
         match world.messages.wire.stuck() {

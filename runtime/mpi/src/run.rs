@@ -1,7 +1,8 @@
 //! How a run goes as a whole: who has ended, whether somebody aborted it.
 
 use engine::Time;
-use std::collections::VecDeque;
+use std::cell::RefCell;
+use std::collections::{BTreeSet, VecDeque};
 
 /// Why a run ends before its ranks do.
 #[derive(Clone, Debug)]
@@ -26,11 +27,14 @@ pub(crate) struct Run {
     pub(crate) names: &'static [&'static str],
     /// Blobs of the end phase, by the process that sent them.
     pub(crate) gathered: VecDeque<(u32, Vec<u8>)>,
+    /// What was found in the program that works here and that MPI does not promise, if that is asked for (`-xsim-check`).
+    pub(crate) findings: Option<RefCell<BTreeSet<String>>>,
 }
 
 impl Run {
     /// Nobody has begun.
-    pub(crate) fn new(names: &'static [&'static str]) -> Run {
-        Run { ended: 0, abort: None, left: 0, left_first: 0, names, gathered: VecDeque::new() }
+    pub(crate) fn new(names: &'static [&'static str], check: bool) -> Run {
+        let findings = check.then(RefCell::default);
+        Run { ended: 0, abort: None, left: 0, left_first: 0, names, gathered: VecDeque::new(), findings }
     }
 }

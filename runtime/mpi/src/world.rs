@@ -34,6 +34,8 @@ pub struct Setup {
     pub batch: bool,
     /// The contents of `MPI_INFO_ENV`.
     pub environment: crate::info::Info,
+    /// Whether what works here and MPI does not promise is told (`-xsim-check`).
+    pub check: bool,
     /// The other native processes, if there are any.
     pub remote: Option<Remote>,
 }
@@ -50,6 +52,7 @@ impl Setup {
             names,
             batch: true,
             environment: crate::info::Info::default(),
+            check: false,
             remote: None,
         }
     }
@@ -89,7 +92,7 @@ impl Mpi {
             objects: Objects::new(comms, setup.environment),
             collectives: Collectives::new(setup.batch, setup.policy),
             order: Order::new(stride.1),
-            run: Run::new(setup.names),
+            run: Run::new(setup.names, setup.check),
             messages: Messages::new(
                 Costs { wire: setup.wire, compute: setup.compute, flop_rate: setup.flop_rate },
                 setup.ranks,
@@ -150,6 +153,20 @@ impl World {
     #[inline]
     pub fn clock(&self, rank: u32) -> Time {
         self.messages.ranks[rank as usize].clock
+    }
+    /// The mounted rank does something that works here and that MPI does not promise: says so once, if that is asked for.
+    pub fn note_finding(&self, what: impl FnOnce() -> String) {
+        let Some(findings) = &self.run.findings else { return };
+        let me = self.me();
+        let what = format!("{}: {}", self.function_of(me), what());
+        if findings.borrow_mut().insert(what.clone()) {
+            eprintln!("xsim: finding: rank {me} at {}: {what}", self.clock(me));
+        }
+    }
+    /// The rank of this process whose clock is the greatest (of several the first), and that clock.
+    pub fn furthest(&self) -> (u32, Time) {
+        let clocks = (self.messages.first..).zip(self.messages.ranks.iter().map(|rank| rank.clock));
+        clocks.reduce(|a, b| if b.1 > a.1 { b } else { a }).unwrap_or_default()
     }
     /// The greatest clock of all ranks.
     pub fn latest(&self) -> Time {

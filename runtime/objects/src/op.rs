@@ -58,6 +58,11 @@ impl Predefined {
         self as usize
     }
 
+    /// Whether it takes elements that MPI defines it not for: arithmetic and logic on characters, as other implementations allow.
+    pub fn is_lenient_on(self, element: Element) -> bool {
+        element == Element::One(crate::datatype::Kind::Char) && !matches!(self, Predefined::Replace | Predefined::NoOp)
+    }
+
     /// What one element of `datatype` is to this operation, and how to combine packed buffers of them.
     ///
     /// # Errors
@@ -75,7 +80,6 @@ impl Predefined {
         };
         kernel(self, element).map(|kernel| (element, kernel)).ok_or_else(|| {
             let way_out = match element {
-                Element::One(crate::datatype::Kind::Char) => "for small integers use MPI_SIGNED_CHAR or MPI_UNSIGNED_CHAR",
                 Element::One(_) if matches!(self, Predefined::Maxloc | Predefined::Minloc) => "use a pair type such as MPI_DOUBLE_INT",
                 _ => "use another operation or make one with MPI_Op_create",
             };

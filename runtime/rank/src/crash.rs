@@ -96,7 +96,8 @@ unsafe extern "C" fn report(signal: i32, info: *mut libc::siginfo_t, context: *m
         end(signal);
     }
     let rank = running::current();
-    if let Some(rank) = rank {
+    let served = running::served().filter(|_| rank.is_none());
+    if let Some(rank) = rank.or(served) {
         stdio::pour(rank);
     }
     output::pour_all();
@@ -104,15 +105,18 @@ unsafe extern "C" fn report(signal: i32, info: *mut libc::siginfo_t, context: *m
     let (address, pointer) = unsafe { ((*info).si_addr() as usize, stack_pointer(context)) };
     let (_, name, what) = SIGNALS.iter().find(|s| s.0 == signal).copied().unwrap_or((signal, "a signal", "was stopped"));
     let mut text = Text::new();
-    let _ = match rank {
+    let _ = match rank.or(served) {
         Some(rank) => write!(text, "xsim: rank {} ", global(rank)),
         None => write!(text, "xsim: the simulator itself, between ranks, "),
     };
     let memory = signal == libc::SIGSEGV || signal == libc::SIGBUS;
     let overflow = memory && rank.is_some() && stack::overflowed(address, pointer);
+    let jumped = memory && address == instruction(context);
     let _ = if overflow {
         let size = STACK_SIZE.load(Relaxed) >> 10;
         write!(text, "needs more stack than its {size} KiB (stack overflow, {name} at {address:#x})")
+    } else if jumped {
+        write!(text, "called a function at address {address:#x}, where there is no code ({name})")
     } else if memory {
         write!(text, "{what} ({name} at address {address:#x})")
     } else {
@@ -121,14 +125,23 @@ unsafe extern "C" fn report(signal: i32, info: *mut libc::siginfo_t, context: *m
     if let (Some(_), Some(call)) = (rank, running::last_call()) {
         let _ = write!(text, ", in or after {call}");
     }
+    if served.is_some() {
+        let _ = write!(text, ", in an operation that it made with MPI_Op_create and that a reduction calls");
+    }
     let _ = writeln!(text);
     text.say();
     if overflow {
         let _ = writeln!(text, "xsim: raise it with -xsim-stack SIZE, or look for recursion without end or large local arrays");
         text.say();
     }
+    if jumped {
+        let _ = writeln!(text, "xsim: it was called from");
+        text.say();
+        // SAFETY: a call has put the address behind it on the stack before it got nowhere; nothing returns to this context.
+        unsafe { step_back(context) };
+    }
     backtrace(context);
-    if rank.is_some() {
+    if rank.or(served).is_some() {
         let _ = writeln!(text, "xsim: the run ends here; all ranks of this process stop");
         text.say();
     }
@@ -144,6 +157,20 @@ unsafe fn stack_pointer(context: *mut c_void) -> usize {
 unsafe fn stack_pointer(_: *mut c_void) -> usize {
     0
 }
+
+/// Makes the context of a call that led to no code that of the caller. The unwinder reads the code at the place where it begins.
+#[cfg(target_arch = "x86_64")]
+unsafe fn step_back(context: *mut c_void) {
+    // SAFETY: the caller passes the context that the kernel gave to a handler, of a call that has just been made.
+    unsafe {
+        let registers = &mut (*context.cast::<libc::ucontext_t>()).uc_mcontext.gregs;
+        let stack = registers[libc::REG_RSP as usize];
+        registers[libc::REG_RIP as usize] = (stack as *const i64).read();
+        registers[libc::REG_RSP as usize] = stack + 8;
+    }
+}
+#[cfg(not(target_arch = "x86_64"))]
+unsafe fn step_back(_: *mut c_void) {}
 
 #[cfg(target_arch = "x86_64")]
 fn instruction(context: *mut c_void) -> usize {

@@ -392,7 +392,9 @@ impl Ranks {
         {
             shared.mount(rank, &mut self.places);
         }
+        running::serve(rank);
         let result = f();
+        running::serve(running::NOBODY);
         stdio::drain(rank);
         result
     }

@@ -5,6 +5,9 @@ use std::sync::atomic::{AtomicI32, AtomicPtr, AtomicU32, AtomicUsize, Ordering::
 use crate::libc_state;
 use crate::stack::switch;
 
+/// The rank that is mounted while the scheduler calls one of its functions.
+static SERVED: AtomicU32 = AtomicU32::new(NOBODY);
+
 /// No rank.
 pub(crate) const NOBODY: u32 = u32::MAX;
 
@@ -45,6 +48,17 @@ static NOW: Now = Now {
 pub fn current() -> Option<u32> {
     let rank = NOW.rank.load(Relaxed);
     (rank != NOBODY).then_some(rank)
+}
+
+/// The rank for which the scheduler calls a function of the program now, if any.
+pub(crate) fn served() -> Option<u32> {
+    let rank = SERVED.load(Relaxed);
+    (rank != NOBODY).then_some(rank)
+}
+
+/// Says for whom the scheduler calls functions.
+pub(crate) fn serve(rank: u32) {
+    SERVED.store(rank, Relaxed);
 }
 
 /// Says who runs, and which memory is its stack.

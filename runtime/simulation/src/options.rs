@@ -65,6 +65,8 @@ pub struct Options {
     pub log_ranks: Option<RankList>,
     /// Say what was chosen, and why.
     pub verbose: bool,
+    /// Say what works here and MPI does not promise.
+    pub check: bool,
     /// No summary and no progress line.
     pub quiet: bool,
     /// The progress line.
@@ -116,6 +118,7 @@ impl Default for Options {
             log: None,
             log_ranks: None,
             verbose: false,
+            check: false,
             quiet: false,
             progress: ProgressMode::Auto,
             watchdog: 0.0,

@@ -6,6 +6,7 @@ use crate::collective::schedule::NOBODY;
 use crate::datatype::Datatype;
 use crate::error::{ErrorClass, Failure, Result};
 use crate::matching::Extent;
+use crate::p2p::FIRST_MEMORY;
 use crate::packing::Packing;
 use crate::world::World;
 use rank::{Addr, memory};
@@ -55,11 +56,25 @@ impl World {
                 sum.checked_add(datatype.bytes(count)?).ok_or_else(beyond)
             })?,
         };
+        if at.0 < FIRST_MEMORY {
+            list.check_memory()?;
+        }
         Ok(Some(list))
     }
 }
 
 impl BlockList<'_> {
+    /// Of a buffer at no memory, datatypes and places may say where the data is.
+    #[cold]
+    fn check_memory(&self) -> Result {
+        for index in 0..self.len {
+            let ((count, datatype), block) = (self.elements(index), self.extent(index));
+            if block.bytes != 0 && block.buffer.offset(datatype.true_lb).0 < FIRST_MEMORY {
+                return Err(crate::p2p::bad_buffer(block.buffer, count));
+            }
+        }
+        Ok(())
+    }
     #[inline]
     fn elements(&self, index: usize) -> (u64, &Rc<Datatype>) {
         match &self.places {

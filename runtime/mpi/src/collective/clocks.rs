@@ -6,7 +6,7 @@ use crate::collective::schedule::{Blocks, Member, Pattern, Schedule, Shape, Step
 use crate::collective::varied::Varied;
 use crate::group::Group;
 use crate::world::World;
-use engine::{Span, Time};
+use engine::{EndOfTime, Span, Time};
 use std::rc::Rc;
 
 /// How large the members' blocks are.
@@ -27,6 +27,24 @@ pub(crate) struct Clocks {
     /// Between exchanges: the clocks of those that take part, by position, and how many pairs are folded.
     exchanging: Option<(Vec<u64>, usize)>,
     size: usize,
+}
+
+fn later(clock: u64, span: u64) -> u64 {
+    (Time::from_ps(clock) + Span::from_ps(span)).as_ps()
+}
+
+/// The clock with which a member leaves.
+///
+/// The loops over clocks add without looking. No clock goes back in them, so that one which has passed half of all time stays there, and what
+/// was added to it later may be wrong, but is not taken for right.
+#[inline]
+fn in_time(clock: u64) -> u64 {
+    if clock >= 1 << 63 {
+        EndOfTime::reached(
+            "virtual time passed 2^63 picoseconds (106 days) in a collective; reduce link latencies, message sizes or compute factors",
+        );
+    }
+    clock
 }
 
 impl Clocks {
@@ -74,7 +92,7 @@ impl Clocks {
     /// Every member receives from the one `distance` before it.
     fn shift(&mut self, distance: usize, span: u64) {
         if let Some(clock) = &mut self.equal {
-            *clock += span;
+            *clock = later(*clock, span);
             return;
         }
         let size = self.size;
@@ -120,7 +138,7 @@ impl Clocks {
             && folded == 0
             && among == self.size
         {
-            *clock += span(0, mask);
+            *clock = later(*clock, span(0, mask));
             return;
         }
         let clocks = self.line_up(among, folded);
@@ -187,7 +205,7 @@ impl World {
         let mut clocks = Clocks::new((0..size).map(|member| pending.clock(member).as_ps()));
         self.pass_rounds(&group, schedule, sizes, &mut clocks);
         for member in (0..size).rev() {
-            self.finish_request(pending.request(member), Time::from_ps(clocks.get(member as usize)));
+            self.finish_request(pending.request(member), Time::from_ps(in_time(clocks.get(member as usize))));
         }
     }
 
@@ -218,6 +236,7 @@ impl World {
     /// A blocked member of a collective is through at `clock`.
     #[inline]
     pub(crate) fn release_member(&mut self, rank: u32, clock: u64) {
+        let clock = in_time(clock);
         let state = &mut self.messages.ranks[rank as usize];
         let waited = clock - state.clock.as_ps();
         if waited != 0 {

@@ -115,7 +115,7 @@ macro_rules! pairs {
 /// The loop for an operation on an element; none where MPI 5.0 section 6.9.2 defines none.
 ///
 /// Beyond the standard's table, all integers take all of the integer operations, whichever
-/// language they are of.
+/// language they are of, and so do characters ([`Predefined::is_lenient_on`]).
 pub fn kernel(op: Predefined, element: Element) -> Option<Kernel> {
     match (op, element) {
         (Predefined::Replace, _) => Some(|input, inout| inout.copy_from_slice(input)),
@@ -128,7 +128,9 @@ pub fn kernel(op: Predefined, element: Element) -> Option<Kernel> {
 fn single(op: Predefined, kind: Kind) -> Option<Kernel> {
     match kind {
         Kind::Byte => bits!(op, u8),
-        Kind::Char | Kind::WideChar => None,
+        // A C `char`, of which MPI says nothing.
+        Kind::Char => integers!(op, i8),
+        Kind::WideChar => None,
         Kind::I8 => integers!(op, i8),
         Kind::I16 => integers!(op, i16),
         Kind::I32 => integers!(op, i32),
@@ -246,7 +248,7 @@ mod tests {
         assert_eq!(product, [5.0, 5.0]);
         assert!(kernel(Land, Element::One(Kind::F32)).is_none());
         assert!(kernel(Max, Element::One(Kind::ComplexF32)).is_none());
-        assert!(kernel(Sum, Element::One(Kind::Char)).is_none());
+        assert!(kernel(Sum, Element::One(Kind::WideChar)).is_none());
         assert!(kernel(Band, Element::One(Kind::Logical4)).is_none());
     }
 

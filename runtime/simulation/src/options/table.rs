@@ -146,6 +146,8 @@ pub static TABLE: &[Row] = &[
     row("verbose", "", "off", Group::Output, |o, v| value::switch(v).map(|b| o.verbose = b))
         .short('v')
         .help("Say on stderr what was chosen, and why."),
+    row("check", "", "off", Group::Output, |o, v| value::switch(v).map(|b| o.check = b))
+        .help("Say on stderr, once each, what of the program works here and MPI does not promise, such as `MPI_SUM` of `MPI_CHAR`."),
     row("quiet", "", "off", Group::Output, |o, v| value::switch(v).map(|b| o.quiet = b))
         .short('q')
         .help("No summary and no progress line; errors are still said."),

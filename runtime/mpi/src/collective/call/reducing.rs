@@ -10,6 +10,7 @@ use crate::collective::{Delivery, Reduction};
 use crate::error::{ErrorClass, Failure, Result};
 use crate::matching::Extent;
 use crate::op::Op;
+use crate::p2p::FIRST_MEMORY;
 use crate::request::PROC_NULL;
 use crate::world::{Mpi, World};
 use rank::Addr;
@@ -20,7 +21,19 @@ impl World {
         let operation = self.objects.ops.get(self.messages.current, op)?;
         let kind = self.objects.types.usable(self.messages.current, datatype)?;
         let kernel = match &**operation {
-            Op::Predefined(predefined) => Some(predefined.on(kind, &self.objects.types.describe(self.messages.current, datatype))?.1),
+            Op::Predefined(predefined) => {
+                let name = self.objects.types.describe(self.messages.current, datatype);
+                let (element, kernel) = predefined.on(kind, &name)?;
+                if predefined.is_lenient_on(element) {
+                    self.note_finding(|| {
+                        format!(
+                            "{} of {name}, which MPI does not define (MPI 5.0 section 6.9.2); use MPI_SIGNED_CHAR or MPI_UNSIGNED_CHAR",
+                            predefined.name()
+                        )
+                    });
+                }
+                Some(kernel)
+            }
             Op::User(_) => None,
         };
         Ok(Rc::new(Reduction { op: operation.clone(), datatype: kind.clone(), handle: datatype, kernel }))
@@ -46,6 +59,7 @@ impl Mpi {
         let root = (kind == Kind::Reduce).then_some(root);
         let from = if send == IN_PLACE { receive } else { send };
         if matches!(kind, Kind::Allreduce | Kind::Scan)
+            && from.0.min(receive.0) >= FIRST_MEMORY
             && let Some(ticket) = self.together_again(kind, comm, Some((count, datatype, op)), from)
         {
             return Ok(ticket);
@@ -95,7 +109,13 @@ impl Mpi {
                 let (is_root, _, _, inter) = self.rooted(comm, root)?;
                 (is_root, inter)
             }
-            None => (true, false),
+            None => {
+                if matches!(kind, Kind::Scan | Kind::Exscan) && self.world().objects.comms.get(comm)?.is_inter() {
+                    let why = "the communicator is an intercommunicator, where this reduction is not defined; pass an intracommunicator";
+                    return Err(Failure::new(ErrorClass::COMM, why));
+                }
+                (true, false)
+            }
         };
         if !inter && self.may_hold() {
             let source = self.world().extent((from, count, datatype))?;

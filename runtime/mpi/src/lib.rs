@@ -1,5 +1,4 @@
-//! MPI itself: handles, groups, communicators, datatypes, operations, matching, requests,
-//! collectives, topologies, errors. `progress` owns the main loop. Knows nothing of the C ABI.
+//! MPI itself: matching, requests, decisions, collectives, on the objects of the crate `objects`. `progress` owns the main loop. Knows nothing of the C ABI.
 
 mod agenda;
 pub mod alone;
@@ -9,6 +8,7 @@ pub mod collective;
 pub mod comm;
 mod deadlock;
 mod flight;
+pub mod handle;
 mod held;
 pub mod matching;
 pub mod messages;
@@ -30,6 +30,6 @@ mod undecided;
 pub mod wire;
 pub mod world;
 
-pub use objects::{Objects, abi, attribute, datatype, errhandler, error, group, handle, handles, info, op, slab, topology};
+pub use objects::{Objects, abi, attribute, datatype, errhandler, error, group, handles, info, op, slab, topology};
 pub use undecided::Found;
 pub use world::{Mpi, Setup, World};

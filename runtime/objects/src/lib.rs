@@ -1,5 +1,5 @@
 //! MPI's opaque objects as values: error classes, handles, groups, communicators, datatypes, operations, topologies, info, attributes, error
-//! handlers. Knows nothing of messages, ranks that run, memory of the program, or virtual time.
+//! handlers; and the constants of the ABI, typed once. Knows nothing of messages, ranks that run, memory of the program, or virtual time.
 
 pub mod abi;
 pub mod attribute;

@@ -1,0 +1,54 @@
+//! Handles of requests: the kind of request in the bits that [`encode`] leaves free.
+
+pub use objects::handle::*;
+
+/// A send request that was complete when it was made: there is nothing to keep.
+pub const REQUEST_SENT: usize = 0x1a1;
+
+/// What a request handle names.
+#[derive(Clone, Copy, PartialEq, Eq, Debug)]
+pub enum RequestRef {
+    /// Nothing: null, or a send that was complete at once.
+    Nothing,
+    /// A completed send.
+    Sent,
+    /// A receive in the node arena.
+    Node(u32),
+    /// A receive in the node arena whose owner is blocked for it (`flag::UNSEEN`): nobody but that call comes across it.
+    Unseen(u32),
+    /// Any other request, in the request table.
+    Cold(u32),
+    /// Not a request handle.
+    Invalid,
+}
+
+/// The handle of receive node `index`.
+#[inline]
+pub fn of_node(index: u32) -> usize {
+    encode(index)
+}
+
+/// The handle of table request `index`.
+#[inline]
+pub fn of_cold(index: u32) -> usize {
+    encode(index) | 8
+}
+
+/// The handle of receive node `index` while its owner is blocked for it.
+#[inline]
+pub fn of_unseen(index: u32) -> usize {
+    encode(index) | 4
+}
+
+/// What a request handle names.
+#[inline]
+pub fn request(handle: usize) -> RequestRef {
+    match handle {
+        REQUEST_NULL => RequestRef::Nothing,
+        REQUEST_SENT => RequestRef::Sent,
+        _ if handle >= FIRST && handle & 15 == 0 => RequestRef::Node(((handle - FIRST) >> 4) as u32),
+        _ if handle >= FIRST && handle & 15 == 4 => RequestRef::Unseen(((handle - FIRST) >> 4) as u32),
+        _ if handle >= FIRST && handle & 15 == 8 => RequestRef::Cold(((handle - FIRST) >> 4) as u32),
+        _ => RequestRef::Invalid,
+    }
+}

@@ -1,0 +1,92 @@
+#!/bin/sh
+# Lets random programs (tests/programs/random_orders.c) run until a difference, a hang or a crash is found, or the time is up.
+#
+#     sh tests/random_orders.sh [MINUTES [SEED [DIRECTORY]]]
+#
+# Each program is drawn with its machine, overheads, computation, algorithms and number of ranks, and runs four ways: on one process; with
+# every collective event by event; with other stacks and globals; on 2 to 4 processes of MPICH, where that and libxsim_native_mpich.so are
+# installed. What the ranks print, their hashes of orders and clocks, must not differ. The seed is printed; the same one draws the same programs.
+# DIRECTORY is where libxsim.so and xsim are (target/release). Exit status: 0 no difference, 1 one was found (its command is printed), 2 misuse.
+minutes=${1:-5}
+seed=${2:-$(od -An -N4 -tu4 /dev/urandom | tr -d ' ')}
+root=$(cd "$(dirname "$0")/.." && pwd)
+directory=${3:-${CARGO_TARGET_DIR:-$root/target}/release}
+[ -f "$directory/libxsim.so" ] || { echo "$0: there is no libxsim.so in $directory: run cargo build --release first" >&2; exit 2; }
+work=$(mktemp -d) || exit 2
+trap 'rm -rf "$work"' EXIT
+trap 'exit 130' INT TERM
+${CC:-cc} -O1 -I "$root/include" -o "$work/program" "$root/tests/programs/random_orders.c" -L "$directory" -Wl,-rpath,"$directory" -lxsim -lm || exit 2
+mpirun=
+for name in mpirun.mpich mpiexec.mpich; do
+    [ -z "$mpirun" ] && [ -f "$directory/libxsim_native_mpich.so" ] && command -v $name >/dev/null 2>&1 && mpirun=$name
+done
+[ -n "$mpirun" ] || echo "random_orders: MPICH or $directory/libxsim_native_mpich.so is missing: one process only"
+echo "random_orders: seed $seed, $minutes minutes"
+
+state=$seed
+# A number below $1, as `drawn`.
+draw() {
+    state=$(((state * 1103515245 + 12345) % 2147483648))
+    drawn=$((state / 65536 % $1))
+}
+# One of the arguments, as `chosen`.
+choose() {
+    draw $#
+    shift "$drawn"
+    chosen=$1
+}
+# The output of a command, sorted, in the file $1.
+output() {
+    file=$1
+    shift
+    timeout "${LIMIT:-120}" "$@" >"$work/raw" 2>"$work/errors"
+    status=$?
+    if [ $status != 0 ]; then
+        echo "random_orders: status $status (124 is a hang) of: $*"
+        tail -n 5 "$work/errors"
+        exit 1
+    fi
+    sort "$work/raw" >"$work/$file"
+}
+# Runs a command: its output must be that of the first one.
+compare() {
+    output other "$@"
+    cmp -s "$work/first" "$work/other" && return
+    echo "random_orders: the output of these differs:"
+    echo "  program $arguments"
+    echo "  $*"
+    diff "$work/first" "$work/other" | head -n 6
+    exit 1
+}
+
+end=$(($(date +%s) + minutes * 60))
+programs=0
+while [ "$(date +%s)" -lt "$end" ]; do
+    choose star:l=0.5us,b=100Gbps none star:l=1ps,b=inf mesh:2d,l=2us,b=1Gbps ring:l=0,b=1Gbps tree:degree=3,l=100ns,b=1Gbps \
+        torus:4x4xn,l=7us,b=8.8Gbps/star:2,l=0.32us,b=9.6Gbps
+    machine=$chosen
+    choose '' '' /rank:eager=0 /rank:eager=1000 /rank:o_send=0.4us,o_recv=0.3us /rank:o_send=1us,o_recv=2us,gap=3us,eager=1000
+    machine=$machine$chosen
+    choose none fixed:20ns fixed:1us
+    compute=$chosen
+    choose mpich mpich openmpi linear
+    algorithms=$chosen
+    choose 63 63 63 1 2 18 7 12 9
+    kinds=$chosen
+    draw 15
+    ranks=$((2 + drawn))
+    draw 3
+    processes=$((2 + drawn < ranks ? 2 + drawn : ranks))
+    draw 32768
+    arguments="$((drawn + programs * 32768)) 4 $kinds -xsim-np $ranks -xsim-mn $machine -xsim-compute $compute -xsim-coll $algorithms"
+    # No argument has a space.
+    # shellcheck disable=SC2086
+    {
+        output first "$work/program" $arguments
+        compare "$work/program" $arguments -xsim-coll-events
+        compare "$work/program" $arguments -xsim-stack-mode=shared -xsim-globals=clone
+        [ -z "$mpirun" ] || compare "$mpirun" -np "$processes" "$work/program" $arguments
+    }
+    programs=$((programs + 1))
+done
+echo "random_orders: $programs programs, no difference"

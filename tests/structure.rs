@@ -1,0 +1,264 @@
+//! No circle of files across modules: what a file needs of others can be read before it.
+//!
+//! A file needs another if a path in it leads there: an import, or `crate::...`, `super::...` and the like in its text, through whatever
+//! re-exports, tests left out. A file may need those below it (`foo.rs` those in `foo/`), and these it: they are one module in several files,
+//! so the way down is not counted.
+
+use std::collections::{BTreeMap, BTreeSet, HashMap};
+use std::path::{Path, PathBuf};
+use syn::visit::Visit;
+
+/// The most files of a circle.
+const MOST: usize = 3;
+/// Crates that are still being divided, and how large their circles may be until then.
+const DIVIDED: [(&str, usize); 3] = [("cabi/lib.rs", 7), ("runtime/mpi/src/lib.rs", 64), ("runtime/rank/src/lib.rs", 16)];
+
+/// A module that has a file of its own.
+#[derive(Default)]
+struct Module {
+    path: PathBuf,
+    /// Names that are defined in it.
+    defined: BTreeSet<String>,
+    /// Names that come from elsewhere, with their paths from the crate's root.
+    imported: BTreeMap<String, Vec<String>>,
+    /// Modules of which it has all names.
+    globs: Vec<Vec<String>>,
+    /// Paths in it, from the crate's root.
+    paths: BTreeSet<Vec<String>>,
+}
+
+/// A crate's modules by their places.
+type Modules = BTreeMap<Vec<String>, Module>;
+
+fn is_test(attributes: &[syn::Attribute]) -> bool {
+    attributes.iter().any(|attribute| {
+        let of = |name| attribute.path().is_ident(name);
+        of("test") || of("cfg") && attribute.parse_args::<syn::Path>().is_ok_and(|condition| condition.is_ident("test"))
+    })
+}
+
+/// Reads a module's file and those of the modules in it.
+fn read(path: &Path, place: Vec<String>, modules: &mut Modules) {
+    let text = std::fs::read_to_string(path).unwrap_or_else(|why| panic!("{}: {why}", path.display()));
+    let file = syn::parse_file(&text).unwrap_or_else(|why| panic!("{}: {why}", path.display()));
+    let mut reader = Reader { place: place.clone(), module: Module { path: path.to_owned(), ..Module::default() }, below: Vec::new() };
+    reader.visit_file(&file);
+    modules.insert(place.clone(), reader.module);
+    let directory = match path.file_name().and_then(|name| name.to_str()) {
+        Some("lib.rs" | "main.rs") => path.parent().unwrap().to_owned(),
+        _ => path.with_extension(""),
+    };
+    for name in reader.below {
+        read(&directory.join(format!("{name}.rs")), [place.as_slice(), &[name]].concat(), modules);
+    }
+}
+
+struct Reader {
+    place: Vec<String>,
+    module: Module,
+    /// Modules with files of their own.
+    below: Vec<String>,
+}
+
+impl Reader {
+    /// A path from the crate's root, if it stays in the crate.
+    fn absolute(&self, path: &[String]) -> Option<Vec<String>> {
+        let mut place = self.place.clone();
+        let mut rest = path;
+        match path.first()?.as_str() {
+            "crate" => place.clear(),
+            "self" => {}
+            "super" => {
+                place.pop();
+                while let [_, next, ..] = rest
+                    && next == "super"
+                {
+                    place.pop();
+                    rest = &rest[1..];
+                }
+            }
+            name if self.below.iter().any(|below| below == name) => return Some([place.as_slice(), path].concat()),
+            _ => return None,
+        }
+        place.extend_from_slice(&rest[1..]);
+        Some(place)
+    }
+
+    fn import(&mut self, tree: &syn::UseTree, before: &[String]) {
+        let with = |name: &syn::Ident| [before, &[name.to_string()]].concat();
+        match tree {
+            syn::UseTree::Path(path) => self.import(&path.tree, &with(&path.ident)),
+            syn::UseTree::Group(group) => group.items.iter().for_each(|tree| self.import(tree, before)),
+            syn::UseTree::Name(name) if name.ident == "self" => self.bind(before.last().cloned().unwrap_or_default(), before.to_vec()),
+            syn::UseTree::Name(name) => self.bind(name.ident.to_string(), with(&name.ident)),
+            syn::UseTree::Rename(rename) => self.bind(rename.rename.to_string(), with(&rename.ident)),
+            syn::UseTree::Glob(_) => {
+                if let Some(path) = self.absolute(before) {
+                    self.module.paths.insert(path.clone());
+                    self.module.globs.push(path);
+                }
+            }
+        }
+    }
+
+    fn bind(&mut self, name: String, path: Vec<String>) {
+        if let Some(path) = self.absolute(&path) {
+            self.module.paths.insert(path.clone());
+            self.module.imported.insert(name, path);
+        }
+    }
+}
+
+impl<'ast> Visit<'ast> for Reader {
+    fn visit_file(&mut self, file: &'ast syn::File) {
+        // Known before paths through them are seen.
+        for item in &file.items {
+            if let syn::Item::Mod(module) = item
+                && module.content.is_none()
+                && !is_test(&module.attrs)
+            {
+                self.below.push(module.ident.to_string());
+            }
+        }
+        syn::visit::visit_file(self, file);
+    }
+
+    fn visit_item(&mut self, item: &'ast syn::Item) {
+        use syn::Item::{Const, Enum, Fn, Macro, Mod, Static, Struct, Trait, Type, Union, Use};
+        let (attributes, name) = match item {
+            Const(item) => (&item.attrs, Some(&item.ident)),
+            Enum(item) => (&item.attrs, Some(&item.ident)),
+            Fn(item) => (&item.attrs, Some(&item.sig.ident)),
+            Macro(item) => (&item.attrs, item.ident.as_ref()),
+            Mod(item) => (&item.attrs, None),
+            Static(item) => (&item.attrs, Some(&item.ident)),
+            Struct(item) => (&item.attrs, Some(&item.ident)),
+            Trait(item) => (&item.attrs, Some(&item.ident)),
+            Type(item) => (&item.attrs, Some(&item.ident)),
+            Union(item) => (&item.attrs, Some(&item.ident)),
+            Use(item) => (&item.attrs, None),
+            _ => return syn::visit::visit_item(self, item),
+        };
+        if is_test(attributes) {
+            return;
+        }
+        self.module.defined.extend(name.map(ToString::to_string));
+        syn::visit::visit_item(self, item);
+    }
+
+    fn visit_item_use(&mut self, item: &'ast syn::ItemUse) {
+        self.import(&item.tree, &[]);
+    }
+
+    fn visit_path(&mut self, path: &'ast syn::Path) {
+        let names: Vec<String> = path.segments.iter().map(|segment| segment.ident.to_string()).collect();
+        if names.len() > 1
+            && let Some(path) = self.absolute(&names)
+        {
+            self.module.paths.insert(path);
+        }
+        syn::visit::visit_path(self, path);
+    }
+}
+
+/// The module in which what a path names is defined.
+fn home(modules: &Modules, path: &[String], depth: usize) -> Option<Vec<String>> {
+    let length = (0..=path.len()).rev().find(|&length| modules.contains_key(&path[..length]))?;
+    let (place, rest) = path.split_at(length);
+    let module = &modules[place];
+    let Some(name) = rest.first() else { return Some(place.to_vec()) };
+    if module.defined.contains(name) || depth > 20 {
+        return Some(place.to_vec());
+    }
+    if let Some(from) = module.imported.get(name) {
+        return home(modules, &[from, &rest[1..]].concat(), depth + 1);
+    }
+    let within = |glob: &Vec<String>| {
+        let home = home(modules, &[glob.as_slice(), rest].concat(), depth + 1)?;
+        modules[&home].defined.contains(name).then_some(home)
+    };
+    module.globs.iter().find_map(within).or(Some(place.to_vec()))
+}
+
+/// Which files a crate's files need.
+fn needs(modules: &Modules) -> BTreeMap<&Vec<String>, BTreeSet<Vec<String>>> {
+    let of = |(place, module): (&Vec<String>, &Module)| {
+        let homes = module.paths.iter().filter_map(|path| home(modules, path, 0));
+        homes.filter(|home| !home.starts_with(place)).collect()
+    };
+    modules.iter().map(|entry| (entry.0, of(entry))).collect()
+}
+
+/// Sets of files each of which needs all others of its set, by way of others if not itself.
+fn circles(needs: &BTreeMap<&Vec<String>, BTreeSet<Vec<String>>>) -> Vec<BTreeSet<Vec<String>>> {
+    let reached = |from: &Vec<String>| {
+        let (mut seen, mut ahead) = (BTreeSet::new(), vec![from.clone()]);
+        while let Some(place) = ahead.pop() {
+            let next = needs[&place].iter().filter(|&next| seen.insert(next.clone()));
+            ahead.extend(next.cloned());
+        }
+        seen
+    };
+    let reached: HashMap<&Vec<String>, BTreeSet<Vec<String>>> = needs.keys().map(|&place| (place, reached(place))).collect();
+    let circle = |&place: &&Vec<String>| reached[place].iter().filter(|other| reached[other].contains(place)).cloned().collect();
+    let all: BTreeSet<BTreeSet<Vec<String>>> = needs.keys().map(circle).filter(|circle: &BTreeSet<_>| circle.len() > 1).collect();
+    all.into_iter().collect()
+}
+
+/// The root files of all crates of the workspace.
+fn crates() -> Vec<PathBuf> {
+    let root = Path::new(env!("CARGO_MANIFEST_DIR"));
+    let mut found = vec![root.join("cabi/lib.rs"), root.join("cli/main.rs")];
+    for entry in std::fs::read_dir(root.join("runtime")).unwrap() {
+        found.push(entry.unwrap().path().join("src/lib.rs"));
+    }
+    found.retain(|path| path.exists());
+    found.sort();
+    found
+}
+
+#[test]
+fn no_circle_of_files_is_large() {
+    let root = Path::new(env!("CARGO_MANIFEST_DIR"));
+    let (mut large, mut files) = (String::new(), 0);
+    for path in crates() {
+        let name = path.strip_prefix(root).unwrap().display().to_string();
+        let most = DIVIDED.iter().find(|(divided, _)| *divided == name).map_or(MOST, |&(_, most)| most);
+        let mut modules = Modules::new();
+        read(&path, Vec::new(), &mut modules);
+        files += modules.len();
+        let needs = needs(&modules);
+        for circle in circles(&needs) {
+            let file = |place: &Vec<String>| modules[place].path.strip_prefix(root).unwrap().display().to_string();
+            let mut text = format!("{} files need each other:\n", circle.len());
+            for place in &circle {
+                let others: Vec<String> = needs[place].intersection(&circle).map(file).collect();
+                text += &format!("  {} needs {}\n", file(place), others.join(", "));
+            }
+            println!("{text}");
+            if circle.len() > most {
+                large += &text;
+            }
+        }
+    }
+    assert!(files > 200, "only {files} files were found");
+    assert!(large.is_empty(), "{large}move what the lower of them need to where it does not need the others");
+}
+
+#[test]
+fn a_circle_through_a_re_export_is_found() {
+    let directory = std::env::temp_dir().join(format!("xsim-structure-{}", std::process::id()));
+    std::fs::create_dir_all(directory.join("a")).unwrap();
+    let write = |name: &str, text: &str| std::fs::write(directory.join(name), text).unwrap();
+    write("lib.rs", "mod a; mod b; mod c; pub use a::A; use b::*;");
+    write("a.rs", "mod below; pub struct A; fn f() { below::g() } use crate::c::C;");
+    write("a/below.rs", "use super::A; pub fn g() {} #[cfg(test)] mod tests { use crate::b::B; }");
+    write("b.rs", "use crate::A; pub struct B;");
+    write("c.rs", "pub struct C; fn f() { let _ = crate::B; }");
+    let mut modules = Modules::new();
+    read(&directory.join("lib.rs"), Vec::new(), &mut modules);
+    std::fs::remove_dir_all(&directory).unwrap();
+    let found = circles(&needs(&modules));
+    let names: Vec<String> = found.iter().flatten().map(|place| place.join("::")).collect();
+    assert_eq!((found.len(), names), (1, ["a", "b", "c"].map(str::to_owned).to_vec()));
+}

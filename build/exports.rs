@@ -87,7 +87,7 @@ pub fn body(row: &Row, large: bool, wide_handles: bool) -> String {
         }
         (Some(_), Some(_)) => value(row, large),
         (Some(_), None) => format!("    edge::no_value(Function::{})\n", row.name),
-        (None, Some(_)) if row.waits => halves(row, large, wide_handles),
+        (None, Some(_)) if row.waits.is_some() => halves(row, large, wide_handles),
         (None, Some(_)) => checked(row, large, wide_handles),
         (None, None) => format!("    edge::not_built(Function::{}, {})\n", row.name, object(row)),
     }
@@ -128,7 +128,7 @@ fn halves(row: &Row, large: bool, wide_handles: bool) -> String {
     let named = |of: &[&Parameter]| -> String { of.iter().map(|p| format!("{}, ", rust_name(p))).collect() };
     format!(
         "    #[inline(never)]\n    #[allow(clippy::too_many_arguments)]\n    fn begin({}) -> edge::Begun {{\n    edge::begin(Function::{function}, {object}, |c| {{\n{}    }})\n    }}\n\
-         \x20   #[inline(never)]\n    fn end(begun: edge::Begun, {}) -> i32 {{\n\
+         \x20   #[inline(never)]\n    #[allow(clippy::too_many_arguments)]\n    fn end(begun: edge::Begun, {}) -> i32 {{\n\
          \x20       edge::end(Function::{function}, {object}, begun, |c, waited| calls::{path}_end(c, waited{}))\n    }}\n\
          \x20   let begun = begin({});\n    match begun.code() {{\n        Some(code) => code,\n\
          \x20       None => {{\n            edge::wait();\n            end(begun, {})\n        }}\n    }}\n",
@@ -141,10 +141,11 @@ fn halves(row: &Row, large: bool, wide_handles: bool) -> String {
     )
 }
 
-/// Whether the second half of a call is given this parameter: the results, and the lengths of those that are arrays.
+/// Whether the second half of a call is given this parameter: the results, the lengths of those that are arrays, and what the row names.
 fn in_end(row: &Row, p: &Parameter) -> bool {
     let result = |q: &Parameter| q.direction != Direction::In && q.kind != Kind::Buffer;
-    result(p) || row.parameters.iter().any(|q| result(q) && q.length.as_ref() == Some(&p.name))
+    let named = row.waits.iter().flatten().any(|name| *name == p.name || name == "all");
+    named || result(p) || row.parameters.iter().any(|q| result(q) && q.length.as_ref() == Some(&p.name))
 }
 
 /// What can be known to be wrong before the implementation looks.

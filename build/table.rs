@@ -47,8 +47,9 @@ pub struct Row {
     pub large: bool,
     /// The implementation is told, last, whether it is called as the `_c` variant.
     pub told: bool,
-    /// The implementation comes in two halves, before and after the rank's wait.
-    pub waits: bool,
+    /// The implementation comes in two halves, before and after the rank's wait: what the second is given besides results and the lengths
+    /// of their arrays.
+    pub waits: Option<Vec<String>>,
     /// Which of [`PROPERTIES`] it has, a bit each.
     pub properties: u8,
     /// The C type it returns; `None` for an error code.
@@ -162,7 +163,7 @@ fn head(line: &str, chapter: &str) -> Result<Row, String> {
         body: (body != "-" && body != "callback").then(|| body.to_string()),
         large: false,
         told: false,
-        waits: false,
+        waits: None,
         properties: 0,
         returns: None,
         deprecated: None,
@@ -172,11 +173,12 @@ fn head(line: &str, chapter: &str) -> Result<Row, String> {
         match word.split_once('=') {
             None if word == "_c" => row.large = true,
             None if word == "_c+" => (row.large, row.told) = (true, true),
-            None if word == "waits" => row.waits = true,
+            None if word == "waits" => row.waits = Some(Vec::new()),
             None => match PROPERTIES.iter().position(|(name, _)| *name == word) {
                 Some(bit) => row.properties |= 1 << bit,
                 None => return Err(format!("unknown flag {word}")),
             },
+            Some(("waits", names)) => row.waits = Some(names.split(',').map(str::to_string).collect()),
             Some(("returns", of)) => row.returns = Some(of.to_string()),
             Some(("deprecated", version)) => row.deprecated = Some(version.to_string()),
             Some((key, _)) => return Err(format!("unknown key {key}")),

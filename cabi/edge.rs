@@ -58,32 +58,40 @@ pub fn call(function: Function, object: Object, body: impl FnOnce(&Call) -> Resu
     begun.code().unwrap_or(MPI_SUCCESS)
 }
 
+/// What a call waits for, as its first half tells its second: one word, whose meaning is theirs.
+///
+/// The rank is blocked between them, and must be woken by what the first half arranged.
+#[derive(Clone, Copy, PartialEq, Eq, Debug)]
+pub struct Wait(pub u64);
+
 /// What the first half of a call in two halves says: its error code, if all is done, else what it waits for.
 ///
 /// Two words that travel in registers: between the halves the rank is blocked, and what it has on its stack costs.
 #[derive(Clone, Copy)]
 pub struct Begun {
+    /// What the call waits for; the error code of one that is over.
     word: u64,
+    /// When it was entered; [`Begun::OVER`].
     entered: Time,
 }
 
-/// In the word of a call that is over.
-const OVER: u64 = 1 << 32;
-
 impl Begun {
+    /// Instead of the time of entry: the call is over. No clock gets there.
+    const OVER: Time = Time::MAX;
+
     fn over(code: i32) -> Begun {
-        Begun { word: OVER | u64::from(code as u32), entered: Time::ZERO }
+        Begun { word: u64::from(code as u32), entered: Begun::OVER }
     }
     /// The error code, if the call is over.
     #[inline(always)]
     pub fn code(self) -> Option<i32> {
-        (self.word & OVER != 0).then_some(self.word as i32)
+        (self.entered == Begun::OVER).then_some(self.word as i32)
     }
 }
 
 /// The first half of a call: all of it if `body` answers `None`, else what its second half, [`end`], is told after [`wait`].
 #[inline(always)]
-pub fn begin(function: Function, object: Object, body: impl FnOnce(&Call) -> Result<Option<u32>>) -> Begun {
+pub fn begin(function: Function, object: Object, body: impl FnOnce(&Call) -> Result<Option<Wait>>) -> Begun {
     let mpi = state::mpi();
     let c = Call { mpi, function, object };
     // No guard with a destructor: a rank's frames are kept small while it is blocked.
@@ -103,7 +111,7 @@ pub fn begin(function: Function, object: Object, body: impl FnOnce(&Call) -> Res
             return Begun::over(failed(&c, &failure));
         }
         match body(&c) {
-            Ok(Some(waits)) => Begun { word: u64::from(waits), entered },
+            Ok(Some(Wait(word))) => Begun { word, entered },
             Ok(None) => Begun::over(left(&c, entered, Ok(()))),
             Err(failure) => Begun::over(left(&c, entered, Err(failure))),
         }
@@ -170,11 +178,11 @@ impl Drop for Boundary {
 
 /// The second half of a call, once what it waited for has happened.
 #[inline(always)]
-pub fn end(function: Function, object: Object, begun: Begun, body: impl FnOnce(&Call, u32) -> Result) -> i32 {
+pub fn end(function: Function, object: Object, begun: Begun, body: impl FnOnce(&Call, Wait) -> Result) -> i32 {
     let mpi = state::mpi();
     let c = Call { mpi, function, object };
     let code =
-        catch_unwind(AssertUnwindSafe(|| left(&c, begun.entered, body(&c, begun.word as u32)))).unwrap_or_else(|panic| panicked(&c, panic));
+        catch_unwind(AssertUnwindSafe(|| left(&c, begun.entered, body(&c, Wait(begun.word))))).unwrap_or_else(|panic| panicked(&c, panic));
     depart(mpi);
     code
 }

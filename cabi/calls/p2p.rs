@@ -1,7 +1,7 @@
 //! Point-to-point communication (MPI 5.0 chapter 3).
 
 use crate::args::{Handle, InOut, Out, Status, StatusPointer};
-use crate::edge::Call;
+use crate::edge::{Call, Wait};
 use mpi::error::Result;
 use mpi::handle::MESSAGE_NULL;
 use mpi::p2p::SendMode;
@@ -92,14 +92,14 @@ pub fn recv(
     tag: i32,
     comm: Handle,
     out: StatusPointer,
-) -> Result<Option<u32>> {
+) -> Result<Option<Wait>> {
     tell_unless_waiting(c, c.mpi.begin_receive((buf, count, datatype.0), (source, tag, comm.0))?, out)
 }
 
 /// `MPI_Recv` after its wait.
 #[inline(always)]
-pub fn recv_end(c: &Call, expected: u32, out: StatusPointer) -> Result {
-    c.mpi.end_receive(expected)?;
+pub fn recv_end(c: &Call, Wait(expected): Wait, out: StatusPointer) -> Result {
+    c.mpi.end_receive(expected as u32)?;
     tell_latest(c, out);
     Ok(())
 }
@@ -109,11 +109,11 @@ pub use recv_end as sendrecv_replace_end;
 
 /// What a receive waits for; the status of one that is complete is told.
 #[inline(always)]
-fn tell_unless_waiting(c: &Call, expected: Option<u32>, out: StatusPointer) -> Result<Option<u32>> {
+fn tell_unless_waiting(c: &Call, expected: Option<u32>, out: StatusPointer) -> Result<Option<Wait>> {
     if expected.is_none() {
         tell_latest(c, out);
     }
-    Ok(expected)
+    Ok(expected.map(|expected| Wait(expected.into())))
 }
 
 #[inline(always)]
@@ -155,7 +155,7 @@ pub fn sendrecv(
     recvtag: i32,
     comm: Handle,
     out: StatusPointer,
-) -> Result<Option<u32>> {
+) -> Result<Option<Wait>> {
     let (send, receive) = ((sendbuf, sendcount, sendtype.0), (recvbuf, recvcount, recvtype.0));
     tell_unless_waiting(c, c.mpi.begin_send_receive(send, (dest, sendtag, comm.0), receive, (source, recvtag, comm.0), false)?, out)
 }
@@ -173,7 +173,7 @@ pub fn sendrecv_replace(
     recvtag: i32,
     comm: Handle,
     out: StatusPointer,
-) -> Result<Option<u32>> {
+) -> Result<Option<Wait>> {
     let buffer = (buf, count, datatype.0);
     tell_unless_waiting(c, c.mpi.begin_send_receive(buffer, (dest, sendtag, comm.0), buffer, (source, recvtag, comm.0), true)?, out)
 }
@@ -224,9 +224,17 @@ pub fn isendrecv_replace(
     Ok(())
 }
 
-/// `MPI_Probe`.
-pub fn probe(c: &Call, source: i32, tag: i32, comm: Handle, out: StatusPointer) -> Result {
-    out.set(&status(&c.mpi.probe((source, tag, comm.0))?));
+/// `MPI_Probe` up to its wait.
+pub fn probe(c: &Call, source: i32, tag: i32, comm: Handle, out: StatusPointer) -> Result<Option<Wait>> {
+    if c.mpi.begin_probe((source, tag, comm.0))? {
+        return Ok(Some(Wait(0)));
+    }
+    probe_end(c, Wait(0), source, tag, comm, out).map(|()| None)
+}
+
+/// `MPI_Probe` after its wait.
+pub fn probe_end(c: &Call, _: Wait, source: i32, tag: i32, comm: Handle, out: StatusPointer) -> Result {
+    out.set(&status(&c.mpi.end_probe((source, tag, comm.0))?));
     Ok(())
 }
 
@@ -240,9 +248,17 @@ pub fn iprobe(c: &Call, source: i32, tag: i32, comm: Handle, flag: Out<bool>, ou
     Ok(())
 }
 
-/// `MPI_Mprobe`.
-pub fn mprobe(c: &Call, source: i32, tag: i32, comm: Handle, message: Out<Handle>, out: StatusPointer) -> Result {
-    let (handle, found) = c.mpi.matched_probe((source, tag, comm.0))?;
+/// `MPI_Mprobe` up to its wait.
+pub fn mprobe(c: &Call, source: i32, tag: i32, comm: Handle, message: Out<Handle>, out: StatusPointer) -> Result<Option<Wait>> {
+    if c.mpi.begin_probe((source, tag, comm.0))? {
+        return Ok(Some(Wait(0)));
+    }
+    mprobe_end(c, Wait(0), source, tag, comm, message, out).map(|()| None)
+}
+
+/// `MPI_Mprobe` after its wait.
+pub fn mprobe_end(c: &Call, _: Wait, source: i32, tag: i32, comm: Handle, message: Out<Handle>, out: StatusPointer) -> Result {
+    let (handle, found) = c.mpi.end_matched_probe((source, tag, comm.0))?;
     message.set(Handle(handle));
     out.set(&status(&found));
     Ok(())
@@ -259,12 +275,16 @@ pub fn improbe(c: &Call, source: i32, tag: i32, comm: Handle, flag: Out<bool>, m
     Ok(())
 }
 
-/// `MPI_Mrecv`.
-pub fn mrecv(c: &Call, buf: Addr, count: i64, datatype: Handle, message: InOut<Handle>, out: StatusPointer) -> Result {
-    let found = c.mpi.matched_receive((buf, count, datatype.0), message.get().0)?;
+/// `MPI_Mrecv` up to its wait.
+pub fn mrecv(c: &Call, buf: Addr, count: i64, datatype: Handle, message: InOut<Handle>, out: StatusPointer) -> Result<Option<Wait>> {
+    let expected = c.mpi.begin_matched_receive((buf, count, datatype.0), message.get().0)?;
     message.set(Handle(MESSAGE_NULL));
-    out.set(&status(&found));
-    Ok(())
+    tell_unless_waiting(c, expected, out)
+}
+
+/// `MPI_Mrecv` after its wait.
+pub fn mrecv_end(c: &Call, wait: Wait, _: InOut<Handle>, out: StatusPointer) -> Result {
+    recv_end(c, wait, out)
 }
 
 /// `MPI_Imrecv`.

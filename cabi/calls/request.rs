@@ -3,7 +3,7 @@
 use crate::args::{Handle, Handles, InOut, Ints, Out, OutStatuses, StatusPointer};
 use crate::calls::p2p::status;
 use crate::constants::{MPI_ERR_REQUEST, MPI_UNDEFINED};
-use crate::edge::Call;
+use crate::edge::{Call, Wait};
 use mpi::error::{ErrorClass, Result};
 use mpi::handle::REQUEST_NULL;
 use mpi::request::{Completion, RequestArray, Status};
@@ -18,16 +18,16 @@ fn one(request: InOut<Handle>) -> RequestArray {
 
 /// `MPI_Wait` up to its wait.
 #[inline(always)]
-pub fn wait(c: &Call, request: InOut<Handle>, out: StatusPointer) -> Result<Option<u32>> {
+pub fn wait(c: &Call, request: InOut<Handle>, out: StatusPointer) -> Result<Option<Wait>> {
     if c.mpi.begin_wait(request.get().0)? {
-        return Ok(Some(0));
+        return Ok(Some(Wait(0)));
     }
-    wait_end(c, 0, request, out).map(|()| None)
+    wait_end(c, Wait(0), request, out).map(|()| None)
 }
 
 /// `MPI_Wait` after its wait.
 #[inline(always)]
-pub fn wait_end(c: &Call, _: u32, request: InOut<Handle>, out: StatusPointer) -> Result {
+pub fn wait_end(c: &Call, _: Wait, request: InOut<Handle>, out: StatusPointer) -> Result {
     match c.mpi.end_wait(request.get().0) {
         Ok((found, next)) => {
             request.set(Handle(next));
@@ -45,9 +45,9 @@ pub fn wait_end(c: &Call, _: u32, request: InOut<Handle>, out: StatusPointer) ->
 
 /// `MPI_Waitall` up to its wait.
 #[inline(always)]
-pub fn waitall(c: &Call, count: i32, requests: Handles, statuses: OutStatuses) -> Result<Option<u32>> {
+pub fn waitall(c: &Call, count: i32, requests: Handles, statuses: OutStatuses) -> Result<Option<Wait>> {
     let awaited = c.mpi.begin_wait_all(array(count, requests), !statuses.is_ignored())?;
-    let unseen = u32::from(awaited.all_unseen);
+    let unseen = Wait(awaited.all_unseen.into());
     if awaited.waits {
         return Ok(Some(unseen));
     }
@@ -56,25 +56,56 @@ pub fn waitall(c: &Call, count: i32, requests: Handles, statuses: OutStatuses) -
 
 /// `MPI_Waitall` after its wait.
 #[inline(always)]
-pub fn waitall_end(c: &Call, unseen: u32, count: i32, requests: Handles, statuses: OutStatuses) -> Result {
+pub fn waitall_end(c: &Call, Wait(unseen): Wait, count: i32, requests: Handles, statuses: OutStatuses) -> Result {
     if unseen != 0 && c.mpi.finish_unseen_all(array(count, requests)) {
         return Ok(());
     }
     c.mpi.finish_all(array(count, requests), |index, found| statuses.get(index as usize).set_all(&status(found)))
 }
 
-/// `MPI_Waitany`.
-pub fn waitany(c: &Call, count: i32, requests: Handles, index: Out<i32>, out: StatusPointer) -> Result {
-    let (which, found) = c.mpi.wait_any(array(count, requests))?;
+/// `MPI_Waitany` up to its wait.
+pub fn waitany(c: &Call, count: i32, requests: Handles, index: Out<i32>, out: StatusPointer) -> Result<Option<Wait>> {
+    if c.mpi.begin_wait_any(array(count, requests)) {
+        return Ok(Some(Wait(0)));
+    }
+    waitany_end(c, Wait(0), count, requests, index, out).map(|()| None)
+}
+
+/// `MPI_Waitany` after its wait.
+pub fn waitany_end(c: &Call, _: Wait, count: i32, requests: Handles, index: Out<i32>, out: StatusPointer) -> Result {
+    let (which, found) = c.mpi.end_wait_any(array(count, requests))?;
     index.set(which);
     out.set(&status(&found));
     Ok(())
 }
 
-/// `MPI_Waitsome`.
-pub fn waitsome(c: &Call, incount: i32, requests: Handles, outcount: Out<i32>, indices: Ints, statuses: OutStatuses) -> Result {
+/// `MPI_Waitsome` up to its wait.
+pub fn waitsome(
+    c: &Call,
+    incount: i32,
+    requests: Handles,
+    outcount: Out<i32>,
+    indices: Ints,
+    statuses: OutStatuses,
+) -> Result<Option<Wait>> {
+    if c.mpi.begin_wait_some(array(incount, requests)) {
+        return Ok(Some(Wait(0)));
+    }
+    waitsome_end(c, Wait(0), incount, requests, outcount, indices, statuses).map(|()| None)
+}
+
+/// `MPI_Waitsome` after its wait.
+pub fn waitsome_end(
+    c: &Call,
+    _: Wait,
+    incount: i32,
+    requests: Handles,
+    outcount: Out<i32>,
+    indices: Ints,
+    statuses: OutStatuses,
+) -> Result {
     let mut found = 0;
-    let result = c.mpi.wait_some(array(incount, requests), &mut put_some(indices, statuses, &mut found));
+    let result = c.mpi.end_wait_some(array(incount, requests), &mut put_some(indices, statuses, &mut found));
     // With MPI_ERR_IN_STATUS the results are there as well.
     outcount.set(result.as_ref().map_or(found as i32, |count| count.map_or(MPI_UNDEFINED, |count| count as i32)));
     result.map(|_| ())

@@ -203,6 +203,15 @@ impl Mpi {
         self.world().finish_part(part.instance, part.member, &part.target)
     }
 
+    /// A call whose second half knows all from where the result goes ([`Mpi::end_collective`]).
+    #[inline(always)]
+    fn whole(&self, mode: Mode, join: impl FnOnce(Mode) -> Result<Part>) -> Result<Option<usize>> {
+        match mode {
+            Mode::Entering => Ok(Some(self.settle(&join(Mode::Blocking)?)?.word())),
+            mode => self.leave(join(mode)),
+        }
+    }
+
     /// A call as its mode says: whole, or one of its halves. `blocks` answers where its result goes, as so many blocks.
     #[inline(always)]
     fn in_mode<'a>(

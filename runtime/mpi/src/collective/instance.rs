@@ -171,10 +171,6 @@ impl Instance {
     pub(crate) fn has_mail(&self) -> bool {
         !self.mail.is_empty()
     }
-    /// Whether its members are held in a few words each.
-    pub(crate) fn is_held(&self) -> bool {
-        self.together.is_some() && self.agents.is_empty()
-    }
     pub(crate) fn is_started(&self) -> bool {
         self.started
     }

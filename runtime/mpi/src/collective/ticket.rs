@@ -9,6 +9,9 @@ use crate::matching::Extent;
 use crate::world::Mpi;
 use rank::Addr;
 
+/// In a member's number, of which there are fewer than 2^31.
+const NO_RESULT: usize = 1 << 31;
+
 /// A member that is blocked in a call, in one word: instance and member.
 #[derive(Clone, Copy, PartialEq, Eq)]
 pub(crate) struct Ticket(usize);
@@ -25,32 +28,50 @@ impl Ticket {
     pub(super) fn of(word: usize) -> Ticket {
         Ticket(word)
     }
+    /// The same of a member that gets no result from those it waits for.
+    fn without_result(self) -> Ticket {
+        Ticket(self.0 | NO_RESULT)
+    }
+    fn has_result(self) -> bool {
+        self.0 & NO_RESULT == 0
+    }
     fn parts(self) -> (u32, u32) {
-        ((self.0 >> 32) as u32, self.0 as u32)
+        ((self.0 >> 32) as u32, (self.0 & !NO_RESULT) as u32)
     }
 }
 
 impl Mpi {
-    /// Goes on with a blocking call that has been entered until its result is known to lie side by side, and where is known to the caller.
+    /// What the rank, which has entered, waits for: [`Ticket::THROUGH`] if it is through, with its result.
+    ///
+    /// Who gets a result in memory that is not side by side, or of a size of its own, waits here.
     #[inline(never)]
     pub(crate) fn settle(&self, part: &Part) -> Result<Ticket> {
-        if !part.through && part.target.layout.is_none() && self.world().collectives.instance(part.instance).is_held() {
-            return Ok(Ticket::new(part.instance, part.member));
+        if !part.through {
+            let ticket = Ticket::new(part.instance, part.member);
+            if part.target.bytes == 0 {
+                return Ok(ticket.without_result());
+            }
+            if part.target.layout.is_none() && !self.world().collectives.instance(part.instance).shape.irregular {
+                return Ok(ticket);
+            }
         }
         self.await_result(part)?;
         Ok(Ticket::THROUGH)
     }
 
-    /// Waits for the end of a blocking call; its result, if the member gets one, goes to `to`.
-    // What blocks is inlined into the entry points, and everything around it is not: frames of a blocked rank are memory.
-    #[inline(always)]
-    pub(crate) fn await_ticket(&self, ticket: Ticket, to: Addr) -> Result<Option<usize>> {
-        if ticket == Ticket::THROUGH {
-            return Ok(None);
-        }
-        self.block();
-        self.end_held(ticket, to)?;
-        Ok(None)
+    /// The second half of a blocking call, of which the first answered `word`; its result, if the member gets one, goes to `to`.
+    #[inline(never)]
+    pub fn end_collective(&self, word: usize, to: Addr) -> Result {
+        let ticket = Ticket::of(word);
+        let (index, member) = ticket.parts();
+        let mut world = self.world();
+        let target = if ticket.has_result() {
+            let bytes = buffers(&world.collectives.instance(index).shape, member).2;
+            Extent { buffer: to, layout: None, bytes }
+        } else {
+            Extent::none()
+        };
+        world.finish_part(index, member, &target).map(|_| ())
     }
 
     /// The rank, which is through, takes its result into its blocks and leaves.
@@ -60,13 +81,5 @@ impl Mpi {
         let mut world = self.world();
         let list = world.block_list(receive, blocks)?;
         world.finish_lists(index, member, list.as_ref()).map(|_| ())
-    }
-
-    #[inline(never)]
-    fn end_held(&self, ticket: Ticket, to: Addr) -> Result {
-        let (index, member) = ticket.parts();
-        let mut world = self.world();
-        let bytes = buffers(&world.collectives.instance(index).shape, member).2;
-        world.finish_part(index, member, &Extent { buffer: to, layout: None, bytes }).map(|_| ())
     }
 }

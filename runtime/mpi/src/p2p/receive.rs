@@ -306,11 +306,11 @@ impl Mpi {
         Ok(handle::of_node(self.world().start_receive(buffer, from, Row::Request)?))
     }
 
-    /// `MPI_Mrecv`.
-    pub fn matched_receive(&self, buffer: Buffer, message: usize) -> Result<Status> {
+    /// The first half of `MPI_Mrecv`: what [`Mpi::end_receive`] ends; `None` if all is done, and the status is [`Mpi::latest_status`].
+    pub fn begin_matched_receive(&self, buffer: Buffer, message: usize) -> Result<Option<u32>> {
         let mut world = self.world();
         let index = world.start_matched_receive(buffer, message)?;
-        self.complete_receive(world, index)
+        world.complete_or_wait(index)
     }
 
     /// `MPI_Imrecv`.

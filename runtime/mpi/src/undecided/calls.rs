@@ -97,7 +97,6 @@ impl Mpi {
     }
 
     fn any(&self, requests: RequestArray, wait: bool) -> Result<(Found, i32, Status)> {
-        self.ask(if wait { Question::WaitAny(requests) } else { Question::TestAny(requests) });
         let found = self.reach(requests, wait)?;
         if found == Found::Some
             && let Some(index) = self.first_complete(requests)?
@@ -110,20 +109,25 @@ impl Mpi {
         Ok((found, UNDEFINED, Status::EMPTY))
     }
 
-    /// `MPI_Waitany`: `(index or MPI_UNDEFINED, status)`.
-    pub fn wait_any(&self, requests: RequestArray) -> Result<(i32, Status)> {
+    /// The first half of `MPI_Waitany`: whether the mounted rank has to wait.
+    pub fn begin_wait_any(&self, requests: RequestArray) -> bool {
+        !self.world().is_answered(&Question::WaitAny(requests))
+    }
+
+    /// The second half of `MPI_Waitany`: `(index or MPI_UNDEFINED, status)`.
+    pub fn end_wait_any(&self, requests: RequestArray) -> Result<(i32, Status)> {
         let (_, index, status) = self.any(requests, true)?;
         Ok((index, status))
     }
 
     /// `MPI_Testany`: `(flag, index or MPI_UNDEFINED, status)`.
     pub fn test_any(&self, requests: RequestArray) -> Result<(bool, i32, Status)> {
+        self.ask(Question::TestAny(requests));
         let (found, index, status) = self.any(requests, false)?;
         Ok((found != Found::Nothing, index, status))
     }
 
     fn some(&self, requests: RequestArray, wait: bool, found: &mut dyn FnMut(u32, u32, &Status)) -> Result<Option<u32>> {
-        self.ask(if wait { Question::WaitSome(requests) } else { Question::TestSome(requests) });
         match self.reach(requests, wait)? {
             Found::NoneActive => return Ok(None),
             Found::Nothing => return Ok(Some(0)),
@@ -160,13 +164,19 @@ impl Mpi {
         }
     }
 
-    /// `MPI_Waitsome`: how many (`None` if no request is active); `found(k, index, status)` is told each.
-    pub fn wait_some(&self, requests: RequestArray, found: &mut dyn FnMut(u32, u32, &Status)) -> Result<Option<u32>> {
+    /// The first half of `MPI_Waitsome`: whether the mounted rank has to wait.
+    pub fn begin_wait_some(&self, requests: RequestArray) -> bool {
+        !self.world().is_answered(&Question::WaitSome(requests))
+    }
+
+    /// The second half of `MPI_Waitsome`: how many (`None` if no request is active); `found(k, index, status)` is told each.
+    pub fn end_wait_some(&self, requests: RequestArray, found: &mut dyn FnMut(u32, u32, &Status)) -> Result<Option<u32>> {
         self.some(requests, true, found)
     }
 
     /// `MPI_Testsome`.
     pub fn test_some(&self, requests: RequestArray, found: &mut dyn FnMut(u32, u32, &Status)) -> Result<Option<u32>> {
+        self.ask(Question::TestSome(requests));
         self.some(requests, false, found)
     }
 
@@ -209,8 +219,15 @@ impl Mpi {
         Ok(Some(finished?.0))
     }
 
-    /// `MPI_Probe`.
-    pub fn probe(&self, from: Peer) -> Result<Status> {
+    /// The first half of `MPI_Probe` and `MPI_Mprobe`: whether the mounted rank has to wait.
+    pub fn begin_probe(&self, from: Peer) -> Result<bool> {
+        let mut world = self.world();
+        let Some(pattern) = world.pattern(from)? else { return Ok(false) };
+        Ok(!world.is_answered(&Question::Probe(pattern)))
+    }
+
+    /// The second half of `MPI_Probe`.
+    pub fn end_probe(&self, from: Peer) -> Result<Status> {
         Ok(self.look(from, true)?.map_or(Status::PROC_NULL, |(_, status)| status))
     }
 
@@ -223,8 +240,8 @@ impl Mpi {
         Ok(self.look(from, false)?.map(|(_, status)| status))
     }
 
-    /// `MPI_Mprobe`: message handle and status.
-    pub fn matched_probe(&self, from: Peer) -> Result<(usize, Status)> {
+    /// The second half of `MPI_Mprobe`: message handle and status.
+    pub fn end_matched_probe(&self, from: Peer) -> Result<(usize, Status)> {
         match self.look(from, true)? {
             None => Ok((handle::MESSAGE_NO_PROC, Status::PROC_NULL)),
             Some((index, status)) => Ok((self.extract(index), status)),
@@ -249,10 +266,12 @@ impl Mpi {
         handle::encode(index)
     }
 
-    /// Looks for a message: `None` if there is none (or the source is `MPI_PROC_NULL`).
+    /// Looks for a message, which is there if the rank has waited: `None` if there is none (or the source is `MPI_PROC_NULL`).
     fn look(&self, from: Peer, wait: bool) -> Result<Option<(u32, Status)>> {
         let Some(pattern) = self.world().pattern(from)? else { return Ok(None) };
-        self.ask(if wait { Question::Probe(pattern) } else { Question::Iprobe(pattern) });
+        if !wait {
+            self.ask(Question::Iprobe(pattern));
+        }
         let mut world = self.world();
         let me = world.messages.current;
         let clock = world.clock(me);

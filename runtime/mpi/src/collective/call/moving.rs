@@ -32,9 +32,8 @@ impl Mpi {
     /// `MPI_Barrier`.
     #[inline(always)]
     pub fn barrier(&self, comm: usize, mode: Mode) -> Result<Option<usize>> {
-        if mode == Mode::Blocking {
-            let ticket = self.begin_barrier(comm)?;
-            return self.await_ticket(ticket, Addr::NULL);
+        if mode == Mode::Entering {
+            return Ok(Some(self.begin_barrier(comm)?.word()));
         }
         self.leave(self.join_barrier(comm, mode))
     }
@@ -62,9 +61,8 @@ impl Mpi {
     /// `MPI_Bcast`.
     #[inline(always)]
     pub fn bcast(&self, buffer: Buffer, root: i32, comm: usize, mode: Mode) -> Result<Option<usize>> {
-        if mode == Mode::Blocking {
-            let ticket = self.begin_bcast(buffer.0, buffer.1, buffer.2, root, comm)?;
-            return self.await_ticket(ticket, buffer.0);
+        if mode == Mode::Entering {
+            return Ok(Some(self.begin_bcast(buffer.0, buffer.1, buffer.2, root, comm)?.word()));
         }
         self.leave(self.join_bcast(buffer, root, comm, mode))
     }
@@ -100,7 +98,7 @@ impl Mpi {
     /// `MPI_Gather` and `MPI_Gatherv`.
     #[inline(always)]
     pub fn gather(&self, send: Side, receive: Side, root: i32, comm: usize, mode: Mode) -> Result<Option<usize>> {
-        self.leave(self.join_gather(send, receive, root, comm, mode))
+        self.whole(mode, |mode| self.join_gather(send, receive, root, comm, mode))
     }
 
     #[inline(never)]
@@ -168,7 +166,7 @@ impl Mpi {
     /// `MPI_Scatter` and `MPI_Scatterv`.
     #[inline(always)]
     pub fn scatter(&self, send: Side, receive: Side, root: i32, comm: usize, mode: Mode) -> Result<Option<usize>> {
-        self.leave(self.join_scatter(send, receive, root, comm, mode))
+        self.whole(mode, |mode| self.join_scatter(send, receive, root, comm, mode))
     }
 
     #[inline(never)]
@@ -222,6 +220,9 @@ impl Mpi {
     #[inline(always)]
     pub fn allgather(&self, send: Side, receive: Side, comm: usize, mode: Mode) -> Result<Option<usize>> {
         let blocks = || Ok((receive, self.world().objects.comms.get(comm)?.peers() as usize));
+        if !receive.is_irregular() {
+            return self.whole(mode, |mode| self.join_allgather(send, receive, comm, mode));
+        }
         self.in_mode(mode, || self.join_allgather(send, receive, comm, mode), blocks)
     }
 
@@ -273,6 +274,9 @@ impl Mpi {
     #[inline(always)]
     pub fn alltoall(&self, send: Side, receive: Side, comm: usize, mode: Mode) -> Result<Option<usize>> {
         let blocks = || Ok((receive, self.world().objects.comms.get(comm)?.peers() as usize));
+        if !receive.is_irregular() {
+            return self.whole(mode, |mode| self.join_alltoall(send, receive, comm, mode));
+        }
         self.in_mode(mode, || self.join_alltoall(send, receive, comm, mode), blocks)
     }
 

@@ -81,9 +81,8 @@ impl Mpi {
         comm: usize,
         mode: Mode,
     ) -> Result<Option<usize>> {
-        if mode == Mode::Blocking {
-            let ticket = self.begin_reduction(kind, send, receive, count, datatype, op, root, comm)?;
-            return self.await_ticket(ticket, receive);
+        if mode == Mode::Entering {
+            return Ok(Some(self.begin_reduction(kind, send, receive, count, datatype, op, root, comm)?.word()));
         }
         let root = (kind == Kind::Reduce).then_some(root);
         self.leave(self.join_reduction(kind, send, receive, (count, datatype), op, root, comm, mode))
@@ -185,7 +184,7 @@ impl Mpi {
     /// `MPI_Exscan`.
     #[inline(always)]
     pub fn exscan(&self, send: Addr, receive: Addr, elements: (i64, usize), op: usize, comm: usize, mode: Mode) -> Result<Option<usize>> {
-        self.leave(self.join_reduction(Kind::Exscan, send, receive, elements, op, None, comm, mode))
+        self.whole(mode, |mode| self.join_reduction(Kind::Exscan, send, receive, elements, op, None, comm, mode))
     }
 
     /// `MPI_Reduce_scatter` and `MPI_Reduce_scatter_block`.
@@ -210,6 +209,9 @@ impl Mpi {
             };
             Ok((Side::One((receive, count, datatype)), 1))
         };
+        if let Parts::Same(_) = counts {
+            return self.whole(mode, |mode| self.join_reduce_scatter(send, receive, counts, datatype, op, comm, mode));
+        }
         self.in_mode(mode, || self.join_reduce_scatter(send, receive, counts, datatype, op, comm, mode), own)
     }
 

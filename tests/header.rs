@@ -209,7 +209,7 @@ fn prototypes_agree_with_the_exported_functions() {
     }
     let mut exported = BTreeMap::new();
     for line in generated("exports.rs").lines() {
-        let Some(rest) = line.strip_prefix("pub extern \"C\" fn ") else { continue };
+        let Some(rest) = line.strip_prefix("pub extern \"C-unwind\" fn ") else { continue };
         let (name, rest) = rest.split_once('(').unwrap();
         let (list, rest) = rest.split_once(") -> ").unwrap();
         let list: Vec<_> = split(list).into_iter().map(|p| carrier(p.split_once(": ").unwrap().1)).collect();

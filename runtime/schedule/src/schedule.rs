@@ -336,7 +336,7 @@ impl Pattern {
 
 /// Rounds of all-to-alls and neighbourhoods in which blocks go straight to whom they are for, so that only the blocks' sizes are to be known.
 #[derive(Clone, Copy, PartialEq, Eq, Debug)]
-pub enum Straight {
+pub enum Direct {
     /// Every member `i` sends to `(i + distance) mod size` for `count` distances from `first` on, as far as they are below the size.
     Ahead {
         /// The least distance.
@@ -357,7 +357,7 @@ pub enum Straight {
 
 /// How the operands of a reduction come together, where a schedule does it the same way for all members.
 #[derive(Clone, Copy, PartialEq, Eq, Debug)]
-pub enum Digest {
+pub enum Association {
     /// `folded` pairs of members `2 i` and `2 i + 1` reduce first, so that `among` operands remain, a power of two, in order;
     /// then neighbours reduce in pairs until one is left, the lower one always on the left. All members have the result.
     Pairs {
@@ -400,11 +400,11 @@ pub trait Schedule {
         None
     }
     /// Who sends blocks to whom in the round, if they go straight there (an optional help to the batch executor).
-    fn straight(&self, _round: u32) -> Option<Straight> {
+    fn direct(&self, _round: u32) -> Option<Direct> {
         None
     }
     /// How operands come together, if that can be told in short (an optional help to the batch executor).
-    fn digest(&self) -> Option<Digest> {
+    fn association(&self) -> Option<Association> {
         None
     }
     /// The members that may have steps in `round`; `None` if all may. Makes a tree of a million members cost what its

@@ -4,10 +4,10 @@ use crate::collective::Reduction;
 use crate::collective::agent::pack;
 use crate::collective::functions::Functions;
 use crate::collective::pending::Pending;
-use crate::collective::schedule::{Blocks, Kind, Shape};
 use crate::collective::varied::Varied;
 use crate::matching::Extent;
 use crate::remote::apart::Apart;
+use ::schedule::{Blocks, Kind, Members, Shape};
 use engine::Time;
 use rank::memory;
 use std::rc::Rc;
@@ -129,7 +129,8 @@ impl Together {
     }
     /// Blocks that a member that is in sends and receives, and its packed bytes out.
     pub(super) fn buffers(&self, shape: &Shape, member: u32) -> (Blocks, Blocks, u64) {
-        let Some(varied) = &self.varied else { return buffers(shape, member) };
+        let block = Blocks::Uniform(shape.block());
+        let Some(varied) = &self.varied else { return (block.clone(), block, shape.output(member)) };
         let (send, receive) = varied.blocks(member);
         (send, receive, varied.output(member))
     }
@@ -158,24 +159,5 @@ impl Together {
             Data::Each(data, stride) => &data[place * stride..],
         };
         target.fill(whole);
-    }
-}
-
-/// Blocks that a member sends and receives, and its packed bytes in and out.
-pub(super) fn buffers(shape: &Shape, member: u32) -> (Blocks, Blocks, u64) {
-    let (all, block) = (u64::from(shape.size) * shape.bytes, Blocks::Uniform(shape.bytes));
-    let root = member == shape.root;
-    let output = match shape.kind {
-        Kind::Bcast => shape.bytes * u64::from(!root),
-        Kind::Gather => all * u64::from(root),
-        Kind::Reduce => shape.bytes * u64::from(root),
-        Kind::Allgather | Kind::Alltoall => all,
-        Kind::ReduceScatter => shape.bytes / u64::from(shape.size),
-        Kind::Barrier | Kind::Agree | Kind::Neighbor => 0,
-        Kind::Scatter | Kind::Allreduce | Kind::Scan | Kind::Exscan => shape.bytes,
-    };
-    match shape.kind {
-        Kind::ReduceScatter => (Blocks::Uniform(output), Blocks::Uniform(output), output),
-        _ => (block.clone(), block, output),
     }
 }

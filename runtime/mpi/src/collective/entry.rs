@@ -71,8 +71,8 @@ impl World {
             self.entered_spread(index, member);
             return Ok((index, member, request));
         }
-        // Without overheads a rank's messages do not hold each other up: what it does meanwhile changes nothing.
-        let holds = blocking || self.holds_together();
+        // Without a gap a rank's messages do not hold each other up: what it does meanwhile changes nothing.
+        let holds = blocking || self.holds_together(false);
         let instance = &mut self.collectives.instances[index];
         if instance.started {
             self.collectives.agenda.push_back((index, member));
@@ -249,8 +249,8 @@ impl World {
         let schedule = crate::collective::choose::choose(&instance.shape, policy);
         instance.schedule = Some(schedule.clone());
         let complete = instance.arrived == instance.size;
-        if complete && self.collectives.batch && self.can_batch(self.collectives.instance(index)) {
-            self.run_batch(index, &*schedule);
+        if complete && self.fits_planes(self.collectives.instance(index)) {
+            self.run_agents_at_once(index, &schedule);
             return;
         }
         let collectives = &mut self.collectives;

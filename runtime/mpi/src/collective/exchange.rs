@@ -4,7 +4,7 @@
 //! taken apart at once ([`Exchange::take`]), because one receiver's blocks lie far from each other.
 
 use crate::collective::blocks::BlockList;
-use crate::collective::schedule::{Blocks, begins};
+use ::schedule::{Blocks, Direct, Member, Members, begins, member_of};
 
 /// Receivers whose blocks are taken apart together.
 const ROW: usize = 64;
@@ -121,18 +121,9 @@ impl Exchange {
     pub(super) fn blocks(&self, member: u32) -> (Blocks, Blocks) {
         (self.sends.offsets(member as usize), self.receives.offsets(member as usize))
     }
-    /// Packed bytes that a member gets.
-    pub(super) fn output(&self, member: u32) -> u64 {
-        self.receives.sum(member as usize)
-    }
     pub(super) fn contribution(&self, member: u32) -> &[u8] {
         let (begin, end) = self.parts[member as usize];
         &self.data[begin as usize..end as usize]
-    }
-    /// The size of the block that a member gets from another.
-    #[inline]
-    pub(super) fn received(&self, member: usize, from: usize) -> u64 {
-        self.receives.get(member, from)
     }
 
     /// All that a member gets, packed in the order of senders; once.
@@ -179,6 +170,25 @@ impl Exchange {
         if self.is_taken.iter().all(|&taken| taken) {
             self.data = Vec::new();
         }
+    }
+}
+
+impl Members for Exchange {
+    fn prototype(&self) -> Member {
+        member_of(0, Blocks::Uniform(0), Blocks::Uniform(0))
+    }
+    fn describe(&self, member: &mut Member) {
+        (member.send, member.receive) = self.blocks(member.rank);
+    }
+    fn output(&self, rank: u32) -> u64 {
+        self.receives.sum(rank as usize)
+    }
+    fn knows(&self, direct: Direct) -> bool {
+        !matches!(direct, Direct::Neighbors)
+    }
+    #[inline]
+    fn received(&self, to: u32, from: u32) -> u64 {
+        self.receives.get(to as usize, from as usize)
     }
 }
 

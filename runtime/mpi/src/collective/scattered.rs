@@ -21,14 +21,13 @@ impl Scattered {
     }
     /// What a member that is in sends and keeps.
     pub(super) fn blocks(&self, member: u32) -> (Blocks, Blocks) {
-        let (send, receive, _) = blocks(self.begins.of(member), member);
-        (send, receive)
+        blocks(self.begins.of(member), member)
     }
 }
 
-/// What a member of a reduction sends and keeps, and the bytes of that.
-pub(super) fn blocks(begins: &Rc<[u64]>, member: u32) -> (Blocks, Blocks, u64) {
+/// What a member of a reduction sends and keeps.
+pub(super) fn blocks(begins: &Rc<[u64]>, member: u32) -> (Blocks, Blocks) {
     let send = Blocks::Each(begins.clone());
     let own = send.bytes(member);
-    (send, Blocks::Uniform(own), own)
+    (send, Blocks::Uniform(own))
 }

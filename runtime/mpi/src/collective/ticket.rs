@@ -3,10 +3,10 @@
 
 use crate::collective::area::Side;
 use crate::collective::call::Part;
-use crate::collective::contributions::buffers;
 use crate::error::Result;
 use crate::matching::Extent;
 use crate::world::Mpi;
+use ::schedule::Members;
 use rank::Addr;
 
 /// A member that is blocked in a call, in one word: instance and member.
@@ -66,7 +66,7 @@ impl Mpi {
     fn end_held(&self, ticket: Ticket, to: Addr) -> Result {
         let (index, member) = ticket.parts();
         let mut world = self.world();
-        let bytes = buffers(&world.collectives.instance(index).shape, member).2;
+        let bytes = world.collectives.instance(index).shape.output(member);
         world.finish_part(index, member, &Extent { buffer: to, layout: None, bytes }).map(|_| ())
     }
 }

@@ -2,16 +2,13 @@
 //!
 //! While its members come in, a collective keeps a bit and the packed contribution of each; where the result goes
 //! stays on the blocked member's own stack; a member of a nonblocking call goes on ([`Pending`]). When all are in and message times are a formula,
-//! the clocks are advanced in [`clocks`](super::clocks) and the result is what the collective means: moving data is
-//! exact in any order, and a reduction keeps the association of its schedule ([`Digest`](super::schedule::Digest), [`lockstep`](super::lockstep)). Whatever
-//! needs more (functions of the program, overheads, members that must start before all are in) becomes agents, and runs as any
-//! other collective.
+//! the [`planes`](super::planes) advance the clocks, and the result is what the collective means. Whatever
+//! needs more (a gap where members go on, members that must start before all are in) becomes agents, and runs as any other collective.
 
 use crate::collective::agent::Agent;
 use crate::collective::blocks::BlockList;
 use crate::collective::call::{Mode, Part};
-use crate::collective::clocks::Sizes;
-use crate::collective::contributions::{Data, Together, buffers};
+use crate::collective::contributions::{Data, Together};
 use crate::collective::functions::Functions;
 use crate::collective::instance::Place;
 use crate::collective::pending::Pending;
@@ -28,6 +25,7 @@ use crate::remote::apart::Beginning;
 use crate::request::{Body, Request, RequestArray};
 use crate::topology::Topology;
 use crate::world::{Mpi, World};
+use engine::Span;
 use rank::{Addr, memory};
 use std::rc::Rc;
 
@@ -80,16 +78,17 @@ fn is_predefined(reduction: Option<(usize, usize)>) -> bool {
 }
 
 impl World {
-    /// Whether blocking collectives of this process may be held together.
-    pub(crate) fn holds_together(&self) -> bool {
-        self.collectives.batch && !self.messages.wire.has_overheads && !self.by_time()
+    /// Whether collectives of this process may be held together. With a gap, what the rank of a nonblocking one sends meanwhile delays the messages of
+    /// its collective: such a member is run event by event.
+    pub(crate) fn holds_together(&self, blocking: bool) -> bool {
+        self.collectives.batch && !self.by_time() && (blocking || self.messages.wire.overheads.gap == Span::ZERO)
     }
 
     /// What the mounted rank's next collective on an intracommunicator looks like; `None` if it is not one to hold together.
     fn brief_shape(&self, brief: &Brief) -> Result<Option<(u32, u32, Shape)>> {
         let index = self.objects.comms.index(brief.comm)?;
         let comm = self.objects.comms.at(index);
-        if !self.holds_together() || comm.is_self || comm.is_inter() || comm.size() < 2 {
+        if !self.holds_together(brief.mode != Mode::Nonblocking) || comm.is_self || comm.is_inter() || comm.size() < 2 {
             return Ok(None);
         }
         let (size, member) = (comm.size(), comm.rank(self.messages.current));
@@ -325,28 +324,25 @@ impl World {
         let schedule = crate::collective::choose::choose(&self.collectives.instance(index).shape, &self.collectives.policy);
         let instance = self.collectives.instance_mut(index);
         let mut together = instance.together.take().expect("held together");
-        if !together.digest(&instance.shape, &*schedule) {
+        if !together.make_results(&instance.shape, &schedule) {
             instance.together = Some(together);
             self.expand(index);
             self.start_instance(index);
             return;
         }
-        self.pass_through(index, together, &*schedule);
+        self.pass_through(index, together, schedule);
     }
 
     /// What the members get is known: their clocks move, and they go on.
-    pub(super) fn pass_through(&mut self, index: u32, mut together: Box<Together>, schedule: &dyn Schedule) {
+    pub(super) fn pass_through(&mut self, index: u32, mut together: Box<Together>, schedule: Rc<dyn Schedule>) {
         self.collectives.unhold(index);
         let instance = self.collectives.instance_mut(index);
         instance.start();
-        let (place, size) = (instance.place.clone(), instance.size);
-        let sizes = match &together.varied {
-            None => Sizes::Same(buffers(&instance.shape, 0).0.bytes(0)),
-            Some(varied) => Sizes::Varied(varied),
-        };
+        let (place, shape) = (instance.place.clone(), instance.shape.clone());
+        let varied = together.varied.as_deref();
         match &together.pending {
-            None => self.run_clocks(&place, size, schedule, sizes, together.clock),
-            Some(pending) => self.run_pending(&place, size, schedule, sizes, pending),
+            None => self.run_blocked(&place, schedule, &shape, varied, together.clock),
+            Some(pending) => self.run_pending(&place, schedule, &shape, varied, pending),
         }
         together.complete = true;
         self.collectives.instance_mut(index).together = Some(together);
@@ -466,6 +462,6 @@ impl Mpi {
 
     /// Whether calls may be held together.
     pub(crate) fn may_hold(&self) -> bool {
-        self.world().holds_together()
+        self.world().holds_together(true)
     }
 }

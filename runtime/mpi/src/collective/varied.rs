@@ -6,9 +6,9 @@ use crate::collective::gathered::Gathered;
 use crate::collective::neighborhood::Neighborhood;
 use crate::collective::ragged::Ragged;
 use crate::collective::scattered::Scattered;
-use crate::collective::schedule::{Blocks, Kind, Shape};
 use crate::matching::Extent;
 use crate::topology::Topology;
+use ::schedule::{Blocks, Kind, Member, Members, Shape, member_of};
 use std::rc::Rc;
 
 /// Sources and destinations.
@@ -105,16 +105,6 @@ impl Varied {
         let (sources, destinations, _) = neighborhood.topology().neighbors(member);
         Some((sources, destinations))
     }
-    /// Packed bytes that a member gets.
-    pub(super) fn output(&self, member: u32) -> u64 {
-        match self {
-            Varied::Ragged(ragged) => ragged.output(member),
-            Varied::Exchange(exchange) => exchange.output(member),
-            Varied::Gathered(gathered) => gathered.output(member),
-            Varied::Scattered(scattered) => scattered.blocks(member).1.bytes(0),
-            Varied::Neighborhood(neighborhood) => neighborhood.output(member),
-        }
-    }
     /// Packed bytes that a member gives.
     pub(super) fn contribution(&self, member: u32) -> &[u8] {
         match self {
@@ -156,6 +146,28 @@ impl Varied {
     pub(super) fn delivered(&mut self, member: u32) {
         if let Varied::Ragged(ragged) = self {
             ragged.delivered(member);
+        }
+    }
+}
+
+impl Members for Varied {
+    fn prototype(&self) -> Member {
+        member_of(0, Blocks::Uniform(0), Blocks::Uniform(0))
+    }
+    fn describe(&self, member: &mut Member) {
+        (member.send, member.receive) = self.blocks(member.rank);
+        if let Some((sources, destinations)) = self.neighbors(member.rank) {
+            (member.sources, member.destinations) = (sources, destinations);
+        }
+    }
+    /// Packed bytes that a member gets.
+    fn output(&self, member: u32) -> u64 {
+        match self {
+            Varied::Ragged(ragged) => ragged.output(member),
+            Varied::Exchange(exchange) => exchange.output(member),
+            Varied::Gathered(gathered) => gathered.output(member),
+            Varied::Scattered(scattered) => scattered.blocks(member).1.bytes(0),
+            Varied::Neighborhood(neighborhood) => neighborhood.output(member),
         }
     }
 }

@@ -6,14 +6,14 @@
 use crate::collective::choose::choose;
 use crate::collective::contributions::Together;
 use crate::collective::instance::Place;
-use crate::collective::schedule::{Digest, Kind as Collective, Shape};
+use crate::collective::schedule::{Association, Kind as Collective, Shape};
 use crate::remote::apart::is_reduced;
 use crate::remote::collective::Ident;
 use crate::remote::partial::{Partial, Tree, put, take};
 use crate::remote::record::{Put, Take};
-use crate::remote::rounds::equal_clock;
 use crate::remote::stream::Kind;
 use crate::world::World;
+use ::schedule::time::Clocks;
 
 /// What a process says when all its members are in.
 struct Ready {
@@ -87,7 +87,8 @@ impl World {
         let Place::Comm(comm) = instance.place else { unreachable!("groups of their own are not held together") };
         let group = &self.objects.comms.at(comm).group;
         let own = segments.of_process(me);
-        let clock = equal_clock(own.clone().map(|member| self.messages.ranks[group.world_rank(member) as usize].clock.as_ps()));
+        let clock =
+            own.clone().map(|member| self.messages.ranks[group.world_rank(member) as usize].clock.as_ps()).collect::<Clocks>().equal();
         let ready = Ready {
             epoch: self.collectives.epoch,
             rank: instance.first_rank,
@@ -109,13 +110,13 @@ impl World {
     }
 
     /// How the operands of a reduction come together, where that can be told in short.
-    pub(super) fn digest_of(&self, shape: &Shape) -> Option<Digest> {
-        if is_reduced(shape.kind) { choose(shape, &self.collectives.policy).digest() } else { None }
+    pub(super) fn association_of(&self, shape: &Shape) -> Option<Association> {
+        if is_reduced(shape.kind) { choose(shape, &self.collectives.policy).association() } else { None }
     }
 
     fn reduce_own(&self, shape: &Shape, together: &Together, own: std::ops::Range<u32>) -> Vec<Partial> {
-        let Some(digest) = self.digest_of(shape) else { return Vec::new() };
-        let mut tree = Tree::new(together.kernel().expect("an operation of MPI's own"), digest, shape.size);
+        let Some(association) = self.association_of(shape) else { return Vec::new() };
+        let mut tree = Tree::new(together.kernel().expect("an operation of MPI's own"), association, shape.size);
         tree.members(own, |member| together.contribution(shape, member));
         tree.finish()
     }
@@ -160,8 +161,8 @@ impl World {
         let mut result = Vec::new();
         let instance = self.collectives.instance(index);
         let together = instance.together.as_deref().expect("held together");
-        if let Some(digest) = self.digest_of(&instance.shape) {
-            let mut tree = Tree::new(together.kernel().expect("an operation of MPI's own"), digest, instance.size);
+        if let Some(association) = self.association_of(&instance.shape) {
+            let mut tree = Tree::new(together.kernel().expect("an operation of MPI's own"), association, instance.size);
             tree.push_all(readies.into_iter().flat_map(|(_, ready)| ready.partials).collect());
             result = tree.result();
         }

@@ -2,27 +2,27 @@
 
 pub(crate) mod agent;
 mod agreed;
+mod allgatherv;
+mod alltoallv;
 pub mod area;
 pub(crate) mod blocks;
 pub mod call;
+pub(crate) mod call_id;
 pub(crate) mod calls;
 pub(crate) mod contributions;
 pub(crate) mod entry;
-mod exchange;
 pub(crate) mod executor;
 pub(crate) mod functions;
-mod gathered;
+pub(crate) mod gathering;
+mod gatherv;
 pub mod instance;
 mod leave;
-mod neighborhood;
+mod neighbor;
 mod pending;
 pub(crate) mod planes;
-mod ragged;
+mod reduce_scatter;
 mod results;
-mod scattered;
 mod ticket;
-pub(crate) mod together;
-pub(crate) mod turn;
 mod varied;
 
 pub use ::schedule;

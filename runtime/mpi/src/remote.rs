@@ -5,13 +5,13 @@
 //! (`remote/agree.rs`).
 
 pub(crate) mod agree;
-pub(crate) mod apart;
 mod arrivals;
 pub(crate) mod block;
 pub(crate) mod bridge;
 pub(crate) mod collective;
 pub(crate) mod contribution;
 mod data;
+pub(crate) mod distributed;
 pub(crate) mod ending;
 pub(crate) mod meeting;
 pub(crate) mod message;

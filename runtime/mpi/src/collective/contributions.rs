@@ -6,20 +6,22 @@ use crate::collective::functions::Functions;
 use crate::collective::pending::Pending;
 use crate::collective::varied::Varied;
 use crate::matching::Extent;
-use crate::remote::apart::Apart;
+use crate::remote::distributed::Distributed;
 use ::schedule::{Blocks, Kind, Members, Shape};
 use engine::Time;
 use rank::memory;
 use std::rc::Rc;
 
-/// What a process keeps of a collective whose members are coming in.
-pub(crate) struct Together {
+/// What a process keeps of a collective whose members are coming in: a bit and the packed contribution of each. A blocked member keeps where its
+/// result goes on its own stack; one of a nonblocking call leaves that, its clock and its request in `pending`. So a barrier of a million ranks takes
+/// 125 KB here, where an agent each would take 300 MB.
+pub(crate) struct Gathering {
     /// The first member on this process; `joined` and `data` count from it.
     pub(super) first: u32,
     joined: Box<[u64]>,
     pub(crate) data: Data,
     /// Of an instance with members on other processes.
-    pub(super) apart: Option<Box<Apart>>,
+    pub(super) distributed: Option<Box<Distributed>>,
     /// Operation and datatype, and their handles.
     pub(super) reduction: Option<((usize, usize), Rc<Reduction>)>,
     /// Of a reduction with functions of the program.
@@ -42,15 +44,15 @@ pub(crate) enum Data {
     Each(Vec<u8>, usize),
 }
 
-impl Together {
+impl Gathering {
     /// For `count` members from `first` on.
-    pub(super) fn new(first: u32, count: u32) -> Together {
+    pub(super) fn new(first: u32, count: u32) -> Gathering {
         let joined = vec![0; (count as usize).div_ceil(64)].into();
-        Together {
+        Gathering {
             first,
             joined,
             data: Data::Nothing,
-            apart: None,
+            distributed: None,
             reduction: None,
             clock: None,
             pending: None,
@@ -60,8 +62,8 @@ impl Together {
         }
     }
     /// For agents, which the instance keeps.
-    pub(crate) fn of_agents(first: u32, count: u32, apart: Box<Apart>) -> Together {
-        Together { apart: Some(apart), ..Together::new(first, count) }
+    pub(crate) fn of_agents(first: u32, count: u32, distributed: Box<Distributed>) -> Gathering {
+        Gathering { distributed: Some(distributed), ..Gathering::new(first, count) }
     }
     pub(crate) fn has(&self, member: u32) -> bool {
         let member = member.wrapping_sub(self.first);
@@ -79,11 +81,11 @@ impl Together {
         }
     }
     /// What the other processes have to do with it; there are some.
-    pub(crate) fn apart(&self) -> &Apart {
-        self.apart.as_ref().expect("members are elsewhere")
+    pub(crate) fn distributed(&self) -> &Distributed {
+        self.distributed.as_ref().expect("members are elsewhere")
     }
-    pub(crate) fn apart_mut(&mut self) -> &mut Apart {
-        self.apart.as_mut().expect("members are elsewhere")
+    pub(crate) fn distributed_mut(&mut self) -> &mut Distributed {
+        self.distributed.as_mut().expect("members are elsewhere")
     }
     /// The operation of a reduction.
     pub(crate) fn kernel(&self) -> Option<crate::op::Kernel> {

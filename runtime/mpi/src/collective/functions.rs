@@ -84,13 +84,13 @@ impl World {
             let schedule = crate::collective::choose::choose(&self.collectives.instance(index).shape, &self.collectives.policy);
             let instance = self.collectives.instance_mut(index);
             let shape = instance.shape.clone();
-            let Some(together) = &mut instance.together else { continue };
-            let functions = together.functions.take().expect("a reduction with functions");
-            let (input, stride) = match std::mem::replace(&mut together.data, Data::Nothing) {
+            let Some(gathering) = &mut instance.gathering else { continue };
+            let functions = gathering.functions.take().expect("a reduction with functions");
+            let (input, stride) = match std::mem::replace(&mut gathering.data, Data::Nothing) {
                 Data::Each(input, stride) => (input, stride),
                 _ => (Vec::new(), 0),
             };
-            let begins = together.varied.as_ref().and_then(|varied| varied.begins()).cloned();
+            let begins = gathering.varied.as_ref().and_then(|varied| varied.begins()).cloned();
             let place = instance.place.clone();
             let group = self.group_of(&place);
             return Some(FunctionWork { index, shape, schedule, group, functions: *functions, input, stride, begins, results: None });
@@ -99,17 +99,17 @@ impl World {
 
     /// The functions have been called; the members leave.
     pub(crate) fn functions_called(&mut self, work: FunctionWork) {
-        let mut together = self.collectives.instance_mut(work.index).together.take().expect("it is held together");
+        let mut gathering = self.collectives.instance_mut(work.index).gathering.take().expect("it is held together");
         let Some(results) = work.results else {
             // The steps do not fit together: event by event, who is wrong is told so.
-            together.data = Data::Each(work.input, work.stride);
-            together.functions = Some(Box::new(work.functions));
-            self.collectives.instance_mut(work.index).together = Some(together);
+            gathering.data = Data::Each(work.input, work.stride);
+            gathering.functions = Some(Box::new(work.functions));
+            self.collectives.instance_mut(work.index).gathering = Some(gathering);
             self.expand(work.index);
             self.start_instance(work.index);
             return;
         };
-        together.take_results(&work.shape, results);
-        self.pass_through(work.index, together, work.schedule);
+        gathering.take_results(&work.shape, results);
+        self.pass_through(work.index, gathering, work.schedule);
     }
 }

@@ -155,8 +155,8 @@ impl World {
         let over = match varied {
             None => plane.advance(shape, &costs, &mut said),
             // Each by itself: how large a block is is asked for in the innermost loop.
-            Some(Varied::Exchange(exchange)) => plane.advance(exchange, &costs, &mut said),
-            Some(Varied::Neighborhood(neighborhood)) => plane.advance(neighborhood, &costs, &mut said),
+            Some(Varied::Alltoallv(alltoallv)) => plane.advance(alltoallv, &costs, &mut said),
+            Some(Varied::Neighbor(neighbor)) => plane.advance(neighbor, &costs, &mut said),
             Some(varied) => plane.advance(varied, &costs, &mut said),
         };
         debug_assert!(over, "a process alone waits for nobody");

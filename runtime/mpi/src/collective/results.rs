@@ -1,7 +1,7 @@
 //! What a collective makes of its members' contributions, all at once.
 
-use crate::collective::contributions::{Data, Together};
-use crate::collective::scattered::blocks;
+use crate::collective::contributions::{Data, Gathering};
+use crate::collective::reduce_scatter::blocks;
 use ::schedule::data::steps::{DataPlane, Rows};
 use ::schedule::data::{association, movement};
 use ::schedule::segments::Segment;
@@ -31,7 +31,7 @@ impl Members for Reducing<'_> {
     }
 }
 
-impl Together {
+impl Gathering {
     /// Turns contributions into results; false, and nothing has changed, if members contradict each other.
     pub(super) fn make_results(&mut self, shape: &Shape, schedule: &Rc<dyn Schedule>) -> bool {
         if let Some(varied) = &mut self.varied {

@@ -1,4 +1,4 @@
-//! Neighbourhood collectives while they are held together: blocks between members that a topology makes neighbours.
+//! Neighbourhood collectives while its members gather: blocks between members that a topology makes neighbours.
 //!
 //! Messages between two members match in the order of their lists, on a grid by direction (MPI 5.0, section 8.6). Who is whose neighbour follows from the
 //! topology, which all share.
@@ -22,7 +22,7 @@ enum Sizes {
 }
 
 /// Blocks from each member to its neighbours.
-pub(crate) struct Neighborhood {
+pub(crate) struct Neighbor {
     topology: Rc<Topology>,
     data: Vec<u8>,
     /// Where a member's blocks begin in `data`.
@@ -37,10 +37,10 @@ pub(crate) struct Neighborhood {
     list: Cell<Vec<u32>>,
 }
 
-impl Neighborhood {
-    pub(super) fn new(topology: Rc<Topology>, members: u32) -> Neighborhood {
+impl Neighbor {
+    pub(super) fn new(topology: Rc<Topology>, members: u32) -> Neighbor {
         let members = members as usize;
-        Neighborhood {
+        Neighbor {
             topology,
             data: Vec::new(),
             begins: vec![0; members],
@@ -190,7 +190,7 @@ impl Neighborhood {
     }
 }
 
-impl Members for Neighborhood {
+impl Members for Neighbor {
     fn prototype(&self) -> Member {
         member_of(0, Blocks::Uniform(0), Blocks::Uniform(0))
     }

@@ -1,4 +1,4 @@
-//! `MPI_Reduce_scatter` of blocks that differ, while it is held together: what a member keeps. The data is as in other reductions.
+//! `MPI_Reduce_scatter` of blocks that differ, while its members gather: what a member keeps. The data is as in other reductions.
 
 use crate::collective::agreed::Agreed;
 use crate::collective::schedule::Blocks;
@@ -6,11 +6,11 @@ use std::rc::Rc;
 
 /// Where its blocks begin.
 #[derive(Default)]
-pub(crate) struct Scattered {
+pub(crate) struct ReduceScatter {
     begins: Agreed,
 }
 
-impl Scattered {
+impl ReduceScatter {
     /// A member is in.
     pub(super) fn enter(&mut self, member: u32, begins: &[u64]) {
         self.begins.enter(member, begins.iter().copied());

@@ -2,9 +2,9 @@
 
 use std::rc::Rc;
 
-use super::Parameters;
 use super::allgather::ring;
 use super::halving::{Exchange, Halving};
+use super::parameters::Parameters;
 use super::parts::{Fold, Pieces, input, output, reduce, scratch};
 use crate::{Active, Association, Member, Pattern, Schedule, Shape, Step};
 

@@ -2,7 +2,7 @@
 
 use std::rc::Rc;
 
-use super::Parameters;
+use super::parameters::Parameters;
 use super::parts::{input, output};
 use crate::{Direct, Member, NOBODY, Schedule, Shape, Step};
 

@@ -5,7 +5,7 @@ mod rabenseifner;
 
 use std::rc::Rc;
 
-use super::Parameters;
+use super::parameters::Parameters;
 use super::parts::{ceil_log2, input, output, reduce, scratch, subtract};
 use crate::{Active, Association, Member, Schedule, Shape, Slice, Step};
 

@@ -1,6 +1,7 @@
 //! Rounds whose messages are blocks that go directly to whom they are for: who sends how much is known without the steps of each member.
 
-use super::{Burden, Clocks, Costs, Said};
+use super::clocks::Clocks;
+use super::costs::{Burden, Costs, Said};
 use crate::{Direct, Members};
 
 /// Times of messages in picoseconds; of short ones, on a network that is the same everywhere, each is asked for once.

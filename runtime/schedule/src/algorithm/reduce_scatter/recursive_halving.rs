@@ -2,9 +2,9 @@
 
 use std::rc::Rc;
 
-use super::super::Parameters;
+use super::super::parameters::Parameters;
 use super::super::parts::{Fold, input, output, part, reduce, scratch};
-use super::block;
+use super::block::block;
 use crate::{Active, Member, Schedule, Shape, Slice, Step};
 
 /// A position of a pair collects the blocks of both.

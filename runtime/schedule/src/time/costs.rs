@@ -21,7 +21,8 @@ pub struct Overheads {
     pub gap: u64,
 }
 
-/// What members carry into the rounds and out of them where messages cost their ranks time; by place.
+/// What members carry into the rounds and out of them where messages cost their ranks time; by place. Carried in, because a gap after a message that a
+/// rank sent before the collective still holds; carried out, because the collective's last message delays what the rank sends next.
 pub struct Burden {
     overheads: Overheads,
     /// When each can begin to send; empty without a gap.

@@ -65,6 +65,17 @@ fn neither_do_they_with_much_data() {
 }
 
 #[test]
+fn neither_do_they_where_messages_cost_their_ranks_time() {
+    for machine in
+        ["star:l=0.5us,b=100Gbps/rank:o_send=0.3us,o_recv=0.2us", "torus:4x4,l=1us,b=8Gbps/rank:o_send=0.4us,o_recv=0.3us,eager=1000"]
+    {
+        for table in ["-xsim-coll=mpich", "-xsim-coll=linear"] {
+            same(300..304, &[5, 16], machine, false, &[&[ON, OWN, table], &[OFF, SHARED, table]]);
+        }
+    }
+}
+
+#[test]
 fn neither_do_they_on_any_machine_or_with_any_table() {
     for (machine, seeds) in
         [("torus:4x4,l=1us,b=8Gbps", 200..204), ("none", 210..213), ("star:4,l=1us,b=10Gbps/star:4,l=100ns,b=100Gbps", 220..224)]

@@ -113,7 +113,7 @@ fn batch(c: &mut Criterion) {
                 for rank in (0..RANKS).step_by(97) {
                     world.compute(rank, Span::from_ps(random(&mut seed) % 1_000));
                 }
-                world.time_collective(&*schedule, &shape);
+                world.time_collective(&schedule, &shape);
             });
         });
     }

@@ -5,21 +5,22 @@
 //! (`remote/agree.rs`).
 
 pub(crate) mod agree;
-pub(crate) mod apart;
 mod arrivals;
 pub(crate) mod block;
 pub(crate) mod bridge;
 pub(crate) mod collective;
 pub(crate) mod contribution;
 mod data;
+pub(crate) mod distributed;
 pub(crate) mod ending;
-pub(crate) mod lockstep;
 pub(crate) mod meeting;
 pub(crate) mod message;
+pub(crate) mod passage;
 pub(crate) mod ready;
 pub(crate) mod stream;
 
-pub(crate) use ::schedule::{partial, rounds, segments};
+pub(crate) use ::schedule::data::partial;
+pub(crate) use ::schedule::segments;
 pub(crate) use engine::record;
 
 use crate::world::World;

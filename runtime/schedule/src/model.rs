@@ -5,7 +5,7 @@ use std::collections::{HashMap, VecDeque};
 use std::ops::Range;
 use std::rc::Rc;
 
-use crate::{Blocks, Buffer, Kind, Member, NOBODY, Pattern, Schedule, Shape, Slice, Step, Straight, begins};
+use crate::{Blocks, Buffer, Direct, Kind, Member, NOBODY, Pattern, Schedule, Shape, Slice, Step, begins};
 
 /// Bytes of an element of the reductions below.
 pub(crate) const ELEMENT: u64 = 16;
@@ -44,7 +44,7 @@ fn lanes(commutative: bool, ranks: Range<u32>, bytes: u64) -> Vec<u8> {
 }
 
 /// `left op right`, checking that sets are disjoint, ranges adjacent and lanes equal.
-fn combine(commutative: bool, left: &[u8], right: &[u8]) -> Vec<u8> {
+pub(crate) fn combine(commutative: bool, left: &[u8], right: &[u8]) -> Vec<u8> {
     assert!(left.len() == right.len() && left.len().is_multiple_of(16), "a reduction splits an element");
     let word = |bytes: &[u8]| u64::from_le_bytes(bytes.try_into().expect("eight bytes"));
     let mut result = Vec::with_capacity(left.len());
@@ -297,8 +297,8 @@ pub(crate) fn run(schedule: &dyn Schedule, case: &Case) -> Cost {
             })
             .collect();
         check_hints(schedule, round, &steps);
-        if let Some(straight) = schedule.straight(round) {
-            check_straight(straight, case, &steps);
+        if let Some(direct) = schedule.direct(round) {
+            check_direct(direct, case, &steps);
         }
         cost = lockstep(case, &mut states, &steps, cost);
     }
@@ -362,17 +362,17 @@ fn lockstep(case: &Case, states: &mut [State], steps: &[Vec<Step>], mut cost: Co
     cost
 }
 
-/// Checks `straight` against the messages of a round, by receiver: from whom, and whether empty ones are left out.
-fn check_straight(straight: Straight, case: &Case, steps: &[Vec<Step>]) {
+/// Checks `direct` against the messages of a round, by receiver: from whom, and whether empty ones are left out.
+fn check_direct(direct: Direct, case: &Case, steps: &[Vec<Step>]) {
     let size = steps.len() as u32;
     for (rank, steps) in (0..).zip(steps) {
         let sources = &case.members[rank as usize].sources;
-        let (expected, skips): (Vec<u32>, bool) = match straight {
-            Straight::Ahead { first, count, skips_empty } => {
+        let (expected, skips): (Vec<u32>, bool) = match direct {
+            Direct::Ahead { first, count, skips_empty } => {
                 ((first..first.saturating_add(count).min(size)).map(|distance| (rank + size - distance) % size).collect(), skips_empty)
             }
-            Straight::Across { mask } => (vec![rank ^ mask], false),
-            Straight::Neighbors => (sources.iter().copied().filter(|&source| source != NOBODY).collect(), false),
+            Direct::Across { mask } => (vec![rank ^ mask], false),
+            Direct::Neighbors => (sources.iter().copied().filter(|&source| source != NOBODY).collect(), false),
         };
         let bytes = |from: u32| case.members[rank as usize].receive.bytes(from);
         let mut expected: Vec<u32> = expected.into_iter().filter(|&from| !skips || bytes(from) != 0).collect();
@@ -380,7 +380,7 @@ fn check_straight(straight: Straight, case: &Case, steps: &[Vec<Step>]) {
             steps.iter().filter_map(|step| if let Step::Receive { from, .. } = step { Some(*from) } else { None }).collect();
         expected.sort_unstable();
         received.sort_unstable();
-        assert_eq!(expected, received, "{rank}: {straight:?}");
+        assert_eq!(expected, received, "{rank}: {direct:?}");
     }
 }
 

@@ -291,7 +291,8 @@ pub struct Member {
     pub destinations: Rc<[u32]>,
 }
 
-/// Rounds whose messages all members exchange in one regular pattern, so that clocks can be advanced in a tight loop.
+/// Rounds whose messages all members exchange in one regular pattern. Clocks are then advanced in a loop over neighbouring numbers, or in one
+/// addition while all are equal: a barrier of a million members that enter together costs its 20 rounds, and no step of theirs is ever made.
 #[derive(Clone, Copy, PartialEq, Eq, Debug)]
 pub enum Pattern {
     /// Every member `i` sends `bytes` to `(i + distance) mod size` and receives from `(i - distance) mod size`.
@@ -334,9 +335,11 @@ impl Pattern {
     }
 }
 
-/// Rounds of all-to-alls and neighbourhoods in which blocks go straight to whom they are for, so that only the blocks' sizes are to be known.
+/// Rounds of all-to-alls and neighbourhoods in which blocks go directly to whom they are for, so that only the blocks' sizes are to be known: the steps of
+/// an all-to-all of `n` members would name `n` blocks for each of `n` members in each of `n` rounds. A member sends, and receives, in the order in which
+/// its messages are listed here, which matters where it pays for each.
 #[derive(Clone, Copy, PartialEq, Eq, Debug)]
-pub enum Straight {
+pub enum Direct {
     /// Every member `i` sends to `(i + distance) mod size` for `count` distances from `first` on, as far as they are below the size.
     Ahead {
         /// The least distance.
@@ -355,9 +358,11 @@ pub enum Straight {
     Neighbors,
 }
 
-/// How the operands of a reduction come together, where a schedule does it the same way for all members.
+/// How the operands of a reduction come together, where a schedule does it the same way for all members. Floating-point addition is not associative,
+/// so a result has the schedule's bits only in the schedule's association; told in short, it takes `n - 1` reductions of the members' own bytes
+/// instead of the `n log n` of a recursive doubling.
 #[derive(Clone, Copy, PartialEq, Eq, Debug)]
-pub enum Digest {
+pub enum Association {
     /// `folded` pairs of members `2 i` and `2 i + 1` reduce first, so that `among` operands remain, a power of two, in order;
     /// then neighbours reduce in pairs until one is left, the lower one always on the left. All members have the result.
     Pairs {
@@ -385,7 +390,8 @@ pub struct Active {
     pub count: u32,
 }
 
-/// A collective algorithm for one [`Shape`].
+/// A collective algorithm for one [`Shape`]. What it says must follow from the shape, the member and the round alone: the planes and the event executor
+/// ask again for the same round, in any order of members, and processes ask for their own members only.
 pub trait Schedule {
     /// The algorithm's name, as `-xsim-coll` and reports write it.
     fn name(&self) -> &'static str;
@@ -395,16 +401,16 @@ pub trait Schedule {
     fn round(&self, member: &Member, round: u32, steps: &mut Vec<Step>);
     /// Bytes of scratch memory that `member` needs.
     fn scratch(&self, member: &Member) -> u64;
-    /// The round's messages as a regular pattern, if they are one (an optional help to the batch executor).
+    /// The round's messages as a regular pattern, if they are one (an optional help to the time plane).
     fn pattern(&self, _round: u32) -> Option<Pattern> {
         None
     }
-    /// Who sends blocks to whom in the round, if they go straight there (an optional help to the batch executor).
-    fn straight(&self, _round: u32) -> Option<Straight> {
+    /// Who sends blocks to whom in the round, if they go directly there (an optional help to the time plane).
+    fn direct(&self, _round: u32) -> Option<Direct> {
         None
     }
-    /// How operands come together, if that can be told in short (an optional help to the batch executor).
-    fn digest(&self) -> Option<Digest> {
+    /// How operands come together, if that can be told in short (an optional help to the data plane).
+    fn association(&self) -> Option<Association> {
         None
     }
     /// The members that may have steps in `round`; `None` if all may. Makes a tree of a million members cost what its

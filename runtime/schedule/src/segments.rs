@@ -1,6 +1,8 @@
-//! Which members of a communicator are on which process, where each process has a row of them.
+//! Which members of a collective are on which process, where each process has a row of them.
 
+use crate::Active;
 use std::ops::Range;
+use std::rc::Rc;
 
 /// Members `starts[p]..starts[p + 1]` are on process `p`.
 #[derive(Clone, PartialEq, Eq, Debug)]
@@ -41,6 +43,108 @@ impl Segments {
     }
 }
 
+/// The members that a process runs through the rounds: a row of all. One process alone has the row that is everything; nothing else tells the two
+/// cases apart.
+#[derive(Clone)]
+pub struct Segment {
+    own: Range<u32>,
+    size: u32,
+    /// This process and where the others' members are; a process alone asks for nobody's.
+    others: Option<(u32, Rc<Segments>)>,
+}
+
+impl Segment {
+    /// All `size` members are on this process.
+    pub fn whole(size: u32) -> Segment {
+        Segment { own: 0..size, size, others: None }
+    }
+    /// The members of process `me`.
+    pub fn part(me: u32, segments: Rc<Segments>) -> Segment {
+        Segment { own: segments.of_process(me), size: segments.size(), others: Some((me, segments)) }
+    }
+    /// Own members.
+    #[inline]
+    pub fn own(&self) -> Range<u32> {
+        self.own.clone()
+    }
+    /// All members everywhere.
+    #[inline]
+    pub fn size(&self) -> u32 {
+        self.size
+    }
+    /// Whether all members are here.
+    #[inline]
+    pub fn is_whole(&self) -> bool {
+        self.own.len() == self.size as usize
+    }
+    /// Whether a member is here.
+    #[inline]
+    pub fn has(&self, member: u32) -> bool {
+        self.own.contains(&member)
+    }
+    /// A member's place among those here.
+    #[inline]
+    pub fn place(&self, member: u32) -> usize {
+        (member - self.own.start) as usize
+    }
+    /// The process of a member that is not here.
+    pub fn process(&self, member: u32) -> u32 {
+        self.others.as_ref().expect("a process alone has all members").1.process(member)
+    }
+    /// This process, and the segments of all, where there are others.
+    pub(crate) fn others(&self) -> (u32, Rc<Segments>) {
+        self.others.clone().expect("a process alone has nobody to tell")
+    }
+    /// Own members that may have steps in a round.
+    pub(crate) fn active(&self, active: Option<Active>) -> ActiveMembers {
+        match active {
+            None => ActiveMembers::Row(self.own.clone()),
+            Some(active) if self.is_whole() => ActiveMembers::Strided(active, self.size, 0),
+            Some(active) => ActiveMembers::List(active_in(active, self.size, &self.own).into_iter()),
+        }
+    }
+}
+
+/// Members one after the other.
+pub(crate) enum ActiveMembers {
+    Row(Range<u32>),
+    Strided(Active, u32, u32),
+    List(std::vec::IntoIter<u32>),
+}
+
+impl Iterator for ActiveMembers {
+    type Item = u32;
+    #[inline]
+    fn next(&mut self) -> Option<u32> {
+        match self {
+            ActiveMembers::Row(row) => row.next(),
+            ActiveMembers::Strided(active, size, index) => {
+                let at = *index;
+                *index += 1;
+                let member = || ((u64::from(active.first) + u64::from(at) * u64::from(active.stride)) % u64::from(*size)) as u32;
+                (at < active.count).then(member)
+            }
+            ActiveMembers::List(list) => list.next(),
+        }
+    }
+}
+
+/// The members of `own` that may have steps in a round.
+fn active_in(active: Active, size: u32, own: &Range<u32>) -> Vec<u32> {
+    let (first, stride) = (u64::from(active.first), u64::from(active.stride.max(1)));
+    let (count, size) = (u64::from(active.count), u64::from(size));
+    let mut members = Vec::new();
+    // Each turn through the members is a row of its own.
+    let turns = (first + stride * count.saturating_sub(1)) / size;
+    for turn in 0..=turns {
+        let (start, end) = (turn * size + u64::from(own.start), turn * size + u64::from(own.end));
+        let from = start.saturating_sub(first).div_ceil(stride);
+        let to = end.saturating_sub(first).div_ceil(stride).min(count);
+        members.extend((from..to).map(|index| (first + index * stride - turn * size) as u32));
+    }
+    members
+}
+
 #[cfg(test)]
 impl Segments {
     /// Segments of these lengths.
@@ -74,6 +178,24 @@ mod tests {
                 prop_assert!(segments.of_process(process).contains(&member));
                 prop_assert!(segments.processes().any(|other| other == process));
             }
+        }
+
+        #[test]
+        fn active_members_are_found_by_their_process(first in 0u32..50, stride in 1u32..20, count in 0u32..30, size in 1u32..50, cut in 0u32..50) {
+            let active = Active { first: first % size, stride, count };
+            let all = |own: Range<u32>| {
+                let mut members = active_in(active, size, &own);
+                members.sort_unstable();
+                members
+            };
+            let mut plain: Vec<u32> = (0..count).map(|index| (first % size + index * stride) % size).collect();
+            plain.sort_unstable();
+            let cut = cut % (size + 1);
+            let mut parts = all(0..cut);
+            parts.extend(all(cut..size));
+            prop_assert_eq!(all(0..size), plain.clone());
+            parts.sort_unstable();
+            prop_assert_eq!(parts, plain);
         }
     }
 }

@@ -4,6 +4,7 @@ use crate::collective::schedule::{Buffer, Member, Slice};
 use crate::collective::{Delivery, Reduction};
 use crate::error::{ErrorClass, Failure};
 use crate::matching::Extent;
+use ::schedule::data::steps::Fault;
 use engine::Time;
 use std::rc::Rc;
 
@@ -87,20 +88,59 @@ impl Agent {
             Buffer::Scratch => self.scratch.len(),
             Buffer::Nothing => return true,
         } as u64;
-        slice.offset + slice.bytes <= length || self.falls_short(slice, length)
+        let needed = slice.offset + slice.bytes;
+        if needed > length {
+            self.falls_short(slice.buffer, length, needed);
+        }
+        needed <= length
     }
     #[cold]
-    fn falls_short(&mut self, slice: Slice, length: u64) -> bool {
-        let side = if slice.buffer == Buffer::Input { "sends" } else { "receives" };
+    fn falls_short(&mut self, buffer: Buffer, length: u64, needed: u64) {
+        let side = if buffer == Buffer::Input { "sends" } else { "receives" };
         let text = format!(
-            "mismatched sizes: this rank {side} {length} bytes where its own counts for the members ask for {}; the counts of a rank must agree with each other and with those of the others",
-            slice.offset + slice.bytes
+            "mismatched sizes: this rank {side} {length} bytes where its own counts for the members ask for {needed}; the counts of a rank must agree with each other and with those of the others"
         );
         self.failure.get_or_insert_with(|| Failure::new(ErrorClass::COUNT, text));
-        false
+    }
+    /// The data plane found a fault of this member: the call fails when it is collected.
+    #[cold]
+    pub(crate) fn fails(&mut self, fault: Fault) {
+        match fault {
+            Fault::Mismatch { from, got, expected } => self.mismatch(from, got, expected),
+            Fault::Short { buffer, length, needed } => self.falls_short(buffer, length, needed),
+            Fault::Missing { from } => {
+                let text = format!("no message from member {from} in its round");
+                self.failure.get_or_insert_with(|| Failure::new(ErrorClass::INTERN, text));
+            }
+        }
+    }
+    /// `into = from`.
+    pub(super) fn copy(&mut self, from: Slice, into: Slice) {
+        if self.covers(from) && self.covers(into) {
+            let bytes = buffer_of(self, from).to_vec();
+            buffer_mut(self, into).copy_from_slice(&bytes);
+        }
+    }
+    /// `into = left op right` with MPI's own operation; `into` is one of the two.
+    pub(super) fn reduce(&mut self, left: Slice, right: Slice, into: Slice) {
+        let Some(kernel) = self.reduction.as_ref().and_then(|reduction| reduction.kernel) else { return };
+        if into.bytes == 0 || !self.covers(left) || !self.covers(right) {
+            return;
+        }
+        if right == into && left.buffer != into.buffer {
+            let mut target = std::mem::take(self.vec_mut(into.buffer));
+            let range = into.offset as usize..(into.offset + into.bytes) as usize;
+            kernel(buffer_of(self, left), &mut target[range]);
+            *self.vec_mut(into.buffer) = target;
+            return;
+        }
+        let first = buffer_of(self, left).to_vec();
+        let mut second = buffer_of(self, right).to_vec();
+        kernel(&first, &mut second);
+        buffer_mut(self, into).copy_from_slice(&second);
     }
     /// One of its buffers whole.
-    pub(crate) fn vec_mut(&mut self, buffer: Buffer) -> &mut Vec<u8> {
+    fn vec_mut(&mut self, buffer: Buffer) -> &mut Vec<u8> {
         match buffer {
             Buffer::Input => &mut self.input,
             Buffer::Output => &mut self.output,

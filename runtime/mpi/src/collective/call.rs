@@ -7,10 +7,10 @@ mod reducing;
 
 use crate::collective::area::{Area, IN_PLACE, Side};
 use crate::collective::entry::Entry;
+use crate::collective::gathering::{Brief, Bring};
 use crate::collective::instance::Place;
 use crate::collective::schedule::{Kind, Member, Shape};
 use crate::collective::ticket::Ticket;
-use crate::collective::together::{Brief, Bring};
 use crate::collective::{Delivery, Reduction, Signature};
 use crate::error::{ErrorClass, Failure, Result};
 use crate::handle;
@@ -259,9 +259,9 @@ impl Mpi {
         Ok((is_root, communicator.peers(), communicator.rank(world.messages.current), sides.is_some()))
     }
 
-    /// Enters a collective that may be held together; `None` if it is to be made in the general way.
+    /// Enters a collective that may gather; `None` if it is to be made in the general way.
     fn held(&self, brief: &Brief, source: &Extent, target: &Extent) -> Result<Option<Part>> {
-        self.together(brief, source, target.clone(), &mut Bring::Nothing)
+        self.try_gathering(brief, source, target.clone(), &mut Bring::Nothing)
     }
 
     /// Memory of `blocks` blocks of one datatype; `None` for other sides, and for too many elements.
@@ -285,7 +285,7 @@ impl Mpi {
 
     /// `(size, own rank, whether it may be held)` of a call on `comm`.
     fn members(&self, comm: usize) -> Result<(u32, u32, bool)> {
-        let holds = self.may_hold();
+        let holds = self.may_gather();
         let world = self.world();
         let communicator = world.objects.comms.get(comm)?;
         Ok((communicator.size(), communicator.rank(world.messages.current), holds && !communicator.is_inter()))

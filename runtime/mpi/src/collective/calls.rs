@@ -1,7 +1,7 @@
 //! What is kept of the collective calls on each communicator: whose call is the next one, and to which instance it belongs.
 
+use crate::collective::call_id::{CallId, Persistent};
 use crate::collective::instance::Collectives;
-use crate::collective::turn::{Persistent, Turn};
 use crate::remote::segments::Segments;
 use std::cell::RefCell;
 use std::collections::VecDeque;
@@ -33,10 +33,10 @@ impl Calls {
         self.made.get_mut(member.wrapping_sub(self.from) as usize)
     }
     /// The instance of a turn, if a member has made it.
-    fn instance(&self, turn: Turn) -> Option<u32> {
+    fn instance(&self, turn: CallId) -> Option<u32> {
         match turn {
-            Turn::Call(call) => self.instances.get((call - self.first) as usize).copied().flatten(),
-            Turn::Start(number, times) => self.persistent.as_ref()?.instance(number, times),
+            CallId::Call(call) => self.instances.get((call - self.first) as usize).copied().flatten(),
+            CallId::Start(number, times) => self.persistent.as_ref()?.instance(number, times),
         }
     }
     /// Whether members may have made calls.
@@ -109,7 +109,7 @@ impl CallTable {
         self.get(comm).map_or(0, |calls| calls.of(member))
     }
     /// The instance of a turn, if a member has made it.
-    pub(crate) fn instance(&self, comm: u32, turn: Turn) -> Option<u32> {
+    pub(crate) fn instance(&self, comm: u32, turn: CallId) -> Option<u32> {
         self.get(comm)?.instance(turn)
     }
     /// Where the members of a communicator are; `find` says so once.
@@ -150,7 +150,7 @@ mod tests {
                 let call = made[member as usize];
                 prop_assert_eq!(table.of(2, from + member), call);
                 let known = instances.get(call as usize).filter(|(_, entered)| *entered < 4).map(|(instance, _)| *instance);
-                prop_assert_eq!(table.instance(2, Turn::Call(call)), known);
+                prop_assert_eq!(table.instance(2, CallId::Call(call)), known);
                 let instance = known.unwrap_or(100 + call);
                 table.make(2).enter(from + member, from..from + 4, instance);
                 made[member as usize] += 1;
@@ -170,7 +170,7 @@ mod tests {
         collectives.forget_calls(3);
         collectives.forget_calls(9);
         assert!(!collectives.calls.make(3).has_begun());
-        assert_eq!(collectives.calls.instance(3, Turn::Call(0)), None);
+        assert_eq!(collectives.calls.instance(3, CallId::Call(0)), None);
         assert!(collectives.calls.make(3).persistent().is_none());
     }
 }

@@ -5,9 +5,9 @@
 //! their entry clocks.
 
 use crate::collective::agent::{Agent, Stage};
+use crate::collective::call_id::CallId;
 use crate::collective::instance::{Collectives, Instance, Place};
 use crate::collective::schedule::{Member, Shape};
-use crate::collective::turn::Turn;
 use crate::collective::{Agreement, Contribution, Delivery, Reduction, Resolve, Signature};
 use crate::error::{ErrorClass, Failure, Result};
 use crate::world::World;
@@ -71,8 +71,8 @@ impl World {
             self.entered_spread(index, member);
             return Ok((index, member, request));
         }
-        // Without overheads a rank's messages do not hold each other up: what it does meanwhile changes nothing.
-        let holds = blocking || self.holds_together();
+        // Without a gap a rank's messages do not hold each other up: what it does meanwhile changes nothing.
+        let holds = blocking || self.gathers(false);
         let instance = &mut self.collectives.instances[index];
         if instance.started {
             self.collectives.agenda.push_back((index, member));
@@ -153,7 +153,7 @@ impl World {
                 let known = self.collectives.meetings.get(key).and_then(|list| list.iter().find(open).copied());
                 let index = known.unwrap_or_else(|| {
                     let index = self.make_instance(entry, me);
-                    self.made_instance(index, member, Turn::Call(0));
+                    self.made_instance(index, member, CallId::Call(0));
                     self.collectives.meetings.entry(*key).or_default().push(index);
                     index
                 });
@@ -168,8 +168,8 @@ impl World {
         if self.objects.comms.at(home).is_self {
             return Ok(self.make_instance(entry, me));
         }
-        let turn = self.turn(home, member);
-        let index = match self.instance_of(home, turn) {
+        let call_id = self.call_id(home, member);
+        let index = match self.instance_of(home, call_id) {
             Some(index) => {
                 self.agree_on(index, comm, &entry.signature, &entry.shape)?;
                 if !self.collectives.instance(index).holds_agents() {
@@ -179,7 +179,7 @@ impl World {
             }
             None => {
                 let index = self.make_instance(entry, me);
-                self.made_instance(index, member, turn);
+                self.made_instance(index, member, call_id);
                 index
             }
         };
@@ -189,8 +189,8 @@ impl World {
 
     /// A member's next call on a communicator belongs to this instance.
     pub(crate) fn note_entry(&mut self, comm: u32, member: u32, members: u32, index: u32) {
-        if let Some(turn) = self.collectives.starting {
-            return self.note_start(comm, turn, index);
+        if let Some(call_id) = self.collectives.starting {
+            return self.note_start(comm, call_id, index);
         }
         let here = self.rows_of(comm, members);
         self.collectives.calls.make(comm).enter(member, here, index);
@@ -222,7 +222,7 @@ impl World {
             agents: Vec::new(),
             arrived: 0,
             started: false,
-            together: None,
+            gathering: None,
             start: self.collectives.starting,
             held_at: None,
             joined: crate::handles::RankSet::default(),
@@ -249,8 +249,8 @@ impl World {
         let schedule = crate::collective::choose::choose(&instance.shape, policy);
         instance.schedule = Some(schedule.clone());
         let complete = instance.arrived == instance.size;
-        if complete && self.collectives.batch && self.can_batch(self.collectives.instance(index)) {
-            self.run_batch(index, &*schedule);
+        if complete && self.fits_planes(self.collectives.instance(index)) {
+            self.run_agents_at_once(index, &schedule);
             return;
         }
         let collectives = &mut self.collectives;

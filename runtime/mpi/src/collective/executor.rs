@@ -102,7 +102,7 @@ impl World {
         for step in local.skip((agent.cursor - count) as usize) {
             agent.cursor += 1;
             match *step {
-                Step::Copy { from, into } => crate::collective::batch::copy(agent, from, into),
+                Step::Copy { from, into } => agent.copy(from, into),
                 Step::ReduceLeft { from, into } => {
                     if !self.agent_reduce(index, agent, from, into, into) {
                         return false;
@@ -219,7 +219,7 @@ impl World {
             return true;
         }
         if reduction.kernel.is_some() {
-            crate::collective::batch::reduce(agent, left, right, into);
+            agent.reduce(left, right, into);
             return true;
         }
         let (left, right) = (buffer_of(agent, left).to_vec(), buffer_of(agent, right).to_vec());

@@ -1,12 +1,14 @@
-//! Reductions with functions of the program whose members are all here: in lockstep as others, but the main loop runs them, because each function may run only while
+//! Reductions with functions of the program whose members are all here: in the data plane as others, but the main loop runs them, because each function may run only while
 //! its own rank is mounted, and the last member that enters is still running.
 
 use crate::collective::Reduction;
-use crate::collective::contributions::{Data, Together, buffers};
-use crate::collective::lockstep;
-use crate::collective::schedule::{Kind, Schedule, Shape};
+use crate::collective::contributions::Data;
+use crate::collective::results::Reducing;
 use crate::group::Group;
 use crate::world::World;
+use ::schedule::data::steps::{DataPlane, Rows};
+use ::schedule::segments::Segment;
+use ::schedule::{Schedule, Shape};
 use std::rc::Rc;
 
 /// What each member reduces with: the same function has another address where ranks have images of their own.
@@ -44,7 +46,7 @@ pub(crate) struct FunctionWork {
     stride: usize,
     /// Where blocks begin of which each keeps its own.
     begins: Option<Rc<[u64]>>,
-    results: Option<Vec<u8>>,
+    results: Option<Rows>,
 }
 
 impl FunctionWork {
@@ -56,7 +58,14 @@ impl FunctionWork {
                 mounted(group.world_rank(member), &mut || reduction.call(left, right));
             }
         };
-        self.results = lockstep::reduce_all(&self.shape, &*self.schedule, &mut combine, &self.input, self.stride, self.begins.as_ref());
+        let members = Reducing { shape: &self.shape, begins: self.begins.as_ref() };
+        let input = Rows::even(std::mem::take(&mut self.input), self.stride);
+        let mut plane = DataPlane::new(Segment::whole(self.shape.size), self.schedule.clone(), &members, input);
+        plane.advance(&members, &mut combine, &mut Vec::new());
+        let fits = plane.faults().is_empty();
+        let (output, input) = plane.into_rows();
+        self.input = input.into_bytes();
+        self.results = fits.then_some(output);
     }
 }
 
@@ -75,13 +84,13 @@ impl World {
             let schedule = crate::collective::choose::choose(&self.collectives.instance(index).shape, &self.collectives.policy);
             let instance = self.collectives.instance_mut(index);
             let shape = instance.shape.clone();
-            let Some(together) = &mut instance.together else { continue };
-            let functions = together.functions.take().expect("a reduction with functions");
-            let (input, stride) = match std::mem::replace(&mut together.data, Data::Nothing) {
+            let Some(gathering) = &mut instance.gathering else { continue };
+            let functions = gathering.functions.take().expect("a reduction with functions");
+            let (input, stride) = match std::mem::replace(&mut gathering.data, Data::Nothing) {
                 Data::Each(input, stride) => (input, stride),
                 _ => (Vec::new(), 0),
             };
-            let begins = together.varied.as_ref().and_then(|varied| varied.begins()).cloned();
+            let begins = gathering.varied.as_ref().and_then(|varied| varied.begins()).cloned();
             let place = instance.place.clone();
             let group = self.group_of(&place);
             return Some(FunctionWork { index, shape, schedule, group, functions: *functions, input, stride, begins, results: None });
@@ -90,27 +99,17 @@ impl World {
 
     /// The functions have been called; the members leave.
     pub(crate) fn functions_called(&mut self, work: FunctionWork) {
-        let mut together = self.collectives.instance_mut(work.index).together.take().expect("it is held together");
+        let mut gathering = self.collectives.instance_mut(work.index).gathering.take().expect("it is held together");
         let Some(results) = work.results else {
             // The steps do not fit together: event by event, who is wrong is told so.
-            together.data = Data::Each(work.input, work.stride);
-            together.functions = Some(Box::new(work.functions));
-            self.collectives.instance_mut(work.index).together = Some(together);
+            gathering.data = Data::Each(work.input, work.stride);
+            gathering.functions = Some(Box::new(work.functions));
+            self.collectives.instance_mut(work.index).gathering = Some(gathering);
             self.expand(work.index);
             self.start_instance(work.index);
             return;
         };
-        together.take_results(&work.shape, results);
-        self.pass_through(work.index, together, &*work.schedule);
-    }
-}
-
-impl Together {
-    /// What a reduction in lockstep made, by member.
-    pub(super) fn take_results(&mut self, shape: &Shape, results: Vec<u8>) {
-        self.data = match shape.kind {
-            Kind::Reduce => Data::One(results),
-            _ => Data::Each(results, buffers(shape, 0).2 as usize),
-        };
+        gathering.take_results(&work.shape, results);
+        self.pass_through(work.index, gathering, work.schedule);
     }
 }

@@ -2,10 +2,10 @@
 
 use crate::collective::agent::{Agent, Stage};
 use crate::collective::calls::CallTable;
-use crate::collective::contributions::Together;
+use crate::collective::contributions::Gathering;
 use crate::collective::executor::UserReduction;
+use crate::collective::gathering::Latest;
 use crate::collective::schedule::{Schedule, Shape, Step};
-use crate::collective::together::Latest;
 use crate::collective::{Agreement, Signature};
 use crate::error::Result;
 use crate::group::Group;
@@ -52,7 +52,7 @@ pub(crate) struct Instance {
     pub(crate) left: u32,
     pub(crate) started: bool,
     /// While its members are held in a few words each, and once they are through that way.
-    pub(crate) together: Option<Box<Together>>,
+    pub(crate) gathering: Option<Box<Gathering>>,
     /// Of a persistent collective: its turn.
     pub(super) start: Option<(u32, u32)>,
     /// Its place in the list of those held.
@@ -158,18 +158,22 @@ impl Instance {
     }
     /// Whether a member has entered (and not left).
     fn is_in(&self, member: u32) -> bool {
-        match &self.together {
-            Some(together) => together.has(member),
+        match &self.gathering {
+            Some(gathering) => gathering.has(member),
             None => self.agents[member as usize].is_some(),
         }
     }
     /// Whether its members are held as agents until all are in everywhere.
     pub(crate) fn holds_agents(&self) -> bool {
-        self.together.is_some() && !self.agents.is_empty()
+        self.gathering.is_some() && !self.agents.is_empty()
     }
     /// Whether a message of its schedule is there.
     pub(crate) fn has_mail(&self) -> bool {
         !self.mail.is_empty()
+    }
+    /// Whether its members are held in a few words each.
+    pub(crate) fn is_held(&self) -> bool {
+        self.gathering.is_some() && self.agents.is_empty()
     }
     pub(crate) fn is_started(&self) -> bool {
         self.started
@@ -194,10 +198,10 @@ impl Instance {
 impl World {
     /// The instance that a rank is blocked in (for reports).
     pub(crate) fn waiting_instance(&self, rank: u32) -> Option<u32> {
-        let waits = |instance: &Instance| match (&instance.together, &instance.place) {
-            (Some(together), Place::Comm(comm)) => {
+        let waits = |instance: &Instance| match (&instance.gathering, &instance.place) {
+            (Some(gathering), Place::Comm(comm)) => {
                 let member = self.objects.comms.at(*comm).group.rank_of(rank);
-                instance.signature.blocking && !together.is_complete() && member.is_some_and(|member| together.has(member))
+                instance.signature.blocking && !gathering.is_complete() && member.is_some_and(|member| gathering.has(member))
             }
             _ => instance.agents.iter().flatten().any(|agent| agent.rank == rank && agent.request.is_none() && agent.stage != Stage::Done),
         };

@@ -38,15 +38,15 @@ impl World {
     /// Whether a member is through.
     pub(crate) fn is_through(&self, index: u32, member: u32) -> bool {
         let instance = self.collectives.instance(index);
-        match &instance.together {
-            Some(together) => together.is_complete(),
+        match &instance.gathering {
+            Some(gathering) => gathering.is_complete(),
             None => instance.agents[member as usize].as_ref().is_some_and(|agent| agent.stage == Stage::Done),
         }
     }
 
     /// Moves a complete member's result into the program's memory, ahead of its completion.
     pub(crate) fn deliver_collective(&mut self, index: u32, member: u32) {
-        if self.collectives.instances[index].together.is_some() {
+        if self.collectives.instances[index].gathering.is_some() {
             self.finish_pending(index, member, false);
             return;
         }
@@ -60,7 +60,7 @@ impl World {
 
     /// The mounted rank collects its result: moves it into the program's memory and leaves the instance.
     pub(crate) fn finish_collective(&mut self, index: u32, member: u32) -> Result<usize> {
-        if self.collectives.instances[index].together.is_some() {
+        if self.collectives.instances[index].gathering.is_some() {
             self.finish_pending(index, member, true);
             return Ok(0);
         }
@@ -102,13 +102,13 @@ impl World {
     /// The mounted rank, which is through, takes its result into these blocks and leaves.
     pub(crate) fn finish_lists(&mut self, index: u32, member: u32, list: Option<&BlockList>) -> Result<usize> {
         let instance = self.collectives.instance_mut(index);
-        if let Some(together) = &mut instance.together {
+        if let Some(gathering) = &mut instance.gathering {
             if let Some(list) = list
-                && together.varied.is_some()
+                && gathering.varied.is_some()
             {
-                match together.kept(member) {
+                match gathering.kept(member) {
                     Some(kept) => list.fill(kept),
-                    None => together.varied.as_mut().expect("looked at above").deliver_to(member, list),
+                    None => gathering.varied.as_mut().expect("looked at above").deliver_to(member, list),
                 }
                 self.leave_instance(index);
                 return Ok(0);
@@ -151,8 +151,8 @@ impl World {
             return;
         }
         let home = self.home(comm);
-        if let Some(turn) = start {
-            return self.forget_start(home, turn);
+        if let Some(call_id) = start {
+            return self.forget_start(home, call_id);
         }
         if let Some(calls) = self.collectives.calls.get_mut(home) {
             calls.leave(index);

@@ -3,7 +3,6 @@
 
 use crate::collective::area::Side;
 use crate::collective::call::Part;
-use crate::collective::contributions::buffers;
 use crate::error::Result;
 use crate::matching::Extent;
 use crate::world::Mpi;
@@ -66,7 +65,7 @@ impl Mpi {
         let (index, member) = ticket.parts();
         let mut world = self.world();
         let target = if ticket.has_result() {
-            let bytes = buffers(&world.collectives.instance(index).shape, member).2;
+            let bytes = world.collectives.instance(index).shape.output(member);
             Extent { buffer: to, layout: None, bytes }
         } else {
             Extent::none()

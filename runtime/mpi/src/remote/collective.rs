@@ -4,9 +4,9 @@
 //! instance that no local member has entered yet are kept until one does.
 
 use crate::collective::agent::{Agent, Stage, buffer_of};
+use crate::collective::call_id::CallId;
 use crate::collective::instance::Place;
 use crate::collective::schedule::{Buffer, Kind as Collective, Slice};
-use crate::collective::turn::Turn;
 use crate::comm::Comm;
 use crate::group::Group;
 use crate::remote::record::{Put, Take};
@@ -35,10 +35,10 @@ impl Ident {
         Ident { context, key: (0, u32::MAX), print: 0, call }
     }
     /// The same, or a start of a persistent collective: no group has its tag.
-    fn of_turn(context: u32, turn: Turn) -> Ident {
-        match turn {
-            Turn::Call(call) => Ident::of_comm(context, call),
-            Turn::Start(number, times) => Ident { context, key: (i32::MIN, number), print: 0, call: times },
+    fn of_call(context: u32, call_id: CallId) -> Ident {
+        match call_id {
+            CallId::Call(call) => Ident::of_comm(context, call),
+            CallId::Start(number, times) => Ident { context, key: (i32::MIN, number), print: 0, call: times },
         }
     }
     pub(crate) fn put(&self, out: &mut Vec<u8>) {
@@ -125,7 +125,7 @@ impl World {
     }
 
     /// After `member` made instance `index`, call number `call` of its communicator: other processes may have a part in it.
-    pub(crate) fn made_instance(&mut self, index: u32, member: u32, turn: Turn) {
+    pub(crate) fn made_instance(&mut self, index: u32, member: u32, call_id: CallId) {
         if self.messages.remote.is_none() {
             return;
         }
@@ -135,7 +135,7 @@ impl World {
             return;
         }
         let ident = match &place {
-            Place::Comm(comm) => Ident::of_turn(self.objects.comms.at(*comm).context, turn),
+            Place::Comm(comm) => Ident::of_call(self.objects.comms.at(*comm).context, call_id),
             Place::Group(key, group) => {
                 let print = fingerprint(group);
                 let call = self.collectives.spread.joins.get(&(*key, print, member)).copied().unwrap_or(0);
@@ -228,7 +228,7 @@ impl World {
     }
 
     fn spread_mail(&mut self, index: u32, mail: Early) {
-        if self.collectives.instance(index).together.is_some() {
+        if self.collectives.instance(index).gathering.is_some() {
             // Another process has started event by event.
             self.start_instance(index);
         }

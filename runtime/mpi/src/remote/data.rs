@@ -1,6 +1,6 @@
-//! The data of a collective that is held apart: each process sends each other once what its members get.
+//! The data of a distributed collective: each process sends each other once what its members get.
 
-use crate::collective::contributions::{Data, Together};
+use crate::collective::contributions::{Data, Gathering};
 use crate::collective::schedule::{Kind as Collective, Shape};
 use crate::remote::collective::Ident;
 use crate::remote::record::Take;
@@ -10,10 +10,10 @@ use crate::world::World;
 
 impl World {
     /// Sends each process what its members get of this one's.
-    pub(super) fn send_data(&mut self, ident: Ident, shape: &Shape, together: &mut Together) {
+    pub(super) fn send_data(&mut self, ident: Ident, shape: &Shape, gathering: &mut Gathering) {
         let remote = self.messages.remote.as_mut().expect("several processes");
         let me = remote.me;
-        let segments = together.apart().segments.clone();
+        let segments = gathering.distributed().segments.clone();
         let root = segments.process(shape.root);
         let others = || segments.processes().filter(|&process| process != me);
         let (to, from): (Vec<u32>, Vec<u32>) = match shape.kind {
@@ -25,23 +25,23 @@ impl World {
             _ => return,
         };
         for process in to {
-            let parts = together.data.parts(shape, segments.of_process(process));
+            let parts = gathering.data.parts(shape, segments.of_process(process));
             let bytes = parts.clone().map(<[u8]>::len).sum::<usize>();
             let out = remote.streams.begin(process, Kind::Data, Ident::BYTES + bytes);
             ident.put(out);
             parts.for_each(|part| out.extend_from_slice(part));
             remote.streams.end();
         }
-        together.apart_mut().awaited = from;
+        gathering.distributed_mut().awaited = from;
     }
 
     pub(crate) fn data_arrived(&mut self, from: u32, mut record: Take) {
         let ident = Ident::take(&mut record);
         let index = *self.collectives.spread.instances.get(&ident).expect("its members are in");
-        let apart = self.collectives.instance_mut(index).together.as_mut().expect("held together").apart_mut();
-        apart.data.push((from, record.0.to_vec()));
-        if apart.passage.is_some() {
-            self.advance_apart(index);
+        let distributed = self.collectives.instance_mut(index).gathering.as_mut().expect("held together").distributed_mut();
+        distributed.data.push((from, record.0.to_vec()));
+        if distributed.passage.is_some() {
+            self.advance_distributed(index);
         }
     }
 }

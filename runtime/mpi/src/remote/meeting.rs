@@ -86,8 +86,8 @@ impl World {
         self.objects.comms.restore_contexts(before);
         let instance = self.collectives.instance_mut(index);
         instance.agreement.as_mut().expect("an agreement").outcome = Some(outcome);
-        if instance.together.is_some() {
-            self.advance_apart(index);
+        if instance.gathering.is_some() {
+            self.advance_distributed(index);
             return;
         }
         let members: Vec<u32> = (0..instance.size).filter(|&member| instance.agents[member as usize].is_some()).collect();

@@ -1,19 +1,19 @@
-//! How the processes of a collective that is held apart find out that all members are in everywhere.
+//! How the processes of a distributed collective find out that all members are in everywhere.
 //!
 //! Each tells the process of the first member when its own are in, with its part of a reduction in a tree; that one tells all to go on. A
 //! process that says that it is ready tells how often members have had to go on one by one, so that nobody counts it who has started since.
 
 use crate::collective::choose::choose;
-use crate::collective::contributions::Together;
+use crate::collective::contributions::Gathering;
 use crate::collective::instance::Place;
-use crate::collective::schedule::{Digest, Kind as Collective, Shape};
-use crate::remote::apart::is_reduced;
+use crate::collective::schedule::{Association, Kind as Collective, Shape};
 use crate::remote::collective::Ident;
+use crate::remote::distributed::is_reduced;
 use crate::remote::partial::{Partial, Tree, put, take};
 use crate::remote::record::{Put, Take};
-use crate::remote::rounds::equal_clock;
 use crate::remote::stream::Kind;
 use crate::world::World;
+use ::schedule::time::Clocks;
 
 /// What a process says when all its members are in.
 struct Ready {
@@ -74,20 +74,21 @@ pub(crate) struct Readies {
 
 impl World {
     /// All members of this process are in.
-    pub(crate) fn ready_apart(&mut self, index: u32) {
+    pub(crate) fn ready_distributed(&mut self, index: u32) {
         if self.collectives.instance(index).agreement.is_some() {
             self.contribute(index);
         }
         let instance = self.collectives.instance(index);
         let ident = instance.ident.expect("members are elsewhere");
-        let together = instance.together.as_deref().expect("held together");
-        let segments = together.apart().segments.clone();
+        let gathering = instance.gathering.as_deref().expect("held together");
+        let segments = gathering.distributed().segments.clone();
         let me = self.messages.remote.as_ref().expect("several processes").me;
         let (signature, ..) = instance.describe();
         let Place::Comm(comm) = instance.place else { unreachable!("groups of their own are not held together") };
         let group = &self.objects.comms.at(comm).group;
         let own = segments.of_process(me);
-        let clock = equal_clock(own.clone().map(|member| self.messages.ranks[group.world_rank(member) as usize].clock.as_ps()));
+        let clock =
+            own.clone().map(|member| self.messages.ranks[group.world_rank(member) as usize].clock.as_ps()).collect::<Clocks>().equal();
         let ready = Ready {
             epoch: self.collectives.epoch,
             rank: instance.first_rank,
@@ -95,7 +96,7 @@ impl World {
             root: signature.root.unwrap_or(u32::MAX),
             shape: Brief::of(&instance.shape),
             clock,
-            partials: self.reduce_own(&instance.shape, together, own),
+            partials: self.reduce_own(&instance.shape, gathering, own),
         };
         let mut body = Vec::new();
         ident.put(&mut body);
@@ -109,14 +110,14 @@ impl World {
     }
 
     /// How the operands of a reduction come together, where that can be told in short.
-    pub(super) fn digest_of(&self, shape: &Shape) -> Option<Digest> {
-        if is_reduced(shape.kind) { choose(shape, &self.collectives.policy).digest() } else { None }
+    pub(super) fn association_of(&self, shape: &Shape) -> Option<Association> {
+        if is_reduced(shape.kind) { choose(shape, &self.collectives.policy).association() } else { None }
     }
 
-    fn reduce_own(&self, shape: &Shape, together: &Together, own: std::ops::Range<u32>) -> Vec<Partial> {
-        let Some(digest) = self.digest_of(shape) else { return Vec::new() };
-        let mut tree = Tree::new(together.kernel().expect("an operation of MPI's own"), digest, shape.size);
-        tree.members(own, |member| together.contribution(shape, member));
+    fn reduce_own(&self, shape: &Shape, gathering: &Gathering, own: std::ops::Range<u32>) -> Vec<Partial> {
+        let Some(association) = self.association_of(shape) else { return Vec::new() };
+        let mut tree = Tree::new(gathering.kernel().expect("an operation of MPI's own"), association, shape.size);
+        tree.members(own, |member| gathering.contribution(shape, member));
         tree.finish()
     }
 
@@ -135,8 +136,8 @@ impl World {
         readies.by_process.push((from, ready));
         let arrived = readies.by_process.len();
         let Some(&index) = self.collectives.spread.instances.get(&ident) else { return };
-        let Some(together) = &self.collectives.instance(index).together else { return };
-        if arrived < together.apart().segments.processes().count() {
+        let Some(gathering) = &self.collectives.instance(index).gathering else { return };
+        if arrived < gathering.distributed().segments.processes().count() {
             return;
         }
         let mut readies = self.collectives.spread.readies.remove(&ident).expect("found above").by_process;
@@ -159,13 +160,13 @@ impl World {
         let processes: Vec<u32> = readies.iter().map(|(process, _)| *process).collect();
         let mut result = Vec::new();
         let instance = self.collectives.instance(index);
-        let together = instance.together.as_deref().expect("held together");
-        if let Some(digest) = self.digest_of(&instance.shape) {
-            let mut tree = Tree::new(together.kernel().expect("an operation of MPI's own"), digest, instance.size);
+        let gathering = instance.gathering.as_deref().expect("held together");
+        if let Some(association) = self.association_of(&instance.shape) {
+            let mut tree = Tree::new(gathering.kernel().expect("an operation of MPI's own"), association, instance.size);
             tree.push_all(readies.into_iter().flat_map(|(_, ready)| ready.partials).collect());
             result = tree.result();
         }
-        let alone = (instance.shape.kind == Collective::Reduce).then(|| together.apart().segments.process(instance.shape.root));
+        let alone = (instance.shape.kind == Collective::Reduce).then(|| gathering.distributed().segments.process(instance.shape.root));
         let mut body = Vec::new();
         ident.put(&mut body);
         body.u8(u8::from(common.is_some()));

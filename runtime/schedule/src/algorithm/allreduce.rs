@@ -2,11 +2,11 @@
 
 use std::rc::Rc;
 
-use super::Parameters;
 use super::allgather::ring;
 use super::halving::{Exchange, Halving};
+use super::parameters::Parameters;
 use super::parts::{Fold, Pieces, input, output, reduce, scratch};
-use crate::{Active, Digest, Member, Pattern, Schedule, Shape, Step};
+use crate::{Active, Association, Member, Pattern, Schedule, Shape, Step};
 
 #[derive(Clone, Copy, PartialEq, Eq)]
 enum Way {
@@ -128,9 +128,9 @@ impl Schedule for Folded {
         };
         Some(Pattern::Exchange { mask: 1 << level, among: fold.among, folded: fold.folded, bytes })
     }
-    fn digest(&self) -> Option<Digest> {
+    fn association(&self) -> Option<Association> {
         let Fold { among, folded, .. } = self.halving.fold;
-        (self.way == Way::Doubling).then_some(Digest::Pairs { among, folded })
+        (self.way == Way::Doubling).then_some(Association::Pairs { among, folded })
     }
     fn active(&self, round: u32) -> Option<Active> {
         let fold = &self.halving.fold;

@@ -2,9 +2,9 @@
 
 use std::rc::Rc;
 
-use super::Parameters;
+use super::parameters::Parameters;
 use super::parts::{add, ceil_log2, copy, input, output, scratch, subtract};
-use crate::{Member, Pattern, Schedule, Shape, Step, Straight};
+use crate::{Direct, Member, Pattern, Schedule, Shape, Step};
 
 fn send(member: &Member, to: u32) -> Step {
     Step::Send { to, from: input(member.send.offset(to), member.send.bytes(to)) }
@@ -65,9 +65,9 @@ impl Schedule for Scattered {
     fn scratch(&self, _: &Member) -> u64 {
         0
     }
-    fn straight(&self, round: u32) -> Option<Straight> {
+    fn direct(&self, round: u32) -> Option<Direct> {
         let first = round * self.batch.min(self.size) + 1;
-        Some(Straight::Ahead { first, count: self.batch.min(self.size), skips_empty: self.irregular })
+        Some(Direct::Ahead { first, count: self.batch.min(self.size), skips_empty: self.irregular })
     }
 }
 
@@ -106,11 +106,11 @@ impl Schedule for Pairwise {
     fn scratch(&self, _: &Member) -> u64 {
         0
     }
-    fn straight(&self, round: u32) -> Option<Straight> {
+    fn direct(&self, round: u32) -> Option<Direct> {
         Some(if self.size.is_power_of_two() {
-            Straight::Across { mask: round + 1 }
+            Direct::Across { mask: round + 1 }
         } else {
-            Straight::Ahead { first: round + 1, count: 1, skips_empty: false }
+            Direct::Ahead { first: round + 1, count: 1, skips_empty: false }
         })
     }
     fn pattern(&self, round: u32) -> Option<Pattern> {

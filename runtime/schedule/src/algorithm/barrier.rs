@@ -2,7 +2,7 @@
 
 use std::rc::Rc;
 
-use super::Parameters;
+use super::parameters::Parameters;
 use super::parts::{Fold, add, ceil_log2, nothing, subtract};
 use crate::{Active, Kind, Member, Pattern, Schedule, Shape, Step};
 

@@ -2,8 +2,9 @@
 
 use std::rc::Rc;
 
+use super::parameters::Parameters;
 use super::staged::{Data, Group, Part, Staged};
-use super::{Parameters, bcast, gather, reduce};
+use super::{bcast, gather, reduce};
 use crate::{Buffer, Kind, Schedule, Shape};
 
 type Build = fn(&Shape, &Parameters) -> Rc<dyn Schedule>;

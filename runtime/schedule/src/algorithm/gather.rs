@@ -2,7 +2,7 @@
 
 use std::rc::Rc;
 
-use super::Parameters;
+use super::parameters::Parameters;
 use super::parts::{add, ceil_log2, copy, input, output, scratch, subtract};
 use crate::{Active, Member, Schedule, Shape, Slice, Step};
 

@@ -4,9 +4,10 @@
 use std::rc::Rc;
 
 use super::combined::as_kind;
+use super::parameters::Parameters;
 use super::parts::{input, output};
 use super::staged::{Data, Group, Part, Staged};
-use super::{Parameters, barrier, bcast, gather, local, reduce};
+use super::{barrier, bcast, gather, local, reduce};
 use crate::{Buffer, Kind, Member, Schedule, Shape, Step};
 
 const INPUT: (Buffer, u64) = (Buffer::Input, 0);

@@ -2,21 +2,21 @@
 
 use std::rc::Rc;
 
-use super::Parameters;
+use super::parameters::Parameters;
 use super::parts::{input, output};
-use crate::{Member, NOBODY, Schedule, Shape, Step, Straight};
+use crate::{Direct, Member, NOBODY, Schedule, Shape, Step};
 
 /// Messages between one pair match in the order of the neighbour lists; on a Cartesian topology what was sent in one direction
 /// arrives from the other.
-struct Direct {
+struct ToNeighbors {
     cartesian: bool,
 }
 
 pub(super) fn direct(shape: &Shape, _: &Parameters) -> Rc<dyn Schedule> {
-    Rc::new(Direct { cartesian: shape.cartesian })
+    Rc::new(ToNeighbors { cartesian: shape.cartesian })
 }
 
-impl Schedule for Direct {
+impl Schedule for ToNeighbors {
     fn name(&self) -> &'static str {
         "direct"
     }
@@ -40,7 +40,7 @@ impl Schedule for Direct {
     fn scratch(&self, _: &Member) -> u64 {
         0
     }
-    fn straight(&self, _: u32) -> Option<Straight> {
-        Some(Straight::Neighbors)
+    fn direct(&self, _: u32) -> Option<Direct> {
+        Some(Direct::Neighbors)
     }
 }

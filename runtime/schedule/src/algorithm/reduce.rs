@@ -5,9 +5,9 @@ mod rabenseifner;
 
 use std::rc::Rc;
 
-use super::Parameters;
+use super::parameters::Parameters;
 use super::parts::{ceil_log2, input, output, reduce, scratch, subtract};
-use crate::{Active, Digest, Member, Schedule, Shape, Slice, Step};
+use crate::{Active, Association, Member, Schedule, Shape, Slice, Step};
 
 pub(super) use pipeline::{binary, chain, in_order_binary, knomial, pipeline};
 pub(super) use rabenseifner::rabenseifner;
@@ -152,8 +152,8 @@ impl Schedule for Binomial {
         let position = subtract(member.rank, self.top, self.size);
         if self.is_leaf(position) { 0 } else { 2 * self.bytes }
     }
-    fn digest(&self) -> Option<Digest> {
-        Some(Digest::Rows { top: self.top })
+    fn association(&self) -> Option<Association> {
+        Some(Association::Rows { top: self.top })
     }
     fn active(&self, round: u32) -> Option<Active> {
         if round == ceil_log2(self.size) {

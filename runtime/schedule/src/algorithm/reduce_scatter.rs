@@ -1,23 +1,21 @@
 //! MPI_Reduce_scatter and MPI_Reduce_scatter_block: pairwise, ring, recursive halving, recursive doubling, and one for
 //! operations that do not commute; see [`super::combined`] for reduce and scatter.
 
+mod block;
 mod butterfly;
 mod recursive_halving;
 
 use std::rc::Rc;
 
-use super::Parameters;
 use super::allgather::ring;
+use super::parameters::Parameters;
 use super::parts::{Fold, add, copy, input, output, reduce, scratch, subtract};
-use crate::{Active, Member, Pattern, Schedule, Shape, Slice, Step};
+use crate::{Active, Member, Pattern, Schedule, Shape, Step};
+
+use block::block;
 
 pub(super) use butterfly::butterfly;
 pub(super) use recursive_halving::recursive_halving;
-
-/// Block `index` of a contribution.
-fn block(member: &Member, index: u32) -> Slice {
-    input(member.send.offset(index), member.send.bytes(index))
-}
 
 /// In round `k` a member sends the block of the member `k + 1` ahead and reduces what comes from `k + 1` behind. The order of
 /// the operands follows the distance, so the operation must commute.

@@ -2,7 +2,7 @@
 
 use std::rc::Rc;
 
-use super::Parameters;
+use super::parameters::Parameters;
 use super::parts::{ceil_log2, copy, input, output, reduce, scratch};
 use crate::{Active, Member, Schedule, Shape, Slice, Step};
 

@@ -3,9 +3,10 @@
 use std::rc::Rc;
 
 use super::combined::as_kind;
+use super::parameters::Parameters;
 use super::parts::{input, output, reduce as combine};
 use super::staged::{Data, Group, Part, Staged};
-use super::{Parameters, allgather, allreduce, barrier, bcast, gather, local, reduce, scan};
+use super::{allgather, allreduce, barrier, bcast, gather, local, reduce, scan};
 use crate::{Buffer, Kind, Member, Schedule, Shape, Step};
 
 type Place = (Buffer, u64);

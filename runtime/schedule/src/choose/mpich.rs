@@ -1,7 +1,7 @@
 //! MPICH's decisions, as of its main branch (5.1.0a1, commit 6a79bf65, maint/tuning/coll/mpir/generic.json), for the blocking
 //! forms. Its limits for the two-level broadcast, reduction and allreduce are 0 bytes: off.
 
-use super::Pick;
+use super::pick::Pick;
 use crate::{Kind, Shape};
 
 /// Elements of the message.

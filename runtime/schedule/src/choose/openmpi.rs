@@ -4,7 +4,7 @@
 
 mod tables;
 
-use super::Pick;
+use super::pick::Pick;
 use crate::algorithm::Parameters;
 use crate::{Kind, Shape};
 use tables::Table;

@@ -6,7 +6,7 @@ use std::str::FromStr;
 
 use serde::Deserialize;
 
-use super::{Base, Policy, PolicyError, Rule};
+use super::policy::{Base, Policy, PolicyError, Rule};
 use crate::Kind;
 use crate::algorithm::{self, Parameters};
 

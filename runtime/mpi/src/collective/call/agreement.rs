@@ -2,9 +2,9 @@
 
 use super::{Mode, Part, enter};
 use crate::collective::entry::Entry;
+use crate::collective::gathering::{Brief, Bring};
 use crate::collective::instance::Place;
 use crate::collective::schedule::{Blocks, Kind, Member, Shape};
-use crate::collective::together::{Brief, Bring};
 use crate::collective::{Contribution, Delivery, Resolve, Signature};
 use crate::error::Result;
 use crate::group::Group;
@@ -60,9 +60,9 @@ impl Mpi {
     #[inline(never)]
     fn join_agreement(&self, comm: usize, bytes: u64, contribution: (Contribution, Resolve), mode: Mode) -> Result<Part> {
         let mut bring = Bring::Agreement(contribution.0, contribution.1);
-        if mode == Mode::Blocking && self.may_hold() {
+        if mode == Mode::Blocking && self.may_gather() {
             let brief = Brief { kind: Kind::Agree, mode, comm, root: None, irregular: false, bytes, reduction: None };
-            if let Some(part) = self.together(&brief, &Extent::none(), Extent::none(), &mut bring)? {
+            if let Some(part) = self.try_gathering(&brief, &Extent::none(), Extent::none(), &mut bring)? {
                 return Ok(part);
             }
         }

@@ -4,10 +4,10 @@ use super::{Call, Mode, Part};
 use crate::collective::Delivery;
 use crate::collective::agent::pack;
 use crate::collective::area::{Area, Side};
-use crate::collective::ragged::RootBlocks;
+use crate::collective::gathering::{Brief, Bring};
+use crate::collective::gatherv::RootBlocks;
 use crate::collective::schedule::{Blocks, Kind};
 use crate::collective::ticket::Ticket;
-use crate::collective::together::{Brief, Bring};
 use crate::error::Result;
 use crate::matching::Extent;
 use crate::p2p::Buffer;
@@ -40,7 +40,7 @@ impl Mpi {
 
     #[inline(never)]
     fn begin_barrier(&self, comm: usize) -> Result<Ticket> {
-        match self.together_again(Kind::Barrier, comm, None, Addr::NULL) {
+        match self.joins_again_as(Kind::Barrier, comm, None, Addr::NULL) {
             Some(ticket) => Ok(ticket),
             None => self.settle(&self.join_barrier(comm, Mode::Blocking)?),
         }
@@ -48,7 +48,7 @@ impl Mpi {
 
     #[inline(never)]
     fn join_barrier(&self, comm: usize, mode: Mode) -> Result<Part> {
-        if self.may_hold() {
+        if self.may_gather() {
             let brief = Brief { kind: Kind::Barrier, mode, comm, root: None, irregular: false, bytes: 0, reduction: None };
             if let Some(part) = self.held(&brief, &Extent::none(), &Extent::none())? {
                 return Ok(part);
@@ -75,7 +75,7 @@ impl Mpi {
     #[inline(never)]
     fn join_bcast(&self, buffer: Buffer, root: i32, comm: usize, mode: Mode) -> Result<Part> {
         let (is_root, _, _, inter) = self.rooted(comm, root)?;
-        if !inter && self.may_hold() {
+        if !inter && self.may_gather() {
             let extent = self.world().extent(buffer)?;
             let brief = Brief { kind: Kind::Bcast, mode, comm, root: Some(root), irregular: false, bytes: extent.bytes, reduction: None };
             let (source, target) = if is_root { (extent, Extent::none()) } else { (Extent::none(), extent) };
@@ -104,7 +104,7 @@ impl Mpi {
     #[inline(never)]
     fn join_gather(&self, send: Side, receive: Side, root: i32, comm: usize, mode: Mode) -> Result<Part> {
         let (is_root, peers, me, inter) = self.rooted(comm, root)?;
-        if !inter && !receive.is_irregular() && self.may_hold() {
+        if !inter && !receive.is_irregular() && self.may_gather() {
             let target = if is_root { self.blocks(&receive, peers)? } else { Some(Extent::none()) };
             let source = if is_root { self.own_block(&send, &receive, me)? } else { self.blocks(&send, 1)? };
             if let (Some(source), Some(target)) = (source, target)
@@ -117,7 +117,7 @@ impl Mpi {
                 }
             }
         }
-        if !inter && receive.is_irregular() && self.may_hold() {
+        if !inter && receive.is_irregular() && self.may_gather() {
             let area = if is_root { Some(self.world().area(&receive, peers)?) } else { None };
             let in_place = is_root && send.is_in_place();
             let source = match &area {
@@ -125,7 +125,8 @@ impl Mpi {
                 _ => self.blocks(&send, 1)?,
             };
             if let Some(source) = source
-                && let Some(part) = self.held_blocks(Kind::Gather, (root, comm, mode), (&source, &Extent::none()), area, in_place)?
+                && let Some(part) =
+                    self.gather_roots_blocks(Kind::Gather, (root, comm, mode), (&source, &Extent::none()), area, in_place)?
             {
                 return Ok(part);
             }
@@ -146,8 +147,8 @@ impl Mpi {
         self.simple(call, source, input, target, delivery)
     }
 
-    /// Enters a gather or scatter of blocks that differ, if it may be held together; the root has all of them.
-    fn held_blocks(
+    /// Enters a gather or scatter of blocks that differ, if it may gather; the root has all of them.
+    fn gather_roots_blocks(
         &self,
         kind: Kind,
         (root, comm, mode): (i32, usize, Mode),
@@ -160,7 +161,7 @@ impl Mpi {
             Some(Area { extents, blocks: Blocks::Each(begins), .. }) => Bring::Blocks(RootBlocks { extents, begins, in_place }),
             _ => Bring::Nothing,
         };
-        self.together(&brief, source, target.clone(), &mut bring)
+        self.try_gathering(&brief, source, target.clone(), &mut bring)
     }
 
     /// `MPI_Scatter` and `MPI_Scatterv`.
@@ -172,7 +173,7 @@ impl Mpi {
     #[inline(never)]
     fn join_scatter(&self, send: Side, receive: Side, root: i32, comm: usize, mode: Mode) -> Result<Part> {
         let (is_root, peers, me, inter) = self.rooted(comm, root)?;
-        if !inter && !send.is_irregular() && self.may_hold() {
+        if !inter && !send.is_irregular() && self.may_gather() {
             let source = if is_root { self.blocks(&send, peers)? } else { Some(Extent::none()) };
             let in_place = is_root && receive.is_in_place();
             let target = if in_place { Some(Extent::none()) } else { self.blocks(&receive, 1)? };
@@ -186,12 +187,13 @@ impl Mpi {
                 }
             }
         }
-        if !inter && send.is_irregular() && self.may_hold() {
+        if !inter && send.is_irregular() && self.may_gather() {
             let area = if is_root { Some(self.world().area(&send, peers)?) } else { None };
             let in_place = is_root && receive.is_in_place();
             let target = if in_place { Some(Extent::none()) } else { self.blocks(&receive, 1)? };
             if let Some(target) = target
-                && let Some(part) = self.held_blocks(Kind::Scatter, (root, comm, mode), (&Extent::none(), &target), area, in_place)?
+                && let Some(part) =
+                    self.gather_roots_blocks(Kind::Scatter, (root, comm, mode), (&Extent::none(), &target), area, in_place)?
             {
                 return Ok(part);
             }
@@ -226,8 +228,8 @@ impl Mpi {
         self.in_mode(mode, || self.join_allgather(send, receive, comm, mode), blocks)
     }
 
-    /// Enters an allgather of blocks that differ, if it may be held together: its first half.
-    fn held_gathered(&self, send: &Side, receive: &Side, (members, me): (u32, u32), comm: usize) -> Result<Option<Part>> {
+    /// Enters an allgather of blocks that differ, if it may gather: its first half.
+    fn gather_allgatherv(&self, send: &Side, receive: &Side, (members, me): (u32, u32), comm: usize) -> Result<Option<Part>> {
         let world = self.world();
         let Some(receive) = world.block_list(receive, members as usize)? else { return Ok(None) };
         let own = if send.is_in_place() { Some(receive.one(me as usize)) } else { world.block_list(send, 1)? };
@@ -235,7 +237,7 @@ impl Mpi {
         let Some(send) = own else { return Ok(None) };
         let brief =
             Brief { kind: Kind::Allgather, mode: Mode::Blocking, comm, root: None, irregular: true, bytes: receive.bytes, reduction: None };
-        self.together(&brief, &Extent::none(), Extent::none(), &mut Bring::Lists(&send, &receive, true))
+        self.try_gathering(&brief, &Extent::none(), Extent::none(), &mut Bring::Lists(&send, &receive, true))
     }
 
     #[inline(never)]
@@ -243,7 +245,7 @@ impl Mpi {
         if mode == Mode::Entering
             && receive.is_irregular()
             && let (size, me, true) = self.members(comm)?
-            && let Some(part) = self.held_gathered(&send, &receive, (size, me), comm)?
+            && let Some(part) = self.gather_allgatherv(&send, &receive, (size, me), comm)?
         {
             return Ok(part);
         }
@@ -280,15 +282,15 @@ impl Mpi {
         self.in_mode(mode, || self.join_alltoall(send, receive, comm, mode), blocks)
     }
 
-    /// Enters an all-to-all of blocks that differ, if it may be held together: its first half.
-    fn held_exchange(&self, send: &Side, receive: &Side, members: u32, comm: usize) -> Result<Option<Part>> {
+    /// Enters an all-to-all of blocks that differ, if it may gather: its first half.
+    fn gather_alltoallv(&self, send: &Side, receive: &Side, members: u32, comm: usize) -> Result<Option<Part>> {
         let (send, receive) = {
             let world = self.world();
             (world.block_list(send, members as usize)?, world.block_list(receive, members as usize)?)
         };
         let (Some(send), Some(receive)) = (send, receive) else { return Ok(None) };
         let brief = Brief { kind: Kind::Alltoall, mode: Mode::Blocking, comm, root: None, irregular: true, bytes: 0, reduction: None };
-        self.together(&brief, &Extent::none(), Extent::none(), &mut Bring::Lists(&send, &receive, true))
+        self.try_gathering(&brief, &Extent::none(), Extent::none(), &mut Bring::Lists(&send, &receive, true))
     }
 
     #[inline(never)]
@@ -297,7 +299,7 @@ impl Mpi {
         if mode == Mode::Entering
             && receive.is_irregular()
             && let (size, _, true) = self.members(comm)?
-            && let Some(part) = self.held_exchange(&from, &receive, size, comm)?
+            && let Some(part) = self.gather_alltoallv(&from, &receive, size, comm)?
         {
             return Ok(part);
         }

@@ -4,8 +4,8 @@ use super::{Call, Mode, Part};
 use crate::collective::Delivery;
 use crate::collective::agent::pack;
 use crate::collective::area::Side;
+use crate::collective::gathering::{Brief, Bring};
 use crate::collective::schedule::{Blocks, Kind, NOBODY};
-use crate::collective::together::{Brief, Bring};
 use crate::error::{ErrorClass, Failure, Result};
 use crate::matching::Extent;
 use crate::world::Mpi;
@@ -29,8 +29,8 @@ impl Mpi {
         self.in_mode(mode, || self.join_neighbor(send, receive, each, comm, mode), sources)
     }
 
-    /// Enters, if the call may be held together. Of a nonblocking one, what is received must lie side by side.
-    fn held_neighbors(&self, send: &Side, receive: &Side, each: bool, comm: usize, mode: Mode) -> Result<Option<Part>> {
+    /// Enters, if the call may gather. Of a nonblocking one, what is received must lie side by side.
+    fn gather_neighbors(&self, send: &Side, receive: &Side, each: bool, comm: usize, mode: Mode) -> Result<Option<Part>> {
         let (sources, destinations) = self.neighbor_counts(comm)?;
         let irregular = send.is_irregular() || receive.is_irregular();
         let (send, receive) = {
@@ -44,7 +44,7 @@ impl Mpi {
             _ => return Ok(None),
         };
         let brief = Brief { kind: Kind::Neighbor, mode: mode.whole(), comm, root: None, irregular, bytes: 0, reduction: None };
-        self.together(&brief, &Extent::none(), target, &mut Bring::Lists(&send, &receive, each))
+        self.try_gathering(&brief, &Extent::none(), target, &mut Bring::Lists(&send, &receive, each))
     }
 
     #[inline(never)]
@@ -59,8 +59,8 @@ impl Mpi {
             ));
         };
         drop(world);
-        if self.may_hold()
-            && let Some(part) = self.held_neighbors(&send, &receive, each, comm, mode)?
+        if self.may_gather()
+            && let Some(part) = self.gather_neighbors(&send, &receive, each, comm, mode)?
         {
             return Ok(part);
         }

@@ -3,9 +3,9 @@
 use super::{Call, Mode, Part};
 use crate::collective::agent::pack;
 use crate::collective::area::{Area, IN_PLACE, Parts, Side};
+use crate::collective::gathering::{Brief, Bring};
 use crate::collective::schedule::{Blocks, Kind, begins};
 use crate::collective::ticket::Ticket;
-use crate::collective::together::{Brief, Bring};
 use crate::collective::{Delivery, Reduction};
 use crate::error::{ErrorClass, Failure, Result};
 use crate::matching::Extent;
@@ -60,7 +60,7 @@ impl Mpi {
         let from = if send == IN_PLACE { receive } else { send };
         if matches!(kind, Kind::Allreduce | Kind::Scan)
             && from.0.min(receive.0) >= FIRST_MEMORY
-            && let Some(ticket) = self.together_again(kind, comm, Some((count, datatype, op)), from)
+            && let Some(ticket) = self.joins_again_as(kind, comm, Some((count, datatype, op)), from)
         {
             return Ok(ticket);
         }
@@ -116,7 +116,7 @@ impl Mpi {
                 (true, false)
             }
         };
-        if !inter && self.may_hold() {
+        if !inter && self.may_gather() {
             let source = self.world().extent((from, count, datatype))?;
             let first = kind == Kind::Exscan && self.members(comm)?.1 == 0;
             let target = if is_root && !first { self.world().extent((receive, count, datatype))? } else { Extent::none() };
@@ -215,8 +215,8 @@ impl Mpi {
         self.in_mode(mode, || self.join_reduce_scatter(send, receive, counts, datatype, op, comm, mode), own)
     }
 
-    /// Enters a reduction of which each keeps a block of its own size, if it may be held together: its first half.
-    fn held_scattered(&self, source: &Extent, counts: &[i64], (op, datatype): (usize, usize), comm: usize) -> Result<Option<Part>> {
+    /// Enters a reduction of which each keeps a block of its own size, if it may gather: its first half.
+    fn gather_reduce_scatter(&self, source: &Extent, counts: &[i64], (op, datatype): (usize, usize), comm: usize) -> Result<Option<Part>> {
         let size = self.world().objects.types.get(datatype)?.size;
         let begins: Vec<u64> = begins(counts.iter().map(|&count| count as u64 * size)).collect();
         let brief = Brief {
@@ -228,7 +228,7 @@ impl Mpi {
             bytes: source.bytes,
             reduction: Some((op, datatype)),
         };
-        self.together(&brief, source, Extent::none(), &mut Bring::Begins(&begins))
+        self.try_gathering(&brief, source, Extent::none(), &mut Bring::Begins(&begins))
     }
 
     #[allow(clippy::too_many_arguments)]
@@ -257,7 +257,7 @@ impl Mpi {
         {
             let from = if send == IN_PLACE { receive } else { send };
             let source = self.world().extent((from, total, datatype))?;
-            if let Some(part) = self.held_scattered(&source, counts, (op, datatype), comm)? {
+            if let Some(part) = self.gather_reduce_scatter(&source, counts, (op, datatype), comm)? {
                 return Ok(part);
             }
         }

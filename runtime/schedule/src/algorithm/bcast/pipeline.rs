@@ -2,10 +2,10 @@
 
 use std::rc::Rc;
 
-use super::super::Parameters;
+use super::super::parameters::Parameters;
 use super::super::parts::{add, part, subtract};
 use super::super::trees::{Shaped, Tree};
-use super::message;
+use super::message::message;
 use crate::{Active, Member, Schedule, Shape, Step};
 
 /// A member at depth `d` sends segment `s` to all its children in round `d + s`.
@@ -38,7 +38,7 @@ pub(in super::super) fn binary(shape: &Shape, parameters: &Parameters) -> Rc<dyn
 
 pub(in super::super) fn knomial(shape: &Shape, parameters: &Parameters) -> Rc<dyn Schedule> {
     if parameters.segments(shape.bytes, 1).1 == 1 {
-        return super::unsegmented_knomial(shape, parameters.fanout(4).max(2));
+        return super::knomial::unsegmented_knomial(shape, parameters.fanout(4).max(2));
     }
     build("knomial", Tree::Knomial { radix: parameters.fanout(4) }, shape, parameters)
 }

@@ -3,8 +3,8 @@
 
 use std::rc::Rc;
 
-use super::super::Parameters;
 use super::super::allgather::{Bruck, doubling, ring};
+use super::super::parameters::Parameters;
 use super::super::parts::{Pieces, add, ceil_log2, copy, input, nothing, output, scratch, subtract};
 use crate::{Active, Member, Pattern, Schedule, Shape, Slice, Step};
 

@@ -3,10 +3,11 @@
 
 use std::rc::Rc;
 
-use super::super::Parameters;
+use super::super::parameters::Parameters;
 use super::super::parts::{add, part, subtract};
 use super::super::trees::{Shaped, Tree};
-use super::{linear, message};
+use super::linear::linear;
+use super::message::message;
 use crate::{Member, Schedule, Shape, Slice, Step};
 
 /// Odd positions are the left subtree, positive even ones the right.

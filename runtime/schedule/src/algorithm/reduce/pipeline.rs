@@ -2,7 +2,7 @@
 
 use std::rc::Rc;
 
-use super::super::Parameters;
+use super::super::parameters::Parameters;
 use super::super::parts::{add, input, output, part, reduce, scratch, subtract};
 use super::super::trees::{Shaped, Tree};
 use crate::{Active, Member, Schedule, Shape, Slice, Step};

@@ -3,8 +3,8 @@
 
 use std::rc::Rc;
 
-use super::super::Parameters;
 use super::super::halving::{Exchange, Halving};
+use super::super::parameters::Parameters;
 use super::super::parts::{Fold, input, output, reduce, scratch};
 use crate::{Active, Member, Schedule, Shape, Slice, Step};
 

@@ -3,10 +3,10 @@
 
 use std::rc::Rc;
 
-use super::super::Parameters;
 use super::super::halving::{Exchange, exchange, kept};
+use super::super::parameters::Parameters;
 use super::super::parts::{Fold, copy, input, output, part, reduce, scratch};
-use super::block;
+use super::block::block;
 use crate::{Active, Member, Schedule, Shape, Slice, Step};
 
 /// Position `v` ends with the piece of position `v` with its bits reversed. Either a last round sends it there, or the pieces

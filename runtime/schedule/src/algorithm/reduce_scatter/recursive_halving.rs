@@ -2,9 +2,9 @@
 
 use std::rc::Rc;
 
-use super::super::Parameters;
-use super::super::parts::{Fold, input, output, part, reduce, scratch};
-use super::block;
+use super::super::parameters::Parameters;
+use super::super::parts::{Fold, copy, input, output, part, reduce, scratch};
+use super::block::block;
 use crate::{Active, Member, Schedule, Shape, Slice, Step};
 
 /// A position of a pair collects the blocks of both.
@@ -45,7 +45,7 @@ impl RecursiveHalving {
         }
         if mask == 1 {
             let (offset, bytes) = (member.send.offset(member.rank), member.send.bytes(member.rank));
-            super::copy(scratch(offset, bytes), output(0, bytes), steps);
+            copy(scratch(offset, bytes), output(0, bytes), steps);
         }
     }
 

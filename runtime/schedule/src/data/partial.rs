@@ -1,14 +1,14 @@
 //! Reductions of members on several processes in the association of one: each process reduces what it has whole parts of.
 
-use crate::Digest;
+use crate::Association;
 use crate::Kernel;
 use engine::record::{Put, Take};
 use std::ops::Range;
 
-/// Reduced contributions of members in a row: see [`Digest`].
+/// Reduced contributions of members in a row: see [`Association`].
 #[derive(Clone, PartialEq, Eq, Debug)]
 pub struct Partial {
-    /// Operands of the binary tree that it covers, a power of two (at the end of [`Digest::Rows`] some are missing); 0 for one member of
+    /// Operands of the binary tree that it covers, a power of two (at the end of [`Association::Rows`] some are missing); 0 for one member of
     /// a pair that makes an operand.
     width: u32,
     /// Which of this width; the member, where that is 0.
@@ -19,22 +19,22 @@ pub struct Partial {
 /// Reduces partial results that come in the order of operands.
 pub struct Tree {
     kernel: Kernel,
-    digest: Digest,
+    association: Association,
     size: u32,
     partials: Vec<Partial>,
     spare: Vec<Vec<u8>>,
 }
 
 impl Tree {
-    /// Of `size` members in all, in the association `digest`.
-    pub fn new(kernel: Kernel, digest: Digest, size: u32) -> Tree {
-        Tree { kernel, digest, size, partials: Vec::new(), spare: Vec::new() }
+    /// Of `size` members in all, in the association `association`.
+    pub fn new(kernel: Kernel, association: Association, size: u32) -> Tree {
+        Tree { kernel, association, size, partials: Vec::new(), spare: Vec::new() }
     }
     /// The contributions of members in a row.
     pub fn members<'a>(&mut self, own: Range<u32>, contribution: impl Fn(u32) -> &'a [u8]) {
-        let top = match self.digest {
-            Digest::Pairs { .. } => 0,
-            Digest::Rows { top } => top,
+        let top = match self.association {
+            Association::Pairs { .. } => 0,
+            Association::Rows { top } => top,
         };
         for member in (own.start.max(top)..own.end).chain(own.start..own.end.min(top)) {
             self.member(member, contribution(member));
@@ -44,17 +44,17 @@ impl Tree {
         let mut data = self.spare.pop().unwrap_or_default();
         data.clear();
         data.extend_from_slice(contribution);
-        let (width, index) = match self.digest {
-            Digest::Pairs { folded, .. } if member < 2 * folded => (0, member),
-            Digest::Pairs { folded, .. } => (1, member - folded),
-            Digest::Rows { top } if member < top => (1, self.size - top + member),
-            Digest::Rows { top } => (1, member - top),
+        let (width, index) = match self.association {
+            Association::Pairs { folded, .. } if member < 2 * folded => (0, member),
+            Association::Pairs { folded, .. } => (1, member - folded),
+            Association::Rows { top } if member < top => (1, self.size - top + member),
+            Association::Rows { top } => (1, member - top),
         };
         self.push(Partial { width, index, data });
     }
     /// The partial results of all processes, in the order of their members.
     pub fn push_all(&mut self, mut partials: Vec<Partial>) {
-        if let Digest::Rows { .. } = self.digest {
+        if let Association::Rows { .. } = self.association {
             partials.sort_by_key(|partial| partial.width * partial.index);
         }
         partials.into_iter().for_each(|partial| self.push(partial));
@@ -73,7 +73,7 @@ impl Tree {
     }
     /// The result of all members.
     pub fn result(mut self) -> Vec<u8> {
-        if let Digest::Rows { .. } = self.digest {
+        if let Association::Rows { .. } = self.association {
             // The last row is shorter: it stands for a whole one to the one before it.
             while self.partials.len() > 1
                 && let (Some(mut right), Some(left)) = (self.partials.pop(), self.partials.pop())
@@ -143,19 +143,19 @@ mod tests {
     }
 
     /// The result, when processes have the members between these cuts.
-    fn apart(digest: Digest, operands: &[Vec<u8>], cuts: &[u32]) -> Vec<u8> {
+    fn apart(association: Association, operands: &[Vec<u8>], cuts: &[u32]) -> Vec<u8> {
         let size = operands.len() as u32;
         let mut starts: Vec<u32> = cuts.iter().map(|cut| cut % (size + 1)).chain([0, size]).collect();
         starts.sort_unstable();
         let mut partials = Vec::new();
         for part in starts.windows(2) {
-            let mut own = Tree::new(hash, digest, size);
+            let mut own = Tree::new(hash, association, size);
             own.members(part[0]..part[1], |member| &operands[member as usize]);
             let mut bytes = Vec::new();
             put(&own.finish(), &mut bytes);
             partials.extend(take(&mut Take(&bytes)));
         }
-        let mut all = Tree::new(hash, digest, size);
+        let mut all = Tree::new(hash, association, size);
         all.push_all(partials);
         all.result()
     }
@@ -170,13 +170,13 @@ mod tests {
             let among = 1 << log;
             let folded = folded % among;
             let operands = operands(among + folded);
-            prop_assert_eq!(apart(Digest::Pairs { among, folded }, &operands, &cuts), plain(operands, folded as usize));
+            prop_assert_eq!(apart(Association::Pairs { among, folded }, &operands, &cuts), plain(operands, folded as usize));
         }
 
         #[test]
         fn so_do_rows_counted_from_any_member(size in 1u32..70, top in 0u32..70, cuts in proptest::collection::vec(0u32..70, 0..4)) {
             let (operands, top) = (operands(size), top % size);
-            prop_assert_eq!(apart(Digest::Rows { top }, &operands, &cuts), by_rows(&operands, top as usize));
+            prop_assert_eq!(apart(Association::Rows { top }, &operands, &cuts), by_rows(&operands, top as usize));
         }
     }
 }

@@ -1,4 +1,4 @@
-//! `MPI_Allgatherv` while it is held together: every member gives a block and knows the sizes of all.
+//! `MPI_Allgatherv` while its members gather: every member gives a block and knows the sizes of all.
 
 use crate::collective::agreed::Agreed;
 use crate::collective::blocks::BlockList;
@@ -6,7 +6,7 @@ use crate::collective::schedule::{Blocks, begins};
 use std::ops::Range;
 
 /// Blocks by member.
-pub(crate) struct Gathered {
+pub(crate) struct Allgatherv {
     /// Packed blocks in the order in which members came in; once all are in, in that of members.
     data: Vec<u8>,
     /// Where in `data` a member's block is.
@@ -14,9 +14,9 @@ pub(crate) struct Gathered {
     begins: Agreed,
 }
 
-impl Gathered {
-    pub(super) fn new(members: u32) -> Gathered {
-        Gathered { data: Vec::new(), parts: vec![(0, 0); members as usize], begins: Agreed::default() }
+impl Allgatherv {
+    pub(super) fn new(members: u32) -> Allgatherv {
+        Allgatherv { data: Vec::new(), parts: vec![(0, 0); members as usize], begins: Agreed::default() }
     }
     /// A member is in, whose rank is mounted.
     pub(super) fn enter(&mut self, member: u32, send: &BlockList, receive: &BlockList) {

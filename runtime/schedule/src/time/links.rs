@@ -6,7 +6,7 @@ use std::ops::Range;
 
 /// Member `near + i * near_stride` and member `far + i * far_stride` have a message between them, for `i` in `0..count`.
 #[derive(Clone, Copy, PartialEq, Eq, Debug)]
-pub struct Link {
+pub(super) struct Link {
     pub near: u32,
     pub near_stride: u32,
     pub far: u32,
@@ -15,17 +15,17 @@ pub struct Link {
 }
 
 impl Link {
-    pub fn near(&self, index: u32) -> u32 {
+    pub(super) fn near(&self, index: u32) -> u32 {
         self.near + index * self.near_stride
     }
-    pub fn far(&self, index: u32) -> u32 {
+    pub(super) fn far(&self, index: u32) -> u32 {
         self.far + index * self.far_stride
     }
     fn part(&self, range: Range<u32>) -> Link {
         Link { near: self.near(range.start), far: self.far(range.start), count: range.end - range.start, ..*self }
     }
     /// The parts whose far ends are on one process each.
-    pub fn by_process(self, segments: &Segments, mut take: impl FnMut(u32, Link)) {
+    pub(super) fn by_process(self, segments: &Segments, mut take: impl FnMut(u32, Link)) {
         let mut at = 0;
         while at < self.count {
             let process = segments.process(self.far(at));
@@ -39,7 +39,7 @@ impl Link {
 }
 
 /// The other way round: who sends receives.
-pub fn reversed(pattern: Pattern, size: u32) -> Pattern {
+pub(super) fn reversed(pattern: Pattern, size: u32) -> Pattern {
     match pattern {
         Pattern::Shift { distance, bytes } => Pattern::Shift { distance: size - distance % size, bytes },
         Pattern::Exchange { .. } => pattern,
@@ -49,11 +49,11 @@ pub fn reversed(pattern: Pattern, size: u32) -> Pattern {
 
 /// Positions of an exchange in a row of which each position's partner is in the row as well.
 #[derive(Clone, PartialEq, Eq, Debug, Default)]
-pub struct Inner(pub Range<u32>);
+pub(super) struct Inner(pub Range<u32>);
 
 /// The messages that members `own` send in a round of this pattern, but for those of exchanges between positions of the
 /// answer's second part, which are all of these members.
-pub fn links(pattern: Pattern, size: u32, own: &Range<u32>) -> (Vec<Link>, Inner) {
+pub(super) fn links(pattern: Pattern, size: u32, own: &Range<u32>) -> (Vec<Link>, Inner) {
     let mut links = Vec::new();
     if own.is_empty() {
         return (links, Inner::default());

@@ -1,30 +1,31 @@
-//! Blocking collectives that are held together on each of several processes.
+//! Blocking collectives whose members gather on each of several processes.
 //!
-//! Each process holds its own members as if there were no others ([`together`](crate::collective::together)). When the last of
+//! Each process holds its own members as if there were no others ([`gathering`](crate::collective::gathering)). When the last of
 //! them has entered it tells the process of the first member, which tells all to go on once all are ready ([`ready`](super::ready)): from
 //! then on nothing can keep a member from going through. The clocks pass the rounds on all processes
-//! ([`Rounds`]), and data goes from process to process once, as the collective means it ([`data`](super::data)). A reduction in a tree travels
-//! with the word that a process is ready and back with the word to go; other reductions take the schedule's steps ([`Lockstep`]).
+//! ([`TimePlane`]), and data goes from process to process once, as the collective means it ([`data`](super::data)). A reduction in a tree travels
+//! with the word that a process is ready and back with the word to go; other reductions take the schedule's steps ([`DataPlane`](::schedule::data::steps::DataPlane)).
 //!
 //! Until that word members may have to go on one by one, because nothing else can run or because another process
 //! runs the collective event by event: then each process makes agents of its own.
 
-use crate::collective::agent::{Agent, Stage};
+use crate::collective::agent::Agent;
 use crate::collective::calls::Calls;
 use crate::collective::choose::choose;
-use crate::collective::contributions::{Data, Together};
+use crate::collective::contributions::{Data, Gathering};
 use crate::collective::instance::Place;
+use crate::collective::planes::Between;
 use crate::collective::schedule::{Kind as Collective, Shape};
 use crate::group::Group;
 use crate::remote::Blocks;
 use crate::remote::collective::Ident;
-use crate::remote::lockstep::Lockstep;
+use crate::remote::passage::{Passage, Plane, Told};
 use crate::remote::record::{Put, Take};
-use crate::remote::rounds::{Costs, Rounds, Said};
-use crate::remote::segments::Segments;
 use crate::remote::stream::Kind;
-use crate::wire::Wire;
 use crate::world::World;
+use ::schedule::data::steps::Rows;
+use ::schedule::segments::{Segment, Segments};
+use ::schedule::time::{Said, TimePlane};
 use std::rc::Rc;
 
 /// Bytes of a message above which a reduction runs event by event rather than in lockstep: all members' buffers at a time leave the caches.
@@ -38,41 +39,14 @@ fn pays_in_lockstep(segments: &Segments) -> bool {
 }
 
 /// What a process keeps of an instance with members elsewhere, beyond its own members.
-pub(crate) struct Apart {
+pub(crate) struct Distributed {
     pub(super) segments: Rc<Segments>,
-    pub(super) passage: Option<Passage>,
-    /// Records of rounds that came before the word to go: round, process, record.
-    early: Vec<(u32, u32, Vec<u8>)>,
+    pub(super) passage: Option<Box<Passage>>,
+    /// Records of rounds that came before the word to go.
+    early: Vec<Told>,
     /// Data of other processes, and whose is awaited.
     pub(super) data: Vec<(u32, Vec<u8>)>,
     pub(super) awaited: Vec<u32>,
-}
-
-/// Members on their way through the rounds.
-pub(super) enum Passage {
-    /// Their clocks alone.
-    Clocks(Rounds),
-    /// With their data.
-    Steps(Box<Lockstep>),
-}
-
-impl Passage {
-    fn deliver(&mut self, round: u32, process: u32, record: Vec<u8>) {
-        match self {
-            Passage::Clocks(rounds) => rounds.deliver(round, process, record),
-            Passage::Steps(lockstep) => lockstep.deliver(round, process, record),
-        }
-    }
-    /// Whether it moves agents of the instance, which take their results themselves.
-    fn has_agents(&self) -> bool {
-        matches!(self, Passage::Steps(lockstep) if lockstep.has_agents())
-    }
-    fn clock(&self, member: u32) -> u64 {
-        match self {
-            Passage::Clocks(rounds) => rounds.clock(member),
-            Passage::Steps(lockstep) => lockstep.clock(member),
-        }
-    }
 }
 
 /// Where an instance begins.
@@ -80,24 +54,9 @@ pub(crate) enum Beginning {
     /// All members are on this process.
     Here,
     /// Members are on others as well.
-    Apart(Box<Apart>),
+    Distributed(Box<Distributed>),
     /// It runs event by event.
     Events,
-}
-
-/// Message times between the members of a group.
-struct Between<'a> {
-    wire: &'a Wire,
-    group: &'a Group,
-}
-
-impl Costs for Between<'_> {
-    fn uniform(&self, bytes: u64) -> Option<u64> {
-        self.wire.formula().and_then(|formula| formula.uniform()).map(|uniform| uniform.latency(false, bytes).as_ps())
-    }
-    fn latency(&self, from: u32, to: u32, bytes: u64) -> u64 {
-        self.wire.latency(self.group.world_rank(from), self.group.world_rank(to), bytes).as_ps()
-    }
 }
 
 pub(super) fn is_reduced(kind: Collective) -> bool {
@@ -136,33 +95,33 @@ impl World {
             return Beginning::Events;
         }
         let by_events = shape.bytes > LOCKSTEP_MOST || !pays_in_lockstep(&segments);
-        if is_reduced(shape.kind) && by_events && self.digest_of(shape).is_none() {
+        if is_reduced(shape.kind) && by_events && self.association_of(shape).is_none() {
             return Beginning::Events;
         }
-        Beginning::Apart(Box::new(Apart { segments, passage: None, early: Vec::new(), data: Vec::new(), awaited: Vec::new() }))
+        Beginning::Distributed(Box::new(Distributed { segments, passage: None, early: Vec::new(), data: Vec::new(), awaited: Vec::new() }))
     }
 
     /// A member has entered an instance as an agent: whether it waits for the members of all processes, to pass the rounds with them. Processes
     /// may decide differently: who goes on event by event makes the others do so.
     pub(crate) fn hold_agent(&mut self, index: u32, member: u32) -> bool {
         let instance = self.collectives.instance(index);
-        if instance.together.is_none() {
-            let Some(apart) = self.apart_of_agents(index, member) else { return false };
-            let own = apart.segments.of_process(self.others().me);
-            let together = Together::of_agents(own.start, own.end - own.start, apart);
-            self.collectives.instance_mut(index).together = Some(Box::new(together));
+        if instance.gathering.is_none() {
+            let Some(distributed) = self.distributed_agents(index, member) else { return false };
+            let own = distributed.segments.of_process(self.others().me);
+            let gathering = Gathering::of_agents(own.start, own.end - own.start, distributed);
+            self.collectives.instance_mut(index).gathering = Some(Box::new(gathering));
             self.collectives.hold(index);
         }
         let clock = self.messages.ranks[self.messages.current as usize].clock;
         let instance = self.collectives.instance_mut(index);
-        instance.together.as_mut().expect("found or made above").join(member, clock, instance.arrived == 1);
+        instance.gathering.as_mut().expect("found or made above").join(member, clock, instance.arrived == 1);
         if instance.arrived == instance.here {
-            self.ready_apart(index);
+            self.ready_distributed(index);
         }
         true
     }
 
-    fn apart_of_agents(&self, index: u32, member: u32) -> Option<Box<Apart>> {
+    fn distributed_agents(&self, index: u32, member: u32) -> Option<Box<Distributed>> {
         let instance = self.collectives.instance(index);
         let agent = instance.agents[member as usize].as_ref()?;
         let (signature, ..) = instance.describe();
@@ -170,13 +129,13 @@ impl World {
         let known = signature.blocking && instance.root_known && instance.agreement.is_none();
         let fresh = instance.arrived == 1 && !instance.started && !instance.has_mail();
         let steps =
-            agent.reduction.as_ref().is_none_or(|reduction| reduction.kernel.is_some()) && self.digest_of(&instance.shape).is_none();
+            agent.reduction.as_ref().is_none_or(|reduction| reduction.kernel.is_some()) && self.association_of(&instance.shape).is_none();
         let small = agent.input.len() as u64 <= LOCKSTEP_MOST * u64::from(instance.size);
-        if !(known && fresh && steps && small && self.holds_together()) || self.objects.comms.at(comm).is_inter() {
+        if !(known && fresh && steps && small && self.gathers(true)) || self.objects.comms.at(comm).is_inter() {
             return None;
         }
         let segments = self.segments(comm).filter(|segments| pays_in_lockstep(segments))?;
-        Some(Box::new(Apart { segments, passage: None, early: Vec::new(), data: Vec::new(), awaited: Vec::new() }))
+        Some(Box::new(Distributed { segments, passage: None, early: Vec::new(), data: Vec::new(), awaited: Vec::new() }))
     }
 
     /// Where the members of an intracommunicator are, if each process has a row of them.
@@ -202,16 +161,16 @@ impl World {
     /// This process's members of an instance that begins: the first, and how many.
     pub(crate) fn own_members(&self, beginning: &Beginning, size: u32) -> (u32, u32) {
         match (beginning, &self.messages.remote) {
-            (Beginning::Apart(apart), Some(remote)) => {
-                let own = apart.segments.of_process(remote.me);
+            (Beginning::Distributed(distributed), Some(remote)) => {
+                let own = distributed.segments.of_process(remote.me);
                 (own.start, own.end - own.start)
             }
             _ => (0, size),
         }
     }
 
-    /// After an instance was made that begins apart.
-    pub(crate) fn made_apart(&mut self, index: u32, comm: u32, call: u32, here: u32) {
+    /// After an instance was made that begins distributed.
+    pub(crate) fn made_distributed(&mut self, index: u32, comm: u32, call: u32, here: u32) {
         let ident = Ident::of_comm(self.objects.comms.at(comm).context, call);
         let instance = self.collectives.instance_mut(index);
         (instance.ident, instance.here, instance.left) = (Some(ident), here, here);
@@ -225,124 +184,126 @@ impl World {
         let instance = self.collectives.instance_mut(index);
         instance.start();
         let agents = std::mem::take(&mut instance.agents);
-        let mut together = instance.together.take().expect("held together");
+        let mut gathering = instance.gathering.take().expect("held together");
         let (shape, Place::Comm(comm)) = (instance.shape.clone(), &instance.place) else {
             unreachable!("groups of their own are not held together")
         };
         let ident = instance.ident.expect("members are elsewhere");
         let group = self.objects.comms.at(*comm).group.clone();
         let schedule = choose(&shape, &self.collectives.policy);
-        let segments = together.apart().segments.clone();
+        let segments = gathering.distributed().segments.clone();
         let own = segments.of_process(me);
-        let is_tree = schedule.digest().is_some();
-        let mut passage = if !agents.is_empty() {
-            let own = agents.into_iter().skip(own.start as usize).take(own.len()).collect();
-            Passage::Steps(Box::new(Lockstep::new(me, segments, schedule, own).with_agents()))
+        let is_tree = schedule.association().is_some();
+        let ranks = own.clone().map(|member| group.world_rank(member));
+        let clocks = ranks.clone().map(|rank| self.messages.ranks[rank as usize].clock.as_ps()).collect();
+        let segment = Segment::part(me, segments);
+        let time = TimePlane::new(segment.clone(), schedule.clone(), clocks, common).with_burden(self.burden(ranks));
+        let mut passage = Passage::new(segment, time);
+        if !agents.is_empty() {
+            let agents = agents.into_iter().skip(own.start as usize).take(own.len()).collect();
+            passage = passage.with_agents(schedule, agents);
         } else if is_reduced(shape.kind) && !is_tree {
-            let none: Rc<[u32]> = Rc::new([]);
-            let agents = own.map(|member| Some(self.agent_of(&together, &shape, group.world_rank(member), member, &none))).collect();
-            together.data = Data::Nothing;
-            Passage::Steps(Box::new(Lockstep::new(me, segments, schedule, agents)))
-        } else {
-            let clocks = own.map(|member| self.messages.ranks[group.world_rank(member) as usize].clock.as_ps());
-            Passage::Clocks(Rounds::new(me, segments, schedule, shape.bytes, clocks, common))
-        };
-        let apart = together.apart_mut();
-        std::mem::take(&mut apart.early).into_iter().for_each(|(round, process, record)| passage.deliver(round, process, record));
-        apart.passage = Some(passage);
-        if is_tree {
-            together.data = Data::One(result);
-        } else if shape.bytes != 0 && matches!(apart.passage, Some(Passage::Clocks(_))) {
-            self.send_data(ident, &shape, &mut together);
+            let input = match std::mem::replace(&mut gathering.data, Data::Nothing) {
+                Data::Each(input, stride) => Rows::even(input, stride),
+                _ => Rows::even(Vec::new(), 0),
+            };
+            passage = passage.with_data(schedule, &shape, input);
         }
-        self.collectives.instance_mut(index).together = Some(together);
-        self.advance_apart(index);
+        let distributed = gathering.distributed_mut();
+        std::mem::take(&mut distributed.early).into_iter().for_each(|told| passage.deliver(told));
+        let by_meaning = !passage.has_data();
+        distributed.passage = Some(Box::new(passage));
+        if is_tree {
+            gathering.data = Data::One(result);
+        } else if shape.bytes != 0 && by_meaning {
+            self.send_data(ident, &shape, &mut gathering);
+        }
+        self.collectives.instance_mut(index).gathering = Some(gathering);
+        self.advance_distributed(index);
     }
 
     pub(crate) fn round_arrived(&mut self, from: u32, mut record: Take) {
         let ident = Ident::take(&mut record);
-        let round = record.u32();
+        let (plane, round) = (Plane::of(record.u8()), record.u32());
         let index = *self.collectives.spread.instances.get(&ident).expect("its members are in");
-        let apart = self.collectives.instance_mut(index).together.as_mut().expect("held together").apart_mut();
-        match &mut apart.passage {
-            None => apart.early.push((round, from, record.0.to_vec())),
+        let distributed = self.collectives.instance_mut(index).gathering.as_mut().expect("held together").distributed_mut();
+        match &mut distributed.passage {
+            None => distributed.early.push((plane, round, from, record.0.to_vec())),
             Some(passage) => {
-                passage.deliver(round, from, record.0.to_vec());
-                self.advance_apart(index);
+                passage.deliver((plane, round, from, record.0.to_vec()));
+                self.advance_distributed(index);
             }
         }
     }
 
     /// Goes on with the rounds; when they are over, and all else is there, the members of this process leave.
-    pub(crate) fn advance_apart(&mut self, index: u32) {
+    pub(crate) fn advance_distributed(&mut self, index: u32) {
         let instance = self.collectives.instance_mut(index);
-        let (Some(mut together), Place::Comm(comm)) = (instance.together.take(), &instance.place) else { return };
+        let (Some(mut gathering), Place::Comm(comm)) = (instance.gathering.take(), &instance.place) else { return };
         let ident = instance.ident.expect("members are elsewhere");
         let group = self.objects.comms.at(*comm).group.clone();
-        let apart = together.apart_mut();
-        let mut said = Said::default();
-        let over = match &mut apart.passage {
-            None => {
-                instance.together = Some(together);
-                return;
-            }
-            Some(Passage::Clocks(rounds)) => rounds.advance(&Between { wire: &self.messages.wire, group: &group }, &mut said),
-            Some(Passage::Steps(lockstep)) => self.advance_lockstep(lockstep, &group, &mut said.records),
+        let (shape, kernel) = (instance.shape.clone(), gathering.kernel());
+        let distributed = gathering.distributed_mut();
+        let Some(passage) = &mut distributed.passage else {
+            instance.gathering = Some(gathering);
+            return;
         };
+        let (mut said, mut moved) = (Said::default(), Vec::new());
+        let costs = Between { wire: &self.messages.wire, rank_of: |member| group.world_rank(member) };
+        let over = passage.advance(&shape, kernel, &costs, &mut said, &mut moved);
         self.messages.profile.messages_of(said.messages, said.bytes);
         let streams = &mut self.others().streams;
-        for (process, round, record) in said.records {
-            let out = streams.begin(process, Kind::Round, Ident::BYTES + 4 + record.len());
-            ident.put(out);
-            out.u32(round);
-            out.extend_from_slice(&record);
-            streams.end();
+        for (plane, records) in [(Plane::Time, said.records), (Plane::Data, moved)] {
+            for (process, round, record) in records {
+                let out = streams.begin(process, Kind::Round, Ident::BYTES + 1 + 4 + record.len());
+                ident.put(out);
+                out.u8(plane as u8);
+                out.u32(round);
+                out.extend_from_slice(&record);
+                streams.end();
+            }
         }
         let agreed = self.collectives.instance(index).agreement.as_ref().is_none_or(|agreement| agreement.outcome.is_some());
-        if over && agreed && apart.data.len() == apart.awaited.len() {
-            if let Some(Passage::Steps(lockstep)) = apart.passage.take_if(|passage| passage.has_agents()) {
-                self.agents_through(index, *lockstep);
+        if over && agreed && distributed.data.len() == distributed.awaited.len() {
+            if let Some(passage) = distributed.passage.take_if(|passage| passage.has_agents()) {
+                self.leave_as_agents(index, *passage);
                 return;
             }
-            self.leave_apart(index, &group, &mut together);
+            self.leave_distributed(index, &group, &mut gathering);
         }
-        self.collectives.instance_mut(index).together = Some(together);
+        self.collectives.instance_mut(index).gathering = Some(gathering);
     }
 
-    /// The agents of this process are through.
-    fn agents_through(&mut self, index: u32, lockstep: Lockstep) {
-        let first = lockstep.first();
+    /// The agents of this process are through: the instance takes them back.
+    fn leave_as_agents(&mut self, index: u32, passage: Passage) {
+        let first = passage.first();
+        let (time, data, agents) = passage.into_parts();
+        let mut own = agents.expect("it moves agents");
+        self.agents_through(&mut own, first, &time, data);
         let mut agents: Vec<Option<Box<Agent>>> = (0..self.collectives.instance(index).size).map(|_| None).collect();
-        for (agent, place) in lockstep.into_agents().zip(&mut agents[first as usize..]) {
-            let entry = self.messages.ranks[agent.rank as usize].clock;
-            self.messages.profile.wait(agent.rank, agent.clock.since(entry));
-            *place = Some(agent);
-        }
-        // Last to first, so that they run in the order of ranks.
-        for agent in agents.iter_mut().rev().flatten() {
-            agent.stage = Stage::Done;
-            self.agent_done(agent);
-        }
+        own.into_iter().zip(&mut agents[first as usize..]).for_each(|(agent, place)| *place = agent);
         self.collectives.instance_mut(index).agents = agents;
     }
 
-    fn leave_apart(&mut self, index: u32, group: &Group, together: &mut Together) {
+    fn leave_distributed(&mut self, index: u32, group: &Group, gathering: &mut Gathering) {
         let me = self.others().me;
         let shape = self.collectives.instance(index).shape.clone();
-        let apart = together.apart_mut();
-        let mut parts = std::mem::take(&mut apart.data);
+        let distributed = gathering.distributed_mut();
+        let mut parts = std::mem::take(&mut distributed.data);
         parts.sort_by_key(|(process, _)| *process);
-        let (segments, mut passage) = (apart.segments.clone(), apart.passage.take().expect("it is over"));
+        let (segments, passage) = (distributed.segments.clone(), distributed.passage.take().expect("it is over"));
         let own = segments.of_process(me);
-        if let Passage::Steps(lockstep) = &mut passage {
-            together.data = lockstep.results(&shape);
+        let (time, data, _) = passage.into_parts();
+        if let Some(data) = data {
+            debug_assert!(data.faults().is_empty(), "all processes have the same blocks");
+            gathering.take_results(&shape, data.into_rows().0);
         } else if shape.bytes != 0 {
-            together.data.complete(&shape, &segments, me, parts);
+            gathering.data.complete(&shape, &segments, me, parts);
         }
-        together.set_complete();
+        gathering.set_complete();
         // Last to first, so that they run in the order of ranks.
-        for member in own.rev() {
-            self.release_member(group.world_rank(member), passage.clock(member));
+        for member in own.clone().rev() {
+            self.release_member(group.world_rank(member), &time, member, (member - own.start) as usize);
         }
     }
 }

@@ -2,20 +2,17 @@
 //!
 //! While its members come in, a collective keeps a bit and the packed contribution of each; where the result goes
 //! stays on the blocked member's own stack; a member of a nonblocking call goes on ([`Pending`]). When all are in and message times are a formula,
-//! the clocks are advanced in [`clocks`](super::clocks) and the result is what the collective means: moving data is
-//! exact in any order, and a reduction keeps the association of its schedule ([`Digest`](super::schedule::Digest), [`lockstep`](super::lockstep)). Whatever
-//! needs more (functions of the program, overheads, members that must start before all are in) becomes agents, and runs as any
-//! other collective.
+//! the [`planes`](super::planes) advance the clocks, and the result is what the collective means. Whatever
+//! needs more (a gap where members go on, members that must start before all are in) becomes agents, and runs as any other collective.
 
 use crate::collective::agent::Agent;
 use crate::collective::blocks::BlockList;
 use crate::collective::call::{Mode, Part};
-use crate::collective::clocks::Sizes;
-use crate::collective::contributions::{Data, Together, buffers};
+use crate::collective::contributions::{Data, Gathering};
 use crate::collective::functions::Functions;
+use crate::collective::gatherv::RootBlocks;
 use crate::collective::instance::Place;
 use crate::collective::pending::Pending;
-use crate::collective::ragged::RootBlocks;
 use crate::collective::schedule::{Kind, Member, NOBODY, Schedule, Shape};
 use crate::collective::ticket::Ticket;
 use crate::collective::varied::Varied;
@@ -24,10 +21,11 @@ use crate::error::Result;
 use crate::handle::{self, RequestRef};
 use crate::matching::Extent;
 use crate::op::Op;
-use crate::remote::apart::Beginning;
+use crate::remote::distributed::Beginning;
 use crate::request::{Body, Request, RequestArray};
 use crate::topology::Topology;
 use crate::world::{Mpi, World};
+use engine::Span;
 use rank::{Addr, memory};
 use std::rc::Rc;
 
@@ -80,16 +78,17 @@ fn is_predefined(reduction: Option<(usize, usize)>) -> bool {
 }
 
 impl World {
-    /// Whether blocking collectives of this process may be held together.
-    pub(crate) fn holds_together(&self) -> bool {
-        self.collectives.batch && !self.messages.wire.has_overheads && !self.by_time()
+    /// Whether collectives of this process may gather. With a gap, what the rank of a nonblocking one sends meanwhile delays the messages of
+    /// its collective: such a member is run event by event.
+    pub(crate) fn gathers(&self, blocking: bool) -> bool {
+        self.collectives.batch && !self.by_time() && (blocking || self.messages.wire.overheads.gap == Span::ZERO)
     }
 
-    /// What the mounted rank's next collective on an intracommunicator looks like; `None` if it is not one to hold together.
+    /// What the mounted rank's next collective on an intracommunicator looks like; `None` if it is not one to gather.
     fn brief_shape(&self, brief: &Brief) -> Result<Option<(u32, u32, Shape)>> {
         let index = self.objects.comms.index(brief.comm)?;
         let comm = self.objects.comms.at(index);
-        if !self.holds_together() || comm.is_self || comm.is_inter() || comm.size() < 2 {
+        if !self.gathers(brief.mode != Mode::Nonblocking) || comm.is_self || comm.is_inter() || comm.size() < 2 {
             return Ok(None);
         }
         let (size, member) = (comm.size(), comm.rank(self.messages.current));
@@ -125,7 +124,7 @@ impl World {
     }
 
     /// The mounted rank enters: `(instance, member, request)`, or `None` if the call must be made as agents.
-    fn enter_together(
+    fn enter_gathering(
         &mut self,
         brief: &Brief,
         source: &Extent,
@@ -145,11 +144,11 @@ impl World {
         if (!blocking || varies || calls) && self.is_spread(communicator) {
             return Ok(None);
         }
-        let (call, turn) = (self.collectives.calls.of(comm, member), self.turn(comm, member));
-        let known = self.instance_of(comm, turn);
+        let (call, call_id) = (self.collectives.calls.of(comm, member), self.call_id(comm, member));
+        let known = self.instance_of(comm, call_id);
         if known
             .map(|index| self.collectives.instance(index))
-            .is_some_and(|instance| instance.together.is_none() || instance.holds_agents())
+            .is_some_and(|instance| instance.gathering.is_none() || instance.holds_agents())
         {
             return Ok(None);
         }
@@ -166,8 +165,8 @@ impl World {
             Some(index) => {
                 self.agree_on(index, comm, &signature, &shape)?;
                 let instance = self.collectives.instance(index);
-                let together = instance.together.as_ref().expect("looked at above");
-                if together.reduction.as_ref().map(|known| known.0) != brief.reduction {
+                let gathering = instance.gathering.as_ref().expect("looked at above");
+                if gathering.reduction.as_ref().map(|known| known.0) != brief.reduction {
                     // Other handles may be the same operation and type, or not one at all.
                     let (op, datatype) = brief.reduction.expect("shapes agree");
                     self.reduction(op, datatype)?;
@@ -192,14 +191,14 @@ impl World {
                     None
                 };
                 let index = self.make_held(Place::Comm(comm), signature, shape);
-                let mut together = Together::new(first, count);
-                (together.reduction, together.pending, together.varied) = (reduction, pending, varied);
-                if let Beginning::Apart(apart) = beginning {
-                    self.made_apart(index, comm, call, count);
-                    together.apart = Some(apart);
+                let mut gathering = Gathering::new(first, count);
+                (gathering.reduction, gathering.pending, gathering.varied) = (reduction, pending, varied);
+                if let Beginning::Distributed(distributed) = beginning {
+                    self.made_distributed(index, comm, call, count);
+                    gathering.distributed = Some(distributed);
                 }
                 let instance = self.collectives.instance_mut(index);
-                instance.together = Some(Box::new(together));
+                instance.gathering = Some(Box::new(gathering));
                 self.collectives.hold(index);
                 if is_predefined(brief.reduction) && self.collectives.starting.is_none() {
                     let function = signature.function;
@@ -211,8 +210,8 @@ impl World {
         self.note_entry(comm, member, size, index);
         if calls && let Some((op, datatype)) = brief.reduction {
             let reduction = self.reduction(op, datatype)?;
-            let together = self.collectives.instance_mut(index).together.as_mut().expect("made or found above");
-            together.functions.get_or_insert_with(|| Box::new(Functions::new(size))).enter(member, reduction);
+            let gathering = self.collectives.instance_mut(index).gathering.as_mut().expect("made or found above");
+            gathering.functions.get_or_insert_with(|| Box::new(Functions::new(size))).enter(member, reduction);
         }
         let request = self.come_in(index, member, (source, target), bring);
         Ok(Some((index, member, request)))
@@ -231,7 +230,7 @@ impl World {
         }
         let member = self.objects.comms.at(latest.comm).rank(me);
         let call = self.collectives.calls.get_mut(latest.comm)?.of_mut(member)?;
-        if *call != latest.call || self.collectives.instances[latest.index].together.is_none() {
+        if *call != latest.call || self.collectives.instances[latest.index].gathering.is_none() {
             return None;
         }
         *call += 1;
@@ -253,15 +252,15 @@ impl World {
         let member = self.objects.comms.at(latest.comm).rank(me);
         let call = self.collectives.calls.get_mut(latest.comm)?.of_mut(member)?;
         let instance = &mut self.collectives.instances[index];
-        let together = instance.together.as_mut()?;
+        let gathering = instance.gathering.as_mut()?;
         if *call != number || instance.arrived == 0 || instance.arrived + 1 >= instance.here {
             return None;
         }
         if elements.is_some() {
-            let Data::Each(data, stride) = &mut together.data else { return None };
-            memory::read(from, &mut data[(member - together.first) as usize * *stride..][..*stride]);
+            let Data::Each(data, stride) = &mut gathering.data else { return None };
+            memory::read(from, &mut data[(member - gathering.first) as usize * *stride..][..*stride]);
         }
-        together.join(member, state.clock, false);
+        gathering.join(member, state.clock, false);
         instance.arrived += 1;
         *call += 1;
         state.waiting = 1;
@@ -276,13 +275,13 @@ impl World {
         let waits = self.collectives.instance(index).describe().0.blocking;
         let request = (!waits).then(|| self.make_request(me, Body::Collective { instance: index, member }));
         let instance = self.collectives.instance_mut(index);
-        let together = instance.together.as_mut().expect("made or found above");
+        let gathering = instance.gathering.as_mut().expect("made or found above");
         let first = instance.arrived == 0;
-        together.join(member, clock, first);
-        if let (Some(pending), Some(request)) = (&mut together.pending, request) {
-            pending.enter(member - together.first, first, clock, request, target);
+        gathering.join(member, clock, first);
+        if let (Some(pending), Some(request)) = (&mut gathering.pending, request) {
+            pending.enter(member - gathering.first, first, clock, request, target);
         }
-        together.contribute(&instance.shape, member, instance.here, source, target);
+        gathering.contribute(&instance.shape, member, instance.here, source, target);
         instance.arrived += 1;
         let (complete, spread) = (instance.arrived == instance.here, instance.ident.is_some());
         match std::mem::replace(bring, Bring::Nothing) {
@@ -291,32 +290,32 @@ impl World {
                 self.contribute_to_agreement(index, member, contribution, resolve, complete && !spread);
             }
             Bring::Blocks(blocks) => {
-                let ragged = together.varied.as_mut().and_then(|varied| varied.as_ragged());
-                ragged.expect("the call is of blocks that differ").enter_root(blocks);
+                let gatherv = gathering.varied.as_mut().and_then(|varied| varied.as_gatherv());
+                gatherv.expect("the call is of blocks that differ").enter_root(blocks);
             }
             Bring::Begins(begins) => {
-                let varied = together.varied.as_mut().expect("the call is of blocks that differ");
+                let varied = gathering.varied.as_mut().expect("the call is of blocks that differ");
                 varied.enter_begins(member, begins);
             }
             Bring::Lists(send, receive, each) => {
-                let varied = together.varied.as_mut().expect("the call is of lists of blocks");
+                let varied = gathering.varied.as_mut().expect("the call is of lists of blocks");
                 varied.enter_lists(member, send, receive, each);
             }
         }
         match (complete, spread) {
-            (true, true) => self.ready_apart(index),
-            (true, false) => self.complete_together(index),
+            (true, true) => self.ready_distributed(index),
+            (true, false) => self.complete_gathering(index),
             (false, _) => {}
         }
         request
     }
 
     /// All members are in.
-    fn complete_together(&mut self, index: u32) {
+    fn complete_gathering(&mut self, index: u32) {
         self.collectives.latest = None;
         let instance = self.collectives.instance_mut(index);
-        if let Some(together) = instance.together.as_mut().filter(|together| together.functions.is_some()) {
-            if together.varied.as_mut().is_none_or(|varied| varied.fits()) {
+        if let Some(gathering) = instance.gathering.as_mut().filter(|gathering| gathering.functions.is_some()) {
+            if gathering.varied.as_mut().is_none_or(|varied| varied.fits()) {
                 return self.queue_functions(index);
             }
             self.expand(index);
@@ -324,32 +323,29 @@ impl World {
         }
         let schedule = crate::collective::choose::choose(&self.collectives.instance(index).shape, &self.collectives.policy);
         let instance = self.collectives.instance_mut(index);
-        let mut together = instance.together.take().expect("held together");
-        if !together.digest(&instance.shape, &*schedule) {
-            instance.together = Some(together);
+        let mut gathering = instance.gathering.take().expect("held together");
+        if !gathering.make_results(&instance.shape, &schedule) {
+            instance.gathering = Some(gathering);
             self.expand(index);
             self.start_instance(index);
             return;
         }
-        self.pass_through(index, together, &*schedule);
+        self.pass_through(index, gathering, schedule);
     }
 
     /// What the members get is known: their clocks move, and they go on.
-    pub(super) fn pass_through(&mut self, index: u32, mut together: Box<Together>, schedule: &dyn Schedule) {
+    pub(super) fn pass_through(&mut self, index: u32, mut gathering: Box<Gathering>, schedule: Rc<dyn Schedule>) {
         self.collectives.unhold(index);
         let instance = self.collectives.instance_mut(index);
         instance.start();
-        let (place, size) = (instance.place.clone(), instance.size);
-        let sizes = match &together.varied {
-            None => Sizes::Same(buffers(&instance.shape, 0).0.bytes(0)),
-            Some(varied) => Sizes::Varied(varied),
-        };
-        match &together.pending {
-            None => self.run_clocks(&place, size, schedule, sizes, together.clock),
-            Some(pending) => self.run_pending(&place, size, schedule, sizes, pending),
+        let (place, shape) = (instance.place.clone(), instance.shape.clone());
+        let varied = gathering.varied.as_deref();
+        match &gathering.pending {
+            None => self.run_blocked(&place, schedule, &shape, varied, gathering.clock),
+            Some(pending) => self.run_pending(&place, schedule, &shape, varied, pending),
         }
-        together.complete = true;
-        self.collectives.instance_mut(index).together = Some(together);
+        gathering.complete = true;
+        self.collectives.instance_mut(index).gathering = Some(gathering);
     }
 
     /// Makes agents of the members that are in, so that they can go on one by one.
@@ -357,34 +353,34 @@ impl World {
         self.collectives.latest = None;
         let instance = self.collectives.instance_mut(index);
         let holds_agents = instance.holds_agents();
-        let Some(together) = instance.together.take().filter(|_| !holds_agents) else { return };
+        let Some(gathering) = instance.gathering.take().filter(|_| !holds_agents) else { return };
         let (shape, place) = (instance.shape.clone(), instance.place.clone());
         let none: Rc<[u32]> = Rc::new([]);
         let mut agents = Vec::with_capacity(shape.size as usize);
         for member in 0..shape.size {
-            if !together.has(member) {
+            if !gathering.has(member) {
                 agents.push(None);
                 continue;
             }
-            agents.push(Some(self.agent_of(&together, &shape, self.member_rank(&place, member, 0), member, &none)));
+            agents.push(Some(self.agent_of(&gathering, &shape, self.member_rank(&place, member, 0), member, &none)));
         }
         self.collectives.instance_mut(index).agents = agents;
     }
 
     /// The agent of a member that is in.
-    pub(crate) fn agent_of(&self, together: &Together, shape: &Shape, rank: u32, member: u32, none: &Rc<[u32]>) -> Box<Agent> {
-        let (send, receive, output) = together.buffers(shape, member);
-        let input = together.contribution(shape, member).to_vec();
-        let neighbors = together.varied.as_ref().and_then(|varied| varied.neighbors(member));
+    pub(crate) fn agent_of(&self, gathering: &Gathering, shape: &Shape, rank: u32, member: u32, none: &Rc<[u32]>) -> Box<Agent> {
+        let (send, receive, output) = gathering.buffers(shape, member);
+        let input = gathering.contribution(shape, member).to_vec();
+        let neighbors = gathering.varied.as_ref().and_then(|varied| varied.neighbors(member));
         let (sources, destinations) = neighbors.unwrap_or_else(|| (none.clone(), none.clone()));
         let member = Member { rank: member, send, receive, sources, destinations };
-        let own = together.functions.as_ref().and_then(|functions| functions.get(member.rank));
-        let reduction = own.or(together.reduction.as_ref().map(|(_, reduction)| reduction)).cloned();
+        let own = gathering.functions.as_ref().and_then(|functions| functions.get(member.rank));
+        let reduction = own.or(gathering.reduction.as_ref().map(|(_, reduction)| reduction)).cloned();
         let clock = self.messages.ranks[rank as usize].clock;
-        let place = member.rank - together.first;
-        let gathered = together.varied.as_ref().map_or(&[][..], |varied| varied.targets(member.rank));
+        let place = member.rank - gathering.first;
+        let allgatherv = gathering.varied.as_ref().map_or(&[][..], |varied| varied.targets(member.rank));
         let mut agent = Agent::held(rank, clock, member, input, output, reduction);
-        if let Some(pending) = &together.pending {
+        if let Some(pending) = &gathering.pending {
             (agent.clock, agent.request) = (pending.clock(place), Some(pending.request(place)));
             let target = pending.target(place, output);
             agent.delivery = match agent.member.sources.contains(&NOBODY) {
@@ -392,21 +388,21 @@ impl World {
                 true => Delivery::From(target.parts(agent.member.sources.len()), agent.member.sources.clone()),
             };
         }
-        if !gathered.is_empty() {
-            agent.delivery = Delivery::To(gathered.to_vec());
+        if !allgatherv.is_empty() {
+            agent.delivery = Delivery::To(allgatherv.to_vec());
         }
         Box::new(agent)
     }
 
-    /// The mounted rank collects the result of a nonblocking collective that was held together to its end; with `leaves`, for good.
+    /// The mounted rank collects the result of a nonblocking collective whose members gathered to its end; with `leaves`, for good.
     pub(crate) fn finish_pending(&mut self, index: u32, member: u32, leaves: bool) {
         let instance = self.collectives.instance_mut(index);
-        let Some(together) = instance.together.as_mut().filter(|together| together.complete) else { return };
-        let bytes = together.buffers(&instance.shape, member).2;
-        let Some(pending) = &mut together.pending else { return };
-        let target = pending.take_target(member - together.first, bytes);
-        together.deliver(&instance.shape, member, &target);
-        if let Some(varied) = &mut together.varied {
+        let Some(gathering) = instance.gathering.as_mut().filter(|gathering| gathering.complete) else { return };
+        let bytes = gathering.buffers(&instance.shape, member).2;
+        let Some(pending) = &mut gathering.pending else { return };
+        let target = pending.take_target(member - gathering.first, bytes);
+        gathering.deliver(&instance.shape, member, &target);
+        if let Some(varied) = &mut gathering.varied {
             varied.delivered(member);
         }
         if leaves {
@@ -433,8 +429,8 @@ impl World {
     /// The mounted rank takes its result and leaves; the handle of a new communicator, if one was made.
     pub(crate) fn finish_part(&mut self, index: u32, member: u32, target: &Extent) -> Result<usize> {
         let instance = self.collectives.instance(index);
-        let Some(together) = &instance.together else { return self.finish_agent(index, member, Some(target)) };
-        together.deliver(&instance.shape, member, target);
+        let Some(gathering) = &instance.gathering else { return self.finish_agent(index, member, Some(target)) };
+        gathering.deliver(&instance.shape, member, target);
         let outcome = instance.outcome(member);
         self.leave_instance(index);
         outcome.unwrap_or(Ok(0))
@@ -442,16 +438,16 @@ impl World {
 }
 
 impl Mpi {
-    /// Enters a collective that may be held together: `None` if it cannot be, and nothing has happened.
-    pub(crate) fn together(&self, brief: &Brief, source: &Extent, target: Extent, bring: &mut Bring) -> Result<Option<Part>> {
+    /// Enters a collective that may gather: `None` if it cannot be, and nothing has happened.
+    pub(crate) fn try_gathering(&self, brief: &Brief, source: &Extent, target: Extent, bring: &mut Bring) -> Result<Option<Part>> {
         let mut world = self.world();
-        let Some((index, member, request)) = world.enter_together(brief, source, &target, bring)? else { return Ok(None) };
+        let Some((index, member, request)) = world.enter_gathering(brief, source, &target, bring)? else { return Ok(None) };
         Ok(Some(world.entered(index, member, request.map(handle::of_cold), target)))
     }
 
-    /// Enters as [`Mpi::together`] does, if the call is one more like the one before; `None` if nothing has happened.
+    /// Enters as [`Mpi::try_gathering`] does, if the call is one more like the one before; `None` if nothing has happened.
     #[inline]
-    pub(crate) fn together_again(&self, kind: Kind, comm: usize, elements: Option<Elements>, from: Addr) -> Option<Ticket> {
+    pub(crate) fn joins_again_as(&self, kind: Kind, comm: usize, elements: Option<Elements>, from: Addr) -> Option<Ticket> {
         self.world().joins_again(kind, comm, elements, from)
     }
 
@@ -464,8 +460,8 @@ impl Mpi {
         }
     }
 
-    /// Whether calls may be held together.
-    pub(crate) fn may_hold(&self) -> bool {
-        self.world().holds_together()
+    /// Whether calls may gather.
+    pub(crate) fn may_gather(&self) -> bool {
+        self.world().gathers(true)
     }
 }

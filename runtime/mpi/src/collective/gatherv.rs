@@ -1,4 +1,4 @@
-//! Gathers and scatters whose blocks differ from member to member, while they are held together.
+//! Gathers and scatters whose blocks differ from member to member, while its members gather.
 //!
 //! A member knows the size of its own block, the root all of them. They are compared when all are in; where they differ, the schedule's steps
 //! find out who is wrong.
@@ -19,7 +19,7 @@ pub(crate) struct RootBlocks {
 }
 
 /// Blocks by member.
-pub(crate) struct Ragged {
+pub(crate) struct Gatherv {
     scatters: bool,
     root: u32,
     /// Bytes that a member sends (gather) or expects (scatter).
@@ -33,12 +33,12 @@ pub(crate) struct Ragged {
     targets: Vec<Extent>,
 }
 
-impl Ragged {
-    pub(super) fn new(kind: Kind, root: u32, members: u32) -> Ragged {
+impl Gatherv {
+    pub(super) fn new(kind: Kind, root: u32, members: u32) -> Gatherv {
         let members = members as usize;
         let scatters = kind == Kind::Scatter;
         let begins = if scatters { Vec::new() } else { vec![0; members] };
-        Ragged { scatters, root, lengths: vec![0; members], begins, data: Vec::new(), blocks: None, targets: Vec::new() }
+        Gatherv { scatters, root, lengths: vec![0; members], begins, data: Vec::new(), blocks: None, targets: Vec::new() }
     }
     /// A member is in.
     pub(super) fn enter(&mut self, member: u32, source: &Extent, target: &Extent) {

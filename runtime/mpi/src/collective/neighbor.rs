@@ -1,11 +1,12 @@
-//! Neighbourhood collectives while they are held together: blocks between members that a topology makes neighbours.
+//! Neighbourhood collectives while its members gather: blocks between members that a topology makes neighbours.
 //!
 //! Messages between two members match in the order of their lists, on a grid by direction (MPI 5.0, section 8.6). Who is whose neighbour follows from the
 //! topology, which all share.
 
 use crate::collective::blocks::BlockList;
-use crate::collective::schedule::{Blocks, NOBODY, begins};
 use crate::topology::Topology;
+use ::schedule::{Blocks, Direct, Member, Members, NOBODY, begins, member_of};
+use std::cell::Cell;
 use std::ops::Range;
 use std::rc::Rc;
 
@@ -21,7 +22,7 @@ enum Sizes {
 }
 
 /// Blocks from each member to its neighbours.
-pub(crate) struct Neighborhood {
+pub(crate) struct Neighbor {
     topology: Rc<Topology>,
     data: Vec<u8>,
     /// Where a member's blocks begin in `data`.
@@ -32,12 +33,14 @@ pub(crate) struct Neighborhood {
     /// Of a graph, once all are in: where in `data` the blocks are that a member gets, and where its part of that list begins.
     places: Vec<u64>,
     places_from: Vec<u64>,
+    /// Memory for a list of neighbours.
+    list: Cell<Vec<u32>>,
 }
 
-impl Neighborhood {
-    pub(super) fn new(topology: Rc<Topology>, members: u32) -> Neighborhood {
+impl Neighbor {
+    pub(super) fn new(topology: Rc<Topology>, members: u32) -> Neighbor {
         let members = members as usize;
-        Neighborhood {
+        Neighbor {
             topology,
             data: Vec::new(),
             begins: vec![0; members],
@@ -46,6 +49,7 @@ impl Neighborhood {
             ends: Vec::new(),
             places: Vec::new(),
             places_from: Vec::new(),
+            list: Cell::default(),
         }
     }
     /// A member is in, whose rank is mounted.
@@ -84,7 +88,7 @@ impl Neighborhood {
     }
     /// The size of the block that a member gets from its source number `index`.
     #[inline]
-    pub(super) fn received(&self, member: usize, index: usize) -> u64 {
+    fn received(&self, member: usize, index: usize) -> u64 {
         let block = self.block(self.receives[member], index);
         block.end - block.start
     }
@@ -163,12 +167,6 @@ impl Neighborhood {
         };
         (of(send, destinations.len()), of(receive, sources.len()))
     }
-    /// Packed bytes that a member gets, blocks of neighbours that do not exist included.
-    pub(super) fn output(&self, member: u32) -> u64 {
-        let mut sources = Vec::new();
-        self.topology.sources(member, &mut sources);
-        sources.len().checked_sub(1).map_or(0, |last| self.block(self.receives[member as usize], last).end)
-    }
     pub(super) fn contribution(&self, member: u32) -> &[u8] {
         let member = member as usize;
         let mut destinations = Vec::new();
@@ -189,5 +187,32 @@ impl Neighborhood {
             let bytes = self.received(member as usize, index);
             run(index, &self.data[begin as usize..(begin + bytes) as usize]);
         }
+    }
+}
+
+impl Members for Neighbor {
+    fn prototype(&self) -> Member {
+        member_of(0, Blocks::Uniform(0), Blocks::Uniform(0))
+    }
+    fn describe(&self, member: &mut Member) {
+        (member.send, member.receive) = self.blocks(member.rank);
+        (member.sources, member.destinations, _) = self.topology.neighbors(member.rank);
+    }
+    /// Blocks of neighbours that do not exist included.
+    fn output(&self, rank: u32) -> u64 {
+        let mut sources = Vec::new();
+        self.topology.sources(rank, &mut sources);
+        sources.len().checked_sub(1).map_or(0, |last| self.block(self.receives[rank as usize], last).end)
+    }
+    fn knows(&self, direct: Direct) -> bool {
+        matches!(direct, Direct::Neighbors)
+    }
+    fn sources(&self, to: u32, list: &mut Vec<(u32, u64)>) {
+        let mut sources = self.list.take();
+        self.topology.sources(to, &mut sources);
+        let known = sources.iter().enumerate().filter(|(_, from)| **from != NOBODY);
+        list.clear();
+        list.extend(known.map(|(index, &from)| (from, self.received(to as usize, index))));
+        self.list.set(sources);
     }
 }

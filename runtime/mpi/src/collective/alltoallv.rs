@@ -1,10 +1,10 @@
-//! `MPI_Alltoallv` and `MPI_Alltoallw` while they are held together: blocks of any size from each member to each.
+//! `MPI_Alltoallv` and `MPI_Alltoallw` while its members gather: blocks of any size from each member to each.
 //!
 //! What members send lies packed in the order in which they came in; two squares of numbers have the sizes. When all are in, what a row of receivers gets is
-//! taken apart at once ([`Exchange::take`]), because one receiver's blocks lie far from each other.
+//! taken apart at once ([`Alltoallv::take`]), because one receiver's blocks lie far from each other.
 
 use crate::collective::blocks::BlockList;
-use crate::collective::schedule::{Blocks, begins};
+use ::schedule::{Blocks, Direct, Member, Members, begins, member_of};
 
 /// Receivers whose blocks are taken apart together.
 const ROW: usize = 64;
@@ -73,7 +73,7 @@ impl Square {
 }
 
 /// Blocks from each member to each.
-pub(crate) struct Exchange {
+pub(crate) struct Alltoallv {
     members: usize,
     data: Vec<u8>,
     /// Where a member's blocks begin in `data`, and where they end.
@@ -87,14 +87,14 @@ pub(crate) struct Exchange {
     is_taken: Vec<bool>,
 }
 
-impl Exchange {
+impl Alltoallv {
     /// Whether so many may be held.
     pub(super) fn holds(members: u32) -> bool {
         members <= MOST_MEMBERS
     }
-    pub(super) fn new(members: u32) -> Exchange {
+    pub(super) fn new(members: u32) -> Alltoallv {
         let members = members as usize;
-        Exchange {
+        Alltoallv {
             members,
             data: Vec::new(),
             parts: vec![(0, 0); members],
@@ -121,18 +121,9 @@ impl Exchange {
     pub(super) fn blocks(&self, member: u32) -> (Blocks, Blocks) {
         (self.sends.offsets(member as usize), self.receives.offsets(member as usize))
     }
-    /// Packed bytes that a member gets.
-    pub(super) fn output(&self, member: u32) -> u64 {
-        self.receives.sum(member as usize)
-    }
     pub(super) fn contribution(&self, member: u32) -> &[u8] {
         let (begin, end) = self.parts[member as usize];
         &self.data[begin as usize..end as usize]
-    }
-    /// The size of the block that a member gets from another.
-    #[inline]
-    pub(super) fn received(&self, member: usize, from: usize) -> u64 {
-        self.receives.get(member, from)
     }
 
     /// All that a member gets, packed in the order of senders; once.
@@ -182,6 +173,25 @@ impl Exchange {
     }
 }
 
+impl Members for Alltoallv {
+    fn prototype(&self) -> Member {
+        member_of(0, Blocks::Uniform(0), Blocks::Uniform(0))
+    }
+    fn describe(&self, member: &mut Member) {
+        (member.send, member.receive) = self.blocks(member.rank);
+    }
+    fn output(&self, rank: u32) -> u64 {
+        self.receives.sum(rank as usize)
+    }
+    fn knows(&self, direct: Direct) -> bool {
+        !matches!(direct, Direct::Neighbors)
+    }
+    #[inline]
+    fn received(&self, to: u32, from: u32) -> u64 {
+        self.receives.get(to as usize, from as usize)
+    }
+}
+
 #[cfg(test)]
 mod tests {
     use super::*;
@@ -201,26 +211,26 @@ mod tests {
         let members = 150;
         let size = |from: usize, to: usize| ((from * 7 + to * 3) % 5) as u64;
         let byte = |from: usize, to: usize| (from * 31 + to) as u8;
-        let mut exchange = Exchange::new(members as u32);
+        let mut alltoallv = Alltoallv::new(members as u32);
         for place in 0..members {
             // Members come in some other order.
             let from = (place * 77) % members;
-            let begin = exchange.data.len() as u64;
+            let begin = alltoallv.data.len() as u64;
             for to in 0..members {
-                exchange.data.extend(vec![byte(from, to); size(from, to) as usize]);
+                alltoallv.data.extend(vec![byte(from, to); size(from, to) as usize]);
             }
-            exchange.parts[from] = (begin, exchange.data.len() as u64);
-            exchange.sends.set_row(from, |to| size(from, to));
-            exchange.receives.set_row(from, |sender| size(sender, from));
+            alltoallv.parts[from] = (begin, alltoallv.data.len() as u64);
+            alltoallv.sends.set_row(from, |to| size(from, to));
+            alltoallv.receives.set_row(from, |sender| size(sender, from));
         }
-        assert!(exchange.fits());
+        assert!(alltoallv.fits());
         for place in 0..members {
             let to = (place * 7) % members;
             let expected: Vec<u8> = (0..members).flat_map(|from| vec![byte(from, to); size(from, to) as usize]).collect();
-            assert_eq!(exchange.output(to as u32), expected.len() as u64);
-            assert_eq!(exchange.take(to as u32), expected);
+            assert_eq!(alltoallv.output(to as u32), expected.len() as u64);
+            assert_eq!(alltoallv.take(to as u32), expected);
         }
-        exchange.receives.set_row(3, |_| 9);
-        assert!(!exchange.fits());
+        alltoallv.receives.set_row(3, |_| 9);
+        assert!(!alltoallv.fits());
     }
 }

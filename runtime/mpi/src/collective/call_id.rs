@@ -9,7 +9,7 @@ use rustc_hash::FxHashMap;
 
 /// A call of a communicator, as a member counts them.
 #[derive(Clone, Copy, PartialEq, Eq, Hash, Debug)]
-pub(crate) enum Turn {
+pub(crate) enum CallId {
     /// Its number among all calls but those of persistent collectives.
     Call(u32),
     /// Of a persistent collective: its number among their initializations, and how often it was started before.
@@ -34,24 +34,24 @@ impl Persistent {
 
 impl World {
     /// The mounted rank's next call on the communicator with this index; of an intercommunicator, its home.
-    pub(super) fn turn(&self, comm: u32, member: u32) -> Turn {
+    pub(super) fn call_id(&self, comm: u32, member: u32) -> CallId {
         match self.collectives.starting {
-            Some((number, times)) => Turn::Start(number, times),
-            None => Turn::Call(self.collectives.calls.of(comm, member)),
+            Some((number, times)) => CallId::Start(number, times),
+            None => CallId::Call(self.collectives.calls.of(comm, member)),
         }
     }
     /// The instance of a turn, if a member has made it.
-    pub(super) fn instance_of(&self, comm: u32, turn: Turn) -> Option<u32> {
-        self.collectives.calls.instance(comm, turn)
+    pub(super) fn instance_of(&self, comm: u32, call_id: CallId) -> Option<u32> {
+        self.collectives.calls.instance(comm, call_id)
     }
     /// The mounted rank has started a persistent collective: its turn belongs to this instance.
-    pub(super) fn note_start(&mut self, comm: u32, turn: (u32, u32), index: u32) {
-        self.collectives.calls.make(comm).make_persistent().open.insert(turn, index);
+    pub(super) fn note_start(&mut self, comm: u32, call_id: (u32, u32), index: u32) {
+        self.collectives.calls.make(comm).make_persistent().open.insert(call_id, index);
     }
     /// All members have left the instance of a turn.
-    pub(super) fn forget_start(&mut self, comm: u32, turn: (u32, u32)) {
+    pub(super) fn forget_start(&mut self, comm: u32, call_id: (u32, u32)) {
         if let Some(persistent) = self.collectives.calls.get_mut(comm).and_then(Calls::persistent) {
-            persistent.open.remove(&turn);
+            persistent.open.remove(&call_id);
         }
     }
 }

@@ -1,4 +1,4 @@
-//! `MPI_Reduce_scatter` of blocks that differ, while it is held together: what a member keeps. The data is as in other reductions.
+//! `MPI_Reduce_scatter` of blocks that differ, while its members gather: what a member keeps. The data is as in other reductions.
 
 use crate::collective::agreed::Agreed;
 use crate::collective::schedule::Blocks;
@@ -6,11 +6,11 @@ use std::rc::Rc;
 
 /// Where its blocks begin.
 #[derive(Default)]
-pub(crate) struct Scattered {
+pub(crate) struct ReduceScatter {
     begins: Agreed,
 }
 
-impl Scattered {
+impl ReduceScatter {
     /// A member is in.
     pub(super) fn enter(&mut self, member: u32, begins: &[u64]) {
         self.begins.enter(member, begins.iter().copied());
@@ -21,14 +21,13 @@ impl Scattered {
     }
     /// What a member that is in sends and keeps.
     pub(super) fn blocks(&self, member: u32) -> (Blocks, Blocks) {
-        let (send, receive, _) = blocks(self.begins.of(member), member);
-        (send, receive)
+        blocks(self.begins.of(member), member)
     }
 }
 
-/// What a member of a reduction sends and keeps, and the bytes of that.
-pub(super) fn blocks(begins: &Rc<[u64]>, member: u32) -> (Blocks, Blocks, u64) {
+/// What a member of a reduction sends and keeps.
+pub(super) fn blocks(begins: &Rc<[u64]>, member: u32) -> (Blocks, Blocks) {
     let send = Blocks::Each(begins.clone());
     let own = send.bytes(member);
-    (send, Blocks::Uniform(own), own)
+    (send, Blocks::Uniform(own))
 }

@@ -1,0 +1,73 @@
+//! How a user says which algorithms collectives use.
+
+use crate::Kind;
+use crate::Shape;
+use crate::algorithm::Parameters;
+use std::fmt;
+use std::rc::Rc;
+
+/// A published decision table.
+#[derive(Clone, Copy, PartialEq, Eq, Hash, Default, Debug)]
+pub enum Base {
+    /// MPICH's.
+    #[default]
+    Mpich,
+    /// Open MPI's.
+    OpenMpi,
+    /// The linear algorithms: a root that talks to one member after the other.
+    Linear,
+}
+
+impl Base {
+    /// Every table with its name in `-xsim-coll`.
+    pub const NAMES: [(&'static str, Base); 3] = [("mpich", Base::Mpich), ("openmpi", Base::OpenMpi), ("linear", Base::Linear)];
+}
+
+/// The user's own choice for one collective, within limits.
+#[derive(Clone, PartialEq, Eq, Debug)]
+pub struct Rule {
+    /// Which collective.
+    pub kind: Kind,
+    /// For which [`Shape::bytes`], both ends included.
+    pub bytes: std::ops::RangeInclusive<u64>,
+    /// For how many members, both ends included.
+    pub ranks: std::ops::RangeInclusive<u32>,
+    /// An algorithm of that kind, as in [`algorithm::ALL`].
+    pub algorithm: &'static str,
+    /// What to tell it.
+    pub parameters: Parameters,
+}
+
+impl Rule {
+    pub(super) fn applies(&self, shape: &Shape) -> bool {
+        self.kind == shape.kind && self.bytes.contains(&shape.bytes) && self.ranks.contains(&shape.size)
+    }
+}
+
+/// How algorithms are chosen: the first rule that applies and whose algorithm supports the shape (a ring reduces only with
+/// operations that commute, Bruck's alltoall has equal blocks), else the table.
+#[derive(Clone, PartialEq, Eq, Default, Debug)]
+pub struct Policy {
+    /// The table.
+    pub base: Base,
+    /// The rules, the first that applies first.
+    pub rules: Rc<[Rule]>,
+}
+
+/// Why a policy's text is refused: a sentence for the user.
+#[derive(Clone, PartialEq, Eq, Debug)]
+pub struct PolicyError(pub(super) String);
+
+impl fmt::Display for PolicyError {
+    fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
+        f.write_str(&self.0)
+    }
+}
+
+impl std::error::Error for PolicyError {}
+
+impl From<Base> for Policy {
+    fn from(base: Base) -> Policy {
+        Policy { base, rules: Rc::from([]) }
+    }
+}

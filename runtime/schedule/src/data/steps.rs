@@ -1,0 +1,356 @@
+//! Data in the steps of its schedule: for reductions whose association cannot be told in short, and for members whose counts may contradict each other.
+//!
+//! Rounds are aligned, so all members take one after the other; what they send in a round is what they had when it began. A process runs its own
+//! members, and tells each other process once a round what crosses; one process alone has the segment that is everything.
+
+use crate::mailbox::Mailbox;
+use crate::segments::Segment;
+use crate::{Buffer, Member, Members, Schedule, Slice, Step};
+use engine::record::{Put, Take};
+use std::ops::Range;
+use std::rc::Rc;
+
+/// A buffer of each member of a row, one behind the other.
+pub struct Rows {
+    bytes: Vec<u8>,
+    /// Where each member's begins, and the last one's ends; none if all have `each` bytes.
+    begins: Vec<u64>,
+    each: u64,
+}
+
+impl Rows {
+    /// Rows of `each` bytes.
+    pub fn even(bytes: Vec<u8>, each: usize) -> Rows {
+        Rows { bytes, begins: Vec::new(), each: each as u64 }
+    }
+    /// Rows of these lengths, zeroed.
+    pub fn zeroed(lengths: impl Iterator<Item = u64> + Clone) -> Rows {
+        let each = lengths.clone().next().unwrap_or(0);
+        if lengths.clone().all(|length| length == each) {
+            return Rows::even(vec![0; (each * lengths.count() as u64) as usize], each as usize);
+        }
+        let begins: Vec<u64> = crate::begins(lengths).collect();
+        Rows { bytes: vec![0; begins.last().copied().unwrap_or(0) as usize], begins, each: 0 }
+    }
+    /// These rows, one behind the other.
+    pub fn of<'a>(rows: impl Iterator<Item = &'a [u8]> + Clone) -> Rows {
+        let mut all = Rows { bytes: Vec::new(), begins: vec![0], each: 0 };
+        for row in rows {
+            all.bytes.extend_from_slice(row);
+            all.begins.push(all.bytes.len() as u64);
+        }
+        all
+    }
+    #[inline]
+    fn row(&self, place: usize) -> Range<u64> {
+        match self.begins.is_empty() {
+            true => self.each * place as u64..self.each * (place as u64 + 1),
+            false => self.begins[place]..self.begins[place + 1],
+        }
+    }
+    /// A member's bytes.
+    pub fn get(&self, place: usize) -> &[u8] {
+        let row = self.row(place);
+        &self.bytes[row.start as usize..row.end as usize]
+    }
+    /// All bytes, member by member.
+    pub fn into_bytes(self) -> Vec<u8> {
+        self.bytes
+    }
+}
+
+/// Why a member's part does not fit those of the others; counts of the program contradict each other.
+#[derive(Clone, Copy, PartialEq, Eq, Debug)]
+pub enum Fault {
+    /// A step reaches to byte `needed` of a buffer of `length` bytes.
+    Short {
+        /// Which buffer.
+        buffer: Buffer,
+        /// Bytes that it has.
+        length: u64,
+        /// Bytes that the step asks for.
+        needed: u64,
+    },
+    /// A message has another size than its receiver expects.
+    Mismatch {
+        /// Who sent it.
+        from: u32,
+        /// Bytes that it has.
+        got: u64,
+        /// Bytes that the receiver expects.
+        expected: u64,
+    },
+    /// Nothing comes from a member that a message is expected from.
+    Missing {
+        /// Who does not send.
+        from: u32,
+    },
+}
+
+/// `right = left op right` by a member (its number), on packed elements of equal length.
+pub type Combine<'a> = dyn FnMut(u32, &[u8], &mut Vec<u8>) + 'a;
+
+/// A message of the round: its size, and where its bytes begin if it carries any.
+#[derive(Clone, Copy)]
+struct Letter {
+    bytes: u64,
+    payload: Option<usize>,
+}
+
+/// The data of one process's members on its way through the rounds.
+pub struct DataPlane {
+    segment: Segment,
+    schedule: Rc<dyn Schedule>,
+    round: u32,
+    input: Rows,
+    output: Rows,
+    scratch: Rows,
+    /// Messages to own members, and their bytes.
+    mailbox: Mailbox<Letter>,
+    payloads: Vec<u8>,
+    /// The processes whose records the round needs, once it has begun.
+    expected: Option<Vec<u32>>,
+    /// Records of other processes: round, process.
+    inbox: Vec<(u32, u32, Vec<u8>)>,
+    faults: Vec<(u32, Fault)>,
+    /// Operands on their way.
+    left: Vec<u8>,
+    right: Vec<u8>,
+}
+
+impl DataPlane {
+    /// Own members with these contributions before the first round.
+    pub fn new(segment: Segment, schedule: Rc<dyn Schedule>, members: &impl Members, input: Rows) -> DataPlane {
+        let own = segment.own();
+        let prototype = members.prototype();
+        let scratch_of = |rank: u32| {
+            let mut member = Member { rank, ..prototype.clone() };
+            members.describe(&mut member);
+            schedule.scratch(&member)
+        };
+        DataPlane {
+            output: Rows::zeroed(own.clone().map(|rank| members.output(rank))),
+            scratch: Rows::zeroed(own.clone().map(scratch_of)),
+            mailbox: Mailbox::new(own.len()),
+            segment,
+            schedule,
+            round: 0,
+            input,
+            payloads: Vec::new(),
+            expected: None,
+            inbox: Vec::new(),
+            faults: Vec::new(),
+            left: Vec::new(),
+            right: Vec::new(),
+        }
+    }
+    /// A record from another process.
+    pub fn deliver(&mut self, round: u32, process: u32, record: Vec<u8>) {
+        self.inbox.push((round, process, record));
+    }
+    /// Goes on as far as it can; whether all rounds are over. `records` gets what other processes are to be told: process, round, record.
+    pub fn advance(&mut self, members: &impl Members, combine: &mut Combine, records: &mut Vec<(u32, u32, Vec<u8>)>) -> bool {
+        while self.round < self.schedule.rounds() {
+            if self.expected.is_none() {
+                self.open_round(members, records);
+            }
+            let here = |process: &u32| self.inbox.iter().any(|(round, from, _)| *round == self.round && from == process);
+            if !self.expected.as_ref().expect("opened above").iter().all(here) {
+                return false;
+            }
+            self.close_round(members, combine);
+            self.round += 1;
+            self.expected = None;
+        }
+        true
+    }
+    /// What each member gets, by place.
+    pub fn output(&self) -> &Rows {
+        &self.output
+    }
+    /// What each member gets, by place, and what they brought.
+    pub fn into_rows(self) -> (Rows, Rows) {
+        (self.output, self.input)
+    }
+    /// Members whose counts contradict the others', each with the first thing that was wrong.
+    pub fn faults(&self) -> &[(u32, Fault)] {
+        &self.faults
+    }
+
+    fn open_round(&mut self, members: &impl Members, records: &mut Vec<(u32, u32, Vec<u8>)>) {
+        self.mailbox.clear();
+        self.payloads.clear();
+        let first = records.len();
+        let (mut member, mut steps, mut expected) = (members.prototype(), Vec::new(), Vec::new());
+        for rank in self.segment.active(self.schedule.active(self.round)) {
+            member.rank = rank;
+            members.describe(&mut member);
+            steps.clear();
+            self.schedule.round(&member, self.round, &mut steps);
+            for step in &steps {
+                match *step {
+                    Step::Send { to, from } => {
+                        self.send(rank, to, from, &mut records[..], first).into_iter().for_each(|record| records.push(record))
+                    }
+                    Step::Receive { from, .. } if !self.segment.has(from) => {
+                        let process = self.segment.process(from);
+                        if !expected.contains(&process) {
+                            expected.push(process);
+                        }
+                    }
+                    _ => {}
+                }
+            }
+        }
+        self.expected = Some(expected);
+    }
+
+    /// A message leaves; answers the first record of the round for a process, if it is that.
+    fn send(&mut self, rank: u32, to: u32, from: Slice, records: &mut [(u32, u32, Vec<u8>)], first: usize) -> Option<(u32, u32, Vec<u8>)> {
+        let carries = from.buffer != Buffer::Nothing && from.bytes != 0 && self.covers(rank, from);
+        let payload = match from.buffer {
+            _ if !carries => None,
+            Buffer::Input => Some(part(&self.input, self.segment.place(rank), from)),
+            Buffer::Output => Some(part(&self.output, self.segment.place(rank), from)),
+            _ => Some(part(&self.scratch, self.segment.place(rank), from)),
+        };
+        if self.segment.has(to) {
+            let begin = self.payloads.len();
+            self.payloads.extend_from_slice(payload.unwrap_or(&[]));
+            self.mailbox.push(self.segment.place(to) as u32, rank, Letter { bytes: from.bytes, payload: payload.map(|_| begin) });
+            return None;
+        }
+        let put = |out: &mut Vec<u8>| {
+            out.u32(to);
+            out.u32(rank);
+            out.u64(from.bytes);
+            out.u8(u8::from(payload.is_some()));
+            if let Some(payload) = payload {
+                out.bytes(payload);
+            }
+        };
+        let process = self.segment.process(to);
+        if let Some((.., record)) = records[first..].iter_mut().find(|(other, ..)| *other == process) {
+            put(record);
+            return None;
+        }
+        let mut record = Vec::new();
+        put(&mut record);
+        Some((process, self.round, record))
+    }
+
+    fn close_round(&mut self, members: &impl Members, combine: &mut Combine) {
+        while let Some(at) = self.inbox.iter().position(|(round, ..)| *round == self.round) {
+            let (.., record) = self.inbox.swap_remove(at);
+            let mut record = Take(&record);
+            while !record.is_empty() {
+                let (to, from, bytes) = (record.u32(), record.u32(), record.u64());
+                let payload = (record.u8() != 0).then(|| {
+                    self.payloads.extend_from_slice(record.bytes());
+                    self.payloads.len() - bytes as usize
+                });
+                self.mailbox.push(self.segment.place(to) as u32, from, Letter { bytes, payload });
+            }
+        }
+        let (mut member, mut steps) = (members.prototype(), Vec::new());
+        for rank in self.segment.active(self.schedule.active(self.round)) {
+            member.rank = rank;
+            members.describe(&mut member);
+            steps.clear();
+            self.schedule.round(&member, self.round, &mut steps);
+            for step in &steps {
+                match *step {
+                    Step::Send { .. } => {}
+                    Step::Receive { from, into } => self.receive(rank, from, into),
+                    Step::Copy { from, into } => self.copy(rank, from, into),
+                    Step::ReduceLeft { from, into } => self.reduce(rank, (from, into), into, combine),
+                    Step::ReduceRight { from, into } => self.reduce(rank, (into, from), into, combine),
+                }
+            }
+        }
+    }
+
+    fn receive(&mut self, rank: u32, from: u32, into: Slice) {
+        let Some(letter) = self.mailbox.take(self.segment.place(rank) as u32, from) else {
+            return self.fault(rank, Fault::Missing { from });
+        };
+        if letter.bytes != into.bytes {
+            self.fault(rank, Fault::Mismatch { from, got: letter.bytes, expected: into.bytes });
+        }
+        if let Some(begin) = letter.payload
+            && into.buffer != Buffer::Nothing
+            && self.covers(rank, into)
+        {
+            let bytes = letter.bytes.min(into.bytes) as usize;
+            let payloads = std::mem::take(&mut self.payloads);
+            self.target(rank, into)[..bytes].copy_from_slice(&payloads[begin..begin + bytes]);
+            self.payloads = payloads;
+        }
+    }
+    fn copy(&mut self, rank: u32, from: Slice, into: Slice) {
+        if !self.covers(rank, from) || !self.covers(rank, into) {
+            return;
+        }
+        let mut bytes = std::mem::take(&mut self.left);
+        self.read(rank, from, &mut bytes);
+        self.target(rank, into).copy_from_slice(&bytes);
+        self.left = bytes;
+    }
+    /// `into = left op right`; `into` is one of the two.
+    fn reduce(&mut self, rank: u32, (left, right): (Slice, Slice), into: Slice, combine: &mut Combine) {
+        if into.bytes == 0 || !self.covers(rank, left) || !self.covers(rank, right) {
+            return;
+        }
+        let (mut first, mut second) = (std::mem::take(&mut self.left), std::mem::take(&mut self.right));
+        self.read(rank, left, &mut first);
+        self.read(rank, right, &mut second);
+        combine(rank, &first, &mut second);
+        self.target(rank, into).copy_from_slice(&second);
+        (self.left, self.right) = (first, second);
+    }
+
+    fn buffer(&self, buffer: Buffer) -> Option<&Rows> {
+        match buffer {
+            Buffer::Input => Some(&self.input),
+            Buffer::Output => Some(&self.output),
+            Buffer::Scratch => Some(&self.scratch),
+            Buffer::Nothing => None,
+        }
+    }
+    fn read(&self, rank: u32, from: Slice, out: &mut Vec<u8>) {
+        out.clear();
+        if let Some(rows) = self.buffer(from.buffer) {
+            out.extend_from_slice(part(rows, self.segment.place(rank), from));
+        }
+    }
+    /// Part of a member's buffer, which it covers, to write; contributions are never written.
+    fn target(&mut self, rank: u32, into: Slice) -> &mut [u8] {
+        let place = self.segment.place(rank);
+        let rows = if into.buffer == Buffer::Scratch { &mut self.scratch } else { &mut self.output };
+        let begin = (rows.row(place).start + into.offset) as usize;
+        &mut rows.bytes[begin..begin + into.bytes as usize]
+    }
+    /// Whether a member has all of a slice; if not, that is its fault.
+    fn covers(&mut self, rank: u32, slice: Slice) -> bool {
+        let Some(rows) = self.buffer(slice.buffer) else { return true };
+        let row = rows.row(self.segment.place(rank));
+        let (length, needed) = (row.end - row.start, slice.offset + slice.bytes);
+        if needed > length {
+            self.fault(rank, Fault::Short { buffer: slice.buffer, length, needed });
+        }
+        needed <= length
+    }
+    #[cold]
+    fn fault(&mut self, rank: u32, fault: Fault) {
+        if self.faults.iter().all(|(other, _)| *other != rank) {
+            self.faults.push((rank, fault));
+        }
+    }
+}
+
+fn part(rows: &Rows, place: usize, slice: Slice) -> &[u8] {
+    &rows.get(place)[slice.offset as usize..(slice.offset + slice.bytes) as usize]
+}
+
+#[cfg(test)]
+mod tests;

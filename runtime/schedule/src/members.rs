@@ -1,0 +1,67 @@
+//! What the planes ask about the members of a collective.
+
+use crate::{Blocks, Direct, Kind, Member, Shape};
+use std::rc::Rc;
+
+/// The members of a collective that are all in: what each of them sends and expects. A [`Shape`] is one whose blocks all members know.
+pub trait Members {
+    /// What is the same for all members: member 0, or any other.
+    fn prototype(&self) -> Member;
+    /// Says of `member`, whose `rank` is set and whose other fields may be those of any member, what differs from member to member.
+    fn describe(&self, _member: &mut Member) {}
+    /// Packed bytes that a member gets.
+    fn output(&self, rank: u32) -> u64;
+    /// Whether [`received`](Members::received) and [`sources`](Members::sources) tell all about a direct round. Where they do not, the round is made in
+    /// its steps.
+    fn knows(&self, _direct: Direct) -> bool {
+        false
+    }
+    /// Bytes of the block that `to` gets from `from` in a direct round.
+    fn received(&self, _to: u32, _from: u32) -> u64 {
+        0
+    }
+    /// The neighbours that send to `to` in a direct round among neighbours, and how many bytes; replaces what `list` has.
+    fn sources(&self, _to: u32, list: &mut Vec<(u32, u64)>) {
+        list.clear();
+    }
+}
+
+/// Members without neighbours that have these blocks.
+pub fn member_of(rank: u32, send: Blocks, receive: Blocks) -> Member {
+    let none: Rc<[u32]> = Rc::new([]);
+    Member { rank, send, receive, sources: none.clone(), destinations: none }
+}
+
+impl Shape {
+    /// Bytes of the block that a member sends or keeps, where blocks do not differ from member to member.
+    pub fn block(&self) -> u64 {
+        match self.kind {
+            Kind::ReduceScatter => self.bytes / u64::from(self.size),
+            _ => self.bytes,
+        }
+    }
+}
+
+impl Members for Shape {
+    fn prototype(&self) -> Member {
+        member_of(0, Blocks::Uniform(self.block()), Blocks::Uniform(self.block()))
+    }
+    fn output(&self, rank: u32) -> u64 {
+        let (all, root) = (u64::from(self.size) * self.bytes, rank == self.root);
+        match self.kind {
+            Kind::Bcast => self.bytes * u64::from(!root),
+            Kind::Gather => all * u64::from(root),
+            Kind::Reduce => self.bytes * u64::from(root),
+            Kind::Allgather | Kind::Alltoall => all,
+            Kind::Barrier | Kind::Agree | Kind::Neighbor => 0,
+            Kind::Scatter | Kind::Allreduce | Kind::ReduceScatter | Kind::Scan | Kind::Exscan => self.block(),
+        }
+    }
+    fn knows(&self, direct: Direct) -> bool {
+        !matches!(direct, Direct::Neighbors)
+    }
+    #[inline]
+    fn received(&self, _to: u32, _from: u32) -> u64 {
+        self.bytes
+    }
+}

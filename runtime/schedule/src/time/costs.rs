@@ -1,0 +1,77 @@
+//! What messages cost, and what a process has to say of its rounds.
+
+use crate::mailbox::Mailbox;
+
+/// How long messages take, in picoseconds.
+pub trait Costs {
+    /// A message of so many bytes, if it is the same between any two members.
+    fn uniform(&self, bytes: u64) -> Option<u64>;
+    /// A message from one member to another.
+    fn latency(&self, from: u32, to: u32, bytes: u64) -> u64;
+}
+
+/// What a message costs the ranks at its ends, in picoseconds (LogGP's o and g; Alexandrov et al., 1995).
+#[derive(Clone, Copy, PartialEq, Eq, Default, Debug)]
+pub struct Overheads {
+    /// The sender, before the message leaves.
+    pub send: u64,
+    /// The receiver, once it has arrived.
+    pub receive: u64,
+    /// From the departure of a message to the earliest moment at which the sender can begin with the next one.
+    pub gap: u64,
+}
+
+/// What members carry into the rounds and out of them where messages cost their ranks time; by place. Carried in, because a gap after a message that a
+/// rank sent before the collective still holds; carried out, because the collective's last message delays what the rank sends next.
+pub struct Burden {
+    overheads: Overheads,
+    /// When each can begin to send; empty without a gap.
+    free: Vec<u64>,
+    /// For how long each has waited for messages so far: overheads are work.
+    waited: Vec<u64>,
+    /// Arrivals at own members in the round that is under way.
+    pub(super) arrivals: Mailbox<u64>,
+}
+
+impl Burden {
+    /// Of `members` members; `free` says when each can begin to send, and is asked only if there is a gap.
+    pub fn new(overheads: Overheads, members: usize, free: impl Iterator<Item = u64>) -> Burden {
+        let free = if overheads.gap == 0 { Vec::new() } else { free.collect() };
+        Burden { overheads, free, waited: vec![0; members], arrivals: Mailbox::new(members) }
+    }
+    /// When a message leaves that the member in this place begins to send at `clock`.
+    pub(super) fn leave(&mut self, place: usize, clock: u64) -> u64 {
+        match self.free.get_mut(place) {
+            None => clock + self.overheads.send,
+            Some(free) => {
+                let left = clock.max(*free) + self.overheads.send;
+                *free = left + self.overheads.gap;
+                left
+            }
+        }
+    }
+    /// The clock of a member that is at `clock`, once it has taken a message that arrives at `arrival`.
+    pub(super) fn take(&mut self, place: usize, clock: u64, arrival: u64) -> u64 {
+        self.waited[place] += arrival.saturating_sub(clock);
+        clock.max(arrival) + self.overheads.receive
+    }
+    /// When the member in this place can begin to send again, if there is a gap.
+    pub fn free(&self, place: usize) -> Option<u64> {
+        self.free.get(place).copied()
+    }
+    /// For how long the member in this place has waited for messages.
+    pub fn waited(&self, place: usize) -> u64 {
+        self.waited[place]
+    }
+}
+
+/// What a process has to say after some rounds.
+#[derive(Default)]
+pub struct Said {
+    /// Process, round, record.
+    pub records: Vec<(u32, u32, Vec<u8>)>,
+    /// Messages of the schedule that its members sent.
+    pub messages: u64,
+    /// Their bytes.
+    pub bytes: u128,
+}

@@ -6,6 +6,7 @@ use crate::collective::call::Part;
 use crate::error::Result;
 use crate::matching::Extent;
 use crate::world::Mpi;
+use ::schedule::Members;
 use rank::Addr;
 
 /// In a member's number, of which there are fewer than 2^31.

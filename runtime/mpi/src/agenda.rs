@@ -10,7 +10,6 @@
 
 use crate::matching::Pattern;
 use crate::node::{NIL, flag};
-use crate::queue::Place;
 use crate::undecided::Open;
 use crate::world::World;
 use engine::{Span, Time};
@@ -63,13 +62,9 @@ impl Versions {
 #[derive(Default)]
 pub(crate) struct Agenda {
     heap: BinaryHeap<Reverse<Entry>>,
-    /// Ranks whose items must be made anew.
-    changed: Vec<u32>,
     versions: Versions,
     /// For making items.
     fresh: Vec<Item>,
-    /// No message earlier than this will come any more.
-    safe: Time,
     /// A rank whose poll at this instant was decided alone: as long as it only polls, nothing else comes first.
     turn: Option<(u32, Time)>,
     /// A rank whose receives for any source have no message before that time, as long as nothing happens to it.
@@ -77,26 +72,6 @@ pub(crate) struct Agenda {
 }
 
 impl World {
-    /// Puts a rank on the list of those with something to decide.
-    #[inline]
-    pub(crate) fn attend(&mut self, rank: u32) {
-        self.reconsider(rank);
-        if self.messages.ranks[rank as usize].polling {
-            self.settle_poll(rank);
-        }
-    }
-
-    /// The items of a rank must be made anew.
-    #[inline]
-    pub(crate) fn reconsider(&mut self, rank: u32) {
-        self.order.agenda.quiet = None;
-        let state = &mut self.messages.ranks[rank as usize];
-        if !state.attended {
-            state.attended = true;
-            self.order.agenda.changed.push(rank);
-        }
-    }
-
     /// What the receives of `rank` for any source would take now.
     fn wild_items_of(&self, rank: u32, items: &mut Vec<Item>) {
         let state = &self.messages.ranks[rank as usize];
@@ -165,20 +140,22 @@ impl World {
         self.order.agenda.fresh = fresh;
     }
 
-    /// Makes the items of all ranks anew to which something happened.
-    fn refresh(&mut self) {
-        if self.order.agenda.changed.is_empty() {
+    /// Looks at all ranks to which something happened: answers polls that can be answered now, and makes their items anew.
+    pub(crate) fn refresh(&mut self) {
+        if self.messages.dirty.is_empty() {
             return;
         }
+        self.order.agenda.quiet = None;
         if self.order.agenda.versions.counts.is_empty() {
             self.order.agenda.versions = Versions { first: self.messages.first, counts: vec![0; self.messages.local as usize] };
         }
-        let mut changed = std::mem::take(&mut self.order.agenda.changed);
-        for rank in changed.drain(..) {
-            self.messages.ranks[rank as usize].attended = false;
+        while let Some(rank) = self.messages.dirty.pop() {
+            self.messages.ranks[rank as usize].dirty = false;
+            if self.messages.ranks[rank as usize].polling {
+                self.settle_poll(rank);
+            }
             self.renew(rank);
         }
-        self.order.agenda.changed = changed;
         // Void items leave when they come to the top; should they be most of the heap, all of them.
         if self.order.agenda.heap.len() > 64 + 4 * self.messages.local as usize {
             let Agenda { heap, versions, .. } = &mut self.order.agenda;
@@ -206,22 +183,10 @@ impl World {
         (self.first_item(), effect)
     }
 
-    /// The message that a receive for any source, posted by `rank` now, takes at once: the best of those that are there, if none
-    /// that is still to come can be better.
-    #[inline]
-    pub(crate) fn choose_at_once(&self, rank: u32, pattern: &Pattern) -> Option<(u32, Place)> {
-        let state = &self.messages.ranks[rank as usize];
-        if state.unexpected.is_empty() || state.wilds != 0 || self.by_time() {
-            return None;
-        }
-        let best = self.messages.unexpected.best(state.unexpected, pattern, &[], &self.messages.nodes)?;
-        (self.messages.nodes[best.0].arrival < self.order.agenda.safe).then_some(best)
-    }
-
     /// Whether no message that arrives at `time` or before will come any more.
     #[inline]
     pub(crate) fn is_safe(&self, time: Time) -> bool {
-        time < self.order.agenda.safe && !self.by_time() && !self.collectives.has_work()
+        time < self.messages.safe && !self.by_time() && !self.collectives.has_work()
     }
 
     /// Whether the mounted rank's poll at `time` is the first of all open items, because its poll before was and nothing happened since.
@@ -246,6 +211,7 @@ impl World {
     #[inline]
     fn is_quiet(&self, time: Time) -> bool {
         self.order.agenda.quiet.is_some_and(|(rank, until)| rank == self.messages.current && time < until)
+            && !self.messages.ranks[self.messages.current as usize].dirty
     }
 
     #[inline(never)]
@@ -259,7 +225,7 @@ impl World {
             return false;
         };
         self.decide_receive(&item);
-        self.reconsider(item.rank);
+        self.messages.mark_dirty(item.rank);
         true
     }
 
@@ -274,17 +240,17 @@ impl World {
 
     /// A rank goes on that nobody reckoned with: what was safe may be no more.
     pub(crate) fn forget_safe(&mut self) {
-        self.order.agenda.safe = Time::ZERO;
+        self.messages.safe = Time::ZERO;
     }
 
     /// Decides open items that were safe to decide before; false if there are none.
     pub(crate) fn decide_safe(&mut self) -> bool {
-        self.decide_before(self.order.agenda.safe)
+        self.decide_before(self.messages.safe)
     }
 
     /// Decides open items before `bound`, where no message earlier than that will come any more; false if there are none.
     pub(crate) fn decide_before(&mut self, bound: Time) -> bool {
-        self.order.agenda.safe = self.order.agenda.safe.max(bound);
+        self.messages.safe = self.messages.safe.max(bound);
         self.refresh();
         let mut decided = false;
         while let Some(item) = self.first_item().filter(|item| item.time < bound) {
@@ -326,7 +292,7 @@ impl World {
             bound = bound.min(acts.saturating_add(lookahead));
         }
         if let Some(item) = first {
-            self.order.agenda.safe = self.order.agenda.safe.max(bound);
+            self.messages.safe = self.messages.safe.max(bound);
             if decided == 1 {
                 self.give_turn(&item);
             }
@@ -365,7 +331,7 @@ impl World {
             self.renew(item.rank);
         } else {
             self.order.agenda.versions.void(item.rank);
-            self.reconsider(item.rank);
+            self.messages.mark_dirty(item.rank);
         }
         acts
     }

@@ -98,7 +98,7 @@ impl World {
                 node.layout = NIL;
                 self.messages.unexpected.landed(self.messages.ranks[to as usize].unexpected, message, &self.messages.nodes);
                 if self.messages.ranks[to as usize].watches() {
-                    self.attend(to);
+                    self.messages.mark_dirty(to);
                 }
             }
             Some(Flight::Received { to, receive, posted_at, bytes, transit }) => {
@@ -132,7 +132,7 @@ impl World {
             }
         }
         if self.messages.ranks[owner as usize].polling {
-            self.attend(owner);
+            self.messages.mark_dirty(owner);
         }
     }
 }

@@ -258,7 +258,7 @@ impl World {
     #[inline(never)]
     pub(crate) fn noticed(&mut self, to: u32) {
         self.messages.unexpected.searched(&mut self.messages.ranks[to as usize].unexpected, &self.messages.nodes);
-        self.attend(to);
+        self.messages.mark_dirty(to);
     }
 
     /// Copies the payload out of the sender's memory: into the node if it fits, else into the pool.
@@ -342,7 +342,7 @@ impl World {
             }
         }
         if self.messages.ranks[to as usize].polling {
-            self.attend(to);
+            self.messages.mark_dirty(to);
         }
     }
 
@@ -471,9 +471,21 @@ impl World {
         self.messages.posted.push(&mut state.posted, index, &self.messages.nodes);
         if pattern.source.is_none() {
             state.wilds += 1;
-            self.attend(rank);
+            self.messages.mark_dirty(rank);
         }
         None
+    }
+
+    /// The message that a receive for any source, posted by `rank` now, takes at once: the best of those that are there, if none
+    /// that is still to come can be better.
+    #[inline]
+    pub(crate) fn choose_at_once(&self, rank: u32, pattern: &Pattern) -> Option<(u32, Place)> {
+        let state = &self.messages.ranks[rank as usize];
+        if state.unexpected.is_empty() || state.wilds != 0 || self.by_time() {
+            return None;
+        }
+        let best = self.messages.unexpected.best(state.unexpected, pattern, &[], &self.messages.nodes)?;
+        (self.messages.nodes[best.0].arrival < self.messages.safe).then_some(best)
     }
 
     /// After a receive for any source was decided or withdrawn: receives behind it may have their message.

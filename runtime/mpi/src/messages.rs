@@ -63,8 +63,8 @@ pub struct RankState {
     pub phase: Phase,
     /// Whether it is blocked in a poll (`World::polls`).
     pub polling: bool,
-    /// Whether its items must be made anew (`agenda.rs`).
-    pub attended: bool,
+    /// Whether it is in `Messages::dirty`.
+    pub dirty: bool,
 }
 
 const _: () = assert!(size_of::<RankState>() == 64, "a rank's state is one cache line, or a million ranks take twice the memory");
@@ -129,6 +129,10 @@ pub struct Messages {
     pub(crate) effort: Effort,
     /// Whether a sender has waited for its match.
     pub(crate) handshakes: bool,
+    /// Ranks with open decisions to which something happened since these were looked at.
+    pub(crate) dirty: Vec<u32>,
+    /// No message earlier than this will come any more.
+    pub(crate) safe: Time,
     /// What is counted for the report.
     pub profile: Profile,
 }
@@ -172,7 +176,19 @@ impl Messages {
             buffers: FxHashMap::default(),
             effort: Effort::Unknown,
             handshakes: false,
+            dirty: Vec::new(),
+            safe: Time::ZERO,
             profile: Profile::new(names.len(), first, local as usize),
+        }
+    }
+
+    /// Something happened to a rank with open decisions: they are looked at again before the next one is made.
+    #[inline]
+    pub(crate) fn mark_dirty(&mut self, rank: u32) {
+        let state = &mut self.ranks[rank as usize];
+        if !state.dirty {
+            state.dirty = true;
+            self.dirty.push(rank);
         }
     }
 }

@@ -182,6 +182,10 @@ impl World {
                 self.mount(rank);
                 return Next::Run(rank);
             }
+            self.refresh();
+            if !self.messages.ready.is_empty() {
+                continue;
+            }
             if self.messages.remote.is_some() {
                 match self.wait_for_others() {
                     Some(next) => return next,

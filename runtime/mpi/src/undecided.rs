@@ -205,7 +205,7 @@ impl World {
         if let Poll::Parked(cycle) = &poll {
             self.unpark(rank, cycle);
         }
-        self.reconsider(rank);
+        self.messages.mark_dirty(rank);
         self.messages.ranks[rank as usize].polling = false;
         self.messages.ready.wake(rank);
     }
@@ -221,6 +221,6 @@ impl World {
         node.state = State::Cancelled;
         node.arrival = clock;
         self.rematch(rank);
-        self.reconsider(rank);
+        self.messages.mark_dirty(rank);
     }
 }

@@ -291,7 +291,9 @@ impl World {
         }
     }
 
-    fn has_work(&self) -> bool {
+    /// Whether a rank can go on.
+    fn has_work(&mut self) -> bool {
+        self.refresh();
         !self.messages.ready.is_empty() || self.collectives.has_work() || !self.messages.orphans.is_empty()
     }
 

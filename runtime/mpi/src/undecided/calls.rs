@@ -44,7 +44,7 @@ impl World {
         let Messages { ranks, unexpected, nodes, .. } = &mut self.messages;
         unexpected.searched(&mut ranks[me as usize].unexpected, nodes);
         ranks[me as usize].polling = true;
-        self.attend(me);
+        self.messages.mark_dirty(me);
         false
     }
 }
@@ -261,7 +261,7 @@ impl Mpi {
         let mut world = self.world();
         let me = world.messages.current;
         world.unlink_message(me, index);
-        world.reconsider(me);
+        world.messages.mark_dirty(me);
         world.messages.nodes[index].state = State::Extracted;
         handle::encode(index)
     }

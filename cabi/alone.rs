@@ -172,7 +172,7 @@ pub fn end(status: i32) -> i32 {
     let (Some(open), Some(mpi)) = (take(), state::installed()) else { return 0 };
     let began = {
         let world = mpi.world();
-        world.phase(world.me()) != Phase::Before
+        world.messages.phase(world.messages.me()) != Phase::Before
     };
     let ending = EndOfTime::catch(|| mpi.end_alone(status)).unwrap_or_else(|EndOfTime(why)| Ending::failed(why));
     close(mpi, open, &ending, began)
@@ -269,7 +269,7 @@ fn crossed(function: Function) -> ! {
 pub fn read_clock(mpi: &Mpi) -> Time {
     match try_enter(true) {
         Ok(()) => {
-            let now = mpi.world().read_clock();
+            let now = mpi.world().messages.read_clock();
             CLOCK.store(now.as_ps(), Relaxed);
             leave();
             now

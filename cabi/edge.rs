@@ -47,7 +47,7 @@ impl Call<'_> {
     }
     /// The calling rank in `MPI_COMM_WORLD`.
     pub fn me(&self) -> u32 {
-        self.mpi.world().me()
+        self.mpi.world().messages.me()
     }
 }
 
@@ -104,7 +104,7 @@ pub fn begin(function: Function, object: Object, body: impl FnOnce(&Call) -> Res
     let begun = catch_unwind(AssertUnwindSafe(|| {
         // Here, where the function is a constant: other calls pay nothing for it.
         if function.is(Property::Polls) {
-            mpi.world().enter_poll();
+            mpi.world().messages.enter_poll();
         }
         let (entered, ordinary) = mpi.world().enter_call(function as u16, function.course());
         if !ordinary && let Err(failure) = outside(&c) {
@@ -190,7 +190,7 @@ pub fn end(function: Function, object: Object, begun: Begun, body: impl FnOnce(&
 /// The call's work is done: its code.
 #[inline(always)]
 fn left(c: &Call, entered: Time, result: Result) -> i32 {
-    c.mpi.world().leave_call(c.function as u16, entered);
+    c.mpi.world().messages.leave_call(c.function as u16, entered);
     match result {
         Ok(()) => MPI_SUCCESS,
         Err(failure) => failed(c, &failure),
@@ -202,7 +202,7 @@ fn left(c: &Call, entered: Time, result: Result) -> i32 {
 fn outside(c: &Call) -> Result {
     let (phase, ends) = {
         let world = c.mpi.world();
-        (world.phase(world.me()), world.must_stop())
+        (world.messages.phase(world.messages.me()), world.must_stop())
     };
     if let Some(status) = ends {
         stop(status);
@@ -265,9 +265,9 @@ pub fn fatal(c: &Call, failure: &Failure) -> ! {
 pub fn end_run(mpi: &Mpi, why: &str, status: i32) -> ! {
     let (me, at) = {
         let mut world = mpi.world();
-        let me = world.me();
+        let me = world.messages.me();
         world.set_abort(status);
-        (me, world.clock(me))
+        (me, world.messages.clock(me))
     };
     rank::output::flush();
     eprintln!("xsim: rank {me} at {at}: {why}");

@@ -15,7 +15,7 @@ pub extern "C" fn xsim_running() -> c_int {
 /// Virtual seconds since the calling rank's start: MPI_Wtime, without need of MPI_Init.
 #[unsafe(no_mangle)]
 pub extern "C" fn xsim_time() -> c_double {
-    edge::outside_mpi("xsim_time", || state::mpi().world().read_clock().as_seconds())
+    edge::outside_mpi("xsim_time", || state::mpi().world().messages.read_clock().as_seconds())
 }
 
 /// Lets the calling rank compute for this many seconds of virtual time, as if its processor had
@@ -24,11 +24,11 @@ pub extern "C" fn xsim_time() -> c_double {
 pub extern "C" fn xsim_compute(seconds: c_double) -> c_int {
     let Some(span) = Span::from_seconds(seconds) else { return -1 };
     let mut world = state::mpi().world();
-    let me = world.me();
-    if world.clock(me).as_ps().checked_add(span.as_ps()).is_none() {
+    let me = world.messages.me();
+    if world.messages.clock(me).as_ps().checked_add(span.as_ps()).is_none() {
         return -1;
     }
-    world.compute(me, span);
+    world.messages.compute(me, span);
     0
 }
 
@@ -56,9 +56,9 @@ pub extern "C" fn xsim_measure(on: c_int) -> c_int {
     edge::outside_mpi("xsim_measure", || {
         let mut world = state::mpi().world();
         if on == 0 {
-            world.computed();
+            world.messages.computed();
         } else {
-            world.begun();
+            world.messages.begun();
         }
     });
     0
@@ -67,13 +67,13 @@ pub extern "C" fn xsim_measure(on: c_int) -> c_int {
 /// The calling virtual rank: its rank in MPI_COMM_WORLD, without need of MPI_Init.
 #[unsafe(no_mangle)]
 pub extern "C" fn xsim_rank() -> c_int {
-    state::mpi().world().me() as c_int
+    state::mpi().world().messages.me() as c_int
 }
 
 /// How many virtual ranks the run has.
 #[unsafe(no_mangle)]
 pub extern "C" fn xsim_size() -> c_int {
-    state::mpi().world().size() as c_int
+    state::mpi().world().messages.size() as c_int
 }
 
 /// The native process that the calling virtual rank runs in, from 0.

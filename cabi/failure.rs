@@ -23,7 +23,7 @@ pub fn raise(c: &Call, failure: &Failure) -> i32 {
     };
     let handler = {
         let world = c.mpi.world();
-        world.objects.errhandlers.of((kind, handle as u64, world.me())).clone()
+        world.objects.errhandlers.of((kind, handle as u64, world.messages.me())).clone()
     };
     match &*handler {
         Errhandler::AreFatal | Errhandler::Abort => fatal(c, failure),
@@ -39,7 +39,7 @@ pub fn raise(c: &Call, failure: &Failure) -> i32 {
 /// as before MPI 4.0, `MPI_COMM_WORLD`'s where the program has set only that.
 fn unattached(c: &Call) -> usize {
     let world = c.mpi.world();
-    let set = |comm: usize| world.objects.errhandlers.is_set((attribute::Object::Comm, comm as u64, world.me()));
+    let set = |comm: usize| world.objects.errhandlers.is_set((attribute::Object::Comm, comm as u64, world.messages.me()));
     if set(COMM_WORLD) && !set(COMM_SELF) { COMM_WORLD } else { COMM_SELF }
 }
 

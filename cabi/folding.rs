@@ -132,7 +132,7 @@ pub extern "C" fn xsim_shared_free(block: *mut std::ffi::c_void) {
     if !known {
         eprintln!(
             "xsim: rank {}: xsim_shared_free was called with {block:p}, which xsim_shared_malloc did not give or which all ranks freed; free memory of malloc with free",
-            state::mpi().world().me()
+            state::mpi().world().messages.me()
         );
     }
 }
@@ -145,15 +145,15 @@ pub extern "C" fn xsim_shared_free(block: *mut std::ffi::c_void) {
 #[unsafe(no_mangle)]
 pub extern "C" fn xsim_sample(file: *const c_char, line: c_int, global: c_int, count: c_int, precision: c_double) -> c_int {
     let mut world = state::mpi().world();
-    let me = world.me();
-    let computed = world.computed();
+    let me = world.messages.me();
+    let computed = world.messages.computed();
     SAMPLES.with_borrow_mut(|samples| {
         let place = samples.place(&text(file), line);
         let block = (place, if global != 0 { Whose::All } else { Whose::Rank(me) });
         let enough = Enough { count: u64::try_from(count).unwrap_or(0), precision };
         match samples.cost(block, enough) {
             Some(cost) => {
-                world.compute(me, cost);
+                world.messages.compute(me, cost);
                 0
             }
             None => {
@@ -168,8 +168,8 @@ pub extern "C" fn xsim_sample(file: *const c_char, line: c_int, global: c_int, c
 #[unsafe(no_mangle)]
 pub extern "C" fn xsim_sample_end() -> c_int {
     let mut world = state::mpi().world();
-    let me = world.me();
-    let computed = world.computed();
+    let me = world.messages.me();
+    let computed = world.messages.computed();
     SAMPLES.with_borrow_mut(|samples| samples.end(me, computed));
     0
 }

@@ -31,19 +31,19 @@ fn hooks() -> rank::hooks::Hooks {
         start: run::start,
         entered: || {
             if let Some(mpi) = state::installed() {
-                mpi.world().begun();
+                mpi.world().messages.begun();
             }
         },
         now: || {
-            let read = |mpi: &mpi::Mpi| edge::outside_mpi("reading the clock", || mpi.world().read_clock());
+            let read = |mpi: &mpi::Mpi| edge::outside_mpi("reading the clock", || mpi.world().messages.read_clock());
             state::installed().map_or(engine::Time::ZERO, read)
         },
         advance: |span| {
             if let Some(mpi) = state::installed() {
                 edge::outside_mpi("sleeping", || {
                     let mut world = mpi.world();
-                    let me = world.me();
-                    world.compute(me, span);
+                    let me = world.messages.me();
+                    world.messages.compute(me, span);
                 });
             }
         },

@@ -272,11 +272,11 @@ pub fn merge(processes: u32) -> Result<(), String> {
 impl Recording {
     fn open(&mut self, function: Function, form: Form, words: &mut [u64]) -> bool {
         let mut world = state::mpi().world();
-        let me = world.me();
+        let me = world.messages.me();
         if world.must_stop().is_some() || !self.recorders.iter().any(|recorder| recorder.wants(me)) {
             return false;
         }
-        let entered = world.upcoming_entry();
+        let entered = world.messages.upcoming_entry();
         drop(world);
         let caller = self.callers.entry(me).or_default();
         // Their frames are gone: they were left by an exception or a jump.
@@ -292,7 +292,7 @@ impl Recording {
         let handles = words.handles_before();
         let arguments = words.arguments(&mut caller.objects);
         caller.open.push(Open { function, words, entered, arguments, handles });
-        state::mpi().world().go_on_measuring();
+        state::mpi().world().messages.go_on_measuring();
         true
     }
 
@@ -300,7 +300,7 @@ impl Recording {
         let mpi = state::mpi();
         let (me, at) = {
             let world = mpi.world();
-            (world.me(), world.clock(world.me()))
+            (world.messages.me(), world.messages.clock(world.messages.me()))
         };
         let Some(caller) = self.callers.get_mut(&me) else { return };
         let Some(mut open) = caller.open.pop() else { return };
@@ -313,7 +313,7 @@ impl Recording {
         }
         let left = Left { at, code, name: edge::code_name(code) };
         self.recorders.iter_mut().for_each(|recorder| recorder.call(&open.call(me), &left));
-        mpi.world().go_on_measuring();
+        mpi.world().messages.go_on_measuring();
     }
 
     fn end(&mut self) -> Result<(), String> {
@@ -322,8 +322,8 @@ impl Recording {
             // With one rank a process the run ends within this call, which has done its work.
             for open in caller.open {
                 let call = open.call(rank);
-                if open.function == Function::Finalize && world.phase(rank) != Phase::Active {
-                    let left = Left { at: world.clock(rank), code: MPI_SUCCESS, name: edge::code_name(MPI_SUCCESS) };
+                if open.function == Function::Finalize && world.messages.phase(rank) != Phase::Active {
+                    let left = Left { at: world.messages.clock(rank), code: MPI_SUCCESS, name: edge::code_name(MPI_SUCCESS) };
                     self.recorders.iter_mut().for_each(|recorder| recorder.call(&call, &left));
                 } else {
                     self.recorders.iter_mut().for_each(|recorder| recorder.unfinished(&call));

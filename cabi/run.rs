@@ -289,10 +289,10 @@ fn run(program: Program, options: &Options, name: String) -> Result<i32, String>
     let mut forecast = Forecast::new(resident_bytes());
     let mut tick = |world: &World| {
         if me == 0 {
-            progress.tick(u64::from(world.ended()), world.clock(world.me()), world.traffic().0);
+            progress.tick(u64::from(world.ended()), world.messages.clock(world.messages.me()), world.messages.traffic().0);
             rank::output::set_line_drawn(progress.is_drawn());
         }
-        if forecast.is_due(world.me().saturating_sub(own.0), own.1)
+        if forecast.is_due(world.messages.me().saturating_sub(own.0), own.1)
             && let there = simulation::memory::available().map(|bytes| bytes / u64::from(sharing))
             && let Err(why) = forecast.check(own.1, resident_bytes(), there)
         {
@@ -324,8 +324,8 @@ fn run(program: Program, options: &Options, name: String) -> Result<i32, String>
 fn end_of_time(mpi: &Mpi, EndOfTime(why): &EndOfTime) -> ! {
     let text = {
         let world = mpi.world();
-        let (rank, at) = world.furthest();
-        format!("rank {rank} at {at}: {}: {why}", world.function_of(rank))
+        let (rank, at) = world.messages.furthest();
+        format!("rank {rank} at {at}: {}: {why}", world.messages.function_of(rank))
     };
     transport::watch::over();
     std::process::exit(refuse(&text))
@@ -365,9 +365,9 @@ pub fn close(
 
 /// What this process counted.
 fn part(world: &World, meter: &HostMeter, switches: u64) -> Part {
-    let (messages, bytes) = world.traffic();
+    let (messages, bytes) = world.messages.traffic();
     Part {
-        latest_ps: world.latest().as_ps(),
+        latest_ps: world.messages.latest().as_ps(),
         messages,
         bytes,
         functions: world.messages.profile.functions(&NAMES),

@@ -27,7 +27,7 @@ fn held() -> std::sync::MutexGuard<'static, Vec<(u32, Thrown)>> {
 /// Whether the mounted rank has an exception that its call has yet to throw.
 #[cold]
 pub fn is_held(mpi: &Mpi) -> bool {
-    let me = mpi.world().me();
+    let me = mpi.world().messages.me();
     held().iter().any(|(rank, _)| *rank == me)
 }
 
@@ -48,9 +48,9 @@ pub fn keep<R>(mpi: &Mpi, otherwise: R, function: impl FnOnce() -> R) -> R {
 #[cold]
 fn hold(mpi: &Mpi, thrown: Thrown) {
     let mut world = mpi.world();
-    let me = world.me();
-    if world.phase(me) == Phase::Ended {
-        let at = world.clock(me);
+    let me = world.messages.me();
+    if world.messages.phase(me) == Phase::Ended {
+        let at = world.messages.clock(me);
         eprintln!(
             "xsim: rank {me} at {at}: an operation that it made with MPI_Op_create threw a C++ exception when the rank had ended, so that no \
              call of it can throw it; complete reductions before MPI_Finalize"
@@ -66,7 +66,7 @@ fn hold(mpi: &Mpi, thrown: Thrown) {
 #[cold]
 #[inline(never)]
 pub fn rethrow(mpi: &Mpi) {
-    let me = mpi.world().me();
+    let me = mpi.world().messages.me();
     let mut list = held();
     let Some(index) = list.iter().position(|(rank, _)| *rank == me) else { return };
     let (_, thrown) = list.swap_remove(index);

@@ -93,7 +93,7 @@ fn setup(ranks: u32) -> Setup {
 
 fn alone() -> Mpi {
     let mpi = Mpi::alone(setup(1), |_| panic!("nothing can wake the rank"));
-    mpi.world().set_phase(0, Phase::Active);
+    mpi.world().messages.set_phase(0, Phase::Active);
     mpi
 }
 
@@ -109,11 +109,11 @@ fn batch(c: &mut Criterion) {
         let mut seed = 1;
         group.bench_function(format!("{kind:?} {name}"), |b| {
             b.iter(|| {
-                let mut world = mpi.world();
+                let world = &mut *mpi.world();
                 for rank in (0..RANKS).step_by(97) {
-                    world.compute(rank, Span::from_ps(random(&mut seed) % 1_000));
+                    world.messages.compute(rank, Span::from_ps(random(&mut seed) % 1_000));
                 }
-                world.time_collective(&schedule, &shape);
+                mpi::collective::planes::time_collective(&mut world.messages, &world.objects, &schedule, &shape);
             });
         });
     }

@@ -24,7 +24,7 @@ fn given(keyval: &Keyval, value: &Value) -> usize {
 
 /// Copies an object's attributes to a new one, through the copy functions of their keys.
 pub fn copy_all(c: &Call, object: Object, from: Handle, to: Handle) -> Result {
-    let me = c.mpi.world().me();
+    let me = c.mpi.world().messages.me();
     let list = c.mpi.world().objects.attributes.list((object, from.0 as u64, me));
     for attribute in list {
         let keyval = &attribute.keyval;
@@ -44,7 +44,7 @@ pub fn copy_all(c: &Call, object: Object, from: Handle, to: Handle) -> Result {
 
 /// Deletes an object's attributes, the last set first, through the delete functions of their keys.
 pub fn delete_all(c: &Call, object: Object, handle: Handle) -> Result {
-    let place = (object, handle.0 as u64, c.mpi.world().me());
+    let place = (object, handle.0 as u64, c.mpi.world().messages.me());
     let list = c.mpi.world().objects.attributes.list(place);
     list.iter().rev().try_for_each(|attribute| delete(c, place, handle, attribute))
 }
@@ -83,7 +83,7 @@ pub fn delete_self(c: &Call) -> Result {
 
 fn create(c: &Call, object: Object, copy: usize, delete: usize, keyval: Out<i32>, extra: Addr) -> Result {
     let mut world = c.mpi.world();
-    let me = world.me();
+    let me = world.messages.me();
     let convention = if callbacks::is_keyval(delete) { FORTRAN } else { 0 };
     keyval.set(world.objects.attributes.create_key(me, Keyval { object, copy, delete, extra: extra.0, convention })?);
     Ok(())
@@ -91,7 +91,7 @@ fn create(c: &Call, object: Object, copy: usize, delete: usize, keyval: Out<i32>
 
 fn free(c: &Call, object: Object, keyval: InOut<i32>) -> Result {
     let mut world = c.mpi.world();
-    let me = world.me();
+    let me = world.messages.me();
     world.objects.attributes.free_key(me, object, keyval.get())?;
     keyval.set(KEYVAL_INVALID as i32);
     Ok(())
@@ -99,7 +99,7 @@ fn free(c: &Call, object: Object, keyval: InOut<i32>) -> Result {
 
 /// Replaces a value after the delete function of the old one agreed.
 fn set(c: &Call, object: Object, handle: Handle, key: i32, value: Value) -> Result {
-    let place = (object, handle.0 as u64, c.mpi.world().me());
+    let place = (object, handle.0 as u64, c.mpi.world().messages.me());
     let old = c.mpi.world().objects.attributes.get(place, key)?.cloned();
     if let Some(old) = old {
         delete(c, place, handle, &old)?;
@@ -109,7 +109,7 @@ fn set(c: &Call, object: Object, handle: Handle, key: i32, value: Value) -> Resu
 
 fn get(c: &Call, object: Object, handle: Handle, key: i32, value: OutAttribute, flag: Out<bool>) -> Result {
     let world = c.mpi.world();
-    let found = world.objects.attributes.get((object, handle.0 as u64, world.me()), key)?;
+    let found = world.objects.attributes.get((object, handle.0 as u64, world.messages.me()), key)?;
     if let Some(attribute) = found {
         value.set(&attribute.value);
     }
@@ -118,7 +118,7 @@ fn get(c: &Call, object: Object, handle: Handle, key: i32, value: OutAttribute, 
 }
 
 fn remove(c: &Call, object: Object, handle: Handle, key: i32) -> Result {
-    let place = (object, handle.0 as u64, c.mpi.world().me());
+    let place = (object, handle.0 as u64, c.mpi.world().messages.me());
     let found = c.mpi.world().objects.attributes.get(place, key)?.cloned();
     match found {
         Some(attribute) => delete(c, place, handle, &attribute),
@@ -213,8 +213,8 @@ fn predefined_value(c: &Call, predefined: Predefined) -> Option<i32> {
         Predefined::Host => Some(MPI_PROC_NULL),
         Predefined::WtimeIsGlobal => Some(1),
         Predefined::Appnum => Some(0),
-        Predefined::LastUsedCode => Some(world.objects.codes.last_used(world.me())),
-        Predefined::UniverseSize => Some(world.size() as i32),
+        Predefined::LastUsedCode => Some(world.objects.codes.last_used(world.messages.me())),
+        Predefined::UniverseSize => Some(world.messages.size() as i32),
         _ => None,
     }
 }

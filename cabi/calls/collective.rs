@@ -52,7 +52,7 @@ fn peers(mpi: &Mpi, comm: Handle) -> Result<usize> {
 fn is_root(mpi: &Mpi, root: i32, comm: Handle) -> Result<bool> {
     let world = mpi.world();
     let communicator = world.objects.comms.get(comm.0)?;
-    Ok(if communicator.is_inter() { root == ROOT } else { root >= 0 && communicator.rank(world.me()) == root as u32 })
+    Ok(if communicator.is_inter() { root == ROOT } else { root >= 0 && communicator.rank(world.messages.me()) == root as u32 })
 }
 
 /// The counts of a reduce_scatter, copied.

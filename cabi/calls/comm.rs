@@ -18,7 +18,7 @@ pub fn size(c: &Call, comm: Handle, size: Out<i32>) -> Result {
 /// `MPI_Comm_rank`.
 pub fn rank(c: &Call, comm: Handle, rank: Out<i32>) -> Result {
     let world = c.mpi.world();
-    rank.set(world.objects.comms.get(comm.0)?.rank(world.me()) as i32);
+    rank.set(world.objects.comms.get(comm.0)?.rank(world.messages.me()) as i32);
     Ok(())
 }
 
@@ -45,7 +45,7 @@ pub fn test_inter(c: &Call, comm: Handle, flag: Out<bool>) -> Result {
 /// `MPI_Comm_group`.
 pub fn group(c: &Call, comm: Handle, group: Out<Handle>) -> Result {
     let mut world = c.mpi.world();
-    let me = world.me();
+    let me = world.messages.me();
     let communicator = world.objects.comms.get(comm.0)?;
     let members = if communicator.is_self { mpi::group::Group::of_one(me) } else { communicator.group.clone() };
     group.set(Handle(world.objects.groups.create(me, members)?));
@@ -56,7 +56,7 @@ pub fn group(c: &Call, comm: Handle, group: Out<Handle>) -> Result {
 pub fn remote_group(c: &Call, comm: Handle, group: Out<Handle>) -> Result {
     inter(c, comm)?;
     let mut world = c.mpi.world();
-    let me = world.me();
+    let me = world.messages.me();
     let members = world.objects.comms.get(comm.0)?.remote.clone().expect("checked to be an intercommunicator");
     group.set(Handle(world.objects.groups.create(me, members)?));
     Ok(())
@@ -74,7 +74,7 @@ pub fn compare(c: &Call, comm1: Handle, comm2: Handle, result: Out<i32>) -> Resu
         MPI_CONGRUENT
     } else if one.is_self || other.is_self {
         // The one table entry of all ranks' own communicators has no group of the calling rank.
-        let member = if one.is_self { other } else { one }.group.rank_of(world.me());
+        let member = if one.is_self { other } else { one }.group.rank_of(world.messages.me());
         if member.is_some() { MPI_CONGRUENT } else { MPI_UNEQUAL }
     } else {
         let local = one.group.compare(&other.group);
@@ -97,7 +97,7 @@ pub fn dup(c: &Call, comm: Handle, newcomm: Out<Handle>) -> Result {
     newcomm.set(Handle(COMM_NULL));
     let made = c.mpi.comm_dup(comm.0)?;
     if let Err(failure) = super::attribute::copy_comm(c, comm, Handle(made)) {
-        c.mpi.world().release_comm(made)?;
+        c.mpi.release_comm(made)?;
         return Err(failure);
     }
     newcomm.set(Handle(made));
@@ -127,7 +127,7 @@ pub(super) fn inherit(c: &Call, parent: usize, child: usize) {
     use mpi::attribute::Object::Comm;
     if child != COMM_NULL {
         let mut world = c.mpi.world();
-        let me = world.me();
+        let me = world.messages.me();
         world.objects.errhandlers.inherit((Comm, parent as u64, me), (Comm, child as u64, me));
     }
 }
@@ -143,7 +143,7 @@ pub fn split(c: &Call, comm: Handle, color: i32, key: i32, newcomm: Out<Handle>)
 /// Whether an info object guides a split to the ranks that share memory (MPI 5.0 section 7.4.2).
 fn asks_for_shared_memory(c: &Call, info: Handle) -> Result<bool> {
     let world = c.mpi.world();
-    let Some(info) = world.objects.infos.get_optional(world.me(), info.0)? else { return Ok(false) };
+    let Some(info) = world.objects.infos.get_optional(world.messages.me(), info.0)? else { return Ok(false) };
     Ok(info.get("mpi_hw_resource_type")? == Some("mpi_shared_memory"))
 }
 
@@ -155,7 +155,7 @@ pub fn split_type(c: &Call, comm: Handle, split_type: i32, key: i32, info: Handl
         MPI_UNDEFINED => MPI_UNDEFINED,
         _ if shared => {
             let world = c.mpi.world();
-            world.node_of(world.me()) as i32
+            world.messages.node_of(world.messages.me()) as i32
         }
         other => {
             if other != crate::constants::MPI_COMM_TYPE_HW_UNGUIDED && !guided.contains(&other) {
@@ -188,7 +188,7 @@ pub fn create_group(c: &Call, comm: Handle, group: Handle, tag: i32, newcomm: Ou
 
 fn held_group(c: &Call, group: Handle) -> Result<std::rc::Rc<mpi::group::Group>> {
     let world = c.mpi.world();
-    Ok(world.objects.groups.get(world.me(), group.0)?.clone())
+    Ok(world.objects.groups.get(world.messages.me(), group.0)?.clone())
 }
 
 /// A tag for a string: groups that make communicators at the same time have different strings.
@@ -236,7 +236,7 @@ pub fn intercomm_create_from_groups(
         return Ok(());
     }
     let made = c.mpi.intercomm_create(comm, local_leader, mpi::handle::COMM_WORLD, far.unwrap_or(0) as i32, tag)?;
-    c.mpi.world().release_comm(comm)?;
+    c.mpi.release_comm(comm)?;
     super::errhandler::set_comm(c, Handle(made), errhandler)?;
     newintercomm.set(Handle(made));
     Ok(())
@@ -273,8 +273,11 @@ pub fn free(c: &Call, comm: InOut<Handle>) -> Result {
     c.mpi.world().objects.comms.get(handle.0)?;
     super::attribute::delete_comm(c, handle)?;
     let mut world = c.mpi.world();
-    let me = world.me();
-    world.release_comm(handle.0)?;
+    let me = world.messages.me();
+    {
+        let mpi::World { objects, collectives, .. } = &mut *world;
+        collectives.release_comm(objects, handle.0)?;
+    }
     world.objects.comms.forget_name(me, handle.0);
     world.objects.errhandlers.forget((Comm, handle.0 as u64, me));
     drop(world);
@@ -285,14 +288,14 @@ pub fn free(c: &Call, comm: InOut<Handle>) -> Result {
 /// `MPI_Comm_set_name`.
 pub fn set_name(c: &Call, comm: Handle, comm_name: Text) -> Result {
     let mut world = c.mpi.world();
-    let me = world.me();
+    let me = world.messages.me();
     world.objects.comms.set_name(me, comm.0, &comm_name.name())
 }
 
 /// `MPI_Comm_get_name`.
 pub fn get_name(c: &Call, comm: Handle, comm_name: OutText, resultlen: Out<i32>) -> Result {
     let world = c.mpi.world();
-    let length = comm_name.set(world.objects.comms.name(world.me(), comm.0)?, MPI_MAX_OBJECT_NAME as usize);
+    let length = comm_name.set(world.objects.comms.name(world.messages.me(), comm.0)?, MPI_MAX_OBJECT_NAME as usize);
     resultlen.set(length as i32);
     Ok(())
 }
@@ -306,7 +309,7 @@ pub fn set_info(c: &Call, comm: Handle, _info: Handle) -> Result {
 pub fn get_info(c: &Call, comm: Handle, info_used: Out<Handle>) -> Result {
     let mut world = c.mpi.world();
     world.objects.comms.get(comm.0)?;
-    let me = world.me();
+    let me = world.messages.me();
     info_used.set(Handle(world.objects.infos.insert(me, mpi::info::Info::default())?));
     Ok(())
 }

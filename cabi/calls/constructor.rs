@@ -9,12 +9,12 @@ use mpi::error::Result;
 
 fn old(c: &Call, datatype: Handle) -> Result<Old> {
     let world = c.mpi.world();
-    Ok(world.objects.types.held(world.me(), datatype.0)?.into())
+    Ok(world.objects.types.held(world.messages.me(), datatype.0)?.into())
 }
 
 fn make(c: &Call, newtype: Out<Handle>, constructor: Constructor) -> Result {
     let mut world = c.mpi.world();
-    let me = world.me();
+    let me = world.messages.me();
     newtype.set(Handle(world.objects.types.create(me, constructor)?));
     Ok(())
 }

@@ -29,13 +29,13 @@ pub fn get_address(_: &Call, location: Addr, address: OutCount) -> Result {
 /// The datatype behind a handle of the calling rank, committed or not.
 pub fn held(c: &Call, datatype: Handle) -> Result<Rc<Datatype>> {
     let world = c.mpi.world();
-    world.objects.types.held(world.me(), datatype.0).cloned()
+    world.objects.types.held(world.messages.me(), datatype.0).cloned()
 }
 
 /// `MPI_Type_commit`.
 pub fn commit(c: &Call, datatype: InOut<Handle>) -> Result {
     let mut world = c.mpi.world();
-    let me = world.me();
+    let me = world.messages.me();
     world.objects.types.commit(me, datatype.get().0)
 }
 
@@ -45,7 +45,7 @@ pub fn free(c: &Call, datatype: InOut<Handle>) -> Result {
     held(c, handle)?;
     attribute::delete_all(c, Object::Type, handle)?;
     let mut world = c.mpi.world();
-    let me = world.me();
+    let me = world.messages.me();
     world.objects.types.free(me, handle.0)?;
     datatype.set(Handle(predefined::DATATYPE_NULL));
     Ok(())
@@ -55,7 +55,7 @@ pub fn free(c: &Call, datatype: InOut<Handle>) -> Result {
 pub fn dup(c: &Call, oldtype: Handle, newtype: Out<Handle>) -> Result {
     let (made, me) = {
         let mut world = c.mpi.world();
-        let me = world.me();
+        let me = world.messages.me();
         (world.objects.types.dup(me, oldtype.0)?, me)
     };
     newtype.set(Handle(predefined::DATATYPE_NULL));
@@ -92,14 +92,14 @@ pub fn get_true_extent(c: &Call, datatype: Handle, true_lb: OutCount, true_exten
 /// `MPI_Type_set_name`.
 pub fn set_name(c: &Call, datatype: Handle, type_name: Text) -> Result {
     let mut world = c.mpi.world();
-    let me = world.me();
+    let me = world.messages.me();
     world.objects.types.set_name(me, datatype.0, &type_name.name())
 }
 
 /// `MPI_Type_get_name`.
 pub fn get_name(c: &Call, datatype: Handle, type_name: OutText, resultlen: Out<i32>) -> Result {
     let world = c.mpi.world();
-    let name = world.objects.types.name(world.me(), datatype.0)?;
+    let name = world.objects.types.name(world.messages.me(), datatype.0)?;
     resultlen.set(type_name.set(name, MPI_MAX_OBJECT_NAME as usize) as i32);
     Ok(())
 }
@@ -153,7 +153,7 @@ pub fn get_contents(
     }
     let (contents, handles) = {
         let mut world = c.mpi.world();
-        let me = world.me();
+        let me = world.messages.me();
         world.objects.types.contents(me, datatype.0)?
     };
     contents.integers.iter().enumerate().for_each(|(i, &value)| integers.set(i, value));

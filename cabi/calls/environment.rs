@@ -47,10 +47,10 @@ fn most_threads(c: &Call) -> i32 {
 
 fn begin(c: &Call) -> Result {
     let mut world = c.mpi.world();
-    let me = world.me();
-    match world.phase(me) {
+    let me = world.messages.me();
+    match world.messages.phase(me) {
         Phase::Before => {
-            world.set_phase(me, Phase::Active);
+            world.messages.set_phase(me, Phase::Active);
             Ok(())
         }
         Phase::Active => Err(Failure::new(
@@ -67,12 +67,12 @@ fn begin(c: &Call) -> Result {
 pub fn finalize(c: &Call) -> Result {
     super::attribute::delete_self(c)?;
     let mut world = c.mpi.world();
-    let me = world.me();
-    world.set_phase(me, Phase::Finalized);
+    let me = world.messages.me();
+    world.messages.set_phase(me, Phase::Finalized);
     if c.mpi.is_alone() {
         // The report is written before this call ends.
-        let clock = world.clock(me);
-        world.leave_call(c.function as u16, clock);
+        let clock = world.messages.clock(me);
+        world.messages.leave_call(c.function as u16, clock);
         drop(world);
         let failed = crate::alone::end(0);
         if failed != 0 {
@@ -85,14 +85,14 @@ pub fn finalize(c: &Call) -> Result {
 /// `MPI_Initialized`.
 pub fn initialized(c: &Call, flag: Out<bool>) -> Result {
     let world = c.mpi.world();
-    flag.set(world.phase(world.me()) != Phase::Before);
+    flag.set(world.messages.phase(world.messages.me()) != Phase::Before);
     Ok(())
 }
 
 /// `MPI_Finalized`.
 pub fn finalized(c: &Call, flag: Out<bool>) -> Result {
     let world = c.mpi.world();
-    flag.set(matches!(world.phase(world.me()), Phase::Finalized | Phase::Ended));
+    flag.set(matches!(world.messages.phase(world.messages.me()), Phase::Finalized | Phase::Ended));
     Ok(())
 }
 
@@ -100,9 +100,9 @@ pub fn finalized(c: &Call, flag: Out<bool>) -> Result {
 pub fn abort(c: &Call, _comm: Handle, errorcode: i32) -> Result {
     let (me, at) = {
         let mut world = c.mpi.world();
-        let me = world.me();
+        let me = world.messages.me();
         world.set_abort(errorcode & 0xff);
-        (me, world.clock(me))
+        (me, world.messages.clock(me))
     };
     rank::output::flush();
     eprintln!("xsim: rank {me} called MPI_Abort({errorcode}) at {at}: the run ends");
@@ -124,14 +124,14 @@ pub fn is_thread_main(c: &Call, flag: Out<bool>) -> Result {
 /// `MPI_Get_processor_name`: the endpoint of the simulated machine.
 pub fn get_processor_name(c: &Call, name: OutText, resultlen: Out<i32>) -> Result {
     let world = c.mpi.world();
-    let text = format!("node{}", world.node_of(world.me()));
+    let text = format!("node{}", world.messages.node_of(world.messages.me()));
     resultlen.set(name.set(text.as_bytes(), MPI_MAX_PROCESSOR_NAME as usize) as i32);
     Ok(())
 }
 
 /// `MPI_Wtime`: virtual seconds since the program's start.
 pub fn wtime(c: &Call) -> f64 {
-    let now = if c.mpi.is_alone() { crate::alone::read_clock(c.mpi) } else { c.mpi.world().read_clock() };
+    let now = if c.mpi.is_alone() { crate::alone::read_clock(c.mpi) } else { c.mpi.world().messages.read_clock() };
     now.as_seconds()
 }
 

@@ -10,7 +10,7 @@ use mpi::error::{ErrorClass, Result};
 
 fn create(c: &Call, object: Object, function: usize, errhandler: Out<Handle>) -> Result {
     let mut world = c.mpi.world();
-    let me = world.me();
+    let me = world.messages.me();
     errhandler.set(Handle(world.objects.errhandlers.create(me, object, function, 0)?));
     Ok(())
 }
@@ -38,7 +38,7 @@ pub fn create_session(c: &Call, function: usize, errhandler: Out<Handle>) -> Res
 /// `MPI_Errhandler_free`.
 pub fn free(c: &Call, errhandler: InOut<Handle>) -> Result {
     let mut world = c.mpi.world();
-    let me = world.me();
+    let me = world.messages.me();
     world.objects.errhandlers.free(me, errhandler.get().0)?;
     errhandler.set(Handle(ERRHANDLER_NULL));
     Ok(())
@@ -48,7 +48,7 @@ pub fn free(c: &Call, errhandler: InOut<Handle>) -> Result {
 pub fn set_comm(c: &Call, comm: Handle, errhandler: Handle) -> Result {
     let mut world = c.mpi.world();
     world.objects.comms.get(comm.0)?;
-    let me = world.me();
+    let me = world.messages.me();
     world.objects.errhandlers.set((Object::Comm, comm.0 as u64, me), errhandler.0)
 }
 
@@ -56,7 +56,7 @@ pub fn set_comm(c: &Call, comm: Handle, errhandler: Handle) -> Result {
 pub fn get_comm(c: &Call, comm: Handle, errhandler: Out<Handle>) -> Result {
     let mut world = c.mpi.world();
     world.objects.comms.get(comm.0)?;
-    let me = world.me();
+    let me = world.messages.me();
     errhandler.set(Handle(world.objects.errhandlers.get((Object::Comm, comm.0 as u64, me))?));
     Ok(())
 }
@@ -71,14 +71,14 @@ pub fn call_comm(c: &Call, comm: Handle, errorcode: i32) -> Result {
 /// `MPI_Error_class`.
 pub fn error_class(c: &Call, errorcode: i32, errorclass: Out<i32>) -> Result {
     let world = c.mpi.world();
-    errorclass.set(world.objects.codes.class_of(world.me(), ErrorClass(errorcode))?.0);
+    errorclass.set(world.objects.codes.class_of(world.messages.me(), ErrorClass(errorcode))?.0);
     Ok(())
 }
 
 /// `MPI_Error_string`.
 pub fn error_string(c: &Call, errorcode: i32, string: OutText, resultlen: Out<i32>) -> Result {
     let world = c.mpi.world();
-    let text = world.objects.codes.string(world.me(), ErrorClass(errorcode))?;
+    let text = world.objects.codes.string(world.messages.me(), ErrorClass(errorcode))?;
     resultlen.set(string.set(text.as_bytes(), MPI_MAX_ERROR_STRING as usize) as i32);
     Ok(())
 }
@@ -86,7 +86,7 @@ pub fn error_string(c: &Call, errorcode: i32, string: OutText, resultlen: Out<i3
 /// `MPI_Add_error_class`.
 pub fn add_error_class(c: &Call, errorclass: Out<i32>) -> Result {
     let mut world = c.mpi.world();
-    let me = world.me();
+    let me = world.messages.me();
     errorclass.set(world.objects.codes.add_class(me)?.0);
     Ok(())
 }
@@ -94,7 +94,7 @@ pub fn add_error_class(c: &Call, errorclass: Out<i32>) -> Result {
 /// `MPI_Add_error_code`.
 pub fn add_error_code(c: &Call, errorclass: i32, errorcode: Out<i32>) -> Result {
     let mut world = c.mpi.world();
-    let me = world.me();
+    let me = world.messages.me();
     errorcode.set(world.objects.codes.add_code(me, ErrorClass(errorclass))?.0);
     Ok(())
 }
@@ -102,27 +102,27 @@ pub fn add_error_code(c: &Call, errorclass: i32, errorcode: Out<i32>) -> Result 
 /// `MPI_Add_error_string`.
 pub fn add_error_string(c: &Call, errorcode: i32, string: Text) -> Result {
     let mut world = c.mpi.world();
-    let me = world.me();
+    let me = world.messages.me();
     world.objects.codes.add_string(me, ErrorClass(errorcode), &string.text())
 }
 
 /// `MPI_Remove_error_class`.
 pub fn remove_error_class(c: &Call, errorclass: i32) -> Result {
     let mut world = c.mpi.world();
-    let me = world.me();
+    let me = world.messages.me();
     world.objects.codes.remove_class(me, ErrorClass(errorclass))
 }
 
 /// `MPI_Remove_error_code`.
 pub fn remove_error_code(c: &Call, errorcode: i32) -> Result {
     let mut world = c.mpi.world();
-    let me = world.me();
+    let me = world.messages.me();
     world.objects.codes.remove_code(me, ErrorClass(errorcode))
 }
 
 /// `MPI_Remove_error_string`.
 pub fn remove_error_string(c: &Call, errorcode: i32) -> Result {
     let mut world = c.mpi.world();
-    let me = world.me();
+    let me = world.messages.me();
     world.objects.codes.remove_string(me, ErrorClass(errorcode))
 }

@@ -9,12 +9,12 @@ use std::rc::Rc;
 
 fn get(c: &Call, group: Handle) -> Result<Rc<Group>> {
     let world = c.mpi.world();
-    world.objects.groups.get(world.me(), group.0).cloned()
+    world.objects.groups.get(world.messages.me(), group.0).cloned()
 }
 
 fn give(c: &Call, newgroup: Out<Handle>, group: Rc<Group>) -> Result {
     let mut world = c.mpi.world();
-    let me = world.me();
+    let me = world.messages.me();
     newgroup.set(Handle(world.objects.groups.create(me, group)?));
     Ok(())
 }
@@ -27,7 +27,7 @@ pub fn size(c: &Call, group: Handle, size: Out<i32>) -> Result {
 
 /// `MPI_Group_rank`.
 pub fn rank(c: &Call, group: Handle, rank: Out<i32>) -> Result {
-    rank.set(get(c, group)?.rank_of(c.mpi.world().me()).map_or(MPI_UNDEFINED, |rank| rank as i32));
+    rank.set(get(c, group)?.rank_of(c.mpi.world().messages.me()).map_or(MPI_UNDEFINED, |rank| rank as i32));
     Ok(())
 }
 
@@ -88,7 +88,7 @@ pub fn range_excl(c: &Call, group: Handle, n: i32, ranges: Ranges, newgroup: Out
 /// `MPI_Group_free`.
 pub fn free(c: &Call, group: InOut<Handle>) -> Result {
     let mut world = c.mpi.world();
-    let me = world.me();
+    let me = world.messages.me();
     world.objects.groups.free(me, group.get().0)?;
     group.set(Handle(GROUP_NULL));
     Ok(())

@@ -9,7 +9,7 @@ use mpi::info::{INFO_ENV, INFO_NULL, Info};
 /// Hands a new info object to the program.
 pub fn give(c: &Call, out: Out<Handle>, info: Info) -> Result {
     let mut world = c.mpi.world();
-    let me = world.me();
+    let me = world.messages.me();
     out.set(Handle(world.objects.infos.insert(me, info)?));
     Ok(())
 }
@@ -17,7 +17,7 @@ pub fn give(c: &Call, out: Out<Handle>, info: Info) -> Result {
 /// The value of a key, if it is set.
 fn value(c: &Call, info: Handle, key: Text) -> Result<Option<String>> {
     let world = c.mpi.world();
-    Ok(world.objects.infos.get(world.me(), info.0)?.get(&key.text())?.map(str::to_owned))
+    Ok(world.objects.infos.get(world.messages.me(), info.0)?.get(&key.text())?.map(str::to_owned))
 }
 
 /// `MPI_Info_create`.
@@ -34,7 +34,7 @@ pub fn create_env(c: &Call, _argc: i32, _argv: Texts, info: Out<Handle>) -> Resu
 pub fn dup(c: &Call, info: Handle, newinfo: Out<Handle>) -> Result {
     let copy = {
         let world = c.mpi.world();
-        world.objects.infos.get(world.me(), info.0)?.clone()
+        world.objects.infos.get(world.messages.me(), info.0)?.clone()
     };
     give(c, newinfo, copy)
 }
@@ -42,7 +42,7 @@ pub fn dup(c: &Call, info: Handle, newinfo: Out<Handle>) -> Result {
 /// `MPI_Info_free`.
 pub fn free(c: &Call, info: InOut<Handle>) -> Result {
     let mut world = c.mpi.world();
-    let me = world.me();
+    let me = world.messages.me();
     world.objects.infos.free(me, info.get().0)?;
     info.set(Handle(INFO_NULL));
     Ok(())
@@ -51,14 +51,14 @@ pub fn free(c: &Call, info: InOut<Handle>) -> Result {
 /// `MPI_Info_set`.
 pub fn set(c: &Call, info: Handle, key: Text, value: Text) -> Result {
     let mut world = c.mpi.world();
-    let me = world.me();
+    let me = world.messages.me();
     world.objects.infos.get_mut(me, info.0)?.set(&key.text(), &value.text())
 }
 
 /// `MPI_Info_delete`.
 pub fn delete(c: &Call, info: Handle, key: Text) -> Result {
     let mut world = c.mpi.world();
-    let me = world.me();
+    let me = world.messages.me();
     world.objects.infos.get_mut(me, info.0)?.delete(&key.text())
 }
 
@@ -103,13 +103,13 @@ pub fn get_valuelen(c: &Call, info: Handle, key: Text, valuelen: Out<i32>, flag:
 /// `MPI_Info_get_nkeys`.
 pub fn get_nkeys(c: &Call, info: Handle, nkeys: Out<i32>) -> Result {
     let world = c.mpi.world();
-    nkeys.set(world.objects.infos.get(world.me(), info.0)?.len() as i32);
+    nkeys.set(world.objects.infos.get(world.messages.me(), info.0)?.len() as i32);
     Ok(())
 }
 
 /// `MPI_Info_get_nthkey`.
 pub fn get_nthkey(c: &Call, info: Handle, n: i32, key: OutText) -> Result {
     let world = c.mpi.world();
-    key.set(world.objects.infos.get(world.me(), info.0)?.nth_key(n)?.as_bytes(), MPI_MAX_INFO_KEY as usize);
+    key.set(world.objects.infos.get(world.messages.me(), info.0)?.nth_key(n)?.as_bytes(), MPI_MAX_INFO_KEY as usize);
     Ok(())
 }

@@ -13,7 +13,7 @@ use rank::{Addr, memory};
 pub fn create(c: &Call, user_fn: usize, commute: bool, op: Out<Handle>, large: bool) -> Result {
     let user = User { commute, function: user_fn, large, call: callback::user_function(user_fn, large) };
     let mut world = c.mpi.world();
-    let me = world.me();
+    let me = world.messages.me();
     op.set(Handle(world.objects.ops.create(me, user)?));
     Ok(())
 }
@@ -21,7 +21,7 @@ pub fn create(c: &Call, user_fn: usize, commute: bool, op: Out<Handle>, large: b
 /// `MPI_Op_free`.
 pub fn free(c: &Call, op: InOut<Handle>) -> Result {
     let mut world = c.mpi.world();
-    let me = world.me();
+    let me = world.messages.me();
     world.objects.ops.free(me, op.get().0)?;
     op.set(Handle(OP_NULL));
     Ok(())
@@ -30,7 +30,7 @@ pub fn free(c: &Call, op: InOut<Handle>) -> Result {
 /// `MPI_Op_commutative`.
 pub fn commutative(c: &Call, op: Handle, commute: Out<bool>) -> Result {
     let world = c.mpi.world();
-    commute.set(world.objects.ops.get(world.me(), op.0)?.commutative());
+    commute.set(world.objects.ops.get(world.messages.me(), op.0)?.commutative());
     Ok(())
 }
 
@@ -42,7 +42,7 @@ pub fn reduce_local(c: &Call, inbuf: Addr, inoutbuf: Addr, count: i64, datatype:
         }
     }
     let world = c.mpi.world();
-    let me = world.me();
+    let me = world.messages.me();
     let operation = world.objects.ops.get(me, op.0)?.clone();
     let elements = world.objects.types.usable(me, datatype.0)?.clone();
     let name = world.objects.types.describe(me, datatype.0);
@@ -59,6 +59,7 @@ pub fn reduce_local(c: &Call, inbuf: Addr, inoutbuf: Addr, count: i64, datatype:
             if predefined.is_lenient_on(element) {
                 c.mpi
                     .world()
+                    .messages
                     .note_finding(|| format!("{} of {name}, which MPI does not define (MPI 5.0 section 6.9.2)", predefined.name()));
             }
             let bytes = elements.bytes(count as u64)? as usize;

@@ -12,7 +12,7 @@ use std::rc::Rc;
 
 fn usable(c: &Call, datatype: Handle) -> Result<Rc<Datatype>> {
     let world = c.mpi.world();
-    world.objects.types.usable(world.me(), datatype.0).cloned()
+    world.objects.types.usable(world.messages.me(), datatype.0).cloned()
 }
 
 /// The place of `need` bytes at `position` in a packed buffer of `size` bytes; `index` is the

@@ -35,7 +35,7 @@ pub fn wait_end(c: &Call, _: Wait, request: InOut<Handle>, out: StatusPointer) -
             Ok(())
         }
         Err(failure) => {
-            if c.mpi.world().is_request(request.get().0).is_none() {
+            if c.mpi.world().messages.is_request(request.get().0).is_none() {
                 request.set(Handle(REQUEST_NULL));
             }
             Err(failure)
@@ -176,7 +176,7 @@ fn peek(c: &Call, request: Handle) -> Result<Option<Status>> {
 
 /// Whether there is anything to complete: neither null nor an inactive persistent request.
 fn is_active(c: &Call, request: Handle) -> Result<bool> {
-    match c.mpi.world().is_request(request.0) {
+    match c.mpi.world().messages.is_request(request.0) {
         Some(completion) => Ok(!matches!(completion, Completion::Null)),
         None => Err(c.wrong(1, MPI_ERR_REQUEST, format_args!("{:#x} is not a valid request", request.0))),
     }

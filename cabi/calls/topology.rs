@@ -13,7 +13,7 @@ use std::rc::Rc;
 fn size_and_rank(c: &Call, comm: Handle) -> Result<(u32, u32)> {
     let world = c.mpi.world();
     let comm = world.objects.comms.get(comm.0)?;
-    Ok((comm.size(), comm.rank(world.me())))
+    Ok((comm.size(), comm.rank(world.messages.me())))
 }
 
 /// The topology of a communicator, seen as one kind, and the caller's rank.
@@ -21,7 +21,7 @@ fn with<T>(c: &Call, comm: Handle, wanted: &str, use_it: impl FnOnce(&Topology, 
     let (topology, rank) = {
         let world = c.mpi.world();
         let comm = world.objects.comms.get(comm.0)?;
-        (comm.topology.clone(), comm.rank(world.me()))
+        (comm.topology.clone(), comm.rank(world.messages.me()))
     };
     let found = topology.as_deref().and_then(|topology| use_it(topology, rank));
     found.ok_or_else(|| {

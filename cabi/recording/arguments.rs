@@ -160,7 +160,7 @@ impl Words {
         let root = self.named("root").map_or(-1, |root| self.number(root, 0));
         let world = state::mpi().world();
         world.objects.comms.get(comm).is_ok_and(|comm| {
-            let own = if comm.is_inter() { i64::from(MPI_ROOT) } else { comm.rank(world.me()).into() };
+            let own = if comm.is_inter() { i64::from(MPI_ROOT) } else { comm.rank(world.messages.me()).into() };
             root == own
         })
     }

@@ -90,5 +90,5 @@ pub fn context(comm: usize) -> Option<u32> {
 /// The world rank of a source in a communicator of the mounted rank.
 pub fn source(comm: usize, source: i32) -> Option<u32> {
     let world = state::mpi().world();
-    world.objects.comms.get(comm).ok()?.peer(source, world.me(), "source").ok()
+    world.objects.comms.get(comm).ok()?.peer(source, world.messages.me(), "source").ok()
 }

@@ -186,7 +186,7 @@ impl World {
     /// Whether no message that arrives at `time` or before will come any more.
     #[inline]
     pub(crate) fn is_safe(&self, time: Time) -> bool {
-        time < self.messages.safe && !self.by_time() && !self.collectives.has_work()
+        time < self.messages.safe && !self.messages.by_time() && !self.collectives.has_work()
     }
 
     /// Whether the mounted rank's poll at `time` is the first of all open items, because its poll before was and nothing happened since.
@@ -232,10 +232,10 @@ impl World {
     /// A receive for any source takes its message.
     fn decide_receive(&mut self, item: &Item) {
         self.messages.ranks[item.rank as usize].wilds -= 1;
-        self.unlink_posted(item.rank, item.receive);
-        self.unlink_message(item.rank, item.message);
-        self.take(item.rank, item.receive, item.message);
-        self.rematch(item.rank);
+        self.messages.unlink_posted(item.rank, item.receive);
+        self.messages.unlink_message(item.rank, item.message);
+        self.messages.take(item.rank, item.receive, item.message);
+        self.messages.rematch(item.rank);
     }
 
     /// A rank goes on that nobody reckoned with: what was safe may be no more.
@@ -279,7 +279,7 @@ impl World {
     /// the network): items at or after it stay open unless nothing else exists.
     pub(crate) fn decide(&mut self, other: Time) -> bool {
         self.refresh();
-        let lookahead = if self.by_time() { Span::ZERO } else { self.messages.wire.lookahead() };
+        let lookahead = if self.messages.by_time() { Span::ZERO } else { self.messages.wire.lookahead() };
         let mut bound = if other == Time::MAX { other } else { other.saturating_add(lookahead) };
         let (mut decided, mut first) = (0, None);
         while let Some(item) = self.first_item() {

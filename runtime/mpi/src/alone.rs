@@ -38,14 +38,17 @@ impl Mpi {
                 Next::Run(_) => return true,
                 Next::Reduce(mut work) => {
                     work.run();
-                    self.world().user_reduced(*work);
+                    self.world().collectives.user_reduced(*work);
                 }
                 Next::ReduceAll(mut work) => {
                     work.run(|_, call| call());
-                    self.world().functions_called(*work);
+                    {
+                        let world = &mut *self.world();
+                        world.collectives.functions_called(&mut world.messages, &world.objects, *work)
+                    };
                 }
                 Next::Unload(_, index) => {
-                    let _ = self.world().finish_unseen(|world| world.finish_receive(index));
+                    let _ = self.world().finish_unseen(|world| world.messages.finish_receive(index));
                 }
                 Next::Done => return false,
                 Next::Deadlock => {
@@ -61,7 +64,7 @@ impl Mpi {
     pub(crate) fn wait_alone(&self, over: Over) {
         let mut ending = Ending::default();
         if self.serve(&mut ending) {
-            self.world().takes_a_while();
+            self.world().messages.takes_a_while();
             return;
         }
         let status = self.world().aborted().unwrap_or(1);
@@ -74,8 +77,8 @@ impl Mpi {
         let mut ending = Ending::default();
         {
             let mut world = self.world();
-            let me = world.me();
-            let began = world.phase(me) != Phase::Before;
+            let me = world.messages.me();
+            let began = world.messages.phase(me) != Phase::Before;
             world.rank_ended(me, status, &mut ending);
             // A process that only asked for a version is no mistake.
             ending.strangers *= u32::from(began);

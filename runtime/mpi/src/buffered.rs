@@ -2,7 +2,8 @@
 
 use crate::error::{ErrorClass, Failure, Result};
 use crate::handle::COMM_NULL;
-use crate::world::{Mpi, World};
+use crate::messages::Messages;
+use crate::world::Mpi;
 use rank::Addr;
 
 /// `MPI_BSEND_OVERHEAD`.
@@ -20,9 +21,9 @@ pub struct Attached {
     pub size: u64,
 }
 
-impl World {
+impl Messages {
     pub(crate) fn claim_buffer(&self, me: u32, comm: usize, bytes: u64) -> Result {
-        let buffer = self.messages.buffers.get(&(me, comm)).or_else(|| self.messages.buffers.get(&(me, COMM_NULL)));
+        let buffer = self.buffers.get(&(me, comm)).or_else(|| self.buffers.get(&(me, COMM_NULL)));
         let need = bytes.saturating_add(BSEND_OVERHEAD);
         match buffer {
             Some(buffer) if buffer.size >= need => Ok(()),

@@ -1,5 +1,6 @@
 //! What computation between MPI calls costs: not at all, a fixed span, or what the host took for it.
 
+use crate::messages::Messages;
 use crate::undecided::VAIN;
 use crate::world::{Phase, World};
 use engine::{Span, Time};
@@ -52,107 +53,82 @@ pub(crate) enum Effort {
     Varies,
 }
 
-impl World {
+impl Messages {
     /// Adds computation to a rank's clock.
     #[inline]
     pub fn compute(&mut self, rank: u32, span: Span) {
         if span != Span::ZERO {
-            let state = &mut self.messages.ranks[rank as usize];
+            let state = &mut self.ranks[rank as usize];
             state.clock += span;
             state.spins = 0;
-            self.messages.profile.compute(rank, span);
+            self.profile.compute(rank, span);
         }
     }
     /// A call that may be a poll comes before [`World::enter_call`].
     #[inline]
     pub fn enter_poll(&mut self) {
-        self.messages.polls_again = self.messages.ranks[self.messages.current as usize].function & VAIN != 0;
-    }
-    /// An MPI call of the mounted rank begins: charges the computation before it. Answers the clock, and whether the call is one
-    /// like any other: between `MPI_Init` and `MPI_Finalize`, while nobody has aborted.
-    #[inline(always)]
-    pub fn enter_call(&mut self, function: u16, course: Course) -> (Time, bool) {
-        let me = self.messages.current;
-        match self.messages.compute {
-            Compute::None => {}
-            Compute::Fixed(span) => self.compute(me, span),
-            Compute::Measured { .. } => {
-                if course == Course::Posts && self.may_post_within(function) {
-                    self.messages.effort = Effort::Within;
-                } else {
-                    self.charge_before(function);
-                    self.messages.effort = Effort::Unknown;
-                }
-            }
-        }
-        if course == Course::Ends && !self.messages.held.is_empty() {
-            self.release();
-        }
-        let state = &mut self.messages.ranks[me as usize];
-        self.messages.again = state.function == function;
-        state.function = function;
-        (state.clock, state.phase == Phase::Active && self.run.abort.is_none())
+        self.polls_again = self.ranks[self.current as usize].function & VAIN != 0;
     }
     /// Whether nothing depends on when a receive is posted: who waits for that are synchronous senders, and those of messages above
     /// an eager limit.
     #[inline(always)]
     fn may_post_within(&self, function: u16) -> bool {
-        self.messages.wire.plain && !self.messages.handshakes && self.messages.clock_host.knows(function)
+        self.wire.plain && !self.handshakes && self.clock_host.knows(function)
     }
     /// The call does more than to note something down: computation ends here.
     #[inline(always)]
     pub(crate) fn ends_interval(&mut self) {
-        if self.messages.effort == Effort::Within {
-            self.charge_before(self.messages.ranks[self.messages.current as usize].function);
-            self.messages.effort = Effort::Unknown;
+        if self.effort == Effort::Within {
+            self.charge_before(self.ranks[self.current as usize].function);
+            self.effort = Effort::Unknown;
         }
     }
     /// Charges the mounted rank the host time since the clock was started, as it enters a function.
     #[inline]
     fn charge_before(&mut self, function: u16) {
-        let span = self.messages.clock_host.enter(function);
-        self.compute(self.messages.current, span);
+        let span = self.clock_host.enter(function);
+        self.compute(self.current, span);
     }
     /// Charges the mounted rank the host time since the clock was started.
     #[inline]
     fn charge_measured(&mut self) {
-        let span = self.messages.clock_host.stop();
-        self.compute(self.messages.current, span);
+        let span = self.clock_host.stop();
+        self.compute(self.current, span);
     }
     /// The call of the mounted rank takes some ten nanoseconds, unless it does more than this.
     #[inline(always)]
     pub(crate) fn is_brief(&mut self) {
-        if self.messages.effort == Effort::Unknown {
-            self.messages.effort = Effort::Brief;
+        if self.effort == Effort::Unknown {
+            self.effort = Effort::Brief;
         }
     }
     /// What the call of the mounted rank does takes a while that nobody knows.
     #[inline(always)]
     pub(crate) fn takes_a_while(&mut self) {
-        self.messages.effort = Effort::Varies;
+        self.effort = Effort::Varies;
     }
     /// The call ends: its virtual time goes to the profile, and computation is measured again.
     #[inline(always)]
     pub fn leave_call(&mut self, function: u16, entered: Time) {
-        let me = self.messages.current;
-        self.messages.profile.call(function, self.messages.ranks[me as usize].clock.since(entered));
-        if let Compute::Measured { .. } = self.messages.compute {
-            match self.messages.effort {
-                Effort::Brief => self.messages.clock_host.start_after_brief(function),
-                Effort::Within => self.messages.clock_host.leave_out(function),
-                Effort::Unknown | Effort::Varies => self.messages.clock_host.start_after(function),
+        let me = self.current;
+        self.profile.call(function, self.ranks[me as usize].clock.since(entered));
+        if let Compute::Measured { .. } = self.compute {
+            match self.effort {
+                Effort::Brief => self.clock_host.start_after_brief(function),
+                Effort::Within => self.clock_host.leave_out(function),
+                Effort::Unknown | Effort::Varies => self.clock_host.start_after(function),
             }
         }
     }
     /// The mounted rank reads a clock: computation up to now is charged, and readings in a row cost time after a while.
     pub fn read_clock(&mut self) -> Time {
-        let me = self.messages.current;
-        if let Compute::Measured { .. } = self.messages.compute {
+        let me = self.current;
+        if let Compute::Measured { .. } = self.compute {
             self.charge_measured();
-            self.messages.clock_host.start();
+            self.clock_host.start();
         } else {
             // Who looks at the time between polls may have more to do than to wait.
-            self.messages.ranks[me as usize].function &= !VAIN;
+            self.ranks[me as usize].function &= !VAIN;
             // Each by itself, so that who waits for a time meets it.
             self.spin(me, 1);
         }
@@ -160,34 +136,62 @@ impl World {
     }
     /// What the mounted rank has computed so far; computation that is measured is charged up to now.
     pub fn computed(&mut self) -> Span {
-        if let Compute::Measured { .. } = self.messages.compute {
+        if let Compute::Measured { .. } = self.compute {
             self.charge_measured();
-            self.messages.clock_host.start();
+            self.clock_host.start();
         }
-        self.messages.profile.rank(self.messages.current).compute
+        self.profile.rank(self.current).compute
     }
     /// The clock at which the mounted rank will enter the call that it is about to make. Computation that is measured is charged up to
     /// now, and what follows is not the rank's until [`World::go_on_measuring`].
     pub fn upcoming_entry(&mut self) -> Time {
-        match self.messages.compute {
+        match self.compute {
             Compute::None => {}
-            Compute::Fixed(span) => return self.clock(self.messages.current) + span,
+            Compute::Fixed(span) => return self.clock(self.current) + span,
             Compute::Measured { .. } => self.charge_measured(),
         }
-        self.clock(self.messages.current)
+        self.clock(self.current)
     }
     /// From now on computation is the mounted rank's.
     pub fn go_on_measuring(&mut self) {
-        if let Compute::Measured { .. } = self.messages.compute {
-            self.messages.clock_host.start();
+        if let Compute::Measured { .. } = self.compute {
+            self.clock_host.start();
         }
     }
     /// The mounted rank's own code is about to run for the first time. What it took to get there, such as putting another
     /// rank's stack away, is not the rank's computation.
     #[inline]
     pub fn begun(&mut self) {
-        if let Compute::Measured { .. } = self.messages.compute {
-            self.messages.clock_host.start();
+        if let Compute::Measured { .. } = self.compute {
+            self.clock_host.start();
         }
+    }
+}
+
+impl World {
+    /// An MPI call of the mounted rank begins: charges the computation before it. Answers the clock, and whether the call is one
+    /// like any other: between `MPI_Init` and `MPI_Finalize`, while nobody has aborted.
+    #[inline(always)]
+    pub fn enter_call(&mut self, function: u16, course: Course) -> (Time, bool) {
+        let me = self.messages.current;
+        match self.messages.compute {
+            Compute::None => {}
+            Compute::Fixed(span) => self.messages.compute(me, span),
+            Compute::Measured { .. } => {
+                if course == Course::Posts && self.messages.may_post_within(function) {
+                    self.messages.effort = Effort::Within;
+                } else {
+                    self.messages.charge_before(function);
+                    self.messages.effort = Effort::Unknown;
+                }
+            }
+        }
+        if course == Course::Ends && !self.messages.held.is_empty() {
+            self.messages.release();
+        }
+        let state = &mut self.messages.ranks[me as usize];
+        self.messages.again = state.function == function;
+        state.function = function;
+        (state.clock, state.phase == Phase::Active && self.run.abort.is_none())
     }
 }

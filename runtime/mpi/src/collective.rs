@@ -1,9 +1,9 @@
 //! Collectives: an algorithm is written once as a [`schedule`], run by either executor.
 
 pub(crate) mod agent;
-mod agreed;
-mod allgatherv;
-mod alltoallv;
+pub(crate) mod agreed;
+pub(crate) mod allgatherv;
+pub(crate) mod alltoallv;
 pub mod area;
 pub(crate) mod blocks;
 pub mod call;
@@ -14,27 +14,29 @@ pub(crate) mod entry;
 pub(crate) mod executor;
 pub(crate) mod functions;
 pub(crate) mod gathering;
-mod gatherv;
+pub(crate) mod gatherv;
 pub mod instance;
-mod leave;
-mod neighbor;
-mod pending;
-pub(crate) mod planes;
-mod reduce_scatter;
-mod results;
-mod ticket;
-mod varied;
+pub(crate) mod leave;
+pub(crate) mod neighbor;
+pub(crate) mod pending;
+pub mod planes;
+pub(crate) mod reduce_scatter;
+pub(crate) mod results;
+pub(crate) mod ticket;
+pub(crate) mod varied;
 
 pub use ::schedule;
 pub use ::schedule::{algorithm, choose};
 
+use crate::collective::instance::Collectives;
 use crate::datatype::Datatype;
 use crate::error::Result;
 use crate::group::Group;
 use crate::matching::Extent;
+use crate::messages::Messages;
 use crate::op::{Kernel, Op};
 use crate::packing::Packing;
-use crate::world::World;
+use objects::Objects;
 use rank::Addr;
 use schedule::Kind;
 use std::rc::Rc;
@@ -193,7 +195,7 @@ impl Outcome {
 }
 
 /// Makes the outcome from all members' `(member, world rank, contribution)`, in order of members.
-pub type Resolve = fn(&mut World, u32, Vec<(u32, u32, Contribution)>) -> Result<Outcome>;
+pub type Resolve = fn(&mut Collectives, &Messages, &mut Objects, u32, Vec<(u32, u32, Contribution)>) -> Result<Outcome>;
 
 /// The agreement of an instance that makes a communicator.
 pub(crate) struct Agreement {

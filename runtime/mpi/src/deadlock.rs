@@ -1,5 +1,6 @@
 //! Explains a deadlock: who waits for whom, alike ranks grouped.
 
+use crate::collective::instance::member_rank;
 use crate::node::{Node, State, flag};
 use crate::remote::collective::Ident;
 use crate::remote::record::{Put, Take};
@@ -53,9 +54,9 @@ struct Waits {
 
 impl Waits {
     fn of(world: &World) -> Waits {
-        let mut all = Waits { latest: world.latest(), ..Waits::default() };
+        let mut all = Waits { latest: world.messages.latest(), ..Waits::default() };
         for rank in world.messages.first..world.messages.first + world.messages.local {
-            if world.phase(rank) == Phase::Ended {
+            if world.messages.phase(rank) == Phase::Ended {
                 all.ended += 1;
                 all.first_ended.get_or_insert(rank);
             } else {
@@ -65,14 +66,16 @@ impl Waits {
         for instance in world.collectives.instances() {
             let Some(ident) = instance.ident else { continue };
             let (_, arrived, size) = instance.describe();
-            let missing = instance.missing().filter(|&member| world.is_local(world.member_rank(&instance.place, member, u32::MAX)));
+            let missing = instance
+                .missing()
+                .filter(|&member| world.messages.is_local(member_rank(&world.objects, &instance.place, member, u32::MAX)));
             let missing = missing.take(MISSING + 1).collect();
             let comm = world.objects.comms.describe(crate::comm::Comms::handle(instance.comm()));
             let remote = world.messages.remote.as_ref().expect("it has members on other processes");
             let mut named = vec![0; remote.blocks.processes() as usize];
             let mut elsewhere = Vec::new();
             for member in 0..size {
-                let process = remote.blocks.process(world.member_rank(&instance.place, member, u32::MAX));
+                let process = remote.blocks.process(member_rank(&world.objects, &instance.place, member, u32::MAX));
                 named[process as usize] += 1;
                 if process != remote.me && named[process as usize] <= MISSING + 1 {
                     elsewhere.push((process, member));
@@ -173,7 +176,7 @@ fn explain(world: &World, all: &Waits) -> String {
     let groups = |relative: bool| {
         let mut groups: BTreeMap<(&'static str, String), Vec<u32>> = BTreeMap::new();
         for (rank, wait) in waits {
-            let function = world.function_name(wait.function);
+            let function = world.messages.function_name(wait.function);
             groups.entry((function, text(*rank, wait, function, relative))).or_default().push(*rank);
         }
         groups
@@ -280,7 +283,7 @@ fn wait_of(world: &World, rank: u32) -> Wait {
             Body::Persistent { .. } | Body::Away { .. } => {}
         }
     }
-    if let Some(instance) = world.waiting_instance(rank) {
+    if let Some(instance) = world.collectives.waiting_instance(&world.objects, rank) {
         return collective_wait(world, function, instance);
     }
     let in_flight = world

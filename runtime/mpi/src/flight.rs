@@ -1,6 +1,7 @@
 //! Messages that a `ByTime` network carries, and handshakes between sender and receiver.
 
 use crate::matching::Transit;
+use crate::messages::Messages;
 use crate::node::{NIL, State, flag};
 use crate::request::Body;
 use crate::world::World;
@@ -50,26 +51,26 @@ pub enum Flight {
     },
 }
 
-impl World {
+impl Messages {
     /// Whether message times depend on other messages.
     #[inline]
     pub(crate) fn by_time(&self) -> bool {
-        self.messages.by_time
+        self.by_time
     }
 
     /// Puts a message into the queue before the network, ordered by time of sending.
     pub(crate) fn launch(&mut self, from: u32, to: u32, bytes: u64, at: Time, flight: Flight) -> u32 {
-        let id = self.messages.flights.insert(flight);
+        let id = self.flights.insert(flight);
         let message = Message { source: self.endpoint(from), destination: self.endpoint(to), bytes, id: u64::from(id), class: 0 };
-        self.messages.launched += 1;
-        self.messages.outbox.push(EventKey { time: at, source: from, sequence: self.messages.launched }, message);
+        self.launched += 1;
+        self.outbox.push(EventKey { time: at, source: from, sequence: self.launched }, message);
         id
     }
 
     /// Where a rank is attached.
     #[inline]
     pub(crate) fn endpoint(&self, rank: u32) -> Endpoint {
-        self.messages.wire.endpoint(rank)
+        self.wire.endpoint(rank)
     }
 
     /// Settles a synchronous or rendezvous message at its match; answers the payload's arrival.
@@ -78,16 +79,42 @@ impl World {
     /// eager limit the payload leaves when that empty message (clear to send) is back.
     pub(crate) fn handshake(&mut self, to: u32, posted_at: Time, bytes: u64, transit: Transit) -> Time {
         let met = transit.arrival.max(posted_at);
-        let sender = self.messages.requests[transit.request].owner;
+        let sender = self.requests[transit.request].owner;
         if self.by_time() {
             self.launch(to, sender, 0, met, Flight::Acknowledgement { request: transit.request });
             return transit.arrival;
         }
-        let back = met + self.messages.wire.latency(to, sender, 0);
+        let back = met + self.wire.latency(to, sender, 0);
         self.finish_request(transit.request, back);
-        if transit.flags & flag::RENDEZVOUS != 0 { back + self.messages.wire.latency(sender, to, bytes) } else { transit.arrival }
+        if transit.flags & flag::RENDEZVOUS != 0 { back + self.wire.latency(sender, to, bytes) } else { transit.arrival }
     }
 
+    /// A table request is complete at `at`: wakes its owner if it waits for it.
+    pub(crate) fn finish_request(&mut self, index: u32, at: Time) {
+        let Some(request) = self.requests.get_mut(index) else { return };
+        if let Body::Away { process, request } = request.body {
+            self.requests.remove(index);
+            self.tell_matched(process, request, at);
+            return;
+        }
+        request.done = Some(at);
+        let owner = request.owner;
+        if request.orphan && !matches!(request.body, Body::Collective { .. }) {
+            self.requests.remove(index);
+        } else if std::mem::take(&mut request.waited) {
+            let state = &mut self.ranks[owner as usize];
+            state.waiting -= 1;
+            if state.waiting == 0 {
+                self.ready.wake(owner);
+            }
+        }
+        if self.ranks[owner as usize].polling {
+            self.mark_dirty(owner);
+        }
+    }
+}
+
+impl World {
     /// A `ByTime` network delivered `flight` at `at`.
     pub(crate) fn land(&mut self, flight: u32, at: Time) {
         match self.messages.flights.remove(flight) {
@@ -104,35 +131,11 @@ impl World {
             Some(Flight::Received { to, receive, posted_at, bytes, transit }) => {
                 debug_assert_eq!(self.messages.nodes[receive].state, State::InFlight);
                 let transit = Transit { arrival: at, flags: transit.flags & !flag::UNDER_WAY, ..transit };
-                self.meet(to, receive, posted_at, bytes, transit);
+                self.messages.meet(to, receive, posted_at, bytes, transit);
             }
-            Some(Flight::Acknowledgement { request }) => self.finish_request(request, at),
-            Some(Flight::Collective { instance, to, from, round }) => self.collective_arrival(instance, to, from, round, at),
+            Some(Flight::Acknowledgement { request }) => self.messages.finish_request(request, at),
+            Some(Flight::Collective { instance, to, from, round }) => self.collectives.collective_arrival(instance, to, from, round, at),
             Some(Flight::Leaving) | None => {}
-        }
-    }
-
-    /// A table request is complete at `at`: wakes its owner if it waits for it.
-    pub(crate) fn finish_request(&mut self, index: u32, at: Time) {
-        let Some(request) = self.messages.requests.get_mut(index) else { return };
-        if let Body::Away { process, request } = request.body {
-            self.messages.requests.remove(index);
-            self.tell_matched(process, request, at);
-            return;
-        }
-        request.done = Some(at);
-        let owner = request.owner;
-        if request.orphan && !matches!(request.body, Body::Collective { .. }) {
-            self.messages.requests.remove(index);
-        } else if std::mem::take(&mut request.waited) {
-            let state = &mut self.messages.ranks[owner as usize];
-            state.waiting -= 1;
-            if state.waiting == 0 {
-                self.messages.ready.wake(owner);
-            }
-        }
-        if self.messages.ranks[owner as usize].polling {
-            self.messages.mark_dirty(owner);
         }
     }
 }

@@ -6,9 +6,9 @@
 //! buffers, and nobody else runs.
 
 use crate::matching::Envelope;
+use crate::messages::Messages;
 use crate::node::{INLINE_BYTES, NIL, Node, State, flag};
 use crate::reference::REFERRED;
-use crate::world::World;
 use crate::{handle, handle::REQUEST_SENT};
 use engine::Time;
 use rank::{Addr, memory};
@@ -75,17 +75,17 @@ impl Held {
     }
 }
 
-impl World {
+impl Messages {
     /// Holds a send: answers its request's handle.
     ///
     /// Without `stays` the buffer may change after the call, so that the payload must fit in a node.
     #[inline(always)]
     pub(crate) fn hold_send(&mut self, to: u32, message: Envelope, (buffer, bytes): (Addr, u64), arrival: Time, stays: bool) -> usize {
-        memory::prefetch(&self.messages.ranks[to as usize]);
+        memory::prefetch(&self.ranks[to as usize]);
         let inline = bytes <= INLINE_BYTES;
         let owned = stays && bytes >= REFERRED;
         let data = if inline { memory::load_short(buffer, bytes as usize) } else { [0; 2] };
-        let node = self.messages.nodes.alloc(Node {
+        let node = self.nodes.alloc(Node {
             buffer,
             flags: if inline { flag::INLINE } else { flag::REFERS } | if owned { flag::OWNED } else { 0 },
             data,
@@ -103,13 +103,13 @@ impl World {
 
     #[inline(always)]
     fn hold(&mut self, operation: Operation) {
-        self.messages.held.operations[self.messages.held.count] = operation;
-        self.messages.held.count += 1;
+        self.held.operations[self.held.count] = operation;
+        self.held.count += 1;
         self.is_brief();
-        if self.messages.sweeps {
+        if self.sweeps {
             self.approach_queue(operation);
         }
-        if self.messages.held.count == MOST {
+        if self.held.count == MOST {
             self.ends_interval();
             self.release();
         }
@@ -120,41 +120,41 @@ impl World {
     #[inline(always)]
     fn approach_queue(&self, latest: Operation) {
         if latest.to == NIL {
-            memory::prefetch_range(self.messages.nodes[latest.node].buffer, 1);
-        } else if let Some(before) = self.messages.held.count.checked_sub(LATER)
-            && self.messages.held.operations[before].to != NIL
+            memory::prefetch_range(self.nodes[latest.node].buffer, 1);
+        } else if let Some(before) = self.held.count.checked_sub(LATER)
+            && self.held.operations[before].to != NIL
         {
-            let to = self.messages.held.operations[before].to;
-            self.messages.posted.prefetch(self.messages.ranks[to as usize].posted, &self.messages.nodes);
+            let to = self.held.operations[before].to;
+            self.posted.prefetch(self.ranks[to as usize].posted, &self.nodes);
         }
     }
 
     /// Does what is held, if anything is. Its rank must be mounted.
     #[inline(always)]
     pub(crate) fn release(&mut self) {
-        if !self.messages.held.is_empty() {
+        if !self.held.is_empty() {
             self.release_row();
         }
     }
 
     #[inline(never)]
     fn release_row(&mut self) {
-        let (me, count) = (self.messages.current, std::mem::take(&mut self.messages.held.count).min(MOST));
+        let (me, count) = (self.current, std::mem::take(&mut self.held.count).min(MOST));
         if count > 1 {
             self.takes_a_while();
-            self.messages.unexpected.prefetch(self.messages.ranks[me as usize].unexpected, &self.messages.nodes);
-            for operation in &self.messages.held.operations[..count] {
+            self.unexpected.prefetch(self.ranks[me as usize].unexpected, &self.nodes);
+            for operation in &self.held.operations[..count] {
                 if operation.to != NIL {
-                    self.messages.posted.prefetch(self.messages.ranks[operation.to as usize].posted, &self.messages.nodes);
+                    self.posted.prefetch(self.ranks[operation.to as usize].posted, &self.nodes);
                 }
             }
-            if self.messages.sweeps {
+            if self.sweeps {
                 self.approach_nodes(me, count);
             }
         }
         let (mut met, mut sent) = (0, 0);
         for at in 0..count {
-            let Operation { node, to } = self.messages.held.operations[at];
+            let Operation { node, to } = self.held.operations[at];
             let pair = if to == NIL {
                 self.match_receive(me, node).map(|message| Pair { to: me, receive: node, message })
             } else {
@@ -162,21 +162,21 @@ impl World {
                 self.match_message(to, node).map(|receive| Pair { to, receive, message: node })
             };
             if let Some(pair) = pair {
-                if self.messages.sweeps && self.messages.nodes[pair.message].has(flag::INLINE) {
-                    memory::prefetch_range(self.messages.nodes[pair.receive].buffer, 1);
+                if self.sweeps && self.nodes[pair.message].has(flag::INLINE) {
+                    memory::prefetch_range(self.nodes[pair.receive].buffer, 1);
                 }
                 if met == 0 && count > 1 {
                     self.approach_payload(pair);
                 }
-                self.messages.held.pairs[met] = pair;
+                self.held.pairs[met] = pair;
                 met += 1;
             }
         }
         for at in 0..met {
             if at + 1 < met {
-                self.approach_payload(self.messages.held.pairs[at + 1]);
+                self.approach_payload(self.held.pairs[at + 1]);
             }
-            let Pair { to, receive, message } = self.messages.held.pairs[at];
+            let Pair { to, receive, message } = self.held.pairs[at];
             self.take(to, receive, message);
         }
         if self.counts_burst(sent) {
@@ -188,7 +188,7 @@ impl World {
     #[inline(never)]
     fn forgive_burst(&mut self, count: usize) {
         for at in 0..count {
-            let to = self.messages.held.operations[at].to;
+            let to = self.held.operations[at].to;
             if to != NIL {
                 self.forgive(to);
             }
@@ -198,14 +198,14 @@ impl World {
     /// Where nodes are seldom in the cache, those that will be looked at are asked for all at once.
     #[inline]
     fn approach_nodes(&self, me: u32, count: usize) {
-        for &Operation { node, to } in &self.messages.held.operations[..count] {
-            let key = self.messages.nodes[node].key;
+        for &Operation { node, to } in &self.held.operations[..count] {
+            let key = self.nodes[node].key;
             if to == NIL {
-                self.messages.unexpected.approach(self.messages.ranks[me as usize].unexpected, key, &self.messages.nodes);
+                self.unexpected.approach(self.ranks[me as usize].unexpected, key, &self.nodes);
             } else {
-                let other = &self.messages.ranks[to as usize];
-                if !self.messages.posted.approach(other.posted, key, &self.messages.nodes) {
-                    self.messages.unexpected.approach_end(other.unexpected, &self.messages.nodes);
+                let other = &self.ranks[to as usize];
+                if !self.posted.approach(other.posted, key, &self.nodes) {
+                    self.unexpected.approach_end(other.unexpected, &self.nodes);
                 }
             }
         }
@@ -213,7 +213,7 @@ impl World {
 
     #[inline]
     fn approach_payload(&self, pair: Pair) {
-        let (message, receive) = (&self.messages.nodes[pair.message], &self.messages.nodes[pair.receive]);
+        let (message, receive) = (&self.nodes[pair.message], &self.nodes[pair.receive]);
         if message.has(flag::REFERS) {
             let bytes = message.bytes.min(receive.bytes).min(AHEAD) as usize;
             memory::prefetch_range(message.buffer, bytes);
@@ -224,12 +224,12 @@ impl World {
     /// A message reaches `to`: the receive that it meets there, else it is in the unexpected queue now.
     #[inline(always)]
     fn match_message(&mut self, to: u32, index: u32) -> Option<u32> {
-        let envelope = Envelope::of(&self.messages.nodes[index]);
+        let envelope = Envelope::of(&self.nodes[index]);
         let found = self.find_posted(to, &envelope);
         if let Some((_, place)) = found {
-            self.messages.posted.remove(&mut self.messages.ranks[to as usize].posted, place, &self.messages.nodes);
+            self.posted.remove(&mut self.ranks[to as usize].posted, place, &self.nodes);
         } else {
-            self.messages.posted.searched(&mut self.messages.ranks[to as usize].posted, &self.messages.nodes);
+            self.posted.searched(&mut self.ranks[to as usize].posted, &self.nodes);
             self.settle_reference(index);
             self.enqueue(to, index);
         }

@@ -6,10 +6,10 @@
 //! for any source waits until safe time has passed its best candidate (`undecided`).
 
 use crate::flight::Flight;
+use crate::messages::Messages;
 use crate::node::{INLINE_BYTES, NIL, Node, State, flag};
 use crate::packing::Packing;
 use crate::queue::{self, Place};
-use crate::world::World;
 use engine::Time;
 use rank::{Addr, memory};
 use std::rc::Rc;
@@ -147,16 +147,16 @@ impl Pattern {
     }
 }
 
-impl World {
+impl Messages {
     /// The posted receive of rank `to` that takes a message with this envelope now.
     #[inline(always)]
     pub(crate) fn find_posted(&self, to: u32, message: &Envelope) -> Option<(u32, Place)> {
-        let rank = &self.messages.ranks[to as usize];
+        let rank = &self.ranks[to as usize];
         if rank.posted.is_empty() {
             return None;
         }
-        let (index, place) = self.messages.posted.first_for(rank.posted, message, &self.messages.nodes)?;
-        if rank.wilds != 0 && (self.messages.nodes[index].has(flag::WILD) || self.wild_before(to, index)) {
+        let (index, place) = self.posted.first_for(rank.posted, message, &self.nodes)?;
+        if rank.wilds != 0 && (self.nodes[index].has(flag::WILD) || self.wild_before(to, index)) {
             return None;
         }
         Some((index, place))
@@ -164,61 +164,61 @@ impl World {
 
     /// Whether an undecided receive for any source, posted before `stop`, could take `stop`'s message.
     fn wild_before(&self, rank: u32, stop: u32) -> bool {
-        let pattern = Pattern::of(&self.messages.nodes[stop]);
-        let posted = self.messages.posted.iter(self.messages.ranks[rank as usize].posted);
+        let pattern = Pattern::of(&self.nodes[stop]);
+        let posted = self.posted.iter(self.ranks[rank as usize].posted);
         posted.take_while(|&at| at != stop).any(|at| self.is_wild_over(at, &pattern))
     }
 
     #[inline]
     fn is_wild_over(&self, receive: u32, pattern: &Pattern) -> bool {
-        let node = &self.messages.nodes[receive];
+        let node = &self.nodes[receive];
         node.has(flag::WILD) && Pattern::of(node).overlaps(pattern)
     }
 
     /// Whether any undecided receive of `rank` for any source could take a message of `pattern`.
     pub(crate) fn wild_overlaps(&self, rank: u32, pattern: &Pattern) -> bool {
-        let state = &self.messages.ranks[rank as usize];
-        state.wilds != 0 && self.messages.posted.iter(state.posted).any(|at| self.is_wild_over(at, pattern))
+        let state = &self.ranks[rank as usize];
+        state.wilds != 0 && self.posted.iter(state.posted).any(|at| self.is_wild_over(at, pattern))
     }
 
     /// The first unexpected message of `rank` that fits, in the order the sources sent.
     #[inline]
     pub(crate) fn find_unexpected(&self, rank: u32, pattern: &Pattern) -> Option<(u32, Place)> {
-        self.messages.unexpected.first(self.messages.ranks[rank as usize].unexpected, pattern, &[], &self.messages.nodes)
+        self.unexpected.first(self.ranks[rank as usize].unexpected, pattern, &[], &self.nodes)
     }
 
     /// Takes an unexpected message out of its queue.
     #[inline]
     pub(crate) fn unlink_unexpected(&mut self, rank: u32, place: Place) {
-        let state = &mut self.messages.ranks[rank as usize];
-        self.messages.unexpected.remove(&mut state.unexpected, place, &self.messages.nodes);
+        let state = &mut self.ranks[rank as usize];
+        self.unexpected.remove(&mut state.unexpected, place, &self.nodes);
     }
 
     /// Takes an unexpected message out of its queue, wherever it is.
     pub(crate) fn unlink_message(&mut self, rank: u32, message: u32) {
-        let state = &mut self.messages.ranks[rank as usize];
-        let found = self.messages.unexpected.remove_node(&mut state.unexpected, message, &self.messages.nodes);
+        let state = &mut self.ranks[rank as usize];
+        let found = self.unexpected.remove_node(&mut state.unexpected, message, &self.nodes);
         debug_assert!(found, "message {message} is in the queue of rank {rank}");
     }
 
     /// Takes a posted receive out of its queue, wherever it is.
     pub(crate) fn unlink_posted(&mut self, rank: u32, receive: u32) {
-        let found = self.messages.posted.remove_node(&mut self.messages.ranks[rank as usize].posted, receive, &self.messages.nodes);
+        let found = self.posted.remove_node(&mut self.ranks[rank as usize].posted, receive, &self.nodes);
         debug_assert!(found, "receive {receive} is in the queue of rank {rank}");
     }
 
     /// A message from the mounted rank reaches rank `to`: into a posted receive, or into the unexpected queue.
     #[inline(always)]
     pub(crate) fn deliver(&mut self, to: u32, message: Envelope, payload: &Extent, transit: Transit) {
-        if !self.messages.ranks[to as usize].posted.is_empty() {
+        if !self.ranks[to as usize].posted.is_empty() {
             if let Some((index, place)) = self.find_posted(to, &message) {
-                self.messages.posted.remove(&mut self.messages.ranks[to as usize].posted, place, &self.messages.nodes);
+                self.posted.remove(&mut self.ranks[to as usize].posted, place, &self.nodes);
                 return self.fill(to, index, &message, payload, transit);
             }
-            self.messages.posted.searched(&mut self.messages.ranks[to as usize].posted, &self.messages.nodes);
+            self.posted.searched(&mut self.ranks[to as usize].posted, &self.nodes);
         }
         let inline = payload.fits_inline(transit.flags);
-        let index = self.messages.nodes.alloc(Node {
+        let index = self.nodes.alloc(Node {
             flags: transit.flags | if inline { flag::INLINE } else { 0 },
             layout: transit.flight,
             data: if inline { memory::load_short(payload.buffer, payload.bytes as usize) } else { [0; 2] },
@@ -233,22 +233,22 @@ impl World {
     /// What [`World::deliver`] has to do where a message is long, or not through when it is sent.
     #[inline(never)]
     fn deliver_odd(&mut self, to: u32, index: u32, payload: &Extent, transit: Transit) {
-        if !self.messages.nodes[index].has(flag::INLINE) {
+        if !self.nodes[index].has(flag::INLINE) {
             self.stage(index, payload);
         }
         if transit.request != NIL {
-            self.messages.nodes[index].data[1] = u64::from(transit.request);
+            self.nodes[index].data[1] = u64::from(transit.request);
         }
         if transit.flight != NIL {
-            self.messages.flights[transit.flight] = Flight::Unexpected { to, message: index };
+            self.flights[transit.flight] = Flight::Unexpected { to, message: index };
         }
     }
 
     /// Puts a message into the unexpected queue of `to`.
     #[inline]
     pub(crate) fn enqueue(&mut self, to: u32, index: u32) {
-        let state = &mut self.messages.ranks[to as usize];
-        self.messages.unexpected.push(&mut state.unexpected, index, &self.messages.nodes);
+        let state = &mut self.ranks[to as usize];
+        self.unexpected.push(&mut state.unexpected, index, &self.nodes);
         if state.watches() {
             self.noticed(to);
         }
@@ -257,8 +257,8 @@ impl World {
     /// A message is in the unexpected queue of a rank that may have something to decide.
     #[inline(never)]
     pub(crate) fn noticed(&mut self, to: u32) {
-        self.messages.unexpected.searched(&mut self.messages.ranks[to as usize].unexpected, &self.messages.nodes);
-        self.messages.mark_dirty(to);
+        self.unexpected.searched(&mut self.ranks[to as usize].unexpected, &self.nodes);
+        self.mark_dirty(to);
     }
 
     /// Copies the payload out of the sender's memory: into the node if it fits, else into the pool.
@@ -267,14 +267,14 @@ impl World {
         if payload.bytes == 0 {
             return;
         }
-        let node = &mut self.messages.nodes[index];
+        let node = &mut self.nodes[index];
         if payload.fits_inline(node.flags) {
             node.data = memory::load_short(payload.buffer, payload.bytes as usize);
             node.flags |= flag::INLINE;
             return;
         }
-        let place = self.messages.pool.alloc(payload.bytes as usize);
-        payload.append_to(self.messages.pool.get_mut(place));
+        let place = self.pool.alloc(payload.bytes as usize);
+        payload.append_to(self.pool.get_mut(place));
         node.data[0] = u64::from(place);
         node.flags |= flag::POOLED;
     }
@@ -282,10 +282,10 @@ impl World {
     /// A posted receive meets its message while the sender is mounted.
     #[inline]
     fn fill(&mut self, to: u32, index: u32, message: &Envelope, payload: &Extent, transit: Transit) {
-        let posted_at = self.messages.nodes[index].arrival;
-        let capacity = self.messages.nodes[index].bytes;
+        let posted_at = self.nodes[index].arrival;
+        let capacity = self.nodes[index].bytes;
         let taken = payload.bytes.min(capacity);
-        let node = &mut self.messages.nodes[index];
+        let node = &mut self.nodes[index];
         node.source = message.source;
         node.tag = message.tag;
         node.bytes = taken;
@@ -310,8 +310,8 @@ impl World {
         if transit.flags == 0 {
             self.complete(to, index, transit.arrival);
         } else if transit.flags & flag::UNDER_WAY != 0 {
-            self.messages.nodes[index].state = State::InFlight;
-            self.messages.flights[transit.flight] = Flight::Received { to, receive: index, posted_at, bytes, transit };
+            self.nodes[index].state = State::InFlight;
+            self.flights[transit.flight] = Flight::Received { to, receive: index, posted_at, bytes, transit };
         } else {
             let arrival = self.handshake(to, posted_at, bytes, transit);
             self.complete(to, index, arrival);
@@ -321,11 +321,11 @@ impl World {
     /// A receive of `to` has its message, which arrives at `arrival`.
     #[inline(always)]
     pub(crate) fn complete(&mut self, to: u32, index: u32, arrival: Time) {
-        let node = &mut self.messages.nodes[index];
+        let node = &mut self.nodes[index];
         // Its owner is blocked, and there is nothing to tell it but when.
         if node.flags & (flag::WAITED | flag::UNSEEN | flag::INLINE | flag::POOLED | flag::TRUNCATED) == flag::WAITED | flag::UNSEEN {
-            self.messages.nodes.free(index);
-            let state = &mut self.messages.ranks[to as usize];
+            self.nodes.free(index);
+            let state = &mut self.ranks[to as usize];
             state.arrived = state.arrived.max(arrival);
             return self.one_less(to);
         }
@@ -333,34 +333,34 @@ impl World {
         node.state = State::Matched;
         if node.flags & (flag::WAITED | flag::ORPHAN) != 0 {
             if node.has(flag::ORPHAN) {
-                self.messages.orphans.push((to, index));
+                self.orphans.push((to, index));
             } else {
                 if node.has(flag::UNSEEN) {
-                    self.messages.seen.insert(index, to);
+                    self.seen.insert(index, to);
                 }
                 self.one_less(to);
             }
         }
-        if self.messages.ranks[to as usize].polling {
-            self.messages.mark_dirty(to);
+        if self.ranks[to as usize].polling {
+            self.mark_dirty(to);
         }
     }
 
     /// A blocked rank has one completion less to wait for.
     #[inline(always)]
     fn one_less(&mut self, to: u32) {
-        let state = &mut self.messages.ranks[to as usize];
+        let state = &mut self.ranks[to as usize];
         state.waiting -= 1;
         if state.waiting == 0 {
-            self.messages.ready.wake(to);
+            self.ready.wake(to);
         }
     }
 
     /// Moves an unexpected (or extracted) message into a receive. The message's node is freed.
     #[inline(always)]
     pub(crate) fn take(&mut self, to: u32, receive: u32, message: u32) {
-        let Node { source, tag, arrival, bytes, buffer, flags, data, .. } = self.messages.nodes[message];
-        let node = &mut self.messages.nodes[receive];
+        let Node { source, tag, arrival, bytes, buffer, flags, data, .. } = self.nodes[message];
+        let node = &mut self.nodes[receive];
         node.source = source;
         node.tag = tag;
         node.flags &= !(flag::WILD | flag::ANY_TAG);
@@ -383,8 +383,8 @@ impl World {
     #[inline(never)]
     fn take_odd(&mut self, to: u32, receive: u32, message: u32) {
         self.take_payload(receive, message);
-        let Node { arrival, bytes, layout, flags, data, .. } = self.messages.nodes[message];
-        let posted_at = self.messages.nodes[receive].arrival;
+        let Node { arrival, bytes, layout, flags, data, .. } = self.nodes[message];
+        let posted_at = self.nodes[receive].arrival;
         let waits = flags & (flag::SYNCHRONOUS | flag::RENDEZVOUS) != 0;
         let transit = Transit {
             arrival,
@@ -398,8 +398,8 @@ impl World {
 
     /// The payload's part of [`World::take`], of any kind.
     fn take_payload(&mut self, receive: u32, message: u32) {
-        let from = self.messages.nodes[message];
-        let node = &mut self.messages.nodes[receive];
+        let from = self.nodes[message];
+        let node = &mut self.nodes[receive];
         let capacity = node.bytes;
         node.flags |= from.flags & (flag::INLINE | flag::POOLED);
         node.data = from.data;
@@ -409,7 +409,7 @@ impl World {
         }
         if from.bytes > capacity {
             self.drop_payload(receive);
-            let node = &mut self.messages.nodes[receive];
+            let node = &mut self.nodes[receive];
             node.flags |= flag::TRUNCATED;
             node.data[1] = from.bytes;
         }
@@ -417,9 +417,9 @@ impl World {
 
     /// Forgets a node's payload.
     pub(crate) fn drop_payload(&mut self, index: u32) {
-        let node = &mut self.messages.nodes[index];
+        let node = &mut self.nodes[index];
         if node.has(flag::POOLED) {
-            self.messages.pool.free(node.data[0] as u32);
+            self.pool.free(node.data[0] as u32);
         }
         node.flags &= !(flag::POOLED | flag::INLINE);
     }
@@ -435,26 +435,25 @@ impl World {
     /// Posts a receive of `rank`: the message that it meets, out of its queue; else it is in the posted list now.
     #[inline(always)]
     pub(crate) fn match_receive(&mut self, rank: u32, index: u32) -> Option<u32> {
-        let (node, state) = (&self.messages.nodes[index], &mut self.messages.ranks[rank as usize]);
+        let (node, state) = (&self.nodes[index], &mut self.ranks[rank as usize]);
         if state.wilds != 0 || node.flags & (flag::WILD | flag::ANY_TAG) != 0 {
             return self.match_wild_receive(rank, index);
         }
         if !state.unexpected.is_empty() {
-            if let Some((message, place)) = self.messages.unexpected.first_like(state.unexpected, &Envelope::of(node), &self.messages.nodes)
-            {
-                self.messages.unexpected.remove(&mut state.unexpected, place, &self.messages.nodes);
+            if let Some((message, place)) = self.unexpected.first_like(state.unexpected, &Envelope::of(node), &self.nodes) {
+                self.unexpected.remove(&mut state.unexpected, place, &self.nodes);
                 return Some(message);
             }
-            self.messages.unexpected.searched(&mut state.unexpected, &self.messages.nodes);
+            self.unexpected.searched(&mut state.unexpected, &self.nodes);
         }
-        self.messages.posted.push(&mut state.posted, index, &self.messages.nodes);
+        self.posted.push(&mut state.posted, index, &self.nodes);
         None
     }
 
     /// [`World::match_receive`] of one that takes any source or tag, or that such a one may be before.
     #[inline(never)]
     fn match_wild_receive(&mut self, rank: u32, index: u32) -> Option<u32> {
-        let pattern = Pattern::of(&self.messages.nodes[index]);
+        let pattern = Pattern::of(&self.nodes[index]);
         let found = if pattern.source.is_none() {
             self.choose_at_once(rank, &pattern)
         } else if self.wild_overlaps(rank, &pattern) {
@@ -466,12 +465,12 @@ impl World {
             self.unlink_unexpected(rank, place);
             return Some(message);
         }
-        let state = &mut self.messages.ranks[rank as usize];
-        self.messages.unexpected.searched(&mut state.unexpected, &self.messages.nodes);
-        self.messages.posted.push(&mut state.posted, index, &self.messages.nodes);
+        let state = &mut self.ranks[rank as usize];
+        self.unexpected.searched(&mut state.unexpected, &self.nodes);
+        self.posted.push(&mut state.posted, index, &self.nodes);
         if pattern.source.is_none() {
             state.wilds += 1;
-            self.messages.mark_dirty(rank);
+            self.mark_dirty(rank);
         }
         None
     }
@@ -480,24 +479,24 @@ impl World {
     /// that is still to come can be better.
     #[inline]
     pub(crate) fn choose_at_once(&self, rank: u32, pattern: &Pattern) -> Option<(u32, Place)> {
-        let state = &self.messages.ranks[rank as usize];
+        let state = &self.ranks[rank as usize];
         if state.unexpected.is_empty() || state.wilds != 0 || self.by_time() {
             return None;
         }
-        let best = self.messages.unexpected.best(state.unexpected, pattern, &[], &self.messages.nodes)?;
-        (self.messages.nodes[best.0].arrival < self.messages.safe).then_some(best)
+        let best = self.unexpected.best(state.unexpected, pattern, &[], &self.nodes)?;
+        (self.nodes[best.0].arrival < self.safe).then_some(best)
     }
 
     /// After a receive for any source was decided or withdrawn: receives behind it may have their message.
     pub(crate) fn rematch(&mut self, rank: u32) {
-        let state = &self.messages.ranks[rank as usize];
-        if self.messages.posted.length(state.posted) == state.wilds as usize {
+        let state = &self.ranks[rank as usize];
+        if self.posted.length(state.posted) == state.wilds as usize {
             return;
         }
-        let posted: Vec<u32> = self.messages.posted.iter(state.posted).collect();
+        let posted: Vec<u32> = self.posted.iter(state.posted).collect();
         let mut wilds: Vec<Pattern> = Vec::new();
         for index in posted {
-            let node = &self.messages.nodes[index];
+            let node = &self.nodes[index];
             let pattern = Pattern::of(node);
             if node.has(flag::WILD) {
                 if !wilds.contains(&pattern) {

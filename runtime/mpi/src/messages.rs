@@ -18,6 +18,8 @@ use engine::{EventQueue, Time};
 use network::Message;
 use observe::Profile;
 use rustc_hash::FxHashMap;
+use std::cell::RefCell;
+use std::collections::BTreeSet;
 use std::rc::Rc;
 
 /// Where a rank is in its life with MPI.
@@ -127,6 +129,10 @@ pub struct Messages {
     pub(crate) buffers: FxHashMap<(u32, usize), crate::buffered::Attached>,
     pub(crate) clock_host: rank::host::HostClock,
     pub(crate) effort: Effort,
+    /// Names of the MPI functions.
+    pub(crate) names: &'static [&'static str],
+    /// What was found in the program that works here and that MPI does not promise, if that is asked for (`-xsim-check`).
+    pub(crate) findings: Option<RefCell<BTreeSet<String>>>,
     /// Whether a sender has waited for its match.
     pub(crate) handshakes: bool,
     /// Ranks with open decisions to which something happened since these were looked at.
@@ -139,7 +145,7 @@ pub struct Messages {
 
 impl Messages {
     /// Of `size` ranks, those of this process, which have not started. `names` are those of the MPI functions.
-    pub(crate) fn new(costs: Costs, size: u32, remote: Option<Remote>, names: &[&str]) -> Messages {
+    pub(crate) fn new(costs: Costs, size: u32, remote: Option<Remote>, (names, check): (&'static [&'static str], bool)) -> Messages {
         let Costs { wire, compute, flop_rate } = costs;
         let (first, local) = remote.as_ref().map_or((0, size), Remote::own);
         let sweeps = local > CACHED_RANKS;
@@ -175,6 +181,8 @@ impl Messages {
             flop_rate,
             buffers: FxHashMap::default(),
             effort: Effort::Unknown,
+            names,
+            findings: check.then(RefCell::default),
             handshakes: false,
             dirty: Vec::new(),
             safe: Time::ZERO,

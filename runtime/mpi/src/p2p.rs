@@ -8,7 +8,7 @@ mod send;
 use crate::error::{ErrorClass, Failure, Result};
 use crate::matching::{Extent, Pattern};
 use crate::request::{ANY_SOURCE, ANY_TAG, PROC_NULL};
-use crate::world::World;
+use objects::Objects;
 use rank::Addr;
 
 /// The send modes of MPI 5.0 chapter 3.4.
@@ -51,44 +51,42 @@ pub(crate) fn bad_buffer(buffer: Addr, count: u64) -> Box<Failure> {
     Failure::new(ErrorClass::BUFFER, text)
 }
 
-impl World {
-    /// Buffer, count and datatype as an extent of memory.
-    ///
-    /// # Errors
-    /// `MPI_ERR_COUNT`, `MPI_ERR_TYPE`; `MPI_ERR_BUFFER` where data would begin at no memory (`MPI_BOTTOM` needs datatypes of absolute addresses).
-    #[inline(always)]
-    pub(crate) fn extent(&self, (buffer, count, datatype): Buffer) -> Result<Extent> {
-        let Ok(count) = u64::try_from(count) else {
-            return Err(Failure::new(ErrorClass::COUNT, format!("count {count} is negative")));
-        };
-        let kind = self.objects.types.usable(self.messages.current, datatype)?;
-        let bytes = kind.bytes(count)?;
-        if buffer.offset(kind.true_lb).0 < FIRST_MEMORY && bytes != 0 {
-            return Err(bad_buffer(buffer, count));
-        }
-        if kind.contiguous {
-            return Ok(Extent { buffer, layout: None, bytes });
-        }
-        Ok(Extent { buffer, layout: Some((kind.clone(), count)), bytes })
+/// Buffer, count and datatype as an extent of memory.
+///
+/// # Errors
+/// `MPI_ERR_COUNT`, `MPI_ERR_TYPE`; `MPI_ERR_BUFFER` where data would begin at no memory (`MPI_BOTTOM` needs datatypes of absolute addresses).
+#[inline(always)]
+pub(crate) fn view(objects: &Objects, (buffer, count, datatype): Buffer) -> Result<Extent> {
+    let Ok(count) = u64::try_from(count) else {
+        return Err(Failure::new(ErrorClass::COUNT, format!("count {count} is negative")));
+    };
+    let kind = objects.types.usable(objects.comms.current, datatype)?;
+    let bytes = kind.bytes(count)?;
+    if buffer.offset(kind.true_lb).0 < FIRST_MEMORY && bytes != 0 {
+        return Err(bad_buffer(buffer, count));
     }
+    if kind.contiguous {
+        return Ok(Extent { buffer, layout: None, bytes });
+    }
+    Ok(Extent { buffer, layout: Some((kind.clone(), count)), bytes })
+}
 
-    /// What a receive or probe accepts; `None` from `MPI_PROC_NULL`.
-    #[inline(always)]
-    pub(crate) fn pattern(&self, (source, tag, comm): Peer) -> Result<Option<Pattern>> {
-        if source < 0 {
-            self.objects.comms.get(comm)?;
-        }
-        if tag < 0 && tag != ANY_TAG {
-            return Err(bad_tag(tag, true));
-        }
-        let tag = (tag != ANY_TAG).then_some(tag);
-        match source {
-            PROC_NULL => Ok(None),
-            ANY_SOURCE => Ok(Some(Pattern { context: self.objects.comms.get(comm)?.context, source: None, tag })),
-            _ => {
-                let context = self.objects.comms.context_from(comm, source)?;
-                Ok(Some(Pattern { context, source: Some(source as u32), tag }))
-            }
+/// What a receive or probe accepts; `None` from `MPI_PROC_NULL`.
+#[inline(always)]
+pub(crate) fn pattern(objects: &Objects, (source, tag, comm): Peer) -> Result<Option<Pattern>> {
+    if source < 0 {
+        objects.comms.get(comm)?;
+    }
+    if tag < 0 && tag != ANY_TAG {
+        return Err(bad_tag(tag, true));
+    }
+    let tag = (tag != ANY_TAG).then_some(tag);
+    match source {
+        PROC_NULL => Ok(None),
+        ANY_SOURCE => Ok(Some(Pattern { context: objects.comms.get(comm)?.context, source: None, tag })),
+        _ => {
+            let context = objects.comms.context_from(comm, source)?;
+            Ok(Some(Pattern { context, source: Some(source as u32), tag }))
         }
     }
 }

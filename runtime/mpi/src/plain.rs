@@ -6,11 +6,12 @@
 
 use crate::held::Row;
 use crate::matching::{Envelope, Extent, Transit};
+use crate::messages::Messages;
 use crate::node::{INLINE_BYTES, NIL, Node, State, flag};
 use crate::p2p::{Buffer, FIRST_MEMORY, Peer, SendMode};
 use crate::request::Status;
-use crate::world::World;
 use engine::Time;
+use objects::Objects;
 use rank::{Addr, memory};
 
 /// Contiguous memory.
@@ -20,42 +21,29 @@ struct Stretch {
     bytes: u64,
 }
 
-impl World {
-    #[inline(always)]
-    fn plain_stretch(&self, (buffer, count, datatype): Buffer) -> Option<Stretch> {
-        let count = u32::try_from(count).ok()?;
-        if buffer.0 < FIRST_MEMORY {
-            return None;
-        }
-        Some(Stretch { buffer, bytes: self.objects.types.plain_size(datatype)? * u64::from(count) })
-    }
-
-    /// Where a plain receive puts its message, and which that is; `None` if it is not plain.
-    #[inline(always)]
-    fn plain_receive(&self, buffer: Buffer, (source, tag, comm): Peer) -> Option<(Stretch, Envelope)> {
-        let stretch = self.plain_stretch(buffer)?;
-        if tag < 0 {
-            return None;
-        }
-        let context = self.objects.comms.known_context(comm, source)?;
-        Some((stretch, Envelope::new(context, source as u32, tag)))
-    }
-
+impl Messages {
     /// Sends a plain message: the request's handle; `None`, with nothing done, if it is not plain.
     #[inline(always)]
-    pub(crate) fn send_plain(&mut self, mode: SendMode, buffer: Buffer, (destination, tag, comm): Peer, row: Row) -> Option<usize> {
-        if !self.messages.wire.plain || tag < 0 || !matches!(mode, SendMode::Standard | SendMode::Ready) {
+    pub(crate) fn send_plain(
+        &mut self,
+        objects: &Objects,
+        mode: SendMode,
+        buffer: Buffer,
+        (destination, tag, comm): Peer,
+        row: Row,
+    ) -> Option<usize> {
+        if !self.wire.plain || tag < 0 || !matches!(mode, SendMode::Standard | SendMode::Ready) {
             return None;
         }
-        let Stretch { buffer, bytes } = self.plain_stretch(buffer)?;
-        let (context, source, to) = self.objects.comms.known_partner(comm, destination)?;
+        let Stretch { buffer, bytes } = plain_stretch(objects, buffer)?;
+        let (context, source, to) = objects.comms.known_partner(comm, destination)?;
         if !self.is_local(to) {
             return None;
         }
         let envelope = Envelope::new(context, source, tag);
-        let me = self.messages.current;
-        let arrival = self.messages.ranks[me as usize].clock + self.messages.wire.latency(me, to, bytes);
-        self.messages.profile.message(bytes);
+        let me = self.current;
+        let arrival = self.ranks[me as usize].clock + self.wire.latency(me, to, bytes);
+        self.profile.message(bytes);
         if row.holds(bytes) {
             return Some(self.hold_send(to, envelope, (buffer, bytes), arrival, row == Row::Request));
         }
@@ -79,12 +67,12 @@ impl World {
     /// A message whose payload fits in a node reaches `to`.
     #[inline(always)]
     fn deliver_short(&mut self, to: u32, envelope: Envelope, data: [u64; 2], bytes: u64, arrival: Time) {
-        let receiver = &mut self.messages.ranks[to as usize];
+        let receiver = &mut self.ranks[to as usize];
         if !receiver.posted.is_empty() {
             if !receiver.watches()
                 && let Some(index) = receiver.posted.only()
             {
-                let node = &mut self.messages.nodes[index];
+                let node = &mut self.nodes[index];
                 if Envelope::of(node) == envelope
                     && node.flags & !(flag::MOUNTED_ONLY | flag::UNSEEN) == flag::WAITED
                     && bytes <= node.bytes
@@ -105,8 +93,8 @@ impl World {
             return self.deliver_message(to, message);
         }
         let message = self.short_message(envelope, data, bytes, arrival);
-        let receiver = &mut self.messages.ranks[to as usize];
-        self.messages.unexpected.push(&mut receiver.unexpected, message, &self.messages.nodes);
+        let receiver = &mut self.ranks[to as usize];
+        self.unexpected.push(&mut receiver.unexpected, message, &self.nodes);
         if receiver.watches() {
             self.noticed(to);
         }
@@ -114,22 +102,22 @@ impl World {
 
     #[inline(always)]
     fn short_message(&mut self, envelope: Envelope, data: [u64; 2], bytes: u64, arrival: Time) -> u32 {
-        self.messages.nodes.alloc(Node { flags: flag::INLINE, data, ..Node::of(&envelope, arrival, bytes, State::Unexpected) })
+        self.nodes.alloc(Node { flags: flag::INLINE, data, ..Node::of(&envelope, arrival, bytes, State::Unexpected) })
     }
 
     /// [`World::begin_receive`] of a plain message; `None`, with nothing done, if it is not plain.
     #[inline(always)]
-    pub(crate) fn receive_plain(&mut self, buffer: Buffer, from: Peer) -> Option<u32> {
-        let (Stretch { buffer, bytes: room }, envelope) = self.plain_receive(buffer, from)?;
-        let me = self.messages.current;
-        let state = &mut self.messages.ranks[me as usize];
+    pub(crate) fn receive_plain(&mut self, objects: &Objects, buffer: Buffer, from: Peer) -> Option<u32> {
+        let (Stretch { buffer, bytes: room }, envelope) = plain_receive(objects, buffer, from)?;
+        let me = self.current;
+        let state = &mut self.ranks[me as usize];
         if state.wilds != 0 {
             return None;
         }
-        let Some((index, place)) = self.messages.unexpected.first_like(state.unexpected, &envelope, &self.messages.nodes) else {
+        let Some((index, place)) = self.unexpected.first_like(state.unexpected, &envelope, &self.nodes) else {
             return Some(self.expect(envelope, Stretch { buffer, bytes: room }));
         };
-        let node = &mut self.messages.nodes[index];
+        let node = &mut self.nodes[index];
         let (arrival, bytes) = (node.arrival, node.bytes);
         // Neither under way nor waited for by its sender.
         if node.flags & !(flag::INLINE | flag::POOLED | flag::REFERS | flag::OWNED) != 0 || bytes > room {
@@ -140,8 +128,8 @@ impl World {
         } else {
             self.unload_long(index, buffer);
         }
-        self.messages.latest = Status { source: envelope.source as i32, tag: envelope.tag, error: 0, bytes, cancelled: false };
-        self.messages.unexpected.remove(&mut self.messages.ranks[me as usize].unexpected, place, &self.messages.nodes);
+        self.latest = Status { source: envelope.source as i32, tag: envelope.tag, error: 0, bytes, cancelled: false };
+        self.unexpected.remove(&mut self.ranks[me as usize].unexpected, place, &self.nodes);
         self.drop_message(index);
         self.received(me, arrival);
         Some(NIL)
@@ -149,7 +137,7 @@ impl World {
 
     #[inline(never)]
     fn unload_long(&mut self, index: u32, buffer: Addr) {
-        let node = self.messages.nodes[index];
+        let node = self.nodes[index];
         self.unload(&node, &Extent { buffer, layout: None, bytes: node.bytes });
     }
 
@@ -157,23 +145,23 @@ impl World {
     #[inline(always)]
     fn expect(&mut self, envelope: Envelope, stretch: Stretch) -> u32 {
         let index = self.plain_receive_node(envelope, stretch, flag::WAITED);
-        let state = &mut self.messages.ranks[self.messages.current as usize];
+        let state = &mut self.ranks[self.current as usize];
         state.waiting = 1;
-        self.messages.unexpected.searched(&mut state.unexpected, &self.messages.nodes);
-        self.messages.posted.push(&mut state.posted, index, &self.messages.nodes);
+        self.unexpected.searched(&mut state.unexpected, &self.nodes);
+        self.posted.push(&mut state.posted, index, &self.nodes);
         index
     }
 
     /// Posts a plain receive, or holds it: answers its node; `None`, with nothing done, if it is not plain.
     #[inline(always)]
-    pub(crate) fn start_plain_receive(&mut self, buffer: Buffer, from: Peer, row: Row) -> Option<u32> {
-        let (stretch, envelope) = self.plain_receive(buffer, from)?;
+    pub(crate) fn start_plain_receive(&mut self, objects: &Objects, buffer: Buffer, from: Peer, row: Row) -> Option<u32> {
+        let (stretch, envelope) = plain_receive(objects, buffer, from)?;
         let index = self.plain_receive_node(envelope, stretch, 0);
         if row == Row::Request {
             self.hold_receive(index);
         } else {
             self.release();
-            self.post(self.messages.current, index);
+            self.post(self.current, index);
         }
         Some(index)
     }
@@ -181,7 +169,27 @@ impl World {
     #[inline(always)]
     fn plain_receive_node(&mut self, envelope: Envelope, Stretch { buffer, bytes }: Stretch, flags: u16) -> u32 {
         let mounted_only = if rank::is_addressable_unmounted(buffer, bytes as usize) { 0 } else { flag::MOUNTED_ONLY };
-        let arrival = self.messages.ranks[self.messages.current as usize].clock;
-        self.messages.nodes.alloc(Node { buffer, flags: flags | mounted_only, ..Node::of(&envelope, arrival, bytes, State::Posted) })
+        let arrival = self.ranks[self.current as usize].clock;
+        self.nodes.alloc(Node { buffer, flags: flags | mounted_only, ..Node::of(&envelope, arrival, bytes, State::Posted) })
     }
+}
+
+#[inline(always)]
+fn plain_stretch(objects: &Objects, (buffer, count, datatype): Buffer) -> Option<Stretch> {
+    let count = u32::try_from(count).ok()?;
+    if buffer.0 < FIRST_MEMORY {
+        return None;
+    }
+    Some(Stretch { buffer, bytes: objects.types.plain_size(datatype)? * u64::from(count) })
+}
+
+/// Where a plain receive puts its message, and which that is; `None` if it is not plain.
+#[inline(always)]
+fn plain_receive(objects: &Objects, buffer: Buffer, (source, tag, comm): Peer) -> Option<(Stretch, Envelope)> {
+    let stretch = plain_stretch(objects, buffer)?;
+    if tag < 0 {
+        return None;
+    }
+    let context = objects.comms.known_context(comm, source)?;
+    Some((stretch, Envelope::new(context, source as u32, tag)))
 }

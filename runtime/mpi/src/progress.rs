@@ -84,19 +84,20 @@ pub fn run(mpi: &Mpi, ranks: &mut Ranks, tick: &mut dyn FnMut(&World)) -> Ending
             Next::Reduce(mut work) => {
                 mpi.world().mount(work.rank);
                 ranks.mounted(work.rank - first, || work.run());
-                mpi.world().user_reduced(*work);
+                mpi.world().collectives.user_reduced(*work);
             }
             Next::ReduceAll(mut work) => {
                 work.run(|rank, call| {
                     mpi.world().mount(rank);
                     ranks.mounted(rank - first, call);
                 });
-                mpi.world().functions_called(*work);
+                let World { objects, messages, collectives, .. } = &mut *mpi.world();
+                collectives.functions_called(messages, objects, *work);
             }
             Next::Unload(rank, index) => {
                 mpi.world().mount(rank);
                 ranks.mounted(rank - first, || {
-                    let _ = mpi.world().finish_unseen(|world| world.finish_receive(index));
+                    let _ = mpi.world().finish_unseen(|world| world.messages.finish_receive(index));
                 });
             }
             Next::Done => break,
@@ -170,7 +171,7 @@ impl World {
     pub(crate) fn mount(&mut self, rank: u32) {
         self.messages.current = rank;
         self.objects.comms.current = rank;
-        self.takes_a_while();
+        self.messages.takes_a_while();
     }
 
     pub(crate) fn next(&mut self) -> Next {
@@ -195,7 +196,7 @@ impl World {
             if self.run.ended == self.messages.size {
                 return Next::Done;
             }
-            if self.start_held() {
+            if self.collectives.start_held(&mut self.messages, &self.objects) {
                 continue;
             }
             let lagging = self.messages.ready.least_lagging().unwrap_or(Time::MAX);
@@ -235,11 +236,11 @@ impl World {
     #[inline(never)]
     fn errand(&mut self) -> Option<Next> {
         if self.collectives.has_work() {
-            self.run_agents();
+            self.collectives.run_agents(&mut self.messages, &self.objects);
             if let Some(work) = self.collectives.user.take() {
                 return Some(Next::Reduce(Box::new(work)));
             }
-            if let Some(work) = self.next_functions() {
+            if let Some(work) = self.collectives.next_functions(&self.objects) {
                 return Some(Next::ReduceAll(Box::new(work)));
             }
         }
@@ -271,10 +272,10 @@ impl World {
 
     /// The mounted rank has left its `main`, or the process.
     pub(crate) fn rank_ended(&mut self, rank: u32, status: i32, ending: &mut Ending) {
-        self.release();
-        let phase = self.phase(rank);
+        self.messages.release();
+        let phase = self.messages.phase(rank);
         self.run.ended += 1;
-        self.set_phase(rank, Phase::Ended);
+        self.messages.set_phase(rank, Phase::Ended);
         if phase == Phase::Active && self.run.abort.is_none() {
             if self.run.left == 0 {
                 self.run.left_first = rank;
@@ -291,7 +292,7 @@ impl World {
 
     /// Stops the run: other ranks stop at their first call at or after the mounted rank's clock.
     pub fn set_abort(&mut self, status: i32) {
-        let at = self.clock(self.messages.current);
+        let at = self.messages.clock(self.messages.current);
         if self.run.abort.as_ref().is_none_or(|abort| at < abort.at) {
             self.run.abort = Some(Abort { at, rank: self.messages.current, status: if status == 0 { 1 } else { status } });
             self.tell_abort();
@@ -303,7 +304,7 @@ impl World {
     pub fn must_stop(&self) -> Option<i32> {
         match &self.run.abort {
             None => None,
-            Some(abort) => (self.clock(self.messages.current) >= abort.at).then_some(abort.status),
+            Some(abort) => (self.messages.clock(self.messages.current) >= abort.at).then_some(abort.status),
         }
     }
 }

@@ -5,9 +5,9 @@
 //! from the sender's memory into the receiver's; otherwise completing the send copies it out.
 
 use crate::matching::Extent;
+use crate::messages::Messages;
 use crate::node::{Node, State, flag};
 use crate::packing::Packing;
-use crate::world::World;
 use rank::memory;
 
 /// Payload bytes from which on a message refers to them: shorter ones are copied for less.
@@ -15,11 +15,11 @@ pub const REFERRED: u64 = 256;
 /// Payload bytes from which on copying one out costs more than letting its receiver run first.
 pub(crate) const LONG: u64 = 256 << 10;
 
-impl World {
+impl Messages {
     /// Bytes that completing this send would copy out; none if its message was received or is no such message.
     #[inline]
     pub(crate) fn unread(&self, index: u32) -> u64 {
-        let node = &self.messages.nodes[index];
+        let node = &self.nodes[index];
         if node.state == State::Unexpected && node.flags & (flag::OWNED | flag::REFERS) == flag::OWNED | flag::REFERS {
             node.bytes
         } else {
@@ -30,13 +30,13 @@ impl World {
     /// Whether completing sends of so many unread bytes should wait until other ranks have run: they may receive them.
     #[inline]
     pub(crate) fn should_linger(&self, unread: u64) -> bool {
-        unread >= LONG && (!self.messages.ready.is_empty() || self.messages.ready.least_lagging().is_some())
+        unread >= LONG && (!self.ready.is_empty() || self.ready.least_lagging().is_some())
     }
 
     /// What becomes of a message's payload now that no receive is there: it stays where it is, or is copied if the
     /// sender's request will not keep it or it cannot be read there while others run.
     pub(crate) fn settle_reference(&mut self, message: u32) {
-        let node = &self.messages.nodes[message];
+        let node = &self.nodes[message];
         let stays = node.has(flag::OWNED) && rank::is_addressable_unmounted(node.buffer, node.bytes as usize);
         if node.has(flag::REFERS) && !stays {
             self.copy_referred(message);
@@ -45,9 +45,9 @@ impl World {
 
     /// Copies the payload that a message refers to.
     fn copy_referred(&mut self, message: u32) {
-        let node = &mut self.messages.nodes[message];
-        let index = self.messages.pool.alloc(node.bytes as usize);
-        memory::append(node.buffer, node.bytes as usize, self.messages.pool.get_mut(index));
+        let node = &mut self.nodes[message];
+        let index = self.pool.alloc(node.bytes as usize);
+        memory::append(node.buffer, node.bytes as usize, self.pool.get_mut(index));
         node.data[0] = u64::from(index);
         node.flags = node.flags & !flag::REFERS | flag::POOLED;
     }
@@ -57,10 +57,10 @@ impl World {
         if !fits {
             return;
         }
-        let node = &mut self.messages.nodes[receive];
+        let node = &mut self.nodes[receive];
         if node.has(flag::LAYOUT | flag::MOUNTED_ONLY) {
-            let index = self.messages.pool.alloc(message.bytes as usize);
-            memory::append(message.buffer, message.bytes as usize, self.messages.pool.get_mut(index));
+            let index = self.pool.alloc(message.bytes as usize);
+            memory::append(message.buffer, message.bytes as usize, self.pool.get_mut(index));
             node.data[0] = u64::from(index);
             node.flags |= flag::POOLED;
         } else {
@@ -73,10 +73,10 @@ impl World {
         match &extent.layout {
             None => memory::copy(extent.buffer, message.buffer, message.bytes as usize),
             Some((datatype, count)) => {
-                let index = self.messages.pool.alloc(message.bytes as usize);
-                memory::append(message.buffer, message.bytes as usize, self.messages.pool.get_mut(index));
-                datatype.unpack(extent.buffer, *count, self.messages.pool.get(index));
-                self.messages.pool.free(index);
+                let index = self.pool.alloc(message.bytes as usize);
+                memory::append(message.buffer, message.bytes as usize, self.pool.get_mut(index));
+                datatype.unpack(extent.buffer, *count, self.pool.get(index));
+                self.pool.free(index);
             }
         }
     }
@@ -84,22 +84,22 @@ impl World {
     /// A message was received: its node is free, or all that is left is the sender's request.
     #[inline(always)]
     pub(crate) fn drop_message(&mut self, message: u32) {
-        let node = &mut self.messages.nodes[message];
+        let node = &mut self.nodes[message];
         if node.has(flag::OWNED) {
             node.state = State::Sent;
         } else {
-            self.messages.nodes.free(message);
+            self.nodes.free(message);
         }
     }
 
     /// Completes a send whose request is its message: one that nobody received gets a copy of the payload it refers to.
     pub(crate) fn finish_owned(&mut self, message: u32) {
-        if self.messages.nodes[message].state == State::Sent {
-            return self.messages.nodes.free(message);
+        if self.nodes[message].state == State::Sent {
+            return self.nodes.free(message);
         }
-        if self.messages.nodes[message].has(flag::REFERS) {
+        if self.nodes[message].has(flag::REFERS) {
             self.copy_referred(message);
         }
-        self.messages.nodes[message].flags &= !flag::OWNED;
+        self.nodes[message].flags &= !flag::OWNED;
     }
 }

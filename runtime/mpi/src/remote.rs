@@ -23,7 +23,7 @@ pub(crate) use ::schedule::data::partial;
 pub(crate) use ::schedule::segments;
 pub(crate) use engine::record;
 
-use crate::world::World;
+use crate::messages::Messages;
 use std::rc::Rc;
 use stream::Streams;
 use transport::Transport;
@@ -103,21 +103,21 @@ impl Remote {
     }
 }
 
-impl World {
+impl Messages {
     /// Whether a world rank is one of this process's.
     #[inline]
     pub(crate) fn is_local(&self, rank: u32) -> bool {
-        rank.wrapping_sub(self.messages.first) < self.messages.local
+        rank.wrapping_sub(self.first) < self.local
     }
     /// The other processes; there are some where a rank is not local.
     pub(crate) fn others(&mut self) -> &mut Remote {
-        self.messages.remote.as_mut().expect("several processes")
+        self.remote.as_mut().expect("several processes")
     }
     /// Gives up: the machine's MPI failed, or another process is not as it should be.
     pub(crate) fn broken(&mut self, why: &str) -> ! {
         eprintln!("xsim: {why}; the run ends");
         transport::watch::over();
-        if let Some(remote) = &mut self.messages.remote {
+        if let Some(remote) = &mut self.remote {
             remote.streams.abort(1);
         }
         std::process::exit(1)

@@ -7,6 +7,7 @@ pub use persistent::{Starter, Template};
 use crate::error::{ErrorClass, Failure, Result};
 use crate::handle::{self, RequestRef};
 use crate::matching::Extent;
+use crate::messages::Messages;
 use crate::node::{Node, State, flag};
 use crate::world::{Mpi, World};
 use engine::Time;
@@ -174,7 +175,7 @@ impl Mpi {
     pub fn generalized(&self, callbacks: Generalized) -> usize {
         let mut world = self.world();
         let me = world.messages.current;
-        handle::of_cold(world.make_request(me, Body::Generalized(Box::new(callbacks))))
+        handle::of_cold(world.messages.make_request(me, Body::Generalized(Box::new(callbacks))))
     }
 
     /// A handle of its own for a send that was complete when it was made, for who tells requests apart ([`handle::REQUEST_SENT`] is
@@ -191,8 +192,8 @@ impl Mpi {
         let mut world = self.world();
         match handle::request(request) {
             RequestRef::Cold(index) if matches!(world.messages.requests.get(index), Some(Request { body: Body::Generalized(_), .. })) => {
-                let now = world.clock(world.messages.current);
-                world.finish_request(index, now);
+                let now = world.messages.clock(world.messages.current);
+                world.messages.finish_request(index, now);
                 Ok(())
             }
             _ => Err(Failure::new(ErrorClass::REQUEST, "the request is not a generalized one")),
@@ -206,10 +207,10 @@ impl Mpi {
             RequestRef::Nothing | RequestRef::Unseen(_) | RequestRef::Invalid => Err(invalid(request)),
             RequestRef::Sent => Ok(()),
             RequestRef::Node(index) => {
-                world.receive_node(index, request)?;
+                world.messages.receive_node(index, request)?;
                 let node = &world.messages.nodes[index];
                 if node.has(flag::OWNED) || node.state == State::Matched {
-                    return world.finish_unseen(|world| world.finish_receive(index)).map(|_| ());
+                    return world.finish_unseen(|world| world.messages.finish_receive(index)).map(|_| ());
                 }
                 world.messages.nodes[index].flags |= flag::ORPHAN;
                 Ok(())
@@ -247,11 +248,11 @@ impl Mpi {
             return Ok(None);
         }
         let mut world = self.world();
-        let part = world.active_part(requests.get(0));
+        let part = world.messages.active_part(requests.get(0));
         world.deliver_early(part);
         Ok(Some(match handle::request(part) {
             RequestRef::Node(index) => {
-                let node = world.receive_node(index, part)?;
+                let node = world.messages.receive_node(index, part)?;
                 if node.has(flag::OWNED) {
                     return Ok(Some(Status::EMPTY));
                 }
@@ -284,11 +285,11 @@ fn is_request(node: &Node) -> bool {
     }
 }
 
-impl World {
+impl Messages {
     /// The receive node behind a handle.
     #[inline]
     pub(crate) fn receive_node(&self, index: u32, handle: usize) -> Result<&Node> {
-        match self.messages.nodes.get(index) {
+        match self.nodes.get(index) {
             Some(node) if is_request(node) => Ok(node),
             _ => Err(invalid(handle)),
         }
@@ -308,7 +309,7 @@ impl World {
                     _ => Completion::Unknown,
                 })
             }
-            RequestRef::Cold(index) => match self.messages.requests.get(index) {
+            RequestRef::Cold(index) => match self.requests.get(index) {
                 Some(Request { body: Body::Persistent { active, .. }, .. }) => match active {
                     Some(active) => self.completion(*active),
                     None => Ok(Completion::Null),
@@ -320,30 +321,10 @@ impl World {
         }
     }
 
-    /// Moves what a complete request received to its buffer before the request is completed.
-    fn deliver_early(&mut self, handle: usize) {
-        match handle::request(handle) {
-            RequestRef::Node(index) => {
-                let node = self.messages.nodes[index];
-                if node.state == State::Matched && node.flags & (flag::INLINE | flag::POOLED) != 0 {
-                    let extent = self.receive_extent(&node);
-                    self.unload(&node, &extent);
-                    self.messages.nodes[index].flags &= !(flag::INLINE | flag::POOLED);
-                }
-            }
-            RequestRef::Cold(index) => {
-                if let Some(&Request { body: Body::Collective { instance, member }, .. }) = self.messages.requests.get(index) {
-                    self.deliver_collective(instance, member);
-                }
-            }
-            _ => {}
-        }
-    }
-
     /// The request inside a persistent one, or `handle` itself.
     pub(crate) fn active_part(&self, handle: usize) -> usize {
         match handle::request(handle) {
-            RequestRef::Cold(index) => match self.messages.requests.get(index) {
+            RequestRef::Cold(index) => match self.requests.get(index) {
                 Some(Request { body: Body::Persistent { active: Some(active), .. }, .. }) => *active,
                 _ => handle,
             },
@@ -355,11 +336,11 @@ impl World {
     #[inline]
     pub(crate) fn await_request(&mut self, rank: u32, handle: usize) {
         match handle::request(self.active_part(handle)) {
-            RequestRef::Node(index) => self.messages.nodes[index].flags |= flag::WAITED,
-            RequestRef::Cold(index) => self.messages.requests[index].waited = true,
+            RequestRef::Node(index) => self.nodes[index].flags |= flag::WAITED,
+            RequestRef::Cold(index) => self.requests[index].waited = true,
             _ => return,
         }
-        self.messages.ranks[rank as usize].waiting += 1;
+        self.ranks[rank as usize].waiting += 1;
     }
 
     /// Marks all incomplete requests of an array as waited for by the mounted rank.
@@ -367,17 +348,17 @@ impl World {
     /// Where no status is `wanted`, plain receives are completed here, or when their messages come ([`flag::UNSEEN`]), and not
     /// looked at again: by then their nodes may have left the cache. An error leaves none marked.
     pub(crate) fn await_all(&mut self, requests: RequestArray, wanted: bool) -> Result<Awaited> {
-        let me = self.messages.current;
-        let unseen = !wanted && !self.messages.wire.has_overheads;
+        let me = self.current;
+        let unseen = !wanted && !self.wire.has_overheads;
         let mut awaited = Awaited { waits: false, unread: 0, all_unseen: unseen };
-        self.messages.ranks[me as usize].waiting = 0;
+        self.ranks[me as usize].waiting = 0;
         for index in 0..requests.count {
             let handle = requests.get(index);
             if handle == handle::REQUEST_SENT {
                 continue;
             }
             if let RequestRef::Node(at) = handle::request(handle)
-                && let Some(node) = self.messages.nodes.get_mut(at)
+                && let Some(node) = self.nodes.get_mut(at)
             {
                 let state = node.state;
                 if state == State::Posted && !node.has(flag::WAITED) {
@@ -388,7 +369,7 @@ impl World {
                     } else {
                         awaited.all_unseen = false;
                     }
-                    self.messages.ranks[me as usize].waiting += 1;
+                    self.ranks[me as usize].waiting += 1;
                     continue;
                 }
                 if state == State::Matched || state == State::Sent {
@@ -424,17 +405,17 @@ impl World {
                 }
                 self.forget_request(requests.get(marked));
             }
-            self.messages.ranks[me as usize].waiting = 0;
+            self.ranks[me as usize].waiting = 0;
             return Err(failure);
         }
-        awaited.waits = self.messages.ranks[me as usize].waiting != 0;
+        awaited.waits = self.ranks[me as usize].waiting != 0;
         Ok(awaited)
     }
 
     fn is_awaited(&self, handle: usize) -> bool {
         match handle::request(self.active_part(handle)) {
-            RequestRef::Node(index) => self.messages.nodes[index].has(flag::WAITED),
-            RequestRef::Cold(index) => self.messages.requests[index].waited,
+            RequestRef::Node(index) => self.nodes[index].has(flag::WAITED),
+            RequestRef::Cold(index) => self.requests[index].waited,
             _ => false,
         }
     }
@@ -442,21 +423,43 @@ impl World {
     /// Takes back what [`World::await_request`] did.
     fn forget_request(&mut self, handle: usize) {
         match handle::request(self.active_part(handle)) {
-            RequestRef::Node(index) => self.messages.nodes[index].flags &= !(flag::WAITED | flag::UNSEEN),
-            RequestRef::Cold(index) => self.messages.requests[index].waited = false,
+            RequestRef::Node(index) => self.nodes[index].flags &= !(flag::WAITED | flag::UNSEEN),
+            RequestRef::Cold(index) => self.requests[index].waited = false,
             _ => {}
         }
     }
 
     /// Makes a table request.
     pub(crate) fn make_request(&mut self, owner: u32, body: Body) -> u32 {
-        self.messages.handshakes |= matches!(body, Body::Synchronous | Body::Away { .. });
-        self.messages.requests.insert(Request { owner, done: None, waited: false, orphan: false, body })
+        self.handshakes |= matches!(body, Body::Synchronous | Body::Away { .. });
+        self.requests.insert(Request { owner, done: None, waited: false, orphan: false, body })
     }
 
     /// Where a receive node's payload goes.
     pub(crate) fn receive_extent(&self, node: &Node) -> Extent {
-        let layout = node.has(flag::LAYOUT).then(|| self.messages.layouts[node.layout].clone());
+        let layout = node.has(flag::LAYOUT).then(|| self.layouts[node.layout].clone());
         Extent { buffer: node.buffer, layout, bytes: node.bytes }
+    }
+}
+
+impl World {
+    /// Moves what a complete request received to its buffer before the request is completed.
+    fn deliver_early(&mut self, handle: usize) {
+        match handle::request(handle) {
+            RequestRef::Node(index) => {
+                let node = self.messages.nodes[index];
+                if node.state == State::Matched && node.flags & (flag::INLINE | flag::POOLED) != 0 {
+                    let extent = self.messages.receive_extent(&node);
+                    self.messages.unload(&node, &extent);
+                    self.messages.nodes[index].flags &= !(flag::INLINE | flag::POOLED);
+                }
+            }
+            RequestRef::Cold(index) => {
+                if let Some(&Request { body: Body::Collective { instance, member }, .. }) = self.messages.requests.get(index) {
+                    self.collectives.deliver_collective(&self.objects, instance, member);
+                }
+            }
+            _ => {}
+        }
     }
 }

@@ -1,8 +1,7 @@
 //! How a run goes as a whole: who has ended, whether somebody aborted it.
 
 use engine::Time;
-use std::cell::RefCell;
-use std::collections::{BTreeSet, VecDeque};
+use std::collections::VecDeque;
 
 /// Why a run ends before its ranks do.
 #[derive(Clone, Debug)]
@@ -23,18 +22,13 @@ pub(crate) struct Run {
     /// Ranks that ended without `MPI_Finalize`: how many, and the first.
     pub(crate) left: u32,
     pub(crate) left_first: u32,
-    /// Names of the MPI functions.
-    pub(crate) names: &'static [&'static str],
     /// Blobs of the end phase, by the process that sent them.
     pub(crate) gathered: VecDeque<(u32, Vec<u8>)>,
-    /// What was found in the program that works here and that MPI does not promise, if that is asked for (`-xsim-check`).
-    pub(crate) findings: Option<RefCell<BTreeSet<String>>>,
 }
 
 impl Run {
     /// Nobody has begun.
-    pub(crate) fn new(names: &'static [&'static str], check: bool) -> Run {
-        let findings = check.then(RefCell::default);
-        Run { ended: 0, abort: None, left: 0, left_first: 0, names, gathered: VecDeque::new(), findings }
+    pub(crate) fn new() -> Run {
+        Run { ended: 0, abort: None, left: 0, left_first: 0, gathered: VecDeque::new() }
     }
 }

@@ -122,8 +122,8 @@ impl World {
 
     /// When one question of `rank` can be answered from what is known.
     fn open_once(&self, rank: u32, question: &Question) -> Open {
-        let clock = self.clock(rank);
-        let known = |handle: usize| self.completion(handle).unwrap_or(Completion::Null);
+        let clock = self.messages.clock(rank);
+        let known = |handle: usize| self.messages.completion(handle).unwrap_or(Completion::Null);
         match question {
             Question::TestAll(requests) => {
                 let (mut unknown, mut late) = (false, false);
@@ -165,11 +165,11 @@ impl World {
             }
             Question::WaitSome(requests) => self.first_of(requests).open(clock),
             Question::Iprobe(pattern) => match (pattern.source, self.head(rank, pattern)) {
-                (Some(_), Some(_)) if !self.wild_overlaps(rank, pattern) => Open::Final,
+                (Some(_), Some(_)) if !self.messages.wild_overlaps(rank, pattern) => Open::Final,
                 _ => Open::At(clock),
             },
             Question::Probe(pattern) => match (pattern.source, self.head(rank, pattern)) {
-                (Some(_), Some(_)) if !self.wild_overlaps(rank, pattern) => Open::Final,
+                (Some(_), Some(_)) if !self.messages.wild_overlaps(rank, pattern) => Open::Final,
                 (_, Some((_, time))) => Open::At(time),
                 (_, None) => Open::Never,
             },
@@ -180,7 +180,7 @@ impl World {
     /// The best message for a probe: of the heads of all sources the least by (arrival, source).
     pub(crate) fn head(&self, rank: u32, pattern: &Pattern) -> Option<(u32, Time)> {
         if pattern.source.is_some() {
-            let (index, _) = self.find_unexpected(rank, pattern)?;
+            let (index, _) = self.messages.find_unexpected(rank, pattern)?;
             let node = &self.messages.nodes[index];
             return (!node.has(flag::UNDER_WAY)).then_some((index, node.arrival));
         }
@@ -211,8 +211,8 @@ impl World {
     }
 
     fn withdraw(&mut self, rank: u32, index: u32) {
-        self.unlink_posted(rank, index);
-        let clock = self.clock(rank);
+        self.messages.unlink_posted(rank, index);
+        let clock = self.messages.clock(rank);
         let node = &mut self.messages.nodes[index];
         if node.has(flag::WILD) {
             self.messages.ranks[rank as usize].wilds -= 1;
@@ -220,7 +220,7 @@ impl World {
         let node = &mut self.messages.nodes[index];
         node.state = State::Cancelled;
         node.arrival = clock;
-        self.rematch(rank);
+        self.messages.rematch(rank);
         self.messages.mark_dirty(rank);
     }
 }

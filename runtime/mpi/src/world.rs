@@ -92,12 +92,12 @@ impl Mpi {
             objects: Objects::new(comms, setup.environment),
             collectives: Collectives::new(setup.batch, setup.policy),
             order: Order::new(stride.1),
-            run: Run::new(setup.names, setup.check),
+            run: Run::new(),
             messages: Messages::new(
                 Costs { wire: setup.wire, compute: setup.compute, flop_rate: setup.flop_rate },
                 setup.ranks,
                 setup.remote,
-                setup.names,
+                (setup.names, setup.check),
             ),
         };
         Mpi { alone: Cell::new(None), world: RefCell::new(world) }
@@ -126,20 +126,15 @@ impl Mpi {
     }
 }
 
-impl World {
+impl Messages {
     /// The mounted rank (world number).
     #[inline]
     pub fn me(&self) -> u32 {
-        self.messages.current
+        self.current
     }
     /// The node of the simulated machine that a rank is on.
     pub fn node_of(&self, rank: u32) -> u32 {
-        rank / self.messages.wire.node
-    }
-    /// Whether somebody aborted the run.
-    #[inline]
-    pub fn is_aborting(&self) -> bool {
-        self.run.abort.is_some()
+        rank / self.wire.node
     }
     /// What is known of a request handle, if it is valid.
     pub fn is_request(&self, handle: usize) -> Option<crate::request::Completion> {
@@ -147,16 +142,16 @@ impl World {
     }
     /// World size.
     pub fn size(&self) -> u32 {
-        self.messages.size
+        self.size
     }
     /// A rank's clock.
     #[inline]
     pub fn clock(&self, rank: u32) -> Time {
-        self.messages.ranks[rank as usize].clock
+        self.ranks[rank as usize].clock
     }
     /// The mounted rank does something that works here and that MPI does not promise: says so once, if that is asked for.
     pub fn note_finding(&self, what: impl FnOnce() -> String) {
-        let Some(findings) = &self.run.findings else { return };
+        let Some(findings) = &self.findings else { return };
         let me = self.me();
         let what = format!("{}: {}", self.function_of(me), what());
         if findings.borrow_mut().insert(what.clone()) {
@@ -165,45 +160,53 @@ impl World {
     }
     /// The rank of this process whose clock is the greatest (of several the first), and that clock.
     pub fn furthest(&self) -> (u32, Time) {
-        let clocks = (self.messages.first..).zip(self.messages.ranks.iter().map(|rank| rank.clock));
+        let clocks = (self.first..).zip(self.ranks.iter().map(|rank| rank.clock));
         clocks.reduce(|a, b| if b.1 > a.1 { b } else { a }).unwrap_or_default()
     }
     /// The greatest clock of all ranks.
     pub fn latest(&self) -> Time {
-        self.messages.ranks.iter().map(|rank| rank.clock).max().unwrap_or_default()
+        self.ranks.iter().map(|rank| rank.clock).max().unwrap_or_default()
     }
     /// Where a rank is in its life.
     pub fn phase(&self, rank: u32) -> Phase {
-        self.messages.ranks[rank as usize].phase
+        self.ranks[rank as usize].phase
     }
     /// Moves a rank on in its life.
     pub fn set_phase(&mut self, rank: u32, phase: Phase) {
-        self.messages.ranks[rank as usize].phase = phase;
+        self.ranks[rank as usize].phase = phase;
     }
     /// Messages sent and their bytes.
     pub fn traffic(&self) -> (u64, u128) {
-        (self.messages.profile.messages(), self.messages.profile.bytes())
-    }
-    /// How many ranks have ended.
-    pub fn ended(&self) -> u32 {
-        self.run.ended
+        (self.profile.messages(), self.profile.bytes())
     }
     /// The name of an MPI function.
     pub fn function_name(&self, function: u16) -> &'static str {
-        self.run.names.get(usize::from(function)).copied().unwrap_or("no MPI function yet")
+        self.names.get(usize::from(function)).copied().unwrap_or("no MPI function yet")
     }
     /// The MPI function a rank is in, or was last in.
     pub fn function_of(&self, rank: u32) -> &'static str {
-        self.function_name(self.messages.ranks[rank as usize].function & !VAIN)
+        self.function_name(self.ranks[rank as usize].function & !VAIN)
     }
     /// Moves a rank's clock to `time` if that is later; the difference counts as waiting.
     #[inline(always)]
     pub(crate) fn advance(&mut self, rank: u32, time: Time) {
-        let state = &mut self.messages.ranks[rank as usize];
+        let state = &mut self.ranks[rank as usize];
         if time > state.clock {
-            self.messages.profile.wait(rank, time.since(state.clock));
+            self.profile.wait(rank, time.since(state.clock));
             state.clock = time;
             state.spins = 0;
         }
+    }
+}
+
+impl World {
+    /// Whether somebody aborted the run.
+    #[inline]
+    pub fn is_aborting(&self) -> bool {
+        self.run.abort.is_some()
+    }
+    /// How many ranks have ended.
+    pub fn ended(&self) -> u32 {
+        self.run.ended
     }
 }

@@ -4,7 +4,8 @@ use crate::collective::schedule::Blocks;
 use crate::error::{ErrorClass, Failure, Result};
 use crate::matching::Extent;
 use crate::p2p::Buffer;
-use crate::world::World;
+use crate::p2p::view;
+use objects::Objects;
 use rank::Addr;
 
 /// `MPI_IN_PLACE` of the standard ABI.
@@ -89,55 +90,48 @@ impl Area {
         matches!(self.blocks, Blocks::Each(_))
     }
     /// The memory of one block alone.
-    pub(super) fn block(&self, world: &World, side: &Side, index: u32) -> Result<Vec<Extent>> {
+    pub(super) fn block(&self, objects: &Objects, side: &Side, index: u32) -> Result<Vec<Extent>> {
         match side {
             Side::One((at, count, datatype)) => {
-                let step = world.objects.types.get(*datatype)?.extent() * *count;
-                Ok(vec![world.extent((at.offset(step * i64::from(index)), *count, *datatype))?])
+                let step = objects.types.get(*datatype)?.extent() * *count;
+                Ok(vec![view(objects, (at.offset(step * i64::from(index)), *count, *datatype))?])
             }
             _ => Ok(self.extents.get(index as usize).cloned().into_iter().collect()),
         }
     }
 }
 
-impl World {
-    pub(super) fn area(&self, side: &Side, blocks: u32) -> Result<Area> {
-        match side {
-            Side::Nothing | Side::InPlace => Ok(Area::none()),
-            Side::One((at, count, datatype)) => {
-                let one = self.extent((*at, *count, *datatype))?.bytes;
-                let Some(total) = count.checked_mul(i64::from(blocks)) else {
-                    return Err(Failure::new(
-                        ErrorClass::COUNT,
-                        format!("count {count} for each of {blocks} members is beyond 2^63 elements"),
-                    ));
-                };
-                let all = self.extent((*at, total, *datatype))?;
-                Ok(Area { bytes: all.bytes, extents: vec![all], blocks: Blocks::Uniform(one) })
-            }
-            Side::Each(vector) => {
-                let extent = self.objects.types.get(vector.datatype)?.extent();
-                self.gathered(blocks, |i| {
-                    self.extent((vector.at.offset(vector.displacements[i] * extent), vector.counts[i], vector.datatype))
-                })
-            }
-            Side::Typed(typed) => {
-                self.gathered(blocks, |i| self.extent((typed.at.offset(typed.displacements[i]), typed.counts[i], typed.datatypes[i])))
-            }
+pub(super) fn area(objects: &Objects, side: &Side, blocks: u32) -> Result<Area> {
+    match side {
+        Side::Nothing | Side::InPlace => Ok(Area::none()),
+        Side::One((at, count, datatype)) => {
+            let one = view(objects, (*at, *count, *datatype))?.bytes;
+            let Some(total) = count.checked_mul(i64::from(blocks)) else {
+                return Err(Failure::new(ErrorClass::COUNT, format!("count {count} for each of {blocks} members is beyond 2^63 elements")));
+            };
+            let all = view(objects, (*at, total, *datatype))?;
+            Ok(Area { bytes: all.bytes, extents: vec![all], blocks: Blocks::Uniform(one) })
+        }
+        Side::Each(vector) => {
+            let extent = objects.types.get(vector.datatype)?.extent();
+            gathered(blocks, |i| view(objects, (vector.at.offset(vector.displacements[i] * extent), vector.counts[i], vector.datatype)))
+        }
+        Side::Typed(typed) => {
+            gathered(blocks, |i| view(objects, (typed.at.offset(typed.displacements[i]), typed.counts[i], typed.datatypes[i])))
         }
     }
+}
 
-    fn gathered(&self, blocks: u32, extent: impl Fn(usize) -> Result<Extent>) -> Result<Area> {
-        let mut extents = Vec::with_capacity(blocks as usize);
-        let mut offsets = Vec::with_capacity(blocks as usize + 1);
-        let mut bytes = 0;
-        offsets.push(0);
-        for index in 0..blocks as usize {
-            let extent = extent(index)?;
-            bytes += extent.bytes;
-            offsets.push(bytes);
-            extents.push(extent);
-        }
-        Ok(Area { extents, blocks: Blocks::Each(offsets.into()), bytes })
+fn gathered(blocks: u32, extent: impl Fn(usize) -> Result<Extent>) -> Result<Area> {
+    let mut extents = Vec::with_capacity(blocks as usize);
+    let mut offsets = Vec::with_capacity(blocks as usize + 1);
+    let mut bytes = 0;
+    offsets.push(0);
+    for index in 0..blocks as usize {
+        let extent = extent(index)?;
+        bytes += extent.bytes;
+        offsets.push(bytes);
+        extents.push(extent);
     }
+    Ok(Area { extents, blocks: Blocks::Each(offsets.into()), bytes })
 }

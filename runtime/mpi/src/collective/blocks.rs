@@ -6,9 +6,10 @@ use crate::collective::schedule::NOBODY;
 use crate::datatype::Datatype;
 use crate::error::{ErrorClass, Failure, Result};
 use crate::matching::Extent;
+use crate::messages::Messages;
 use crate::p2p::FIRST_MEMORY;
 use crate::packing::Packing;
-use crate::world::World;
+use objects::Objects;
 use rank::{Addr, memory};
 use std::rc::Rc;
 
@@ -31,36 +32,34 @@ enum Places<'a> {
     Typed(&'a [i64], &'a [i64], Vec<Rc<Datatype>>),
 }
 
-impl World {
-    /// `len` blocks of one side of a collective; `None` where it has no memory of its own.
-    pub(crate) fn block_list<'a>(&self, side: &Side<'a>, len: usize) -> Result<Option<BlockList<'a>>> {
-        let usable = |handle: usize| self.objects.types.usable(self.messages.current, handle).cloned();
-        let (at, places) = match *side {
-            Side::Nothing | Side::InPlace => return Ok(None),
-            Side::One((at, count, datatype)) => (at, Places::Even(count, usable(datatype)?)),
-            Side::Each(vector) => (vector.at, Places::Uneven(vector.counts, vector.displacements, usable(vector.datatype)?)),
-            Side::Typed(typed) => {
-                let types = typed.datatypes.iter().map(|&handle| usable(handle)).collect::<Result<_>>()?;
-                (typed.at, Places::Typed(typed.counts, typed.displacements, types))
-            }
-        };
-        if at == IN_PLACE {
-            return Ok(None);
+/// `len` blocks of one side of a collective; `None` where it has no memory of its own.
+pub(crate) fn block_list<'a>(messages: &Messages, objects: &Objects, side: &Side<'a>, len: usize) -> Result<Option<BlockList<'a>>> {
+    let usable = |handle: usize| objects.types.usable(messages.current, handle).cloned();
+    let (at, places) = match *side {
+        Side::Nothing | Side::InPlace => return Ok(None),
+        Side::One((at, count, datatype)) => (at, Places::Even(count, usable(datatype)?)),
+        Side::Each(vector) => (vector.at, Places::Uneven(vector.counts, vector.displacements, usable(vector.datatype)?)),
+        Side::Typed(typed) => {
+            let types = typed.datatypes.iter().map(|&handle| usable(handle)).collect::<Result<_>>()?;
+            (typed.at, Places::Typed(typed.counts, typed.displacements, types))
         }
-        let mut list = BlockList { at, places, len, bytes: 0 };
-        let beyond = || Failure::new(ErrorClass::COUNT, format!("the counts of {len} blocks are beyond 2^64 bytes together"));
-        list.bytes = match &list.places {
-            Places::Even(count, datatype) => datatype.bytes(count.unsigned_abs())?.checked_mul(len as u64).ok_or_else(beyond)?,
-            _ => (0..len).try_fold(0u64, |sum, index| {
-                let (count, datatype) = list.elements(index);
-                sum.checked_add(datatype.bytes(count)?).ok_or_else(beyond)
-            })?,
-        };
-        if at.0 < FIRST_MEMORY {
-            list.check_memory()?;
-        }
-        Ok(Some(list))
+    };
+    if at == IN_PLACE {
+        return Ok(None);
     }
+    let mut list = BlockList { at, places, len, bytes: 0 };
+    let beyond = || Failure::new(ErrorClass::COUNT, format!("the counts of {len} blocks are beyond 2^64 bytes together"));
+    list.bytes = match &list.places {
+        Places::Even(count, datatype) => datatype.bytes(count.unsigned_abs())?.checked_mul(len as u64).ok_or_else(beyond)?,
+        _ => (0..len).try_fold(0u64, |sum, index| {
+            let (count, datatype) = list.elements(index);
+            sum.checked_add(datatype.bytes(count)?).ok_or_else(beyond)
+        })?,
+    };
+    if at.0 < FIRST_MEMORY {
+        list.check_memory()?;
+    }
+    Ok(Some(list))
 }
 
 impl BlockList<'_> {

@@ -1,22 +1,27 @@
 //! The collective calls of MPI 5.0 chapter 6: from a program's buffers to blocks, and back.
 
-mod agreement;
-mod moving;
-mod neighbor;
-mod reducing;
+pub(crate) mod agreement;
+pub(crate) mod moving;
+pub(crate) mod neighbor;
+pub(crate) mod reducing;
 
 use crate::collective::area::{Area, IN_PLACE, Side};
 use crate::collective::entry::Entry;
 use crate::collective::gathering::{Brief, Bring};
+use crate::collective::instance::Collectives;
 use crate::collective::instance::Place;
+use crate::collective::instance::sides;
 use crate::collective::schedule::{Kind, Member, Shape};
 use crate::collective::ticket::Ticket;
 use crate::collective::{Delivery, Reduction, Signature};
 use crate::error::{ErrorClass, Failure, Result};
 use crate::handle;
 use crate::matching::Extent;
+use crate::messages::Messages;
+use crate::p2p::view;
 use crate::request::{PROC_NULL, ROOT};
 use crate::world::{Mpi, World};
+use objects::Objects;
 use std::rc::Rc;
 
 /// Whether a call waits for its result.
@@ -58,42 +63,40 @@ struct Call {
     mode: Mode,
 }
 
-impl World {
-    /// `(members in all, this rank's number, members of the first side)` of a communicator's collectives.
-    pub(super) fn membership(&self, comm: u32) -> (u32, u32, Option<u32>) {
-        let me = self.messages.current;
-        let communicator = self.objects.comms.at(comm);
-        if communicator.remote.is_none() {
-            return (communicator.size(), communicator.rank(me), None);
-        }
-        let (first, second) = self.sides(comm);
-        let member = first.rank_of(me).unwrap_or_else(|| first.size() + second.rank_of(me).unwrap_or(0));
-        (first.size() + second.size(), member, Some(first.size()))
+/// `(members in all, this rank's number, members of the first side)` of a communicator's collectives.
+pub(super) fn membership(objects: &Objects, comm: u32) -> (u32, u32, Option<u32>) {
+    let me = objects.comms.current;
+    let communicator = objects.comms.at(comm);
+    if communicator.remote.is_none() {
+        return (communicator.size(), communicator.rank(me), None);
     }
+    let (first, second) = sides(objects, comm);
+    let member = first.rank_of(me).unwrap_or_else(|| first.size() + second.rank_of(me).unwrap_or(0));
+    (first.size() + second.size(), member, Some(first.size()))
+}
 
-    /// The root as a member number; `None` for `MPI_PROC_NULL`.
-    pub(crate) fn root_member(&self, comm: u32, root: i32) -> Result<Option<u32>> {
-        let communicator = self.objects.comms.at(comm);
-        let (_, me, sides) = self.membership(comm);
-        let bad = || {
-            Failure::new(
-                ErrorClass::ROOT,
-                format!(
-                    "root {root} is not a rank of the communicator, which has {} (0 to {})",
-                    communicator.peers(),
-                    i64::from(communicator.peers()) - 1
-                ),
-            )
-        };
-        match sides {
-            None if root >= 0 && (root as u32) < communicator.size() => Ok(Some(root as u32)),
-            Some(_) if root == ROOT => Ok(Some(me)),
-            Some(_) if root == PROC_NULL => Ok(None),
-            Some(first) if root >= 0 && (root as u32) < communicator.peers() => {
-                Ok(Some(if me < first { first + root as u32 } else { root as u32 }))
-            }
-            _ => Err(bad()),
+/// The root as a member number; `None` for `MPI_PROC_NULL`.
+pub(crate) fn root_member(objects: &Objects, comm: u32, root: i32) -> Result<Option<u32>> {
+    let communicator = objects.comms.at(comm);
+    let (_, me, sides) = membership(objects, comm);
+    let bad = || {
+        Failure::new(
+            ErrorClass::ROOT,
+            format!(
+                "root {root} is not a rank of the communicator, which has {} (0 to {})",
+                communicator.peers(),
+                i64::from(communicator.peers()) - 1
+            ),
+        )
+    };
+    match sides {
+        None if root >= 0 && (root as u32) < communicator.size() => Ok(Some(root as u32)),
+        Some(_) if root == ROOT => Ok(Some(me)),
+        Some(_) if root == PROC_NULL => Ok(None),
+        Some(first) if root >= 0 && (root as u32) < communicator.peers() => {
+            Ok(Some(if me < first { first + root as u32 } else { root as u32 }))
         }
+        _ => Err(bad()),
     }
 }
 
@@ -110,18 +113,27 @@ pub(crate) struct Part {
 
 /// The mounted rank enters as an agent.
 fn enter(mut world: std::cell::RefMut<'_, World>, entry: Entry) -> Result<Part> {
-    let (instance, member, request) = world.enter_collective(entry)?;
-    Ok(world.entered(instance, member, request.map(handle::of_cold), Extent::none()))
+    let World { objects, messages, collectives, .. } = &mut *world;
+    let (instance, member, request) = collectives.enter_collective(messages, objects, entry)?;
+    Ok(collectives.entered(messages, objects, instance, member, request.map(handle::of_cold), Extent::none()))
 }
 
-impl World {
+impl Collectives {
     /// After entering: agents that can go on do, and a rank that must wait is marked so.
-    pub(crate) fn entered(&mut self, instance: u32, member: u32, request: Option<usize>, target: Extent) -> Part {
-        self.run_agents();
+    pub(crate) fn entered(
+        &mut self,
+        messages: &mut Messages,
+        objects: &Objects,
+        instance: u32,
+        member: u32,
+        request: Option<usize>,
+        target: Extent,
+    ) -> Part {
+        self.run_agents(messages, objects);
         let through = request.is_some() || self.is_through(instance, member);
         if !through {
-            let me = self.messages.current;
-            self.messages.ranks[me as usize].waiting = 1;
+            let me = messages.current;
+            messages.ranks[me as usize].waiting = 1;
         }
         Part { request, instance, member, through, target }
     }
@@ -141,8 +153,8 @@ impl Mpi {
     ) -> Result<Part> {
         let world = self.world();
         let comm = world.objects.comms.index(call.comm)?;
-        let (size, rank, sides) = world.membership(comm);
-        let root = call.root.map(|root| world.root_member(comm, root)).transpose()?;
+        let (size, rank, sides) = membership(&world.objects, comm);
+        let root = call.root.map(|root| root_member(&world.objects, comm, root)).transpose()?;
         let shape = Shape {
             kind: call.kind,
             size,
@@ -200,7 +212,10 @@ impl Mpi {
 
     #[inline(never)]
     fn take_result(&self, part: &Part) -> Result<usize> {
-        self.world().finish_part(part.instance, part.member, &part.target)
+        {
+            let world = &mut *self.world();
+            world.collectives.finish_part(&mut world.messages, &world.objects, part.instance, part.member, &part.target)
+        }
     }
 
     /// A call whose second half knows all from where the result goes ([`Mpi::end_collective`]).
@@ -253,8 +268,8 @@ impl Mpi {
     fn rooted(&self, comm: usize, root: i32) -> Result<(bool, u32, u32, bool)> {
         let world = self.world();
         let index = world.objects.comms.index(comm)?;
-        let (_, member, sides) = world.membership(index);
-        let is_root = world.root_member(index, root)? == Some(member) && (sides.is_none() || root == ROOT);
+        let (_, member, sides) = membership(&world.objects, index);
+        let is_root = root_member(&world.objects, index, root)? == Some(member) && (sides.is_none() || root == ROOT);
         let communicator = world.objects.comms.at(index);
         Ok((is_root, communicator.peers(), communicator.rank(world.messages.current), sides.is_some()))
     }
@@ -268,7 +283,11 @@ impl Mpi {
     fn blocks(&self, side: &Side, blocks: u32) -> Result<Option<Extent>> {
         let Side::One((at, count, datatype)) = *side else { return Ok(None) };
         let Some(total) = count.checked_mul(i64::from(blocks)).filter(|_| at != IN_PLACE) else { return Ok(None) };
-        self.world().extent((at, total, datatype)).map(Some)
+        {
+            let world = &mut *self.world();
+            view(&world.objects, (at, total, datatype))
+        }
+        .map(Some)
     }
 
     /// The same of an intracommunicator's rank, one block in place at the receiving side counted.
@@ -277,7 +296,7 @@ impl Mpi {
             (true, Side::One((at, count, datatype))) => {
                 let world = self.world();
                 let step = world.objects.types.get(*datatype)?.extent() * *count;
-                world.extent((at.offset(step * i64::from(me)), *count, *datatype)).map(Some)
+                view(&world.objects, (at.offset(step * i64::from(me)), *count, *datatype)).map(Some)
             }
             _ => self.blocks(send, 1),
         }

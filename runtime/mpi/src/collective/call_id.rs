@@ -1,10 +1,13 @@
 //! Which call of a communicator is meant: collectives match in the order in which each member makes them, persistent ones in the order of their
 //! initialization (MPI 5.0, section 6.13), so that members may start them in any order.
 
+use crate::collective::call::membership;
 use crate::collective::calls::Calls;
+use crate::collective::entry::home;
+use crate::collective::instance::Collectives;
 use crate::error::Result;
 use crate::request::Starter;
-use crate::world::{Mpi, World};
+use crate::world::Mpi;
 use rustc_hash::FxHashMap;
 
 /// A call of a communicator, as a member counts them.
@@ -32,25 +35,25 @@ impl Persistent {
     }
 }
 
-impl World {
+impl Collectives {
     /// The mounted rank's next call on the communicator with this index; of an intercommunicator, its home.
     pub(super) fn call_id(&self, comm: u32, member: u32) -> CallId {
-        match self.collectives.starting {
+        match self.starting {
             Some((number, times)) => CallId::Start(number, times),
-            None => CallId::Call(self.collectives.calls.of(comm, member)),
+            None => CallId::Call(self.calls.of(comm, member)),
         }
     }
     /// The instance of a turn, if a member has made it.
     pub(super) fn instance_of(&self, comm: u32, call_id: CallId) -> Option<u32> {
-        self.collectives.calls.instance(comm, call_id)
+        self.calls.instance(comm, call_id)
     }
     /// The mounted rank has started a persistent collective: its turn belongs to this instance.
     pub(super) fn note_start(&mut self, comm: u32, call_id: (u32, u32), index: u32) {
-        self.collectives.calls.make(comm).make_persistent().open.insert(call_id, index);
+        self.calls.make(comm).make_persistent().open.insert(call_id, index);
     }
     /// All members have left the instance of a turn.
     pub(super) fn forget_start(&mut self, comm: u32, call_id: (u32, u32)) {
-        if let Some(persistent) = self.collectives.calls.get_mut(comm).and_then(Calls::persistent) {
+        if let Some(persistent) = self.calls.get_mut(comm).and_then(Calls::persistent) {
             persistent.open.remove(&call_id);
         }
     }
@@ -60,10 +63,11 @@ impl Mpi {
     /// A persistent collective of the mounted rank on a communicator: the handle of its request.
     pub fn persistent_collective(&self, comm: usize, start: Starter) -> Result<usize> {
         let number = {
-            let mut world = self.world();
+            let mut guard = self.world();
+            let world = &mut *guard;
             let index = world.objects.comms.index(comm)?;
-            let (_, member, _) = world.membership(index);
-            let home = world.home(index);
+            let (_, member, _) = membership(&world.objects, index);
+            let home = home(&world.objects, index);
             let made = world.collectives.calls.make(home).make_persistent().made.entry(member).or_default();
             *made += 1;
             *made - 1

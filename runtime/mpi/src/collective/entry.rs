@@ -10,7 +10,8 @@ use crate::collective::instance::{Collectives, Instance, Place};
 use crate::collective::schedule::{Member, Shape};
 use crate::collective::{Agreement, Contribution, Delivery, Reduction, Resolve, Signature};
 use crate::error::{ErrorClass, Failure, Result};
-use crate::world::World;
+use crate::messages::Messages;
+use objects::Objects;
 use rustc_hash::FxHashMap;
 use std::rc::Rc;
 
@@ -30,15 +31,20 @@ pub(crate) struct Entry {
     pub blocking: bool,
 }
 
-impl World {
+impl Collectives {
     /// The mounted rank enters the next collective of its place: answers `(instance, member, request)`.
-    pub(crate) fn enter_collective(&mut self, entry: Entry) -> Result<(u32, u32, Option<u32>)> {
-        let me = self.messages.current;
+    pub(crate) fn enter_collective(
+        &mut self,
+        messages: &mut Messages,
+        objects: &mut Objects,
+        entry: Entry,
+    ) -> Result<(u32, u32, Option<u32>)> {
+        let me = messages.current;
         let member = entry.member.rank;
-        let index = self.join(member, &entry)?;
+        let index = self.join(messages, objects, member, &entry)?;
         let blocking = entry.blocking;
-        let request = (!blocking).then(|| self.make_request(me, crate::request::Body::Collective { instance: index, member }));
-        let instance = &mut self.collectives.instances[index];
+        let request = (!blocking).then(|| messages.make_request(me, crate::request::Body::Collective { instance: index, member }));
+        let instance = &mut self.instances[index];
         if entry.root_known && !instance.root_known {
             // Those who do not know the root (MPI_PROC_NULL) know nothing else of the call either.
             instance.root_known = true;
@@ -46,7 +52,7 @@ impl World {
         }
         let agent = Agent {
             rank: me,
-            clock: self.messages.ranks[me as usize].clock,
+            clock: messages.ranks[me as usize].clock,
             stage: Stage::Held,
             round: 0,
             cursor: 0,
@@ -65,21 +71,21 @@ impl World {
         instance.arrived += 1;
         let complete = instance.arrived == instance.size;
         if let Some((contribution, resolve)) = entry.agreement {
-            self.contribute_to_agreement(index, member, contribution, resolve, complete);
+            self.contribute_to_agreement(messages, objects, index, member, contribution, resolve, complete);
         }
-        if self.collectives.instance(index).ident.is_some() {
-            self.entered_spread(index, member);
+        if self.instance(index).ident.is_some() {
+            self.entered_spread(messages, objects, index, member);
             return Ok((index, member, request));
         }
         // Without a gap a rank's messages do not hold each other up: what it does meanwhile changes nothing.
-        let holds = blocking || self.gathers(false);
-        let instance = &mut self.collectives.instances[index];
+        let holds = blocking || self.gathers(messages, false);
+        let instance = &mut self.instances[index];
         if instance.started {
-            self.collectives.agenda.push_back((index, member));
+            self.agenda.push_back((index, member));
         } else if complete || !holds {
-            self.start_instance(index);
+            self.start_instance(messages, objects, index);
         } else if instance.arrived == 1 {
-            self.collectives.hold(index);
+            self.hold(index);
         }
         Ok((index, member, request))
     }
@@ -87,38 +93,48 @@ impl World {
     /// Adds a member's part to an agreement, and makes the outcome if it is the last one.
     pub(crate) fn contribute_to_agreement(
         &mut self,
+        messages: &Messages,
+        objects: &mut Objects,
         index: u32,
         member: u32,
         contribution: Contribution,
         resolve: Resolve,
         complete: bool,
     ) {
-        let me = self.messages.current;
-        let instance = self.collectives.instance_mut(index);
+        let me = messages.current;
+        let instance = self.instance_mut(index);
         let agreement = instance.agreement.get_or_insert_with(|| Agreement::new(resolve));
         agreement.contributions.push((member, me, contribution));
         if complete {
             let mut contributions = std::mem::take(&mut agreement.contributions);
             contributions.sort_by_key(|(member, ..)| *member);
             let (resolve, comm) = (agreement.resolve, instance.comm());
-            let outcome = resolve(self, comm, contributions);
-            self.collectives.instance_mut(index).agreement.as_mut().expect("used above").outcome = Some(outcome);
+            let outcome = resolve(self, messages, objects, comm, contributions);
+            self.instance_mut(index).agreement.as_mut().expect("used above").outcome = Some(outcome);
         }
     }
 
     /// Checks that the mounted rank's call is the one that others made.
-    pub(crate) fn agree_on(&self, index: u32, comm: u32, signature: &Signature, shape: &Shape) -> Result {
-        let instance = &self.collectives.instances[index];
+    pub(crate) fn agree_on(
+        &self,
+        messages: &Messages,
+        objects: &Objects,
+        index: u32,
+        comm: u32,
+        signature: &Signature,
+        shape: &Shape,
+    ) -> Result {
+        let instance = &self.instances[index];
         let (theirs, first) = (instance.signature, instance.first_rank);
-        let describe = || self.objects.comms.describe(crate::comm::Comms::handle(comm));
+        let describe = || objects.comms.describe(crate::comm::Comms::handle(comm));
         if !theirs.agrees(signature) {
             return Err(Failure::new(
                 ErrorClass::OTHER,
                 format!(
                     "mismatched collectives on {}: rank {first} of MPI_COMM_WORLD called {}, this rank {}; all members must call the same collectives in the same order with matching arguments",
                     describe(),
-                    theirs.describe(self.run.names),
-                    signature.describe(self.run.names)
+                    theirs.describe(messages.names),
+                    signature.describe(messages.names)
                 ),
             ));
         }
@@ -130,7 +146,7 @@ impl World {
                 format!(
                     "mismatched arguments of a collective on {}: rank {first} of MPI_COMM_WORLD called {} with {}, this rank with {}; all members must give matching counts, datatypes and operations",
                     describe(),
-                    theirs.describe(self.run.names),
+                    theirs.describe(messages.names),
                     instance.shape.describe(),
                     shape.describe()
                 ),
@@ -140,65 +156,65 @@ impl World {
     }
 
     /// Finds or makes the instance that the member's next call belongs to.
-    fn join(&mut self, member: u32, entry: &Entry) -> Result<u32> {
-        let me = self.messages.current;
+    fn join(&mut self, messages: &mut Messages, objects: &Objects, member: u32, entry: &Entry) -> Result<u32> {
+        let me = messages.current;
         let comm = match &entry.place {
             Place::Comm(comm) => *comm,
             Place::Group(key, group) => {
-                let instances = &self.collectives.instances;
+                let instances = &self.instances;
                 let open = |index: &&u32| {
                     let instance = &instances[**index];
                     !instance.joined.contains(member) && matches!(&instance.place, Place::Group(_, have) if have.same(group))
                 };
-                let known = self.collectives.meetings.get(key).and_then(|list| list.iter().find(open).copied());
+                let known = self.meetings.get(key).and_then(|list| list.iter().find(open).copied());
                 let index = known.unwrap_or_else(|| {
-                    let index = self.make_instance(entry, me);
-                    self.made_instance(index, member, CallId::Call(0));
-                    self.collectives.meetings.entry(*key).or_default().push(index);
+                    let index = self.make_instance(messages, entry, me);
+                    self.made_instance(messages, objects, index, member, CallId::Call(0));
+                    self.meetings.entry(*key).or_default().push(index);
                     index
                 });
-                self.collectives.instances[index].joined.insert(member);
-                self.joined_group(*key, group, member);
+                self.instances[index].joined.insert(member);
+                self.joined_group(messages, *key, group, member);
                 return Ok(index);
             }
         };
         // Both sides of an intercommunicator count and find instances in the object with the smaller index.
-        let home = self.home(comm);
+        let home = home(objects, comm);
         let total = entry.shape.size;
-        if self.objects.comms.at(home).is_self {
-            return Ok(self.make_instance(entry, me));
+        if objects.comms.at(home).is_self {
+            return Ok(self.make_instance(messages, entry, me));
         }
         let call_id = self.call_id(home, member);
         let index = match self.instance_of(home, call_id) {
             Some(index) => {
-                self.agree_on(index, comm, &entry.signature, &entry.shape)?;
-                if !self.collectives.instance(index).holds_agents() {
-                    self.expand(index);
+                self.agree_on(messages, objects, index, comm, &entry.signature, &entry.shape)?;
+                if !self.instance(index).holds_agents() {
+                    self.expand(messages, objects, index);
                 }
                 index
             }
             None => {
-                let index = self.make_instance(entry, me);
-                self.made_instance(index, member, call_id);
+                let index = self.make_instance(messages, entry, me);
+                self.made_instance(messages, objects, index, member, call_id);
                 index
             }
         };
-        self.note_entry(home, member, total, index);
+        self.note_entry(messages, objects, home, member, total, index);
         Ok(index)
     }
 
     /// A member's next call on a communicator belongs to this instance.
-    pub(crate) fn note_entry(&mut self, comm: u32, member: u32, members: u32, index: u32) {
-        if let Some(call_id) = self.collectives.starting {
+    pub(crate) fn note_entry(&mut self, messages: &mut Messages, objects: &Objects, comm: u32, member: u32, members: u32, index: u32) {
+        if let Some(call_id) = self.starting {
             return self.note_start(comm, call_id, index);
         }
-        let here = self.rows_of(comm, members);
-        self.collectives.calls.make(comm).enter(member, here, index);
+        let here = self.rows_of(messages, objects, comm, members);
+        self.calls.make(comm).enter(member, here, index);
     }
 
-    fn make_instance(&mut self, entry: &Entry, me: u32) -> u32 {
-        let index = self.make_held(entry.place.clone(), entry.signature, entry.shape.clone());
-        let instance = self.collectives.instance_mut(index);
+    fn make_instance(&mut self, messages: &mut Messages, entry: &Entry, me: u32) -> u32 {
+        let index = self.make_held(messages, entry.place.clone(), entry.signature, entry.shape.clone());
+        let instance = self.instance_mut(index);
         instance.first_rank = me;
         instance.root_known = entry.root_known;
         instance.agents = (0..entry.shape.size).map(|_| None).collect();
@@ -206,14 +222,14 @@ impl World {
     }
 
     /// An instance that nobody has entered, with room for no agents.
-    pub(crate) fn make_held(&mut self, place: Place, signature: Signature, shape: Shape) -> u32 {
-        self.collectives.latest = None;
-        self.collectives.instances.insert(Instance {
+    pub(crate) fn make_held(&mut self, messages: &mut Messages, place: Place, signature: Signature, shape: Shape) -> u32 {
+        self.latest = None;
+        self.instances.insert(Instance {
             place,
             ident: None,
             here: shape.size,
             signature,
-            first_rank: self.messages.current,
+            first_rank: messages.current,
             schedule: None,
             size: shape.size,
             left: shape.size,
@@ -223,7 +239,7 @@ impl World {
             arrived: 0,
             started: false,
             gathering: None,
-            start: self.collectives.starting,
+            start: self.starting,
             held_at: None,
             joined: crate::handles::RankSet::default(),
             mail: FxHashMap::default(),
@@ -231,29 +247,24 @@ impl World {
         })
     }
 
-    /// The object in which both sides of an intercommunicator keep their collectives.
-    pub(super) fn home(&self, comm: u32) -> u32 {
-        self.objects.comms.twin(comm).map_or(comm, |twin| twin.min(comm))
-    }
-
-    pub(crate) fn start_instance(&mut self, index: u32) {
-        if !self.collectives.instance(index).root_known {
-            self.collectives.hold(index);
+    pub(crate) fn start_instance(&mut self, messages: &mut Messages, objects: &Objects, index: u32) {
+        if !self.instance(index).root_known {
+            self.hold(index);
             return;
         }
-        self.collectives.unhold(index);
-        self.expand(index);
-        let Collectives { instances, policy, .. } = &mut self.collectives;
+        self.unhold(index);
+        self.expand(messages, objects, index);
+        let Collectives { instances, policy, .. } = self;
         let instance = &mut instances[index];
         instance.started = true;
         let schedule = crate::collective::choose::choose(&instance.shape, policy);
         instance.schedule = Some(schedule.clone());
         let complete = instance.arrived == instance.size;
-        if complete && self.fits_planes(self.collectives.instance(index)) {
-            self.run_agents_at_once(index, &schedule);
+        if complete && self.fits_planes(messages, self.instance(index)) {
+            self.run_agents_at_once(messages, index, &schedule);
             return;
         }
-        let collectives = &mut self.collectives;
+        let collectives = self;
         for (member, agent) in collectives.instances[index].agents.iter().enumerate() {
             if agent.is_some() {
                 collectives.agenda.push_back((index, member as u32));
@@ -262,11 +273,16 @@ impl World {
     }
 
     /// Starts all held instances, complete or not, because nothing else can run; false if there were none.
-    pub(crate) fn start_held(&mut self) -> bool {
-        let held = self.collectives.held.clone();
+    pub(crate) fn start_held(&mut self, messages: &mut Messages, objects: &Objects) -> bool {
+        let held = self.held.clone();
         for &index in &held {
-            self.start_instance(index);
+            self.start_instance(messages, objects, index);
         }
-        self.collectives.held.len() < held.len()
+        self.held.len() < held.len()
     }
+}
+
+/// The object in which both sides of an intercommunicator keep their collectives.
+pub(super) fn home(objects: &Objects, comm: u32) -> u32 {
+    objects.comms.twin(comm).map_or(comm, |twin| twin.min(comm))
 }

@@ -2,11 +2,15 @@
 
 use crate::collective::Reduction;
 use crate::collective::agent::{Agent, Stage, buffer_mut, buffer_of};
+use crate::collective::instance::Collectives;
 use crate::collective::instance::Mail;
+use crate::collective::instance::member_rank;
+use crate::collective::leave::agent_done;
 use crate::collective::schedule::{Buffer, Slice, Step};
 use crate::flight::Flight;
-use crate::world::World;
+use crate::messages::Messages;
 use engine::{Span, Time};
+use objects::Objects;
 use std::rc::Rc;
 
 /// A reduction that a function of the program must do, on its own rank.
@@ -27,18 +31,18 @@ impl UserReduction {
     }
 }
 
-impl World {
+impl Collectives {
     /// Moves agents on until none can move or a function of the program is needed (`collectives.user`).
-    pub(crate) fn run_agents(&mut self) {
-        while self.collectives.user.is_none()
-            && let Some((index, member)) = self.collectives.agenda.pop_front()
+    pub(crate) fn run_agents(&mut self, messages: &mut Messages, objects: &Objects) {
+        while self.user.is_none()
+            && let Some((index, member)) = self.agenda.pop_front()
         {
-            self.run_agent(index, member);
+            self.run_agent(messages, objects, index, member);
         }
     }
 
-    fn run_agent(&mut self, index: u32, member: u32) {
-        let Some(instance) = self.collectives.instances.get_mut(index) else { return };
+    fn run_agent(&mut self, messages: &mut Messages, objects: &Objects, index: u32, member: u32) {
+        let Some(instance) = self.instances.get_mut(index) else { return };
         let Some(schedule) = instance.schedule.clone() else { return };
         let Some(mut agent) = instance.agents[member as usize].take() else { return };
         if agent.stage == Stage::Done {
@@ -50,7 +54,7 @@ impl World {
             agent.scratch = vec![0; schedule.scratch(&agent.member) as usize];
         }
         agent.waiting = None;
-        let mut steps = std::mem::take(&mut self.collectives.steps);
+        let mut steps = std::mem::take(&mut self.steps);
         let rounds = schedule.rounds();
         let mut through = true;
         while agent.round < rounds {
@@ -62,7 +66,7 @@ impl World {
             }
             steps.clear();
             schedule.round(&agent.member, agent.round, &mut steps);
-            if !self.run_round(index, &mut agent, &steps) {
+            if !self.run_round(messages, objects, index, &mut agent, &steps) {
                 through = false;
                 break;
             }
@@ -70,22 +74,22 @@ impl World {
             agent.cursor = 0;
             agent.sent = false;
         }
-        self.collectives.steps = steps;
+        self.steps = steps;
         // Members on several processes may be through before what was agreed on is known here.
-        if through && self.collectives.instances[index].agreement.as_ref().is_none_or(|agreement| agreement.outcome.is_some()) {
+        if through && self.instances[index].agreement.as_ref().is_none_or(|agreement| agreement.outcome.is_some()) {
             agent.stage = Stage::Done;
-            self.agent_done(&mut agent);
+            agent_done(messages, &mut agent);
         }
-        self.collectives.instances[index].agents[member as usize] = Some(agent);
+        self.instances[index].agents[member as usize] = Some(agent);
     }
 
     /// One round; false if it must wait for a message or for a function of the program.
-    fn run_round(&mut self, index: u32, agent: &mut Agent, steps: &[Step]) -> bool {
+    fn run_round(&mut self, messages: &mut Messages, objects: &Objects, index: u32, agent: &mut Agent, steps: &[Step]) -> bool {
         if !agent.sent {
             agent.sent = true;
             for step in steps {
                 if let Step::Send { to, from } = *step {
-                    self.agent_send(index, agent, to, from);
+                    self.agent_send(messages, objects, index, agent, to, from);
                 }
             }
         }
@@ -93,7 +97,7 @@ impl World {
         let count = receives.clone().count() as u32;
         for step in receives.skip(agent.cursor as usize) {
             let Step::Receive { from, into } = *step else { unreachable!("filtered") };
-            if !self.agent_receive(index, agent, from, into) {
+            if !self.agent_receive(messages, index, agent, from, into) {
                 return false;
             }
             agent.cursor += 1;
@@ -119,65 +123,52 @@ impl World {
         true
     }
 
-    fn agent_send(&mut self, index: u32, agent: &mut Agent, to: u32, from: Slice) {
-        let target = self.member_rank(&self.collectives.instances[index].place, to, agent.rank);
-        if self.messages.wire.has_overheads {
-            agent.clock = self.leave_rank(agent.rank, agent.clock);
+    fn agent_send(&mut self, messages: &mut Messages, objects: &Objects, index: u32, agent: &mut Agent, to: u32, from: Slice) {
+        let target = member_rank(objects, &self.instances[index].place, to, agent.rank);
+        if messages.wire.has_overheads {
+            agent.clock = leave_rank(messages, agent.rank, agent.clock);
         }
-        self.messages.profile.message(from.bytes);
-        if !self.is_local(target) {
-            self.agent_send_away(index, agent, to, target, from);
+        messages.profile.message(from.bytes);
+        if !messages.is_local(target) {
+            self.agent_send_away(messages, index, agent, to, target, from);
             return;
         }
         let payload = (from.buffer != Buffer::Nothing && from.bytes != 0 && agent.covers(from)).then(|| {
-            let slot = self.messages.pool.alloc(from.bytes as usize);
-            self.messages.pool.get_mut(slot).extend_from_slice(buffer_of(agent, from));
+            let slot = messages.pool.alloc(from.bytes as usize);
+            messages.pool.get_mut(slot).extend_from_slice(buffer_of(agent, from));
             slot
         });
         let key = (to, agent.member.rank, agent.round);
-        let at = if self.by_time() {
+        let at = if messages.by_time() {
             let flight = Flight::Collective { instance: index, to, from: agent.member.rank, round: agent.round };
-            self.launch(agent.rank, target, from.bytes, agent.clock, flight);
+            messages.launch(agent.rank, target, from.bytes, agent.clock, flight);
             Time::MAX
         } else {
-            agent.clock + self.messages.wire.latency(agent.rank, target, from.bytes)
+            agent.clock + messages.wire.latency(agent.rank, target, from.bytes)
         };
-        let instance = &mut self.collectives.instances[index];
+        let instance = &mut self.instances[index];
         instance.mail.entry(key).or_default().push_back(Mail { at, bytes: from.bytes, payload });
         let waits = instance.agents[to as usize].as_ref().is_some_and(|agent| agent.waiting == Some(key.1));
         if waits && at != Time::MAX {
-            self.collectives.agenda.push_back((index, to));
+            self.agenda.push_back((index, to));
         }
-    }
-
-    /// When a message of a schedule that `rank` begins to send at `clock` leaves it. Without a gap, what a rank sends in
-    /// several collectives at a time does not depend on each other.
-    pub(crate) fn leave_rank(&mut self, rank: u32, clock: Time) -> Time {
-        let costs = &self.messages.wire.overheads;
-        if costs.gap == Span::ZERO {
-            return clock + costs.send;
-        }
-        let state = &mut self.messages.ranks[rank as usize];
-        let start = clock.max(state.nic_free) + costs.send;
-        state.nic_free = start + costs.gap;
-        start
     }
 
     /// A `ByTime` network delivered a message of a schedule.
     pub(crate) fn collective_arrival(&mut self, index: u32, to: u32, from: u32, round: u32, at: Time) {
-        let Some(instance) = self.collectives.instances.get_mut(index) else { return };
+        let Some(instance) = self.instances.get_mut(index) else { return };
         if let Some(queue) = instance.mail.get_mut(&(to, from, round))
             && let Some(mail) = queue.iter_mut().find(|mail| mail.at == Time::MAX)
         {
             mail.at = at;
         }
         if instance.agents[to as usize].as_ref().is_some_and(|agent| agent.waiting == Some(from)) {
-            self.collectives.agenda.push_back((index, to));
+            self.agenda.push_back((index, to));
         }
     }
 
-    fn agent_receive(&mut self, index: u32, agent: &mut Agent, from: u32, into: Slice) -> bool {
-        let instance = &mut self.collectives.instances[index];
+    fn agent_receive(&mut self, messages: &mut Messages, index: u32, agent: &mut Agent, from: u32, into: Slice) -> bool {
+        let instance = &mut self.instances[index];
         let key = (agent.member.rank, from, agent.round);
         let ready = instance.mail.get(&key).and_then(|queue| queue.front()).is_some_and(|mail| mail.at != Time::MAX);
         if !ready {
@@ -191,23 +182,23 @@ impl World {
         }
         if mail.at > agent.clock {
             if agent.request.is_none() {
-                self.messages.profile.wait(agent.rank, mail.at.since(agent.clock));
+                messages.profile.wait(agent.rank, mail.at.since(agent.clock));
             }
             agent.clock = mail.at;
         }
-        if self.messages.wire.has_overheads {
-            agent.clock += self.messages.wire.overheads.receive;
+        if messages.wire.has_overheads {
+            agent.clock += messages.wire.overheads.receive;
         }
         if mail.bytes != into.bytes {
             agent.mismatch(from, mail.bytes, into.bytes);
         }
         if let Some(slot) = mail.payload {
-            let bytes = self.messages.pool.get(slot);
+            let bytes = messages.pool.get(slot);
             let part = bytes.len().min(into.bytes as usize);
             if into.buffer != Buffer::Nothing && agent.covers(into) {
                 buffer_mut(agent, into)[..part].copy_from_slice(&bytes[..part]);
             }
-            self.messages.pool.free(slot);
+            messages.pool.free(slot);
         }
         true
     }
@@ -223,18 +214,30 @@ impl World {
             return true;
         }
         let (left, right) = (buffer_of(agent, left).to_vec(), buffer_of(agent, right).to_vec());
-        self.collectives.user =
-            Some(UserReduction { rank: agent.rank, instance: index, member: agent.member.rank, reduction, left, right, into });
+        self.user = Some(UserReduction { rank: agent.rank, instance: index, member: agent.member.rank, reduction, left, right, into });
         false
     }
 
     /// The function of the program has reduced `work.left` into `work.right`.
     pub(crate) fn user_reduced(&mut self, work: UserReduction) {
-        if let Some(instance) = self.collectives.instances.get_mut(work.instance)
+        if let Some(instance) = self.instances.get_mut(work.instance)
             && let Some(agent) = &mut instance.agents[work.member as usize]
         {
             buffer_mut(agent, work.into).copy_from_slice(&work.right);
-            self.collectives.agenda.push_front((work.instance, work.member));
+            self.agenda.push_front((work.instance, work.member));
         }
     }
+}
+
+/// When a message of a schedule that `rank` begins to send at `clock` leaves it. Without a gap, what a rank sends in
+/// several collectives at a time does not depend on each other.
+pub(crate) fn leave_rank(messages: &mut Messages, rank: u32, clock: Time) -> Time {
+    let costs = &messages.wire.overheads;
+    if costs.gap == Span::ZERO {
+        return clock + costs.send;
+    }
+    let state = &mut messages.ranks[rank as usize];
+    let start = clock.max(state.nic_free) + costs.send;
+    state.nic_free = start + costs.gap;
+    start
 }

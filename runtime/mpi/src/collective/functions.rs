@@ -3,12 +3,15 @@
 
 use crate::collective::Reduction;
 use crate::collective::contributions::Data;
+use crate::collective::instance::Collectives;
+use crate::collective::planes::group_of;
 use crate::collective::results::Reducing;
 use crate::group::Group;
-use crate::world::World;
+use crate::messages::Messages;
 use ::schedule::data::steps::{DataPlane, Rows};
 use ::schedule::segments::Segment;
 use ::schedule::{Schedule, Shape};
+use objects::Objects;
 use std::rc::Rc;
 
 /// What each member reduces with: the same function has another address where ranks have images of their own.
@@ -69,20 +72,20 @@ impl FunctionWork {
     }
 }
 
-impl World {
+impl Collectives {
     /// All members of a reduction with functions are in: the main loop has it next.
     pub(super) fn queue_functions(&mut self, index: u32) {
-        self.collectives.unhold(index);
-        self.collectives.instance_mut(index).start();
-        self.collectives.functions.push_back(index);
+        self.unhold(index);
+        self.instance_mut(index).start();
+        self.functions.push_back(index);
     }
 
     /// The next of them.
-    pub(crate) fn next_functions(&mut self) -> Option<FunctionWork> {
+    pub(crate) fn next_functions(&mut self, objects: &Objects) -> Option<FunctionWork> {
         loop {
-            let index = self.collectives.functions.pop_front()?;
-            let schedule = crate::collective::choose::choose(&self.collectives.instance(index).shape, &self.collectives.policy);
-            let instance = self.collectives.instance_mut(index);
+            let index = self.functions.pop_front()?;
+            let schedule = crate::collective::choose::choose(&self.instance(index).shape, &self.policy);
+            let instance = self.instance_mut(index);
             let shape = instance.shape.clone();
             let Some(gathering) = &mut instance.gathering else { continue };
             let functions = gathering.functions.take().expect("a reduction with functions");
@@ -92,24 +95,24 @@ impl World {
             };
             let begins = gathering.varied.as_ref().and_then(|varied| varied.begins()).cloned();
             let place = instance.place.clone();
-            let group = self.group_of(&place);
+            let group = group_of(objects, &place);
             return Some(FunctionWork { index, shape, schedule, group, functions: *functions, input, stride, begins, results: None });
         }
     }
 
     /// The functions have been called; the members leave.
-    pub(crate) fn functions_called(&mut self, work: FunctionWork) {
-        let mut gathering = self.collectives.instance_mut(work.index).gathering.take().expect("it is held together");
+    pub(crate) fn functions_called(&mut self, messages: &mut Messages, objects: &Objects, work: FunctionWork) {
+        let mut gathering = self.instance_mut(work.index).gathering.take().expect("it is held together");
         let Some(results) = work.results else {
             // The steps do not fit together: event by event, who is wrong is told so.
             gathering.data = Data::Each(work.input, work.stride);
             gathering.functions = Some(Box::new(work.functions));
-            self.collectives.instance_mut(work.index).gathering = Some(gathering);
-            self.expand(work.index);
-            self.start_instance(work.index);
+            self.instance_mut(work.index).gathering = Some(gathering);
+            self.expand(messages, objects, work.index);
+            self.start_instance(messages, objects, work.index);
             return;
         };
         gathering.take_results(&work.shape, results);
-        self.pass_through(work.index, gathering, work.schedule);
+        self.pass_through(messages, objects, work.index, gathering, work.schedule);
     }
 }

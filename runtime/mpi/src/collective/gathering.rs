@@ -7,12 +7,18 @@
 
 use crate::collective::agent::Agent;
 use crate::collective::blocks::BlockList;
+use crate::collective::call::reducing::reduction;
+use crate::collective::call::root_member;
 use crate::collective::call::{Mode, Part};
 use crate::collective::contributions::{Data, Gathering};
 use crate::collective::functions::Functions;
 use crate::collective::gatherv::RootBlocks;
+use crate::collective::instance::Collectives;
 use crate::collective::instance::Place;
+use crate::collective::instance::member_rank;
 use crate::collective::pending::Pending;
+use crate::collective::planes::run_blocked;
+use crate::collective::planes::run_pending;
 use crate::collective::schedule::{Kind, Member, NOBODY, Schedule, Shape};
 use crate::collective::ticket::Ticket;
 use crate::collective::varied::Varied;
@@ -20,12 +26,16 @@ use crate::collective::{Contribution, Delivery, Resolve, Signature};
 use crate::error::Result;
 use crate::handle::{self, RequestRef};
 use crate::matching::Extent;
+use crate::messages::Messages;
 use crate::op::Op;
+use crate::remote::collective::is_spread;
 use crate::remote::distributed::Beginning;
+use crate::remote::distributed::own_members;
 use crate::request::{Body, Request, RequestArray};
 use crate::topology::Topology;
-use crate::world::{Mpi, World};
+use crate::world::Mpi;
 use engine::Span;
+use objects::Objects;
 use rank::{Addr, memory};
 use std::rc::Rc;
 
@@ -77,23 +87,23 @@ fn is_predefined(reduction: Option<(usize, usize)>) -> bool {
     reduction.is_none_or(|(op, datatype)| op < crate::handle::FIRST && datatype < crate::handle::FIRST)
 }
 
-impl World {
+impl Collectives {
     /// Whether collectives of this process may gather. With a gap, what the rank of a nonblocking one sends meanwhile delays the messages of
     /// its collective: such a member is run event by event.
-    pub(crate) fn gathers(&self, blocking: bool) -> bool {
-        self.collectives.batch && !self.by_time() && (blocking || self.messages.wire.overheads.gap == Span::ZERO)
+    pub(crate) fn gathers(&self, messages: &Messages, blocking: bool) -> bool {
+        self.batch && !messages.by_time() && (blocking || messages.wire.overheads.gap == Span::ZERO)
     }
 
     /// What the mounted rank's next collective on an intracommunicator looks like; `None` if it is not one to gather.
-    fn brief_shape(&self, brief: &Brief) -> Result<Option<(u32, u32, Shape)>> {
-        let index = self.objects.comms.index(brief.comm)?;
-        let comm = self.objects.comms.at(index);
-        if !self.gathers(brief.mode != Mode::Nonblocking) || comm.is_self || comm.is_inter() || comm.size() < 2 {
+    fn brief_shape(&self, messages: &Messages, objects: &Objects, brief: &Brief) -> Result<Option<(u32, u32, Shape)>> {
+        let index = objects.comms.index(brief.comm)?;
+        let comm = objects.comms.at(index);
+        if !self.gathers(messages, brief.mode != Mode::Nonblocking) || comm.is_self || comm.is_inter() || comm.size() < 2 {
             return Ok(None);
         }
-        let (size, member) = (comm.size(), comm.rank(self.messages.current));
+        let (size, member) = (comm.size(), comm.rank(messages.current));
         let root = match brief.root {
-            Some(root) => match self.root_member(index, root)? {
+            Some(root) => match root_member(objects, index, root)? {
                 Some(root) => root,
                 None => return Ok(None),
             },
@@ -101,8 +111,8 @@ impl World {
         };
         let reduction = match brief.reduction {
             Some((op, datatype)) => {
-                let operation = &**self.objects.ops.get(self.messages.current, op)?;
-                let size = self.objects.types.usable(self.messages.current, datatype)?.size.max(1);
+                let operation = &**objects.ops.get(messages.current, op)?;
+                let size = objects.types.usable(messages.current, datatype)?.size.max(1);
                 Some((operation.commutative(), size, !matches!(operation, Op::User(_))))
             }
             None => None,
@@ -116,7 +126,7 @@ impl World {
             element: reduction.map_or(1, |(_, size, _)| size),
             commutative: reduction.is_none_or(|(commutative, ..)| commutative),
             sides: None,
-            node: self.messages.wire.node,
+            node: messages.wire.node,
             predefined: reduction.is_none_or(|(.., predefined)| predefined),
             cartesian: brief.kind == Kind::Neighbor && matches!(comm.topology.as_deref(), Some(Topology::Cart(_))),
         };
@@ -126,35 +136,34 @@ impl World {
     /// The mounted rank enters: `(instance, member, request)`, or `None` if the call must be made as agents.
     fn enter_gathering(
         &mut self,
+        messages: &mut Messages,
+        objects: &mut Objects,
         brief: &Brief,
         source: &Extent,
         target: &Extent,
         bring: &mut Bring,
     ) -> Result<Option<(u32, u32, Option<u32>)>> {
-        if let Some(member) = self.joins_latest(brief) {
-            let index = self.collectives.latest.as_ref().expect("joined just now").index;
-            let request = self.come_in(index, member, (source, target), bring);
+        if let Some(member) = self.joins_latest(messages, objects, brief) {
+            let index = self.latest.as_ref().expect("joined just now").index;
+            let request = self.come_in(messages, objects, index, member, (source, target), bring);
             return Ok(Some((index, member, request)));
         }
-        let Some((comm, member, shape)) = self.brief_shape(brief)? else { return Ok(None) };
-        let communicator = self.objects.comms.at(comm);
+        let Some((comm, member, shape)) = self.brief_shape(messages, objects, brief)? else { return Ok(None) };
+        let communicator = objects.comms.at(comm);
         let blocking = brief.mode == Mode::Blocking;
         let varies = Varied::is(brief.kind, brief.irregular);
         let calls = !shape.predefined;
-        if (!blocking || varies || calls) && self.is_spread(communicator) {
+        if (!blocking || varies || calls) && is_spread(messages, communicator) {
             return Ok(None);
         }
-        let (call, call_id) = (self.collectives.calls.of(comm, member), self.call_id(comm, member));
+        let (call, call_id) = (self.calls.of(comm, member), self.call_id(comm, member));
         let known = self.instance_of(comm, call_id);
-        if known
-            .map(|index| self.collectives.instance(index))
-            .is_some_and(|instance| instance.gathering.is_none() || instance.holds_agents())
-        {
+        if known.map(|index| self.instance(index)).is_some_and(|instance| instance.gathering.is_none() || instance.holds_agents()) {
             return Ok(None);
         }
-        let me = self.messages.current;
+        let me = messages.current;
         let signature = Signature {
-            function: self.messages.ranks[me as usize].function,
+            function: messages.ranks[me as usize].function,
             blocking,
             irregular: brief.irregular,
             kind: brief.kind,
@@ -163,74 +172,74 @@ impl World {
         let size = shape.size;
         let index = match known {
             Some(index) => {
-                self.agree_on(index, comm, &signature, &shape)?;
-                let instance = self.collectives.instance(index);
+                self.agree_on(messages, objects, index, comm, &signature, &shape)?;
+                let instance = self.instance(index);
                 let gathering = instance.gathering.as_ref().expect("looked at above");
                 if gathering.reduction.as_ref().map(|known| known.0) != brief.reduction {
                     // Other handles may be the same operation and type, or not one at all.
                     let (op, datatype) = brief.reduction.expect("shapes agree");
-                    self.reduction(op, datatype)?;
+                    reduction(messages, objects, op, datatype)?;
                 }
                 index
             }
             None => {
                 let reduction = match brief.reduction {
-                    Some((op, datatype)) => Some(((op, datatype), self.reduction(op, datatype)?)),
+                    Some((op, datatype)) => Some(((op, datatype), reduction(messages, objects, op, datatype)?)),
                     None => None,
                 };
-                let beginning = self.beginning(comm, call, &shape);
+                let beginning = self.beginning(messages, objects, comm, call, &shape);
                 if let Beginning::Events = beginning {
                     return Ok(None);
                 }
-                let (first, count) = self.own_members(&beginning, size);
+                let (first, count) = own_members(messages, &beginning, size);
                 let pending = (!blocking).then(|| Pending::new(count));
                 let varied = if varies {
-                    let Some(varied) = Varied::new(&shape, count, self.objects.comms.at(comm).topology.clone()) else { return Ok(None) };
+                    let Some(varied) = Varied::new(&shape, count, objects.comms.at(comm).topology.clone()) else { return Ok(None) };
                     Some(Box::new(varied))
                 } else {
                     None
                 };
-                let index = self.make_held(Place::Comm(comm), signature, shape);
+                let index = self.make_held(messages, Place::Comm(comm), signature, shape);
                 let mut gathering = Gathering::new(first, count);
                 (gathering.reduction, gathering.pending, gathering.varied) = (reduction, pending, varied);
                 if let Beginning::Distributed(distributed) = beginning {
-                    self.made_distributed(index, comm, call, count);
+                    self.made_distributed(objects, index, comm, call, count);
                     gathering.distributed = Some(distributed);
                 }
-                let instance = self.collectives.instance_mut(index);
+                let instance = self.instance_mut(index);
                 instance.gathering = Some(Box::new(gathering));
-                self.collectives.hold(index);
-                if is_predefined(brief.reduction) && self.collectives.starting.is_none() {
+                self.hold(index);
+                if is_predefined(brief.reduction) && self.starting.is_none() {
                     let function = signature.function;
-                    self.collectives.latest = Some(Latest { brief: brief.clone(), function, index, comm, call, elements: None });
+                    self.latest = Some(Latest { brief: brief.clone(), function, index, comm, call, elements: None });
                 }
                 index
             }
         };
-        self.note_entry(comm, member, size, index);
+        self.note_entry(messages, objects, comm, member, size, index);
         if calls && let Some((op, datatype)) = brief.reduction {
-            let reduction = self.reduction(op, datatype)?;
-            let gathering = self.collectives.instance_mut(index).gathering.as_mut().expect("made or found above");
+            let reduction = reduction(messages, objects, op, datatype)?;
+            let gathering = self.instance_mut(index).gathering.as_mut().expect("made or found above");
             gathering.functions.get_or_insert_with(|| Box::new(Functions::new(size))).enter(member, reduction);
         }
-        let request = self.come_in(index, member, (source, target), bring);
+        let request = self.come_in(messages, objects, index, member, (source, target), bring);
         Ok(Some((index, member, request)))
     }
 
     /// The member number of the mounted rank if its call is one more of the instance made last; then it has entered that.
     #[inline]
-    fn joins_latest(&mut self, brief: &Brief) -> Option<u32> {
-        let latest = self.collectives.latest.as_ref().filter(|_| self.collectives.starting.is_none())?;
-        let me = self.messages.current;
+    fn joins_latest(&mut self, messages: &mut Messages, objects: &Objects, brief: &Brief) -> Option<u32> {
+        let latest = self.latest.as_ref().filter(|_| self.starting.is_none())?;
+        let me = messages.current;
         if latest.brief != *brief
-            || latest.function != self.messages.ranks[me as usize].function
-            || self.objects.comms.index(brief.comm) != Ok(latest.comm)
+            || latest.function != messages.ranks[me as usize].function
+            || objects.comms.index(brief.comm) != Ok(latest.comm)
         {
             return None;
         }
-        let member = self.objects.comms.at(latest.comm).rank(me);
-        let call = self.collectives.calls.get_mut(latest.comm)?.of_mut(member)?;
-        if *call != latest.call || self.collectives.instances[latest.index].gathering.is_none() {
+        let member = objects.comms.at(latest.comm).rank(me);
+        let call = self.calls.get_mut(latest.comm)?.of_mut(member)?;
+        if *call != latest.call || self.instances[latest.index].gathering.is_none() {
             return None;
         }
         *call += 1;
@@ -239,19 +248,27 @@ impl World {
 
     /// The mounted rank enters the instance made last, if its call is one more with the same arguments and not the last one of all.
     #[inline]
-    fn joins_again(&mut self, kind: Kind, comm: usize, elements: Option<Elements>, from: Addr) -> Option<Ticket> {
-        let latest = self.collectives.latest.as_ref()?;
-        let (me, index, number) = (self.messages.current, latest.index, latest.call);
-        let state = &mut self.messages.ranks[me as usize];
+    fn joins_again(
+        &mut self,
+        messages: &mut Messages,
+        objects: &Objects,
+        kind: Kind,
+        comm: usize,
+        elements: Option<Elements>,
+        from: Addr,
+    ) -> Option<Ticket> {
+        let latest = self.latest.as_ref()?;
+        let (me, index, number) = (messages.current, latest.index, latest.call);
+        let state = &mut messages.ranks[me as usize];
         if latest.elements != elements || latest.brief.kind != kind || latest.brief.comm != comm || latest.function != state.function {
             return None;
         }
-        if self.objects.comms.index(comm) != Ok(latest.comm) {
+        if objects.comms.index(comm) != Ok(latest.comm) {
             return None;
         }
-        let member = self.objects.comms.at(latest.comm).rank(me);
-        let call = self.collectives.calls.get_mut(latest.comm)?.of_mut(member)?;
-        let instance = &mut self.collectives.instances[index];
+        let member = objects.comms.at(latest.comm).rank(me);
+        let call = self.calls.get_mut(latest.comm)?.of_mut(member)?;
+        let instance = &mut self.instances[index];
         let gathering = instance.gathering.as_mut()?;
         if *call != number || instance.arrived == 0 || instance.arrived + 1 >= instance.here {
             return None;
@@ -269,12 +286,20 @@ impl World {
 
     /// A member's contribution is taken; the last one's completes the call. Answers the request of a nonblocking call.
     #[inline]
-    fn come_in(&mut self, index: u32, member: u32, (source, target): (&Extent, &Extent), bring: &mut Bring) -> Option<u32> {
-        let me = self.messages.current;
-        let clock = self.messages.ranks[me as usize].clock;
-        let waits = self.collectives.instance(index).describe().0.blocking;
-        let request = (!waits).then(|| self.make_request(me, Body::Collective { instance: index, member }));
-        let instance = self.collectives.instance_mut(index);
+    fn come_in(
+        &mut self,
+        messages: &mut Messages,
+        objects: &mut Objects,
+        index: u32,
+        member: u32,
+        (source, target): (&Extent, &Extent),
+        bring: &mut Bring,
+    ) -> Option<u32> {
+        let me = messages.current;
+        let clock = messages.ranks[me as usize].clock;
+        let waits = self.instance(index).describe().0.blocking;
+        let request = (!waits).then(|| messages.make_request(me, Body::Collective { instance: index, member }));
+        let instance = self.instance_mut(index);
         let gathering = instance.gathering.as_mut().expect("made or found above");
         let first = instance.arrived == 0;
         gathering.join(member, clock, first);
@@ -287,7 +312,7 @@ impl World {
         match std::mem::replace(bring, Bring::Nothing) {
             Bring::Nothing => {}
             Bring::Agreement(contribution, resolve) => {
-                self.contribute_to_agreement(index, member, contribution, resolve, complete && !spread);
+                self.contribute_to_agreement(messages, objects, index, member, contribution, resolve, complete && !spread);
             }
             Bring::Blocks(blocks) => {
                 let gatherv = gathering.varied.as_mut().and_then(|varied| varied.as_gatherv());
@@ -303,55 +328,62 @@ impl World {
             }
         }
         match (complete, spread) {
-            (true, true) => self.ready_distributed(index),
-            (true, false) => self.complete_gathering(index),
+            (true, true) => self.ready_distributed(messages, objects, index),
+            (true, false) => self.complete_gathering(messages, objects, index),
             (false, _) => {}
         }
         request
     }
 
     /// All members are in.
-    fn complete_gathering(&mut self, index: u32) {
-        self.collectives.latest = None;
-        let instance = self.collectives.instance_mut(index);
+    fn complete_gathering(&mut self, messages: &mut Messages, objects: &Objects, index: u32) {
+        self.latest = None;
+        let instance = self.instance_mut(index);
         if let Some(gathering) = instance.gathering.as_mut().filter(|gathering| gathering.functions.is_some()) {
             if gathering.varied.as_mut().is_none_or(|varied| varied.fits()) {
                 return self.queue_functions(index);
             }
-            self.expand(index);
-            return self.start_instance(index);
+            self.expand(messages, objects, index);
+            return self.start_instance(messages, objects, index);
         }
-        let schedule = crate::collective::choose::choose(&self.collectives.instance(index).shape, &self.collectives.policy);
-        let instance = self.collectives.instance_mut(index);
+        let schedule = crate::collective::choose::choose(&self.instance(index).shape, &self.policy);
+        let instance = self.instance_mut(index);
         let mut gathering = instance.gathering.take().expect("held together");
         if !gathering.make_results(&instance.shape, &schedule) {
             instance.gathering = Some(gathering);
-            self.expand(index);
-            self.start_instance(index);
+            self.expand(messages, objects, index);
+            self.start_instance(messages, objects, index);
             return;
         }
-        self.pass_through(index, gathering, schedule);
+        self.pass_through(messages, objects, index, gathering, schedule);
     }
 
     /// What the members get is known: their clocks move, and they go on.
-    pub(super) fn pass_through(&mut self, index: u32, mut gathering: Box<Gathering>, schedule: Rc<dyn Schedule>) {
-        self.collectives.unhold(index);
-        let instance = self.collectives.instance_mut(index);
+    pub(super) fn pass_through(
+        &mut self,
+        messages: &mut Messages,
+        objects: &Objects,
+        index: u32,
+        mut gathering: Box<Gathering>,
+        schedule: Rc<dyn Schedule>,
+    ) {
+        self.unhold(index);
+        let instance = self.instance_mut(index);
         instance.start();
         let (place, shape) = (instance.place.clone(), instance.shape.clone());
         let varied = gathering.varied.as_deref();
         match &gathering.pending {
-            None => self.run_blocked(&place, schedule, &shape, varied, gathering.clock),
-            Some(pending) => self.run_pending(&place, schedule, &shape, varied, pending),
+            None => run_blocked(messages, objects, &place, schedule, &shape, varied, gathering.clock),
+            Some(pending) => run_pending(messages, objects, &place, schedule, &shape, varied, pending),
         }
         gathering.complete = true;
-        self.collectives.instance_mut(index).gathering = Some(gathering);
+        self.instance_mut(index).gathering = Some(gathering);
     }
 
     /// Makes agents of the members that are in, so that they can go on one by one.
-    pub(crate) fn expand(&mut self, index: u32) {
-        self.collectives.latest = None;
-        let instance = self.collectives.instance_mut(index);
+    pub(crate) fn expand(&mut self, messages: &mut Messages, objects: &Objects, index: u32) {
+        self.latest = None;
+        let instance = self.instance_mut(index);
         let holds_agents = instance.holds_agents();
         let Some(gathering) = instance.gathering.take().filter(|_| !holds_agents) else { return };
         let (shape, place) = (instance.shape.clone(), instance.place.clone());
@@ -362,41 +394,14 @@ impl World {
                 agents.push(None);
                 continue;
             }
-            agents.push(Some(self.agent_of(&gathering, &shape, self.member_rank(&place, member, 0), member, &none)));
+            agents.push(Some(agent_of(messages, &gathering, &shape, member_rank(objects, &place, member, 0), member, &none)));
         }
-        self.collectives.instance_mut(index).agents = agents;
-    }
-
-    /// The agent of a member that is in.
-    pub(crate) fn agent_of(&self, gathering: &Gathering, shape: &Shape, rank: u32, member: u32, none: &Rc<[u32]>) -> Box<Agent> {
-        let (send, receive, output) = gathering.buffers(shape, member);
-        let input = gathering.contribution(shape, member).to_vec();
-        let neighbors = gathering.varied.as_ref().and_then(|varied| varied.neighbors(member));
-        let (sources, destinations) = neighbors.unwrap_or_else(|| (none.clone(), none.clone()));
-        let member = Member { rank: member, send, receive, sources, destinations };
-        let own = gathering.functions.as_ref().and_then(|functions| functions.get(member.rank));
-        let reduction = own.or(gathering.reduction.as_ref().map(|(_, reduction)| reduction)).cloned();
-        let clock = self.messages.ranks[rank as usize].clock;
-        let place = member.rank - gathering.first;
-        let allgatherv = gathering.varied.as_ref().map_or(&[][..], |varied| varied.targets(member.rank));
-        let mut agent = Agent::held(rank, clock, member, input, output, reduction);
-        if let Some(pending) = &gathering.pending {
-            (agent.clock, agent.request) = (pending.clock(place), Some(pending.request(place)));
-            let target = pending.target(place, output);
-            agent.delivery = match agent.member.sources.contains(&NOBODY) {
-                false => Delivery::To(vec![target]),
-                true => Delivery::From(target.parts(agent.member.sources.len()), agent.member.sources.clone()),
-            };
-        }
-        if !allgatherv.is_empty() {
-            agent.delivery = Delivery::To(allgatherv.to_vec());
-        }
-        Box::new(agent)
+        self.instance_mut(index).agents = agents;
     }
 
     /// The mounted rank collects the result of a nonblocking collective whose members gathered to its end; with `leaves`, for good.
-    pub(crate) fn finish_pending(&mut self, index: u32, member: u32, leaves: bool) {
-        let instance = self.collectives.instance_mut(index);
+    pub(crate) fn finish_pending(&mut self, objects: &Objects, index: u32, member: u32, leaves: bool) {
+        let instance = self.instance_mut(index);
         let Some(gathering) = instance.gathering.as_mut().filter(|gathering| gathering.complete) else { return };
         let bytes = gathering.buffers(&instance.shape, member).2;
         let Some(pending) = &mut gathering.pending else { return };
@@ -406,49 +411,91 @@ impl World {
             varied.delivered(member);
         }
         if leaves {
-            self.leave_instance(index);
+            self.leave_instance(objects, index);
         }
     }
 
     /// The mounted rank asks whether requests are complete: collectives that are held for their members, and could complete one, go on.
-    pub(crate) fn start_tested(&mut self, requests: RequestArray) {
-        if !self.collectives.holds() {
+    pub(crate) fn start_tested(&mut self, messages: &mut Messages, objects: &Objects, requests: RequestArray) {
+        if !self.holds() {
             return;
         }
         for handle in requests.iter() {
-            if let RequestRef::Cold(request) = handle::request(self.active_part(handle))
-                && let Some(&Request { body: Body::Collective { instance, .. }, done: None, .. }) = self.messages.requests.get(request)
-                && !self.collectives.instance(instance).is_started()
+            if let RequestRef::Cold(request) = handle::request(messages.active_part(handle))
+                && let Some(&Request { body: Body::Collective { instance, .. }, done: None, .. }) = messages.requests.get(request)
+                && !self.instance(instance).is_started()
             {
-                self.start_instance(instance);
+                self.start_instance(messages, objects, instance);
             }
         }
-        self.run_agents();
+        self.run_agents(messages, objects);
     }
 
     /// The mounted rank takes its result and leaves; the handle of a new communicator, if one was made.
-    pub(crate) fn finish_part(&mut self, index: u32, member: u32, target: &Extent) -> Result<usize> {
-        let instance = self.collectives.instance(index);
-        let Some(gathering) = &instance.gathering else { return self.finish_agent(index, member, Some(target)) };
+    pub(crate) fn finish_part(
+        &mut self,
+        messages: &mut Messages,
+        objects: &Objects,
+        index: u32,
+        member: u32,
+        target: &Extent,
+    ) -> Result<usize> {
+        let instance = self.instance(index);
+        let Some(gathering) = &instance.gathering else { return self.finish_agent(messages, objects, index, member, Some(target)) };
         gathering.deliver(&instance.shape, member, target);
         let outcome = instance.outcome(member);
-        self.leave_instance(index);
+        self.leave_instance(objects, index);
         outcome.unwrap_or(Ok(0))
     }
+}
+
+/// The agent of a member that is in.
+pub(crate) fn agent_of(messages: &Messages, gathering: &Gathering, shape: &Shape, rank: u32, member: u32, none: &Rc<[u32]>) -> Box<Agent> {
+    let (send, receive, output) = gathering.buffers(shape, member);
+    let input = gathering.contribution(shape, member).to_vec();
+    let neighbors = gathering.varied.as_ref().and_then(|varied| varied.neighbors(member));
+    let (sources, destinations) = neighbors.unwrap_or_else(|| (none.clone(), none.clone()));
+    let member = Member { rank: member, send, receive, sources, destinations };
+    let own = gathering.functions.as_ref().and_then(|functions| functions.get(member.rank));
+    let reduction = own.or(gathering.reduction.as_ref().map(|(_, reduction)| reduction)).cloned();
+    let clock = messages.ranks[rank as usize].clock;
+    let place = member.rank - gathering.first;
+    let allgatherv = gathering.varied.as_ref().map_or(&[][..], |varied| varied.targets(member.rank));
+    let mut agent = Agent::held(rank, clock, member, input, output, reduction);
+    if let Some(pending) = &gathering.pending {
+        (agent.clock, agent.request) = (pending.clock(place), Some(pending.request(place)));
+        let target = pending.target(place, output);
+        agent.delivery = match agent.member.sources.contains(&NOBODY) {
+            false => Delivery::To(vec![target]),
+            true => Delivery::From(target.parts(agent.member.sources.len()), agent.member.sources.clone()),
+        };
+    }
+    if !allgatherv.is_empty() {
+        agent.delivery = Delivery::To(allgatherv.to_vec());
+    }
+    Box::new(agent)
 }
 
 impl Mpi {
     /// Enters a collective that may gather: `None` if it cannot be, and nothing has happened.
     pub(crate) fn try_gathering(&self, brief: &Brief, source: &Extent, target: Extent, bring: &mut Bring) -> Result<Option<Part>> {
-        let mut world = self.world();
-        let Some((index, member, request)) = world.enter_gathering(brief, source, &target, bring)? else { return Ok(None) };
-        Ok(Some(world.entered(index, member, request.map(handle::of_cold), target)))
+        let mut guard = self.world();
+        let world = &mut *guard;
+        let Some((index, member, request)) =
+            world.collectives.enter_gathering(&mut world.messages, &mut world.objects, brief, source, &target, bring)?
+        else {
+            return Ok(None);
+        };
+        Ok(Some(world.collectives.entered(&mut world.messages, &world.objects, index, member, request.map(handle::of_cold), target)))
     }
 
     /// Enters as [`Mpi::try_gathering`] does, if the call is one more like the one before; `None` if nothing has happened.
     #[inline]
     pub(crate) fn joins_again_as(&self, kind: Kind, comm: usize, elements: Option<Elements>, from: Addr) -> Option<Ticket> {
-        self.world().joins_again(kind, comm, elements, from)
+        {
+            let world = &mut *self.world();
+            world.collectives.joins_again(&mut world.messages, &world.objects, kind, comm, elements, from)
+        }
     }
 
     /// The instance made last is one of contiguous elements, called with these arguments.
@@ -462,6 +509,9 @@ impl Mpi {
 
     /// Whether calls may gather.
     pub(crate) fn may_gather(&self) -> bool {
-        self.world().gathers(true)
+        {
+            let world = &mut *self.world();
+            world.collectives.gathers(&world.messages, true)
+        }
     }
 }

@@ -10,8 +10,8 @@ use crate::collective::{Agreement, Signature};
 use crate::error::Result;
 use crate::group::Group;
 use crate::slab::Slab;
-use crate::world::World;
 use engine::Time;
+use objects::Objects;
 use rustc_hash::FxHashMap;
 use std::collections::VecDeque;
 use std::rc::Rc;
@@ -171,10 +171,6 @@ impl Instance {
     pub(crate) fn has_mail(&self) -> bool {
         !self.mail.is_empty()
     }
-    /// Whether its members are held in a few words each.
-    pub(crate) fn is_held(&self) -> bool {
-        self.gathering.is_some() && self.agents.is_empty()
-    }
     pub(crate) fn is_started(&self) -> bool {
         self.started
     }
@@ -195,39 +191,39 @@ impl Instance {
     }
 }
 
-impl World {
+impl Collectives {
     /// The instance that a rank is blocked in (for reports).
-    pub(crate) fn waiting_instance(&self, rank: u32) -> Option<u32> {
+    pub(crate) fn waiting_instance(&self, objects: &Objects, rank: u32) -> Option<u32> {
         let waits = |instance: &Instance| match (&instance.gathering, &instance.place) {
             (Some(gathering), Place::Comm(comm)) => {
-                let member = self.objects.comms.at(*comm).group.rank_of(rank);
+                let member = objects.comms.at(*comm).group.rank_of(rank);
                 instance.signature.blocking && !gathering.is_complete() && member.is_some_and(|member| gathering.has(member))
             }
             _ => instance.agents.iter().flatten().any(|agent| agent.rank == rank && agent.request.is_none() && agent.stage != Stage::Done),
         };
-        (0..self.collectives.instances.capacity() as u32).find(|&index| self.collectives.instances.get(index).is_some_and(waits))
+        (0..self.instances.capacity() as u32).find(|&index| self.instances.get(index).is_some_and(waits))
     }
+}
 
-    /// World rank of a member of a communicator's collectives.
-    pub(crate) fn member_rank(&self, place: &Place, member: u32, me: u32) -> u32 {
-        let comm = match place {
-            Place::Comm(comm) => *comm,
-            Place::Group(_, group) => return group.world_rank(member),
-        };
-        let communicator = self.objects.comms.at(comm);
-        if communicator.is_self {
-            return me;
-        }
-        let Some(remote) = &communicator.remote else { return communicator.group.world_rank(member) };
-        let (first, second) = self.sides(comm);
-        debug_assert!(remote.size() > 0);
-        if member < first.size() { first.world_rank(member) } else { second.world_rank(member - first.size()) }
+/// World rank of a member of a communicator's collectives.
+pub(crate) fn member_rank(objects: &Objects, place: &Place, member: u32, me: u32) -> u32 {
+    let comm = match place {
+        Place::Comm(comm) => *comm,
+        Place::Group(_, group) => return group.world_rank(member),
+    };
+    let communicator = objects.comms.at(comm);
+    if communicator.is_self {
+        return me;
     }
+    let Some(remote) = &communicator.remote else { return communicator.group.world_rank(member) };
+    let (first, second) = sides(objects, comm);
+    debug_assert!(remote.size() > 0);
+    if member < first.size() { first.world_rank(member) } else { second.world_rank(member - first.size()) }
+}
 
-    /// The groups of an intercommunicator in the order that both sides agree on: by the world rank of their first member.
-    pub(crate) fn sides(&self, comm: u32) -> (&crate::group::Group, &crate::group::Group) {
-        let communicator = self.objects.comms.at(comm);
-        let (local, remote) = (&*communicator.group, communicator.remote.as_deref().expect("an intercommunicator"));
-        if local.world_rank(0) < remote.world_rank(0) { (local, remote) } else { (remote, local) }
-    }
+/// The groups of an intercommunicator in the order that both sides agree on: by the world rank of their first member.
+pub(crate) fn sides(objects: &Objects, comm: u32) -> (&crate::group::Group, &crate::group::Group) {
+    let communicator = objects.comms.at(comm);
+    let (local, remote) = (&*communicator.group, communicator.remote.as_deref().expect("an intercommunicator"));
+    if local.world_rank(0) < remote.world_rank(0) { (local, remote) } else { (remote, local) }
 }

@@ -6,16 +6,19 @@
 //! two on random programs.
 
 use crate::collective::agent::{Agent, Stage};
+use crate::collective::instance::Collectives;
 use crate::collective::instance::{Instance, Place};
+use crate::collective::leave::agent_done;
 use crate::collective::pending::Pending;
 use crate::collective::varied::Varied;
 use crate::group::Group;
-use crate::world::World;
+use crate::messages::Messages;
 use ::schedule::data::steps::{DataPlane, Rows};
 use ::schedule::segments::Segment;
 use ::schedule::time::{Burden, Clocks, Costs, Overheads, Said, TimePlane};
 use ::schedule::{Blocks, Member, Members, Schedule, Shape, member_of};
 use engine::{EndOfTime, Span, Time};
+use objects::Objects;
 use std::rc::Rc;
 
 /// The clock with which a member leaves.
@@ -83,128 +86,20 @@ impl Members for AgentMembers<'_> {
     }
 }
 
-impl World {
-    /// All rounds of a collective of blocked members, without data: their clocks move, and they wake. `same` is the clock of all of
-    /// them, if it is known to be one.
-    pub(crate) fn run_blocked(
-        &mut self,
-        place: &Place,
-        schedule: Rc<dyn Schedule>,
-        shape: &Shape,
-        varied: Option<&Varied>,
-        same: Option<Time>,
-    ) {
-        let (group, size) = (self.group_of(place), shape.size);
-        let clock_of = |member: u32| self.messages.ranks[group.world_rank(member) as usize].clock.as_ps();
-        debug_assert!(
-            same.is_none_or(|same| (0..size).all(|member| clock_of(member) == same.as_ps())),
-            "nobody's clock moves while it is held"
-        );
-        let clocks = match same {
-            Some(same) => Clocks::same(same.as_ps(), size as usize),
-            None => (0..size).map(clock_of).collect(),
-        };
-        let burden = self.burden((0..size).map(|member| group.world_rank(member)));
-        let plane = TimePlane::new(Segment::whole(size), schedule, clocks, true).with_burden(burden);
-        let plane = self.pass_rounds(plane, &group, shape, varied);
-        // Last to first, so that they run in the order of ranks.
-        for member in (0..size).rev() {
-            self.release_member(group.world_rank(member), &plane, member, member as usize);
-        }
-    }
-
-    /// The same of members that have gone on: their requests complete.
-    pub(crate) fn run_pending(
-        &mut self,
-        place: &Place,
-        schedule: Rc<dyn Schedule>,
-        shape: &Shape,
-        varied: Option<&Varied>,
-        pending: &Pending,
-    ) {
-        let (group, size) = (self.group_of(place), shape.size);
-        let clocks = (0..size).map(|member| pending.clock(member).as_ps()).collect();
-        let burden = self.burden((0..size).map(|member| group.world_rank(member)));
-        let plane = TimePlane::new(Segment::whole(size), schedule, clocks, true).with_burden(burden);
-        let plane = self.pass_rounds(plane, &group, shape, varied);
-        for member in (0..size).rev() {
-            self.finish_request(pending.request(member), Time::from_ps(in_time(plane.clock(member))));
-        }
-    }
-
-    pub(super) fn group_of(&self, place: &Place) -> Rc<Group> {
-        match place {
-            Place::Comm(comm) => self.objects.comms.at(*comm).group.clone(),
-            Place::Group(_, group) => group.clone(),
-        }
-    }
-
-    /// What these ranks carry into the time plane, if messages cost them anything.
-    pub(crate) fn burden(&self, ranks: impl ExactSizeIterator<Item = u32>) -> Option<Burden> {
-        let wire = &self.messages.wire;
-        wire.has_overheads.then(|| {
-            let (send, receive, gap) = (wire.overheads.send.as_ps(), wire.overheads.receive.as_ps(), wire.overheads.gap.as_ps());
-            let free = |rank: u32| self.messages.ranks[rank as usize].nic_free.as_ps();
-            Burden::new(Overheads { send, receive, gap }, ranks.len(), ranks.map(free))
-        })
-    }
-
-    fn pass_rounds(&mut self, mut plane: TimePlane, group: &Group, shape: &Shape, varied: Option<&Varied>) -> TimePlane {
-        let costs = Between { wire: &self.messages.wire, rank_of: |member| group.world_rank(member) };
-        let mut said = Said::default();
-        let over = match varied {
-            None => plane.advance(shape, &costs, &mut said),
-            // Each by itself: how large a block is is asked for in the innermost loop.
-            Some(Varied::Alltoallv(alltoallv)) => plane.advance(alltoallv, &costs, &mut said),
-            Some(Varied::Neighbor(neighbor)) => plane.advance(neighbor, &costs, &mut said),
-            Some(varied) => plane.advance(varied, &costs, &mut said),
-        };
-        debug_assert!(over, "a process alone waits for nobody");
-        self.messages.profile.messages_of(said.messages, said.bytes);
-        plane
-    }
-
-    /// A blocked member of a collective, which is in this place of the plane, is through.
-    #[inline]
-    pub(crate) fn release_member(&mut self, rank: u32, plane: &TimePlane, member: u32, place: usize) {
-        let clock = in_time(plane.clock(member));
-        let state = &mut self.messages.ranks[rank as usize];
-        let mut waited = clock - state.clock.as_ps();
-        if waited != 0 {
-            state.clock = Time::from_ps(clock);
-            state.spins = 0;
-        }
-        if let Some(burden) = plane.burden() {
-            waited = burden.waited(place);
-            state.nic_free = burden.free(place).map_or(state.nic_free, Time::from_ps);
-        }
-        if waited != 0 {
-            self.messages.profile.wait(rank, Span::from_ps(waited));
-        }
-        if state.waiting != 0 {
-            state.waiting = 0;
-            self.messages.ready.wake(rank);
-        }
-    }
-
-    /// All ranks of the world go through a collective of `MPI_COMM_WORLD` now, in time alone: nothing is sent, nobody waits for it.
-    pub fn time_collective(&mut self, schedule: &Rc<dyn Schedule>, shape: &Shape) {
-        self.run_blocked(&Place::Comm(0), schedule.clone(), shape, None, None);
-    }
-
+impl Collectives {
     /// Whether an instance whose members have all entered as agents may pass the planes. With a gap, what a member does meanwhile delays its messages.
-    pub(crate) fn fits_planes(&self, instance: &Instance) -> bool {
-        let gap = self.messages.wire.overheads.gap != Span::ZERO;
-        self.collectives.batch
-            && !self.by_time()
+    pub(crate) fn fits_planes(&self, messages: &Messages, instance: &Instance) -> bool {
+        let gap = messages.wire.overheads.gap != Span::ZERO;
+        self.batch
+            && !messages.by_time()
             && instance.agents.iter().flatten().all(|agent| {
                 (agent.request.is_none() || !gap) && agent.reduction.as_ref().is_none_or(|reduction| reduction.kernel.is_some())
             })
     }
 
     /// Runs all rounds of an instance whose members are agents, all of them here; they are through afterwards.
-    pub(crate) fn run_agents_at_once(&mut self, index: u32, schedule: &Rc<dyn Schedule>) {
-        let instance = self.collectives.instance_mut(index);
+    pub(crate) fn run_agents_at_once(&mut self, messages: &mut Messages, index: u32, schedule: &Rc<dyn Schedule>) {
+        let instance = self.instance_mut(index);
         let (size, silent) = (instance.size, instance.shape.carries_nothing());
         let mut agents = std::mem::take(&mut instance.agents);
         let members = AgentMembers { agents: &agents, first: 0 };
@@ -215,41 +110,157 @@ impl World {
         });
         let rank_of = |member: u32| members.agent(member).rank;
         let clocks = (0..size).map(|member| members.agent(member).clock.as_ps()).collect();
-        let burden = self.burden((0..size).map(rank_of));
+        let burden = burden(messages, (0..size).map(rank_of));
         let mut time = TimePlane::new(Segment::whole(size), schedule.clone(), clocks, true).with_burden(burden);
         let mut said = Said::default();
-        time.advance(&members, &Between { wire: &self.messages.wire, rank_of }, &mut said);
-        self.messages.profile.messages_of(said.messages, said.bytes);
-        self.agents_through(&mut agents, 0, &time, data);
-        self.collectives.instance_mut(index).agents = agents;
+        time.advance(&members, &Between { wire: &messages.wire, rank_of }, &mut said);
+        messages.profile.messages_of(said.messages, said.bytes);
+        agents_through(messages, &mut agents, 0, &time, data);
+        self.instance_mut(index).agents = agents;
     }
+}
 
-    /// Agents in a row from member `first` on are through: they have what the planes say.
-    pub(crate) fn agents_through(&mut self, agents: &mut [Option<Box<Agent>>], first: u32, time: &TimePlane, data: Option<DataPlane>) {
-        if let Some(data) = data {
-            for &(member, fault) in data.faults() {
-                agents[(member - first) as usize].as_mut().expect("all members are in").fails(fault);
-            }
-            for (place, agent) in agents.iter_mut().flatten().enumerate() {
-                agent.output.copy_from_slice(data.output().get(place));
-            }
+/// All rounds of a collective of blocked members, without data: their clocks move, and they wake. `same` is the clock of all of
+/// them, if it is known to be one.
+pub(crate) fn run_blocked(
+    messages: &mut Messages,
+    objects: &Objects,
+    place: &Place,
+    schedule: Rc<dyn Schedule>,
+    shape: &Shape,
+    varied: Option<&Varied>,
+    same: Option<Time>,
+) {
+    let (group, size) = (group_of(objects, place), shape.size);
+    let clock_of = |member: u32| messages.ranks[group.world_rank(member) as usize].clock.as_ps();
+    debug_assert!(
+        same.is_none_or(|same| (0..size).all(|member| clock_of(member) == same.as_ps())),
+        "nobody's clock moves while it is held"
+    );
+    let clocks = match same {
+        Some(same) => Clocks::same(same.as_ps(), size as usize),
+        None => (0..size).map(clock_of).collect(),
+    };
+    let burden = burden(messages, (0..size).map(|member| group.world_rank(member)));
+    let plane = TimePlane::new(Segment::whole(size), schedule, clocks, true).with_burden(burden);
+    let plane = pass_rounds(messages, plane, &group, shape, varied);
+    // Last to first, so that they run in the order of ranks.
+    for member in (0..size).rev() {
+        release_member(messages, group.world_rank(member), &plane, member, member as usize);
+    }
+}
+
+/// The same of members that have gone on: their requests complete.
+pub(crate) fn run_pending(
+    messages: &mut Messages,
+    objects: &Objects,
+    place: &Place,
+    schedule: Rc<dyn Schedule>,
+    shape: &Shape,
+    varied: Option<&Varied>,
+    pending: &Pending,
+) {
+    let (group, size) = (group_of(objects, place), shape.size);
+    let clocks = (0..size).map(|member| pending.clock(member).as_ps()).collect();
+    let burden = burden(messages, (0..size).map(|member| group.world_rank(member)));
+    let plane = TimePlane::new(Segment::whole(size), schedule, clocks, true).with_burden(burden);
+    let plane = pass_rounds(messages, plane, &group, shape, varied);
+    for member in (0..size).rev() {
+        messages.finish_request(pending.request(member), Time::from_ps(in_time(plane.clock(member))));
+    }
+}
+
+pub(super) fn group_of(objects: &Objects, place: &Place) -> Rc<Group> {
+    match place {
+        Place::Comm(comm) => objects.comms.at(*comm).group.clone(),
+        Place::Group(_, group) => group.clone(),
+    }
+}
+
+/// What these ranks carry into the time plane, if messages cost them anything.
+pub(crate) fn burden(messages: &Messages, ranks: impl ExactSizeIterator<Item = u32>) -> Option<Burden> {
+    let wire = &messages.wire;
+    wire.has_overheads.then(|| {
+        let (send, receive, gap) = (wire.overheads.send.as_ps(), wire.overheads.receive.as_ps(), wire.overheads.gap.as_ps());
+        let free = |rank: u32| messages.ranks[rank as usize].nic_free.as_ps();
+        Burden::new(Overheads { send, receive, gap }, ranks.len(), ranks.map(free))
+    })
+}
+
+fn pass_rounds(messages: &mut Messages, mut plane: TimePlane, group: &Group, shape: &Shape, varied: Option<&Varied>) -> TimePlane {
+    let costs = Between { wire: &messages.wire, rank_of: |member| group.world_rank(member) };
+    let mut said = Said::default();
+    let over = match varied {
+        None => plane.advance(shape, &costs, &mut said),
+        // Each by itself: how large a block is is asked for in the innermost loop.
+        Some(Varied::Alltoallv(alltoallv)) => plane.advance(alltoallv, &costs, &mut said),
+        Some(Varied::Neighbor(neighbor)) => plane.advance(neighbor, &costs, &mut said),
+        Some(varied) => plane.advance(varied, &costs, &mut said),
+    };
+    debug_assert!(over, "a process alone waits for nobody");
+    messages.profile.messages_of(said.messages, said.bytes);
+    plane
+}
+
+/// A blocked member of a collective, which is in this place of the plane, is through.
+#[inline]
+pub(crate) fn release_member(messages: &mut Messages, rank: u32, plane: &TimePlane, member: u32, place: usize) {
+    let clock = in_time(plane.clock(member));
+    let state = &mut messages.ranks[rank as usize];
+    let mut waited = clock - state.clock.as_ps();
+    if waited != 0 {
+        state.clock = Time::from_ps(clock);
+        state.spins = 0;
+    }
+    if let Some(burden) = plane.burden() {
+        waited = burden.waited(place);
+        state.nic_free = burden.free(place).map_or(state.nic_free, Time::from_ps);
+    }
+    if waited != 0 {
+        messages.profile.wait(rank, Span::from_ps(waited));
+    }
+    if state.waiting != 0 {
+        state.waiting = 0;
+        messages.ready.wake(rank);
+    }
+}
+
+/// All ranks of the world go through a collective of `MPI_COMM_WORLD` now, in time alone: nothing is sent, nobody waits for it.
+pub fn time_collective(messages: &mut Messages, objects: &Objects, schedule: &Rc<dyn Schedule>, shape: &Shape) {
+    run_blocked(messages, objects, &Place::Comm(0), schedule.clone(), shape, None, None);
+}
+
+/// Agents in a row from member `first` on are through: they have what the planes say.
+pub(crate) fn agents_through(
+    messages: &mut Messages,
+    agents: &mut [Option<Box<Agent>>],
+    first: u32,
+    time: &TimePlane,
+    data: Option<DataPlane>,
+) {
+    if let Some(data) = data {
+        for &(member, fault) in data.faults() {
+            agents[(member - first) as usize].as_mut().expect("all members are in").fails(fault);
         }
         for (place, agent) in agents.iter_mut().flatten().enumerate() {
-            let (entry, clock) = (agent.clock, Time::from_ps(in_time(time.clock(first + place as u32))));
-            let mut waited = clock.since(entry);
-            (agent.clock, agent.stage) = (clock, Stage::Done);
-            if let Some(burden) = time.burden() {
-                waited = Span::from_ps(burden.waited(place));
-                let state = &mut self.messages.ranks[agent.rank as usize];
-                state.nic_free = burden.free(place).map_or(state.nic_free, Time::from_ps);
-            }
-            if agent.request.is_none() {
-                self.messages.profile.wait(agent.rank, waited);
-            }
+            agent.output.copy_from_slice(data.output().get(place));
         }
-        // Woken last to first, so that they run in the order of ranks.
-        for agent in agents.iter_mut().rev().flatten() {
-            self.agent_done(agent);
+    }
+    for (place, agent) in agents.iter_mut().flatten().enumerate() {
+        let (entry, clock) = (agent.clock, Time::from_ps(in_time(time.clock(first + place as u32))));
+        let mut waited = clock.since(entry);
+        (agent.clock, agent.stage) = (clock, Stage::Done);
+        if let Some(burden) = time.burden() {
+            waited = Span::from_ps(burden.waited(place));
+            let state = &mut messages.ranks[agent.rank as usize];
+            state.nic_free = burden.free(place).map_or(state.nic_free, Time::from_ps);
         }
+        if agent.request.is_none() {
+            messages.profile.wait(agent.rank, waited);
+        }
+    }
+    // Woken last to first, so that they run in the order of ranks.
+    for agent in agents.iter_mut().rev().flatten() {
+        agent_done(messages, agent);
     }
 }

@@ -2,6 +2,7 @@
 //! among the arguments of its call.
 
 use crate::collective::area::Side;
+use crate::collective::blocks::block_list;
 use crate::collective::call::Part;
 use crate::error::Result;
 use crate::matching::Extent;
@@ -64,22 +65,24 @@ impl Mpi {
     pub fn end_collective(&self, word: usize, to: Addr) -> Result {
         let ticket = Ticket::of(word);
         let (index, member) = ticket.parts();
-        let mut world = self.world();
+        let mut guard = self.world();
+        let world = &mut *guard;
         let target = if ticket.has_result() {
             let bytes = world.collectives.instance(index).shape.output(member);
             Extent { buffer: to, layout: None, bytes }
         } else {
             Extent::none()
         };
-        world.finish_part(index, member, &target).map(|_| ())
+        world.collectives.finish_part(&mut world.messages, &world.objects, index, member, &target).map(|_| ())
     }
 
     /// The rank, which is through, takes its result into its blocks and leaves.
     #[inline(never)]
     pub(super) fn end_lists(&self, ticket: Ticket, receive: &Side, blocks: usize) -> Result {
         let (index, member) = ticket.parts();
-        let mut world = self.world();
-        let list = world.block_list(receive, blocks)?;
-        world.finish_lists(index, member, list.as_ref()).map(|_| ())
+        let mut guard = self.world();
+        let world = &mut *guard;
+        let list = block_list(&world.messages, &world.objects, receive, blocks)?;
+        world.collectives.finish_lists(&mut world.messages, &world.objects, index, member, list.as_ref()).map(|_| ())
     }
 }

@@ -1,14 +1,18 @@
 //! Making communicators (MPI 5.0 chapters 7.4, 7.6 and 8.5): all members agree, the last to enter makes the objects.
 
 use crate::collective::call::Mode;
+use crate::collective::instance::Collectives;
+use crate::collective::instance::sides;
 use crate::collective::{Contribution, Outcome};
 use crate::error::{ErrorClass, Failure, Result};
 use crate::group::Group;
 use crate::handle::COMM_NULL;
+use crate::messages::Messages;
 use crate::p2p::SendMode;
 use crate::request::UNDEFINED;
 use crate::topology::Topology;
-use crate::world::{Mpi, World};
+use crate::world::Mpi;
+use objects::Objects;
 use rank::Addr;
 use std::rc::Rc;
 
@@ -20,34 +24,34 @@ const BYTE: usize = 0x247;
 const CONTEXT_BYTES: u64 = 8;
 
 /// The handle for each side of an intercommunicator, by member.
-fn by_side(world: &World, comm: u32, first_side: usize, second_side: usize) -> Outcome {
-    let (first, second) = world.sides(comm);
+fn by_side(objects: &Objects, comm: u32, first_side: usize, second_side: usize) -> Outcome {
+    let (first, second) = sides(objects, comm);
     Outcome::Each((0..first.size() + second.size()).map(|member| if member < first.size() { first_side } else { second_side }).collect())
 }
 
-fn make_two_sided(world: &mut World, comm: u32, one: Rc<Group>, other: Rc<Group>) -> Outcome {
-    let (first, second) = world.objects.comms.make_inter(one, other);
-    by_side(world, comm, first, second)
+fn make_two_sided(objects: &mut Objects, comm: u32, one: Rc<Group>, other: Rc<Group>) -> Outcome {
+    let (first, second) = objects.comms.make_inter(one, other);
+    by_side(objects, comm, first, second)
 }
 
-fn both_groups(world: &World, comm: u32) -> (Rc<Group>, Rc<Group>) {
-    let communicator = world.objects.comms.at(comm);
+fn both_groups(objects: &Objects, comm: u32) -> (Rc<Group>, Rc<Group>) {
+    let communicator = objects.comms.at(comm);
     let (local, remote) = (communicator.group.clone(), communicator.remote.clone().expect("an intercommunicator"));
     if local.world_rank(0) < remote.world_rank(0) { (local, remote) } else { (remote, local) }
 }
 
-fn duplicate(world: &mut World, comm: u32, _: Contributions) -> Result<Outcome> {
-    let communicator = world.objects.comms.at(comm);
+fn duplicate(_: &mut Collectives, _: &Messages, objects: &mut Objects, comm: u32, _: Contributions) -> Result<Outcome> {
+    let communicator = objects.comms.at(comm);
     if communicator.is_self {
         let topology = communicator.topology.clone();
-        return Ok(Outcome::Same(world.objects.comms.make_self(topology)));
+        return Ok(Outcome::Same(objects.comms.make_self(topology)));
     }
     if communicator.remote.is_some() {
-        let (one, other) = both_groups(world, comm);
-        return Ok(make_two_sided(world, comm, one, other));
+        let (one, other) = both_groups(objects, comm);
+        return Ok(make_two_sided(objects, comm, one, other));
     }
     let (group, topology) = (communicator.group.clone(), communicator.topology.clone());
-    Ok(Outcome::Same(world.objects.comms.make(group, None, topology)))
+    Ok(Outcome::Same(objects.comms.make(group, None, topology)))
 }
 
 /// Members of each color in the order (key, member): `(color, key, member, world rank)` sorted.
@@ -72,22 +76,22 @@ fn group_of(chunk: &[(i32, i32, u32, u32)]) -> Rc<Group> {
     Group::from_ranks(chunk.iter().map(|entry| entry.3).collect())
 }
 
-fn split(world: &mut World, comm: u32, contributions: Contributions) -> Result<Outcome> {
+fn split(_: &mut Collectives, _: &Messages, objects: &mut Objects, comm: u32, contributions: Contributions) -> Result<Outcome> {
     let mut handles = vec![COMM_NULL; contributions.len()];
-    let communicator = world.objects.comms.at(comm);
+    let communicator = objects.comms.at(comm);
     if communicator.is_self {
         let handle = match &contributions[0].2 {
-            Contribution::Split(Some(_), _) => world.objects.comms.make_self(None),
+            Contribution::Split(Some(_), _) => objects.comms.make_self(None),
             _ => COMM_NULL,
         };
         return Ok(Outcome::Same(handle));
     }
     if communicator.remote.is_some() {
-        let middle = world.sides(comm).0.size();
+        let middle = sides(objects, comm).0.size();
         let (one, other) = (sorted_colors(&contributions, 0..middle), sorted_colors(&contributions, middle..u32::MAX));
         for chunk in chunks_by_color(&one) {
             let Some(twin) = chunks_by_color(&other).find(|twin| twin[0].0 == chunk[0].0) else { continue };
-            let (first, second) = world.objects.comms.make_inter(group_of(chunk), group_of(twin));
+            let (first, second) = objects.comms.make_inter(group_of(chunk), group_of(twin));
             chunk.iter().for_each(|entry| handles[entry.2 as usize] = first);
             twin.iter().for_each(|entry| handles[entry.2 as usize] = second);
         }
@@ -95,19 +99,19 @@ fn split(world: &mut World, comm: u32, contributions: Contributions) -> Result<O
     }
     let sorted = sorted_colors(&contributions, 0..u32::MAX);
     for chunk in chunks_by_color(&sorted) {
-        let handle = world.objects.comms.make(group_of(chunk), None, None);
+        let handle = objects.comms.make(group_of(chunk), None, None);
         chunk.iter().for_each(|entry| handles[entry.2 as usize] = handle);
     }
     Ok(Outcome::Each(handles))
 }
 
 /// Members whose groups are equal share a communicator; who is not in its own group gets none.
-fn create(world: &mut World, comm: u32, contributions: Contributions) -> Result<Outcome> {
+fn create(_: &mut Collectives, _: &Messages, objects: &mut Objects, comm: u32, contributions: Contributions) -> Result<Outcome> {
     let mut handles = vec![COMM_NULL; contributions.len()];
-    let inter = world.objects.comms.at(comm).remote.is_some();
-    let is_self = world.objects.comms.at(comm).is_self;
+    let inter = objects.comms.at(comm).remote.is_some();
+    let is_self = objects.comms.at(comm).is_self;
     if inter {
-        let middle = world.sides(comm).0.size();
+        let middle = sides(objects, comm).0.size();
         let group_on = |first: bool| {
             contributions.iter().filter(|(member, ..)| (*member < middle) == first).find_map(
                 |(_, world, contribution)| match contribution {
@@ -117,7 +121,7 @@ fn create(world: &mut World, comm: u32, contributions: Contributions) -> Result<
             )
         };
         if let (Some(one), Some(other)) = (group_on(true), group_on(false)) {
-            let (first, second) = world.objects.comms.make_inter(one.clone(), other.clone());
+            let (first, second) = objects.comms.make_inter(one.clone(), other.clone());
             for (member, rank, _) in &contributions {
                 if one.rank_of(*rank).is_some() && *member < middle {
                     handles[*member as usize] = first;
@@ -135,14 +139,14 @@ fn create(world: &mut World, comm: u32, contributions: Contributions) -> Result<
             continue;
         }
         if is_self {
-            return Ok(Outcome::Same(world.objects.comms.make_self(topology.clone())));
+            return Ok(Outcome::Same(objects.comms.make_self(topology.clone())));
         }
         // Groups of one call are equal or disjoint (MPI 5.0 section 7.4.2): the first member tells them apart.
         let leader = group.world_rank(0);
         let handle = match made.iter().rev().find(|(first, _)| *first == leader) {
             Some((_, handle)) => *handle,
             None => {
-                let handle = world.objects.comms.make(group.clone(), None, topology.clone());
+                let handle = objects.comms.make(group.clone(), None, topology.clone());
                 made.push((leader, handle));
                 handle
             }
@@ -152,17 +156,23 @@ fn create(world: &mut World, comm: u32, contributions: Contributions) -> Result<
     Ok(Outcome::Each(handles))
 }
 
-fn merge(world: &mut World, comm: u32, contributions: Contributions) -> Result<Outcome> {
-    let (one, other) = both_groups(world, comm);
+fn merge(_: &mut Collectives, _: &Messages, objects: &mut Objects, comm: u32, contributions: Contributions) -> Result<Outcome> {
+    let (one, other) = both_groups(objects, comm);
     let high = |member: u32| matches!(contributions.get(member as usize), Some((.., Contribution::High(true))));
     let (first_high, second_high) = (high(0), high(one.size()));
     let (low, up) = if first_high && !second_high { (other, one) } else { (one, other) };
     let ranks = (0..low.size()).map(|i| low.world_rank(i)).chain((0..up.size()).map(|i| up.world_rank(i))).collect();
-    Ok(Outcome::Same(world.objects.comms.make(Group::from_ranks(ranks), None, None)))
+    Ok(Outcome::Same(objects.comms.make(Group::from_ranks(ranks), None, None)))
 }
 
 /// The two sides of `MPI_Intercomm_create` meet here: the second to come takes over the first one's context.
-fn bridge(world: &mut World, comm: u32, contributions: Contributions) -> Result<Outcome> {
+fn bridge(
+    collectives: &mut Collectives,
+    messages: &Messages,
+    objects: &mut Objects,
+    comm: u32,
+    contributions: Contributions,
+) -> Result<Outcome> {
     let found = contributions.iter().find_map(|(.., contribution)| match contribution {
         Contribution::Bridge(remote, key, context) => Some((remote.clone(), *key, *context)),
         _ => None,
@@ -173,40 +183,33 @@ fn bridge(world: &mut World, comm: u32, contributions: Contributions) -> Result<
             "no member of the local communicator is the local leader: all members must pass the same local_leader",
         ));
     };
-    let local = if world.objects.comms.at(comm).is_self {
-        Group::from_ranks(vec![contributions[0].1])
-    } else {
-        world.objects.comms.at(comm).group.clone()
-    };
+    let local =
+        if objects.comms.at(comm).is_self { Group::from_ranks(vec![contributions[0].1]) } else { objects.comms.at(comm).group.clone() };
     if (0..local.size()).any(|i| remote.rank_of(local.world_rank(i)).is_some()) {
         return Err(Failure::new(ErrorClass::COMM, "the two groups of an intercommunicator must not have a rank in common"));
     }
     if context != 0 {
-        return Ok(Outcome::Same(world.bridge_between(local, remote, context)));
+        return Ok(Outcome::Same(collectives.bridge_between(messages, objects, local, remote, context)));
     }
-    let handle = match world.collectives.bridges.remove(&key) {
+    let handle = match collectives.bridges.remove(&key) {
         Some((Some(twin), ..)) => twin,
         _ => {
-            let (mine, theirs) = world.objects.comms.make_inter(local, remote.clone());
-            world.collectives.bridges.insert(key, (Some(theirs), remote));
+            let (mine, theirs) = objects.comms.make_inter(local, remote.clone());
+            collectives.bridges.insert(key, (Some(theirs), remote));
             mine
         }
     };
     Ok(Outcome::Same(handle))
 }
 
-fn distributed_graph(world: &mut World, comm: u32, contributions: Contributions) -> Result<Outcome> {
-    let group = world.objects.comms.at(comm).group.clone();
-    let is_self = world.objects.comms.at(comm).is_self;
+fn distributed_graph(_: &mut Collectives, _: &Messages, objects: &mut Objects, comm: u32, contributions: Contributions) -> Result<Outcome> {
+    let group = objects.comms.at(comm).group.clone();
+    let is_self = objects.comms.at(comm).is_self;
     let topology = Rc::new(Topology::distributed(
         contributions.len() as u32,
         contributions.into_iter().map(|(member, _, contribution)| (member, contribution)),
     )?);
-    Ok(Outcome::Same(if is_self {
-        world.objects.comms.make_self(Some(topology))
-    } else {
-        world.objects.comms.make(group, None, Some(topology))
-    }))
+    Ok(Outcome::Same(if is_self { objects.comms.make_self(Some(topology)) } else { objects.comms.make(group, None, Some(topology)) }))
 }
 
 impl Mpi {
@@ -230,7 +233,10 @@ impl Mpi {
     pub fn comm_idup(&self, comm: usize, target: Addr) -> Result<usize> {
         let (request, _) = self.agree(comm, CONTEXT_BYTES, Contribution::Nothing, duplicate, Mode::Nonblocking)?;
         let request = request.expect("a nonblocking call makes a request");
-        self.world().store_outcome(request, target);
+        {
+            let world = &mut *self.world();
+            world.collectives.store_outcome(&mut world.messages, request, target)
+        };
         Ok(request)
     }
 
@@ -294,24 +300,26 @@ impl Mpi {
     /// The two leaders exchange their groups: an empty message each way, in a context of its own.
     fn meet_leader(&self, group: Rc<Group>, peer: usize, remote_leader: i32, tag: i32) -> Result<Contribution> {
         let (mine, theirs, bridging, context) = {
-            let mut world = self.world();
+            let mut guard = self.world();
+            let world = &mut *guard;
             let me = world.messages.current;
             let theirs = world.objects.comms.get(peer)?.peer(remote_leader, me, "remote_leader")?;
             let key = (me, theirs, tag);
-            let context = world.tell_leader(key, &group);
+            let context = world.collectives.tell_leader(&mut world.messages, &mut world.objects, key, &group);
             world.collectives.bridges.insert(key, (None, group));
             (me, theirs, world.objects.comms.bridge_handle(peer)?, context)
         };
         let empty = (Addr::NULL, 0, BYTE);
         let request = self.isend(SendMode::Standard, empty, (remote_leader, tag, bridging))?;
-        self.world().release();
+        self.world().messages.release();
         self.receive(empty, (remote_leader, tag, bridging))?;
         self.wait(request)?;
-        let mut world = self.world();
+        let mut guard = self.world();
+        let world = &mut *guard;
         let Some((_, remote)) = world.collectives.bridges.remove(&(theirs, mine, tag)) else {
             return Err(Failure::new(ErrorClass::INTERN, "the remote leader's group is missing"));
         };
-        let context = world.bridge_context((mine, theirs, tag), context);
+        let context = world.collectives.bridge_context(&mut world.messages, (mine, theirs, tag), context);
         Ok(Contribution::Bridge(remote, (mine.min(theirs), mine.max(theirs), !tag), context))
     }
 
@@ -362,7 +370,7 @@ impl Mpi {
     }
 }
 
-fn create_in_group(world: &mut World, _: u32, contributions: Contributions) -> Result<Outcome> {
+fn create_in_group(_: &mut Collectives, _: &Messages, objects: &mut Objects, _: u32, contributions: Contributions) -> Result<Outcome> {
     let Some((.., Contribution::Group(group, _))) = contributions.first() else { return Ok(Outcome::Same(COMM_NULL)) };
-    Ok(Outcome::Same(world.objects.comms.make(group.clone(), None, None)))
+    Ok(Outcome::Same(objects.comms.make(group.clone(), None, None)))
 }

@@ -2,18 +2,19 @@
 
 use crate::error::{ErrorClass, Failure, Result};
 use crate::handle::{self, REQUEST_NULL, RequestRef};
+use crate::messages::Messages;
 use crate::node::{State, flag};
 use crate::request::{Awaited, Body, Completion, RequestArray, Status};
 use crate::world::{Mpi, World};
 
-impl World {
+impl Messages {
     /// Completes a request that takes nothing but its status; `None` if there is more to do.
     #[inline(always)]
     pub(crate) fn finish_plain(&mut self, handle: usize) -> Option<Status> {
         match handle::request(handle) {
             RequestRef::Nothing | RequestRef::Sent | RequestRef::Unseen(_) => Some(Status::EMPTY),
-            RequestRef::Node(index) if self.messages.nodes[index].state == State::Sent => {
-                self.messages.nodes.free(index);
+            RequestRef::Node(index) if self.nodes[index].state == State::Sent => {
+                self.nodes.free(index);
                 Some(Status::EMPTY)
             }
             RequestRef::Node(index) => self.finish_plain_receive(index),
@@ -24,10 +25,10 @@ impl World {
     /// What was completed while the mounted rank was blocked moves its clock; what could not be is a request like any other.
     #[inline(always)]
     fn see_unseen(&mut self, requests: RequestArray) {
-        let me = self.messages.current;
-        let arrived = std::mem::take(&mut self.messages.ranks[me as usize].arrived);
+        let me = self.current;
+        let arrived = std::mem::take(&mut self.ranks[me as usize].arrived);
         self.advance(me, arrived);
-        if !self.messages.seen.is_empty() {
+        if !self.seen.is_empty() {
             self.see(me, requests);
         }
     }
@@ -38,29 +39,31 @@ impl World {
         for place in 0..requests.count {
             // The node of one that was completed unseen may be another rank's by now.
             if let RequestRef::Unseen(index) = handle::request(requests.get(place))
-                && self.messages.seen.get(&index) == Some(&me)
+                && self.seen.get(&index) == Some(&me)
             {
-                self.messages.seen.remove(&index);
+                self.seen.remove(&index);
                 requests.set(place, handle::of_node(index));
             }
         }
-    }
-
-    /// Completes something of the mounted rank whose request the program gave away: its clock does not move.
-    pub(crate) fn finish_unseen<T>(&mut self, finish: impl FnOnce(&mut World) -> T) -> T {
-        let (me, clock) = (self.messages.current, self.clock(self.messages.current));
-        let result = finish(self);
-        self.messages.ranks[me as usize].clock = clock;
-        result
     }
 
     /// What a complete receive that was too short says besides its error.
     #[inline]
     pub(crate) fn truncated_status(&self, handle: usize) -> Option<Status> {
         let RequestRef::Node(index) = handle::request(self.active_part(handle)) else { return None };
-        let node = &self.messages.nodes[index];
+        let node = &self.nodes[index];
         let status = Status { source: node.source as i32, tag: node.tag, error: 0, bytes: node.bytes, cancelled: false };
         node.has(flag::TRUNCATED).then_some(status)
+    }
+}
+
+impl World {
+    /// Completes something of the mounted rank whose request the program gave away: its clock does not move.
+    pub(crate) fn finish_unseen<T>(&mut self, finish: impl FnOnce(&mut World) -> T) -> T {
+        let (me, clock) = (self.messages.current, self.messages.clock(self.messages.current));
+        let result = finish(self);
+        self.messages.ranks[me as usize].clock = clock;
+        result
     }
 
     /// Completes a request that is known to be complete: `(status, the handle's new value)`.
@@ -68,7 +71,7 @@ impl World {
         let me = self.messages.current;
         match handle::request(handle) {
             RequestRef::Nothing | RequestRef::Sent => Ok((Status::EMPTY, REQUEST_NULL)),
-            RequestRef::Node(index) => Ok((self.finish_receive(index)?, REQUEST_NULL)),
+            RequestRef::Node(index) => Ok((self.messages.finish_receive(index)?, REQUEST_NULL)),
             RequestRef::Cold(index) => {
                 let done = self.messages.requests[index].done;
                 match &mut self.messages.requests[index].body {
@@ -78,19 +81,19 @@ impl World {
                     }
                     Body::Synchronous => {
                         self.messages.requests.remove(index);
-                        self.advance(me, done.unwrap_or_default());
+                        self.messages.advance(me, done.unwrap_or_default());
                         Ok((Status::EMPTY, REQUEST_NULL))
                     }
                     &mut Body::Collective { instance, member } => {
                         self.messages.requests.remove(index);
-                        self.advance(me, done.unwrap_or_default());
-                        self.finish_collective(instance, member)?;
+                        self.messages.advance(me, done.unwrap_or_default());
+                        self.collectives.finish_collective(&mut self.messages, &self.objects, instance, member)?;
                         Ok((Status::EMPTY, REQUEST_NULL))
                     }
                     Body::Generalized(_) | Body::Away { .. } => Ok((Status::EMPTY, handle)),
                 }
             }
-            RequestRef::Unseen(_) | RequestRef::Invalid => self.completion(handle).map(|_| (Status::EMPTY, REQUEST_NULL)),
+            RequestRef::Unseen(_) | RequestRef::Invalid => self.messages.completion(handle).map(|_| (Status::EMPTY, REQUEST_NULL)),
         }
     }
 }
@@ -104,7 +107,7 @@ impl Mpi {
         {
             let me = world.messages.current;
             let Some(request) = world.messages.requests.remove(index) else { unreachable!("looked up above") };
-            world.advance(me, request.done.unwrap_or_default());
+            world.messages.advance(me, request.done.unwrap_or_default());
             drop(world);
             let Body::Generalized(callbacks) = request.body else { unreachable!("matched above") };
             let mut status = Status::EMPTY;
@@ -122,13 +125,13 @@ impl Mpi {
     #[inline(always)]
     pub fn begin_wait(&self, handle: usize) -> Result<bool> {
         let mut world = self.world();
-        let waits = world.completion(handle)? == Completion::Unknown;
+        let waits = world.messages.completion(handle)? == Completion::Unknown;
         if waits {
             let me = world.messages.current;
             world.messages.ranks[me as usize].waiting = 0;
-            world.await_request(me, handle);
+            world.messages.await_request(me, handle);
         } else if let RequestRef::Node(index) = handle::request(handle)
-            && world.should_linger(world.unread(index))
+            && world.messages.should_linger(world.messages.unread(index))
         {
             drop(world);
             self.step_back();
@@ -141,11 +144,11 @@ impl Mpi {
     pub fn end_wait(&self, handle: usize) -> Result<(Status, usize)> {
         if let RequestRef::Node(index) = handle::request(handle) {
             let mut world = self.world();
-            if let Some(status) = world.finish_plain_receive(index) {
-                world.is_brief();
+            if let Some(status) = world.messages.finish_plain_receive(index) {
+                world.messages.is_brief();
                 return Ok((status, REQUEST_NULL));
             }
-            return Ok((world.finish_odd_receive(index)?, REQUEST_NULL));
+            return Ok((world.messages.finish_odd_receive(index)?, REQUEST_NULL));
         }
         self.finish_one(handle)
     }
@@ -162,8 +165,8 @@ impl Mpi {
     #[inline]
     pub fn begin_wait_all(&self, requests: RequestArray, wanted: bool) -> Result<Awaited> {
         let mut world = self.world();
-        let awaited = world.await_all(requests, wanted)?;
-        if !awaited.waits && world.should_linger(awaited.unread) {
+        let awaited = world.messages.await_all(requests, wanted)?;
+        if !awaited.waits && world.messages.should_linger(awaited.unread) {
             drop(world);
             self.step_back();
         }
@@ -177,7 +180,7 @@ impl Mpi {
         if !world.messages.seen.is_empty() {
             return false;
         }
-        world.see_unseen(requests);
+        world.messages.see_unseen(requests);
         requests.fill(REQUEST_NULL);
         true
     }
@@ -187,7 +190,7 @@ impl Mpi {
     pub fn finish_all(&self, requests: RequestArray, mut statuses: impl FnMut(u32, &Status)) -> Result {
         let mut failed: Option<Box<Failure>> = None;
         let mut world = self.world();
-        world.see_unseen(requests);
+        world.messages.see_unseen(requests);
         if world.messages.sweeps {
             for handle in requests.iter() {
                 if let RequestRef::Node(index) = handle::request(handle) {
@@ -197,13 +200,13 @@ impl Mpi {
         }
         for index in 0..requests.count {
             let handle = requests.get(index);
-            if let Some(status) = world.finish_plain(handle) {
+            if let Some(status) = world.messages.finish_plain(handle) {
                 requests.set(index, REQUEST_NULL);
                 statuses(index, &status);
                 continue;
             }
             drop(world);
-            let truncated = self.world().truncated_status(handle);
+            let truncated = self.world().messages.truncated_status(handle);
             match self.finish_one(handle) {
                 Ok((status, next)) => {
                     requests.set(index, next);

@@ -4,14 +4,18 @@ use crate::error::{ErrorClass, Failure, Result};
 use crate::handle::{self, REQUEST_SENT};
 use crate::held::Row;
 use crate::matching::{Extent, Pattern};
+use crate::messages::Messages;
 use crate::node::{NIL, Node, State, flag};
+use crate::p2p::pattern;
+use crate::p2p::view;
 use crate::p2p::{Buffer, Peer, SendMode};
 use crate::packing::Packing;
 use crate::request::{ANY_TAG, PROC_NULL, Status};
 use crate::world::{Mpi, World};
 use engine::Time;
+use objects::Objects;
 use rank::{Addr, memory};
-impl World {
+impl Messages {
     /// A posted receive's node, not yet in any queue.
     #[inline(always)]
     fn receive_node_for(&mut self, pattern: &Pattern, extent: Extent) -> Node {
@@ -25,7 +29,7 @@ impl World {
         }
         if let Some(shape) = extent.layout {
             flags |= flag::LAYOUT;
-            layout = self.messages.layouts.insert(shape);
+            layout = self.layouts.insert(shape);
         } else if !rank::is_addressable_unmounted(extent.buffer, extent.bytes as usize) {
             flags |= flag::MOUNTED_ONLY;
         }
@@ -34,7 +38,7 @@ impl World {
             tag: pattern.tag.unwrap_or(ANY_TAG),
             source: pattern.source.unwrap_or(u32::MAX),
             key: crate::queue::key(pattern),
-            arrival: self.messages.ranks[self.messages.current as usize].clock,
+            arrival: self.ranks[self.current as usize].clock,
             bytes: extent.bytes,
             buffer: extent.buffer,
             layout,
@@ -47,10 +51,10 @@ impl World {
     /// Begins a receive that the mounted rank waits for: answers the node of a message to come; [`NIL`] if it has come, and its status is
     /// [`World::latest`].
     #[inline(always)]
-    fn begin_receive(&mut self, buffer: Buffer, from: Peer) -> Result<u32> {
-        match self.receive_plain(buffer, from) {
+    fn begin_receive(&mut self, objects: &Objects, buffer: Buffer, from: Peer) -> Result<u32> {
+        match self.receive_plain(objects, buffer, from) {
             Some(expected) => Ok(expected),
-            None => self.begin_any_receive(buffer.0, buffer.1, buffer.2, from.0, from.1, from.2),
+            None => self.begin_any_receive(objects, buffer.0, buffer.1, buffer.2, from.0, from.1, from.2),
         }
     }
 
@@ -58,29 +62,38 @@ impl World {
     // The arguments one by one, as of `start_any_send`.
     #[inline(never)]
     #[allow(clippy::too_many_arguments)]
-    fn begin_any_receive(&mut self, buffer: Addr, count: i64, datatype: usize, source: i32, tag: i32, comm: usize) -> Result<u32> {
-        let index = self.start_any_receive(Row::Alone, buffer, count, datatype, source, tag, comm)?;
+    fn begin_any_receive(
+        &mut self,
+        objects: &Objects,
+        buffer: Addr,
+        count: i64,
+        datatype: usize,
+        source: i32,
+        tag: i32,
+        comm: usize,
+    ) -> Result<u32> {
+        let index = self.start_any_receive(objects, Row::Alone, buffer, count, datatype, source, tag, comm)?;
         Ok(self.complete_or_wait(index)?.unwrap_or(NIL))
     }
 
     /// Ends a receive, whose status is then [`World::latest`], or marks that the mounted rank waits for it: answers its node then.
     #[inline(always)]
     fn complete_or_wait(&mut self, index: u32) -> Result<Option<u32>> {
-        if self.messages.nodes[index].state == State::Matched {
-            self.messages.latest = self.finish_receive(index)?;
+        if self.nodes[index].state == State::Matched {
+            self.latest = self.finish_receive(index)?;
             return Ok(None);
         }
-        self.messages.nodes[index].flags |= flag::WAITED;
-        self.messages.ranks[self.messages.current as usize].waiting = 1;
+        self.nodes[index].flags |= flag::WAITED;
+        self.ranks[self.current as usize].waiting = 1;
         Ok(Some(index))
     }
 
     /// Posts a receive, or holds it: answers its node.
     #[inline(always)]
-    pub(crate) fn start_receive(&mut self, buffer: Buffer, from: Peer, row: Row) -> Result<u32> {
-        match self.start_plain_receive(buffer, from, row) {
+    pub(crate) fn start_receive(&mut self, objects: &Objects, buffer: Buffer, from: Peer, row: Row) -> Result<u32> {
+        match self.start_plain_receive(objects, buffer, from, row) {
             Some(index) => Ok(index),
-            None => self.start_any_receive(row, buffer.0, buffer.1, buffer.2, from.0, from.1, from.2),
+            None => self.start_any_receive(objects, row, buffer.0, buffer.1, buffer.2, from.0, from.1, from.2),
         }
     }
 
@@ -90,6 +103,7 @@ impl World {
     #[allow(clippy::too_many_arguments)]
     fn start_any_receive(
         &mut self,
+        objects: &Objects,
         row: Row,
         buffer: Addr,
         count: i64,
@@ -99,42 +113,41 @@ impl World {
         comm: usize,
     ) -> Result<u32> {
         self.ends_interval();
-        let Some(pattern) = self.pattern((source, tag, comm))? else {
+        let Some(pattern) = pattern(objects, (source, tag, comm))? else {
             let mut node = Node { state: State::Matched, source: PROC_NULL as u32, tag: ANY_TAG, ..Node::default() };
             node.arrival = Time::ZERO;
-            return Ok(self.messages.nodes.alloc(node));
+            return Ok(self.nodes.alloc(node));
         };
-        let extent = self.extent((buffer, count, datatype))?;
+        let extent = view(objects, (buffer, count, datatype))?;
         let node = self.receive_node_for(&pattern, extent);
-        let index = self.messages.nodes.alloc(node);
+        let index = self.nodes.alloc(node);
         if row == Row::Request && pattern.source.is_some() {
             self.hold_receive(index);
             return Ok(index);
         }
         self.release();
-        self.post(self.messages.current, index);
+        self.post(self.current, index);
         Ok(index)
     }
 
     /// Receives the message of a matched probe: answers the receive's node.
-    pub(crate) fn start_matched_receive(&mut self, buffer: Buffer, message: usize) -> Result<u32> {
+    pub(crate) fn start_matched_receive(&mut self, objects: &Objects, buffer: Buffer, message: usize) -> Result<u32> {
         if message == handle::MESSAGE_NO_PROC {
-            return self.start_receive(buffer, (PROC_NULL, ANY_TAG, handle::COMM_WORLD), Row::Alone);
+            return self.start_receive(objects, buffer, (PROC_NULL, ANY_TAG, handle::COMM_WORLD), Row::Alone);
         }
-        let found =
-            handle::decode(message).filter(|&index| self.messages.nodes.get(index).is_some_and(|node| node.state == State::Extracted));
+        let found = handle::decode(message).filter(|&index| self.nodes.get(index).is_some_and(|node| node.state == State::Extracted));
         let Some(index) = found else {
             return Err(Failure::new(
                 ErrorClass::REQUEST,
                 format!("message handle {message:#x} does not name a message of a matched probe: it was received already or never made"),
             ));
         };
-        let extent = self.extent(buffer)?;
-        let from = self.messages.nodes[index];
+        let extent = view(objects, buffer)?;
+        let from = self.nodes[index];
         let pattern = Pattern { context: from.context, source: Some(from.source), tag: Some(from.tag) };
         let node = self.receive_node_for(&pattern, extent);
-        let receive = self.messages.nodes.alloc(node);
-        self.take(self.messages.current, receive, index);
+        let receive = self.nodes.alloc(node);
+        self.take(self.current, receive, index);
         Ok(receive)
     }
 
@@ -158,14 +171,14 @@ impl World {
             self.unload_referred(node, extent);
         } else if node.has(flag::POOLED) {
             let index = node.data[0] as u32;
-            let bytes = &self.messages.pool.get(index)[..node.bytes as usize];
+            let bytes = &self.pool.get(index)[..node.bytes as usize];
             match &extent.layout {
                 None => memory::write(extent.buffer, bytes),
                 Some((datatype, count)) => {
                     datatype.unpack(extent.buffer, *count, bytes);
                 }
             }
-            self.messages.pool.free(index);
+            self.pool.free(index);
         }
     }
 
@@ -173,8 +186,8 @@ impl World {
     #[inline(always)]
     pub(crate) fn received(&mut self, me: u32, arrival: Time) {
         self.advance(me, arrival);
-        if self.messages.wire.has_overheads {
-            self.messages.ranks[me as usize].clock += self.messages.wire.overheads.receive;
+        if self.wire.has_overheads {
+            self.ranks[me as usize].clock += self.wire.overheads.receive;
         }
     }
 
@@ -191,7 +204,7 @@ impl World {
     /// Completes a receive of the mounted rank whose payload is in place already; `None` if there is more to do.
     #[inline(always)]
     pub(super) fn finish_plain_receive(&mut self, index: u32) -> Option<Status> {
-        let node = &self.messages.nodes[index];
+        let node = &self.nodes[index];
         let source = node.source;
         if node.state != State::Matched
             || source == PROC_NULL as u32
@@ -201,27 +214,27 @@ impl World {
         }
         let (arrival, status) =
             (node.arrival, Status { source: source as i32, tag: node.tag, error: 0, bytes: node.bytes, cancelled: false });
-        self.messages.nodes.free(index);
-        self.received(self.messages.current, arrival);
+        self.nodes.free(index);
+        self.received(self.current, arrival);
         Some(status)
     }
 
     /// [`World::finish_receive`] where more is to do than to take the status.
     #[inline(never)]
     pub(super) fn finish_odd_receive(&mut self, index: u32) -> Result<Status> {
-        let me = self.messages.current;
-        let node = self.messages.nodes[index];
+        let me = self.current;
+        let node = self.nodes[index];
         if node.has(flag::OWNED) {
             self.finish_owned(index);
             return Ok(Status::EMPTY);
         }
         if node.state == State::Cancelled {
             self.release_layout(&node);
-            self.messages.nodes.free(index);
+            self.nodes.free(index);
             return Ok(Status { cancelled: true, ..Status::EMPTY });
         }
         if node.source == PROC_NULL as u32 {
-            self.messages.nodes.free(index);
+            self.nodes.free(index);
             return Ok(Status::PROC_NULL);
         }
         if node.flags & (flag::INLINE | flag::POOLED) != 0 {
@@ -229,7 +242,7 @@ impl World {
             self.unload(&node, &extent);
         }
         self.release_layout(&node);
-        self.messages.nodes.free(index);
+        self.nodes.free(index);
         self.received(me, node.arrival);
         if node.has(flag::TRUNCATED) {
             return Err(self.truncated(&node));
@@ -250,7 +263,7 @@ impl World {
 
     fn release_layout(&mut self, node: &Node) {
         if node.has(flag::LAYOUT) {
-            self.messages.layouts.remove(node.layout);
+            self.layouts.remove(node.layout);
         }
     }
 }
@@ -259,7 +272,10 @@ impl Mpi {
     /// The first half of `MPI_Recv`: what the rank has to wait for, if the message has not come; else its status is [`Mpi::latest_status`].
     #[inline(always)]
     pub fn begin_receive(&self, buffer: Buffer, from: Peer) -> Result<Option<u32>> {
-        let expected = self.world().begin_receive(buffer, from)?;
+        let expected = {
+            let world = &mut *self.world();
+            world.messages.begin_receive(&world.objects, buffer, from)
+        }?;
         Ok((expected != NIL).then_some(expected))
     }
 
@@ -267,7 +283,7 @@ impl Mpi {
     #[inline(always)]
     pub fn end_receive(&self, expected: u32) -> Result {
         let mut world = self.world();
-        world.messages.latest = world.finish_receive(expected)?;
+        world.messages.latest = world.messages.finish_receive(expected)?;
         Ok(())
     }
 
@@ -291,7 +307,7 @@ impl Mpi {
     // Always, as for `Mpi::block`.
     #[inline(always)]
     fn complete_receive<'a>(&'a self, mut world: std::cell::RefMut<'a, World>, index: u32) -> Result<Status> {
-        if world.complete_or_wait(index)?.is_some() {
+        if world.messages.complete_or_wait(index)?.is_some() {
             drop(world);
             self.block();
             self.end_receive(index)?;
@@ -303,37 +319,45 @@ impl Mpi {
     /// `MPI_Irecv`: the request's handle.
     #[inline(always)]
     pub fn ireceive(&self, buffer: Buffer, from: Peer) -> Result<usize> {
-        Ok(handle::of_node(self.world().start_receive(buffer, from, Row::Request)?))
+        Ok(handle::of_node({
+            let world = &mut *self.world();
+            world.messages.start_receive(&world.objects, buffer, from, Row::Request)
+        }?))
     }
 
     /// The first half of `MPI_Mrecv`: what [`Mpi::end_receive`] ends; `None` if all is done, and the status is [`Mpi::latest_status`].
     pub fn begin_matched_receive(&self, buffer: Buffer, message: usize) -> Result<Option<u32>> {
-        let mut world = self.world();
-        let index = world.start_matched_receive(buffer, message)?;
-        world.complete_or_wait(index)
+        let mut guard = self.world();
+        let world = &mut *guard;
+        let index = world.messages.start_matched_receive(&world.objects, buffer, message)?;
+        world.messages.complete_or_wait(index)
     }
 
     /// `MPI_Imrecv`.
     pub fn matched_ireceive(&self, buffer: Buffer, message: usize) -> Result<usize> {
-        Ok(handle::of_node(self.world().start_matched_receive(buffer, message)?))
+        Ok(handle::of_node({
+            let world = &mut *self.world();
+            world.messages.start_matched_receive(&world.objects, buffer, message)
+        }?))
     }
 
     /// The first half of `MPI_Sendrecv` and, with `replace` (the payload has left the buffer before the receive is posted), of
     /// `MPI_Sendrecv_replace`: what [`Mpi::end_receive`] ends; `None` if all is done, and the status is [`Mpi::latest_status`].
     pub fn begin_send_receive(&self, send: Buffer, to: Peer, receive: Buffer, from: Peer, replace: bool) -> Result<Option<u32>> {
-        let mut world = self.world();
+        let mut guard = self.world();
+        let world = &mut *guard;
         let (index, request);
         if replace {
-            request = world.start_send(SendMode::Standard, send, to, Row::Alone)?;
-            index = world.start_receive(receive, from, Row::Alone)?;
+            request = world.messages.start_send(&world.objects, SendMode::Standard, send, to, Row::Alone)?;
+            index = world.messages.start_receive(&world.objects, receive, from, Row::Alone)?;
         } else {
-            index = world.start_receive(receive, from, Row::Alone)?;
-            request = world.start_send(SendMode::Standard, send, to, Row::Alone)?;
+            index = world.messages.start_receive(&world.objects, receive, from, Row::Alone)?;
+            request = world.messages.start_send(&world.objects, SendMode::Standard, send, to, Row::Alone)?;
         }
         if request == REQUEST_SENT {
-            return world.complete_or_wait(index);
+            return world.messages.complete_or_wait(index);
         }
-        let status = self.complete_receive(world, index)?;
+        let status = self.complete_receive(guard, index)?;
         self.wait(request)?;
         self.world().messages.latest = status;
         Ok(None)
@@ -343,13 +367,14 @@ impl Mpi {
     ///
     /// The send's data is out of its buffer at once, so the receive's request stands for both.
     pub fn isend_receive(&self, send: Buffer, to: Peer, receive: Buffer, from: Peer, replace: bool) -> Result<usize> {
-        let mut world = self.world();
+        let mut guard = self.world();
+        let world = &mut *guard;
         if replace {
-            world.start_send(SendMode::Ready, send, to, Row::Alone)?;
-            return Ok(handle::of_node(world.start_receive(receive, from, Row::Alone)?));
+            world.messages.start_send(&world.objects, SendMode::Ready, send, to, Row::Alone)?;
+            return Ok(handle::of_node(world.messages.start_receive(&world.objects, receive, from, Row::Alone)?));
         }
-        let index = world.start_receive(receive, from, Row::Alone)?;
-        world.start_send(SendMode::Ready, send, to, Row::Alone)?;
+        let index = world.messages.start_receive(&world.objects, receive, from, Row::Alone)?;
+        world.messages.start_send(&world.objects, SendMode::Ready, send, to, Row::Alone)?;
         Ok(handle::of_node(index))
     }
 }

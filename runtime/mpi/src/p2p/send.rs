@@ -5,11 +5,14 @@ use crate::flight::Flight;
 use crate::handle::{self, REQUEST_SENT};
 use crate::held::Row;
 use crate::matching::{Envelope, Transit};
+use crate::messages::Messages;
 use crate::node::{NIL, flag};
+use crate::p2p::view;
 use crate::p2p::{Buffer, Peer, SendMode, bad_tag};
 use crate::request::{Body, PROC_NULL};
-use crate::world::{Mpi, World};
+use crate::world::Mpi;
 use engine::Time;
+use objects::Objects;
 use rank::Addr;
 /// Elements from which on a message may be a long one.
 const MANY: i64 = 16384;
@@ -18,14 +21,14 @@ const BURST: u16 = 512;
 /// Unread messages at a receiver from which on its senders may have to step back.
 const UNREAD: usize = 2048;
 
-impl World {
+impl Messages {
     /// Charges the sender's overhead and gap: when the message leaves.
     fn inject(&mut self, me: u32) -> Time {
-        if !self.messages.wire.has_overheads {
-            return self.messages.ranks[me as usize].clock;
+        if !self.wire.has_overheads {
+            return self.ranks[me as usize].clock;
         }
-        let costs = &self.messages.wire.overheads;
-        let state = &mut self.messages.ranks[me as usize];
+        let costs = &self.wire.overheads;
+        let state = &mut self.ranks[me as usize];
         let start = state.clock.max(state.nic_free) + costs.send;
         state.clock = start;
         state.nic_free = start + costs.gap;
@@ -36,10 +39,10 @@ impl World {
     ///
     /// What `row` allows, the send may be held (`held.rs`).
     #[inline(always)]
-    pub(crate) fn start_send(&mut self, mode: SendMode, buffer: Buffer, to: Peer, row: Row) -> Result<usize> {
-        match self.send_plain(mode, buffer, to, row) {
+    pub(crate) fn start_send(&mut self, objects: &Objects, mode: SendMode, buffer: Buffer, to: Peer, row: Row) -> Result<usize> {
+        match self.send_plain(objects, mode, buffer, to, row) {
             Some(request) => Ok(request),
-            None => self.start_any_send(mode, row, buffer.0, buffer.1, buffer.2, to.0, to.1, to.2),
+            None => self.start_any_send(objects, mode, row, buffer.0, buffer.1, buffer.2, to.0, to.1, to.2),
         }
     }
 
@@ -49,6 +52,7 @@ impl World {
     #[allow(clippy::too_many_arguments)]
     fn start_any_send(
         &mut self,
+        objects: &Objects,
         mode: SendMode,
         row: Row,
         buffer: Addr,
@@ -60,7 +64,7 @@ impl World {
     ) -> Result<usize> {
         let buffer = (buffer, count, datatype);
         if destination == PROC_NULL {
-            self.objects.comms.get(comm)?;
+            objects.comms.get(comm)?;
         }
         if tag < 0 {
             return Err(bad_tag(tag, false));
@@ -68,11 +72,11 @@ impl World {
         if destination == PROC_NULL {
             return Ok(REQUEST_SENT);
         }
-        let (context, source, to) = self.objects.comms.partner(comm, destination, "destination")?;
+        let (context, source, to) = objects.comms.partner(comm, destination, "destination")?;
         let envelope = Envelope::new(context, source, tag);
-        let payload = self.extent(buffer)?;
+        let payload = view(objects, buffer)?;
         let (transit, request) = self.start_transit(mode, to, payload.bytes, comm)?;
-        self.messages.profile.message(payload.bytes);
+        self.profile.message(payload.bytes);
         let local = self.is_local(to);
         if payload.layout.is_none() && row.holds(payload.bytes) && local && transit.flags == 0 && mode != SendMode::Buffered {
             return Ok(self.hold_send(to, envelope, (payload.buffer, payload.bytes), transit.arrival, row == Row::Request));
@@ -89,7 +93,7 @@ impl World {
 
     /// How a message travels, and its sender's request.
     fn start_transit(&mut self, mode: SendMode, to: u32, bytes: u64, comm: usize) -> Result<(Transit, usize)> {
-        let me = self.messages.current;
+        let me = self.current;
         if mode == SendMode::Buffered {
             self.claim_buffer(me, comm, bytes)?;
         }
@@ -97,7 +101,7 @@ impl World {
         let mut transit = Transit { arrival: Time::MAX, flags: 0, request: NIL, flight: NIL };
         let mut request = REQUEST_SENT;
         let rendezvous =
-            mode == SendMode::Standard && self.messages.wire.overheads.eager_limit.is_some_and(|limit| bytes > limit) && !self.by_time();
+            mode == SendMode::Standard && self.wire.overheads.eager_limit.is_some_and(|limit| bytes > limit) && !self.by_time();
         if rendezvous || mode == SendMode::Synchronous {
             transit.flags = if rendezvous { flag::RENDEZVOUS } else { flag::SYNCHRONOUS };
             transit.request = self.make_request(me, Body::Synchronous);
@@ -107,7 +111,7 @@ impl World {
             transit.flags |= flag::UNDER_WAY;
             transit.flight = self.launch(me, to, bytes, at, Flight::Leaving);
         } else {
-            transit.arrival = at + self.messages.wire.latency(me, to, if rendezvous { 0 } else { bytes });
+            transit.arrival = at + self.wire.latency(me, to, if rendezvous { 0 } else { bytes });
         }
         Ok((transit, request))
     }
@@ -123,7 +127,7 @@ impl World {
     /// Counts so many messages: whether their receivers are to be looked at.
     #[inline(always)]
     pub(crate) fn counts_burst(&mut self, messages: u16) -> bool {
-        let state = &mut self.messages.ranks[self.messages.current as usize];
+        let state = &mut self.ranks[self.current as usize];
         state.burst = state.burst.saturating_add(messages);
         state.burst > BURST
     }
@@ -131,8 +135,8 @@ impl World {
     /// A receiver that reads what it gets makes nobody step back.
     #[inline]
     pub(crate) fn forgive(&mut self, to: u32) {
-        if self.messages.unexpected.length(self.messages.ranks[to as usize].unexpected) < UNREAD {
-            self.messages.ranks[self.messages.current as usize].burst = 0;
+        if self.unexpected.length(self.ranks[to as usize].unexpected) < UNREAD {
+            self.ranks[self.current as usize].burst = 0;
         }
     }
 }
@@ -145,23 +149,25 @@ impl Mpi {
         if buffer.1 >= MANY {
             return self.send_many(mode, buffer, to);
         }
-        let mut world = self.world();
+        let mut guard = self.world();
+        let world = &mut *guard;
         let row = if world.messages.again { Row::Call } else { Row::Alone };
-        let request = world.start_send(mode, buffer, to, row)?;
+        let request = world.messages.start_send(&world.objects, mode, buffer, to, row)?;
         if request == REQUEST_SENT && !world.messages.crowded && world.messages.ranks[world.messages.current as usize].burst <= BURST {
             return Ok(());
         }
-        drop(world);
+        drop(guard);
         self.pause_after_send(request)
     }
 
     /// A send of many elements: where they are long, its receiver may take them before they are copied.
     #[inline(never)]
     fn send_many(&self, mode: SendMode, buffer: Buffer, to: Peer) -> Result {
-        let mut world = self.world();
-        let request = world.start_send(mode, buffer, to, Row::Request)?;
-        world.release();
-        drop(world);
+        let mut guard = self.world();
+        let world = &mut *guard;
+        let request = world.messages.start_send(&world.objects, mode, buffer, to, Row::Request)?;
+        world.messages.release();
+        drop(guard);
         self.pause_after_send(request)
     }
 
@@ -187,10 +193,11 @@ impl Mpi {
     /// `MPI_Isend` and its modes: the request's handle.
     #[inline(always)]
     pub fn isend(&self, mode: SendMode, buffer: Buffer, to: Peer) -> Result<usize> {
-        let mut world = self.world();
-        let request = world.start_send(mode, buffer, to, Row::Request)?;
+        let mut guard = self.world();
+        let world = &mut *guard;
+        let request = world.messages.start_send(&world.objects, mode, buffer, to, Row::Request)?;
         if world.messages.crowded {
-            drop(world);
+            drop(guard);
             self.step_back();
         }
         Ok(request)
@@ -200,8 +207,8 @@ impl Mpi {
     #[cold]
     pub(super) fn step_back(&self) {
         let mut world = self.world();
-        world.release();
-        let (me, clock) = (world.messages.current, world.clock(world.messages.current));
+        world.messages.release();
+        let (me, clock) = (world.messages.current, world.messages.clock(world.messages.current));
         world.messages.ready.lag(me, clock);
         drop(world);
         self.block();

@@ -227,7 +227,7 @@ impl Agreeing {
 
 impl World {
     pub(crate) fn control_arrived(&mut self, from: u32, data: Vec<u8>) {
-        let processes = self.others().streams.processes();
+        let processes = self.messages.others().streams.processes();
         let agreeing = &mut self.order.agreeing;
         let mut record = Take(&data);
         match record.u8() {
@@ -248,7 +248,7 @@ impl World {
         if self.decide_safe() {
             return None;
         }
-        if self.is_flooded()
+        if self.messages.is_flooded()
             && !self.messages.crowded
             && let Some(rank) = self.messages.ready.next_lagging()
         {
@@ -302,8 +302,8 @@ impl World {
         let poller = self.least_poller();
         let (held, ended, aborting) = (self.collectives.holds(), self.run.ended == self.messages.local, self.run.abort.is_some());
         let messages = self.messages.profile.messages();
-        let (sent, taken) = self.others().streams.counts();
-        let me = self.others().me;
+        let (sent, taken) = self.messages.others().streams.counts();
+        let me = self.messages.others().me;
         let agreeing = &mut self.order.agreeing;
         let report = Report {
             round: agreeing.round,
@@ -329,15 +329,15 @@ impl World {
 
     /// Sends a control message.
     pub(crate) fn tell(&mut self, process: u32, data: Vec<u8>) {
-        if let Err(why) = self.others().streams.control(process, data) {
-            self.broken(&why);
+        if let Err(why) = self.messages.others().streams.control(process, data) {
+            self.messages.broken(&why);
         }
     }
 
     /// On process 0: decides, if all have reported that they cannot go on.
     fn conclude(&mut self) {
         let lookahead = self.messages.wire.lookahead();
-        if self.others().me != 0 {
+        if self.messages.others().me != 0 {
             return;
         }
         let agreeing = &mut self.order.agreeing;
@@ -349,7 +349,7 @@ impl World {
         let mut data = vec![DECISION];
         data.u64(agreeing.round);
         decision.put(&mut data);
-        for process in 1..self.others().blocks.processes() {
+        for process in 1..self.messages.others().blocks.processes() {
             self.tell(process, data.clone());
         }
     }
@@ -359,13 +359,13 @@ impl World {
             Decision::Before(time) => {
                 self.decide_before(time);
             }
-            Decision::One(rank) if self.is_local(rank) => self.decide_first(),
-            Decision::Release(rank) if self.is_local(rank) => self.send_poller_on(rank),
+            Decision::One(rank) if self.messages.is_local(rank) => self.decide_first(),
+            Decision::Release(rank) if self.messages.is_local(rank) => self.send_poller_on(rank),
             Decision::One(_) => {}
             Decision::Release(_) | Decision::Forget => self.forget_safe(),
             Decision::Held => {
                 self.collectives.epoch += 1;
-                self.start_held();
+                self.collectives.start_held(&mut self.messages, &self.objects);
             }
             Decision::Done => return Some(Next::Done),
             Decision::Deadlock => return Some(Next::Deadlock),

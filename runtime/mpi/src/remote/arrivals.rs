@@ -1,5 +1,6 @@
 //! What comes from other processes: chunks of records are taken while ranks run, and when none can.
 
+use crate::messages::Messages;
 use crate::remote::record::Take;
 use crate::remote::stream::{Arrived, Kind, next_record};
 use crate::world::World;
@@ -13,46 +14,23 @@ impl World {
     /// Looks after the streams while ranks run: sends what is full (with `all`, everything), takes some of what has arrived.
     #[cold]
     pub(crate) fn look_after_streams(&mut self, all: bool) {
-        if self.is_flooded() {
-            if let Err(why) = self.others().streams.flush(all) {
-                self.broken(&why);
+        if self.messages.is_flooded() {
+            if let Err(why) = self.messages.others().streams.flush(all) {
+                self.messages.broken(&why);
             }
-            self.messages.crowded = self.others().streams.crowded();
+            self.messages.crowded = self.messages.others().streams.crowded();
         } else {
             self.exchange(all);
         }
     }
 
-    /// Whether a rank has so many messages that it has not taken that no more should come while others can run: then they
-    /// stay with their senders, which step back.
-    pub(super) fn is_flooded(&mut self) -> bool {
-        let Some(rank) = self.others().flooded else { return false };
-        let unread = self.messages.unexpected.length(self.messages.ranks[rank as usize].unexpected) as u64;
-        let still = unread * self.others().flooding > FLOOD / 2;
-        if !still {
-            self.others().flooded = None;
-        }
-        still
-    }
-
-    /// A message of `bytes` has come for `rank` from another process.
-    #[inline]
-    pub(crate) fn note_arrival(&mut self, rank: u32, bytes: u64) {
-        let unread = self.messages.unexpected.length(self.messages.ranks[rank as usize].unexpected) as u64;
-        let each = bytes + size_of::<crate::node::Node>() as u64;
-        if unread * each > FLOOD {
-            let remote = self.others();
-            (remote.flooded, remote.flooding) = (Some(rank), each);
-        }
-    }
-
     /// Sends (with `all`, also chunks that are not full) and takes. Answers `(whether records came, whether all went out)`.
     pub(super) fn exchange(&mut self, all: bool) -> (bool, bool) {
-        let streams = &mut self.others().streams;
+        let streams = &mut self.messages.others().streams;
         let mut result = streams.flush(all);
         let (mut news, mut chunks) = (false, 0);
         while let Ok(empty) = result {
-            match self.others().streams.receive() {
+            match self.messages.others().streams.receive() {
                 Ok(Some(Arrived::Records(from, data))) => {
                     news = true;
                     chunks += 1;
@@ -71,29 +49,54 @@ impl World {
                     continue;
                 }
             }
-            self.messages.crowded = self.others().streams.crowded();
+            self.messages.crowded = self.messages.others().streams.crowded();
             return (news, empty);
         }
         let why = result.err().unwrap_or_default();
-        self.broken(&why)
+        self.messages.broken(&why)
     }
 
     pub(crate) fn records_arrived(&mut self, from: u32, data: &[u8]) {
         let mut data = Take(data);
         while let Some((kind, record)) = next_record(&mut data) {
             match kind {
-                Kind::Message => self.message_arrived(from, record),
-                Kind::Matched => self.matched_arrived(record),
-                Kind::Collective => self.collective_record(record),
-                Kind::Ready => self.ready_arrived(from, record),
-                Kind::Go => self.go_arrived(record),
-                Kind::Round => self.round_arrived(from, record),
-                Kind::Data => self.data_arrived(from, record),
-                Kind::Contributions => self.contributions_arrived(record),
-                Kind::Outcome => self.outcome_arrived(record),
-                Kind::Leader => self.leader_arrived(record),
+                Kind::Message => self.messages.message_arrived(from, record),
+                Kind::Matched => self.messages.matched_arrived(record),
+                Kind::Collective => self.collectives.collective_record(&mut self.messages, &self.objects, record),
+                Kind::Ready => self.collectives.ready_arrived(&mut self.messages, &self.objects, from, record),
+                Kind::Go => self.collectives.go_arrived(&mut self.messages, &self.objects, record),
+                Kind::Round => self.collectives.round_arrived(&mut self.messages, &self.objects, from, record),
+                Kind::Data => self.collectives.data_arrived(&mut self.messages, &self.objects, from, record),
+                Kind::Contributions => self.collectives.contributions_arrived(&mut self.messages, &mut self.objects, record),
+                Kind::Outcome => self.collectives.outcome_arrived(&mut self.messages, &mut self.objects, record),
+                Kind::Leader => self.collectives.leader_arrived(record),
                 Kind::Abort => self.abort_arrived(record),
             }
+        }
+    }
+}
+
+impl Messages {
+    /// Whether a rank has so many messages that it has not taken that no more should come while others can run: then they
+    /// stay with their senders, which step back.
+    pub(super) fn is_flooded(&mut self) -> bool {
+        let Some(rank) = self.others().flooded else { return false };
+        let unread = self.unexpected.length(self.ranks[rank as usize].unexpected) as u64;
+        let still = unread * self.others().flooding > FLOOD / 2;
+        if !still {
+            self.others().flooded = None;
+        }
+        still
+    }
+
+    /// A message of `bytes` has come for `rank` from another process.
+    #[inline]
+    pub(crate) fn note_arrival(&mut self, rank: u32, bytes: u64) {
+        let unread = self.unexpected.length(self.ranks[rank as usize].unexpected) as u64;
+        let each = bytes + size_of::<crate::node::Node>() as u64;
+        if unread * each > FLOOD {
+            let remote = self.others();
+            (remote.flooded, remote.flooding) = (Some(rank), each);
         }
     }
 }

@@ -2,25 +2,27 @@
 //!
 //! Each leader tells the other its group and a context of its process; both sides take that of the leader with the lesser rank.
 
+use crate::collective::instance::Collectives;
 use crate::group::Group;
+use crate::messages::Messages;
 use crate::remote::contribution::{put_group, take_group};
 use crate::remote::record::{Put, Take};
 use crate::remote::stream::Kind;
-use crate::world::World;
+use objects::Objects;
 use std::rc::Rc;
 
 /// A leader, the other one, and the tag.
 type Key = (u32, u32, i32);
 
-impl World {
+impl Collectives {
     /// The leader `key.0` is about to write to `key.1`: its group goes ahead if that is elsewhere. Answers the context that it proposes.
-    pub(crate) fn tell_leader(&mut self, key: Key, group: &Group) -> u32 {
-        if self.messages.remote.is_none() {
+    pub(crate) fn tell_leader(&mut self, messages: &mut Messages, objects: &mut Objects, key: Key, group: &Group) -> u32 {
+        if messages.remote.is_none() {
             return 0;
         }
-        let context = self.objects.comms.reserve_context();
-        if self.is_local(key.1) {
-            self.collectives.spread.proposals.insert(key, context);
+        let context = objects.comms.reserve_context();
+        if messages.is_local(key.1) {
+            self.spread.proposals.insert(key, context);
             return context;
         }
         let mut body = Vec::new();
@@ -29,7 +31,7 @@ impl World {
         body.i32(key.2);
         body.u32(context);
         put_group(group, &mut body);
-        let remote = self.others();
+        let remote = messages.others();
         let process = remote.blocks.process(key.1);
         remote.streams.put(process, Kind::Leader, &body);
         context
@@ -39,30 +41,37 @@ impl World {
         let key = (record.u32(), record.u32(), record.i32());
         let context = record.u32();
         let group = take_group(&mut record);
-        self.collectives.bridges.insert(key, (None, group));
-        self.collectives.spread.proposals.insert(key, context);
+        self.bridges.insert(key, (None, group));
+        self.spread.proposals.insert(key, context);
     }
 
     /// After the leader `mine` has heard from the other: the context of the intercommunicator, 0 where there is one process.
-    pub(crate) fn bridge_context(&mut self, (mine, theirs, tag): Key, proposed: u32) -> u32 {
-        if self.messages.remote.is_none() {
+    pub(crate) fn bridge_context(&mut self, messages: &mut Messages, (mine, theirs, tag): Key, proposed: u32) -> u32 {
+        if messages.remote.is_none() {
             return 0;
         }
-        let other = self.collectives.spread.proposals.remove(&(theirs, mine, tag)).unwrap_or_default();
+        let other = self.spread.proposals.remove(&(theirs, mine, tag)).unwrap_or_default();
         if mine < theirs { proposed } else { other }
     }
 
     /// The intercommunicator with this context: made by the first side of this process that comes, taken over by the other.
-    pub(crate) fn bridge_between(&mut self, local: Rc<Group>, remote: Rc<Group>, context: u32) -> usize {
-        if let Some(twin) = self.collectives.spread.bridges.remove(&context) {
+    pub(crate) fn bridge_between(
+        &mut self,
+        messages: &Messages,
+        objects: &mut Objects,
+        local: Rc<Group>,
+        remote: Rc<Group>,
+        context: u32,
+    ) -> usize {
+        if let Some(twin) = self.spread.bridges.remove(&context) {
             return twin;
         }
-        let others_here = remote.members_between(self.messages.first, self.messages.local) > 0;
-        let before = self.objects.comms.continue_contexts(Some(context));
-        let (mine, theirs) = self.objects.comms.make_inter(local, remote);
-        self.objects.comms.restore_contexts(before);
+        let others_here = remote.members_between(messages.first, messages.local) > 0;
+        let before = objects.comms.continue_contexts(Some(context));
+        let (mine, theirs) = objects.comms.make_inter(local, remote);
+        objects.comms.restore_contexts(before);
         if others_here {
-            self.collectives.spread.bridges.insert(context, theirs);
+            self.spread.bridges.insert(context, theirs);
         }
         mine
     }

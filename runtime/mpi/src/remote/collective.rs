@@ -5,14 +5,17 @@
 
 use crate::collective::agent::{Agent, Stage, buffer_of};
 use crate::collective::call_id::CallId;
+use crate::collective::instance::Collectives;
 use crate::collective::instance::Place;
+use crate::collective::leave::agent_done;
 use crate::collective::schedule::{Buffer, Kind as Collective, Slice};
 use crate::comm::Comm;
 use crate::group::Group;
+use crate::messages::Messages;
 use crate::remote::record::{Put, Take};
 use crate::remote::stream::Kind;
-use crate::world::World;
 use engine::Time;
+use objects::Objects;
 use rustc_hash::{FxHashMap, FxHasher};
 use std::hash::Hasher;
 
@@ -106,93 +109,76 @@ fn fingerprint(group: &Group) -> u64 {
     hasher.finish()
 }
 
-impl World {
-    /// Members of an instance's place that are on this process, and all of them.
-    fn members_here(&self, place: &Place) -> (u32, u32) {
-        let (first, local) = (self.messages.first, self.messages.local);
-        match place {
-            Place::Group(_, group) => (group.members_between(first, local), group.size()),
-            Place::Comm(comm) => {
-                let comm = self.objects.comms.at(*comm);
-                (comm.local + comm.remote_local, comm.members())
-            }
-        }
-    }
-
-    /// Whether a communicator has members on other processes.
-    pub(crate) fn is_spread(&self, comm: &Comm) -> bool {
-        self.messages.remote.is_some() && !comm.is_self && comm.local.saturating_add(comm.remote_local) < comm.members()
-    }
-
+impl Collectives {
     /// After `member` made instance `index`, call number `call` of its communicator: other processes may have a part in it.
-    pub(crate) fn made_instance(&mut self, index: u32, member: u32, call_id: CallId) {
-        if self.messages.remote.is_none() {
+    pub(crate) fn made_instance(&mut self, messages: &mut Messages, objects: &Objects, index: u32, member: u32, call_id: CallId) {
+        if messages.remote.is_none() {
             return;
         }
-        let place = self.collectives.instance(index).place.clone();
-        let (here, all) = self.members_here(&place);
+        let place = self.instance(index).place.clone();
+        let (here, all) = members_here(messages, objects, &place);
         if here >= all {
             return;
         }
         let ident = match &place {
-            Place::Comm(comm) => Ident::of_call(self.objects.comms.at(*comm).context, call_id),
+            Place::Comm(comm) => Ident::of_call(objects.comms.at(*comm).context, call_id),
             Place::Group(key, group) => {
                 let print = fingerprint(group);
-                let call = self.collectives.spread.joins.get(&(*key, print, member)).copied().unwrap_or(0);
+                let call = self.spread.joins.get(&(*key, print, member)).copied().unwrap_or(0);
                 Ident { context: key.0, key: (key.1, key.2), print, call }
             }
         };
-        let instance = self.collectives.instance_mut(index);
+        let instance = self.instance_mut(index);
         instance.ident = Some(ident);
         instance.left = here;
         instance.here = here;
-        let spread = &mut self.collectives.spread;
+        let spread = &mut self.spread;
         spread.instances.insert(ident, index);
         for mail in spread.early.remove(&ident).unwrap_or_default() {
-            self.spread_mail(index, mail);
+            self.spread_mail(messages, objects, index, mail);
         }
     }
 
     /// Counts a member's entry into an instance of its group.
-    pub(crate) fn joined_group(&mut self, key: (u32, i32, u32), group: &Group, member: u32) {
-        if self.messages.remote.is_some() {
-            *self.collectives.spread.joins.entry((key, fingerprint(group), member)).or_default() += 1;
+    pub(crate) fn joined_group(&mut self, messages: &mut Messages, key: (u32, i32, u32), group: &Group, member: u32) {
+        if messages.remote.is_some() {
+            *self.spread.joins.entry((key, fingerprint(group), member)).or_default() += 1;
         }
     }
 
     /// A member has entered an instance that is spread over processes. It is held only where all processes will tell when their members
     /// are in.
-    pub(crate) fn entered_spread(&mut self, index: u32, member: u32) {
-        let instance = self.collectives.instance(index);
+    pub(crate) fn entered_spread(&mut self, messages: &mut Messages, objects: &mut Objects, index: u32, member: u32) {
+        let instance = self.instance(index);
         if instance.arrived == instance.here && instance.agreement.is_some() {
-            self.contribute(index);
+            self.contribute(messages, objects, index);
         }
-        if self.hold_agent(index, member) {
+        if self.hold_agent(messages, objects, index, member) {
             return;
         }
-        let instance = self.collectives.instance(index);
+        let instance = self.instance(index);
         if instance.started {
-            self.collectives.agenda(index, member);
+            self.agenda(index, member);
         } else if instance.root_known {
-            self.start_instance(index);
+            self.start_instance(messages, objects, index);
         } else {
             // It names no root because it is in the root's group and not the root: such a member has no steps.
-            let mut agent = self.collectives.instance_mut(index).agents[member as usize].take().expect("it has just entered");
+            let mut agent = self.instance_mut(index).agents[member as usize].take().expect("it has just entered");
             agent.stage = Stage::Done;
-            self.agent_done(&mut agent);
-            self.collectives.instance_mut(index).agents[member as usize] = Some(agent);
+            agent_done(messages, &mut agent);
+            self.instance_mut(index).agents[member as usize] = Some(agent);
         }
     }
 
     /// A message of a schedule leaves for a member on another process.
-    pub(crate) fn agent_send_away(&mut self, index: u32, agent: &mut Agent, to: u32, target: u32, from: Slice) {
-        let at = agent.clock + self.messages.wire.latency(agent.rank, target, from.bytes);
-        let instance = self.collectives.instance(index);
+    pub(crate) fn agent_send_away(&mut self, messages: &mut Messages, index: u32, agent: &mut Agent, to: u32, target: u32, from: Slice) {
+        let at = agent.clock + messages.wire.latency(agent.rank, target, from.bytes);
+        let instance = self.instance(index);
         let ident = instance.ident.expect("a member is elsewhere");
         let signature = instance.describe().0;
         let carries = from.buffer != Buffer::Nothing && from.bytes != 0 && agent.covers(from);
         let payload = if carries { buffer_of(agent, from) } else { &[] };
-        let remote = self.messages.remote.as_mut().expect("several processes");
+        let remote = messages.remote.as_mut().expect("several processes");
         let process = remote.blocks.process(target);
         let out = remote.streams.begin(process, Kind::Collective, Ident::BYTES + 3 * 4 + 2 * 8 + 1 + 1 + 4 + 4 + payload.len());
         ident.put(out);
@@ -209,41 +195,41 @@ impl World {
         remote.streams.end();
     }
 
-    pub(crate) fn collective_record(&mut self, mut record: Take) {
+    pub(crate) fn collective_record(&mut self, messages: &mut Messages, objects: &Objects, mut record: Take) {
         let ident = Ident::take(&mut record);
         let (to, from, round) = (record.u32(), record.u32(), record.u32());
         let (at, bytes) = (Time::from_ps(record.u64()), record.u64());
         let carries = record.u8() != 0;
         let called = Called { kind: record.u8(), root: record.u32(), function: record.u32() as u16 };
         let payload = carries.then(|| {
-            let slot = self.messages.pool.alloc(record.0.len());
-            self.messages.pool.get_mut(slot).extend_from_slice(record.0);
+            let slot = messages.pool.alloc(record.0.len());
+            messages.pool.get_mut(slot).extend_from_slice(record.0);
             slot
         });
         let mail = Early { to, from, round, at, bytes, payload, called };
-        match self.collectives.spread.instances.get(&ident).copied() {
-            Some(index) => self.spread_mail(index, mail),
-            None => self.collectives.spread.early.entry(ident).or_default().push(mail),
+        match self.spread.instances.get(&ident).copied() {
+            Some(index) => self.spread_mail(messages, objects, index, mail),
+            None => self.spread.early.entry(ident).or_default().push(mail),
         }
     }
 
-    fn spread_mail(&mut self, index: u32, mail: Early) {
-        if self.collectives.instance(index).gathering.is_some() {
+    fn spread_mail(&mut self, messages: &mut Messages, objects: &Objects, index: u32, mail: Early) {
+        if self.instance(index).gathering.is_some() {
             // Another process has started event by event.
-            self.start_instance(index);
+            self.start_instance(messages, objects, index);
         }
-        let signature = self.collectives.instance(index).describe().0;
+        let signature = self.instance(index).describe().0;
         let roots = [signature.root.unwrap_or(u32::MAX), mail.called.root];
         let same_root = roots.contains(&u32::MAX) || roots[0] == roots[1];
         if mail.called.kind != signature.kind as u8 || !same_root {
-            self.mismatched(index, &mail.called);
+            self.mismatched(messages, objects, index, &mail.called);
         }
-        self.collectives.deliver(index, (mail.to, mail.from, mail.round), mail.at, mail.bytes, mail.payload);
+        self.deliver(index, (mail.to, mail.from, mail.round), mail.at, mail.bytes, mail.payload);
     }
 
     /// Members of other processes called another collective: there is no way on, as they wait for other messages.
-    fn mismatched(&mut self, index: u32, called: &Called) -> ! {
-        let instance = self.collectives.instance(index);
+    fn mismatched(&mut self, messages: &mut Messages, objects: &Objects, index: u32, called: &Called) -> ! {
+        let instance = self.instance(index);
         let signature = instance.describe().0;
         let theirs = crate::collective::Signature {
             function: called.function,
@@ -253,11 +239,28 @@ impl World {
         };
         let text = format!(
             "mismatched collectives on {}: rank {} of MPI_COMM_WORLD called {}, another rank {}; all members must call the same collectives in the same order with matching arguments",
-            self.objects.comms.describe(crate::comm::Comms::handle(instance.comm())),
+            objects.comms.describe(crate::comm::Comms::handle(instance.comm())),
             instance.first_rank,
-            signature.describe(self.run.names),
-            theirs.describe(self.run.names)
+            signature.describe(messages.names),
+            theirs.describe(messages.names)
         );
-        self.broken(&text)
+        messages.broken(&text)
     }
+}
+
+/// Members of an instance's place that are on this process, and all of them.
+fn members_here(messages: &Messages, objects: &Objects, place: &Place) -> (u32, u32) {
+    let (first, local) = (messages.first, messages.local);
+    match place {
+        Place::Group(_, group) => (group.members_between(first, local), group.size()),
+        Place::Comm(comm) => {
+            let comm = objects.comms.at(*comm);
+            (comm.local + comm.remote_local, comm.members())
+        }
+    }
+}
+
+/// Whether a communicator has members on other processes.
+pub(crate) fn is_spread(messages: &Messages, comm: &Comm) -> bool {
+    messages.remote.is_some() && !comm.is_self && comm.local.saturating_add(comm.remote_local) < comm.members()
 }

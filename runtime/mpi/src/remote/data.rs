@@ -1,49 +1,51 @@
 //! The data of a distributed collective: each process sends each other once what its members get.
 
 use crate::collective::contributions::{Data, Gathering};
+use crate::collective::instance::Collectives;
 use crate::collective::schedule::{Kind as Collective, Shape};
+use crate::messages::Messages;
 use crate::remote::collective::Ident;
 use crate::remote::record::Take;
 use crate::remote::segments::Segments;
 use crate::remote::stream::Kind;
-use crate::world::World;
+use objects::Objects;
 
-impl World {
-    /// Sends each process what its members get of this one's.
-    pub(super) fn send_data(&mut self, ident: Ident, shape: &Shape, gathering: &mut Gathering) {
-        let remote = self.messages.remote.as_mut().expect("several processes");
-        let me = remote.me;
-        let segments = gathering.distributed().segments.clone();
-        let root = segments.process(shape.root);
-        let others = || segments.processes().filter(|&process| process != me);
-        let (to, from): (Vec<u32>, Vec<u32>) = match shape.kind {
-            Collective::Bcast | Collective::Scatter if root == me => (others().collect(), Vec::new()),
-            Collective::Bcast | Collective::Scatter => (Vec::new(), vec![root]),
-            Collective::Gather if root == me => (Vec::new(), others().collect()),
-            Collective::Gather => (vec![root], Vec::new()),
-            Collective::Allgather | Collective::Alltoall => (others().collect(), others().collect()),
-            _ => return,
-        };
-        for process in to {
-            let parts = gathering.data.parts(shape, segments.of_process(process));
-            let bytes = parts.clone().map(<[u8]>::len).sum::<usize>();
-            let out = remote.streams.begin(process, Kind::Data, Ident::BYTES + bytes);
-            ident.put(out);
-            parts.for_each(|part| out.extend_from_slice(part));
-            remote.streams.end();
-        }
-        gathering.distributed_mut().awaited = from;
-    }
-
-    pub(crate) fn data_arrived(&mut self, from: u32, mut record: Take) {
+impl Collectives {
+    pub(crate) fn data_arrived(&mut self, messages: &mut Messages, objects: &Objects, from: u32, mut record: Take) {
         let ident = Ident::take(&mut record);
-        let index = *self.collectives.spread.instances.get(&ident).expect("its members are in");
-        let distributed = self.collectives.instance_mut(index).gathering.as_mut().expect("held together").distributed_mut();
+        let index = *self.spread.instances.get(&ident).expect("its members are in");
+        let distributed = self.instance_mut(index).gathering.as_mut().expect("held together").distributed_mut();
         distributed.data.push((from, record.0.to_vec()));
         if distributed.passage.is_some() {
-            self.advance_distributed(index);
+            self.advance_distributed(messages, objects, index);
         }
     }
+}
+
+/// Sends each process what its members get of this one's.
+pub(super) fn send_data(messages: &mut Messages, ident: Ident, shape: &Shape, gathering: &mut Gathering) {
+    let remote = messages.remote.as_mut().expect("several processes");
+    let me = remote.me;
+    let segments = gathering.distributed().segments.clone();
+    let root = segments.process(shape.root);
+    let others = || segments.processes().filter(|&process| process != me);
+    let (to, from): (Vec<u32>, Vec<u32>) = match shape.kind {
+        Collective::Bcast | Collective::Scatter if root == me => (others().collect(), Vec::new()),
+        Collective::Bcast | Collective::Scatter => (Vec::new(), vec![root]),
+        Collective::Gather if root == me => (Vec::new(), others().collect()),
+        Collective::Gather => (vec![root], Vec::new()),
+        Collective::Allgather | Collective::Alltoall => (others().collect(), others().collect()),
+        _ => return,
+    };
+    for process in to {
+        let parts = gathering.data.parts(shape, segments.of_process(process));
+        let bytes = parts.clone().map(<[u8]>::len).sum::<usize>();
+        let out = remote.streams.begin(process, Kind::Data, Ident::BYTES + bytes);
+        ident.put(out);
+        parts.for_each(|part| out.extend_from_slice(part));
+        remote.streams.end();
+    }
+    gathering.distributed_mut().awaited = from;
 }
 
 impl Data {

@@ -13,19 +13,26 @@ use crate::collective::agent::Agent;
 use crate::collective::calls::Calls;
 use crate::collective::choose::choose;
 use crate::collective::contributions::{Data, Gathering};
+use crate::collective::instance::Collectives;
 use crate::collective::instance::Place;
 use crate::collective::planes::Between;
+use crate::collective::planes::agents_through;
+use crate::collective::planes::burden;
+use crate::collective::planes::release_member;
 use crate::collective::schedule::{Kind as Collective, Shape};
 use crate::group::Group;
+use crate::messages::Messages;
 use crate::remote::Blocks;
 use crate::remote::collective::Ident;
+use crate::remote::collective::is_spread;
+use crate::remote::data::send_data;
 use crate::remote::passage::{Passage, Plane, Told};
 use crate::remote::record::{Put, Take};
 use crate::remote::stream::Kind;
-use crate::world::World;
 use ::schedule::data::steps::Rows;
 use ::schedule::segments::{Segment, Segments};
 use ::schedule::time::{Said, TimePlane};
+use objects::Objects;
 use std::rc::Rc;
 
 /// Bytes of a message above which a reduction runs event by event rather than in lockstep: all members' buffers at a time leave the caches.
@@ -83,15 +90,15 @@ fn segments_of(group: &Group, blocks: &Blocks) -> Option<Segments> {
     ascends.then(|| Segments::ascending(size, |member| group.world_rank(member), firsts))
 }
 
-impl World {
+impl Collectives {
     /// How the next instance of a communicator begins, call number `call`.
-    pub(crate) fn beginning(&self, comm: u32, call: u32, shape: &Shape) -> Beginning {
-        let communicator = self.objects.comms.at(comm);
-        if !self.is_spread(communicator) {
+    pub(crate) fn beginning(&self, messages: &Messages, objects: &Objects, comm: u32, call: u32, shape: &Shape) -> Beginning {
+        let communicator = objects.comms.at(comm);
+        if !is_spread(messages, communicator) {
             return Beginning::Here;
         }
-        let Some(segments) = self.segments(comm) else { return Beginning::Events };
-        if self.collectives.spread.is_early(&Ident::of_comm(communicator.context, call)) {
+        let Some(segments) = self.segments(messages, objects, comm) else { return Beginning::Events };
+        if self.spread.is_early(&Ident::of_comm(communicator.context, call)) {
             return Beginning::Events;
         }
         let by_events = shape.bytes > LOCKSTEP_MOST || !pays_in_lockstep(&segments);
@@ -103,26 +110,26 @@ impl World {
 
     /// A member has entered an instance as an agent: whether it waits for the members of all processes, to pass the rounds with them. Processes
     /// may decide differently: who goes on event by event makes the others do so.
-    pub(crate) fn hold_agent(&mut self, index: u32, member: u32) -> bool {
-        let instance = self.collectives.instance(index);
+    pub(crate) fn hold_agent(&mut self, messages: &mut Messages, objects: &mut Objects, index: u32, member: u32) -> bool {
+        let instance = self.instance(index);
         if instance.gathering.is_none() {
-            let Some(distributed) = self.distributed_agents(index, member) else { return false };
-            let own = distributed.segments.of_process(self.others().me);
+            let Some(distributed) = self.distributed_agents(messages, objects, index, member) else { return false };
+            let own = distributed.segments.of_process(messages.others().me);
             let gathering = Gathering::of_agents(own.start, own.end - own.start, distributed);
-            self.collectives.instance_mut(index).gathering = Some(Box::new(gathering));
-            self.collectives.hold(index);
+            self.instance_mut(index).gathering = Some(Box::new(gathering));
+            self.hold(index);
         }
-        let clock = self.messages.ranks[self.messages.current as usize].clock;
-        let instance = self.collectives.instance_mut(index);
+        let clock = messages.ranks[messages.current as usize].clock;
+        let instance = self.instance_mut(index);
         instance.gathering.as_mut().expect("found or made above").join(member, clock, instance.arrived == 1);
         if instance.arrived == instance.here {
-            self.ready_distributed(index);
+            self.ready_distributed(messages, objects, index);
         }
         true
     }
 
-    fn distributed_agents(&self, index: u32, member: u32) -> Option<Box<Distributed>> {
-        let instance = self.collectives.instance(index);
+    fn distributed_agents(&self, messages: &Messages, objects: &Objects, index: u32, member: u32) -> Option<Box<Distributed>> {
+        let instance = self.instance(index);
         let agent = instance.agents[member as usize].as_ref()?;
         let (signature, ..) = instance.describe();
         let Place::Comm(comm) = instance.place else { return None };
@@ -131,57 +138,46 @@ impl World {
         let steps =
             agent.reduction.as_ref().is_none_or(|reduction| reduction.kernel.is_some()) && self.association_of(&instance.shape).is_none();
         let small = agent.input.len() as u64 <= LOCKSTEP_MOST * u64::from(instance.size);
-        if !(known && fresh && steps && small && self.gathers(true)) || self.objects.comms.at(comm).is_inter() {
+        if !(known && fresh && steps && small && self.gathers(messages, true)) || objects.comms.at(comm).is_inter() {
             return None;
         }
-        let segments = self.segments(comm).filter(|segments| pays_in_lockstep(segments))?;
+        let segments = self.segments(messages, objects, comm).filter(|segments| pays_in_lockstep(segments))?;
         Some(Box::new(Distributed { segments, passage: None, early: Vec::new(), data: Vec::new(), awaited: Vec::new() }))
     }
 
     /// Where the members of an intracommunicator are, if each process has a row of them.
-    pub(crate) fn segments(&self, comm: u32) -> Option<Rc<Segments>> {
-        let communicator = self.objects.comms.at(comm);
-        let blocks = &self.messages.remote.as_ref()?.blocks;
-        self.collectives.calls.segments(comm, || segments_of(&communicator.group, blocks))
+    pub(crate) fn segments(&self, messages: &Messages, objects: &Objects, comm: u32) -> Option<Rc<Segments>> {
+        let communicator = objects.comms.at(comm);
+        let blocks = &messages.remote.as_ref()?.blocks;
+        self.calls.segments(comm, || segments_of(&communicator.group, blocks))
     }
 
     /// The members of a communicator that may make calls on this process, in a row.
-    pub(crate) fn rows_of(&self, comm: u32, members: u32) -> std::ops::Range<u32> {
-        let communicator = self.objects.comms.at(comm);
-        if !self.collectives.calls.get(comm).is_some_and(Calls::has_begun)
+    pub(crate) fn rows_of(&self, messages: &Messages, objects: &Objects, comm: u32, members: u32) -> std::ops::Range<u32> {
+        let communicator = objects.comms.at(comm);
+        if !self.calls.get(comm).is_some_and(Calls::has_begun)
             && !communicator.is_inter()
-            && self.is_spread(communicator)
-            && let (Some(segments), Some(remote)) = (self.segments(comm), &self.messages.remote)
+            && is_spread(messages, communicator)
+            && let (Some(segments), Some(remote)) = (self.segments(messages, objects, comm), &messages.remote)
         {
             return segments.of_process(remote.me);
         }
         0..members
     }
 
-    /// This process's members of an instance that begins: the first, and how many.
-    pub(crate) fn own_members(&self, beginning: &Beginning, size: u32) -> (u32, u32) {
-        match (beginning, &self.messages.remote) {
-            (Beginning::Distributed(distributed), Some(remote)) => {
-                let own = distributed.segments.of_process(remote.me);
-                (own.start, own.end - own.start)
-            }
-            _ => (0, size),
-        }
-    }
-
     /// After an instance was made that begins distributed.
-    pub(crate) fn made_distributed(&mut self, index: u32, comm: u32, call: u32, here: u32) {
-        let ident = Ident::of_comm(self.objects.comms.at(comm).context, call);
-        let instance = self.collectives.instance_mut(index);
+    pub(crate) fn made_distributed(&mut self, objects: &Objects, index: u32, comm: u32, call: u32, here: u32) {
+        let ident = Ident::of_comm(objects.comms.at(comm).context, call);
+        let instance = self.instance_mut(index);
         (instance.ident, instance.here, instance.left) = (Some(ident), here, here);
-        self.collectives.spread.instances.insert(ident, index);
+        self.spread.instances.insert(ident, index);
     }
 
     /// All members of all processes are in: they go through.
-    pub(super) fn go(&mut self, index: u32, common: bool, result: Vec<u8>) {
-        self.collectives.unhold(index);
-        let me = self.others().me;
-        let instance = self.collectives.instance_mut(index);
+    pub(super) fn go(&mut self, messages: &mut Messages, objects: &Objects, index: u32, common: bool, result: Vec<u8>) {
+        self.unhold(index);
+        let me = messages.others().me;
+        let instance = self.instance_mut(index);
         instance.start();
         let agents = std::mem::take(&mut instance.agents);
         let mut gathering = instance.gathering.take().expect("held together");
@@ -189,15 +185,15 @@ impl World {
             unreachable!("groups of their own are not held together")
         };
         let ident = instance.ident.expect("members are elsewhere");
-        let group = self.objects.comms.at(*comm).group.clone();
-        let schedule = choose(&shape, &self.collectives.policy);
+        let group = objects.comms.at(*comm).group.clone();
+        let schedule = choose(&shape, &self.policy);
         let segments = gathering.distributed().segments.clone();
         let own = segments.of_process(me);
         let is_tree = schedule.association().is_some();
         let ranks = own.clone().map(|member| group.world_rank(member));
-        let clocks = ranks.clone().map(|rank| self.messages.ranks[rank as usize].clock.as_ps()).collect();
+        let clocks = ranks.clone().map(|rank| messages.ranks[rank as usize].clock.as_ps()).collect();
         let segment = Segment::part(me, segments);
-        let time = TimePlane::new(segment.clone(), schedule.clone(), clocks, common).with_burden(self.burden(ranks));
+        let time = TimePlane::new(segment.clone(), schedule.clone(), clocks, common).with_burden(burden(messages, ranks));
         let mut passage = Passage::new(segment, time);
         if !agents.is_empty() {
             let agents = agents.into_iter().skip(own.start as usize).take(own.len()).collect();
@@ -216,32 +212,32 @@ impl World {
         if is_tree {
             gathering.data = Data::One(result);
         } else if shape.bytes != 0 && by_meaning {
-            self.send_data(ident, &shape, &mut gathering);
+            send_data(messages, ident, &shape, &mut gathering);
         }
-        self.collectives.instance_mut(index).gathering = Some(gathering);
-        self.advance_distributed(index);
+        self.instance_mut(index).gathering = Some(gathering);
+        self.advance_distributed(messages, objects, index);
     }
 
-    pub(crate) fn round_arrived(&mut self, from: u32, mut record: Take) {
+    pub(crate) fn round_arrived(&mut self, messages: &mut Messages, objects: &Objects, from: u32, mut record: Take) {
         let ident = Ident::take(&mut record);
         let (plane, round) = (Plane::of(record.u8()), record.u32());
-        let index = *self.collectives.spread.instances.get(&ident).expect("its members are in");
-        let distributed = self.collectives.instance_mut(index).gathering.as_mut().expect("held together").distributed_mut();
+        let index = *self.spread.instances.get(&ident).expect("its members are in");
+        let distributed = self.instance_mut(index).gathering.as_mut().expect("held together").distributed_mut();
         match &mut distributed.passage {
             None => distributed.early.push((plane, round, from, record.0.to_vec())),
             Some(passage) => {
                 passage.deliver((plane, round, from, record.0.to_vec()));
-                self.advance_distributed(index);
+                self.advance_distributed(messages, objects, index);
             }
         }
     }
 
     /// Goes on with the rounds; when they are over, and all else is there, the members of this process leave.
-    pub(crate) fn advance_distributed(&mut self, index: u32) {
-        let instance = self.collectives.instance_mut(index);
+    pub(crate) fn advance_distributed(&mut self, messages: &mut Messages, objects: &Objects, index: u32) {
+        let instance = self.instance_mut(index);
         let (Some(mut gathering), Place::Comm(comm)) = (instance.gathering.take(), &instance.place) else { return };
         let ident = instance.ident.expect("members are elsewhere");
-        let group = self.objects.comms.at(*comm).group.clone();
+        let group = objects.comms.at(*comm).group.clone();
         let (shape, kernel) = (instance.shape.clone(), gathering.kernel());
         let distributed = gathering.distributed_mut();
         let Some(passage) = &mut distributed.passage else {
@@ -249,10 +245,10 @@ impl World {
             return;
         };
         let (mut said, mut moved) = (Said::default(), Vec::new());
-        let costs = Between { wire: &self.messages.wire, rank_of: |member| group.world_rank(member) };
+        let costs = Between { wire: &messages.wire, rank_of: |member| group.world_rank(member) };
         let over = passage.advance(&shape, kernel, &costs, &mut said, &mut moved);
-        self.messages.profile.messages_of(said.messages, said.bytes);
-        let streams = &mut self.others().streams;
+        messages.profile.messages_of(said.messages, said.bytes);
+        let streams = &mut messages.others().streams;
         for (plane, records) in [(Plane::Time, said.records), (Plane::Data, moved)] {
             for (process, round, record) in records {
                 let out = streams.begin(process, Kind::Round, Ident::BYTES + 1 + 4 + record.len());
@@ -263,31 +259,31 @@ impl World {
                 streams.end();
             }
         }
-        let agreed = self.collectives.instance(index).agreement.as_ref().is_none_or(|agreement| agreement.outcome.is_some());
+        let agreed = self.instance(index).agreement.as_ref().is_none_or(|agreement| agreement.outcome.is_some());
         if over && agreed && distributed.data.len() == distributed.awaited.len() {
             if let Some(passage) = distributed.passage.take_if(|passage| passage.has_agents()) {
-                self.leave_as_agents(index, *passage);
+                self.leave_as_agents(messages, index, *passage);
                 return;
             }
-            self.leave_distributed(index, &group, &mut gathering);
+            self.leave_distributed(messages, index, &group, &mut gathering);
         }
-        self.collectives.instance_mut(index).gathering = Some(gathering);
+        self.instance_mut(index).gathering = Some(gathering);
     }
 
     /// The agents of this process are through: the instance takes them back.
-    fn leave_as_agents(&mut self, index: u32, passage: Passage) {
+    fn leave_as_agents(&mut self, messages: &mut Messages, index: u32, passage: Passage) {
         let first = passage.first();
         let (time, data, agents) = passage.into_parts();
         let mut own = agents.expect("it moves agents");
-        self.agents_through(&mut own, first, &time, data);
-        let mut agents: Vec<Option<Box<Agent>>> = (0..self.collectives.instance(index).size).map(|_| None).collect();
+        agents_through(messages, &mut own, first, &time, data);
+        let mut agents: Vec<Option<Box<Agent>>> = (0..self.instance(index).size).map(|_| None).collect();
         own.into_iter().zip(&mut agents[first as usize..]).for_each(|(agent, place)| *place = agent);
-        self.collectives.instance_mut(index).agents = agents;
+        self.instance_mut(index).agents = agents;
     }
 
-    fn leave_distributed(&mut self, index: u32, group: &Group, gathering: &mut Gathering) {
-        let me = self.others().me;
-        let shape = self.collectives.instance(index).shape.clone();
+    fn leave_distributed(&mut self, messages: &mut Messages, index: u32, group: &Group, gathering: &mut Gathering) {
+        let me = messages.others().me;
+        let shape = self.instance(index).shape.clone();
         let distributed = gathering.distributed_mut();
         let mut parts = std::mem::take(&mut distributed.data);
         parts.sort_by_key(|(process, _)| *process);
@@ -303,8 +299,19 @@ impl World {
         gathering.set_complete();
         // Last to first, so that they run in the order of ranks.
         for member in own.clone().rev() {
-            self.release_member(group.world_rank(member), &time, member, (member - own.start) as usize);
+            release_member(messages, group.world_rank(member), &time, member, (member - own.start) as usize);
         }
+    }
+}
+
+/// This process's members of an instance that begins: the first, and how many.
+pub(crate) fn own_members(messages: &Messages, beginning: &Beginning, size: u32) -> (u32, u32) {
+    match (beginning, &messages.remote) {
+        (Beginning::Distributed(distributed), Some(remote)) => {
+            let own = distributed.segments.of_process(remote.me);
+            (own.start, own.end - own.start)
+        }
+        _ => (0, size),
     }
 }
 

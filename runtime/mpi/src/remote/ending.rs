@@ -17,10 +17,10 @@ impl World {
                 data.remove(0);
                 return data;
             }
-            if let Err(why) = self.others().streams.flush(true) {
-                self.broken(&why);
+            if let Err(why) = self.messages.others().streams.flush(true) {
+                self.messages.broken(&why);
             }
-            match self.others().streams.receive() {
+            match self.messages.others().streams.receive() {
                 Ok(Some(Arrived::Control(from, data))) => self.control_arrived(from, data),
                 // Others may have begun to run already.
                 Ok(Some(Arrived::Records(from, data))) => self.records_arrived(from, &data),
@@ -28,14 +28,14 @@ impl World {
                     vain += 1;
                     pause(vain);
                 }
-                Err(why) => self.broken(&why),
+                Err(why) => self.messages.broken(&why),
             }
         }
     }
 
     /// Brings every process's `blob` to process 0, which gets all of them in order; the others get `None`.
     pub(crate) fn gather(&mut self, blob: Vec<u8>) -> Option<Vec<Vec<u8>>> {
-        let (me, processes) = (self.others().me, self.others().blocks.processes());
+        let (me, processes) = (self.messages.others().me, self.messages.others().blocks.processes());
         if me != 0 {
             let mut data = vec![GATHER];
             data.extend_from_slice(&blob);
@@ -77,7 +77,7 @@ impl World {
 
     /// Process 0 tells all the same, which they get.
     pub(crate) fn spread_word(&mut self, word: Vec<u8>) -> Vec<u8> {
-        let (me, processes) = (self.others().me, self.others().blocks.processes());
+        let (me, processes) = (self.messages.others().me, self.messages.others().blocks.processes());
         if me != 0 {
             return self.await_control(|_, kind| kind == RELEASE);
         }
@@ -143,7 +143,7 @@ impl Mpi {
         transport::watch::over();
         let _ = world.gather(Vec::new());
         let _ = world.spread_word(Vec::new());
-        if let Err(why) = world.others().streams.close_down() {
+        if let Err(why) = world.messages.others().streams.close_down() {
             eprintln!("xsim: {why}");
         }
         world.messages.remote = None;

@@ -1,6 +1,7 @@
 //! Point-to-point messages to and from ranks of other processes.
 
 use crate::matching::{Envelope, Extent, Transit};
+use crate::messages::Messages;
 use crate::node::{NIL, flag};
 use crate::remote::record::{Put, Take};
 use crate::remote::stream::Kind;
@@ -12,11 +13,11 @@ use rank::Addr;
 /// Bytes of a message's record without its payload.
 const HEAD: usize = 4 * 7 + 8;
 
-impl World {
+impl Messages {
     /// A message of the mounted rank leaves for a rank of another process.
     #[cold]
     pub(crate) fn send_away(&mut self, to: u32, message: Envelope, payload: &Extent, transit: Transit) {
-        let me = self.messages.current;
+        let me = self.current;
         let remote = self.others();
         let process = remote.blocks.process(to);
         let out = remote.streams.begin(process, Kind::Message, HEAD + payload.bytes as usize);
@@ -30,7 +31,7 @@ impl World {
         out.u64(transit.arrival.as_ps());
         payload.append_to(out);
         remote.streams.end();
-        self.messages.crowded = self.others().streams.crowded();
+        self.crowded = self.others().streams.crowded();
     }
 
     pub(crate) fn message_arrived(&mut self, process: u32, mut record: Take) {
@@ -60,7 +61,9 @@ impl World {
         let (request, at) = (record.u32(), Time::from_ps(record.u64()));
         self.finish_request(request, at);
     }
+}
 
+impl World {
     /// A rank of this process aborted the run: tells the others.
     pub(crate) fn tell_abort(&mut self) {
         let (Some(abort), Some(remote)) = (&self.run.abort, &mut self.messages.remote) else { return };

@@ -5,15 +5,17 @@
 
 use crate::collective::choose::choose;
 use crate::collective::contributions::Gathering;
+use crate::collective::instance::Collectives;
 use crate::collective::instance::Place;
 use crate::collective::schedule::{Association, Kind as Collective, Shape};
+use crate::messages::Messages;
 use crate::remote::collective::Ident;
 use crate::remote::distributed::is_reduced;
 use crate::remote::partial::{Partial, Tree, put, take};
 use crate::remote::record::{Put, Take};
 use crate::remote::stream::Kind;
-use crate::world::World;
 use ::schedule::time::Clocks;
+use objects::Objects;
 
 /// What a process says when all its members are in.
 struct Ready {
@@ -72,25 +74,24 @@ pub(crate) struct Readies {
     by_process: Vec<(u32, Ready)>,
 }
 
-impl World {
+impl Collectives {
     /// All members of this process are in.
-    pub(crate) fn ready_distributed(&mut self, index: u32) {
-        if self.collectives.instance(index).agreement.is_some() {
-            self.contribute(index);
+    pub(crate) fn ready_distributed(&mut self, messages: &mut Messages, objects: &mut Objects, index: u32) {
+        if self.instance(index).agreement.is_some() {
+            self.contribute(messages, objects, index);
         }
-        let instance = self.collectives.instance(index);
+        let instance = self.instance(index);
         let ident = instance.ident.expect("members are elsewhere");
         let gathering = instance.gathering.as_deref().expect("held together");
         let segments = gathering.distributed().segments.clone();
-        let me = self.messages.remote.as_ref().expect("several processes").me;
+        let me = messages.remote.as_ref().expect("several processes").me;
         let (signature, ..) = instance.describe();
         let Place::Comm(comm) = instance.place else { unreachable!("groups of their own are not held together") };
-        let group = &self.objects.comms.at(comm).group;
+        let group = &objects.comms.at(comm).group;
         let own = segments.of_process(me);
-        let clock =
-            own.clone().map(|member| self.messages.ranks[group.world_rank(member) as usize].clock.as_ps()).collect::<Clocks>().equal();
+        let clock = own.clone().map(|member| messages.ranks[group.world_rank(member) as usize].clock.as_ps()).collect::<Clocks>().equal();
         let ready = Ready {
-            epoch: self.collectives.epoch,
+            epoch: self.epoch,
             rank: instance.first_rank,
             function: signature.function,
             root: signature.root.unwrap_or(u32::MAX),
@@ -103,15 +104,15 @@ impl World {
         ready.put(&mut body);
         let leader = segments.process(0);
         if leader == me {
-            self.ready_arrived(me, Take(&body));
+            self.ready_arrived(messages, objects, me, Take(&body));
         } else {
-            self.others().streams.put(leader, Kind::Ready, &body);
+            messages.others().streams.put(leader, Kind::Ready, &body);
         }
     }
 
     /// How the operands of a reduction come together, where that can be told in short.
     pub(super) fn association_of(&self, shape: &Shape) -> Option<Association> {
-        if is_reduced(shape.kind) { choose(shape, &self.collectives.policy).association() } else { None }
+        if is_reduced(shape.kind) { choose(shape, &self.policy).association() } else { None }
     }
 
     fn reduce_own(&self, shape: &Shape, gathering: &Gathering, own: std::ops::Range<u32>) -> Vec<Partial> {
@@ -122,10 +123,10 @@ impl World {
     }
 
     /// On the process of the first member: another process, or this one, is ready.
-    pub(crate) fn ready_arrived(&mut self, from: u32, mut record: Take) {
+    pub(crate) fn ready_arrived(&mut self, messages: &mut Messages, objects: &Objects, from: u32, mut record: Take) {
         let ident = Ident::take(&mut record);
         let ready = Ready::take(&mut record);
-        let readies = self.collectives.spread.readies.entry(ident).or_default();
+        let readies = self.spread.readies.entry(ident).or_default();
         if ready.epoch < readies.epoch {
             return;
         }
@@ -135,17 +136,17 @@ impl World {
         }
         readies.by_process.push((from, ready));
         let arrived = readies.by_process.len();
-        let Some(&index) = self.collectives.spread.instances.get(&ident) else { return };
-        let Some(gathering) = &self.collectives.instance(index).gathering else { return };
+        let Some(&index) = self.spread.instances.get(&ident) else { return };
+        let Some(gathering) = &self.instance(index).gathering else { return };
         if arrived < gathering.distributed().segments.processes().count() {
             return;
         }
-        let mut readies = self.collectives.spread.readies.remove(&ident).expect("found above").by_process;
+        let mut readies = self.spread.readies.remove(&ident).expect("found above").by_process;
         readies.sort_by_key(|(process, _)| *process);
-        self.all_ready(index, ident, readies);
+        self.all_ready(messages, objects, index, ident, readies);
     }
 
-    fn all_ready(&mut self, index: u32, ident: Ident, readies: Vec<(u32, Ready)>) {
+    fn all_ready(&mut self, messages: &mut Messages, objects: &Objects, index: u32, ident: Ident, readies: Vec<(u32, Ready)>) {
         let root = readies.iter().map(|(_, ready)| ready.root).find(|&root| root != u32::MAX);
         let first = &readies[0].1;
         let other = readies.iter().map(|(_, ready)| ready).find(|ready| {
@@ -154,12 +155,12 @@ impl World {
                 || (ready.root == u32::MAX) != (first.root == u32::MAX)
         });
         if let Some(other) = other {
-            self.differ(index, first, other);
+            self.differ(messages, objects, index, first, other);
         }
         let common = first.clock.filter(|_| readies.iter().all(|(_, ready)| ready.clock == first.clock));
         let processes: Vec<u32> = readies.iter().map(|(process, _)| *process).collect();
         let mut result = Vec::new();
-        let instance = self.collectives.instance(index);
+        let instance = self.instance(index);
         let gathering = instance.gathering.as_deref().expect("held together");
         if let Some(association) = self.association_of(&instance.shape) {
             let mut tree = Tree::new(gathering.kernel().expect("an operation of MPI's own"), association, instance.size);
@@ -172,16 +173,16 @@ impl World {
         body.u8(u8::from(common.is_some()));
         let short = body.len();
         body.extend_from_slice(&result);
-        let remote = self.others();
+        let remote = messages.others();
         for process in processes.into_iter().filter(|&process| process != remote.me) {
             let whole = alone.is_none_or(|root| root == process);
             remote.streams.put(process, Kind::Go, if whole { &body } else { &body[..short] });
         }
-        self.go(index, common.is_some(), result);
+        self.go(messages, objects, index, common.is_some(), result);
     }
 
-    fn differ(&mut self, index: u32, one: &Ready, other: &Ready) -> ! {
-        let instance = self.collectives.instance(index);
+    fn differ(&mut self, messages: &mut Messages, objects: &Objects, index: u32, one: &Ready, other: &Ready) -> ! {
+        let instance = self.instance(index);
         let (signature, ..) = instance.describe();
         let describe = |ready: &Ready| {
             let signature = crate::collective::Signature {
@@ -197,21 +198,21 @@ impl World {
                 predefined: ready.shape.flags & 2 != 0,
                 ..instance.shape.clone()
             };
-            format!("rank {} of MPI_COMM_WORLD called {} with {}", ready.rank, signature.describe(self.run.names), shape.describe())
+            format!("rank {} of MPI_COMM_WORLD called {} with {}", ready.rank, signature.describe(messages.names), shape.describe())
         };
         let text = format!(
             "mismatched collectives on {}: {}, {}; all members must call the same collectives in the same order with matching arguments",
-            self.objects.comms.describe(crate::comm::Comms::handle(instance.comm())),
+            objects.comms.describe(crate::comm::Comms::handle(instance.comm())),
             describe(one),
             describe(other)
         );
-        self.broken(&text)
+        messages.broken(&text)
     }
 
-    pub(crate) fn go_arrived(&mut self, mut record: Take) {
+    pub(crate) fn go_arrived(&mut self, messages: &mut Messages, objects: &Objects, mut record: Take) {
         let ident = Ident::take(&mut record);
         let common = record.u8() != 0;
-        let index = *self.collectives.spread.instances.get(&ident).expect("its members are in");
-        self.go(index, common, record.0.to_vec());
+        let index = *self.spread.instances.get(&ident).expect("its members are in");
+        self.go(messages, objects, index, common, record.0.to_vec());
     }
 }

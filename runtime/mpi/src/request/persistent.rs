@@ -61,7 +61,7 @@ impl Mpi {
             // Where the handle is not valid, starting says so.
             let _ = world.objects.types.share_again(me, datatype);
         }
-        handle::of_cold(world.make_request(me, Body::Persistent { template: Box::new(template), active: None }))
+        handle::of_cold(world.messages.make_request(me, Body::Persistent { template: Box::new(template), active: None }))
     }
 
     /// `MPI_Start`.

@@ -6,6 +6,7 @@ use crate::handle;
 use crate::messages::Messages;
 use crate::node::State;
 use crate::p2p::Peer;
+use crate::p2p::pattern;
 use crate::request::{Completion, PROC_NULL, RequestArray, Status, UNDEFINED};
 use crate::world::{Mpi, World};
 use engine::Time;
@@ -25,7 +26,7 @@ impl World {
     /// Whether the mounted rank's question can be answered from what is known, at the clock that it has then; if not, the rank is to block.
     fn is_answered(&mut self, question: &Question) -> bool {
         if let Some(requests) = question.requests() {
-            self.start_tested(requests);
+            self.collectives.start_tested(&mut self.messages, &self.objects, requests);
         }
         let me = self.messages.current;
         let parked = if question.is_poll() { self.park(question) } else { None };
@@ -62,10 +63,10 @@ impl Mpi {
     fn reach(&self, requests: RequestArray, wait: bool) -> Result<Found> {
         let mut world = self.world();
         let me = world.messages.current;
-        let clock = world.clock(me);
+        let clock = world.messages.clock(me);
         let (mut active, mut least) = (false, Time::MAX);
         for handle in requests.iter() {
-            match world.completion(handle)? {
+            match world.messages.completion(handle)? {
                 Completion::At(time) => (active, least) = (true, least.min(time)),
                 Completion::Unknown => active = true,
                 Completion::Null => {}
@@ -78,18 +79,18 @@ impl Mpi {
             return Ok(Found::Some);
         }
         if least != Time::MAX && wait {
-            world.advance(me, least);
+            world.messages.advance(me, least);
             return Ok(Found::Some);
         }
-        world.vain();
+        world.messages.vain();
         Ok(Found::Nothing)
     }
 
     fn first_complete(&self, requests: RequestArray) -> Result<Option<u32>> {
         let world = self.world();
-        let clock = world.clock(world.messages.current);
+        let clock = world.messages.clock(world.messages.current);
         for (index, handle) in requests.iter().enumerate() {
-            if matches!(world.completion(handle)?, Completion::At(time) if time <= clock) {
+            if matches!(world.messages.completion(handle)?, Completion::At(time) if time <= clock) {
                 return Ok(Some(index as u32));
             }
         }
@@ -136,15 +137,15 @@ impl Mpi {
         let mut count = 0;
         let clock = {
             let world = self.world();
-            world.clock(world.messages.current)
+            world.messages.clock(world.messages.current)
         };
         let mut failed = None;
         for index in 0..requests.count {
             let handle = requests.get(index);
-            if !matches!(self.world().completion(handle)?, Completion::At(time) if time <= clock) {
+            if !matches!(self.world().messages.completion(handle)?, Completion::At(time) if time <= clock) {
                 continue;
             }
-            let truncated = self.world().truncated_status(handle);
+            let truncated = self.world().messages.truncated_status(handle);
             match self.finish_one(handle) {
                 Ok((status, next)) => {
                     requests.set(index, next);
@@ -187,16 +188,16 @@ impl Mpi {
         let me = world.messages.current;
         let mut latest = Time::ZERO;
         for handle in requests.iter() {
-            match world.completion(handle)? {
+            match world.messages.completion(handle)? {
                 Completion::At(time) => latest = latest.max(time),
                 Completion::Unknown => latest = Time::MAX,
                 Completion::Null => {}
             }
         }
-        if latest <= world.clock(me) {
+        if latest <= world.messages.clock(me) {
             return Ok(true);
         }
-        world.vain();
+        world.messages.vain();
         Ok(false)
     }
 
@@ -221,8 +222,9 @@ impl Mpi {
 
     /// The first half of `MPI_Probe` and `MPI_Mprobe`: whether the mounted rank has to wait.
     pub fn begin_probe(&self, from: Peer) -> Result<bool> {
-        let mut world = self.world();
-        let Some(pattern) = world.pattern(from)? else { return Ok(false) };
+        let mut guard = self.world();
+        let world = &mut *guard;
+        let Some(pattern) = pattern(&world.objects, from)? else { return Ok(false) };
         Ok(!world.is_answered(&Question::Probe(pattern)))
     }
 
@@ -234,7 +236,10 @@ impl Mpi {
     /// `MPI_Iprobe`: the status of a message that is there.
     pub fn iprobe(&self, from: Peer) -> Result<Option<Status>> {
         if from.0 == PROC_NULL {
-            self.world().pattern(from)?;
+            {
+                let world = &mut *self.world();
+                pattern(&world.objects, from)
+            }?;
             return Ok(Some(Status::PROC_NULL));
         }
         Ok(self.look(from, false)?.map(|(_, status)| status))
@@ -251,7 +256,10 @@ impl Mpi {
     /// `MPI_Improbe`.
     pub fn matched_iprobe(&self, from: Peer) -> Result<Option<(usize, Status)>> {
         if from.0 == PROC_NULL {
-            self.world().pattern(from)?;
+            {
+                let world = &mut *self.world();
+                pattern(&world.objects, from)
+            }?;
             return Ok(Some((handle::MESSAGE_NO_PROC, Status::PROC_NULL)));
         }
         Ok(self.look(from, false)?.map(|(index, status)| (self.extract(index), status)))
@@ -260,7 +268,7 @@ impl Mpi {
     fn extract(&self, index: u32) -> usize {
         let mut world = self.world();
         let me = world.messages.current;
-        world.unlink_message(me, index);
+        world.messages.unlink_message(me, index);
         world.messages.mark_dirty(me);
         world.messages.nodes[index].state = State::Extracted;
         handle::encode(index)
@@ -268,22 +276,29 @@ impl Mpi {
 
     /// Looks for a message, which is there if the rank has waited: `None` if there is none (or the source is `MPI_PROC_NULL`).
     fn look(&self, from: Peer, wait: bool) -> Result<Option<(u32, Status)>> {
-        let Some(pattern) = self.world().pattern(from)? else { return Ok(None) };
+        let Some(pattern) = {
+            let world = &mut *self.world();
+            pattern(&world.objects, from)
+        }?
+        else {
+            return Ok(None);
+        };
         if !wait {
             self.ask(Question::Iprobe(pattern));
         }
-        let mut world = self.world();
+        let mut guard = self.world();
+        let world = &mut *guard;
         let me = world.messages.current;
-        let clock = world.clock(me);
+        let clock = world.messages.clock(me);
         match world.head(me, &pattern) {
             Some((index, arrival)) if wait || arrival <= clock => {
-                world.advance(me, arrival);
+                world.messages.advance(me, arrival);
                 let node = &world.messages.nodes[index];
                 let status = Status { source: node.source as i32, tag: node.tag, error: 0, bytes: node.bytes, cancelled: false };
                 Ok(Some((index, status)))
             }
             _ => {
-                world.vain();
+                world.messages.vain();
                 Ok(None)
             }
         }
@@ -293,13 +308,13 @@ impl Mpi {
     pub fn cancel(&self, handle: usize) -> Result {
         let part = {
             let world = self.world();
-            if world.completion(handle)? == Completion::Null {
+            if world.messages.completion(handle)? == Completion::Null {
                 return Err(crate::error::Failure::new(
                     crate::error::ErrorClass::REQUEST,
                     "the request is null or inactive: there is nothing to cancel",
                 ));
             }
-            world.active_part(handle)
+            world.messages.active_part(handle)
         };
         match handle::request(part) {
             handle::RequestRef::Node(index) => {

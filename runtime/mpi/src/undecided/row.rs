@@ -3,6 +3,7 @@
 
 use super::{Asked, Open, Poll, Question};
 use crate::handle::{self, RequestRef};
+use crate::messages::Messages;
 use crate::request::{Body, Completion, Request, RequestArray};
 use crate::world::World;
 use engine::{Span, Time};
@@ -102,7 +103,7 @@ impl World {
     /// When the first of these requests is complete.
     pub(super) fn first_of(&self, requests: &RequestArray) -> First {
         requests.iter().fold(First::NONE, |first, handle| {
-            first.or(match self.completion(handle) {
+            first.or(match self.messages.completion(handle) {
                 Ok(Completion::At(time)) => First { time, unknown: false },
                 Ok(Completion::Unknown) => First { unknown: true, ..First::NONE },
                 Ok(Completion::Null) | Err(_) => First::NONE,
@@ -114,9 +115,9 @@ impl World {
     fn success(&self, rank: u32, question: &Question) -> First {
         match question {
             Question::TestAll(requests) => {
-                let mut latest = First { time: self.clock(rank), unknown: false };
+                let mut latest = First { time: self.messages.clock(rank), unknown: false };
                 for handle in requests.iter() {
-                    match self.completion(handle) {
+                    match self.messages.completion(handle) {
                         Ok(Completion::At(time)) => latest.time = latest.time.max(time),
                         Ok(Completion::Unknown) => return First { unknown: true, ..First::NONE },
                         Ok(Completion::Null) | Err(_) => {}
@@ -127,7 +128,7 @@ impl World {
             Question::TestAny(requests) | Question::TestSome(requests) => self.first_of(requests),
             Question::Iprobe(pattern) => match self.head(rank, pattern) {
                 None => First { unknown: true, ..First::NONE },
-                Some((_, time)) => First { time, unknown: pattern.source.is_none() || self.wild_overlaps(rank, pattern) },
+                Some((_, time)) => First { time, unknown: pattern.source.is_none() || self.messages.wild_overlaps(rank, pattern) },
             },
             Question::WaitAny(_) | Question::WaitSome(_) | Question::Probe(_) | Question::Cancel => First::NONE,
         }
@@ -138,14 +139,14 @@ impl World {
     }
 
     pub(super) fn open_cycle(&self, rank: u32, cycle: &[Asked]) -> Open {
-        self.first_success(rank, cycle).open(self.clock(rank))
+        self.first_success(rank, cycle).open(self.messages.clock(rank))
     }
 
     /// A parked rank goes on, at the instant at which the first of its polls succeeds.
     pub(super) fn unpark(&mut self, rank: u32, cycle: &[Asked]) {
         let First { time, .. } = self.first_success(rank, cycle);
         if time != Time::MAX {
-            self.advance(rank, time);
+            self.messages.advance(rank, time);
             self.order.rows.remove(&rank);
         }
     }
@@ -186,26 +187,6 @@ impl World {
         None
     }
 
-    /// The mounted rank's poll found nothing.
-    #[inline]
-    pub(super) fn vain(&mut self) {
-        let me = self.messages.current;
-        self.messages.ranks[me as usize].function |= VAIN;
-        self.spin(me, FREE_SPINS);
-    }
-
-    /// Counts a poll that found nothing, or a reading of a clock: after many in a row each costs time, which is charged once for so
-    /// many as `together` says.
-    #[inline]
-    pub(crate) fn spin(&mut self, rank: u32, together: u32) {
-        let spins = self.messages.ranks[rank as usize].spins + 1;
-        if spins > FREE_SPINS && spins.is_multiple_of(together) {
-            let each = 1_000.max(u64::from(spins) * 1_000 / 128);
-            self.messages.ranks[rank as usize].clock += Span::from_ps(u64::from(together) * each);
-        }
-        self.messages.ranks[rank as usize].spins = spins;
-    }
-
     /// Whether the mounted rank's question, which others could not answer yet when they all waited last, can be answered now: no message
     /// comes any more that would change it.
     pub(super) fn is_settled(&mut self, question: &Question, cycle: Option<&[Asked]>) -> bool {
@@ -234,7 +215,7 @@ impl World {
     /// Whether a request that is asked about completes when somebody receives: when that is may be an open item of that rank.
     fn asks_for_a_match(&self, question: &Question) -> bool {
         let Some(requests) = question.requests() else { return false };
-        requests.iter().any(|handle| match handle::request(self.active_part(handle)) {
+        requests.iter().any(|handle| match handle::request(self.messages.active_part(handle)) {
             RequestRef::Cold(index) => {
                 matches!(self.messages.requests.get(index), Some(Request { body: Body::Synchronous, done: None, .. }))
             }
@@ -245,7 +226,7 @@ impl World {
     /// The clock and number of the parked rank that may be sent on first, and how often it will poll.
     pub(crate) fn least_poller(&self) -> Option<(Time, u32, u32)> {
         let parked = self.order.polls.iter().filter(|(_, poll)| matches!(poll, Poll::Parked(_)));
-        let (clock, rank) = parked.map(|(&rank, _)| (self.clock(rank), rank)).min()?;
+        let (clock, rank) = parked.map(|(&rank, _)| (self.messages.clock(rank), rank)).min()?;
         Some((clock, rank, patience(self.order.rows.get(&rank).map_or(0, |row| row.released))))
     }
 
@@ -267,5 +248,27 @@ impl World {
             self.send_poller_on(rank);
         }
         goes_on
+    }
+}
+
+impl Messages {
+    /// The mounted rank's poll found nothing.
+    #[inline]
+    pub(super) fn vain(&mut self) {
+        let me = self.current;
+        self.ranks[me as usize].function |= VAIN;
+        self.spin(me, FREE_SPINS);
+    }
+
+    /// Counts a poll that found nothing, or a reading of a clock: after many in a row each costs time, which is charged once for so
+    /// many as `together` says.
+    #[inline]
+    pub(crate) fn spin(&mut self, rank: u32, together: u32) {
+        let spins = self.ranks[rank as usize].spins + 1;
+        if spins > FREE_SPINS && spins.is_multiple_of(together) {
+            let each = 1_000.max(u64::from(spins) * 1_000 / 128);
+            self.ranks[rank as usize].clock += Span::from_ps(u64::from(together) * each);
+        }
+        self.ranks[rank as usize].spins = spins;
     }
 }

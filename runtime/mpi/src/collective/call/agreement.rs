@@ -1,6 +1,7 @@
 //! Agreements of the members on a new communicator.
 
 use super::{Mode, Part, enter};
+use crate::collective::call::membership;
 use crate::collective::entry::Entry;
 use crate::collective::gathering::{Brief, Bring};
 use crate::collective::instance::Place;
@@ -69,7 +70,7 @@ impl Mpi {
         let Bring::Agreement(contribution, resolve) = bring else { unreachable!("only an agreement that was entered takes it") };
         let world = self.world();
         let index = world.objects.comms.index(comm)?;
-        let (size, rank, _) = world.membership(index);
+        let (size, rank, _) = membership(&world.objects, index);
         let entry = agreement(&world, Place::Comm(index), (size, rank), bytes, (contribution, resolve), mode);
         enter(world, entry)
     }

@@ -3,7 +3,9 @@
 use super::{Call, Mode, Part};
 use crate::collective::Delivery;
 use crate::collective::agent::pack;
+use crate::collective::area::area;
 use crate::collective::area::{Area, Side};
+use crate::collective::blocks::block_list;
 use crate::collective::gathering::{Brief, Bring};
 use crate::collective::gatherv::RootBlocks;
 use crate::collective::schedule::{Blocks, Kind};
@@ -11,21 +13,21 @@ use crate::collective::ticket::Ticket;
 use crate::error::Result;
 use crate::matching::Extent;
 use crate::p2p::Buffer;
+use crate::p2p::view;
 use crate::request::PROC_NULL;
-use crate::world::{Mpi, World};
+use crate::world::Mpi;
+use objects::Objects;
 use rank::Addr;
 
-impl World {
-    /// What member `me` of a gathering gives, and that packed; `in_place`, its own block of the receiving side.
-    fn own_input(&self, send: &Side, (receive, target): (&Side, &Area), me: u32, in_place: bool) -> Result<(Area, Vec<u8>)> {
-        if in_place {
-            let input = pack(&target.block(self, receive, me)?);
-            return Ok((Area { blocks: Blocks::Uniform(input.len() as u64), ..Area::none() }, input));
-        }
-        let area = self.area(send, 1)?;
-        let input = pack(&area.extents);
-        Ok((area, input))
+/// What member `me` of a gathering gives, and that packed; `in_place`, its own block of the receiving side.
+fn own_input(objects: &Objects, send: &Side, (receive, target): (&Side, &Area), me: u32, in_place: bool) -> Result<(Area, Vec<u8>)> {
+    if in_place {
+        let input = pack(&target.block(objects, receive, me)?);
+        return Ok((Area { blocks: Blocks::Uniform(input.len() as u64), ..Area::none() }, input));
     }
+    let area = area(objects, send, 1)?;
+    let input = pack(&area.extents);
+    Ok((area, input))
 }
 
 impl Mpi {
@@ -76,14 +78,24 @@ impl Mpi {
     fn join_bcast(&self, buffer: Buffer, root: i32, comm: usize, mode: Mode) -> Result<Part> {
         let (is_root, _, _, inter) = self.rooted(comm, root)?;
         if !inter && self.may_gather() {
-            let extent = self.world().extent(buffer)?;
+            let extent = {
+                let world = &mut *self.world();
+                view(&world.objects, buffer)
+            }?;
             let brief = Brief { kind: Kind::Bcast, mode, comm, root: Some(root), irregular: false, bytes: extent.bytes, reduction: None };
             let (source, target) = if is_root { (extent, Extent::none()) } else { (Extent::none(), extent) };
             if let Some(part) = self.held(&brief, &source, &target)? {
                 return Ok(part);
             }
         }
-        let area = if inter && root == PROC_NULL { Area::none() } else { self.world().area(&Side::One(buffer), 1)? };
+        let area = if inter && root == PROC_NULL {
+            Area::none()
+        } else {
+            {
+                let world = &mut *self.world();
+                area(&world.objects, &Side::One(buffer), 1)
+            }?
+        };
         let call = Call { kind: Kind::Bcast, comm, root: Some(root), irregular: false, bytes: area.bytes, reduction: None, mode };
         let blocks = area.blocks.clone();
         if is_root {
@@ -118,7 +130,14 @@ impl Mpi {
             }
         }
         if !inter && receive.is_irregular() && self.may_gather() {
-            let area = if is_root { Some(self.world().area(&receive, peers)?) } else { None };
+            let area = if is_root {
+                Some({
+                    let world = &mut *self.world();
+                    area(&world.objects, &receive, peers)
+                }?)
+            } else {
+                None
+            };
             let in_place = is_root && send.is_in_place();
             let source = match &area {
                 Some(area) if in_place => Some(area.extents[me as usize].clone()),
@@ -133,11 +152,11 @@ impl Mpi {
         }
         let world = self.world();
         let irregular = matches!(receive, Side::Each(_));
-        let target = if is_root { world.area(&receive, peers)? } else { Area::none() };
+        let target = if is_root { area(&world.objects, &receive, peers)? } else { Area::none() };
         let (source, input) = if is_root && inter || root == PROC_NULL {
             (Area::none(), Vec::new())
         } else {
-            world.own_input(&send, (&receive, &target), me, is_root && send.is_in_place())?
+            own_input(&world.objects, &send, (&receive, &target), me, is_root && send.is_in_place())?
         };
         drop(world);
         let bytes = if irregular { 0 } else { if is_root { &target } else { &source }.blocks.bytes(0) };
@@ -188,7 +207,14 @@ impl Mpi {
             }
         }
         if !inter && send.is_irregular() && self.may_gather() {
-            let area = if is_root { Some(self.world().area(&send, peers)?) } else { None };
+            let area = if is_root {
+                Some({
+                    let world = &mut *self.world();
+                    area(&world.objects, &send, peers)
+                }?)
+            } else {
+                None
+            };
             let in_place = is_root && receive.is_in_place();
             let target = if in_place { Some(Extent::none()) } else { self.blocks(&receive, 1)? };
             if let Some(target) = target
@@ -200,7 +226,7 @@ impl Mpi {
         }
         let world = self.world();
         let irregular = matches!(send, Side::Each(_));
-        let source = if is_root { world.area(&send, peers)? } else { Area::none() };
+        let source = if is_root { area(&world.objects, &send, peers)? } else { Area::none() };
         let input = pack(&source.extents);
         let target = if is_root && inter || root == PROC_NULL {
             Area::none()
@@ -208,7 +234,7 @@ impl Mpi {
             let bytes = source.blocks.bytes(me);
             Area { blocks: Blocks::Uniform(bytes), bytes, extents: Vec::new() }
         } else {
-            world.area(&receive, 1)?
+            area(&world.objects, &receive, 1)?
         };
         drop(world);
         let bytes = if irregular { 0 } else { if is_root { &source } else { &target }.blocks.bytes(0) };
@@ -231,8 +257,8 @@ impl Mpi {
     /// Enters an allgather of blocks that differ, if it may gather: its first half.
     fn gather_allgatherv(&self, send: &Side, receive: &Side, (members, me): (u32, u32), comm: usize) -> Result<Option<Part>> {
         let world = self.world();
-        let Some(receive) = world.block_list(receive, members as usize)? else { return Ok(None) };
-        let own = if send.is_in_place() { Some(receive.one(me as usize)) } else { world.block_list(send, 1)? };
+        let Some(receive) = block_list(&world.messages, &world.objects, receive, members as usize)? else { return Ok(None) };
+        let own = if send.is_in_place() { Some(receive.one(me as usize)) } else { block_list(&world.messages, &world.objects, send, 1)? };
         drop(world);
         let Some(send) = own else { return Ok(None) };
         let brief =
@@ -262,8 +288,8 @@ impl Mpi {
         let index = world.objects.comms.index(comm)?;
         let communicator = world.objects.comms.at(index);
         let (peers, me) = (communicator.peers(), communicator.rank(world.messages.current));
-        let target = world.area(&receive, peers)?;
-        let (source, input) = world.own_input(&send, (&receive, &target), me, send.is_in_place())?;
+        let target = area(&world.objects, &receive, peers)?;
+        let (source, input) = own_input(&world.objects, &send, (&receive, &target), me, send.is_in_place())?;
         drop(world);
         let irregular = matches!(receive, Side::Each(_));
         let bytes = if irregular { target.bytes } else { target.blocks.bytes(0) };
@@ -286,7 +312,10 @@ impl Mpi {
     fn gather_alltoallv(&self, send: &Side, receive: &Side, members: u32, comm: usize) -> Result<Option<Part>> {
         let (send, receive) = {
             let world = self.world();
-            (world.block_list(send, members as usize)?, world.block_list(receive, members as usize)?)
+            (
+                block_list(&world.messages, &world.objects, send, members as usize)?,
+                block_list(&world.messages, &world.objects, receive, members as usize)?,
+            )
         };
         let (Some(send), Some(receive)) = (send, receive) else { return Ok(None) };
         let brief = Brief { kind: Kind::Alltoall, mode: Mode::Blocking, comm, root: None, irregular: true, bytes: 0, reduction: None };
@@ -322,8 +351,8 @@ impl Mpi {
         }
         let world = self.world();
         let peers = world.objects.comms.get(comm)?.peers();
-        let target = world.area(&receive, peers)?;
-        let source = if send.is_in_place() { world.area(&receive, peers)? } else { world.area(&send, peers)? };
+        let target = area(&world.objects, &receive, peers)?;
+        let source = if send.is_in_place() { area(&world.objects, &receive, peers)? } else { area(&world.objects, &send, peers)? };
         drop(world);
         let input = pack(&source.extents);
         let irregular = target.is_irregular();

@@ -4,6 +4,8 @@ use super::{Call, Mode, Part};
 use crate::collective::Delivery;
 use crate::collective::agent::pack;
 use crate::collective::area::Side;
+use crate::collective::area::area;
+use crate::collective::blocks::block_list;
 use crate::collective::gathering::{Brief, Bring};
 use crate::collective::schedule::{Blocks, Kind, NOBODY};
 use crate::error::{ErrorClass, Failure, Result};
@@ -35,7 +37,10 @@ impl Mpi {
         let irregular = send.is_irregular() || receive.is_irregular();
         let (send, receive) = {
             let world = self.world();
-            (world.block_list(send, if each { destinations } else { 1 })?, world.block_list(receive, sources)?)
+            (
+                block_list(&world.messages, &world.objects, send, if each { destinations } else { 1 })?,
+                block_list(&world.messages, &world.objects, receive, sources)?,
+            )
         };
         let (Some(send), Some(receive)) = (send, receive) else { return Ok(None) };
         let target = match (mode, receive.side_by_side()) {
@@ -66,14 +71,15 @@ impl Mpi {
         }
         let world = self.world();
         let (sources, destinations, cartesian) = topology.neighbors(me);
-        let target = world.area(&receive, sources.len() as u32)?;
+        let target = area(&world.objects, &receive, sources.len() as u32)?;
         let delivery = if mode != Mode::Entering && sources.contains(&NOBODY) {
-            let blocks = (0..sources.len() as u32).map(|index| target.block(&world, &receive, index)).collect::<Result<Vec<_>>>()?;
+            let blocks =
+                (0..sources.len() as u32).map(|index| target.block(&world.objects, &receive, index)).collect::<Result<Vec<_>>>()?;
             Delivery::From(blocks.into_iter().flatten().collect(), sources.clone())
         } else {
             mode.delivery(&target)
         };
-        let mut source = world.area(&send, if each { destinations.len() as u32 } else { 1 })?;
+        let mut source = area(&world.objects, &send, if each { destinations.len() as u32 } else { 1 })?;
         drop(world);
         let mut input = pack(&source.extents);
         if !each {

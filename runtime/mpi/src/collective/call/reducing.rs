@@ -2,6 +2,7 @@
 
 use super::{Call, Mode, Part};
 use crate::collective::agent::pack;
+use crate::collective::area::area;
 use crate::collective::area::{Area, IN_PLACE, Parts, Side};
 use crate::collective::gathering::{Brief, Bring};
 use crate::collective::schedule::{Blocks, Kind, begins};
@@ -9,35 +10,36 @@ use crate::collective::ticket::Ticket;
 use crate::collective::{Delivery, Reduction};
 use crate::error::{ErrorClass, Failure, Result};
 use crate::matching::Extent;
+use crate::messages::Messages;
 use crate::op::Op;
 use crate::p2p::FIRST_MEMORY;
+use crate::p2p::view;
 use crate::request::PROC_NULL;
-use crate::world::{Mpi, World};
+use crate::world::Mpi;
+use objects::Objects;
 use rank::Addr;
 use std::rc::Rc;
 
-impl World {
-    pub(crate) fn reduction(&self, op: usize, datatype: usize) -> Result<Rc<Reduction>> {
-        let operation = self.objects.ops.get(self.messages.current, op)?;
-        let kind = self.objects.types.usable(self.messages.current, datatype)?;
-        let kernel = match &**operation {
-            Op::Predefined(predefined) => {
-                let name = self.objects.types.describe(self.messages.current, datatype);
-                let (element, kernel) = predefined.on(kind, &name)?;
-                if predefined.is_lenient_on(element) {
-                    self.note_finding(|| {
-                        format!(
-                            "{} of {name}, which MPI does not define (MPI 5.0 section 6.9.2); use MPI_SIGNED_CHAR or MPI_UNSIGNED_CHAR",
-                            predefined.name()
-                        )
-                    });
-                }
-                Some(kernel)
+pub(crate) fn reduction(messages: &Messages, objects: &Objects, op: usize, datatype: usize) -> Result<Rc<Reduction>> {
+    let operation = objects.ops.get(messages.current, op)?;
+    let kind = objects.types.usable(messages.current, datatype)?;
+    let kernel = match &**operation {
+        Op::Predefined(predefined) => {
+            let name = objects.types.describe(messages.current, datatype);
+            let (element, kernel) = predefined.on(kind, &name)?;
+            if predefined.is_lenient_on(element) {
+                messages.note_finding(|| {
+                    format!(
+                        "{} of {name}, which MPI does not define (MPI 5.0 section 6.9.2); use MPI_SIGNED_CHAR or MPI_UNSIGNED_CHAR",
+                        predefined.name()
+                    )
+                });
             }
-            Op::User(_) => None,
-        };
-        Ok(Rc::new(Reduction { op: operation.clone(), datatype: kind.clone(), handle: datatype, kernel }))
-    }
+            Some(kernel)
+        }
+        Op::User(_) => None,
+    };
+    Ok(Rc::new(Reduction { op: operation.clone(), datatype: kind.clone(), handle: datatype, kernel }))
 }
 
 impl Mpi {
@@ -117,9 +119,19 @@ impl Mpi {
             }
         };
         if !inter && self.may_gather() {
-            let source = self.world().extent((from, count, datatype))?;
+            let source = {
+                let world = &mut *self.world();
+                view(&world.objects, (from, count, datatype))
+            }?;
             let first = kind == Kind::Exscan && self.members(comm)?.1 == 0;
-            let target = if is_root && !first { self.world().extent((receive, count, datatype))? } else { Extent::none() };
+            let target = if is_root && !first {
+                {
+                    let world = &mut *self.world();
+                    view(&world.objects, (receive, count, datatype))
+                }?
+            } else {
+                Extent::none()
+            };
             let brief = Brief { kind, mode, comm, root, irregular: false, bytes: source.bytes, reduction: Some((op, datatype)) };
             if let Some(part) = self.held(&brief, &source, &target)? {
                 if all_receive && mode == Mode::Blocking && source.layout.is_none() && source.bytes != 0 {
@@ -129,15 +141,15 @@ impl Mpi {
             }
         }
         let world = self.world();
-        let reduction = match world.reduction(op, datatype) {
+        let reduction = match reduction(&world.messages, &world.objects, op, datatype) {
             // Operation and datatype of one that takes no part have no meaning.
             Err(_) if inter && root == Some(PROC_NULL) => None,
             reduction => Some(reduction?),
         };
         let silent = inter && (is_root || root == Some(PROC_NULL));
-        let source = if silent { Area::none() } else { world.area(&Side::One((from, count, datatype)), 1)? };
+        let source = if silent { Area::none() } else { area(&world.objects, &Side::One((from, count, datatype)), 1)? };
         let gets = is_root && root != Some(PROC_NULL);
-        let target = if gets { world.area(&Side::One((receive, count, datatype)), 1)? } else { Area::none() };
+        let target = if gets { area(&world.objects, &Side::One((receive, count, datatype)), 1)? } else { Area::none() };
         let first = kind == Kind::Exscan && world.objects.comms.get(comm)?.rank(world.messages.current) == 0;
         drop(world);
         let input = pack(&source.extents);
@@ -256,15 +268,24 @@ impl Mpi {
             && let Parts::Each(counts) = counts
         {
             let from = if send == IN_PLACE { receive } else { send };
-            let source = self.world().extent((from, total, datatype))?;
+            let source = {
+                let world = &mut *self.world();
+                view(&world.objects, (from, total, datatype))
+            }?;
             if let Some(part) = self.gather_reduce_scatter(&source, counts, (op, datatype), comm)? {
                 return Ok(part);
             }
         }
         if holds && let Parts::Same(count) = counts {
             let from = if send == IN_PLACE { receive } else { send };
-            let source = self.world().extent((from, total, datatype))?;
-            let target = self.world().extent((receive, count, datatype))?;
+            let source = {
+                let world = &mut *self.world();
+                view(&world.objects, (from, total, datatype))
+            }?;
+            let target = {
+                let world = &mut *self.world();
+                view(&world.objects, (receive, count, datatype))
+            }?;
             let brief = Brief {
                 kind: Kind::ReduceScatter,
                 mode,
@@ -279,9 +300,9 @@ impl Mpi {
             }
         }
         let world = self.world();
-        let reduction = world.reduction(op, datatype)?;
+        let reduction = reduction(&world.messages, &world.objects, op, datatype)?;
         let from = if send == IN_PLACE { receive } else { send };
-        let mut source = world.area(&Side::One((from, total, datatype)), 1)?;
+        let mut source = area(&world.objects, &Side::One((from, total, datatype)), 1)?;
         let size = world.objects.types.get(datatype)?.size;
         let mut at = 0;
         let mut end = |&count: &i64| {
@@ -292,7 +313,7 @@ impl Mpi {
             Parts::Same(count) => Blocks::Uniform(end(&count)),
             Parts::Each(counts) => Blocks::Each(std::iter::once(0).chain(counts.iter().map(end)).collect()),
         };
-        let target = world.area(&Side::One((receive, own, datatype)), 1)?;
+        let target = area(&world.objects, &Side::One((receive, own, datatype)), 1)?;
         drop(world);
         let input = pack(&source.extents);
         let call = Call {

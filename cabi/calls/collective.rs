@@ -8,7 +8,6 @@ use mpi::collective::call::{ENDED, Mode};
 use mpi::error::{ErrorClass, Failure, Result};
 use mpi::request::ROOT;
 use rank::Addr;
-use std::rc::Rc;
 
 /// Counts and displacements of a v form, copied.
 struct Lists {
@@ -111,7 +110,7 @@ macro_rules! collectives {
                 let made: Result<Option<usize>> = $body;
                 Ok(made?.expect("a nonblocking call makes a request"))
             };
-            request.set(Handle(c.mpi.persistent_collective($comm.0, Rc::new(start))?));
+            request.set(Handle(c.mpi.persistent_collective($comm.0, start)?));
             Ok(())
         }
     )* };

@@ -32,8 +32,6 @@ pub(crate) enum Next {
     Deadlock,
 }
 
-/// Up to so many ranks, what a switch touches is in the cache anyway, and so are the nodes of what a rank waited for.
-pub(crate) const CACHED_RANKS: u32 = 4096;
 /// Ticks of the processor, some tenths of a millisecond, after which other processes get what is there for them.
 const PATIENCE: u64 = 500_000;
 

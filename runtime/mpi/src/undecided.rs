@@ -12,7 +12,7 @@ use crate::world::World;
 pub use calls::Found;
 use engine::Time;
 use rank::Addr;
-pub(crate) use row::{Fruitless, Row, VAIN};
+pub(crate) use row::{Fruitless, Row};
 use std::rc::Rc;
 
 /// A question that only safe time can answer.

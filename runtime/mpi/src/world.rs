@@ -7,9 +7,7 @@ use crate::messages::{Costs, Messages};
 use crate::order::Order;
 use crate::remote::Remote;
 use crate::run::Run;
-use crate::undecided::VAIN;
 use crate::wire::Wire;
-use engine::Time;
 use objects::Objects;
 use std::cell::{Cell, RefCell, RefMut};
 
@@ -122,79 +120,6 @@ impl Mpi {
         match self.alone.get() {
             Some(over) => self.wait_alone(over),
             None => rank::suspend(),
-        }
-    }
-}
-
-impl Messages {
-    /// The mounted rank (world number).
-    #[inline]
-    pub fn me(&self) -> u32 {
-        self.current
-    }
-    /// The node of the simulated machine that a rank is on.
-    pub fn node_of(&self, rank: u32) -> u32 {
-        rank / self.wire.node
-    }
-    /// What is known of a request handle, if it is valid.
-    pub fn is_request(&self, handle: usize) -> Option<crate::request::Completion> {
-        self.completion(handle).ok()
-    }
-    /// World size.
-    pub fn size(&self) -> u32 {
-        self.size
-    }
-    /// A rank's clock.
-    #[inline]
-    pub fn clock(&self, rank: u32) -> Time {
-        self.ranks[rank as usize].clock
-    }
-    /// The mounted rank does something that works here and that MPI does not promise: says so once, if that is asked for.
-    pub fn note_finding(&self, what: impl FnOnce() -> String) {
-        let Some(findings) = &self.findings else { return };
-        let me = self.me();
-        let what = format!("{}: {}", self.function_of(me), what());
-        if findings.borrow_mut().insert(what.clone()) {
-            eprintln!("xsim: finding: rank {me} at {}: {what}", self.clock(me));
-        }
-    }
-    /// The rank of this process whose clock is the greatest (of several the first), and that clock.
-    pub fn furthest(&self) -> (u32, Time) {
-        let clocks = (self.first..).zip(self.ranks.iter().map(|rank| rank.clock));
-        clocks.reduce(|a, b| if b.1 > a.1 { b } else { a }).unwrap_or_default()
-    }
-    /// The greatest clock of all ranks.
-    pub fn latest(&self) -> Time {
-        self.ranks.iter().map(|rank| rank.clock).max().unwrap_or_default()
-    }
-    /// Where a rank is in its life.
-    pub fn phase(&self, rank: u32) -> Phase {
-        self.ranks[rank as usize].phase
-    }
-    /// Moves a rank on in its life.
-    pub fn set_phase(&mut self, rank: u32, phase: Phase) {
-        self.ranks[rank as usize].phase = phase;
-    }
-    /// Messages sent and their bytes.
-    pub fn traffic(&self) -> (u64, u128) {
-        (self.profile.messages(), self.profile.bytes())
-    }
-    /// The name of an MPI function.
-    pub fn function_name(&self, function: u16) -> &'static str {
-        self.names.get(usize::from(function)).copied().unwrap_or("no MPI function yet")
-    }
-    /// The MPI function a rank is in, or was last in.
-    pub fn function_of(&self, rank: u32) -> &'static str {
-        self.function_name(self.ranks[rank as usize].function & !VAIN)
-    }
-    /// Moves a rank's clock to `time` if that is later; the difference counts as waiting.
-    #[inline(always)]
-    pub(crate) fn advance(&mut self, rank: u32, time: Time) {
-        let state = &mut self.ranks[rank as usize];
-        if time > state.clock {
-            self.profile.wait(rank, time.since(state.clock));
-            state.clock = time;
-            state.spins = 0;
         }
     }
 }

@@ -1,12 +1,12 @@
 //! Which call of a communicator is meant: collectives match in the order in which each member makes them, persistent ones in the order of their
 //! initialization (MPI 5.0, section 6.13), so that members may start them in any order.
 
+use crate::call::persistent::Start;
 use crate::collective::call::membership;
 use crate::collective::calls::Calls;
 use crate::collective::entry::home;
 use crate::collective::instance::Collectives;
 use crate::error::Result;
-use crate::request::Starter;
 use crate::world::Mpi;
 use rustc_hash::FxHashMap;
 
@@ -61,7 +61,7 @@ impl Collectives {
 
 impl Mpi {
     /// A persistent collective of the mounted rank on a communicator: the handle of its request.
-    pub fn persistent_collective(&self, comm: usize, start: Starter) -> Result<usize> {
+    pub fn persistent_collective(&self, comm: usize, start: impl Fn(&Mpi) -> Result<usize> + 'static) -> Result<usize> {
         let number = {
             let mut guard = self.world();
             let world = &mut *guard;
@@ -72,6 +72,6 @@ impl Mpi {
             *made += 1;
             *made - 1
         };
-        Ok(self.persistent(crate::request::Template::Collective { start, number, times: 0 }))
+        Ok(self.persistent(crate::request::Template::Collective { start: std::rc::Rc::new(Start(Box::new(start))), number, times: 0 }))
     }
 }

@@ -3,17 +3,11 @@
 
 use super::{Asked, Open, Poll, Question};
 use crate::handle::{self, RequestRef};
-use crate::messages::Messages;
+use crate::messages::FREE_SPINS;
 use crate::request::{Body, Completion, Request, RequestArray};
 use crate::world::World;
-use engine::{Span, Time};
+use engine::Time;
 
-/// In [`RankState::function`](crate::world::RankState::function) once that call was a poll in vain.
-pub(crate) const VAIN: u16 = 1 << 15;
-
-/// Polls in vain that cost no time, after which a rank that only polls is parked; the others are charged at each so many, so that those
-/// between are asked at the same instant.
-const FREE_SPINS: u32 = 64;
 /// The same of a rank that was sent on from where it was parked, because it may compute between its polls. Twice as many each
 /// time that this was in vain again, but for so many times.
 const PATIENT_SPINS: u32 = 1_000;
@@ -248,27 +242,5 @@ impl World {
             self.send_poller_on(rank);
         }
         goes_on
-    }
-}
-
-impl Messages {
-    /// The mounted rank's poll found nothing.
-    #[inline]
-    pub(super) fn vain(&mut self) {
-        let me = self.current;
-        self.ranks[me as usize].function |= VAIN;
-        self.spin(me, FREE_SPINS);
-    }
-
-    /// Counts a poll that found nothing, or a reading of a clock: after many in a row each costs time, which is charged once for so
-    /// many as `together` says.
-    #[inline]
-    pub(crate) fn spin(&mut self, rank: u32, together: u32) {
-        let spins = self.ranks[rank as usize].spins + 1;
-        if spins > FREE_SPINS && spins.is_multiple_of(together) {
-            let each = 1_000.max(u64::from(spins) * 1_000 / 128);
-            self.ranks[rank as usize].clock += Span::from_ps(u64::from(together) * each);
-        }
-        self.ranks[rank as usize].spins = spins;
     }
 }

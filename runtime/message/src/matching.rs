@@ -27,11 +27,11 @@ pub struct Extent {
 
 impl Extent {
     /// No memory.
-    pub(crate) fn none() -> Extent {
+    pub fn none() -> Extent {
         Extent { buffer: Addr::NULL, layout: None, bytes: 0 }
     }
     /// So many equal parts of bytes that lie side by side.
-    pub(crate) fn parts(&self, count: usize) -> Vec<Extent> {
+    pub fn parts(&self, count: usize) -> Vec<Extent> {
         let bytes = self.bytes / count.max(1) as u64;
         (0..count as i64).map(|index| Extent { buffer: self.buffer.offset(index * bytes as i64), layout: None, bytes }).collect()
     }
@@ -42,14 +42,14 @@ impl Extent {
     }
     /// Packs it behind what `out` has; its rank must be mounted.
     #[inline]
-    pub(crate) fn append_to(&self, out: &mut Vec<u8>) {
+    pub fn append_to(&self, out: &mut Vec<u8>) {
         match &self.layout {
             None => memory::append(self.buffer, self.bytes as usize, out),
             Some((datatype, count)) => datatype.pack(self.buffer, *count, out),
         }
     }
     /// Unpacks the beginning of `bytes`, as many as it has; its rank must be mounted.
-    pub(crate) fn fill(&self, bytes: &[u8]) {
+    pub fn fill(&self, bytes: &[u8]) {
         let part = &bytes[..bytes.len().min(self.bytes as usize)];
         match &self.layout {
             None => memory::write(self.buffer, part),
@@ -103,8 +103,9 @@ impl Envelope {
     pub fn new(context: u32, source: u32, tag: i32) -> Envelope {
         Envelope { context, source, tag, key: queue::digest(context, source, tag) }
     }
+    /// What a message says of itself.
     #[inline]
-    pub(crate) fn of(message: &Node) -> Envelope {
+    pub fn of(message: &Node) -> Envelope {
         Envelope { context: message.context, source: message.source, tag: message.tag, key: message.key }
     }
 }
@@ -118,8 +119,9 @@ impl PartialEq for Envelope {
 }
 
 impl Pattern {
+    /// What a posted receive accepts.
     #[inline]
-    pub(crate) fn of(node: &Node) -> Pattern {
+    pub fn of(node: &Node) -> Pattern {
         Pattern {
             context: node.context,
             source: (!node.has(flag::WILD)).then_some(node.source),
@@ -150,7 +152,7 @@ impl Pattern {
 impl Messages {
     /// The posted receive of rank `to` that takes a message with this envelope now.
     #[inline(always)]
-    pub(crate) fn find_posted(&self, to: u32, message: &Envelope) -> Option<(u32, Place)> {
+    pub fn find_posted(&self, to: u32, message: &Envelope) -> Option<(u32, Place)> {
         let rank = &self.ranks[to as usize];
         if rank.posted.is_empty() {
             return None;
@@ -176,40 +178,40 @@ impl Messages {
     }
 
     /// Whether any undecided receive of `rank` for any source could take a message of `pattern`.
-    pub(crate) fn wild_overlaps(&self, rank: u32, pattern: &Pattern) -> bool {
+    pub fn wild_overlaps(&self, rank: u32, pattern: &Pattern) -> bool {
         let state = &self.ranks[rank as usize];
         state.wilds != 0 && self.posted.iter(state.posted).any(|at| self.is_wild_over(at, pattern))
     }
 
     /// The first unexpected message of `rank` that fits, in the order the sources sent.
     #[inline]
-    pub(crate) fn find_unexpected(&self, rank: u32, pattern: &Pattern) -> Option<(u32, Place)> {
+    pub fn find_unexpected(&self, rank: u32, pattern: &Pattern) -> Option<(u32, Place)> {
         self.unexpected.first(self.ranks[rank as usize].unexpected, pattern, &[], &self.nodes)
     }
 
     /// Takes an unexpected message out of its queue.
     #[inline]
-    pub(crate) fn unlink_unexpected(&mut self, rank: u32, place: Place) {
+    pub fn unlink_unexpected(&mut self, rank: u32, place: Place) {
         let state = &mut self.ranks[rank as usize];
         self.unexpected.remove(&mut state.unexpected, place, &self.nodes);
     }
 
     /// Takes an unexpected message out of its queue, wherever it is.
-    pub(crate) fn unlink_message(&mut self, rank: u32, message: u32) {
+    pub fn unlink_message(&mut self, rank: u32, message: u32) {
         let state = &mut self.ranks[rank as usize];
         let found = self.unexpected.remove_node(&mut state.unexpected, message, &self.nodes);
         debug_assert!(found, "message {message} is in the queue of rank {rank}");
     }
 
     /// Takes a posted receive out of its queue, wherever it is.
-    pub(crate) fn unlink_posted(&mut self, rank: u32, receive: u32) {
+    pub fn unlink_posted(&mut self, rank: u32, receive: u32) {
         let found = self.posted.remove_node(&mut self.ranks[rank as usize].posted, receive, &self.nodes);
         debug_assert!(found, "receive {receive} is in the queue of rank {rank}");
     }
 
     /// A message from the mounted rank reaches rank `to`: into a posted receive, or into the unexpected queue.
     #[inline(always)]
-    pub(crate) fn deliver(&mut self, to: u32, message: Envelope, payload: &Extent, transit: Transit) {
+    pub fn deliver(&mut self, to: u32, message: Envelope, payload: &Extent, transit: Transit) {
         if !self.ranks[to as usize].posted.is_empty() {
             if let Some((index, place)) = self.find_posted(to, &message) {
                 self.posted.remove(&mut self.ranks[to as usize].posted, place, &self.nodes);
@@ -246,7 +248,7 @@ impl Messages {
 
     /// Puts a message into the unexpected queue of `to`.
     #[inline]
-    pub(crate) fn enqueue(&mut self, to: u32, index: u32) {
+    pub fn enqueue(&mut self, to: u32, index: u32) {
         let state = &mut self.ranks[to as usize];
         self.unexpected.push(&mut state.unexpected, index, &self.nodes);
         if state.watches() {
@@ -256,7 +258,7 @@ impl Messages {
 
     /// A message is in the unexpected queue of a rank that may have something to decide.
     #[inline(never)]
-    pub(crate) fn noticed(&mut self, to: u32) {
+    pub fn noticed(&mut self, to: u32) {
         self.unexpected.searched(&mut self.ranks[to as usize].unexpected, &self.nodes);
         self.mark_dirty(to);
     }
@@ -306,7 +308,7 @@ impl Messages {
 
     /// A receive and its message are together: settles times, wakes whoever waits.
     #[inline]
-    pub(crate) fn meet(&mut self, to: u32, index: u32, posted_at: Time, bytes: u64, transit: Transit) {
+    pub fn meet(&mut self, to: u32, index: u32, posted_at: Time, bytes: u64, transit: Transit) {
         if transit.flags == 0 {
             self.complete(to, index, transit.arrival);
         } else if transit.flags & flag::UNDER_WAY != 0 {
@@ -320,7 +322,7 @@ impl Messages {
 
     /// A receive of `to` has its message, which arrives at `arrival`.
     #[inline(always)]
-    pub(crate) fn complete(&mut self, to: u32, index: u32, arrival: Time) {
+    pub fn complete(&mut self, to: u32, index: u32, arrival: Time) {
         let node = &mut self.nodes[index];
         // Its owner is blocked, and there is nothing to tell it but when.
         if node.flags & (flag::WAITED | flag::UNSEEN | flag::INLINE | flag::POOLED | flag::TRUNCATED) == flag::WAITED | flag::UNSEEN {
@@ -358,7 +360,7 @@ impl Messages {
 
     /// Moves an unexpected (or extracted) message into a receive. The message's node is freed.
     #[inline(always)]
-    pub(crate) fn take(&mut self, to: u32, receive: u32, message: u32) {
+    pub fn take(&mut self, to: u32, receive: u32, message: u32) {
         let Node { source, tag, arrival, bytes, buffer, flags, data, .. } = self.nodes[message];
         let node = &mut self.nodes[receive];
         node.source = source;
@@ -416,7 +418,7 @@ impl Messages {
     }
 
     /// Forgets a node's payload.
-    pub(crate) fn drop_payload(&mut self, index: u32) {
+    pub fn drop_payload(&mut self, index: u32) {
         let node = &mut self.nodes[index];
         if node.has(flag::POOLED) {
             self.pool.free(node.data[0] as u32);
@@ -426,7 +428,7 @@ impl Messages {
 
     /// Posts a receive of `rank`: matches it, or appends it to the posted list.
     #[inline]
-    pub(crate) fn post(&mut self, rank: u32, index: u32) {
+    pub fn post(&mut self, rank: u32, index: u32) {
         if let Some(message) = self.match_receive(rank, index) {
             self.take(rank, index, message);
         }
@@ -434,7 +436,7 @@ impl Messages {
 
     /// Posts a receive of `rank`: the message that it meets, out of its queue; else it is in the posted list now.
     #[inline(always)]
-    pub(crate) fn match_receive(&mut self, rank: u32, index: u32) -> Option<u32> {
+    pub fn match_receive(&mut self, rank: u32, index: u32) -> Option<u32> {
         let (node, state) = (&self.nodes[index], &mut self.ranks[rank as usize]);
         if state.wilds != 0 || node.flags & (flag::WILD | flag::ANY_TAG) != 0 {
             return self.match_wild_receive(rank, index);
@@ -478,7 +480,7 @@ impl Messages {
     /// The message that a receive for any source, posted by `rank` now, takes at once: the best of those that are there, if none
     /// that is still to come can be better.
     #[inline]
-    pub(crate) fn choose_at_once(&self, rank: u32, pattern: &Pattern) -> Option<(u32, Place)> {
+    pub fn choose_at_once(&self, rank: u32, pattern: &Pattern) -> Option<(u32, Place)> {
         let state = &self.ranks[rank as usize];
         if state.unexpected.is_empty() || state.wilds != 0 || self.by_time() {
             return None;
@@ -488,7 +490,7 @@ impl Messages {
     }
 
     /// After a receive for any source was decided or withdrawn: receives behind it may have their message.
-    pub(crate) fn rematch(&mut self, rank: u32) {
+    pub fn rematch(&mut self, rank: u32) {
         let state = &self.ranks[rank as usize];
         if self.posted.length(state.posted) == state.wilds as usize {
             return;

@@ -22,7 +22,7 @@ const LATER: usize = 4;
 
 /// Whether an operation may be one of several in a row, which are done together.
 #[derive(Clone, Copy, PartialEq, Eq, Debug)]
-pub(crate) enum Row {
+pub enum Row {
     /// No: it is done now.
     Alone,
     /// Its buffer may change as soon as the call returns.
@@ -34,7 +34,7 @@ pub(crate) enum Row {
 impl Row {
     /// Whether a send of so many contiguous bytes may be held.
     #[inline(always)]
-    pub(crate) fn holds(self, bytes: u64) -> bool {
+    pub fn holds(self, bytes: u64) -> bool {
         match self {
             Row::Alone => false,
             Row::Call => bytes <= INLINE_BYTES,
@@ -60,7 +60,7 @@ struct Pair {
 
 /// What the mounted rank started and nobody has seen yet, in the order of its calls.
 #[derive(Default)]
-pub(crate) struct Held {
+pub struct Held {
     operations: [Operation; MOST],
     count: usize,
     /// What met, while the operations are done.
@@ -70,7 +70,7 @@ pub(crate) struct Held {
 impl Held {
     /// Whether nothing is held.
     #[inline]
-    pub(crate) fn is_empty(&self) -> bool {
+    pub fn is_empty(&self) -> bool {
         self.count == 0
     }
 }
@@ -80,7 +80,7 @@ impl Messages {
     ///
     /// Without `stays` the buffer may change after the call, so that the payload must fit in a node.
     #[inline(always)]
-    pub(crate) fn hold_send(&mut self, to: u32, message: Envelope, (buffer, bytes): (Addr, u64), arrival: Time, stays: bool) -> usize {
+    pub fn hold_send(&mut self, to: u32, message: Envelope, (buffer, bytes): (Addr, u64), arrival: Time, stays: bool) -> usize {
         memory::prefetch(&self.ranks[to as usize]);
         let inline = bytes <= INLINE_BYTES;
         let owned = stays && bytes >= REFERRED;
@@ -97,7 +97,7 @@ impl Messages {
 
     /// Holds a receive with a named source.
     #[inline(always)]
-    pub(crate) fn hold_receive(&mut self, node: u32) {
+    pub fn hold_receive(&mut self, node: u32) {
         self.hold(Operation { node, to: NIL });
     }
 
@@ -131,7 +131,7 @@ impl Messages {
 
     /// Does what is held, if anything is. Its rank must be mounted.
     #[inline(always)]
-    pub(crate) fn release(&mut self) {
+    pub fn release(&mut self) {
         if !self.held.is_empty() {
             self.release_row();
         }
@@ -238,7 +238,7 @@ impl Messages {
 
     /// A message from the mounted rank, which is not in a row, reaches `to`.
     #[inline(never)]
-    pub(crate) fn deliver_message(&mut self, to: u32, message: u32) {
+    pub fn deliver_message(&mut self, to: u32, message: u32) {
         if let Some(receive) = self.match_message(to, message) {
             self.take(to, receive, message);
         }

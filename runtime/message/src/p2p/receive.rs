@@ -1,17 +1,16 @@
 //! Receives: posting, what their message does to their buffer, and the calls that do both.
 
 use crate::error::{ErrorClass, Failure, Result};
-use crate::handle::{self, REQUEST_SENT};
+use crate::handle::{self};
 use crate::held::Row;
 use crate::matching::{Extent, Pattern};
 use crate::messages::Messages;
 use crate::node::{NIL, Node, State, flag};
 use crate::p2p::pattern;
 use crate::p2p::view;
-use crate::p2p::{Buffer, Peer, SendMode};
+use crate::p2p::{Buffer, Peer};
 use crate::packing::Packing;
 use crate::request::{ANY_TAG, PROC_NULL, Status};
-use crate::world::{Mpi, World};
 use engine::Time;
 use objects::Objects;
 use rank::{Addr, memory};
@@ -51,7 +50,7 @@ impl Messages {
     /// Begins a receive that the mounted rank waits for: answers the node of a message to come; [`NIL`] if it has come, and its status is
     /// [`World::latest`].
     #[inline(always)]
-    fn begin_receive(&mut self, objects: &Objects, buffer: Buffer, from: Peer) -> Result<u32> {
+    pub fn begin_receive(&mut self, objects: &Objects, buffer: Buffer, from: Peer) -> Result<u32> {
         match self.receive_plain(objects, buffer, from) {
             Some(expected) => Ok(expected),
             None => self.begin_any_receive(objects, buffer.0, buffer.1, buffer.2, from.0, from.1, from.2),
@@ -78,7 +77,7 @@ impl Messages {
 
     /// Ends a receive, whose status is then [`World::latest`], or marks that the mounted rank waits for it: answers its node then.
     #[inline(always)]
-    fn complete_or_wait(&mut self, index: u32) -> Result<Option<u32>> {
+    pub fn complete_or_wait(&mut self, index: u32) -> Result<Option<u32>> {
         if self.nodes[index].state == State::Matched {
             self.latest = self.finish_receive(index)?;
             return Ok(None);
@@ -90,7 +89,7 @@ impl Messages {
 
     /// Posts a receive, or holds it: answers its node.
     #[inline(always)]
-    pub(crate) fn start_receive(&mut self, objects: &Objects, buffer: Buffer, from: Peer, row: Row) -> Result<u32> {
+    pub fn start_receive(&mut self, objects: &Objects, buffer: Buffer, from: Peer, row: Row) -> Result<u32> {
         match self.start_plain_receive(objects, buffer, from, row) {
             Some(index) => Ok(index),
             None => self.start_any_receive(objects, row, buffer.0, buffer.1, buffer.2, from.0, from.1, from.2),
@@ -131,7 +130,7 @@ impl Messages {
     }
 
     /// Receives the message of a matched probe: answers the receive's node.
-    pub(crate) fn start_matched_receive(&mut self, objects: &Objects, buffer: Buffer, message: usize) -> Result<u32> {
+    pub fn start_matched_receive(&mut self, objects: &Objects, buffer: Buffer, message: usize) -> Result<u32> {
         if message == handle::MESSAGE_NO_PROC {
             return self.start_receive(objects, buffer, (PROC_NULL, ANY_TAG, handle::COMM_WORLD), Row::Alone);
         }
@@ -153,7 +152,7 @@ impl Messages {
 
     /// Moves a payload from a node into the mounted rank's memory.
     #[inline]
-    pub(crate) fn unload(&mut self, node: &Node, extent: &Extent) {
+    pub fn unload(&mut self, node: &Node, extent: &Extent) {
         if node.bytes == 0 {
             return;
         }
@@ -184,7 +183,7 @@ impl Messages {
 
     /// Moves a receiver's clock to an arrival and charges its overhead.
     #[inline(always)]
-    pub(crate) fn received(&mut self, me: u32, arrival: Time) {
+    pub fn received(&mut self, me: u32, arrival: Time) {
         self.advance(me, arrival);
         if self.wire.has_overheads {
             self.ranks[me as usize].clock += self.wire.overheads.receive;
@@ -194,7 +193,7 @@ impl Messages {
     /// A complete receive of the mounted rank: moves the payload, frees the node.
     // Always, so that the status need not pass through memory (see `Nodes::alloc`).
     #[inline(always)]
-    pub(crate) fn finish_receive(&mut self, index: u32) -> Result<Status> {
+    pub fn finish_receive(&mut self, index: u32) -> Result<Status> {
         match self.finish_plain_receive(index) {
             Some(status) => Ok(status),
             None => self.finish_odd_receive(index),
@@ -203,7 +202,7 @@ impl Messages {
 
     /// Completes a receive of the mounted rank whose payload is in place already; `None` if there is more to do.
     #[inline(always)]
-    pub(super) fn finish_plain_receive(&mut self, index: u32) -> Option<Status> {
+    pub fn finish_plain_receive(&mut self, index: u32) -> Option<Status> {
         let node = &self.nodes[index];
         let source = node.source;
         if node.state != State::Matched
@@ -221,7 +220,7 @@ impl Messages {
 
     /// [`World::finish_receive`] where more is to do than to take the status.
     #[inline(never)]
-    pub(super) fn finish_odd_receive(&mut self, index: u32) -> Result<Status> {
+    pub fn finish_odd_receive(&mut self, index: u32) -> Result<Status> {
         let me = self.current;
         let node = self.nodes[index];
         if node.has(flag::OWNED) {
@@ -265,116 +264,5 @@ impl Messages {
         if node.has(flag::LAYOUT) {
             self.layouts.remove(node.layout);
         }
-    }
-}
-
-impl Mpi {
-    /// The first half of `MPI_Recv`: what the rank has to wait for, if the message has not come; else its status is [`Mpi::latest_status`].
-    #[inline(always)]
-    pub fn begin_receive(&self, buffer: Buffer, from: Peer) -> Result<Option<u32>> {
-        let expected = {
-            let world = &mut *self.world();
-            world.messages.begin_receive(&world.objects, buffer, from)
-        }?;
-        Ok((expected != NIL).then_some(expected))
-    }
-
-    /// The second half of `MPI_Recv`, once its message has come: its status is [`Mpi::latest_status`].
-    #[inline(always)]
-    pub fn end_receive(&self, expected: u32) -> Result {
-        let mut world = self.world();
-        world.messages.latest = world.messages.finish_receive(expected)?;
-        Ok(())
-    }
-
-    /// A receive that waits for its message.
-    pub fn receive(&self, buffer: Buffer, from: Peer) -> Result {
-        match self.begin_receive(buffer, from)? {
-            None => Ok(()),
-            Some(expected) => {
-                self.block();
-                self.end_receive(expected)
-            }
-        }
-    }
-
-    /// The status of the receive that has just ended.
-    #[inline]
-    pub fn latest_status(&self) -> Status {
-        self.world().messages.latest
-    }
-
-    // Always, as for `Mpi::block`.
-    #[inline(always)]
-    fn complete_receive<'a>(&'a self, mut world: std::cell::RefMut<'a, World>, index: u32) -> Result<Status> {
-        if world.messages.complete_or_wait(index)?.is_some() {
-            drop(world);
-            self.block();
-            self.end_receive(index)?;
-            world = self.world();
-        }
-        Ok(world.messages.latest)
-    }
-
-    /// `MPI_Irecv`: the request's handle.
-    #[inline(always)]
-    pub fn ireceive(&self, buffer: Buffer, from: Peer) -> Result<usize> {
-        Ok(handle::of_node({
-            let world = &mut *self.world();
-            world.messages.start_receive(&world.objects, buffer, from, Row::Request)
-        }?))
-    }
-
-    /// The first half of `MPI_Mrecv`: what [`Mpi::end_receive`] ends; `None` if all is done, and the status is [`Mpi::latest_status`].
-    pub fn begin_matched_receive(&self, buffer: Buffer, message: usize) -> Result<Option<u32>> {
-        let mut guard = self.world();
-        let world = &mut *guard;
-        let index = world.messages.start_matched_receive(&world.objects, buffer, message)?;
-        world.messages.complete_or_wait(index)
-    }
-
-    /// `MPI_Imrecv`.
-    pub fn matched_ireceive(&self, buffer: Buffer, message: usize) -> Result<usize> {
-        Ok(handle::of_node({
-            let world = &mut *self.world();
-            world.messages.start_matched_receive(&world.objects, buffer, message)
-        }?))
-    }
-
-    /// The first half of `MPI_Sendrecv` and, with `replace` (the payload has left the buffer before the receive is posted), of
-    /// `MPI_Sendrecv_replace`: what [`Mpi::end_receive`] ends; `None` if all is done, and the status is [`Mpi::latest_status`].
-    pub fn begin_send_receive(&self, send: Buffer, to: Peer, receive: Buffer, from: Peer, replace: bool) -> Result<Option<u32>> {
-        let mut guard = self.world();
-        let world = &mut *guard;
-        let (index, request);
-        if replace {
-            request = world.messages.start_send(&world.objects, SendMode::Standard, send, to, Row::Alone)?;
-            index = world.messages.start_receive(&world.objects, receive, from, Row::Alone)?;
-        } else {
-            index = world.messages.start_receive(&world.objects, receive, from, Row::Alone)?;
-            request = world.messages.start_send(&world.objects, SendMode::Standard, send, to, Row::Alone)?;
-        }
-        if request == REQUEST_SENT {
-            return world.messages.complete_or_wait(index);
-        }
-        let status = self.complete_receive(guard, index)?;
-        self.wait(request)?;
-        self.world().messages.latest = status;
-        Ok(None)
-    }
-
-    /// `MPI_Isendrecv` and `MPI_Isendrecv_replace` (with `replace`, the payload leaves before the receive is posted).
-    ///
-    /// The send's data is out of its buffer at once, so the receive's request stands for both.
-    pub fn isend_receive(&self, send: Buffer, to: Peer, receive: Buffer, from: Peer, replace: bool) -> Result<usize> {
-        let mut guard = self.world();
-        let world = &mut *guard;
-        if replace {
-            world.messages.start_send(&world.objects, SendMode::Ready, send, to, Row::Alone)?;
-            return Ok(handle::of_node(world.messages.start_receive(&world.objects, receive, from, Row::Alone)?));
-        }
-        let index = world.messages.start_receive(&world.objects, receive, from, Row::Alone)?;
-        world.messages.start_send(&world.objects, SendMode::Ready, send, to, Row::Alone)?;
-        Ok(handle::of_node(index))
     }
 }

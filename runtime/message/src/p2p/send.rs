@@ -10,14 +10,11 @@ use crate::node::{NIL, flag};
 use crate::p2p::view;
 use crate::p2p::{Buffer, Peer, SendMode, bad_tag};
 use crate::request::{Body, PROC_NULL};
-use crate::world::Mpi;
 use engine::Time;
 use objects::Objects;
 use rank::Addr;
-/// Elements from which on a message may be a long one.
-const MANY: i64 = 16384;
 /// Messages that one rank may send in a row before long queues at its receivers make it step back.
-const BURST: u16 = 512;
+pub const BURST: u16 = 512;
 /// Unread messages at a receiver from which on its senders may have to step back.
 const UNREAD: usize = 2048;
 
@@ -39,7 +36,7 @@ impl Messages {
     ///
     /// What `row` allows, the send may be held (`held.rs`).
     #[inline(always)]
-    pub(crate) fn start_send(&mut self, objects: &Objects, mode: SendMode, buffer: Buffer, to: Peer, row: Row) -> Result<usize> {
+    pub fn start_send(&mut self, objects: &Objects, mode: SendMode, buffer: Buffer, to: Peer, row: Row) -> Result<usize> {
         match self.send_plain(objects, mode, buffer, to, row) {
             Some(request) => Ok(request),
             None => self.start_any_send(objects, mode, row, buffer.0, buffer.1, buffer.2, to.0, to.1, to.2),
@@ -118,7 +115,7 @@ impl Messages {
 
     /// Counts a message to `to`, whose queue may make its sender step back.
     #[inline(always)]
-    pub(crate) fn count_burst(&mut self, to: u32) {
+    pub fn count_burst(&mut self, to: u32) {
         if self.counts_burst(1) {
             self.forgive(to);
         }
@@ -126,7 +123,7 @@ impl Messages {
 
     /// Counts so many messages: whether their receivers are to be looked at.
     #[inline(always)]
-    pub(crate) fn counts_burst(&mut self, messages: u16) -> bool {
+    pub fn counts_burst(&mut self, messages: u16) -> bool {
         let state = &mut self.ranks[self.current as usize];
         state.burst = state.burst.saturating_add(messages);
         state.burst > BURST
@@ -134,83 +131,9 @@ impl Messages {
 
     /// A receiver that reads what it gets makes nobody step back.
     #[inline]
-    pub(crate) fn forgive(&mut self, to: u32) {
+    pub fn forgive(&mut self, to: u32) {
         if self.unexpected.length(self.ranks[to as usize].unexpected) < UNREAD {
             self.ranks[self.current as usize].burst = 0;
         }
-    }
-}
-
-impl Mpi {
-    /// `MPI_Send` and its modes.
-    // Always: entering the call, the plain message and leaving then look at the world once.
-    #[inline(always)]
-    pub fn send(&self, mode: SendMode, buffer: Buffer, to: Peer) -> Result {
-        if buffer.1 >= MANY {
-            return self.send_many(mode, buffer, to);
-        }
-        let mut guard = self.world();
-        let world = &mut *guard;
-        let row = if world.messages.again { Row::Call } else { Row::Alone };
-        let request = world.messages.start_send(&world.objects, mode, buffer, to, row)?;
-        if request == REQUEST_SENT && !world.messages.crowded && world.messages.ranks[world.messages.current as usize].burst <= BURST {
-            return Ok(());
-        }
-        drop(guard);
-        self.pause_after_send(request)
-    }
-
-    /// A send of many elements: where they are long, its receiver may take them before they are copied.
-    #[inline(never)]
-    fn send_many(&self, mode: SendMode, buffer: Buffer, to: Peer) -> Result {
-        let mut guard = self.world();
-        let world = &mut *guard;
-        let request = world.messages.start_send(&world.objects, mode, buffer, to, Row::Request)?;
-        world.messages.release();
-        drop(guard);
-        self.pause_after_send(request)
-    }
-
-    /// A sender that waits for its match, or lets its receivers run.
-    #[inline(never)]
-    fn pause_after_send(&self, request: usize) -> Result {
-        if request != REQUEST_SENT {
-            return self.wait(request).map(|_| ());
-        }
-        let mut world = self.world();
-        if world.messages.crowded {
-            drop(world);
-            self.step_back();
-        } else if world.messages.ranks[world.messages.current as usize].burst > BURST && !world.messages.ready.is_empty() {
-            let me = world.messages.current;
-            world.messages.ranks[me as usize].burst = 0;
-            drop(world);
-            self.step_back();
-        }
-        Ok(())
-    }
-
-    /// `MPI_Isend` and its modes: the request's handle.
-    #[inline(always)]
-    pub fn isend(&self, mode: SendMode, buffer: Buffer, to: Peer) -> Result<usize> {
-        let mut guard = self.world();
-        let world = &mut *guard;
-        let request = world.messages.start_send(&world.objects, mode, buffer, to, Row::Request)?;
-        if world.messages.crowded {
-            drop(guard);
-            self.step_back();
-        }
-        Ok(request)
-    }
-
-    /// Lets others run, because too much waits for other processes or for the rank's receivers.
-    #[cold]
-    pub(super) fn step_back(&self) {
-        let mut world = self.world();
-        world.messages.release();
-        let (me, clock) = (world.messages.current, world.messages.clock(world.messages.current));
-        world.messages.ready.lag(me, clock);
-        drop(world);
-        self.block();
     }
 }

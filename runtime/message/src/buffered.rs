@@ -3,7 +3,6 @@
 use crate::error::{ErrorClass, Failure, Result};
 use crate::handle::COMM_NULL;
 use crate::messages::Messages;
-use crate::world::Mpi;
 use rank::Addr;
 
 /// `MPI_BSEND_OVERHEAD`.
@@ -22,7 +21,11 @@ pub struct Attached {
 }
 
 impl Messages {
-    pub(crate) fn claim_buffer(&self, me: u32, comm: usize, bytes: u64) -> Result {
+    /// Checks that the buffer which `me` attached for `comm`, or else for all communicators, has room for a message of `bytes`.
+    ///
+    /// # Errors
+    /// `MPI_ERR_BUFFER` if none is attached, or it is too small.
+    pub fn claim_buffer(&self, me: u32, comm: usize, bytes: u64) -> Result {
         let buffer = self.buffers.get(&(me, comm)).or_else(|| self.buffers.get(&(me, COMM_NULL)));
         let need = bytes.saturating_add(BSEND_OVERHEAD);
         match buffer {
@@ -39,24 +42,5 @@ impl Messages {
                 format!("a buffered send of {bytes} bytes needs an attached buffer: call MPI_Buffer_attach first"),
             )),
         }
-    }
-}
-
-impl Mpi {
-    /// `MPI_Buffer_attach` (`comm` = `MPI_COMM_NULL`) and `MPI_Comm_attach_buffer`.
-    pub fn attach_buffer(&self, comm: usize, buffer: Attached) -> Result {
-        let mut world = self.world();
-        let key = (world.messages.current, comm);
-        if world.messages.buffers.contains_key(&key) {
-            return Err(Failure::new(ErrorClass::BUFFER, "a buffer is attached already: detach it first"));
-        }
-        world.messages.buffers.insert(key, buffer);
-        Ok(())
-    }
-    /// `MPI_Buffer_detach` and `MPI_Comm_detach_buffer`.
-    pub fn detach_buffer(&self, comm: usize) -> Result<Attached> {
-        let mut world = self.world();
-        let key = (world.messages.current, comm);
-        world.messages.buffers.remove(&key).ok_or_else(|| Failure::new(ErrorClass::BUFFER, "no buffer is attached"))
     }
 }

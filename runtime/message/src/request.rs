@@ -1,6 +1,6 @@
 //! Requests other than plain receives, and what is known of a request's completion.
 
-mod persistent;
+pub mod persistent;
 
 pub use persistent::{Starter, Template};
 
@@ -9,7 +9,6 @@ use crate::handle::{self, RequestRef};
 use crate::matching::Extent;
 use crate::messages::Messages;
 use crate::node::{Node, State, flag};
-use crate::world::{Mpi, World};
 use engine::Time;
 use rank::{Addr, memory};
 use std::rc::Rc;
@@ -146,7 +145,7 @@ pub struct Awaited {
     /// Whether those that are complete then have been completed without being looked at again, but for what was noted down.
     pub all_unseen: bool,
     /// Bytes that completing sends among the others would copy out.
-    pub(crate) unread: u64,
+    pub unread: u64,
 }
 
 /// What is known of a request.
@@ -160,119 +159,15 @@ pub enum Completion {
     Unknown,
 }
 
+/// The failure of a call that was given a handle which is no active request.
 #[cold]
-fn invalid(handle: usize) -> Box<Failure> {
+pub fn invalid(handle: usize) -> Box<Failure> {
     Failure::new(
         ErrorClass::REQUEST,
         format!(
             "request handle {handle:#x} is not an active request: it was waited for, freed, or never made; a completed request becomes MPI_REQUEST_NULL only in the variable given to the wait"
         ),
     )
-}
-
-impl Mpi {
-    /// `MPI_Grequest_start`: the handle.
-    pub fn generalized(&self, callbacks: Generalized) -> usize {
-        let mut world = self.world();
-        let me = world.messages.current;
-        handle::of_cold(world.messages.make_request(me, Body::Generalized(Box::new(callbacks))))
-    }
-
-    /// A handle of its own for a send that was complete when it was made, for who tells requests apart ([`handle::REQUEST_SENT`] is
-    /// one for all of them).
-    pub fn distinct_sent(&self) -> usize {
-        let mut world = self.world();
-        let owner = world.messages.current;
-        let sent = Request { owner, done: Some(Time::ZERO), waited: false, orphan: false, body: Body::Synchronous };
-        handle::of_cold(world.messages.requests.insert(sent))
-    }
-
-    /// `MPI_Grequest_complete`.
-    pub fn complete_generalized(&self, request: usize) -> Result {
-        let mut world = self.world();
-        match handle::request(request) {
-            RequestRef::Cold(index) if matches!(world.messages.requests.get(index), Some(Request { body: Body::Generalized(_), .. })) => {
-                let now = world.messages.clock(world.messages.current);
-                world.messages.finish_request(index, now);
-                Ok(())
-            }
-            _ => Err(Failure::new(ErrorClass::REQUEST, "the request is not a generalized one")),
-        }
-    }
-
-    /// `MPI_Request_free`: an active operation goes on and completes unseen.
-    pub fn free_request(&self, request: usize) -> Result {
-        let mut world = self.world();
-        match handle::request(request) {
-            RequestRef::Nothing | RequestRef::Unseen(_) | RequestRef::Invalid => Err(invalid(request)),
-            RequestRef::Sent => Ok(()),
-            RequestRef::Node(index) => {
-                world.messages.receive_node(index, request)?;
-                let node = &world.messages.nodes[index];
-                if node.has(flag::OWNED) || node.state == State::Matched {
-                    return world.finish_unseen(|world| world.messages.finish_receive(index)).map(|_| ());
-                }
-                world.messages.nodes[index].flags |= flag::ORPHAN;
-                Ok(())
-            }
-            RequestRef::Cold(index) => {
-                let (active, datatype) = match world.messages.requests.get_mut(index) {
-                    Some(Request { body: Body::Persistent { active, template }, .. }) => (active.take(), template.datatype()),
-                    Some(&mut Request { body: Body::Collective { .. }, done: Some(_), orphan: false, .. }) => {
-                        return world.finish_unseen(|world| world.finish(request)).map(|_| ());
-                    }
-                    Some(request) if !request.orphan => {
-                        if let (Body::Generalized(_), Some(_)) | (Body::Synchronous, Some(_)) = (&request.body, request.done) {
-                            world.messages.requests.remove(index);
-                        } else {
-                            request.orphan = true;
-                        }
-                        return Ok(());
-                    }
-                    _ => return Err(invalid(request)),
-                };
-                world.messages.requests.remove(index);
-                if let Some(datatype) = datatype {
-                    let me = world.messages.current;
-                    let _ = world.objects.types.free(me, datatype);
-                }
-                drop(world);
-                active.map_or(Ok(()), |active| self.free_request(active))
-            }
-        }
-    }
-
-    /// `MPI_Request_get_status`: the status of a complete request, which stays; its data is there.
-    pub fn request_status(&self, requests: RequestArray) -> Result<Option<Status>> {
-        if !self.all_complete(requests)? {
-            return Ok(None);
-        }
-        let mut world = self.world();
-        let part = world.messages.active_part(requests.get(0));
-        world.deliver_early(part);
-        Ok(Some(match handle::request(part) {
-            RequestRef::Node(index) => {
-                let node = world.messages.receive_node(index, part)?;
-                if node.has(flag::OWNED) {
-                    return Ok(Some(Status::EMPTY));
-                }
-                Status { source: node.source as i32, tag: node.tag, error: 0, bytes: node.bytes, cancelled: node.state == State::Cancelled }
-            }
-            RequestRef::Cold(index) => {
-                let query = match world.messages.requests.get(index).map(|request| &request.body) {
-                    Some(Body::Generalized(callbacks)) => Some(callbacks.query.clone()),
-                    _ => None,
-                };
-                drop(world);
-                let mut status = Status::EMPTY;
-                if let Some(query) = query {
-                    query(&mut status);
-                }
-                status
-            }
-            _ => Status::EMPTY,
-        }))
-    }
 }
 
 /// Whether a request handle may name this node.
@@ -288,7 +183,7 @@ fn is_request(node: &Node) -> bool {
 impl Messages {
     /// The receive node behind a handle.
     #[inline]
-    pub(crate) fn receive_node(&self, index: u32, handle: usize) -> Result<&Node> {
+    pub fn receive_node(&self, index: u32, handle: usize) -> Result<&Node> {
         match self.nodes.get(index) {
             Some(node) if is_request(node) => Ok(node),
             _ => Err(invalid(handle)),
@@ -297,7 +192,7 @@ impl Messages {
 
     /// What is known of the completion of `handle`.
     #[inline]
-    pub(crate) fn completion(&self, handle: usize) -> Result<Completion> {
+    pub fn completion(&self, handle: usize) -> Result<Completion> {
         match handle::request(handle) {
             RequestRef::Nothing => Ok(Completion::Null),
             RequestRef::Sent => Ok(Completion::At(Time::ZERO)),
@@ -322,7 +217,7 @@ impl Messages {
     }
 
     /// The request inside a persistent one, or `handle` itself.
-    pub(crate) fn active_part(&self, handle: usize) -> usize {
+    pub fn active_part(&self, handle: usize) -> usize {
         match handle::request(handle) {
             RequestRef::Cold(index) => match self.requests.get(index) {
                 Some(Request { body: Body::Persistent { active: Some(active), .. }, .. }) => *active,
@@ -334,7 +229,7 @@ impl Messages {
 
     /// Marks an incomplete request as waited for by the mounted rank.
     #[inline]
-    pub(crate) fn await_request(&mut self, rank: u32, handle: usize) {
+    pub fn await_request(&mut self, rank: u32, handle: usize) {
         match handle::request(self.active_part(handle)) {
             RequestRef::Node(index) => self.nodes[index].flags |= flag::WAITED,
             RequestRef::Cold(index) => self.requests[index].waited = true,
@@ -347,7 +242,7 @@ impl Messages {
     ///
     /// Where no status is `wanted`, plain receives are completed here, or when their messages come ([`flag::UNSEEN`]), and not
     /// looked at again: by then their nodes may have left the cache. An error leaves none marked.
-    pub(crate) fn await_all(&mut self, requests: RequestArray, wanted: bool) -> Result<Awaited> {
+    pub fn await_all(&mut self, requests: RequestArray, wanted: bool) -> Result<Awaited> {
         let me = self.current;
         let unseen = !wanted && !self.wire.has_overheads;
         let mut awaited = Awaited { waits: false, unread: 0, all_unseen: unseen };
@@ -430,36 +325,14 @@ impl Messages {
     }
 
     /// Makes a table request.
-    pub(crate) fn make_request(&mut self, owner: u32, body: Body) -> u32 {
+    pub fn make_request(&mut self, owner: u32, body: Body) -> u32 {
         self.handshakes |= matches!(body, Body::Synchronous | Body::Away { .. });
         self.requests.insert(Request { owner, done: None, waited: false, orphan: false, body })
     }
 
     /// Where a receive node's payload goes.
-    pub(crate) fn receive_extent(&self, node: &Node) -> Extent {
+    pub fn receive_extent(&self, node: &Node) -> Extent {
         let layout = node.has(flag::LAYOUT).then(|| self.layouts[node.layout].clone());
         Extent { buffer: node.buffer, layout, bytes: node.bytes }
-    }
-}
-
-impl World {
-    /// Moves what a complete request received to its buffer before the request is completed.
-    fn deliver_early(&mut self, handle: usize) {
-        match handle::request(handle) {
-            RequestRef::Node(index) => {
-                let node = self.messages.nodes[index];
-                if node.state == State::Matched && node.flags & (flag::INLINE | flag::POOLED) != 0 {
-                    let extent = self.messages.receive_extent(&node);
-                    self.messages.unload(&node, &extent);
-                    self.messages.nodes[index].flags &= !(flag::INLINE | flag::POOLED);
-                }
-            }
-            RequestRef::Cold(index) => {
-                if let Some(&Request { body: Body::Collective { instance, member }, .. }) = self.messages.requests.get(index) {
-                    self.collectives.deliver_collective(&self.objects, instance, member);
-                }
-            }
-            _ => {}
-        }
     }
 }

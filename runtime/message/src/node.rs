@@ -99,7 +99,7 @@ pub struct Node {
 impl Node {
     /// With this envelope and nothing else.
     #[inline(always)]
-    pub(crate) fn of(envelope: &Envelope, arrival: Time, bytes: u64, state: State) -> Node {
+    pub fn of(envelope: &Envelope, arrival: Time, bytes: u64, state: State) -> Node {
         Node {
             context: envelope.context,
             tag: envelope.tag,

@@ -1,14 +1,11 @@
 //! What comes from other processes: chunks of records are taken while ranks run, and when none can.
 
-use crate::messages::Messages;
 use crate::remote::record::Take;
 use crate::remote::stream::{Arrived, Kind, next_record};
 use crate::world::World;
 
 /// Chunks of records that are looked at before the ranks that they wake run.
 const CHUNKS: usize = 16;
-/// Bytes of messages that a rank has not taken after which no more are taken for it while others can run.
-const FLOOD: u64 = 16 << 20;
 
 impl World {
     /// Looks after the streams while ranks run: sends what is full (with `all`, everything), takes some of what has arrived.
@@ -25,7 +22,7 @@ impl World {
     }
 
     /// Sends (with `all`, also chunks that are not full) and takes. Answers `(whether records came, whether all went out)`.
-    pub(super) fn exchange(&mut self, all: bool) -> (bool, bool) {
+    pub(crate) fn exchange(&mut self, all: bool) -> (bool, bool) {
         let streams = &mut self.messages.others().streams;
         let mut result = streams.flush(all);
         let (mut news, mut chunks) = (false, 0);
@@ -72,31 +69,6 @@ impl World {
                 Kind::Leader => self.collectives.leader_arrived(record),
                 Kind::Abort => self.abort_arrived(record),
             }
-        }
-    }
-}
-
-impl Messages {
-    /// Whether a rank has so many messages that it has not taken that no more should come while others can run: then they
-    /// stay with their senders, which step back.
-    pub(super) fn is_flooded(&mut self) -> bool {
-        let Some(rank) = self.others().flooded else { return false };
-        let unread = self.unexpected.length(self.ranks[rank as usize].unexpected) as u64;
-        let still = unread * self.others().flooding > FLOOD / 2;
-        if !still {
-            self.others().flooded = None;
-        }
-        still
-    }
-
-    /// A message of `bytes` has come for `rank` from another process.
-    #[inline]
-    pub(crate) fn note_arrival(&mut self, rank: u32, bytes: u64) {
-        let unread = self.unexpected.length(self.ranks[rank as usize].unexpected) as u64;
-        let each = bytes + size_of::<crate::node::Node>() as u64;
-        if unread * each > FLOOD {
-            let remote = self.others();
-            (remote.flooded, remote.flooding) = (Some(rank), each);
         }
     }
 }

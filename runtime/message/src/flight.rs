@@ -2,9 +2,8 @@
 
 use crate::matching::Transit;
 use crate::messages::Messages;
-use crate::node::{NIL, State, flag};
+use crate::node::flag;
 use crate::request::Body;
-use crate::world::World;
 use engine::{EventKey, Time};
 use network::{Endpoint, Message};
 
@@ -54,12 +53,12 @@ pub enum Flight {
 impl Messages {
     /// Whether message times depend on other messages.
     #[inline]
-    pub(crate) fn by_time(&self) -> bool {
+    pub fn by_time(&self) -> bool {
         self.by_time
     }
 
     /// Puts a message into the queue before the network, ordered by time of sending.
-    pub(crate) fn launch(&mut self, from: u32, to: u32, bytes: u64, at: Time, flight: Flight) -> u32 {
+    pub fn launch(&mut self, from: u32, to: u32, bytes: u64, at: Time, flight: Flight) -> u32 {
         let id = self.flights.insert(flight);
         let message = Message { source: self.endpoint(from), destination: self.endpoint(to), bytes, id: u64::from(id), class: 0 };
         self.launched += 1;
@@ -69,7 +68,7 @@ impl Messages {
 
     /// Where a rank is attached.
     #[inline]
-    pub(crate) fn endpoint(&self, rank: u32) -> Endpoint {
+    pub fn endpoint(&self, rank: u32) -> Endpoint {
         self.wire.endpoint(rank)
     }
 
@@ -77,7 +76,7 @@ impl Messages {
     ///
     /// A synchronous send completes at the match plus the way back of an empty message. Above the
     /// eager limit the payload leaves when that empty message (clear to send) is back.
-    pub(crate) fn handshake(&mut self, to: u32, posted_at: Time, bytes: u64, transit: Transit) -> Time {
+    pub fn handshake(&mut self, to: u32, posted_at: Time, bytes: u64, transit: Transit) -> Time {
         let met = transit.arrival.max(posted_at);
         let sender = self.requests[transit.request].owner;
         if self.by_time() {
@@ -90,7 +89,7 @@ impl Messages {
     }
 
     /// A table request is complete at `at`: wakes its owner if it waits for it.
-    pub(crate) fn finish_request(&mut self, index: u32, at: Time) {
+    pub fn finish_request(&mut self, index: u32, at: Time) {
         let Some(request) = self.requests.get_mut(index) else { return };
         if let Body::Away { process, request } = request.body {
             self.requests.remove(index);
@@ -110,32 +109,6 @@ impl Messages {
         }
         if self.ranks[owner as usize].polling {
             self.mark_dirty(owner);
-        }
-    }
-}
-
-impl World {
-    /// A `ByTime` network delivered `flight` at `at`.
-    pub(crate) fn land(&mut self, flight: u32, at: Time) {
-        match self.messages.flights.remove(flight) {
-            Some(Flight::Unexpected { to, message }) => {
-                let node = &mut self.messages.nodes[message];
-                node.arrival = at;
-                node.flags &= !flag::UNDER_WAY;
-                node.layout = NIL;
-                self.messages.unexpected.landed(self.messages.ranks[to as usize].unexpected, message, &self.messages.nodes);
-                if self.messages.ranks[to as usize].watches() {
-                    self.messages.mark_dirty(to);
-                }
-            }
-            Some(Flight::Received { to, receive, posted_at, bytes, transit }) => {
-                debug_assert_eq!(self.messages.nodes[receive].state, State::InFlight);
-                let transit = Transit { arrival: at, flags: transit.flags & !flag::UNDER_WAY, ..transit };
-                self.messages.meet(to, receive, posted_at, bytes, transit);
-            }
-            Some(Flight::Acknowledgement { request }) => self.messages.finish_request(request, at),
-            Some(Flight::Collective { instance, to, from, round }) => self.collectives.collective_arrival(instance, to, from, round, at),
-            Some(Flight::Leaving) | None => {}
         }
     }
 }

@@ -1,8 +1,6 @@
 //! What computation between MPI calls costs: not at all, a fixed span, or what the host took for it.
 
-use crate::messages::Messages;
-use crate::undecided::VAIN;
-use crate::world::{Phase, World};
+use crate::messages::{Messages, VAIN};
 use engine::{Span, Time};
 
 /// How computation between MPI calls is charged.
@@ -21,7 +19,7 @@ pub enum Compute {
 
 impl Compute {
     /// Virtual time of one host time, where that counts.
-    pub(crate) fn factor(&self) -> f64 {
+    pub fn factor(&self) -> f64 {
         match self {
             Compute::Measured { factor } => *factor,
             _ => 1.0,
@@ -42,7 +40,7 @@ pub enum Course {
 
 /// What the host does for a call: how long that takes is the rank's computation no more than what other ranks do meanwhile.
 #[derive(Clone, Copy, PartialEq, Eq, Debug)]
-pub(crate) enum Effort {
+pub enum Effort {
     /// Nobody has said.
     Unknown,
     /// Some ten nanoseconds, about as many each time.
@@ -72,12 +70,12 @@ impl Messages {
     /// Whether nothing depends on when a receive is posted: who waits for that are synchronous senders, and those of messages above
     /// an eager limit.
     #[inline(always)]
-    fn may_post_within(&self, function: u16) -> bool {
+    pub fn may_post_within(&self, function: u16) -> bool {
         self.wire.plain && !self.handshakes && self.clock_host.knows(function)
     }
     /// The call does more than to note something down: computation ends here.
     #[inline(always)]
-    pub(crate) fn ends_interval(&mut self) {
+    pub fn ends_interval(&mut self) {
         if self.effort == Effort::Within {
             self.charge_before(self.ranks[self.current as usize].function);
             self.effort = Effort::Unknown;
@@ -85,7 +83,7 @@ impl Messages {
     }
     /// Charges the mounted rank the host time since the clock was started, as it enters a function.
     #[inline]
-    fn charge_before(&mut self, function: u16) {
+    pub fn charge_before(&mut self, function: u16) {
         let span = self.clock_host.enter(function);
         self.compute(self.current, span);
     }
@@ -97,14 +95,14 @@ impl Messages {
     }
     /// The call of the mounted rank takes some ten nanoseconds, unless it does more than this.
     #[inline(always)]
-    pub(crate) fn is_brief(&mut self) {
+    pub fn is_brief(&mut self) {
         if self.effort == Effort::Unknown {
             self.effort = Effort::Brief;
         }
     }
     /// What the call of the mounted rank does takes a while that nobody knows.
     #[inline(always)]
-    pub(crate) fn takes_a_while(&mut self) {
+    pub fn takes_a_while(&mut self) {
         self.effort = Effort::Varies;
     }
     /// The call ends: its virtual time goes to the profile, and computation is measured again.
@@ -165,33 +163,5 @@ impl Messages {
         if let Compute::Measured { .. } = self.compute {
             self.clock_host.start();
         }
-    }
-}
-
-impl World {
-    /// An MPI call of the mounted rank begins: charges the computation before it. Answers the clock, and whether the call is one
-    /// like any other: between `MPI_Init` and `MPI_Finalize`, while nobody has aborted.
-    #[inline(always)]
-    pub fn enter_call(&mut self, function: u16, course: Course) -> (Time, bool) {
-        let me = self.messages.current;
-        match self.messages.compute {
-            Compute::None => {}
-            Compute::Fixed(span) => self.messages.compute(me, span),
-            Compute::Measured { .. } => {
-                if course == Course::Posts && self.messages.may_post_within(function) {
-                    self.messages.effort = Effort::Within;
-                } else {
-                    self.messages.charge_before(function);
-                    self.messages.effort = Effort::Unknown;
-                }
-            }
-        }
-        if course == Course::Ends && !self.messages.held.is_empty() {
-            self.messages.release();
-        }
-        let state = &mut self.messages.ranks[me as usize];
-        self.messages.again = state.function == function;
-        state.function = function;
-        (state.clock, state.phase == Phase::Active && self.run.abort.is_none())
     }
 }

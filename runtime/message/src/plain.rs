@@ -24,7 +24,7 @@ struct Stretch {
 impl Messages {
     /// Sends a plain message: the request's handle; `None`, with nothing done, if it is not plain.
     #[inline(always)]
-    pub(crate) fn send_plain(
+    pub fn send_plain(
         &mut self,
         objects: &Objects,
         mode: SendMode,
@@ -107,7 +107,7 @@ impl Messages {
 
     /// [`World::begin_receive`] of a plain message; `None`, with nothing done, if it is not plain.
     #[inline(always)]
-    pub(crate) fn receive_plain(&mut self, objects: &Objects, buffer: Buffer, from: Peer) -> Option<u32> {
+    pub fn receive_plain(&mut self, objects: &Objects, buffer: Buffer, from: Peer) -> Option<u32> {
         let (Stretch { buffer, bytes: room }, envelope) = plain_receive(objects, buffer, from)?;
         let me = self.current;
         let state = &mut self.ranks[me as usize];
@@ -154,7 +154,7 @@ impl Messages {
 
     /// Posts a plain receive, or holds it: answers its node; `None`, with nothing done, if it is not plain.
     #[inline(always)]
-    pub(crate) fn start_plain_receive(&mut self, objects: &Objects, buffer: Buffer, from: Peer, row: Row) -> Option<u32> {
+    pub fn start_plain_receive(&mut self, objects: &Objects, buffer: Buffer, from: Peer, row: Row) -> Option<u32> {
         let (stretch, envelope) = plain_receive(objects, buffer, from)?;
         let index = self.plain_receive_node(envelope, stretch, 0);
         if row == Row::Request {

@@ -2,60 +2,8 @@
 
 use crate::error::{ErrorClass, Failure, Result};
 use crate::handle::{self, REQUEST_NULL, RequestRef};
-use crate::messages::Messages;
-use crate::node::{State, flag};
 use crate::request::{Awaited, Body, Completion, RequestArray, Status};
 use crate::world::{Mpi, World};
-
-impl Messages {
-    /// Completes a request that takes nothing but its status; `None` if there is more to do.
-    #[inline(always)]
-    pub(crate) fn finish_plain(&mut self, handle: usize) -> Option<Status> {
-        match handle::request(handle) {
-            RequestRef::Nothing | RequestRef::Sent | RequestRef::Unseen(_) => Some(Status::EMPTY),
-            RequestRef::Node(index) if self.nodes[index].state == State::Sent => {
-                self.nodes.free(index);
-                Some(Status::EMPTY)
-            }
-            RequestRef::Node(index) => self.finish_plain_receive(index),
-            _ => None,
-        }
-    }
-
-    /// What was completed while the mounted rank was blocked moves its clock; what could not be is a request like any other.
-    #[inline(always)]
-    fn see_unseen(&mut self, requests: RequestArray) {
-        let me = self.current;
-        let arrived = std::mem::take(&mut self.ranks[me as usize].arrived);
-        self.advance(me, arrived);
-        if !self.seen.is_empty() {
-            self.see(me, requests);
-        }
-    }
-
-    #[cold]
-    #[inline(never)]
-    fn see(&mut self, me: u32, requests: RequestArray) {
-        for place in 0..requests.count {
-            // The node of one that was completed unseen may be another rank's by now.
-            if let RequestRef::Unseen(index) = handle::request(requests.get(place))
-                && self.seen.get(&index) == Some(&me)
-            {
-                self.seen.remove(&index);
-                requests.set(place, handle::of_node(index));
-            }
-        }
-    }
-
-    /// What a complete receive that was too short says besides its error.
-    #[inline]
-    pub(crate) fn truncated_status(&self, handle: usize) -> Option<Status> {
-        let RequestRef::Node(index) = handle::request(self.active_part(handle)) else { return None };
-        let node = &self.nodes[index];
-        let status = Status { source: node.source as i32, tag: node.tag, error: 0, bytes: node.bytes, cancelled: false };
-        node.has(flag::TRUNCATED).then_some(status)
-    }
-}
 
 impl World {
     /// Completes something of the mounted rank whose request the program gave away: its clock does not move.

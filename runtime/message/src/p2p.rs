@@ -1,9 +1,9 @@
 //! Point-to-point communication (MPI 5.0 chapter 3): what sends and receives are given. Plain messages take a way of their own
 //! (`plain.rs`).
 
-mod complete;
-mod receive;
-mod send;
+pub mod complete;
+pub mod receive;
+pub mod send;
 
 use crate::error::{ErrorClass, Failure, Result};
 use crate::matching::{Extent, Pattern};
@@ -32,17 +32,19 @@ pub type Peer = (i32, i32, usize);
 /// The greatest tag (`MPI_TAG_UB`).
 pub const TAG_UB: i32 = i32::MAX;
 
+/// The failure of a call that gives a tag out of range; `any` says whether `MPI_ANY_TAG` were allowed.
 #[cold]
-fn bad_tag(tag: i32, any: bool) -> Box<Failure> {
+pub fn bad_tag(tag: i32, any: bool) -> Box<Failure> {
     let what = if any { "0 to MPI_TAG_UB, or MPI_ANY_TAG" } else { "0 to MPI_TAG_UB" };
     Failure::new(ErrorClass::TAG, format!("tag {tag} is not allowed here: use {what}"))
 }
 
 /// Addresses below are no memory: a null pointer, `MPI_IN_PLACE`, and what lies a little behind them.
-pub(crate) const FIRST_MEMORY: usize = 4096;
+pub const FIRST_MEMORY: usize = 4096;
 
+/// The failure of a call whose buffer is no memory.
 #[cold]
-pub(crate) fn bad_buffer(buffer: Addr, count: u64) -> Box<Failure> {
+pub fn bad_buffer(buffer: Addr, count: u64) -> Box<Failure> {
     let text = match buffer.0 {
         0 => format!("the buffer is a null pointer, but {count} elements are asked for; pass memory for them, or a count of 0"),
         1 => "MPI_IN_PLACE has no meaning for this buffer; pass memory".to_owned(),
@@ -56,7 +58,7 @@ pub(crate) fn bad_buffer(buffer: Addr, count: u64) -> Box<Failure> {
 /// # Errors
 /// `MPI_ERR_COUNT`, `MPI_ERR_TYPE`; `MPI_ERR_BUFFER` where data would begin at no memory (`MPI_BOTTOM` needs datatypes of absolute addresses).
 #[inline(always)]
-pub(crate) fn view(objects: &Objects, (buffer, count, datatype): Buffer) -> Result<Extent> {
+pub fn view(objects: &Objects, (buffer, count, datatype): Buffer) -> Result<Extent> {
     let Ok(count) = u64::try_from(count) else {
         return Err(Failure::new(ErrorClass::COUNT, format!("count {count} is negative")));
     };
@@ -73,7 +75,7 @@ pub(crate) fn view(objects: &Objects, (buffer, count, datatype): Buffer) -> Resu
 
 /// What a receive or probe accepts; `None` from `MPI_PROC_NULL`.
 #[inline(always)]
-pub(crate) fn pattern(objects: &Objects, (source, tag, comm): Peer) -> Result<Option<Pattern>> {
+pub fn pattern(objects: &Objects, (source, tag, comm): Peer) -> Result<Option<Pattern>> {
     if source < 0 {
         objects.comms.get(comm)?;
     }

@@ -13,12 +13,12 @@ use rank::memory;
 /// Payload bytes from which on a message refers to them: shorter ones are copied for less.
 pub const REFERRED: u64 = 256;
 /// Payload bytes from which on copying one out costs more than letting its receiver run first.
-pub(crate) const LONG: u64 = 256 << 10;
+pub const LONG: u64 = 256 << 10;
 
 impl Messages {
     /// Bytes that completing this send would copy out; none if its message was received or is no such message.
     #[inline]
-    pub(crate) fn unread(&self, index: u32) -> u64 {
+    pub fn unread(&self, index: u32) -> u64 {
         let node = &self.nodes[index];
         if node.state == State::Unexpected && node.flags & (flag::OWNED | flag::REFERS) == flag::OWNED | flag::REFERS {
             node.bytes
@@ -29,13 +29,13 @@ impl Messages {
 
     /// Whether completing sends of so many unread bytes should wait until other ranks have run: they may receive them.
     #[inline]
-    pub(crate) fn should_linger(&self, unread: u64) -> bool {
+    pub fn should_linger(&self, unread: u64) -> bool {
         unread >= LONG && (!self.ready.is_empty() || self.ready.least_lagging().is_some())
     }
 
     /// What becomes of a message's payload now that no receive is there: it stays where it is, or is copied if the
     /// sender's request will not keep it or it cannot be read there while others run.
-    pub(crate) fn settle_reference(&mut self, message: u32) {
+    pub fn settle_reference(&mut self, message: u32) {
         let node = &self.nodes[message];
         let stays = node.has(flag::OWNED) && rank::is_addressable_unmounted(node.buffer, node.bytes as usize);
         if node.has(flag::REFERS) && !stays {
@@ -53,7 +53,7 @@ impl Messages {
     }
 
     /// A receive takes a message that refers to its payload, which is copied if it fits.
-    pub(crate) fn take_referred(&mut self, receive: u32, message: &Node, fits: bool) {
+    pub fn take_referred(&mut self, receive: u32, message: &Node, fits: bool) {
         if !fits {
             return;
         }
@@ -69,7 +69,7 @@ impl Messages {
     }
 
     /// Moves the payload that a message refers to into the mounted rank's memory.
-    pub(crate) fn unload_referred(&mut self, message: &Node, extent: &Extent) {
+    pub fn unload_referred(&mut self, message: &Node, extent: &Extent) {
         match &extent.layout {
             None => memory::copy(extent.buffer, message.buffer, message.bytes as usize),
             Some((datatype, count)) => {
@@ -83,7 +83,7 @@ impl Messages {
 
     /// A message was received: its node is free, or all that is left is the sender's request.
     #[inline(always)]
-    pub(crate) fn drop_message(&mut self, message: u32) {
+    pub fn drop_message(&mut self, message: u32) {
         let node = &mut self.nodes[message];
         if node.has(flag::OWNED) {
             node.state = State::Sent;
@@ -93,7 +93,7 @@ impl Messages {
     }
 
     /// Completes a send whose request is its message: one that nobody received gets a copy of the payload it refers to.
-    pub(crate) fn finish_owned(&mut self, message: u32) {
+    pub fn finish_owned(&mut self, message: u32) {
         if self.nodes[message].state == State::Sent {
             return self.nodes.free(message);
         }

@@ -3,18 +3,18 @@
 use std::ops::{Index, IndexMut};
 
 /// Items of the ranks from `first` on.
-pub(crate) struct Block<T> {
+pub struct Block<T> {
     first: usize,
     items: Vec<T>,
 }
 
 impl<T: Clone + Default> Block<T> {
     /// Default items for `count` ranks from `first` on.
-    pub(crate) fn new(first: u32, count: u32) -> Block<T> {
+    pub fn new(first: u32, count: u32) -> Block<T> {
         Block { first: first as usize, items: rank::memory::table(T::default(), count as usize) }
     }
     /// The items in order.
-    pub(crate) fn iter(&self) -> std::slice::Iter<'_, T> {
+    pub fn iter(&self) -> std::slice::Iter<'_, T> {
         self.items.iter()
     }
 }

@@ -16,7 +16,7 @@ const CROWDED: usize = 8 << 20;
 /// What a record is.
 #[derive(Clone, Copy, PartialEq, Eq, Debug)]
 #[repr(u8)]
-pub(crate) enum Kind {
+pub enum Kind {
     /// A point-to-point message.
     Message,
     /// A synchronous or rendezvous send is complete.
@@ -76,7 +76,7 @@ struct Incoming {
 }
 
 /// The streams of one process.
-pub(crate) struct Streams {
+pub struct Streams {
     transport: Box<dyn Transport>,
     outgoing: Vec<Outgoing>,
     incoming: Vec<Incoming>,
@@ -89,7 +89,7 @@ pub(crate) struct Streams {
 }
 
 /// What has arrived.
-pub(crate) enum Arrived {
+pub enum Arrived {
     /// Whole records, one behind the other.
     Records(u32, Vec<u8>),
     /// A message of the control lane.
@@ -97,7 +97,8 @@ pub(crate) enum Arrived {
 }
 
 impl Streams {
-    pub(crate) fn new(transport: Box<dyn Transport>) -> Streams {
+    /// Nothing has been sent over `transport`.
+    pub fn new(transport: Box<dyn Transport>) -> Streams {
         let size = transport.size();
         Streams {
             outgoing: (0..size).map(|_| Outgoing { open: Vec::new(), waiting: VecDeque::new(), sent: 0 }).collect(),
@@ -109,14 +110,15 @@ impl Streams {
         }
     }
     /// Lets each record leave at once from now on.
-    pub(crate) fn send_at_once(&mut self) {
+    pub fn send_at_once(&mut self) {
         self.at_once = true;
     }
-    pub(crate) fn processes(&self) -> u32 {
+    /// How many processes there are, this one included.
+    pub fn processes(&self) -> u32 {
         self.outgoing.len() as u32
     }
     /// Begins a record of `length` bytes to process `to`, which must be appended to the answer; [`end`](Self::end) follows.
-    pub(crate) fn begin(&mut self, to: u32, kind: Kind, length: usize) -> &mut Vec<u8> {
+    pub fn begin(&mut self, to: u32, kind: Kind, length: usize) -> &mut Vec<u8> {
         let open = &mut self.outgoing[to as usize].open;
         open.reserve(HEAD + length);
         open.u8(kind as u8);
@@ -125,7 +127,7 @@ impl Streams {
         open
     }
     /// Ends the record that was begun.
-    pub(crate) fn end(&mut self) {
+    pub fn end(&mut self) {
         let (to, end) = self.writing.take().expect("a record was begun");
         let out = &mut self.outgoing[to as usize];
         assert_eq!(out.open.len(), end, "a record has the length that was announced");
@@ -138,7 +140,7 @@ impl Streams {
         }
     }
     /// A whole record.
-    pub(crate) fn put(&mut self, to: u32, kind: Kind, body: &[u8]) {
+    pub fn put(&mut self, to: u32, kind: Kind, body: &[u8]) {
         self.begin(to, kind, body.len()).extend_from_slice(body);
         self.end();
     }
@@ -156,11 +158,11 @@ impl Streams {
     }
     /// Whether so much waits for sending that senders should step back.
     #[inline]
-    pub(crate) fn crowded(&self) -> bool {
+    pub fn crowded(&self) -> bool {
         self.waiting > CROWDED
     }
     /// Gives the transport what it can take; with `all`, open chunks too. Answers whether everything went.
-    pub(crate) fn flush(&mut self, all: bool) -> Result<bool, String> {
+    pub fn flush(&mut self, all: bool) -> Result<bool, String> {
         let mut empty = true;
         for to in 0..self.outgoing.len() {
             if all && !self.outgoing[to].open.is_empty() {
@@ -177,7 +179,7 @@ impl Streams {
         Ok(empty)
     }
     /// What has arrived next.
-    pub(crate) fn receive(&mut self) -> Result<Option<Arrived>, String> {
+    pub fn receive(&mut self) -> Result<Option<Arrived>, String> {
         loop {
             let Some((from, lane, data)) = self.transport.receive()? else { return Ok(None) };
             if lane == Lane::Control {
@@ -199,19 +201,24 @@ impl Streams {
         }
     }
     /// Sends a message of the control lane.
-    pub(crate) fn control(&mut self, to: u32, data: Vec<u8>) -> Result<(), String> {
+    pub fn control(&mut self, to: u32, data: Vec<u8>) -> Result<(), String> {
         // What was sent before must not pile up in the transport.
         self.transport.under_way(to)?;
         self.transport.send(to, Lane::Control, data)
     }
     /// Chunks sent to and taken from each process so far.
-    pub(crate) fn counts(&self) -> (Vec<u64>, Vec<u64>) {
+    pub fn counts(&self) -> (Vec<u64>, Vec<u64>) {
         (self.outgoing.iter().map(|out| out.sent).collect(), self.incoming.iter().map(|incoming| incoming.taken).collect())
     }
-    pub(crate) fn abort(&mut self, status: i32) {
+    /// Ends all processes with this exit status.
+    pub fn abort(&mut self, status: i32) {
         self.transport.abort(status);
     }
-    pub(crate) fn close_down(&mut self) -> Result<(), String> {
+    /// Closes the transport, once all processes are through.
+    ///
+    /// # Errors
+    /// What the transport says.
+    pub fn close_down(&mut self) -> Result<(), String> {
         self.transport.close()
     }
 }
@@ -230,7 +237,7 @@ fn whole_records(data: &[u8]) -> usize {
 }
 
 /// The next record of `data`.
-pub(crate) fn next_record<'a>(data: &mut Take<'a>) -> Option<(Kind, Take<'a>)> {
+pub fn next_record<'a>(data: &mut Take<'a>) -> Option<(Kind, Take<'a>)> {
     if data.is_empty() {
         return None;
     }

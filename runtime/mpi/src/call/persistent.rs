@@ -1,56 +1,13 @@
 //! Persistent requests: what they start, and starting it.
 
-use super::Body;
 use crate::error::{ErrorClass, Failure, Result};
 use crate::handle::{self, RequestRef};
-use crate::handles::FIRST_DYNAMIC;
-use crate::p2p::SendMode;
+use crate::request::Body;
 use crate::world::Mpi;
-use rank::Addr;
-use std::rc::Rc;
+use message::request::persistent::Template;
 
 /// Starts a collective: the handle of its request.
-pub type Starter = Rc<dyn Fn(&Mpi) -> Result<usize>>;
-
-/// What a persistent request starts.
-#[derive(Clone)]
-pub enum Template {
-    /// A send.
-    Send {
-        /// Which kind.
-        mode: SendMode,
-        /// Buffer, count, datatype.
-        buffer: (Addr, i64, usize),
-        /// Destination, tag, communicator.
-        to: (i32, i32, usize),
-    },
-    /// A receive.
-    Receive {
-        /// Buffer, count, datatype.
-        buffer: (Addr, i64, usize),
-        /// Source, tag, communicator.
-        from: (i32, i32, usize),
-    },
-    /// A collective.
-    Collective {
-        /// Starts it.
-        start: Starter,
-        /// Its number among the persistent collectives of its communicator.
-        number: u32,
-        /// How often it was started.
-        times: u32,
-    },
-}
-
-impl Template {
-    /// The derived datatype that it needs.
-    pub(super) fn datatype(&self) -> Option<usize> {
-        match self {
-            Template::Send { buffer, .. } | Template::Receive { buffer, .. } => Some(buffer.2).filter(|&handle| handle >= FIRST_DYNAMIC),
-            Template::Collective { .. } => None,
-        }
-    }
-}
+pub(crate) struct Start(pub(crate) Box<dyn Fn(&Mpi) -> Result<usize>>);
 
 impl Mpi {
     /// Makes a persistent request: its handle. It keeps its datatype, which the program may free.
@@ -93,7 +50,8 @@ impl Mpi {
             Template::Receive { buffer, from } => self.ireceive(buffer, from)?,
             Template::Collective { start, number, times } => {
                 self.world().collectives.starting = Some((number, times));
-                let started = start(self);
+                let start = start.downcast::<Start>().expect("`persistent_collective` makes all of them");
+                let started = (start.0)(self);
                 self.world().collectives.starting = None;
                 started?
             }

@@ -1,0 +1,25 @@
+//! Which message meets which receive, when, and how its bytes get there; requests; who can run; a rank's clock.
+//!
+//! Knows MPI's objects and the simulated network, and nothing of collectives, decisions or the order in which those are made.
+
+pub mod buffered;
+pub mod charging;
+pub mod flight;
+pub mod handle;
+pub mod held;
+pub mod matching;
+pub mod messages;
+pub mod node;
+pub mod p2p;
+pub mod packing;
+pub mod payload;
+pub mod plain;
+pub mod queue;
+pub mod ready;
+pub mod reference;
+pub mod remote;
+pub mod request;
+pub mod wire;
+
+pub use messages::Messages;
+pub use objects::{datatype, error, group, handles, slab};

@@ -1,0 +1,330 @@
+//! Ranks and what passes between them: the state that sends, receives and waits work on.
+
+use crate::charging::{Compute, Effort};
+use crate::datatype::Datatype;
+use crate::flight::Flight;
+use crate::held::Held;
+use crate::node::Nodes;
+use crate::payload::Pool;
+use crate::queue::{self, Queue, Queues};
+use crate::ready::Ready;
+use crate::remote::Remote;
+use crate::remote::block::Block;
+use crate::request::{Request, Status};
+use crate::slab::Slab;
+use crate::wire::Wire;
+use engine::{EventQueue, Span, Time};
+use network::Message;
+use observe::Profile;
+use rustc_hash::FxHashMap;
+use std::cell::RefCell;
+use std::collections::BTreeSet;
+use std::rc::Rc;
+
+/// In [`RankState::function`] once that call was a poll in vain.
+pub const VAIN: u16 = 1 << 15;
+
+/// Polls in vain that cost no time, after which a rank that only polls is parked; the others are charged at each so many, so that those
+/// between are asked at the same instant.
+pub const FREE_SPINS: u32 = 64;
+
+/// Up to so many ranks, what a switch touches is in the cache anyway, and so are the nodes of what a rank waited for.
+pub const CACHED_RANKS: u32 = 4096;
+
+/// Where a rank is in its life with MPI.
+#[derive(Clone, Copy, PartialEq, Eq, Debug, Default)]
+#[repr(u8)]
+pub enum Phase {
+    /// Before `MPI_Init`.
+    #[default]
+    Before,
+    /// Between `MPI_Init` and `MPI_Finalize`.
+    Active,
+    /// After `MPI_Finalize`.
+    Finalized,
+    /// Its `main` has ended.
+    Ended,
+}
+
+/// What every rank needs always: one cache line.
+#[derive(Clone, Default)]
+#[repr(C, align(64))]
+pub struct RankState {
+    /// Its virtual time.
+    pub clock: Time,
+    /// When its NIC is free again (gap).
+    pub nic_free: Time,
+    /// The latest arrival of what it was blocked for and what was completed unseen (`flag::UNSEEN`).
+    pub arrived: Time,
+    /// Receives without a message.
+    pub posted: Queue,
+    /// Messages without a receive.
+    pub unexpected: Queue,
+    /// Completions it is blocked for.
+    pub waiting: u32,
+    /// Undecided receives for any source in `posted`.
+    pub wilds: u32,
+    /// Polls and clock readings in a row without its clock moving.
+    pub spins: u32,
+    /// Messages since it last stepped back, or as many as can be counted.
+    pub burst: u16,
+    /// The MPI function it is in, or was last in; with `VAIN` after a poll in vain.
+    pub function: u16,
+    /// Where it is in its life.
+    pub phase: Phase,
+    /// Whether it is blocked in a poll (`World::polls`).
+    pub polling: bool,
+    /// Whether it is in `Messages::dirty`.
+    pub dirty: bool,
+}
+
+const _: () = assert!(size_of::<RankState>() == 64, "a rank's state is one cache line, or a million ranks take twice the memory");
+
+impl RankState {
+    /// Whether a message in its queues may have to be decided.
+    #[inline]
+    pub fn watches(&self) -> bool {
+        self.wilds != 0 || self.polling
+    }
+}
+
+/// What communication and computation cost on the simulated machine.
+pub struct Costs {
+    /// The network.
+    pub wire: Wire,
+    /// What computation costs.
+    pub compute: Compute,
+    /// Floating-point operations that a rank's processor does in a second, if that is known.
+    pub flop_rate: Option<f64>,
+}
+
+/// Ranks, their queues and requests, messages under way.
+pub struct Messages {
+    /// World size.
+    pub size: u32,
+    /// The mounted rank (world number).
+    pub current: u32,
+    /// This process's ranks, by world number.
+    pub ranks: Block<RankState>,
+    /// This process's ranks: the first of them, and how many.
+    pub first: u32,
+    /// How many ranks this process has.
+    pub local: u32,
+    /// The other native processes, if there are any.
+    pub remote: Option<Box<Remote>>,
+    /// Whether there are so many ranks that what a switch or a message touches has left the cache since it was touched last.
+    pub sweeps: bool,
+    /// Whether so much waits for other processes that senders should step back.
+    pub crowded: bool,
+    /// What the mounted rank started in a row.
+    pub held: Held,
+    /// The status of the receive that has just ended.
+    pub latest: Status,
+    /// Whether the mounted rank's call before this one was of the same function.
+    pub again: bool,
+    /// Whether the mounted rank polls, and its call before was a poll in vain.
+    pub polls_again: bool,
+    /// Messages and receives.
+    pub nodes: Nodes,
+    /// Receives that wait for their message, a queue for each rank.
+    pub posted: Queues<queue::Entry>,
+    /// Messages that wait for their receive, a queue for each rank.
+    pub unexpected: Queues<queue::Timed>,
+    /// Payloads that were copied out of their sender.
+    pub pool: Pool,
+    /// Layouts of receives whose elements do not lie side by side, by `Node::layout`.
+    pub layouts: Slab<(Rc<Datatype>, u64)>,
+    /// Requests that are more than a node.
+    pub requests: Slab<Request>,
+    /// Receives that were freed while active and have their message now: rank and node. Their payload goes into memory that only their rank reaches.
+    pub orphans: Vec<(u32, u32)>,
+    /// Receives with `flag::UNSEEN` that their ranks have to see all the same, and whose they are.
+    pub seen: FxHashMap<u32, u32>,
+    /// Who can run.
+    pub ready: Ready,
+    /// The simulated network.
+    pub wire: Wire,
+    /// Whether message times depend on other messages.
+    pub by_time: bool,
+    /// What a `ByTime` network carries, by the number that it was given.
+    pub flights: Slab<Flight>,
+    /// Messages that leave for a `ByTime` network, by time of sending.
+    pub outbox: EventQueue<Message>,
+    /// Messages that were given to a `ByTime` network so far: those that leave at one time go in this order.
+    pub launched: u64,
+    /// How computation is charged.
+    pub compute: Compute,
+    /// Floating-point operations that a rank's processor does in a second, if that is known.
+    pub flop_rate: Option<f64>,
+    /// Buffers that ranks attached, by rank and communicator (`MPI_COMM_NULL` for all).
+    pub buffers: FxHashMap<(u32, usize), crate::buffered::Attached>,
+    /// What the host has computed for the mounted rank.
+    pub clock_host: rank::host::HostClock,
+    /// What the host does for the call that is being served.
+    pub effort: Effort,
+    /// Names of the MPI functions.
+    pub names: &'static [&'static str],
+    /// What was found in the program that works here and that MPI does not promise, if that is asked for (`-xsim-check`).
+    pub findings: Option<RefCell<BTreeSet<String>>>,
+    /// Whether a sender has waited for its match.
+    pub handshakes: bool,
+    /// Ranks with open decisions to which something happened since these were looked at.
+    pub dirty: Vec<u32>,
+    /// No message earlier than this will come any more.
+    pub safe: Time,
+    /// What is counted for the report.
+    pub profile: Profile,
+}
+
+impl Messages {
+    /// Of `size` ranks, those of this process, which have not started. `names` are those of the MPI functions.
+    pub fn new(costs: Costs, size: u32, remote: Option<Remote>, (names, check): (&'static [&'static str], bool)) -> Messages {
+        let Costs { wire, compute, flop_rate } = costs;
+        let (first, local) = remote.as_ref().map_or((0, size), Remote::own);
+        let sweeps = local > CACHED_RANKS;
+        Messages {
+            size,
+            current: 0,
+            ranks: Block::new(first, local),
+            first,
+            local,
+            sweeps,
+            remote: remote.map(Box::new),
+            crowded: false,
+            latest: Status::EMPTY,
+            held: Held::default(),
+            again: false,
+            polls_again: false,
+            nodes: Nodes::new(),
+            posted: Queues::default(),
+            unexpected: Queues::default(),
+            pool: Pool::default(),
+            layouts: Slab::default(),
+            requests: Slab::default(),
+            orphans: Vec::new(),
+            seen: FxHashMap::default(),
+            ready: if sweeps { Ready::all(first, local).with_deck() } else { Ready::all(first, local) },
+            by_time: wire.order() == network::Order::ByTime,
+            wire,
+            flights: Slab::default(),
+            outbox: EventQueue::new(),
+            launched: 0,
+            clock_host: rank::host::HostClock::new().scaled(compute.factor()),
+            compute,
+            flop_rate,
+            buffers: FxHashMap::default(),
+            effort: Effort::Unknown,
+            names,
+            findings: check.then(RefCell::default),
+            handshakes: false,
+            dirty: Vec::new(),
+            safe: Time::ZERO,
+            profile: Profile::new(names.len(), first, local as usize),
+        }
+    }
+
+    /// Something happened to a rank with open decisions: they are looked at again before the next one is made.
+    #[inline]
+    pub fn mark_dirty(&mut self, rank: u32) {
+        let state = &mut self.ranks[rank as usize];
+        if !state.dirty {
+            state.dirty = true;
+            self.dirty.push(rank);
+        }
+    }
+}
+
+impl Messages {
+    /// The mounted rank (world number).
+    #[inline]
+    pub fn me(&self) -> u32 {
+        self.current
+    }
+    /// The node of the simulated machine that a rank is on.
+    pub fn node_of(&self, rank: u32) -> u32 {
+        rank / self.wire.node
+    }
+    /// What is known of a request handle, if it is valid.
+    pub fn is_request(&self, handle: usize) -> Option<crate::request::Completion> {
+        self.completion(handle).ok()
+    }
+    /// World size.
+    pub fn size(&self) -> u32 {
+        self.size
+    }
+    /// A rank's clock.
+    #[inline]
+    pub fn clock(&self, rank: u32) -> Time {
+        self.ranks[rank as usize].clock
+    }
+    /// The mounted rank does something that works here and that MPI does not promise: says so once, if that is asked for.
+    pub fn note_finding(&self, what: impl FnOnce() -> String) {
+        let Some(findings) = &self.findings else { return };
+        let me = self.me();
+        let what = format!("{}: {}", self.function_of(me), what());
+        if findings.borrow_mut().insert(what.clone()) {
+            eprintln!("xsim: finding: rank {me} at {}: {what}", self.clock(me));
+        }
+    }
+    /// The rank of this process whose clock is the greatest (of several the first), and that clock.
+    pub fn furthest(&self) -> (u32, Time) {
+        let clocks = (self.first..).zip(self.ranks.iter().map(|rank| rank.clock));
+        clocks.reduce(|a, b| if b.1 > a.1 { b } else { a }).unwrap_or_default()
+    }
+    /// The greatest clock of all ranks.
+    pub fn latest(&self) -> Time {
+        self.ranks.iter().map(|rank| rank.clock).max().unwrap_or_default()
+    }
+    /// Where a rank is in its life.
+    pub fn phase(&self, rank: u32) -> Phase {
+        self.ranks[rank as usize].phase
+    }
+    /// Moves a rank on in its life.
+    pub fn set_phase(&mut self, rank: u32, phase: Phase) {
+        self.ranks[rank as usize].phase = phase;
+    }
+    /// Messages sent and their bytes.
+    pub fn traffic(&self) -> (u64, u128) {
+        (self.profile.messages(), self.profile.bytes())
+    }
+    /// The name of an MPI function.
+    pub fn function_name(&self, function: u16) -> &'static str {
+        self.names.get(usize::from(function)).copied().unwrap_or("no MPI function yet")
+    }
+    /// The MPI function a rank is in, or was last in.
+    pub fn function_of(&self, rank: u32) -> &'static str {
+        self.function_name(self.ranks[rank as usize].function & !VAIN)
+    }
+    /// Moves a rank's clock to `time` if that is later; the difference counts as waiting.
+    #[inline(always)]
+    pub fn advance(&mut self, rank: u32, time: Time) {
+        let state = &mut self.ranks[rank as usize];
+        if time > state.clock {
+            self.profile.wait(rank, time.since(state.clock));
+            state.clock = time;
+            state.spins = 0;
+        }
+    }
+}
+
+impl Messages {
+    /// The mounted rank's poll found nothing.
+    #[inline]
+    pub fn vain(&mut self) {
+        let me = self.current;
+        self.ranks[me as usize].function |= VAIN;
+        self.spin(me, FREE_SPINS);
+    }
+
+    /// Counts a poll that found nothing, or a reading of a clock: after many in a row each costs time, which is charged once for so
+    /// many as `together` says.
+    #[inline]
+    pub fn spin(&mut self, rank: u32, together: u32) {
+        let spins = self.ranks[rank as usize].spins + 1;
+        if spins > FREE_SPINS && spins.is_multiple_of(together) {
+            let each = 1_000.max(u64::from(spins) * 1_000 / 128);
+            self.ranks[rank as usize].clock += Span::from_ps(u64::from(together) * each);
+        }
+        self.ranks[rank as usize].spins = spins;
+    }
+}

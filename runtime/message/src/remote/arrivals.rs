@@ -1,0 +1,31 @@
+//! What comes from other processes: chunks of records are taken while ranks run, and when none can.
+
+use crate::messages::Messages;
+
+/// Bytes of messages that a rank has not taken after which no more are taken for it while others can run.
+const FLOOD: u64 = 16 << 20;
+
+impl Messages {
+    /// Whether a rank has so many messages that it has not taken that no more should come while others can run: then they
+    /// stay with their senders, which step back.
+    pub fn is_flooded(&mut self) -> bool {
+        let Some(rank) = self.others().flooded else { return false };
+        let unread = self.unexpected.length(self.ranks[rank as usize].unexpected) as u64;
+        let still = unread * self.others().flooding > FLOOD / 2;
+        if !still {
+            self.others().flooded = None;
+        }
+        still
+    }
+
+    /// A message of `bytes` has come for `rank` from another process.
+    #[inline]
+    pub fn note_arrival(&mut self, rank: u32, bytes: u64) {
+        let unread = self.unexpected.length(self.ranks[rank as usize].unexpected) as u64;
+        let each = bytes + size_of::<crate::node::Node>() as u64;
+        if unread * each > FLOOD {
+            let remote = self.others();
+            (remote.flooded, remote.flooding) = (Some(rank), each);
+        }
+    }
+}

@@ -1,0 +1,49 @@
+//! Persistent requests: what they start, and starting it.
+
+use crate::handles::FIRST_DYNAMIC;
+use crate::p2p::SendMode;
+use rank::Addr;
+use std::rc::Rc;
+
+/// What a chapter above messages needs to start its request, which it alone understands.
+pub type Starter = Rc<dyn std::any::Any>;
+
+/// What a persistent request starts.
+#[derive(Clone)]
+pub enum Template {
+    /// A send.
+    Send {
+        /// Which kind.
+        mode: SendMode,
+        /// Buffer, count, datatype.
+        buffer: (Addr, i64, usize),
+        /// Destination, tag, communicator.
+        to: (i32, i32, usize),
+    },
+    /// A receive.
+    Receive {
+        /// Buffer, count, datatype.
+        buffer: (Addr, i64, usize),
+        /// Source, tag, communicator.
+        from: (i32, i32, usize),
+    },
+    /// A collective.
+    Collective {
+        /// What the collectives made to start it.
+        start: Starter,
+        /// Its number among the persistent collectives of its communicator.
+        number: u32,
+        /// How often it was started.
+        times: u32,
+    },
+}
+
+impl Template {
+    /// The derived datatype that it needs.
+    pub fn datatype(&self) -> Option<usize> {
+        match self {
+            Template::Send { buffer, .. } | Template::Receive { buffer, .. } => Some(buffer.2).filter(|&handle| handle >= FIRST_DYNAMIC),
+            Template::Collective { .. } => None,
+        }
+    }
+}

@@ -1,0 +1,33 @@
+//! What computation between MPI calls costs: not at all, a fixed span, or what the host took for it.
+
+use crate::world::{Phase, World};
+use engine::Time;
+use message::charging::{Compute, Course, Effort};
+
+impl World {
+    /// An MPI call of the mounted rank begins: charges the computation before it. Answers the clock, and whether the call is one
+    /// like any other: between `MPI_Init` and `MPI_Finalize`, while nobody has aborted.
+    #[inline(always)]
+    pub fn enter_call(&mut self, function: u16, course: Course) -> (Time, bool) {
+        let me = self.messages.current;
+        match self.messages.compute {
+            Compute::None => {}
+            Compute::Fixed(span) => self.messages.compute(me, span),
+            Compute::Measured { .. } => {
+                if course == Course::Posts && self.messages.may_post_within(function) {
+                    self.messages.effort = Effort::Within;
+                } else {
+                    self.messages.charge_before(function);
+                    self.messages.effort = Effort::Unknown;
+                }
+            }
+        }
+        if course == Course::Ends && !self.messages.held.is_empty() {
+            self.messages.release();
+        }
+        let state = &mut self.messages.ranks[me as usize];
+        self.messages.again = state.function == function;
+        state.function = function;
+        (state.clock, state.phase == Phase::Active && self.run.abort.is_none())
+    }
+}

@@ -1,0 +1,33 @@
+//! Messages that a `ByTime` network carries, and handshakes between sender and receiver.
+
+use crate::matching::Transit;
+use crate::node::{NIL, State, flag};
+use crate::world::World;
+use engine::Time;
+use message::flight::Flight;
+
+impl World {
+    /// A `ByTime` network delivered `flight` at `at`.
+    pub(crate) fn land(&mut self, flight: u32, at: Time) {
+        match self.messages.flights.remove(flight) {
+            Some(Flight::Unexpected { to, message }) => {
+                let node = &mut self.messages.nodes[message];
+                node.arrival = at;
+                node.flags &= !flag::UNDER_WAY;
+                node.layout = NIL;
+                self.messages.unexpected.landed(self.messages.ranks[to as usize].unexpected, message, &self.messages.nodes);
+                if self.messages.ranks[to as usize].watches() {
+                    self.messages.mark_dirty(to);
+                }
+            }
+            Some(Flight::Received { to, receive, posted_at, bytes, transit }) => {
+                debug_assert_eq!(self.messages.nodes[receive].state, State::InFlight);
+                let transit = Transit { arrival: at, flags: transit.flags & !flag::UNDER_WAY, ..transit };
+                self.messages.meet(to, receive, posted_at, bytes, transit);
+            }
+            Some(Flight::Acknowledgement { request }) => self.messages.finish_request(request, at),
+            Some(Flight::Collective { instance, to, from, round }) => self.collectives.collective_arrival(instance, to, from, round, at),
+            Some(Flight::Leaving) | None => {}
+        }
+    }
+}

@@ -1,0 +1,120 @@
+//! Receives: posting, what their message does to their buffer, and the calls that do both.
+
+use crate::error::Result;
+use crate::handle::{self, REQUEST_SENT};
+use crate::held::Row;
+use crate::node::NIL;
+use crate::p2p::{Buffer, Peer, SendMode};
+use crate::request::Status;
+use crate::world::{Mpi, World};
+
+impl Mpi {
+    /// The first half of `MPI_Recv`: what the rank has to wait for, if the message has not come; else its status is [`Mpi::latest_status`].
+    #[inline(always)]
+    pub fn begin_receive(&self, buffer: Buffer, from: Peer) -> Result<Option<u32>> {
+        let expected = {
+            let world = &mut *self.world();
+            world.messages.begin_receive(&world.objects, buffer, from)
+        }?;
+        Ok((expected != NIL).then_some(expected))
+    }
+
+    /// The second half of `MPI_Recv`, once its message has come: its status is [`Mpi::latest_status`].
+    #[inline(always)]
+    pub fn end_receive(&self, expected: u32) -> Result {
+        let mut world = self.world();
+        world.messages.latest = world.messages.finish_receive(expected)?;
+        Ok(())
+    }
+
+    /// A receive that waits for its message.
+    pub fn receive(&self, buffer: Buffer, from: Peer) -> Result {
+        match self.begin_receive(buffer, from)? {
+            None => Ok(()),
+            Some(expected) => {
+                self.block();
+                self.end_receive(expected)
+            }
+        }
+    }
+
+    /// The status of the receive that has just ended.
+    #[inline]
+    pub fn latest_status(&self) -> Status {
+        self.world().messages.latest
+    }
+
+    // Always, as for `Mpi::block`.
+    #[inline(always)]
+    pub(crate) fn complete_receive<'a>(&'a self, mut world: std::cell::RefMut<'a, World>, index: u32) -> Result<Status> {
+        if world.messages.complete_or_wait(index)?.is_some() {
+            drop(world);
+            self.block();
+            self.end_receive(index)?;
+            world = self.world();
+        }
+        Ok(world.messages.latest)
+    }
+
+    /// `MPI_Irecv`: the request's handle.
+    #[inline(always)]
+    pub fn ireceive(&self, buffer: Buffer, from: Peer) -> Result<usize> {
+        Ok(handle::of_node({
+            let world = &mut *self.world();
+            world.messages.start_receive(&world.objects, buffer, from, Row::Request)
+        }?))
+    }
+
+    /// The first half of `MPI_Mrecv`: what [`Mpi::end_receive`] ends; `None` if all is done, and the status is [`Mpi::latest_status`].
+    pub fn begin_matched_receive(&self, buffer: Buffer, message: usize) -> Result<Option<u32>> {
+        let mut guard = self.world();
+        let world = &mut *guard;
+        let index = world.messages.start_matched_receive(&world.objects, buffer, message)?;
+        world.messages.complete_or_wait(index)
+    }
+
+    /// `MPI_Imrecv`.
+    pub fn matched_ireceive(&self, buffer: Buffer, message: usize) -> Result<usize> {
+        Ok(handle::of_node({
+            let world = &mut *self.world();
+            world.messages.start_matched_receive(&world.objects, buffer, message)
+        }?))
+    }
+
+    /// The first half of `MPI_Sendrecv` and, with `replace` (the payload has left the buffer before the receive is posted), of
+    /// `MPI_Sendrecv_replace`: what [`Mpi::end_receive`] ends; `None` if all is done, and the status is [`Mpi::latest_status`].
+    pub fn begin_send_receive(&self, send: Buffer, to: Peer, receive: Buffer, from: Peer, replace: bool) -> Result<Option<u32>> {
+        let mut guard = self.world();
+        let world = &mut *guard;
+        let (index, request);
+        if replace {
+            request = world.messages.start_send(&world.objects, SendMode::Standard, send, to, Row::Alone)?;
+            index = world.messages.start_receive(&world.objects, receive, from, Row::Alone)?;
+        } else {
+            index = world.messages.start_receive(&world.objects, receive, from, Row::Alone)?;
+            request = world.messages.start_send(&world.objects, SendMode::Standard, send, to, Row::Alone)?;
+        }
+        if request == REQUEST_SENT {
+            return world.messages.complete_or_wait(index);
+        }
+        let status = self.complete_receive(guard, index)?;
+        self.wait(request)?;
+        self.world().messages.latest = status;
+        Ok(None)
+    }
+
+    /// `MPI_Isendrecv` and `MPI_Isendrecv_replace` (with `replace`, the payload leaves before the receive is posted).
+    ///
+    /// The send's data is out of its buffer at once, so the receive's request stands for both.
+    pub fn isend_receive(&self, send: Buffer, to: Peer, receive: Buffer, from: Peer, replace: bool) -> Result<usize> {
+        let mut guard = self.world();
+        let world = &mut *guard;
+        if replace {
+            world.messages.start_send(&world.objects, SendMode::Ready, send, to, Row::Alone)?;
+            return Ok(handle::of_node(world.messages.start_receive(&world.objects, receive, from, Row::Alone)?));
+        }
+        let index = world.messages.start_receive(&world.objects, receive, from, Row::Alone)?;
+        world.messages.start_send(&world.objects, SendMode::Ready, send, to, Row::Alone)?;
+        Ok(handle::of_node(index))
+    }
+}

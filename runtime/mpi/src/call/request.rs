@@ -1,0 +1,135 @@
+//! Requests other than plain receives, and what is known of a request's completion.
+
+use crate::error::{ErrorClass, Failure, Result};
+use crate::handle::{self, RequestRef};
+use crate::node::{State, flag};
+use crate::world::{Mpi, World};
+use engine::Time;
+use message::request::{Body, Generalized, Request, RequestArray, Status, invalid};
+
+impl Mpi {
+    /// `MPI_Grequest_start`: the handle.
+    pub fn generalized(&self, callbacks: Generalized) -> usize {
+        let mut world = self.world();
+        let me = world.messages.current;
+        handle::of_cold(world.messages.make_request(me, Body::Generalized(Box::new(callbacks))))
+    }
+
+    /// A handle of its own for a send that was complete when it was made, for who tells requests apart ([`handle::REQUEST_SENT`] is
+    /// one for all of them).
+    pub fn distinct_sent(&self) -> usize {
+        let mut world = self.world();
+        let owner = world.messages.current;
+        let sent = Request { owner, done: Some(Time::ZERO), waited: false, orphan: false, body: Body::Synchronous };
+        handle::of_cold(world.messages.requests.insert(sent))
+    }
+
+    /// `MPI_Grequest_complete`.
+    pub fn complete_generalized(&self, request: usize) -> Result {
+        let mut world = self.world();
+        match handle::request(request) {
+            RequestRef::Cold(index) if matches!(world.messages.requests.get(index), Some(Request { body: Body::Generalized(_), .. })) => {
+                let now = world.messages.clock(world.messages.current);
+                world.messages.finish_request(index, now);
+                Ok(())
+            }
+            _ => Err(Failure::new(ErrorClass::REQUEST, "the request is not a generalized one")),
+        }
+    }
+
+    /// `MPI_Request_free`: an active operation goes on and completes unseen.
+    pub fn free_request(&self, request: usize) -> Result {
+        let mut world = self.world();
+        match handle::request(request) {
+            RequestRef::Nothing | RequestRef::Unseen(_) | RequestRef::Invalid => Err(invalid(request)),
+            RequestRef::Sent => Ok(()),
+            RequestRef::Node(index) => {
+                world.messages.receive_node(index, request)?;
+                let node = &world.messages.nodes[index];
+                if node.has(flag::OWNED) || node.state == State::Matched {
+                    return world.finish_unseen(|world| world.messages.finish_receive(index)).map(|_| ());
+                }
+                world.messages.nodes[index].flags |= flag::ORPHAN;
+                Ok(())
+            }
+            RequestRef::Cold(index) => {
+                let (active, datatype) = match world.messages.requests.get_mut(index) {
+                    Some(Request { body: Body::Persistent { active, template }, .. }) => (active.take(), template.datatype()),
+                    Some(&mut Request { body: Body::Collective { .. }, done: Some(_), orphan: false, .. }) => {
+                        return world.finish_unseen(|world| world.finish(request)).map(|_| ());
+                    }
+                    Some(request) if !request.orphan => {
+                        if let (Body::Generalized(_), Some(_)) | (Body::Synchronous, Some(_)) = (&request.body, request.done) {
+                            world.messages.requests.remove(index);
+                        } else {
+                            request.orphan = true;
+                        }
+                        return Ok(());
+                    }
+                    _ => return Err(invalid(request)),
+                };
+                world.messages.requests.remove(index);
+                if let Some(datatype) = datatype {
+                    let me = world.messages.current;
+                    let _ = world.objects.types.free(me, datatype);
+                }
+                drop(world);
+                active.map_or(Ok(()), |active| self.free_request(active))
+            }
+        }
+    }
+
+    /// `MPI_Request_get_status`: the status of a complete request, which stays; its data is there.
+    pub fn request_status(&self, requests: RequestArray) -> Result<Option<Status>> {
+        if !self.all_complete(requests)? {
+            return Ok(None);
+        }
+        let mut world = self.world();
+        let part = world.messages.active_part(requests.get(0));
+        world.deliver_early(part);
+        Ok(Some(match handle::request(part) {
+            RequestRef::Node(index) => {
+                let node = world.messages.receive_node(index, part)?;
+                if node.has(flag::OWNED) {
+                    return Ok(Some(Status::EMPTY));
+                }
+                Status { source: node.source as i32, tag: node.tag, error: 0, bytes: node.bytes, cancelled: node.state == State::Cancelled }
+            }
+            RequestRef::Cold(index) => {
+                let query = match world.messages.requests.get(index).map(|request| &request.body) {
+                    Some(Body::Generalized(callbacks)) => Some(callbacks.query.clone()),
+                    _ => None,
+                };
+                drop(world);
+                let mut status = Status::EMPTY;
+                if let Some(query) = query {
+                    query(&mut status);
+                }
+                status
+            }
+            _ => Status::EMPTY,
+        }))
+    }
+}
+
+impl World {
+    /// Moves what a complete request received to its buffer before the request is completed.
+    pub(crate) fn deliver_early(&mut self, handle: usize) {
+        match handle::request(handle) {
+            RequestRef::Node(index) => {
+                let node = self.messages.nodes[index];
+                if node.state == State::Matched && node.flags & (flag::INLINE | flag::POOLED) != 0 {
+                    let extent = self.messages.receive_extent(&node);
+                    self.messages.unload(&node, &extent);
+                    self.messages.nodes[index].flags &= !(flag::INLINE | flag::POOLED);
+                }
+            }
+            RequestRef::Cold(index) => {
+                if let Some(&Request { body: Body::Collective { instance, member }, .. }) = self.messages.requests.get(index) {
+                    self.collectives.deliver_collective(&self.objects, instance, member);
+                }
+            }
+            _ => {}
+        }
+    }
+}

@@ -262,3 +262,28 @@ fn a_circle_through_a_re_export_is_found() {
     let names: Vec<String> = found.iter().flatten().map(|place| place.join("::")).collect();
     assert_eq!((found.len(), names), (1, ["a", "b", "c"].map(str::to_owned).to_vec()));
 }
+
+/// The crates that a manifest of `runtime/` names among its dependencies.
+fn imports(name: &str) -> BTreeSet<String> {
+    let text = std::fs::read_to_string(Path::new(env!("CARGO_MANIFEST_DIR")).join("runtime").join(name).join("Cargo.toml")).unwrap();
+    let dependencies = text.split("[dependencies]").nth(1).unwrap_or_default().split("\n[").next().unwrap();
+    let names = dependencies.lines().filter_map(|line| line.strip_suffix(".workspace = true"));
+    names.filter(|name| Path::new(env!("CARGO_MANIFEST_DIR")).join("runtime").join(name).is_dir()).map(str::to_owned).collect()
+}
+
+#[test]
+fn crates_depend_as_the_picture_of_the_house_says() {
+    let text = std::fs::read_to_string(Path::new(env!("CARGO_MANIFEST_DIR")).join("docs/architecture.md")).unwrap();
+    let picture = text.split("manifests):\n").nth(1).expect("the picture of the house").split("\n| ").next().unwrap();
+    let mut drawn = 0;
+    for line in picture.lines().filter_map(|line| line.strip_prefix("    ")).filter(|line| !line.starts_with("cabi")) {
+        let (crates, named) = line.split_once(':').expect("crates, a colon, and what they import");
+        let named: BTreeSet<String> = named.split(',').map(|name| name.trim().to_owned()).filter(|name| !name.is_empty()).collect();
+        for name in crates.split(',').map(str::trim) {
+            assert_eq!(imports(name), named, "runtime/{name}/Cargo.toml, and its line in docs/architecture.md");
+            drawn += 1;
+        }
+    }
+    let there = std::fs::read_dir(Path::new(env!("CARGO_MANIFEST_DIR")).join("runtime")).unwrap();
+    assert_eq!(drawn, there.filter(|entry| entry.as_ref().unwrap().path().join("Cargo.toml").is_file()).count(), "a crate is not drawn");
+}

@@ -62,7 +62,7 @@ impl Messages {
             self.profile.compute(rank, span);
         }
     }
-    /// A call that may be a poll comes before [`World::enter_call`].
+    /// A call that may be a poll comes before the call is entered.
     #[inline]
     pub fn enter_poll(&mut self) {
         self.polls_again = self.ranks[self.current as usize].function & VAIN != 0;
@@ -141,7 +141,7 @@ impl Messages {
         self.profile.rank(self.current).compute
     }
     /// The clock at which the mounted rank will enter the call that it is about to make. Computation that is measured is charged up to
-    /// now, and what follows is not the rank's until [`World::go_on_measuring`].
+    /// now, and what follows is not the rank's until [`Messages::go_on_measuring`].
     pub fn upcoming_entry(&mut self) -> Time {
         match self.compute {
             Compute::None => {}

@@ -232,7 +232,7 @@ impl Messages {
         self.enqueue(to, index);
     }
 
-    /// What [`World::deliver`] has to do where a message is long, or not through when it is sent.
+    /// What [`Messages::deliver`] has to do where a message is long, or not through when it is sent.
     #[inline(never)]
     fn deliver_odd(&mut self, to: u32, index: u32, payload: &Extent, transit: Transit) {
         if !self.nodes[index].has(flag::INLINE) {
@@ -381,7 +381,7 @@ impl Messages {
         self.take_odd(to, receive, message);
     }
 
-    /// [`World::take`] of anything, into a receive that knows its message's envelope.
+    /// [`Messages::take`] of anything, into a receive that knows its message's envelope.
     #[inline(never)]
     fn take_odd(&mut self, to: u32, receive: u32, message: u32) {
         self.take_payload(receive, message);
@@ -398,7 +398,7 @@ impl Messages {
         self.meet(to, receive, posted_at, bytes, transit);
     }
 
-    /// The payload's part of [`World::take`], of any kind.
+    /// The payload's part of [`Messages::take`], of any kind.
     fn take_payload(&mut self, receive: u32, message: u32) {
         let from = self.nodes[message];
         let node = &mut self.nodes[receive];
@@ -452,7 +452,7 @@ impl Messages {
         None
     }
 
-    /// [`World::match_receive`] of one that takes any source or tag, or that such a one may be before.
+    /// [`Messages::match_receive`] of one that takes any source or tag, or that such a one may be before.
     #[inline(never)]
     fn match_wild_receive(&mut self, rank: u32, index: u32) -> Option<u32> {
         let pattern = Pattern::of(&self.nodes[index]);

@@ -72,7 +72,7 @@ pub struct RankState {
     pub function: u16,
     /// Where it is in its life.
     pub phase: Phase,
-    /// Whether it is blocked in a poll (`World::polls`).
+    /// Whether it is blocked in a poll (`Messages::polls`).
     pub polling: bool,
     /// Whether it is in `Messages::dirty`.
     pub dirty: bool,

@@ -105,7 +105,7 @@ impl Messages {
         self.nodes.alloc(Node { flags: flag::INLINE, data, ..Node::of(&envelope, arrival, bytes, State::Unexpected) })
     }
 
-    /// [`World::begin_receive`] of a plain message; `None`, with nothing done, if it is not plain.
+    /// [`Messages::begin_receive`] of a plain message; `None`, with nothing done, if it is not plain.
     #[inline(always)]
     pub fn receive_plain(&mut self, objects: &Objects, buffer: Buffer, from: Peer) -> Option<u32> {
         let (Stretch { buffer, bytes: room }, envelope) = plain_receive(objects, buffer, from)?;

@@ -130,7 +130,7 @@ fn lower(context: u32, tag: i32) -> u32 {
     (tag ^ tag >> 15).wrapping_add(context.wrapping_mul(0x9e37)) & 0x7fff
 }
 
-/// Of what a receive accepts: with [`ANY_SOURCE`] or [`ANY_TAG`] and no bits of the half where it takes any.
+/// Of what a receive accepts: with `ANY_SOURCE` or `ANY_TAG` and no bits of the half where it takes any.
 #[inline]
 pub fn key(pattern: &Pattern) -> u32 {
     pattern.source.map_or(ANY_SOURCE, upper) | pattern.tag.map_or(ANY_TAG, |tag| lower(pattern.context, tag))

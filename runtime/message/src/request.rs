@@ -315,7 +315,7 @@ impl Messages {
         }
     }
 
-    /// Takes back what [`World::await_request`] did.
+    /// Takes back what [`Messages::await_request`] did.
     fn forget_request(&mut self, handle: usize) {
         match handle::request(self.active_part(handle)) {
             RequestRef::Node(index) => self.nodes[index].flags &= !(flag::WAITED | flag::UNSEEN),

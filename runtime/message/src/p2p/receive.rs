@@ -48,7 +48,7 @@ impl Messages {
     }
 
     /// Begins a receive that the mounted rank waits for: answers the node of a message to come; [`NIL`] if it has come, and its status is
-    /// [`World::latest`].
+    /// [`Messages::latest`].
     #[inline(always)]
     pub fn begin_receive(&mut self, objects: &Objects, buffer: Buffer, from: Peer) -> Result<u32> {
         match self.receive_plain(objects, buffer, from) {
@@ -57,7 +57,7 @@ impl Messages {
         }
     }
 
-    /// [`World::begin_receive`] of anything.
+    /// [`Messages::begin_receive`] of anything.
     // The arguments one by one, as of `start_any_send`.
     #[inline(never)]
     #[allow(clippy::too_many_arguments)]
@@ -75,7 +75,7 @@ impl Messages {
         Ok(self.complete_or_wait(index)?.unwrap_or(NIL))
     }
 
-    /// Ends a receive, whose status is then [`World::latest`], or marks that the mounted rank waits for it: answers its node then.
+    /// Ends a receive, whose status is then [`Messages::latest`], or marks that the mounted rank waits for it: answers its node then.
     #[inline(always)]
     pub fn complete_or_wait(&mut self, index: u32) -> Result<Option<u32>> {
         if self.nodes[index].state == State::Matched {
@@ -96,7 +96,7 @@ impl Messages {
         }
     }
 
-    /// [`World::start_receive`] of anything.
+    /// [`Messages::start_receive`] of anything.
     // The arguments one by one, as of `start_any_send`.
     #[inline(never)]
     #[allow(clippy::too_many_arguments)]
@@ -218,7 +218,7 @@ impl Messages {
         Some(status)
     }
 
-    /// [`World::finish_receive`] where more is to do than to take the status.
+    /// [`Messages::finish_receive`] where more is to do than to take the status.
     #[inline(never)]
     pub fn finish_odd_receive(&mut self, index: u32) -> Result<Status> {
         let me = self.current;

@@ -43,7 +43,7 @@ impl Messages {
         }
     }
 
-    /// [`World::start_send`] of anything.
+    /// [`Messages::start_send`] of anything.
     // The arguments one by one: for a tuple, the plain path would have to put them into memory.
     #[inline(never)]
     #[allow(clippy::too_many_arguments)]

@@ -32,7 +32,7 @@ pub struct Rule {
     pub bytes: std::ops::RangeInclusive<u64>,
     /// For how many members, both ends included.
     pub ranks: std::ops::RangeInclusive<u32>,
-    /// An algorithm of that kind, as in [`algorithm::ALL`].
+    /// An algorithm of that kind, as in `ALL` in `algorithm.rs`.
     pub algorithm: &'static str,
     /// What to tell it.
     pub parameters: Parameters,

@@ -117,6 +117,8 @@ pub(crate) struct Fabric {
     pub(crate) credit: Vec<u64>,
     /// The kind of link from an endpoint to its router.
     pub(crate) injection: Option<u8>,
+    /// The kind of link from a router to an endpoint, if it is not the topology's.
+    pub(crate) ejection: Option<u8>,
     /// Ports of a router in the numbering of ports.
     pub(crate) stride: Divisor,
 }
@@ -214,7 +216,7 @@ impl Fabric {
         let size = self.switching.wire(0);
         let injection = self.injection_link(endpoint);
         let quickest = |kinds: &mut dyn Iterator<Item = u8>| kinds.min_by_key(|&kind| self.zero_load(size, &[kind])).unwrap_or(0);
-        let last = topology.link(router, port) as u8;
+        let last = self.link(router, port);
         let mut shared = false;
         let mut cables = Vec::new();
         for port in 0..topology.radix() {
@@ -229,6 +231,14 @@ impl Fabric {
         }
         let first = quickest(&mut (0..self.links.len() as u8));
         self.zero_load(size, &[first, quickest(&mut cables.into_iter()), last])
+    }
+
+    /// The kind of the link behind a router's port, which is not cabled to nothing.
+    pub(crate) fn link(&self, router: u32, port: u32) -> u8 {
+        match (self.ejection, self.topology.neighbor(router, port)) {
+            (Some(ejection), Neighbor::Endpoint(_)) => ejection,
+            _ => self.topology.link(router, port) as u8,
+        }
     }
 
     /// The kind of the link from an endpoint into the network.

@@ -32,6 +32,10 @@ pub trait Routing: Send + Sync {
     fn looks_at_load(&self) -> bool {
         true
     }
+    /// Whether it asks for the bytes queued at and behind a port, for which what flies over its link is noted.
+    fn counts_queues(&self) -> bool {
+        false
+    }
     /// Chooses port and virtual channels.
     fn route(&self, here: &Here<'_>, packet: &mut Packet) -> Hop;
     /// Which virtual channels an interface may inject into, of `lanes`.

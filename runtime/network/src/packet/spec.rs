@@ -48,18 +48,22 @@ struct Common {
     latency: Span,
     bandwidth: Bandwidth,
     interface: Option<Bandwidth>,
+    ejection: Option<Bandwidth>,
     lanes: Option<u32>,
     routing: Option<String>,
+    /// Bytes in favour of the minimal path, of the routings that choose between it and a detour.
+    bias: u64,
     failures: Option<String>,
     switching: Switching,
 }
 
 /// Keys that every topology understands, with what they mean.
-pub const COMMON_KEYS: [(&str, &str); 21] = [
+pub const COMMON_KEYS: [(&str, &str); 23] = [
     ("l", "latency of a link (0ns)"),
     ("b", "bandwidth of a link (100Gbps)"),
     ("router", "time between a packet's arrival at a router and its routing (90ns)"),
     ("nic", "bandwidth of the link from an endpoint into the network (as the network's)"),
+    ("ejection", "bandwidth of the link from the network to an endpoint (as the network's)"),
     ("vcs", "virtual channels of a link (as many as the routing needs)"),
     ("buf", "input buffer of each virtual channel (64KiB)"),
     ("packet", "most payload of a packet (4KiB)"),
@@ -75,6 +79,7 @@ pub const COMMON_KEYS: [(&str, &str); 21] = [
     ("classes", "traffic classes, a lower number first (1)"),
     ("weights", "traffic classes by weight instead, such as 4:2:1"),
     ("routing", "the routing algorithm (the topology's first)"),
+    ("bias", "bytes that ugal-l, ugal-g and par count in favour of the minimal path (30 chunks)"),
     ("failures", "file of failed links, routers and endpoints"),
     ("level", "packet; it says no more than that this is a packet network"),
 ];
@@ -169,11 +174,24 @@ fn common(parameters: &Parameters) -> Result<Common, String> {
         latency: parameters.span("l")?.unwrap_or(Span::ZERO),
         bandwidth,
         interface: parameters.bandwidth("nic")?,
+        ejection: parameters.bandwidth("ejection")?,
+        bias: bias(parameters)?,
         lanes,
         routing: parameters.text("routing").map(str::to_owned),
         failures: parameters.text("failures").map(str::to_owned),
         switching,
     })
+}
+
+/// BookSim2's `adaptive_threshold` of 30 flits is the default, a flit being what cut-through waits for.
+fn bias(parameters: &Parameters) -> Result<u64, String> {
+    let chunk = parameters.bytes("chunk", 64, 1)?;
+    if parameters.text("bias").is_some() && !matches!(parameters.text("routing"), Some("ugal-l" | "ugal-g" | "par")) {
+        return Err(
+            "bias=... is for routings that choose between the minimal path and a detour; add routing=ugal-l, ugal-g or par".to_owned()
+        );
+    }
+    parameters.bytes("bias", 0, 0).map(|bytes| if parameters.text("bias").is_some() { u64::from(bytes) } else { 30 * u64::from(chunk) })
 }
 
 fn weight_list(text: &str) -> Result<Vec<u32>, String> {
@@ -201,6 +219,12 @@ impl PacketSpec {
 
     /// Builds the network for `ranks` endpoints or more. The error says what is impossible, or how much memory it would need.
     pub fn build(&self, ranks: u64) -> Result<PacketNetwork, PacketSpecError> {
+        if self.common.switching.classes.count() > 1 {
+            return Err(PacketSpecError(
+                "traffic classes have no effect here: all messages of MPI programs are of one class; leave classes= and weights= out"
+                    .to_owned(),
+            ));
+        }
         let fabric = self.fabric(Some(ranks))?;
         let endpoints = u64::from(fabric.topology.endpoints());
         if endpoints < ranks {
@@ -283,24 +307,29 @@ impl PacketSpec {
             Some(paths) => paths.clone(),
             None => Arc::new(Shortest::new(built.topology.clone())?),
         };
+        let bias = self.common.bias;
         Ok(match name {
             "valiant" => Arc::new(routing::valiant::Valiant::new(paths)),
-            "ugal-l" => Arc::new(routing::ugal::Ugal::new(paths, false)),
-            "ugal-g" => Arc::new(routing::ugal::Ugal::new(paths, true)),
-            "par" => Arc::new(routing::progressive::Progressive::new(paths)),
+            "ugal-l" => Arc::new(routing::ugal::Ugal::new(paths, bias, false)),
+            "ugal-g" => Arc::new(routing::ugal::Ugal::new(paths, bias, true)),
+            "par" => Arc::new(routing::progressive::Progressive::new(paths, bias)),
             _ => Arc::new(routing::minimal::Minimal::new(paths)),
         })
     }
 
     fn assemble(&self, built: Built, routing: Arc<dyn Routing>, switching: Switching) -> Result<Fabric, PacketSpecError> {
         let mut links = built.links;
-        let injection = self.common.interface.map(|bandwidth| {
-            links.push(Link::new("interface", self.common.latency, bandwidth));
-            links.len() as u8 - 1
-        });
+        let mut extra = |name: &str, bandwidth: Option<Bandwidth>| {
+            bandwidth.map(|bandwidth| {
+                links.push(Link::new(name, self.common.latency, bandwidth));
+                links.len() as u8 - 1
+            })
+        };
+        let injection = extra("interface", self.common.interface);
+        let ejection = extra("ejection", self.common.ejection);
         let credit = links.iter().map(|link| switching.credit.unwrap_or(link.latency.as_ps())).collect();
         let stride = Divisor::new(built.topology.radix().max(1));
-        let fabric = Fabric { topology: built.topology, routing, switching, links, credit, injection, stride };
+        let fabric = Fabric { topology: built.topology, routing, switching, links, credit, injection, ejection, stride };
         if fabric.last_event(0).is_none() {
             return Err(PacketSpecError(fabric.too_slow()));
         }

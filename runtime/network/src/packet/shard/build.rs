@@ -13,6 +13,7 @@ use crate::packet::slab::{NONE, Slab};
 use crate::packet::statistics::Statistics;
 use crate::packet::topology::{Neighbor, Shared};
 use engine::TimingWheel;
+use std::collections::VecDeque;
 use std::sync::Arc;
 
 /// Which shard has which routers and endpoints.
@@ -150,6 +151,7 @@ impl Builder<'_> {
                 ports,
                 kinds,
                 waits: Slab::new(),
+                flights: vec![VecDeque::new(); if fabric.routing.counts_queues() { first_interface as usize } else { 0 }],
                 more_lanes: vec![Lane::new(switching.buffer); count * (switching.lanes as usize - 1)],
             },
             carried: Carried::default(),
@@ -186,7 +188,7 @@ impl Builder<'_> {
         if partition.routers.len() > 2 {
             others.push(other_shard);
         }
-        let kind = if neighbor == Neighbor::Nothing { 0 } else { fabric.topology.link(router, port) as u8 };
+        let kind = if neighbor == Neighbor::Nothing { 0 } else { fabric.link(router, port) };
         (Port::new(end, peer, buffer), kind)
     }
 }

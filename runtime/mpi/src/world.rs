@@ -184,6 +184,10 @@ impl World {
     pub fn traffic(&self) -> (u64, u128) {
         (self.messages.profile.messages(), self.messages.profile.bytes())
     }
+    /// What packets and links did until the latest clock, on a network that has packets. O(links).
+    pub fn network_report(&self) -> Option<network::NetworkReport> {
+        self.messages.wire.report(self.latest())
+    }
     /// How many ranks have ended.
     pub fn ended(&self) -> u32 {
         self.run.ended

@@ -207,6 +207,7 @@ impl Shard {
                 Kind::Inject => self.inject(event.place(), event.time),
                 Kind::Deliver => {
                     let message = &self.messages[event.load()];
+                    self.statistics.record_tracked(message.created, event.time);
                     self.delivered.push(Delivered { id: message.id, at: Time::from_ps(event.time) });
                     self.messages.remove(event.load());
                 }

@@ -134,6 +134,7 @@ fn impossible_traffic_is_refused_in_a_sentence() {
     with(&["--rate", "0.1", "--pattern", "tornado", "--job", "a=0-9"], &["--pattern has no effect with --job"]);
     with(&["--rate", "0.1", "--grid", "4x4"], &["--grid", "stencil3d and tornado", "uniform"]);
     with(&["--rate", "0.1", "--pattern", "transpose", "--grid", "4x4"], &["--grid", "transpose"]);
+    refused(&["--network", "mesh:4x4,switching=wormhole", "--rate", "0.1", "--threads", "2"], 2, &["runs on one thread"]);
     with(&["--rate", "0.1", "--pattern", "matrix=/nonexistent"], &["/nonexistent", "cannot be read"]);
     with(&["--rate", "0.1", "--pattern", "permutation=/dev/zero"], &["/dev/zero", "256 MiB"]);
     refused(&["--network", "torus:4x", "--rate", "0.1"], 2, &["4x"]);

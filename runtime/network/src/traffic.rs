@@ -152,6 +152,9 @@ impl Traffic {
         if self.threads == 0 || self.threads > 256 {
             return Err(format!("--threads {} is not between 1 and 256", self.threads).into());
         }
+        if self.threads > 1 && fabric.switching.wormhole.is_some() {
+            return Err("switching=wormhole runs on one thread; leave --threads out".to_owned().into());
+        }
         if self.threads > 1 && fabric.routing.looks_far() {
             return Err(format!(
                 "routing {} looks at queues of other routers, so it runs on one thread; leave --threads out",

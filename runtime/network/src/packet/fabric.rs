@@ -57,8 +57,21 @@ pub struct Switching {
     /// With one queue a virtual channel instead of one for each output: how long after a packet has left the next of its virtual channel
     /// can ask for an output, in picoseconds.
     pub fifo: Option<u64>,
+    /// With flits that pass routers one by one.
+    pub wormhole: Option<Worm>,
     /// Traffic classes.
     pub classes: Classes,
+}
+
+/// Wormhole switching.
+#[derive(Clone, Debug, PartialEq, Eq)]
+pub struct Worm {
+    /// Bytes of a flit.
+    pub flit: u32,
+    /// Picoseconds between two steps of a router.
+    pub step: u64,
+    /// Picoseconds from a packet's tail until the next packet of its virtual channel asks for an output.
+    pub turnaround: u64,
 }
 
 impl Switching {
@@ -180,6 +193,7 @@ impl Fabric {
             + 12 * (classes - 1)
             + u64::from(self.links.len() > 1)
             + 8
+            + if self.switching.wormhole.is_some() { 80 * lanes + 12 } else { 0 }
             + if self.switching.fifo.is_some() { lanes * size_of::<Fifo>() as u64 } else { 0 };
         self.ports() * port + u64::from(self.topology.endpoints()) * (200 + 8 * classes)
     }

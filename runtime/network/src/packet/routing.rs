@@ -24,6 +24,10 @@ pub trait Routing: Send + Sync {
     fn uses_bubbles(&self) -> bool {
         false
     }
+    /// Whether it takes a packet's credit when it chooses, which only switching by whole packets can.
+    fn takes_credit(&self) -> bool {
+        false
+    }
     /// Whether it looks at routers other than its own, which only one thread can.
     fn looks_far(&self) -> bool {
         false

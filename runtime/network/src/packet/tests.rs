@@ -9,6 +9,7 @@ mod parsing;
 mod pressure;
 mod topologies;
 mod whole_messages;
+mod wormhole;
 mod zero_load;
 
 use super::topology::{Neighbor, Topology};

@@ -2,6 +2,7 @@
 
 use super::cross::{Mail, SharedPlaces};
 use super::islip::Matching;
+use super::wormhole::Wormhole;
 use super::{CACHED_PORTS, Queue, Shard, Times};
 use crate::packet::event::PLACES;
 use crate::packet::fabric::{Classes, Fabric};
@@ -118,6 +119,10 @@ impl Builder<'_> {
             input_busy: vec![0; if switching.crossbar { count } else { 0 }],
             fifos: vec![Fifo::EMPTY; if switching.fifo.is_some() { count * switching.lanes as usize } else { 0 }],
             matching: switching.cycle.map(|cycle| Matching::new(cycle, routers.len(), first_interface as usize)),
+            wormhole: switching.wormhole.as_ref().map(|worm| {
+                let counts = (routers.len(), first_interface as usize, endpoints.len());
+                Box::new(Wormhole::new(worm.flit, worm.step, worm.turnaround, counts, switching.lanes))
+            }),
             turnaround: switching.fifo.unwrap_or(0),
             times: vec![Times::UNKNOWN; fabric.links.len()],
             is_large: count > CACHED_PORTS,

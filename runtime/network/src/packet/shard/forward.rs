@@ -51,7 +51,7 @@ impl Times {
 }
 
 /// Notes what was put on a link, and forgets what is back.
-fn note_flight(flights: &mut VecDeque<Flight>, flight: Flight, now: u64) {
+pub(super) fn note_flight(flights: &mut VecDeque<Flight>, flight: Flight, now: u64) {
     while flights.front().is_some_and(|flight| flight.back <= now) {
         flights.pop_front();
     }

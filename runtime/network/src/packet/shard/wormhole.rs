@@ -392,7 +392,8 @@ impl Shard {
             order.into_iter().find(|&lane| self.lane(port, lane.into()).has(flit, now))
         };
         if let Some(lane) = lane {
-            let end = self.put_flit(port, packet, lane, (injection.sent, flit, size), if injection.sent == 0 { now - ready } else { 0 }, now);
+            let end =
+                self.put_flit(port, packet, lane, (injection.sent, flit, size), if injection.sent == 0 { now - ready } else { 0 }, now);
             injection.lane = lane;
             injection.sent += 1;
             if injection.sent == size.div_ceil(flit) {

@@ -156,6 +156,9 @@ impl Fabric {
     pub(crate) fn last_event(&self, ahead: u64) -> Option<u64> {
         let switching = &self.switching;
         let delays = switching.router.checked_add(switching.cycle.unwrap_or(0))?.checked_add(switching.fifo.unwrap_or(0))?;
+        let worm = switching.wormhole.as_ref();
+        let delays =
+            worm.map_or(Some(delays), |worm| delays.checked_add(worm.step)?.checked_add(worm.step)?.checked_add(worm.turnaround))?;
         let longest = self.links.iter().zip(&self.credit).enumerate().try_fold(0u64, |longest, (kind, (link, credit))| {
             let ahead = if self.injection.is_none_or(|injection| usize::from(injection) == kind) { ahead } else { 0 };
             let bytes = ahead + u64::from(switching.output) + 2 * u64::from(switching.packet());

@@ -154,6 +154,13 @@ impl Fabric {
     /// the end of time. `ahead` are the bytes that an interface takes on ahead of their time. `None` where one packet may take so long that
     /// less than half of the range is left.
     pub(crate) fn last_event(&self, ahead: u64) -> Option<u64> {
+        let step = self.longest_step(ahead)?;
+        (step < 1 << 63).then_some(u64::MAX - 1 - step)
+    }
+
+    /// No event follows at once from another of so many picoseconds before, if an interface takes `ahead` bytes on ahead of their time.
+    /// `None` beyond 2^64.
+    pub(crate) fn longest_step(&self, ahead: u64) -> Option<u64> {
         let switching = &self.switching;
         let delays = switching.router.checked_add(switching.cycle.unwrap_or(0))?.checked_add(switching.fifo.unwrap_or(0))?;
         let worm = switching.wormhole.as_ref();
@@ -165,8 +172,7 @@ impl Fabric {
             let time = link.checked_time(bytes)?.checked_add(link.latency.as_ps().max(*credit))?;
             Some(longest.max(time))
         })?;
-        let step = longest.checked_add(delays)?;
-        (step < 1 << 63).then_some(u64::MAX - 1 - step)
+        longest.checked_add(delays)
     }
 
     /// Why `last_event` is none.

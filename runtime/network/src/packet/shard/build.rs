@@ -4,7 +4,7 @@ use super::cross::{Mail, SharedPlaces};
 use super::islip::Matching;
 use super::wormhole::Wormhole;
 use super::{CACHED_PORTS, Queue, Shard, Times};
-use crate::packet::event::PLACES;
+use crate::packet::event::{Event, PLACES};
 use crate::packet::fabric::{Classes, Fabric};
 use crate::packet::load::Ports;
 use crate::packet::pages::Pages;
@@ -76,6 +76,15 @@ pub(crate) fn build(fabric: &Arc<Fabric>, partition: &Partition, me: usize, widt
     Builder { fabric, partition, me }.shard(width, statistics)
 }
 
+/// A wheel that sees as far ahead as one event makes another: what lies beyond would wait in a heap, which costs a cache line for each
+/// level. Buckets become wider where more than 2^16 would be needed.
+fn wheel(fabric: &Fabric, width: u32) -> TimingWheel<Event> {
+    let bits = |number: u64| u64::BITS - number.leading_zeros();
+    let horizon = bits(fabric.longest_step(0).unwrap_or(u64::MAX));
+    let width = width.max(horizon.saturating_sub(16)).min(40);
+    TimingWheel::new(width, horizon.saturating_sub(width).clamp(12, 16))
+}
+
 struct Builder<'a> {
     fabric: &'a Arc<Fabric>,
     partition: &'a Partition,
@@ -113,7 +122,7 @@ impl Builder<'_> {
         Shard {
             fabric: fabric.clone(),
             me,
-            wheel: TimingWheel::new(width, 12),
+            wheel: wheel(fabric, width),
             more_rings: vec![NONE; count * (classes - 1)],
             served: vec![0; if matches!(switching.classes, Classes::Weighted(_)) { count * classes } else { 0 }],
             input_busy: vec![0; if switching.crossbar { count } else { 0 }],

@@ -58,8 +58,9 @@ pub(super) struct Wormhole {
     flit: u32,
     step: u64,
     turnaround: u64,
-    /// When each router's next step is.
+    /// When each router's next step is, and when its last was (`NEVER`: none yet).
     next: Vec<u64>,
+    stepped: Vec<u64>,
     inputs: Vec<Input>,
     /// Whether a packet owns the virtual channel, of outputs of routers.
     owned: Vec<bool>,
@@ -95,6 +96,7 @@ impl Wormhole {
             step,
             turnaround,
             next: vec![NEVER; routers],
+            stepped: vec![NEVER; routers],
             inputs: std::iter::repeat_with(input).take(channels).collect(),
             owned: vec![false; channels],
             grant: vec![0; channels],
@@ -182,13 +184,15 @@ impl Shard {
         }
         let (stride, lanes) = (self.fabric.stride.divisor(), self.fabric.switching.lanes);
         let Some(mut worms) = self.wormhole.take() else { return };
-        let next = &mut worms.next[(base / stride) as usize];
-        if *next != now {
-            // It was brought forward, and has happened.
+        let router = (base / stride) as usize;
+        // A step that was asked for and then brought forward happens all the same, for a credit may come with it; but one an instant.
+        if std::mem::replace(&mut worms.stepped[router], now) == now {
             self.wormhole = Some(worms);
             return;
         }
-        *next = NEVER;
+        if worms.next[router] <= now {
+            worms.next[router] = NEVER;
+        }
         let first = (base * lanes) as usize;
         let count = stride * lanes;
         let mut again = self.route_heads(&mut worms, base, now);
@@ -351,6 +355,11 @@ impl Shard {
         let at = end + self.fabric.credit[self.kind_of(upstream) as usize];
         if !self.lane_mut(upstream, lane.into()).note(flit, at, now) {
             self.push(at, Kind::Credit, upstream, u32::from(lane) << 24 | flit);
+            // Nobody can look up when it comes, so that what it wakes may not be left to an earlier step.
+            let place = if self.is_interface(upstream) { upstream } else { upstream - self.fabric.stride.split(upstream).1 };
+            let step = if self.is_interface(upstream) { 1 } else { self.wormhole.as_ref().map_or(1, |worms| worms.step) };
+            self.push(at.next_multiple_of(step), Kind::Match, place, 0);
+            return;
         }
         if self.is_interface(upstream) {
             self.schedule_injection(upstream, at);
@@ -366,10 +375,9 @@ impl Shard {
         let Some(worms) = &mut self.wormhole else { return };
         let flit = worms.flit;
         let mut injection = worms.injections[interface];
-        if injection.wake != now {
-            return;
+        if injection.wake <= now {
+            injection.wake = NEVER;
         }
-        injection.wake = NEVER;
         let busy = self.at.ports[port as usize].busy;
         if busy > now {
             worms.injections[interface] = injection;
@@ -403,9 +411,12 @@ impl Shard {
                 worms.injections[interface] = injection;
             }
             self.schedule_injection(port, end);
-        } else if let Some(worms) = &mut self.wormhole {
-            // The credit that comes wakes it.
-            worms.injections[interface] = injection;
+        } else {
+            if let Some(worms) = &mut self.wormhole {
+                worms.injections[interface] = injection;
+            }
+            let credit = (0..self.fabric.switching.lanes).map(|lane| self.lane(port, lane).next_credit(now)).min().unwrap_or(NEVER);
+            self.schedule_injection(port, credit);
         }
     }
 }

@@ -128,7 +128,7 @@ fn halves(row: &Row, large: bool, wide_handles: bool) -> String {
     let named = |of: &[&Parameter]| -> String { of.iter().map(|p| format!("{}, ", rust_name(p))).collect() };
     format!(
         "    #[inline(never)]\n    #[allow(clippy::too_many_arguments)]\n    fn begin({}) -> edge::Begun {{\n    edge::begin(Function::{function}, {object}, |c| {{\n{}    }})\n    }}\n\
-         \x20   #[inline(never)]\n    #[allow(clippy::too_many_arguments)]\n    fn end(begun: edge::Begun, {}) -> i32 {{\n\
+         \x20   #[inline(never)]\n    #[allow(clippy::too_many_arguments, clippy::redundant_closure)]\n    fn end(begun: edge::Begun, {}) -> i32 {{\n\
          \x20       edge::end(Function::{function}, {object}, begun, |c, waited| calls::{path}_end(c, waited{}))\n    }}\n\
          \x20   let begun = begin({});\n    match begun.code() {{\n        Some(code) => code,\n\
          \x20       None => {{\n            edge::wait();\n            end(begun, {})\n        }}\n    }}\n",

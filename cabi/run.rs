@@ -200,6 +200,9 @@ pub fn setup(options: &Options, remote: Option<Remote>) -> Result<(Setup, String
     let policy = options.coll.clone();
     let node = built.ranks_per_node;
     let wire = Wire::new(built, node);
+    if !options.network_report.is_empty() && wire.order() == network::Order::Free {
+        return Err("-xsim-network-report is for packet networks: on this machine a message's time is a formula and no packet moves; add level=packet to -xsim-mn or leave the option out".to_owned());
+    }
     if remote.is_some() && wire.order() != network::Order::Free {
         return Err("a packet network runs on one native process only: start without mpirun, or choose an analytic machine".to_owned());
     }
@@ -346,19 +349,24 @@ pub fn close(
     let (processes, _) = mpi.processes();
     recording::end()?;
     let part = part(&mpi.world(), meter, switches);
+    let network = mpi.world().messages.network_report();
     let Some(part) = together(mpi, part)? else {
         mpi.part();
         return Ok(());
     };
     // All processes have ended their parts of what was recorded: they have sent theirs of the report.
     recording::merge(processes)?;
-    let report = report(part, options, names, meter, processes);
+    let mut report = report(part, options, names, meter, processes);
+    report.simulated.network = network.as_ref().and_then(|network| serde_json::to_value(network).ok());
     mpi.part();
     if !options.quiet {
         eprint!("{}", summary::text(&report));
     }
     if let Some(path) = &options.report {
         report.write(path)?;
+    }
+    if let Some(network) = &network {
+        simulation::write_network(network, &options.network_report)?;
     }
     Ok(())
 }
@@ -404,6 +412,7 @@ fn report(part: Part, options: &Options, (program, machine): (String, String), m
             functions: part.functions,
             compute: part.compute.spread(),
             wait: part.wait.spread(),
+            network: None,
         },
         host: Host {
             native_processes: processes,

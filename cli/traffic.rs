@@ -1,6 +1,7 @@
 //! `xsim traffic`: synthetic traffic on a packet-level network.
 
 use crate::failure::{Failure, USAGE};
+use clap::parser::ValueSource;
 use clap::{Arg, ArgAction, ArgMatches, Command};
 use network::traffic::{Job, Pace, Pattern, Report, SweepReport, Traffic, TrafficError, heat_map, latency_load, sweep};
 use std::fmt::Display;
@@ -26,7 +27,7 @@ pub fn command() -> Command {
             value(
                 "pattern",
                 "PATTERN",
-                "uniform, neighbor, stencil3d, transpose, bit-complement, tornado, permutation, incast or alltoall",
+                "uniform, neighbor, stencil3d, transpose, bit-complement, bit-reversal, shuffle, tornado, next-group, hotspot[=SHARE], permutation[=FILE], matrix=FILE, incast or alltoall",
             )
             .default_value("uniform"),
         )
@@ -86,7 +87,25 @@ fn wrong(name: &str, why: impl Display) -> Failure {
     Failure::with(USAGE, format!("--{name}: {why}"))
 }
 
+/// Refuses what would have no effect.
+fn check_combinations(matches: &ArgMatches) -> Result<(), Failure> {
+    let given = |name: &str| matches.value_source(name) == Some(ValueSource::CommandLine);
+    for (name, with, why) in [
+        ("rate", "sweep", "a sweep takes its loads from --rates"),
+        ("interval", "sweep", "a sweep takes its loads from --rates"),
+        ("warmup", "sweep", "a sweep measures from a fifth of the sending time to its last tenth"),
+        ("cooldown", "sweep", "a sweep measures from a fifth of the sending time to its last tenth"),
+        ("pattern", "job", "each --job has a pattern of its own, NAME=FIRST-LAST:PATTERN"),
+    ] {
+        if given(name) && given(with) {
+            return Err(Failure::with(USAGE, format!("--{name} has no effect with --{with}: {why}; leave one of them out")));
+        }
+    }
+    Ok(())
+}
+
 fn read(matches: &ArgMatches) -> Result<Traffic, Failure> {
+    check_combinations(matches)?;
     let spec = network::packet::parse(text(matches, "network")).map_err(|e| wrong("network", e))?;
     let pace = match (matches.get_one::<String>("interval"), matches.get_one::<String>("rate")) {
         (Some(interval), _) => Pace::Interval(interval.parse().map_err(|e| wrong("interval", e))?),

@@ -215,7 +215,8 @@ fn prototypes_agree_with_the_exported_functions() {
         let list: Vec<_> = split(list).into_iter().map(|p| carrier(p.split_once(": ").unwrap().1)).collect();
         exported.insert(name.to_string(), (carrier(rest.trim_end_matches(" {")), list));
     }
-    assert_eq!(declared.len(), 664);
+    // The functions of MPI 5.0, and its conversions between C and Fortran handles, which it lets be macros.
+    assert_eq!(declared.len(), 664 + 28);
     for (name, signature) in &declared {
         assert_eq!(Some(signature), exported.get(name), "{name}");
     }

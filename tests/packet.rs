@@ -112,6 +112,45 @@ fn a_stencil_conserves_heat_and_waits_for_shared_links_on_every_topology() {
 }
 
 #[test]
+fn what_packets_and_links_did_is_reported() {
+    let directory = scratch("packet-network-report");
+    let [json, csv, svg, whole] = ["net.json", "links.csv", "heat.svg", "report.json"].map(|name| directory.join(name));
+    let machine = "mesh:2x1,l=10ns,b=100Gbps,router=90ns,packet=1KiB,level=packet";
+    let files = format!("-xsim-network-report={},{},{}", json.display(), csv.display(), svg.display());
+    let run = Run::of(compile("examples/c/pingpong.c", &[])).ranks(2).machine(machine).arg("1").arg(files);
+    let output = run.arg(format!("-xsim-report={}", whole.display())).run().success();
+    let read = |path: &std::path::Path| std::fs::read_to_string(path).unwrap();
+    let report: serde_json::Value = serde_json::from_str(&read(&json)).unwrap();
+    let all: serde_json::Value = serde_json::from_str(&read(&whole)).unwrap();
+    assert_eq!(all["simulated"]["network"], report);
+    // As many messages as the run counts; every packet passes both routers, and the longest message is cut.
+    let total = &report["total"];
+    assert_eq!(total["messages"]["count"], all["simulated"]["messages"], "{report}");
+    assert!(total["packets"].as_u64() > total["messages"]["count"].as_u64(), "{report}");
+    assert_eq!(total["routers_passed"], 2.0, "{report}");
+    // Links used: an interface, the cable and the ejection of each direction, all with the same bytes.
+    let lines = read(&csv);
+    let column = lines.lines().next().unwrap().split(',').position(|name| name == "bytes").unwrap();
+    let bytes: Vec<u64> = lines.lines().skip(1).map(|line| line.split(',').nth(column).unwrap().parse().unwrap()).collect();
+    assert_eq!(bytes.iter().sum::<u64>(), 3 * total["bytes"].as_u64().unwrap(), "{lines}");
+    assert!(bytes.iter().all(|&sent| sent == 0 || 2 * sent == total["bytes"].as_u64().unwrap()), "{lines}");
+    assert!(read(&svg).starts_with("<svg"));
+    // The first byte's way, from the network's own clock: one link of 0.08 ns a byte, two routers, three links of 10 ns.
+    assert!(total["messages"]["latency_min_ns"].as_f64().unwrap() >= 2.0 * 90.0 + 3.0 * 10.0, "{report} {output}");
+}
+
+#[test]
+fn only_packet_networks_have_a_network_report() {
+    let run = |machine: &str, file: &str| {
+        Run::of(compile("examples/c/pingpong.c", &[])).ranks(2).machine(machine).arg("1").arg(format!("-xsim-network-report={file}")).run()
+    };
+    let path = scratch("packet-no-report").join("net.json");
+    run("star:2,l=1us,b=1Gbps", path.to_str().unwrap()).failure().says(&["-xsim-network-report", "level=packet"]);
+    run("star:n=2,level=packet", "net.txt").failure().says(&["net.txt", ".json"]);
+    run("star:n=2,classes=2,level=packet", path.to_str().unwrap()).failure().says(&["classes=", "one class"]);
+}
+
+#[test]
 fn the_same_bytes_are_reported_by_every_run_on_packets() {
     let report = || {
         let path = scratch("packet-report").join("report.json");

@@ -128,6 +128,15 @@ fn impossible_traffic_is_refused_in_a_sentence() {
     with(&["--rate", "0.1", "--job", "a"], &["NAME=FIRST-LAST"]);
     with(&["--rate", "0.1", "--pattern", "stencil3d", "--grid", "4x4"], &["three sides", "4x4x1"]);
     with(&["--sweep", "--rates", "0:1:0.1"], &["0:1:0.1"]);
+    with(&["--sweep", "--rate", "0.1"], &["--rate has no effect with --sweep", "--rates"]);
+    with(&["--sweep", "--interval", "1us"], &["--interval has no effect with --sweep"]);
+    with(&["--sweep", "--warmup", "0.1"], &["--warmup has no effect with --sweep"]);
+    with(&["--rate", "0.1", "--pattern", "tornado", "--job", "a=0-9"], &["--pattern has no effect with --job"]);
+    with(&["--rate", "0.1", "--grid", "4x4"], &["--grid", "stencil3d and tornado", "uniform"]);
+    with(&["--rate", "0.1", "--pattern", "transpose", "--grid", "4x4"], &["--grid", "transpose"]);
+    refused(&["--network", "mesh:4x4,switching=wormhole", "--rate", "0.1", "--threads", "2"], 2, &["runs on one thread"]);
+    with(&["--rate", "0.1", "--pattern", "matrix=/nonexistent"], &["/nonexistent", "cannot be read"]);
+    with(&["--rate", "0.1", "--pattern", "permutation=/dev/zero"], &["/dev/zero", "256 MiB"]);
     refused(&["--network", "torus:4x", "--rate", "0.1"], 2, &["4x"]);
     refused(&["--network", "fattree:m=7,n=3", "--rate", "0.1"], 2, &["m=7"]);
     refused(&["--network", "graph:file=/nonexistent", "--rate", "0.1"], 2, &["/nonexistent"]);

@@ -67,7 +67,7 @@ fn run(case: &Case) -> Result<HostReport, String> {
     let traffic = Traffic {
         spec: parse(&network).map_err(|e| e.to_string())?,
         jobs: Vec::new(),
-        pattern: case.pattern,
+        pattern: case.pattern.clone(),
         grid: (case.pattern == Pattern::Stencil3d).then(|| vec![128, 64, 64]),
         size: case.size,
         pace: Pace::Interval(case.interval.parse().map_err(|e| format!("{e}"))?),

@@ -266,6 +266,10 @@ impl Messages {
             eprintln!("xsim: finding: rank {me} at {}: {what}", self.clock(me));
         }
     }
+    /// What packets and links did until the latest clock, on a network that has packets. O(links).
+    pub fn network_report(&self) -> Option<network::NetworkReport> {
+        self.wire.report(self.latest())
+    }
     /// The rank of this process whose clock is the greatest (of several the first), and that clock.
     pub fn furthest(&self) -> (u32, Time) {
         let clocks = (self.first..).zip(self.ranks.iter().map(|rank| rank.clock));

@@ -61,7 +61,7 @@ impl Ready {
     }
     /// The next rank that is not lagging.
     #[inline]
-    pub fn next(&mut self) -> Option<u32> {
+    pub fn next_rank(&mut self) -> Option<u32> {
         if self.depth == 0 {
             return self.pop();
         }
@@ -104,7 +104,7 @@ impl Ready {
         self.count -= 1;
         Some(rank)
     }
-    /// Who runs after the rank that [`Ready::next`] answered last, the first one first, as far as that is settled.
+    /// Who runs after the rank that [`Ready::next_rank`] answered last, the first one first, as far as that is settled.
     #[inline]
     pub fn on_deck(&self) -> &[u32] {
         &self.deck[..self.on_deck]
@@ -147,7 +147,7 @@ mod tests {
                     ready.wake(rank);
                     model.push(rank);
                 } else {
-                    prop_assert_eq!(ready.next(), model.pop());
+                    prop_assert_eq!(ready.next_rank(), model.pop());
                 }
                 prop_assert_eq!(ready.len(), model.len());
                 prop_assert_eq!(ready.is_empty(), model.is_empty());
@@ -166,7 +166,7 @@ mod tests {
                     while let Some(rank) = (next.is_some() && deck.len() < DECK).then(|| model.pop()).flatten() {
                         deck.push_back(rank);
                     }
-                    prop_assert_eq!(ready.next(), next);
+                    prop_assert_eq!(ready.next_rank(), next);
                     prop_assert_eq!(ready.on_deck(), &*deck.make_contiguous());
                 }
                 prop_assert_eq!(ready.len(), model.len() + deck.len());

@@ -73,6 +73,10 @@ impl Wire {
     pub fn stuck(&self) -> Option<String> {
         self.network.as_ref().and_then(|network| network.stuck())
     }
+    /// What the packets and links of a `ByTime` network did up to `end`.
+    pub fn report(&self, end: Time) -> Option<network::NetworkReport> {
+        self.network.as_ref()?.report(end)
+    }
     /// The next event of the `ByTime` network.
     pub fn next_event(&self) -> Option<Time> {
         self.network.as_ref().and_then(|network| network.next_event())

@@ -18,7 +18,7 @@ impl Mpi {
                 remote.streams.send_at_once();
             }
             world.messages.clock_host = rank::host::HostClock::of_process().scaled(world.messages.compute.factor());
-            let me = world.messages.ready.next().expect("one rank a process, and it has not begun");
+            let me = world.messages.ready.next_rank().expect("one rank a process, and it has not begun");
             world.mount(me);
         }
         mpi

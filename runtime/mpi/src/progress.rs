@@ -177,7 +177,7 @@ impl World {
             if let Some(errand) = self.next_errand() {
                 return errand;
             }
-            if let Some(rank) = self.messages.ready.next() {
+            if let Some(rank) = self.messages.ready.next_rank() {
                 self.mount(rank);
                 return Next::Run(rank);
             }

@@ -19,5 +19,6 @@ pub use machine::{
     Built, DEFAULT_MACHINE, Dealt, Fidelity, Machine, MachineError, Overheads, PRESETS, Placement, PlacementRule, Preset, preset,
 };
 pub use model::{Delivered, Endpoint, Message, Network, Order};
+pub use packet::NetworkReport;
 pub use report::{LatencyReport, LevelReport, TopologyReport, topology_report};
 pub use spec::{LevelSpec, NetworkSpec, flop_rate};

@@ -1,5 +1,6 @@
 //! The one trait that every network fidelity implements.
 
+use crate::packet::NetworkReport;
 use engine::{Span, Time};
 
 /// A place where a rank can be attached: 0 to `Network::endpoints() - 1`.
@@ -58,6 +59,10 @@ pub trait Network {
     /// Why nothing will ever be delivered again though messages are under way, as a sentence; `None` while something can happen, and
     /// where nothing is under way.
     fn stuck(&self) -> Option<String> {
+        None
+    }
+    /// What its packets and links did up to `end`, if it has any.
+    fn report(&self, _end: Time) -> Option<NetworkReport> {
         None
     }
 }

@@ -8,6 +8,7 @@
 use crate::analytic::Analytic;
 use crate::divisor::Divisor;
 use crate::model::{Delivered, Endpoint, Message, Network, Order};
+use crate::packet::NetworkReport;
 use engine::{Span, Time};
 use rustc_hash::FxHashMap;
 use std::cmp::Reverse;
@@ -107,6 +108,10 @@ impl<Outer: Network> Network for Nodes<Outer> {
         let leaving = self.leaving.keys().next().map(|&(at, _)| at);
         let entering = self.entering.peek().map(|&Reverse((at, _))| at);
         [leaving, entering, self.outer.next_event()].into_iter().flatten().min()
+    }
+
+    fn report(&self, end: Time) -> Option<NetworkReport> {
+        self.outer.report(end)
     }
 
     fn advance(&mut self, until: Time, delivered: &mut Vec<Delivered>) {

@@ -14,11 +14,13 @@ use crate::bandwidth::Bandwidth;
 use crate::packet::run::{Progress, Stopped, run as run_shards};
 use crate::packet::shard::{Partition, Shard, build};
 use crate::packet::{Fabric, PacketSpec, PacketSpecError, Statistics};
+pub use crate::packet::{JobReport, LinkEnd, LinkReport};
 use engine::Span;
 use generator::Generator;
+use pattern::Destinations;
 pub use pattern::Pattern;
 pub use plot::{heat_map, latency_load};
-pub use report::{HostReport, JobReport, LinkEnd, LinkReport, Report, SimulatedReport};
+pub use report::{HostReport, Report, SimulatedReport};
 use std::sync::Arc;
 use std::time::Instant;
 pub use sweep::{SweepPoint, SweepReport, sweep};
@@ -121,6 +123,8 @@ struct Prepared {
     /// The last picosecond at which something may happen.
     last: u64,
     statistics: Statistics,
+    /// Who sends to whom, of each job.
+    destinations: Vec<Arc<Destinations>>,
     /// Where some endpoints have failed, whether each works; else empty.
     works: Arc<Vec<bool>>,
 }
@@ -130,16 +134,26 @@ impl Traffic {
         let fabric = Arc::new(self.spec.fabric(None)?);
         let endpoints = fabric.topology.endpoints();
         let jobs = if self.jobs.is_empty() {
-            vec![Job { name: "all".to_owned(), first: 0, count: endpoints, pattern: self.pattern, class: 0 }]
+            vec![Job { name: "all".to_owned(), first: 0, count: endpoints, pattern: self.pattern.clone(), class: 0 }]
         } else {
             self.jobs.clone()
         };
         check_jobs(&jobs, endpoints, fabric.switching.classes.count())?;
+        if self.grid.is_some() && !jobs.iter().any(|job| job.pattern.has_grid()) {
+            return Err(format!(
+                "--grid gives sides to stencil3d and tornado, but the pattern is {}; leave it out",
+                jobs[0].pattern.name()
+            )
+            .into());
+        }
         if self.packets == 0 || self.packets > u64::from(u32::MAX) {
             return Err(format!("--packets {} is not between 1 and 4294967295", self.packets).into());
         }
         if self.threads == 0 || self.threads > 256 {
             return Err(format!("--threads {} is not between 1 and 256", self.threads).into());
+        }
+        if self.threads > 1 && fabric.switching.wormhole.is_some() {
+            return Err("switching=wormhole runs on one thread; leave --threads out".to_owned().into());
         }
         if self.threads > 1 && fabric.routing.looks_far() {
             return Err(format!(
@@ -194,7 +208,13 @@ impl Traffic {
         // An interface sends ahead what it has credit for.
         let ahead = u64::from(fabric.switching.buffer) * u64::from(fabric.switching.lanes);
         let last = fabric.last_event(ahead).ok_or_else(|| fabric.too_slow())?;
-        Ok(Prepared { fabric, jobs, interval, smallest, last, statistics, works: Arc::new(works) })
+        let destinations = jobs.iter().map(|job| self.destinations(job, &fabric).map(Arc::new)).collect::<Result<_, _>>()?;
+        Ok(Prepared { fabric, jobs, interval, smallest, last, statistics, destinations, works: Arc::new(works) })
+    }
+
+    fn destinations(&self, job: &Job, fabric: &Fabric) -> Result<Destinations, String> {
+        let group = |member: u32| fabric.topology.group(fabric.topology.attachment(job.first + member).0);
+        Destinations::new(job.pattern.clone(), job.count, self.grid.as_deref(), self.seed, group)
     }
 
     /// Runs it. `progress` is told the simulated picoseconds and the packets delivered so far by one of the threads.
@@ -216,7 +236,7 @@ impl Traffic {
     fn shards(&self, prepared: &Prepared, partition: &Partition) -> Result<Vec<Shard>, String> {
         let shard = |me: usize| {
             let mut shard = build(&prepared.fabric, partition, me, self.bucket(prepared), &prepared.statistics);
-            shard.feed = Some(Box::new(Generator::new(self, prepared, &partition.endpoints[me])?));
+            shard.feed = Some(Box::new(Generator::new(self, prepared, &partition.endpoints[me])));
             Ok(shard)
         };
         let count = partition.endpoints.len();

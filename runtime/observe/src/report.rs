@@ -35,6 +35,9 @@ pub struct Simulated {
     pub compute: Spread,
     /// Time in MPI calls that waited, over ranks.
     pub wait: Spread,
+    /// What packets, messages and links did, on a network that has packets (docs/packet.md).
+    #[serde(default, skip_serializing_if = "Option::is_none")]
+    pub network: Option<serde_json::Value>,
 }
 
 /// One MPI function over all ranks.
@@ -131,6 +134,7 @@ mod tests {
         let functions = [("MPI_Send".to_owned(), FunctionCost { calls: 2, time_ps: u128::MAX })].into();
         let spread = Spread::of([5, 3, 3, 9, 9].map(Span::from_ps));
         let simulated = Simulated {
+            network: None,
             program: "ring".into(),
             machine: "star:l=0.5us,b=100Gbps".into(),
             ranks: 5,

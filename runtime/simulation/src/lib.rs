@@ -22,12 +22,27 @@ pub use progress::Progress;
 pub fn preflight(options: &Options, ranks: u32, sharing: u32, writes: bool) -> Result<(), String> {
     memory::check(ranks.into(), memory::LEAST_BYTES_PER_RANK, memory::available(), sharing)
         .map_err(|why| format!("-xsim-np {}: {why}", options.np))?;
-    match options.report.as_ref().filter(|_| writes) {
+    for path in options.report.iter().chain(&options.network_report).filter(|_| writes) {
         // Opened without truncation: a run that fails must not destroy the report of one that did not.
-        Some(path) => match std::fs::OpenOptions::new().append(true).create(true).open(path) {
-            Ok(_) => Ok(()),
-            Err(why) => Err(format!("cannot write the report to {}: {why}", path.display())),
-        },
-        None => Ok(()),
+        if let Err(why) = std::fs::OpenOptions::new().append(true).create(true).open(path) {
+            return Err(format!("cannot write the report to {}: {why}", path.display()));
+        }
     }
+    Ok(())
+}
+
+/// Writes what a packet network did to each of the files, by their names' endings.
+///
+/// # Errors
+/// A sentence with the name of a file that cannot be written.
+pub fn write_network(report: &network::NetworkReport, files: &[std::path::PathBuf]) -> Result<(), String> {
+    for path in files {
+        let text = match path.extension().and_then(|ending| ending.to_str()) {
+            Some("csv") => report.links_to_csv(),
+            Some("svg") => report.heat_map(),
+            _ => report.to_json() + "\n",
+        };
+        std::fs::write(path, text).map_err(|why| format!("cannot write the report to {}: {why}", path.display()))?;
+    }
+    Ok(())
 }

@@ -63,6 +63,8 @@ pub struct Options {
     pub log: Option<PathBuf>,
     /// Of which ranks; `None`: of all.
     pub log_ranks: Option<RankList>,
+    /// Where what the packet network did is written.
+    pub network_report: Vec<PathBuf>,
     /// Say what was chosen, and why.
     pub verbose: bool,
     /// Say what works here and MPI does not promise.
@@ -117,6 +119,7 @@ impl Default for Options {
             report: None,
             log: None,
             log_ranks: None,
+            network_report: Vec::new(),
             verbose: false,
             check: false,
             quiet: false,

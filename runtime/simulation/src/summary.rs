@@ -113,6 +113,7 @@ mod tests {
             bytes: 4000,
             functions: functions.map(|(name, cost)| (name.to_owned(), cost)).into(),
             compute: Spread::default(),
+            network: None,
             wait: Spread { min_ps: 1, min_rank: 0, mean_ps: 900_000_000, max_ps: 1_000_320_000, max_rank: 999 },
         };
         let host = Host {

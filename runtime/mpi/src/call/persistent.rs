@@ -7,7 +7,10 @@ use crate::world::Mpi;
 use message::request::persistent::Template;
 
 /// Starts a collective: the handle of its request.
-pub(crate) struct Start(pub(crate) Box<dyn Fn(&Mpi) -> Result<usize>>);
+pub(crate) struct Start(pub(crate) Box<Call>);
+
+/// A nonblocking call, which answers the handle of its request.
+type Call = dyn Fn(&Mpi) -> Result<usize>;
 
 impl Mpi {
     /// Makes a persistent request: its handle. It keeps its datatype, which the program may free.

@@ -71,7 +71,7 @@ impl Collectives {
         instance.arrived += 1;
         let complete = instance.arrived == instance.size;
         if let Some((contribution, resolve)) = entry.agreement {
-            self.contribute_to_agreement(messages, objects, index, member, contribution, resolve, complete);
+            self.contribute_to_agreement(messages, objects, index, member, (contribution, resolve), complete);
         }
         if self.instance(index).ident.is_some() {
             self.entered_spread(messages, objects, index, member);
@@ -97,8 +97,7 @@ impl Collectives {
         objects: &mut Objects,
         index: u32,
         member: u32,
-        contribution: Contribution,
-        resolve: Resolve,
+        (contribution, resolve): (Contribution, Resolve),
         complete: bool,
     ) {
         let me = messages.current;

@@ -312,7 +312,7 @@ impl Collectives {
         match std::mem::replace(bring, Bring::Nothing) {
             Bring::Nothing => {}
             Bring::Agreement(contribution, resolve) => {
-                self.contribute_to_agreement(messages, objects, index, member, contribution, resolve, complete && !spread);
+                self.contribute_to_agreement(messages, objects, index, member, (contribution, resolve), complete && !spread);
             }
             Bring::Blocks(blocks) => {
                 let gatherv = gathering.varied.as_mut().and_then(|varied| varied.as_gatherv());

@@ -25,6 +25,9 @@ impl Plane {
 /// A record that another process sent: for which plane, round, process, what.
 pub(crate) type Told = (Plane, u32, u32, Vec<u8>);
 
+/// What is left of a passage: clocks, data, agents by member.
+type Parts = (TimePlane, Option<DataPlane>, Option<Vec<Option<Box<Agent>>>>);
+
 /// Own members in both planes. Neither waits for the other, so that clocks that need nobody's word are through at once.
 pub(crate) struct Passage {
     segment: Segment,
@@ -93,7 +96,7 @@ impl Passage {
         self.segment.own().start
     }
     /// What is left when all is over: clocks, data, agents.
-    pub(crate) fn into_parts(self) -> (TimePlane, Option<DataPlane>, Option<Vec<Option<Box<Agent>>>>) {
+    pub(crate) fn into_parts(self) -> Parts {
         (self.time, self.data.map(|data| *data), self.agents)
     }
 }

@@ -57,8 +57,21 @@ pub struct Switching {
     /// With one queue a virtual channel instead of one for each output: how long after a packet has left the next of its virtual channel
     /// can ask for an output, in picoseconds.
     pub fifo: Option<u64>,
+    /// With flits that pass routers one by one.
+    pub wormhole: Option<Worm>,
     /// Traffic classes.
     pub classes: Classes,
+}
+
+/// Wormhole switching.
+#[derive(Clone, Debug, PartialEq, Eq)]
+pub struct Worm {
+    /// Bytes of a flit.
+    pub flit: u32,
+    /// Picoseconds between two steps of a router.
+    pub step: u64,
+    /// Picoseconds from a packet's tail until the next packet of its virtual channel asks for an output.
+    pub turnaround: u64,
 }
 
 impl Switching {
@@ -117,6 +130,8 @@ pub(crate) struct Fabric {
     pub(crate) credit: Vec<u64>,
     /// The kind of link from an endpoint to its router.
     pub(crate) injection: Option<u8>,
+    /// The kind of link from a router to an endpoint, if it is not the topology's.
+    pub(crate) ejection: Option<u8>,
     /// Ports of a router in the numbering of ports.
     pub(crate) stride: Divisor,
 }
@@ -139,16 +154,25 @@ impl Fabric {
     /// the end of time. `ahead` are the bytes that an interface takes on ahead of their time. `None` where one packet may take so long that
     /// less than half of the range is left.
     pub(crate) fn last_event(&self, ahead: u64) -> Option<u64> {
+        let step = self.longest_step(ahead)?;
+        (step < 1 << 63).then_some(u64::MAX - 1 - step)
+    }
+
+    /// No event follows at once from another of so many picoseconds before, if an interface takes `ahead` bytes on ahead of their time.
+    /// `None` beyond 2^64.
+    pub(crate) fn longest_step(&self, ahead: u64) -> Option<u64> {
         let switching = &self.switching;
         let delays = switching.router.checked_add(switching.cycle.unwrap_or(0))?.checked_add(switching.fifo.unwrap_or(0))?;
+        let worm = switching.wormhole.as_ref();
+        let delays =
+            worm.map_or(Some(delays), |worm| delays.checked_add(worm.step)?.checked_add(worm.step)?.checked_add(worm.turnaround))?;
         let longest = self.links.iter().zip(&self.credit).enumerate().try_fold(0u64, |longest, (kind, (link, credit))| {
             let ahead = if self.injection.is_none_or(|injection| usize::from(injection) == kind) { ahead } else { 0 };
             let bytes = ahead + u64::from(switching.output) + 2 * u64::from(switching.packet());
             let time = link.checked_time(bytes)?.checked_add(link.latency.as_ps().max(*credit))?;
             Some(longest.max(time))
         })?;
-        let step = longest.checked_add(delays)?;
-        (step < 1 << 63).then_some(u64::MAX - 1 - step)
+        longest.checked_add(delays)
     }
 
     /// Why `last_event` is none.
@@ -178,6 +202,7 @@ impl Fabric {
             + 12 * (classes - 1)
             + u64::from(self.links.len() > 1)
             + 8
+            + if self.switching.wormhole.is_some() { 80 * lanes + 12 } else { 0 }
             + if self.switching.fifo.is_some() { lanes * size_of::<Fifo>() as u64 } else { 0 };
         self.ports() * port + u64::from(self.topology.endpoints()) * (200 + 8 * classes)
     }
@@ -214,7 +239,7 @@ impl Fabric {
         let size = self.switching.wire(0);
         let injection = self.injection_link(endpoint);
         let quickest = |kinds: &mut dyn Iterator<Item = u8>| kinds.min_by_key(|&kind| self.zero_load(size, &[kind])).unwrap_or(0);
-        let last = topology.link(router, port) as u8;
+        let last = self.link(router, port);
         let mut shared = false;
         let mut cables = Vec::new();
         for port in 0..topology.radix() {
@@ -229,6 +254,14 @@ impl Fabric {
         }
         let first = quickest(&mut (0..self.links.len() as u8));
         self.zero_load(size, &[first, quickest(&mut cables.into_iter()), last])
+    }
+
+    /// The kind of the link behind a router's port, which is not cabled to nothing.
+    pub(crate) fn link(&self, router: u32, port: u32) -> u8 {
+        match (self.ejection, self.topology.neighbor(router, port)) {
+            (Some(ejection), Neighbor::Endpoint(_)) => ejection,
+            _ => self.topology.link(router, port) as u8,
+        }
     }
 
     /// The kind of the link from an endpoint into the network.

@@ -4,6 +4,18 @@ use super::fabric::Fabric;
 use super::pages::Pages;
 use super::port::{Lane, Port, Waits};
 use super::slab::{NONE, Slab};
+use std::collections::VecDeque;
+
+/// A packet that was put on a link, for routings that count queues.
+#[derive(Clone, Copy)]
+pub(crate) struct Flight {
+    /// When its first byte leaves, in picoseconds.
+    pub(crate) start: u64,
+    /// The earliest time of its credit's return: until then the buffer it takes at the other end says nothing of a queue there.
+    pub(crate) back: u64,
+    /// Bytes of buffer.
+    pub(crate) charge: u32,
+}
 
 /// The state of a shard's ports.
 pub(crate) struct Ports {
@@ -12,6 +24,8 @@ pub(crate) struct Ports {
     /// Virtual channels 1 and up of each port.
     pub(crate) more_lanes: Vec<Lane>,
     pub(crate) waits: Slab<Waits>,
+    /// What each port has put on its link and has no credit for yet; empty unless the routing counts queues.
+    pub(crate) flights: Vec<VecDeque<Flight>>,
     /// Kind of link of each port; empty if all are the same.
     pub(crate) kinds: Vec<u8>,
 }
@@ -50,7 +64,7 @@ impl Load<'_> {
         port.busy.saturating_sub(self.now) + waiting
     }
 
-    /// Bytes that wait for `port` or are in the buffer behind it.
+    /// Bytes that wait for `port` or in the buffer behind it: not those that fly there, nor those whose credit flies back.
     pub fn occupancy(&self, port: u32) -> u64 {
         self.occupancy_of(self.base + port)
     }
@@ -58,10 +72,13 @@ impl Load<'_> {
     fn occupancy_of(&self, port: u32) -> u64 {
         let lanes = self.fabric.switching.lanes;
         let free: u64 = (0..lanes).map(|lane| u64::from(self.lane(port, lane).free(self.now))).sum();
-        u64::from(self.queued(&self.at.ports[port as usize])) + u64::from(self.fabric.switching.buffer) * u64::from(lanes) - free
+        let taken = u64::from(self.fabric.switching.buffer) * u64::from(lanes) - free;
+        let flies = |flight: &&Flight| flight.start <= self.now && self.now < flight.back;
+        let flying: u64 = self.at.flights[port as usize].iter().filter(flies).map(|flight| u64::from(flight.charge)).sum();
+        u64::from(self.queued(&self.at.ports[port as usize])) + taken.saturating_sub(flying)
     }
 
-    /// `occupancy` of another router's port; only for a routing that says it looks far.
+    /// `occupancy` of another router's port; only for a routing that says it looks far, and that it counts queues.
     pub fn occupancy_at(&self, router: u32, port: u32) -> u64 {
         self.occupancy_of(router * self.fabric.stride.divisor() + port)
     }

@@ -1,6 +1,7 @@
 //! The packet network as the rest of the simulator sees it.
 
 use super::fabric::Fabric;
+use super::report::NetworkReport;
 use super::shard::{Partition, Pending, Shard, build};
 use super::slab::NONE;
 use super::statistics::Statistics;
@@ -97,6 +98,10 @@ impl Network for PacketNetwork {
 
     fn next_event(&self) -> Option<Time> {
         self.next
+    }
+
+    fn report(&self, end: Time) -> Option<NetworkReport> {
+        Some(NetworkReport::new(&self.shard, end))
     }
 
     fn advance(&mut self, until: Time, delivered: &mut Vec<Delivered>) {

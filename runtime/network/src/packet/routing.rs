@@ -24,6 +24,10 @@ pub trait Routing: Send + Sync {
     fn uses_bubbles(&self) -> bool {
         false
     }
+    /// Whether it takes a packet's credit when it chooses, which only switching by whole packets can.
+    fn takes_credit(&self) -> bool {
+        false
+    }
     /// Whether it looks at routers other than its own, which only one thread can.
     fn looks_far(&self) -> bool {
         false
@@ -31,6 +35,10 @@ pub trait Routing: Send + Sync {
     /// Whether it looks at how busy ports are. One that does not can decide while a packet is still on its way.
     fn looks_at_load(&self) -> bool {
         true
+    }
+    /// Whether it asks for the bytes queued at and behind a port, for which what flies over its link is noted.
+    fn counts_queues(&self) -> bool {
+        false
     }
     /// Chooses port and virtual channels.
     fn route(&self, here: &Here<'_>, packet: &mut Packet) -> Hop;

@@ -7,6 +7,7 @@ mod fifo;
 mod forward;
 mod inject;
 mod islip;
+mod wormhole;
 
 use super::event::{Event, Kind};
 use super::fabric::Fabric;
@@ -22,6 +23,7 @@ use std::sync::Arc;
 
 use forward::Times;
 use islip::Matching;
+use wormhole::Wormhole;
 
 pub(crate) use build::{Partition, build};
 pub(crate) use cross::Mail;
@@ -99,6 +101,8 @@ pub(crate) struct Shard {
     turnaround: u64,
     /// Cycles in which inputs and outputs are matched, if they are.
     matching: Option<Matching>,
+    /// With wormhole switching, whose events are `Match` for a step and `Head` for a flit.
+    wormhole: Option<Box<Wormhole>>,
     /// Times of each kind of link.
     times: Vec<Times>,
     store_and_forward: bool,
@@ -207,6 +211,7 @@ impl Shard {
                 Kind::Inject => self.inject(event.place(), event.time),
                 Kind::Deliver => {
                     let message = &self.messages[event.load()];
+                    self.statistics.record_tracked(message.created, event.time);
                     self.delivered.push(Delivered { id: message.id, at: Time::from_ps(event.time) });
                     self.messages.remove(event.load());
                 }
@@ -255,6 +260,15 @@ impl Shard {
         }
     }
 
+    #[inline]
+    fn lane(&self, port: u32, lane: u32) -> &Lane {
+        if lane == 0 {
+            &self.at.ports[port as usize].first_lane
+        } else {
+            &self.at.more_lanes[(port * (self.fabric.switching.lanes - 1) + lane - 1) as usize]
+        }
+    }
+
     /// The input that packets from `upstream` come in by.
     #[inline]
     fn input_of(&self, upstream: u32) -> u32 {
@@ -283,6 +297,9 @@ impl Shard {
 
     /// The ports at which something waits, for the report of a deadlock.
     pub(crate) fn waiting(&self) -> Vec<(u32, u32)> {
+        if let Some(wormhole) = &self.wormhole {
+            return wormhole.waiting(self.fabric.switching.lanes);
+        }
         (0..self.at.ports.as_slice().len() as u32).map(|port| (port, self.queued(port))).filter(|&(_, queued)| queued > 0).collect()
     }
 

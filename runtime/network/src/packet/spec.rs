@@ -3,7 +3,7 @@
 mod kinds;
 mod parameters;
 
-use super::fabric::{Classes, Fabric, Link, Switching};
+use super::fabric::{Classes, Fabric, Link, Switching, Worm};
 use super::failures::{Failed, Failures};
 use super::routing::Routing;
 use super::topology::{Paths, Topology, shortest::Shortest};
@@ -48,33 +48,45 @@ struct Common {
     latency: Span,
     bandwidth: Bandwidth,
     interface: Option<Bandwidth>,
+    ejection: Option<Bandwidth>,
     lanes: Option<u32>,
     routing: Option<String>,
+    /// Bytes in favour of the minimal path, of the routings that choose between it and a detour.
+    bias: u64,
     failures: Option<String>,
     switching: Switching,
 }
 
 /// Keys that every topology understands, with what they mean.
-pub const COMMON_KEYS: [(&str, &str); 21] = [
+pub const COMMON_KEYS: [(&str, &str); 24] = [
     ("l", "latency of a link (0ns)"),
     ("b", "bandwidth of a link (100Gbps)"),
     ("router", "time between a packet's arrival at a router and its routing (90ns)"),
     ("nic", "bandwidth of the link from an endpoint into the network (as the network's)"),
+    ("ejection", "bandwidth of the link from the network to an endpoint (as the network's)"),
     ("vcs", "virtual channels of a link (as many as the routing needs)"),
     ("buf", "input buffer of each virtual channel (64KiB)"),
     ("packet", "most payload of a packet (4KiB)"),
     ("header", "bytes each packet has beside its payload (0)"),
-    ("chunk", "bytes that cut-through waits for (64)"),
-    ("switching", "saf (store-and-forward, the default) or cut (cut-through)"),
+    ("chunk", "bytes that cut-through waits for; a flit of wormhole switching (64)"),
+    ("switching", "saf (store-and-forward, the default), cut (virtual cut-through) or wormhole (flit by flit)"),
     ("credit", "time a credit takes back (the link's latency)"),
     ("outq", "bytes an output takes ahead in order of arrival; beyond them inputs take turns (one packet)"),
     ("crossbar", "yes: an input sends to one output at a time; islip: the same, matched once a cycle (no)"),
-    ("cycle", "with crossbar=islip, time between two matchings (what a whole packet takes on a link)"),
+    (
+        "cycle",
+        "with crossbar=islip, time between two matchings (what a whole packet takes on a link); with switching=wormhole, a router's clock (what a flit takes)",
+    ),
+    ("speedup", "with switching=wormhole, steps of a router in a cycle (1)"),
     ("queue", "voq (an input has a queue for each output, the default) or fifo (one for each virtual channel, and crossbar=yes at least)"),
-    ("turnaround", "with queue=fifo, time from a packet's leaving until the next of its virtual channel asks for an output (0ns)"),
+    (
+        "turnaround",
+        "with queue=fifo or switching=wormhole, time from a packet's leaving until the next of its virtual channel asks for an output (0ns)",
+    ),
     ("classes", "traffic classes, a lower number first (1)"),
     ("weights", "traffic classes by weight instead, such as 4:2:1"),
     ("routing", "the routing algorithm (the topology's first)"),
+    ("bias", "bytes that ugal-l, ugal-g and par count in favour of the minimal path (30 chunks)"),
     ("failures", "file of failed links, routers and endpoints"),
     ("level", "packet; it says no more than that this is a packet network"),
 ];
@@ -101,10 +113,13 @@ fn common(parameters: &Parameters) -> Result<Common, String> {
         (None, Some(count)) => return Err(format!("classes={count} is not between 1 and 8")),
         (None, None) => Classes::Strict(1),
     };
-    let store_and_forward = match parameters.text("switching") {
-        None | Some("saf") => true,
-        Some("cut") => false,
-        Some(other) => return Err(format!("switching={other} is neither saf (store-and-forward) nor cut (cut-through)")),
+    let (store_and_forward, by_flits) = match parameters.text("switching") {
+        None | Some("saf") => (true, false),
+        Some("cut") => (false, false),
+        Some("wormhole") => (false, true),
+        Some(other) => {
+            return Err(format!("switching={other} is neither saf (store-and-forward) nor cut (cut-through) nor wormhole"));
+        }
     };
     let (crossbar, matched) = match parameters.text("crossbar") {
         None | Some("no") => (false, false),
@@ -113,8 +128,8 @@ fn common(parameters: &Parameters) -> Result<Common, String> {
         Some(other) => return Err(format!("crossbar={other} is none of no, yes and islip")),
     };
     let cycle = parameters.span("cycle")?;
-    if cycle.is_some() && !matched {
-        return Err("cycle=... needs crossbar=islip".to_owned());
+    if cycle.is_some() && !matched && !by_flits {
+        return Err("cycle=... needs crossbar=islip or switching=wormhole".to_owned());
     }
     if cycle == Some(Span::ZERO) {
         return Err("cycle=0 leaves no time between two matchings".to_owned());
@@ -124,8 +139,8 @@ fn common(parameters: &Parameters) -> Result<Common, String> {
     }
     let turnaround = parameters.span("turnaround")?;
     let fifo = match parameters.text("queue") {
-        None | Some("voq") if turnaround.is_none() => None,
-        None | Some("voq") => return Err("turnaround=... needs queue=fifo".to_owned()),
+        None | Some("voq") if turnaround.is_none() || by_flits => None,
+        None | Some("voq") => return Err("turnaround=... needs queue=fifo or switching=wormhole".to_owned()),
         Some("fifo") => Some(turnaround.unwrap_or(Span::ZERO).as_ps()),
         Some(other) => {
             return Err(format!("queue={other} is neither voq (a queue for each output) nor fifo (one for each virtual channel)"));
@@ -151,12 +166,18 @@ fn common(parameters: &Parameters) -> Result<Common, String> {
         crossbar: crossbar || fifo.is_some(),
         fifo,
         cycle: None,
+        wormhole: None,
         classes,
     };
     if u64::from(switching.payload) + u64::from(switching.header) >= 1 << 24 {
         return Err("a packet with its header must stay below 16 MiB; lower packet= or header=".to_owned());
     }
     let bandwidth = parameters.bandwidth("b")?.unwrap_or(Bandwidth::from_gbps(100));
+    if by_flits {
+        switching.wormhole = Some(worm(parameters, &switching, bandwidth)?);
+    } else if parameters.text("speedup").is_some() {
+        return Err("speedup=... needs switching=wormhole".to_owned());
+    }
     if matched {
         let whole = || Link::new("", Span::ZERO, bandwidth).time(switching.packet());
         switching.cycle = Some(cycle.map_or_else(whole, Span::as_ps));
@@ -169,11 +190,43 @@ fn common(parameters: &Parameters) -> Result<Common, String> {
         latency: parameters.span("l")?.unwrap_or(Span::ZERO),
         bandwidth,
         interface: parameters.bandwidth("nic")?,
+        ejection: parameters.bandwidth("ejection")?,
+        bias: bias(parameters)?,
         lanes,
         routing: parameters.text("routing").map(str::to_owned),
         failures: parameters.text("failures").map(str::to_owned),
         switching,
     })
+}
+
+/// Wormhole switching's own keys.
+fn worm(parameters: &Parameters, switching: &Switching, bandwidth: Bandwidth) -> Result<Worm, String> {
+    if let Some(key) = ["queue", "crossbar"].into_iter().find(|key| parameters.text(key).is_some()) {
+        return Err(format!(
+            "{key}=... has no effect with switching=wormhole, whose routers have queues and a crossbar of their own; leave it out"
+        ));
+    }
+    if switching.classes.count() > 1 {
+        return Err("switching=wormhole knows no traffic classes; leave classes and weights out".to_owned());
+    }
+    let flit = switching.chunk.min(switching.packet());
+    let cycle = parameters.span("cycle")?.map_or_else(|| Link::new("", Span::ZERO, bandwidth).time(flit), Span::as_ps);
+    let speedup = parameters.text("speedup").unwrap_or("1");
+    let times = speedup.parse::<f64>().ok().filter(|times| (1.0..=64.0).contains(times));
+    let times = times.ok_or_else(|| format!("speedup={speedup} is not a number from 1 to 64"))?;
+    let step = ((cycle as f64 / times) as u64).max(1);
+    Ok(Worm { flit, step, turnaround: parameters.span("turnaround")?.unwrap_or(Span::ZERO).as_ps() })
+}
+
+/// BookSim2's `adaptive_threshold` of 30 flits is the default, a flit being what cut-through waits for.
+fn bias(parameters: &Parameters) -> Result<u64, String> {
+    let chunk = parameters.bytes("chunk", 64, 1)?;
+    if parameters.text("bias").is_some() && !matches!(parameters.text("routing"), Some("ugal-l" | "ugal-g" | "par")) {
+        return Err(
+            "bias=... is for routings that choose between the minimal path and a detour; add routing=ugal-l, ugal-g or par".to_owned()
+        );
+    }
+    parameters.bytes("bias", 0, 0).map(|bytes| if parameters.text("bias").is_some() { u64::from(bytes) } else { 30 * u64::from(chunk) })
 }
 
 fn weight_list(text: &str) -> Result<Vec<u32>, String> {
@@ -201,6 +254,12 @@ impl PacketSpec {
 
     /// Builds the network for `ranks` endpoints or more. The error says what is impossible, or how much memory it would need.
     pub fn build(&self, ranks: u64) -> Result<PacketNetwork, PacketSpecError> {
+        if self.common.switching.classes.count() > 1 {
+            return Err(PacketSpecError(
+                "traffic classes have no effect here: all messages of MPI programs are of one class; leave classes= and weights= out"
+                    .to_owned(),
+            ));
+        }
         let fabric = self.fabric(Some(ranks))?;
         let endpoints = u64::from(fabric.topology.endpoints());
         if endpoints < ranks {
@@ -257,6 +316,23 @@ impl PacketSpec {
                 built.topology.describe()
             )));
         }
+        if let Some(worm) = &switching.wormhole {
+            if routing.uses_bubbles() || routing.takes_credit() {
+                return Err(PacketSpecError(format!(
+                    "switching=wormhole cannot do what routing {} on {} does, which needs whole packets in a buffer; {}",
+                    routing.name(),
+                    built.topology.describe(),
+                    if routing.takes_credit() { "take another routing" } else { "take a torus with rings=dateline" }
+                )));
+            }
+            if switching.buffer < worm.flit {
+                return Err(PacketSpecError(format!(
+                    "buf={} bytes cannot hold a flit of {} bytes; raise buf= or lower chunk=",
+                    switching.buffer, worm.flit
+                )));
+            }
+            return self.assemble(built, routing, switching);
+        }
         let room = switching.packet() * if switching.slotted { 2 } else { 1 };
         if switching.buffer < room {
             return Err(PacketSpecError(format!(
@@ -283,24 +359,29 @@ impl PacketSpec {
             Some(paths) => paths.clone(),
             None => Arc::new(Shortest::new(built.topology.clone())?),
         };
+        let bias = self.common.bias;
         Ok(match name {
             "valiant" => Arc::new(routing::valiant::Valiant::new(paths)),
-            "ugal-l" => Arc::new(routing::ugal::Ugal::new(paths, false)),
-            "ugal-g" => Arc::new(routing::ugal::Ugal::new(paths, true)),
-            "par" => Arc::new(routing::progressive::Progressive::new(paths)),
+            "ugal-l" => Arc::new(routing::ugal::Ugal::new(paths, bias, false)),
+            "ugal-g" => Arc::new(routing::ugal::Ugal::new(paths, bias, true)),
+            "par" => Arc::new(routing::progressive::Progressive::new(paths, bias)),
             _ => Arc::new(routing::minimal::Minimal::new(paths)),
         })
     }
 
     fn assemble(&self, built: Built, routing: Arc<dyn Routing>, switching: Switching) -> Result<Fabric, PacketSpecError> {
         let mut links = built.links;
-        let injection = self.common.interface.map(|bandwidth| {
-            links.push(Link::new("interface", self.common.latency, bandwidth));
-            links.len() as u8 - 1
-        });
+        let mut extra = |name: &str, bandwidth: Option<Bandwidth>| {
+            bandwidth.map(|bandwidth| {
+                links.push(Link::new(name, self.common.latency, bandwidth));
+                links.len() as u8 - 1
+            })
+        };
+        let injection = extra("interface", self.common.interface);
+        let ejection = extra("ejection", self.common.ejection);
         let credit = links.iter().map(|link| switching.credit.unwrap_or(link.latency.as_ps())).collect();
         let stride = Divisor::new(built.topology.radix().max(1));
-        let fabric = Fabric { topology: built.topology, routing, switching, links, credit, injection, stride };
+        let fabric = Fabric { topology: built.topology, routing, switching, links, credit, injection, ejection, stride };
         if fabric.last_event(0).is_none() {
             return Err(PacketSpecError(fabric.too_slow()));
         }

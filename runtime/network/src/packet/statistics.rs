@@ -106,6 +106,12 @@ impl Statistics {
         }
     }
 
+    /// Counts a message of any number of packets, given to the network at `created`, whose last byte came at `at`.
+    #[inline]
+    pub(crate) fn record_tracked(&mut self, created: u64, at: u64) {
+        self.jobs[0].messages.add(at - created);
+    }
+
     /// Adds another shard's counts.
     pub fn merge(&mut self, other: &Statistics) {
         for (job, more) in self.jobs.iter_mut().zip(&other.jobs) {

@@ -9,6 +9,7 @@ mod parsing;
 mod pressure;
 mod topologies;
 mod whole_messages;
+mod wormhole;
 mod zero_load;
 
 use super::topology::{Neighbor, Topology};
@@ -45,7 +46,7 @@ pub(super) fn routings(network: &str) -> &'static [&'static str] {
 }
 
 pub(super) fn network(spec: &str) -> PacketNetwork {
-    parse(spec).unwrap().build(1).unwrap()
+    PacketNetwork::new(parse(spec).unwrap().fabric(Some(1)).unwrap().into())
 }
 
 /// Links between routers on a shortest path, by breadth-first search over `neighbor`.

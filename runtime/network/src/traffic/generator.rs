@@ -52,12 +52,8 @@ pub(super) struct Generator {
 
 impl Generator {
     /// For the endpoints of one shard.
-    pub(super) fn new(traffic: &Traffic, prepared: &Prepared, endpoints: &[u32]) -> Result<Generator, String> {
-        let mut jobs = Vec::new();
-        for job in &prepared.jobs {
-            let ready = Destinations::new(job.pattern, job.count, traffic.grid.as_deref(), traffic.seed)?;
-            jobs.push((Arc::new(ready), job.first, job.class));
-        }
+    pub(super) fn new(traffic: &Traffic, prepared: &Prepared, endpoints: &[u32]) -> Generator {
+        let jobs = prepared.destinations.iter().zip(&prepared.jobs).map(|(ready, job)| (ready.clone(), job.first, job.class)).collect();
         let mut this = Generator {
             sources: Vec::with_capacity(endpoints.len()),
             jobs,
@@ -103,7 +99,7 @@ impl Generator {
         for index in 0..this.sources.len() {
             this.file(index as u32);
         }
-        Ok(this)
+        this
     }
 
     /// Files a source under the bin of its next message, or the last bin if that is beyond it.

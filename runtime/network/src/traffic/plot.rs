@@ -1,25 +1,8 @@
-//! Figures as SVG.
+//! Figures of traffic as SVG.
 
-use super::{LinkEnd, Report, SweepReport};
+use super::{Report, SweepReport};
+use crate::packet::plot::{BOTTOM, HEIGHT, LEFT, WIDTH, escape, open};
 use std::fmt::Write;
-
-const WIDTH: f64 = 720.0;
-const HEIGHT: f64 = 420.0;
-const LEFT: f64 = 70.0;
-const BOTTOM: f64 = 50.0;
-
-fn open(svg: &mut String, title: &str) {
-    let _ = write!(
-        svg,
-        r##"<svg xmlns="http://www.w3.org/2000/svg" viewBox="0 0 {WIDTH} {HEIGHT}" font-family="sans-serif" font-size="12"><rect width="100%" height="100%" fill="#fff"/><text x="{}" y="18" text-anchor="middle" font-size="14">{}</text>"##,
-        WIDTH / 2.0,
-        escape(title)
-    );
-}
-
-fn escape(text: &str) -> String {
-    text.replace('&', "&amp;").replace('<', "&lt;").replace('>', "&gt;")
-}
 
 /// A step for about six marks up to `greatest`.
 fn step(greatest: f64) -> f64 {
@@ -79,53 +62,7 @@ fn trim(v: f64) -> String {
     text.trim_end_matches('0').trim_end_matches('.').to_owned()
 }
 
-/// The use of every port of every router: a row for each router (or for as many in a row as there is room), a column for each port; white is idle,
-/// dark red is always busy.
+/// The use of every port of every router, a row for each router and a column for each port.
 pub fn heat_map(report: &Report) -> String {
-    let mut svg = String::new();
-    open(&mut svg, &format!("link use, {}", report.simulated.topology));
-    let links = || {
-        report.simulated.each_link.iter().filter_map(|link| match link.from {
-            LinkEnd::Router(router, port) => Some(((router, port), link.usage)),
-            LinkEnd::Endpoint(_) => None,
-        })
-    };
-    let columns = links().map(|((_, port), _)| port + 1).max().unwrap_or(1);
-    let routers = report.simulated.routers.max(1);
-    let rows = routers.min(170);
-    let (cell_w, cell_h) = ((WIDTH - LEFT - 20.0) / f64::from(columns), (HEIGHT - BOTTOM - 35.0) / f64::from(rows));
-    let mut cells = vec![(0.0, 0u32); (rows * columns) as usize];
-    for ((router, port), usage) in links() {
-        let row = (u64::from(router) * u64::from(rows) / u64::from(routers)) as u32;
-        let cell = &mut cells[(row * columns + port) as usize];
-        *cell = (cell.0 + usage, cell.1 + 1);
-    }
-    for (index, &(sum, count)) in cells.iter().enumerate() {
-        if count == 0 {
-            continue;
-        }
-        let usage: f64 = (sum / f64::from(count)).clamp(0.0, 1.0);
-        let (row, column) = (index as u32 / columns, index as u32 % columns);
-        let shade = |low: f64, high: f64| (low + (high - low) * usage) as u8;
-        let _ = write!(
-            svg,
-            r##"<rect x="{:.2}" y="{:.2}" width="{:.2}" height="{:.2}" fill="#{:02x}{:02x}{:02x}"/>"##,
-            LEFT + f64::from(column) * cell_w,
-            30.0 + f64::from(row) * cell_h,
-            cell_w,
-            cell_h,
-            shade(250.0, 150.0),
-            shade(245.0, 10.0),
-            shade(235.0, 20.0)
-        );
-    }
-    let _ = write!(svg, r#"<text x="{}" y="{}" text-anchor="middle">port, 0 to {}</text>"#, WIDTH / 2.0, HEIGHT - 12.0, columns - 1);
-    let _ = write!(
-        svg,
-        r#"<text transform="translate(16 {}) rotate(-90)" text-anchor="middle">router, 0 to {} (down)</text>"#,
-        HEIGHT / 2.0,
-        routers - 1
-    );
-    svg.push_str("</svg>\n");
-    svg
+    crate::packet::plot::heat_map(&report.simulated.topology, report.simulated.routers, &report.simulated.each_link)
 }

@@ -143,6 +143,8 @@ pub static TABLE: &[Row] = &[
         .help("Write every MPI call with its arguments and virtual times, a line each, in the order of virtual time (docs/log.md)."),
     row("log-ranks", "RANKS", "", Group::Output, |o, v| RankList::parse(v).map(|r| o.log_ranks = Some(r)))
         .help("Log these ranks only, such as `0-3,7`."),
+    row("network-report", "FILE[,FILE]", "", Group::Output, |o, v| value::network_files(v).map(|p| o.network_report = p))
+        .help("Write what the packets, messages and links of a packet network did (docs/packet.md), by the file's name: `.json` latencies, hops and kinds of links; `.csv` a line for each direction of each cable; `.svg` a heat map of the links' use."),
     row("verbose", "", "off", Group::Output, |o, v| value::switch(v).map(|b| o.verbose = b))
         .short('v')
         .help("Say on stderr what was chosen, and why."),

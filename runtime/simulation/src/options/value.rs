@@ -115,6 +115,16 @@ pub(super) fn text(text: &str) -> Result<String, String> {
     if text.trim().is_empty() { Err("the value is empty".into()) } else { Ok(text.to_owned()) }
 }
 
+/// Files for what a packet network did: the ending of each says what it gets.
+pub(super) fn network_files(text: &str) -> Result<Vec<PathBuf>, String> {
+    let files: Vec<PathBuf> = text.split(',').map(PathBuf::from).collect();
+    let known = |file: &PathBuf| file.extension().is_some_and(|ending| ["json", "csv", "svg"].iter().any(|known| ending == *known));
+    match files.iter().find(|file| !known(file)) {
+        Some(other) => Err(format!("'{}' ends neither in .json nor in .csv nor in .svg, which say what to write", other.display())),
+        None => Ok(files),
+    }
+}
+
 pub(super) fn path(value: &str) -> Result<PathBuf, String> {
     text(value).map(PathBuf::from)
 }

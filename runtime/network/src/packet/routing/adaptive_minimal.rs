@@ -26,6 +26,9 @@ impl Routing for AdaptiveMinimal {
     fn lanes_needed(&self) -> u32 {
         2
     }
+    fn takes_credit(&self) -> bool {
+        true
+    }
     fn uses_bubbles(&self) -> bool {
         (0..self.torus.dimensions()).any(|d| self.torus.is_ring(d))
     }

@@ -11,7 +11,9 @@ pub(crate) enum RingRule {
     /// A packet enters a ring only if it leaves room for another (Carrión, Beivide, Gregorio and Vallejo, "A flow control
     /// mechanism to avoid message deadlock in k-ary n-cube networks", HiPC 1997). One virtual channel is enough.
     Bubble,
-    /// Upper virtual channels after the link that closes the ring (Dally and Seitz 1987). Two are needed.
+    /// Upper virtual channels for packets whose way around the ring passes the link that closes it, lower ones for the others (Dally and
+    /// Seitz 1987; chosen on entering the ring as in BookSim2, so that both carry about as much). Lower ones never pass that link, and
+    /// shortest ways that do never pass the one opposite to it, so that neither closes a cycle. Two are needed.
     Dateline,
 }
 
@@ -61,10 +63,10 @@ impl Routing for DimensionOrder {
                 Hop { port, lanes, bubble: !continues, reserve: false }
             }
             RingRule::Dateline => {
-                // Phase: this ring's closing link was passed.
-                let passed = continues && packet.phase == 1 || self.torus.closes_ring(here.router, port);
-                packet.phase = u8::from(passed);
-                Hop::by(port, share(here.lanes, 2, u32::from(passed)))
+                // Phase: the way around this ring passes its closing link.
+                let passes = if continues { packet.phase == 1 } else { self.torus.passes_closing_link(here.router, home, port) };
+                packet.phase = u8::from(passes);
+                Hop::by(port, share(here.lanes, 2, u32::from(passes)))
             }
         }
     }

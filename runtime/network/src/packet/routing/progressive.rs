@@ -13,16 +13,18 @@ use std::sync::Arc;
 pub(crate) struct Progressive {
     paths: Arc<dyn Paths>,
     links: u32,
+    /// See [`super::ugal::Ugal`].
+    bias: u64,
 }
 
 /// Phase of a packet that keeps to its choice.
 const DECIDED: u8 = 1;
 
 impl Progressive {
-    pub(crate) fn new(paths: Arc<dyn Paths>) -> Self {
+    pub(crate) fn new(paths: Arc<dyn Paths>, bias: u64) -> Self {
         // One local link may have been passed before the turn.
         let links = paths.detour_links() + 1;
-        Progressive { paths, links }
+        Progressive { paths, links, bias }
     }
 }
 
@@ -33,6 +35,9 @@ impl Routing for Progressive {
     fn lanes_needed(&self) -> u32 {
         self.links
     }
+    fn counts_queues(&self) -> bool {
+        true
+    }
     fn route(&self, here: &Here<'_>, packet: &mut Packet) -> Hop {
         let paths = &*self.paths;
         let (home, eject) = paths.attachment(packet.destination);
@@ -42,7 +47,7 @@ impl Routing for Progressive {
             if !at_source || group == paths.group(home) {
                 packet.phase = DECIDED;
             } else {
-                choose(paths, here, packet, false);
+                choose(paths, here, packet, self.bias, false);
                 if packet.via != NONE {
                     packet.phase = DECIDED;
                 }

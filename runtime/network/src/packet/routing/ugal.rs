@@ -8,18 +8,21 @@ use crate::packet::topology::{Neighbor, Paths};
 use std::sync::Arc;
 
 /// Universal globally-adaptive load-balanced routing (Singh, "Load-balanced routing in interconnection networks", 2005; for the
-/// dragonfly Kim et al., ISCA 2008): minimal if `q_m h_m <= q_v h_v`, q the bytes before the packet and h the links of each path.
+/// dragonfly Kim et al., ISCA 2008): minimal if `q_m h_m <= q_v h_v + bias`, q the bytes queued before the packet, those that only fly
+/// over a link not counted, and h the links of each path. At a tie minimal.
 pub(crate) struct Ugal {
     paths: Arc<dyn Paths>,
     links: u32,
+    /// Bytes times links.
+    bias: u64,
     /// Queues along the whole path (UGAL-G) and not only at the source (UGAL-L).
     global: bool,
 }
 
 impl Ugal {
-    pub(crate) fn new(paths: Arc<dyn Paths>, global: bool) -> Self {
+    pub(crate) fn new(paths: Arc<dyn Paths>, bias: u64, global: bool) -> Self {
         let links = paths.detour_links().max(1);
-        Ugal { paths, links, global }
+        Ugal { paths, links, bias, global }
     }
 }
 
@@ -38,7 +41,7 @@ fn trace(paths: &dyn Paths, router: u32, packet: &Packet, mut visit: impl FnMut(
 }
 
 /// Chooses between the minimal path and the detour by the queues at this router (or, if `global`, along the paths).
-pub(crate) fn choose(paths: &dyn Paths, here: &Here<'_>, packet: &mut Packet, global: bool) {
+pub(crate) fn choose(paths: &dyn Paths, here: &Here<'_>, packet: &mut Packet, bias: u64, global: bool) {
     let cost = |packet: &Packet| {
         let mut queued = 0;
         let links = trace(paths, here.router, packet, |router, port| {
@@ -54,7 +57,7 @@ pub(crate) fn choose(paths: &dyn Paths, here: &Here<'_>, packet: &mut Packet, gl
     let minimal = cost(packet);
     packet.via = detour(paths, packet);
     let valiant = cost(packet);
-    if minimal.0 * minimal.1 <= valiant.0 * valiant.1 {
+    if minimal.0 * minimal.1 <= valiant.0 * valiant.1 + bias {
         packet.via = NONE;
     }
 }
@@ -66,6 +69,9 @@ impl Routing for Ugal {
     fn lanes_needed(&self) -> u32 {
         self.links
     }
+    fn counts_queues(&self) -> bool {
+        true
+    }
     fn looks_far(&self) -> bool {
         self.global
     }
@@ -73,7 +79,7 @@ impl Routing for Ugal {
         let paths = &*self.paths;
         let (home, eject) = paths.attachment(packet.destination);
         if packet.hops == 1 && home != here.router {
-            choose(paths, here, packet, self.global);
+            choose(paths, here, packet, self.bias, self.global);
         }
         match next_port(paths, here.router, packet) {
             Some(port) => Hop::by(port, share(here.lanes, self.links, u32::from(packet.hops) - 1)),

@@ -46,7 +46,8 @@ impl Routing for Valiant {
     }
     fn route(&self, here: &Here<'_>, packet: &mut Packet) -> Hop {
         let paths = &*self.paths;
-        if packet.hops == 1 {
+        // Endpoints of one router have no path to spread.
+        if packet.hops == 1 && paths.attachment(packet.destination).0 != here.router {
             packet.via = detour(paths, packet);
         }
         match next_port(paths, here.router, packet) {

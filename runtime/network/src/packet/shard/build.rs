@@ -2,8 +2,9 @@
 
 use super::cross::{Mail, SharedPlaces};
 use super::islip::Matching;
+use super::wormhole::Wormhole;
 use super::{CACHED_PORTS, Queue, Shard, Times};
-use crate::packet::event::PLACES;
+use crate::packet::event::{Event, PLACES};
 use crate::packet::fabric::{Classes, Fabric};
 use crate::packet::load::Ports;
 use crate::packet::pages::Pages;
@@ -13,6 +14,7 @@ use crate::packet::slab::{NONE, Slab};
 use crate::packet::statistics::Statistics;
 use crate::packet::topology::{Neighbor, Shared};
 use engine::TimingWheel;
+use std::collections::VecDeque;
 use std::sync::Arc;
 
 /// Which shard has which routers and endpoints.
@@ -74,6 +76,15 @@ pub(crate) fn build(fabric: &Arc<Fabric>, partition: &Partition, me: usize, widt
     Builder { fabric, partition, me }.shard(width, statistics)
 }
 
+/// A wheel that sees as far ahead as one event makes another: what lies beyond would wait in a heap, which costs a cache line for each
+/// level. Buckets become wider where more than 2^16 would be needed.
+fn wheel(fabric: &Fabric, width: u32) -> TimingWheel<Event> {
+    let bits = |number: u64| u64::BITS - number.leading_zeros();
+    let horizon = bits(fabric.longest_step(0).unwrap_or(u64::MAX));
+    let width = width.max(horizon.saturating_sub(16)).min(40);
+    TimingWheel::new(width, horizon.saturating_sub(width).clamp(12, 16))
+}
+
 struct Builder<'a> {
     fabric: &'a Arc<Fabric>,
     partition: &'a Partition,
@@ -111,12 +122,16 @@ impl Builder<'_> {
         Shard {
             fabric: fabric.clone(),
             me,
-            wheel: TimingWheel::new(width, 12),
+            wheel: wheel(fabric, width),
             more_rings: vec![NONE; count * (classes - 1)],
             served: vec![0; if matches!(switching.classes, Classes::Weighted(_)) { count * classes } else { 0 }],
             input_busy: vec![0; if switching.crossbar { count } else { 0 }],
             fifos: vec![Fifo::EMPTY; if switching.fifo.is_some() { count * switching.lanes as usize } else { 0 }],
             matching: switching.cycle.map(|cycle| Matching::new(cycle, routers.len(), first_interface as usize)),
+            wormhole: switching.wormhole.as_ref().map(|worm| {
+                let counts = (routers.len(), first_interface as usize, endpoints.len());
+                Box::new(Wormhole::new(worm.flit, worm.step, worm.turnaround, counts, switching.lanes))
+            }),
             turnaround: switching.fifo.unwrap_or(0),
             times: vec![Times::UNKNOWN; fabric.links.len()],
             is_large: count > CACHED_PORTS,
@@ -150,6 +165,7 @@ impl Builder<'_> {
                 ports,
                 kinds,
                 waits: Slab::new(),
+                flights: vec![VecDeque::new(); if fabric.routing.counts_queues() { first_interface as usize } else { 0 }],
                 more_lanes: vec![Lane::new(switching.buffer); count * (switching.lanes as usize - 1)],
             },
             carried: Carried::default(),
@@ -186,7 +202,7 @@ impl Builder<'_> {
         if partition.routers.len() > 2 {
             others.push(other_shard);
         }
-        let kind = if neighbor == Neighbor::Nothing { 0 } else { fabric.topology.link(router, port) as u8 };
+        let kind = if neighbor == Neighbor::Nothing { 0 } else { fabric.link(router, port) };
         (Port::new(end, peer, buffer), kind)
     }
 }

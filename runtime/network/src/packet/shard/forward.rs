@@ -3,10 +3,11 @@
 use super::Shard;
 use crate::packet::event::{Event, Kind};
 use crate::packet::fabric::{Fabric, Link};
-use crate::packet::load::Load;
+use crate::packet::load::{Flight, Load};
 use crate::packet::port::{Flag, Packet, TO_ENDPOINT, TO_SHARD, UPSTREAM_REMOTE};
 use crate::packet::routing::Here;
 use crate::packet::slab::NONE;
+use std::collections::VecDeque;
 
 /// What a packet of the size seen last takes on a kind of link: most packets of a run have one size.
 #[derive(Clone, Copy)]
@@ -47,6 +48,14 @@ impl Times {
             output: if switching.output == 0 { 0 } else { link.time(switching.output) },
         }
     }
+}
+
+/// Notes what was put on a link, and forgets what is back.
+pub(super) fn note_flight(flights: &mut VecDeque<Flight>, flight: Flight, now: u64) {
+    while flights.front().is_some_and(|flight| flight.back <= now) {
+        flights.pop_front();
+    }
+    flights.push_back(flight);
 }
 
 impl Shard {
@@ -162,6 +171,11 @@ impl Shard {
         // A packet occupies its input buffer from its arrival, a router's delay before it is ready, until its last byte leaves.
         let (upstream, origin, old_lane, since) = (packet.upstream, packet.origin, packet.lane, packet.ready);
         let (kind, peer) = (port.end(), port.peer());
+        if let Some(flights) = self.at.flights.get_mut(output as usize) {
+            let passing = if self.store_and_forward { whole } else { chunk };
+            let back = end + to_router + passing + self.fabric.credit[link as usize];
+            note_flight(flights, Flight { start, back, charge }, now);
+        }
         if kind == TO_ENDPOINT {
             self.arrived(index, end + flight);
         } else {

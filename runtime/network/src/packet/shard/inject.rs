@@ -21,7 +21,7 @@ impl Shard {
         let port = self.first_interface + offer.interface;
         let switching = &self.fabric.switching;
         let source = self.endpoint_at(offer.interface);
-        let single = offer.bytes <= u64::from(switching.payload) && switching.classes.count() == 1;
+        let single = offer.bytes <= u64::from(switching.payload) && switching.classes.count() == 1 && self.wormhole.is_none();
         if single && self.nobody_waits(port) && !self.at.ports[port as usize].holds() {
             let size = switching.wire(offer.bytes as u32);
             let lanes = self.fabric.routing.injection(switching.lanes);
@@ -93,6 +93,9 @@ impl Shard {
             return;
         }
         self.queues[queue].head = index;
+        if self.wormhole.is_some() {
+            return self.schedule_injection(port, now);
+        }
         if self.ring(port, class) == NONE {
             self.refill(port, class, now);
             let busy = self.at.ports[port as usize].busy;
@@ -100,14 +103,22 @@ impl Shard {
         }
     }
 
-    /// Cuts the next packet of a class, if a message waits.
+    /// Cuts the next packet of a class, if a message waits, and queues it.
     pub(super) fn refill(&mut self, port: u32, class: u8, now: u64) {
+        if let Some(index) = self.cut(port, class, now) {
+            self.enqueue(port, index);
+        }
+    }
+
+    /// Cuts the next packet of a class, if a message waits.
+    #[inline]
+    pub(super) fn cut(&mut self, port: u32, class: u8, now: u64) -> Option<u32> {
         let interface = port - self.first_interface;
         let switching = &self.fabric.switching;
         let queue = interface as usize * switching.classes.count() as usize + class as usize;
         let head = self.queues[queue].head;
         if head == NONE {
-            return;
+            return None;
         }
         let lanes = self.fabric.routing.injection(switching.lanes);
         let message = &mut self.messages[head];
@@ -135,8 +146,7 @@ impl Shard {
                 self.messages.remove(head);
             }
         }
-        let index = self.packets.insert(packet);
-        self.enqueue(port, index);
+        Some(self.packets.insert(packet))
     }
 
     /// A packet's last byte reaches its destination at `at`.

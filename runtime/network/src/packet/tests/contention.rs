@@ -40,6 +40,15 @@ fn an_incast_of_n_senders_takes_n_times_the_single_transfer() {
 }
 
 #[test]
+fn an_ejection_link_of_its_own_bandwidth_bounds_what_an_endpoint_takes() {
+    let single = |spec: &str| last(&run(&mut network(spec), &[(0, 0, 1, 1 << 20), (0, 2, 1, 1 << 20)]));
+    let (usual, double) = (single("star:n=4,l=0ns"), single("star:n=4,l=0ns,ejection=200Gbps"));
+    assert!((usual / double / 2.0 - 1.0).abs() < 0.02, "{usual} and {double} ps");
+    let alone = last(&run(&mut network("mesh:2x1,l=0ns,router=0ns,ejection=50Gbps"), &[(0, 0, 1, 4096)]));
+    assert_eq!(alone, 4096.0 * (80.0 + 80.0 + 160.0));
+}
+
+#[test]
 fn two_senders_share_a_link_evenly_though_one_came_first() {
     // Both want endpoint 3; neither may finish long before the other.
     let delivered = run(&mut network("star:n=4"), &[(0, 0, 3, 1 << 20), (1_000_000, 1, 3, 1 << 20)]);

@@ -37,6 +37,12 @@ fn impossible_networks_say_why() {
         ("mesh:4x4,buf=1KiB", "cannot hold one packet"),
         ("mesh:4x4,routing=ecmp", "'ecmp' is not a routing for mesh; take one of dor, adaptive, minimal"),
         ("mesh:4x4,switching=worm", "neither saf"),
+        ("torus:4x4,switching=wormhole", "rings=dateline"),
+        ("mesh:4x4,switching=wormhole,routing=adaptive", "take another routing"),
+        ("mesh:4x4,switching=wormhole,queue=fifo", "queue=... has no effect"),
+        ("mesh:4x4,switching=wormhole,buf=32B", "cannot hold a flit of 64 bytes"),
+        ("mesh:4x4,switching=wormhole,speedup=0.5", "from 1 to 64"),
+        ("mesh:4x4,speedup=2", "needs switching=wormhole"),
         ("mesh:4x4,classes=9", "between 1 and 8"),
         ("mesh:4x4,crossbar=maybe", "none of no, yes and islip"),
         ("mesh:4x4,queue=lifo", "neither voq"),
@@ -45,6 +51,11 @@ fn impossible_networks_say_why() {
         ("mesh:4x4,cycle=1ns", "needs crossbar=islip"),
         ("mesh:4x4,crossbar=islip,cycle=0ns", "leaves no time"),
         ("mesh:4x4,crossbar=islip,classes=2", "knows no traffic classes"),
+        ("mesh:4x4,classes=2", "all messages of MPI programs are of one class"),
+        ("mesh:4x4,weights=2:1", "all messages of MPI programs are of one class"),
+        ("mesh:4x4,bias=100", "add routing=ugal-l"),
+        ("hyperx:4x4,routing=ugal-l,bias=many", "bias=many"),
+        ("mesh:4x4,ejection=0Gbps", "zero bandwidth"),
         ("mesh:4x4,weights=1:0", "weights=1:0"),
         ("moebius:4", "'moebius' is not a packet network"),
         ("graph:file=/nonexistent", "cannot be read"),
@@ -102,7 +113,7 @@ proptest! {
     fn no_specification_panics(pieces in prop::collection::vec(prop::sample::select(vec![
         "fattree:", "torus:", "mesh:", "dragonfly:", "dragonflyplus:", "slimfly:", "hyperx:", "star:", "twistedtorus:", "taperedtree:", "graph:",
         "m=4", "n=3", "m=3", "8x8", "4x", "x", ",", "=", ":", "l=", "b=", "1ns", "100Gbps", "0", "vcs=", "buf=", "64KiB", "p=1", "a=2", "h=1", "g=3",
-        "q=5", "routing=", "minimal", "valiant", "dor", "switching=cut", "classes=2", "queue=fifo", "crossbar=islip", "turnaround=", "cycle=", "weights=", "3:1", "4294967295", "é", " ", "down=4x2", "up=2", "twist=1",
+        "q=5", "routing=", "minimal", "valiant", "dor", "switching=cut", "switching=wormhole", "speedup=2", "bias=", "classes=2", "queue=fifo", "crossbar=islip", "turnaround=", "cycle=", "weights=", "3:1", "4294967295", "é", " ", "down=4x2", "up=2", "twist=1",
     ]), 0..12)) {
         if let Ok(spec) = parse(&pieces.concat()) {
             // Building takes memory by the sizes given; those in the pieces are small, but not concatenated.

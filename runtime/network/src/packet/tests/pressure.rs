@@ -1,6 +1,7 @@
 //! Nothing is lost and nothing stops under full load with the smallest buffers; the same bytes come out on any number of threads.
 
 use super::{SMALL, routings};
+use crate::model::{Endpoint, Network};
 use crate::packet::parse;
 use crate::traffic::{Pace, Pattern, Report, Traffic};
 
@@ -143,6 +144,53 @@ fn a_detour_spreads_the_load_that_minimal_routing_piles_up() {
     let minimal = throughput("minimal");
     for routing in ["valiant", "ugal-l", "ugal-g", "par"] {
         assert!(throughput(routing) > 1.3 * minimal, "{routing}: {} against {minimal}", throughput(routing));
+    }
+}
+
+/// Mean latency and routers passed at a tenth of the load, where hardly anything queues.
+fn at_low_load(spec: &str, pattern: Pattern) -> (f64, f64) {
+    let mut run_of = traffic(spec, pattern, 0.1, 60, 1);
+    run_of.size = 512;
+    let total = run(&run_of).simulated.total;
+    (total.latency.mean_ns, total.routers_passed)
+}
+
+#[test]
+fn adaptive_routings_are_minimal_where_nothing_queues() {
+    // Long global links: what flies over them, and the credit for it, is not queued.
+    let spec = |routing: &str| format!("dragonfly:p=4,a=8,h=4,gl=300ns,l=10ns,packet=512,routing={routing}");
+    let (minimal, passed) = at_low_load(&spec("minimal"), Pattern::Uniform);
+    for routing in ["ugal-l", "ugal-g", "par"] {
+        let (latency, routers) = at_low_load(&spec(routing), Pattern::Uniform);
+        assert!((latency / minimal - 1.0).abs() < 0.02, "{routing}: {latency} ns against {minimal} ns");
+        assert!((routers - passed).abs() < 0.05, "{routing}: {routers} routers passed against {passed}");
+    }
+}
+
+#[test]
+fn a_bias_keeps_packets_on_the_minimal_path() {
+    let passed = |bias: &str| {
+        let spec = format!("dragonfly:p=2,a=4,h=2,routing=ugal-l,packet=512,buf=8KiB,vcs=5{bias}");
+        let mut run_of = traffic(&spec, Pattern::Tornado, 0.8, 200, 1);
+        run_of.size = 512;
+        run(&run_of).simulated.total.routers_passed
+    };
+    let (none, usual, all) = (passed(",bias=0"), passed(""), passed(",bias=1GiB"));
+    assert!(none > usual && usual > all, "{none}, {usual}, {all} routers passed");
+    assert!(all <= 4.0, "{all} routers passed on the minimal path");
+}
+
+#[test]
+fn detours_spare_endpoints_of_one_router() {
+    for network in ["dragonfly:p=4,a=4,h=2", "dragonflyplus:p=4,a=3,h=2", "slimfly:q=5,p=4", "hyperx:4x4,p=4"] {
+        for routing in ["valiant", "ugal-l", "ugal-g"] {
+            // From each of a router's endpoints to another of the same: pairs of two.
+            let mut net = parse(&format!("{network},routing={routing}")).unwrap().build(1).unwrap();
+            let message = crate::Message { source: Endpoint(0), destination: Endpoint(3), bytes: 100, id: 0, class: 0 };
+            net.send(engine::Time::ZERO, &message);
+            net.advance(engine::Time::from_ps(1 << 40), &mut Vec::new());
+            assert_eq!(net.statistics().jobs[0].hops, [0, 1], "{network}, {routing}");
+        }
     }
 }
 

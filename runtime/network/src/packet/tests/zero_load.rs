@@ -44,7 +44,7 @@ fn minimal(spec: &str, topology: &dyn Topology, from: u32) -> Vec<u32> {
 }
 
 /// All pairs of a network, the pair with itself included; `expected` is given the number of switches passed.
-fn check_pairs(spec: &str, bytes: u64, expected: impl Fn(u64) -> u64) {
+pub(super) fn check_pairs(spec: &str, bytes: u64, expected: impl Fn(u64) -> u64) {
     let mut net = network(spec);
     let fabric = crate::packet::parse(spec).unwrap().fabric(None).unwrap();
     let topology = &*fabric.topology;

@@ -94,12 +94,12 @@ impl Torus {
         None
     }
 
-    /// Whether the link behind `port` of `router` closes a ring.
+    /// Whether the way around a ring that begins at `port` of `from` passes the link that closes the ring before it is level with `to`.
     #[inline]
-    pub(crate) fn closes_ring(&self, router: u32, port: u32) -> bool {
+    pub(crate) fn passes_closing_link(&self, from: u32, to: u32, port: u32) -> bool {
         let dimension = (port / 2) as usize;
-        let x = self.coordinate(router, dimension);
-        self.wraps[dimension] && x == if port.is_multiple_of(2) { self.sides[dimension].divisor() - 1 } else { 0 }
+        let (x, y) = (self.coordinate(from, dimension), self.coordinate(to, dimension));
+        self.wraps[dimension] && if port.is_multiple_of(2) { x > y } else { x < y }
     }
 
     fn coordinate(&self, router: u32, dimension: usize) -> u32 {

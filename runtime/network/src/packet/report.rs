@@ -1,0 +1,336 @@
+//! What packets, messages and links of a network did, as data, JSON and CSV.
+
+use super::Histogram;
+use super::fabric::Fabric;
+use super::plot::heat_map;
+use super::shard::Shard;
+use super::statistics::{JobStatistics, Statistics};
+use super::topology::Neighbor;
+use engine::Time;
+use serde::Serialize;
+use std::fmt::{Display, Formatter, Write};
+
+/// What a packet network did under an MPI program.
+#[derive(Clone, Debug, Serialize)]
+pub struct NetworkReport {
+    /// What the topology is.
+    pub topology: String,
+    /// The routing.
+    pub routing: String,
+    /// Endpoints.
+    pub endpoints: u32,
+    /// Routers.
+    pub routers: u32,
+    /// Virtual channels of a link.
+    pub virtual_channels: u32,
+    /// All packets and messages that went through the network.
+    pub total: JobReport,
+    /// The kinds of links.
+    pub links: Vec<KindReport>,
+    /// Each direction of each cable: for CSV and heat maps, not in the JSON.
+    #[serde(skip)]
+    pub each_link: Vec<LinkReport>,
+}
+
+impl NetworkReport {
+    /// Of a network that is in one shard; links are used by a share of the time up to `end`.
+    pub(super) fn new(shard: &Shard, end: Time) -> NetworkReport {
+        let fabric = &shard.fabric;
+        let each_link = each_link(std::slice::from_ref(shard), end.as_ps());
+        let endpoints = fabric.topology.endpoints();
+        NetworkReport {
+            topology: fabric.topology.describe(),
+            routing: fabric.routing.name().to_owned(),
+            endpoints,
+            routers: fabric.topology.routers(),
+            virtual_channels: fabric.switching.lanes,
+            total: job_report("total", endpoints, &shard.statistics.total(), &shard.statistics),
+            links: kinds(fabric, &each_link),
+            each_link,
+        }
+    }
+
+    /// Everything but the single links.
+    pub fn to_json(&self) -> String {
+        serde_json::to_string_pretty(self).unwrap_or_default()
+    }
+
+    /// A line for each direction of each cable.
+    pub fn links_to_csv(&self) -> String {
+        links_to_csv(&self.each_link, &self.links)
+    }
+
+    /// A heat map of the links' use as SVG.
+    pub fn heat_map(&self) -> String {
+        heat_map(&self.topology, self.routers, &self.each_link)
+    }
+}
+
+/// The packets of a job.
+#[derive(Clone, Debug, Serialize)]
+pub struct JobReport {
+    /// Its name.
+    pub name: String,
+    /// Packets counted in latencies and hops.
+    pub packets: u64,
+    /// From sending the message to the packet's last byte.
+    #[serde(flatten)]
+    pub latency: LatencyReport,
+    /// Mean number of routers passed.
+    pub routers_passed: f64,
+    /// How many packets passed how many routers.
+    pub routers_histogram: Vec<u64>,
+    /// Latencies: least nanoseconds of the bucket, packets.
+    pub latency_histogram: Vec<(f64, u64)>,
+    /// Whole messages.
+    pub messages: MessageReport,
+    /// Bytes delivered, headers included.
+    pub bytes: u64,
+    /// When the last packet arrived.
+    pub completion_ns: f64,
+    /// Bytes a nanosecond delivered for each endpoint of the job.
+    pub throughput_bytes_per_ns: f64,
+}
+
+/// The messages of a job.
+#[derive(Clone, Debug, Serialize)]
+pub struct MessageReport {
+    /// Messages counted in latencies.
+    pub count: u64,
+    /// Packets of each; 0 if messages differ.
+    pub packets_each: u64,
+    /// From sending the message to the last byte of the last of its packets.
+    #[serde(flatten)]
+    pub latency: LatencyReport,
+    /// Latencies: least nanoseconds of the bucket, messages.
+    pub latency_histogram: Vec<(f64, u64)>,
+}
+
+/// How long things took, in nanoseconds.
+#[derive(Clone, Copy, Debug, Serialize)]
+pub struct LatencyReport {
+    /// The mean.
+    #[serde(rename = "latency_mean_ns")]
+    pub mean_ns: f64,
+    /// The least.
+    #[serde(rename = "latency_min_ns")]
+    pub min_ns: f64,
+    /// Half are not longer, within 3 %.
+    #[serde(rename = "latency_p50_ns")]
+    pub p50_ns: f64,
+    /// 99 % are not longer, within 3 %.
+    #[serde(rename = "latency_p99_ns")]
+    pub p99_ns: f64,
+    /// The longest.
+    #[serde(rename = "latency_max_ns")]
+    pub max_ns: f64,
+}
+
+impl LatencyReport {
+    fn new(latency: &Histogram) -> LatencyReport {
+        LatencyReport {
+            mean_ns: latency.mean() / 1000.0,
+            min_ns: ns(latency.least()),
+            p50_ns: ns(latency.percentile(0.5)),
+            p99_ns: ns(latency.percentile(0.99)),
+            max_ns: ns(latency.greatest()),
+        }
+    }
+}
+
+impl Display for LatencyReport {
+    fn fmt(&self, f: &mut Formatter<'_>) -> std::fmt::Result {
+        let LatencyReport { mean_ns, min_ns, p50_ns, p99_ns, max_ns } = self;
+        write!(f, "latency mean {mean_ns:.2} ns, min {min_ns:.2}, p50 {p50_ns:.1}, p99 {p99_ns:.1}, max {max_ns:.2}")
+    }
+}
+
+/// A kind of link.
+#[derive(Clone, Debug, Serialize)]
+pub struct KindReport {
+    /// Its name.
+    pub name: String,
+    /// Directions of cables of that kind.
+    pub count: u64,
+    /// Mean share of the time that they were busy.
+    pub use_mean: f64,
+    /// The busiest one's.
+    pub use_max: f64,
+    /// Mean share of its buffers (of all virtual channels) that was occupied.
+    pub occupancy_mean: f64,
+    /// The fullest virtual channel's.
+    pub occupancy_max: f64,
+    /// Nanoseconds that packets waited, summed.
+    pub blocked_ns: f64,
+}
+
+/// An end of a cable.
+#[derive(Clone, Copy, PartialEq, Eq, PartialOrd, Ord, Debug)]
+pub enum LinkEnd {
+    /// A router and its port.
+    Router(u32, u32),
+    /// An endpoint's interface.
+    Endpoint(u32),
+}
+
+impl Display for LinkEnd {
+    fn fmt(&self, f: &mut Formatter<'_>) -> std::fmt::Result {
+        match self {
+            LinkEnd::Router(router, port) => write!(f, "router {router} port {port}"),
+            LinkEnd::Endpoint(endpoint) => write!(f, "endpoint {endpoint}"),
+        }
+    }
+}
+
+/// One direction of a cable.
+#[derive(Clone, Debug)]
+pub struct LinkReport {
+    /// The end it leaves.
+    pub from: LinkEnd,
+    /// The end it leads to.
+    pub to: LinkEnd,
+    /// Index of its kind.
+    pub kind: u8,
+    /// Bytes sent.
+    pub bytes: u64,
+    /// Nanoseconds busy.
+    pub busy_ns: f64,
+    /// Nanoseconds that packets waited for it, summed.
+    pub blocked_ns: f64,
+    /// Share of the time it was busy.
+    pub usage: f64,
+    /// Mean bytes in the buffer at its end.
+    pub buffer_mean: f64,
+    /// Most bytes in a virtual channel of the buffer at its end.
+    pub buffer_max: u32,
+}
+
+/// A line for each direction of each cable.
+pub(crate) fn links_to_csv(links: &[LinkReport], kinds: &[KindReport]) -> String {
+    let mut csv = String::from("from,to,kind,bytes,busy_ns,blocked_ns,use,buffer_mean_bytes,buffer_max_bytes\n");
+    for link in links {
+        let kind = &kinds[link.kind as usize].name;
+        let _ = writeln!(
+            csv,
+            "{},{},{kind},{},{},{},{:.6},{:.3},{}",
+            link.from, link.to, link.bytes, link.busy_ns, link.blocked_ns, link.usage, link.buffer_mean, link.buffer_max
+        );
+    }
+    csv
+}
+
+/// A line for each bucket of the histograms of some jobs.
+pub(crate) fn histograms_to_csv<'a>(jobs: impl Iterator<Item = &'a JobReport>) -> String {
+    let mut csv = String::from("job,of,from,count\n");
+    for job in jobs {
+        let mut line = |of: &str, from: f64, count: u64| _ = writeln!(csv, "{},{of},{from},{count}", job.name);
+        job.latency_histogram.iter().for_each(|&(from, count)| line("packet_latency_ns", from, count));
+        job.messages.latency_histogram.iter().for_each(|&(from, count)| line("message_latency_ns", from, count));
+        let passed = job.routers_histogram.iter().enumerate().filter(|(_, count)| **count > 0);
+        passed.for_each(|(routers, &count)| line("routers_passed", routers as f64, count));
+    }
+    csv
+}
+
+fn ns(picoseconds: u64) -> f64 {
+    picoseconds as f64 / 1000.0
+}
+
+/// The packets and messages of a job of so many endpoints.
+pub(crate) fn job_report(name: &str, endpoints: u32, job: &JobStatistics, statistics: &Statistics) -> JobReport {
+    let window = statistics.window;
+    let (bytes, time) = if window.1 == u64::MAX { (job.bytes, job.last_arrival) } else { (job.window_bytes, window.1 - window.0) };
+    let messages = statistics.messages(job);
+    JobReport {
+        name: name.to_owned(),
+        packets: job.latency.count(),
+        latency: LatencyReport::new(&job.latency),
+        routers_passed: job.mean_hops(),
+        routers_histogram: job.hops.clone(),
+        latency_histogram: buckets(&job.latency),
+        messages: MessageReport {
+            count: messages.count(),
+            packets_each: statistics.message_packets().into(),
+            latency: LatencyReport::new(messages),
+            latency_histogram: buckets(messages),
+        },
+        bytes: job.bytes,
+        completion_ns: ns(job.last_arrival),
+        throughput_bytes_per_ns: bytes as f64 / ns(time.max(1)) / f64::from(endpoints),
+    }
+}
+
+fn buckets(latency: &Histogram) -> Vec<(f64, u64)> {
+    latency.buckets().map(|(least, count)| (ns(least), count)).collect()
+}
+
+/// Every direction of every cable, in the order of routers and ports, then endpoints; shares of `duration` picoseconds.
+pub(crate) fn each_link(shards: &[Shard], duration: u64) -> Vec<LinkReport> {
+    let Some(shard) = shards.first() else { return Vec::new() };
+    let fabric = &shard.fabric;
+    let buffers = f64::from(fabric.switching.buffer);
+    let duration = duration.max(1);
+    let mut links = Vec::with_capacity(shards.iter().map(|shard| shard.at.ports.as_slice().len()).sum());
+    for shard in shards {
+        let stride = fabric.stride.divisor();
+        for index in 0..shard.at.ports.as_slice().len() as u32 {
+            if shard.lies_elsewhere(index) {
+                continue;
+            }
+            let usage = shard.usage(index);
+            let (from, to) = if index >= shard.first_interface {
+                let endpoint = shard.endpoint_at(index - shard.first_interface);
+                if !fabric.topology.works(endpoint) {
+                    continue;
+                }
+                let (router, at) = fabric.topology.attachment(endpoint);
+                (LinkEnd::Endpoint(endpoint), LinkEnd::Router(router, at))
+            } else {
+                let (router, local) = (shard.router_at(index / stride), index % stride);
+                let to = if local < fabric.topology.radix() { fabric.topology.neighbor(router, local) } else { Neighbor::Nothing };
+                let to = match to {
+                    Neighbor::Nothing => continue,
+                    Neighbor::Endpoint(endpoint) => LinkEnd::Endpoint(endpoint),
+                    Neighbor::Router { router, port } => LinkEnd::Router(router, port),
+                };
+                (LinkEnd::Router(router, local), to)
+            };
+            let low = shard.lows(index).min().unwrap_or(0);
+            links.push(LinkReport {
+                from,
+                to,
+                kind: shard.kind_of(index),
+                bytes: usage.bytes,
+                busy_ns: ns(usage.busy),
+                blocked_ns: ns(usage.blocked),
+                usage: usage.busy as f64 / duration as f64,
+                buffer_mean: usage.occupancy as f64 / ns(duration),
+                buffer_max: (buffers - f64::from(low)) as u32,
+            });
+        }
+    }
+    links.sort_unstable_by_key(|link| link.from);
+    links
+}
+
+/// The kinds of links, over all links of each.
+pub(crate) fn kinds(fabric: &Fabric, links: &[LinkReport]) -> Vec<KindReport> {
+    let switching = &fabric.switching;
+    let kinds = fabric.links.iter().enumerate();
+    kinds
+        .map(|(index, kind)| {
+            let of_kind = || links.iter().filter(|link| link.kind as usize == index);
+            let count = of_kind().count() as u64;
+            let mean = |value: &dyn Fn(&LinkReport) -> f64| of_kind().map(value).sum::<f64>() / (count.max(1)) as f64;
+            KindReport {
+                name: kind.name.clone(),
+                count,
+                use_mean: mean(&|link| link.usage),
+                use_max: of_kind().map(|link| link.usage).fold(0.0, f64::max),
+                occupancy_mean: mean(&|link| link.buffer_mean) / (f64::from(switching.buffer) * f64::from(switching.lanes)),
+                occupancy_max: of_kind().map(|link| f64::from(link.buffer_max) / f64::from(switching.buffer)).fold(0.0, f64::max),
+                blocked_ns: of_kind().map(|link| link.blocked_ns).sum(),
+            }
+        })
+        .collect()
+}

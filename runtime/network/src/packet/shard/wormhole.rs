@@ -1,0 +1,481 @@
+//! Wormhole switching: an input-queued router with virtual channels that works flit by flit (Dally, "Virtual-channel flow control", IEEE
+//! TPDS 3, 1992; with the allocators of BookSim2: Jiang et al., "A detailed and flexible cycle-accurate network-on-chip simulator", ISPASS
+//! 2013).
+//!
+//! In each step of its clock a router gives free virtual channels of its outputs to packets at the head of its inputs' virtual channels,
+//! and matches inputs with outputs for the flits of packets that had theirs before; both by one iteration of iSLIP. A packet owns its
+//! output's virtual channel until its tail has left. A step costs O(ports x virtual channels).
+
+use super::Shard;
+use crate::packet::event::Kind;
+use crate::packet::load::Flight;
+use crate::packet::port::{NEVER, TO_ENDPOINT};
+use crate::packet::slab::NONE;
+use std::collections::VecDeque;
+
+/// What a virtual channel of an input waits for.
+#[derive(Clone, Copy, PartialEq, Eq)]
+enum Stage {
+    /// A head flit.
+    Empty,
+    /// To be routed, from a time on.
+    Route(u64),
+    /// A virtual channel of its output.
+    Allocate,
+    /// The switch, from a time on, and credit.
+    Switch(u64),
+}
+
+/// A virtual channel of an input.
+struct Input {
+    stage: Stage,
+    /// Packets of which flits are here or on the link, in their order.
+    packets: VecDeque<u32>,
+    /// Flits here, and flits of the first packet that have gone on.
+    flits: u32,
+    sent: u32,
+    /// The output of the first packet, from 0, and the virtual channels that it may take, or has taken.
+    output: u32,
+    lanes: (u8, u8),
+    /// When `flits` changed, for the occupancy.
+    changed: u64,
+}
+
+/// The packet that an interface is sending.
+#[derive(Clone, Copy)]
+struct Injection {
+    packet: u32,
+    /// Flits that have left.
+    sent: u32,
+    lane: u8,
+    /// When the interface is looked at next.
+    wake: u64,
+}
+
+/// The state of all routers and interfaces.
+pub(super) struct Wormhole {
+    /// Bytes of a flit, and picoseconds between two steps of a router.
+    flit: u32,
+    step: u64,
+    turnaround: u64,
+    /// When each router's next step is, and when its last was (`NEVER`: none yet).
+    next: Vec<u64>,
+    stepped: Vec<u64>,
+    inputs: Vec<Input>,
+    /// Whether a packet owns the virtual channel, of outputs of routers.
+    owned: Vec<bool>,
+    /// iSLIP's pointers of virtual channels, as outputs and as inputs; of ports, as outputs and as inputs; the virtual channel of each
+    /// input that is next in turn.
+    grant: Vec<u32>,
+    accept: Vec<u32>,
+    switch_grant: Vec<u32>,
+    switch_accept: Vec<u32>,
+    turn: Vec<u32>,
+    injections: Vec<Injection>,
+    /// Memory for one step.
+    best: Vec<Option<(u32, u32)>>,
+    requests: Vec<Request>,
+}
+
+/// An input asks for an output, for one of its virtual channels.
+#[derive(Clone, Copy)]
+struct Request {
+    input: u32,
+    output: u32,
+    lane: u32,
+    /// Turns that the virtual channel is away from being next.
+    turns: u32,
+}
+
+impl Wormhole {
+    pub(super) fn new(flit: u32, step: u64, turnaround: u64, (routers, ports, interfaces): (usize, usize, usize), lanes: u32) -> Wormhole {
+        let channels = ports * lanes as usize;
+        let input = || Input { stage: Stage::Empty, packets: VecDeque::new(), flits: 0, sent: 0, output: 0, lanes: (0, 0), changed: 0 };
+        Wormhole {
+            flit,
+            step,
+            turnaround,
+            next: vec![NEVER; routers],
+            stepped: vec![NEVER; routers],
+            inputs: std::iter::repeat_with(input).take(channels).collect(),
+            owned: vec![false; channels],
+            grant: vec![0; channels],
+            accept: vec![0; channels],
+            switch_grant: vec![0; ports],
+            switch_accept: vec![0; ports],
+            turn: vec![0; ports],
+            injections: vec![Injection { packet: NONE, sent: 0, lane: 0, wake: NEVER }; interfaces],
+            best: Vec::new(),
+            requests: Vec::new(),
+        }
+    }
+
+    /// Bytes at each input port, for the report of a deadlock.
+    pub(super) fn waiting(&self, lanes: u32) -> Vec<(u32, u32)> {
+        let bytes = |inputs: &[Input]| inputs.iter().map(|input| input.flits * self.flit).sum();
+        (0..).zip(self.inputs.chunks(lanes as usize).map(bytes)).filter(|&(_, bytes)| bytes > 0).collect()
+    }
+}
+
+/// Whoever is first in turn: the least of `(turns, which)`.
+fn nearer(slot: &mut Option<(u32, u32)>, turns: u32, which: u32) {
+    if slot.is_none_or(|(least, _)| turns < least) {
+        *slot = Some((turns, which));
+    }
+}
+
+impl Shard {
+    /// Makes sure that the router whose first port is `base` steps at its clock's first tick from `at` on.
+    fn schedule_step(&mut self, base: u32, at: u64) {
+        let router = (base / self.fabric.stride.divisor()) as usize;
+        let Some(worms) = &mut self.wormhole else { return };
+        let at = at.div_ceil(worms.step).saturating_mul(worms.step);
+        if at < worms.next[router] {
+            worms.next[router] = at;
+            self.push(at, Kind::Match, base, 0);
+        }
+    }
+
+    /// Makes sure that an interface is looked at by `at`.
+    pub(super) fn schedule_injection(&mut self, port: u32, at: u64) {
+        let interface = (port - self.first_interface) as usize;
+        let Some(worms) = &mut self.wormhole else { return };
+        if at < worms.injections[interface].wake {
+            worms.injections[interface].wake = at;
+            self.push(at, Kind::Match, port, 0);
+        }
+    }
+
+    /// A flit comes into virtual channel `lane` of the input at `port`.
+    pub(super) fn flit_arrives(&mut self, port: u32, lane: u32, now: u64) {
+        let router_delay = self.router_delay;
+        let (_, local) = self.fabric.stride.split(port);
+        let place = (port * self.fabric.switching.lanes + lane) as usize;
+        self.note_occupancy(port, place, now);
+        let Some(worms) = &mut self.wormhole else { return };
+        let input = &mut worms.inputs[place];
+        input.flits += 1;
+        let at = match input.stage {
+            Stage::Empty => {
+                input.stage = Stage::Route(now + router_delay);
+                now + router_delay
+            }
+            Stage::Switch(from) => now.max(from),
+            Stage::Route(_) | Stage::Allocate => return,
+        };
+        self.schedule_step(port - local, at);
+    }
+
+    /// Counts the bytes that were in the buffer of an input since they last changed.
+    fn note_occupancy(&mut self, port: u32, place: usize, now: u64) {
+        let Some(worms) = &mut self.wormhole else { return };
+        let input = &mut worms.inputs[place];
+        let held = u64::from(input.flits * worms.flit) * ((now - input.changed) / 1000);
+        input.changed = now;
+        let upstream = self.at.ports[port as usize].peer();
+        self.carried.held(upstream, &mut self.at.ports[upstream as usize].usage, held);
+    }
+
+    /// A step of the router whose first port is `base`, or of an interface.
+    pub(super) fn step(&mut self, base: u32, now: u64) {
+        if self.is_interface(base) {
+            self.inject_flit(base, now);
+            return;
+        }
+        let (stride, lanes) = (self.fabric.stride.divisor(), self.fabric.switching.lanes);
+        let Some(mut worms) = self.wormhole.take() else { return };
+        let router = (base / stride) as usize;
+        // A step that was asked for and then brought forward happens all the same, for a credit may come with it; but one an instant.
+        if std::mem::replace(&mut worms.stepped[router], now) == now {
+            self.wormhole = Some(worms);
+            return;
+        }
+        if worms.next[router] <= now {
+            worms.next[router] = NEVER;
+        }
+        let first = (base * lanes) as usize;
+        let count = stride * lanes;
+        let mut again = self.route_heads(&mut worms, base, now);
+        let allocated = allocate(&mut worms, first, count, lanes);
+        again = again.min(self.ask_for_switch(&mut worms, base, now));
+        let matched = match_ports(&mut worms, base, stride);
+        for (channel, output) in allocated {
+            let (at, from) = (first + channel as usize, now + worms.step);
+            worms.owned[first + output as usize] = true;
+            let lane = (output % lanes) as u8;
+            (worms.inputs[at].stage, worms.inputs[at].lanes) = (Stage::Switch(from), (lane, lane + 1));
+            again = again.min(from);
+        }
+        let step = worms.step;
+        self.wormhole = Some(worms);
+        for &Request { input, output, lane, .. } in &matched {
+            self.send_flit(base, input, lane, output, now);
+        }
+        if !matched.is_empty() {
+            again = again.min(now + step);
+        }
+        if again != NEVER {
+            self.schedule_step(base, again.max(now + step));
+        }
+    }
+
+    /// Routes the heads whose time has come. The answer is the earliest time of another's, or of this one's next try.
+    fn route_heads(&mut self, worms: &mut Wormhole, base: u32, now: u64) -> u64 {
+        let lanes = self.fabric.switching.lanes;
+        let mut again = NEVER;
+        for channel in 0..self.fabric.stride.divisor() * lanes {
+            let input = &mut worms.inputs[(base * lanes + channel) as usize];
+            match input.stage {
+                Stage::Route(at) if at <= now => {
+                    let index = input.packets[0];
+                    self.packets[index].lane = (channel % lanes) as u8;
+                    self.route(base + channel / lanes, index, now);
+                    let packet = &self.packets[index];
+                    (input.stage, input.output) = (Stage::Allocate, packet.next - base);
+                    // An endpoint takes packets by any virtual channel.
+                    let ejects = self.at.ports[packet.next as usize].end() == TO_ENDPOINT;
+                    input.lanes = if ejects { (0, lanes as u8) } else { packet.lanes.into() };
+                }
+                Stage::Route(at) => again = again.min(at),
+                _ => {}
+            }
+        }
+        again
+    }
+
+    /// Collects which inputs ask for which outputs: of the virtual channels of an input that ask for one output the first in turn. The
+    /// answer is when to ask again (`NEVER`: when a flit or a credit comes).
+    fn ask_for_switch(&self, worms: &mut Wormhole, base: u32, now: u64) -> u64 {
+        let (stride, lanes) = (self.fabric.stride.divisor(), self.fabric.switching.lanes);
+        worms.requests.clear();
+        let mut again = NEVER;
+        for port in 0..stride {
+            let start = worms.requests.len();
+            for lane in 0..lanes {
+                let input = &worms.inputs[((base + port) * lanes + lane) as usize];
+                let Stage::Switch(from) = input.stage else { continue };
+                if input.flits == 0 {
+                    continue;
+                }
+                if let Err(at) = self.can_send(base + input.output, input.lanes.0, from, worms.flit, now) {
+                    again = again.min(at);
+                    continue;
+                }
+                let turns = (lane + lanes - worms.turn[(base + port) as usize]) % lanes;
+                let request = Request { input: port, output: input.output, lane, turns };
+                match worms.requests[start..].iter_mut().find(|other| other.output == request.output) {
+                    Some(other) if turns < other.turns => *other = request,
+                    Some(_) => {}
+                    None => worms.requests.push(request),
+                }
+                again = now;
+            }
+        }
+        again
+    }
+
+    /// Whether a flit can go out by a virtual channel now; else when to ask again (`NEVER`: when a credit comes).
+    fn can_send(&self, output: u32, lane: u8, from: u64, flit: u32, now: u64) -> Result<(), u64> {
+        let port = &self.at.ports[output as usize];
+        let ahead = self.fabric.links[self.kind_of(output) as usize].time(self.fabric.switching.output.max(1));
+        let soonest = from.max(if port.busy > now { port.busy.saturating_sub(ahead) } else { now });
+        if soonest > now {
+            return Err(soonest);
+        }
+        if port.end() == TO_ENDPOINT {
+            return Ok(());
+        }
+        let state = self.lane(output, lane.into());
+        if state.has(flit, now) { Ok(()) } else { Err(state.next_credit(now)) }
+    }
+
+    /// Sends the next flit of a virtual channel of an input.
+    fn send_flit(&mut self, base: u32, port: u32, lane: u32, output: u32, now: u64) {
+        let (lanes, output) = (self.fabric.switching.lanes, base + output);
+        let place = ((base + port) * lanes + lane) as usize;
+        self.note_occupancy(base + port, place, now);
+        let Some(worms) = &mut self.wormhole else { return };
+        let input = &mut worms.inputs[place];
+        let (packet, out_lane) = (input.packets[0], input.lanes.0);
+        input.flits -= 1;
+        input.sent += 1;
+        let (sent, flit) = (input.sent, worms.flit);
+        let size = self.packets[packet].size;
+        let is_tail = sent == size.div_ceil(flit);
+        if is_tail {
+            worms.owned[output as usize * lanes as usize + out_lane as usize] = false;
+            input.packets.pop_front();
+            input.sent = 0;
+            let at = now + worms.turnaround.max(worms.step);
+            input.stage = if input.flits > 0 { Stage::Route(at) } else { Stage::Empty };
+            if input.flits > 0 {
+                self.schedule_step(base, at);
+            }
+        }
+        let ready = self.packets[packet].ready;
+        let end = self.put_flit(output, packet, out_lane, (sent - 1, flit, size), if sent == 1 { now - ready.min(now) } else { 0 }, now);
+        self.return_credit(self.at.ports[(base + port) as usize].peer(), lane as u8, flit, end, now);
+    }
+
+    /// Puts flit number `number` of a packet on the link behind `output`; the answer is when its last byte has left.
+    fn put_flit(&mut self, output: u32, packet: u32, lane: u8, (number, flit, size): (u32, u32, u32), blocked: u64, now: u64) -> u64 {
+        let link = self.kind_of(output);
+        let (time, flight) = (self.fabric.links[link as usize].time(flit), self.fabric.links[link as usize].latency.as_ps());
+        let (bytes, is_tail) = (flit.min(size - number * flit), (number + 1) * flit >= size);
+        let port = &mut self.at.ports[output as usize];
+        let start = port.busy.max(now);
+        let end = start + time;
+        port.busy = end;
+        self.carried.sent(output, &mut port.usage, bytes, time, blocked);
+        let (kind, peer) = (port.end(), port.peer());
+        if kind == TO_ENDPOINT {
+            if is_tail {
+                self.arrived(packet, end + flight);
+            }
+            return end;
+        }
+        if let Some(flights) = self.at.flights.get_mut(output as usize) {
+            let back = end + flight + self.fabric.credit[link as usize];
+            super::forward::note_flight(flights, Flight { start, back, charge: flit }, now);
+        }
+        self.lane_mut(output, lane.into()).take(flit, now);
+        if number == 0 {
+            self.packets[packet].ready = end + flight + self.router_delay;
+            let place = peer as usize * self.fabric.switching.lanes as usize + lane as usize;
+            if let Some(worms) = &mut self.wormhole {
+                worms.inputs[place].packets.push_back(packet);
+            }
+        }
+        self.push(end + flight, Kind::Head, peer, lane.into());
+        end
+    }
+
+    /// The room of a flit in a buffer is known to be free at the other end of the cable, at `upstream`, once its credit is there.
+    fn return_credit(&mut self, upstream: u32, lane: u8, flit: u32, end: u64, now: u64) {
+        let at = end + self.fabric.credit[self.kind_of(upstream) as usize];
+        if !self.lane_mut(upstream, lane.into()).note(flit, at, now) {
+            self.push(at, Kind::Credit, upstream, u32::from(lane) << 24 | flit);
+            // Nobody can look up when it comes, so that what it wakes may not be left to an earlier step.
+            let place = if self.is_interface(upstream) { upstream } else { upstream - self.fabric.stride.split(upstream).1 };
+            let step = if self.is_interface(upstream) { 1 } else { self.wormhole.as_ref().map_or(1, |worms| worms.step) };
+            self.push(at.next_multiple_of(step), Kind::Match, place, 0);
+            return;
+        }
+        if self.is_interface(upstream) {
+            self.schedule_injection(upstream, at);
+        } else {
+            self.schedule_step(upstream - self.fabric.stride.split(upstream).1, at);
+        }
+    }
+
+    /// The next flit of an interface, if its link is free and there is credit. A packet takes the first virtual channel with room,
+    /// counted from the one after the last packet's.
+    fn inject_flit(&mut self, port: u32, now: u64) {
+        let interface = (port - self.first_interface) as usize;
+        let Some(worms) = &mut self.wormhole else { return };
+        let flit = worms.flit;
+        let mut injection = worms.injections[interface];
+        if injection.wake <= now {
+            injection.wake = NEVER;
+        }
+        let busy = self.at.ports[port as usize].busy;
+        if busy > now {
+            worms.injections[interface] = injection;
+            self.schedule_injection(port, busy);
+            return;
+        }
+        if injection.packet == NONE {
+            worms.injections[interface] = injection;
+            let Some(packet) = self.cut(port, 0, now) else { return };
+            (injection.packet, injection.sent) = (packet, 0);
+        }
+        let packet = injection.packet;
+        let (ready, size) = (self.packets[packet].ready, self.packets[packet].size);
+        let lane = if injection.sent > 0 {
+            self.lane(port, injection.lane.into()).has(flit, now).then_some(injection.lane)
+        } else {
+            let (first, end) = self.fabric.routing.injection(self.fabric.switching.lanes);
+            let count = end - first;
+            let order = (1..=count).map(|turn| first + (injection.lane.max(first) - first + turn) % count);
+            order.into_iter().find(|&lane| self.lane(port, lane.into()).has(flit, now))
+        };
+        if let Some(lane) = lane {
+            let end =
+                self.put_flit(port, packet, lane, (injection.sent, flit, size), if injection.sent == 0 { now - ready } else { 0 }, now);
+            injection.lane = lane;
+            injection.sent += 1;
+            if injection.sent == size.div_ceil(flit) {
+                injection.packet = NONE;
+            }
+            if let Some(worms) = &mut self.wormhole {
+                worms.injections[interface] = injection;
+            }
+            self.schedule_injection(port, end);
+        } else {
+            if let Some(worms) = &mut self.wormhole {
+                worms.injections[interface] = injection;
+            }
+            let credit = (0..self.fabric.switching.lanes).map(|lane| self.lane(port, lane).next_credit(now)).min().unwrap_or(NEVER);
+            self.schedule_injection(port, credit);
+        }
+    }
+}
+
+/// Gives free virtual channels of outputs to the heads that ask for any: pairs of the virtual channel of an input and of an output.
+fn allocate(worms: &mut Wormhole, first: usize, count: u32, lanes: u32) -> Vec<(u32, u32)> {
+    let mut best = std::mem::take(&mut worms.best);
+    best.clear();
+    best.resize(2 * count as usize, None);
+    let (grants, accepts) = best.split_at_mut(count as usize);
+    for channel in 0..count {
+        let input = &worms.inputs[first + channel as usize];
+        if input.stage != Stage::Allocate {
+            continue;
+        }
+        for lane in input.lanes.0..input.lanes.1 {
+            let output = input.output * lanes + u32::from(lane);
+            if !worms.owned[first + output as usize] {
+                let turns = (channel + count - worms.grant[first + output as usize]) % count;
+                nearer(&mut grants[output as usize], turns, channel);
+            }
+        }
+    }
+    for (output, grant) in (0..count).zip(grants.iter()) {
+        if let &Some((_, channel)) = grant {
+            let turns = (output + count - worms.accept[first + channel as usize]) % count;
+            nearer(&mut accepts[channel as usize], turns, output);
+        }
+    }
+    let pairs: Vec<(u32, u32)> =
+        (0..count).zip(accepts.iter()).filter_map(|(channel, accept)| accept.map(|(_, output)| (channel, output))).collect();
+    for &(channel, output) in &pairs {
+        worms.grant[first + output as usize] = (channel + 1) % count;
+        worms.accept[first + channel as usize] = (output + 1) % count;
+    }
+    worms.best = best;
+    pairs
+}
+
+/// Matches the inputs and outputs that `requests` name, each once at most.
+fn match_ports(worms: &mut Wormhole, base: u32, stride: u32) -> Vec<Request> {
+    let requests = std::mem::take(&mut worms.requests);
+    let mut granted: Vec<Option<(u32, u32)>> = vec![None; stride as usize];
+    for (number, request) in (0..).zip(&requests) {
+        let turns = (request.input + stride - worms.switch_grant[(base + request.output) as usize]) % stride;
+        nearer(&mut granted[request.output as usize], turns, number);
+    }
+    let mut accepted: Vec<Option<(u32, u32)>> = vec![None; stride as usize];
+    for &(_, number) in granted.iter().flatten() {
+        let request = requests[number as usize];
+        let turns = (request.output + stride - worms.switch_accept[(base + request.input) as usize]) % stride;
+        nearer(&mut accepted[request.input as usize], turns, number);
+    }
+    let matched: Vec<Request> = accepted.iter().flatten().map(|&(_, number)| requests[number as usize]).collect();
+    for request in &matched {
+        worms.switch_grant[(base + request.output) as usize] = (request.input + 1) % stride;
+        worms.switch_accept[(base + request.input) as usize] = (request.output + 1) % stride;
+        worms.turn[(base + request.input) as usize] = request.lane + 1;
+    }
+    worms.requests = requests;
+    matched
+}

@@ -129,7 +129,7 @@ fn constants_have_the_tables_values_and_c_and_cxx_accept_the_header() {
 /// (MPI 5.0 chapter 20 and appendix A).
 #[test]
 fn well_known_values_of_the_abi() {
-    let constants = generated("constants.rs");
+    let constants = fs::read_to_string(root().join("cabi/table/constants.txt")).unwrap();
     for (name, value) in [
         ("MPI_COMM_NULL", 0x100),
         ("MPI_COMM_WORLD", 0x101),
@@ -163,8 +163,8 @@ fn well_known_values_of_the_abi() {
         ("MPI_THREAD_MULTIPLE", 4096),
     ] {
         let found = constants.lines().find_map(|line| {
-            let (declared, rest) = line.strip_prefix("pub const ")?.split_once(':')?;
-            let value = rest.split_once("= ")?.1.strip_suffix(';')?;
+            let mut words = line.split_whitespace();
+            let (declared, value) = (words.next()?, words.nth(1)?);
             let number = match value.strip_prefix("0x") {
                 Some(hex) => i64::from_str_radix(hex, 16).ok()?,
                 None => value.parse().ok()?,
@@ -215,8 +215,10 @@ fn prototypes_agree_with_the_exported_functions() {
         let list: Vec<_> = split(list).into_iter().map(|p| carrier(p.split_once(": ").unwrap().1)).collect();
         exported.insert(name.to_string(), (carrier(rest.trim_end_matches(" {")), list));
     }
-    // The functions of MPI 5.0, and its conversions between C and Fortran handles, which it lets be macros.
-    assert_eq!(declared.len(), 664 + 28);
+    // Conversions between C and Fortran, which MPI lets be macros, are written by hand (`cabi/calls/convert.rs`).
+    let all = declared.len();
+    declared.retain(|name, _| !["_c2f", "_f2c", "_c2f08", "_f2f08", "_f082f", "_f082c"].iter().any(|end| name.ends_with(end)));
+    assert_eq!((declared.len(), all - declared.len()), (664, 28));
     for (name, signature) in &declared {
         assert_eq!(Some(signature), exported.get(name), "{name}");
     }

@@ -1,4 +1,5 @@
-//! MPI itself: matching, requests, decisions, collectives, on the objects of the crate `objects`. `progress` owns the main loop. Knows nothing of the C ABI.
+//! The door to MPI: calls, collectives under way, decisions and their order, on the crates `message` and `objects`. `progress` owns the main loop.
+//! Knows nothing of the C ABI.
 
 mod agenda;
 pub mod alone;

@@ -7,9 +7,8 @@ pub(crate) mod contribution;
 mod data;
 pub(crate) mod distributed;
 pub(crate) mod ending;
-pub(crate) mod passage;
-
 pub(crate) mod meeting;
+pub(crate) mod passage;
 pub(crate) mod ready;
 
 pub use ::message::remote::{Blocks, Remote, block, stream};

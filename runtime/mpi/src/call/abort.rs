@@ -1,4 +1,4 @@
-//! Point-to-point messages to and from ranks of other processes.
+//! An abort of the run, told to and by other processes.
 
 use crate::remote::record::{Put, Take};
 use crate::remote::stream::Kind;

@@ -1,4 +1,4 @@
-//! What comes from other processes: chunks of records are taken while ranks run, and when none can.
+//! Chunks of records from other processes, each dispatched to the part that it is of, while ranks run and when none can.
 
 use crate::remote::record::Take;
 use crate::remote::stream::{Arrived, Kind, next_record};

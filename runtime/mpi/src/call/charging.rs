@@ -1,4 +1,4 @@
-//! What computation between MPI calls costs: not at all, a fixed span, or what the host took for it.
+//! Entering a call: what was computed before it is charged.
 
 use crate::world::{Phase, World};
 use engine::Time;

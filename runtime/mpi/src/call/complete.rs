@@ -1,4 +1,4 @@
-//! Completion of requests that are known to be complete, and waiting for them (MPI 5.0 section 3.7).
+//! The calls that complete requests (MPI 5.0 section 3.7): each kind is finished by the part that it is of.
 
 use crate::error::{ErrorClass, Failure, Result};
 use crate::handle::{self, REQUEST_NULL, RequestRef};

@@ -1,4 +1,4 @@
-//! Messages that a `ByTime` network carries, and handshakes between sender and receiver.
+//! What happens when a `ByTime` network has delivered a message: each kind goes to the part that it is of.
 
 use crate::matching::Transit;
 use crate::node::{NIL, State, flag};

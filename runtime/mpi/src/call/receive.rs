@@ -1,4 +1,4 @@
-//! Receives: posting, what their message does to their buffer, and the calls that do both.
+//! The calls that receive (MPI 5.0 section 3.2.4, 3.7, 3.8, 3.10).
 
 use crate::error::Result;
 use crate::handle::{self, REQUEST_SENT};

@@ -1,4 +1,4 @@
-//! Requests other than plain receives, and what is known of a request's completion.
+//! The calls about requests: generalized ones, freeing, looking at a status (MPI 5.0 sections 3.7 and 14.2).
 
 use crate::error::{ErrorClass, Failure, Result};
 use crate::handle::{self, RequestRef};

@@ -1,4 +1,4 @@
-//! Sends: from the program's buffer to the receiver's queue, and when their sender has to wait.
+//! The calls that send (MPI 5.0 sections 3.2 to 3.4, 3.7), and when their sender steps back.
 
 use crate::error::Result;
 use crate::handle::REQUEST_SENT;

@@ -212,10 +212,8 @@ impl Mpi {
 
     #[inline(never)]
     fn take_result(&self, part: &Part) -> Result<usize> {
-        {
-            let world = &mut *self.world();
-            world.collectives.finish_part(&mut world.messages, &world.objects, part.instance, part.member, &part.target)
-        }
+        let world = &mut *self.world();
+        world.collectives.finish_part(&mut world.messages, &world.objects, part.instance, part.member, &part.target)
     }
 
     /// A call whose second half knows all from where the result goes ([`Mpi::end_collective`]).
@@ -283,11 +281,7 @@ impl Mpi {
     fn blocks(&self, side: &Side, blocks: u32) -> Result<Option<Extent>> {
         let Side::One((at, count, datatype)) = *side else { return Ok(None) };
         let Some(total) = count.checked_mul(i64::from(blocks)).filter(|_| at != IN_PLACE) else { return Ok(None) };
-        {
-            let world = &mut *self.world();
-            view(&world.objects, (at, total, datatype))
-        }
-        .map(Some)
+        view(&self.world().objects, (at, total, datatype)).map(Some)
     }
 
     /// The same of an intracommunicator's rank, one block in place at the receiving side counted.

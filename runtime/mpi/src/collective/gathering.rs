@@ -492,10 +492,8 @@ impl Mpi {
     /// Enters as [`Mpi::try_gathering`] does, if the call is one more like the one before; `None` if nothing has happened.
     #[inline]
     pub(crate) fn joins_again_as(&self, kind: Kind, comm: usize, elements: Option<Elements>, from: Addr) -> Option<Ticket> {
-        {
-            let world = &mut *self.world();
-            world.collectives.joins_again(&mut world.messages, &world.objects, kind, comm, elements, from)
-        }
+        let world = &mut *self.world();
+        world.collectives.joins_again(&mut world.messages, &world.objects, kind, comm, elements, from)
     }
 
     /// The instance made last is one of contiguous elements, called with these arguments.
@@ -509,9 +507,7 @@ impl Mpi {
 
     /// Whether calls may gather.
     pub(crate) fn may_gather(&self) -> bool {
-        {
-            let world = &mut *self.world();
-            world.collectives.gathers(&world.messages, true)
-        }
+        let world = &mut *self.world();
+        world.collectives.gathers(&world.messages, true)
     }
 }

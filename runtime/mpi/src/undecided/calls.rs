@@ -236,10 +236,7 @@ impl Mpi {
     /// `MPI_Iprobe`: the status of a message that is there.
     pub fn iprobe(&self, from: Peer) -> Result<Option<Status>> {
         if from.0 == PROC_NULL {
-            {
-                let world = &mut *self.world();
-                pattern(&world.objects, from)
-            }?;
+            pattern(&self.world().objects, from)?;
             return Ok(Some(Status::PROC_NULL));
         }
         Ok(self.look(from, false)?.map(|(_, status)| status))
@@ -256,10 +253,7 @@ impl Mpi {
     /// `MPI_Improbe`.
     pub fn matched_iprobe(&self, from: Peer) -> Result<Option<(usize, Status)>> {
         if from.0 == PROC_NULL {
-            {
-                let world = &mut *self.world();
-                pattern(&world.objects, from)
-            }?;
+            pattern(&self.world().objects, from)?;
             return Ok(Some((handle::MESSAGE_NO_PROC, Status::PROC_NULL)));
         }
         Ok(self.look(from, false)?.map(|(index, status)| (self.extract(index), status)))
@@ -276,11 +270,7 @@ impl Mpi {
 
     /// Looks for a message, which is there if the rank has waited: `None` if there is none (or the source is `MPI_PROC_NULL`).
     fn look(&self, from: Peer, wait: bool) -> Result<Option<(u32, Status)>> {
-        let Some(pattern) = {
-            let world = &mut *self.world();
-            pattern(&world.objects, from)
-        }?
-        else {
+        let Some(pattern) = pattern(&self.world().objects, from)? else {
             return Ok(None);
         };
         if !wait {

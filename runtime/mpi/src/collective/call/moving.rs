@@ -78,24 +78,14 @@ impl Mpi {
     fn join_bcast(&self, buffer: Buffer, root: i32, comm: usize, mode: Mode) -> Result<Part> {
         let (is_root, _, _, inter) = self.rooted(comm, root)?;
         if !inter && self.may_gather() {
-            let extent = {
-                let world = &mut *self.world();
-                view(&world.objects, buffer)
-            }?;
+            let extent = view(&self.world().objects, buffer)?;
             let brief = Brief { kind: Kind::Bcast, mode, comm, root: Some(root), irregular: false, bytes: extent.bytes, reduction: None };
             let (source, target) = if is_root { (extent, Extent::none()) } else { (Extent::none(), extent) };
             if let Some(part) = self.held(&brief, &source, &target)? {
                 return Ok(part);
             }
         }
-        let area = if inter && root == PROC_NULL {
-            Area::none()
-        } else {
-            {
-                let world = &mut *self.world();
-                area(&world.objects, &Side::One(buffer), 1)
-            }?
-        };
+        let area = if inter && root == PROC_NULL { Area::none() } else { area(&self.world().objects, &Side::One(buffer), 1)? };
         let call = Call { kind: Kind::Bcast, comm, root: Some(root), irregular: false, bytes: area.bytes, reduction: None, mode };
         let blocks = area.blocks.clone();
         if is_root {
@@ -130,14 +120,7 @@ impl Mpi {
             }
         }
         if !inter && receive.is_irregular() && self.may_gather() {
-            let area = if is_root {
-                Some({
-                    let world = &mut *self.world();
-                    area(&world.objects, &receive, peers)
-                }?)
-            } else {
-                None
-            };
+            let area = if is_root { Some(area(&self.world().objects, &receive, peers)?) } else { None };
             let in_place = is_root && send.is_in_place();
             let source = match &area {
                 Some(area) if in_place => Some(area.extents[me as usize].clone()),
@@ -207,14 +190,7 @@ impl Mpi {
             }
         }
         if !inter && send.is_irregular() && self.may_gather() {
-            let area = if is_root {
-                Some({
-                    let world = &mut *self.world();
-                    area(&world.objects, &send, peers)
-                }?)
-            } else {
-                None
-            };
+            let area = if is_root { Some(area(&self.world().objects, &send, peers)?) } else { None };
             let in_place = is_root && receive.is_in_place();
             let target = if in_place { Some(Extent::none()) } else { self.blocks(&receive, 1)? };
             if let Some(target) = target

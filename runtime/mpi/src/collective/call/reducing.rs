@@ -119,19 +119,9 @@ impl Mpi {
             }
         };
         if !inter && self.may_gather() {
-            let source = {
-                let world = &mut *self.world();
-                view(&world.objects, (from, count, datatype))
-            }?;
+            let source = view(&self.world().objects, (from, count, datatype))?;
             let first = kind == Kind::Exscan && self.members(comm)?.1 == 0;
-            let target = if is_root && !first {
-                {
-                    let world = &mut *self.world();
-                    view(&world.objects, (receive, count, datatype))
-                }?
-            } else {
-                Extent::none()
-            };
+            let target = if is_root && !first { view(&self.world().objects, (receive, count, datatype))? } else { Extent::none() };
             let brief = Brief { kind, mode, comm, root, irregular: false, bytes: source.bytes, reduction: Some((op, datatype)) };
             if let Some(part) = self.held(&brief, &source, &target)? {
                 if all_receive && mode == Mode::Blocking && source.layout.is_none() && source.bytes != 0 {
@@ -268,24 +258,15 @@ impl Mpi {
             && let Parts::Each(counts) = counts
         {
             let from = if send == IN_PLACE { receive } else { send };
-            let source = {
-                let world = &mut *self.world();
-                view(&world.objects, (from, total, datatype))
-            }?;
+            let source = view(&self.world().objects, (from, total, datatype))?;
             if let Some(part) = self.gather_reduce_scatter(&source, counts, (op, datatype), comm)? {
                 return Ok(part);
             }
         }
         if holds && let Parts::Same(count) = counts {
             let from = if send == IN_PLACE { receive } else { send };
-            let source = {
-                let world = &mut *self.world();
-                view(&world.objects, (from, total, datatype))
-            }?;
-            let target = {
-                let world = &mut *self.world();
-                view(&world.objects, (receive, count, datatype))
-            }?;
+            let source = view(&self.world().objects, (from, total, datatype))?;
+            let target = view(&self.world().objects, (receive, count, datatype))?;
             let brief = Brief {
                 kind: Kind::ReduceScatter,
                 mode,

@@ -2,33 +2,23 @@
 
 mod error;
 mod file;
+mod overheads;
 mod placement;
 mod presets;
 
 pub use error::MachineError;
+pub(crate) use error::Source;
+pub use overheads::Overheads;
 pub use placement::{Dealt, Placement, PlacementRule};
 pub use presets::{DEFAULT_MACHINE, PRESETS, Preset, preset};
 
 use crate::analytic::Analytic;
 use crate::model::{Delivered, Endpoint, Message, Network, Order};
 use crate::nodes::Nodes;
-use crate::spec::{LevelSpec, NetworkSpec};
+use crate::packet::PacketSpec;
+use crate::spec::{Host, LevelSpec, NetworkSpec};
 use engine::{Span, Time};
-
-/// What a rank's own processor spends on messages, in the manner of LogGP (Alexandrov, Ionescu,
-/// Schauser and Scheiman, "LogGP: Incorporating Long Messages into the LogP Model", SPAA 1995); all
-/// zero by default. They are the rank's own, so they leave a network's order free.
-#[derive(Clone, Copy, PartialEq, Eq, Debug, Default)]
-pub struct Overheads {
-    /// Processor time to send a message (o of LogGP).
-    pub send: Span,
-    /// Processor time to receive a message (o of LogGP).
-    pub receive: Span,
-    /// The least time between two messages that a rank sends, or between two that it receives (g).
-    pub gap: Span,
-    /// Messages of more bytes than this wait for their receiver (rendezvous); `None` lets all go at once.
-    pub eager_limit: Option<u64>,
-}
+use file::Described;
 
 /// A machine as described: nothing in it depends on the number of ranks.
 #[derive(Clone, PartialEq, Debug)]
@@ -81,7 +71,7 @@ impl Machine {
             return Ok(Machine { name: preset.name.to_owned(), source: preset.source.to_owned(), ..machine });
         }
         if text.ends_with(".toml") {
-            return file::read(text.as_ref());
+            return file::read(text.as_ref()).map(Machine::described);
         }
         let misspelt = !text.is_empty() && text.chars().all(|c| c.is_alphanumeric() || c == '-' || c == '_');
         Machine::specified(text)
@@ -90,15 +80,12 @@ impl Machine {
 
     fn specified(text: &str) -> Result<Machine, MachineError> {
         let (network, host) = crate::spec::parse(text)?;
-        Ok(Machine {
-            name: text.to_owned(),
-            source: String::new(),
-            network,
-            placement: host.placement,
-            processor_factor: host.processor_factor,
-            flop_rate: host.flop_rate,
-            overheads: host.overheads,
-        })
+        Ok(Machine::described(Described { name: text.to_owned(), source: String::new(), network, host }))
+    }
+
+    fn described(Described { name, source, network, host }: Described) -> Machine {
+        let Host { overheads, placement, processor_factor, flop_rate } = host;
+        Machine { name, source, network, placement, processor_factor, flop_rate, overheads }
     }
 
     /// Builds the machine for `ranks` ranks.
@@ -147,17 +134,13 @@ impl std::fmt::Display for Machine {
 }
 
 /// Builds a packet network with room for `ranks` ranks, and says how many places each of its endpoints has.
-fn packet(network: &str, inside: &[LevelSpec], ranks: u32) -> Result<(Box<dyn Network + Send>, u32), MachineError> {
-    let build = |endpoints: u32| {
-        let network = crate::packet::parse(network).and_then(|spec| spec.build(u64::from(endpoints)));
-        network.map_err(|error| MachineError::new(error.to_string()))
-    };
+fn packet(network: &PacketSpec, inside: &[LevelSpec], ranks: u32) -> Result<(Box<dyn Network + Send>, u32), MachineError> {
     if inside.is_empty() {
-        return Ok((Box::new(build(ranks)?), 1));
+        return Ok((Box::new(network.build(u64::from(ranks))?), 1));
     }
     let node = crate::spec::build(inside, None)?.network;
     let size = u32::try_from(node.endpoints()).expect("sizes are 32-bit");
-    Ok((Box::new(Nodes::new(build(ranks.div_ceil(size))?, node)), size))
+    Ok((Box::new(Nodes::new(network.build(u64::from(ranks.div_ceil(size)))?, node)), size))
 }
 
 /// A network at one of the two levels of detail.

@@ -28,9 +28,10 @@ mod statistics;
 mod tests;
 mod topology;
 
+pub use crate::spec::parse_packet as parse;
 pub(crate) use fabric::Fabric;
 pub use histogram::Histogram;
 pub use network::PacketNetwork;
 pub use report::{JobReport, KindReport, LatencyReport, LinkEnd, LinkReport, MessageReport, NetworkReport};
-pub use spec::{COMMON_KEYS, PacketSpec, PacketSpecError, parse, parse_bytes};
+pub use spec::{COMMON_KEYS, PacketSpec, parse_bytes};
 pub use statistics::{JobStatistics, LinkUse, Statistics};

@@ -4,13 +4,15 @@ mod parse;
 mod size;
 #[cfg(test)]
 mod tests;
+pub(crate) mod text;
 
-pub use parse::flop_rate;
-pub(crate) use parse::{Host, bytes, parse};
+pub(crate) use parse::{Host, RANK, Reader, bytes, parse};
+pub use parse::{flop_rate, parse_packet};
 
 use crate::analytic::{Analytic, AnalyticLevel};
 use crate::bandwidth::Bandwidth;
 use crate::machine::MachineError;
+use crate::packet::PacketSpec;
 use crate::topology::{Options, Row};
 use engine::Span;
 use size::Size;
@@ -23,8 +25,8 @@ pub enum NetworkSpec {
     Levels(Vec<LevelSpec>),
     /// Packets between nodes, and the analytic model inside them.
     Packet {
-        /// Text with `level=packet`, which the packet level reads itself.
-        network: String,
+        /// The packet network.
+        network: Box<PacketSpec>,
         /// What is at each of its endpoints, outermost first; nothing but a rank's place if empty.
         inside: Vec<LevelSpec>,
     },
@@ -34,8 +36,8 @@ impl fmt::Display for NetworkSpec {
     /// In the grammar that `Machine::parse` reads.
     fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
         match self {
-            NetworkSpec::Packet { network, inside } if inside.is_empty() => f.write_str(network),
-            NetworkSpec::Packet { network, inside } => write!(f, "{network}/{}", join(inside)),
+            NetworkSpec::Packet { network, inside } if inside.is_empty() => f.write_str(network.text()),
+            NetworkSpec::Packet { network, inside } => write!(f, "{}/{}", network.text(), join(inside)),
             NetworkSpec::Levels(levels) => f.write_str(&join(levels)),
         }
     }

@@ -11,9 +11,10 @@ mod report;
 mod sweep;
 
 use crate::bandwidth::Bandwidth;
+use crate::machine::MachineError;
 use crate::packet::run::{Progress, Stopped, run as run_shards};
 use crate::packet::shard::{Partition, Shard, build};
-use crate::packet::{Fabric, PacketSpec, PacketSpecError, Statistics};
+use crate::packet::{Fabric, PacketSpec, Statistics};
 pub use crate::packet::{JobReport, LinkEnd, LinkReport};
 use engine::Span;
 use generator::Generator;
@@ -93,8 +94,8 @@ impl std::fmt::Display for TrafficError {
     }
 }
 impl std::error::Error for TrafficError {}
-impl From<PacketSpecError> for TrafficError {
-    fn from(error: PacketSpecError) -> Self {
+impl From<MachineError> for TrafficError {
+    fn from(error: MachineError) -> Self {
         TrafficError::Input(error.to_string())
     }
 }

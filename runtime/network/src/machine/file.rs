@@ -1,11 +1,28 @@
 //! Machine files: what a specification says, as TOML, with a name and a source.
 
-use super::{Machine, MachineError, Overheads, PlacementRule};
-use crate::spec::{Host, bytes, flop_rate, parse};
+use super::error::{MachineError, Source};
+use super::overheads::Overheads;
+use super::placement::PlacementRule;
+use crate::spec::text::{Item, Level, Piece};
+use crate::spec::{Host, NetworkSpec, RANK, Reader, bytes, flop_rate, parse};
 use engine::Span;
 use serde::Deserialize;
+use std::collections::BTreeMap;
 use std::path::Path;
-use toml::Value;
+use toml::{Spanned, Value};
+
+/// What a file says.
+#[derive(Debug)]
+pub(super) struct Described {
+    /// Its name, or where it is.
+    pub(super) name: String,
+    pub(super) source: String,
+    pub(super) network: NetworkSpec,
+    pub(super) host: Host,
+}
+
+/// A `[[level]]` table.
+type Table = Spanned<BTreeMap<Spanned<String>, Spanned<Value>>>;
 
 #[derive(Deserialize)]
 #[serde(deny_unknown_fields)]
@@ -13,7 +30,7 @@ struct File {
     name: Option<String>,
     source: Option<String>,
     network: Option<String>,
-    level: Option<Vec<toml::Table>>,
+    level: Option<Vec<Table>>,
     processor: Option<f64>,
     flops: Option<Value>,
     placement: Option<String>,
@@ -31,11 +48,11 @@ struct FileOverheads {
 }
 
 /// Reads the machine file at `path`. A placement file's path is relative to the machine file.
-pub(super) fn read(path: &Path) -> Result<Machine, MachineError> {
+pub(super) fn read(path: &Path) -> Result<Described, MachineError> {
     let text = engine::text::read(path, engine::text::SETTINGS)
         .map_err(|why| MachineError::new(format!("the machine file '{}' cannot be read: {why}", path.display())))?;
     let mut machine = machine(&text, &path.display().to_string())?;
-    if let PlacementRule::File(file) = &mut machine.placement
+    if let PlacementRule::File(file) = &mut machine.host.placement
         && let Some(directory) = path.parent()
     {
         *file = directory.join(&*file);
@@ -44,34 +61,37 @@ pub(super) fn read(path: &Path) -> Result<Machine, MachineError> {
 }
 
 /// Reads a machine file's text; `place` names it in errors.
-fn machine(text: &str, place: &str) -> Result<Machine, MachineError> {
-    let within = |error: MachineError| error.within(format!("in the machine file '{place}'"));
-    let file: File = toml::from_str(text).map_err(|why| within(MachineError::new(why.to_string().trim_end())))?;
-    let specification = match (file.network, file.level) {
-        (Some(network), None) => network,
-        (None, Some(levels)) => levels.iter().map(level).collect::<Result<Vec<_>, _>>().map_err(within)?.join("/"),
-        _ => return Err(within(MachineError::new("expected either network = \"SPECIFICATION\" or [[level]] tables, and not both"))),
+fn machine(text: &str, place: &str) -> Result<Described, MachineError> {
+    described(text, place).map_err(|error| error.within(format!("in the machine file '{place}'")))
+}
+
+fn described(text: &str, place: &str) -> Result<Described, MachineError> {
+    let file: File = toml::from_str(text).map_err(|why| MachineError::new(why.to_string().trim_end()))?;
+    let network = match (file.network, file.level) {
+        (Some(specification), None) => {
+            let (network, host) = parse(&specification)?;
+            if host != Host::default() {
+                return Err(MachineError::new(RANK_ELSEWHERE));
+            }
+            network
+        }
+        (None, Some(levels)) if !levels.is_empty() => network(text, &levels)?,
+        _ => return Err(MachineError::new("expected either network = \"SPECIFICATION\" or [[level]] tables, and not both")),
     };
-    let (network, host) = parse(&specification).map_err(within)?;
-    if host != Host::default() {
-        let why = "'rank:' is for specifications; here use processor, flops, placement and [overheads]";
-        return Err(within(MachineError::new(why)));
-    }
     let processor_factor = file.processor.unwrap_or(1.0);
     if !(processor_factor.is_finite() && processor_factor >= 0.0) {
-        return Err(within(MachineError::new(format!("processor = {processor_factor} is not a factor such as 1.0 or 0.5"))));
+        return Err(MachineError::new(format!("processor = {processor_factor} is not a factor such as 1.0 or 0.5")));
     }
-    let flop_rate = file.flops.as_ref().map(rate).transpose().map_err(within)?;
-    Ok(Machine {
-        name: file.name.unwrap_or_else(|| place.to_owned()),
-        source: file.source.unwrap_or_default(),
-        network,
+    let host = Host {
+        overheads: overheads(&file.overheads)?,
         placement: file.placement.as_deref().map_or(PlacementRule::Block, PlacementRule::from),
         processor_factor,
-        flop_rate,
-        overheads: overheads(&file.overheads).map_err(within)?,
-    })
+        flop_rate: file.flops.as_ref().map(rate).transpose()?,
+    };
+    Ok(Described { name: file.name.unwrap_or_else(|| place.to_owned()), source: file.source.unwrap_or_default(), network, host })
 }
+
+const RANK_ELSEWHERE: &str = "'rank:' is for specifications; here use processor, flops, placement and [overheads]";
 
 fn overheads(file: &FileOverheads) -> Result<Overheads, MachineError> {
     let span = |name: &str, text: &Option<String>| match text {
@@ -109,37 +129,87 @@ fn scalar(value: &Value) -> Option<String> {
     }
 }
 
-/// A `[[level]]` table in the grammar of specifications, so that there is one reader for both.
-fn level(table: &toml::Table) -> Result<String, MachineError> {
-    let text = |key: &str, value: &Value, joint: &str| {
-        let numbers = value.as_array().and_then(|items| items.iter().map(scalar).collect::<Option<Vec<_>>>());
-        scalar(value).or_else(|| numbers.map(|numbers| numbers.join(joint))).ok_or_else(|| {
-            MachineError::new(format!("{key} = {value} of a level is neither a text nor a whole number nor a list of whole numbers"))
-        })
-    };
-    let Some(topology) = table.get("topology").and_then(Value::as_str) else {
-        return Err(MachineError::new("a [[level]] needs a topology, such as topology = \"star\""));
-    };
-    let mut items = Vec::new();
-    if let Some(size) = table.get("size") {
-        items.push(text("size", size, "x")?);
+/// The network of `[[level]]` tables, read as a specification's levels are.
+fn network(text: &str, tables: &[Table]) -> Result<NetworkSpec, MachineError> {
+    let source = Source::file(text);
+    let tables = tables.iter().map(|table| entries(table, &source)).collect::<Result<Vec<_>, _>>()?;
+    let levels: Vec<Level<'_>> = tables.iter().map(|table| table.level()).collect();
+    if let Some(level) = levels.iter().find(|level| level.name.text == RANK) {
+        return Err(source.error(level.name.at, RANK_ELSEWHERE));
     }
-    for (key, value) in table.iter().filter(|(key, _)| !["topology", "size"].contains(&key.as_str())) {
-        let joint = if key == "wrap" { "" } else { "x" };
-        let short = match key.as_str() {
-            "latency" => "l",
-            "bandwidth" => "b",
-            other => other,
-        };
-        items.push(format!("{short}={}", text(key, value, joint)?));
+    Reader::new(source).network(&levels)
+}
+
+/// A part of a table as text, where it stands, and whether it stands there letter by letter.
+struct Entry {
+    text: String,
+    at: usize,
+    is_verbatim: bool,
+}
+
+/// The parts of a level.
+struct Entries {
+    name: Entry,
+    size: Option<Entry>,
+    items: Vec<(Entry, Entry)>,
+}
+
+impl Entry {
+    fn piece(&self) -> Piece<'_> {
+        Piece { text: &self.text, at: self.at, is_verbatim: self.is_verbatim }
     }
-    let colon = if items.is_empty() { "" } else { ":" };
-    Ok(format!("{topology}{colon}{}", items.join(",")))
+}
+
+impl Entries {
+    fn level(&self) -> Level<'_> {
+        let items = self.items.iter().map(|(name, value)| Item { name: name.piece(), value: value.piece() }).collect();
+        Level { name: self.name.piece(), size: self.size.as_ref().map(Entry::piece), items }
+    }
+}
+
+fn entries(table: &Table, source: &Source) -> Result<Entries, MachineError> {
+    let (mut topology, mut size, mut items) = (None, None, Vec::new());
+    for (key, given) in table.get_ref() {
+        let at = key.span().start;
+        let name = key.get_ref().as_str();
+        let value = value(name, given, source)?;
+        match name {
+            "topology" if given.get_ref().is_str() => topology = Some(value),
+            "topology" => return Err(source.error(value.at, "the topology is not a text such as \"star\"")),
+            "size" => size = Some(value),
+            _ => {
+                let short = match name {
+                    "latency" => "l",
+                    "bandwidth" => "b",
+                    other => other,
+                };
+                items.push((Entry { text: short.to_owned(), at, is_verbatim: short == name }, value));
+            }
+        }
+    }
+    let missing = || source.error(table.span().start, "a [[level]] needs a topology, such as topology = \"star\"");
+    Ok(Entries { name: topology.ok_or_else(missing)?, size, items })
+}
+
+/// A value as a specification has it: a list of numbers joined.
+fn value(key: &str, value: &Spanned<Value>, source: &Source) -> Result<Entry, MachineError> {
+    let start = value.span().start;
+    let joint = if key == "wrap" { "" } else { "x" };
+    let numbers = |items: &Vec<Value>| items.iter().map(scalar).collect::<Option<Vec<_>>>().map(|numbers| numbers.join(joint));
+    let text = scalar(value.get_ref()).or_else(|| value.get_ref().as_array().and_then(numbers)).ok_or_else(|| {
+        let why = format!("{key} = {} of a level is neither a text nor a whole number nor a list of whole numbers", value.get_ref());
+        source.error(start, why)
+    })?;
+    // Behind the quotation mark, if nothing in it is written otherwise than it is read.
+    let at = if value.get_ref().is_str() { start + 1 } else { start };
+    let is_verbatim = source.has(at, &text);
+    Ok(Entry { text, at: if is_verbatim { at } else { start }, is_verbatim })
 }
 
 #[cfg(test)]
 mod tests {
     use super::*;
+    use crate::Machine;
     use proptest::prelude::*;
 
     const XT5: &str = r#"
@@ -167,9 +237,13 @@ mod tests {
         eager_limit = "64KiB"
     "#;
 
+    fn file(text: &str, place: &str) -> Machine {
+        Machine::described(machine(text, place).unwrap_or_else(|error| panic!("{error}")))
+    }
+
     #[test]
     fn a_file_says_what_a_specification_says() {
-        let file = machine(XT5, "xt5.toml").unwrap();
+        let file = file(XT5, "xt5.toml");
         let same = "torus:8x8x4,wrap=101,l=7us,b=8.8Gbps/star:2,l=0.32us,b=9.6Gbps/rank:o_send=1us,gap=10ns,eager=65536,place=round-robin,proc=0.5";
         let specified = Machine::parse(same).unwrap();
         assert_eq!((&*file.name, &*file.source), ("XT5-like", "Table I"));
@@ -178,7 +252,7 @@ mod tests {
 
     #[test]
     fn a_file_can_hold_a_specification() {
-        let file = machine("network = \"ring:l=1us,b=inf\"", "ring.toml").unwrap();
+        let file = file("network = \"ring:l=1us,b=inf\"", "ring.toml");
         assert_eq!((file.name.as_str(), file.network.to_string()), ("ring.toml", "ring:l=1us,b=inf".to_owned()));
     }
 

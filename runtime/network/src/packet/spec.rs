@@ -10,32 +10,19 @@ use super::topology::{Paths, Topology, shortest::Shortest};
 use super::{PacketNetwork, routing};
 use crate::bandwidth::Bandwidth;
 use crate::divisor::Divisor;
+use crate::machine::{MachineError, Source};
+use crate::spec::text::Level;
 use engine::Span;
 use kinds::{KINDS, Kind};
-use parameters::Parameters;
 pub use parameters::parse_bytes;
+use parameters::{Parameters, Wrong};
 use std::fmt;
 use std::sync::Arc;
-
-/// Why a specification cannot be used: a sentence with the way out.
-#[derive(Clone, Debug, PartialEq, Eq)]
-pub struct PacketSpecError(pub(crate) String);
-
-impl fmt::Display for PacketSpecError {
-    fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
-        f.write_str(&self.0)
-    }
-}
-impl std::error::Error for PacketSpecError {}
-impl From<String> for PacketSpecError {
-    fn from(sentence: String) -> Self {
-        PacketSpecError(sentence)
-    }
-}
 
 /// A packet network as it was specified, checked as far as that is possible without building it.
 #[derive(Clone)]
 pub struct PacketSpec {
+    /// As given.
     text: String,
     kind: &'static Kind,
     parameters: Parameters,
@@ -91,26 +78,12 @@ pub const COMMON_KEYS: [(&str, &str); 24] = [
     ("level", "packet; it says no more than that this is a packet network"),
 ];
 
-/// Reads a specification. The error names the key and what it may be.
-pub fn parse(text: &str) -> Result<PacketSpec, PacketSpecError> {
-    let (name, rest) = text.split_once(':').unwrap_or((text, ""));
-    let names = || KINDS.iter().map(|k| k.name).collect::<Vec<_>>().join(", ");
-    let kind = KINDS
-        .iter()
-        .find(|kind| kind.name == name.trim())
-        .ok_or_else(|| format!("'{}' is not a packet network; take one of {}", name.trim(), names()))?;
-    let known: Vec<&str> = COMMON_KEYS.iter().map(|k| k.0).chain(kind.keys.iter().map(|k| k.0)).collect();
-    let parameters = Parameters::parse(name, rest, &known)?;
-    let common = common(&parameters)?;
-    Ok(PacketSpec { text: text.to_owned(), kind, parameters, common })
-}
-
-fn common(parameters: &Parameters) -> Result<Common, String> {
+fn common(parameters: &Parameters) -> Result<Common, Wrong> {
     let classes = match (parameters.text("weights"), parameters.number("classes")?) {
-        (Some(_), Some(_)) => return Err("'classes' and 'weights' exclude each other; give one of them".to_owned()),
-        (Some(weights), None) => Classes::Weighted(weight_list(weights)?),
+        (Some(_), Some(_)) => return Err(parameters.wrong("classes", "'classes' and 'weights' exclude each other; give one of them")),
+        (Some(weights), None) => Classes::Weighted(weight_list(weights).map_err(|why| parameters.wrong("weights", why))?),
         (None, Some(count)) if (1..=8).contains(&count) => Classes::Strict(count as u8),
-        (None, Some(count)) => return Err(format!("classes={count} is not between 1 and 8")),
+        (None, Some(count)) => return Err(parameters.wrong("classes", format!("classes={count} is not between 1 and 8"))),
         (None, None) => Classes::Strict(1),
     };
     let (store_and_forward, by_flits) = match parameters.text("switching") {
@@ -118,39 +91,43 @@ fn common(parameters: &Parameters) -> Result<Common, String> {
         Some("cut") => (false, false),
         Some("wormhole") => (false, true),
         Some(other) => {
-            return Err(format!("switching={other} is neither saf (store-and-forward) nor cut (cut-through) nor wormhole"));
+            let why = format!("switching={other} is neither saf (store-and-forward) nor cut (cut-through) nor wormhole");
+            return Err(parameters.wrong("switching", why));
         }
     };
     let (crossbar, matched) = match parameters.text("crossbar") {
         None | Some("no") => (false, false),
         Some("yes") => (true, false),
         Some("islip") => (true, true),
-        Some(other) => return Err(format!("crossbar={other} is none of no, yes and islip")),
+        Some(other) => return Err(parameters.wrong("crossbar", format!("crossbar={other} is none of no, yes and islip"))),
     };
     let cycle = parameters.span("cycle")?;
     if cycle.is_some() && !matched && !by_flits {
-        return Err("cycle=... needs crossbar=islip or switching=wormhole".to_owned());
+        return Err(parameters.wrong("cycle", "cycle=... needs crossbar=islip or switching=wormhole"));
     }
     if cycle == Some(Span::ZERO) {
-        return Err("cycle=0 leaves no time between two matchings".to_owned());
+        return Err(parameters.wrong("cycle", "cycle=0 leaves no time between two matchings"));
     }
     if matched && classes.count() > 1 {
-        return Err("crossbar=islip knows no traffic classes; leave classes and weights out".to_owned());
+        return Err(parameters.wrong("crossbar", "crossbar=islip knows no traffic classes; leave classes and weights out"));
     }
     let turnaround = parameters.span("turnaround")?;
     let fifo = match parameters.text("queue") {
         None | Some("voq") if turnaround.is_none() || by_flits => None,
-        None | Some("voq") => return Err("turnaround=... needs queue=fifo or switching=wormhole".to_owned()),
+        None | Some("voq") => {
+            return Err(parameters.wrong("turnaround", "turnaround=... needs queue=fifo or switching=wormhole"));
+        }
         Some("fifo") => Some(turnaround.unwrap_or(Span::ZERO).as_ps()),
         Some(other) => {
-            return Err(format!("queue={other} is neither voq (a queue for each output) nor fifo (one for each virtual channel)"));
+            let why = format!("queue={other} is neither voq (a queue for each output) nor fifo (one for each virtual channel)");
+            return Err(parameters.wrong("queue", why));
         }
     };
     if fifo.is_some() && parameters.text("crossbar") == Some("no") {
-        return Err("queue=fifo sends from an input to one output at a time; leave crossbar=no out".to_owned());
+        return Err(parameters.wrong("crossbar", "queue=fifo sends from an input to one output at a time; leave crossbar=no out"));
     }
     if !matches!(parameters.text("level"), None | Some("packet")) {
-        return Err("level=... can only be packet here".to_owned());
+        return Err(parameters.wrong("level", "level=... can only be packet here"));
     }
     let mut switching = Switching {
         store_and_forward,
@@ -170,13 +147,13 @@ fn common(parameters: &Parameters) -> Result<Common, String> {
         classes,
     };
     if u64::from(switching.payload) + u64::from(switching.header) >= 1 << 24 {
-        return Err("a packet with its header must stay below 16 MiB; lower packet= or header=".to_owned());
+        return Err(parameters.wrong("packet", "a packet with its header must stay below 16 MiB; lower packet= or header="));
     }
     let bandwidth = parameters.bandwidth("b")?.unwrap_or(Bandwidth::from_gbps(100));
     if by_flits {
         switching.wormhole = Some(worm(parameters, &switching, bandwidth)?);
     } else if parameters.text("speedup").is_some() {
-        return Err("speedup=... needs switching=wormhole".to_owned());
+        return Err(parameters.wrong("speedup", "speedup=... needs switching=wormhole"));
     }
     if matched {
         let whole = || Link::new("", Span::ZERO, bandwidth).time(switching.packet());
@@ -184,7 +161,7 @@ fn common(parameters: &Parameters) -> Result<Common, String> {
     }
     let lanes = parameters.number("vcs")?;
     if let Some(lanes @ (0 | 129..)) = lanes {
-        return Err(format!("vcs={lanes} is not between 1 and 128"));
+        return Err(parameters.wrong("vcs", format!("vcs={lanes} is not between 1 and 128")));
     }
     Ok(Common {
         latency: parameters.span("l")?.unwrap_or(Span::ZERO),
@@ -200,31 +177,30 @@ fn common(parameters: &Parameters) -> Result<Common, String> {
 }
 
 /// Wormhole switching's own keys.
-fn worm(parameters: &Parameters, switching: &Switching, bandwidth: Bandwidth) -> Result<Worm, String> {
+fn worm(parameters: &Parameters, switching: &Switching, bandwidth: Bandwidth) -> Result<Worm, Wrong> {
     if let Some(key) = ["queue", "crossbar"].into_iter().find(|key| parameters.text(key).is_some()) {
-        return Err(format!(
-            "{key}=... has no effect with switching=wormhole, whose routers have queues and a crossbar of their own; leave it out"
-        ));
+        let why =
+            format!("{key}=... has no effect with switching=wormhole, whose routers have queues and a crossbar of their own; leave it out");
+        return Err(parameters.wrong(key, why));
     }
     if switching.classes.count() > 1 {
-        return Err("switching=wormhole knows no traffic classes; leave classes and weights out".to_owned());
+        return Err(parameters.wrong("switching", "switching=wormhole knows no traffic classes; leave classes and weights out"));
     }
     let flit = switching.chunk.min(switching.packet());
     let cycle = parameters.span("cycle")?.map_or_else(|| Link::new("", Span::ZERO, bandwidth).time(flit), Span::as_ps);
     let speedup = parameters.text("speedup").unwrap_or("1");
     let times = speedup.parse::<f64>().ok().filter(|times| (1.0..=64.0).contains(times));
-    let times = times.ok_or_else(|| format!("speedup={speedup} is not a number from 1 to 64"))?;
+    let times = times.ok_or_else(|| parameters.wrong("speedup", format!("speedup={speedup} is not a number from 1 to 64")))?;
     let step = ((cycle as f64 / times) as u64).max(1);
     Ok(Worm { flit, step, turnaround: parameters.span("turnaround")?.unwrap_or(Span::ZERO).as_ps() })
 }
 
 /// BookSim2's `adaptive_threshold` of 30 flits is the default, a flit being what cut-through waits for.
-fn bias(parameters: &Parameters) -> Result<u64, String> {
+fn bias(parameters: &Parameters) -> Result<u64, Wrong> {
     let chunk = parameters.bytes("chunk", 64, 1)?;
     if parameters.text("bias").is_some() && !matches!(parameters.text("routing"), Some("ugal-l" | "ugal-g" | "par")) {
-        return Err(
-            "bias=... is for routings that choose between the minimal path and a detour; add routing=ugal-l, ugal-g or par".to_owned()
-        );
+        let why = "bias=... is for routings that choose between the minimal path and a detour; add routing=ugal-l, ugal-g or par";
+        return Err(parameters.wrong("bias", why));
     }
     parameters.bytes("bias", 0, 0).map(|bytes| if parameters.text("bias").is_some() { u64::from(bytes) } else { 30 * u64::from(chunk) })
 }
@@ -246,24 +222,48 @@ struct Built {
     links: Vec<Link>,
 }
 
+impl PartialEq for PacketSpec {
+    fn eq(&self, other: &PacketSpec) -> bool {
+        self.kind.name == other.kind.name && self.parameters == other.parameters
+    }
+}
+
+impl fmt::Debug for PacketSpec {
+    fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
+        f.write_str(&self.text)
+    }
+}
+
 impl PacketSpec {
+    /// Reads a level as written.
+    pub(crate) fn read(level: &Level<'_>, source: Source) -> Result<PacketSpec, MachineError> {
+        let name = level.name;
+        let Some(kind) = KINDS.iter().find(|kind| kind.name == name.text) else {
+            let names: Vec<&str> = KINDS.iter().map(|kind| kind.name).collect();
+            return Err(source.error(name.at, format!("'{}' is not a packet network; take one of {}", name.text, names.join(", "))));
+        };
+        let known: Vec<&str> = COMMON_KEYS.iter().map(|k| k.0).chain(kind.keys.iter().map(|k| k.0)).collect();
+        let parameters = Parameters::read(level, source, &known)?;
+        let common = common(&parameters).map_err(|wrong| parameters.error(wrong))?;
+        Ok(PacketSpec { text: level.to_string(), kind, parameters, common })
+    }
+
     /// The text it was read from.
     pub fn text(&self) -> &str {
         &self.text
     }
 
     /// Builds the network for `ranks` endpoints or more. The error says what is impossible, or how much memory it would need.
-    pub fn build(&self, ranks: u64) -> Result<PacketNetwork, PacketSpecError> {
+    pub fn build(&self, ranks: u64) -> Result<PacketNetwork, MachineError> {
         if self.common.switching.classes.count() > 1 {
-            return Err(PacketSpecError(
-                "traffic classes have no effect here: all messages of MPI programs are of one class; leave classes= and weights= out"
-                    .to_owned(),
+            return Err(MachineError::new(
+                "traffic classes have no effect here: all messages of MPI programs are of one class; leave classes= and weights= out",
             ));
         }
         let fabric = self.fabric(Some(ranks))?;
         let endpoints = u64::from(fabric.topology.endpoints());
         if endpoints < ranks {
-            return Err(PacketSpecError(format!(
+            return Err(MachineError::new(format!(
                 "{} has {endpoints} endpoints, too few for {ranks}; make it larger",
                 fabric.topology.describe()
             )));
@@ -272,14 +272,14 @@ impl PacketSpec {
     }
 
     /// The network without its state; `ranks` sizes topologies that leave their size open.
-    pub(crate) fn fabric(&self, ranks: Option<u64>) -> Result<Fabric, PacketSpecError> {
-        let mut built = (self.kind.build)(&self.parameters, &self.common, ranks)?;
+    pub(crate) fn fabric(&self, ranks: Option<u64>) -> Result<Fabric, MachineError> {
+        let mut built = (self.kind.build)(&self.parameters, &self.common, ranks).map_err(|wrong| self.parameters.error(wrong))?;
         if let Some(file) = &self.common.failures {
             let text = engine::text::read(file.as_ref(), engine::text::LIST)
                 .map_err(|e| format!("the file of failures '{file}' cannot be read: {e}"))?;
             let failures = Failures::parse(&text, &*built.topology).map_err(|e| format!("{file}, {e}"))?;
             if let (Some(_), Some(endpoint)) = (ranks, failures.first_endpoint()) {
-                return Err(PacketSpecError(format!(
+                return Err(MachineError::new(format!(
                     "{file}: endpoint {endpoint} has failed, but a rank may run there; under MPI programs let only links and routers without endpoints fail"
                 )));
             }
@@ -288,7 +288,7 @@ impl PacketSpec {
             if !spares_the_routers {
                 let routings: Vec<_> = built.own.iter().map(|r| r.name()).collect();
                 if let Some(name) = self.common.routing.as_deref().filter(|name| routings.contains(name)) {
-                    return Err(PacketSpecError(format!(
+                    return Err(MachineError::new(format!(
                         "routing={name} cannot go around failures; use minimal, valiant, ugal-l or ugal-g"
                     )));
                 }
@@ -302,7 +302,7 @@ impl PacketSpec {
         let needed = routing.lanes_needed();
         switching.lanes = self.common.lanes.unwrap_or(needed);
         if switching.lanes < needed {
-            return Err(PacketSpecError(format!(
+            return Err(MachineError::new(format!(
                 "routing {} on {} can deadlock with vcs={}; it needs at least {needed}",
                 routing.name(),
                 built.topology.describe(),
@@ -310,7 +310,7 @@ impl PacketSpec {
             )));
         }
         if needed > 128 {
-            return Err(PacketSpecError(format!(
+            return Err(MachineError::new(format!(
                 "routing {} on {} would need {needed} virtual channels (limit 128); use a topology of smaller diameter",
                 routing.name(),
                 built.topology.describe()
@@ -318,7 +318,7 @@ impl PacketSpec {
         }
         if let Some(worm) = &switching.wormhole {
             if routing.uses_bubbles() || routing.takes_credit() {
-                return Err(PacketSpecError(format!(
+                return Err(MachineError::new(format!(
                     "switching=wormhole cannot do what routing {} on {} does, which needs whole packets in a buffer; {}",
                     routing.name(),
                     built.topology.describe(),
@@ -326,7 +326,7 @@ impl PacketSpec {
                 )));
             }
             if switching.buffer < worm.flit {
-                return Err(PacketSpecError(format!(
+                return Err(MachineError::new(format!(
                     "buf={} bytes cannot hold a flit of {} bytes; raise buf= or lower chunk=",
                     switching.buffer, worm.flit
                 )));
@@ -335,7 +335,7 @@ impl PacketSpec {
         }
         let room = switching.packet() * if switching.slotted { 2 } else { 1 };
         if switching.buffer < room {
-            return Err(PacketSpecError(format!(
+            return Err(MachineError::new(format!(
                 "buf={} bytes cannot hold {} ({room} bytes); raise buf= or lower packet=",
                 switching.buffer,
                 if switching.slotted { "the two packets that the bubble rule needs" } else { "one packet with its header" }
@@ -344,7 +344,7 @@ impl PacketSpec {
         self.assemble(built, routing, switching)
     }
 
-    fn routing(&self, built: &mut Built) -> Result<Arc<dyn Routing>, PacketSpecError> {
+    fn routing(&self, built: &mut Built) -> Result<Arc<dyn Routing>, MachineError> {
         let wanted = self.common.routing.as_deref();
         if let Some(own) = built.own.iter().find(|r| wanted.is_none_or(|name| r.name() == name)) {
             return Ok(own.clone());
@@ -353,7 +353,7 @@ impl PacketSpec {
         names.extend(["minimal", "valiant", "ugal-l", "ugal-g", "par"]);
         let name = wanted.unwrap_or("minimal");
         if !names.contains(&name) {
-            return Err(PacketSpecError(format!("'{name}' is not a routing for {}; take one of {}", self.kind.name, names.join(", "))));
+            return Err(MachineError::new(format!("'{name}' is not a routing for {}; take one of {}", self.kind.name, names.join(", "))));
         }
         let paths = match &built.paths {
             Some(paths) => paths.clone(),
@@ -369,7 +369,7 @@ impl PacketSpec {
         })
     }
 
-    fn assemble(&self, built: Built, routing: Arc<dyn Routing>, switching: Switching) -> Result<Fabric, PacketSpecError> {
+    fn assemble(&self, built: Built, routing: Arc<dyn Routing>, switching: Switching) -> Result<Fabric, MachineError> {
         let mut links = built.links;
         let mut extra = |name: &str, bandwidth: Option<Bandwidth>| {
             bandwidth.map(|bandwidth| {
@@ -383,16 +383,16 @@ impl PacketSpec {
         let stride = Divisor::new(built.topology.radix().max(1));
         let fabric = Fabric { topology: built.topology, routing, switching, links, credit, injection, ejection, stride };
         if fabric.last_event(0).is_none() {
-            return Err(PacketSpecError(fabric.too_slow()));
+            return Err(MachineError::new(fabric.too_slow()));
         }
         let ports = fabric.ports();
         if ports >= super::event::PLACES {
-            return Err(PacketSpecError(format!("{} has {ports} ports, more than 2^29; make it smaller", fabric.topology.describe())));
+            return Err(MachineError::new(format!("{} has {ports} ports, more than 2^29; make it smaller", fabric.topology.describe())));
         }
         let (needed, available) = (fabric.memory(), available_memory());
         if needed > available {
             let gib = |bytes: u64| bytes as f64 / (1u64 << 30) as f64;
-            return Err(PacketSpecError(format!(
+            return Err(MachineError::new(format!(
                 "{} would need {:.1} GiB for its {ports} ports, but {:.1} GiB are available; use fewer virtual channels or a smaller network",
                 fabric.topology.describe(),
                 gib(needed),

@@ -1,18 +1,18 @@
-//! Reads a network specification; every error points at its character.
+//! Reads networks, from specifications and machine files; every error points at its character.
 
 use super::size::Size;
+use super::text::{Item, Level, PACKET, Piece};
 use super::{LevelSpec, NetworkSpec};
 use crate::bandwidth::Bandwidth;
-use crate::machine::{MachineError, Overheads, PlacementRule};
+use crate::machine::{MachineError, Overheads, PlacementRule, Source};
+use crate::packet::PacketSpec;
 use crate::topology::{Key, KeyKind, Options, Row, Sizing, TOPOLOGIES, Value};
 use engine::Span;
 
 /// The topology that has no links, hence neither `l` nor `b`.
 pub(super) const NONE: &str = "none";
-/// What marks a packet network.
-const PACKET: &str = "level=packet";
 /// The pseudo-level that describes the ranks themselves.
-const RANK: &str = "rank";
+pub(crate) const RANK: &str = "rank";
 /// What a level's links cost where the specification does not say: those of the default machine.
 const DEFAULT_LATENCY: Span = Span::from_ns(500);
 const DEFAULT_GBPS: u32 = 100;
@@ -32,110 +32,54 @@ impl Default for Host {
     }
 }
 
-/// A part of the specification and where it starts.
-#[derive(Clone, Copy)]
-struct Piece<'a> {
-    text: &'a str,
-    at: usize,
+/// Where a packet network's specification ends: its own text may contain slashes (of a file's path), so it is where a slash is
+/// followed by a known level and a colon. `None` if the outermost level is no packet network.
+fn packet_level(whole: Piece<'_>) -> Option<(Piece<'_>, Option<Piece<'_>>)> {
+    let is_level = |byte: usize| {
+        let name = whole.text[byte + 1..].split_once(':').map_or("", |(name, _)| name.trim());
+        name == RANK || TOPOLOGIES.iter().any(|row| row.name == name)
+    };
+    let end = whole.text.match_indices('/').map(|(byte, _)| byte).find(|&byte| is_level(byte));
+    let outer = whole.part(0..end.unwrap_or(whole.text.len()));
+    let says_so =
+        outer.text.split([',', ':']).any(|item| item.split_once('=').is_some_and(|(name, value)| (name.trim(), value.trim()) == PACKET));
+    says_so.then(|| (outer.trim(), end.map(|end| whole.part(end + 1..whole.text.len()))))
 }
 
-impl<'a> Piece<'a> {
-    fn trim(self) -> Piece<'a> {
-        let text = self.text.trim_start();
-        Piece { at: self.at + self.text.len() - text.len(), text: text.trim_end() }
-    }
-    fn split_once(self, separator: char) -> Option<(Piece<'a>, Piece<'a>)> {
-        let byte = self.text.find(separator)?;
-        let after = byte + separator.len_utf8();
-        Some((Piece { text: &self.text[..byte], at: self.at }, Piece { text: &self.text[after..], at: self.at + after }))
-    }
-    fn split(self, separator: char) -> Vec<Piece<'a>> {
-        let (mut rest, mut parts) = (self, Vec::new());
-        while let Some((part, more)) = rest.split_once(separator) {
-            parts.push(part.trim());
-            rest = more;
-        }
-        parts.push(rest.trim());
-        parts
-    }
-    /// Levels are split at slashes, but the slash of `GB/s` or `Gflop/s` is a unit's.
-    fn levels(self) -> Vec<Piece<'a>> {
-        let (mut parts, mut start) = (Vec::new(), 0);
-        for (byte, _) in self.text.match_indices('/') {
-            let after = self.text[byte + 1..].strip_prefix('s').map(|rest| rest.trim_start());
-            let per_second = after.is_some_and(|rest| rest.is_empty() || rest.starts_with([',', '/']));
-            if !(per_second && self.text[..byte].ends_with(['B', 'p'])) {
-                parts.push(Piece { text: &self.text[start..byte], at: self.at + start }.trim());
-                start = byte + 1;
-            }
-        }
-        parts.push(Piece { text: &self.text[start..], at: self.at + start }.trim());
-        parts
-    }
-}
-
-impl<'a> Piece<'a> {
-    /// The topology's name.
-    fn name(self) -> Piece<'a> {
-        self.split(':')[0]
-    }
-
-    /// If the outermost level says that it is a packet network: it, and what is inside its endpoints. Its own text may
-    /// contain slashes (of a file's path), so it ends where a slash is followed by a known level and a colon.
-    fn packet_level(self) -> Option<(Piece<'a>, Option<Piece<'a>>)> {
-        let level = |byte: usize| {
-            let name = self.text[byte + 1..].split_once(':').map_or("", |(name, _)| name.trim());
-            name == RANK || TOPOLOGIES.iter().any(|row| row.name == name)
-        };
-        let end = self.text.match_indices('/').map(|(byte, _)| byte).find(|&byte| level(byte));
-        let (outer, inside) = match end {
-            Some(end) => (&self.text[..end], Some(Piece { text: &self.text[end + 1..], at: self.at + end + 1 })),
-            None => (self.text, None),
-        };
-        let says_so = outer.split([',', ':']).any(|item| item.trim() == PACKET);
-        says_so.then_some((Piece { text: outer, at: self.at }.trim(), inside))
-    }
-}
-
-/// The specification being read, for errors to point into.
-struct Reader<'a> {
-    whole: &'a str,
+/// What is being read, for errors to point into.
+pub(crate) struct Reader {
+    source: Source,
 }
 
 /// Reads a whole specification: levels from the outermost in, then perhaps `rank:...`.
 pub(crate) fn parse(text: &str) -> Result<(NetworkSpec, Host), MachineError> {
-    let reader = Reader { whole: text };
-    let whole = Piece { text, at: 0 };
-    let (packet, mut pieces) = match whole.packet_level() {
-        Some((packet, inside)) => (Some(packet), inside.map_or(Vec::new(), Piece::levels)),
-        None => (None, whole.levels()),
+    let reader = Reader::new(Source::specification(text));
+    let whole = Piece::whole(text);
+    let mut pieces = match packet_level(whole) {
+        Some((packet, inside)) => [packet].into_iter().chain(inside.map_or(Vec::new(), Piece::levels)).collect(),
+        None => whole.levels(),
     };
     let host = match pieces.pop_if(|last| last.name().text == RANK) {
-        Some(piece) => reader.host(piece)?,
+        Some(piece) => reader.host(&Level::of(piece, &reader.source)?)?,
         None => Host::default(),
     };
     if let Some(piece) = pieces.iter().find(|piece| piece.name().text == RANK) {
         return Err(reader.error(*piece, "'rank' describes the ranks themselves and comes last, after the innermost level of the network"));
     }
-    if let Some(piece) = pieces.iter().find(|piece| reader.items(**piece).iter().any(|item| item.text == PACKET)) {
-        return Err(reader.error(*piece, "only the outermost level can be a packet network"));
-    }
-    if let Some(packet) = packet {
-        return Ok((reader.packet(packet, &pieces)?, host));
-    }
     if pieces.is_empty() {
-        return Err(reader.error(Piece { text: "", at: 0 }, format!("expected a topology before 'rank': {}", topologies())));
+        return Err(reader.error(Piece::whole(""), format!("expected a topology before 'rank': {}", topologies())));
     }
-    let mut levels: Vec<LevelSpec> = Vec::with_capacity(pieces.len());
-    for piece in pieces {
-        let level = reader.level(piece)?;
-        if let Some(other) = levels.iter().find(|other| other.size.is_open() && level.size.is_open()) {
-            let why = format!("the size of only one level can be left to the number of ranks, and that of '{}' is", other.row.name);
-            return Err(reader.error(piece, why));
-        }
-        levels.push(level);
-    }
-    Ok((NetworkSpec::Levels(levels), host))
+    let levels = pieces.into_iter().map(|piece| Level::of(piece, &reader.source)).collect::<Result<Vec<_>, _>>()?;
+    Ok((reader.network(&levels)?, host))
+}
+
+/// Reads the specification of a packet network alone, whether or not it says `level=packet`.
+///
+/// # Errors
+/// A sentence with the place in the text: an unknown name or key, a value that is none or does not go with another.
+pub fn parse_packet(text: &str) -> Result<PacketSpec, MachineError> {
+    let source = Source::specification(text);
+    PacketSpec::read(&Level::of(Piece::whole(text).trim(), &source)?, source)
 }
 
 fn topologies() -> String {
@@ -146,45 +90,58 @@ fn list<'a>(names: impl Iterator<Item = &'a str>) -> String {
     names.collect::<Vec<_>>().join(", ")
 }
 
-impl<'a> Reader<'a> {
+impl Reader {
+    pub(crate) fn new(source: Source) -> Reader {
+        Reader { source }
+    }
+
     fn error(&self, piece: Piece<'_>, sentence: impl Into<String>) -> MachineError {
-        MachineError::pointing(self.whole, piece.at, sentence)
+        self.source.error(piece.at, sentence)
     }
 
-    /// What follows the colon, split at commas.
-    fn items(&self, piece: Piece<'a>) -> Vec<Piece<'a>> {
-        piece.split_once(':').map_or(Vec::new(), |(_, rest)| rest.split(','))
-    }
-
-    /// A packet network and the levels inside its endpoints.
-    fn packet(&self, network: Piece<'a>, inside: &[Piece<'a>]) -> Result<NetworkSpec, MachineError> {
-        crate::packet::parse(network.text).map_err(|why| self.error(network, why.to_string()))?;
-        let mut levels = Vec::with_capacity(inside.len());
-        for &piece in inside {
-            let level = self.level(piece)?;
-            if level.size.is_open() {
-                return Err(self.error(piece, "the levels inside the endpoints of a packet network need a size, such as star:4"));
-            }
-            levels.push(level);
+    /// A network of levels, outermost first; at least one.
+    pub(crate) fn network(&self, levels: &[Level<'_>]) -> Result<NetworkSpec, MachineError> {
+        if let Some(level) = levels.iter().skip(1).find(|level| level.is_packet()) {
+            return Err(self.error(level.name, "only the outermost level can be a packet network"));
         }
-        Ok(NetworkSpec::Packet { network: network.text.to_owned(), inside: levels })
+        if let Some((outer, inside)) = levels.split_first()
+            && outer.is_packet()
+        {
+            let network = PacketSpec::read(outer, self.source.clone())?;
+            let inside = inside.iter().map(|level| self.inside(level)).collect::<Result<_, _>>()?;
+            return Ok(NetworkSpec::Packet { network: Box::new(network), inside });
+        }
+        let mut read: Vec<LevelSpec> = Vec::with_capacity(levels.len());
+        for level in levels {
+            let spec = self.level(level)?;
+            if let Some(other) = read.iter().find(|other| other.size.is_open() && spec.size.is_open()) {
+                let why = format!("the size of only one level can be left to the number of ranks, and that of '{}' is", other.row.name);
+                return Err(self.error(level.name, why));
+            }
+            read.push(spec);
+        }
+        Ok(NetworkSpec::Levels(read))
     }
 
-    fn level(&self, piece: Piece<'a>) -> Result<LevelSpec, MachineError> {
-        let name = piece.name();
+    /// A level inside the endpoints of a packet network.
+    fn inside(&self, level: &Level<'_>) -> Result<LevelSpec, MachineError> {
+        let spec = self.level(level)?;
+        if spec.size.is_open() {
+            return Err(self.error(level.name, "the levels inside the endpoints of a packet network need a size, such as star:4"));
+        }
+        Ok(spec)
+    }
+
+    fn level(&self, level: &Level<'_>) -> Result<LevelSpec, MachineError> {
+        let name = level.name;
         let Some(row) = TOPOLOGIES.iter().find(|row| row.name == name.text) else {
             let found = if name.text.is_empty() { "nothing".to_owned() } else { format!("'{}'", name.text) };
             let packet = "packet networks such as fattree and dragonfly need the option level=packet";
             return Err(self.error(name, format!("expected a topology, one of {}, but found {found} ({packet})", topologies())));
         };
-        let mut items = self.items(piece);
-        let size = match items.first() {
-            Some(&first) if !first.text.contains('=') => self.size(items.remove(0), row)?,
-            _ => Size::Open,
-        };
+        let size = level.size.map_or(Ok(Size::Open), |size| self.size(size, row))?;
         let (mut latency, mut bandwidth, mut options) = (None, None, Options::default());
-        for item in items {
-            let (name, value) = self.assignment(item)?;
+        for &Item { name, value } in &level.items {
             let again = match name.text {
                 "l" if row.name != NONE => latency.replace(self.span(value)?).is_some(),
                 "b" if row.name != NONE => bandwidth.replace(self.bandwidth(value)?).is_some(),
@@ -206,14 +163,6 @@ impl<'a> Reader<'a> {
             (latency.unwrap_or(DEFAULT_LATENCY), bandwidth.unwrap_or_else(|| Bandwidth::from_gbps(DEFAULT_GBPS)))
         };
         Ok(LevelSpec { row, size, options, latency, bandwidth })
-    }
-
-    fn assignment(&self, item: Piece<'a>) -> Result<(Piece<'a>, Piece<'a>), MachineError> {
-        let (name, value) = item.split_once('=').ok_or_else(|| {
-            let found = if item.text.is_empty() { "nothing".to_owned() } else { format!("'{}'", item.text) };
-            self.error(item, format!("expected an option such as l=1us, but found {found} (a size comes first, right after the colon)"))
-        })?;
-        Ok((name.trim(), value.trim()))
     }
 
     fn key(&self, name: Piece<'_>, row: &'static Row) -> Result<&'static Key, MachineError> {
@@ -256,7 +205,7 @@ impl<'a> Reader<'a> {
         }
     }
 
-    fn size(&self, piece: Piece<'a>, row: &Row) -> Result<Size, MachineError> {
+    fn size(&self, piece: Piece<'_>, row: &Row) -> Result<Size, MachineError> {
         let many = matches!(row.sizing, Sizing::Sides { .. });
         let example = if many { "8x8x8, 8x8xn or 3d" } else { "16" };
         let wrong = |piece: Piece<'_>, why: String| self.error(piece, format!("{why}; the size of '{}' looks like {example}", row.name));
@@ -294,11 +243,13 @@ impl<'a> Reader<'a> {
         piece.text.parse().map_err(|why: crate::bandwidth::ParseBandwidthError| self.error(piece, why.to_string()))
     }
 
-    fn host(&self, piece: Piece<'a>) -> Result<Host, MachineError> {
+    fn host(&self, level: &Level<'_>) -> Result<Host, MachineError> {
         let mut host = Host::default();
         let mut seen = Vec::new();
-        for item in self.items(piece) {
-            let (name, value) = self.assignment(item)?;
+        if let Some(size) = level.size {
+            return Err(self.error(size, format!("expected a setting such as gap=1us, but found '{}'", size.text)));
+        }
+        for &Item { name, value } in &level.items {
             if seen.contains(&name.text) {
                 return Err(self.error(name, format!("'{}' is given twice", name.text)));
             }

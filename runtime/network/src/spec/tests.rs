@@ -141,7 +141,8 @@ fn a_network_smaller_than_the_ranks_says_both_numbers() {
 #[test]
 fn the_packet_level_is_left_to_itself() {
     let machine = Machine::parse("fattree:m=4,n=3,level=packet/rank:gap=1us").unwrap();
-    assert_eq!(machine.network, NetworkSpec::Packet { network: "fattree:m=4,n=3,level=packet".to_owned(), inside: Vec::new() });
+    let network = Box::new(crate::packet::parse("fattree:m=4,n=3,level=packet").unwrap());
+    assert_eq!(machine.network, NetworkSpec::Packet { network, inside: Vec::new() });
     assert_eq!(machine.overheads.gap, Span::from_ns(1000));
     assert!(machine.build(16).unwrap().network.as_analytic().is_none());
     assert!(Machine::parse("graph:file=/a/mesh/b.txt,level=packet").is_ok(), "a path's slashes are not levels'");

@@ -2,7 +2,7 @@
 
 use crate::failure::{Failure, USAGE};
 use clap::{Arg, ArgAction, ArgMatches, Command};
-use network::{Machine, PRESETS, topology_report};
+use network::{Machine, PRESETS, machine_report};
 use std::fmt::Write;
 use std::process::ExitCode;
 
@@ -26,7 +26,7 @@ pub fn command() -> Command {
 pub fn main(matches: &ArgMatches) -> Result<ExitCode, Failure> {
     let specification: &String = matches.get_one("SPEC").expect("clap asks for a specification");
     let ranks = matches.get_one::<u32>("ranks").copied();
-    let report = Machine::parse(specification).and_then(|machine| topology_report(&machine, ranks));
+    let report = Machine::parse(specification).and_then(|machine| machine_report(&machine, ranks));
     let report = report.map_err(|why| Failure::with(USAGE, why.to_string()))?;
     if matches.get_flag("json") {
         let json = serde_json::to_string_pretty(&report).map_err(|why| Failure::new(format!("the report has no JSON form: {why}")))?;

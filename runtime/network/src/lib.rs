@@ -20,5 +20,5 @@ pub use machine::{
 };
 pub use model::{Delivered, Endpoint, Message, Network, Order};
 pub use packet::NetworkReport;
-pub use report::{LatencyReport, LevelReport, TopologyReport, topology_report};
+pub use report::{LatencyReport, LevelReport, MachineReport, PacketLinkReport, PacketReport, TopologyReport, machine_report};
 pub use spec::{LevelSpec, NetworkSpec, flop_rate};

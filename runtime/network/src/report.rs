@@ -1,10 +1,13 @@
 //! What a network looks like: its sizes, distances and a table of latencies.
 
+mod packets;
+
 use crate::analytic::{Analytic, WayHops};
 use crate::machine::{Machine, MachineError};
-use crate::spec::{self, NetworkSpec};
+use crate::spec::{self, LevelSpec, NetworkSpec};
 use crate::topology::{Method, Statistics};
 use engine::Span;
+pub use packets::{PacketLinkReport, PacketReport};
 use serde::Serialize;
 use std::fmt;
 
@@ -74,16 +77,37 @@ pub struct LatencyReport {
     pub latencies: Vec<(u64, Option<u64>)>,
 }
 
+/// A machine's network described, at its level of detail.
+#[derive(Clone, PartialEq, Debug, Serialize)]
+#[serde(untagged)]
+pub enum MachineReport {
+    /// Time is a formula.
+    Formula(TopologyReport),
+    /// Packets through routers.
+    Packets(PacketReport),
+}
+
+impl fmt::Display for MachineReport {
+    fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
+        match self {
+            MachineReport::Formula(report) => report.fmt(f),
+            MachineReport::Packets(report) => report.fmt(f),
+        }
+    }
+}
+
 /// Describes the network of `machine`, sized for `ranks` ranks if it leaves a size open.
 ///
-/// Errors: as `Machine::build`; a size left open without `ranks`; a packet-level network.
-pub fn topology_report(machine: &Machine, ranks: Option<u32>) -> Result<TopologyReport, MachineError> {
-    let NetworkSpec::Levels(levels) = &machine.network else {
-        return Err(MachineError::new(format!(
-            "the network '{}' has a packet level, for which there is no formula to describe; see `xsim traffic`",
-            machine.network
-        )));
-    };
+/// # Errors
+/// As `Machine::build`; a size left open without `ranks`.
+pub fn machine_report(machine: &Machine, ranks: Option<u32>) -> Result<MachineReport, MachineError> {
+    match &machine.network {
+        NetworkSpec::Levels(levels) => Ok(MachineReport::Formula(topology_report(machine, levels, ranks)?)),
+        NetworkSpec::Packet { network, inside } => Ok(MachineReport::Packets(packets::report(machine, network, inside, ranks)?)),
+    }
+}
+
+fn topology_report(machine: &Machine, levels: &[LevelSpec], ranks: Option<u32>) -> Result<TopologyReport, MachineError> {
     let built = spec::build(levels, ranks)?;
     let network = &built.network;
     let statistics: Vec<_> = network.topologies().map(|topology| topology.statistics()).collect();
@@ -246,7 +270,10 @@ mod tests {
     use proptest::prelude::*;
 
     fn report(specification: &str, ranks: Option<u32>) -> TopologyReport {
-        topology_report(&Machine::parse(specification).unwrap(), ranks).unwrap_or_else(|error| panic!("{error}"))
+        match machine_report(&Machine::parse(specification).unwrap(), ranks).unwrap_or_else(|error| panic!("{error}")) {
+            MachineReport::Formula(report) => report,
+            MachineReport::Packets(_) => panic!("it does not say level=packet"),
+        }
     }
 
     #[test]
@@ -271,7 +298,7 @@ mod tests {
 
     #[test]
     fn an_open_size_needs_the_ranks() {
-        let error = topology_report(&Machine::parse("star:l=1us").unwrap(), None).unwrap_err().to_string();
+        let error = machine_report(&Machine::parse("star:l=1us").unwrap(), None).unwrap_err().to_string();
         assert!(error.contains("number of ranks"), "{error}");
         assert_eq!(report("star:l=1us", Some(10)).endpoints, 10);
     }

@@ -250,6 +250,44 @@ mod tests {
         assert_eq!(Machine { name: specified.name.clone(), source: String::new(), ..file }, specified);
     }
 
+    const NODES: &str = r#"
+        [[level]]
+        topology = "torus"
+        size = [4, 3]
+        latency = "10ns"
+        vcs = 2
+        level = "packet"
+
+        [[level]]
+        topology = "mesh"
+        size = "2x2"
+        bandwidth = "1Tbps"
+    "#;
+
+    #[test]
+    fn a_packet_network_of_a_file_is_that_of_a_specification() {
+        let specified = Machine::parse("torus:4x3,l=10ns,vcs=2,level=packet/mesh:2x2,b=1Tbps").unwrap();
+        assert_eq!(file(NODES, "nodes.toml").network, specified.network);
+    }
+
+    #[test]
+    fn errors_show_the_line() {
+        for (from, to, line, caret, why) in [
+            ("vcs = 2", "vcs = 0", 6, 14, "vcs=0 is not between"),
+            ("vcs = 2", "speed = 2", 6, 8, "'speed' is not an option of 'torus'"),
+            ("\"10ns\"", "\"soon\"", 5, 19, "'soon' is not a length of time"),
+            ("\"2x2\"", "\"2x0\"", 11, 18, "a size cannot be 0"),
+            ("\"mesh\"", "\"mash\"", 10, 20, "found 'mash'"),
+            ("\"1Tbps\"", "\"1Tbps,l=0\"", 12, 21, "not a bandwidth"),
+            ("topology = \"mesh\"", "jump = 3", 9, 8, "needs a topology"),
+        ] {
+            let error = machine(&NODES.replace(from, to), "x.toml").unwrap_err().to_string();
+            let lines: Vec<&str> = error.lines().collect();
+            assert!(lines[0].contains(why) && lines[0].starts_with(&format!("in the machine file 'x.toml', line {line}: ")), "{error}");
+            assert_eq!(lines[lines.len() - 1], format!("  {:caret$}^", ""), "{error}");
+        }
+    }
+
     #[test]
     fn a_file_can_hold_a_specification() {
         let file = file("network = \"ring:l=1us,b=inf\"", "ring.toml");

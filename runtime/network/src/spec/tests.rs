@@ -110,6 +110,14 @@ fn errors_point_at_the_character() {
         ("star/rank:proc=-1", 15, "not a factor"),
         ("star/rank:o=1us", 10, "'o' is not an option of 'rank'"),
         ("étoile", 0, "found 'étoile'"),
+        ("moebius:4,level=packet", 0, "'moebius' is not a packet network"),
+        ("fattree:m=4,n=3,vcs=0,level=packet", 20, "vcs=0 is not between 1 and 128"),
+        ("fattree:m=4,speed=8,level=packet", 12, "'speed' is not an option of 'fattree'"),
+        ("fattree:m=4,l=1ns,n=3,l=2ns,level=packet", 22, "given twice"),
+        ("torus:4x4,l=soon,level=packet", 12, "'soon' is not a length of time"),
+        ("torus:4x4,classes=2,weights=1:2,level=packet", 18, "exclude each other"),
+        ("star:n=4,level=packet/star:2,l=soon", 31, "'soon' is not a length of time"),
+        ("star:n=4,level=packet/mesh:4x,l=1us", 29, "expected a size"),
     ] {
         let error = Machine::parse(specification).unwrap_err();
         assert!(error.sentence().contains(why), "{specification}: {error}");
@@ -171,7 +179,37 @@ fn the_manual_knows_every_topology_option_and_preset() {
     assert!(read >= 15, "only {read} examples of docs/network.md were read");
 }
 
+#[test]
+fn what_only_building_finds_is_pointed_at_too() {
+    for (specification, caret, why) in [
+        ("fattree:m=7,n=3,level=packet", 10, "m=7 is impossible"),
+        ("torus:4x0,level=packet", 6, "'4x0' is not a list of sides"),
+        ("star:16,level=packet", 5, "no sides"),
+        ("dragonfly:p=2,a=4,h=two,level=packet", 20, "h=two is not a whole number"),
+    ] {
+        let error = Machine::parse(specification).unwrap().build(1).unwrap_err();
+        assert!(error.sentence().contains(why), "{specification}: {error}");
+        assert_eq!(error.position(), Some(caret), "{specification}: {error}");
+    }
+}
+
 proptest! {
+    #[test]
+    fn a_printed_packet_network_is_the_same_machine(
+        kind in prop::sample::select(vec!["torus:4x3", "mesh:2x2x2,p=2", "fattree:m=4,n=2", "dragonfly:p=1,a=2,h=1", "star:n=9", "hyperx:sides=3x2"]),
+        keys in prop::sample::subsequence(vec!["l=10ns", " b = 12.5GB/s ", "vcs=4", "buf=64KiB", "packet=1kB", "weights=3:1", "router=0ns", "credit=1us", "chunk=32", "nic=1Tbps", "outq=0"], 0..8),
+        inside in prop::collection::vec(any_level(), 0..3),
+        rank: bool,
+    ) {
+        let levels: Vec<String> = inside.into_iter().filter(|level| level.contains(':')).collect();
+        let text: Vec<String> = [[&[kind], &keys[..], &["level=packet"]].concat().join(",")].into_iter().chain(levels).collect();
+        let text = format!("{}{}", text.join("/"), if rank { "/rank:gap=1ns" } else { "" });
+        let first = Machine::parse(&text).unwrap_or_else(|error| panic!("{error}"));
+        let second = Machine::parse(&first.to_string()).unwrap_or_else(|error| panic!("{error}"));
+        prop_assert_eq!(&second, &Machine { name: second.name.clone(), ..first });
+        prop_assert_eq!(second.to_string(), second.name);
+    }
+
     #[test]
     fn parser_never_panics(text in ".{0,60}") {
         let _ = Machine::parse(&text).map(|machine| machine.build(3));

@@ -4,6 +4,7 @@ use crate::bandwidth::Bandwidth;
 use crate::machine::{MachineError, Source};
 use crate::spec::text::{Item, Level, Piece};
 use engine::Span;
+use std::collections::BTreeMap;
 
 /// What is wrong, and with which part of the specification if not all of it.
 #[derive(Clone, Debug)]
@@ -34,13 +35,13 @@ pub(crate) struct Parameters {
 }
 
 impl PartialEq for Parameters {
-    /// Whatever they were read from.
+    /// In whatever order, and whatever they were read from.
     fn eq(&self, other: &Parameters) -> bool {
-        fn texts(this: &Parameters) -> impl Iterator<Item = (&str, &str)> {
+        fn texts(this: &Parameters) -> BTreeMap<&str, &str> {
             let size = this.size.iter().map(|size| ("", size.text.as_str()));
-            size.chain(this.values.iter().map(|(key, given)| (*key, given.text.as_str())))
+            size.chain(this.values.iter().map(|(key, given)| (*key, given.text.as_str()))).collect()
         }
-        texts(self).eq(texts(other))
+        texts(self) == texts(other)
     }
 }
 

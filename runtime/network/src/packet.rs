@@ -35,3 +35,4 @@ pub use network::PacketNetwork;
 pub use report::{JobReport, KindReport, LatencyReport, LinkEnd, LinkReport, MessageReport, NetworkReport};
 pub use spec::{COMMON_KEYS, PacketSpec, parse_bytes};
 pub use statistics::{JobStatistics, LinkUse, Statistics};
+pub(crate) use topology::Neighbor;

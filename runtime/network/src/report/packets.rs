@@ -90,7 +90,7 @@ fn farthest(fabric: &Fabric) -> Vec<u8> {
     let working = (0..topology.endpoints()).filter(|&endpoint| topology.works(endpoint)).filter(|endpoint| links(endpoint) != u32::MAX);
     let last = working.max_by_key(links).unwrap_or(0);
     let (mut router, port) = topology.attachment(last);
-    let mut kinds = vec![topology.link(router, port) as u8];
+    let mut kinds = vec![fabric.link(router, port)];
     while ways[router as usize].1 != u32::MAX {
         kinds.push(ways[router as usize].2);
         router = ways[router as usize].1;
@@ -137,7 +137,7 @@ pub(super) fn report(
     let (most_routers, average_routers, method) = distances(&fabric);
     let way = farthest(&fabric);
     let switching = &fabric.switching;
-    let zero_load = |&payload: &u32| (u64::from(payload), fabric.zero_load(switching.wire(payload), &way));
+    let zero_load = |&payload: &u32| (u64::from(payload), fabric.alone(switching.wire(payload), &way));
     Ok(PacketReport {
         machine: machine.name.clone(),
         source: machine.source.clone(),
@@ -225,13 +225,18 @@ mod tests {
 
     #[test]
     fn the_zero_load_is_what_a_packet_takes_to_the_farthest() {
-        for specification in
-            ["torus:4x3,l=7ns,switching=cut,level=packet", "dragonfly:p=2,a=4,h=2,gl=1us,l=1ns,level=packet", "mesh:5,level=packet"]
-        {
+        for network in [
+            "torus:4x3,l=7ns,switching=cut",
+            "dragonfly:p=2,a=4,h=2,gl=1us,l=1ns",
+            "mesh:5",
+            "mesh:5,nic=7Gbps,ejection=50Gbps",
+            "mesh:4x3,switching=wormhole,ejection=50Gbps,nic=130Gbps,cycle=3ns",
+        ] {
+            let specification = &format!("{network},packet=700,level=packet");
             let report = described(specification, None);
             let taken = (1..report.endpoints as u32).map(|to| {
                 let mut network = Machine::parse(specification).unwrap().build(1).unwrap().network;
-                let message = Message { source: Endpoint(0), destination: Endpoint(to), bytes: 8, id: 0, class: 0 };
+                let message = Message { source: Endpoint(0), destination: Endpoint(to), bytes: 700, id: 0, class: 0 };
                 network.send(Time::ZERO, &message);
                 let mut delivered = Vec::new();
                 while let Some(next) = network.next_event() {
@@ -239,7 +244,7 @@ mod tests {
                 }
                 delivered[0].at.as_ps()
             });
-            assert_eq!(taken.max().unwrap(), report.zero_load[1].1, "{specification}");
+            assert_eq!(taken.max().unwrap(), report.zero_load[2].1, "{specification}");
         }
     }
 }

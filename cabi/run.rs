@@ -200,10 +200,10 @@ pub fn setup(options: &Options, remote: Option<Remote>) -> Result<(Setup, String
     let policy = options.coll.clone();
     let node = built.ranks_per_node;
     let wire = Wire::new(built, node);
-    if !options.network_report.is_empty() && wire.order() == network::Order::Free {
+    if !options.network_report.is_empty() && !wire.is_shared() {
         return Err("-xsim-network-report is for packet networks: on this machine a message's time is a formula and no packet moves; add level=packet to -xsim-mn or leave the option out".to_owned());
     }
-    if remote.is_some() && wire.order() != network::Order::Free {
+    if remote.is_some() && wire.is_shared() {
         return Err("a packet network runs on one native process only: start without mpirun, or choose an analytic machine".to_owned());
     }
     simulation::recorders::check(options)?;

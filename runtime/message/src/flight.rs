@@ -1,4 +1,4 @@
-//! Messages that a `ByTime` network carries, and handshakes between sender and receiver.
+//! Messages that a shared network carries, and handshakes between sender and receiver.
 
 use crate::matching::Transit;
 use crate::messages::Messages;
@@ -7,7 +7,7 @@ use crate::request::Body;
 use engine::{EventKey, Time};
 use network::{Endpoint, Message};
 
-/// What happens when a `ByTime` network has delivered a message.
+/// What happens when a shared network has delivered a message.
 #[derive(Clone, Copy, Debug)]
 pub enum Flight {
     /// Waiting to be sent, or between two of the other states.

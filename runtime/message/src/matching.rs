@@ -82,7 +82,7 @@ pub struct Transit {
     pub flags: u16,
     /// The sender's request, where the sender waits for the match; else `NIL`.
     pub request: u32,
-    /// Its number in a `ByTime` network, with `flag::UNDER_WAY`; else `NIL`.
+    /// Its number in a shared network, with `flag::UNDER_WAY`; else `NIL`.
     pub flight: u32,
 }
 

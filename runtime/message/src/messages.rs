@@ -146,11 +146,11 @@ pub struct Messages {
     pub wire: Wire,
     /// Whether message times depend on other messages.
     pub by_time: bool,
-    /// What a `ByTime` network carries, by the number that it was given.
+    /// What a shared network carries, by the number that it was given.
     pub flights: Slab<Flight>,
-    /// Messages that leave for a `ByTime` network, by time of sending.
+    /// Messages that leave for a shared network, by time of sending.
     pub outbox: EventQueue<Message>,
-    /// Messages that were given to a `ByTime` network so far: those that leave at one time go in this order.
+    /// Messages that were given to a shared network so far: those that leave at one time go in this order.
     pub launched: u64,
     /// How computation is charged.
     pub compute: Compute,
@@ -204,7 +204,7 @@ impl Messages {
             orphans: Vec::new(),
             seen: FxHashMap::default(),
             ready: if sweeps { Ready::all(first, local).with_deck() } else { Ready::all(first, local) },
-            by_time: wire.order() == network::Order::ByTime,
+            by_time: wire.is_shared(),
             wire,
             flights: Slab::default(),
             outbox: EventQueue::new(),

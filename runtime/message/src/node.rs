@@ -19,7 +19,7 @@ pub enum State {
     Unexpected,
     /// A receive in its rank's posted queue.
     Posted,
-    /// A receive whose message is known but still under way in a `ByTime` network.
+    /// A receive whose message is known but still under way in a shared network.
     InFlight,
     /// A receive with its message: complete at `arrival`.
     Matched,
@@ -49,7 +49,7 @@ pub mod flag {
     pub const TRUNCATED: u16 = 1 << 6;
     /// A receive with a layout in the side table (`layout` is its index).
     pub const LAYOUT: u16 = 1 << 7;
-    /// A message whose arrival a `ByTime` network has not told yet.
+    /// A message whose arrival a shared network has not told yet.
     pub const UNDER_WAY: u16 = 1 << 8;
     /// A message above the eager limit: `arrival` is the arrival of its request to send until the match.
     pub const RENDEZVOUS: u16 = 1 << 9;

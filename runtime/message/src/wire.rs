@@ -1,12 +1,13 @@
 //! From ranks to the network: placement, the fast way for formulas, overheads.
 
 use engine::{Span, Time};
-use network::{Analytic, Built, Endpoint, Fidelity, Network, Overheads, Placement};
+use network::{Built, Endpoint, Formula, Network, Overheads, Placement, Shared, Uniform};
 
 /// The network as ranks see it.
 pub struct Wire {
-    analytic: Option<Analytic>,
-    network: Option<Box<dyn Network>>,
+    network: Network,
+    /// The formula's, asked before the network is.
+    uniform: Option<Uniform>,
     placement: Placement,
     /// Costs on the ranks' own time.
     pub overheads: Overheads,
@@ -22,25 +23,22 @@ pub struct Wire {
 impl Wire {
     /// The network of a built machine; `node` consecutive ranks share a node of it.
     pub fn new(built: Built, node: u32) -> Wire {
-        let overheads = built.overheads;
-        let lookahead = built.network.lookahead(Endpoint(0)) + overheads.send;
-        let (analytic, network) = match built.network {
-            Fidelity::Analytic(analytic) => (Some(analytic), None),
-            Fidelity::Packet(network) => (None, Some(network as Box<dyn Network>)),
-        };
+        let Built { network, placement, overheads, .. } = built;
+        let lookahead = network.lookahead(Endpoint(0)) + overheads.send;
         let has_overheads = overheads != Overheads::default();
-        let plain = !has_overheads && analytic.is_some();
-        Wire { analytic, network, placement: built.placement, has_overheads, plain, overheads, lookahead, node }
+        let plain = !has_overheads && network.formula().is_some();
+        let uniform = network.formula().and_then(Formula::uniform);
+        Wire { network, uniform, placement, has_overheads, plain, overheads, lookahead, node }
     }
     /// Where a rank is attached.
     #[inline]
     pub fn endpoint(&self, rank: u32) -> Endpoint {
         self.placement.endpoint(rank)
     }
-    /// How long `bytes` take; of a `ByTime` network a lower bound.
+    /// How long `bytes` take by the formula; on a shared network the lookahead, a lower bound.
     #[inline(always)]
     pub fn latency(&self, from: u32, to: u32, bytes: u64) -> Span {
-        match self.formula().and_then(Analytic::uniform) {
+        match &self.uniform {
             // An endpoint holds one rank, so that it does not matter which.
             Some(uniform) => uniform.latency(from == to, bytes),
             None => self.latency_by_place(from, to, bytes),
@@ -48,37 +46,38 @@ impl Wire {
     }
     #[inline(never)]
     fn latency_by_place(&self, from: u32, to: u32, bytes: u64) -> Span {
-        match &self.analytic {
-            Some(analytic) => analytic.latency(self.endpoint(from), self.endpoint(to), bytes),
-            None => self.lookahead,
+        match &self.network {
+            Network::Formula(formula) => formula.latency(self.endpoint(from), self.endpoint(to), bytes),
+            Network::Shared(_) => self.lookahead,
         }
     }
-    /// The formula, if it is one.
-    pub fn formula(&self) -> Option<&Analytic> {
-        self.analytic.as_ref()
+    /// How far apart any two endpoints are, if all are equally far by a formula.
+    #[inline]
+    pub fn uniform(&self) -> Option<&Uniform> {
+        self.uniform.as_ref()
     }
     /// A lower bound on what any message between two ranks takes.
     pub fn lookahead(&self) -> Span {
         self.lookahead
     }
-    /// The `ByTime` network.
-    pub fn shared(&mut self) -> Option<&mut (dyn Network + 'static)> {
-        self.network.as_deref_mut()
+    /// Whether messages share the network, so that times depend on other messages.
+    pub fn is_shared(&self) -> bool {
+        self.network.shared().is_some()
     }
-    /// Whether message times depend on other messages.
-    pub fn order(&self) -> network::Order {
-        self.network.as_ref().map_or(network::Order::Free, |network| network.order())
+    /// The shared network.
+    pub fn shared(&mut self) -> Option<&mut (dyn Shared + Send)> {
+        self.network.shared_mut()
     }
-    /// Why the `ByTime` network will deliver nothing more of what is under way, if so.
+    /// Why the shared network will deliver nothing more of what is under way, if so.
     pub fn stuck(&self) -> Option<String> {
-        self.network.as_ref().and_then(|network| network.stuck())
+        self.network.shared().and_then(Shared::stuck)
     }
-    /// What the packets and links of a `ByTime` network did up to `end`.
+    /// What the packets and links of a shared network did up to `end`.
     pub fn report(&self, end: Time) -> Option<network::NetworkReport> {
-        self.network.as_ref()?.report(end)
+        self.network.shared().map(|network| network.report(end))
     }
-    /// The next event of the `ByTime` network.
+    /// The next event of the shared network.
     pub fn next_event(&self) -> Option<Time> {
-        self.network.as_ref().and_then(|network| network.next_event())
+        self.network.shared().and_then(Shared::next_event)
     }
 }

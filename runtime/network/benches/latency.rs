@@ -30,7 +30,7 @@ fn cpu_time() -> u64 {
 /// Nanoseconds of processor time a call.
 fn measure(specification: &str, ranks: u32, near: bool) -> f64 {
     let built = Machine::parse(specification).and_then(|machine| machine.build(ranks)).expect("the networks above are right");
-    let network = built.network.as_analytic().expect("the networks above are analytic");
+    let network = built.network.formula().expect("the networks above are formulas");
     let mut state = 1u64;
     let mut pairs = || {
         state = state.wrapping_mul(6_364_136_223_846_793_005).wrapping_add(1_442_695_040_888_963_407);

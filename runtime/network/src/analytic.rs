@@ -6,9 +6,10 @@ pub(crate) mod tests;
 
 use crate::bandwidth::{Bandwidth, Serialization};
 use crate::divisor::Divisor;
-use crate::model::{Delivered, Endpoint, Message, Network, Order};
+use crate::message::Endpoint;
+use crate::model::{Formula, Uniform};
 use crate::topology::AnyTopology;
-use engine::{Span, Time};
+use engine::Span;
 
 /// The longest way across a network, in picoseconds, that leaves hop arithmetic free of overflow checks.
 const LONGEST_WAY: u128 = 1 << 62;
@@ -30,7 +31,7 @@ pub(crate) struct AnalyticLevel {
 /// The bandwidth is the least of all levels in which it takes at least one hop.
 /// A message that takes no hop at all (to the same endpoint) costs s/b of the innermost level.
 #[derive(Clone, Debug)]
-pub struct Analytic {
+pub(crate) struct Analytic {
     uniform: Option<Uniform>,
     /// All levels but the outermost, innermost first: the order in which endpoint numbers are taken apart.
     inner: Vec<Level>,
@@ -60,15 +61,6 @@ impl WayHops {
     pub(crate) fn total(&self) -> u64 {
         self.0.iter().map(|&hops| u64::from(hops)).sum()
     }
-}
-
-/// A network on which every two different endpoints are equally far apart.
-#[derive(Clone, Copy, PartialEq, Eq, Debug)]
-pub struct Uniform {
-    /// Latency of an empty message between two different endpoints.
-    pub latency: Span,
-    /// The further time of its bytes; also the whole time of a message from an endpoint to itself.
-    pub line: Serialization,
 }
 
 impl Analytic {
@@ -101,17 +93,6 @@ impl Analytic {
         Ok(Analytic { uniform, inner, outermost, lines, own, endpoints })
     }
 
-    /// How long a message of `bytes` takes; both endpoints must be below `endpoints()`.
-    ///
-    /// Unwinds with [`engine::EndOfTime`] beyond 2^64 ps (213 days), as clocks do; see `checked_latency`.
-    #[inline(always)]
-    pub fn latency(&self, source: Endpoint, destination: Endpoint, bytes: u64) -> Span {
-        match &self.uniform {
-            Some(uniform) => uniform.latency(source == destination, bytes),
-            None => self.latency_by_way(source, destination, bytes),
-        }
-    }
-
     #[inline(never)]
     fn latency_by_way(&self, source: Endpoint, destination: Endpoint, bytes: u64) -> Span {
         if self.inner.is_empty() {
@@ -121,18 +102,6 @@ impl Analytic {
         }
         let (hops, line) = self.way(source.0, destination.0);
         hops + line.time(bytes)
-    }
-
-    /// `latency`, or `None` beyond 2^64 ps.
-    pub fn checked_latency(&self, source: Endpoint, destination: Endpoint, bytes: u64) -> Option<Span> {
-        let (hops, line) = self.way(source.0, destination.0);
-        hops.checked_add(line.checked_time(bytes)?)
-    }
-
-    /// If every two different endpoints are equally far apart: how far. For loops over many messages.
-    #[inline]
-    pub fn uniform(&self) -> Option<&Uniform> {
-        self.uniform.as_ref()
     }
 
     /// Hop latency and serialization of the way from one endpoint to another.
@@ -161,13 +130,6 @@ impl Analytic {
             cross(level, level.topology.hops_out(from) + level.topology.hops_in(to));
         }
         cross(&self.outermost, self.outermost.topology.hops(source, destination));
-    }
-
-    /// The links on the way of a message.
-    pub fn hops(&self, source: Endpoint, destination: Endpoint) -> u64 {
-        let mut hops = 0;
-        self.cross_levels(source.0, destination.0, |_, more| hops += u64::from(more));
-        hops
     }
 
     /// The latency of the way from an endpoint out through the gateways of all levels.
@@ -221,21 +183,9 @@ impl Analytic {
     }
 }
 
-impl Uniform {
-    /// How long a message takes; `own` says whether it goes to the endpoint it comes from.
-    #[inline(always)]
-    pub fn latency(&self, own: bool, bytes: u64) -> Span {
-        let hops = if own { Span::ZERO } else { self.latency };
-        hops + self.line.time(bytes)
-    }
-}
-
-impl Network for Analytic {
+impl Formula for Analytic {
     fn endpoints(&self) -> u64 {
         self.endpoints
-    }
-    fn order(&self) -> Order {
-        Order::Free
     }
     /// Exact; zero if there is no other endpoint. Endpoint 0 is at every gateway or as near to it as any
     /// other, so its lookahead is the least of all.
@@ -245,11 +195,15 @@ impl Network for Analytic {
             _ => self.shortest_way(to).unwrap_or(Span::ZERO),
         }
     }
-    fn send(&mut self, at: Time, message: &Message) -> Option<Time> {
-        Some(at + self.latency(message.source, message.destination, message.bytes))
+    #[inline]
+    fn latency(&self, source: Endpoint, destination: Endpoint, bytes: u64) -> Span {
+        match &self.uniform {
+            Some(uniform) => uniform.latency(source == destination, bytes),
+            None => self.latency_by_way(source, destination, bytes),
+        }
     }
-    fn next_event(&self) -> Option<Time> {
-        None
+    #[inline]
+    fn uniform(&self) -> Option<Uniform> {
+        self.uniform
     }
-    fn advance(&mut self, _: Time, _: &mut Vec<Delivered>) {}
 }

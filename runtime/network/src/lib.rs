@@ -5,6 +5,7 @@ mod analytic;
 mod bandwidth;
 mod divisor;
 mod machine;
+mod message;
 mod model;
 mod nodes;
 pub mod packet;
@@ -13,12 +14,10 @@ mod spec;
 mod topology;
 pub mod traffic;
 
-pub use analytic::{Analytic, Uniform};
 pub use bandwidth::{Bandwidth, ParseBandwidthError, Serialization};
-pub use machine::{
-    Built, DEFAULT_MACHINE, Dealt, Fidelity, Machine, MachineError, Overheads, PRESETS, Placement, PlacementRule, Preset, preset,
-};
-pub use model::{Delivered, Endpoint, Message, Network, Order};
+pub use machine::{Built, DEFAULT_MACHINE, Dealt, Machine, MachineError, Overheads, PRESETS, Placement, PlacementRule, Preset, preset};
+pub use message::{Delivered, Endpoint, Message};
+pub use model::{Formula, Network, Shared, Uniform};
 pub use packet::NetworkReport;
-pub use report::{LatencyReport, LevelReport, MachineReport, PacketLinkReport, PacketReport, TopologyReport, machine_report};
+pub use report::{DistanceReport, LevelReport, MachineReport, PacketLinkReport, PacketReport, TopologyReport, machine_report};
 pub use spec::{LevelSpec, NetworkSpec, flop_rate};

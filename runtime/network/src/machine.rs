@@ -12,12 +12,11 @@ pub use overheads::Overheads;
 pub use placement::{Dealt, Placement, PlacementRule};
 pub use presets::{DEFAULT_MACHINE, PRESETS, Preset, preset};
 
-use crate::analytic::Analytic;
-use crate::model::{Delivered, Endpoint, Message, Network, Order};
+use crate::model::{Formula, Network, Shared};
 use crate::nodes::Nodes;
 use crate::packet::PacketSpec;
 use crate::spec::{Host, LevelSpec, NetworkSpec};
-use engine::{Span, Time};
+use engine::Span;
 use file::Described;
 
 /// A machine as described: nothing in it depends on the number of ranks.
@@ -43,7 +42,7 @@ pub struct Machine {
 #[derive(Debug)]
 pub struct Built {
     /// How long messages take.
-    pub network: Fidelity,
+    pub network: Network,
     /// Which endpoint a rank is on.
     pub placement: Placement,
     /// Simulated processor time for a unit of host time.
@@ -99,11 +98,11 @@ impl Machine {
         let (network, specification, group) = match &self.network {
             NetworkSpec::Levels(levels) => {
                 let built = crate::spec::build(levels, Some(ranks))?;
-                (Fidelity::Analytic(built.network), built.specification, built.group)
+                (Network::Formula(Box::new(built.network)), built.specification, built.group)
             }
             NetworkSpec::Packet { network, inside } => {
                 let (network, group) = packet(network, inside, ranks)?;
-                (Fidelity::Packet(network), self.network.to_string(), group)
+                (Network::Shared(network), self.network.to_string(), group)
             }
         };
         let placement = self.placement.build(ranks, network.endpoints(), group)?;
@@ -134,76 +133,11 @@ impl std::fmt::Display for Machine {
 }
 
 /// Builds a packet network with room for `ranks` ranks, and says how many places each of its endpoints has.
-fn packet(network: &PacketSpec, inside: &[LevelSpec], ranks: u32) -> Result<(Box<dyn Network + Send>, u32), MachineError> {
+fn packet(network: &PacketSpec, inside: &[LevelSpec], ranks: u32) -> Result<(Box<dyn Shared + Send>, u32), MachineError> {
     if inside.is_empty() {
         return Ok((Box::new(network.build(u64::from(ranks))?), 1));
     }
     let node = crate::spec::build(inside, None)?.network;
     let size = u32::try_from(node.endpoints()).expect("sizes are 32-bit");
     Ok((Box::new(Nodes::new(network.build(u64::from(ranks.div_ceil(size)))?, node)), size))
-}
-
-/// A network at one of the two levels of detail.
-#[expect(clippy::large_enum_variant, reason = "one a process, and asked for every message: no pointer in between")]
-pub enum Fidelity {
-    /// Latency by formula; always `Order::Free`.
-    Analytic(Analytic),
-    /// Packets through routers.
-    Packet(Box<dyn Network + Send>),
-}
-
-impl Fidelity {
-    /// The analytic network, whose latency can be asked without the trait.
-    #[inline]
-    pub fn as_analytic(&self) -> Option<&Analytic> {
-        match self {
-            Fidelity::Analytic(network) => Some(network),
-            Fidelity::Packet(_) => None,
-        }
-    }
-    fn get(&self) -> &dyn Network {
-        match self {
-            Fidelity::Analytic(network) => network,
-            Fidelity::Packet(network) => network.as_ref(),
-        }
-    }
-    fn get_mut(&mut self) -> &mut dyn Network {
-        match self {
-            Fidelity::Analytic(network) => network,
-            Fidelity::Packet(network) => network.as_mut(),
-        }
-    }
-}
-
-impl std::fmt::Debug for Fidelity {
-    fn fmt(&self, f: &mut std::fmt::Formatter<'_>) -> std::fmt::Result {
-        match self {
-            Fidelity::Analytic(network) => network.fmt(f),
-            Fidelity::Packet(_) => f.write_str("Packet(..)"),
-        }
-    }
-}
-
-impl Network for Fidelity {
-    fn endpoints(&self) -> u64 {
-        self.get().endpoints()
-    }
-    fn order(&self) -> Order {
-        self.get().order()
-    }
-    fn lookahead(&self, to: Endpoint) -> Span {
-        self.get().lookahead(to)
-    }
-    fn send(&mut self, at: Time, message: &Message) -> Option<Time> {
-        self.get_mut().send(at, message)
-    }
-    fn next_event(&self) -> Option<Time> {
-        self.get().next_event()
-    }
-    fn advance(&mut self, until: Time, delivered: &mut Vec<Delivered>) {
-        self.get_mut().advance(until, delivered);
-    }
-    fn stuck(&self) -> Option<String> {
-        self.get().stuck()
-    }
 }

@@ -1,68 +1,119 @@
-//! The one trait that every network fidelity implements.
+//! What a network is to its user: a formula, which answers for each message by itself, or shared by messages, which delay each other.
 
+use crate::bandwidth::Serialization;
+use crate::message::{Delivered, Endpoint, Message};
 use crate::packet::NetworkReport;
 use engine::{Span, Time};
 
-/// A place where a rank can be attached: 0 to `Network::endpoints() - 1`.
-#[derive(Clone, Copy, PartialEq, Eq, PartialOrd, Ord, Hash, Debug)]
-#[repr(transparent)]
-pub struct Endpoint(pub u32);
-
-/// A message as a network sees it.
-#[derive(Clone, Copy, PartialEq, Eq, Debug)]
-pub struct Message {
-    /// Where it leaves.
-    pub source: Endpoint,
-    /// Where it goes; may equal `source`.
-    pub destination: Endpoint,
-    /// Payload bytes, zero included.
-    pub bytes: u64,
-    /// The caller's name for it, given back on delivery.
-    pub id: u64,
-    /// Traffic class, 0 unless the caller distinguishes any.
-    pub class: u8,
-}
-
-/// A message that reached its destination whole.
-#[derive(Clone, Copy, PartialEq, Eq, Debug)]
-pub struct Delivered {
-    /// `Message::id`.
-    pub id: u64,
-    /// When its last byte arrived.
-    pub at: Time,
-}
-
-/// Whether a message's time depends on other messages.
-#[derive(Clone, Copy, PartialEq, Eq, Debug)]
-pub enum Order {
-    /// A function of (source, destination, bytes): `send` may be called in any order and answers at once.
-    Free,
-    /// Messages share links: `send` must be called in non-decreasing time, and answers come from `advance`.
-    ByTime,
-}
-
-/// How long messages take on the simulated machine.
-pub trait Network {
+/// A network on which a message's time depends on nothing but its source, destination and size.
+///
+/// It has no state, so that it may be asked in any order, by any number of native processes.
+pub trait Formula {
     /// How many endpoints there are.
     fn endpoints(&self) -> u64;
-    /// See [`Order`].
-    fn order(&self) -> Order;
-    /// A lower bound on the time any message to `to` from another endpoint takes; may be zero.
+    /// A lower bound on the time that any message to `to` from another endpoint takes; may be zero. Endpoint 0 has the least of all.
     fn lookahead(&self, to: Endpoint) -> Span;
-    /// Gives a message to the network at `at`. A `Free` network answers with its arrival.
+    /// How long a message of `bytes` takes; both endpoints must be below `endpoints()`.
+    ///
+    /// Unwinds with [`engine::EndOfTime`] beyond 2^64 ps (213 days), as clocks do.
+    fn latency(&self, source: Endpoint, destination: Endpoint, bytes: u64) -> Span;
+    /// If every two different endpoints are equally far apart: how far. For loops over many messages.
+    fn uniform(&self) -> Option<Uniform> {
+        None
+    }
+}
+
+/// How far apart two endpoints are where all are equally far.
+#[derive(Clone, Copy, PartialEq, Eq, Debug)]
+pub struct Uniform {
+    /// Latency of an empty message between two different endpoints.
+    pub latency: Span,
+    /// The further time of its bytes; also the whole time of a message from an endpoint to itself.
+    pub line: Serialization,
+}
+
+impl Uniform {
+    /// How long a message takes; `own` says whether it goes to the endpoint it comes from.
+    #[inline(always)]
+    pub fn latency(&self, own: bool, bytes: u64) -> Span {
+        let hops = if own { Span::ZERO } else { self.latency };
+        hops + self.line.time(bytes)
+    }
+}
+
+/// A network on which messages share links and buffers, so that one may delay another.
+pub trait Shared {
+    /// How many endpoints there are.
+    fn endpoints(&self) -> u64;
+    /// A lower bound on the time that any message to `to` from another endpoint takes; may be zero.
+    fn lookahead(&self, to: Endpoint) -> Span;
+    /// Gives a message to the network at `at`; times must not decrease from call to call, nor lie before what `advance` has reached. The
+    /// arrival, if the message shares nothing with any other; else `advance` tells it.
     fn send(&mut self, at: Time, message: &Message) -> Option<Time>;
-    /// The time of the earliest internal event of a `ByTime` network.
+    /// The time of the earliest event inside it.
     fn next_event(&self) -> Option<Time>;
-    /// Carries a `ByTime` network through all events at or before `until`;
-    /// appends deliveries in (time, id) order.
+    /// Carries it through all events at or before `until`; appends deliveries in (time, id) order.
     fn advance(&mut self, until: Time, delivered: &mut Vec<Delivered>);
     /// Why nothing will ever be delivered again though messages are under way, as a sentence; `None` while something can happen, and
     /// where nothing is under way.
-    fn stuck(&self) -> Option<String> {
-        None
+    fn stuck(&self) -> Option<String>;
+    /// What its packets and links did up to `end`.
+    fn report(&self, end: Time) -> NetworkReport;
+}
+
+/// A network of one kind or the other: no caller can take one for the other.
+pub enum Network {
+    /// A message's time is known when it is sent.
+    Formula(Box<dyn Formula + Send>),
+    /// Messages must be given in order of time, and their arrivals are told later.
+    Shared(Box<dyn Shared + Send>),
+}
+
+impl Network {
+    /// How many endpoints there are.
+    pub fn endpoints(&self) -> u64 {
+        match self {
+            Network::Formula(network) => network.endpoints(),
+            Network::Shared(network) => network.endpoints(),
+        }
     }
-    /// What its packets and links did up to `end`, if it has any.
-    fn report(&self, _end: Time) -> Option<NetworkReport> {
-        None
+
+    /// A lower bound on the time that any message to `to` from another endpoint takes; may be zero.
+    pub fn lookahead(&self, to: Endpoint) -> Span {
+        match self {
+            Network::Formula(network) => network.lookahead(to),
+            Network::Shared(network) => network.lookahead(to),
+        }
+    }
+
+    /// The formula, if it is one.
+    pub fn formula(&self) -> Option<&(dyn Formula + Send)> {
+        match self {
+            Network::Formula(network) => Some(&**network),
+            Network::Shared(_) => None,
+        }
+    }
+
+    /// The network that messages share, if they do.
+    pub fn shared(&self) -> Option<&(dyn Shared + Send)> {
+        match self {
+            Network::Formula(_) => None,
+            Network::Shared(network) => Some(&**network),
+        }
+    }
+
+    /// The network that messages share, if they do.
+    pub fn shared_mut(&mut self) -> Option<&mut (dyn Shared + Send)> {
+        match self {
+            Network::Formula(_) => None,
+            Network::Shared(network) => Some(&mut **network),
+        }
+    }
+}
+
+impl std::fmt::Debug for Network {
+    fn fmt(&self, f: &mut std::fmt::Formatter<'_>) -> std::fmt::Result {
+        let kind = if self.formula().is_some() { "Formula" } else { "Shared" };
+        f.debug_struct(kind).field("endpoints", &self.endpoints()).finish_non_exhaustive()
     }
 }

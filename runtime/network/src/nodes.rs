@@ -7,7 +7,8 @@
 
 use crate::analytic::Analytic;
 use crate::divisor::Divisor;
-use crate::model::{Delivered, Endpoint, Message, Network, Order};
+use crate::message::{Delivered, Endpoint, Message};
+use crate::model::{Formula, Shared};
 use crate::packet::NetworkReport;
 use engine::{Span, Time};
 use rustc_hash::FxHashMap;
@@ -34,7 +35,7 @@ pub(crate) struct Nodes<Outer> {
     lost: u64,
 }
 
-impl<Outer: Network> Nodes<Outer> {
+impl<Outer: Shared> Nodes<Outer> {
     /// `inside` is one node.
     pub(crate) fn new(outer: Outer, inside: Analytic) -> Nodes<Outer> {
         let size = u32::try_from(inside.endpoints()).expect("sizes are 32-bit");
@@ -66,13 +67,9 @@ impl<Outer: Network> Nodes<Outer> {
     }
 }
 
-impl<Outer: Network> Network for Nodes<Outer> {
+impl<Outer: Shared> Shared for Nodes<Outer> {
     fn endpoints(&self) -> u64 {
         self.outer.endpoints() * self.inside.endpoints()
-    }
-
-    fn order(&self) -> Order {
-        Order::ByTime
     }
 
     fn lookahead(&self, to: Endpoint) -> Span {
@@ -110,7 +107,7 @@ impl<Outer: Network> Network for Nodes<Outer> {
         [leaving, entering, self.outer.next_event()].into_iter().flatten().min()
     }
 
-    fn report(&self, end: Time) -> Option<NetworkReport> {
+    fn report(&self, end: Time) -> NetworkReport {
         self.outer.report(end)
     }
 
@@ -150,15 +147,18 @@ impl<Outer: Network> Network for Nodes<Outer> {
 #[cfg(test)]
 mod tests {
     use super::*;
-    use crate::{Fidelity, Machine};
+    use crate::{Machine, Network};
     use proptest::prelude::*;
 
-    fn machine(specification: &str, ranks: u32) -> Fidelity {
-        Machine::parse(specification).and_then(|machine| machine.build(ranks)).unwrap_or_else(|error| panic!("{error}")).network
+    fn machine(specification: &str, ranks: u32) -> Box<dyn Shared> {
+        match Machine::parse(specification).and_then(|machine| machine.build(ranks)).unwrap_or_else(|error| panic!("{error}")).network {
+            Network::Shared(network) => network,
+            Network::Formula(_) => panic!("{specification} is a packet network"),
+        }
     }
 
     /// When each message arrives, asked for at every event in turn.
-    fn arrivals(network: &mut dyn Network, messages: &[(Time, u32, u32, u64)]) -> Vec<Time> {
+    fn arrivals(network: &mut dyn Shared, messages: &[(Time, u32, u32, u64)]) -> Vec<Time> {
         let mut arrivals = vec![Time::MAX; messages.len()];
         let mut delivered = Vec::new();
         let mut waiting = (0..).zip(messages).peekable();
@@ -191,10 +191,10 @@ mod tests {
     fn a_message_takes_the_formula_inside_and_packets_between() {
         let mut bare = machine(TREE, 8);
         let mut nodes = machine(&format!("{TREE}/star:4,l=1us,b=200Gbps"), 32);
-        assert_eq!((nodes.endpoints(), nodes.order()), (32, Order::ByTime));
+        assert_eq!(nodes.endpoints(), 32);
         let at = Time::from_ps(5_000);
-        let between = arrivals(&mut bare, &[(at, 0, 7, 1000)])[0];
-        let found = arrivals(&mut nodes, &[(at, 1, 30, 1000), (at, 1, 2, 1000)]);
+        let between = arrivals(&mut *bare, &[(at, 0, 7, 1000)])[0];
+        let found = arrivals(&mut *nodes, &[(at, 1, 30, 1000), (at, 1, 2, 1000)]);
         assert_eq!(found, [between + Span::from_ns(2_000), at + Span::from_ps(2_000_000 + 40_000)]);
     }
 
@@ -202,7 +202,7 @@ mod tests {
     fn ways_to_the_gateway_reorder_messages() {
         let mut nodes = machine(&format!("{TREE}/mesh:4,l=1us,b=100Gbps"), 32);
         let far_then_near = [(Time::ZERO, 3, 4, 0), (Time::from_ps(10), 0, 4, 0)];
-        let found = arrivals(&mut nodes, &far_then_near);
+        let found = arrivals(&mut *nodes, &far_then_near);
         assert_eq!(found[0].since(found[1]), Span::from_ps(3_000_000 - 10), "the second leaves its node first");
     }
 
@@ -234,8 +234,8 @@ mod tests {
             let mut messages: Vec<_> = messages.into_iter().filter(|m| m.1 / 4 != m.2 / 4).map(|m| (Time::from_ps(m.0), m.1, m.2, m.3)).collect();
             messages.sort();
             let bare: Vec<_> = messages.iter().map(|m| (m.0, m.1 / 4, m.2 / 4, m.3)).collect();
-            let expected = arrivals(&mut machine(TREE, 8), &bare);
-            prop_assert_eq!(arrivals(&mut machine(&format!("{TREE}/star:4,l=0,b=inf"), 32), &messages), expected);
+            let expected = arrivals(&mut *machine(TREE, 8), &bare);
+            prop_assert_eq!(arrivals(&mut *machine(&format!("{TREE}/star:4,l=0,b=inf"), 32), &messages), expected);
         }
 
         #[test]
@@ -243,7 +243,7 @@ mod tests {
             let mut network = machine(&format!("{TREE}/{}", ["star:4,l=1us,b=100Gbps", "mesh:2x2,l=3ns,b=inf", "ring:4,dir=1,l=0,b=inf"][inside]), 32);
             let mut messages: Vec<_> = messages.into_iter().filter(|m| m.1 != m.2).map(|m| (Time::from_ps(m.0), m.1, m.2, m.3)).collect();
             messages.sort();
-            for (arrival, message) in arrivals(&mut network, &messages).into_iter().zip(&messages) {
+            for (arrival, message) in arrivals(&mut *network, &messages).into_iter().zip(&messages) {
                 prop_assert!(arrival >= message.0 + network.lookahead(Endpoint(message.2)));
             }
         }

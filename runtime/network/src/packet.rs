@@ -27,6 +27,7 @@ mod statistics;
 #[cfg(test)]
 mod tests;
 mod topology;
+mod usage;
 
 pub use crate::spec::parse_packet as parse;
 pub(crate) use fabric::Fabric;
@@ -34,5 +35,6 @@ pub use histogram::Histogram;
 pub use network::PacketNetwork;
 pub use report::{JobReport, KindReport, LatencyReport, LinkEnd, LinkReport, MessageReport, NetworkReport};
 pub use spec::{COMMON_KEYS, PacketSpec, parse_bytes};
-pub use statistics::{JobStatistics, LinkUse, Statistics};
+pub use statistics::{JobStatistics, Statistics};
 pub(crate) use topology::Neighbor;
+pub use usage::LinkUse;

@@ -36,7 +36,7 @@ pub struct TopologyReport {
     /// The levels, outermost first.
     pub levels: Vec<LevelReport>,
     /// Latencies over distances and message sizes.
-    pub latencies: Vec<LatencyReport>,
+    pub latencies: Vec<DistanceReport>,
 }
 
 /// One level of a network; its counts are those of one instance.
@@ -68,7 +68,7 @@ pub struct LevelReport {
 
 /// What messages between two endpoints of a certain distance cost.
 #[derive(Clone, PartialEq, Debug, Serialize)]
-pub struct LatencyReport {
+pub struct DistanceReport {
     /// Which pairs of endpoints these are.
     pub distance: String,
     /// Links on the way.
@@ -193,9 +193,9 @@ fn distances(network: &Analytic, statistics: &[Statistics]) -> Vec<(String, WayH
     found
 }
 
-fn latencies(network: &Analytic, distance: String, hops: &WayHops) -> LatencyReport {
+fn latencies(network: &Analytic, distance: String, hops: &WayHops) -> DistanceReport {
     let latency = |bytes| network.latency_over(hops, bytes).map(Span::as_ps);
-    LatencyReport { distance, hops: hops.total(), latencies: SIZES.iter().map(|&bytes| (bytes, latency(bytes))).collect() }
+    DistanceReport { distance, hops: hops.total(), latencies: SIZES.iter().map(|&bytes| (bytes, latency(bytes))).collect() }
 }
 
 /// Bytes as people say them.
@@ -248,14 +248,15 @@ impl fmt::Display for TopologyReport {
         let rows: Vec<Vec<String>> = [titles.to_vec()].into_iter().chain((1..).zip(&self.levels).map(row)).collect();
         table(f, &rows)?;
         writeln!(f)?;
-        let column = |cell: &dyn Fn(&LatencyReport) -> String, title: &str| {
+        let column = |cell: &dyn Fn(&DistanceReport) -> String, title: &str| {
             [title.to_owned()].into_iter().chain(self.latencies.iter().map(cell)).collect::<Vec<String>>()
         };
         let mut rows =
             vec![column(&|latency| latency.distance.clone(), "latency"), column(&|latency| format!("{} hops", latency.hops), "")];
         for (index, &bytes) in SIZES.iter().enumerate() {
-            let cell =
-                |latency: &LatencyReport| latency.latencies[index].1.map_or("over 213 days".to_owned(), |ps| Span::from_ps(ps).to_string());
+            let cell = |latency: &DistanceReport| {
+                latency.latencies[index].1.map_or("over 213 days".to_owned(), |ps| Span::from_ps(ps).to_string())
+            };
             rows.push(column(&cell, &size(bytes)));
         }
         table(f, &rows)
@@ -266,7 +267,8 @@ impl fmt::Display for TopologyReport {
 mod tests {
     use super::*;
     use crate::analytic::tests::any_level;
-    use crate::{Endpoint, Network};
+    use crate::analytic::tests::network as formula;
+    use crate::{Endpoint, Formula};
     use proptest::prelude::*;
 
     fn report(specification: &str, ranks: Option<u32>) -> TopologyReport {
@@ -308,8 +310,7 @@ mod tests {
         fn averages_and_extremes_are_those_of_all_pairs(levels in prop::collection::vec(any_level(), 1..4)) {
             let specification = levels.join("/");
             let report = report(&specification, None);
-            let slow = Machine::parse(&specification).unwrap().build(1).unwrap().network;
-            let network = slow.as_analytic().unwrap();
+            let network = formula(&specification, 1);
             let n = network.endpoints() as u32;
             prop_assume!((2..300).contains(&n));
             let (mut sum, mut most) = (0u64, 0);

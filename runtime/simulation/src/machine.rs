@@ -42,7 +42,7 @@ pub fn build(options: &Options) -> Result<Built, String> {
 #[cfg(test)]
 mod tests {
     use super::*;
-    use network::{Endpoint, Network};
+    use network::Endpoint;
 
     fn options(given: &[(&str, &str)]) -> Options {
         let mut options = Options::default();

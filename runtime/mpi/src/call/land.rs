@@ -1,4 +1,4 @@
-//! What happens when a `ByTime` network has delivered a message: each kind goes to the part that it is of.
+//! What happens when a shared network has delivered a message: each kind goes to the part that it is of.
 
 use crate::matching::Transit;
 use crate::node::{NIL, State, flag};
@@ -7,7 +7,7 @@ use engine::Time;
 use message::flight::Flight;
 
 impl World {
-    /// A `ByTime` network delivered `flight` at `at`.
+    /// A shared network delivered `flight` at `at`.
     pub(crate) fn land(&mut self, flight: u32, at: Time) {
         match self.messages.flights.remove(flight) {
             Some(Flight::Unexpected { to, message }) => {

@@ -154,7 +154,7 @@ impl Collectives {
         }
     }
 
-    /// A `ByTime` network delivered a message of a schedule.
+    /// A shared network delivered a message of a schedule.
     pub(crate) fn collective_arrival(&mut self, index: u32, to: u32, from: u32, round: u32, at: Time) {
         let Some(instance) = self.instances.get_mut(index) else { return };
         if let Some(queue) = instance.mail.get_mut(&(to, from, round))

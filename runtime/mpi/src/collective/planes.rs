@@ -44,7 +44,7 @@ pub(crate) struct Between<'a, F> {
 impl<F: Fn(u32) -> u32> Costs for Between<'_, F> {
     #[inline]
     fn uniform(&self, bytes: u64) -> Option<u64> {
-        self.wire.formula().and_then(|formula| formula.uniform()).map(|uniform| uniform.latency(false, bytes).as_ps())
+        self.wire.uniform().map(|uniform| uniform.latency(false, bytes).as_ps())
     }
     #[inline]
     fn latency(&self, from: u32, to: u32, bytes: u64) -> u64 {

@@ -2,7 +2,7 @@
 
 use super::MachineError;
 use crate::divisor::Divisor;
-use crate::model::Endpoint;
+use crate::message::Endpoint;
 use std::path::PathBuf;
 
 /// How ranks are put on endpoints, as a user says it.

@@ -5,7 +5,8 @@ use super::report::NetworkReport;
 use super::shard::{Partition, Pending, Shard, build};
 use super::slab::NONE;
 use super::statistics::Statistics;
-use crate::model::{Delivered, Endpoint, Message, Network, Order};
+use crate::message::{Delivered, Endpoint, Message};
+use crate::model::Shared;
 use engine::{Span, Time};
 use std::sync::Arc;
 
@@ -50,7 +51,7 @@ impl PacketNetwork {
     }
 }
 
-impl Network for PacketNetwork {
+impl Shared for PacketNetwork {
     fn stuck(&self) -> Option<String> {
         if self.next.is_some() || self.shard.inside() == 0 {
             return None;
@@ -61,10 +62,6 @@ impl Network for PacketNetwork {
 
     fn endpoints(&self) -> u64 {
         u64::from(self.fabric.topology.endpoints())
-    }
-
-    fn order(&self) -> Order {
-        Order::ByTime
     }
 
     /// The zero-load time of the smallest packet from the nearest other endpoint.
@@ -100,8 +97,8 @@ impl Network for PacketNetwork {
         self.next
     }
 
-    fn report(&self, end: Time) -> Option<NetworkReport> {
-        Some(NetworkReport::new(&self.shard, end))
+    fn report(&self, end: Time) -> NetworkReport {
+        NetworkReport::new(&self.shard, end)
     }
 
     fn advance(&mut self, until: Time, delivered: &mut Vec<Delivered>) {

@@ -1,9 +1,8 @@
 //! The state of an output port: its link, the credits of the buffer behind it, and who waits for it.
 
 use super::slab::NONE;
-use super::statistics::LinkUse;
+use super::usage::Usage;
 use bytemuck::{Pod, Zeroable};
-use rustc_hash::FxHashMap;
 
 /// "Never" as a time in picoseconds.
 pub(crate) const NEVER: u64 = u64::MAX;
@@ -241,67 +240,6 @@ impl Port {
     }
 }
 
-/// The low halves of what `LinkUse` counts; the shard has the high ones.
-#[derive(Clone, Copy, Default, Debug, Pod, Zeroable)]
-#[repr(C)]
-pub(crate) struct Usage {
-    bytes: u32,
-    busy: u32,
-    blocked: u32,
-    occupancy: u32,
-}
-
-/// The high halves of the counts of the few ports that need them.
-#[derive(Default)]
-pub(crate) struct Carried(FxHashMap<u32, [u32; 4]>);
-
-impl Carried {
-    /// Counts what `port` sent, with the time that took and the time it waited.
-    #[inline]
-    pub(crate) fn sent(&mut self, port: u32, low: &mut Usage, bytes: u32, busy: u64, blocked: u64) {
-        let bytes = add(&mut low.bytes, u64::from(bytes));
-        let (busy, blocked) = (add(&mut low.busy, busy), add(&mut low.blocked, blocked));
-        if bytes | busy | blocked != 0 {
-            self.carry(port, [bytes, busy, blocked, 0]);
-        }
-    }
-
-    /// Counts bytes times nanoseconds in the buffer behind `port`.
-    #[inline]
-    pub(crate) fn held(&mut self, port: u32, low: &mut Usage, occupancy: u64) {
-        let occupancy = add(&mut low.occupancy, occupancy);
-        if occupancy != 0 {
-            self.carry(port, [0, 0, 0, occupancy]);
-        }
-    }
-
-    #[cold]
-    fn carry(&mut self, port: u32, carry: [u32; 4]) {
-        let high = self.0.entry(port).or_default();
-        high.iter_mut().zip(carry).for_each(|(high, carry)| *high += carry);
-    }
-
-    /// All that was counted of `port`.
-    pub(crate) fn total(&self, port: u32, low: &Usage) -> LinkUse {
-        let high = self.0.get(&port).copied().unwrap_or_default();
-        let count = |high: u32, low: u32| u64::from(high) << 32 | u64::from(low);
-        LinkUse {
-            bytes: count(high[0], low.bytes),
-            busy: count(high[1], low.busy),
-            blocked: count(high[2], low.blocked),
-            occupancy: count(high[3], low.occupancy),
-        }
-    }
-}
-
-/// Adds to a counter; the answer is what does not fit.
-#[inline]
-fn add(low: &mut u32, count: u64) -> u32 {
-    let sum = u64::from(*low) + count;
-    *low = sum as u32;
-    (sum >> 32) as u32
-}
-
 /// What waits at a port.
 #[derive(Clone, Copy, Default, Debug)]
 pub(crate) struct Waits {
@@ -370,19 +308,6 @@ mod tests {
                 }
                 prop_assert_eq!(lane.low(), low);
             }
-        }
-
-        #[test]
-        fn counts_beyond_32_bits_are_carried(counts in prop::collection::vec(prop::array::uniform4(0u64..1 << 34), 0..20)) {
-            let (mut carried, mut usage, mut sums) = (Carried::default(), Usage::default(), [0u64; 4]);
-            for mut count in counts {
-                count[0] &= u64::from(u32::MAX);
-                carried.sent(7, &mut usage, count[0] as u32, count[1], count[2]);
-                carried.held(7, &mut usage, count[3]);
-                sums.iter_mut().zip(&count).for_each(|(sum, count)| *sum += count);
-            }
-            let [bytes, busy, blocked, occupancy] = sums;
-            prop_assert_eq!(carried.total(7, &usage), LinkUse { bytes, busy, blocked, occupancy });
         }
     }
 }

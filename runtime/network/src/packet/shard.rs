@@ -13,11 +13,12 @@ use super::event::{Event, Kind};
 use super::fabric::Fabric;
 use super::load::Ports;
 use super::pages::Pages;
-use super::port::{Carried, Fifo, Lane, NEVER, Packet, Requester, UPSTREAM_REMOTE};
+use super::port::{Fifo, Lane, NEVER, Packet, Requester, UPSTREAM_REMOTE};
 use super::runs::Runs;
 use super::slab::{NONE, Slab};
-use super::statistics::{LinkUse, Statistics};
-use crate::model::Delivered;
+use super::statistics::Statistics;
+use super::usage::{Carried, LinkUse};
+use crate::message::Delivered;
 use engine::{Time, TimingWheel};
 use std::sync::Arc;
 

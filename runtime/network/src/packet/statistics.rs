@@ -5,19 +5,6 @@ use super::port::Packet;
 use rustc_hash::FxHashMap;
 use std::sync::Arc;
 
-/// The use of one direction of a cable, and of the input buffer at its end.
-#[derive(Clone, Copy, Default, Debug, PartialEq, Eq)]
-pub struct LinkUse {
-    /// Bytes sent, headers included.
-    pub bytes: u64,
-    /// Picoseconds during which it sent.
-    pub busy: u64,
-    /// Picoseconds that packets waited for it or for credit, summed over packets.
-    pub blocked: u64,
-    /// Bytes of the buffer at the end times nanoseconds that they were occupied.
-    pub occupancy: u64,
-}
-
 /// The packets of one job.
 #[derive(Clone, Default, PartialEq, Eq, Debug)]
 pub struct JobStatistics {

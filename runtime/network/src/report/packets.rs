@@ -2,7 +2,7 @@
 
 use super::table;
 use crate::machine::{Machine, MachineError};
-use crate::model::Network;
+use crate::model::Formula;
 use crate::packet::{Fabric, Neighbor, PacketSpec};
 use crate::spec::LevelSpec;
 use engine::Span;
@@ -236,6 +236,7 @@ mod tests {
             let report = described(specification, None);
             let taken = (1..report.endpoints as u32).map(|to| {
                 let mut network = Machine::parse(specification).unwrap().build(1).unwrap().network;
+                let network = network.shared_mut().unwrap();
                 let message = Message { source: Endpoint(0), destination: Endpoint(to), bytes: 700, id: 0, class: 0 };
                 network.send(Time::ZERO, &message);
                 let mut delivered = Vec::new();

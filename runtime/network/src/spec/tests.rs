@@ -152,7 +152,7 @@ fn the_packet_level_is_left_to_itself() {
     let network = Box::new(crate::packet::parse("fattree:m=4,n=3,level=packet").unwrap());
     assert_eq!(machine.network, NetworkSpec::Packet { network, inside: Vec::new() });
     assert_eq!(machine.overheads.gap, Span::from_ns(1000));
-    assert!(machine.build(16).unwrap().network.as_analytic().is_none());
+    assert!(machine.build(16).unwrap().network.formula().is_none());
     assert!(Machine::parse("graph:file=/a/mesh/b.txt,level=packet").is_ok(), "a path's slashes are not levels'");
     assert!(Machine::parse("fattree:speed=8,level=packet").is_err());
 }

@@ -1,7 +1,8 @@
 //! Traffic classes share a link by priority or weight.
 
 use super::network;
-use crate::model::{Endpoint, Message, Network};
+use crate::message::{Endpoint, Message};
+use crate::model::Shared;
 use engine::Time;
 
 /// Three endpoints send 100 KB each, of classes 0, 1 and 2, to a fourth: when each is done, in picoseconds.

@@ -1,7 +1,8 @@
 //! Shared links take turns.
 
 use super::network;
-use crate::model::{Delivered, Endpoint, Message, Network};
+use crate::message::{Delivered, Endpoint, Message};
+use crate::model::Shared;
 use crate::packet::PacketNetwork;
 use engine::Time;
 

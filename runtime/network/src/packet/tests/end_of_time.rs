@@ -1,15 +1,16 @@
 //! Virtual time ends at 2^64 picoseconds: what would happen later is said, and what happens before is right.
 
 use super::network;
-use crate::model::{Delivered, Endpoint, Message, Network};
+use crate::message::{Delivered, Endpoint, Message};
+use crate::model::Shared;
 use crate::packet::parse;
 use crate::traffic::{Pace, Pattern, Traffic, TrafficError};
-use crate::{Fidelity, Machine};
+use crate::{Machine, Network};
 use engine::Time;
 use proptest::prelude::*;
 
 /// Delivers what arrives before the end of time.
-fn drain(network: &mut dyn Network, messages: &[(u64, u64)]) -> Vec<Delivered> {
+fn drain(network: &mut dyn Shared, messages: &[(u64, u64)]) -> Vec<Delivered> {
     for (id, &(at, bytes)) in (0..).zip(messages) {
         network.send(Time::from_ps(at), &Message { source: Endpoint(0), destination: Endpoint(1), bytes, id, class: 0 });
     }
@@ -20,7 +21,7 @@ fn drain(network: &mut dyn Network, messages: &[(u64, u64)]) -> Vec<Delivered> {
     delivered
 }
 
-fn told(network: &dyn Network) -> String {
+fn told(network: &dyn Shared) -> String {
     network.stuck().expect("something is under way that cannot arrive")
 }
 
@@ -43,7 +44,7 @@ fn a_message_sent_at_the_end_is_said() {
 #[test]
 fn a_way_out_of_a_node_past_the_end_is_said() {
     let built = Machine::parse("star:n=2,packet=64,outq=0,level=packet/star:2,l=1us,b=inf").unwrap().build(4).unwrap();
-    let Fidelity::Packet(mut nodes) = built.network else { unreachable!("it says level=packet") };
+    let Network::Shared(mut nodes) = built.network else { unreachable!("it says level=packet") };
     for at in [u64::MAX - 1000, u64::MAX - 1_500_000] {
         nodes.send(Time::from_ps(at), &Message { source: Endpoint(0), destination: Endpoint(3), bytes: 0, id: at, class: 0 });
     }

@@ -1,13 +1,13 @@
 //! The network trait: every message comes out once, in order of time, however time is advanced.
 
 use super::{SMALL, network};
-use crate::model::{Delivered, Endpoint, Message, Network, Order};
+use crate::message::{Delivered, Endpoint, Message};
+use crate::model::Shared;
 use engine::Time;
 use proptest::prelude::*;
 
 fn drain(spec: &str, messages: &[(u64, u32, u32, u64)], step: Option<u64>) -> Vec<Delivered> {
     let mut net = network(spec);
-    assert_eq!(net.order(), Order::ByTime);
     let endpoints = net.endpoints() as u32;
     let mut delivered = Vec::new();
     for (id, &(at, source, destination, bytes)) in messages.iter().enumerate() {

@@ -1,7 +1,8 @@
 //! Nothing is lost and nothing stops under full load with the smallest buffers; the same bytes come out on any number of threads.
 
 use super::{SMALL, routings};
-use crate::model::{Endpoint, Network};
+use crate::message::Endpoint;
+use crate::model::Shared;
 use crate::packet::parse;
 use crate::traffic::{Pace, Pattern, Report, Traffic};
 

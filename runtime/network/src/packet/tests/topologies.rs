@@ -3,7 +3,7 @@
 use super::{SMALL, distances};
 use crate::packet::topology::{Neighbor, Topology};
 use crate::packet::{Fabric, parse};
-use crate::{Endpoint, Network};
+use crate::{Endpoint, Formula};
 
 fn fabric(spec: &str) -> Fabric {
     parse(spec).unwrap().fabric(None).unwrap()
@@ -88,8 +88,7 @@ fn grids_have_the_degree_diameter_and_bisection_of_theory() {
 fn a_specification_places_endpoints_where_the_formula_does() {
     for grid in ["torus:2x3x5", "mesh:4x3x2", "torus:6x2", "mesh:1x5x3", "torus:3x1x4x2"] {
         let packets = fabric(grid);
-        let formula = crate::Machine::parse(grid).unwrap().build(1).unwrap().network;
-        let formula = formula.as_analytic().unwrap();
+        let formula = crate::analytic::tests::network(grid, 1);
         let n = packets.topology.endpoints();
         assert_eq!(u64::from(n), formula.endpoints(), "{grid}");
         for from in 0..n {

@@ -1,7 +1,8 @@
 //! Without other traffic a message takes the time of the closed form, to the picosecond.
 
 use super::{SMALL, distances, network, routings};
-use crate::model::{Endpoint, Message, Network};
+use crate::message::{Endpoint, Message};
+use crate::model::Shared;
 use crate::packet::PacketNetwork;
 use crate::packet::topology::{Neighbor, Topology};
 use engine::Time;

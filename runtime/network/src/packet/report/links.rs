@@ -1,0 +1,157 @@
+//! What each direction of each cable did.
+
+use crate::packet::fabric::Fabric;
+use crate::packet::shard::Shard;
+use crate::packet::topology::Neighbor;
+use serde::Serialize;
+use std::fmt::{Display, Formatter, Write};
+
+/// A kind of link.
+#[derive(Clone, Debug, Serialize)]
+pub struct KindReport {
+    /// Its name.
+    pub name: String,
+    /// Directions of cables of that kind.
+    pub count: u64,
+    /// Mean share of the time that they were busy.
+    pub use_mean: f64,
+    /// The busiest one's.
+    pub use_max: f64,
+    /// Mean share of its buffers (of all virtual channels) that was occupied.
+    pub occupancy_mean: f64,
+    /// The fullest virtual channel's.
+    pub occupancy_max: f64,
+    /// Nanoseconds that packets waited, summed.
+    pub blocked_ns: f64,
+}
+
+/// An end of a cable.
+#[derive(Clone, Copy, PartialEq, Eq, PartialOrd, Ord, Debug)]
+pub enum LinkEnd {
+    /// A router and its port.
+    Router(u32, u32),
+    /// An endpoint's interface.
+    Endpoint(u32),
+}
+
+impl Display for LinkEnd {
+    fn fmt(&self, f: &mut Formatter<'_>) -> std::fmt::Result {
+        match self {
+            LinkEnd::Router(router, port) => write!(f, "router {router} port {port}"),
+            LinkEnd::Endpoint(endpoint) => write!(f, "endpoint {endpoint}"),
+        }
+    }
+}
+
+/// One direction of a cable.
+#[derive(Clone, Debug)]
+pub struct LinkReport {
+    /// The end it leaves.
+    pub from: LinkEnd,
+    /// The end it leads to.
+    pub to: LinkEnd,
+    /// Index of its kind.
+    pub kind: u8,
+    /// Bytes sent.
+    pub bytes: u64,
+    /// Nanoseconds busy.
+    pub busy_ns: f64,
+    /// Nanoseconds that packets waited for it, summed.
+    pub blocked_ns: f64,
+    /// Share of the time it was busy.
+    pub usage: f64,
+    /// Mean bytes in the buffer at its end.
+    pub buffer_mean: f64,
+    /// Most bytes in a virtual channel of the buffer at its end.
+    pub buffer_max: u32,
+}
+
+/// A line for each direction of each cable.
+pub(crate) fn links_to_csv(links: &[LinkReport], kinds: &[KindReport]) -> String {
+    let mut csv = String::from("from,to,kind,bytes,busy_ns,blocked_ns,use,buffer_mean_bytes,buffer_max_bytes\n");
+    for link in links {
+        let kind = &kinds[link.kind as usize].name;
+        let _ = writeln!(
+            csv,
+            "{},{},{kind},{},{},{},{:.6},{:.3},{}",
+            link.from, link.to, link.bytes, link.busy_ns, link.blocked_ns, link.usage, link.buffer_mean, link.buffer_max
+        );
+    }
+    csv
+}
+
+/// Every direction of every cable, in the order of routers and ports, then endpoints; shares of `duration` picoseconds.
+pub(crate) fn each_link(shards: &[Shard], duration: u64) -> Vec<LinkReport> {
+    let Some(shard) = shards.first() else { return Vec::new() };
+    let fabric = &shard.fabric;
+    let buffers = f64::from(fabric.switching.buffer);
+    let duration = duration.max(1);
+    let mut links = Vec::with_capacity(shards.iter().map(|shard| shard.at.ports.as_slice().len()).sum());
+    for shard in shards {
+        let stride = fabric.stride.divisor();
+        for index in 0..shard.at.ports.as_slice().len() as u32 {
+            if shard.lies_elsewhere(index) {
+                continue;
+            }
+            let usage = shard.usage(index);
+            let (from, to) = if index >= shard.first_interface {
+                let endpoint = shard.endpoint_at(index - shard.first_interface);
+                if !fabric.topology.works(endpoint) {
+                    continue;
+                }
+                let (router, at) = fabric.topology.attachment(endpoint);
+                (LinkEnd::Endpoint(endpoint), LinkEnd::Router(router, at))
+            } else {
+                let (router, local) = (shard.router_at(index / stride), index % stride);
+                let to = if local < fabric.topology.radix() { fabric.topology.neighbor(router, local) } else { Neighbor::Nothing };
+                let to = match to {
+                    Neighbor::Nothing => continue,
+                    Neighbor::Endpoint(endpoint) => LinkEnd::Endpoint(endpoint),
+                    Neighbor::Router { router, port } => LinkEnd::Router(router, port),
+                };
+                (LinkEnd::Router(router, local), to)
+            };
+            let low = shard.lows(index).min().unwrap_or(0);
+            links.push(LinkReport {
+                from,
+                to,
+                kind: shard.kind_of(index),
+                bytes: usage.bytes,
+                busy_ns: ns(usage.busy),
+                blocked_ns: ns(usage.blocked),
+                usage: usage.busy as f64 / duration as f64,
+                buffer_mean: usage.occupancy as f64 / ns(duration),
+                buffer_max: (buffers - f64::from(low)) as u32,
+            });
+        }
+    }
+    links.sort_unstable_by_key(|link| link.from);
+    links
+}
+
+/// The kinds of links, over all links of each.
+pub(crate) fn kinds(fabric: &Fabric, links: &[LinkReport]) -> Vec<KindReport> {
+    let switching = &fabric.switching;
+    let kinds = fabric.links.iter().enumerate();
+    kinds
+        .map(|(index, kind)| {
+            let of_kind = || links.iter().filter(|link| link.kind as usize == index);
+            let count = of_kind().count() as u64;
+            let mean = |value: &dyn Fn(&LinkReport) -> f64| of_kind().map(value).sum::<f64>() / (count.max(1)) as f64;
+            KindReport {
+                name: kind.name.clone(),
+                count,
+                use_mean: mean(&|link| link.usage),
+                use_max: of_kind().map(|link| link.usage).fold(0.0, f64::max),
+                occupancy_mean: mean(&|link| link.buffer_mean) / (f64::from(switching.buffer) * f64::from(switching.lanes)),
+                occupancy_max: of_kind().map(|link| f64::from(link.buffer_max) / f64::from(switching.buffer)).fold(0.0, f64::max),
+                blocked_ns: of_kind().map(|link| link.blocked_ns).sum(),
+            }
+        })
+        .collect()
+}
+
+/// Picoseconds as nanoseconds.
+pub(super) fn ns(picoseconds: u64) -> f64 {
+    picoseconds as f64 / 1000.0
+}

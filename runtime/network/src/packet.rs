@@ -22,7 +22,7 @@ pub(crate) mod run;
 mod runs;
 pub(crate) mod shard;
 mod slab;
-mod spec;
+pub(crate) mod spec;
 mod statistics;
 #[cfg(test)]
 mod tests;

@@ -2,6 +2,9 @@
 
 use super::{Neighbor, Paths, Topology, pick};
 use crate::divisor::Divisor;
+use crate::packet::fabric::Link;
+use crate::packet::spec::parameters::{Parameters, Wrong};
+use crate::packet::spec::specified::{Cabled, Setting, Specified};
 
 /// Kim, Dally, Scott and Abts, "Technology-driven, highly-scalable dragonfly topology" (ISCA 2008): `p` endpoints, `a` routers a
 /// group and `h` global links a router, `g` groups of at most a*h + 1.
@@ -53,6 +56,48 @@ impl Dragonfly {
     fn local_port(&self, from: u32, to: u32) -> u32 {
         let ((_, x), (_, y)) = (self.a.split(from), self.a.split(to));
         y - u32::from(y > x)
+    }
+}
+
+/// The keys of networks of groups.
+pub(super) const GROUPED: &[(&str, &str)] = &[
+    ("p", "endpoints of a router"),
+    ("a", "routers of a group"),
+    ("h", "global links of a router"),
+    ("g", "groups (a*h+1)"),
+    ("gl", "latency of a global link (l)"),
+    ("gb", "bandwidth of a global link (b)"),
+];
+
+/// Their values: p, a, h and g.
+pub(super) fn groups(parameters: &Parameters) -> Result<(u32, u32, u32, u32), Wrong> {
+    parameters.no_sides()?;
+    let p = parameters.required("p", "endpoints of a router")?;
+    let a = parameters.required("a", "routers of a group")?;
+    let h = parameters.required("h", "global links of a router")?;
+    let all = a
+        .checked_mul(h)
+        .and_then(|links| links.checked_add(1))
+        .ok_or_else(|| parameters.wrong("a", "a*h is too large; make the groups smaller"))?;
+    Ok((p, a, h, parameters.positive("g", all)?))
+}
+
+/// Their kinds of links: in groups, and between them (`GLOBAL`).
+pub(super) fn group_links(parameters: &Parameters, setting: &Setting) -> Result<Vec<Link>, Wrong> {
+    let (l, b) = (setting.link.latency, setting.link.bandwidth);
+    let global = (parameters.span("gl")?.unwrap_or(l), parameters.bandwidth("gb")?.unwrap_or(b));
+    Ok(vec![Link::new("local", l, b), Link::new("global", global.0, global.1)])
+}
+
+impl Specified for Dragonfly {
+    const NAME: &'static str = "dragonfly";
+    const KEYS: &'static [(&'static str, &'static str)] = GROUPED;
+    type Topology = Dragonfly;
+
+    fn cable(parameters: &Parameters, setting: &Setting) -> Result<Cabled<Dragonfly>, Wrong> {
+        let (p, a, h, g) = groups(parameters)?;
+        let dragonfly = Dragonfly::new(p, a, h, g)?;
+        Ok(Cabled::new(dragonfly, setting).with_links(group_links(parameters, setting)?).with_paths())
     }
 }
 

@@ -1,6 +1,9 @@
 //! Dragonfly plus: groups that are two-level trees, joined by global links of their spines.
 
-use super::{Neighbor, Topology, dragonfly::GLOBAL};
+use super::dragonfly::{GLOBAL, GROUPED, group_links, groups};
+use super::{Neighbor, Topology};
+use crate::packet::spec::parameters::{Parameters, Wrong};
+use crate::packet::spec::specified::{Cabled, Setting, Specified};
 
 /// Shpiner, Haramaty, Eliad, Zdornov, Gafni and Zahavi, "Dragonfly+: low cost topology for scaling datacenters" (HiPINEB 2017):
 /// in each of `g` groups `a` leaf routers with `p` endpoints, each cabled to all `a` spine routers, which have `h` global links.
@@ -29,6 +32,17 @@ impl DragonflyPlus {
             return Err("this dragonfly plus needs more than 2^29 ports; make it smaller".to_owned());
         }
         Ok(DragonflyPlus { p, a, h, g, multiplicity: if g > 1 { links as u32 / (g - 1) } else { 0 } })
+    }
+}
+
+impl Specified for DragonflyPlus {
+    const NAME: &'static str = "dragonflyplus";
+    const KEYS: &'static [(&'static str, &'static str)] = GROUPED;
+    type Topology = DragonflyPlus;
+
+    fn cable(parameters: &Parameters, setting: &Setting) -> Result<Cabled<DragonflyPlus>, Wrong> {
+        let (p, a, h, g) = groups(parameters)?;
+        Ok(Cabled::new(DragonflyPlus::new(p, a, h, g)?, setting).with_links(group_links(parameters, setting)?))
     }
 }
 

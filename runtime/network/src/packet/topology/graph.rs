@@ -3,6 +3,8 @@
 use super::{Neighbor, Topology};
 use crate::bandwidth::Bandwidth;
 use crate::packet::fabric::Link;
+use crate::packet::spec::parameters::{Parameters, Wrong};
+use crate::packet::spec::specified::{Cabled, Setting, Specified};
 use engine::Span;
 use std::collections::HashMap;
 
@@ -121,6 +123,22 @@ impl Reader {
         let graph = Graph { ports: self.ports, homes, radix, links: self.links };
         // Connection is checked where shortest paths are measured, but a graph that cannot be read further is said here.
         Ok((graph, self.kinds))
+    }
+}
+
+impl Specified for Graph {
+    const NAME: &'static str = "graph";
+    const KEYS: &'static [(&'static str, &'static str)] = &[("file", "a file of routers, endpoints and links")];
+    type Topology = Graph;
+
+    fn cable(parameters: &Parameters, setting: &Setting) -> Result<Cabled<Graph>, Wrong> {
+        parameters.no_sides()?;
+        let file =
+            parameters.text("file").ok_or_else(|| parameters.wrong("file", "file= is missing: a file of routers, endpoints and links"))?;
+        let text = engine::text::read(file.as_ref(), engine::text::LIST)
+            .map_err(|e| parameters.wrong("file", format!("the graph file '{file}' cannot be read: {e}")))?;
+        let (graph, links) = Graph::parse(&text, setting.link.latency, setting.link.bandwidth).map_err(|e| format!("{file}, {e}"))?;
+        Ok(Cabled::new(graph, setting).with_links(links))
     }
 }
 

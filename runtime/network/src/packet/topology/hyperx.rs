@@ -2,6 +2,8 @@
 
 use super::{Neighbor, Paths, Topology, pick};
 use crate::divisor::Divisor;
+use crate::packet::spec::parameters::{Parameters, Wrong};
+use crate::packet::spec::specified::{Cabled, Setting, Specified};
 
 /// Ahn, Binkert, Davis, McLaren and Schreiber, "HyperX: topology, routing, and packaging of efficient large-scale
 /// networks" (SC 2009), with one link between two routers of a line. A flattened butterfly is one with equal sides.
@@ -35,6 +37,17 @@ impl HyperX {
 
     fn links(&self) -> u32 {
         self.sides.iter().map(|side| side.divisor() - 1).sum()
+    }
+}
+
+impl Specified for HyperX {
+    const NAME: &'static str = "hyperx";
+    const KEYS: &'static [(&'static str, &'static str)] =
+        &[("sides", "routers in each dimension, such as 4x4"), ("p", "endpoints of a router (1)")];
+    type Topology = HyperX;
+
+    fn cable(parameters: &Parameters, setting: &Setting) -> Result<Cabled<HyperX>, Wrong> {
+        Ok(Cabled::new(HyperX::new(&parameters.sides()?, parameters.positive("p", 1)?)?, setting).with_paths())
     }
 }
 

@@ -2,6 +2,8 @@
 
 use super::field::Field;
 use super::{Neighbor, Topology};
+use crate::packet::spec::parameters::{Parameters, Wrong};
+use crate::packet::spec::specified::{Cabled, Setting, Specified};
 
 /// Besta and Hoefler, "Slim Fly: a cost effective low-diameter network topology" (SC 2014), section II-B: the McKay-Miller-Širáň
 /// graphs for a power of a prime q = 4w + d, d = 1, 0 or -1, with 2q^2 routers of degree (3q - d)/2 (for d = 0 Hafner, "Geometric
@@ -48,6 +50,22 @@ impl SlimFly {
 
     fn degree(&self) -> u32 {
         self.q + self.generators[0].len() as u32
+    }
+}
+
+impl Specified for SlimFly {
+    const NAME: &'static str = "slimfly";
+    const KEYS: &'static [(&'static str, &'static str)] =
+        &[("q", "a power of a prime: 2q^2 routers"), ("p", "endpoints of a router (half the degree)")];
+    type Topology = SlimFly;
+
+    fn cable(parameters: &Parameters, setting: &Setting) -> Result<Cabled<SlimFly>, Wrong> {
+        parameters.no_sides()?;
+        let p = parameters.number("p")?;
+        if p == Some(0) {
+            return Err(parameters.wrong("p", "p=0 is impossible: a router has at least 1 endpoint"));
+        }
+        Ok(Cabled::new(SlimFly::new(parameters.required("q", "a power of a prime")?, p)?, setting))
     }
 }
 

@@ -2,6 +2,8 @@
 
 use super::{Neighbor, Paths, Topology, pick};
 use crate::divisor::Divisor;
+use crate::packet::spec::parameters::{Parameters, Wrong};
+use crate::packet::spec::specified::{Cabled, Setting, Specified};
 
 /// A router for each point of a grid, `concentration` endpoints at each router.
 ///
@@ -105,6 +107,41 @@ impl Torus {
     fn coordinate(&self, router: u32, dimension: usize) -> u32 {
         self.sides[dimension].split(router / self.strides[dimension]).1
     }
+}
+
+const GRID: &[(&str, &str)] =
+    &[("sides", "routers in each dimension, such as 8x8"), ("p", "endpoints of a router (1)"), ("rings", "bubble or dateline")];
+
+/// `torus:8x8`.
+pub(crate) struct Closed;
+
+impl Specified for Closed {
+    const NAME: &'static str = "torus";
+    const KEYS: &'static [(&'static str, &'static str)] = GRID;
+    type Topology = Torus;
+
+    fn cable(parameters: &Parameters, setting: &Setting) -> Result<Cabled<Torus>, Wrong> {
+        grid(parameters, setting, true)
+    }
+}
+
+/// `mesh:8x8`.
+pub(crate) struct Open;
+
+impl Specified for Open {
+    const NAME: &'static str = "mesh";
+    const KEYS: &'static [(&'static str, &'static str)] = GRID;
+    type Topology = Torus;
+
+    fn cable(parameters: &Parameters, setting: &Setting) -> Result<Cabled<Torus>, Wrong> {
+        grid(parameters, setting, false)
+    }
+}
+
+fn grid(parameters: &Parameters, setting: &Setting, wraps: bool) -> Result<Cabled<Torus>, Wrong> {
+    let sides = parameters.sides()?;
+    let torus = Torus::new(&sides, &vec![wraps; sides.len()], parameters.positive("p", 1)?)?;
+    Ok(Cabled::new(torus, setting).with_paths())
 }
 
 impl Topology for Torus {

@@ -2,6 +2,8 @@
 
 use super::{Neighbor, Shared, Topology};
 use crate::divisor::Divisor;
+use crate::packet::spec::parameters::{Parameters, Wrong};
+use crate::packet::spec::specified::{Cabled, Setting, Specified};
 
 /// Beyond so many switches dividing takes less time than a table that other data drive out of the cache.
 const FEW_SWITCHES: u32 = 1024;
@@ -117,6 +119,55 @@ pub(crate) enum Way {
         /// Number of parents.
         count: u32,
     },
+}
+
+/// `fattree:m=4,n=3`.
+pub(crate) struct MPortTree;
+
+impl Specified for MPortTree {
+    const NAME: &'static str = "fattree";
+    const KEYS: &'static [(&'static str, &'static str)] = &[("m", "ports of a switch"), ("n", "levels of switches")];
+    type Topology = FatTree;
+
+    fn cable(parameters: &Parameters, setting: &Setting) -> Result<Cabled<FatTree>, Wrong> {
+        parameters.no_sides()?;
+        let (m, n) = (parameters.required("m", "ports of a switch")?, parameters.required("n", "levels of switches")?);
+        if m % 2 != 0 || m > 1 << 16 {
+            return Err(
+                parameters.wrong("m", format!("m={m} is impossible: half of a switch's ports go up, so m is even (and at most 65536)"))
+            );
+        }
+        if n > 16 {
+            return Err(parameters.wrong("n", format!("n={n} is too high a tree; take at most 16 levels")));
+        }
+        let half = m / 2;
+        let mut down = vec![half; n as usize];
+        down[n as usize - 1] = m;
+        let up = vec![half; n as usize - 1];
+        Ok(Cabled::new(FatTree::new(format!("{m}-port {n}-tree"), &down, &up)?, setting))
+    }
+}
+
+/// `taperedtree:down=16x8,up=4`.
+pub(crate) struct TaperedTree;
+
+impl Specified for TaperedTree {
+    const NAME: &'static str = "taperedtree";
+    const KEYS: &'static [(&'static str, &'static str)] =
+        &[("down", "children of a switch on each level from below"), ("up", "parents on each level but the top")];
+    type Topology = FatTree;
+
+    fn cable(parameters: &Parameters, setting: &Setting) -> Result<Cabled<FatTree>, Wrong> {
+        parameters.no_sides()?;
+        let down = parameters.list("down", "children of a switch on each level from below")?;
+        let up = if down.len() == 1 { Vec::new() } else { parameters.list("up", "parents of a switch on each level but the top")? };
+        if down.len() > 16 || up.len() + 1 != down.len() {
+            return Err(parameters.wrong("up", format!("down= has {} levels and up= {}; up= has one less", down.len(), up.len())));
+        }
+        let text = |list: &[u32]| list.iter().map(u32::to_string).collect::<Vec<_>>().join("x");
+        let name = format!("tapered tree of {} down, {} up", text(&down), text(&up));
+        Ok(Cabled::new(FatTree::new(name, &down, &up)?, setting))
+    }
 }
 
 impl Topology for FatTree {

@@ -1,6 +1,8 @@
 //! The twisted torus: a two-dimensional torus whose wrap-around in one dimension shifts the other.
 
 use super::{Neighbor, Paths, Topology};
+use crate::packet::spec::parameters::{Parameters, Wrong};
+use crate::packet::spec::specified::{Cabled, Setting, Specified};
 
 /// `width` x `height` routers; the link from the last column to the first also goes `twist` rows up (Cámara et al., "Twisted torus
 /// topologies for enhanced interconnection networks", IEEE TPDS 2010). One endpoint a router unless `concentration` says more.
@@ -57,6 +59,20 @@ impl TwistedTorus {
     /// Column and row of a router.
     fn place(&self, router: u32) -> (u32, u32) {
         (router / self.height, router % self.height)
+    }
+}
+
+impl Specified for TwistedTorus {
+    const NAME: &'static str = "twistedtorus";
+    const KEYS: &'static [(&'static str, &'static str)] =
+        &[("sides", "columns x rows"), ("twist", "rows that the last column's links go up"), ("p", "endpoints of a router (1)")];
+    type Topology = TwistedTorus;
+
+    fn cable(parameters: &Parameters, setting: &Setting) -> Result<Cabled<TwistedTorus>, Wrong> {
+        let sides = parameters.sides()?;
+        let [width, height] = sides[..] else { return Err("a twisted torus has two sides, such as 8x4".to_owned().into()) };
+        let twist = parameters.number("twist")?.unwrap_or(height / 2);
+        Ok(Cabled::new(TwistedTorus::new(width, height, twist, parameters.positive("p", 1)?)?, setting).with_paths())
     }
 }
 

@@ -1,0 +1,55 @@
+//! What a topology's file says of it for specifications: its name, its keys, and how it is made of their values.
+
+use super::parameters::{Parameters, Wrong};
+use crate::packet::fabric::Link;
+use crate::packet::topology::{Paths, Topology};
+use std::sync::Arc;
+
+/// A topology that specifications name. A new one is a file that implements this and a row in `kinds.rs`.
+pub(crate) trait Specified {
+    /// Its name.
+    const NAME: &'static str;
+    /// Its own keys, with what they mean.
+    const KEYS: &'static [(&'static str, &'static str)];
+    /// What is made.
+    type Topology: Topology + 'static;
+    /// Makes it. The error names the key that is wrong, or what is impossible.
+    fn cable(parameters: &Parameters, setting: &Setting) -> Result<Cabled<Self::Topology>, Wrong>;
+}
+
+/// What a topology is made for.
+pub(crate) struct Setting {
+    /// What a link is like where the topology does not say otherwise.
+    pub(crate) link: Link,
+    /// How many ranks it is to hold, for topologies that leave their size open.
+    pub(crate) ranks: Option<u64>,
+}
+
+/// A topology with what goes with it.
+pub(crate) struct Cabled<T> {
+    pub(crate) topology: Arc<T>,
+    /// Shortest paths, if the topology computes them itself; else they are searched and kept in a table.
+    pub(crate) paths: Option<Arc<dyn Paths>>,
+    /// The kinds of links that `Topology::link` counts.
+    pub(crate) links: Vec<Link>,
+}
+
+impl<T: Topology + 'static> Cabled<T> {
+    /// With one kind of link.
+    pub(crate) fn new(topology: T, setting: &Setting) -> Cabled<T> {
+        Cabled { topology: Arc::new(topology), paths: None, links: vec![setting.link.clone()] }
+    }
+
+    /// With other kinds of links.
+    pub(crate) fn with_links(self, links: Vec<Link>) -> Cabled<T> {
+        Cabled { links, ..self }
+    }
+
+    /// With its own shortest paths.
+    pub(crate) fn with_paths(self) -> Cabled<T>
+    where
+        T: Paths,
+    {
+        Cabled { paths: Some(self.topology.clone()), ..self }
+    }
+}

@@ -34,7 +34,7 @@ pub(crate) use fabric::Fabric;
 pub use histogram::Histogram;
 pub use network::PacketNetwork;
 pub use report::{JobReport, KindReport, LatencyReport, LinkEnd, LinkReport, MessageReport, NetworkReport};
-pub use spec::{COMMON_KEYS, PacketSpec, parse_bytes};
+pub use spec::{COMMON_KEYS, PacketSpec, parse_bytes, topologies};
 pub use statistics::{JobStatistics, Statistics};
 pub(crate) use topology::Neighbor;
 pub use usage::LinkUse;

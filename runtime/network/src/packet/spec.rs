@@ -33,6 +33,11 @@ pub struct PacketSpec {
     common: Common,
 }
 
+/// The names of all topologies.
+pub fn topologies() -> impl Iterator<Item = &'static str> {
+    KINDS.iter().map(|kind| kind.name)
+}
+
 impl PartialEq for PacketSpec {
     fn eq(&self, other: &PacketSpec) -> bool {
         self.kind.name == other.kind.name && self.parameters == other.parameters
@@ -50,7 +55,7 @@ impl PacketSpec {
     pub(crate) fn read(level: &Level<'_>, source: Source) -> Result<PacketSpec, MachineError> {
         let name = level.name;
         let Some(kind) = KINDS.iter().find(|kind| kind.name == name.text) else {
-            let names: Vec<&str> = KINDS.iter().map(|kind| kind.name).collect();
+            let names: Vec<&str> = topologies().collect();
             return Err(source.error(name.at, format!("'{}' is not a packet network; take one of {}", name.text, names.join(", "))));
         };
         let known: Vec<&str> = COMMON_KEYS.iter().map(|k| k.0).chain(kind.keys.iter().map(|k| k.0)).collect();

@@ -5,7 +5,7 @@ use super::text::{Item, Level, PACKET, Piece};
 use super::{LevelSpec, NetworkSpec};
 use crate::bandwidth::Bandwidth;
 use crate::machine::{MachineError, Overheads, PlacementRule, Source};
-use crate::packet::PacketSpec;
+use crate::packet::{COMMON_KEYS, PacketSpec};
 use crate::topology::{Key, KeyKind, Options, Row, Sizing, TOPOLOGIES, Value};
 use engine::Span;
 
@@ -170,7 +170,10 @@ impl Reader {
             let links = if row.name == NONE { &[][..] } else { &["l", "b"] };
             let known = list(row.keys.iter().map(|key| key.name).chain(links.iter().copied()));
             let known = if known.is_empty() { "none".to_owned() } else { known };
-            self.error(name, format!("'{}' is not an option of '{}' ({}); its options are: {known}", name.text, row.name, row.summary))
+            let of_packets = COMMON_KEYS.iter().any(|(key, _)| *key == name.text);
+            let hint = if of_packets { " (packet networks have it: add level=packet)" } else { "" };
+            let why = format!("'{}' is not an option of '{}' ({}); its options are: {known}{hint}", name.text, row.name, row.summary);
+            self.error(name, why)
         })
     }
 

@@ -80,13 +80,14 @@ fn a_misspelt_preset_hears_of_presets_and_files() {
 #[test]
 fn errors_point_at_the_character() {
     for (specification, caret, why) in [
-        ("", 0, "expected a topology, one of none, star, ring"),
+        ("", 0, "expected a topology, one of none, "),
         ("strar:l=1us", 0, "found 'strar'"),
         ("star:l=1us,b=1Gbps/sta:2", 19, "found 'sta'"),
         ("star:l=1us/", 11, "found nothing"),
         ("star:l=1", 7, "unit is missing"),
         ("star:l=1us,b=fast", 13, "not a bandwidth"),
         ("star:l=1us,x=2", 11, "'x' is not an option of 'star'"),
+        ("mesh:4x4,vcs=2", 9, "add level=packet"),
         ("star:16,,l=1us", 8, "found nothing"),
         ("star:l=1us,16", 11, "a size comes first"),
         ("star:l=1us,l=2us", 11, "given twice"),
@@ -177,6 +178,24 @@ fn the_manual_knows_every_topology_option_and_preset() {
         read += 1;
     }
     assert!(read >= 15, "only {read} examples of docs/network.md were read");
+}
+
+#[test]
+fn the_manual_of_packets_knows_every_topology_and_option() {
+    let manual = include_str!("../../../../docs/packet.md");
+    let cells = manual.lines().filter_map(|line| line.strip_prefix("| `")).filter_map(|line| line.split('|').next());
+    let examples: Vec<&str> = cells.flat_map(|cell| cell.split('`').step_by(2)).filter(|text| text.contains(':')).collect();
+    for name in crate::packet::topologies() {
+        let example = examples.iter().find(|example| example.split(':').next() == Some(name));
+        let example = example.unwrap_or_else(|| panic!("docs/packet.md has no row for {name}"));
+        crate::packet::parse(&example.replace(['M', 'N'], "4")).unwrap_or_else(|error| panic!("docs/packet.md: {error}"));
+    }
+    let all = manual.split("Every key: `").nth(1).and_then(|rest| rest.split('`').next()).expect("the list of keys");
+    let listed: Vec<&str> = all.split_whitespace().collect();
+    for (key, _) in crate::packet::COMMON_KEYS {
+        assert!(listed.contains(&key), "docs/packet.md does not list {key}");
+    }
+    assert_eq!(listed.len(), crate::packet::COMMON_KEYS.len(), "docs/packet.md lists a key that is none");
 }
 
 #[test]

@@ -3,6 +3,7 @@
 //! It never uses the library: libxsim stands in for symbols of the C library, and a reference
 //! to it would make it stand in for this program's too.
 
+mod aspen;
 mod compile;
 mod failure;
 mod fortran;
@@ -48,6 +49,7 @@ fn dispatch() -> Result<ExitCode, Failure> {
         "run" => run::main(sub),
         "traffic" => traffic::main(sub),
         "topology" => topology::main(sub),
+        "aspen" => aspen::main(sub),
         "presets" => {
             print!("{}", topology::presets());
             Ok(ExitCode::SUCCESS)
@@ -92,6 +94,7 @@ fn command() -> Command {
         .subcommand(compiler("cxx", "Compile and link a C++ program, like mpicxx"))
         .subcommand(compiler("fc", "Compile and link a Fortran program, like mpifort"))
         .subcommand(topology::command())
+        .subcommand(aspen::command())
         .subcommand(Command::new("presets").about("List the simulated machines that are known by name"))
         .subcommand(
             Command::new("install").about("Install xsim, its library, headers and documents").arg(

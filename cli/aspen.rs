@@ -1,0 +1,139 @@
+//! `xsim aspen`: models of applications and machines in the language Aspen.
+
+mod evaluate;
+
+use crate::failure::{Failure, USAGE};
+use ::aspen::{Application, AspenError, Machine, Model, Request, Sources};
+use clap::{Arg, ArgAction, ArgMatches, Command};
+use std::path::PathBuf;
+use std::process::ExitCode;
+
+/// The subcommand's arguments.
+pub fn command() -> Command {
+    let file = |name: &'static str, help: &'static str| Arg::new(name).help(help).value_parser(clap::value_parser!(PathBuf));
+    let files = || file("FILE", "Models").required(true).action(ArgAction::Append).num_args(1..);
+    let flag = |name: &'static str, help: &'static str| Arg::new(name).long(name).action(ArgAction::SetTrue).help(help);
+    Command::new("aspen")
+        .about("Read, check and evaluate models of applications and machines (docs/aspen.md)")
+        .subcommand_required(true)
+        .arg_required_else_help(true)
+        .subcommand(Command::new("check").about("Say what is wrong with models").arg(files()))
+        .subcommand(
+            Command::new("list")
+                .about("List a model's parameters, data, kernels and control flow, or a machine's parts")
+                .arg(file("FILE", "A model").required(true))
+                .args(evaluate::choices()),
+        )
+        .subcommand(
+            Command::new("format")
+                .about("Write models as everybody writes them")
+                .arg(files())
+                .arg(flag("in-place", "Change the files; otherwise the text goes to standard output"))
+                .arg(flag("check", "Change nothing, and fail if a file would change").conflicts_with("in-place")),
+        )
+        .subcommand(evaluate::command())
+}
+
+/// Does what is asked.
+pub fn main(matches: &ArgMatches) -> Result<ExitCode, Failure> {
+    match matches.subcommand() {
+        Some(("check", sub)) => check(sub),
+        Some(("list", sub)) => list(sub),
+        Some(("format", sub)) => format(sub),
+        Some(("eval", sub)) => evaluate::main(sub),
+        _ => Err(Failure::with(USAGE, "what is to be done with the model?")),
+    }
+}
+
+fn failed(error: &AspenError) -> Failure {
+    Failure::new(error.to_string())
+}
+
+fn paths(matches: &ArgMatches) -> Vec<PathBuf> {
+    matches.get_many("FILE").map(|paths| paths.cloned().collect()).unwrap_or_default()
+}
+
+fn read(sources: &mut Sources, path: &std::path::Path) -> Result<Model, Failure> {
+    Model::read(sources, path).map_err(|error| failed(&error))
+}
+
+fn warn(warnings: &[AspenError]) {
+    for warning in warnings {
+        eprintln!("xsim: warning: {warning}");
+    }
+}
+
+fn check(matches: &ArgMatches) -> Result<ExitCode, Failure> {
+    let mut good = true;
+    for path in paths(matches) {
+        let mut sources = Sources::default();
+        match Model::read(&mut sources, &path) {
+            Ok(Model::Application(model)) => {
+                warn(&model.warnings);
+                println!("{}: model {}, {} kernels", path.display(), model.name, model.len());
+            }
+            Ok(Model::Machine(machine)) => {
+                warn(&machine.warnings);
+                let what = machine.name().map_or("parts of machines".to_owned(), |name| format!("machine {name}"));
+                println!("{}: {what}, {} components", path.display(), machine.len());
+            }
+            Err(error) => {
+                eprintln!("xsim: {error}");
+                good = false;
+            }
+        }
+    }
+    Ok(if good { ExitCode::SUCCESS } else { ExitCode::FAILURE })
+}
+
+fn list(matches: &ArgMatches) -> Result<ExitCode, Failure> {
+    let mut sources = Sources::default();
+    let path: &PathBuf = matches.get_one("FILE").expect("clap asks for a file");
+    match read(&mut sources, path)? {
+        Model::Machine(machine) => print!("{}", machine.outline()),
+        Model::Application(model) => {
+            print!("{}", model.outline());
+            let chosen = evaluate::Choice::read(matches, &mut sources)?;
+            if chosen.kernel.is_some() || model.has_main() {
+                let request = Request { kernel: chosen.kernel.as_ref(), parameters: &chosen.parameters, ..chosen.request() };
+                let tree = model.tree(&request).map_err(|error| failed(&error.located(&sources)))?;
+                print!("control flow:\n{}", tree.lines().map(|line| format!("  {line}\n")).collect::<String>());
+            }
+        }
+    }
+    Ok(ExitCode::SUCCESS)
+}
+
+fn format(matches: &ArgMatches) -> Result<ExitCode, Failure> {
+    let mut good = true;
+    for path in paths(matches) {
+        let mut sources = Sources::default();
+        let id = sources.read(&path).map_err(|error| failed(&error))?;
+        let text = ::aspen::format(&sources, id).map_err(|error| failed(&error))?;
+        let same = text == sources.file(id).text;
+        if matches.get_flag("check") {
+            if !same {
+                eprintln!("xsim: {} is not formatted: xsim aspen format --in-place does it", path.display());
+                good = false;
+            }
+        } else if !matches.get_flag("in-place") {
+            print!("{text}");
+        } else if !same {
+            std::fs::write(&path, text).map_err(|why| Failure::new(format!("{} cannot be written: {why}", path.display())))?;
+        }
+    }
+    Ok(if good { ExitCode::SUCCESS } else { ExitCode::FAILURE })
+}
+
+/// An application, and a machine if one is named.
+fn read_both(sources: &mut Sources, matches: &ArgMatches) -> Result<(Box<Application>, Option<Box<Machine>>), Failure> {
+    let path: &PathBuf = matches.get_one("FILE").expect("clap asks for a file");
+    let Model::Application(model) = read(sources, path)? else {
+        return Err(Failure::new(format!("{} is a machine; the model of an application comes first", path.display())));
+    };
+    let Some(path) = matches.get_one::<PathBuf>("MACHINE") else { return Ok((model, None)) };
+    let Model::Machine(machine) = read(sources, path)? else {
+        return Err(Failure::new(format!("{} is the model of an application; a machine comes second", path.display())));
+    };
+    Ok((model, Some(machine)))
+}

@@ -1,0 +1,346 @@
+//! What a model needs, and how long that takes.
+
+use crate::error::{AspenError, suggestion};
+use crate::evaluate::{Value, Values};
+use crate::hardware::Hardware;
+use crate::model::{Application, Machine};
+use crate::names::{Meaning, Names};
+use crate::number::{Function, Number};
+use crate::source::Span;
+use crate::tree::{Expr, ExprKind};
+use crate::walk::{Structure, Traversal, Usage, Visitor, Walk};
+use std::collections::HashMap;
+
+/// What is asked of a model.
+#[derive(Clone, Debug)]
+pub struct Request<'a, N> {
+    /// `main`, or another kernel, with arguments if it takes some: `stuff(2)`.
+    pub kernel: Option<&'a Expr>,
+    /// Parameters that differ from their defaults, of the application or else of the machine.
+    pub parameters: &'a [(String, N)],
+    /// How loops are gone through.
+    pub traversal: Traversal,
+    /// Of what is drawn.
+    pub seed: u64,
+}
+
+impl<N> Default for Request<'_, N> {
+    fn default() -> Self {
+        Request { kernel: None, parameters: &[], traversal: Traversal::default(), seed: 1 }
+    }
+}
+
+/// How much of a resource is used in one way.
+#[derive(Clone, PartialEq, Debug)]
+pub struct Amount<N> {
+    /// The resource.
+    pub resource: String,
+    /// The traits, in their order.
+    pub traits: Vec<String>,
+    /// How much.
+    pub quantity: N,
+}
+
+/// What a model needs.
+#[derive(Clone, Debug)]
+pub struct Evaluation<N> {
+    /// Resources in the order in which they are met first.
+    pub amounts: Vec<Amount<N>>,
+    /// All data, in bytes.
+    pub data: N,
+    /// How it runs on a machine.
+    pub runtime: Option<Runtime<N>>,
+}
+
+/// How a model runs on one kind of socket.
+#[derive(Clone, Debug)]
+pub struct Runtime<N> {
+    /// The socket.
+    pub socket: String,
+    /// Until the end, in seconds.
+    pub seconds: N,
+    /// Energy of what works, in joules.
+    pub dynamic_energy: N,
+    /// Energy of the whole machine's static power, in joules.
+    pub static_energy: N,
+    /// What the sockets' memories hold, in bytes; 0 if the machine does not say.
+    pub capacity: N,
+    /// What was left out, in sentences.
+    pub notes: Vec<String>,
+}
+
+impl<N: Number> Evaluation<N> {
+    /// How much of a resource is used in all ways; `bytes` are loads and stores.
+    pub fn total(&self, resource: &str) -> N {
+        let fits = |amount: &&Amount<N>| {
+            amount.resource == resource || resource == "bytes" && matches!(amount.resource.as_str(), "loads" | "stores")
+        };
+        self.amounts.iter().filter(fits).fold(N::zero(), |total, amount| total.plus(&amount.quantity))
+    }
+}
+
+impl Application {
+    /// Evaluates a kernel, on a kind of socket of a machine if there is one.
+    ///
+    /// # Errors
+    /// A name is not known, a number is negative or none at all, a resource or socket is missing, a loop is too long to be gone through.
+    pub fn evaluate<N: Number>(&self, request: &Request<'_, N>, machine: Option<(&Machine, &str)>) -> Result<Evaluation<N>, AspenError> {
+        let values = Values::new(&self.names);
+        let hardware_values = machine.map(|(machine, _)| Values::new(&machine.names));
+        for (name, value) in request.parameters {
+            set(&self.names, &values, machine.map(|(machine, _)| &machine.names), hardware_values.as_ref(), name, value)?;
+        }
+        let hardware = match (machine, &hardware_values) {
+            (Some((machine, socket)), Some(values)) => Some(Hardware::new(machine, socket, values)?),
+            _ => None,
+        };
+        let mut costs =
+            Costs { hardware: hardware.as_ref(), kinds: Vec::new(), kind_of: HashMap::new(), open: vec![Open::default()], comm: None };
+        let (kernel, arguments) = self.asked(request.kernel, &values)?;
+        Walk::new(self, &values, request.traversal, request.seed).kernel(kernel, arguments, &mut costs)?;
+        let Open { cost, .. } = costs.open.pop().unwrap_or_default();
+        let mut amounts: Vec<Amount<N>> = Vec::new();
+        for ((resource, traits), quantity) in costs.kinds.iter().zip(cost.amounts) {
+            amounts.push(Amount { resource: resource.clone(), traits: traits.clone(), quantity });
+        }
+        let runtime = match &hardware {
+            None => None,
+            Some(hardware) => {
+                let mut notes = hardware.notes();
+                notes.extend(costs.comm);
+                Some(Runtime {
+                    socket: machine.map(|(_, socket)| socket.to_owned()).unwrap_or_default(),
+                    static_energy: hardware.static_power()?.times(&cost.seconds),
+                    seconds: cost.seconds,
+                    dynamic_energy: cost.joules,
+                    capacity: hardware.capacity()?,
+                    notes,
+                })
+            }
+        };
+        Ok(Evaluation { amounts, data: self.bytes(&values)?, runtime })
+    }
+
+    /// Goes through a kernel and shows a visitor each step.
+    ///
+    /// # Errors
+    /// As for [`Application::evaluate`], and the visitor's own.
+    pub fn visit<N: Number>(&self, request: &Request<'_, N>, visitor: &mut dyn Visitor<N>) -> Result<(), AspenError> {
+        let values = Values::new(&self.names);
+        for (name, value) in request.parameters {
+            set(&self.names, &values, None, None, name, value)?;
+        }
+        let (kernel, arguments) = self.asked(request.kernel, &values)?;
+        Walk::new(self, &values, request.traversal, request.seed).kernel(kernel, arguments, visitor)
+    }
+
+    /// The kernel that is asked for, and its arguments.
+    fn asked<N: Number>(&self, kernel: Option<&Expr>, values: &Values<'_, N>) -> Result<(usize, Vec<Value<N>>), AspenError> {
+        let (name, arguments) = match kernel.map(|asked| &asked.kind) {
+            None => ("main", &[][..]),
+            Some(ExprKind::Name(name)) => (name.as_str(), &[][..]),
+            Some(ExprKind::Call(name, arguments)) => (name.as_str(), arguments.as_slice()),
+            Some(_) => return Err(AspenError::new("a kernel is named as it is called: name, or name(1, 2)")),
+        };
+        let found = self.kernel(0, name).ok_or_else(|| AspenError::new(self.no_kernel(0, name)))?;
+        let takes = &self.kernels[found].tree.arguments;
+        if takes.len() != arguments.len() {
+            let names: Vec<&str> = takes.iter().map(|argument| argument.name.text.as_str()).collect();
+            return Err(AspenError::new(format!("kernel '{name}' takes arguments: {name}({})", names.join(", "))));
+        }
+        let values = arguments.iter().map(|argument| values.formula(0, &[], argument)).collect::<Result<_, _>>()?;
+        Ok((found, values))
+    }
+
+    /// The size of all data in bytes.
+    fn bytes<N: Number>(&self, values: &Values<'_, N>) -> Result<N, AspenError> {
+        let mut total = N::zero();
+        for data in &self.data {
+            total = total.plus(&self.size(data, values)?);
+        }
+        Ok(total)
+    }
+
+    /// The size of a data structure in bytes: its formula, or the product of its shape's arguments.
+    pub(crate) fn size<N: Number>(&self, data: &crate::model::DataIn, values: &Values<'_, N>) -> Result<N, AspenError> {
+        let size = match &data.tree.size.kind {
+            ExprKind::Call(_, arguments) if data.tree.is_shape => {
+                let mut product = N::new(1.0);
+                for argument in arguments {
+                    product = product.times(&values.number(data.scope, &[], argument)?);
+                }
+                product
+            }
+            _ => values.number(data.scope, &[], &data.tree.size)?,
+        };
+        match size.known() {
+            Some(known) if known < 0.0 => {
+                Err(AspenError::at(data.tree.size.span, format!("data of {known} bytes: a size must not be negative")))
+            }
+            _ => Ok(size),
+        }
+    }
+}
+
+/// Gives a parameter of the application, else of the machine, a value.
+fn set<N: Number>(
+    names: &Names,
+    values: &Values<'_, N>,
+    machine_names: Option<&Names>,
+    machine_values: Option<&Values<'_, N>>,
+    name: &str,
+    value: &N,
+) -> Result<(), AspenError> {
+    if let Some(Meaning::Parameter(parameter)) = names.find(0, name) {
+        values.set(parameter, value.clone());
+        return Ok(());
+    }
+    if let (Some(names), Some(values)) = (machine_names, machine_values)
+        && let Some(Meaning::Parameter(parameter)) = names.find(0, name)
+    {
+        values.set(parameter, value.clone());
+        return Ok(());
+    }
+    let all = names.parameters.iter().chain(machine_names.iter().flat_map(|names| &names.parameters));
+    let hint = suggestion(name, all.map(|parameter| parameter.full.as_str()));
+    Err(AspenError::new(format!("there is no parameter '{name}'{hint}")))
+}
+
+/// What a part of the model costs.
+#[derive(Clone, Debug)]
+struct Cost<N> {
+    /// By kind of use.
+    amounts: Vec<N>,
+    seconds: N,
+    joules: N,
+}
+
+impl<N: Number> Cost<N> {
+    fn add(&mut self, other: &Cost<N>, times: Option<&N>) {
+        let scaled = |value: &N| times.map_or_else(|| value.clone(), |times| times.times(value));
+        if self.amounts.len() < other.amounts.len() {
+            self.amounts.resize(other.amounts.len(), N::zero());
+        }
+        for (mine, more) in self.amounts.iter_mut().zip(&other.amounts) {
+            *mine = mine.plus(&scaled(more));
+        }
+        self.seconds = self.seconds.plus(&scaled(&other.seconds));
+        self.joules = self.joules.plus(&scaled(&other.joules));
+    }
+}
+
+/// A part that is being gone through, and how often it happens.
+#[derive(Clone, Debug)]
+struct Open<N> {
+    cost: Cost<N>,
+    times: Option<N>,
+}
+
+impl<N: Number> Default for Open<N> {
+    fn default() -> Self {
+        Open { cost: Cost { amounts: Vec::new(), seconds: N::zero(), joules: N::zero() }, times: None }
+    }
+}
+
+/// A resource and the traits with which it is used.
+type Kind = (String, Vec<String>);
+
+struct Costs<'h, 'm, N> {
+    hardware: Option<&'h Hardware<'m, N>>,
+    kinds: Vec<Kind>,
+    /// By the place of the use.
+    kind_of: HashMap<Span, usize>,
+    open: Vec<Open<N>>,
+    /// What is said of communication that the machine leaves to a network.
+    comm: Option<String>,
+}
+
+impl<N: Number> Costs<'_, '_, N> {
+    fn kind(&mut self, usage: &Usage<'_, N>) -> usize {
+        if let Some(&kind) = self.kind_of.get(&usage.tree.resource.span) {
+            return kind;
+        }
+        let traits = usage.tree.traits.iter().map(|one| one.name.text.clone()).collect();
+        let kind = (usage.tree.resource.text.clone(), traits);
+        let at = self.kinds.iter().position(|known| *known == kind).unwrap_or_else(|| {
+            self.kinds.push(kind);
+            self.kinds.len() - 1
+        });
+        self.kind_of.insert(usage.tree.resource.span, at);
+        at
+    }
+
+    /// Seconds and joules of resources that are used together: those in conflict one after the other, the others at a time.
+    fn together(&mut self, hardware: &Hardware<'_, N>, parallelism: &N, usages: &[Usage<'_, N>]) -> Result<(N, N), AspenError> {
+        let mut by_resource: Vec<(&str, N)> = Vec::new();
+        let mut joules = N::zero();
+        for usage in usages {
+            let name = usage.tree.resource.text.as_str();
+            if name == "comm" && !hardware.has(name)? {
+                self.comm = Some("'comm' is not in the runtime: the machine has no such resource, a simulated network does".to_owned());
+                continue;
+            }
+            let charge = hardware.charge(usage, parallelism)?;
+            joules = joules.plus(&charge.joules);
+            match by_resource.iter_mut().find(|(known, _)| *known == name) {
+                Some((_, seconds)) => *seconds = seconds.plus(&charge.seconds),
+                None => by_resource.push((name, charge.seconds)),
+            }
+        }
+        let mut groups: Vec<N> = Vec::new();
+        while let Some(first) = by_resource.pop() {
+            let mut group = vec![first];
+            // Whoever conflicts with one of the group belongs to it.
+            while let Some(at) = by_resource.iter().position(|(name, _)| group.iter().any(|(other, _)| hardware.conflict(name, other))) {
+                group.push(by_resource.swap_remove(at));
+            }
+            groups.push(group.iter().fold(N::zero(), |sum, (_, seconds)| sum.plus(seconds)));
+        }
+        let seconds = match groups.len() {
+            0 => N::zero(),
+            1 => groups.swap_remove(0),
+            _ => N::apply(Function::Max, &groups),
+        };
+        Ok((seconds, joules))
+    }
+}
+
+impl<N: Number> Visitor<N> for Costs<'_, '_, N> {
+    fn enter(&mut self, structure: &Structure<'_, N>) -> Result<(), AspenError> {
+        let times = match structure {
+            Structure::Repeat { count, .. } => Some(count.clone()),
+            Structure::Weighted(weight) => Some(weight.clone()),
+            _ => None,
+        };
+        self.open.push(Open { times, ..Open::default() });
+        Ok(())
+    }
+
+    fn leave(&mut self) -> Result<(), AspenError> {
+        if let Some(Open { cost, times }) = self.open.pop()
+            && let Some(outer) = self.open.last_mut()
+        {
+            outer.cost.add(&cost, times.as_ref());
+        }
+        Ok(())
+    }
+
+    fn execute(&mut self, _: &str, parallelism: &N, usages: &[Usage<'_, N>], _: Span) -> Result<(), AspenError> {
+        let (seconds, joules) = match self.hardware {
+            Some(hardware) => self.together(hardware, parallelism, usages)?,
+            None => (N::zero(), N::zero()),
+        };
+        let mut cost = Cost { amounts: Vec::new(), seconds, joules };
+        for usage in usages {
+            let kind = self.kind(usage);
+            if cost.amounts.len() <= kind {
+                cost.amounts.resize(kind + 1, N::zero());
+            }
+            cost.amounts[kind] = cost.amounts[kind].plus(&usage.quantity.times(parallelism));
+        }
+        if let Some(open) = self.open.last_mut() {
+            open.cost.add(&cost, None);
+        }
+        Ok(())
+    }
+}

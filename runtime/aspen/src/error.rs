@@ -1,0 +1,103 @@
+//! Why a model cannot be read or evaluated.
+
+use crate::source::{Place, Sources, Span};
+use std::fmt;
+
+/// A sentence for the user; where it is about a place in a file, also that place, shown by a caret.
+#[derive(Clone, PartialEq, Eq, Debug)]
+pub struct AspenError {
+    sentence: String,
+    span: Option<Span>,
+    shown: Option<Shown>,
+}
+
+/// A place with its line, copied so that an error outlives its sources.
+#[derive(Clone, PartialEq, Eq, Debug)]
+struct Shown {
+    file: String,
+    place: Place,
+    line: String,
+    /// How many characters the caret's line marks, at least one.
+    width: usize,
+}
+
+impl AspenError {
+    /// An error about no particular place.
+    pub fn new(sentence: impl Into<String>) -> AspenError {
+        AspenError { sentence: sentence.into(), span: None, shown: None }
+    }
+
+    /// An error about `span`.
+    pub fn at(span: Span, sentence: impl Into<String>) -> AspenError {
+        AspenError { sentence: sentence.into(), span: Some(span), shown: None }
+    }
+
+    /// The same error, which can be shown with its line. O(length of the file).
+    pub fn located(mut self, sources: &Sources) -> AspenError {
+        if let Some(span) = self.span
+            && self.shown.is_none()
+        {
+            let (place, line) = (sources.place(span), sources.line(span));
+            let marked = sources.text(span).lines().next().unwrap_or_default().chars().count();
+            let line: String = line.chars().map(|c| if c.is_control() { ' ' } else { c }).collect();
+            self.shown = Some(Shown { file: sources.file(span.file).name.clone(), place, line, width: marked.max(1) });
+        }
+        self
+    }
+
+    /// The sentence alone.
+    pub fn sentence(&self) -> &str {
+        &self.sentence
+    }
+
+    /// What it is about.
+    pub fn span(&self) -> Option<Span> {
+        self.span
+    }
+
+    /// Line and column, once [`located`](AspenError::located).
+    pub fn place(&self) -> Option<Place> {
+        self.shown.as_ref().map(|shown| shown.place)
+    }
+}
+
+impl fmt::Display for AspenError {
+    /// `file:line:column: sentence`; then the line and carets below what the sentence is about.
+    fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
+        let Some(Shown { file, place, line, width }) = &self.shown else {
+            return f.write_str(&self.sentence);
+        };
+        write!(f, "{file}:{}:{}: {}", place.line, place.column, self.sentence)?;
+        // A generated file may be one line.
+        let (from, most) = (place.column.saturating_sub(100).max(1) - 1, 160);
+        let part: String = line.chars().skip(from).take(most).collect();
+        let (before, carets) = (place.column - 1 - from, (*width).min(most));
+        write!(f, "\n  {part}\n  {:before$}{}", "", "^".repeat(carets))
+    }
+}
+
+impl std::error::Error for AspenError {}
+
+/// "did you mean 'x'?" for the name among `known` that is nearest to `name`, if one is near; else nothing.
+pub(crate) fn suggestion<'a>(name: &str, known: impl Iterator<Item = &'a str>) -> String {
+    let near = known.map(|other| (distance(name, other), other)).filter(|&(far, other)| far <= 1 + other.len().min(name.len()) / 4);
+    near.min().map(|(_, other)| format!("; did you mean '{other}'?")).unwrap_or_default()
+}
+
+/// How many characters must be put in, left out or replaced (Levenshtein), case aside.
+fn distance(a: &str, b: &str) -> usize {
+    let (a, b) = (a.to_lowercase(), b.to_lowercase());
+    if a.len().abs_diff(b.len()) > 4 || a.len() > 64 {
+        return usize::MAX;
+    }
+    let mut row: Vec<usize> = (0..=b.chars().count()).collect();
+    for (i, x) in a.chars().enumerate() {
+        let mut diagonal = row[0];
+        row[0] = i + 1;
+        for (j, y) in b.chars().enumerate() {
+            let cost = (diagonal + usize::from(x != y)).min(row[j] + 1).min(row[j + 1] + 1);
+            diagonal = std::mem::replace(&mut row[j + 1], cost);
+        }
+    }
+    row.pop().unwrap_or_default()
+}

@@ -1,0 +1,38 @@
+//! Aspen, a language for models of applications and machines on a page.
+//!
+//! An application model says how much its kernels compute, load, store and send, as formulas in its parameters; a machine model says how
+//! long its components take for that and how much power they draw. docs/aspen.md has the language as it is read here, and what was decided
+//! where its description leaves something open.
+//!
+//! - K. L. Spafford, J. S. Vetter: "Aspen: A domain specific language for performance modeling", SC 2012.
+//! - C. D. Carothers et al.: "Durango: Scalable synthetic workload generation for extreme-scale application performance modeling and
+//!   simulation", SIGSIM-PADS 2017 (the resource `comm`, section 2.3).
+
+mod check;
+mod cost;
+mod error;
+mod evaluate;
+mod format;
+mod formula;
+mod hardware;
+mod model;
+mod names;
+mod number;
+mod outline;
+mod parse;
+mod random;
+mod source;
+pub mod token;
+pub mod tree;
+mod walk;
+
+pub use cost::{Amount, Evaluation, Request, Runtime};
+pub use error::AspenError;
+pub use format::format;
+pub use formula::Formula;
+pub use model::{Application, Machine, Model};
+pub use number::{Function, Number};
+pub use outline::constant;
+pub use parse::{parse, parse_formula};
+pub use source::{FileId, Place, Source, Sources, Span};
+pub use walk::{Structure, Traversal, Usage, Visitor};

@@ -1,5 +1,6 @@
 //! `xsim aspen`: models of applications and machines in the language Aspen.
 
+mod communication;
 mod evaluate;
 
 use crate::failure::{Failure, USAGE};
@@ -32,6 +33,7 @@ pub fn command() -> Command {
                 .arg(flag("check", "Change nothing, and fail if a file would change").conflicts_with("in-place")),
         )
         .subcommand(evaluate::command())
+        .subcommand(communication::command())
 }
 
 /// Does what is asked.
@@ -41,6 +43,7 @@ pub fn main(matches: &ArgMatches) -> Result<ExitCode, Failure> {
         Some(("list", sub)) => list(sub),
         Some(("format", sub)) => format(sub),
         Some(("eval", sub)) => evaluate::main(sub),
+        Some(("comm", sub)) => communication::main(sub),
         _ => Err(Failure::with(USAGE, "what is to be done with the model?")),
     }
 }

@@ -329,6 +329,7 @@ fn collect<'a>(body: &'a [Statement], counters: &mut Vec<String>, always: bool, 
                     let formulas = [Some(&usage.count), usage.size.as_ref()].into_iter().flatten().chain(values);
                     into.formulas.extend(formulas.map(|formula| (formula, counters.clone())));
                     into.data.extend(&usage.data);
+                    into.findings.extend(crate::communication::Pattern::of(usage).err());
                 }
             }
             StatementKind::Call(name, arguments) => {

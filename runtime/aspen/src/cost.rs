@@ -144,7 +144,9 @@ impl Application {
         };
         let found = self.kernel(0, name).ok_or_else(|| AspenError::new(self.no_kernel(0, name)))?;
         let takes = &self.kernels[found].tree.arguments;
-        if takes.len() != arguments.len() {
+        // Data need not be given: they are only named.
+        let only_data = arguments.is_empty() && takes.iter().all(|argument| argument.is_data);
+        if takes.len() != arguments.len() && !only_data {
             let names: Vec<&str> = takes.iter().map(|argument| argument.name.text.as_str()).collect();
             return Err(AspenError::new(format!("kernel '{name}' takes arguments: {name}({})", names.join(", "))));
         }

@@ -9,11 +9,13 @@
 //!   simulation", SIGSIM-PADS 2017 (the resource `comm`, section 2.3).
 
 mod check;
+mod communication;
 mod cost;
 mod error;
 mod evaluate;
 mod format;
 mod formula;
+mod grid;
 mod hardware;
 mod model;
 mod names;
@@ -22,17 +24,21 @@ mod outline;
 mod parse;
 mod random;
 mod source;
+mod steps;
 pub mod token;
 pub mod tree;
 mod walk;
 
+pub use communication::{Collective, Message, Neighbors, Operation, Pattern, Step, Wave};
 pub use cost::{Amount, Evaluation, Request, Runtime};
 pub use error::AspenError;
 pub use format::format;
 pub use formula::Formula;
+pub use grid::Grid;
 pub use model::{Application, Machine, Model};
 pub use number::{Function, Number};
 pub use outline::constant;
 pub use parse::{parse, parse_formula};
 pub use source::{FileId, Place, Source, Sources, Span};
+pub use steps::{Communication, Traffic};
 pub use walk::{Structure, Traversal, Usage, Visitor};

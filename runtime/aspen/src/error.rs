@@ -80,7 +80,9 @@ impl std::error::Error for AspenError {}
 
 /// "did you mean 'x'?" for the name among `known` that is nearest to `name`, if one is near; else nothing.
 pub(crate) fn suggestion<'a>(name: &str, known: impl Iterator<Item = &'a str>) -> String {
-    let near = known.map(|other| (distance(name, other), other)).filter(|&(far, other)| far <= 1 + other.len().min(name.len()) / 4);
+    let near = known
+        .map(|other| (distance(name, other), other))
+        .filter(|&(far, other)| far < name.len() && far <= 1 + other.len().min(name.len()) / 4);
     near.min().map(|(_, other)| format!("; did you mean '{other}'?")).unwrap_or_default()
 }
 

@@ -176,6 +176,7 @@ impl<'n, N: Number> Values<'n, N> {
 fn finite<N: Number>(value: &N, span: Span, why: impl FnOnce() -> String) -> Result<(), AspenError> {
     match value.known() {
         Some(value) if !value.is_finite() => Err(AspenError::at(span, why())),
+        None if value.is_too_large() => Err(AspenError::at(span, "this formula grows too large when parameters in it stay open")),
         _ => Ok(()),
     }
 }

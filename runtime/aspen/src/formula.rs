@@ -10,12 +10,20 @@ use std::rc::Rc;
 const MOST_TERMS: usize = 64;
 /// Sums are multiplied out up to this power.
 const MOST_POWER: f64 = 4.0;
+/// Names, numbers and functions in a formula; more are of no use to anybody.
+const MOST_PARTS: u32 = 10_000;
+/// The size of what has more.
+const TOO_LARGE: u32 = u32::MAX;
 
 /// A sum of terms, each a number times powers of names and functions; equal terms are one.
 ///
 /// Parameters are taken to be positive, as sizes are: the square root of `n^2` is `n`.
 #[derive(Clone, PartialEq, Debug)]
-pub struct Formula(Rc<[Term]>);
+pub struct Formula {
+    terms: Rc<[Term]>,
+    /// How many parts it has, those that are shared counted each time.
+    size: u32,
+}
 
 #[derive(Clone, PartialEq, Debug)]
 struct Term {
@@ -42,7 +50,19 @@ impl Formula {
     }
 
     fn of(coefficient: f64, factors: Vec<(Atom, f64)>) -> Formula {
-        if coefficient == 0.0 { Formula(Rc::new([])) } else { Formula(Rc::new([Term { coefficient, factors }])) }
+        if coefficient == 0.0 { Formula::whole(Rc::new([])) } else { Formula::whole(Rc::new([Term { coefficient, factors }])) }
+    }
+
+    /// Terms that are in order.
+    fn whole(terms: Rc<[Term]>) -> Formula {
+        let factors = terms.iter().flat_map(|term| &term.factors);
+        let size = factors.fold(terms.len() as u32, |size, (atom, _)| size.saturating_add(atom.size()));
+        if size > MOST_PARTS { Formula::too_large() } else { Formula { terms, size } }
+    }
+
+    /// What has too many parts, and all that is made of it.
+    fn too_large() -> Formula {
+        Formula { terms: Rc::new([]), size: TOO_LARGE }
     }
 
     fn atom(atom: Atom) -> Formula {
@@ -60,12 +80,12 @@ impl Formula {
             }
         }
         whole.retain(|term| term.coefficient != 0.0);
-        Formula(whole.into())
+        Formula::whole(whole.into())
     }
 
     /// The term, if there is one only.
     fn single(&self) -> Option<&Term> {
-        match &*self.0 {
+        match &*self.terms {
             [term] => Some(term),
             _ => None,
         }
@@ -73,7 +93,7 @@ impl Formula {
 
     /// The value when the one name that is open has this value.
     pub fn at(&self, value: f64) -> f64 {
-        self.0
+        self.terms
             .iter()
             .map(|term| term.factors.iter().map(|(atom, power)| atom.at(value).powf(*power)).product::<f64>() * term.coefficient)
             .sum()
@@ -81,6 +101,16 @@ impl Formula {
 }
 
 impl Atom {
+    fn size(&self) -> u32 {
+        let sum = |formulas: &[&Formula]| formulas.iter().fold(1u32, |sum, formula| sum.saturating_add(formula.size));
+        match self {
+            Atom::Name(_) => 1,
+            Atom::Apply(_, values) => sum(&values.iter().collect::<Vec<_>>()),
+            Atom::Compare(_, a, b) | Atom::Power(a, b) => sum(&[a, b]),
+            Atom::Sum(inner) => sum(&[inner]),
+        }
+    }
+
     fn at(&self, value: f64) -> f64 {
         match self {
             Atom::Name(_) => value,
@@ -113,8 +143,13 @@ impl Number for Formula {
         Formula::of(value, Vec::new())
     }
 
+    fn is_too_large(&self) -> bool {
+        self.size == TOO_LARGE
+    }
+
     fn known(&self) -> Option<f64> {
-        match &*self.0 {
+        match &*self.terms {
+            [] if self.is_too_large() => None,
             [] => Some(0.0),
             [term] if term.factors.is_empty() => Some(term.coefficient),
             _ => None,
@@ -122,30 +157,36 @@ impl Number for Formula {
     }
 
     fn plus(&self, other: &Formula) -> Formula {
-        if self.0.is_empty() {
+        if self.is_too_large() || other.is_too_large() {
+            return Formula::too_large();
+        }
+        if self.terms.is_empty() {
             return other.clone();
         }
-        if other.0.is_empty() {
+        if other.terms.is_empty() {
             return self.clone();
         }
-        Formula::sum(self.0.iter().chain(other.0.iter()).cloned().collect())
+        Formula::sum(self.terms.iter().chain(other.terms.iter()).cloned().collect())
     }
 
     fn times(&self, other: &Formula) -> Formula {
+        if self.is_too_large() || other.is_too_large() {
+            return Formula::too_large();
+        }
         match (self.known(), other.known()) {
             (Some(0.0), _) | (_, Some(0.0)) => return Formula::zero(),
             (Some(1.0), _) => return other.clone(),
             (_, Some(1.0)) => return self.clone(),
             _ => {}
         }
-        if self.0.len() * other.0.len() > MOST_TERMS {
+        if self.terms.len() * other.terms.len() > MOST_TERMS {
             let whole = |formula: &Formula| match formula.single() {
                 Some(_) => formula.clone(),
                 None => Formula::atom(Atom::Sum(formula.clone())),
             };
             return whole(self).times(&whole(other));
         }
-        Formula::sum(self.0.iter().flat_map(|a| other.0.iter().map(move |b| multiplied(a, b))).collect())
+        Formula::sum(self.terms.iter().flat_map(|a| other.terms.iter().map(move |b| multiplied(a, b))).collect())
     }
 
     fn over(&self, other: &Formula) -> Formula {
@@ -153,6 +194,9 @@ impl Number for Formula {
     }
 
     fn power(&self, other: &Formula) -> Formula {
+        if self.is_too_large() || other.is_too_large() {
+            return Formula::too_large();
+        }
         let Some(power) = other.known() else {
             return Formula::atom(Atom::Power(self.clone(), other.clone()));
         };
@@ -175,6 +219,9 @@ impl Number for Formula {
     }
 
     fn apply(function: Function, values: &[Formula]) -> Formula {
+        if values.iter().any(Formula::is_too_large) {
+            return Formula::too_large();
+        }
         if let Some(known) = values.iter().map(Number::known).collect::<Option<Vec<f64>>>() {
             return Formula::new(function.of(&known));
         }
@@ -209,6 +256,7 @@ impl Number for Formula {
     fn compare(how: Comparison, a: &Formula, b: &Formula) -> Formula {
         match (a.known(), b.known()) {
             (Some(a), Some(b)) => Formula::new(f64::from(u8::from(how.holds(a, b)))),
+            _ if a.is_too_large() || b.is_too_large() => Formula::too_large(),
             _ => Formula::atom(Atom::Compare(how, a.clone(), b.clone())),
         }
     }
@@ -220,9 +268,9 @@ fn compare_factors(a: &[(Atom, f64)], b: &[(Atom, f64)]) -> Ordering {
 }
 
 fn compare_formulas(a: &Formula, b: &Formula) -> Ordering {
-    let pairs = a.0.iter().zip(b.0.iter());
+    let pairs = a.terms.iter().zip(b.terms.iter());
     let pairs = pairs.map(|(a, b)| compare_factors(&a.factors, &b.factors).then(a.coefficient.total_cmp(&b.coefficient)));
-    pairs.fold(Ordering::Equal, Ordering::then).then(a.0.len().cmp(&b.0.len()))
+    pairs.fold(Ordering::Equal, Ordering::then).then(a.terms.len().cmp(&b.terms.len()))
 }
 
 fn compare_atoms(a: &Atom, b: &Atom) -> Ordering {
@@ -261,11 +309,14 @@ impl fmt::Display for Plain {
 impl fmt::Display for Formula {
     /// As the language writes it, the highest powers first. A condition in it stands for 1 where it holds and 0 elsewhere.
     fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
-        if self.0.is_empty() {
+        if self.is_too_large() {
+            return write!(f, "a formula of more than {MOST_PARTS} parts");
+        }
+        if self.terms.is_empty() {
             return f.write_str("0");
         }
         let degree = |term: &Term| term.factors.iter().map(|(_, power)| power).sum::<f64>();
-        let mut terms: Vec<&Term> = self.0.iter().collect();
+        let mut terms: Vec<&Term> = self.terms.iter().collect();
         terms.sort_by(|a, b| degree(b).total_cmp(&degree(a)));
         for (at, term) in terms.iter().enumerate() {
             match (at, term.coefficient < 0.0) {

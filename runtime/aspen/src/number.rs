@@ -101,6 +101,11 @@ pub trait Number: Clone + std::fmt::Debug {
     /// 1 if a comparison holds, else 0.
     fn compare(how: Comparison, a: &Self, b: &Self) -> Self;
 
+    /// Whether it is a formula that has grown too large to be of use.
+    fn is_too_large(&self) -> bool {
+        false
+    }
+
     /// The difference.
     fn minus(&self, other: &Self) -> Self {
         self.plus(&other.times(&Self::new(-1.0)))

@@ -13,8 +13,8 @@ use std::rc::Rc;
 
 /// Kernels within each other; more is taken to be without end.
 const MOST_CALLS: usize = 200;
-/// Statements that are gone through; more would take minutes.
-const MOST_STEPS: f64 = 2e7;
+/// Statements that are gone through, which takes seconds.
+const MOST_STEPS: f64 = 1e7;
 
 /// How a model is gone through.
 #[derive(Clone, Copy, PartialEq, Eq, Debug, Default)]

@@ -4,7 +4,9 @@
 //! over the processor time of the busiest thread, and, in brackets, over the time on the wall.
 //!
 //! `-- validate [DIRECTORY]` compares latencies with those of other simulators instead, and draws the curves into the directory.
+//! `-- booksim2` compares what wormhole routers accept past saturation with BookSim2.
 
+mod booksim;
 mod validate;
 
 use network::packet::parse;
@@ -82,8 +84,13 @@ fn run(case: &Case) -> Result<HostReport, String> {
 
 fn main() -> ExitCode {
     let mut names: Vec<String> = std::env::args().skip(1).collect();
-    if names.first().is_some_and(|name| name == "validate") {
-        return match validate::validate(names.get(1).map(std::path::Path::new)) {
+    let compared = match names.first().map(String::as_str) {
+        Some("validate") => Some(validate::validate(names.get(1).map(std::path::Path::new))),
+        Some("booksim2") => Some(booksim::compare()),
+        _ => None,
+    };
+    if let Some(compared) = compared {
+        return match compared {
             Ok(true) => ExitCode::SUCCESS,
             Ok(false) => ExitCode::FAILURE,
             Err(error) => {

@@ -5,6 +5,8 @@ pub(crate) mod adaptive_up;
 pub(crate) mod d_mod_k;
 pub(crate) mod dimension_order;
 pub(crate) mod ecmp;
+pub(crate) mod group_minimal;
+pub(crate) mod line_order;
 pub(crate) mod minimal;
 pub(crate) mod progressive;
 pub(crate) mod twisted_order;

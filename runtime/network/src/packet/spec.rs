@@ -16,7 +16,7 @@ use crate::machine::{MachineError, Source};
 use crate::spec::text::Level;
 pub use common::COMMON_KEYS;
 use common::{Common, common};
-use kinds::{Built, KINDS, Kind};
+use kinds::{Built, KINDS, Kind, Own};
 use parameters::Parameters;
 pub use parameters::parse_bytes;
 use specified::Setting;
@@ -103,13 +103,13 @@ impl PacketSpec {
             let spares_the_routers = failures.spare_the_routers();
             built.topology = Arc::new(Failed::new(built.topology.clone(), failures));
             if !spares_the_routers {
-                let routings: Vec<_> = built.own.iter().map(|r| r.name()).collect();
+                let routings: Vec<_> = built.own.routings.iter().map(|r| r.name()).collect();
                 if let Some(name) = self.common.routing.as_deref().filter(|name| routings.contains(name)) {
                     return Err(MachineError::new(format!(
                         "routing={name} cannot go around failures; use minimal, valiant, ugal-l or ugal-g"
                     )));
                 }
-                built.own.clear();
+                built.own = Own::default();
                 built.paths = None;
             }
         }
@@ -163,10 +163,11 @@ impl PacketSpec {
 
     fn routing(&self, built: &mut Built) -> Result<Arc<dyn Routing>, MachineError> {
         let wanted = self.common.routing.as_deref();
-        if let Some(own) = built.own.iter().find(|r| wanted.is_none_or(|name| r.name() == name)) {
+        let own = &built.own;
+        if let Some(own) = own.routings.iter().find(|r| wanted.map_or(own.first_is_default, |name| r.name() == name)) {
             return Ok(own.clone());
         }
-        let mut names: Vec<&str> = built.own.iter().map(|r| r.name()).collect();
+        let mut names: Vec<&str> = own.routings.iter().map(|r| r.name()).collect();
         names.extend(["minimal", "valiant", "ugal-l", "ugal-g", "par"]);
         let name = wanted.unwrap_or("minimal");
         if !names.contains(&name) {

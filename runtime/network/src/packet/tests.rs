@@ -39,7 +39,8 @@ pub(super) fn routings(network: &str) -> &'static [&'static str] {
         Some("fattree" | "taperedtree") => &["ecmp", "dmodk", "adaptive"],
         Some("torus" | "mesh") => &["dor", "adaptive"],
         Some("twistedtorus") => &["dor"],
-        Some("dragonfly") => &["minimal", "valiant", "ugal-l", "ugal-g", "par"],
+        Some("hyperx") => &["minimal", "dor", "valiant", "dor-valiant", "ugal-l", "ugal-g"],
+        Some("dragonfly") => &["minimal", "minimal-2vc", "valiant", "ugal-l", "ugal-g", "par"],
         Some("star") => &["minimal"],
         _ => &["minimal", "valiant", "ugal-l", "ugal-g"],
     }

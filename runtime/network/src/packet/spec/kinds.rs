@@ -9,7 +9,11 @@ use crate::packet::routing::adaptive_up::AdaptiveUp;
 use crate::packet::routing::d_mod_k::DModK;
 use crate::packet::routing::dimension_order::{DimensionOrder, RingRule};
 use crate::packet::routing::ecmp::Ecmp;
+use crate::packet::routing::group_minimal::GroupMinimal;
+use crate::packet::routing::line_order::{LineOrder, LineValiant};
 use crate::packet::routing::twisted_order::TwistedOrder;
+use crate::packet::topology::dragonfly::Dragonfly;
+use crate::packet::topology::hyperx::HyperX;
 use crate::packet::topology::tree::FatTree;
 use crate::packet::topology::twisted::TwistedTorus;
 use crate::packet::topology::{Paths, Topology, torus::Torus};
@@ -31,11 +35,17 @@ pub(super) struct Built {
     pub(super) paths: Option<Arc<dyn Paths>>,
     /// See `Cabled`.
     pub(super) links: Vec<Link>,
-    /// The topology's own routings, the default first.
-    pub(super) own: Routings,
+    /// Beside those that any topology has.
+    pub(super) own: Own,
 }
 
-type Routings = Vec<Arc<dyn Routing>>;
+/// The routings that are made for a topology.
+#[derive(Default)]
+pub(super) struct Own {
+    pub(super) routings: Vec<Arc<dyn Routing>>,
+    /// Whether the first is the default; else `minimal` is.
+    pub(super) first_is_default: bool,
+}
 
 macro_rules! kinds {
     ($($kind:ty: $own:expr),* $(,)?) => {
@@ -55,10 +65,10 @@ kinds! {
     torus::Closed: for_grid,
     torus::Open: for_grid,
     twisted::TwistedTorus: for_twisted,
-    dragonfly::Dragonfly: none,
+    dragonfly::Dragonfly: for_dragonfly,
     dragonfly_plus::DragonflyPlus: none,
     slim_fly::SlimFly: none,
-    hyperx::HyperX: none,
+    hyperx::HyperX: for_hyperx,
     star::Star: none,
     graph::Graph: none,
 }
@@ -66,30 +76,43 @@ kinds! {
 fn build<S: Specified>(
     parameters: &Parameters,
     setting: &Setting,
-    own: fn(&Arc<S::Topology>, &Parameters) -> Result<Routings, Wrong>,
+    own: fn(&Arc<S::Topology>, &Parameters) -> Result<Own, Wrong>,
 ) -> Result<Built, Wrong> {
     let Cabled { topology, paths, links } = S::cable(parameters, setting)?;
     let own = own(&topology, parameters)?;
     Ok(Built { topology, paths, links, own })
 }
 
-fn none<T>(_: &Arc<T>, _: &Parameters) -> Result<Routings, Wrong> {
-    Ok(Vec::new())
+fn none<T>(_: &Arc<T>, _: &Parameters) -> Result<Own, Wrong> {
+    Ok(Own::default())
 }
 
-fn for_tree(tree: &Arc<FatTree>, _: &Parameters) -> Result<Routings, Wrong> {
-    Ok(vec![Arc::new(Ecmp(tree.clone())), Arc::new(DModK(tree.clone())), Arc::new(AdaptiveUp(tree.clone()))])
+fn for_tree(tree: &Arc<FatTree>, _: &Parameters) -> Result<Own, Wrong> {
+    let routings: Vec<Arc<dyn Routing>> =
+        vec![Arc::new(Ecmp(tree.clone())), Arc::new(DModK(tree.clone())), Arc::new(AdaptiveUp(tree.clone()))];
+    Ok(Own { routings, first_is_default: true })
 }
 
-fn for_grid(grid: &Arc<Torus>, parameters: &Parameters) -> Result<Routings, Wrong> {
+fn for_grid(grid: &Arc<Torus>, parameters: &Parameters) -> Result<Own, Wrong> {
     let rule = match parameters.text("rings") {
         None | Some("bubble") => RingRule::Bubble,
         Some("dateline") => RingRule::Dateline,
         Some(other) => return Err(parameters.wrong("rings", format!("rings={other} is neither bubble nor dateline"))),
     };
-    Ok(vec![Arc::new(DimensionOrder::new(grid.clone(), rule)), Arc::new(AdaptiveMinimal::new(grid.clone()))])
+    let routings: Vec<Arc<dyn Routing>> =
+        vec![Arc::new(DimensionOrder::new(grid.clone(), rule)), Arc::new(AdaptiveMinimal::new(grid.clone()))];
+    Ok(Own { routings, first_is_default: true })
 }
 
-fn for_twisted(torus: &Arc<TwistedTorus>, _: &Parameters) -> Result<Routings, Wrong> {
-    Ok(vec![Arc::new(TwistedOrder(torus.clone()))])
+fn for_twisted(torus: &Arc<TwistedTorus>, _: &Parameters) -> Result<Own, Wrong> {
+    Ok(Own { routings: vec![Arc::new(TwistedOrder(torus.clone()))], first_is_default: true })
+}
+
+fn for_dragonfly(dragonfly: &Arc<Dragonfly>, _: &Parameters) -> Result<Own, Wrong> {
+    Ok(Own { routings: vec![Arc::new(GroupMinimal(dragonfly.clone()))], first_is_default: false })
+}
+
+fn for_hyperx(hyperx: &Arc<HyperX>, _: &Parameters) -> Result<Own, Wrong> {
+    let routings: Vec<Arc<dyn Routing>> = vec![Arc::new(LineOrder(hyperx.clone())), Arc::new(LineValiant(hyperx.clone()))];
+    Ok(Own { routings, first_is_default: false })
 }

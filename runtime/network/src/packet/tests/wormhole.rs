@@ -61,6 +61,8 @@ fn few_channels_and_long_packets_saturate_where_booksim2_does() {
         ("mesh:8x8,l=1ns,credit=0ns,vcs=4", 10, 0.6, 0.3933),
         ("taperedtree:down=4x4x4,up=4x4,l=1ns,credit=0ns,vcs=1", 1, 0.95, 0.2422),
         ("torus:8x8,rings=dateline,l=2ns,credit=1ns,vcs=2", 1, 0.9, 0.2177),
+        ("hyperx:4x4,p=4,l=1ns,credit=0ns,vcs=8,routing=dor", 1, 0.95, 0.681),
+        ("hyperx:4x4,p=4,l=1ns,credit=0ns,vcs=8,routing=dor-valiant", 1, 0.95, 0.381),
     ] {
         let spec = format!("{network},{router},packet={}", 8 * flits);
         let run = traffic(&spec, "uniform", 8 * flits, load, 1500 / flits);

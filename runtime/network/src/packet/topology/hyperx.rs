@@ -35,6 +35,20 @@ impl HyperX {
         Ok(HyperX { sides, strides, routers: routers as u32, concentration: Divisor::new(concentration) })
     }
 
+    /// The port along the first line, from the last side on, in which the two routers differ; `None` if they are one.
+    pub(crate) fn first_line(&self, from: u32, to: u32) -> Option<u32> {
+        let (mut a, mut b, mut first) = (from, to, 0);
+        for side in &self.sides {
+            let ((next_a, x), (next_b, y)) = (side.split(a), side.split(b));
+            if x != y {
+                return Some(first + y - u32::from(y > x));
+            }
+            first += side.divisor() - 1;
+            (a, b) = (next_a, next_b);
+        }
+        None
+    }
+
     fn links(&self) -> u32 {
         self.sides.iter().map(|side| side.divisor() - 1).sum()
     }

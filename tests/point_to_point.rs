@@ -104,6 +104,12 @@ fn all_ways_to_complete_requests_agree() {
 #[test]
 fn a_cancelled_receive_takes_nothing() {
     holds("cancelling", &[1, 4]);
+    holds("cancelled_in_time", &[2, 3]);
+}
+
+#[test]
+fn a_receive_takes_what_no_receive_before_it_accepts() {
+    holds("named_behind_any", &[2, 3]);
 }
 
 #[test]

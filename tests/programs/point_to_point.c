@@ -1,5 +1,6 @@
 /* Point-to-point communication as MPI 4.1 chapter 3 has it; every case holds under any MPI. */
 #include "check.h"
+#include <unistd.h>
 
 #define WORLD MPI_COMM_WORLD
 
@@ -279,6 +280,59 @@ static void cancelling(void)
     CHECK(!flag && value == rank);
 }
 
+/* A message that arrives after the cancelling is there for another receive, though its sender was ahead, before one sent later. */
+static void cancelled_in_time(void)
+{
+    int first = -1, second = -1, go = 0, flag;
+    char text[40] = "", again[40] = "";
+    MPI_Request requests[2];
+    MPI_Status status;
+    if (rank == 0) {
+        MPI_Irecv(&first, 1, MPI_INT, 1, 3, WORLD, &requests[0]);
+        MPI_Irecv(text, sizeof text, MPI_CHAR, 1, 5, WORLD, &requests[1]);
+        MPI_Recv(&go, 1, MPI_INT, 1, 4, WORLD, MPI_STATUS_IGNORE);
+        for (int i = 0; i < 2; i++) {
+            MPI_Cancel(&requests[i]);
+            MPI_Wait(&requests[i], &status);
+            MPI_Test_cancelled(&status, &flag);
+            CHECK(flag);
+        }
+        MPI_Recv(&first, 1, MPI_INT, 1, 3, WORLD, MPI_STATUS_IGNORE);
+        MPI_Recv(&second, 1, MPI_INT, 1, MPI_ANY_TAG, WORLD, &status);
+        CHECK(go == 1 && first == 11 && second == 12 && status.MPI_TAG == 3);
+        MPI_Recv(again, sizeof again, MPI_CHAR, 1, 5, WORLD, &status);
+        CHECK(strcmp(again, "longer than what fits in a node") == 0);
+    } else if (rank == 1) {
+        int values[3] = { 1, 11, 12 };
+        MPI_Send(&values[0], 1, MPI_INT, 0, 4, WORLD);
+        usleep(1000);
+        MPI_Send(&values[1], 1, MPI_INT, 0, 3, WORLD);
+        MPI_Send(&values[2], 1, MPI_INT, 0, 3, WORLD);
+        MPI_Send("longer than what fits in a node", 32, MPI_CHAR, 0, 5, WORLD);
+    }
+}
+
+/* A receive for any source keeps nothing from one behind it that it does not accept. */
+static void named_behind_any(void)
+{
+    int any = -1, named = -1;
+    MPI_Request requests[2];
+    if (rank == 0) {
+        MPI_Irecv(&any, 1, MPI_INT, MPI_ANY_SOURCE, 5, WORLD, &requests[0]);
+        MPI_Irecv(&named, 1, MPI_INT, 1, MPI_ANY_TAG, WORLD, &requests[1]);
+        MPI_Wait(&requests[1], MPI_STATUS_IGNORE);
+        MPI_Send(&named, 1, MPI_INT, 1, 9, WORLD);
+        MPI_Wait(&requests[0], MPI_STATUS_IGNORE);
+        CHECK(named == 7 && any == 8);
+    } else if (rank == 1) {
+        int value = 7;
+        MPI_Send(&value, 1, MPI_INT, 0, 7, WORLD);
+        MPI_Recv(&value, 1, MPI_INT, 0, 9, WORLD, MPI_STATUS_IGNORE);
+        value++;
+        MPI_Send(&value, 1, MPI_INT, 0, 5, WORLD);
+    }
+}
+
 static void nowhere(void)
 {
     int value = 5, count;
@@ -437,6 +491,7 @@ static const Case cases[] = {
     { "modes", modes },               { "synchronous", synchronous },
     { "persistent", persistent },     { "probing", probing },
     { "completion", completion },     { "cancelling", cancelling },
+    { "cancelled_in_time", cancelled_in_time }, { "named_behind_any", named_behind_any },
     { "nowhere", nowhere },           { "truncation", truncation },
     { "replacing", replacing },       { "counting", counting },
     { "tags_backwards", tags_backwards }, { "crowd", crowd },

@@ -4,7 +4,7 @@ use crate::matching::Transit;
 use crate::messages::Messages;
 use crate::node::flag;
 use crate::request::Body;
-use engine::{EventKey, Time};
+use engine::{EventKey, Span, Time};
 use network::{Endpoint, Message};
 
 /// What happens when a shared network has delivered a message.
@@ -55,6 +55,16 @@ impl Messages {
     #[inline]
     pub fn by_time(&self) -> bool {
         self.by_time
+    }
+
+    /// How long after a rank acts another can be reached at the earliest: by a message, or where there are `handshakes` by what follows
+    /// from the rank's posting a receive.
+    pub fn lookahead(&self, handshakes: bool) -> Span {
+        match (self.by_time, handshakes) {
+            (true, _) => Span::ZERO,
+            (false, true) => self.wire.way_back(),
+            (false, false) => self.wire.lookahead(),
+        }
     }
 
     /// Puts a message into the queue before the network, ordered by time of sending.

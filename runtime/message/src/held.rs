@@ -156,7 +156,7 @@ impl Messages {
         for at in 0..count {
             let Operation { node, to } = self.held.operations[at];
             let pair = if to == NIL {
-                self.match_receive(me, node).map(|message| Pair { to: me, receive: node, message })
+                self.match_receive(me, node, false).map(|message| Pair { to: me, receive: node, message })
             } else {
                 sent += 1;
                 self.match_message(to, node).map(|receive| Pair { to, receive, message: node })

@@ -158,17 +158,15 @@ impl Messages {
             return None;
         }
         let (index, place) = self.posted.first_for(rank.posted, message, &self.nodes)?;
-        if rank.wilds != 0 && (self.nodes[index].has(flag::WILD) || self.wild_before(to, index)) {
+        if rank.wilds != 0 && (self.nodes[index].has(flag::WILD) || self.is_behind(to, index)) {
             return None;
         }
         Some((index, place))
     }
 
-    /// Whether an undecided receive for any source, posted before `stop`, could take `stop`'s message.
-    fn wild_before(&self, rank: u32, stop: u32) -> bool {
-        let pattern = Pattern::of(&self.nodes[stop]);
-        let posted = self.posted.iter(self.ranks[rank as usize].posted);
-        posted.take_while(|&at| at != stop).any(|at| self.is_wild_over(at, &pattern))
+    /// Whether a message lies there that this named receive accepts: an undecided receive before it may take that one.
+    fn is_behind(&self, rank: u32, receive: u32) -> bool {
+        self.find_unexpected(rank, &Pattern::of(&self.nodes[receive])).is_some()
     }
 
     #[inline]
@@ -265,7 +263,7 @@ impl Messages {
 
     /// Copies the payload out of the sender's memory: into the node if it fits, else into the pool.
     #[inline]
-    fn stage(&mut self, index: u32, payload: &Extent) {
+    pub fn stage(&mut self, index: u32, payload: &Extent) {
         if payload.bytes == 0 {
             return;
         }
@@ -315,6 +313,7 @@ impl Messages {
             self.nodes[index].state = State::InFlight;
             self.flights[transit.flight] = Flight::Received { to, receive: index, posted_at, bytes, transit };
         } else {
+            self.nodes[index].flags |= flag::TOLD;
             let arrival = self.handshake(to, posted_at, bytes, transit);
             self.complete(to, index, arrival);
         }
@@ -426,20 +425,20 @@ impl Messages {
         node.flags &= !(flag::POOLED | flag::INLINE);
     }
 
-    /// Posts a receive of `rank`: matches it, or appends it to the posted list.
+    /// Posts a receive of `rank`: matches it, or appends it to the posted list. Whether the rank `waits` for it before it does anything else.
     #[inline]
-    pub fn post(&mut self, rank: u32, index: u32) {
-        if let Some(message) = self.match_receive(rank, index) {
+    pub fn post(&mut self, rank: u32, index: u32, waits: bool) {
+        if let Some(message) = self.match_receive(rank, index, waits) {
             self.take(rank, index, message);
         }
     }
 
     /// Posts a receive of `rank`: the message that it meets, out of its queue; else it is in the posted list now.
     #[inline(always)]
-    pub fn match_receive(&mut self, rank: u32, index: u32) -> Option<u32> {
+    pub fn match_receive(&mut self, rank: u32, index: u32, waits: bool) -> Option<u32> {
         let (node, state) = (&self.nodes[index], &mut self.ranks[rank as usize]);
         if state.wilds != 0 || node.flags & (flag::WILD | flag::ANY_TAG) != 0 {
-            return self.match_wild_receive(rank, index);
+            return self.match_wild_receive(rank, index, waits);
         }
         if !state.unexpected.is_empty() {
             if let Some((message, place)) = self.unexpected.first_like(state.unexpected, &Envelope::of(node), &self.nodes) {
@@ -454,14 +453,12 @@ impl Messages {
 
     /// [`Messages::match_receive`] of one that takes any source or tag, or that such a one may be before.
     #[inline(never)]
-    fn match_wild_receive(&mut self, rank: u32, index: u32) -> Option<u32> {
+    fn match_wild_receive(&mut self, rank: u32, index: u32, waits: bool) -> Option<u32> {
         let pattern = Pattern::of(&self.nodes[index]);
         let found = if pattern.source.is_none() {
-            self.choose_at_once(rank, &pattern)
-        } else if self.wild_overlaps(rank, &pattern) {
-            None
+            self.choose_at_once(rank, &pattern, waits)
         } else {
-            self.find_unexpected(rank, &pattern)
+            self.find_unexpected(rank, &pattern).filter(|(message, _)| self.first_posted(rank, *message).is_none())
         };
         if let Some((message, place)) = found {
             self.unlink_unexpected(rank, place);
@@ -479,36 +476,45 @@ impl Messages {
 
     /// The message that a receive for any source, posted by `rank` now, takes at once: the best of those that are there, if none
     /// that is still to come can be better.
+    ///
+    /// Unless the rank waits for it before it does anything else, that message must have arrived: receives that the rank posts before
+    /// then are behind this one.
     #[inline]
-    pub fn choose_at_once(&self, rank: u32, pattern: &Pattern) -> Option<(u32, Place)> {
+    pub fn choose_at_once(&self, rank: u32, pattern: &Pattern, waits: bool) -> Option<(u32, Place)> {
         let state = &self.ranks[rank as usize];
         if state.unexpected.is_empty() || state.wilds != 0 || self.by_time() {
             return None;
         }
         let best = self.unexpected.best(state.unexpected, pattern, &[], &self.nodes)?;
-        (self.nodes[best.0].arrival < self.safe).then_some(best)
+        let arrival = self.nodes[best.0].arrival;
+        (arrival < self.safe && (waits || arrival <= state.clock)).then_some(best)
     }
 
-    /// After a receive for any source was decided or withdrawn: receives behind it may have their message.
-    pub fn rematch(&mut self, rank: u32) {
+    /// The first posted receive that accepts an unexpected message of its rank.
+    fn first_posted(&self, rank: u32, message: u32) -> Option<u32> {
+        let envelope = Envelope::of(&self.nodes[message]);
+        self.posted.first_for(self.ranks[rank as usize].posted, &envelope, &self.nodes).map(|(receive, _)| receive)
+    }
+
+    /// After a receive for any source was decided or withdrawn at `time`: named receives behind it may have their message, no earlier.
+    pub fn rematch(&mut self, rank: u32, time: Time) {
         let state = &self.ranks[rank as usize];
-        if self.posted.length(state.posted) == state.wilds as usize {
+        if state.unexpected.is_empty() || self.posted.length(state.posted) == state.wilds as usize {
             return;
         }
         let posted: Vec<u32> = self.posted.iter(state.posted).collect();
-        let mut wilds: Vec<Pattern> = Vec::new();
         for index in posted {
             let node = &self.nodes[index];
-            let pattern = Pattern::of(node);
-            if node.has(flag::WILD) {
-                if !wilds.contains(&pattern) {
-                    wilds.push(pattern);
-                }
-            } else if !wilds.iter().any(|wild| wild.overlaps(&pattern))
-                && let Some((message, place)) = self.find_unexpected(rank, &pattern)
+            if !node.has(flag::WILD)
+                && let Some((message, place)) = self.find_unexpected(rank, &Pattern::of(node))
+                && self.first_posted(rank, message) == Some(index)
             {
                 self.unlink_posted(rank, index);
                 self.unlink_unexpected(rank, place);
+                let node = &mut self.nodes[message];
+                if !node.has(flag::UNDER_WAY) {
+                    node.arrival = node.arrival.max(time);
+                }
                 self.take(rank, index, message);
             }
         }

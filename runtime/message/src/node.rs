@@ -63,6 +63,8 @@ pub mod flag {
     pub const OWNED: u16 = 1 << 13;
     /// The owner is blocked for this receive among others and does not want its status: completed as its message comes.
     pub const UNSEEN: u16 = 1 << 14;
+    /// A receive whose message's sender has been told of the match.
+    pub const TOLD: u16 = 1 << 15;
 }
 
 /// Payload bytes that fit in a node.

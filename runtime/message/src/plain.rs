@@ -161,7 +161,7 @@ impl Messages {
             self.hold_receive(index);
         } else {
             self.release();
-            self.post(self.current, index);
+            self.post(self.current, index, row == Row::Alone);
         }
         Some(index)
     }

@@ -16,6 +16,7 @@ pub struct Wire {
     /// Whether a message costs nobody anything but the time it is under way, which is known when it is sent.
     pub plain: bool,
     lookahead: Span,
+    way: Span,
     /// Consecutive ranks on one node of the machine, 1 where it has no such level.
     pub node: u32,
 }
@@ -24,11 +25,12 @@ impl Wire {
     /// The network of a built machine; `node` consecutive ranks share a node of it.
     pub fn new(built: Built, node: u32) -> Wire {
         let Built { network, placement, overheads, .. } = built;
-        let lookahead = network.lookahead(Endpoint(0)) + overheads.send;
+        let way = network.lookahead(Endpoint(0));
+        let lookahead = way + overheads.send;
         let has_overheads = overheads != Overheads::default();
         let plain = !has_overheads && network.formula().is_some();
         let uniform = network.formula().and_then(Formula::uniform);
-        Wire { network, uniform, placement, has_overheads, plain, overheads, lookahead, node }
+        Wire { network, uniform, placement, has_overheads, plain, overheads, lookahead, way, node }
     }
     /// Where a rank is attached.
     #[inline]
@@ -59,6 +61,10 @@ impl Wire {
     /// A lower bound on what any message between two ranks takes.
     pub fn lookahead(&self) -> Span {
         self.lookahead
+    }
+    /// A lower bound on what an acknowledgement takes, which costs no processor anything.
+    pub fn way_back(&self) -> Span {
+        self.way
     }
     /// Whether messages share the network, so that times depend on other messages.
     pub fn is_shared(&self) -> bool {

@@ -8,11 +8,11 @@
 //! that a decision costs what changed and not what waits. And what was safe stays so: a receive that is posted later and has
 //! a message from before then need not wait to be decided.
 
-use crate::matching::Pattern;
-use crate::node::{NIL, flag};
+use crate::matching::{Envelope, Pattern};
+use crate::node::{NIL, Node, flag};
 use crate::undecided::Open;
 use crate::world::World;
-use engine::{Span, Time};
+use engine::Time;
 use smallvec::SmallVec;
 use std::cmp::Reverse;
 use std::collections::BinaryHeap;
@@ -42,6 +42,8 @@ struct Versions {
     first: u32,
     /// By rank from there. Empty until there is an item.
     counts: Vec<u32>,
+    /// When a receive of the rank for any source was last decided or cancelled: what had to wait for that meets its message no earlier.
+    floors: Vec<Time>,
 }
 
 impl Versions {
@@ -50,6 +52,10 @@ impl Versions {
         let count = &mut self.counts[(rank - self.first) as usize];
         *count = count.wrapping_add(1);
         *count
+    }
+
+    fn floor(&self, rank: u32) -> Time {
+        self.floors.get((rank - self.first) as usize).copied().unwrap_or_default()
     }
 
     #[inline]
@@ -72,49 +78,66 @@ pub(crate) struct Agenda {
 }
 
 impl World {
-    /// What the receives of `rank` for any source would take now.
-    fn wild_items_of(&self, rank: u32, items: &mut Vec<Item>) {
+    /// The first of `rank`'s receives for any source that would take a message, by (time, source, order of posting).
+    ///
+    /// A receive may take a message if that is the first of its source that the receive accepts, and the receive the first posted that
+    /// accepts the message: of a source whose first message an earlier receive may take, it waits until that is decided. The others of
+    /// the rank are items once this one is decided; none is decided at an earlier time than the one before. O(receives * messages) at worst.
+    fn wild_item_of(&self, rank: u32) -> Option<Item> {
         let state = &self.messages.ranks[rank as usize];
-        // Seldom more than a few, and made anew at each poll of a rank that polls.
-        let mut taken: SmallVec<[u32; 8]> = SmallVec::new();
+        let floor = self.order.agenda.versions.floor(rank);
         let mut asked: SmallVec<[Pattern; 4]> = SmallVec::new();
-        // Receives that have to wait until one like them before them is decided.
-        let mut later: SmallVec<[Pattern; 4]> = SmallVec::new();
+        let mut least: Option<Item> = None;
         let mut wilds = state.wilds;
         for receive in self.messages.posted.iter(state.posted) {
             let node = &self.messages.nodes[receive];
-            let pattern = Pattern::of(node);
-            let wild = node.has(flag::WILD);
-            wilds -= u32::from(wild);
-            let mut found = None;
-            if (wild && asked.contains(&pattern)) || later.iter().any(|other| other.overlaps(&pattern)) {
-                if !later.contains(&pattern) {
-                    later.push(pattern);
-                }
-            } else if wild {
-                found = self.messages.unexpected.best(state.unexpected, &pattern, &taken, &self.messages.nodes).map(|(message, _)| message);
-                if let Some(message) = found {
-                    let node = &self.messages.nodes[message];
-                    items.push(Item { time: node.arrival, rank, source: node.source, receive, message });
-                }
-            } else {
-                found =
-                    self.messages.unexpected.first(state.unexpected, &pattern, &taken, &self.messages.nodes).map(|(message, _)| message);
+            if !node.has(flag::WILD) {
+                continue;
             }
+            let pattern = Pattern::of(node);
+            if !asked.contains(&pattern) {
+                let best = match asked.is_empty() {
+                    true => {
+                        self.messages.unexpected.best(state.unexpected, &pattern, &[], &self.messages.nodes).map(|(message, _)| message)
+                    }
+                    false => self.best_left(rank, receive, &pattern),
+                };
+                if let Some(message) = best {
+                    let Node { arrival, source, .. } = self.messages.nodes[message];
+                    let time = arrival.max(floor);
+                    if least.is_none_or(|least| (time, source) < (least.time, least.source)) {
+                        least = Some(Item { time, rank, source, receive, message });
+                    }
+                }
+                asked.push(pattern);
+            }
+            wilds -= 1;
             if wilds == 0 {
                 break;
             }
-            if wild {
-                asked.push(pattern);
+        }
+        least
+    }
+
+    /// The best message for a receive for any source with others before it, without the sources whose first message one of those accepts.
+    fn best_left(&self, rank: u32, receive: u32, pattern: &Pattern) -> Option<u32> {
+        let (state, nodes) = (&self.messages.ranks[rank as usize], &self.messages.nodes);
+        let mut left_out: SmallVec<[u32; 8]> = SmallVec::new();
+        loop {
+            let (message, _) = self.messages.unexpected.best(state.unexpected, pattern, &left_out, nodes)?;
+            let envelope = Envelope::of(&nodes[message]);
+            if self.messages.posted.first_for(state.posted, &envelope, nodes).is_some_and(|(first, _)| first == receive) {
+                return Some(message);
             }
-            taken.extend(found);
+            let from = |other: &u32| nodes[*other].source == envelope.source && nodes[*other].context == envelope.context;
+            left_out.extend(self.messages.unexpected.iter(state.unexpected).filter(from));
         }
     }
 
     /// All open items of `rank`.
     fn items_of(&self, rank: u32, items: &mut Vec<Item>) {
         if self.messages.ranks[rank as usize].wilds != 0 {
-            self.wild_items_of(rank, items);
+            items.extend(self.wild_item_of(rank));
         }
         if !self.messages.ranks[rank as usize].polling {
             return;
@@ -146,9 +169,7 @@ impl World {
             return;
         }
         self.order.agenda.quiet = None;
-        if self.order.agenda.versions.counts.is_empty() {
-            self.order.agenda.versions = Versions { first: self.messages.first, counts: vec![0; self.messages.local as usize] };
-        }
+        self.have_versions();
         while let Some(rank) = self.messages.dirty.pop() {
             self.messages.ranks[rank as usize].dirty = false;
             if self.messages.ranks[rank as usize].polling {
@@ -160,6 +181,14 @@ impl World {
         if self.order.agenda.heap.len() > 64 + 4 * self.messages.local as usize {
             let Agenda { heap, versions, .. } = &mut self.order.agenda;
             heap.retain(|Reverse(entry)| versions.is_valid(entry));
+        }
+    }
+
+    #[inline]
+    fn have_versions(&mut self) {
+        if self.order.agenda.versions.counts.is_empty() {
+            let local = self.messages.local as usize;
+            self.order.agenda.versions = Versions { first: self.messages.first, counts: vec![0; local], floors: vec![Time::ZERO; local] };
         }
     }
 
@@ -216,10 +245,7 @@ impl World {
 
     #[inline(never)]
     fn decide_own_receive(&mut self, time: Time) -> bool {
-        let mut items = std::mem::take(&mut self.order.agenda.fresh);
-        self.wild_items_of(self.messages.current, &mut items);
-        let first = items.drain(..).min();
-        self.order.agenda.fresh = items;
+        let first = self.wild_item_of(self.messages.current);
         let Some(item) = first.filter(|item| item.time <= time) else {
             self.order.agenda.quiet = Some((self.messages.current, first.map_or(Time::MAX, |item| item.time)));
             return false;
@@ -234,8 +260,18 @@ impl World {
         self.messages.ranks[item.rank as usize].wilds -= 1;
         self.messages.unlink_posted(item.rank, item.receive);
         self.messages.unlink_message(item.rank, item.message);
+        self.messages.nodes[item.message].arrival = item.time;
         self.messages.take(item.rank, item.receive, item.message);
-        self.messages.rematch(item.rank);
+        self.decided_until(item.rank, item.time);
+    }
+
+    /// A receive of `rank` for any source was decided or cancelled at `time`: what waited for that meets its message then or later.
+    pub(crate) fn decided_until(&mut self, rank: u32, time: Time) {
+        self.have_versions();
+        let Versions { first, floors, .. } = &mut self.order.agenda.versions;
+        let floor = &mut floors[(rank - *first) as usize];
+        *floor = time.max(*floor);
+        self.messages.rematch(rank, time);
     }
 
     /// A rank goes on that nobody reckoned with: what was safe may be no more.
@@ -249,8 +285,7 @@ impl World {
     }
 
     /// Decides open items before `bound`, where no message earlier than that will come any more; false if there are none.
-    pub(crate) fn decide_before(&mut self, bound: Time) -> bool {
-        self.messages.safe = self.messages.safe.max(bound);
+    fn decide_before(&mut self, bound: Time) -> bool {
         self.refresh();
         let mut decided = false;
         while let Some(item) = self.first_item().filter(|item| item.time < bound) {
@@ -258,6 +293,31 @@ impl World {
             decided = true;
         }
         decided
+    }
+
+    /// Decides open items that no rank of another process can interfere with, all of which act at `other` or later; false if there are none.
+    pub(crate) fn decide_before_others(&mut self, other: Time) -> bool {
+        self.refresh();
+        let lookahead = self.messages.lookahead(self.messages.handshakes);
+        let mut bound = other.saturating_add(lookahead);
+        let mut decided = false;
+        while let Some(item) = self.first_item().filter(|item| item.time < bound) {
+            bound = bound.min(self.apply(&item).saturating_add(lookahead));
+            decided = true;
+        }
+        self.messages.safe = self.messages.safe.max(bound);
+        decided
+    }
+
+    /// Decides the first open item if it comes before `until` (time, rank, source); false if not.
+    pub(crate) fn decide_first_before(&mut self, until: (Time, u32, u32)) -> bool {
+        self.refresh();
+        let first = self.first_item().filter(|item| (item.time, item.rank, item.source) < until);
+        if let Some(item) = first {
+            self.apply(&item);
+            self.give_turn(&item);
+        }
+        first.is_some()
     }
 
     /// Decides the first open item.
@@ -279,7 +339,7 @@ impl World {
     /// the network): items at or after it stay open unless nothing else exists.
     pub(crate) fn decide(&mut self, other: Time) -> bool {
         self.refresh();
-        let lookahead = if self.messages.by_time() { Span::ZERO } else { self.messages.wire.lookahead() };
+        let lookahead = self.messages.lookahead(self.messages.handshakes);
         let mut bound = if other == Time::MAX { other } else { other.saturating_add(lookahead) };
         let (mut decided, mut first) = (0, None);
         while let Some(item) = self.first_item() {
@@ -304,12 +364,8 @@ impl World {
     fn acts(&self, item: &Item) -> Time {
         let state = &self.messages.ranks[item.rank as usize];
         let mut acts = item.time.max(state.clock);
-        if item.receive != NIL && self.messages.posted.length(state.posted) != state.wilds as usize {
-            // It may wait for a named receive behind this one, whose message came earlier.
-            acts = state.clock;
-        }
         if item.receive != NIL && self.messages.handshakes {
-            // Its match, or one that follows from it, may be told to a sender, whatever the rank does meanwhile.
+            // Its match may be told to a sender, whatever the rank does meanwhile; those that follow from it are no earlier.
             acts = acts.min(item.time);
         }
         acts

@@ -247,7 +247,7 @@ fn wait_of(world: &World, rank: u32) -> Wait {
             | Question::TestSome(requests) => {
                 format!("{} requests", requests.count)
             }
-            Question::Cancel => String::new(),
+            Question::Cancel(_) => String::new(),
         };
         return Wait { function, source: None, rest, spread: None };
     }

@@ -5,9 +5,9 @@
 mod calls;
 mod row;
 
-use crate::matching::Pattern;
-use crate::node::{State, flag};
-use crate::request::{Completion, RequestArray};
+use crate::matching::{Envelope, Extent, Pattern};
+use crate::node::{Node, State, flag};
+use crate::request::{Completion, PROC_NULL, RequestArray};
 use crate::world::World;
 pub use calls::Found;
 use engine::Time;
@@ -32,8 +32,8 @@ pub enum Question {
     Iprobe(Pattern),
     /// Wait for such a message.
     Probe(Pattern),
-    /// Has no message arrived for this receive, so that it can be cancelled?
-    Cancel,
+    /// Has no message arrived for the receive of this node, so that it can be cancelled?
+    Cancel(u32),
 }
 
 impl Question {
@@ -49,7 +49,7 @@ impl Question {
             | Question::TestSome(requests)
             | Question::WaitAny(requests)
             | Question::WaitSome(requests) => Some(*requests),
-            Question::Iprobe(_) | Question::Probe(_) | Question::Cancel => None,
+            Question::Iprobe(_) | Question::Probe(_) | Question::Cancel(_) => None,
         }
     }
 }
@@ -73,7 +73,7 @@ impl Asked {
             | Question::TestSome(requests)
             | Question::WaitAny(requests)
             | Question::WaitSome(requests) => requests,
-            Question::Iprobe(_) | Question::Probe(_) | Question::Cancel => return Asked { question, _kept: None },
+            Question::Iprobe(_) | Question::Probe(_) | Question::Cancel(_) => return Asked { question, _kept: None },
         };
         let kept: Rc<[usize]> = requests.iter().collect();
         *requests = RequestArray { at: Addr(kept.as_ptr() as usize), count: requests.count, wide: true };
@@ -173,7 +173,9 @@ impl World {
                 (_, Some((_, time))) => Open::At(time),
                 (_, None) => Open::Never,
             },
-            Question::Cancel => Open::At(clock),
+            // Once it has one, no other can come before that.
+            Question::Cancel(receive) if self.messages.nodes[*receive].state != State::Posted => Open::Final,
+            Question::Cancel(_) => Open::At(clock),
         }
     }
 
@@ -210,17 +212,58 @@ impl World {
         self.messages.ready.wake(rank);
     }
 
+    /// Cancels a posted receive of the mounted rank; what had to wait for it meets its message now or later.
     fn withdraw(&mut self, rank: u32, index: u32) {
-        self.messages.unlink_posted(rank, index);
         let clock = self.messages.clock(rank);
-        let node = &mut self.messages.nodes[index];
-        if node.has(flag::WILD) {
+        let posted = self.messages.nodes[index].state == State::Posted;
+        if posted {
+            self.messages.unlink_posted(rank, index);
+        }
+        if self.messages.nodes[index].has(flag::WILD) {
             self.messages.ranks[rank as usize].wilds -= 1;
         }
         let node = &mut self.messages.nodes[index];
         node.state = State::Cancelled;
         node.arrival = clock;
-        self.messages.rematch(rank);
+        if posted {
+            self.decided_until(rank, clock);
+        } else {
+            // Nothing had to wait for a receive that had its message: what arrived before may still be decided as of then.
+            self.messages.rematch(rank, clock);
+        }
         self.messages.mark_dirty(rank);
+    }
+
+    /// Takes the message from a receive of the mounted rank that has it already though it arrives only after the rank's clock, because its
+    /// sender ran ahead: it is unexpected again, before those that its sender sent later. False if there is no such message, or it cannot be
+    /// undone: the sender was told of the match, or part of the message is gone.
+    ///
+    /// O(messages that wait for the rank).
+    fn give_back(&mut self, rank: u32, receive: u32) -> bool {
+        let Node { context, source, tag, arrival, bytes, buffer, flags, state, data, .. } = self.messages.nodes[receive];
+        let kept = flags & (flag::TOLD | flag::TRUNCATED) == 0;
+        if state != State::Matched || arrival <= self.messages.clock(rank) || source == PROC_NULL as u32 || !kept {
+            return false;
+        }
+        let payload = flags & (flag::INLINE | flag::POOLED);
+        let envelope = Envelope::new(context, source, tag);
+        let message = self.messages.nodes.alloc(Node { flags: payload, data, ..Node::of(&envelope, arrival, bytes, State::Unexpected) });
+        self.messages.nodes[receive].flags &= !(flag::INLINE | flag::POOLED);
+        if payload == 0 {
+            self.messages.stage(message, &Extent { buffer, layout: None, bytes });
+        }
+        let unexpected: Vec<u32> = self.messages.unexpected.iter(self.messages.ranks[rank as usize].unexpected).collect();
+        let sent_later = |&other: &u32| {
+            let other = &self.messages.nodes[other];
+            // Of one envelope the receive took the first; of others only the arrival tells.
+            other.source == source && other.context == context && (other.tag == tag || other.arrival > arrival)
+        };
+        let behind = unexpected.iter().position(|other| sent_later(other)).unwrap_or(unexpected.len());
+        unexpected[behind..].iter().for_each(|&other| self.messages.unlink_message(rank, other));
+        for &index in [message].iter().chain(&unexpected[behind..]) {
+            let crate::messages::Messages { ranks, unexpected, nodes, .. } = &mut self.messages;
+            unexpected.push(&mut ranks[rank as usize].unexpected, index, nodes);
+        }
+        true
     }
 }

@@ -16,8 +16,19 @@ use crate::model::{Formula, Network, Shared};
 use crate::nodes::Nodes;
 use crate::packet::PacketSpec;
 use crate::spec::{Host, LevelSpec, NetworkSpec};
-use engine::Span;
+use engine::{Span, Time};
 use file::Described;
+
+impl Overheads {
+    /// When a message leaves an interface that is free at `free` and whose processor begins to send at `clock`: after the overhead, `gap`
+    /// after the one before.
+    #[inline]
+    pub fn leave(&self, free: &mut Time, clock: Time) -> Time {
+        let start = clock.max(*free) + self.send;
+        *free = start + self.gap;
+        start
+    }
+}
 
 /// A machine as described: nothing in it depends on the number of ranks.
 #[derive(Clone, PartialEq, Debug)]

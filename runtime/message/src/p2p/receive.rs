@@ -125,7 +125,7 @@ impl Messages {
             return Ok(index);
         }
         self.release();
-        self.post(self.current, index);
+        self.post(self.current, index, row == Row::Alone);
         Ok(index)
     }
 

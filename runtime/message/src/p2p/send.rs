@@ -24,12 +24,9 @@ impl Messages {
         if !self.wire.has_overheads {
             return self.ranks[me as usize].clock;
         }
-        let costs = &self.wire.overheads;
         let state = &mut self.ranks[me as usize];
-        let start = state.clock.max(state.nic_free) + costs.send;
-        state.clock = start;
-        state.nic_free = start + costs.gap;
-        start
+        state.clock = self.wire.overheads.leave(&mut state.nic_free, state.clock);
+        state.clock
     }
 
     /// Sends: answers the request's handle, [`REQUEST_SENT`] if there is nothing to wait for.

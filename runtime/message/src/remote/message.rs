@@ -19,7 +19,7 @@ impl Messages {
         let me = self.current;
         let remote = self.others();
         let process = remote.blocks.process(to);
-        let out = remote.streams.begin(process, Kind::Message, HEAD + payload.bytes as usize);
+        let out = remote.streams.begin(process, Kind::Message, transit.arrival, HEAD + payload.bytes as usize);
         out.u32(to);
         out.u32(me);
         out.u32(message.context);
@@ -51,7 +51,7 @@ impl Messages {
     #[cold]
     pub fn tell_matched(&mut self, process: u32, request: u32, at: Time) {
         let streams = &mut self.others().streams;
-        let out = streams.begin(process, Kind::Matched, 12);
+        let out = streams.begin(process, Kind::Matched, at, 12);
         out.u32(request);
         out.u64(at.as_ps());
         streams.end();

@@ -1,6 +1,7 @@
 //! A stream of records from each process to each other one, cut into chunks that the transport carries.
 
 use crate::remote::record::{Put, Take};
+use engine::Time;
 use std::collections::VecDeque;
 use transport::{Lane, Transport};
 
@@ -86,6 +87,8 @@ pub struct Streams {
     writing: Option<(u32, usize)>,
     /// Whether each record leaves at once.
     at_once: bool,
+    /// The least time at which a rank of another process acts because of a record since this was last asked for.
+    soonest: Time,
 }
 
 /// What has arrived.
@@ -107,6 +110,7 @@ impl Streams {
             waiting: 0,
             writing: None,
             at_once: false,
+            soonest: Time::MAX,
         }
     }
     /// Lets each record leave at once from now on.
@@ -117,8 +121,10 @@ impl Streams {
     pub fn processes(&self) -> u32 {
         self.outgoing.len() as u32
     }
-    /// Begins a record of `length` bytes to process `to`, which must be appended to the answer; [`end`](Self::end) follows.
-    pub fn begin(&mut self, to: u32, kind: Kind, length: usize) -> &mut Vec<u8> {
+    /// Begins a record of `length` bytes to process `to`, which must be appended to the answer; [`end`](Self::end) follows. No rank acts
+    /// because of it before `effect`.
+    pub fn begin(&mut self, to: u32, kind: Kind, effect: Time, length: usize) -> &mut Vec<u8> {
+        self.soonest = self.soonest.min(effect);
         let open = &mut self.outgoing[to as usize].open;
         open.reserve(HEAD + length);
         open.u8(kind as u8);
@@ -141,7 +147,7 @@ impl Streams {
     }
     /// A whole record.
     pub fn put(&mut self, to: u32, kind: Kind, body: &[u8]) {
-        self.begin(to, kind, body.len()).extend_from_slice(body);
+        self.begin(to, kind, Time::ZERO, body.len()).extend_from_slice(body);
         self.end();
     }
     fn close(&mut self, to: u32) {
@@ -209,6 +215,14 @@ impl Streams {
     /// Chunks sent to and taken from each process so far.
     pub fn counts(&self) -> (Vec<u64>, Vec<u64>) {
         (self.outgoing.iter().map(|out| out.sent).collect(), self.incoming.iter().map(|incoming| incoming.taken).collect())
+    }
+    /// The least time at which a rank of another process acts because of what was written, sent or not, since [`Streams::forget_effects`].
+    pub fn soonest(&self) -> Time {
+        self.soonest
+    }
+    /// All processes know of what was written.
+    pub fn forget_effects(&mut self) {
+        self.soonest = Time::MAX;
     }
     /// Ends all processes with this exit status.
     pub fn abort(&mut self, status: i32) {

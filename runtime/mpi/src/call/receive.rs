@@ -111,9 +111,9 @@ impl Mpi {
         let world = &mut *guard;
         if replace {
             world.messages.start_send(&world.objects, SendMode::Ready, send, to, Row::Alone)?;
-            return Ok(handle::of_node(world.messages.start_receive(&world.objects, receive, from, Row::Alone)?));
+            return Ok(handle::of_node(world.messages.start_receive(&world.objects, receive, from, Row::Request)?));
         }
-        let index = world.messages.start_receive(&world.objects, receive, from, Row::Alone)?;
+        let index = world.messages.start_receive(&world.objects, receive, from, Row::Request)?;
         world.messages.start_send(&world.objects, SendMode::Ready, send, to, Row::Alone)?;
         Ok(handle::of_node(index))
     }

@@ -64,6 +64,7 @@ impl Collectives {
             scratch: Vec::new(),
             reduction: entry.reduction,
             delivery: entry.delivery,
+            nic_free: messages.ranks[me as usize].nic_free,
             request,
             failure: None,
         };

@@ -9,7 +9,7 @@ use crate::collective::leave::agent_done;
 use crate::collective::schedule::{Buffer, Slice, Step};
 use crate::flight::Flight;
 use crate::messages::Messages;
-use engine::{Span, Time};
+use engine::Time;
 use objects::Objects;
 use std::rc::Rc;
 
@@ -126,7 +126,11 @@ impl Collectives {
     fn agent_send(&mut self, messages: &mut Messages, objects: &Objects, index: u32, agent: &mut Agent, to: u32, from: Slice) {
         let target = member_rank(objects, &self.instances[index].place, to, agent.rank);
         if messages.wire.has_overheads {
-            agent.clock = leave_rank(messages, agent.rank, agent.clock);
+            let costs = &messages.wire.overheads;
+            agent.clock = match agent.request {
+                Some(_) => costs.leave(&mut agent.nic_free, agent.clock),
+                None => costs.leave(&mut messages.ranks[agent.rank as usize].nic_free, agent.clock),
+            };
         }
         messages.profile.message(from.bytes);
         if !messages.is_local(target) {
@@ -227,17 +231,4 @@ impl Collectives {
             self.agenda.push_front((work.instance, work.member));
         }
     }
-}
-
-/// When a message of a schedule that `rank` begins to send at `clock` leaves it. Without a gap, what a rank sends in
-/// several collectives at a time does not depend on each other.
-pub(crate) fn leave_rank(messages: &mut Messages, rank: u32, clock: Time) -> Time {
-    let costs = &messages.wire.overheads;
-    if costs.gap == Span::ZERO {
-        return clock + costs.send;
-    }
-    let state = &mut messages.ranks[rank as usize];
-    let start = clock.max(state.nic_free) + costs.send;
-    state.nic_free = start + costs.gap;
-    start
 }

@@ -4,14 +4,18 @@
 //! the least item that it could decide. When the last reports of all processes tell that every chunk sent was taken, nothing
 //! is under way and nobody runs: had a process gone on after its report, a chunk must have woken it that its report does not
 //! count. Process 0 then decides what one process would (`World::decide`), and tells all.
+//!
+//! An agreement costs far more than a decision. So a process goes on deciding alone ([`Lease`]) as long as no other can interfere: the others
+//! act only later, or because of what this one sends them.
 
 use crate::progress::Next;
 use crate::remote::record::{Put, Take};
 use crate::undecided::Fruitless;
 use crate::world::World;
 use engine::{Span, Time};
+use std::cell::Cell;
 use std::collections::VecDeque;
-use std::time::Duration;
+use std::time::{Duration, Instant};
 
 /// Control messages, by their first byte.
 const REPORT: u8 = 0;
@@ -25,6 +29,11 @@ const PATIENCE: u32 = 2;
 const AWAKE: u32 = 64;
 /// The first and the longest sleep.
 const SLEEP: (Duration, Duration) = (Duration::from_micros(10), Duration::from_millis(1));
+
+/// Yielding that takes longer gave the processor to a program that computes.
+const SLICE: Duration = Duration::from_micros(50);
+/// Looks that sleep after that.
+const CROWDED_LOOKS: u32 = 2_000;
 
 /// What a process that cannot go on tells.
 #[derive(Clone, Default, PartialEq, Debug)]
@@ -44,15 +53,21 @@ pub(crate) struct Report {
     /// Whether all its ranks have ended.
     ended: bool,
     aborting: bool,
+    /// Whether a rank of it ever waited for a match, or met a message whose sender does.
+    handshakes: bool,
 }
+
+/// What orders items: time, rank, source.
+type Key = (Time, u32, u32);
 
 /// What process 0 decided.
 #[derive(Clone, Copy, PartialEq, Eq, Debug)]
 pub(crate) enum Decision {
-    /// No message earlier than this will come any more: decide items before it.
+    /// Decide what is safe. No rank of another process acts before this time, unless because of what this process sends; in what
+    /// [`decide`] answers, no rank of any.
     Before(Time),
-    /// Decide this rank's first item alone.
-    One(u32),
+    /// Decide this rank's first item alone; and what comes before this item, the first of the other processes.
+    One(u32, Key),
     /// Start the collectives whose members are held.
     Held,
     /// Forget the time of the last `Before`.
@@ -65,30 +80,49 @@ pub(crate) enum Decision {
     Deadlock,
 }
 
+/// How far a process may decide alone: before anything that it sent to another since can make a rank there act.
+#[derive(Clone, Copy, Debug)]
+struct Lease {
+    /// No rank of another process acts before this.
+    other: Time,
+    /// Without lookahead: their first item, which comes after all before it.
+    until: Option<Key>,
+}
+
 impl Decision {
     fn put(self, out: &mut Vec<u8>) {
-        let (kind, value) = match self {
-            Decision::Before(time) => (0, time.as_ps()),
-            Decision::One(rank) => (1, rank.into()),
-            Decision::Held => (2, 0),
-            Decision::Forget => (3, 0),
-            Decision::Release(rank) => (4, rank.into()),
-            Decision::Done => (5, 0),
-            Decision::Deadlock => (6, 0),
+        let (kind, value, key) = match self {
+            Decision::Before(time) => (0, time.as_ps(), Key::default()),
+            Decision::One(rank, until) => (1, rank.into(), until),
+            Decision::Held => (2, 0, Key::default()),
+            Decision::Forget => (3, 0, Key::default()),
+            Decision::Release(rank) => (4, rank.into(), Key::default()),
+            Decision::Done => (5, 0, Key::default()),
+            Decision::Deadlock => (6, 0, Key::default()),
         };
         out.u8(kind);
         out.u64(value);
+        put_times(&[Some(key)], out);
     }
     fn take(from: &mut Take) -> Decision {
         let (kind, value) = (from.u8(), from.u64());
+        let key = take_time(from).unwrap_or_default();
         match kind {
             0 => Decision::Before(Time::from_ps(value)),
-            1 => Decision::One(value as u32),
+            1 => Decision::One(value as u32, key),
             2 => Decision::Held,
             3 => Decision::Forget,
             4 => Decision::Release(value as u32),
             5 => Decision::Done,
             _ => Decision::Deadlock,
+        }
+    }
+    /// What process `to` is told.
+    fn for_process(self, to: usize, reports: &[Report]) -> Decision {
+        let others = || reports.iter().enumerate().filter(|(process, _)| *process != to).map(|(_, report)| report);
+        match self {
+            Decision::Before(_) => Decision::Before(others().filter_map(|report| report.effect).min().unwrap_or(Time::MAX)),
+            decision => decision,
         }
     }
 }
@@ -115,7 +149,7 @@ impl Report {
         self.sent.iter().chain(&self.taken).for_each(|&count| out.u64(count));
         put_times(&[self.least, self.effect.map(|time| (time, 0, 0)), self.poller], out);
         out.u64(self.messages);
-        out.u8(u8::from(self.held) | u8::from(self.ended) << 1 | u8::from(self.aborting) << 2);
+        out.u8(u8::from(self.held) | u8::from(self.ended) << 1 | u8::from(self.aborting) << 2 | u8::from(self.handshakes) << 3);
     }
     fn take(from: &mut Take, processes: u32) -> Report {
         let round = from.u64();
@@ -135,6 +169,7 @@ impl Report {
             held: flags & 1 != 0,
             ended: flags & 2 != 0,
             aborting: flags & 4 != 0,
+            handshakes: flags & 8 != 0,
         }
     }
 }
@@ -146,7 +181,8 @@ pub(crate) struct Agreeing {
     decisions: VecDeque<Decision>,
     /// On process 0: the last report of each process in this round.
     reports: Vec<Option<Report>>,
-    /// On process 0: whether all have forgotten the time of the last `Before`.
+    lease: Option<Lease>,
+    /// On process 0: whether all have forgotten what was safe after the last `Before`.
     forgotten: bool,
     /// On process 0.
     fruitless: Fruitless,
@@ -165,8 +201,11 @@ fn decide(reports: &[Report], lookahead: Span) -> Option<Decision> {
     if let (Some(least), Some(effect)) =
         (reports.iter().filter_map(|report| report.least).min(), reports.iter().filter_map(|report| report.effect).min())
     {
-        let bound = effect.saturating_add(lookahead);
-        return Some(if least.0 < bound { Decision::Before(bound) } else { Decision::One(least.1) });
+        if least.0 < effect.saturating_add(lookahead) {
+            return Some(Decision::Before(effect));
+        }
+        let others = reports.iter().filter_map(|report| report.least).filter(|other| *other != least);
+        return Some(Decision::One(least.1, others.min().unwrap_or((Time::MAX, u32::MAX, u32::MAX))));
     }
     reports.iter().any(|report| report.aborting).then_some(Decision::Done)
 }
@@ -183,6 +222,7 @@ impl Agreeing {
             reported: false,
             decisions: VecDeque::new(),
             reports: vec![None; processes as usize],
+            lease: None,
             forgotten: true,
             fruitless: Fruitless::default(),
             rounds: 0,
@@ -195,8 +235,8 @@ impl Agreeing {
         }
     }
 
-    /// On process 0: the decision, if all have reported that they cannot go on.
-    fn conclude(&mut self, lookahead: Span) -> Option<Decision> {
+    /// On process 0: the decision and what each process is told, if all have reported that they cannot go on.
+    fn conclude(&mut self, lookahead: impl FnOnce(bool) -> Span) -> Option<(Decision, Vec<Decision>)> {
         if self.reports.iter().any(Option::is_none) {
             return None;
         }
@@ -204,12 +244,14 @@ impl Agreeing {
         if !all_taken(&reports) {
             return None;
         }
+        let lookahead = lookahead(reports.iter().any(|report| report.handshakes));
         let decision = decide(&reports, lookahead).unwrap_or_else(|| self.release(&reports));
         if matches!(decision, Decision::Before(_)) {
             self.forgotten = false;
         }
         self.reports.fill(None);
-        Some(decision)
+        let told = (0..reports.len()).map(|process| decision.for_process(process, &reports)).collect();
+        Some((decision, told))
     }
 
     /// Nothing can be decided: a polling rank goes on, or all wait for ever.
@@ -274,6 +316,9 @@ impl World {
                     return None;
                 }
             }
+            if self.go_on_alone() {
+                return None;
+            }
             if let Some(decision) = self.order.agreeing.decisions.pop_front() {
                 vain = 0;
                 match self.follow(decision) {
@@ -289,6 +334,20 @@ impl World {
             vain += 1;
             pause(vain);
         }
+    }
+
+    /// Decides what no other process can interfere with, once all have agreed and as long as nothing is sent to them; false if there is nothing.
+    fn go_on_alone(&mut self) -> bool {
+        let Some(Lease { other, until }) = self.order.agreeing.lease else { return false };
+        if !self.collectives.holds() {
+            let soonest = self.messages.others().streams.soonest();
+            let until = until.map(|until| until.min((soonest, 0, 0)));
+            if self.decide_before_others(other.min(soonest)) || until.is_some_and(|until| self.decide_first_before(until)) {
+                return true;
+            }
+        }
+        self.order.agreeing.lease = None;
+        false
     }
 
     /// Whether a rank can go on.
@@ -316,6 +375,7 @@ impl World {
             messages,
             ended,
             aborting,
+            handshakes: self.messages.handshakes,
         };
         agreeing.reported = true;
         if me == 0 {
@@ -336,32 +396,39 @@ impl World {
 
     /// On process 0: decides, if all have reported that they cannot go on.
     fn conclude(&mut self) {
-        let lookahead = self.messages.wire.lookahead();
         if self.messages.others().me != 0 {
             return;
         }
-        let agreeing = &mut self.order.agreeing;
-        let Some(decision) = agreeing.conclude(lookahead) else { return };
+        let World { messages, order, .. } = self;
+        let agreeing = &mut order.agreeing;
+        let Some((_, told)) = agreeing.conclude(|handshakes| messages.lookahead(handshakes)) else { return };
         agreeing.round += 1;
         agreeing.rounds += 1;
         agreeing.reported = false;
-        agreeing.decisions.push_back(decision);
-        let mut data = vec![DECISION];
-        data.u64(agreeing.round);
-        decision.put(&mut data);
-        for process in 1..self.messages.others().blocks.processes() {
-            self.tell(process, data.clone());
+        agreeing.decisions.push_back(told[0]);
+        let round = agreeing.round;
+        for (process, decision) in told.into_iter().enumerate().skip(1) {
+            let mut data = vec![DECISION];
+            data.u64(round);
+            decision.put(&mut data);
+            self.tell(process as u32, data);
         }
     }
 
     fn follow(&mut self, decision: Decision) -> Option<Next> {
+        self.messages.others().streams.forget_effects();
+        self.order.agreeing.lease = match decision {
+            Decision::Before(other) => Some(Lease { other, until: None }),
+            Decision::One(rank, until) if self.messages.is_local(rank) => Some(Lease { other: Time::ZERO, until: Some(until) }),
+            _ => None,
+        };
         match decision {
-            Decision::Before(time) => {
-                self.decide_before(time);
+            Decision::Before(other) => {
+                self.decide_before_others(other);
             }
-            Decision::One(rank) if self.messages.is_local(rank) => self.decide_first(),
+            Decision::One(rank, _) if self.messages.is_local(rank) => self.decide_first(),
             Decision::Release(rank) if self.messages.is_local(rank) => self.send_poller_on(rank),
-            Decision::One(_) => {}
+            Decision::One(..) => {}
             Decision::Release(_) | Decision::Forget => self.forget_safe(),
             Decision::Held => {
                 self.collectives.epoch += 1;
@@ -374,19 +441,39 @@ impl World {
     }
 }
 
+thread_local! {
+    /// Looks during which the processor is taken to be wanted by others.
+    static CROWDED: Cell<u32> = const { Cell::new(0) };
+}
+
 /// Waits a little between two looks, longer the more of them were in vain.
+///
+/// Who yields to a program that computes waits for all of that one's slice, milliseconds; who sleeps has the processor back
+/// when it wakes. So where yielding took that long, the next looks sleep.
 pub(crate) fn pause(vain: u32) {
-    if vain < AWAKE {
+    let crowded = CROWDED.get();
+    if crowded != 0 {
+        CROWDED.set(crowded - 1);
+    } else if vain < AWAKE {
+        let before = Instant::now();
         std::thread::yield_now();
-    } else {
-        std::thread::sleep((SLEEP.0 * (1 << ((vain - AWAKE) / 8).min(10))).min(SLEEP.1));
+        if before.elapsed() > SLICE {
+            CROWDED.set(CROWDED_LOOKS);
+            // The least that the system knows: else it adds 50 us to each sleep. Without it, sleeps are longer, no more.
+            let _ = std::fs::write("/proc/self/timerslack_ns", "1");
+        }
+        return;
     }
+    std::thread::sleep((SLEEP.0 * (1 << (vain.saturating_sub(AWAKE) / 8).min(10))).min(SLEEP.1));
 }
 
 #[cfg(test)]
 mod tests {
     use super::*;
 
+    fn conclude(agreeing: &mut Agreeing, lookahead: Span) -> Option<Decision> {
+        agreeing.conclude(|_| lookahead).map(|(decision, _)| decision)
+    }
     fn idle(sent: &[u64], taken: &[u64]) -> Report {
         Report { sent: sent.to_vec(), taken: taken.to_vec(), ..Report::default() }
     }
@@ -399,14 +486,14 @@ mod tests {
     fn nothing_is_concluded_while_a_chunk_is_under_way() {
         let mut agreeing = Agreeing::new(2);
         agreeing.note(0, idle(&[0, 1], &[0, 0]));
-        assert_eq!(agreeing.conclude(Span::ZERO), None);
+        assert_eq!(conclude(&mut agreeing, Span::ZERO), None);
         // Process 1 reported before it took the chunk, or took one that process 0's report does not count.
         for taken in [0, 2] {
             agreeing.note(1, idle(&[0, 0], &[taken, 0]));
-            assert_eq!(agreeing.conclude(Span::ZERO), None);
+            assert_eq!(conclude(&mut agreeing, Span::ZERO), None);
         }
         agreeing.note(1, idle(&[0, 0], &[1, 0]));
-        assert_eq!(agreeing.conclude(Span::ZERO), Some(Decision::Deadlock));
+        assert_eq!(conclude(&mut agreeing, Span::ZERO), Some(Decision::Deadlock));
     }
 
     #[test]
@@ -414,16 +501,28 @@ mod tests {
         let mut agreeing = Agreeing::new(1);
         agreeing.round = 3;
         agreeing.note(0, Report { round: 2, ended: true, ..idle(&[0], &[0]) });
-        assert_eq!(agreeing.conclude(Span::ZERO), None);
+        assert_eq!(conclude(&mut agreeing, Span::ZERO), None);
     }
 
     #[test]
     fn items_before_the_least_effect_and_the_lookahead_are_decided() {
         let lookahead = Span::from_ps(10);
-        assert_eq!(decide(&[item(5, 20, 0), item(7, 7, 1)], lookahead), Some(Decision::Before(Time::from_ps(17))));
+        assert_eq!(decide(&[item(5, 20, 0), item(7, 7, 1)], lookahead), Some(Decision::Before(Time::from_ps(7))));
         // Without lookahead one rank may reach another at once: the least alone, ties by rank.
-        assert_eq!(decide(&[item(7, 7, 1), item(7, 7, 0)], Span::ZERO), Some(Decision::One(0)));
+        let next = (Time::from_ps(7), 1, 0);
+        assert_eq!(decide(&[item(7, 7, 1), item(7, 7, 0)], Span::ZERO), Some(Decision::One(0, next)));
         assert_eq!(decide(&[item(5, 20, 3), item(7, 7, 1)], Span::ZERO), Some(Decision::Before(Time::from_ps(7))));
+    }
+
+    #[test]
+    fn each_process_is_told_when_the_others_act() {
+        let reports = [item(5, 20, 0), item(7, 7, 1), item(9, 9, 2)];
+        let told = |process| decide(&reports, Span::from_ps(10)).map(|decision| decision.for_process(process, &reports));
+        assert_eq!(told(0), Some(Decision::Before(Time::from_ps(7))));
+        assert_eq!(told(1), Some(Decision::Before(Time::from_ps(9))));
+        assert_eq!(told(2), Some(Decision::Before(Time::from_ps(7))));
+        let alone = [item(5, 5, 0)];
+        assert_eq!(Decision::Before(Time::from_ps(5)).for_process(0, &alone), Decision::Before(Time::MAX));
     }
 
     #[test]
@@ -432,15 +531,15 @@ mod tests {
         let poller = || Report { poller: Some((Time::from_ps(3), 9, 4_000_000)), ..idle(&[0], &[0]) };
         let busy = Report { least: Some((Time::ZERO, 1, 0)), effect: Some(Time::ZERO), ..idle(&[0], &[0]) };
         agreeing.note(0, busy);
-        assert_eq!(agreeing.conclude(Span::from_ps(1)), Some(Decision::Before(Time::from_ps(1))));
+        assert_eq!(conclude(&mut agreeing, Span::from_ps(1)), Some(Decision::Before(Time::ZERO)));
         agreeing.note(0, poller());
-        assert_eq!(agreeing.conclude(Span::ZERO), Some(Decision::Forget));
+        assert_eq!(conclude(&mut agreeing, Span::ZERO), Some(Decision::Forget));
         for _ in 0..2 {
             agreeing.note(0, poller());
-            assert_eq!(agreeing.conclude(Span::ZERO), Some(Decision::Release(9)));
+            assert_eq!(conclude(&mut agreeing, Span::ZERO), Some(Decision::Release(9)));
         }
         agreeing.note(0, poller());
-        assert_eq!(agreeing.conclude(Span::ZERO), Some(Decision::Deadlock));
+        assert_eq!(conclude(&mut agreeing, Span::ZERO), Some(Decision::Deadlock));
     }
 
     #[test]
@@ -456,11 +555,18 @@ mod tests {
             messages: 9,
             ended: false,
             aborting: true,
+            handshakes: true,
         };
         let mut bytes = Vec::new();
         report.put(&mut bytes);
         assert_eq!(Report::take(&mut Take(&bytes), 2), report);
-        for decision in [Decision::Before(Time::MAX), Decision::One(3), Decision::Release(4), Decision::Held, Decision::Forget] {
+        for decision in [
+            Decision::Before(Time::MAX),
+            Decision::One(3, (Time::from_ps(8), 9, u32::MAX)),
+            Decision::Release(4),
+            Decision::Held,
+            Decision::Forget,
+        ] {
             let mut bytes = Vec::new();
             decision.put(&mut bytes);
             assert_eq!(Decision::take(&mut Take(&bytes)), decision);

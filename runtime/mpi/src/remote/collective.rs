@@ -180,7 +180,7 @@ impl Collectives {
         let payload = if carries { buffer_of(agent, from) } else { &[] };
         let remote = messages.remote.as_mut().expect("several processes");
         let process = remote.blocks.process(target);
-        let out = remote.streams.begin(process, Kind::Collective, Ident::BYTES + 3 * 4 + 2 * 8 + 1 + 1 + 4 + 4 + payload.len());
+        let out = remote.streams.begin(process, Kind::Collective, at, Ident::BYTES + 3 * 4 + 2 * 8 + 1 + 1 + 4 + 4 + payload.len());
         ident.put(out);
         out.u32(to);
         out.u32(agent.member.rank);

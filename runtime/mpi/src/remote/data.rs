@@ -8,6 +8,7 @@ use crate::remote::collective::Ident;
 use crate::remote::record::Take;
 use crate::remote::segments::Segments;
 use crate::remote::stream::Kind;
+use engine::Time;
 use objects::Objects;
 
 impl Collectives {
@@ -40,7 +41,7 @@ pub(super) fn send_data(messages: &mut Messages, ident: Ident, shape: &Shape, ga
     for process in to {
         let parts = gathering.data.parts(shape, segments.of_process(process));
         let bytes = parts.clone().map(<[u8]>::len).sum::<usize>();
-        let out = remote.streams.begin(process, Kind::Data, Ident::BYTES + bytes);
+        let out = remote.streams.begin(process, Kind::Data, Time::ZERO, Ident::BYTES + bytes);
         ident.put(out);
         parts.for_each(|part| out.extend_from_slice(part));
         remote.streams.end();

@@ -32,6 +32,7 @@ use crate::remote::stream::Kind;
 use ::schedule::data::steps::Rows;
 use ::schedule::segments::{Segment, Segments};
 use ::schedule::time::{Said, TimePlane};
+use engine::Time;
 use objects::Objects;
 use std::rc::Rc;
 
@@ -251,7 +252,7 @@ impl Collectives {
         let streams = &mut messages.others().streams;
         for (plane, records) in [(Plane::Time, said.records), (Plane::Data, moved)] {
             for (process, round, record) in records {
-                let out = streams.begin(process, Kind::Round, Ident::BYTES + 1 + 4 + record.len());
+                let out = streams.begin(process, Kind::Round, Time::ZERO, Ident::BYTES + 1 + 4 + record.len());
                 ident.put(out);
                 out.u8(plane as u8);
                 out.u32(round);

@@ -294,7 +294,9 @@ impl Mpi {
         }
     }
 
-    /// `MPI_Cancel`: succeeds for a receive that has no message by now; a send's cancelling always fails.
+    /// `MPI_Cancel`: succeeds for a receive whose message has not arrived by the rank's clock; a send's cancelling always fails.
+    ///
+    /// A message that arrives later goes back ([`World::give_back`]), unless its sender was told of the match or it was too long.
     pub fn cancel(&self, handle: usize) -> Result {
         let part = {
             let world = self.world();
@@ -309,11 +311,11 @@ impl Mpi {
         match handle::request(part) {
             handle::RequestRef::Node(index) => {
                 if self.world().messages.nodes[index].state == State::Posted {
-                    self.ask(Question::Cancel);
+                    self.ask(Question::Cancel(index));
                 }
                 let mut world = self.world();
                 let me = world.messages.current;
-                if world.messages.nodes[index].state == State::Posted {
+                if world.messages.nodes[index].state == State::Posted || world.give_back(me, index) {
                     world.withdraw(me, index);
                 }
                 Ok(())

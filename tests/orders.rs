@@ -1,0 +1,54 @@
+//! Orders and clocks of programs whose ranks depend on each other as much as MPI lets them (tests/programs/random_orders.c): however
+//! collectives run, whatever keeps stacks and globals apart, on any number of processes.
+
+mod common;
+
+use common::Run;
+
+const RENDEZVOUS: &str = "none/rank:eager=0";
+const OVERHEADS: &str = "rank:o_send=1us,o_recv=2us,gap=3us,eager=1000";
+
+/// The seed, the kinds of events, ranks, machine and computation of a program.
+type Drawn<'a> = (u32, u32, u32, &'a str, &'a str);
+
+#[track_caller]
+fn same((seed, kinds, ranks, machine, compute): Drawn, processes: &[u32]) {
+    let run = || {
+        let run = Run::program("random_orders.c").ranks(ranks).machine(machine).arg(format!("-xsim-compute={compute}"));
+        run.arg(seed.to_string()).arg("4").arg(kinds.to_string())
+    };
+    let one = run().run().success();
+    assert_eq!(one.lines().len(), ranks as usize, "{one}");
+    for way in [&["-xsim-coll-events"][..], &["-xsim-stack-mode=shared", "-xsim-globals=clone"]] {
+        let other = way.iter().fold(run(), |run, option| run.arg(*option)).run().success();
+        assert_eq!(one.lines(), other.lines(), "seed {seed} on {machine}: {way:?} changes something");
+    }
+    for &count in processes {
+        let several = run().processes("mpich", count).run().success();
+        assert_eq!(one.lines(), several.lines(), "seed {seed} on {machine}: {count} processes change something");
+    }
+}
+
+#[test]
+fn acknowledgements_lie_behind_the_decisions_that_they_follow_from() {
+    for seed in [13, 113, 213] {
+        same((seed, 2, 10, &format!("star:l=1ps,b=inf/{OVERHEADS}"), "fixed:20ns"), &[2, 3]);
+        same((seed, 3, 10, "tree:degree=3,l=100ns,b=1Gbps/rank:eager=0", "fixed:20ns"), &[2, 4]);
+    }
+}
+
+#[test]
+fn cancelling_does_not_see_what_arrives_later() {
+    for seed in [4, 28, 31] {
+        same((seed, 63, 3, "none", "none"), &[2, 3]);
+        same((seed, 9, 7, RENDEZVOUS, "fixed:7ns"), &[3]);
+    }
+}
+
+#[test]
+fn a_gap_does_not_depend_on_who_runs_first() {
+    for seed in [1, 21, 29] {
+        same((seed, 7, 10, &format!("star:l=1ps,b=inf/{OVERHEADS}"), "fixed:1us"), &[2, 4]);
+        same((seed, 63, 10, &format!("none/{OVERHEADS}"), "none"), &[3]);
+    }
+}

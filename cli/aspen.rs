@@ -2,6 +2,7 @@
 
 mod communication;
 mod evaluate;
+mod plot;
 
 use crate::failure::{Failure, USAGE};
 use ::aspen::{Application, AspenError, Machine, Model, Request, Sources};

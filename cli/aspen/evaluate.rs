@@ -35,6 +35,13 @@ pub fn command() -> Command {
         .args(choices())
         .arg(value("socket", "NAME", "The kind of socket; all kinds, unless told").requires("MACHINE"))
         .arg(value("symbolic", "NAME", "A parameter that stays open; may be repeated").action(ArgAction::Append))
+        .arg(value("plot", "NAME=LEAST..MOST", "Evaluate over a range, as a table and a curve").conflicts_with_all(["symbolic", "json"]))
+        .arg(
+            value("points", "N", "How many values of the range")
+                .value_parser(clap::value_parser!(u32).range(2..=10_000))
+                .default_value("25"),
+        )
+        .arg(value("of", "WHAT", "What is plotted: runtime, energy, data, or a resource; runtime or flops, unless told").requires("plot"))
         .arg(Arg::new("json").long("json").action(ArgAction::SetTrue).help("As JSON"))
 }
 
@@ -96,6 +103,11 @@ pub fn main(matches: &ArgMatches) -> Result<ExitCode, Failure> {
     let sockets = sockets(matches, machine.as_deref())?;
     let asked =
         Asked { model: &model, machine: machine.as_deref(), sockets, choice: &choice, sources: &sources, json: matches.get_flag("json") };
+    if let Some(range) = matches.get_one::<String>("plot") {
+        let points = matches.get_one::<u32>("points").copied().unwrap_or(25);
+        let of = matches.get_one::<String>("of").map(String::as_str);
+        return super::plot::main(&asked, range, points, of);
+    }
     if open.is_empty() {
         asked.print(&choice.parameters)
     } else {
@@ -105,17 +117,21 @@ pub fn main(matches: &ArgMatches) -> Result<ExitCode, Failure> {
     }
 }
 
-struct Asked<'a> {
+/// What is asked of which model.
+pub struct Asked<'a> {
     model: &'a Application,
     machine: Option<&'a Machine>,
-    sockets: Vec<Option<&'a str>>,
-    choice: &'a Choice,
+    /// None for no machine.
+    pub sockets: Vec<Option<&'a str>>,
+    /// How the model is gone through.
+    pub choice: &'a Choice,
     sources: &'a Sources,
     json: bool,
 }
 
 impl Asked<'_> {
-    fn evaluate<N: Number>(&self, parameters: &[(String, N)], socket: Option<&str>) -> Result<Evaluation<N>, Failure> {
+    /// Evaluates on a socket.
+    pub fn evaluate<N: Number>(&self, parameters: &[(String, N)], socket: Option<&str>) -> Result<Evaluation<N>, Failure> {
         let request = Request { kernel: self.choice.kernel.as_ref(), parameters, ..self.choice.request() };
         let evaluation = self.model.evaluate(&request, self.machine.zip(socket));
         evaluation.map_err(|error| failed(&error.located(self.sources)))
@@ -148,7 +164,7 @@ fn shown<N: Number + Display>(value: &N, unit: &str) -> String {
 }
 
 /// Integers below 10^15 as they are, others with nine digits.
-fn significant(value: f64) -> String {
+pub fn significant(value: f64) -> String {
     if value.fract() == 0.0 && value.abs() < 1e15 {
         return format!("{value}");
     }

@@ -19,6 +19,7 @@ pub mod ready;
 pub mod reference;
 pub mod remote;
 pub mod request;
+pub mod wild;
 pub mod wire;
 
 pub use messages::Messages;

@@ -169,16 +169,9 @@ impl Messages {
         self.find_unexpected(rank, &Pattern::of(&self.nodes[receive])).is_some()
     }
 
-    #[inline]
-    fn is_wild_over(&self, receive: u32, pattern: &Pattern) -> bool {
-        let node = &self.nodes[receive];
-        node.has(flag::WILD) && Pattern::of(node).overlaps(pattern)
-    }
-
     /// Whether any undecided receive of `rank` for any source could take a message of `pattern`.
     pub fn wild_overlaps(&self, rank: u32, pattern: &Pattern) -> bool {
-        let state = &self.ranks[rank as usize];
-        state.wilds != 0 && self.posted.iter(state.posted).any(|at| self.is_wild_over(at, pattern))
+        self.ranks[rank as usize].wilds != 0 && self.wilds.any(rank, |kind| kind.overlaps(pattern))
     }
 
     /// The first unexpected message of `rank` that fits, in the order the sources sent.
@@ -469,6 +462,7 @@ impl Messages {
         self.posted.push(&mut state.posted, index, &self.nodes);
         if pattern.source.is_none() {
             state.wilds += 1;
+            self.wilds.open(rank, &pattern);
             self.mark_dirty(rank);
         }
         None
@@ -488,6 +482,12 @@ impl Messages {
         let best = self.unexpected.best(state.unexpected, pattern, &[], &self.nodes)?;
         let arrival = self.nodes[best.0].arrival;
         (arrival < self.safe && (waits || arrival <= state.clock)).then_some(best)
+    }
+
+    /// A receive of `rank` for any source is decided or withdrawn.
+    pub fn close_wild(&mut self, rank: u32, receive: u32) {
+        self.ranks[rank as usize].wilds -= 1;
+        self.wilds.close(rank, &Pattern::of(&self.nodes[receive]));
     }
 
     /// The first posted receive that accepts an unexpected message of its rank.

@@ -12,6 +12,7 @@ use crate::remote::Remote;
 use crate::remote::block::Block;
 use crate::request::{Request, Status};
 use crate::slab::Slab;
+use crate::wild::Wilds;
 use crate::wire::Wire;
 use engine::{EventQueue, Span, Time};
 use network::Message;
@@ -130,6 +131,8 @@ pub struct Messages {
     pub posted: Queues<queue::Entry>,
     /// Messages that wait for their receive, a queue for each rank.
     pub unexpected: Queues<queue::Timed>,
+    /// Of which kinds the open receives for any source are.
+    pub wilds: Wilds,
     /// Payloads that were copied out of their sender.
     pub pool: Pool,
     /// Layouts of receives whose elements do not lie side by side, by `Node::layout`.
@@ -198,6 +201,7 @@ impl Messages {
             nodes: Nodes::new(),
             posted: Queues::default(),
             unexpected: Queues::default(),
+            wilds: Wilds::default(),
             pool: Pool::default(),
             layouts: Slab::default(),
             requests: Slab::default(),

@@ -82,13 +82,14 @@ impl World {
     ///
     /// A receive may take a message if that is the first of its source that the receive accepts, and the receive the first posted that
     /// accepts the message: of a source whose first message an earlier receive may take, it waits until that is decided. The others of
-    /// the rank are items once this one is decided; none is decided at an earlier time than the one before. O(receives * messages) at worst.
+    /// the rank are items once this one is decided; none is decided at an earlier time than the one before. O(log messages) where all accept the same,
+    /// O(receives * messages) at worst.
     fn wild_item_of(&self, rank: u32) -> Option<Item> {
         let state = &self.messages.ranks[rank as usize];
         let floor = self.order.agenda.versions.floor(rank);
         let mut asked: SmallVec<[Pattern; 4]> = SmallVec::new();
         let mut least: Option<Item> = None;
-        let mut wilds = state.wilds;
+        let kinds = self.messages.wilds.kinds(rank);
         for receive in self.messages.posted.iter(state.posted) {
             let node = &self.messages.nodes[receive];
             if !node.has(flag::WILD) {
@@ -110,10 +111,10 @@ impl World {
                     }
                 }
                 asked.push(pattern);
-            }
-            wilds -= 1;
-            if wilds == 0 {
-                break;
+                // However many are alike, only the first of them is looked at.
+                if asked.len() == kinds {
+                    break;
+                }
             }
         }
         least
@@ -257,7 +258,7 @@ impl World {
 
     /// A receive for any source takes its message.
     fn decide_receive(&mut self, item: &Item) {
-        self.messages.ranks[item.rank as usize].wilds -= 1;
+        self.messages.close_wild(item.rank, item.receive);
         self.messages.unlink_posted(item.rank, item.receive);
         self.messages.unlink_message(item.rank, item.message);
         self.messages.nodes[item.message].arrival = item.time;

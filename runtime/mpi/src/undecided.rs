@@ -220,7 +220,7 @@ impl World {
             self.messages.unlink_posted(rank, index);
         }
         if self.messages.nodes[index].has(flag::WILD) {
-            self.messages.ranks[rank as usize].wilds -= 1;
+            self.messages.close_wild(rank, index);
         }
         let node = &mut self.messages.nodes[index];
         node.state = State::Cancelled;

@@ -1,6 +1,6 @@
 //! Messages that a shared network carries, and handshakes between sender and receiver.
 
-use crate::matching::Transit;
+use crate::envelope::Transit;
 use crate::messages::Messages;
 use crate::node::flag;
 use crate::request::Body;

@@ -5,7 +5,7 @@
 //! What the calls do and when (their order, their times) is the same: until its next call a rank may not touch the
 //! buffers, and nobody else runs.
 
-use crate::matching::Envelope;
+use crate::envelope::Envelope;
 use crate::messages::Messages;
 use crate::node::{INLINE_BYTES, NIL, Node, State, flag};
 use crate::reference::REFERRED;

@@ -4,6 +4,7 @@
 
 pub mod buffered;
 pub mod charging;
+pub mod envelope;
 pub mod flight;
 pub mod handle;
 pub mod held;
@@ -19,6 +20,7 @@ pub mod ready;
 pub mod reference;
 pub mod remote;
 pub mod request;
+pub mod view;
 pub mod wild;
 pub mod wire;
 

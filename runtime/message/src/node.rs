@@ -1,6 +1,6 @@
 //! The arena of messages and receive requests: one 64-byte line each, named by index.
 
-use crate::matching::Envelope;
+use crate::envelope::Envelope;
 use engine::Time;
 use rank::Addr;
 use rank::growing::Growing;

@@ -5,9 +5,10 @@ pub mod complete;
 pub mod receive;
 pub mod send;
 
+use crate::envelope::Pattern;
 use crate::error::{ErrorClass, Failure, Result};
-use crate::matching::{Extent, Pattern};
 use crate::request::{ANY_SOURCE, ANY_TAG, PROC_NULL};
+use crate::view::Extent;
 use objects::Objects;
 use rank::Addr;
 

@@ -4,12 +4,13 @@
 //! time that it is under way. Everything here does what the general way (`p2p/`, `matching.rs`) does, which serves all that is
 //! not plain, errors included.
 
+use crate::envelope::{Envelope, Transit};
 use crate::held::Row;
-use crate::matching::{Envelope, Extent, Transit};
 use crate::messages::Messages;
 use crate::node::{INLINE_BYTES, NIL, Node, State, flag};
 use crate::p2p::{Buffer, FIRST_MEMORY, Peer, SendMode};
 use crate::request::Status;
+use crate::view::Extent;
 use engine::Time;
 use objects::Objects;
 use rank::{Addr, memory};

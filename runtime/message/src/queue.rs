@@ -7,7 +7,7 @@
 
 pub mod long;
 
-use crate::matching::{Envelope, Pattern};
+use crate::envelope::{Envelope, Pattern, digest, lower, upper};
 use crate::node::{Node, Nodes, flag};
 use crate::slab::Slab;
 use engine::Time;
@@ -111,23 +111,6 @@ impl Element for Timed {
     fn entry(&self) -> Entry {
         self.entry
     }
-}
-
-/// Of an envelope: 15 bits of the source in the upper half, as many of tag and context in the lower. Tags below 2^15 differ.
-#[inline(always)]
-pub fn digest(context: u32, source: u32, tag: i32) -> u32 {
-    upper(source) | lower(context, tag)
-}
-
-#[inline(always)]
-fn upper(source: u32) -> u32 {
-    (source & 0x7fff) << 16
-}
-
-#[inline(always)]
-fn lower(context: u32, tag: i32) -> u32 {
-    let tag = tag as u32;
-    (tag ^ tag >> 15).wrapping_add(context.wrapping_mul(0x9e37)) & 0x7fff
 }
 
 /// Of what a receive accepts: with `ANY_SOURCE` or `ANY_TAG` and no bits of the half where it takes any.

@@ -4,10 +4,10 @@
 //! which is so whenever the sender blocks for receives of its own, the payload is copied once,
 //! from the sender's memory into the receiver's; otherwise completing the send copies it out.
 
-use crate::matching::Extent;
 use crate::messages::Messages;
 use crate::node::{Node, State, flag};
 use crate::packing::Packing;
+use crate::view::Extent;
 use rank::memory;
 
 /// Payload bytes from which on a message refers to them: shorter ones are copied for less.

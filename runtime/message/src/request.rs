@@ -6,9 +6,9 @@ pub use persistent::{Starter, Template};
 
 use crate::error::{ErrorClass, Failure, Result};
 use crate::handle::{self, RequestRef};
-use crate::matching::Extent;
 use crate::messages::Messages;
 use crate::node::{Node, State, flag};
+use crate::view::Extent;
 use engine::Time;
 use rank::{Addr, memory};
 use std::rc::Rc;

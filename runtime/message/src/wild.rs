@@ -1,6 +1,6 @@
 //! Of how many kinds each rank's open receives for any source are: all of one kind wait for the first of them.
 
-use crate::matching::Pattern;
+use crate::envelope::Pattern;
 use rustc_hash::FxHashMap;
 use smallvec::SmallVec;
 

@@ -8,7 +8,7 @@
 //! that a decision costs what changed and not what waits. And what was safe stays so: a receive that is posted later and has
 //! a message from before then need not wait to be decided.
 
-use crate::matching::{Envelope, Pattern};
+use crate::envelope::{Envelope, Pattern};
 use crate::node::{NIL, Node, flag};
 use crate::undecided::Open;
 use crate::world::World;

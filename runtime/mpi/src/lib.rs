@@ -16,7 +16,8 @@ mod undecided;
 pub mod world;
 
 pub use message::{
-    buffered, charging, flight, handle, held, matching, messages, node, p2p, packing, queue, ready, reference, request, wire,
+    buffered, charging, envelope, flight, handle, held, matching, messages, node, p2p, packing, queue, ready, reference, request, view,
+    wire,
 };
 pub use objects::{Objects, abi, attribute, datatype, errhandler, error, group, handles, info, op, slab, topology};
 pub use undecided::Found;

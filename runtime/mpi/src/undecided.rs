@@ -5,9 +5,10 @@
 mod calls;
 mod row;
 
-use crate::matching::{Envelope, Extent, Pattern};
+use crate::envelope::{Envelope, Pattern};
 use crate::node::{Node, State, flag};
 use crate::request::{Completion, PROC_NULL, RequestArray};
+use crate::view::Extent;
 use crate::world::World;
 pub use calls::Found;
 use engine::Time;

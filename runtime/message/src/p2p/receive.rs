@@ -1,9 +1,9 @@
 //! Receives: posting, what their message does to their buffer, and the calls that do both.
 
+use crate::envelope::Pattern;
 use crate::error::{ErrorClass, Failure, Result};
 use crate::handle::{self};
 use crate::held::Row;
-use crate::matching::{Extent, Pattern};
 use crate::messages::Messages;
 use crate::node::{NIL, Node, State, flag};
 use crate::p2p::pattern;
@@ -11,6 +11,7 @@ use crate::p2p::view;
 use crate::p2p::{Buffer, Peer};
 use crate::packing::Packing;
 use crate::request::{ANY_TAG, PROC_NULL, Status};
+use crate::view::Extent;
 use engine::Time;
 use objects::Objects;
 use rank::{Addr, memory};

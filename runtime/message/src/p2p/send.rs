@@ -1,10 +1,10 @@
 //! Sends: from the program's buffer to the receiver's queue, and when their sender has to wait.
 
+use crate::envelope::{Envelope, Transit};
 use crate::error::Result;
 use crate::flight::Flight;
 use crate::handle::{self, REQUEST_SENT};
 use crate::held::Row;
-use crate::matching::{Envelope, Transit};
 use crate::messages::Messages;
 use crate::node::{NIL, flag};
 use crate::p2p::view;

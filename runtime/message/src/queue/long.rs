@@ -1,6 +1,6 @@
 //! A queue with an index: what fits is found in constant time however long the queue is.
 
-use crate::matching::{Envelope, Pattern};
+use crate::envelope::{Envelope, Pattern};
 use crate::node::{NIL, Node, Nodes, flag};
 use engine::Time;
 use rustc_hash::FxHashMap;

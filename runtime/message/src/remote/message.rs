@@ -1,11 +1,12 @@
 //! Point-to-point messages to and from ranks of other processes.
 
-use crate::matching::{Envelope, Extent, Transit};
+use crate::envelope::{Envelope, Transit};
 use crate::messages::Messages;
 use crate::node::{NIL, flag};
 use crate::remote::record::{Put, Take};
 use crate::remote::stream::Kind;
 use crate::request::Body;
+use crate::view::Extent;
 use engine::Time;
 use rank::Addr;
 

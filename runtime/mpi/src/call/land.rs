@@ -1,6 +1,6 @@
 //! What happens when a shared network has delivered a message: each kind goes to the part that it is of.
 
-use crate::matching::Transit;
+use crate::envelope::Transit;
 use crate::node::{NIL, State, flag};
 use crate::world::World;
 use engine::Time;

@@ -3,7 +3,7 @@
 use crate::collective::schedule::{Buffer, Member, Slice};
 use crate::collective::{Delivery, Reduction};
 use crate::error::{ErrorClass, Failure};
-use crate::matching::Extent;
+use crate::view::Extent;
 use ::schedule::data::steps::Fault;
 use engine::Time;
 use std::rc::Rc;

@@ -2,9 +2,9 @@
 
 use crate::collective::schedule::Blocks;
 use crate::error::{ErrorClass, Failure, Result};
-use crate::matching::Extent;
 use crate::p2p::Buffer;
 use crate::p2p::view;
+use crate::view::Extent;
 use objects::Objects;
 use rank::Addr;
 

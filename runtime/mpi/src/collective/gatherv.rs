@@ -5,7 +5,7 @@
 
 use crate::collective::agent::pack;
 use crate::collective::schedule::{Blocks, Kind};
-use crate::matching::Extent;
+use crate::view::Extent;
 use std::rc::Rc;
 
 /// What the root of a gather or scatter says.

@@ -8,9 +8,9 @@ use crate::collective::instance::Collectives;
 use crate::collective::instance::Place;
 use crate::error::Result;
 use crate::handle::{self, RequestRef};
-use crate::matching::Extent;
 use crate::messages::Messages;
 use crate::request::{Body, Request};
+use crate::view::Extent;
 use objects::Objects;
 use rank::Addr;
 

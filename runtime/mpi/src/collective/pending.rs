@@ -3,8 +3,8 @@
 //! Nothing else of a member matters to it: without overheads a rank's messages do not hold each other up, so when a member is through follows
 //! from the clocks at which all have entered, whatever they do meanwhile.
 
-use crate::matching::Extent;
 use crate::node::NIL;
+use crate::view::Extent;
 use engine::Time;
 use rank::Addr;
 use rustc_hash::FxHashMap;

@@ -5,7 +5,7 @@ use crate::collective::area::Side;
 use crate::collective::blocks::block_list;
 use crate::collective::call::Part;
 use crate::error::Result;
-use crate::matching::Extent;
+use crate::view::Extent;
 use crate::world::Mpi;
 use ::schedule::Members;
 use rank::Addr;

@@ -6,8 +6,8 @@ use crate::collective::blocks::BlockList;
 use crate::collective::gatherv::Gatherv;
 use crate::collective::neighbor::Neighbor;
 use crate::collective::reduce_scatter::ReduceScatter;
-use crate::matching::Extent;
 use crate::topology::Topology;
+use crate::view::Extent;
 use ::schedule::{Blocks, Kind, Member, Members, Shape, member_of};
 use std::rc::Rc;
 

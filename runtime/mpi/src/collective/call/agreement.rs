@@ -9,7 +9,7 @@ use crate::collective::schedule::{Blocks, Kind, Member, Shape};
 use crate::collective::{Contribution, Delivery, Resolve, Signature};
 use crate::error::Result;
 use crate::group::Group;
-use crate::matching::Extent;
+use crate::view::Extent;
 use crate::world::{Mpi, World};
 use std::rc::Rc;
 

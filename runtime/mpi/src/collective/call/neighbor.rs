@@ -9,7 +9,7 @@ use crate::collective::blocks::block_list;
 use crate::collective::gathering::{Brief, Bring};
 use crate::collective::schedule::{Blocks, Kind, NOBODY};
 use crate::error::{ErrorClass, Failure, Result};
-use crate::matching::Extent;
+use crate::view::Extent;
 use crate::world::Mpi;
 
 // A topology's lists go into schedules as they are.

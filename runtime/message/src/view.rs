@@ -1,0 +1,52 @@
+//! Memory as calls name it.
+
+use crate::node::{INLINE_BYTES, flag};
+use crate::packing::Packing;
+use rank::{Addr, memory};
+use std::rc::Rc;
+
+/// Memory as a program names it: address, layout and count.
+#[derive(Clone)]
+pub struct Extent {
+    /// Where.
+    pub buffer: Addr,
+    /// How it lies there; `None` for contiguous bytes.
+    pub layout: Option<(Rc<crate::datatype::Datatype>, u64)>,
+    /// Payload bytes.
+    pub bytes: u64,
+}
+
+impl Extent {
+    /// No memory.
+    pub fn none() -> Extent {
+        Extent { buffer: Addr::NULL, layout: None, bytes: 0 }
+    }
+    /// So many equal parts of bytes that lie side by side.
+    pub fn parts(&self, count: usize) -> Vec<Extent> {
+        let bytes = self.bytes / count.max(1) as u64;
+        (0..count as i64).map(|index| Extent { buffer: self.buffer.offset(index * bytes as i64), layout: None, bytes }).collect()
+    }
+    /// Whether a node can hold it beside these flags: a sender that waits for the match has its request where the payload would be.
+    #[inline(always)]
+    pub fn fits_inline(&self, flags: u16) -> bool {
+        self.bytes <= INLINE_BYTES && self.layout.is_none() && flags & (flag::SYNCHRONOUS | flag::RENDEZVOUS) == 0
+    }
+    /// Packs it behind what `out` has; its rank must be mounted.
+    #[inline]
+    pub fn append_to(&self, out: &mut Vec<u8>) {
+        match &self.layout {
+            None => memory::append(self.buffer, self.bytes as usize, out),
+            Some((datatype, count)) => datatype.pack(self.buffer, *count, out),
+        }
+    }
+    /// Unpacks the beginning of `bytes`, as many as it has; its rank must be mounted.
+    pub fn fill(&self, bytes: &[u8]) {
+        let part = &bytes[..bytes.len().min(self.bytes as usize)];
+        match &self.layout {
+            None => memory::write(self.buffer, part),
+            Some((datatype, count)) => {
+                datatype.unpack(self.buffer, *count, part);
+            }
+        }
+    }
+}

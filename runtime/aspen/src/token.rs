@@ -2,7 +2,7 @@
 
 use crate::error::AspenError;
 use crate::source::{FileId, Span};
-use winnow::ascii::{digit0, digit1, till_line_ending};
+use winnow::ascii::{digit0, digit1};
 use winnow::combinator::{alt, not, opt, preceded, repeat};
 use winnow::error::EmptyError;
 use winnow::prelude::*;
@@ -163,7 +163,7 @@ pub fn tokens(text_of_file: &str, file: FileId) -> Result<Tokens<'_>, AspenError
             return Ok(found);
         }
         if input.starts_with("//") {
-            let comment: &str = till_line_ending::<_, EmptyError>.parse_next(&mut input).unwrap_or_default();
+            let comment: &str = take_while::<_, _, EmptyError>(2.., |c: char| c != '\n').parse_next(&mut input).unwrap_or_default();
             found.comments.push(Comment { text: comment.trim_end(), start });
             continue;
         }

@@ -41,6 +41,11 @@ fn comments_stay_where_they_are() {
 }
 
 #[test]
+fn ends_of_lines_of_other_systems_are_read() {
+    assert_eq!(formatted("// a\r\n\r\n// b\r\nparam n = 1 // c\r"), "// a\n\n// b\nparam n = 1 // c\n");
+}
+
+#[test]
 fn what_is_no_aspen_is_refused() {
     let mut sources = Sources::default();
     let id = sources.add("model.aspen", "model m { kernel }");

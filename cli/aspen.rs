@@ -2,6 +2,7 @@
 
 mod communication;
 mod evaluate;
+mod generate;
 mod plot;
 
 use crate::failure::{Failure, USAGE};
@@ -35,6 +36,7 @@ pub fn command() -> Command {
         )
         .subcommand(evaluate::command())
         .subcommand(communication::command())
+        .subcommand(generate::command())
 }
 
 /// Does what is asked.
@@ -45,6 +47,7 @@ pub fn main(matches: &ArgMatches) -> Result<ExitCode, Failure> {
         Some(("format", sub)) => format(sub),
         Some(("eval", sub)) => evaluate::main(sub),
         Some(("comm", sub)) => communication::main(sub),
+        Some(("generate", sub)) => generate::main(sub),
         _ => Err(Failure::with(USAGE, "what is to be done with the model?")),
     }
 }

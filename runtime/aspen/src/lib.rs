@@ -15,6 +15,7 @@ mod error;
 mod evaluate;
 mod format;
 mod formula;
+mod generate;
 mod grid;
 mod hardware;
 mod model;

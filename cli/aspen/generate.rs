@@ -1,0 +1,44 @@
+//! `xsim aspen generate`: a program that communicates as a model says.
+
+use super::evaluate::{Choice, choices};
+use super::{failed, read};
+use crate::failure::Failure;
+use ::aspen::{Model, Request, Sources};
+use clap::{Arg, ArgAction, ArgMatches, Command};
+use std::path::PathBuf;
+use std::process::ExitCode;
+
+/// The subcommand's arguments.
+pub fn command() -> Command {
+    let path = |name: &'static str| Arg::new(name).required(true).value_parser(clap::value_parser!(PathBuf));
+    Command::new("generate")
+        .about("Write a C program with MPI that communicates as a model says")
+        .arg(path("FILE").help("A model of an application"))
+        .arg(path("output").short('o').long("output").value_name("DIR").help("Where to; the program is called as the model"))
+        .arg(
+            Arg::new("implicit")
+                .long("implicit")
+                .action(ArgAction::SetTrue)
+                .conflicts_with("explicit")
+                .help("With loops, as without --explicit"),
+        )
+        .args(choices())
+}
+
+/// Writes the program.
+pub fn main(matches: &ArgMatches) -> Result<ExitCode, Failure> {
+    let mut sources = Sources::default();
+    let path: &PathBuf = matches.get_one("FILE").expect("clap asks for a file");
+    let Model::Application(model) = read(&mut sources, path)? else {
+        return Err(Failure::new(format!("{} is a machine, which does not communicate", path.display())));
+    };
+    let choice = Choice::read(matches, &mut sources)?;
+    let request = Request { kernel: choice.kernel.as_ref(), parameters: &choice.parameters, ..choice.request() };
+    let program = model.program(&request).map_err(|error| failed(&error.located(&sources)))?;
+    let directory: &PathBuf = matches.get_one("output").expect("clap asks for a directory");
+    let file = directory.join(format!("{}.c", model.name));
+    let written = std::fs::create_dir_all(directory).and_then(|()| std::fs::write(&file, program));
+    written.map_err(|why| Failure::new(format!("{} cannot be written: {why}", file.display())))?;
+    println!("{}", file.display());
+    Ok(ExitCode::SUCCESS)
+}

@@ -76,7 +76,7 @@ suite="--test point_to_point --test collectives --test objects --test virtual_ti
 }
 
 # Random programs until the time is up; RANDOM_MINUTES=0 leaves them out.
-[ "${RANDOM_MINUTES:-3}" = 0 ] || step sh tests/random_orders.sh "${RANDOM_MINUTES:-3}"
+[ "${RANDOM_MINUTES:-5}" = 0 ] || step sh tests/random_orders.sh "${RANDOM_MINUTES:-5}"
 
 awk -v failed="$failed" '
     /^test result:/ { for (i = 1; i < NF; i++) { if ($(i + 1) ~ /^passed/) passed += $i; if ($(i + 1) ~ /^failed/) bad += $i; if ($(i + 1) ~ /^ignored/) ignored += $i } }

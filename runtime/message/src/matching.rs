@@ -36,7 +36,16 @@ impl Messages {
 
     /// Whether any undecided receive of `rank` for any source could take a message of `pattern`.
     pub fn wild_overlaps(&self, rank: u32, pattern: &Pattern) -> bool {
-        self.ranks[rank as usize].wilds != 0 && self.wilds.any(rank, |kind| kind.overlaps(pattern))
+        let state = &self.ranks[rank as usize];
+        match state.wilds {
+            0 => false,
+            1 => self
+                .posted
+                .iter(state.posted)
+                .map(|at| &self.nodes[at])
+                .any(|node| node.has(flag::WILD) && Pattern::of(node).overlaps(pattern)),
+            _ => self.wilds.any(rank, |kind| kind.overlaps(pattern)),
+        }
     }
 
     /// The first unexpected message of `rank` that fits, in the order the sources sent.
@@ -326,8 +335,7 @@ impl Messages {
         self.unexpected.searched(&mut state.unexpected, &self.nodes);
         self.posted.push(&mut state.posted, index, &self.nodes);
         if pattern.source.is_none() {
-            state.wilds += 1;
-            self.wilds.open(rank, &pattern);
+            self.open_wild(rank, &pattern);
             self.mark_dirty(rank);
         }
         None
@@ -349,10 +357,38 @@ impl Messages {
         (arrival < self.safe && (waits || arrival <= state.clock)).then_some(best)
     }
 
+    /// A receive of `rank` for any source, which is the last posted, is open.
+    fn open_wild(&mut self, rank: u32, pattern: &Pattern) {
+        let state = &mut self.ranks[rank as usize];
+        state.wilds += 1;
+        // One alone is told by the queue: most programs that have any have no more.
+        if state.wilds == 2
+            && let Some(first) = self.posted.iter(state.posted).find(|&at| self.nodes[at].has(flag::WILD))
+        {
+            self.wilds.open(rank, &Pattern::of(&self.nodes[first]));
+        }
+        if state.wilds > 1 {
+            self.wilds.open(rank, pattern);
+        }
+    }
+
     /// A receive of `rank` for any source is decided or withdrawn.
     pub fn close_wild(&mut self, rank: u32, receive: u32) {
-        self.ranks[rank as usize].wilds -= 1;
-        self.wilds.close(rank, &Pattern::of(&self.nodes[receive]));
+        let state = &mut self.ranks[rank as usize];
+        state.wilds -= 1;
+        match state.wilds {
+            0 => {}
+            1 => self.wilds.forget(rank),
+            _ => self.wilds.close(rank, &Pattern::of(&self.nodes[receive])),
+        }
+    }
+
+    /// How many different patterns the open receives of `rank` for any source have.
+    pub fn wild_kinds(&self, rank: u32) -> usize {
+        match self.ranks[rank as usize].wilds {
+            count @ 0..=1 => count as usize,
+            _ => self.wilds.kinds(rank),
+        }
     }
 
     /// The first posted receive that accepts an unexpected message of its rank.

@@ -1,10 +1,10 @@
-//! Of how many kinds each rank's open receives for any source are: all of one kind wait for the first of them.
+//! Of how many kinds a rank's open receives for any source are, where it has several: all of one kind wait for the first of them.
 
 use crate::envelope::Pattern;
 use rustc_hash::FxHashMap;
 use smallvec::SmallVec;
 
-/// What the open receives for any source accept, and how many accept it, for each rank that has any.
+/// What the open receives for any source accept, and how many accept it, for each rank that has more than one.
 // Beside the ranks and not in them: few programs have such receives, and none leaves many ranks with them.
 #[derive(Default)]
 pub struct Wilds {
@@ -29,9 +29,10 @@ impl Wilds {
                 kinds.swap_remove(at);
             }
         }
-        if kinds.is_empty() {
-            self.kinds.remove(&rank);
-        }
+    }
+    /// No receive of `rank`, or one alone, which is not counted here.
+    pub fn forget(&mut self, rank: u32) {
+        self.kinds.remove(&rank);
     }
     /// Whether this holds of what a receive of `rank` accepts.
     pub fn any(&self, rank: u32, holds: impl Fn(&Pattern) -> bool) -> bool {

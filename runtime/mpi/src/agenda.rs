@@ -89,7 +89,7 @@ impl World {
         let floor = self.order.agenda.versions.floor(rank);
         let mut asked: SmallVec<[Pattern; 4]> = SmallVec::new();
         let mut least: Option<Item> = None;
-        let kinds = self.messages.wilds.kinds(rank);
+        let kinds = self.messages.wild_kinds(rank);
         for receive in self.messages.posted.iter(state.posted) {
             let node = &self.messages.nodes[receive];
             if !node.has(flag::WILD) {

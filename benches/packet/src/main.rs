@@ -45,10 +45,12 @@ fn cases() -> Vec<Case> {
         uniform("tree128-400", "fattree:m=8,n=3", "400ns", 20_000, 1, Some((3.0, 64.0)), false),
         uniform("tree128-50", "fattree:m=8,n=3", "50ns", 20_000, 1, Some((1.8, 64.0)), false),
         uniform("torus64", "torus:8x8", "20us", 40_000, 1, Some((2.5, 64.0)), false),
+        uniform("dragonfly1056", "dragonfly:p=4,a=8,h=4", "400ns", 1_000, 1, None, false),
         uniform("tree8192-1", "fattree:m=32,n=3", "400ns", 300, 1, None, false),
         uniform("tree8192-2", "fattree:m=32,n=3", "400ns", 300, 2, None, false),
-        uniform("tree524288-1", "fattree:m=128,n=3", "400ns", 20, 1, Some((1.2, 2048.0)), true),
+        uniform("tree524288-1", "fattree:m=128,n=3", "400ns", 20, 1, Some((2.5, 2048.0)), true),
         uniform("tree524288-2", "fattree:m=128,n=3", "400ns", 20, 2, Some((2.2, 2048.0)), true),
+        uniform("dragonfly1328256", "dragonfly:p=24,a=48,h=24", "400ns", 4, 1, Some((1.2, 8192.0)), true),
         Case {
             name: "torus524288-stencil",
             network: "torus:128x64x64,packet=4096",
@@ -56,16 +58,15 @@ fn cases() -> Vec<Case> {
             size: 128 << 10,
             interval: "1us",
             packets: 6,
-            threads: 2,
-            target: Some((0.0, 8192.0)),
+            threads: 1,
+            target: Some((1.2, 8192.0)),
             large: true,
         },
     ]
 }
 
 fn run(case: &Case) -> Result<HostReport, String> {
-    let network =
-        if case.network.starts_with("torus") { format!("{},buf=64KiB", case.network) } else { format!("{},{TREE}", case.network) };
+    let network = if case.network.contains("tree") { format!("{},{TREE}", case.network) } else { format!("{},buf=64KiB", case.network) };
     let traffic = Traffic {
         spec: parse(&network).map_err(|e| e.to_string())?,
         jobs: Vec::new(),

@@ -48,6 +48,7 @@ impl<Outer: Shared> Nodes<Outer> {
     fn inject(&mut self, until: Time) -> bool {
         let Some(entry) = self.leaving.first_entry() else { return false };
         let at = entry.key().0;
+        // At one instant messages enter first, so that what the packet network does then sees all of them.
         if at > until || self.outer.next_event().is_some_and(|event| event < at) {
             return false;
         }

@@ -21,8 +21,8 @@ pub(crate) struct Flight {
 pub(crate) struct Ports {
     /// Routers' ports, then interfaces' ports.
     pub(crate) ports: Pages<Port>,
-    /// Virtual channels 1 and up of each port.
-    pub(crate) more_lanes: Vec<Lane>,
+    /// Virtual channels 1 and up of each port. Not in the port: most networks have one, and a port is then one cache line.
+    pub(crate) more_lanes: Pages<Lane>,
     pub(crate) waits: Slab<Waits>,
     /// What each port has put on its link and has no credit for yet; empty unless the routing counts queues.
     pub(crate) flights: Vec<VecDeque<Flight>>,

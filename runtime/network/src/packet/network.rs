@@ -84,6 +84,7 @@ impl Shared for PacketNetwork {
             tracked: true,
         };
         self.shard.send(message.source.0, pending);
+        // Before the network has looked, the message itself is what happens next.
         if at <= self.last {
             self.next = Some(self.next.map_or(at, |next| next.min(at)));
         } else {

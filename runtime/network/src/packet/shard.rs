@@ -235,8 +235,10 @@ impl Shard {
         {
             let output = if self.routes_early { packet.next } else { event.place() };
             self.prefetch_port(output);
+            self.prefetch_lane(output, packet.lanes[0].into());
             if packet.upstream & UPSTREAM_REMOTE == 0 {
                 self.prefetch_port(packet.upstream);
+                self.prefetch_lane(packet.upstream, packet.lane.into());
             }
         }
     }
@@ -245,6 +247,14 @@ impl Shard {
     #[inline]
     fn prefetch_port(&self, port: u32) {
         self.at.ports.prefetch(port as usize);
+    }
+
+    /// Starts loading a virtual channel that does not lie in its port; any number will do.
+    #[inline]
+    fn prefetch_lane(&self, port: u32, lane: u32) {
+        if lane != 0 {
+            self.at.more_lanes.prefetch((port.wrapping_mul(self.fabric.switching.lanes - 1)).wrapping_add(lane - 1) as usize);
+        }
     }
 
     /// Packets inside and messages not sent whole.
@@ -293,7 +303,7 @@ impl Shard {
         let more = self.fabric.switching.lanes - 1;
         let first = (port * more) as usize;
         std::iter::once(self.at.ports[port as usize].first_lane.low())
-            .chain(self.at.more_lanes[first..first + more as usize].iter().map(Lane::low))
+            .chain(self.at.more_lanes.as_slice()[first..first + more as usize].iter().map(Lane::low))
     }
 
     /// The ports at which something waits, for the report of a deadlock.

@@ -102,6 +102,7 @@ impl PacketSpec {
             }
             let spares_the_routers = failures.spare_the_routers();
             built.topology = Arc::new(Failed::new(built.topology.clone(), failures));
+            // Routings made for a topology compute their ways from its numbers, which failures leave untrue.
             if !spares_the_routers {
                 let routings: Vec<_> = built.own.routings.iter().map(|r| r.name()).collect();
                 if let Some(name) = self.common.routing.as_deref().filter(|name| routings.contains(name)) {

@@ -34,6 +34,11 @@ impl Shard {
             return if first.has(need, now) { Ok(0) } else { Err(first.next_credit(now)) };
         }
         let more = output as usize * (switching.lanes as usize - 1);
+        // Most routings leave no choice, and then how much is free need not be counted.
+        if lanes.1 == lanes.0 + 1 {
+            let state = &self.at.more_lanes[more + lanes.0 as usize - 1];
+            return if state.has(need, now) { Ok(lanes.0) } else { Err(state.next_credit(now)) };
+        }
         let (mut best, mut room, mut credit) = (lanes.0, 0, NEVER);
         for lane in lanes.0..lanes.1 {
             let state = if lane == 0 { first } else { &self.at.more_lanes[more + lane as usize - 1] };

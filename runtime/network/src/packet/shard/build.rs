@@ -167,7 +167,10 @@ impl Builder<'_> {
                 kinds,
                 waits: Slab::new(),
                 flights: vec![VecDeque::new(); if fabric.routing.counts_queues() { first_interface as usize } else { 0 }],
-                more_lanes: vec![Lane::new(switching.buffer); count * (switching.lanes as usize - 1)],
+                more_lanes: {
+                    let more = count * (switching.lanes as usize - 1);
+                    Pages::new(more, std::iter::repeat_n(Lane::new(switching.buffer), more))
+                },
             },
             carried: Carried::default(),
         }

@@ -75,6 +75,7 @@ impl Shard {
         }
         let packet = &self.packets[index];
         let output = packet.next;
+        // The routing promised this credit: another packet that comes in between must not get it.
         if packet.reserved.is_set() {
             self.arrive_reserved(output, index, now);
             return;
@@ -251,6 +252,7 @@ impl Shard {
         if !noted {
             self.push(at, Kind::Credit, output, u32::from(lane) << 24 | bytes);
         }
+        // A credit is an event only where somebody waits for it or no note has room: else it costs a write.
         if waits && !self.nobody_waits(output) {
             self.schedule(output, when);
         }

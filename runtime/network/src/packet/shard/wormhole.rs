@@ -130,6 +130,7 @@ impl Shard {
         let router = (base / self.fabric.stride.divisor()) as usize;
         let Some(worms) = &mut self.wormhole else { return };
         let at = at.div_ceil(worms.step).saturating_mul(worms.step);
+        // Routers with nothing to do have no event: a network at low load costs what its packets cost, not what its cycles do.
         if at < worms.next[router] {
             worms.next[router] = at;
             self.push(at, Kind::Match, base, 0);
@@ -196,6 +197,7 @@ impl Shard {
         let first = (base * lanes) as usize;
         let count = stride * lanes;
         let mut again = self.route_heads(&mut worms, base, now);
+        // Told apart from the matching below, and applied after it: a packet that gets its virtual channel in this step asks for the switch in the next.
         let allocated = allocate(&mut worms, first, count, lanes);
         again = again.min(self.ask_for_switch(&mut worms, base, now));
         let matched = match_ports(&mut worms, base, stride);
@@ -446,6 +448,7 @@ fn allocate(worms: &mut Wormhole, first: usize, count: u32, lanes: u32) -> Vec<(
             nearer(&mut accepts[channel as usize], turns, output);
         }
     }
+    // Pointers move for what was accepted alone, which is what keeps iSLIP's from staying in step with each other (McKeown 1999, section II-C).
     let pairs: Vec<(u32, u32)> =
         (0..count).zip(accepts.iter()).filter_map(|(channel, accept)| accept.map(|(_, output)| (channel, output))).collect();
     for &(channel, output) in &pairs {

@@ -14,7 +14,7 @@ use crate::packet::spec::specified::{Cabled, Setting, Specified};
 pub(crate) struct Dragonfly {
     p: Divisor,
     a: Divisor,
-    h: u32,
+    h: Divisor,
     g: u32,
     /// Links between each two groups.
     multiplicity: u32,
@@ -38,19 +38,26 @@ impl Dragonfly {
             return Err("this dragonfly needs more than 2^29 ports; make it smaller".to_owned());
         }
         let multiplicity = if g > 1 { links as u32 / (g - 1) } else { 0 };
-        Ok(Dragonfly { p: Divisor::new(p), a: Divisor::new(a), h, g, multiplicity })
+        Ok(Dragonfly { p: Divisor::new(p), a: Divisor::new(a), h: Divisor::new(h), g, multiplicity })
     }
 
     /// The router and port of `group`'s `copy`-th link to group `to`.
     fn gateway(&self, group: u32, to: u32, copy: u32) -> (u32, u32) {
         let link = copy * (self.g - 1) + to - u32::from(to > group);
-        (group * self.a.divisor() + link / self.h, self.a.divisor() - 1 + link % self.h)
+        let (router, port) = self.h.split(link);
+        (group * self.a.divisor() + router, self.a.divisor() - 1 + port)
     }
 
     /// Hops of the path that leaves `from`'s group by the `copy`-th link to `to`'s.
     fn links_by(&self, from: u32, to: u32, copy: u32) -> u32 {
         let (a, b) = (self.a.split(from).0, self.a.split(to).0);
         1 + u32::from(self.gateway(a, b, copy).0 != from) + u32::from(self.gateway(b, a, copy).0 != to)
+    }
+
+    /// The port of `from`, which is in `group`, on the way to that group's `copy`-th link to group `to`.
+    fn port_by(&self, from: u32, group: u32, to: u32, copy: u32) -> u32 {
+        let (gateway, port) = self.gateway(group, to, copy);
+        if gateway == from { port } else { self.local_port(from, gateway) }
     }
 
     fn local_port(&self, from: u32, to: u32) -> u32 {
@@ -103,7 +110,7 @@ impl Specified for Dragonfly {
 
 impl Topology for Dragonfly {
     fn describe(&self) -> String {
-        format!("dragonfly p={} a={} h={} g={}", self.p.divisor(), self.a.divisor(), self.h, self.g)
+        format!("dragonfly p={} a={} h={} g={}", self.p.divisor(), self.a.divisor(), self.h.divisor(), self.g)
     }
     fn routers(&self) -> u32 {
         self.a.divisor() * self.g
@@ -112,7 +119,7 @@ impl Topology for Dragonfly {
         self.routers() * self.p.divisor()
     }
     fn radix(&self) -> u32 {
-        self.a.divisor() - 1 + self.h + self.p.divisor()
+        self.a.divisor() - 1 + self.h.divisor() + self.p.divisor()
     }
     fn neighbor(&self, router: u32, port: u32) -> Neighbor {
         let (group, x) = self.a.split(router);
@@ -121,11 +128,11 @@ impl Topology for Dragonfly {
             let y = port + u32::from(port >= x);
             return Neighbor::Router { router: router - x + y, port: x - u32::from(x > y) };
         }
-        if port >= locals + self.h {
-            let index = port - locals - self.h;
+        if port >= locals + self.h.divisor() {
+            let index = port - locals - self.h.divisor();
             return if index < self.p.divisor() { Neighbor::Endpoint(router * self.p.divisor() + index) } else { Neighbor::Nothing };
         }
-        let link = x * self.h + port - locals;
+        let link = x * self.h.divisor() + port - locals;
         if link >= self.multiplicity * (self.g - 1) {
             return Neighbor::Nothing;
         }
@@ -135,11 +142,11 @@ impl Topology for Dragonfly {
     }
     fn attachment(&self, endpoint: u32) -> (u32, u32) {
         let (router, index) = self.p.split(endpoint);
-        (router, self.a.divisor() - 1 + self.h + index)
+        (router, self.a.divisor() - 1 + self.h.divisor() + index)
     }
     fn link(&self, _router: u32, port: u32) -> usize {
         let locals = self.a.divisor() - 1;
-        if port >= locals && port < locals + self.h { GLOBAL } else { 0 }
+        if port >= locals && port < locals + self.h.divisor() { GLOBAL } else { 0 }
     }
     fn group(&self, router: u32) -> u32 {
         self.a.split(router).0
@@ -168,12 +175,15 @@ impl Paths for Dragonfly {
         if group == other {
             return self.local_port(from, to);
         }
+        // One link between two groups, as in every full-sized dragonfly, leaves no choice to look for.
+        if self.multiplicity == 1 {
+            return self.port_by(from, group, other, 0);
+        }
         let distance = self.distance(from, to);
         let shortest = |copy: &u32| self.links_by(from, to, *copy) == distance;
         let count = (0..self.multiplicity).filter(shortest).count() as u32;
         let copy = (0..self.multiplicity).filter(shortest).nth(pick(hash, distance, count) as usize).unwrap_or(0);
-        let (gateway, port) = self.gateway(group, other, copy);
-        if gateway == from { port } else { self.local_port(from, gateway) }
+        self.port_by(from, group, other, copy)
     }
     fn detour_made(&self, router: u32, via: u32) -> bool {
         self.a.split(router).0 == self.a.split(via).0

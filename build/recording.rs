@@ -140,7 +140,8 @@ fn function(row: &Row, typed: &[String], words: &[String], (form, call): (&str, 
         "    #[cold]\n    #[inline(never)]\n    #[allow(clippy::too_many_arguments, unused_mut, unused_variables)]\n\
          \x20   extern \"C-unwind\" fn around({}){returns} {{\n\
          \x20       let mut words: [u64; {}] = [{}];\n\
-         \x20       let opened = recording::open(Function::{}, {form}, &mut words);\n\
+         \x20       static FRAME: recording::Frame = recording::Frame::new();\n\
+         \x20       let opened = recording::open(Function::{}, {form}, &mut words, &FRAME);\n\
          \x20       let code = {call};\n\
          \x20       recording::close(opened, code);\n\
          \x20       {end}\n    }}\n",

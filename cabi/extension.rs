@@ -1,6 +1,6 @@
 //! What a program may ask of the simulator itself. `include/xsim.h` is made from this file.
 
-use crate::{edge, state};
+use crate::{edge, recording, state};
 use engine::Span;
 use rank::Addr;
 use rank::memory::load;
@@ -64,6 +64,25 @@ pub extern "C" fn xsim_measure(on: c_int) -> c_int {
     0
 }
 
+/// Has the calling rank's calls recorded from now on, if the run records a trace (`-xsim-trace`, docs/traces.md). They are from the
+/// beginning, until `xsim_trace_off`. Answers 0.
+#[unsafe(no_mangle)]
+pub extern "C" fn xsim_trace_on() -> c_int {
+    trace(true)
+}
+
+/// Leaves the calling rank's calls out of the trace from now on. Answers 0.
+#[unsafe(no_mangle)]
+pub extern "C" fn xsim_trace_off() -> c_int {
+    trace(false)
+}
+
+fn trace(on: bool) -> c_int {
+    let me = state::mpi().world().messages.me();
+    recording::listen(me, on);
+    0
+}
+
 /// The calling virtual rank: its rank in MPI_COMM_WORLD, without need of MPI_Init.
 #[unsafe(no_mangle)]
 pub extern "C" fn xsim_rank() -> c_int {
@@ -104,6 +123,8 @@ mod fortran {
         xsim_running_ xsim_running c_int;
         xsim_time_ xsim_time c_double;
         xsim_rank_ xsim_rank c_int;
+        xsim_trace_on_ xsim_trace_on c_int;
+        xsim_trace_off_ xsim_trace_off c_int;
         xsim_size_ xsim_size c_int;
         xsim_real_rank_ xsim_real_rank c_int;
         xsim_real_size_ xsim_real_size c_int;

@@ -10,6 +10,7 @@
 
 mod arguments;
 mod objects;
+mod sites;
 
 use crate::alone;
 use crate::constants::{MPI_ERR_IN_STATUS, MPI_SUCCESS};
@@ -22,9 +23,10 @@ use mpi::world::Phase;
 use objects::Objects;
 use observe::Recorder;
 use observe::recorder::{Argument, Call, Class, Left};
-use rustc_hash::FxHashMap;
+pub use sites::Frame;
+use sites::Sites;
 use std::cell::UnsafeCell;
-use std::collections::BTreeMap;
+use std::ops::Range;
 use std::panic::{AssertUnwindSafe, catch_unwind};
 use std::sync::atomic::{AtomicU8, Ordering::Relaxed};
 
@@ -166,6 +168,7 @@ struct Open {
     function: Function,
     words: Words,
     entered: Time,
+    site: u32,
     arguments: Vec<Argument>,
     /// The handles that the call may replace.
     handles: arguments::Handles,
@@ -182,7 +185,13 @@ struct Caller {
 
 struct Recording {
     recorders: Vec<Box<dyn Recorder>>,
-    callers: FxHashMap<u32, Caller>,
+    /// By rank, from `first` on.
+    callers: Vec<Caller>,
+    first: u32,
+    /// Room for arguments that no call needs.
+    spare: Vec<Vec<Argument>>,
+    /// If a recorder wants them.
+    sites: Option<Sites>,
 }
 
 struct Place(UnsafeCell<Option<Recording>>);
@@ -199,13 +208,15 @@ fn with<T>(what: impl FnOnce(&mut Recording) -> T) -> Option<T> {
     unsafe { &mut *RECORDING.0.get() }.as_mut().map(what)
 }
 
-/// Calls are told to these recorders from now on.
-pub fn install(recorders: Vec<Box<dyn Recorder>>) {
+/// Calls of these ranks are told to these recorders from now on.
+pub fn install(recorders: Vec<Box<dyn Recorder>>, own: Range<u32>) {
     if recorders.is_empty() {
         return MODE.store(OFF, Relaxed);
     }
+    let sites = recorders.iter().any(|recorder| recorder.wants_sites()).then(Sites::default);
+    let callers = own.clone().map(|_| Caller::default()).collect();
     // SAFETY: as in `with`; the run has not begun.
-    unsafe { *RECORDING.0.get() = Some(Recording { recorders, callers: FxHashMap::default() }) };
+    unsafe { *RECORDING.0.get() = Some(Recording { recorders, callers, first: own.start, spare: Vec::new(), sites }) };
     MODE.store(ON, Relaxed);
 }
 
@@ -223,9 +234,9 @@ impl Opened {
     const UNHEARD: Opened = Opened { entered: false, told: false };
 }
 
-/// A call begins, whose arguments these are: a status among them may be replaced.
+/// A call begins, whose arguments these are: a status among them may be replaced. `frame` is of the function that calls this one.
 #[inline(never)]
-pub fn open(function: Function, form: Form, words: &mut [u64]) -> Opened {
+pub fn open(function: Function, form: Form, words: &mut [u64], frame: &Frame) -> Opened {
     // With one rank a process the run may begin here.
     let mpi = state::mpi();
     if MODE.load(Relaxed) == OFF {
@@ -235,7 +246,7 @@ pub fn open(function: Function, form: Form, words: &mut [u64]) -> Opened {
         alone::enter(function);
     }
     // A panic is a defect of ours, and the program's frames are not ours to unwind: the call goes on unrecorded.
-    let opened = catch_unwind(AssertUnwindSafe(|| with(|recording| recording.open(function, form, words)).unwrap_or(false)));
+    let opened = catch_unwind(AssertUnwindSafe(|| with(|recording| recording.open(function, form, words, frame)).unwrap_or(false)));
     MODE.store(PASS, Relaxed);
     Opened { entered: mpi.is_alone(), told: opened.unwrap_or(false) }
 }
@@ -252,6 +263,11 @@ pub fn close(opened: Opened, code: i32) {
     }
 }
 
+/// The program wants its rank to be recorded from now on, or not any more.
+pub fn listen(rank: u32, on: bool) {
+    with(|recording| recording.recorders.iter_mut().for_each(|recorder| recorder.listen(rank, on)));
+}
+
 /// The run is over: calls that have not returned are told of, and nothing after that.
 ///
 /// # Errors
@@ -261,16 +277,21 @@ pub fn end() -> Result<(), String> {
     with(Recording::end).unwrap_or(Ok(()))
 }
 
-/// Brings the parts of so many processes together, after all have ended.
+/// What the first process is to know of each recorder of this one, after [`end`].
+pub fn parts() -> Vec<Vec<u8>> {
+    with(|recording| recording.recorders.iter_mut().map(|recorder| recorder.part()).collect()).unwrap_or_default()
+}
+
+/// Brings the parts of all processes together: for each recorder those that [`parts`] gave, by process.
 ///
 /// # Errors
 /// A sentence, if something could not be read or written.
-pub fn merge(processes: u32) -> Result<(), String> {
-    with(|recording| recording.recorders.iter_mut().try_for_each(|recorder| recorder.merge(processes))).unwrap_or(Ok(()))
+pub fn merge(parts: Vec<Vec<Vec<u8>>>) -> Result<(), String> {
+    with(|recording| recording.recorders.iter_mut().zip(parts).try_for_each(|(recorder, parts)| recorder.merge(parts))).unwrap_or(Ok(()))
 }
 
 impl Recording {
-    fn open(&mut self, function: Function, form: Form, words: &mut [u64]) -> bool {
+    fn open(&mut self, function: Function, form: Form, words: &mut [u64], frame: &Frame) -> bool {
         let mut world = state::mpi().world();
         let me = world.messages.me();
         if world.must_stop().is_some() || !self.recorders.iter().any(|recorder| recorder.wants(me)) {
@@ -278,10 +299,13 @@ impl Recording {
         }
         let entered = world.messages.upcoming_entry();
         drop(world);
-        let caller = self.callers.entry(me).or_default();
+        let site = self.sites.as_mut().map_or(0, |sites| {
+            sites.of(frame, words, |number, place| self.recorders.iter_mut().for_each(|recorder| recorder.site(number, place)))
+        });
+        let caller = &mut self.callers[(me - self.first) as usize];
         // Their frames are gone: they were left by an exception or a jump.
-        let frame = words.as_ptr() as usize;
-        while let Some(left) = caller.open.pop_if(|open| open.words.frame() <= frame) {
+        let at = words.as_ptr() as usize;
+        while let Some(left) = caller.open.pop_if(|open| open.words.frame() <= at) {
             self.recorders.iter_mut().for_each(|recorder| recorder.unfinished(&left.call(me)));
         }
         if caller.open.is_empty() && entered > caller.left {
@@ -290,8 +314,9 @@ impl Recording {
         }
         let words = Words::new(function, form, words);
         let handles = words.handles_before();
-        let arguments = words.arguments(&mut caller.objects);
-        caller.open.push(Open { function, words, entered, arguments, handles });
+        let mut arguments = self.spare.pop().unwrap_or_default();
+        words.arguments(&mut caller.objects, &mut arguments);
+        caller.open.push(Open { function, words, entered, site, arguments, handles });
         state::mpi().world().messages.go_on_measuring();
         true
     }
@@ -302,7 +327,7 @@ impl Recording {
             let world = mpi.world();
             (world.messages.me(), world.messages.clock(world.messages.me()))
         };
-        let Some(caller) = self.callers.get_mut(&me) else { return };
+        let Some(caller) = self.callers.get_mut((me - self.first) as usize) else { return };
         let Some(mut open) = caller.open.pop() else { return };
         caller.left = at;
         if code == MPI_SUCCESS || code == MPI_ERR_IN_STATUS {
@@ -313,12 +338,14 @@ impl Recording {
         }
         let left = Left { at, code, name: edge::code_name(code) };
         self.recorders.iter_mut().for_each(|recorder| recorder.call(&open.call(me), &left));
+        open.arguments.clear();
+        self.spare.push(open.arguments);
         mpi.world().messages.go_on_measuring();
     }
 
     fn end(&mut self) -> Result<(), String> {
         let world = state::mpi().world();
-        for (rank, caller) in self.callers.drain().collect::<BTreeMap<_, _>>() {
+        for (rank, caller) in (self.first..).zip(std::mem::take(&mut self.callers)) {
             // With one rank a process the run ends within this call, which has done its work.
             for open in caller.open {
                 let call = open.call(rank);
@@ -336,6 +363,13 @@ impl Recording {
 
 impl Open {
     fn call(&self, rank: u32) -> Call<'_> {
-        Call { rank, function: self.function as u16, name: self.function.name(), entered: self.entered, arguments: &self.arguments }
+        Call {
+            rank,
+            function: self.function as u16,
+            name: self.function.name(),
+            site: self.site,
+            entered: self.entered,
+            arguments: &self.arguments,
+        }
     }
 }

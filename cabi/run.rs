@@ -287,7 +287,8 @@ fn run(program: Program, options: &Options, name: String) -> Result<i32, String>
         mpi.part();
         return if me == 0 { Err(why) } else { Ok(0) };
     }
-    recording::install(simulation::recorders::recorders(options, me)?);
+    let recorders = simulation::recorders::recorders(options, me, own.0..own.0 + own.1)?;
+    recording::install(recorders, own.0..own.0 + own.1);
     let mut progress = Progress::new(options, u64::from(ranks));
     let mut forecast = Forecast::new(resident_bytes());
     let mut tick = |world: &World| {
@@ -317,7 +318,7 @@ fn run(program: Program, options: &Options, name: String) -> Result<i32, String>
         && !options.given.contains_key("np")
     {
         // Its calls, if it made any, were none of MPI.
-        return recording::end().and_then(|()| recording::merge(1)).map(|()| status);
+        return recording::end().and_then(|()| merge(mpi)).map(|()| status);
     }
     close(mpi, &ending, options, (name, machine), &meter, stacks.switches())?;
     Ok(ending.status)
@@ -347,15 +348,17 @@ pub fn close(
         eprintln!("xsim: {message}");
     }
     let (processes, _) = mpi.processes();
-    recording::end()?;
+    let recorded = recording::end();
     let part = part(&mpi.world(), meter, switches);
     let network = mpi.world().messages.network_report();
-    let Some(part) = together(mpi, part)? else {
+    // All processes have ended their parts of what was recorded when they send theirs of the report.
+    let part = together(mpi, part)?;
+    let recorded = recorded.and(merge(mpi));
+    let Some(part) = part else {
         mpi.part();
-        return Ok(());
+        return recorded;
     };
-    // All processes have ended their parts of what was recorded: they have sent theirs of the report.
-    recording::merge(processes)?;
+    recorded?;
     let mut report = report(part, options, names, meter, processes);
     report.simulated.network = network.as_ref().and_then(|network| serde_json::to_value(network).ok());
     mpi.part();
@@ -369,6 +372,15 @@ pub fn close(
         simulation::write_network(network, &options.network_report)?;
     }
     Ok(())
+}
+
+/// Brings what the processes recorded together, on process 0.
+fn merge(mpi: &Mpi) -> Result<(), String> {
+    let mut of_recorders = Vec::new();
+    for part in recording::parts() {
+        of_recorders.extend(mpi.gather_bytes(part));
+    }
+    if mpi.processes().1 == 0 { recording::merge(of_recorders) } else { Ok(()) }
 }
 
 /// What this process counted.

@@ -11,6 +11,7 @@ mod install;
 mod layout;
 mod run;
 mod topology;
+mod trace;
 mod traffic;
 
 use clap::{Arg, ArgAction, ArgMatches, Command};
@@ -50,6 +51,7 @@ fn dispatch() -> Result<ExitCode, Failure> {
         "traffic" => traffic::main(sub),
         "topology" => topology::main(sub),
         "aspen" => aspen::main(sub),
+        "trace" => trace::main(sub),
         "presets" => {
             print!("{}", topology::presets());
             Ok(ExitCode::SUCCESS)
@@ -95,6 +97,7 @@ fn command() -> Command {
         .subcommand(compiler("fc", "Compile and link a Fortran program, like mpifort"))
         .subcommand(topology::command())
         .subcommand(aspen::command())
+        .subcommand(trace::command())
         .subcommand(Command::new("presets").about("List the simulated machines that are known by name"))
         .subcommand(
             Command::new("install").about("Install xsim, its library, headers and documents").arg(

@@ -30,6 +30,13 @@ int xsim_compute_flops(double flops);
 // (`-xsim-compute measured`), if it makes no MPI call. Answers 0.
 int xsim_measure(int on);
 
+// Has the calling rank's calls recorded from now on, if the run records a trace (`-xsim-trace`, docs/traces.md). They are from the
+// beginning, until `xsim_trace_off`. Answers 0.
+int xsim_trace_on(void);
+
+// Leaves the calling rank's calls out of the trace from now on. Answers 0.
+int xsim_trace_off(void);
+
 // The calling virtual rank: its rank in MPI_COMM_WORLD, without need of MPI_Init.
 int xsim_rank(void);
 

@@ -100,7 +100,7 @@ fn committed_xsim_header_is_made_from_the_source() {
 }
 
 /// Spellings for Fortran, which a C header has no use for.
-const FORTRAN_NAMES: [&str; 11] = [
+const FORTRAN_NAMES: [&str; 13] = [
     "xsim_running_",
     "xsim_time_",
     "xsim_rank_",
@@ -110,6 +110,8 @@ const FORTRAN_NAMES: [&str; 11] = [
     "xsim_compute_",
     "xsim_compute_flops_",
     "xsim_measure_",
+    "xsim_trace_on_",
+    "xsim_trace_off_",
     "xsim_sample_",
     "xsim_sample_end_",
 ];

@@ -11,6 +11,7 @@ use mpi::handle::REQUEST_SENT;
 use observe::recorder::{Argument, Class, Matched, Status, Value};
 use rank::Addr;
 use rank::memory::{self, load, store};
+use smallvec::SmallVec;
 
 /// Bytes of a status.
 const STATUS: i64 = 32;
@@ -20,8 +21,8 @@ pub struct Words {
     parameters: &'static [Parameter],
     form: Form,
     /// By parameter; 0 for one that this variant does not have.
-    words: Vec<u64>,
-    /// The lengths of Fortran's texts, by parameter.
+    words: SmallVec<[u64; 12]>,
+    /// The lengths of Fortran's texts, by parameter; none of another form.
     lengths: Vec<usize>,
     /// Statuses that the program ignores. On the heap, where everybody can write them.
     statuses: Vec<u64>,
@@ -36,28 +37,32 @@ impl Words {
     /// The words of an entry point. What it is to be called with in place of an ignored status is put among them.
     pub fn new(function: Function, form: Form, given: &mut [u64]) -> Words {
         let parameters = PARAMETERS[function as usize];
-        let mut words = Words {
-            parameters,
-            form,
-            words: vec![0; parameters.len()],
-            lengths: vec![0; parameters.len()],
-            statuses: Vec::new(),
-            frame: given.as_ptr() as usize,
-        };
-        let shown: Vec<usize> = (0..parameters.len()).filter(|&index| form.large || !parameters[index].large_only).collect();
-        let texts = shown.iter().filter(|&&index| parameters[index].kind == Kind::Text);
-        for (&index, &length) in texts.zip(given.iter().skip(shown.len())) {
-            words.lengths[index] = length as usize;
-        }
-        for (&index, &word) in shown.iter().zip(given.iter()) {
-            words.words[index] = word;
-        }
-        for (place, &index) in shown.iter().enumerate() {
-            if parameters[index].kind == Kind::Status && parameters[index].direction == Direction::Out {
-                given[place] = words.heed(index);
+        let mut left = given.iter().copied();
+        let mut word = |p: &Parameter| if form.large || !p.large_only { left.next().unwrap_or(0) } else { 0 };
+        let all: SmallVec<[u64; 12]> = parameters.iter().map(&mut word).collect();
+        let mut words = Words { parameters, form, words: all, lengths: Vec::new(), statuses: Vec::new(), frame: given.as_ptr() as usize };
+        if form.fortran {
+            let texts = (0..parameters.len()).filter(|&index| words.is_there(index) && parameters[index].kind == Kind::Text);
+            let texts: Vec<usize> = texts.collect();
+            words.lengths = vec![0; parameters.len()];
+            for (index, length) in texts.into_iter().zip(left) {
+                words.lengths[index] = length as usize;
             }
         }
+        let mut place = 0;
+        for index in 0..parameters.len() {
+            let p = &parameters[index];
+            if p.kind == Kind::Status && p.direction == Direction::Out && words.is_there(index) {
+                given[place] = words.heed(index);
+            }
+            place += usize::from(words.is_there(index));
+        }
         words
+    }
+
+    /// Whether this variant has the parameter.
+    fn is_there(&self, index: usize) -> bool {
+        self.form.large || !self.parameters[index].large_only
     }
 
     /// Where a status goes: memory of ours if the program ignores it.
@@ -250,14 +255,14 @@ impl Words {
         }
     }
 
-    /// The arguments on entry.
-    pub fn arguments(&self, objects: &mut Objects) -> Vec<Argument> {
-        let value = |index: usize| {
+    /// Adds the arguments on entry.
+    pub fn arguments(&self, objects: &mut Objects, arguments: &mut Vec<Argument>) {
+        for index in self.told() {
             let p = &self.parameters[index];
-            let result = p.direction == Direction::Out && p.kind != Kind::Buffer;
-            Argument { name: p.name, value: if result { Value::Unknown } else { self.value(index, objects) } }
-        };
-        self.told().map(value).collect()
+            let is_result = p.direction == Direction::Out;
+            let value = if is_result && p.kind != Kind::Buffer { Value::Unknown } else { self.value(index, objects) };
+            arguments.push(Argument { name: p.name, value, result: is_result });
+        }
     }
 
     fn class(&self, index: usize) -> Option<Class> {
@@ -308,8 +313,7 @@ impl Words {
         }
         let Some(comm) = self.comm().filter(|_| objects::name(handle).is_none()) else { return };
         let receives = self.named("source").is_some() || class == Class::Message;
-        let number = objects.number(class, handle);
-        objects.keep(class, handle, Pending { number, receives, comm, context: objects::context(comm) });
+        objects.keep(class, handle, Pending { number: 0, receives, comm, context: objects::context(comm) });
     }
 
     /// What the receives that the call completes have learned, by its statuses.

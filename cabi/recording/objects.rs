@@ -3,8 +3,9 @@
 
 use super::HANDLES;
 use crate::state;
-use observe::recorder::{Class, Object, Value};
+use observe::recorder::{Class, Member, Object, Value};
 use rustc_hash::FxHashMap;
+use std::sync::LazyLock;
 
 /// What is known of a request or of a probed message.
 #[derive(Clone, Copy, PartialEq, Eq, Debug)]
@@ -22,53 +23,106 @@ pub struct Pending {
 /// The objects that a rank has seen and not freed.
 #[derive(Default)]
 pub struct Objects {
-    numbers: FxHashMap<(Class, usize), u32>,
-    counts: FxHashMap<Class, u32>,
-    pending: FxHashMap<(Class, usize), Pending>,
+    made: FxHashMap<u64, Made>,
+    classes: FxHashMap<Class, Seen>,
 }
 
-/// The name of a predefined handle.
+/// What is known of an object.
+#[derive(Clone, Copy)]
+struct Made {
+    number: u32,
+    slot: u32,
+    /// Of a request or a probed message.
+    pending: Option<Pending>,
+}
+
+/// The objects of a class that were seen.
+#[derive(Default)]
+struct Seen {
+    count: u32,
+    /// A bit for each slot that is taken, from 1 on.
+    taken: Vec<u64>,
+}
+
+impl Seen {
+    /// The next object's number, and the least slot that is free.
+    fn next(&mut self) -> Made {
+        self.count += 1;
+        let word = self.taken.iter().position(|&word| word != u64::MAX).unwrap_or(self.taken.len());
+        if word == self.taken.len() {
+            self.taken.push(0);
+        }
+        let bit = self.taken[word].trailing_ones();
+        self.taken[word] |= 1 << bit;
+        Made { number: self.count, slot: word as u32 * 64 + bit + 1, pending: None }
+    }
+    fn free(&mut self, slot: u32) {
+        self.taken[(slot - 1) as usize / 64] &= !(1 << ((slot - 1) % 64));
+    }
+}
+
+/// A class and a handle in one word: handles are below 2^60.
+fn key(class: Class, handle: usize) -> u64 {
+    (handle as u64) << 4 | class as u64
+}
+
+/// Predefined handles are below this.
+const PREDEFINED: usize = 0x1000;
+
+/// The name of a predefined handle; O(1).
 pub fn name(handle: usize) -> Option<&'static str> {
-    HANDLES.binary_search_by_key(&handle, |&(value, _)| value).ok().map(|index| HANDLES[index].1)
+    static NAMES: LazyLock<Vec<Option<&'static str>>> = LazyLock::new(|| {
+        let mut names = vec![None; PREDEFINED];
+        HANDLES.iter().for_each(|&(value, name)| names[value] = Some(name));
+        names
+    });
+    if handle < PREDEFINED { NAMES[handle] } else { None }
 }
 
 impl Objects {
     /// The object behind a handle; one that is seen for the first time gets the next number.
     pub fn object(&mut self, class: Class, handle: usize) -> Object {
-        name(handle).map_or_else(|| Object::Number(self.number(class, handle)), Object::Named)
+        if let Some(name) = name(handle) {
+            return Object::Named(name);
+        }
+        let Made { number, slot, .. } = *self.made(class, handle);
+        Object::Made { number, slot }
     }
 
-    /// The number of an object.
-    pub fn number(&mut self, class: Class, handle: usize) -> u32 {
-        let count = self.counts.entry(class).or_default();
-        *self.numbers.entry((class, handle)).or_insert_with(|| {
-            *count += 1;
-            *count
-        })
+    fn made(&mut self, class: Class, handle: usize) -> &mut Made {
+        self.made.entry(key(class, handle)).or_insert_with(|| self.classes.entry(class).or_default().next())
     }
 
     /// A handle has become invalid: whatever has the same value later is another object.
     pub fn forget(&mut self, class: Class, handle: usize) {
-        self.numbers.remove(&(class, handle));
-        self.pending.remove(&(class, handle));
+        if let Some(made) = self.made.remove(&key(class, handle))
+            && let Some(seen) = self.classes.get_mut(&class)
+        {
+            seen.free(made.slot);
+        }
     }
 
-    /// What a request or a message is has become known.
+    /// What a request or a message is has become known; its number is put in.
     pub fn keep(&mut self, class: Class, handle: usize, pending: Pending) {
-        self.pending.insert((class, handle), pending);
+        let made = self.made(class, handle);
+        made.pending = Some(Pending { number: made.number, ..pending });
     }
 
     /// What is known of a request or a message.
     pub fn pending(&self, class: Class, handle: usize) -> Option<Pending> {
-        self.pending.get(&(class, handle)).copied()
+        self.made.get(&key(class, handle)).and_then(|made| made.pending)
     }
 
     /// A communicator; unknown where the handle is none.
     pub fn comm(&mut self, handle: usize) -> Value {
-        let known = state::mpi().world().objects.comms.get(handle).ok().map(|comm| (comm.context, comm.size()));
-        match known {
-            Some((context, size)) => Value::Comm { object: self.object(Class::Comm, handle), context: Some(context), size },
-            None => name(handle).map_or(Value::Unknown, |name| Value::Comm { object: Object::Named(name), context: None, size: 0 }),
+        match membership(handle) {
+            Some((context, size, member)) => Value::Comm { object: self.object(Class::Comm, handle), context: Some(context), size, member },
+            None => name(handle).map_or(Value::Unknown, |name| Value::Comm {
+                object: Object::Named(name),
+                context: None,
+                size: 0,
+                member: None,
+            }),
         }
     }
 
@@ -80,6 +134,17 @@ impl Objects {
             None => name(handle).map_or(Value::Unknown, |name| Value::Datatype { object: Object::Named(name), size: 0, extent: 0 }),
         }
     }
+}
+
+/// A communicator's context and size, and what the mounted rank is in it.
+fn membership(handle: usize) -> Option<(u32, u32, Option<Member>)> {
+    let world = state::mpi().world();
+    let comm = world.objects.comms.get(handle).ok()?;
+    let me = world.messages.me();
+    let leader = if comm.is_self { me } else { comm.group.world_rank(0) };
+    let remote = comm.remote.as_ref().map_or(leader, |remote| remote.world_rank(0));
+    let rank = Some(comm.rank(me)).filter(|&rank| rank < comm.size());
+    Some((comm.context, comm.size(), rank.map(|rank| Member { rank, peers: comm.peers(), leaders: (leader, remote) })))
 }
 
 /// The context of a communicator.

@@ -150,8 +150,8 @@ impl Recorder for Log {
         self.failed.take().map_or(Ok(()), Err).map_err(|why| cannot("write", &self.path, &why))
     }
 
-    fn merge(&mut self, processes: u32) -> Result<(), String> {
-        let parts: Vec<PathBuf> = (0..processes).map(|process| part(&self.path, process)).collect();
+    fn merge(&mut self, parts: Vec<Vec<u8>>) -> Result<(), String> {
+        let parts: Vec<PathBuf> = (0..).zip(&parts).map(|(process, _)| part(&self.path, process)).collect();
         merge(&self.path, &parts)?;
         for name in &parts {
             std::fs::remove_file(name).map_err(|why| cannot("remove a part of", name, &why))?;
@@ -254,7 +254,7 @@ impl Display for Shown<'_> {
 fn show(class: Class, object: Object, f: &mut fmt::Formatter<'_>) -> fmt::Result {
     let number = match object {
         Object::Named(name) => return f.write_str(name),
-        Object::Number(number) => number,
+        Object::Made { number, .. } => number,
     };
     let class = match class {
         Class::Comm => "comm",

@@ -5,6 +5,7 @@
 //! them, which differs from one number of native processes to another, so that a file of several ranks is put in order at the end.
 
 use engine::{Span, Time};
+use std::path::PathBuf;
 
 /// A call of an MPI function by a rank.
 #[derive(Clone, Copy, Debug)]
@@ -15,6 +16,8 @@ pub struct Call<'a> {
     pub function: u16,
     /// Its name: `MPI_Send`.
     pub name: &'static str,
+    /// Where the program made it: a number that [`Recorder::site`] has explained; 0: nobody asked, or it is not known.
+    pub site: u32,
     /// The rank's clock on entry, after what it computed before.
     pub entered: Time,
     /// In the order of the standard. On entry results are [`Value::Unknown`].
@@ -46,15 +49,43 @@ pub struct Argument {
     pub name: &'static str,
     /// What it says.
     pub value: Value,
+    /// Whether the call alone says it.
+    pub result: bool,
 }
 
-/// An opaque object. Numbers count the objects of a kind that a rank has seen, from 1 in the order in which it saw them.
+/// A place in a program or a library.
+#[derive(Clone, PartialEq, Eq, Debug)]
+pub struct Place {
+    /// The file that holds the code.
+    pub file: PathBuf,
+    /// The address within it, as its symbols have it.
+    pub address: u64,
+}
+
+/// An opaque object.
 #[derive(Clone, Copy, PartialEq, Eq, Hash, Debug)]
 pub enum Object {
     /// The standard's own: `MPI_COMM_WORLD`, `MPI_REQUEST_NULL`.
     Named(&'static str),
     /// Made by the program.
-    Number(u32),
+    Made {
+        /// Counts the objects of a kind that a rank has seen, from 1 in the order in which it saw them.
+        number: u32,
+        /// The least number from 1 that no other object of the kind had when this one was seen: it comes again once the object is gone, so
+        /// that the turns of a loop look alike.
+        slot: u32,
+    },
+}
+
+/// What a rank is in a communicator.
+#[derive(Clone, Copy, PartialEq, Eq, Hash, Debug)]
+pub struct Member {
+    /// Its rank in the (local) group.
+    pub rank: u32,
+    /// Ranks that its messages can go to: of an intercommunicator those of the remote group.
+    pub peers: u32,
+    /// The rank in `MPI_COMM_WORLD` of rank 0 of the (local) group, and of the group that its messages go to.
+    pub leaders: (u32, u32),
 }
 
 /// What is known of a message that was received, or of an operation that is complete.
@@ -119,6 +150,8 @@ pub enum Value {
         context: Option<u32>,
         /// Members of its (local) group.
         size: u32,
+        /// What the calling rank is in it; `None` where it is no member, or there is no such communicator.
+        member: Option<Member>,
     },
     /// A datatype.
     Datatype {
@@ -165,6 +198,14 @@ pub trait Recorder {
     fn matched(&mut self, _rank: u32, _matched: &Matched) {}
     /// The rank computed for `span` from `from` on, outside MPI.
     fn computed(&mut self, _rank: u32, _from: Time, _span: Span) {}
+    /// The program wants a rank to be recorded from now on, or not any more; it is at the beginning.
+    fn listen(&mut self, _rank: u32, _on: bool) {}
+    /// Whether calls are to have their [`Call::site`].
+    fn wants_sites(&self) -> bool {
+        false
+    }
+    /// Calls with site `number` are made here: where they return to. Told before the first of them.
+    fn site(&mut self, _number: u32, _place: &Place) {}
     /// All calls of this process have been told of.
     ///
     /// # Errors
@@ -172,11 +213,15 @@ pub trait Recorder {
     fn end(&mut self) -> Result<(), String> {
         Ok(())
     }
-    /// Brings the parts of so many processes together, on the first of them, after all have ended.
+    /// What the first process is to know of this one when it brings the parts together; asked after [`Recorder::end`].
+    fn part(&mut self) -> Vec<u8> {
+        Vec::new()
+    }
+    /// Brings the parts of all processes, by number, together on the first of them, after all have ended.
     ///
     /// # Errors
     /// A sentence, if something could not be read or written.
-    fn merge(&mut self, _processes: u32) -> Result<(), String> {
+    fn merge(&mut self, _parts: Vec<Vec<u8>>) -> Result<(), String> {
         Ok(())
     }
 }

@@ -12,7 +12,7 @@ pub use document::{help_text, markdown};
 pub use table::{Group, OTHER_VARIABLES, Row, TABLE, find};
 pub use value::{Compute, Globals, Native, ProgressMode, StackMode};
 
-use engine::Span;
+use engine::{Span, Time};
 use mpi::collective::choose::Policy;
 use observe::RankList;
 use std::collections::BTreeMap;
@@ -63,6 +63,14 @@ pub struct Options {
     pub log: Option<PathBuf>,
     /// Of which ranks; `None`: of all.
     pub log_ranks: Option<RankList>,
+    /// Where a trace is recorded.
+    pub trace: Option<PathBuf>,
+    /// What it has of the time between calls.
+    pub trace_times: trace::Timing,
+    /// The virtual time from which on it is recorded.
+    pub trace_from: Time,
+    /// The virtual time before which it is; `None`: to the end.
+    pub trace_until: Option<Time>,
     /// Where what the packet network did is written.
     pub network_report: Vec<PathBuf>,
     /// Say what was chosen, and why.
@@ -119,6 +127,10 @@ impl Default for Options {
             report: None,
             log: None,
             log_ranks: None,
+            trace: None,
+            trace_times: trace::Timing::Histogram,
+            trace_from: Time::ZERO,
+            trace_until: None,
             network_report: Vec::new(),
             verbose: false,
             check: false,

@@ -1,13 +1,21 @@
 //! Who listens to the calls of a run, as its options say. A new recorder is a file in `runtime/observe` and a line here.
 
 use crate::options::Options;
+use engine::Time;
 use observe::{Log, RankList, Recorder};
+use std::ops::Range;
+use trace::Recording;
 
 /// What is wrong with the options of recorders.
 ///
 /// # Errors
 /// A sentence.
 pub fn check(options: &Options) -> Result<(), String> {
+    check_log(options)?;
+    check_trace(options)
+}
+
+fn check_log(options: &Options) -> Result<(), String> {
     let Some(ranks) = &options.log_ranks else { return Ok(()) };
     if options.log.is_none() {
         return Err("-xsim-log-ranks chooses ranks for a log: say where it goes, such as -xsim-log calls.log".to_owned());
@@ -18,14 +26,30 @@ pub fn check(options: &Options) -> Result<(), String> {
     Ok(())
 }
 
-/// The recorders of process number `process`.
+fn check_trace(options: &Options) -> Result<(), String> {
+    let given = ["trace-times", "trace-from", "trace-until"].into_iter().find(|&name| options.given.contains_key(name));
+    if let Some(name) = given.filter(|_| options.trace.is_none()) {
+        return Err(format!("-xsim-{name} says how a trace is recorded: say where it goes, such as -xsim-trace app.trace"));
+    }
+    if options.trace_until.is_some_and(|until| until <= options.trace_from) {
+        return Err("-xsim-trace-until is not later than -xsim-trace-from: there is nothing to record between them".to_owned());
+    }
+    Ok(())
+}
+
+/// The recorders of process number `process`, which has the ranks `own`.
 ///
 /// # Errors
 /// A sentence, if one cannot begin.
-pub fn recorders(options: &Options, process: u32) -> Result<Vec<Box<dyn Recorder>>, String> {
+pub fn recorders(options: &Options, process: u32, own: Range<u32>) -> Result<Vec<Box<dyn Recorder>>, String> {
     let mut recorders: Vec<Box<dyn Recorder>> = Vec::new();
     if let Some(path) = &options.log {
         recorders.push(Box::new(Log::create(path, options.log_ranks.clone().unwrap_or_else(RankList::all), process)?));
+    }
+    if let Some(path) = &options.trace {
+        let window = options.trace_from..options.trace_until.unwrap_or(Time::MAX);
+        let (path, timing, ranks) = (path.clone(), options.trace_times, options.np);
+        recorders.push(Box::new(Recording::create(trace::Options { path, timing, window, ranks, own, first: process == 0 })?));
     }
     Ok(recorders)
 }

@@ -96,13 +96,19 @@ impl Mpi {
         self.world().messages.remote.as_ref().map_or((1, 0), |remote| (remote.blocks.processes(), remote.me))
     }
 
-    /// Brings a text of every process to process 0, which gets all of them in order; the others get `None`.
-    pub fn gather_texts(&self, text: String) -> Option<Vec<String>> {
+    /// Brings bytes of every process to process 0, which gets all of them in order; the others get `None`.
+    pub fn gather_bytes(&self, bytes: Vec<u8>) -> Option<Vec<Vec<u8>>> {
         let mut world = self.world();
         if world.messages.remote.is_none() {
-            return Some(vec![text]);
+            return Some(vec![bytes]);
         }
-        Some(world.gather(text.into_bytes())?.into_iter().map(|blob| String::from_utf8_lossy(&blob).into_owned()).collect())
+        world.gather(bytes)
+    }
+
+    /// Brings a text of every process to process 0, which gets all of them in order; the others get `None`.
+    pub fn gather_texts(&self, text: String) -> Option<Vec<String>> {
+        let blobs = self.gather_bytes(text.into_bytes())?;
+        Some(blobs.into_iter().map(|blob| String::from_utf8_lossy(&blob).into_owned()).collect())
     }
 
     /// Tells every process the text of every process, in order.

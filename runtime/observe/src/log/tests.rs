@@ -9,7 +9,7 @@ fn scratch(name: &str) -> PathBuf {
 }
 
 fn call<'a>(rank: u32, at: u64, name: &'static str, arguments: &'a [Argument]) -> Call<'a> {
-    Call { rank, function: 0, name, entered: Time::from_ps(at), arguments }
+    Call { rank, function: 0, name, site: 0, entered: Time::from_ps(at), arguments }
 }
 
 const DONE: Left = Left { at: Time::from_ps(2_500_000), code: 0, name: Some("MPI_SUCCESS") };
@@ -23,7 +23,7 @@ fn log(name: &str, calls: &[(u32, u32, u64, &'static str)], processes: u32) -> S
         logs[process as usize].call(&call(rank, at, name, &[]), &DONE);
     }
     logs.iter_mut().for_each(|log| log.end().unwrap());
-    logs[0].merge(processes).unwrap();
+    logs[0].merge(vec![Vec::new(); processes as usize]).unwrap();
     let text = std::fs::read_to_string(&path).unwrap();
     assert_eq!(std::fs::read_dir(&directory).unwrap().count(), 1, "the parts are gone");
     std::fs::remove_dir_all(directory).unwrap();
@@ -50,7 +50,7 @@ fn constants_have_their_names_and_memory_has_none() {
         (Value::Buffer(4096), "..."),
         (Value::InPlace, "MPI_IN_PLACE"),
         (Value::Integer(-32766), "MPI_UNDEFINED"),
-        (Value::Handle(Class::Request, Object::Number(3)), "request#3"),
+        (Value::Handle(Class::Request, Object::Made { number: 3, slot: 1 }), "request#3"),
         (Value::Handle(Class::Op, Object::Named("MPI_SUM")), "MPI_SUM"),
         (Value::Status(status(1, 7)), "{source=1, tag=7, bytes=16}"),
         (Value::Status(status(-1, -2)), "{}"),
@@ -79,11 +79,12 @@ fn what_a_receive_got_stands_behind_its_call_and_a_call_without_end_says_so() {
     let status = Status { source: 1, tag: 7, bytes: 16, cancelled: false };
     log.computed(0, Time::ZERO, Span::from_ps(5));
     log.matched(0, &Matched { request: Some(2), source: Some(5), context: None, status });
-    let arguments = [Argument { name: "request", value: Value::Handle(Class::Request, Object::Number(2)) }];
+    let arguments =
+        [Argument { name: "request", value: Value::Handle(Class::Request, Object::Made { number: 2, slot: 1 }), result: false }];
     log.call(&call(0, 5, "MPI_Wait", &arguments), &DONE);
     log.unfinished(&call(0, 6, "MPI_Recv", &[]));
     log.end().unwrap();
-    log.merge(1).unwrap();
+    log.merge(vec![Vec::new()]).unwrap();
     let lines = [
         "rank 0  0.000000 us  +0.000005 us  computes",
         "rank 0  0.000005 us  +2.499995 us  MPI_Wait(request=request#2) = MPI_SUCCESS; request#2 from rank 5",

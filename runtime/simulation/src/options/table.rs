@@ -143,6 +143,14 @@ pub static TABLE: &[Row] = &[
         .help("Write every MPI call with its arguments and virtual times, a line each, in the order of virtual time (docs/log.md)."),
     row("log-ranks", "RANKS", "", Group::Output, |o, v| RankList::parse(v).map(|r| o.log_ranks = Some(r)))
         .help("Log these ranks only, such as `0-3,7`."),
+    row("trace", "FILE", "", Group::Output, |o, v| value::path(v).map(|p| o.trace = Some(p)))
+        .help("Record every MPI call of every rank in a compressed trace, which `xsim trace` shows (docs/traces.md)."),
+    row("trace-times", "HOW", "histogram", Group::Output, |o, v| value::timing(v).map(|t| o.trace_times = t))
+        .help("What the trace has of the computation between calls: `histogram` minimum, maximum, mean, deviation and bins for each pair of call sites that follow each other; `exact` each time, and how long each call took; `none` nothing."),
+    row("trace-from", "TIME", "0s", Group::Output, |o, v| value::instant(v).map(|t| o.trace_from = t))
+        .help("Record calls from this virtual time on, such as `5ms`."),
+    row("trace-until", "TIME", "", Group::Output, |o, v| value::instant(v).map(|t| o.trace_until = Some(t)))
+        .help("Record calls before this virtual time."),
     row("network-report", "FILE[,FILE]", "", Group::Output, |o, v| value::network_files(v).map(|p| o.network_report = p))
         .help("Write what the packets, messages and links of a packet network did (docs/packet.md), by the file's name: `.json` latencies, hops and kinds of links; `.csv` a line for each direction of each cable; `.svg` a heat map of the links' use."),
     row("verbose", "", "off", Group::Output, |o, v| value::switch(v).map(|b| o.verbose = b))

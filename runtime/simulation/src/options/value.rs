@@ -1,6 +1,6 @@
 //! The values of options: their types, and how each is read.
 
-use engine::Span;
+use engine::{Span, Time};
 use std::path::PathBuf;
 
 /// How computation between two MPI calls is charged.
@@ -169,6 +169,19 @@ pub(super) fn heap(text: &str) -> Result<bool, String> {
         "as-is" => Ok(true),
         _ => Err("write clear or as-is".into()),
     }
+}
+
+pub(super) fn timing(text: &str) -> Result<trace::Timing, String> {
+    match text {
+        "histogram" => Ok(trace::Timing::Histogram),
+        "exact" => Ok(trace::Timing::Exact),
+        "none" => Ok(trace::Timing::None),
+        _ => Err("write histogram, exact or none".into()),
+    }
+}
+
+pub(super) fn instant(text: &str) -> Result<Time, String> {
+    text.parse().map(|span: Span| Time::ZERO + span).map_err(|why: engine::ParseSpanError| why.to_string())
 }
 
 pub(super) fn names(text: &str) -> Result<Vec<String>, String> {

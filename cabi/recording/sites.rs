@@ -1,0 +1,160 @@
+//! Where calls are made: the addresses in the program, or in a library of its, that they return to.
+//!
+//! The first call of an entry point has its stack unwound. Where the address was found lies as far from the words of the call each time,
+//! since both are in frames of the same code; so later calls read it from there.
+
+use observe::recorder::Place;
+use rustc_hash::FxHashMap;
+use std::ffi::{CStr, c_int, c_void};
+use std::ops::Range;
+use std::path::PathBuf;
+use std::sync::atomic::{AtomicUsize, Ordering::Relaxed};
+
+/// How far above the words of a call its return address is; of one entry point.
+pub struct Frame(AtomicUsize);
+
+impl Frame {
+    /// Nobody has looked.
+    const UNKNOWN: usize = 0;
+    /// Further is no frame of ours.
+    const FURTHEST: usize = 1 << 16;
+
+    /// Of an entry point that was not called.
+    pub const fn new() -> Frame {
+        Frame(AtomicUsize::new(Frame::UNKNOWN))
+    }
+}
+
+/// The call sites of a process.
+pub struct Sites {
+    numbers: FxHashMap<usize, u32>,
+    /// Return addresses in different clones of a program are of one site.
+    originals: FxHashMap<usize, u32>,
+    count: u32,
+    /// Our own code.
+    own: Range<usize>,
+}
+
+impl Default for Sites {
+    fn default() -> Sites {
+        let own = module_of(unwind_frame as *const () as usize).map_or(0..0, |module| module.code);
+        Sites { numbers: FxHashMap::default(), originals: FxHashMap::default(), count: 0, own }
+    }
+}
+
+impl Sites {
+    /// The number of the site of a call with these words; 0 if it cannot be told. `explain` is told of a new one.
+    pub fn of(&mut self, frame: &Frame, words: &[u64], explain: impl FnOnce(u32, &Place)) -> u32 {
+        let Some(address) = self.address(frame, words) else { return 0 };
+        if let Some(&number) = self.numbers.get(&address) {
+            return number;
+        }
+        let original = rank::original(address);
+        let number = match self.originals.get(&original) {
+            Some(&number) => number,
+            None => {
+                self.count += 1;
+                self.originals.insert(original, self.count);
+                let module = module_of(original);
+                let place = module.map(|module| Place { file: module.file, address: (original - module.base) as u64 });
+                explain(self.count, &place.unwrap_or(Place { file: PathBuf::new(), address: original as u64 }));
+                self.count
+            }
+        };
+        self.numbers.insert(address, number);
+        number
+    }
+
+    fn address(&self, frame: &Frame, words: &[u64]) -> Option<usize> {
+        let at = words.as_ptr() as usize;
+        let distance = frame.0.load(Relaxed);
+        if distance != Frame::UNKNOWN {
+            // SAFETY: a word in a frame above the one that holds `words`, of a function that has not returned: `unwind` found it there.
+            return Some(unsafe { *((at + distance) as *const usize) });
+        }
+        let (address, place) = unwind(&self.own)?;
+        let distance = place.wrapping_sub(at);
+        if distance < Frame::FURTHEST && distance.is_multiple_of(8) {
+            // SAFETY: as above; the unwinder names the end of the callee's frame, and the system's calling convention has the return
+            // address below it.
+            let found = unsafe { *(place as *const usize) };
+            if found == address {
+                frame.0.store(distance, Relaxed);
+            }
+        }
+        Some(address)
+    }
+}
+
+/// What the unwinder calls with each frame.
+type Visit = unsafe extern "C" fn(*mut c_void, *mut c_void) -> c_int;
+
+unsafe extern "C" {
+    fn _Unwind_Backtrace(visit: Visit, argument: *mut c_void) -> c_int;
+    fn _Unwind_GetIP(context: *mut c_void) -> usize;
+    fn _Unwind_GetCFA(context: *mut c_void) -> usize;
+}
+
+struct Search<'a> {
+    own: &'a Range<usize>,
+    inside: bool,
+    found: Option<(usize, usize)>,
+}
+
+unsafe extern "C" fn unwind_frame(context: *mut c_void, search: *mut c_void) -> c_int {
+    const GO_ON: c_int = 0;
+    const STOP: c_int = 4;
+    // SAFETY: `unwind` hands its own search to the unwinder, which hands it here with a context that is valid during the call.
+    let (search, address, end) = unsafe { (&mut *search.cast::<Search>(), _Unwind_GetIP(context), _Unwind_GetCFA(context)) };
+    if search.own.contains(&address) {
+        search.inside = true;
+        return GO_ON;
+    }
+    if !search.inside {
+        return GO_ON;
+    }
+    search.found = Some((address, end - size_of::<usize>()));
+    STOP
+}
+
+/// The innermost return address outside our own code, and where it stands on the stack.
+#[inline(never)]
+fn unwind(own: &Range<usize>) -> Option<(usize, usize)> {
+    let mut search = Search { own, inside: false, found: None };
+    // SAFETY: the callback gets the search, which outlives the call, and does not unwind.
+    unsafe { _Unwind_Backtrace(unwind_frame, (&raw mut search).cast()) };
+    search.found
+}
+
+struct Module {
+    file: PathBuf,
+    base: usize,
+    code: Range<usize>,
+}
+
+/// The loaded file that holds an address.
+fn module_of(address: usize) -> Option<Module> {
+    struct Wanted {
+        address: usize,
+        found: Option<Module>,
+    }
+    unsafe extern "C" fn each(info: *mut libc::dl_phdr_info, _: usize, wanted: *mut c_void) -> c_int {
+        // SAFETY: the loader's own tables, during the call; `wanted` is the one below.
+        let (info, wanted) = unsafe { (&*info, &mut *wanted.cast::<Wanted>()) };
+        // SAFETY: as many headers as it says.
+        let headers = unsafe { std::slice::from_raw_parts(info.dlpi_phdr, info.dlpi_phnum.into()) };
+        let base = info.dlpi_addr as usize;
+        let segments = headers.iter().filter(|header| header.p_type == libc::PT_LOAD);
+        let mut ranges = segments.map(|header| base + header.p_vaddr as usize..base + (header.p_vaddr + header.p_memsz) as usize);
+        let Some(code) = ranges.find(|range| range.contains(&wanted.address)) else { return 0 };
+        // SAFETY: a text that the loader keeps.
+        let name = unsafe { CStr::from_ptr(info.dlpi_name) }.to_string_lossy().into_owned();
+        let file = if name.is_empty() { std::fs::read_link("/proc/self/exe").unwrap_or_default() } else { name.into() };
+        wanted.found = Some(Module { file, base, code });
+        1
+    }
+    let mut wanted = Wanted { address, found: None };
+    // SAFETY: the callback gets what it expects.
+    unsafe { libc::dl_iterate_phdr(Some(each), (&raw mut wanted).cast()) };
+    wanted.found
+}

@@ -1,0 +1,142 @@
+//! `xsim trace`: what recorded runs did.
+
+use crate::failure::{Failure, USAGE};
+use ::trace::stat::Statistics;
+use ::trace::{Trace, check, cut, diff, show};
+
+use clap::{Arg, ArgMatches, Command};
+use engine::{Span, Time};
+use observe::RankList;
+use std::io::{BufWriter, Write};
+use std::ops::Range;
+use std::path::PathBuf;
+use std::process::ExitCode;
+
+/// Two traces differ, or one is wrong.
+const FOUND: u8 = 1;
+
+/// The subcommand's arguments.
+pub fn command() -> Command {
+    let file = |name: &'static str| {
+        Arg::new(name).required(true).value_name(name).value_parser(clap::value_parser!(PathBuf)).help("A trace, from -xsim-trace")
+    };
+    let rank = |help: &'static str| Arg::new("rank").long("rank").value_name("R").value_parser(clap::value_parser!(u32)).help(help);
+    Command::new("trace")
+        .about("Show what a recorded run did (-xsim-trace)")
+        .subcommand_required(true)
+        .arg_required_else_help(true)
+        .subcommand(
+            Command::new("show")
+                .about("Calls and loops, with their call sites")
+                .arg(file("TRACE"))
+                .arg(rank("Every call of this rank, a line each, instead of the loops of all ranks")),
+        )
+        .subcommand(Command::new("stat").about("Calls, messages and bytes by function, sizes, distances, compression").arg(file("TRACE")))
+        .subcommand(
+            Command::new("diff")
+                .about("Whether two traces have the same calls, each rank's in order, call sites and times aside")
+                .arg(file("A"))
+                .arg(file("B")),
+        )
+        .subcommand(
+            Command::new("check")
+                .about("Messages that were never received, requests never waited for, collectives that differ")
+                .arg(file("TRACE")),
+        )
+        .subcommand(
+            Command::new("cut")
+                .about("A trace of some ranks, or of a part of the time")
+                .arg(file("TRACE"))
+                .arg(
+                    Arg::new("output")
+                        .short('o')
+                        .required(true)
+                        .value_name("FILE")
+                        .value_parser(clap::value_parser!(PathBuf))
+                        .help("Where to"),
+                )
+                .arg(Arg::new("ranks").long("ranks").value_name("RANKS").help("Calls of these ranks only, such as 0-3,7"))
+                .arg(
+                    Arg::new("from")
+                        .long("from")
+                        .value_name("TIME")
+                        .help("Calls entered from this virtual time on; the trace has exact times"),
+                )
+                .arg(Arg::new("until").long("until").value_name("TIME").help("Calls entered before this virtual time")),
+        )
+}
+
+/// Runs it.
+pub fn main(matches: &ArgMatches) -> Result<ExitCode, Failure> {
+    let (name, sub) = matches.subcommand().expect("clap asks for a subcommand");
+    let path = |name: &str| sub.get_one::<PathBuf>(name).expect("clap asks for it");
+    let open = |name: &str| Trace::open(path(name)).map_err(Failure::new);
+    let mut out = BufWriter::new(std::io::stdout().lock());
+    let status = match name {
+        "show" => {
+            let trace = open("TRACE")?;
+            match sub.get_one::<u32>("rank") {
+                Some(&rank) => written(show::rank(&trace, checked(&trace, rank)?, &mut out)),
+                None => written(show::all(&trace, &mut out)),
+            }?;
+            ExitCode::SUCCESS
+        }
+        "stat" => {
+            let trace = open("TRACE")?;
+            let size = std::fs::metadata(path("TRACE")).map_or(0, |file| file.len());
+            written(Statistics::of(&trace).write(&trace, size, &mut out))?;
+            ExitCode::SUCCESS
+        }
+        "diff" => match diff::diff(&open("A")?, &open("B")?, &mut out) {
+            Ok(false) => ExitCode::from(FOUND),
+            result => written(result.map(drop)).map(|()| ExitCode::SUCCESS)?,
+        },
+        "check" => {
+            let found = check::check(&open("TRACE")?);
+            written(found.iter().try_for_each(|found| writeln!(out, "{found}")))?;
+            if found.is_empty() { ExitCode::SUCCESS } else { ExitCode::from(FOUND) }
+        }
+        "cut" => {
+            let file = cut::cut(&open("TRACE")?, &ranks(sub)?, &window(sub)?).map_err(Failure::new)?;
+            let output = path("output");
+            std::fs::write(output, file).map_err(|why| Failure::new(format!("cannot write the trace {}: {why}", output.display())))?;
+            ExitCode::SUCCESS
+        }
+        _ => unreachable!("clap knows only the subcommands above"),
+    };
+    written(out.flush())?;
+    Ok(status)
+}
+
+fn ranks(matches: &ArgMatches) -> Result<RankList, Failure> {
+    match matches.get_one::<String>("ranks") {
+        Some(ranks) => RankList::parse(ranks).map_err(|why| Failure::with(USAGE, format!("--ranks {ranks}: {why}"))),
+        None => Ok(RankList::all()),
+    }
+}
+
+fn window(matches: &ArgMatches) -> Result<Range<Time>, Failure> {
+    let instant = |name: &str, default: Time| match matches.get_one::<String>(name) {
+        Some(text) => match text.parse::<Span>() {
+            Ok(span) => Ok(Time::ZERO + span),
+            Err(why) => Err(Failure::with(USAGE, format!("--{name} {text}: {why}"))),
+        },
+        None => Ok(default),
+    };
+    Ok(instant("from", Time::ZERO)?..instant("until", Time::MAX)?)
+}
+
+fn checked(trace: &Trace, rank: u32) -> Result<u32, Failure> {
+    if rank < trace.ranks {
+        return Ok(rank);
+    }
+    Err(Failure::with(USAGE, format!("the trace has ranks 0 to {} only, and no rank {rank}", trace.ranks - 1)))
+}
+
+/// A reader that has seen enough is no failure.
+fn written(result: std::io::Result<()>) -> Result<(), Failure> {
+    match result {
+        Err(why) if why.kind() != std::io::ErrorKind::BrokenPipe => Err(Failure::new(format!("standard output cannot be written: {why}"))),
+        _ => Ok(()),
+    }
+}

@@ -1,0 +1,177 @@
+//! What ranks did, without numbers, and how it is written.
+
+use super::Builder;
+use super::columns::Calls;
+use crate::codec::Put;
+use crate::histogram::Histogram;
+use crate::part::{Item, Place};
+use crate::template::{Names, Template};
+use rustc_hash::FxHashMap;
+use std::collections::BTreeMap;
+
+/// A step of a shape.
+#[derive(Clone, Copy, PartialEq, Eq, Hash, Debug)]
+pub enum Step {
+    /// A call of this template.
+    Call(u32),
+    /// A loop begins, whose count is a number of its own.
+    Begin,
+    /// It ends.
+    End,
+}
+
+/// A number of a shape: the same for all its ranks, or from a column.
+#[derive(Clone, Copy, PartialEq, Eq, Hash, Debug)]
+pub enum Cell {
+    /// This one.
+    Same(i64),
+    /// From the column with this number.
+    Column(u32),
+}
+
+/// A shape with its numbers.
+#[derive(Clone, PartialEq, Eq, Debug, Default)]
+pub struct Shape {
+    /// Calls by number, and loops.
+    pub steps: Vec<Step>,
+    /// The counts of its loops, in the order in which they begin.
+    pub counts: Vec<Cell>,
+}
+
+/// The steps and numbers of items.
+pub fn flatten(items: &[Item], calls: &[(u32, Vec<i64>)], loops: &[(u64, Vec<Item>)], steps: &mut Vec<Step>, numbers: &mut Vec<i64>) {
+    for item in items {
+        match *item {
+            Item::Call(call) => {
+                let (template, of_call) = &calls[call as usize];
+                steps.push(Step::Call(*template));
+                numbers.extend_from_slice(of_call);
+            }
+            Item::Loop(number) => {
+                let (count, body) = &loops[number as usize];
+                steps.push(Step::Begin);
+                numbers.push(*count as i64);
+                flatten(body, calls, loops, steps, numbers);
+                steps.push(Step::End);
+            }
+        }
+    }
+}
+
+/// Writes shapes, and finds the order of the dictionaries meanwhile: that in which they are used.
+pub struct Writer<'a> {
+    builder: &'a Builder,
+    functions: Names,
+    sites: Names,
+    names: Names,
+    types: Vec<u32>,
+}
+
+fn write_cell(cell: Cell, bytes: &mut Vec<u8>) {
+    match cell {
+        Cell::Same(value) => bytes.wide(u128::from(crate::codec::zigzag(value)) * 2),
+        Cell::Column(column) => bytes.number(u64::from(column) * 2 + 1),
+    }
+}
+
+impl<'a> Writer<'a> {
+    /// With nothing in its dictionaries.
+    pub fn new(builder: &'a Builder) -> Writer<'a> {
+        Writer { builder, functions: Names::default(), sites: Names::default(), names: Names::default(), types: Vec::new() }
+    }
+
+    fn place(&mut self, (function, site): Place) -> Place {
+        let function = self.functions.place(self.builder.functions.get(function));
+        let site = site.checked_sub(1).map_or(0, |site| self.sites.place(self.builder.sites.get(site)) + 1);
+        (function, site)
+    }
+
+    fn template(&mut self, template: &Template) -> Template {
+        let (function, site) = self.place((template.function, template.site));
+        let (builder, names, types) = (self.builder, &mut self.names, &mut self.types);
+        let mut name = |place: u32| names.place(builder.names.get(place));
+        let mut datatype = |place: u32| {
+            let known = types.iter().position(|&known| known == place);
+            known.unwrap_or_else(|| {
+                types.push(place);
+                types.len() - 1
+            }) as u32
+        };
+        let fields = template.fields.iter().map(|field| field.renamed(&mut name, &mut datatype)).collect();
+        Template { function, site, fields, code: template.code }
+    }
+
+    /// Writes columns, templates, calls and shapes.
+    pub fn write(&mut self, columns: &[Vec<u8>], calls: &Calls, shapes: &[Shape], bytes: &mut Vec<u8>) {
+        bytes.number(columns.len() as u64);
+        columns.iter().for_each(|column| bytes.extend_from_slice(column));
+        let mut order: FxHashMap<u32, u32> = FxHashMap::default();
+        let (mut templates, mut cells) = (Vec::new(), Vec::new());
+        for (template, of_call) in calls {
+            let next = order.len() as u32;
+            let number = *order.entry(*template).or_insert(next);
+            if number == next {
+                let template = self.template(&self.builder.templates[*template as usize]);
+                template.write(&mut templates);
+            }
+            cells.number(number.into());
+            of_call.iter().for_each(|&cell| write_cell(cell, &mut cells));
+        }
+        bytes.number(order.len() as u64);
+        bytes.extend(templates);
+        bytes.number(calls.len() as u64);
+        bytes.extend(cells);
+        bytes.number(shapes.len() as u64);
+        for shape in shapes {
+            let mut counts = shape.counts.iter();
+            bytes.number(shape.steps.len() as u64);
+            for step in &shape.steps {
+                match *step {
+                    Step::End => bytes.number(0),
+                    Step::Begin => {
+                        bytes.number(1);
+                        write_cell(*counts.next().expect("a count for each loop"), bytes);
+                    }
+                    Step::Call(call) => bytes.number(u64::from(call) + 2),
+                }
+            }
+        }
+    }
+
+    /// Writes the histograms of places, ordered by these.
+    pub fn write_histograms(&mut self, histograms: &BTreeMap<(Option<Place>, Place), Histogram>, bytes: &mut Vec<u8>) {
+        // Calls that are not there are in no histogram, so that all places are known by now.
+        let placed = histograms.iter().map(|((from, to), histogram)| ((from.map(|from| self.place(from)), self.place(*to)), histogram));
+        let placed: BTreeMap<_, _> = placed.collect();
+        bytes.number(placed.len() as u64);
+        for ((from, to), histogram) in placed {
+            let (function, site) = from.map_or((0, 0), |(function, site)| (function + 1, site));
+            [function, site, to.0, to.1].iter().for_each(|&word| bytes.number(word.into()));
+            histogram.summary().write(bytes);
+        }
+    }
+
+    /// The dictionaries of what was written.
+    pub fn dictionaries(&mut self) -> Vec<u8> {
+        let types: Vec<(u32, u64, i64)> = self
+            .types
+            .iter()
+            .map(|&place| {
+                let datatype = self.builder.types[place as usize];
+                (self.names.place(self.builder.names.get(datatype.name)), datatype.size, datatype.extent)
+            })
+            .collect();
+        let mut bytes = Vec::new();
+        for names in [&self.functions, &self.sites, &self.names] {
+            bytes.number(names.len() as u64);
+            names.all().iter().for_each(|name| bytes.text(name));
+        }
+        bytes.number(types.len() as u64);
+        for (name, size, extent) in types {
+            bytes.number(name.into());
+            bytes.number(size);
+            bytes.signed(extent);
+        }
+        bytes
+    }
+}

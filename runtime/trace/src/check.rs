@@ -1,0 +1,270 @@
+//! What is wrong with the calls of a trace: messages sent and never received, requests that nobody waits for, collectives that differ.
+//!
+//! Each finding has the rank, the place in the program and which turns of the loops around it it was found in.
+
+mod requests;
+
+use crate::roles::Roles;
+use crate::template::{Field, Peer};
+use crate::trace::{Event, Instance, Trace, View};
+use observe::recorder::Class;
+use requests::Requests;
+use rustc_hash::{FxHashMap, FxHasher};
+use std::collections::BTreeMap;
+use std::hash::{Hash, Hasher};
+
+/// Where something was: rank, call site, the number of the call among its rank's.
+#[derive(Clone, Copy, PartialEq, Eq, PartialOrd, Ord, Debug)]
+pub(crate) struct Where {
+    rank: u32,
+    number: u64,
+    site: u32,
+    function: u32,
+}
+
+/// A communicator by what all its members know.
+#[derive(Clone, Copy, PartialEq, Eq, PartialOrd, Ord, Hash, Debug)]
+pub(crate) enum Comm {
+    World,
+    /// Of a rank alone.
+    Own(u32),
+    /// Made by the program; both groups of an intercommunicator are one.
+    Made(Instance),
+}
+
+/// Messages between two ranks: communicator, ranks in it, tag.
+type Channel = (Comm, i32, i32, i64);
+
+#[derive(Default)]
+struct Messages {
+    sent: u64,
+    received: u64,
+    last_sent: Option<Where>,
+    last_received: Option<Where>,
+}
+
+/// The collective calls that a rank made in a communicator.
+#[derive(Default)]
+struct Collectives {
+    calls: u64,
+    hash: u64,
+}
+
+pub(crate) struct Checker<'a> {
+    trace: &'a Trace,
+    roles: Vec<Roles>,
+    channels: BTreeMap<Channel, Messages>,
+    collectives: BTreeMap<(Comm, u32), Collectives>,
+    findings: Vec<String>,
+}
+
+/// What is wrong, a sentence each; O(calls).
+pub fn check(trace: &Trace) -> Vec<String> {
+    let roles = trace.templates.iter().map(|template| Roles::of(trace, template)).collect();
+    let mut checker = Checker { trace, roles, channels: BTreeMap::new(), collectives: BTreeMap::new(), findings: Vec::new() };
+    for rank in 0..trace.ranks {
+        checker.rank(rank);
+    }
+    checker.unmatched();
+    checker.mismatched();
+    checker.findings
+}
+
+impl<'a> Checker<'a> {
+    fn rank(&mut self, rank: u32) {
+        let trace = self.trace;
+        let view = trace.rank(rank);
+        let mut requests = Requests::default();
+        let mut calls = view.calls();
+        let mut number = 0;
+        while let Some(event) = calls.next() {
+            let at = Where { rank, number, site: event.template.site, function: event.template.function };
+            number += 1;
+            if event.template.code == 0 {
+                self.message(&view, &event, at);
+                self.collective(&view, &event);
+                requests.call(self, &view, &event, at);
+            }
+        }
+        requests.end(self);
+    }
+
+    pub(crate) fn roles(&self, event: &Event) -> &Roles {
+        &self.roles[self.trace.calls[event.call as usize].0 as usize]
+    }
+
+    pub(crate) fn name(&self, event: &Event) -> &'a str {
+        &self.trace.functions[event.template.function as usize].name
+    }
+
+    pub(crate) fn place(&self, at: Where) -> String {
+        let function = &self.trace.functions[at.function as usize].name;
+        format!("rank {}, call {}, {function} at {}", at.rank, at.number, self.trace.site(at.site))
+    }
+
+    pub(crate) fn find(&mut self, what: String) {
+        self.findings.push(what);
+    }
+
+    /// The communicator of a call, and the rank in it that makes it.
+    pub(crate) fn comm(&self, view: &View, event: &Event) -> Option<(Comm, u32)> {
+        let field = self.roles(event).find(event, "comm")?;
+        let own = view.position(event).rank;
+        match field.field {
+            Field::Comm(Some(name)) if self.trace.names[*name as usize] == "MPI_COMM_SELF" => Some((Comm::Own(view.rank), 0)),
+            Field::Comm(Some(_)) => Some((Comm::World, view.rank)),
+            Field::Comm(None) => {
+                let number = u32::try_from(field.number()?).ok()?;
+                let (one, other, _) = self.trace.comms.instance(view.rank, number)?;
+                Some((Comm::Made(one.min(other)), own))
+            }
+            _ => None,
+        }
+    }
+
+    fn message(&mut self, view: &View, event: &Event, at: Where) {
+        let name = self.name(event);
+        let Some((comm, own)) = self.comm(view, event).filter(|_| !name.ends_with("_init")) else { return };
+        let (roles, position) = (self.roles(event), view.position(event));
+        let number = |names: [&str; 2]| names.iter().find_map(|name| roles.find(event, name)).and_then(|argument| argument.number());
+        let rank = |number: i64| Peer::of(number).rank(position);
+        let to = number(["dest", "dest"]).map(rank).filter(|&to| to >= 0).zip(number(["sendtag", "tag"]));
+        let from = number(["source", "source"]).map(rank).zip(number(["recvtag", "tag"]));
+        let answered = roles.find(event, "status").filter(|status| *status.field == Field::Status).map(|status| status.numbers);
+        let found = roles.find(event, "flag").is_none_or(|flag| flag.number() == Some(1));
+        if let Some((to, tag)) = to {
+            self.sent((comm, own as i32, to, tag), at);
+        }
+        if let ("MPI_Mprobe" | "MPI_Improbe", Some(status), true) = (name, answered, found) {
+            // Nobody else can have it: it will be received.
+            return self.received((comm, rank(status[0]), own as i32, status[1]), at);
+        }
+        // What is started is received when it is waited for; what is probed otherwise is received later.
+        if name.contains("robe") || !name.to_lowercase().contains("recv") || name.starts_with("MPI_I") {
+            return;
+        }
+        if let Some((source, tag)) = from.filter(|(source, _)| *source >= 0 || *source == -1) {
+            let (source, tag) = answered.map_or((source, tag), |status| (rank(status[0]), status[1]));
+            self.received((comm, source, own as i32, tag), at);
+        }
+    }
+
+    pub(crate) fn sent(&mut self, channel: Channel, at: Where) {
+        let messages = self.channels.entry(channel).or_default();
+        messages.sent += 1;
+        messages.last_sent = Some(at);
+    }
+
+    pub(crate) fn received(&mut self, channel: Channel, at: Where) {
+        let messages = self.channels.entry(channel).or_default();
+        messages.received += 1;
+        messages.last_received = Some(at);
+    }
+
+    fn collective(&mut self, view: &View, event: &Event) {
+        let name = self.name(event);
+        if !is_collective(name) {
+            return;
+        }
+        let Some((comm, _)) = self.comm(view, event) else { return };
+        let root = self.roles(event).find(event, "root").and_then(|root| root.number()).filter(|_| matches!(comm, Comm::World));
+        let calls = self.collectives.entry((comm, view.rank)).or_default();
+        let mut hasher = FxHasher::default();
+        (calls.hash, name, root).hash(&mut hasher);
+        calls.hash = hasher.finish();
+        calls.calls += 1;
+    }
+
+    fn unmatched(&mut self) {
+        for ((_, source, to, tag), messages) in std::mem::take(&mut self.channels) {
+            let (more, less, last) = match messages.sent.cmp(&messages.received) {
+                std::cmp::Ordering::Equal => continue,
+                std::cmp::Ordering::Greater => (messages.sent - messages.received, "sent and not received", messages.last_sent),
+                std::cmp::Ordering::Less => (messages.received - messages.sent, "received and not sent", messages.last_received),
+            };
+            let last = last.map(|at| self.place(at)).unwrap_or_default();
+            self.find(format!("messages from {source} to {to} with tag {tag}: {more} {less}; the last is {last}"));
+        }
+    }
+
+    fn mismatched(&mut self) {
+        let mut first: FxHashMap<Comm, (u32, u64, u64)> = FxHashMap::default();
+        for ((comm, rank), calls) in std::mem::take(&mut self.collectives) {
+            let (other, number, hash) = *first.entry(comm).or_insert((rank, calls.calls, calls.hash));
+            if (number, hash) == (calls.calls, calls.hash) {
+                continue;
+            }
+            let found = self.first_difference(comm, other, rank);
+            self.find(found);
+        }
+    }
+
+    /// The first collective call of a communicator in which two ranks differ.
+    fn first_difference(&self, comm: Comm, one: u32, other: u32) -> String {
+        let sequence = |rank: u32| {
+            let view = self.trace.rank(rank);
+            let mut all = Vec::new();
+            for (number, event) in (0..).zip(view.calls()) {
+                let name = self.name(&event);
+                let is_of = event.template.code == 0 && is_collective(name) && self.comm(&view, &event).is_some_and(|(of, _)| of == comm);
+                if is_of {
+                    let root = self.roles(&event).find(&event, "root").and_then(|root| root.number());
+                    let at = Where { rank, number, site: event.template.site, function: event.template.function };
+                    all.push((name, root, at));
+                }
+            }
+            all
+        };
+        let (a, b) = (sequence(one), sequence(other));
+        let place = a.iter().zip(&b).position(|(a, b)| (a.0, a.1) != (b.0, b.1)).unwrap_or(a.len().min(b.len()));
+        let shown = |all: &[(&str, Option<i64>, Where)], rank: u32| match all.get(place) {
+            Some((_, root, at)) => {
+                let root = root.map(|root| format!(" with root {}", root >> 1)).unwrap_or_default();
+                format!("{}{root}", self.place(*at))
+            }
+            None => format!("rank {rank}, which makes {place} in all"),
+        };
+        format!("collective {place} of a communicator differs: {}; {}", shown(&a, one), shown(&b, other))
+    }
+}
+
+/// Whether all members of a communicator make the call.
+fn is_collective(name: &str) -> bool {
+    const NAMES: [&str; 21] = [
+        "barrier",
+        "bcast",
+        "gather",
+        "scatter",
+        "allgather",
+        "alltoall",
+        "reduce",
+        "allreduce",
+        "scan",
+        "exscan",
+        "reduce_scatter",
+        "comm_dup",
+        "comm_split",
+        "comm_create",
+        "cart_create",
+        "cart_sub",
+        "graph_create",
+        "dist_graph",
+        "neighbor_",
+        "comm_idup",
+        "intercomm_merge",
+    ];
+    let name = name.trim_start_matches("MPI_").to_lowercase();
+    let name = name.strip_prefix('i').filter(|rest| !name.starts_with("intercomm") && !rest.is_empty()).unwrap_or(&name);
+    let local =
+        name.ends_with("_local") || name.ends_with("_init") || name.starts_with("comm_create_") && !name.starts_with("comm_create_group");
+    !local && !name.starts_with("comm_create_group") && NAMES.iter().any(|known| name.starts_with(known))
+}
+
+/// Whether a field lists requests.
+pub(crate) fn is_requests(field: &Field) -> bool {
+    match field {
+        Field::Handle(class, _) => *class == Class::Request,
+        Field::List(runs) => runs.iter().all(|(_, field)| is_requests(field)),
+        _ => false,
+    }
+}

@@ -1,0 +1,149 @@
+//! Requests of a rank: which call made each, and whether it was completed.
+
+use super::{Checker, Comm, Where};
+use crate::roles::Argument;
+use crate::template::{Field, Peer, Position};
+use crate::trace::{Event, View};
+use rustc_hash::FxHashMap;
+use std::collections::BTreeMap;
+
+/// A request that was made.
+struct Made {
+    at: Where,
+    is_persistent: bool,
+    is_active: bool,
+    /// Of a receive: what it receives.
+    receives: Option<(Comm, i32, i32, i64)>,
+    /// Of a persistent send: where it goes.
+    sends: Option<(Comm, i32, i32, i64)>,
+}
+
+/// The requests of a rank that there are.
+#[derive(Default)]
+pub struct Requests {
+    made: BTreeMap<i64, Made>,
+    twice: FxHashMap<(u32, u32), u64>,
+}
+
+/// The slots of requests in an argument; `None` for the standard's null.
+fn slots(argument: &Argument) -> Vec<Option<i64>> {
+    fn add(field: &Field, numbers: &mut impl Iterator<Item = i64>, all: &mut Vec<Option<i64>>) {
+        match field {
+            Field::Handle(_, None) => all.push(numbers.next()),
+            Field::Handle(..) => all.push(None),
+            Field::List(runs) => runs.iter().for_each(|(length, field)| (0..*length).for_each(|_| add(field, numbers, all))),
+            _ => {}
+        }
+    }
+    let mut all = Vec::new();
+    add(argument.field, &mut argument.numbers.iter().copied(), &mut all);
+    all
+}
+
+impl Requests {
+    /// What a call does to requests.
+    pub fn call(&mut self, checker: &mut Checker, view: &View, event: &Event, at: Where) {
+        let name = checker.name(event);
+        let find = |name: &str| checker.roles(event).find(event, name).filter(|argument| super::is_requests(argument.field));
+        let several = find("array_of_requests").map(|argument| slots(&argument));
+        let one = find("request").map(|argument| slots(&argument));
+        match name {
+            "MPI_Start" | "MPI_Startall" => {
+                for slot in one.or(several).unwrap_or_default().into_iter().flatten() {
+                    self.start(checker, slot, at);
+                }
+            }
+            "MPI_Wait" | "MPI_Test" | "MPI_Waitall" | "MPI_Testall" | "MPI_Waitany" | "MPI_Testany" | "MPI_Waitsome" | "MPI_Testsome" => {
+                self.complete(checker, event, &one.or(several).unwrap_or_default(), at);
+            }
+            "MPI_Request_free" => {
+                for slot in one.unwrap_or_default().into_iter().flatten() {
+                    self.made.remove(&slot);
+                }
+            }
+            "MPI_Cancel" | "MPI_Request_get_status" | "MPI_Grequest_complete" => {}
+            _ => {
+                if let Some(Some(slot)) = one.and_then(|slots| slots.first().copied()) {
+                    let made = self.of(checker, view, event, at);
+                    self.made.insert(slot, made);
+                }
+            }
+        }
+    }
+
+    /// The request that a call makes.
+    fn of(&self, checker: &Checker, view: &View, event: &Event, at: Where) -> Made {
+        let (name, roles, position) = (checker.name(event), checker.roles(event), view.position(event));
+        let number = |name: &str| roles.find(event, name).and_then(|argument| argument.number());
+        let comm = checker.comm(view, event);
+        let channel = |peer: &str, tags: [&str; 2], sends: bool| {
+            let ((comm, own), peer) = comm.zip(number(peer))?;
+            let tag = tags.iter().find_map(|tag| number(tag))?;
+            let peer = Peer::of(peer).rank(position);
+            Some(if sends { (comm, own as i32, peer, tag) } else { (comm, peer, own as i32, tag) })
+        };
+        let is_persistent = name.ends_with("_init");
+        let sends = channel("dest", ["sendtag", "tag"], true).filter(|_| is_persistent);
+        let receives = channel("source", ["recvtag", "tag"], false);
+        Made { at, is_persistent, is_active: !is_persistent, receives, sends }
+    }
+
+    fn start(&mut self, checker: &mut Checker, slot: i64, at: Where) {
+        let Some(made) = self.made.get_mut(&slot) else { return };
+        made.is_active = true;
+        if let Some(channel) = made.sends.filter(|&(_, _, to, _)| to >= 0) {
+            checker.sent(channel, at);
+        }
+    }
+
+    fn complete(&mut self, checker: &mut Checker, event: &Event, slots: &[Option<i64>], at: Where) {
+        let find = |name: &str| checker.roles(event).find(event, name);
+        let number = |name: &str| find(name).and_then(|argument| argument.number());
+        if number("flag") == Some(0) {
+            return;
+        }
+        let statuses: Vec<[i64; 4]> = find("status")
+            .or_else(|| find("array_of_statuses"))
+            .map(|argument| argument.numbers.chunks_exact(4).map(|status| [status[0], status[1], status[2], status[3]]).collect())
+            .unwrap_or_default();
+        // Which of the requests the statuses are of.
+        let which: Vec<usize> = match (number("index"), find("array_of_indices")) {
+            (Some(index), _) => usize::try_from(index).into_iter().collect(),
+            (None, Some(indices)) => indices.numbers.iter().filter_map(|&index| usize::try_from(index).ok()).collect(),
+            (None, None) => (0..slots.len()).collect(),
+        };
+        for (status, index) in (0..).zip(which) {
+            let Some(Some(slot)) = slots.get(index).copied() else { continue };
+            match self.made.get_mut(&slot) {
+                None => *self.twice.entry((at.site, at.function)).or_default() += 1,
+                Some(made) => {
+                    let status: Option<&[i64; 4]> = statuses.get(status);
+                    let cancelled = status.is_some_and(|status| status[3] != 0);
+                    if let Some((comm, source, own, tag)) = made.receives.filter(|_| made.is_active && !cancelled) {
+                        let world = Position { rank: at.rank, peers: checker.trace.ranks };
+                        let source = if source == -1 { status.map_or(-1, |status| Peer::of(status[0]).rank(world)) } else { source };
+                        let tag = if tag == -2 { status.map_or(-2, |status| status[1]) } else { tag };
+                        if source >= 0 {
+                            checker.received((comm, source, own, tag), at);
+                        }
+                    }
+                    made.is_active = false;
+                    if !made.is_persistent {
+                        self.made.remove(&slot);
+                    }
+                }
+            }
+        }
+    }
+
+    /// The rank has made its last call.
+    pub fn end(self, checker: &mut Checker) {
+        for made in self.made.values().filter(|made| made.is_active) {
+            let place = checker.place(made.at);
+            checker.find(format!("a request is never waited for: {place}"));
+        }
+        for ((_, _), times) in self.twice {
+            checker.find(format!("{times} requests are waited for that were not made, or were complete before"));
+        }
+    }
+}

@@ -1,0 +1,309 @@
+//! A number for each rank: as a constant, or folded ([`crate::fold`]), so that what comes again along the sides of a grid is told once. That is
+//! the ranklist of ScalaTrace (start, then count and stride for each dimension), with values.
+
+use crate::codec::{Put, Reader, Result};
+use crate::fold::{Cursor, Grammar, Item, Kind};
+use rustc_hash::FxHashMap;
+
+/// The longest run of values that is looked for again.
+const LONGEST: usize = 256;
+/// The most loops within loops. Each doubles the values at least, and there are fewer than 2^32.
+const DEEPEST: u32 = 64;
+
+/// Values or loops of them.
+#[derive(Clone, PartialEq, Eq, Debug)]
+enum Part {
+    Values(Vec<i64>),
+    Loop { count: u64, parts: Parts },
+}
+
+#[derive(Clone, PartialEq, Eq, Debug, Default)]
+struct Parts {
+    parts: Vec<Part>,
+    /// Values in all.
+    length: u64,
+    /// Their sum, wrapping.
+    sum: i64,
+}
+
+/// Numbers by place.
+#[derive(Clone, PartialEq, Eq, Debug)]
+pub struct Column {
+    parts: Parts,
+    /// The folded values are differences, each to the one before, the first to 0.
+    differences: bool,
+}
+
+/// Folds values as [`Column::read`] reads them; O(values).
+pub fn write(values: impl Iterator<Item = i64> + Clone) -> Vec<u8> {
+    let plain = folded(values.clone(), 0);
+    let mut before = 0i64;
+    let differences = folded(
+        values.map(|value| {
+            let difference = value.wrapping_sub(before);
+            before = value;
+            difference
+        }),
+        1,
+    );
+    if differences.len() < plain.len() { differences } else { plain }
+}
+
+fn folded(values: impl Iterator<Item = i64>, kind: u8) -> Vec<u8> {
+    let mut grammar = Grammar::new(LONGEST);
+    let mut cursor = Cursor::default();
+    let (mut symbols, mut all) = (FxHashMap::default(), Vec::new());
+    for value in values {
+        let symbol = *symbols.entry(value).or_insert_with(|| {
+            all.push(value);
+            all.len() as u32 - 1
+        });
+        grammar.add(&mut cursor, symbol);
+    }
+    let stack = grammar.close(&mut cursor);
+    let mut bytes = vec![kind];
+    write_items(&grammar, &grammar.items(stack), &all, &mut bytes);
+    bytes
+}
+
+fn write_items(grammar: &Grammar, items: &[Item], values: &[i64], bytes: &mut Vec<u8>) {
+    let is_value = |item: &Item| matches!(grammar.kind(*item), Kind::Symbol(_));
+    let runs: Vec<&[Item]> = items.chunk_by(|a, b| is_value(a) && is_value(b)).collect();
+    bytes.number(runs.len() as u64);
+    for run in runs {
+        match grammar.kind(run[0]) {
+            Kind::Symbol(_) => {
+                bytes.number((run.len() as u64 - 1) * 2);
+                for &item in run {
+                    if let Kind::Symbol(symbol) = grammar.kind(item) {
+                        bytes.signed(values[symbol as usize]);
+                    }
+                }
+            }
+            Kind::Loop { body, count } => {
+                bytes.wide(u128::from(count - 2) * 2 + 1);
+                write_items(grammar, grammar.body(body), values, bytes);
+            }
+        }
+    }
+}
+
+impl Parts {
+    fn read(reader: &mut Reader, most: u64, depth: u32) -> Result<Parts> {
+        if depth == DEEPEST {
+            return reader.wrong("loops are within loops too deep");
+        }
+        let mut all = Parts::default();
+        for _ in 0..reader.count(2, "parts of a column")? {
+            let head = reader.wide()?;
+            let part = if head & 1 == 0 {
+                let count = u64::try_from(head >> 1).unwrap_or(u64::MAX);
+                if count >= reader.left() as u64 {
+                    return reader.wrong(format!("{count} values should follow, but only {} bytes do", reader.left()));
+                }
+                let values = (0..=count).map(|_| reader.signed()).collect::<Result<Vec<_>>>()?;
+                all.length += values.len() as u64;
+                all.sum = values.iter().fold(all.sum, |sum, &value| sum.wrapping_add(value));
+                Part::Values(values)
+            } else {
+                let Some(count) = u64::try_from(head >> 1).ok().and_then(|count| count.checked_add(2)) else {
+                    return reader.wrong("a loop of too many turns");
+                };
+                let parts = Parts::read(reader, most, depth + 1)?;
+                let Some(length) = parts.length.checked_mul(count).filter(|&length| length > 0 && length <= most) else {
+                    return reader.wrong(format!("a loop of {count} turns over {} values, where at most {most} may be", parts.length));
+                };
+                all.length += length;
+                all.sum = all.sum.wrapping_add(parts.sum.wrapping_mul(count as i64));
+                Part::Loop { count, parts }
+            };
+            if all.length > most {
+                return reader.wrong(format!("more than the {most} values that may be"));
+            }
+            all.parts.push(part);
+        }
+        Ok(all)
+    }
+
+    /// The value at a place, and the sum of those before it.
+    fn at(&self, mut place: u64) -> Option<(i64, i64)> {
+        let mut sum = 0i64;
+        for part in &self.parts {
+            let (length, total) = match part {
+                Part::Values(values) => (values.len() as u64, 0),
+                Part::Loop { count, parts } => (parts.length * count, parts.sum.wrapping_mul(*count as i64)),
+            };
+            if place >= length {
+                place -= length;
+                sum = match part {
+                    Part::Values(values) => values.iter().fold(sum, |sum, &value| sum.wrapping_add(value)),
+                    Part::Loop { .. } => sum.wrapping_add(total),
+                };
+                continue;
+            }
+            return match part {
+                Part::Values(values) => {
+                    let sum = values[..place as usize].iter().fold(sum, |sum, &value| sum.wrapping_add(value));
+                    Some((values[place as usize], sum))
+                }
+                Part::Loop { parts, .. } => {
+                    let (value, within) = parts.at(place % parts.length)?;
+                    let turns = parts.sum.wrapping_mul((place / parts.length) as i64);
+                    Some((value, sum.wrapping_add(turns).wrapping_add(within)))
+                }
+            };
+        }
+        None
+    }
+
+    fn each(&self, visit: &mut impl FnMut(i64)) {
+        for part in &self.parts {
+            match part {
+                Part::Values(values) => values.iter().for_each(|&value| visit(value)),
+                Part::Loop { count, parts } => (0..*count).for_each(|_| parts.each(visit)),
+            }
+        }
+    }
+
+    fn tally(&self, times: u64, visit: &mut impl FnMut(i64, u64)) {
+        for part in &self.parts {
+            match part {
+                Part::Values(values) => values.iter().for_each(|&value| visit(value, times)),
+                Part::Loop { count, parts } => parts.tally(times * count, visit),
+            }
+        }
+    }
+
+    /// How many of the first `end` values are `wanted`.
+    fn count(&self, wanted: i64, mut end: u64) -> u64 {
+        let mut found = 0;
+        for part in &self.parts {
+            match part {
+                Part::Values(values) => {
+                    let here = values.len().min(usize::try_from(end).unwrap_or(usize::MAX));
+                    found += values[..here].iter().filter(|&&value| value == wanted).count() as u64;
+                    end -= here as u64;
+                }
+                Part::Loop { count, parts } => {
+                    let turns = (*count).min(end / parts.length);
+                    if turns > 0 {
+                        found += turns * parts.count(wanted, parts.length);
+                        end -= turns * parts.length;
+                    }
+                    if turns < *count && end > 0 {
+                        found += parts.count(wanted, end);
+                        end = 0;
+                    }
+                }
+            }
+            if end == 0 {
+                break;
+            }
+        }
+        found
+    }
+}
+
+impl Column {
+    /// Reads what [`write`] wrote, of at most `most` values. The memory goes by the bytes, not by the values.
+    ///
+    /// # Errors
+    /// If it is something else, or has more values.
+    pub fn read(reader: &mut Reader, most: u64) -> Result<Column> {
+        let kind = reader.byte()?;
+        if kind > 1 {
+            return reader.wrong(format!("{kind} is no kind of column"));
+        }
+        Ok(Column { parts: Parts::read(reader, most, 0)?, differences: kind == 1 })
+    }
+    /// How many values it has.
+    pub fn len(&self) -> u64 {
+        self.parts.length
+    }
+    /// Whether it has none.
+    pub fn is_empty(&self) -> bool {
+        self.parts.length == 0
+    }
+    /// The value at a place; O(bytes that it was read from).
+    pub fn at(&self, place: u64) -> Option<i64> {
+        let (value, before) = self.parts.at(place)?;
+        Some(if self.differences { before.wrapping_add(value) } else { value })
+    }
+    /// All values in order; O(values).
+    pub fn each(&self, mut visit: impl FnMut(i64)) {
+        let mut before = 0i64;
+        self.parts.each(&mut |value| {
+            before = if self.differences { before.wrapping_add(value) } else { value };
+            visit(before);
+        });
+    }
+    /// Tells of all values, in no order, with how often they are there; O(bytes that it was read from), or O(values) of differences.
+    pub fn tally(&self, visit: &mut impl FnMut(i64, u64)) {
+        if self.differences { self.each(|value| visit(value, 1)) } else { self.parts.tally(1, visit) }
+    }
+    /// How many of the first `end` values are `wanted`; O(bytes that it was read from), or O(`end`) of differences.
+    pub fn count(&self, wanted: i64, end: u64) -> u64 {
+        if !self.differences {
+            return self.parts.count(wanted, end.min(self.parts.length));
+        }
+        let (mut found, mut place) = (0, 0);
+        self.each(|value| {
+            found += u64::from(place < end && value == wanted);
+            place += 1;
+        });
+        found
+    }
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+    use proptest::prelude::*;
+
+    fn column(values: &[i64]) -> (Column, usize) {
+        let bytes = write(values.iter().copied());
+        let mut reader = Reader::new(&bytes);
+        let column = Column::read(&mut reader, values.len() as u64).unwrap();
+        assert_eq!(reader.left(), 0);
+        (column, bytes.len())
+    }
+
+    proptest! {
+        #[test]
+        fn values_read_back(values in prop::collection::vec(prop_oneof![-3i64..3, any::<i64>()], 0..60), count in 1usize..5) {
+            let values = values.repeat(count);
+            let (column, _) = column(&values);
+            let mut all = Vec::new();
+            column.each(|value| all.push(value));
+            prop_assert_eq!(&all, &values);
+            for (place, &value) in values.iter().enumerate() {
+                prop_assert_eq!(column.at(place as u64), Some(value));
+                let before = values[..place].iter().filter(|&&other| other == value).count() as u64;
+                prop_assert_eq!(column.count(value, place as u64), before);
+            }
+            prop_assert_eq!(column.at(values.len() as u64), None);
+        }
+    }
+
+    #[test]
+    fn a_grid_takes_a_few_bytes_however_large() {
+        let size = |side: i64| {
+            let neighbour = (0..side * side * side).map(|rank| if rank % side == side - 1 { 1 - side } else { 1 });
+            let plane = (0..side * side * side).map(|rank| rank / (side * side));
+            write(neighbour).len() + write(plane).len()
+        };
+        assert!(size(64) <= size(8) + 8, "{} and {} bytes", size(8), size(64));
+        assert!(size(64) < 40);
+    }
+
+    #[test]
+    fn loops_of_more_turns_than_there_can_be_are_refused() {
+        let mut bytes = vec![0, 1];
+        bytes.wide((1u128 << 60) * 2 + 1);
+        bytes.extend([1, 0, 7]);
+        let why = Column::read(&mut Reader::new(&bytes), 1 << 31).unwrap_err();
+        assert!(why.why.contains("turns over 1 values, where at most 2147483648 may be"), "{why}");
+        let deep: Vec<u8> = std::iter::once(0).chain([1, 1].repeat(1000)).collect();
+        assert!(Column::read(&mut Reader::new(&deep), 1 << 31).unwrap_err().why.contains("too deep"));
+    }
+}

@@ -1,0 +1,156 @@
+//! Parts of a trace: some ranks, or calls of a stretch of virtual time.
+
+use crate::builder::Builder;
+use crate::fold::{Cursor, Grammar, Kind};
+use crate::part::{Item, Part, Seen};
+use crate::times::{Reading, Times};
+use crate::trace::{Node, Trace, View};
+use engine::Time;
+use observe::RankList;
+use rustc_hash::FxHashMap;
+use std::ops::Range;
+
+/// The file of a trace with the calls of these ranks that were entered in this window; other ranks have none. Histograms are those of all ranks and
+/// of the whole time, so that they are left out.
+///
+/// # Errors
+/// A sentence, if the window is not all of the time and the trace has no exact times.
+pub fn cut(trace: &Trace, ranks: &RankList, window: &Range<Time>) -> Result<Vec<u8>, String> {
+    let whole = *window == (Time::ZERO..Time::MAX);
+    if !whole && trace.times.is_empty() {
+        return Err("the trace does not have when calls were made: record it with -xsim-trace-times exact, or cut it by ranks".to_owned());
+    }
+    let mut cutter = Cutter::new(trace);
+    for rank in (0..trace.ranks).filter(|&rank| ranks.contains(rank)) {
+        if whole { cutter.all_of(rank) } else { cutter.within(rank, window)? }
+    }
+    let mut builder = Builder::new(trace.ranks);
+    builder.add(cutter.finish());
+    Ok(builder.finish())
+}
+
+struct Cutter<'a> {
+    trace: &'a Trace,
+    part: Part,
+    calls: FxHashMap<(u32, Vec<i64>), u32>,
+    loops: FxHashMap<(u64, Vec<Item>), u32>,
+    classes: FxHashMap<Vec<Item>, u32>,
+    grammar: Grammar,
+}
+
+impl<'a> Cutter<'a> {
+    fn new(trace: &'a Trace) -> Cutter<'a> {
+        let functions =
+            trace.functions.iter().map(|function| [std::slice::from_ref(&function.name), &function.arguments].concat().join(" "));
+        let mut part = Part {
+            ranks: trace.ranks,
+            functions: functions.collect(),
+            sites: trace.sites.iter().collect(),
+            names: trace.names.iter().collect(),
+            types: trace.types.clone(),
+            ..Part::default()
+        };
+        let mut contexts = FxHashMap::default();
+        trace.comms.each(|world_rank, number, rank, instances| {
+            let next = contexts.len() as u32;
+            let (own, size) = (instances.0, instances.2);
+            let context = *contexts.entry(own.min(instances.1)).or_insert(next);
+            let peers = trace.comms.member(world_rank, number).map_or(size, |member| member.peers);
+            part.comms.push(Seen { world_rank, number, context, rank, size, peers, leaders: (own.leader, instances.1.leader) });
+        });
+        let grammar = Grammar::default();
+        Cutter { trace, part, calls: FxHashMap::default(), loops: FxHashMap::default(), classes: FxHashMap::default(), grammar }
+    }
+
+    fn call(&mut self, view: &View, call: u32) -> u32 {
+        let event = view.event(call);
+        let next = self.part.calls.len() as u32;
+        let key = (self.trace.calls[call as usize].0, event.numbers.to_vec());
+        let number = *self.calls.entry(key).or_insert(next);
+        if number == next {
+            self.part.calls.push((event.template.clone(), event.numbers.to_vec()));
+        }
+        number
+    }
+
+    fn items(&mut self, view: &View, nodes: &[Node]) -> Vec<Item> {
+        let mut items = Vec::new();
+        for node in nodes {
+            items.push(match node {
+                Node::Call(call) => Item::Call(self.call(view, *call)),
+                Node::Loop { count, body } => {
+                    let body = self.items(view, body);
+                    self.repeated(view.turns(*count), body)
+                }
+            });
+        }
+        items
+    }
+
+    fn repeated(&mut self, count: u64, body: Vec<Item>) -> Item {
+        let next = self.part.loops.len() as u32;
+        let number = *self.loops.entry((count, body.clone())).or_insert(next);
+        if number == next {
+            self.part.loops.push((count, body));
+        }
+        Item::Loop(number)
+    }
+
+    fn keep(&mut self, rank: u32, items: Vec<Item>, times: Option<Vec<u8>>) {
+        let next = self.part.classes.len() as u32;
+        let class = *self.classes.entry(items.clone()).or_insert(next);
+        if class == next {
+            self.part.classes.push(items);
+        }
+        self.part.ranks_of.push((rank, class));
+        self.part.times.extend(times.map(|times| (rank, times)));
+    }
+
+    fn all_of(&mut self, rank: u32) {
+        let view = self.trace.rank(rank);
+        let items = self.items(&view, view.nodes);
+        self.keep(rank, items, self.trace.times.get(&rank).cloned());
+    }
+
+    fn within(&mut self, rank: u32, window: &Range<Time>) -> Result<(), String> {
+        let view = self.trace.rank(rank);
+        let Some(bytes) = self.trace.times.get(&rank) else { return Ok(()) };
+        let damaged = |why| format!("the times of rank {rank}: {why}");
+        let mut reading = Reading::new(bytes).map_err(damaged)?;
+        let (mut cursor, mut times, mut clock) = (Cursor::default(), Times::default(), Time::ZERO);
+        for event in view.calls() {
+            let Some((computed, took)) = reading.next().map_err(damaged)? else { break };
+            let entered = Time::from_ps(clock.as_ps().saturating_add(computed.as_ps()));
+            clock = Time::from_ps(entered.as_ps().saturating_add(took.as_ps()));
+            if window.contains(&entered) {
+                let symbol = self.call(&view, event.call);
+                self.grammar.add(&mut cursor, symbol);
+                times.add(computed, took);
+            }
+        }
+        let stack = self.grammar.close(&mut cursor);
+        let folded = self.grammar.items(stack);
+        let items = self.unfolded(&folded);
+        self.keep(rank, items, Some(times.finish()));
+        Ok(())
+    }
+
+    fn unfolded(&mut self, folded: &[crate::fold::Item]) -> Vec<Item> {
+        let mut items = Vec::new();
+        for &item in folded {
+            items.push(match self.grammar.kind(item) {
+                Kind::Symbol(call) => Item::Call(call),
+                Kind::Loop { body, count } => {
+                    let body = self.grammar.body(body).to_vec();
+                    let body = self.unfolded(&body);
+                    self.repeated(count, body)
+                }
+            });
+        }
+        items
+    }
+
+    fn finish(self) -> Part {
+        self.part
+    }
+}

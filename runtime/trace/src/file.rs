@@ -1,0 +1,98 @@
+//! The file around a trace's contents (docs/traces.md): what it is, its version, how long the contents are and their check sum, and these,
+//! compressed.
+
+use crate::codec::{Malformed, Put, Reader, Result};
+use std::io::{Read, Write};
+
+/// What a trace begins with; the last byte is the version of the format.
+pub const MAGIC: [u8; 8] = *b"xsimtrc\x01";
+/// Contents of up to so many bytes may be as small as they like when compressed; beyond, [`RATIO`] holds.
+const SMALL: u64 = 64 << 20;
+/// How many bytes of contents one byte of a file may stand for.
+const RATIO: u64 = 1000;
+/// Brotli's quality and window (in bits): the best, and as far back as it can look.
+const QUALITY: u32 = 11;
+const WINDOW: u32 = 24;
+/// Contents from here on are compressed with less care, which is many times faster.
+const LARGE: usize = 16 << 20;
+const QUALITY_OF_LARGE: u32 = 6;
+
+/// The file with these contents.
+pub fn pack(contents: &[u8]) -> Vec<u8> {
+    let mut bytes = MAGIC.to_vec();
+    bytes.number(contents.len() as u64);
+    bytes.extend(crc32fast::hash(contents).to_le_bytes());
+    let quality = if contents.len() < LARGE { QUALITY } else { QUALITY_OF_LARGE };
+    let mut writer = brotli::CompressorWriter::new(&mut bytes, 1 << 16, quality, WINDOW);
+    writer.write_all(contents).and_then(|()| writer.flush()).expect("memory takes what is written");
+    drop(writer);
+    bytes
+}
+
+/// The contents of a file. The memory is bounded by a thousand times the file's size and 64 MiB.
+///
+/// # Errors
+/// If it is no trace, of another version, or damaged.
+pub fn unpack(bytes: &[u8]) -> Result<Vec<u8>> {
+    let at = |at: usize, why: String| Err(Malformed { at, why });
+    let length = MAGIC.len();
+    match bytes.iter().zip(MAGIC).position(|(&byte, expected)| byte != expected) {
+        Some(place) if place + 1 < length => return at(place, "this is no trace of xsim".into()),
+        Some(place) => return at(place, format!("a trace of version {}, of which this xsim reads {}", bytes[place], MAGIC[place])),
+        None if bytes.len() < length => return at(bytes.len(), "the file ends within its first eight bytes".into()),
+        None => {}
+    }
+    let mut reader = Reader::new(&bytes[length..]);
+    let moved = |why: Malformed| Malformed { at: why.at + length, ..why };
+    let declared = reader.number().map_err(moved)?;
+    let begin = length + reader.at();
+    let sum = reader.slice(4).map_err(moved)?;
+    let sum = u32::from_le_bytes(sum.try_into().expect("four bytes"));
+    let packed = &bytes[begin + 4..];
+    if declared > SMALL + RATIO * packed.len() as u64 {
+        return at(begin, format!("{declared} bytes of contents cannot be in a file of {}", bytes.len()));
+    }
+    let mut contents = Vec::new();
+    // One byte more would be too many.
+    let mut decoder = brotli::Decompressor::new(packed, 1 << 16).take(declared + 1);
+    if let Err(why) = decoder.read_to_end(&mut contents) {
+        return at(begin + 4, format!("the contents cannot be decompressed behind their byte {}: {why}", contents.len()));
+    }
+    if contents.len() as u64 != declared {
+        return at(begin, format!("the contents should have {declared} bytes, but they have {}", contents.len()));
+    }
+    if crc32fast::hash(&contents) != sum {
+        return at(begin, "the contents have another check sum than the file says: it is damaged".into());
+    }
+    Ok(contents)
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+    use proptest::prelude::*;
+
+    proptest! {
+        #[test]
+        fn contents_come_back_and_damage_is_seen(contents: Vec<u8>, place: usize, change in 1u8..) {
+            let mut bytes = pack(&contents);
+            prop_assert_eq!(unpack(&bytes).unwrap(), contents.clone());
+            let place = place % bytes.len();
+            prop_assert!(unpack(&bytes[..place]).is_err());
+            bytes[place] ^= change;
+            prop_assert!(unpack(&bytes).map_or(true, |read| read == contents));
+        }
+    }
+
+    #[test]
+    fn what_is_wrong_is_said_with_its_byte() {
+        let says = |bytes: &[u8]| unpack(bytes).unwrap_err().to_string();
+        assert_eq!(says(b"\x7fELF"), "byte 0: this is no trace of xsim");
+        assert_eq!(says(b"xsim"), "byte 4: the file ends within its first eight bytes");
+        assert_eq!(says(b"xsimtrc\x09"), "byte 7: a trace of version 9, of which this xsim reads 1");
+        let mut lying = MAGIC.to_vec();
+        lying.number(1 << 60);
+        lying.extend([0; 20]);
+        assert!(says(&lying).contains("bytes of contents cannot be in a file of 37"), "{}", says(&lying));
+    }
+}

@@ -1,0 +1,29 @@
+//! Traces: every MPI call of every rank, compressed while it is recorded, in a file, and read again (docs/traces.md).
+//!
+//! A call is a template and numbers ([`template`]); a rank's calls are folded into loops ([`fold`]); ranks that do alike share a shape, with a
+//! column of numbers ([`column`]) where they differ ([`builder`]). Nothing here knows MPI: the seam (`observe::recorder`) says what each
+//! argument is.
+
+pub mod builder;
+pub mod check;
+pub mod codec;
+pub mod column;
+pub mod cut;
+pub mod diff;
+mod encode;
+pub mod file;
+pub mod fold;
+pub mod histogram;
+pub mod part;
+pub mod recording;
+mod roles;
+pub mod show;
+mod sites;
+pub mod stat;
+pub mod template;
+pub mod text;
+pub mod times;
+pub mod trace;
+
+pub use recording::{Options, Recording, Timing};
+pub use trace::Trace;

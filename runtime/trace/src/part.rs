@@ -1,0 +1,222 @@
+//! What one process recorded: the calls of its ranks, folded, and what is needed to understand them. Parts of several processes go to the
+//! first of them, which makes the file ([`crate::builder`]).
+
+use crate::codec::{Malformed, Put, Reader, Result};
+use crate::histogram::Histogram;
+use crate::template::{Names, Template};
+
+/// Places of calls: function and site, by their places in the dictionaries.
+pub type Place = (u32, u32);
+
+/// A datatype of the standard.
+#[derive(Clone, Copy, PartialEq, Eq, Hash, Debug)]
+pub struct Datatype {
+    /// Its name, by place.
+    pub name: u32,
+    /// Bytes of one element.
+    pub size: u64,
+    /// From one element to the next.
+    pub extent: i64,
+}
+
+/// An item of a sequence, with loops by their places in [`Part::loops`].
+#[derive(Clone, Copy, PartialEq, Eq, Hash, Debug)]
+pub enum Item {
+    /// A call, by its place in [`Part::calls`].
+    Call(u32),
+    /// A loop.
+    Loop(u32),
+}
+
+/// That a rank has seen a communicator which is not the standard's own.
+#[derive(Clone, Copy, PartialEq, Eq, PartialOrd, Ord, Debug)]
+pub struct Seen {
+    /// The rank in `MPI_COMM_WORLD`.
+    pub world_rank: u32,
+    /// The rank's number for it: they come in order, from 1.
+    pub number: u32,
+    /// What tells communicators apart in the run.
+    pub context: u32,
+    /// The rank in it.
+    pub rank: u32,
+    /// Members of the (local) group.
+    pub size: u32,
+    /// Ranks that messages can go to.
+    pub peers: u32,
+    /// World ranks of rank 0 of the (local) group and of the one that messages go to.
+    pub leaders: (u32, u32),
+}
+
+/// What a process recorded.
+#[derive(Clone, PartialEq, Debug, Default)]
+pub struct Part {
+    /// Ranks of the whole run.
+    pub ranks: u32,
+    /// Functions: names, each with its arguments' names behind it, with spaces between.
+    pub functions: Names,
+    /// Call sites.
+    pub sites: Names,
+    /// Names of objects, and texts.
+    pub names: Names,
+    /// Datatypes of the standard.
+    pub types: Vec<Datatype>,
+    /// Calls that differ.
+    pub calls: Vec<(Template, Vec<i64>)>,
+    /// Loops: how often, and what; an inner loop before those it is in.
+    pub loops: Vec<(u64, Vec<Item>)>,
+    /// What ranks did that differ: all their calls.
+    pub classes: Vec<Vec<Item>>,
+    /// Each rank that was recorded, in order, and which of these it did.
+    pub ranks_of: Vec<(u32, u32)>,
+    /// The communicators, by rank and number.
+    pub comms: Vec<Seen>,
+    /// Computation between calls of two places, the first of which is `None` for a rank's first call.
+    pub histograms: Vec<((Option<Place>, Place), Histogram)>,
+    /// Exact times, by rank.
+    pub times: Vec<(u32, Vec<u8>)>,
+}
+
+/// The most items of a list that is read at once, before it is known to be there.
+fn names(bytes: &mut Vec<u8>, names: &Names) {
+    bytes.number(names.len() as u64);
+    names.all().iter().for_each(|text| bytes.text(text));
+}
+
+fn read_names(reader: &mut Reader) -> Result<Names> {
+    let count = reader.count(1, "names")?;
+    (0..count).map(|_| reader.text()).collect()
+}
+
+fn write_items(bytes: &mut Vec<u8>, items: &[Item]) {
+    bytes.number(items.len() as u64);
+    for item in items {
+        match *item {
+            Item::Call(call) => bytes.number(u64::from(call) * 2),
+            Item::Loop(number) => bytes.number(u64::from(number) * 2 + 1),
+        }
+    }
+}
+
+fn read_items(reader: &mut Reader, calls: usize, loops: usize) -> Result<Vec<Item>> {
+    let item = |reader: &mut Reader| {
+        let head = reader.number()?;
+        let (place, end) = (head >> 1, if head & 1 == 0 { calls } else { loops });
+        if place >= end as u64 {
+            return reader.wrong(format!("an item {place}, but there are {end}"));
+        }
+        Ok(if head & 1 == 0 { Item::Call(place as u32) } else { Item::Loop(place as u32) })
+    };
+    let count = reader.count(1, "items")?;
+    (0..count).map(|_| item(reader)).collect()
+}
+
+fn word(reader: &mut Reader) -> Result<u32> {
+    let number = reader.number()?;
+    u32::try_from(number).map_err(|_| Malformed { at: reader.at(), why: format!("{number} is too large") })
+}
+
+impl Part {
+    /// As bytes, for another process of the same run.
+    pub fn write(&self) -> Vec<u8> {
+        let mut bytes = Vec::new();
+        bytes.number(self.ranks.into());
+        [&self.functions, &self.sites, &self.names].into_iter().for_each(|all| names(&mut bytes, all));
+        bytes.number(self.types.len() as u64);
+        for datatype in &self.types {
+            bytes.number(datatype.name.into());
+            bytes.number(datatype.size);
+            bytes.signed(datatype.extent);
+        }
+        bytes.number(self.calls.len() as u64);
+        for (template, numbers) in &self.calls {
+            template.write(&mut bytes);
+            bytes.number(numbers.len() as u64);
+            numbers.iter().for_each(|&number| bytes.signed(number));
+        }
+        bytes.number(self.loops.len() as u64);
+        for (count, items) in &self.loops {
+            bytes.number(*count);
+            write_items(&mut bytes, items);
+        }
+        bytes.number(self.classes.len() as u64);
+        self.classes.iter().for_each(|items| write_items(&mut bytes, items));
+        bytes.number(self.ranks_of.len() as u64);
+        for &(rank, class) in &self.ranks_of {
+            bytes.number(rank.into());
+            bytes.number(class.into());
+        }
+        bytes.number(self.comms.len() as u64);
+        for seen in &self.comms {
+            let Seen { world_rank, number, context, rank, size, peers, leaders } = *seen;
+            [world_rank, number, context, rank, size, peers, leaders.0, leaders.1].iter().for_each(|&word| bytes.number(word.into()));
+        }
+        self.write_times(&mut bytes);
+        bytes
+    }
+
+    fn write_times(&self, bytes: &mut Vec<u8>) {
+        bytes.number(self.histograms.len() as u64);
+        for ((from, to), histogram) in &self.histograms {
+            let (function, site) = from.map_or((0, 0), |(function, site)| (function + 1, site));
+            [function, site, to.0, to.1].iter().for_each(|&word| bytes.number(word.into()));
+            histogram.write(bytes);
+        }
+        bytes.number(self.times.len() as u64);
+        for (rank, times) in &self.times {
+            bytes.number((*rank).into());
+            bytes.number(times.len() as u64);
+            bytes.extend_from_slice(times);
+        }
+    }
+
+    /// Reads what [`Part::write`] wrote.
+    ///
+    /// # Errors
+    /// If it is something else.
+    pub fn read(bytes: &[u8]) -> Result<Part> {
+        let reader = &mut Reader::new(bytes);
+        let ranks = word(reader)?;
+        let (functions, sites, names) = (read_names(reader)?, read_names(reader)?, read_names(reader)?);
+        let datatype = |reader: &mut Reader| {
+            Ok(Datatype { name: reader.index(names.len(), "name")?, size: reader.number()?, extent: reader.signed()? })
+        };
+        let types = (0..reader.count(3, "datatypes")?).map(|_| datatype(reader)).collect::<Result<Vec<_>>>()?;
+        let ends = [functions.len(), sites.len(), names.len(), types.len()];
+        let call = |reader: &mut Reader| {
+            let template = Template::read(reader, ends)?;
+            let count = reader.count(1, "numbers")?;
+            if template.numbers() != Some(count as u64) {
+                return reader.wrong("a call with other numbers than its arguments have");
+            }
+            Ok((template, (0..count).map(|_| reader.signed()).collect::<Result<Vec<_>>>()?))
+        };
+        let calls = (0..reader.count(1, "calls")?).map(|_| call(reader)).collect::<Result<Vec<_>>>()?;
+        let mut loops = Vec::new();
+        for place in 0..reader.count(2, "loops")? {
+            loops.push((reader.number()?, read_items(reader, calls.len(), place)?));
+        }
+        let classes = reader.count(1, "classes")?;
+        let classes = (0..classes).map(|_| read_items(reader, calls.len(), loops.len())).collect::<Result<Vec<_>>>()?;
+        let of = |reader: &mut Reader| Ok((reader.index(ranks as usize, "rank")?, reader.index(classes.len(), "class")?));
+        let ranks_of = (0..reader.count(2, "ranks")?).map(|_| of(reader)).collect::<Result<_>>()?;
+        let seen = |reader: &mut Reader| {
+            let (world_rank, number, context, rank) = (word(reader)?, word(reader)?, word(reader)?, word(reader)?);
+            let (size, peers, leaders) = (word(reader)?, word(reader)?, (word(reader)?, word(reader)?));
+            Ok(Seen { world_rank, number, context, rank, size, peers, leaders })
+        };
+        let comms = (0..reader.count(8, "communicators")?).map(|_| seen(reader)).collect::<Result<_>>()?;
+        let histogram = |reader: &mut Reader| {
+            let from = (reader.index(functions.len() + 1, "function")?, reader.index(sites.len() + 1, "site")?);
+            let to = (reader.index(functions.len(), "function")?, reader.index(sites.len() + 1, "site")?);
+            Ok(((from.0.checked_sub(1).map(|function| (function, from.1)), to), Histogram::read(reader)?))
+        };
+        let histograms = (0..reader.count(70, "histograms")?).map(|_| histogram(reader)).collect::<Result<_>>()?;
+        let time = |reader: &mut Reader| {
+            let rank = reader.index(ranks as usize, "rank")?;
+            let length = reader.count(1, "bytes")?;
+            Ok((rank, reader.slice(length)?.to_vec()))
+        };
+        let times = (0..reader.count(2, "times")?).map(|_| time(reader)).collect::<Result<_>>()?;
+        Ok(Part { ranks, functions, sites, names, types, calls, loops, classes, ranks_of, comms, histograms, times })
+    }
+}

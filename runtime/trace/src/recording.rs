@@ -1,0 +1,285 @@
+//! The recorder: encodes each call, and folds it behind those that its rank made before.
+
+use crate::builder::Builder;
+use crate::codec::Reader;
+use crate::encode::Encoder;
+use crate::fold::{self, Cursor, Grammar, Kind};
+use crate::histogram::Histogram;
+use crate::part::{Item, Part, Place, Seen};
+use crate::sites::Symbols;
+use crate::template::{Position, Template};
+use crate::times::Times;
+use engine::{Span, Time};
+use observe::recorder::{self, Call, Left, Object, Recorder, Value};
+use rustc_hash::FxHashMap;
+use std::fs::File;
+use std::ops::Range;
+use std::path::{Path, PathBuf};
+
+/// What is kept of the computation between calls.
+#[derive(Clone, Copy, PartialEq, Eq, Debug)]
+pub enum Timing {
+    /// Nothing.
+    None,
+    /// A histogram for each pair of call sites that follow each other.
+    Histogram,
+    /// How long was computed before each call, and how long the call took.
+    Exact,
+}
+
+/// What is recorded.
+#[derive(Clone, PartialEq, Eq, Debug)]
+pub struct Options {
+    /// The file.
+    pub path: PathBuf,
+    /// Times.
+    pub timing: Timing,
+    /// Calls that are entered from the first instant on and before the second.
+    pub window: Range<Time>,
+    /// Ranks of the run.
+    pub ranks: u32,
+    /// Those of this process.
+    pub own: Range<u32>,
+    /// Whether this process writes the file.
+    pub first: bool,
+}
+
+#[derive(Clone, Default)]
+struct Rank {
+    cursor: Cursor,
+    /// Computation since the last call, in picoseconds.
+    computed: u64,
+    /// The place of the last call, from 1.
+    before: u32,
+    /// Communicators that it has seen.
+    comms: u32,
+    /// The program does not want to be recorded here.
+    is_off: bool,
+    times: Option<Box<Times>>,
+}
+
+/// Calls that differ, by their bytes.
+#[derive(Default)]
+struct Calls {
+    numbers: FxHashMap<Box<[u8]>, u32>,
+    /// The bytes, how many of them are the template's, and the number of the place.
+    all: Vec<(Box<[u8]>, u32, u32)>,
+    places: FxHashMap<Place, u32>,
+    all_places: Vec<Place>,
+}
+
+impl Calls {
+    fn number(&mut self, key: &[u8], template: usize, place: Place) -> u32 {
+        if let Some(&number) = self.numbers.get(key) {
+            return number;
+        }
+        let number = self.all.len() as u32;
+        let next = self.all_places.len() as u32;
+        let place_number = *self.places.entry(place).or_insert(next);
+        if place_number == next {
+            self.all_places.push(place);
+        }
+        self.numbers.insert(key.into(), number);
+        self.all.push((key.into(), template as u32, place_number));
+        number
+    }
+}
+
+/// Records a trace of a process's ranks.
+pub struct Recording {
+    options: Options,
+    encoder: Encoder,
+    symbols: Symbols,
+    calls: Calls,
+    grammar: Grammar,
+    ranks: Vec<Rank>,
+    comms: Vec<Seen>,
+    histograms: FxHashMap<(u32, u32), Histogram>,
+}
+
+fn cannot(path: &Path, why: &std::io::Error) -> String {
+    format!("cannot write the trace {}: {why}", path.display())
+}
+
+impl Recording {
+    /// Of a process's ranks.
+    ///
+    /// # Errors
+    /// A sentence, if the file cannot be made.
+    pub fn create(mut options: Options) -> Result<Recording, String> {
+        // The program may go to another directory.
+        options.path = std::path::absolute(&options.path).map_err(|why| cannot(&options.path, &why))?;
+        if options.first {
+            File::create(&options.path).map_err(|why| cannot(&options.path, &why))?;
+        }
+        let ranks = vec![Rank::default(); options.own.len()];
+        Ok(Recording {
+            options,
+            encoder: Encoder::default(),
+            symbols: Symbols::default(),
+            calls: Calls::default(),
+            grammar: Grammar::default(),
+            ranks,
+            comms: Vec::new(),
+            histograms: FxHashMap::default(),
+        })
+    }
+
+    /// What was recorded, once.
+    pub fn finish(&mut self) -> Part {
+        let mut part = Part { ranks: self.options.ranks, comms: std::mem::take(&mut self.comms), ..Part::default() };
+        self.encoder.finish(&mut part);
+        let ends = [part.functions.len(), part.sites.len(), part.names.len(), part.types.len()];
+        part.calls = self.calls.all.iter().map(|(key, template, _)| decode(key, *template as usize, ends)).collect();
+        let ranks = std::mem::take(&mut self.ranks);
+        let mut exporter = Exporter { grammar: &mut self.grammar, loops: FxHashMap::default(), part: &mut part };
+        let mut classes = FxHashMap::default();
+        for (number, mut rank) in (self.options.own.start..).zip(ranks) {
+            let stack = exporter.grammar.close(&mut rank.cursor);
+            let class = *classes.entry(stack).or_insert_with(|| exporter.class(stack));
+            exporter.part.ranks_of.push((number, class));
+            if let Some(times) = rank.times {
+                exporter.part.times.push((number, times.finish()));
+            }
+        }
+        let place = |number: u32| self.calls.all_places[number as usize];
+        let histograms = self.histograms.drain().map(|((from, to), histogram)| ((from.checked_sub(1).map(place), place(to)), histogram));
+        part.histograms = histograms.collect();
+        part
+    }
+
+    fn note_comms(&mut self, call: &Call) {
+        for argument in call.arguments {
+            let Value::Comm { object: Object::Made { number, .. }, context: Some(context), size, member: Some(member) } = argument.value
+            else {
+                continue;
+            };
+            let known = &mut self.ranks[(call.rank - self.options.own.start) as usize].comms;
+            if number > *known {
+                *known = number;
+                let recorder::Member { rank, peers, leaders } = member;
+                self.comms.push(Seen { world_rank: call.rank, number, context, rank, size, peers, leaders });
+            }
+        }
+    }
+
+    fn note_time(&mut self, at: usize, place: u32, took: Span) {
+        let rank = &mut self.ranks[at];
+        let computed = Span::from_ps(std::mem::take(&mut rank.computed));
+        match self.options.timing {
+            Timing::None => {}
+            Timing::Exact => rank.times.get_or_insert_default().add(computed, took),
+            Timing::Histogram if computed == Span::ZERO => {}
+            Timing::Histogram => self.histograms.entry((rank.before, place)).or_default().add(computed),
+        }
+        rank.before = place + 1;
+    }
+}
+
+fn decode(key: &[u8], template: usize, ends: [usize; 4]) -> (Template, Vec<i64>) {
+    let (template, numbers) = key.split_at(template);
+    let template = Template::read(&mut Reader::new(template), ends).expect("as the encoder wrote it");
+    let mut reader = Reader::new(numbers);
+    let mut all = Vec::new();
+    while reader.left() > 0 {
+        all.push(reader.signed().expect("as the encoder wrote it"));
+    }
+    (template, all)
+}
+
+/// Puts what was folded into a part.
+struct Exporter<'a> {
+    grammar: &'a mut Grammar,
+    loops: FxHashMap<fold::Item, u32>,
+    part: &'a mut Part,
+}
+
+impl Exporter<'_> {
+    fn class(&mut self, stack: u32) -> u32 {
+        let items = self.grammar.items(stack);
+        let items = self.items(&items);
+        self.part.classes.push(items);
+        self.part.classes.len() as u32 - 1
+    }
+
+    fn items(&mut self, items: &[fold::Item]) -> Vec<Item> {
+        items.iter().map(|&item| self.item(item)).collect()
+    }
+
+    fn item(&mut self, item: fold::Item) -> Item {
+        let (body, count) = match self.grammar.kind(item) {
+            Kind::Symbol(call) => return Item::Call(call),
+            Kind::Loop { body, count } => (body, count),
+        };
+        if let Some(&number) = self.loops.get(&item) {
+            return Item::Loop(number);
+        }
+        let body: Vec<fold::Item> = self.grammar.body(body).to_vec();
+        let body = self.items(&body);
+        let number = self.part.loops.len() as u32;
+        self.part.loops.push((count, body));
+        self.loops.insert(item, number);
+        Item::Loop(number)
+    }
+}
+
+impl Recorder for Recording {
+    fn wants(&self, rank: u32) -> bool {
+        self.options.own.contains(&rank)
+    }
+
+    fn wants_sites(&self) -> bool {
+        true
+    }
+
+    fn site(&mut self, number: u32, place: &recorder::Place) {
+        let name = self.symbols.name(place);
+        self.encoder.site(number, &name);
+    }
+
+    fn call(&mut self, call: &Call, left: &Left) {
+        let at = (call.rank - self.options.own.start) as usize;
+        self.note_comms(call);
+        // What switches is recorded itself.
+        let switch = if call.name == "MPI_Pcontrol" { call.argument("level") } else { None };
+        if switch.is_some_and(|level| *level != Value::Integer(0)) {
+            self.ranks[at].is_off = false;
+        }
+        if self.ranks[at].is_off || !self.options.window.contains(&call.entered) {
+            self.ranks[at].computed = 0;
+            return;
+        }
+        let world = Position { rank: call.rank, peers: self.options.ranks };
+        let encoded = self.encoder.encode(call, left.code, world);
+        let symbol = self.calls.number(encoded.key, encoded.template, encoded.place);
+        self.grammar.add(&mut self.ranks[at].cursor, symbol);
+        let place = self.calls.all[symbol as usize].2;
+        self.note_time(at, place, left.at.since(call.entered));
+        self.ranks[at].is_off = switch == Some(&Value::Integer(0));
+    }
+
+    fn unfinished(&mut self, _: &Call) {}
+
+    fn listen(&mut self, rank: u32, on: bool) {
+        self.ranks[(rank - self.options.own.start) as usize].is_off = !on;
+    }
+
+    fn computed(&mut self, rank: u32, _: Time, span: Span) {
+        let computed = &mut self.ranks[(rank - self.options.own.start) as usize].computed;
+        *computed = computed.saturating_add(span.as_ps());
+    }
+
+    fn part(&mut self) -> Vec<u8> {
+        self.finish().write()
+    }
+
+    fn merge(&mut self, parts: Vec<Vec<u8>>) -> Result<(), String> {
+        let mut builder = Builder::new(self.options.ranks);
+        for part in parts {
+            let part = Part::read(&part).map_err(|why| format!("what a process has recorded cannot be read: {why}"))?;
+            builder.add(part);
+        }
+        let file = builder.finish();
+        std::fs::write(&self.options.path, file).map_err(|why| cannot(&self.options.path, &why))
+    }
+}

@@ -1,0 +1,42 @@
+//! Names of call sites: `file:line function`, from a program's debug information; without that the function and where in it, from its
+//! symbols; else the file and the address.
+
+use addr2line::Loader;
+use observe::recorder::Place;
+use rustc_hash::FxHashMap;
+use std::path::PathBuf;
+
+/// Names places; a file is opened once.
+#[derive(Default)]
+pub struct Symbols {
+    files: FxHashMap<PathBuf, Option<Loader>>,
+}
+
+impl Symbols {
+    /// The name of the place that a call returns to. Paths of sources are left out: a name does not depend on where a program was built.
+    pub fn name(&mut self, place: &Place) -> String {
+        let loader = self.files.entry(place.file.clone()).or_insert_with(|| Loader::new(&place.file).ok());
+        let file = place.file.file_name().unwrap_or_default().to_string_lossy();
+        let Some(loader) = loader else { return format!("{file}+{:#x}", place.address) };
+        // The call is before the place that it returns to.
+        let at = loader.relative_address_base() + place.address.saturating_sub(1);
+        let (mut line, mut function) = (None, None);
+        if let Ok(mut frames) = loader.find_frames(at)
+            && let Ok(Some(frame)) = frames.next()
+        {
+            function = frame.function.and_then(|function| function.demangle().ok().map(std::borrow::Cow::into_owned));
+            line = frame.location.and_then(|location| {
+                let source = location.file?.rsplit('/').next()?.to_owned();
+                Some(format!("{source}:{}", location.line?))
+            });
+        }
+        let symbol = loader.find_symbol_info(at);
+        match (line, function, symbol) {
+            (Some(line), Some(function), _) => format!("{line} {function}"),
+            (Some(line), None, Some(symbol)) => format!("{line} {}", symbol.name()),
+            (Some(line), None, None) => line,
+            (None, _, Some(symbol)) => format!("{file} {}+{:#x}", symbol.name(), at - symbol.address() + 1),
+            (None, _, None) => format!("{file}+{:#x}", place.address),
+        }
+    }
+}

@@ -1,0 +1,414 @@
+//! What a call says: a template (the function, the call site, the kind of each argument) and its numbers.
+//!
+//! Calls of one template differ in numbers alone. Names stand in dictionaries ([`Names`]) and are told by their places in these.
+
+use crate::codec::{Put, Reader, Result};
+use observe::recorder::Class;
+
+/// All classes of objects, by the number that a file has for them.
+pub const CLASSES: [Class; 12] = [
+    Class::Comm,
+    Class::Datatype,
+    Class::Op,
+    Class::Request,
+    Class::Group,
+    Class::Info,
+    Class::Errhandler,
+    Class::Win,
+    Class::File,
+    Class::Session,
+    Class::Message,
+    Class::Tool,
+];
+
+/// The most levels of lists within lists.
+const DEEPEST: u32 = 8;
+
+/// What an argument is. An object has a name (its place in the dictionary) or, made by the program, a number.
+#[derive(Clone, PartialEq, Eq, Hash, Debug)]
+pub enum Field {
+    /// A result that is not there.
+    Unknown,
+    /// A null pointer.
+    Null,
+    /// `MPI_IN_PLACE`.
+    InPlace,
+    /// Memory; which is not kept.
+    Buffer,
+    /// Another address: a number below 4096, which is a constant, or 4096 for any other.
+    Address,
+    /// A count, displacement, extent or length: one number.
+    Count,
+    /// Any other number.
+    Integer,
+    /// A truth value: 0 or 1.
+    Logical,
+    /// A rank of the call's communicator: one number, as [`Peer`] has it.
+    Rank,
+    /// A tag, or -2 (`MPI_ANY_TAG`).
+    Tag,
+    /// A communicator: its place in the dictionary of names, or a number.
+    Comm(Option<u32>),
+    /// A datatype: its place in the dictionary of datatypes, or three numbers, its slot, size and extent.
+    Datatype(Option<u32>),
+    /// Another object: its place in the dictionary of names, or its slot.
+    Handle(Class, Option<u32>),
+    /// A status: source as [`Peer`] has it, tag, bytes, cancelled.
+    Status,
+    /// A text, by its place in the dictionary of names.
+    Text(u32),
+    /// An array: runs of elements of one kind, with their lengths.
+    List(Vec<(u64, Field)>),
+}
+
+/// A call without its numbers.
+#[derive(Clone, PartialEq, Eq, Hash, Debug)]
+pub struct Template {
+    /// The function, by its place in the dictionary of functions.
+    pub function: u32,
+    /// The call site, by its place in the dictionary of sites, from 1; 0: it is not known.
+    pub site: u32,
+    /// The error code that it returned.
+    pub code: i32,
+    /// The arguments, in the order of the standard.
+    pub fields: Vec<Field>,
+}
+
+/// A rank as a number: relative to the calling rank, modulo the ranks that it may be (even, twice the distance), or absolute (odd, twice
+/// the rank and one). Negative ranks have a meaning and are absolute.
+#[derive(Clone, Copy, PartialEq, Eq, Debug)]
+pub enum Peer {
+    /// So far behind the calling rank, round the communicator.
+    Relative(i32),
+    /// This one, or `MPI_ANY_SOURCE` (-1), `MPI_PROC_NULL` (-3), `MPI_ROOT` (-4), `MPI_UNDEFINED` (-32766).
+    Absolute(i32),
+}
+
+/// What a rank may be told relative to: the caller's rank, and how many there are.
+#[derive(Clone, Copy, PartialEq, Eq, Hash, Debug)]
+pub struct Position {
+    /// The calling rank.
+    pub rank: u32,
+    /// Ranks that its messages can go to.
+    pub peers: u32,
+}
+
+impl Peer {
+    /// From its number.
+    pub fn of(number: i64) -> Peer {
+        let value = (number >> 1) as i32;
+        if number & 1 == 0 { Peer::Relative(value) } else { Peer::Absolute(value) }
+    }
+    /// Its number.
+    pub fn number(self) -> i64 {
+        match self {
+            Peer::Relative(distance) => i64::from(distance) * 2,
+            Peer::Absolute(rank) => i64::from(rank) * 2 + 1,
+        }
+    }
+    /// The rank that is meant.
+    pub fn rank(self, from: Position) -> i32 {
+        match self {
+            Peer::Relative(distance) => (i64::from(from.rank) + i64::from(distance)).rem_euclid(i64::from(from.peers.max(1))) as i32,
+            Peer::Absolute(rank) => rank,
+        }
+    }
+    /// A rank relative to `from`: the shorter way round, forwards if both are as long. What is no rank stays absolute.
+    pub fn relative(rank: i32, from: Position) -> Peer {
+        if rank < 0 || rank as u32 >= from.peers || from.rank >= from.peers {
+            return Peer::Absolute(rank);
+        }
+        let distance = (i64::from(rank) - i64::from(from.rank)).rem_euclid(i64::from(from.peers));
+        Peer::Relative(if distance > i64::from(from.peers) / 2 { distance - i64::from(from.peers) } else { distance } as i32)
+    }
+}
+
+/// What a number of a call is.
+#[derive(Clone, Copy, PartialEq, Eq, Debug)]
+pub enum Slot {
+    /// A number like others.
+    Plain,
+    /// A rank, as [`Peer`] has it.
+    Peer,
+}
+
+/// The communicator that a call's ranks are of.
+#[derive(Clone, Copy, PartialEq, Eq, Debug)]
+pub enum Whose {
+    /// None is named: ranks are those of `MPI_COMM_WORLD`.
+    World,
+    /// Of a name.
+    Named(u32),
+    /// Of the number that this one of the call's numbers says.
+    Made(usize),
+}
+
+mod tag {
+    pub const UNKNOWN: u8 = 0;
+    pub const NULL: u8 = 1;
+    pub const IN_PLACE: u8 = 2;
+    pub const BUFFER: u8 = 3;
+    pub const ADDRESS: u8 = 4;
+    pub const COUNT: u8 = 5;
+    pub const INTEGER: u8 = 6;
+    pub const LOGICAL: u8 = 7;
+    pub const RANK: u8 = 8;
+    pub const TAG: u8 = 9;
+    pub const STATUS: u8 = 10;
+    pub const TEXT: u8 = 11;
+    pub const LIST: u8 = 12;
+    /// And the class; with a name 16 more.
+    pub const OBJECT: u8 = 16;
+}
+
+fn object(bytes: &mut Vec<u8>, class: Class, name: Option<u32>) {
+    let class = CLASSES.iter().position(|&known| known == class).expect("all classes are listed") as u8;
+    match name {
+        None => bytes.push(tag::OBJECT + class),
+        Some(name) => {
+            bytes.push(tag::OBJECT + 16 + class);
+            bytes.number(name.into());
+        }
+    }
+}
+
+impl Field {
+    /// Appends it; equal neighbours in a list once, with their number.
+    pub fn write(&self, bytes: &mut Vec<u8>) {
+        match self {
+            Field::Unknown => bytes.push(tag::UNKNOWN),
+            Field::Null => bytes.push(tag::NULL),
+            Field::InPlace => bytes.push(tag::IN_PLACE),
+            Field::Buffer => bytes.push(tag::BUFFER),
+            Field::Address => bytes.push(tag::ADDRESS),
+            Field::Count => bytes.push(tag::COUNT),
+            Field::Integer => bytes.push(tag::INTEGER),
+            Field::Logical => bytes.push(tag::LOGICAL),
+            Field::Rank => bytes.push(tag::RANK),
+            Field::Tag => bytes.push(tag::TAG),
+            Field::Status => bytes.push(tag::STATUS),
+            Field::Comm(name) => object(bytes, Class::Comm, *name),
+            Field::Datatype(name) => object(bytes, Class::Datatype, *name),
+            Field::Handle(class, name) => object(bytes, *class, *name),
+            Field::Text(text) => {
+                bytes.push(tag::TEXT);
+                bytes.number((*text).into());
+            }
+            Field::List(runs) => {
+                bytes.push(tag::LIST);
+                bytes.number(runs.len() as u64);
+                for (length, field) in runs {
+                    bytes.number(*length);
+                    field.write(bytes);
+                }
+            }
+        }
+    }
+
+    /// Reads what [`Field::write`] wrote, with so many names and datatypes.
+    ///
+    /// # Errors
+    /// If it is something else.
+    pub fn read(reader: &mut Reader, names: usize, types: usize) -> Result<Field> {
+        Field::read_within(reader, (names, types), 0)
+    }
+
+    fn read_within(reader: &mut Reader, ends: (usize, usize), depth: u32) -> Result<Field> {
+        Ok(match reader.byte()? {
+            tag::UNKNOWN => Field::Unknown,
+            tag::NULL => Field::Null,
+            tag::IN_PLACE => Field::InPlace,
+            tag::BUFFER => Field::Buffer,
+            tag::ADDRESS => Field::Address,
+            tag::COUNT => Field::Count,
+            tag::INTEGER => Field::Integer,
+            tag::LOGICAL => Field::Logical,
+            tag::RANK => Field::Rank,
+            tag::TAG => Field::Tag,
+            tag::STATUS => Field::Status,
+            tag::TEXT => Field::Text(reader.index(ends.0, "name")?),
+            tag::LIST if depth == DEEPEST => return reader.wrong("lists are within lists too deep"),
+            tag::LIST => {
+                let count = reader.count(2, "runs of a list")?;
+                let run = |_| Ok((reader.number()?, Field::read_within(reader, ends, depth + 1)?));
+                Field::List((0..count).map(run).collect::<Result<_>>()?)
+            }
+            byte => {
+                let class = CLASSES.get(usize::from(byte & 15)).copied().filter(|_| (tag::OBJECT..tag::OBJECT + 32).contains(&byte));
+                let Some(class) = class else { return reader.wrong(format!("{byte} is no kind of argument")) };
+                let dictionary = if class == Class::Datatype { (ends.1, "datatype") } else { (ends.0, "name") };
+                let name = (byte >= tag::OBJECT + 16).then(|| reader.index(dictionary.0, dictionary.1)).transpose()?;
+                match class {
+                    Class::Comm => Field::Comm(name),
+                    Class::Datatype => Field::Datatype(name),
+                    class => Field::Handle(class, name),
+                }
+            }
+        })
+    }
+
+    /// How many numbers it has; `None` if they cannot be counted.
+    pub fn numbers(&self) -> Option<u64> {
+        match self {
+            Field::Unknown | Field::Null | Field::InPlace | Field::Buffer | Field::Text(_) => Some(0),
+            Field::Comm(Some(_)) | Field::Datatype(Some(_)) | Field::Handle(_, Some(_)) => Some(0),
+            Field::Status => Some(4),
+            Field::Datatype(None) => Some(3),
+            Field::List(runs) => runs.iter().try_fold(0u64, |sum, (length, field)| sum.checked_add(length.checked_mul(field.numbers()?)?)),
+            _ => Some(1),
+        }
+    }
+
+    /// What its numbers are: as many as [`Field::numbers`] says.
+    pub fn slots(&self, slots: &mut Vec<Slot>) {
+        match self {
+            Field::Unknown | Field::Null | Field::InPlace | Field::Buffer | Field::Text(_) => {}
+            Field::Comm(Some(_)) | Field::Datatype(Some(_)) | Field::Handle(_, Some(_)) => {}
+            Field::Rank => slots.push(Slot::Peer),
+            Field::Status => slots.extend([Slot::Peer, Slot::Plain, Slot::Plain, Slot::Plain]),
+            Field::Datatype(None) => slots.extend([Slot::Plain; 3]),
+            Field::List(runs) => runs.iter().filter(|(_, field)| field.numbers() != Some(0)).for_each(|(length, field)| {
+                (0..*length).for_each(|_| field.slots(slots));
+            }),
+            Field::Address | Field::Count | Field::Integer | Field::Logical | Field::Tag | Field::Comm(None) | Field::Handle(_, None) => {
+                slots.push(Slot::Plain);
+            }
+        }
+    }
+
+    /// With the places of names and datatypes replaced.
+    #[must_use]
+    pub fn renamed(&self, names: &mut impl FnMut(u32) -> u32, types: &mut impl FnMut(u32) -> u32) -> Field {
+        match self {
+            Field::Comm(name) => Field::Comm(name.map(names)),
+            Field::Handle(class, name) => Field::Handle(*class, name.map(names)),
+            Field::Text(text) => Field::Text(names(*text)),
+            Field::Datatype(name) => Field::Datatype(name.map(types)),
+            Field::List(runs) => Field::List(runs.iter().map(|(length, field)| (*length, field.renamed(names, types))).collect()),
+            field => field.clone(),
+        }
+    }
+}
+
+impl Template {
+    /// What the numbers of its calls are, in order.
+    pub fn slots(&self) -> Vec<Slot> {
+        let mut slots = Vec::new();
+        self.fields.iter().for_each(|field| field.slots(&mut slots));
+        slots
+    }
+
+    /// How many numbers its calls have; `None` if they cannot be counted.
+    pub fn numbers(&self) -> Option<u64> {
+        self.fields.iter().try_fold(0u64, |sum, field| sum.checked_add(field.numbers()?))
+    }
+
+    /// The communicator that its ranks are of: the first that it names.
+    pub fn whose(&self) -> Whose {
+        let mut before = 0u64;
+        for field in &self.fields {
+            match field {
+                Field::Comm(Some(name)) => return Whose::Named(*name),
+                Field::Comm(None) => return Whose::Made(before as usize),
+                field => before = before.saturating_add(field.numbers().unwrap_or(u64::MAX)),
+            }
+        }
+        Whose::World
+    }
+
+    /// Reads what [`Template::write`] wrote, with dictionaries of these lengths: functions, sites, names, datatypes.
+    ///
+    /// # Errors
+    /// If it is something else.
+    pub fn read(reader: &mut Reader, [functions, sites, names, types]: [usize; 4]) -> Result<Template> {
+        let function = reader.index(functions, "function")?;
+        let site = reader.index(sites + 1, "site")?;
+        let code = reader.signed()?;
+        let Ok(code) = i32::try_from(code) else { return reader.wrong(format!("{code} is no error code")) };
+        let count = reader.count(1, "arguments")?;
+        let fields = (0..count).map(|_| Field::read(reader, names, types)).collect::<Result<_>>()?;
+        Ok(Template { function, site, code, fields })
+    }
+
+    /// Appends it.
+    pub fn write(&self, bytes: &mut Vec<u8>) {
+        bytes.number(self.function.into());
+        bytes.number(self.site.into());
+        bytes.signed(self.code.into());
+        bytes.number(self.fields.len() as u64);
+        self.fields.iter().for_each(|field| field.write(bytes));
+    }
+}
+
+/// Texts by their places.
+#[derive(Clone, PartialEq, Eq, Debug, Default)]
+pub struct Names {
+    texts: Vec<String>,
+    places: rustc_hash::FxHashMap<String, u32>,
+}
+
+impl Names {
+    /// The place of a text, which is added if it is new.
+    pub fn place(&mut self, text: &str) -> u32 {
+        if let Some(&place) = self.places.get(text) {
+            return place;
+        }
+        let place = self.texts.len() as u32;
+        self.texts.push(text.to_owned());
+        self.places.insert(text.to_owned(), place);
+        place
+    }
+    /// All of them.
+    pub fn all(&self) -> &[String] {
+        &self.texts
+    }
+    /// The text in a place.
+    pub fn get(&self, place: u32) -> &str {
+        &self.texts[place as usize]
+    }
+    /// How many there are.
+    pub fn len(&self) -> usize {
+        self.texts.len()
+    }
+    /// Whether there is none.
+    pub fn is_empty(&self) -> bool {
+        self.texts.is_empty()
+    }
+}
+
+impl<S: AsRef<str>> FromIterator<S> for Names {
+    fn from_iter<I: IntoIterator<Item = S>>(texts: I) -> Names {
+        let mut names = Names::default();
+        texts.into_iter().for_each(|text| _ = names.place(text.as_ref()));
+        names
+    }
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+    use proptest::prelude::*;
+
+    proptest! {
+        #[test]
+        fn a_rank_is_the_same_however_it_is_told(peers in 1u32..2000, rank in 0u32..2000, peer in -4i32..2000) {
+            let from = Position { rank: rank % peers, peers };
+            let relative = Peer::relative(peer, from);
+            prop_assert_eq!(relative.rank(from), peer);
+            prop_assert_eq!(Peer::of(relative.number()), relative);
+        }
+    }
+
+    #[test]
+    fn fields_read_back() {
+        let list = Field::List(vec![(2, Field::Count), (1 << 60, Field::Handle(Class::Request, None)), (1, Field::Status)]);
+        for field in
+            [Field::Unknown, Field::Comm(Some(2)), Field::Datatype(Some(1)), Field::Handle(Class::Tool, None), Field::Text(3), list]
+        {
+            let mut bytes = Vec::new();
+            field.write(&mut bytes);
+            assert_eq!(Field::read(&mut Reader::new(&bytes), 4, 2).unwrap(), field);
+            assert!(Field::read(&mut Reader::new(&bytes[..bytes.len() - 1]), 4, 2).is_err());
+        }
+    }
+}

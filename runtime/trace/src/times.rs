@@ -1,0 +1,126 @@
+//! Exact times of a rank's calls: how long it computed before each, and how long each took. Equal neighbours are told once.
+
+use crate::codec::{Put, Reader, Result};
+use engine::Span;
+
+/// Runs of equal numbers under way.
+#[derive(Clone, PartialEq, Eq, Debug, Default)]
+struct Runs {
+    bytes: Vec<u8>,
+    value: u64,
+    length: u64,
+}
+
+impl Runs {
+    fn add(&mut self, value: u64) {
+        if self.length > 0 && value == self.value {
+            self.length += 1;
+            return;
+        }
+        self.settle();
+        (self.value, self.length) = (value, 1);
+    }
+    fn settle(&mut self) {
+        if self.length > 0 {
+            self.bytes.number(self.length);
+            self.bytes.number(self.value);
+        }
+    }
+}
+
+/// The times of a rank under way.
+#[derive(Clone, PartialEq, Eq, Debug, Default)]
+pub struct Times {
+    computed: Runs,
+    took: Runs,
+}
+
+impl Times {
+    /// The next call: what was computed before it, and how long it took.
+    pub fn add(&mut self, computed: Span, took: Span) {
+        self.computed.add(computed.as_ps());
+        self.took.add(took.as_ps());
+    }
+    /// The bytes of the first runs, and behind them those of the second.
+    pub fn finish(mut self) -> Vec<u8> {
+        self.computed.settle();
+        self.took.settle();
+        let mut bytes = Vec::new();
+        bytes.number(self.computed.bytes.len() as u64);
+        bytes.extend(self.computed.bytes);
+        bytes.extend(self.took.bytes);
+        bytes
+    }
+}
+
+/// Gives runs of equal numbers one number at a time.
+#[derive(Clone, Debug)]
+struct Unwound<'a> {
+    reader: Reader<'a>,
+    value: u64,
+    left: u64,
+}
+
+impl Unwound<'_> {
+    fn next(&mut self) -> Result<Option<Span>> {
+        while self.left == 0 {
+            if self.reader.left() == 0 {
+                return Ok(None);
+            }
+            self.left = self.reader.number()?;
+            self.value = self.reader.number()?;
+        }
+        self.left -= 1;
+        Ok(Some(Span::from_ps(self.value)))
+    }
+}
+
+/// The times of a rank's calls in order.
+#[derive(Clone, Debug)]
+pub struct Reading<'a> {
+    computed: Unwound<'a>,
+    took: Unwound<'a>,
+}
+
+impl<'a> Reading<'a> {
+    /// Of what [`Times::finish`] made.
+    ///
+    /// # Errors
+    /// If it is something else.
+    pub fn new(bytes: &'a [u8]) -> Result<Reading<'a>> {
+        let mut reader = Reader::new(bytes);
+        let length = reader.count(1, "bytes of times")?;
+        let runs = |bytes| Unwound { reader: Reader::new(bytes), value: 0, left: 0 };
+        let computed = runs(reader.slice(length)?);
+        let took = runs(reader.slice(reader.left())?);
+        Ok(Reading { computed, took })
+    }
+    /// What was computed before the next call, and how long that took; `None` behind the last.
+    ///
+    /// # Errors
+    /// If the bytes are not those of times.
+    #[allow(clippy::should_implement_trait, reason = "it fails")]
+    pub fn next(&mut self) -> Result<Option<(Span, Span)>> {
+        Ok(self.computed.next()?.zip(self.took.next()?))
+    }
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+    use proptest::prelude::*;
+
+    proptest! {
+        #[test]
+        fn times_read_back(times in prop::collection::vec((0u64..3, prop_oneof![Just(0u64), any::<u64>()]), 0..50)) {
+            let mut all = Times::default();
+            times.iter().for_each(|&(computed, took)| all.add(Span::from_ps(computed), Span::from_ps(took)));
+            let bytes = all.finish();
+            let mut reading = Reading::new(&bytes).unwrap();
+            for (computed, took) in times {
+                prop_assert_eq!(reading.next().unwrap(), Some((Span::from_ps(computed), Span::from_ps(took))));
+            }
+            prop_assert_eq!(reading.next().unwrap(), None);
+        }
+    }
+}

@@ -1,0 +1,159 @@
+//! A trace as it was read from a file: still folded, whatever it unfolds to.
+
+mod comms;
+mod read;
+mod walk;
+
+pub use comms::{Comms, Instance};
+pub use walk::{Calls, Event, View};
+
+use crate::column::Column;
+use crate::histogram::Summary;
+use crate::part::{Datatype, Place};
+use crate::template::{Position, Template, Whose};
+use rustc_hash::FxHashMap;
+use std::path::Path;
+
+/// A function with the names of its arguments.
+#[derive(Clone, PartialEq, Eq, Debug)]
+pub struct Function {
+    /// `MPI_Send`.
+    pub name: String,
+    /// `buf`, `count` and so on.
+    pub arguments: Vec<String>,
+}
+
+/// A number of a shape.
+#[derive(Clone, Copy, PartialEq, Eq, Hash, Debug)]
+pub enum Cell {
+    /// The same for all ranks.
+    Same(i64),
+    /// From this column, by the rank's place among those of the shape.
+    Column(u32),
+}
+
+/// What ranks do: calls and loops of them.
+#[derive(Clone, PartialEq, Eq, Debug)]
+pub enum Node {
+    /// A call, by its place in [`Trace::calls`].
+    Call(u32),
+    /// A loop.
+    Loop {
+        /// How often.
+        count: Cell,
+        /// What.
+        body: Vec<Node>,
+    },
+}
+
+/// A trace.
+#[derive(Clone, PartialEq, Debug)]
+pub struct Trace {
+    /// Ranks of the run.
+    pub ranks: u32,
+    /// Functions that were called.
+    pub functions: Vec<Function>,
+    /// Call sites.
+    pub sites: Vec<String>,
+    /// Names of objects, and texts.
+    pub names: Vec<String>,
+    /// Datatypes of the standard.
+    pub types: Vec<Datatype>,
+    /// What calls say, without numbers.
+    pub templates: Vec<Template>,
+    /// Calls that differ: template and numbers.
+    pub calls: Vec<(u32, Vec<Cell>)>,
+    /// What differs between ranks.
+    pub columns: Vec<Column>,
+    /// What ranks do that differs by more than numbers.
+    pub shapes: Vec<Vec<Node>>,
+    /// Ranks of each shape.
+    pub sizes: Vec<u64>,
+    /// The shape of each rank.
+    pub shape_of: Column,
+    /// Communicators that the program made.
+    pub comms: Comms,
+    /// Computation between calls of two places.
+    pub histograms: Vec<((Option<Place>, Place), Summary)>,
+    /// Exact times ([`crate::times`]) by rank.
+    pub times: FxHashMap<u32, Vec<u8>>,
+}
+
+impl Trace {
+    /// Reads the bytes of a file.
+    ///
+    /// # Errors
+    /// A sentence with the place, if it is no trace or damaged.
+    pub fn read(file: &[u8]) -> Result<Trace, String> {
+        let contents = crate::file::unpack(file).map_err(|why| why.to_string())?;
+        Trace::read_contents(&contents).map_err(|why| format!("its contents, at {why}"))
+    }
+
+    /// Reads the contents of a file, as they are before they are compressed.
+    ///
+    /// # Errors
+    /// The byte and the reason, if they are not those of a trace.
+    pub fn read_contents(contents: &[u8]) -> crate::codec::Result<Trace> {
+        read::contents(contents)
+    }
+
+    /// Opens a file.
+    ///
+    /// # Errors
+    /// A sentence with the file's name.
+    pub fn open(path: &Path) -> Result<Trace, String> {
+        let file = std::fs::read(path).map_err(|why| format!("cannot read the trace {}: {why}", path.display()))?;
+        Trace::read(&file).map_err(|why| format!("cannot read the trace {}: {why}", path.display()))
+    }
+
+    /// What a rank does; O(bytes of the column of shapes).
+    ///
+    /// # Panics
+    /// If there is no such rank.
+    pub fn rank(&self, rank: u32) -> View<'_> {
+        View::new(self, rank)
+    }
+
+    /// The name of a call site; `?` if it is not known.
+    pub fn site(&self, site: u32) -> &str {
+        site.checked_sub(1).map_or("?", |site| &self.sites[site as usize])
+    }
+
+    /// What ranks in a call are relative to.
+    pub fn position(&self, rank: u32, template: &Template, numbers: &[i64]) -> Position {
+        let world = Position { rank, peers: self.ranks };
+        match template.whose() {
+            Whose::Named(name) if self.names[name as usize] == "MPI_COMM_SELF" => Position { rank: 0, peers: 1 },
+            Whose::World | Whose::Named(_) => world,
+            Whose::Made(place) => {
+                let number = u32::try_from(numbers[place]).unwrap_or(0);
+                self.comms.member(rank, number).map_or(world, |member| Position { rank: member.rank, peers: member.peers })
+            }
+        }
+    }
+
+    /// Calls of all ranks; `None` if there are more than 2^64.
+    pub fn length(&self) -> Option<u64> {
+        let mut sum = 0u64;
+        for (shape, nodes) in self.shapes.iter().enumerate() {
+            sum = sum.checked_add(self.length_of(nodes, self.sizes[shape])?)?;
+        }
+        Some(sum)
+    }
+
+    /// Calls of so many ranks of a shape.
+    fn length_of(&self, nodes: &[Node], ranks: u64) -> Option<u64> {
+        nodes.iter().try_fold(0u64, |sum, node| {
+            sum.checked_add(match node {
+                Node::Call(_) => ranks,
+                Node::Loop { count: Cell::Same(count), body } => self.length_of(body, ranks)?.checked_mul(*count as u64)?,
+                Node::Loop { count: Cell::Column(column), body } => {
+                    let once = self.length_of(body, 1)?;
+                    let mut turns = 0u64;
+                    self.columns[*column as usize].each(|count| turns = turns.saturating_add(count as u64));
+                    once.checked_mul(turns)?
+                }
+            })
+        })
+    }
+}

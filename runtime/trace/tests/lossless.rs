@@ -1,0 +1,276 @@
+//! What was recorded comes back: every call of every rank in order, whatever the processes.
+
+use engine::{Span, Time};
+use observe::recorder::{Argument, Call, Class, Left, Member, Object, Recorder, Status, Value};
+use proptest::prelude::*;
+use trace::part::Part;
+use trace::{Options, Recording, Timing, Trace, text};
+
+/// A call of a made-up program.
+#[derive(Clone, Copy, Debug)]
+enum Made {
+    /// To or from the rank at a distance, or an absolute one.
+    Message { function: u16, relative: bool, peer: i32, tag: i32, count: i64, comm: u32 },
+    /// With a list whose elements depend on the rank or not.
+    Waitall { count: u32, by_rank: bool, wildcard: bool },
+    /// With a number that goes by the rank.
+    Split { divisor: u32 },
+    /// What a rank computes, in ps.
+    Compute(u64),
+}
+
+fn arguments(made: &Made, rank: u32, ranks: u32) -> (&'static str, u16, Vec<Argument>) {
+    let argument = |name, value| Argument { name, value, result: false };
+    let result = |name, value| Argument { name, value, result: true };
+    let request = |slot| Value::Handle(Class::Request, Object::Made { number: slot + 7, slot });
+    match *made {
+        Made::Message { function, relative, peer, tag, count, comm } => {
+            let of = |relative: bool, position: u32, peers: u32| {
+                let peer = if relative { (position as i32 + peer).rem_euclid(peers as i32) } else { peer.min(peers as i32 - 1) };
+                Value::Rank(peer)
+            };
+            // The communicator of the ranks with the same parity.
+            let comm = match comm {
+                0 => {
+                    let object = Object::Named("MPI_COMM_WORLD");
+                    let value = Value::Comm { object, context: Some(0), size: ranks, member: Some(member(rank, ranks, (0, 0))) };
+                    (of(relative, rank, ranks), value)
+                }
+                number => {
+                    let (own, size, leader) = (rank / 2, (ranks + 1 - rank % 2) / 2, rank % 2);
+                    let object = Object::Made { number, slot: number };
+                    let context = Some(number * 2 + leader);
+                    (of(relative, own, size), Value::Comm { object, context, size, member: Some(member(own, size, (leader, leader))) })
+                }
+            };
+            let name = if function == 1 { "MPI_Send" } else { "MPI_Irecv" };
+            let mut all = vec![
+                argument("buf", Value::Buffer(u64::from(rank) * 12_345)),
+                argument("count", Value::Count(count)),
+                argument("datatype", Value::Datatype { object: Object::Named("MPI_INT"), size: 4, extent: 4 }),
+                argument(if function == 1 { "dest" } else { "source" }, comm.0),
+                argument("tag", Value::Tag(tag)),
+                argument("comm", comm.1),
+            ];
+            if function != 1 {
+                all.push(result("request", request(1)));
+            }
+            (name, function, all)
+        }
+        Made::Waitall { count, by_rank, wildcard } => {
+            let requests = (0..count).map(|k| request(if by_rank { k + rank + 1 } else { k + 1 })).collect();
+            let status = |k: u32| Status { source: if wildcard { (rank + k) as i32 } else { -1 }, tag: 3, bytes: 16, cancelled: k == 3 };
+            let statuses = (0..count).map(|k| Value::Status(status(k))).collect();
+            let all = vec![
+                argument("count", Value::Count(count.into())),
+                argument("array_of_requests", Value::List(requests)),
+                result("array_of_statuses", Value::List(statuses)),
+            ];
+            ("MPI_Waitall", 3, all)
+        }
+        Made::Split { divisor } => {
+            let all = vec![
+                argument("color", Value::Integer((rank / divisor).into())),
+                argument("key", Value::Integer((rank % divisor).into())),
+                result("flag", Value::Logical(rank % 3 == 0)),
+                result("name", Value::Text(format!("rank {rank}"))),
+                argument("info_key", Value::Text("a \"key\"".into())),
+            ];
+            ("MPI_Made_up", 4, all)
+        }
+        Made::Compute(_) => unreachable!("no call"),
+    }
+}
+
+fn member(rank: u32, peers: u32, leaders: (u32, u32)) -> Member {
+    Member { rank, peers, leaders }
+}
+
+/// A call as the trace says it in the end.
+fn expected(name: &str, arguments: &[Argument]) -> String {
+    let shown: Vec<String> = arguments.iter().map(|argument| format!("{}={}", argument.name, show(argument))).collect();
+    format!("{name}({})", shown.join(", "))
+}
+
+fn show(argument: &Argument) -> String {
+    fn value(value: &Value) -> String {
+        match value {
+            Value::Buffer(_) => "...".into(),
+            Value::Count(number) | Value::Integer(number) => number.to_string(),
+            Value::Logical(truth) => truth.to_string(),
+            Value::Rank(rank) | Value::Tag(rank) => rank.to_string(),
+            Value::Comm { object, .. } => object_text("comm", object),
+            Value::Datatype { object, .. } => object_text("datatype", object),
+            Value::Handle(_, object) => object_text("request", object),
+            Value::Text(text) => format!("{text:?}"),
+            Value::Status(status) if status.source < 0 && !status.cancelled => "{}".into(),
+            Value::Status(Status { source, tag, bytes, cancelled }) => {
+                let source = if *source == -1 { "MPI_ANY_SOURCE".to_owned() } else { source.to_string() };
+                format!("{{source={source}, tag={tag}, bytes={bytes}{}}}", if *cancelled { ", cancelled" } else { "" })
+            }
+            Value::List(values) => format!("[{}]", values.iter().map(self::value_of).collect::<Vec<_>>().join(", ")),
+            _ => unreachable!("not made"),
+        }
+    }
+    if argument.result && matches!(argument.value, Value::Text(_)) { "?".into() } else { value(&argument.value) }
+}
+
+fn value_of(value: &Value) -> String {
+    show(&Argument { name: "", value: value.clone(), result: false })
+}
+
+fn object_text(class: &str, object: &Object) -> String {
+    match object {
+        Object::Named(name) => (*name).to_owned(),
+        Object::Made { slot, .. } => format!("{class}#{slot}"),
+    }
+}
+
+/// What each rank does.
+type Program = Vec<Vec<Made>>;
+
+fn made() -> impl Strategy<Value = Made> {
+    prop_oneof![
+        4 => (1u16..3, any::<bool>(), -3i32..6, 0i32..3, 1i64..4, 0u32..2).prop_map(|(function, relative, peer, tag, count, comm)| {
+            let peer = if relative { peer } else { peer.max(0) };
+            Made::Message { function, relative, peer, tag, count, comm }
+        }),
+        2 => (1u32..6, any::<bool>(), any::<bool>()).prop_map(|(count, by_rank, wildcard)| Made::Waitall { count, by_rank, wildcard }),
+        1 => (1u32..5).prop_map(|divisor| Made::Split { divisor }),
+        1 => (0u64..1_000_000).prop_map(Made::Compute),
+    ]
+}
+
+/// Loops of a few calls, nested; some ranks do a part of them.
+fn programs() -> impl Strategy<Value = Program> {
+    let body = prop::collection::vec(made(), 1..5);
+    let nested = body.prop_recursive(3, 200, 3, |inner| {
+        (prop::collection::vec(inner, 1..3), 1usize..5).prop_map(|(parts, count)| parts.concat().repeat(count))
+    });
+    (nested, made(), 1u32..14, 0u32..20).prop_map(|(all, extra, ranks, odd)| {
+        let of_rank = |rank: u32| {
+            let mut all: Vec<Made> = all.clone();
+            if rank == odd {
+                all.push(extra.clone());
+            }
+            if rank % 3 == odd % 3 {
+                all.truncate(all.len().div_ceil(2));
+            }
+            all
+        };
+        (0..ranks).map(of_rank).collect()
+    })
+}
+
+fn record(program: &Program, processes: u32, timing: Timing) -> Vec<u8> {
+    let ranks = program.len() as u32;
+    let path = std::env::temp_dir().join(format!("xsim-trace-{}-{:?}", std::process::id(), std::thread::current().id()));
+    let options = |own| Options { path: path.clone(), timing, window: Time::ZERO..Time::MAX, ranks, own, first: true };
+    let parts: Vec<Vec<u8>> = (0..processes)
+        .map(|process| {
+            let own = process * ranks / processes..(process + 1) * ranks / processes;
+            let mut recording = Recording::create(options(own.clone())).unwrap();
+            // Ranks by turns, as a simulator has them.
+            let longest = program.iter().map(Vec::len).max().unwrap_or(0);
+            for step in 0..longest {
+                for rank in own.clone() {
+                    let Some(made) = program[rank as usize].get(step) else { continue };
+                    if let Made::Compute(ps) = made {
+                        recording.computed(rank, Time::ZERO, Span::from_ps(*ps));
+                        continue;
+                    }
+                    let (name, function, arguments) = arguments(made, rank, ranks);
+                    let call = Call { rank, function, name, site: 0, entered: Time::ZERO, arguments: &arguments };
+                    recording.call(&call, &Left { at: Time::from_ps(u64::from(rank)), code: 0, name: None });
+                }
+            }
+            let part = recording.part();
+            assert_eq!(Part::read(&part).unwrap().write(), part);
+            part
+        })
+        .collect();
+    let mut first = Recording::create(options(0..0)).unwrap();
+    first.merge(parts).unwrap();
+    let file = std::fs::read(&path).unwrap();
+    std::fs::remove_file(&path).unwrap();
+    file
+}
+
+proptest! {
+    #![proptest_config(ProptestConfig::with_cases(100))]
+
+    #[test]
+    fn every_call_of_every_rank_comes_back_in_order(program in programs()) {
+        let file = record(&program, 1, Timing::Exact);
+        let trace = Trace::read(&file).unwrap();
+        prop_assert_eq!(trace.ranks as usize, program.len());
+        let ranks = trace.ranks;
+        let mut total = 0;
+        for (rank, mades) in (0..).zip(&program) {
+            let view = trace.rank(rank);
+            let calls = || mades.iter().filter(|made| !matches!(made, Made::Compute(_)));
+            let unfolded: Vec<String> = view.calls().map(|event| text::event(&view, &event)).collect();
+            let all: Vec<String> = calls()
+                .map(|made| {
+                    let (name, _, arguments) = arguments(made, rank, ranks);
+                    expected(name, &arguments)
+                })
+                .collect();
+            prop_assert_eq!(&unfolded, &all, "rank {}", rank);
+            total += all.len() as u64;
+            let mut times = trace::times::Reading::new(&trace.times.get(&rank).cloned().unwrap_or(vec![0])).map(|_| ()).is_ok();
+            times &= calls().count() == 0 || trace.times.contains_key(&rank);
+            prop_assert!(times);
+        }
+        prop_assert_eq!(trace.length(), Some(total));
+    }
+
+    #[test]
+    fn the_file_is_the_same_on_any_number_of_processes(program in programs(), timing in 0..3) {
+        let timing = [Timing::None, Timing::Histogram, Timing::Exact][timing as usize];
+        let one = record(&program, 1, timing);
+        for processes in [2, 4] {
+            prop_assert_eq!(&record(&program, processes, timing), &one, "{} processes", processes);
+        }
+    }
+
+    #[test]
+    fn damaged_contents_are_refused_or_read(program in programs(), place: usize, change in 1u8.., cut in any::<bool>()) {
+        let file = record(&program, 1, Timing::Histogram);
+        let mut contents = trace::file::unpack(&file).unwrap();
+        let place = place % contents.len();
+        contents[place] ^= change;
+        if cut {
+            contents.truncate(place);
+        }
+        if let Ok(trace) = Trace::read_contents(&contents) {
+            let view = trace.rank(0);
+            view.calls().take(1000).for_each(|event| assert!(!text::event(&view, &event).is_empty()));
+        }
+    }
+}
+
+#[test]
+fn exact_times_are_those_of_the_calls() {
+    let send = Made::Message { function: 1, relative: true, peer: 1, tag: 0, count: 1, comm: 0 };
+    let program = vec![vec![Made::Compute(5), send.clone(), send.clone(), Made::Compute(7), Made::Compute(1), send]; 3];
+    let trace = Trace::read(&record(&program, 1, Timing::Exact)).unwrap();
+    let mut times = trace::times::Reading::new(&trace.times[&2]).unwrap();
+    let next = |times: &mut trace::times::Reading| times.next().unwrap().map(|(computed, took)| (computed.as_ps(), took.as_ps()));
+    assert_eq!([(); 4].map(|()| next(&mut times)), [Some((5, 2)), Some((0, 2)), Some((8, 2)), None]);
+    let trace = Trace::read(&record(&program, 1, Timing::Histogram)).unwrap();
+    let paths: Vec<_> = trace.histograms.iter().map(|((from, _), summary)| (from.is_some(), summary.count, summary.mean)).collect();
+    assert_eq!(paths, [(false, 3, 5), (true, 3, 8)]);
+}
+
+#[test]
+fn a_ring_takes_the_same_bytes_for_any_number_of_ranks_and_turns() {
+    let size = |ranks: usize, turns: usize| {
+        let step =
+            [1, 2].map(|function| Made::Message { function, relative: true, peer: 3 - 2 * function as i32, tag: 0, count: 1, comm: 0 });
+        let file = record(&vec![step.repeat(turns); ranks], 1, Timing::None);
+        assert_eq!(Trace::read(&file).unwrap().shapes.len(), 1);
+        file.len()
+    };
+    assert!(size(1000, 100) <= size(10, 3) + 4, "{} and {} bytes", size(10, 3), size(1000, 100));
+}

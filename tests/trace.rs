@@ -1,0 +1,247 @@
+//! Traces: what is recorded is what the program called, on any number of processes, and the command shows it.
+
+mod common;
+
+use common::{Output, Run, command, scratch};
+use std::path::{Path, PathBuf};
+use std::sync::atomic::{AtomicUsize, Ordering};
+
+const MPICH: &str = "mpich";
+
+fn directory() -> PathBuf {
+    static NUMBER: AtomicUsize = AtomicUsize::new(0);
+    scratch(&format!("trace-{}", NUMBER.fetch_add(1, Ordering::Relaxed)))
+}
+
+/// Runs it with a trace: what it printed, and the file.
+fn traced(run: Run) -> (Output, PathBuf) {
+    let path = directory().join("run.trace");
+    let output = run.arg(format!("-xsim-trace={}", path.display())).run();
+    (output, path)
+}
+
+fn xsim(args: &[&str]) -> std::process::Output {
+    command(&[&["trace"], args].concat()).output().unwrap()
+}
+
+/// What `xsim trace ARGS FILE` prints.
+fn told(args: &[&str], file: &Path) -> String {
+    let output = xsim(&[args, &[file.to_str().unwrap()]].concat());
+    assert!(output.status.success(), "{}", String::from_utf8_lossy(&output.stderr));
+    String::from_utf8(output.stdout).unwrap()
+}
+
+fn of_four() -> Run {
+    Run::program("traced.c").ranks(4).machine("star:l=1us,b=1Gbps").variable("XSIM_COMPUTE", "none")
+}
+
+fn mixture(seed: u32) -> Run {
+    Run::program("mixture.c").ranks(7).arg(seed.to_string()).machine("torus:4x4,l=1us,b=1Gbps").variable("XSIM_COMPUTE", "none")
+}
+
+fn random() -> Run {
+    Run::program("random_program.c").ranks(13).arg("2").arg("20").variable("XSIM_COMPUTE", "fixed:10ns")
+}
+
+/// Calls without the numbers of objects, which a trace gives anew, and without what a trace leaves out.
+fn plain(call: &str) -> String {
+    let mut parts = call.split('#');
+    let first = parts.next().unwrap().to_owned();
+    let text = parts.fold(first, |text, part| text + "#" + part.trim_start_matches(|c: char| c.is_ascii_digit()));
+    match text.split_once("coords=[") {
+        Some((before, after)) if text.starts_with("MPI_Cart_coords") => format!("{before}coords=?{}", after.split_once(']').unwrap().1),
+        _ => text,
+    }
+}
+
+#[test]
+fn unfolded_it_is_every_call_of_every_rank_in_order() {
+    for (run, ranks) in [(of_four as fn() -> Run, 4), (|| mixture(3), 7), (random, 13)] {
+        let log = directory().join("log");
+        let (_, file) = traced(run().arg(format!("-xsim-log={}", log.display())).arg("-xsim-trace-times=exact"));
+        let log = std::fs::read_to_string(log).unwrap();
+        for rank in 0..ranks {
+            let begin = format!("rank {rank}  ");
+            let mut logged: Vec<(String, String)> = Vec::new();
+            for line in log.lines().filter_map(|line| line.strip_prefix(&begin)) {
+                let mut words = line.splitn(3, "  ");
+                let (times, call) = (format!("{}  {}", words.next().unwrap(), words.next().unwrap()), words.next().unwrap());
+                if let Some((call, _)) = call.rsplit_once(" = MPI_SUCCESS") {
+                    logged.push((times, plain(call)));
+                }
+            }
+            let shown = told(&["show", "--rank", &rank.to_string()], &file);
+            let shown: Vec<(String, String)> = shown
+                .lines()
+                .map(|line| {
+                    let mut words = line.splitn(3, "  ");
+                    let times = format!("{}  {}", words.next().unwrap(), words.next().unwrap());
+                    (times, plain(words.next().unwrap().rsplit_once("  ").unwrap().0))
+                })
+                .collect();
+            let off = |calls: &[(String, String)]| -> Vec<String> { calls.iter().map(|(_, call)| call.clone()).collect() };
+            if ranks == 4 {
+                // Regions are left out of the trace alone.
+                let (shown, logged) = (off(&shown), off(&logged));
+                assert!(shown.iter().all(|call| logged.contains(call)) && shown.len() + 7 == logged.len(), "{shown:#?}\n{logged:#?}");
+            } else {
+                assert_eq!(shown, logged, "rank {rank}");
+            }
+        }
+    }
+}
+
+#[test]
+fn it_is_the_same_on_any_number_of_processes() {
+    for times in ["none", "histogram", "exact"] {
+        for run in [of_four as fn() -> Run, || mixture(3), random] {
+            let with = |run: Run| std::fs::read(traced(run.arg(format!("-xsim-trace-times={times}"))).1).unwrap();
+            let one = with(run());
+            for count in [2, 4] {
+                assert!(with(run().processes(MPICH, count)) == one, "{count} processes, times {times}");
+            }
+        }
+    }
+}
+
+#[test]
+fn virtual_times_do_not_depend_on_it() {
+    for (seed, machine) in [(5, "torus:4x4,l=1us,b=1Gbps"), (6, "none"), (7, "torus:4x4,l=1us,b=1Gbps,level=packet")] {
+        let simulated = |trace: bool| {
+            let path = directory().join("report.json");
+            let run = Run::program("mixture.c").ranks(7).arg(seed.to_string()).machine(machine).variable("XSIM_COMPUTE", "none");
+            let run = run.arg(format!("-xsim-report={}", path.display()));
+            if trace { traced(run).0 } else { run.run() }.success();
+            std::fs::read_to_string(path).unwrap().split_once("\"host\"").unwrap().0.to_owned()
+        };
+        assert_eq!(simulated(false), simulated(true), "seed {seed}");
+    }
+}
+
+#[test]
+fn loops_are_shown_as_loops_with_their_call_sites() {
+    let (output, file) = traced(of_four());
+    output.success();
+    let shown = told(&["show"], &file);
+    for (line, site) in [
+        ("    7 times:", ""),
+        ("      MPI_Isend(buf=..., count=1, datatype=MPI_INT, dest=+1, tag=0, comm=MPI_COMM_WORLD, request=request#1)", "traced.c:15 ring"),
+        ("    MPI_Send(buf=..., count=1, datatype=MPI_INT, dest=0, tag=1, comm=MPI_COMM_WORLD)", "traced.c:29 main"),
+    ] {
+        assert!(shown.lines().any(|shown| shown.starts_with(line) && shown.ends_with(site)), "{line} {site}\n{shown}");
+    }
+    assert!(shown.contains("ranks 0 (1):") && shown.contains("ranks 1-3 (3):"), "{shown}");
+    assert!(shown.contains("  5 times:"), "{shown}");
+    // xsim_compute between the regions, of all ranks.
+    assert!(shown.contains("1000.000000  1000.000000  1000.000000"), "{shown}");
+}
+
+#[test]
+fn regions_and_times_that_are_left_out_are_not_there() {
+    let (_, file) = traced(of_four());
+    let calls = |args: &[&str], file: &Path| told(args, file).lines().map(str::to_owned).collect::<Vec<_>>();
+    let all = calls(&["show", "--rank", "1"], &file);
+    let count = |name: &str| all.iter().filter(|call| call.starts_with(name)).count();
+    assert_eq!((count("MPI_Isend"), count("MPI_Barrier"), count("MPI_Pcontrol"), count("MPI_Bcast")), (35, 0, 2, 1), "{all:#?}");
+    let (_, late) = traced(of_four().arg("-xsim-trace-from=1ms"));
+    let late = calls(&["show", "--rank", "1"], &late);
+    assert!(late.len() == 4 && all.ends_with(&late), "{late:#?}");
+    let (_, early) = traced(of_four().arg("-xsim-trace-until=1ms"));
+    let early = calls(&["show", "--rank", "1"], &early);
+    assert!(early.len() + 4 == all.len() && all.starts_with(&early), "{early:#?}");
+}
+
+#[test]
+fn what_a_program_does_wrong_is_found() {
+    let (_, good) = traced(of_four());
+    // What is left out where one is switched off is missing on both sides.
+    assert_eq!(told(&["check"], &good), "");
+    let (output, bad) = traced(of_four().arg("d"));
+    output.failure();
+    let output = xsim(&["check", bad.to_str().unwrap()]);
+    let found = String::from_utf8(output.stdout).unwrap();
+    assert_eq!(output.status.code(), Some(1), "{found}");
+    for finding in [
+        "messages from 1 to 0 with tag 9: 1 sent and not received; the last is rank 1, call 120, MPI_Send at traced.c:46 main",
+        "a request is never waited for: rank 1, call 121, MPI_Irecv at traced.c:47 main",
+    ] {
+        assert!(found.contains(finding), "{finding}\n{found}");
+    }
+}
+
+#[test]
+fn traces_differ_where_their_calls_do() {
+    let (_, one) = traced(of_four());
+    let (_, other) = traced(of_four().variable("XSIM_COMPUTE", "fixed:3us").arg("-xsim-trace-times=exact"));
+    let (_, longer) = traced(of_four().arg("d"));
+    let (one, other, longer) = (one.to_str().unwrap(), other.to_str().unwrap(), longer.to_str().unwrap());
+    let differs = |a: &str, b: &str| {
+        let output = xsim(&["diff", a, b]);
+        (output.status.code(), String::from_utf8(output.stdout).unwrap())
+    };
+    assert_eq!(differs(one, one), (Some(0), String::new()));
+    let (status, text) = differs(one, longer);
+    assert!(status == Some(1) && text.contains("rank 1, call 120:\n  MPI_Bcast(") && text.contains("  MPI_Send("), "{text}");
+    // The order in which a wildcard's messages come is another.
+    let (_, text) = differs(one, other);
+    assert!(text.lines().filter(|line| line.starts_with("rank ")).all(|line| line.starts_with("rank 0,")), "{text}");
+}
+
+#[test]
+fn numbers_are_those_of_the_run() {
+    let (_, file) = traced(Run::program("traced.c").ranks(4).variable("XSIM_COMPUTE", "none"));
+    let told = told(&["stat"], &file);
+    let row = |name: &str| told.lines().find(|line| line.starts_with(name)).unwrap().split_whitespace().skip(1).collect::<Vec<_>>();
+    assert_eq!(row("MPI_Isend "), ["140", "140", "560"]);
+    assert_eq!(row("MPI_Send "), ["15", "15", "60"]);
+    assert_eq!(row("MPI_Recv "), ["155", "0", "0"]);
+    assert_eq!(row("MPI_Allreduce "), ["20", "0", "80"]);
+    assert_eq!(row("+1 "), ["145", "580"]);
+}
+
+#[test]
+fn a_part_of_a_trace_is_a_trace() {
+    let (_, file) = traced(of_four().arg("-xsim-trace-times=exact"));
+    let cut = |args: &[&str]| {
+        let part = file.with_file_name("part");
+        let output = xsim(&[&["cut", file.to_str().unwrap(), "-o", part.to_str().unwrap()], args].concat());
+        assert!(output.status.success(), "{}", String::from_utf8_lossy(&output.stderr));
+        part
+    };
+    let rank = |rank: &str, file: &Path| told(&["show", "--rank", rank], file);
+    let some = cut(&["--ranks", "1-2"]);
+    assert_eq!((rank("1", &some), rank("3", &some)), (rank("1", &file), String::new()));
+    let all = cut(&[]);
+    assert_eq!(std::fs::read(all).unwrap(), std::fs::read(&file).unwrap(), "all of it is itself");
+    let off = |text: &str| text.lines().map(|line| line.splitn(3, "  ").nth(2).unwrap().to_owned()).collect::<Vec<_>>();
+    let late = cut(&["--from", "1ms"]);
+    assert!(off(&rank("1", &late)).len() == 4 && off(&rank("1", &file)).ends_with(&off(&rank("1", &late))), "{}", rank("1", &late));
+    let histograms = traced(of_four()).1;
+    let output = xsim(&["cut", histograms.to_str().unwrap(), "-o", "/dev/null", "--until", "1us"]);
+    assert!(!output.status.success() && String::from_utf8_lossy(&output.stderr).contains("-xsim-trace-times exact"));
+}
+
+#[test]
+fn what_is_wrong_is_said() {
+    let refused = |run: Run, says: &str| drop(run.run().failure().says(&[says]));
+    refused(of_four().arg("-xsim-trace=/nonexistent/a.trace"), "cannot write the trace /nonexistent/a.trace");
+    refused(of_four().arg("-xsim-trace-times=exact"), "say where it goes, such as -xsim-trace app.trace");
+    refused(of_four().arg("-xsim-trace-times=all"), "write histogram, exact or none");
+    refused(of_four().arg("-xsim-trace=a.trace").arg("-xsim-trace-from=2s").arg("-xsim-trace-until=1s"), "nothing to record between them");
+    let (_, file) = traced(of_four());
+    let fails = |args: &[&str], says: &str| {
+        let output = xsim(args);
+        let text = String::from_utf8_lossy(&output.stderr).into_owned();
+        assert!(!output.status.success() && text.contains(says), "{args:?}: {text}");
+    };
+    fails(&["show", "--rank", "4", file.to_str().unwrap()], "the trace has ranks 0 to 3 only, and no rank 4");
+    fails(&["show", "/nonexistent/a.trace"], "cannot read the trace /nonexistent/a.trace: No such file");
+    let bytes = std::fs::read(&file).unwrap();
+    let damaged = |name: &str, bytes: &[u8]| {
+        let path = file.with_file_name(name);
+        std::fs::write(&path, bytes).unwrap();
+        path.to_str().unwrap().to_owned()
+    };
+    fails(&["show", &damaged("short", &bytes[..bytes.len() / 2])], "byte ");
+    fails(&["show", &damaged("none", b"#!/bin/sh\n")], "byte 0: this is no trace of xsim");
+}

@@ -259,7 +259,7 @@ impl World {
             // Of one envelope the receive took the first; of others only the arrival tells.
             other.source == source && other.context == context && (other.tag == tag || other.arrival > arrival)
         };
-        let behind = unexpected.iter().position(|other| sent_later(other)).unwrap_or(unexpected.len());
+        let behind = unexpected.iter().position(sent_later).unwrap_or(unexpected.len());
         unexpected[behind..].iter().for_each(|&other| self.messages.unlink_message(rank, other));
         for &index in [message].iter().chain(&unexpected[behind..]) {
             let crate::messages::Messages { ranks, unexpected, nodes, .. } = &mut self.messages;

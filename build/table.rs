@@ -67,6 +67,10 @@ pub const PROPERTIES: &[(&str, &str)] = &[
     ("polls", "It asks whether something has happened, and does not wait for it."),
     ("starts", "It starts an operation, and leaves what its rank started just before as it is."),
     ("posts", "It starts an operation that sends nothing."),
+    (
+        "collective",
+        "It counts among the collective calls of its communicator, which match in order: communication, and what makes a communicator.",
+    ),
 ];
 
 /// One named constant.

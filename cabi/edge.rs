@@ -193,8 +193,18 @@ fn left(c: &Call, entered: Time, result: Result) -> i32 {
     c.mpi.world().messages.leave_call(c.function as u16, entered);
     match result {
         Ok(()) => MPI_SUCCESS,
-        Err(failure) => failed(c, &failure),
+        Err(failure) => left_failing(c, &failure),
     }
+}
+
+/// A collective call that fails before the rank has entered it counts as called, whatever the error handler does.
+#[cold]
+#[inline(never)]
+fn left_failing(c: &Call, failure: &Failure) -> i32 {
+    if let (true, false, Object::Comm(comm)) = (c.function.is(Property::Collective), failure.entered, c.object) {
+        c.mpi.refuse_collective(comm.0);
+    }
+    failed(c, failure)
 }
 
 /// A call outside the time between `MPI_Init` and `MPI_Finalize`, or after somebody aborted.

@@ -59,5 +59,5 @@ pub fn call_handler(function: usize, convention: u8, mut handle: usize, mut code
 
 /// What a code that a program raises itself says.
 pub fn raised(code: i32) -> Failure {
-    Failure { class: ErrorClass(code), text: format!("the program raised error code {code}") }
+    Failure { class: ErrorClass(code), text: format!("the program raised error code {code}"), entered: false }
 }

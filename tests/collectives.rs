@@ -20,6 +20,22 @@ fn nobody_leaves_a_barrier_before_the_last_has_come() {
 }
 
 #[test]
+fn a_refused_collective_counts_as_called_and_fails_for_those_who_need_its_data() {
+    // On several processes each has another member, who knows the call.
+    let several = std::env::var_os("PROCESSES").is_some();
+    for ranks in if several { vec![7, 16] } else { vec![2, 3, 7, 16] } {
+        for wrong in [0, 1, ranks - 1] {
+            let run = || Run::program("refused.c").arg(wrong.to_string()).ranks(ranks);
+            run().run().ok(ranks);
+            run().arg("-xsim-coll-events").run().ok(ranks);
+            run().machine("none").arg("-xsim-coll=linear").run().ok(ranks);
+            run().machine("ring:l=1us,b=1Gbps").arg("-xsim-coll=openmpi").run().ok(ranks);
+            run().machine("star:l=1us,b=1Gbps/rank:o_send=1us,o_recv=2us,gap=3us").run().ok(ranks);
+        }
+    }
+}
+
+#[test]
 fn a_broadcast_reaches_everybody() {
     holds("broadcast", &[1, 2, 7, 16]);
 }

@@ -98,7 +98,7 @@ pub fn dup(c: &Call, comm: Handle, newcomm: Out<Handle>) -> Result {
     let made = c.mpi.comm_dup(comm.0)?;
     if let Err(failure) = super::attribute::copy_comm(c, comm, Handle(made)) {
         c.mpi.release_comm(made)?;
-        return Err(failure);
+        return Err(failure.after_entry());
     }
     newcomm.set(Handle(made));
     inherit(c, comm.0, made);

@@ -21,6 +21,7 @@ pub(crate) mod neighbor;
 pub(crate) mod pending;
 pub mod planes;
 pub(crate) mod reduce_scatter;
+pub(crate) mod refused;
 pub(crate) mod results;
 pub(crate) mod ticket;
 pub(crate) mod varied;
@@ -165,6 +166,8 @@ pub enum Contribution {
     Edges(Vec<(u32, u32, i32)>, bool),
     /// `MPI_Dist_graph_create_adjacent`: this rank's own neighbours.
     Adjacent(Rc<crate::topology::DistGraph>),
+    /// From a member whose call was refused: there is no outcome for anybody.
+    Refused,
 }
 
 impl From<Contribution> for crate::topology::Part {

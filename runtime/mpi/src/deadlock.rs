@@ -2,7 +2,7 @@
 
 use crate::collective::instance::member_rank;
 use crate::node::{Node, State, flag};
-use crate::remote::collective::Ident;
+use crate::remote::collective::{Ident, is_spread};
 use crate::remote::record::{Put, Take};
 use crate::request::Body;
 use crate::undecided::Question;
@@ -50,6 +50,8 @@ struct Waits {
     first_ended: Option<u32>,
     latest: Time,
     spread: FxHashMap<Ident, Spread>,
+    /// Communicators, and ranks that were refused a collective on them which no other member on their process has called.
+    refused: Vec<(String, Vec<u32>)>,
 }
 
 impl Waits {
@@ -82,6 +84,13 @@ impl Waits {
                 }
             }
             all.spread.insert(ident, Spread { comm, size, arrived, missing, elsewhere, known: vec![remote.me] });
+        }
+        for (comm, calls) in world.collectives.calls.refused() {
+            let ranks: Vec<u32> = calls.refused_ranks().into_iter().collect();
+            let spread = world.objects.comms.alive(comm).is_some_and(|comm| is_spread(&world.messages, comm));
+            if spread && !ranks.is_empty() {
+                all.refused.push((world.objects.comms.describe(crate::comm::Comms::handle(comm)), ranks));
+            }
         }
         all
     }
@@ -117,6 +126,12 @@ impl Waits {
             }
             out.u32(spread.known[0]);
         }
+        out.u32(self.refused.len() as u32);
+        for (comm, ranks) in &self.refused {
+            out.bytes(comm.as_bytes());
+            out.u32(ranks.len() as u32);
+            ranks.iter().for_each(|&rank| out.u32(rank));
+        }
         out
     }
 
@@ -142,6 +157,10 @@ impl Waits {
             spread.missing.extend(missing);
             spread.elsewhere = (0..from.u32()).map(|_| (from.u32(), from.u32())).collect();
             spread.known.push(from.u32());
+        }
+        for _ in 0..from.u32() {
+            let (comm, count) = (text(from), from.u32());
+            self.refused.push((comm, (0..count).map(|_| from.u32()).collect()));
         }
     }
 
@@ -192,6 +211,9 @@ fn explain(world: &World, all: &Waits) -> String {
     }
     if sorted.len() > GROUPS {
         let _ = write!(out, "\n  and {} more kinds of waiting", sorted.len() - GROUPS);
+    }
+    for (comm, ranks) in &all.refused {
+        let _ = write!(out, "\n  a collective on {comm} was refused to {} before: others may wait for it", list(ranks));
     }
     if *ended > 0 {
         let _ = write!(out, "\n  {} ended already (the first is rank {})", plural(*ended as usize), first_ended.unwrap_or(0));

@@ -22,13 +22,21 @@ pub struct Failure {
     pub class: ErrorClass,
     /// What was wrong, which argument, what to do.
     pub text: String,
+    /// Whether the rank had entered the collective that failed; one that fails before was refused.
+    pub entered: bool,
 }
 
 impl Failure {
     /// A boxed failure, ready for `Err`.
     #[cold]
     pub fn new(class: ErrorClass, text: impl Into<String>) -> Box<Failure> {
-        Box::new(Failure { class, text: text.into() })
+        Box::new(Failure { class, text: text.into(), entered: false })
+    }
+
+    /// Of a collective that the rank had entered.
+    pub fn after_entry(mut self: Box<Failure>) -> Box<Failure> {
+        self.entered = true;
+        self
     }
 }
 

@@ -41,6 +41,10 @@ pub(crate) struct Agent {
     /// The request of a nonblocking call; a blocking one has none.
     pub(crate) request: Option<u32>,
     pub(crate) failure: Option<Box<Failure>>,
+    /// Whether the rank's call was refused: nobody waits for this member's result.
+    pub(crate) refused: bool,
+    /// The rank for want of whose data it has too little to give.
+    pub(crate) missing: Option<u32>,
 }
 
 impl Agent {
@@ -70,7 +74,13 @@ impl Agent {
             nic_free: Time::ZERO,
             request: None,
             failure: None,
+            refused: false,
+            missing: None,
         }
+    }
+    /// Whether its rank does something else meanwhile: it has gone on from a nonblocking call, or from one that it was refused.
+    pub(super) fn is_by_itself(&self) -> bool {
+        self.request.is_some() || self.refused
     }
     pub(crate) fn round(&self) -> u32 {
         self.round

@@ -2,9 +2,10 @@
 
 use crate::collective::call_id::{CallId, Persistent};
 use crate::collective::instance::Collectives;
+use crate::collective::refused::Refusal;
 use crate::remote::segments::Segments;
 use std::cell::RefCell;
-use std::collections::VecDeque;
+use std::collections::{BTreeMap, BTreeSet, VecDeque};
 use std::ops::Range;
 use std::rc::Rc;
 
@@ -19,6 +20,10 @@ pub(crate) struct Calls {
     first: u32,
     /// Its persistent collectives, if there are any.
     persistent: Option<Box<Persistent>>,
+    /// Who was refused which call, while nobody has entered that.
+    refused: Option<Box<BTreeMap<u32, Vec<Refusal>>>>,
+    /// Who was refused calls that all members of this process were refused: members elsewhere may wait for them.
+    all_refused: BTreeSet<u32>,
 }
 
 impl Calls {
@@ -45,6 +50,11 @@ impl Calls {
     }
     /// A member's next call belongs to `instance`; `here` are the members that can call on this process.
     pub(crate) fn enter(&mut self, member: u32, here: Range<u32>, instance: u32) {
+        let position = self.count(member, here);
+        self.instances[position] = Some(instance);
+    }
+    /// A member makes its next call: the place of that among the calls under way.
+    fn count(&mut self, member: u32, here: Range<u32>) -> usize {
         if !self.has_begun() {
             (self.from, self.made) = (here.start, vec![0; here.len()]);
         }
@@ -54,15 +64,52 @@ impl Calls {
         if self.instances.len() <= position {
             self.instances.resize(position + 1, None);
         }
-        self.instances[position] = Some(instance);
+        position
+    }
+    /// A member is refused its next call, which counts as made; `unheard`, if nobody has entered the call yet.
+    pub(super) fn refuse(&mut self, member: u32, here: Range<u32>, unheard: Option<Refusal>) {
+        let call = self.of(member);
+        self.count(member, here);
+        if let Some(refusal) = unheard {
+            self.refused.get_or_insert_default().entry(call).or_default().push(refusal);
+        }
+        self.forget_first();
+    }
+    /// Whether members were refused a call that nobody has entered.
+    #[inline]
+    pub(super) fn was_refused(&self, call: u32) -> bool {
+        self.refused.as_ref().is_some_and(|refused| refused.contains_key(&call))
+    }
+    /// Somebody enters a call: the members that were refused it before.
+    pub(super) fn take_refused(&mut self, call: u32) -> Vec<Refusal> {
+        self.refused.as_mut().and_then(|refused| refused.remove(&call)).unwrap_or_default()
+    }
+    /// The ranks that were refused calls which nobody on this process has entered, in order.
+    pub(crate) fn refused_ranks(&self) -> BTreeSet<u32> {
+        let open = self.refused.iter().flat_map(|refused| refused.values().flatten().map(Refusal::rank));
+        open.chain(self.all_refused.iter().copied()).collect()
     }
     /// All members have left `instance`.
     pub(crate) fn leave(&mut self, instance: u32) {
         if let Some(place) = self.instances.iter_mut().find(|place| **place == Some(instance)) {
             *place = None;
         }
-        // A place in the list is empty only once its instance is over: members pass through the calls in order.
+        self.forget_first();
+    }
+    /// Forgets the first calls that are over.
+    // A place in the list is empty once its instance is over, since members pass through the calls in order; or while nobody has made the call
+    // but members who were refused it. When all were, it is over too.
+    fn forget_first(&mut self) {
         while self.instances.front() == Some(&None) {
+            if let Some(refused) = &mut self.refused
+                && let Some(refusals) = refused.get(&self.first)
+            {
+                if refusals.len() < self.made.len() {
+                    return;
+                }
+                self.all_refused.extend(refusals.iter().map(Refusal::rank));
+                refused.remove(&self.first);
+            }
             self.instances.pop_front();
             self.first += 1;
         }
@@ -95,6 +142,10 @@ impl CallTable {
     #[inline]
     pub(crate) fn get_mut(&mut self, comm: u32) -> Option<&mut Calls> {
         self.calls.get_mut(comm as usize)
+    }
+    /// The communicators with calls that members were refused and nobody on this process has entered.
+    pub(crate) fn refused(&self) -> impl Iterator<Item = (u32, &Calls)> {
+        (0..).zip(&self.calls).filter(|(_, calls)| calls.refused.is_some())
     }
     /// The calls on a communicator, to add to them.
     pub(crate) fn make(&mut self, comm: u32) -> &mut Calls {
@@ -160,6 +211,30 @@ mod tests {
             }
             prop_assert_eq!(table.of(1, 0), 0);
         }
+    }
+
+    #[test]
+    fn a_refused_call_counts_and_is_over_when_all_are_past_it() {
+        let mut calls = Calls::default();
+        for call in 0..3 {
+            for member in [1, 0] {
+                assert_eq!(calls.of(member), call);
+                calls.refuse(member, 0..2, Some(Refusal::of(member)));
+            }
+            assert!(!calls.was_refused(call));
+        }
+        assert_eq!((calls.first, calls.instances.len()), (3, 0));
+        calls.refuse(1, 0..2, Some(Refusal::of(7)));
+        calls.refuse(1, 0..2, Some(Refusal::of(7)));
+        assert!(calls.was_refused(3) && calls.refused_ranks().into_iter().eq([0, 1, 7]));
+        assert_eq!(calls.take_refused(3).len(), 1);
+        calls.enter(0, 0..2, 55);
+        assert_eq!(calls.instance(CallId::Call(3)), Some(55));
+        calls.leave(55);
+        assert_eq!((calls.first, calls.instance(CallId::Call(4))), (4, None));
+        calls.take_refused(4);
+        calls.enter(0, 0..2, 56);
+        assert_eq!(calls.instance(CallId::Call(4)), Some(56));
     }
 
     #[test]

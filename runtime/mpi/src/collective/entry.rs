@@ -7,6 +7,7 @@
 use crate::collective::agent::{Agent, Stage};
 use crate::collective::call_id::CallId;
 use crate::collective::instance::{Collectives, Instance, Place};
+use crate::collective::refused::refused_among;
 use crate::collective::schedule::{Member, Shape};
 use crate::collective::{Agreement, Contribution, Delivery, Reduction, Resolve, Signature};
 use crate::error::{ErrorClass, Failure, Result};
@@ -67,6 +68,8 @@ impl Collectives {
             nic_free: messages.ranks[me as usize].nic_free,
             request,
             failure: None,
+            refused: false,
+            missing: None,
         };
         instance.agents[member as usize] = Some(Box::new(agent));
         instance.arrived += 1;
@@ -85,7 +88,7 @@ impl Collectives {
             self.agenda.push_back((index, member));
         } else if complete || !holds {
             self.start_instance(messages, objects, index);
-        } else if instance.arrived == 1 {
+        } else {
             self.hold(index);
         }
         Ok((index, member, request))
@@ -106,12 +109,23 @@ impl Collectives {
         let agreement = instance.agreement.get_or_insert_with(|| Agreement::new(resolve));
         agreement.contributions.push((member, me, contribution));
         if complete {
-            let mut contributions = std::mem::take(&mut agreement.contributions);
-            contributions.sort_by_key(|(member, ..)| *member);
-            let (resolve, comm) = (agreement.resolve, instance.comm());
-            let outcome = resolve(self, messages, objects, comm, contributions);
-            self.instance_mut(index).agreement.as_mut().expect("used above").outcome = Some(outcome);
+            self.settle_agreement(messages, objects, index);
         }
+    }
+
+    /// All members are in: what they agree on.
+    pub(super) fn settle_agreement(&mut self, messages: &Messages, objects: &mut Objects, index: u32) {
+        self.contribute_refusals(index);
+        let instance = self.instance_mut(index);
+        let agreement = instance.agreement.as_mut().expect("members have contributed");
+        let mut contributions = std::mem::take(&mut agreement.contributions);
+        contributions.sort_by_key(|(member, ..)| *member);
+        let (resolve, comm) = (agreement.resolve, instance.comm());
+        let outcome = match refused_among(&contributions) {
+            Some(failure) => Err(failure),
+            None => resolve(self, messages, objects, comm, contributions),
+        };
+        self.instance_mut(index).agreement.as_mut().expect("used above").outcome = Some(outcome);
     }
 
     /// Checks that the mounted rank's call is the one that others made.
@@ -195,6 +209,7 @@ impl Collectives {
             }
             None => {
                 let index = self.make_instance(messages, entry, me);
+                self.admit_refused(messages, objects, index, call_id);
                 self.made_instance(messages, objects, index, member, call_id);
                 index
             }

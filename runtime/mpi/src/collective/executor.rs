@@ -76,11 +76,18 @@ impl Collectives {
         }
         self.steps = steps;
         // Members on several processes may be through before what was agreed on is known here.
-        if through && self.instances[index].agreement.as_ref().is_none_or(|agreement| agreement.outcome.is_some()) {
+        let over = through && self.instances[index].agreement.as_ref().is_none_or(|agreement| agreement.outcome.is_some());
+        if over {
             agent.stage = Stage::Done;
-            agent_done(messages, &mut agent);
+            if !agent.refused {
+                agent_done(messages, &mut agent);
+            }
         }
+        let leaves = over && agent.refused;
         self.instances[index].agents[member as usize] = Some(agent);
+        if leaves {
+            self.leave_instance(objects, index);
+        }
     }
 
     /// One round; false if it must wait for a message or for a function of the program.
@@ -127,9 +134,9 @@ impl Collectives {
         let target = member_rank(objects, &self.instances[index].place, to, agent.rank);
         if messages.wire.has_overheads {
             let costs = &messages.wire.overheads;
-            agent.clock = match agent.request {
-                Some(_) => costs.leave(&mut agent.nic_free, agent.clock),
-                None => costs.leave(&mut messages.ranks[agent.rank as usize].nic_free, agent.clock),
+            agent.clock = match agent.is_by_itself() {
+                true => costs.leave(&mut agent.nic_free, agent.clock),
+                false => costs.leave(&mut messages.ranks[agent.rank as usize].nic_free, agent.clock),
             };
         }
         messages.profile.message(from.bytes);
@@ -151,7 +158,7 @@ impl Collectives {
             agent.clock + messages.wire.latency(agent.rank, target, from.bytes)
         };
         let instance = &mut self.instances[index];
-        instance.mail.entry(key).or_default().push_back(Mail { at, bytes: from.bytes, payload });
+        instance.mail.entry(key).or_default().push_back(Mail { at, bytes: from.bytes, payload, missing: agent.missing });
         let waits = instance.agents[to as usize].as_ref().is_some_and(|agent| agent.waiting == Some(key.1));
         if waits && at != Time::MAX {
             self.agenda.push_back((index, to));
@@ -185,7 +192,7 @@ impl Collectives {
             instance.mail.remove(&key);
         }
         if mail.at > agent.clock {
-            if agent.request.is_none() {
+            if !agent.is_by_itself() {
                 messages.profile.wait(agent.rank, mail.at.since(agent.clock));
             }
             agent.clock = mail.at;
@@ -193,7 +200,11 @@ impl Collectives {
         if messages.wire.has_overheads {
             agent.clock += messages.wire.overheads.receive;
         }
-        if mail.bytes != into.bytes {
+        if let Some(rank) = mail.missing {
+            if into.bytes != 0 {
+                agent.lacks(rank);
+            }
+        } else if mail.bytes != into.bytes {
             agent.mismatch(from, mail.bytes, into.bytes);
         }
         if let Some(slot) = mail.payload {
@@ -210,7 +221,7 @@ impl Collectives {
     /// `into = left op right`; false if a function of the program must do it.
     fn agent_reduce(&mut self, index: u32, agent: &mut Agent, left: Slice, right: Slice, into: Slice) -> bool {
         let Some(reduction) = agent.reduction.clone() else { return true };
-        if into.bytes == 0 || agent.failure.is_some() || !agent.covers(left) || !agent.covers(right) {
+        if into.bytes == 0 || agent.failure.is_some() || agent.missing.is_some() || !agent.covers(left) || !agent.covers(right) {
             return true;
         }
         if reduction.kernel.is_some() {

@@ -183,6 +183,10 @@ impl Collectives {
                 index
             }
             None => {
+                // Who takes part without data goes through event by event.
+                if self.calls.get(comm).is_some_and(|calls| calls.was_refused(call)) && self.starting.is_none() {
+                    return Ok(None);
+                }
                 let reduction = match brief.reduction {
                     Some((op, datatype)) => Some(((op, datatype), reduction(messages, objects, op, datatype)?)),
                     None => None,
@@ -445,7 +449,7 @@ impl Collectives {
         gathering.deliver(&instance.shape, member, target);
         let outcome = instance.outcome(member);
         self.leave_instance(objects, index);
-        outcome.unwrap_or(Ok(0))
+        outcome.unwrap_or(Ok(0)).map_err(|failure| failure.after_entry())
     }
 }
 

@@ -17,11 +17,13 @@ use std::collections::VecDeque;
 use std::rc::Rc;
 
 /// A message of a schedule, on its way or arrived.
-pub(super) struct Mail {
-    pub(super) at: Time,
-    pub(super) bytes: u64,
+pub(crate) struct Mail {
+    pub(crate) at: Time,
+    pub(crate) bytes: u64,
     /// Pool buffer of the payload, if it carries any.
-    pub(super) payload: Option<u32>,
+    pub(crate) payload: Option<u32>,
+    /// The rank for want of whose data it is incomplete.
+    pub(crate) missing: Option<u32>,
 }
 
 /// Among whom an instance is.
@@ -136,9 +138,9 @@ impl Collectives {
         self.held.iter().any(|&index| self.instances[index].root_known)
     }
     /// A message of a schedule, to member `key.0` from member `key.1` in round `key.2`, arrives from another process.
-    pub(crate) fn deliver(&mut self, index: u32, key: (u32, u32, u32), at: Time, bytes: u64, payload: Option<u32>) {
+    pub(crate) fn deliver(&mut self, index: u32, key: (u32, u32, u32), mail: Mail) {
         let instance = &mut self.instances[index];
-        instance.mail.entry(key).or_default().push_back(Mail { at, bytes, payload });
+        instance.mail.entry(key).or_default().push_back(mail);
         if instance.agents[key.0 as usize].as_ref().is_some_and(|agent| agent.waiting == Some(key.1)) {
             self.agenda.push_back((index, key.0));
         }
@@ -199,7 +201,7 @@ impl Collectives {
                 let member = objects.comms.at(*comm).group.rank_of(rank);
                 instance.signature.blocking && !gathering.is_complete() && member.is_some_and(|member| gathering.has(member))
             }
-            _ => instance.agents.iter().flatten().any(|agent| agent.rank == rank && agent.request.is_none() && agent.stage != Stage::Done),
+            _ => instance.agents.iter().flatten().any(|agent| agent.rank == rank && !agent.is_by_itself() && agent.stage != Stage::Done),
         };
         (0..self.instances.capacity() as u32).find(|&index| self.instances.get(index).is_some_and(waits))
     }

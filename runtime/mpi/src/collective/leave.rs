@@ -78,7 +78,7 @@ impl Collectives {
         let outcome = self.instance(index).outcome(member);
         self.leave_instance(objects, index);
         if let Some(failure) = agent.failure.take() {
-            return Err(failure);
+            return Err(failure.after_entry());
         }
         agent.delivery.deliver(&agent.output);
         if let Some(target) = target.filter(|target| target.bytes != 0) {
@@ -91,7 +91,7 @@ impl Collectives {
                 }
                 Ok(handle)
             }
-            Some(Err(failure)) => Err(failure),
+            Some(Err(failure)) => Err(failure.after_entry()),
             None => Ok(0),
         }
     }

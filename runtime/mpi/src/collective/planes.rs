@@ -93,7 +93,9 @@ impl Collectives {
         self.batch
             && !messages.by_time()
             && instance.agents.iter().flatten().all(|agent| {
-                (agent.request.is_none() || !gap) && agent.reduction.as_ref().is_none_or(|reduction| reduction.kernel.is_some())
+                !agent.refused
+                    && (agent.request.is_none() || !gap)
+                    && agent.reduction.as_ref().is_none_or(|reduction| reduction.kernel.is_some())
             })
     }
 

@@ -6,6 +6,7 @@
 use crate::collective::agent::{Agent, Stage, buffer_of};
 use crate::collective::call_id::CallId;
 use crate::collective::instance::Collectives;
+use crate::collective::instance::Mail;
 use crate::collective::instance::Place;
 use crate::collective::leave::agent_done;
 use crate::collective::schedule::{Buffer, Kind as Collective, Slice};
@@ -66,6 +67,7 @@ pub(crate) struct Early {
     at: Time,
     bytes: u64,
     payload: Option<u32>,
+    missing: Option<u32>,
     called: Called,
 }
 
@@ -75,6 +77,16 @@ struct Called {
     kind: u8,
     root: u32,
     function: u16,
+}
+
+/// What the record of a schedule's message ends with.
+#[derive(Clone, Copy)]
+enum Content {
+    Nothing = 0,
+    /// The packed bytes.
+    Data = 1,
+    /// The rank for want of whose data there are none.
+    Missing = 2,
 }
 
 /// How members of a group find each other: context, tag, first member.
@@ -177,7 +189,11 @@ impl Collectives {
         let ident = instance.ident.expect("a member is elsewhere");
         let signature = instance.describe().0;
         let carries = from.buffer != Buffer::Nothing && from.bytes != 0 && agent.covers(from);
-        let payload = if carries { buffer_of(agent, from) } else { &[] };
+        let (content, payload) = match agent.missing.map(u32::to_le_bytes) {
+            None if carries => (Content::Data, buffer_of(agent, from)),
+            None => (Content::Nothing, &[][..]),
+            Some(rank) => (Content::Missing, &rank.clone()[..]),
+        };
         let remote = messages.remote.as_mut().expect("several processes");
         let process = remote.blocks.process(target);
         let out = remote.streams.begin(process, Kind::Collective, at, Ident::BYTES + 3 * 4 + 2 * 8 + 1 + 1 + 4 + 4 + payload.len());
@@ -187,7 +203,7 @@ impl Collectives {
         out.u32(agent.round());
         out.u64(at.as_ps());
         out.u64(from.bytes);
-        out.u8(u8::from(carries));
+        out.u8(content as u8);
         out.u8(signature.kind as u8);
         out.u32(signature.root.unwrap_or(u32::MAX));
         out.u32(signature.function.into());
@@ -199,14 +215,15 @@ impl Collectives {
         let ident = Ident::take(&mut record);
         let (to, from, round) = (record.u32(), record.u32(), record.u32());
         let (at, bytes) = (Time::from_ps(record.u64()), record.u64());
-        let carries = record.u8() != 0;
+        let content = record.u8();
         let called = Called { kind: record.u8(), root: record.u32(), function: record.u32() as u16 };
-        let payload = carries.then(|| {
+        let missing = (content == Content::Missing as u8).then(|| record.u32());
+        let payload = (content == Content::Data as u8).then(|| {
             let slot = messages.pool.alloc(record.0.len());
             messages.pool.get_mut(slot).extend_from_slice(record.0);
             slot
         });
-        let mail = Early { to, from, round, at, bytes, payload, called };
+        let mail = Early { to, from, round, at, bytes, payload, missing, called };
         match self.spread.instances.get(&ident).copied() {
             Some(index) => self.spread_mail(messages, objects, index, mail),
             None => self.spread.early.entry(ident).or_default().push(mail),
@@ -224,7 +241,8 @@ impl Collectives {
         if mail.called.kind != signature.kind as u8 || !same_root {
             self.mismatched(messages, objects, index, &mail.called);
         }
-        self.deliver(index, (mail.to, mail.from, mail.round), mail.at, mail.bytes, mail.payload);
+        let Early { to, from, round, at, bytes, payload, missing, .. } = mail;
+        self.deliver(index, (to, from, round), Mail { at, bytes, payload, missing });
     }
 
     /// Members of other processes called another collective: there is no way on, as they wait for other messages.

@@ -112,6 +112,7 @@ fn put(contribution: &Contribution, out: &mut Vec<u8>) {
                 out.i32(weight);
             }
         }
+        Contribution::Refused => out.u8(7),
     }
 }
 
@@ -124,6 +125,7 @@ fn take(from: &mut Take) -> Contribution {
             Contribution::Group(group, (kind != 0).then(|| Rc::new(take_topology(kind, from))))
         }
         3 => Contribution::High(from.u8() != 0),
+        7 => Contribution::Refused,
         4 => {
             let group = take_group(from);
             Contribution::Bridge(group, (from.u32(), from.u32(), from.i32()), from.u32())
@@ -264,6 +266,7 @@ mod tests {
             Contribution::Bridge(group, (1, 2, -3), 77),
             Contribution::Edges(vec![(1, 2, -3)], true),
             Contribution::Adjacent(Rc::new(graph)),
+            Contribution::Refused,
             Contribution::Nothing,
         ];
         let all: Contributions = all.into_iter().enumerate().map(|(i, one)| (i as u32, 10 + i as u32, one)).collect();
@@ -276,7 +279,7 @@ mod tests {
         assert_eq!(bytes, again);
         assert_eq!(
             back.iter().map(|(member, rank, _)| (*member, *rank)).collect::<Vec<_>>(),
-            (0..11).map(|i| (i, 10 + i)).collect::<Vec<_>>()
+            (0..12).map(|i| (i, 10 + i)).collect::<Vec<_>>()
         );
         assert!(matches!(&back[4].2, Contribution::Group(group, Some(_)) if group.iter().eq([5, 1, 9])));
     }

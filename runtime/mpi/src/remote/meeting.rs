@@ -6,6 +6,7 @@
 use crate::collective::Contribution;
 use crate::collective::instance::Collectives;
 use crate::collective::instance::member_rank;
+use crate::collective::refused::refused_among;
 use crate::messages::Messages;
 use crate::remote::collective::Ident;
 use crate::remote::contribution::{decode, encode};
@@ -25,6 +26,7 @@ pub(crate) struct Meeting {
 impl Collectives {
     /// All local members have entered: their contributions go to the process of the first member.
     pub(crate) fn contribute(&mut self, messages: &mut Messages, objects: &mut Objects, index: u32) {
+        self.contribute_refusals(index);
         let instance = self.instance_mut(index);
         let ident = instance.ident.expect("spread over processes");
         let (size, place) = (instance.size, instance.place.clone());
@@ -92,7 +94,10 @@ impl Collectives {
         let comm = self.instance(index).comm();
         let resolve = self.instance(index).agreement.as_ref().expect("an agreement").resolve;
         let before = objects.comms.continue_contexts(context);
-        let outcome = resolve(self, messages, objects, comm, contributions);
+        let outcome = match refused_among(&contributions) {
+            Some(failure) => Err(failure),
+            None => resolve(self, messages, objects, comm, contributions),
+        };
         objects.comms.restore_contexts(before);
         let instance = self.instance_mut(index);
         instance.agreement.as_mut().expect("an agreement").outcome = Some(outcome);

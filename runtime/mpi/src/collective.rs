@@ -31,7 +31,7 @@ pub use ::schedule::{algorithm, choose};
 
 use crate::collective::instance::Collectives;
 use crate::datatype::Datatype;
-use crate::error::Result;
+use crate::error::{ErrorClass, Failure, Result};
 use crate::group::Group;
 use crate::messages::Messages;
 use crate::op::{Kernel, Op};
@@ -168,6 +168,18 @@ pub enum Contribution {
     Adjacent(Rc<crate::topology::DistGraph>),
     /// From a member whose call was refused: there is no outcome for anybody.
     Refused,
+}
+
+/// Why a member fails that needs what a refused one would have given.
+pub(crate) fn takes_part_without_data(rank: u32) -> Box<Failure> {
+    let text = format!("rank {rank} of MPI_COMM_WORLD takes part without data, because its call was refused: its own error says why");
+    Failure::new(ErrorClass::OTHER, text)
+}
+
+/// Why there is no outcome, if a member contributes none.
+pub(crate) fn refused_among(contributions: &[(u32, u32, Contribution)]) -> Option<Box<Failure>> {
+    let refused = contributions.iter().find(|(.., contribution)| matches!(contribution, Contribution::Refused));
+    refused.map(|&(_, rank, _)| takes_part_without_data(rank))
 }
 
 impl From<Contribution> for crate::topology::Part {

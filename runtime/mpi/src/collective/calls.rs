@@ -2,12 +2,22 @@
 
 use crate::collective::call_id::{CallId, Persistent};
 use crate::collective::instance::Collectives;
-use crate::collective::refused::Refusal;
 use crate::remote::segments::Segments;
+use engine::Time;
 use std::cell::RefCell;
 use std::collections::{BTreeMap, BTreeSet, VecDeque};
 use std::ops::Range;
 use std::rc::Rc;
+
+/// A member whose call was refused.
+#[derive(Clone, Copy)]
+pub(crate) struct Refusal {
+    pub(super) member: u32,
+    /// Its rank in `MPI_COMM_WORLD`, its clock, and when its interface is free.
+    pub(super) rank: u32,
+    pub(super) clock: Time,
+    pub(super) nic_free: Time,
+}
 
 /// The collective calls on one communicator; both sides of an intercommunicator have one such record.
 #[derive(Default)]
@@ -86,7 +96,7 @@ impl Calls {
     }
     /// The ranks that were refused calls which nobody on this process has entered, in order.
     pub(crate) fn refused_ranks(&self) -> BTreeSet<u32> {
-        let open = self.refused.iter().flat_map(|refused| refused.values().flatten().map(Refusal::rank));
+        let open = self.refused.iter().flat_map(|refused| refused.values().flatten().map(|refusal| refusal.rank));
         open.chain(self.all_refused.iter().copied()).collect()
     }
     /// All members have left `instance`.
@@ -107,7 +117,7 @@ impl Calls {
                 if refusals.len() < self.made.len() {
                     return;
                 }
-                self.all_refused.extend(refusals.iter().map(Refusal::rank));
+                self.all_refused.extend(refusals.iter().map(|refusal| refusal.rank));
                 refused.remove(&self.first);
             }
             self.instances.pop_front();
@@ -213,19 +223,23 @@ mod tests {
         }
     }
 
+    fn refusal(rank: u32) -> Refusal {
+        Refusal { member: rank, rank, clock: Time::ZERO, nic_free: Time::ZERO }
+    }
+
     #[test]
     fn a_refused_call_counts_and_is_over_when_all_are_past_it() {
         let mut calls = Calls::default();
         for call in 0..3 {
             for member in [1, 0] {
                 assert_eq!(calls.of(member), call);
-                calls.refuse(member, 0..2, Some(Refusal::of(member)));
+                calls.refuse(member, 0..2, Some(refusal(member)));
             }
             assert!(!calls.was_refused(call));
         }
         assert_eq!((calls.first, calls.instances.len()), (3, 0));
-        calls.refuse(1, 0..2, Some(Refusal::of(7)));
-        calls.refuse(1, 0..2, Some(Refusal::of(7)));
+        calls.refuse(1, 0..2, Some(refusal(7)));
+        calls.refuse(1, 0..2, Some(refusal(7)));
         assert!(calls.was_refused(3) && calls.refused_ranks().into_iter().eq([0, 1, 7]));
         assert_eq!(calls.take_refused(3).len(), 1);
         calls.enter(0, 0..2, 55);

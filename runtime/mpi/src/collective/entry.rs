@@ -7,7 +7,7 @@
 use crate::collective::agent::{Agent, Stage};
 use crate::collective::call_id::CallId;
 use crate::collective::instance::{Collectives, Instance, Place};
-use crate::collective::refused::refused_among;
+use crate::collective::refused_among;
 use crate::collective::schedule::{Member, Shape};
 use crate::collective::{Agreement, Contribution, Delivery, Reduction, Resolve, Signature};
 use crate::error::{ErrorClass, Failure, Result};

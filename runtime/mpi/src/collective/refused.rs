@@ -11,47 +11,15 @@
 use crate::collective::agent::Agent;
 use crate::collective::call::membership;
 use crate::collective::call_id::CallId;
+use crate::collective::calls::Refusal;
 use crate::collective::entry::home;
 use crate::collective::instance::Collectives;
 use crate::collective::schedule::{Blocks, Kind, Member};
-use crate::collective::{Agreement, Contribution};
-use crate::error::{ErrorClass, Failure};
+use crate::collective::{Agreement, Contribution, takes_part_without_data};
 use crate::messages::Messages;
 use crate::world::{Mpi, World};
-use engine::Time;
 use objects::Objects;
 use std::rc::Rc;
-
-/// A member whose call was refused.
-#[derive(Clone, Copy)]
-pub(crate) struct Refusal {
-    member: u32,
-    /// Its rank in `MPI_COMM_WORLD`, its clock, and when its interface is free.
-    rank: u32,
-    clock: Time,
-    nic_free: Time,
-}
-
-impl Refusal {
-    #[cfg(test)]
-    pub(super) fn of(rank: u32) -> Refusal {
-        Refusal { member: rank, rank, clock: Time::ZERO, nic_free: Time::ZERO }
-    }
-    pub(super) fn rank(&self) -> u32 {
-        self.rank
-    }
-}
-
-fn takes_part_without_data(rank: u32) -> Box<Failure> {
-    let text = format!("rank {rank} of MPI_COMM_WORLD takes part without data, because its call was refused: its own error says why");
-    Failure::new(ErrorClass::OTHER, text)
-}
-
-/// Why there is no outcome, if a member contributes none.
-pub(crate) fn refused_among(contributions: &[(u32, u32, Contribution)]) -> Option<Box<Failure>> {
-    let refused = contributions.iter().find(|(.., contribution)| matches!(contribution, Contribution::Refused));
-    refused.map(|&(_, rank, _)| takes_part_without_data(rank))
-}
 
 impl Agent {
     /// What it has to give is incomplete, because the call was refused to this rank. A member that only passes data on does not fail.

@@ -6,7 +6,7 @@
 use crate::collective::Contribution;
 use crate::collective::instance::Collectives;
 use crate::collective::instance::member_rank;
-use crate::collective::refused::refused_among;
+use crate::collective::refused_among;
 use crate::messages::Messages;
 use crate::remote::collective::Ident;
 use crate::remote::contribution::{decode, encode};

@@ -4,7 +4,7 @@
 //! part (a kernel's arguments, a machine's names).
 
 use crate::error::{AspenError, suggestion};
-use crate::evaluate::FUNCTIONS;
+use crate::evaluate::arity;
 use crate::model::{Application, Machine};
 use crate::names::{Meaning, Names, ScopeId, each_name};
 use crate::source::{Sources, Span};
@@ -244,19 +244,6 @@ fn formula_findings(names: &Names, scope: ScopeId, formula: &Expr, known: &[Stri
         }
     });
     found
-}
-
-/// Whether a function takes so many arguments.
-pub(crate) fn arity(name: &str, arguments: usize) -> Result<(), String> {
-    match FUNCTIONS.iter().find(|(known, _)| *known == name) {
-        None => {
-            let all: Vec<&str> = FUNCTIONS.iter().map(|(name, _)| *name).collect();
-            let hint = suggestion(name, all.iter().copied());
-            Err(format!("there is no function '{name}'{hint} (there are {})", all.join(", ")))
-        }
-        Some((_, takes)) if takes.contains(&arguments) => Ok(()),
-        Some((_, takes)) => Err(format!("'{name}' takes {} arguments, and {arguments} are given", takes.start())),
-    }
 }
 
 fn each_function(formula: &Expr, see: &mut impl FnMut(&str, usize, Span)) {

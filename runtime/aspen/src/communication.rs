@@ -7,7 +7,7 @@ use crate::grid::Grid;
 use crate::random::Random;
 use crate::source::Span;
 use crate::tree::Use;
-use crate::walk::Usage;
+use crate::usage::Usage;
 use std::fmt;
 
 /// A collective operation of all ranks.

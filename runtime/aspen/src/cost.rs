@@ -8,7 +8,8 @@ use crate::names::{Meaning, Names};
 use crate::number::{Function, Number};
 use crate::source::Span;
 use crate::tree::{Expr, ExprKind};
-use crate::walk::{Structure, Traversal, Usage, Visitor, Walk};
+use crate::usage::Usage;
+use crate::walk::{Structure, Traversal, Visitor, Walk};
 use std::collections::HashMap;
 
 /// What is asked of a model.

@@ -1,6 +1,6 @@
 //! The value of a formula.
 
-use crate::error::AspenError;
+use crate::error::{AspenError, suggestion};
 use crate::names::{Meaning, Names, ScopeId};
 use crate::number::{Function, Number};
 use crate::source::Span;
@@ -10,7 +10,7 @@ use std::ops::RangeInclusive;
 use std::rc::Rc;
 
 /// Functions and how many arguments they take.
-pub(crate) const FUNCTIONS: [(&str, RangeInclusive<usize>); 8] = [
+const FUNCTIONS: [(&str, RangeInclusive<usize>); 8] = [
     ("log", 1..=1),
     ("log2", 1..=1),
     ("floor", 1..=1),
@@ -134,7 +134,7 @@ impl<'n, N: Number> Values<'n, N> {
                 lookup(&values, formula.span)?
             }
             ExprKind::Call(name, values) => {
-                crate::check::arity(name, values.len()).map_err(|sentence| AspenError::at(formula.span, sentence))?;
+                arity(name, values.len()).map_err(|sentence| AspenError::at(formula.span, sentence))?;
                 let function = Function::named(name).ok_or_else(|| AspenError::at(formula.span, format!("'{name}' is no function")))?;
                 let value = N::apply(function, &all(values)?);
                 finite(&value, formula.span, || format!("'{name}' has no value there"))?;
@@ -239,4 +239,17 @@ fn lookup<N: Number>(arguments: &[Value<N>], span: Span) -> Result<N, AspenError
     let line = known[1..known.len() - 1].partition_point(|&place| place < at);
     let part = (at - known[line]) / (known[line + 1] - known[line]);
     Ok(values[line].plus(&values[line + 1].minus(&values[line]).times(&N::new(part))))
+}
+
+/// Whether a function takes so many arguments.
+pub(crate) fn arity(name: &str, arguments: usize) -> Result<(), String> {
+    match FUNCTIONS.iter().find(|(known, _)| *known == name) {
+        None => {
+            let all: Vec<&str> = FUNCTIONS.iter().map(|(name, _)| *name).collect();
+            let hint = suggestion(name, all.iter().copied());
+            Err(format!("there is no function '{name}'{hint} (there are {})", all.join(", ")))
+        }
+        Some((_, takes)) if takes.contains(&arguments) => Ok(()),
+        Some((_, takes)) => Err(format!("'{name}' takes {} arguments, and {arguments} are given", takes.start())),
+    }
 }

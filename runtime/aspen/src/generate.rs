@@ -6,7 +6,8 @@ use crate::error::AspenError;
 use crate::formula::Plain;
 use crate::model::Application;
 use crate::source::Span;
-use crate::walk::{Structure, Usage, Visitor};
+use crate::usage::Usage;
+use crate::walk::{Structure, Visitor};
 use std::collections::BTreeSet;
 use std::fmt::Write;
 

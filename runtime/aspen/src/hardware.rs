@@ -9,7 +9,7 @@ use crate::model::Machine;
 use crate::number::Number;
 use crate::source::Span;
 use crate::tree::{Expr, Item, Resource};
-use crate::walk::Usage;
+use crate::usage::Usage;
 use std::cell::RefCell;
 use std::collections::{BTreeSet, HashMap};
 

@@ -28,6 +28,7 @@ mod source;
 mod steps;
 pub mod token;
 pub mod tree;
+mod usage;
 mod walk;
 
 pub use communication::{Collective, Message, Neighbors, Operation, Pattern, Step, Wave};
@@ -42,4 +43,5 @@ pub use outline::constant;
 pub use parse::{parse, parse_formula};
 pub use source::{FileId, Place, Source, Sources, Span};
 pub use steps::{Communication, Traffic};
-pub use walk::{Structure, Traversal, Usage, Visitor};
+pub use usage::Usage;
+pub use walk::{Structure, Traversal, Visitor};

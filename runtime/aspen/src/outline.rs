@@ -7,7 +7,8 @@ use crate::formula::Plain;
 use crate::model::{Application, Machine};
 use crate::source::Span;
 use crate::tree::{Global, Item};
-use crate::walk::{Structure, Usage, Visitor};
+use crate::usage::Usage;
+use crate::walk::{Structure, Visitor};
 use std::collections::BTreeSet;
 use std::fmt::Write;
 

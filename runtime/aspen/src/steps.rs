@@ -5,7 +5,8 @@ use crate::cost::Request;
 use crate::error::AspenError;
 use crate::model::Application;
 use crate::source::Span;
-use crate::walk::{Structure, Usage, Visitor};
+use crate::usage::Usage;
+use crate::walk::{Structure, Visitor};
 use std::collections::HashMap;
 
 /// A communication step, and how often it happens.

@@ -7,7 +7,8 @@ use crate::names::{ScopeId, each_name};
 use crate::number::Number;
 use crate::random::Random;
 use crate::source::Span;
-use crate::tree::{Case, Condition, Execute, Expr, ExprKind, Global, Loop, Name, Statement, StatementKind, Use};
+use crate::tree::{Case, Condition, Execute, Expr, ExprKind, Global, Loop, Name, Statement, StatementKind};
+use crate::usage::Usage;
 use std::collections::BTreeSet;
 use std::rc::Rc;
 
@@ -55,21 +56,6 @@ pub enum Structure<'a, N> {
     },
     /// What happens with a probability, or under a condition that stays open.
     Weighted(N),
-}
-
-/// Resources that are used, with numbers for formulas.
-#[derive(Clone, Debug)]
-pub struct Usage<'a, N> {
-    /// As it is written.
-    pub tree: &'a Use,
-    /// How much of the resource: the count, times the size of a piece if one is given.
-    pub quantity: N,
-    /// How many pieces.
-    pub count: N,
-    /// How large a piece is.
-    pub size: Option<N>,
-    /// The values of the traits, in their order.
-    pub traits: Vec<Option<N>>,
 }
 
 /// Who hears of a traversal.

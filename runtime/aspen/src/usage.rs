@@ -1,0 +1,18 @@
+//! What a step of a model uses.
+
+use crate::tree::Use;
+
+/// Resources that are used, with numbers for formulas.
+#[derive(Clone, Debug)]
+pub struct Usage<'a, N> {
+    /// As it is written.
+    pub tree: &'a Use,
+    /// How much of the resource: the count, times the size of a piece if one is given.
+    pub quantity: N,
+    /// How many pieces.
+    pub count: N,
+    /// How large a piece is.
+    pub size: Option<N>,
+    /// The values of the traits, in their order.
+    pub traits: Vec<Option<N>>,
+}

@@ -50,8 +50,7 @@ impl Words {
             }
         }
         let mut place = 0;
-        for index in 0..parameters.len() {
-            let p = &parameters[index];
+        for (index, p) in parameters.iter().enumerate() {
             if p.kind == Kind::Status && p.direction == Direction::Out && words.is_there(index) {
                 given[place] = words.heed(index);
             }

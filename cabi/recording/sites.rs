@@ -25,6 +25,12 @@ impl Frame {
     }
 }
 
+impl Default for Frame {
+    fn default() -> Frame {
+        Frame::new()
+    }
+}
+
 /// The call sites of a process.
 pub struct Sites {
     numbers: FxHashMap<usize, u32>,

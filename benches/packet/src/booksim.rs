@@ -66,7 +66,7 @@ pub fn compare() -> Result<bool, String> {
         let traffic = Traffic {
             spec: parse(&network).map_err(|e| e.to_string())?,
             jobs: Vec::new(),
-            pattern: row.pattern.parse().map_err(|e| format!("{e}"))?,
+            pattern: row.pattern.parse()?,
             grid: (row.pattern == "tornado").then(|| vec![8, 8]),
             size: 8 * row.flits,
             pace: Pace::Rate(row.offered),

@@ -75,11 +75,8 @@ impl<'a> Checker<'a> {
         let trace = self.trace;
         let view = trace.rank(rank);
         let mut requests = Requests::default();
-        let mut calls = view.calls();
-        let mut number = 0;
-        while let Some(event) = calls.next() {
+        for (number, event) in (0..).zip(view.calls()) {
             let at = Where { rank, number, site: event.template.site, function: event.template.function };
-            number += 1;
             if event.template.code == 0 {
                 self.message(&view, &event, at);
                 self.collective(&view, &event);

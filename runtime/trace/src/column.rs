@@ -205,7 +205,7 @@ impl Parts {
 }
 
 impl Column {
-    /// Reads what [`write`] wrote, of at most `most` values. The memory goes by the bytes, not by the values.
+    /// Reads what [`write()`] wrote, of at most `most` values. The memory goes by the bytes, not by the values.
     ///
     /// # Errors
     /// If it is something else, or has more values.

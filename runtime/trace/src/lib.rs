@@ -1,7 +1,7 @@
 //! Traces: every MPI call of every rank, compressed while it is recorded, in a file, and read again (docs/traces.md).
 //!
 //! A call is a template and numbers ([`template`]); a rank's calls are folded into loops ([`fold`]); ranks that do alike share a shape, with a
-//! column of numbers ([`column`]) where they differ ([`builder`]). Nothing here knows MPI: the seam (`observe::recorder`) says what each
+//! column of numbers ([`mod@column`]) where they differ ([`builder`]). Nothing here knows MPI: the seam (`observe::recorder`) says what each
 //! argument is.
 
 pub mod builder;

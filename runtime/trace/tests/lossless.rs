@@ -72,7 +72,7 @@ fn arguments(made: &Made, rank: u32, ranks: u32) -> (&'static str, u16, Vec<Argu
             let all = vec![
                 argument("color", Value::Integer((rank / divisor).into())),
                 argument("key", Value::Integer((rank % divisor).into())),
-                result("flag", Value::Logical(rank % 3 == 0)),
+                result("flag", Value::Logical(rank.is_multiple_of(3))),
                 result("name", Value::Text(format!("rank {rank}"))),
                 argument("info_key", Value::Text("a \"key\"".into())),
             ];
@@ -151,7 +151,7 @@ fn programs() -> impl Strategy<Value = Program> {
         let of_rank = |rank: u32| {
             let mut all: Vec<Made> = all.clone();
             if rank == odd {
-                all.push(extra.clone());
+                all.push(extra);
             }
             if rank % 3 == odd % 3 {
                 all.truncate(all.len().div_ceil(2));
@@ -253,7 +253,7 @@ proptest! {
 #[test]
 fn exact_times_are_those_of_the_calls() {
     let send = Made::Message { function: 1, relative: true, peer: 1, tag: 0, count: 1, comm: 0 };
-    let program = vec![vec![Made::Compute(5), send.clone(), send.clone(), Made::Compute(7), Made::Compute(1), send]; 3];
+    let program = vec![vec![Made::Compute(5), send, send, Made::Compute(7), Made::Compute(1), send]; 3];
     let trace = Trace::read(&record(&program, 1, Timing::Exact)).unwrap();
     let mut times = trace::times::Reading::new(&trace.times[&2]).unwrap();
     let next = |times: &mut trace::times::Reading| times.next().unwrap().map(|(computed, took)| (computed.as_ps(), took.as_ps()));

@@ -31,6 +31,7 @@ pub(crate) struct Calls {
     /// Its persistent collectives, if there are any.
     persistent: Option<Box<Persistent>>,
     /// Who was refused which call, while nobody has entered that.
+    #[allow(clippy::box_collection, reason = "each communicator has this, and few ever need it")]
     refused: Option<Box<BTreeMap<u32, Vec<Refusal>>>>,
     /// Who was refused calls that all members of this process were refused: members elsewhere may wait for them.
     all_refused: BTreeSet<u32>,

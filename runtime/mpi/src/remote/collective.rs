@@ -189,10 +189,11 @@ impl Collectives {
         let ident = instance.ident.expect("a member is elsewhere");
         let signature = instance.describe().0;
         let carries = from.buffer != Buffer::Nothing && from.bytes != 0 && agent.covers(from);
-        let (content, payload) = match agent.missing.map(u32::to_le_bytes) {
+        let missing = agent.missing.map(u32::to_le_bytes);
+        let (content, payload) = match &missing {
             None if carries => (Content::Data, buffer_of(agent, from)),
             None => (Content::Nothing, &[][..]),
-            Some(rank) => (Content::Missing, &rank.clone()[..]),
+            Some(rank) => (Content::Missing, &rank[..]),
         };
         let remote = messages.remote.as_mut().expect("several processes");
         let process = remote.blocks.process(target);

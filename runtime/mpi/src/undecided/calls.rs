@@ -296,7 +296,7 @@ impl Mpi {
 
     /// `MPI_Cancel`: succeeds for a receive whose message has not arrived by the rank's clock; a send's cancelling always fails.
     ///
-    /// A message that arrives later goes back ([`World::give_back`]), unless its sender was told of the match or it was too long.
+    /// A message that arrives later goes back, unless its sender was told of the match or it was too long.
     pub fn cancel(&self, handle: usize) -> Result {
         let part = {
             let world = self.world();

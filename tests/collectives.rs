@@ -21,9 +21,9 @@ fn nobody_leaves_a_barrier_before_the_last_has_come() {
 
 #[test]
 fn a_refused_collective_counts_as_called_and_fails_for_those_who_need_its_data() {
-    // On several processes each has another member, who knows the call.
+    // On several processes each must have another member, who knows the call (docs/limitations.md): 2 and 4 processes divide these.
     let several = std::env::var_os("PROCESSES").is_some();
-    for ranks in if several { vec![7, 16] } else { vec![2, 3, 7, 16] } {
+    for ranks in if several { vec![8, 16] } else { vec![2, 3, 7, 16] } {
         for wrong in [0, 1, ranks - 1] {
             let run = || Run::program("refused.c").arg(wrong.to_string()).ranks(ranks);
             run().run().ok(ranks);

@@ -131,7 +131,7 @@ impl Messages {
     /// Copies the payload out of the sender's memory: into the node if it fits, else into the pool.
     #[inline]
     pub fn stage(&mut self, index: u32, payload: &Extent) {
-        if payload.bytes == 0 {
+        if payload.bytes == 0 || !payload.has_memory() {
             return;
         }
         let node = &mut self.nodes[index];

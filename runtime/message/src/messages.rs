@@ -149,6 +149,9 @@ pub struct Messages {
     pub wire: Wire,
     /// Whether message times depend on other messages.
     pub by_time: bool,
+    /// Whether messages carry bytes. Without, they have a length and no memory at either end, buffers have no address, and a receive's is
+    /// one that cannot be written before its rank runs (`flag::MOUNTED_ONLY`), which then has nothing to write: all else goes the general way.
+    pub payloads: bool,
     /// What a shared network carries, by the number that it was given.
     pub flights: Slab<Flight>,
     /// Messages that leave for a shared network, by time of sending.
@@ -209,6 +212,7 @@ impl Messages {
             seen: FxHashMap::default(),
             ready: if sweeps { Ready::all(first, local).with_deck() } else { Ready::all(first, local) },
             by_time: wire.is_shared(),
+            payloads: true,
             wire,
             flights: Slab::default(),
             outbox: EventQueue::new(),

@@ -2,6 +2,7 @@
 //! (`plain.rs`).
 
 pub mod complete;
+pub mod lengths;
 pub mod receive;
 pub mod send;
 

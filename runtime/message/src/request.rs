@@ -258,7 +258,8 @@ impl Messages {
                 let state = node.state;
                 if state == State::Posted && !node.has(flag::WAITED) {
                     node.flags |= flag::WAITED;
-                    if unseen && !node.has(flag::LAYOUT | flag::MOUNTED_ONLY) {
+                    // Without payloads nothing is left to be moved.
+                    if unseen && (!node.has(flag::LAYOUT | flag::MOUNTED_ONLY) || !self.payloads) {
                         node.flags |= flag::UNSEEN;
                         requests.set(index, handle::of_unseen(at));
                     } else {

@@ -19,7 +19,16 @@ pub struct Extent {
 impl Extent {
     /// No memory.
     pub fn none() -> Extent {
-        Extent { buffer: Addr::NULL, layout: None, bytes: 0 }
+        Extent::length(0)
+    }
+    /// A payload of so many bytes that nobody has, in a run without payloads ([`Messages::payloads`](crate::messages::Messages::payloads)).
+    pub fn length(bytes: u64) -> Extent {
+        Extent { buffer: Addr::NULL, layout: None, bytes }
+    }
+    /// Whether there is memory behind it. Data at the null pointer has a layout of absolute addresses (`MPI_BOTTOM`).
+    #[inline(always)]
+    pub fn has_memory(&self) -> bool {
+        !self.buffer.is_null() || self.layout.is_some()
     }
     /// So many equal parts of bytes that lie side by side.
     pub fn parts(&self, count: usize) -> Vec<Extent> {
@@ -29,7 +38,10 @@ impl Extent {
     /// Whether a node can hold it beside these flags: a sender that waits for the match has its request where the payload would be.
     #[inline(always)]
     pub fn fits_inline(&self, flags: u16) -> bool {
-        self.bytes <= INLINE_BYTES && self.layout.is_none() && flags & (flag::SYNCHRONOUS | flag::RENDEZVOUS) == 0
+        self.bytes <= INLINE_BYTES
+            && self.layout.is_none()
+            && flags & (flag::SYNCHRONOUS | flag::RENDEZVOUS) == 0
+            && (!self.buffer.is_null() || self.bytes == 0)
     }
     /// Packs it behind what `out` has; its rank must be mounted.
     #[inline]

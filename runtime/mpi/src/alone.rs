@@ -1,10 +1,24 @@
 //! One rank a process: the rank is the process itself, on its own stack, and everything else is done inside its blocking calls.
 
-use crate::progress::{Ending, Next};
+use crate::progress::{Ending, Left, drive};
+use crate::runner::{Outcome, Runner};
 use crate::world::{Mpi, Phase, Setup, World};
 
 /// What is done when the run is over while the process's rank waits in a call: it cannot return.
 pub type Over = fn(Ending) -> !;
+
+/// The process as its one rank, which has called the main loop from its own stack.
+struct Process;
+
+impl Runner for Process {
+    fn resume(&mut self, _: u32) -> Outcome {
+        Outcome::GoesOnOutside
+    }
+    // Its memory is always in place.
+    fn mounted(&mut self, _: u32, call: impl FnOnce()) {
+        call();
+    }
+}
 
 impl Mpi {
     /// The state of a process that is one rank; `setup` has as many ranks as processes.
@@ -30,46 +44,22 @@ impl Mpi {
         self.alone.get().is_some()
     }
 
-    /// Does what there is to do: whether the rank can go on; if not, the run is over.
-    fn serve(&self, ending: &mut Ending) -> bool {
-        loop {
-            let next = self.world().next();
-            match next {
-                Next::Run(_) => return true,
-                Next::Reduce(mut work) => {
-                    work.run();
-                    self.world().collectives.user_reduced(*work);
-                }
-                Next::ReduceAll(mut work) => {
-                    work.run(|_, call| call());
-                    {
-                        let world = &mut *self.world();
-                        world.collectives.functions_called(&mut world.messages, &world.objects, *work)
-                    };
-                }
-                Next::Unload(_, index) => {
-                    let _ = self.world().finish_unseen(|world| world.messages.finish_receive(index));
-                }
-                Next::Done => return false,
-                Next::Deadlock => {
-                    ending.deadlocked(&mut self.world());
-                    return false;
-                }
-            }
-        }
-    }
-
     /// Blocks the rank until it is woken.
     #[cold]
     pub(crate) fn wait_alone(&self, over: Over) {
         let mut ending = Ending::default();
-        if self.serve(&mut ending) {
+        if self.serve(&mut ending) == Left::Outside {
             self.world().messages.takes_a_while();
             return;
         }
         let status = self.world().aborted().unwrap_or(1);
         let ending = self.world().end(ending);
         over(Ending { status, ..ending })
+    }
+
+    /// Does what there is to do, until the rank can go on or the run is over.
+    fn serve(&self, ending: &mut Ending) -> Left {
+        drive(self, &mut Process, ending, &mut |_| {})
     }
 
     /// The rank has ended, with this exit status: does its part until all ranks of the run have.
@@ -83,7 +73,7 @@ impl Mpi {
             // A process that only asked for a version is no mistake.
             ending.strangers *= u32::from(began);
         }
-        while self.serve(&mut ending) {}
+        while self.serve(&mut ending) == Left::Outside {}
         self.world().end(ending)
     }
 }

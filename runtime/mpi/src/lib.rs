@@ -11,6 +11,7 @@ mod order;
 pub mod progress;
 pub mod remote;
 mod run;
+pub mod runner;
 pub mod sampling;
 mod undecided;
 pub mod world;

@@ -2,9 +2,9 @@
 
 use crate::collective::executor::UserReduction;
 use crate::collective::functions::FunctionWork;
+use crate::runner::{Outcome, Runner};
 use crate::world::{Abort, Mpi, Phase, World};
 use engine::Time;
-use rank::{Outcome, Ranks};
 
 /// How a run ended.
 #[derive(Clone, Debug, Default)]
@@ -36,9 +36,24 @@ pub(crate) enum Next {
 const PATIENCE: u64 = 500_000;
 
 /// Runs all ranks to their end. `tick` is called now and then with the world, for a progress display.
-pub fn run(mpi: &Mpi, ranks: &mut Ranks, tick: &mut dyn FnMut(&World)) -> Ending {
-    let mut switches = 0u32;
+pub fn run<R: Runner>(mpi: &Mpi, ranks: &mut R, tick: &mut dyn FnMut(&World)) -> Ending {
     let mut ending = Ending::default();
+    drive(mpi, ranks, &mut ending, tick);
+    mpi.world().end(ending)
+}
+
+/// How the main loop was left.
+#[derive(Clone, Copy, PartialEq, Eq, Debug)]
+pub(crate) enum Left {
+    /// All ranks have ended, or nothing can go on.
+    Over,
+    /// A rank goes on where the loop was called ([`Outcome::GoesOnOutside`]).
+    Outside,
+}
+
+/// Does what there is to do until the run is over or a rank goes on outside the loop.
+pub(crate) fn drive<R: Runner>(mpi: &Mpi, ranks: &mut R, ending: &mut Ending, tick: &mut dyn FnMut(&World)) -> Left {
+    let mut switches = 0u32;
     let world = mpi.world();
     let (first, sweeps) = (world.messages.first, world.messages.sweeps);
     drop(world);
@@ -49,20 +64,15 @@ pub fn run(mpi: &Mpi, ranks: &mut Ranks, tick: &mut dyn FnMut(&World)) -> Ending
         match next {
             Next::Run(rank) => {
                 if sweeps {
-                    let world = mpi.world();
-                    let deck = world.messages.ready.on_deck();
-                    if let (Some(&last), Some(&before)) = (deck.last(), deck.get(deck.len().saturating_sub(2))) {
-                        rank::memory::prefetch(&world.messages.ranks[last as usize]);
-                        ranks.prefetch_place(last - first);
-                        ranks.prefetch(before - first);
-                    }
+                    approach(&mpi.world(), ranks);
                 }
                 match ranks.resume(rank - first) {
                     Outcome::Blocked => {}
                     Outcome::Finished { status } => {
                         // Its memory is still there: nobody was mounted since.
-                        mpi.world().rank_ended(rank, status, &mut ending);
+                        mpi.world().rank_ended(rank, status, ending);
                     }
+                    Outcome::GoesOnOutside => return Left::Outside,
                 }
                 switches = switches.wrapping_add(1);
                 if several {
@@ -98,14 +108,24 @@ pub fn run(mpi: &Mpi, ranks: &mut Ranks, tick: &mut dyn FnMut(&World)) -> Ending
                     let _ = mpi.world().finish_unseen(|world| world.messages.finish_receive(index));
                 });
             }
-            Next::Done => break,
+            Next::Done => return Left::Over,
             Next::Deadlock => {
                 ending.deadlocked(&mut mpi.world());
-                break;
+                return Left::Over;
             }
         }
     }
-    mpi.world().end(ending)
+}
+
+/// Fetches what the ranks that are next to run will touch.
+#[inline(always)]
+fn approach<R: Runner>(world: &World, ranks: &mut R) {
+    let messages = &world.messages;
+    let deck = messages.ready.on_deck();
+    if let (Some(&last), Some(&before)) = (deck.last(), deck.get(deck.len().saturating_sub(2))) {
+        rank::memory::prefetch(&messages.ranks[last as usize]);
+        ranks.prefetch(before - messages.first, last - messages.first);
+    }
 }
 
 impl Ending {

@@ -7,7 +7,6 @@ use crate::held::Row;
 use crate::messages::Messages;
 use crate::node::{NIL, Node, State, flag};
 use crate::p2p::pattern;
-use crate::p2p::view;
 use crate::p2p::{Buffer, Peer};
 use crate::packing::Packing;
 use crate::request::{ANY_TAG, PROC_NULL, Status};
@@ -30,7 +29,7 @@ impl Messages {
         if let Some(shape) = extent.layout {
             flags |= flag::LAYOUT;
             layout = self.layouts.insert(shape);
-        } else if !rank::is_addressable_unmounted(extent.buffer, extent.bytes as usize) {
+        } else if !self.payloads || !rank::is_addressable_unmounted(extent.buffer, extent.bytes as usize) {
             flags |= flag::MOUNTED_ONLY;
         }
         Node {
@@ -118,7 +117,7 @@ impl Messages {
             node.arrival = Time::ZERO;
             return Ok(self.nodes.alloc(node));
         };
-        let extent = view(objects, (buffer, count, datatype))?;
+        let extent = self.payload(objects, (buffer, count, datatype))?;
         let node = self.receive_node_for(&pattern, extent);
         let index = self.nodes.alloc(node);
         if row == Row::Request && pattern.source.is_some() {
@@ -142,7 +141,7 @@ impl Messages {
                 format!("message handle {message:#x} does not name a message of a matched probe: it was received already or never made"),
             ));
         };
-        let extent = view(objects, buffer)?;
+        let extent = self.payload(objects, buffer)?;
         let from = self.nodes[index];
         let pattern = Pattern { context: from.context, source: Some(from.source), tag: Some(from.tag) };
         let node = self.receive_node_for(&pattern, extent);

@@ -7,7 +7,6 @@ use crate::handle::{self, REQUEST_SENT};
 use crate::held::Row;
 use crate::messages::Messages;
 use crate::node::{NIL, flag};
-use crate::p2p::view;
 use crate::p2p::{Buffer, Peer, SendMode, bad_tag};
 use crate::request::{Body, PROC_NULL};
 use engine::Time;
@@ -68,11 +67,12 @@ impl Messages {
         }
         let (context, source, to) = objects.comms.partner(comm, destination, "destination")?;
         let envelope = Envelope::new(context, source, tag);
-        let payload = view(objects, buffer)?;
+        let payload = self.payload(objects, buffer)?;
         let (transit, request) = self.start_transit(mode, to, payload.bytes, comm)?;
         self.profile.message(payload.bytes);
         let local = self.is_local(to);
-        if payload.layout.is_none() && row.holds(payload.bytes) && local && transit.flags == 0 && mode != SendMode::Buffered {
+        let stays = payload.layout.is_none() && payload.has_memory() && row.holds(payload.bytes);
+        if stays && local && transit.flags == 0 && mode != SendMode::Buffered {
             return Ok(self.hold_send(to, envelope, (payload.buffer, payload.bytes), transit.arrival, row == Row::Request));
         }
         self.release();
@@ -124,6 +124,14 @@ impl Messages {
         let state = &mut self.ranks[self.current as usize];
         state.burst = state.burst.saturating_add(messages);
         state.burst > BURST
+    }
+
+    /// The mounted rank, which is to block now, goes on after others: too much waits for other processes or for its receivers.
+    #[cold]
+    pub fn step_back(&mut self) {
+        self.release();
+        let (me, clock) = (self.current, self.clock(self.current));
+        self.ready.lag(me, clock);
     }
 
     /// A receiver that reads what it gets makes nobody step back.

@@ -69,7 +69,7 @@ impl Mpi {
         world.finish(handle)
     }
 
-    /// The first half of `MPI_Wait`: whether the mounted rank has to wait.
+    /// The first half of `MPI_Wait`: whether the mounted rank has to wait, for the request or for others to take a long message first.
     #[inline(always)]
     pub fn begin_wait(&self, handle: usize) -> Result<bool> {
         let mut world = self.world();
@@ -81,8 +81,8 @@ impl Mpi {
         } else if let RequestRef::Node(index) = handle::request(handle)
             && world.messages.should_linger(world.messages.unread(index))
         {
-            drop(world);
-            self.step_back();
+            world.messages.step_back();
+            return Ok(true);
         }
         Ok(waits)
     }
@@ -113,10 +113,10 @@ impl Mpi {
     #[inline]
     pub fn begin_wait_all(&self, requests: RequestArray, wanted: bool) -> Result<Awaited> {
         let mut world = self.world();
-        let awaited = world.messages.await_all(requests, wanted)?;
+        let mut awaited = world.messages.await_all(requests, wanted)?;
         if !awaited.waits && world.messages.should_linger(awaited.unread) {
-            drop(world);
-            self.step_back();
+            world.messages.step_back();
+            awaited.waits = true;
         }
         Ok(awaited)
     }

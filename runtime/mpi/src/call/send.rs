@@ -29,6 +29,22 @@ impl Mpi {
         self.pause_after_send(request)
     }
 
+    /// The first half of a send: what [`Mpi::end_send`] is told once the rank goes on, `None` if there is nothing to wait for.
+    ///
+    /// The rank waits for its match ([`SendMode::Synchronous`], a message above the eager limit), or lets its receivers run.
+    pub fn begin_send(&self, mode: SendMode, buffer: Buffer, to: Peer) -> Result<Option<usize>> {
+        let request = {
+            let world = &mut *self.world();
+            world.messages.start_send(&world.objects, mode, buffer, to, Row::Alone)?
+        };
+        self.begin_pause(request)
+    }
+
+    /// The second half of a send that waited.
+    pub fn end_send(&self, waited: usize) -> Result {
+        if waited == REQUEST_SENT { Ok(()) } else { self.end_wait(waited).map(|_| ()) }
+    }
+
     /// A send of many elements: where they are long, its receiver may take them before they are copied.
     #[inline(never)]
     pub(crate) fn send_many(&self, mode: SendMode, buffer: Buffer, to: Peer) -> Result {
@@ -43,20 +59,34 @@ impl Mpi {
     /// A sender that waits for its match, or lets its receivers run.
     #[inline(never)]
     pub(crate) fn pause_after_send(&self, request: usize) -> Result {
+        match self.begin_pause(request)? {
+            None => Ok(()),
+            Some(waited) => {
+                self.block();
+                self.end_send(waited)
+            }
+        }
+    }
+
+    /// The sender is to block, if it has to wait for its match or lets its receivers run: what [`Mpi::end_send`] is told then.
+    fn begin_pause(&self, request: usize) -> Result<Option<usize>> {
         if request != REQUEST_SENT {
-            return self.wait(request).map(|_| ());
+            if self.begin_wait(request)? {
+                return Ok(Some(request));
+            }
+            self.end_wait(request)?;
+            return Ok(None);
         }
         let mut world = self.world();
-        if world.messages.crowded {
-            drop(world);
-            self.step_back();
-        } else if world.messages.ranks[world.messages.current as usize].burst > BURST && !world.messages.ready.is_empty() {
-            let me = world.messages.current;
+        let me = world.messages.current;
+        let burst = world.messages.ranks[me as usize].burst > BURST && !world.messages.ready.is_empty();
+        if burst && !world.messages.crowded {
             world.messages.ranks[me as usize].burst = 0;
-            drop(world);
-            self.step_back();
+        } else if !world.messages.crowded {
+            return Ok(None);
         }
-        Ok(())
+        world.messages.step_back();
+        Ok(Some(REQUEST_SENT))
     }
 
     /// `MPI_Isend` and its modes: the request's handle.
@@ -75,11 +105,7 @@ impl Mpi {
     /// Lets others run, because too much waits for other processes or for the rank's receivers.
     #[cold]
     pub(crate) fn step_back(&self) {
-        let mut world = self.world();
-        world.messages.release();
-        let (me, clock) = (world.messages.current, world.messages.clock(world.messages.current));
-        world.messages.ready.lag(me, clock);
-        drop(world);
+        self.world().messages.step_back();
         self.block();
     }
 }

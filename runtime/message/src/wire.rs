@@ -15,7 +15,7 @@ pub struct Wire {
     pub has_overheads: bool,
     /// Whether a message costs nobody anything but the time it is under way, which is known when it is sent.
     pub plain: bool,
-    lookahead: Span,
+    /// A lower bound on what the network takes for any message between two ranks.
     way: Span,
     /// Consecutive ranks on one node of the machine, 1 where it has no such level.
     pub node: u32,
@@ -26,11 +26,10 @@ impl Wire {
     pub fn new(built: Built, node: u32) -> Wire {
         let Built { network, placement, overheads, .. } = built;
         let way = network.lookahead(Endpoint(0));
-        let lookahead = way + overheads.send;
         let has_overheads = overheads != Overheads::default();
         let plain = !has_overheads && network.formula().is_some();
         let uniform = network.formula().and_then(Formula::uniform);
-        Wire { network, uniform, placement, has_overheads, plain, overheads, lookahead, way, node }
+        Wire { network, uniform, placement, has_overheads, plain, overheads, way, node }
     }
     /// Where a rank is attached.
     #[inline]
@@ -50,7 +49,7 @@ impl Wire {
     fn latency_by_place(&self, from: u32, to: u32, bytes: u64) -> Span {
         match &self.network {
             Network::Formula(formula) => formula.latency(self.endpoint(from), self.endpoint(to), bytes),
-            Network::Shared(_) => self.lookahead,
+            Network::Shared(_) => self.lookahead(),
         }
     }
     /// How far apart any two endpoints are, if all are equally far by a formula.
@@ -60,7 +59,7 @@ impl Wire {
     }
     /// A lower bound on what any message between two ranks takes.
     pub fn lookahead(&self) -> Span {
-        self.lookahead
+        self.way + self.overheads.send
     }
     /// A lower bound on what an acknowledgement takes, which costs no processor anything.
     pub fn way_back(&self) -> Span {

@@ -17,6 +17,20 @@ use smallvec::SmallVec;
 use std::cmp::Reverse;
 use std::collections::BinaryHeap;
 
+/// What orders items.
+#[derive(Clone, Copy, PartialEq, Eq, PartialOrd, Ord, Default, Debug)]
+pub(crate) struct Key {
+    pub(crate) time: Time,
+    pub(crate) rank: u32,
+    /// Of the message; the greatest for a poll, which so comes after all receives of its instant.
+    pub(crate) source: u32,
+}
+
+impl Key {
+    /// After all items.
+    pub(crate) const LAST: Key = Key { time: Time::MAX, rank: u32::MAX, source: u32::MAX };
+}
+
 /// One thing to decide.
 #[derive(Clone, Copy, PartialEq, Eq, PartialOrd, Ord, Debug)]
 pub(crate) struct Item {
@@ -26,6 +40,12 @@ pub(crate) struct Item {
     /// The receive node, or [`NIL`] for the rank's poll.
     receive: u32,
     message: u32,
+}
+
+impl Item {
+    pub(crate) fn key(&self) -> Key {
+        Key { time: self.time, rank: self.rank, source: self.source }
+    }
 }
 
 /// An item, and the state of its rank for which it was made.
@@ -69,8 +89,6 @@ impl Versions {
 pub(crate) struct Agenda {
     heap: BinaryHeap<Reverse<Entry>>,
     versions: Versions,
-    /// For making items.
-    fresh: Vec<Item>,
     /// A rank whose poll at this instant was decided alone: as long as it only polls, nothing else comes first.
     turn: Option<(u32, Time)>,
     /// A rank whose receives for any source have no message before that time, as long as nothing happens to it.
@@ -135,33 +153,27 @@ impl World {
         }
     }
 
-    /// All open items of `rank`.
-    fn items_of(&self, rank: u32, items: &mut Vec<Item>) {
-        if self.messages.ranks[rank as usize].wilds != 0 {
-            items.extend(self.wild_item_of(rank));
-        }
-        if !self.messages.ranks[rank as usize].polling {
-            return;
-        }
-        if let Some(poll) = self.order.polls.get(&rank) {
-            match self.open(rank, poll) {
-                Open::Final => items.push(Item { time: Time::ZERO, rank, source: 0, receive: NIL, message: NIL }),
-                Open::At(time) => items.push(Item { time, rank, source: u32::MAX, receive: NIL, message: NIL }),
-                Open::Never => {}
-            }
+    /// The poll in which `rank` is blocked, if it can be answered at some time.
+    fn poll_item_of(&self, rank: u32) -> Option<Item> {
+        let poll = self.order.polls.get(&rank)?;
+        match self.open(rank, poll) {
+            Open::Final => Some(Item { time: Time::ZERO, rank, source: 0, receive: NIL, message: NIL }),
+            Open::At(time) => Some(Item { time, rank, source: u32::MAX, receive: NIL, message: NIL }),
+            Open::Never => None,
         }
     }
 
     /// Makes the items of a rank anew; those that it had are void.
     fn renew(&mut self, rank: u32) {
-        let mut fresh = std::mem::take(&mut self.order.agenda.fresh);
-        self.items_of(rank, &mut fresh);
-        let version = self.order.agenda.versions.void(rank);
-        // One by one: there are few, and `extend` may rebuild the heap.
-        for item in fresh.drain(..) {
-            self.order.agenda.heap.push(Reverse(Entry { item, version }));
+        let state = &self.messages.ranks[rank as usize];
+        let receive = if state.wilds != 0 { self.wild_item_of(rank) } else { None };
+        let poll = if state.polling { self.poll_item_of(rank) } else { None };
+        let Agenda { heap, versions, .. } = &mut self.order.agenda;
+        let version = versions.void(rank);
+        // One by one: `extend` may rebuild the heap.
+        for item in [receive, poll].into_iter().flatten() {
+            heap.push(Reverse(Entry { item, version }));
         }
-        self.order.agenda.fresh = fresh;
     }
 
     /// Looks at all ranks to which something happened: answers polls that can be answered now, and makes their items anew.
@@ -282,14 +294,9 @@ impl World {
 
     /// Decides open items that were safe to decide before; false if there are none.
     pub(crate) fn decide_safe(&mut self) -> bool {
-        self.decide_before(self.messages.safe)
-    }
-
-    /// Decides open items before `bound`, where no message earlier than that will come any more; false if there are none.
-    fn decide_before(&mut self, bound: Time) -> bool {
         self.refresh();
         let mut decided = false;
-        while let Some(item) = self.first_item().filter(|item| item.time < bound) {
+        while let Some(item) = self.first_item().filter(|item| item.time < self.messages.safe) {
             self.apply(&item);
             decided = true;
         }
@@ -310,24 +317,15 @@ impl World {
         decided
     }
 
-    /// Decides the first open item if it comes before `until` (time, rank, source); false if not.
-    pub(crate) fn decide_first_before(&mut self, until: (Time, u32, u32)) -> bool {
+    /// Decides the first open item if it comes before `until`; false if not.
+    pub(crate) fn decide_first_before(&mut self, until: Key) -> bool {
         self.refresh();
-        let first = self.first_item().filter(|item| (item.time, item.rank, item.source) < until);
+        let first = self.first_item().filter(|item| item.key() < until);
         if let Some(item) = first {
             self.apply(&item);
             self.give_turn(&item);
         }
         first.is_some()
-    }
-
-    /// Decides the first open item.
-    pub(crate) fn decide_first(&mut self) {
-        self.refresh();
-        if let Some(item) = self.first_item() {
-            self.apply(&item);
-            self.give_turn(&item);
-        }
     }
 
     fn give_turn(&mut self, item: &Item) {

@@ -1,7 +1,8 @@
 //! The end of a run on several processes: everything comes together at process 0.
 
 use crate::progress::Ending;
-use crate::remote::agree::{GATHER, RELEASE, pause};
+use crate::remote::control::{GATHER, RELEASE};
+use crate::remote::pause::Waiting;
 use crate::remote::record::{Put, Take};
 use crate::remote::stream::Arrived;
 use crate::world::{Mpi, World};
@@ -9,7 +10,7 @@ use crate::world::{Mpi, World};
 impl World {
     /// Takes control messages until one satisfies `wanted`, and answers that one without its first byte.
     fn await_control(&mut self, wanted: impl Fn(u32, u8) -> bool) -> Vec<u8> {
-        let mut vain = 0;
+        let mut waiting = Waiting::new();
         loop {
             let gathered = &mut self.run.gathered;
             if let Some(at) = gathered.iter().position(|(from, data)| wanted(*from, data[0])) {
@@ -24,10 +25,7 @@ impl World {
                 Ok(Some(Arrived::Control(from, data))) => self.control_arrived(from, data),
                 // Others may have begun to run already.
                 Ok(Some(Arrived::Records(from, data))) => self.records_arrived(from, &data),
-                Ok(None) => {
-                    vain += 1;
-                    pause(vain);
-                }
+                Ok(None) => waiting.pause(),
                 Err(why) => self.messages.broken(&why),
             }
         }

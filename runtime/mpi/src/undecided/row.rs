@@ -29,6 +29,15 @@ pub(crate) struct Row {
     released: u32,
 }
 
+/// A parked rank that may be sent on; the least clock, then rank, comes first.
+#[derive(Clone, Copy, PartialEq, Eq, PartialOrd, Ord, Debug)]
+pub(crate) struct Poller {
+    pub(crate) clock: Time,
+    pub(crate) rank: u32,
+    /// How often it will poll.
+    pub(crate) polls: u32,
+}
+
 /// Polls of ranks that were sent on.
 #[derive(Clone, Copy, Default)]
 pub(crate) struct Fruitless {
@@ -217,11 +226,11 @@ impl World {
         })
     }
 
-    /// The clock and number of the parked rank that may be sent on first, and how often it will poll.
-    pub(crate) fn least_poller(&self) -> Option<(Time, u32, u32)> {
+    /// The parked rank that may be sent on first.
+    pub(crate) fn least_poller(&self) -> Option<Poller> {
         let parked = self.order.polls.iter().filter(|(_, poll)| matches!(poll, Poll::Parked(_)));
         let (clock, rank) = parked.map(|(&rank, _)| (self.messages.clock(rank), rank)).min()?;
-        Some((clock, rank, patience(self.order.rows.get(&rank).map_or(0, |row| row.released))))
+        Some(Poller { clock, rank, polls: patience(self.order.rows.get(&rank).map_or(0, |row| row.released)) })
     }
 
     /// Answers "no" to a parked rank.
@@ -236,7 +245,7 @@ impl World {
     /// the end. Answers "no" to the one with the least clock; false if there is none, or this has been in vain for too long.
     pub(crate) fn release_poller(&mut self) -> bool {
         let messages = self.messages.profile.messages();
-        let Some((_, rank, polls)) = self.least_poller() else { return false };
+        let Some(Poller { rank, polls, .. }) = self.least_poller() else { return false };
         let goes_on = self.order.fruitless.has_hope(messages, polls);
         if goes_on {
             self.send_poller_on(rank);

@@ -1,0 +1,193 @@
+//! Process 0's part in agreements: who has reported what, and what follows from it.
+
+use crate::agenda::Key;
+use crate::remote::control::{Decision, Report};
+use crate::undecided::{Fruitless, Poller};
+use engine::{Span, Time};
+
+/// The last reports of all processes.
+///
+/// A process that is told a decision goes on, so its report counts no more; it reports anew with one more decision followed. Those of
+/// the others stand: whatever makes one of them go on is a chunk that its report does not count.
+pub(crate) struct Arbiter {
+    /// Of each process: its last report, and how many decisions it was told.
+    processes: Vec<(Option<Report>, u64)>,
+    /// Whether all have forgotten what was safe after the last [`Decision::Before`].
+    forgotten: bool,
+    fruitless: Fruitless,
+}
+
+impl Arbiter {
+    pub(crate) fn new(processes: u32) -> Arbiter {
+        Arbiter { processes: vec![(None, 0); processes as usize], forgotten: true, fruitless: Fruitless::default() }
+    }
+
+    /// A process has reported; what it wrote before it knew of the last decision for it is out of date.
+    pub(crate) fn note(&mut self, process: u32, report: Report) {
+        let (last, told) = &mut self.processes[process as usize];
+        if report.followed == *told {
+            *last = Some(report);
+        }
+    }
+
+    /// What is to be told to which process, once all have reported that they cannot go on and nothing is under way; until then nothing.
+    /// `lookahead` is asked whether anybody waits for matches.
+    ///
+    /// O(processes^2).
+    pub(crate) fn conclude(&mut self, lookahead: impl FnOnce(bool) -> Span) -> Vec<(u32, Decision)> {
+        let reports: Option<Vec<&Report>> = self.processes.iter().map(|(report, _)| report.as_ref()).collect();
+        let Some(reports) = reports.filter(|reports| all_taken(reports)) else { return Vec::new() };
+        let lookahead = lookahead(reports.iter().any(|report| report.handshakes));
+        let told = decide(&reports, lookahead).unwrap_or_else(|| {
+            let hope = release(&reports, &mut self.forgotten, &mut self.fruitless);
+            to_all(&reports, |_| hope)
+        });
+        for (process, decision) in &told {
+            let (report, count) = &mut self.processes[*process as usize];
+            *report = None;
+            *count += 1;
+            self.forgotten &= !matches!(decision, Decision::Before(_));
+        }
+        told
+    }
+}
+
+fn all_taken(reports: &[&Report]) -> bool {
+    let processes = reports.len();
+    (0..processes).all(|from| (0..processes).all(|to| reports[from].sent[to] == reports[to].taken[from]))
+}
+
+fn to_all(reports: &[&Report], decision: impl Fn(usize) -> Decision) -> Vec<(u32, Decision)> {
+    (0..reports.len()).map(|process| (process as u32, decision(process))).collect()
+}
+
+/// What one process would do if it had all items: see [`World::decide`](crate::world::World::decide).
+fn decide(reports: &[&Report], lookahead: Span) -> Option<Vec<(u32, Decision)>> {
+    if reports.iter().all(|report| report.ended) {
+        return Some(to_all(reports, |_| Decision::Done));
+    }
+    if reports.iter().any(|report| report.held) {
+        return Some(to_all(reports, |_| Decision::Held));
+    }
+    let of_others = |me: usize| reports.iter().enumerate().filter(move |(process, _)| *process != me).map(|(_, report)| report);
+    let least = reports.iter().enumerate().filter_map(|(process, report)| report.least.map(|key| (key, process))).min();
+    let effect = reports.iter().filter_map(|report| report.effect).min();
+    if let (Some((least, owner)), Some(effect)) = (least, effect) {
+        if least.time < effect.saturating_add(lookahead) {
+            let others_act = |me| of_others(me).filter_map(|report| report.effect).min().unwrap_or(Time::MAX);
+            return Some(to_all(reports, |process| Decision::Before(others_act(process))));
+        }
+        let until = of_others(owner).filter_map(|report| report.least).min().unwrap_or(Key::LAST);
+        return Some(vec![(owner as u32, Decision::First(until))]);
+    }
+    reports.iter().any(|report| report.aborting).then(|| to_all(reports, |_| Decision::Done))
+}
+
+/// Nothing can be decided: a polling rank goes on, or all wait for ever.
+fn release(reports: &[&Report], forgotten: &mut bool, fruitless: &mut Fruitless) -> Decision {
+    let Some(Poller { rank, polls, .. }) = reports.iter().filter_map(|report| report.poller).min() else { return Decision::Deadlock };
+    if !*forgotten {
+        // Such a rank may act before the time that was safe: all must have forgotten it first.
+        *forgotten = true;
+        return Decision::Forget;
+    }
+    let messages = reports.iter().map(|report| report.messages).sum();
+    if fruitless.has_hope(messages, polls) { Decision::Release(rank) } else { Decision::Deadlock }
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    fn idle(sent: &[u64], taken: &[u64]) -> Report {
+        Report { sent: sent.to_vec(), taken: taken.to_vec(), ..Report::default() }
+    }
+    /// Of one of `processes`, whose first item of `rank` is at `time`, when its clock is `clock`.
+    fn item(processes: usize, (time, rank): (u64, u32), clock: u64) -> Report {
+        let (time, effect) = (Time::from_ps(time), Time::from_ps(time.max(clock)));
+        let none = vec![0; processes];
+        Report { least: Some(Key { time, rank, source: 0 }), effect: Some(effect), ..idle(&none, &none) }
+    }
+    /// What is told once these have come from all.
+    fn told(reports: &[Report], lookahead: u64) -> Vec<(u32, Decision)> {
+        let mut arbiter = Arbiter::new(reports.len() as u32);
+        for (process, report) in reports.iter().enumerate() {
+            arbiter.note(process as u32, report.clone());
+        }
+        arbiter.conclude(|_| Span::from_ps(lookahead))
+    }
+    fn before(times: &[u64]) -> Vec<(u32, Decision)> {
+        times.iter().enumerate().map(|(process, &time)| (process as u32, Decision::Before(Time::from_ps(time)))).collect()
+    }
+
+    #[test]
+    fn nothing_is_concluded_while_a_chunk_is_under_way() {
+        let mut arbiter = Arbiter::new(2);
+        arbiter.note(0, idle(&[0, 1], &[0, 0]));
+        assert_eq!(arbiter.conclude(|_| Span::ZERO), []);
+        // Process 1 reported before it took the chunk, or took one that process 0's report does not count.
+        for taken in [0, 2] {
+            arbiter.note(1, idle(&[0, 0], &[taken, 0]));
+            assert_eq!(arbiter.conclude(|_| Span::ZERO), []);
+        }
+        arbiter.note(1, idle(&[0, 0], &[1, 0]));
+        assert_eq!(arbiter.conclude(|_| Span::ZERO), [(0, Decision::Deadlock), (1, Decision::Deadlock)]);
+    }
+
+    #[test]
+    fn a_report_from_before_the_last_decision_for_its_process_counts_no_more() {
+        let mut arbiter = Arbiter::new(1);
+        arbiter.note(0, item(1, (5, 0), 5));
+        assert_eq!(arbiter.conclude(|_| Span::ZERO), [(0, Decision::First(Key::LAST))]);
+        arbiter.note(0, Report { ended: true, ..idle(&[0], &[0]) });
+        assert_eq!(arbiter.conclude(|_| Span::ZERO), []);
+        arbiter.note(0, Report { followed: 1, ended: true, ..idle(&[0], &[0]) });
+        assert_eq!(arbiter.conclude(|_| Span::ZERO), [(0, Decision::Done)]);
+    }
+
+    #[test]
+    fn items_before_the_least_effect_and_the_lookahead_are_decided() {
+        assert_eq!(told(&[item(2, (5, 0), 20), item(2, (7, 1), 7)], 10), before(&[7, 20]));
+        assert_eq!(told(&[item(2, (5, 3), 20), item(2, (7, 1), 7)], 0), before(&[7, 20]));
+    }
+
+    #[test]
+    fn each_process_is_told_when_the_others_act() {
+        assert_eq!(told(&[item(3, (5, 0), 20), item(3, (7, 1), 7), item(3, (9, 2), 9)], 10), before(&[7, 9, 7]));
+        assert_eq!(told(&[item(1, (5, 0), 5)], 1), [(0, Decision::Before(Time::MAX))]);
+    }
+
+    #[test]
+    fn without_lookahead_only_the_process_of_the_first_item_goes_on() {
+        // One rank may reach another at once: the least alone, ties by rank.
+        let reports = [item(3, (7, 1), 7), item(3, (7, 0), 7), item(3, (9, 2), 9)];
+        let until = Key { time: Time::from_ps(7), rank: 1, source: 0 };
+        let mut arbiter = Arbiter::new(3);
+        for (process, report) in reports.iter().enumerate() {
+            arbiter.note(process as u32, report.clone());
+        }
+        assert_eq!(arbiter.conclude(|_| Span::ZERO), [(1, Decision::First(until))]);
+        // The others' reports stand, until a chunk reaches them.
+        arbiter.note(1, Report { followed: 1, sent: vec![1, 0, 0], ..idle(&[0; 3], &[0; 3]) });
+        assert_eq!(arbiter.conclude(|_| Span::ZERO), []);
+        arbiter.note(0, Report { taken: vec![0, 1, 0], ..item(3, (8, 1), 8) });
+        let until = Key { time: Time::from_ps(9), rank: 2, source: 0 };
+        assert_eq!(arbiter.conclude(|_| Span::ZERO), [(0, Decision::First(until))]);
+    }
+
+    #[test]
+    fn a_polling_rank_goes_on_only_after_all_have_forgotten_what_was_safe() {
+        let mut arbiter = Arbiter::new(1);
+        let poller = |followed| {
+            let poller = Poller { clock: Time::from_ps(3), rank: 9, polls: 4_000_000 };
+            Report { followed, poller: Some(poller), ..idle(&[0], &[0]) }
+        };
+        arbiter.note(0, item(1, (0, 1), 0));
+        assert_eq!(arbiter.conclude(|_| Span::from_ps(1)), [(0, Decision::Before(Time::MAX))]);
+        let expected = [Decision::Forget, Decision::Release(9), Decision::Release(9), Decision::Deadlock];
+        for (followed, decision) in expected.into_iter().enumerate() {
+            arbiter.note(0, poller(followed as u64 + 1));
+            assert_eq!(arbiter.conclude(|_| Span::ZERO), [(0, decision)]);
+        }
+    }
+}

@@ -1,0 +1,171 @@
+//! What processes tell each other on the control lane when none of them can go on, and how that is written.
+
+use crate::agenda::Key;
+use crate::remote::record::{Put, Take};
+use crate::undecided::Poller;
+use engine::Time;
+
+/// Control messages, by their first byte.
+pub(crate) const REPORT: u8 = 0;
+pub(crate) const DECISION: u8 = 1;
+pub(crate) const GATHER: u8 = 2;
+pub(crate) const RELEASE: u8 = 3;
+
+/// What a process that cannot go on tells process 0.
+#[derive(Clone, Default, PartialEq, Debug)]
+pub(crate) struct Report {
+    /// How many decisions it has followed.
+    pub(crate) followed: u64,
+    /// Chunks sent to each process so far.
+    pub(crate) sent: Vec<u64>,
+    /// Chunks taken from each process so far.
+    pub(crate) taken: Vec<u64>,
+    /// Its first open item.
+    pub(crate) least: Option<Key>,
+    /// The least time at which a rank goes on after one of its items is decided.
+    pub(crate) effect: Option<Time>,
+    /// Whether members of a collective are held.
+    pub(crate) held: bool,
+    /// The parked rank that may be sent on.
+    pub(crate) poller: Option<Poller>,
+    /// Messages of its ranks so far.
+    pub(crate) messages: u64,
+    /// Whether all its ranks have ended.
+    pub(crate) ended: bool,
+    pub(crate) aborting: bool,
+    /// Whether a rank of it ever waited for a match, or met a message whose sender does.
+    pub(crate) handshakes: bool,
+}
+
+/// What process 0 tells a process to do.
+#[derive(Clone, Copy, PartialEq, Eq, Debug)]
+pub(crate) enum Decision {
+    /// Decide what is safe: no rank of another process acts before this time, unless because of what this process sends.
+    Before(Time),
+    /// Decide the first item alone; and what comes before this one, the first of the other processes.
+    First(Key),
+    /// Start the collectives whose members are held.
+    Held,
+    /// Forget the time of the last `Before`.
+    Forget,
+    /// Send this parked rank on, if it is yours; forget the time of the last `Before`.
+    Release(u32),
+    /// The run is over.
+    Done,
+    /// Nothing can go on.
+    Deadlock,
+}
+
+impl Decision {
+    pub(crate) fn put(self, out: &mut Vec<u8>) {
+        let (kind, key) = match self {
+            Decision::Before(time) => (0, Key { time, ..Key::default() }),
+            Decision::First(until) => (1, until),
+            Decision::Held => (2, Key::default()),
+            Decision::Forget => (3, Key::default()),
+            Decision::Release(rank) => (4, Key { rank, ..Key::default() }),
+            Decision::Done => (5, Key::default()),
+            Decision::Deadlock => (6, Key::default()),
+        };
+        out.u8(kind);
+        put_key(Some(key), out);
+    }
+    pub(crate) fn take(from: &mut Take) -> Decision {
+        let (kind, key) = (from.u8(), take_key(from).unwrap_or_default());
+        match kind {
+            0 => Decision::Before(key.time),
+            1 => Decision::First(key),
+            2 => Decision::Held,
+            3 => Decision::Forget,
+            4 => Decision::Release(key.rank),
+            5 => Decision::Done,
+            _ => Decision::Deadlock,
+        }
+    }
+}
+
+/// Writes a key, or that there is none.
+fn put_key(key: Option<Key>, out: &mut Vec<u8>) {
+    out.u8(u8::from(key.is_some()));
+    let Key { time, rank, source } = key.unwrap_or_default();
+    out.u64(time.as_ps());
+    out.u32(rank);
+    out.u32(source);
+}
+
+fn take_key(from: &mut Take) -> Option<Key> {
+    let is = from.u8() != 0;
+    let key = Key { time: Time::from_ps(from.u64()), rank: from.u32(), source: from.u32() };
+    is.then_some(key)
+}
+
+impl Report {
+    pub(crate) fn put(&self, out: &mut Vec<u8>) {
+        out.u64(self.followed);
+        self.sent.iter().chain(&self.taken).for_each(|&count| out.u64(count));
+        put_key(self.least, out);
+        put_key(self.effect.map(|time| Key { time, ..Key::default() }), out);
+        put_key(self.poller.map(|Poller { clock, rank, polls }| Key { time: clock, rank, source: polls }), out);
+        out.u64(self.messages);
+        out.u8(u8::from(self.held) | u8::from(self.ended) << 1 | u8::from(self.aborting) << 2 | u8::from(self.handshakes) << 3);
+    }
+    pub(crate) fn take(from: &mut Take, processes: u32) -> Report {
+        let followed = from.u64();
+        let sent = (0..processes).map(|_| from.u64()).collect();
+        let taken = (0..processes).map(|_| from.u64()).collect();
+        let (least, effect, poller) = (take_key(from), take_key(from), take_key(from));
+        let messages = from.u64();
+        let flags = from.u8();
+        Report {
+            followed,
+            sent,
+            taken,
+            least,
+            effect: effect.map(|key| key.time),
+            poller: poller.map(|Key { time, rank, source }| Poller { clock: time, rank, polls: source }),
+            messages,
+            held: flags & 1 != 0,
+            ended: flags & 2 != 0,
+            aborting: flags & 4 != 0,
+            handshakes: flags & 8 != 0,
+        }
+    }
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    #[test]
+    fn reports_and_decisions_survive_their_way() {
+        let report = Report {
+            followed: 7,
+            sent: vec![1, 2],
+            taken: vec![3, 4],
+            least: Some(Key { time: Time::from_ps(5), rank: 6, source: 7 }),
+            effect: Some(Time::MAX),
+            held: true,
+            poller: Some(Poller { clock: Time::from_ps(1), rank: 2, polls: 3 }),
+            messages: 9,
+            ended: false,
+            aborting: true,
+            handshakes: true,
+        };
+        let mut bytes = Vec::new();
+        report.put(&mut bytes);
+        assert_eq!(Report::take(&mut Take(&bytes), 2), report);
+        for decision in [
+            Decision::Before(Time::MAX),
+            Decision::First(Key { time: Time::from_ps(8), rank: 9, source: u32::MAX }),
+            Decision::Held,
+            Decision::Forget,
+            Decision::Release(4),
+            Decision::Done,
+            Decision::Deadlock,
+        ] {
+            let mut bytes = Vec::new();
+            decision.put(&mut bytes);
+            assert_eq!(Decision::take(&mut Take(&bytes)), decision);
+        }
+    }
+}

@@ -1,0 +1,62 @@
+//! How a process waits between two looks at what has arrived.
+
+use std::cell::Cell;
+use std::time::{Duration, Instant};
+
+/// How long a process looks again and again before it sleeps between looks.
+const AWAKE: Duration = Duration::from_micros(50);
+/// The shortest and the longest sleep. Looking costs ten microseconds where the machine's MPI asks the system for news: who has fewer
+/// processors than processes wants few looks.
+const SLEEP: (Duration, Duration) = (Duration::from_micros(30), Duration::from_millis(1));
+/// A longer sleep than the shortest is this part of the time waited so far, so that it makes no wait longer by more than that part.
+const PART: u32 = 64;
+/// Yielding that takes longer gave the processor to a program that computes.
+const SLICE: Duration = Duration::from_micros(50);
+/// Looks that sleep after that.
+const CROWDED_LOOKS: u32 = 2_000;
+
+thread_local! {
+    /// Looks during which the processor is taken to be wanted by others.
+    static CROWDED: Cell<u32> = const { Cell::new(0) };
+    /// Whether the system was asked for short sleeps.
+    static PUNCTUAL: Cell<bool> = const { Cell::new(false) };
+}
+
+/// A wait for something from another process.
+pub(crate) struct Waiting {
+    since: Option<Instant>,
+    /// Looks in vain.
+    pub(crate) looks: u32,
+}
+
+impl Waiting {
+    /// It begins with the first look in vain.
+    pub(crate) fn new() -> Waiting {
+        Waiting { since: None, looks: 0 }
+    }
+
+    /// Waits a little between two looks, longer the longer it has lasted.
+    ///
+    /// Who yields to a program that computes waits for all of that one's slice, milliseconds; who sleeps has the processor back
+    /// when it wakes. So where yielding took that long, the next looks sleep.
+    pub(crate) fn pause(&mut self) {
+        self.looks += 1;
+        let now = Instant::now();
+        let waited = now - *self.since.get_or_insert(now);
+        let crowded = CROWDED.get();
+        if crowded != 0 {
+            CROWDED.set(crowded - 1);
+        } else if waited < AWAKE {
+            std::thread::yield_now();
+            if now.elapsed() > SLICE {
+                CROWDED.set(CROWDED_LOOKS);
+            }
+            return;
+        }
+        if !PUNCTUAL.replace(true) {
+            // The least that the system knows: else it adds 50 us to each sleep. Without it, sleeps are longer, no more.
+            let _ = std::fs::write("/proc/self/timerslack_ns", "1");
+        }
+        std::thread::sleep((waited / PART).clamp(SLEEP.0, SLEEP.1));
+    }
+}

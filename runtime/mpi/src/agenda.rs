@@ -10,26 +10,13 @@
 
 use crate::envelope::{Envelope, Pattern};
 use crate::node::{NIL, Node, flag};
+use crate::order::key::Key;
 use crate::undecided::Open;
 use crate::world::World;
 use engine::Time;
 use smallvec::SmallVec;
 use std::cmp::Reverse;
 use std::collections::BinaryHeap;
-
-/// What orders items.
-#[derive(Clone, Copy, PartialEq, Eq, PartialOrd, Ord, Default, Debug)]
-pub(crate) struct Key {
-    pub(crate) time: Time,
-    pub(crate) rank: u32,
-    /// Of the message; the greatest for a poll, which so comes after all receives of its instant.
-    pub(crate) source: u32,
-}
-
-impl Key {
-    /// After all items.
-    pub(crate) const LAST: Key = Key { time: Time::MAX, rank: u32::MAX, source: u32::MAX };
-}
 
 /// One thing to decide.
 #[derive(Clone, Copy, PartialEq, Eq, PartialOrd, Ord, Debug)]

@@ -1,8 +1,12 @@
 //! What must wait for safe time, and in which order it is decided.
 
+pub(crate) mod key;
+pub(crate) mod poller;
+
 use crate::agenda::Agenda;
 use crate::remote::agree::Agreeing;
-use crate::undecided::{Fruitless, Poll, Row};
+use crate::undecided::{Poll, Row};
+use poller::Fruitless;
 use rustc_hash::FxHashMap;
 
 /// Questions of blocked ranks, decisions and this process's part in agreeing on them.

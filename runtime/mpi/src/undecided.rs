@@ -13,7 +13,7 @@ use crate::world::World;
 pub use calls::Found;
 use engine::Time;
 use rank::Addr;
-pub(crate) use row::{Fruitless, Poller, Row};
+pub(crate) use row::Row;
 use std::rc::Rc;
 
 /// A question that only safe time can answer.

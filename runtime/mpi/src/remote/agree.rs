@@ -8,8 +8,8 @@
 //! An agreement costs far more than a decision. So a process goes on deciding alone ([`Lease`]) as long as no other can interfere: the others
 //! act only later, or because of what this one sends them.
 
-use crate::agenda::Key;
 use crate::messages::Messages;
+use crate::order::key::Key;
 use crate::progress::Next;
 use crate::remote::arbiter::Arbiter;
 use crate::remote::control::{DECISION, Decision, REPORT, Report};

@@ -1,8 +1,8 @@
 //! Process 0's part in agreements: who has reported what, and what follows from it.
 
-use crate::agenda::Key;
+use crate::order::key::Key;
+use crate::order::poller::{Fruitless, Poller};
 use crate::remote::control::{Decision, Report};
-use crate::undecided::{Fruitless, Poller};
 use engine::{Span, Time};
 
 /// The last reports of all processes.

@@ -1,8 +1,8 @@
 //! What processes tell each other on the control lane when none of them can go on, and how that is written.
 
-use crate::agenda::Key;
+use crate::order::key::Key;
+use crate::order::poller::Poller;
 use crate::remote::record::{Put, Take};
-use crate::undecided::Poller;
 use engine::Time;
 
 /// Control messages, by their first byte.

@@ -4,6 +4,7 @@
 use super::{Asked, Open, Poll, Question};
 use crate::handle::{self, RequestRef};
 use crate::messages::FREE_SPINS;
+use crate::order::poller::Poller;
 use crate::request::{Body, Completion, Request, RequestArray};
 use crate::world::World;
 use engine::Time;
@@ -16,8 +17,6 @@ const DOUBLINGS: u32 = 4;
 const TIRED_SPINS: u32 = 100_000;
 /// The longest cycle of questions that is seen as one.
 const LONGEST_CYCLE: usize = 1_024;
-/// Polls of ranks that were sent on, without a message between, after which they are taken to poll for ever.
-const FRUITLESS_POLLS: u32 = 10_000_000;
 
 /// What a rank has asked in vain since it did anything else.
 #[derive(Default)]
@@ -27,35 +26,6 @@ pub(crate) struct Row {
     next: u32,
     /// How often it was parked in vain since it last was not.
     released: u32,
-}
-
-/// A parked rank that may be sent on; the least clock, then rank, comes first.
-#[derive(Clone, Copy, PartialEq, Eq, PartialOrd, Ord, Debug)]
-pub(crate) struct Poller {
-    pub(crate) clock: Time,
-    pub(crate) rank: u32,
-    /// How often it will poll.
-    pub(crate) polls: u32,
-}
-
-/// Polls of ranks that were sent on.
-#[derive(Clone, Copy, Default)]
-pub(crate) struct Fruitless {
-    /// Messages of the run so far.
-    messages: u64,
-    /// Polls since there were so many.
-    polls: u32,
-}
-
-impl Fruitless {
-    /// One more rank is to be sent on, for so many polls: whether there is hope.
-    pub(crate) fn has_hope(&mut self, messages: u64, polls: u32) -> bool {
-        if self.messages != messages {
-            *self = Fruitless { messages, polls: 0 };
-        }
-        self.polls += polls;
-        self.polls <= FRUITLESS_POLLS
-    }
 }
 
 /// When the first of several questions can be answered with "yes".

@@ -143,9 +143,7 @@ pub(crate) fn run_blocked(
         Some(same) => Clocks::same(same.as_ps(), size as usize),
         None => (0..size).map(clock_of).collect(),
     };
-    let burden = burden(messages, (0..size).map(|member| group.world_rank(member)));
-    let plane = TimePlane::new(Segment::whole(size), schedule, clocks, true).with_burden(burden);
-    let plane = pass_rounds(messages, plane, &group, shape, varied);
+    let plane = pass_rounds(messages, schedule, clocks, &group, shape, varied);
     // Last to first, so that they run in the order of ranks.
     for member in (0..size).rev() {
         release_member(messages, group.world_rank(member), &plane, member, member as usize);
@@ -164,9 +162,7 @@ pub(crate) fn run_pending(
 ) {
     let (group, size) = (group_of(objects, place), shape.size);
     let clocks = (0..size).map(|member| pending.clock(member).as_ps()).collect();
-    let burden = burden(messages, (0..size).map(|member| group.world_rank(member)));
-    let plane = TimePlane::new(Segment::whole(size), schedule, clocks, true).with_burden(burden);
-    let plane = pass_rounds(messages, plane, &group, shape, varied);
+    let plane = pass_rounds(messages, schedule, clocks, &group, shape, varied);
     for member in (0..size).rev() {
         messages.finish_request(pending.request(member), Time::from_ps(in_time(plane.clock(member))));
     }
@@ -189,7 +185,17 @@ pub(crate) fn burden(messages: &Messages, ranks: impl ExactSizeIterator<Item = u
     })
 }
 
-fn pass_rounds(messages: &mut Messages, mut plane: TimePlane, group: &Group, shape: &Shape, varied: Option<&Varied>) -> TimePlane {
+/// All rounds of members that enter with these clocks: when each is through.
+fn pass_rounds(
+    messages: &mut Messages,
+    schedule: Rc<dyn Schedule>,
+    clocks: Clocks,
+    group: &Group,
+    shape: &Shape,
+    varied: Option<&Varied>,
+) -> TimePlane {
+    let burden = burden(messages, (0..shape.size).map(|member| group.world_rank(member)));
+    let mut plane = TimePlane::new(Segment::whole(shape.size), schedule, clocks, true).with_burden(burden);
     let costs = Between { wire: &messages.wire, rank_of: |member| group.world_rank(member) };
     let mut said = Said::default();
     let over = match varied {

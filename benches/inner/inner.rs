@@ -2,11 +2,11 @@
 
 use criterion::{BatchSize, Criterion, Throughput, criterion_group, criterion_main};
 use engine::{EventKey, EventQueue, Span, Time, Timed, TimingWheel};
-use mpi::collective::algorithm::{Parameters, find};
-use mpi::collective::schedule::{Blocks, Kind, Member, Shape, Step};
 use mpi::datatype::{Constructor, Old, Types};
 use mpi::p2p::SendMode;
 use mpi::packing::Packing;
+use mpi::schedule::algorithm::{Parameters, find};
+use mpi::schedule::{Blocks, Kind, Member, Shape, Step};
 use mpi::wire::Wire;
 use mpi::world::Phase;
 use mpi::{Mpi, Setup};

@@ -272,12 +272,9 @@ pub fn free(c: &Call, comm: InOut<Handle>) -> Result {
     let handle = comm.get();
     c.mpi.world().objects.comms.get(handle.0)?;
     super::attribute::delete_comm(c, handle)?;
+    c.mpi.release_comm(handle.0)?;
     let mut world = c.mpi.world();
     let me = world.messages.me();
-    {
-        let mpi::World { objects, collectives, .. } = &mut *world;
-        collectives.release_comm(objects, handle.0)?;
-    }
     world.objects.comms.forget_name(me, handle.0);
     world.objects.errhandlers.forget((Comm, handle.0 as u64, me));
     drop(world);

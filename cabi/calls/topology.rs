@@ -3,7 +3,7 @@
 use crate::args::{Flags, Handle, Ints, Out, Weights};
 use crate::constants::{MPI_ERR_ARG, MPI_ERR_TOPOLOGY, MPI_PROC_NULL, MPI_UNDEFINED};
 use crate::edge::Call;
-use mpi::collective::Contribution;
+use mpi::collective::agreement::Contribution;
 use mpi::error::Result;
 use mpi::handle::COMM_NULL;
 use mpi::topology::{self, Cart, DistGraph, Edges, Graph, NOBODY, Topology};

@@ -4,6 +4,7 @@ pub(crate) mod abort;
 pub(crate) mod arrivals;
 pub(crate) mod buffered;
 pub(crate) mod charging;
+pub(crate) mod collective;
 pub(crate) mod complete;
 pub(crate) mod land;
 pub(crate) mod persistent;

@@ -1,8 +1,8 @@
 //! Explains a deadlock: who waits for whom, alike ranks grouped.
 
 use crate::collective::instance::member_rank;
+use crate::collective::remote::spread::{Ident, is_spread};
 use crate::node::{Node, State, flag};
-use crate::remote::collective::{Ident, is_spread};
 use crate::remote::record::{Put, Take};
 use crate::request::Body;
 use crate::undecided::Question;

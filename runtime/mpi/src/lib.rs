@@ -4,7 +4,6 @@
 mod agenda;
 pub mod alone;
 pub mod call;
-pub mod collective;
 pub mod comm;
 mod deadlock;
 mod order;
@@ -16,6 +15,8 @@ pub mod sampling;
 mod undecided;
 pub mod world;
 
+pub use ::collective;
+pub use ::schedule;
 pub use message::{
     buffered, charging, envelope, flight, handle, held, matching, messages, node, p2p, packing, queue, ready, reference, request, view,
     wire,

@@ -25,7 +25,7 @@ pub struct Setup {
     /// Floating-point operations that a rank's processor does in a second, if that is known.
     pub flop_rate: Option<f64>,
     /// How collectives choose their algorithms.
-    pub policy: crate::collective::choose::Policy,
+    pub policy: schedule::choose::Policy,
     /// Function names by id, for messages and the profile.
     pub names: &'static [&'static str],
     /// Whether collectives whose members are all here may run in one loop over clocks.
@@ -46,7 +46,7 @@ impl Setup {
             wire,
             compute: Compute::None,
             flop_rate: None,
-            policy: crate::collective::choose::Policy::default(),
+            policy: schedule::choose::Policy::default(),
             names,
             batch: true,
             environment: crate::info::Info::default(),

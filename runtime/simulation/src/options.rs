@@ -13,7 +13,7 @@ pub use table::{Group, OTHER_VARIABLES, Row, TABLE, find};
 pub use value::{Compute, Globals, Native, ProgressMode, StackMode};
 
 use engine::{Span, Time};
-use mpi::collective::choose::Policy;
+use mpi::schedule::choose::Policy;
 use observe::RankList;
 use std::collections::BTreeMap;
 use std::ffi::OsString;

@@ -59,15 +59,12 @@ impl World {
             match kind {
                 Kind::Message => self.messages.message_arrived(from, record),
                 Kind::Matched => self.messages.matched_arrived(record),
-                Kind::Collective => self.collectives.collective_record(&mut self.messages, &self.objects, record),
-                Kind::Ready => self.collectives.ready_arrived(&mut self.messages, &self.objects, from, record),
-                Kind::Go => self.collectives.go_arrived(&mut self.messages, &self.objects, record),
-                Kind::Round => self.collectives.round_arrived(&mut self.messages, &self.objects, from, record),
-                Kind::Data => self.collectives.data_arrived(&mut self.messages, &self.objects, from, record),
-                Kind::Contributions => self.collectives.contributions_arrived(&mut self.messages, &mut self.objects, record),
-                Kind::Outcome => self.collectives.outcome_arrived(&mut self.messages, &mut self.objects, record),
-                Kind::Leader => self.collectives.leader_arrived(record),
                 Kind::Abort => self.abort_arrived(record),
+                kind => {
+                    let (messages, objects) = (&mut self.messages, &mut self.objects);
+                    let known = self.collectives.record_arrived(messages, objects, from, kind, record);
+                    debug_assert!(known.is_some(), "a record of no part");
+                }
             }
         }
     }

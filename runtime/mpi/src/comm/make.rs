@@ -1,9 +1,9 @@
 //! Making communicators (MPI 5.0 chapters 7.4, 7.6 and 8.5): all members agree, the last to enter makes the objects.
 
+use crate::collective::agreement::{Contribution, Outcome};
+use crate::collective::bridges::Bridges;
 use crate::collective::call::Mode;
-use crate::collective::instance::Collectives;
 use crate::collective::instance::sides;
-use crate::collective::{Contribution, Outcome};
 use crate::error::{ErrorClass, Failure, Result};
 use crate::group::Group;
 use crate::handle::COMM_NULL;
@@ -40,7 +40,7 @@ fn both_groups(objects: &Objects, comm: u32) -> (Rc<Group>, Rc<Group>) {
     if local.world_rank(0) < remote.world_rank(0) { (local, remote) } else { (remote, local) }
 }
 
-fn duplicate(_: &mut Collectives, _: &Messages, objects: &mut Objects, comm: u32, _: Contributions) -> Result<Outcome> {
+fn duplicate(_: &mut Bridges, _: &Messages, objects: &mut Objects, comm: u32, _: Contributions) -> Result<Outcome> {
     let communicator = objects.comms.at(comm);
     if communicator.is_self {
         let topology = communicator.topology.clone();
@@ -76,7 +76,7 @@ fn group_of(chunk: &[(i32, i32, u32, u32)]) -> Rc<Group> {
     Group::from_ranks(chunk.iter().map(|entry| entry.3).collect())
 }
 
-fn split(_: &mut Collectives, _: &Messages, objects: &mut Objects, comm: u32, contributions: Contributions) -> Result<Outcome> {
+fn split(_: &mut Bridges, _: &Messages, objects: &mut Objects, comm: u32, contributions: Contributions) -> Result<Outcome> {
     let mut handles = vec![COMM_NULL; contributions.len()];
     let communicator = objects.comms.at(comm);
     if communicator.is_self {
@@ -106,7 +106,7 @@ fn split(_: &mut Collectives, _: &Messages, objects: &mut Objects, comm: u32, co
 }
 
 /// Members whose groups are equal share a communicator; who is not in its own group gets none.
-fn create(_: &mut Collectives, _: &Messages, objects: &mut Objects, comm: u32, contributions: Contributions) -> Result<Outcome> {
+fn create(_: &mut Bridges, _: &Messages, objects: &mut Objects, comm: u32, contributions: Contributions) -> Result<Outcome> {
     let mut handles = vec![COMM_NULL; contributions.len()];
     let inter = objects.comms.at(comm).remote.is_some();
     let is_self = objects.comms.at(comm).is_self;
@@ -156,7 +156,7 @@ fn create(_: &mut Collectives, _: &Messages, objects: &mut Objects, comm: u32, c
     Ok(Outcome::Each(handles))
 }
 
-fn merge(_: &mut Collectives, _: &Messages, objects: &mut Objects, comm: u32, contributions: Contributions) -> Result<Outcome> {
+fn merge(_: &mut Bridges, _: &Messages, objects: &mut Objects, comm: u32, contributions: Contributions) -> Result<Outcome> {
     let (one, other) = both_groups(objects, comm);
     let high = |member: u32| matches!(contributions.get(member as usize), Some((.., Contribution::High(true))));
     let (first_high, second_high) = (high(0), high(one.size()));
@@ -166,13 +166,7 @@ fn merge(_: &mut Collectives, _: &Messages, objects: &mut Objects, comm: u32, co
 }
 
 /// The two sides of `MPI_Intercomm_create` meet here: the second to come takes over the first one's context.
-fn bridge(
-    collectives: &mut Collectives,
-    messages: &Messages,
-    objects: &mut Objects,
-    comm: u32,
-    contributions: Contributions,
-) -> Result<Outcome> {
+fn bridge(bridges: &mut Bridges, messages: &Messages, objects: &mut Objects, comm: u32, contributions: Contributions) -> Result<Outcome> {
     let found = contributions.iter().find_map(|(.., contribution)| match contribution {
         Contribution::Bridge(remote, key, context) => Some((remote.clone(), *key, *context)),
         _ => None,
@@ -189,20 +183,20 @@ fn bridge(
         return Err(Failure::new(ErrorClass::COMM, "the two groups of an intercommunicator must not have a rank in common"));
     }
     if context != 0 {
-        return Ok(Outcome::Same(collectives.bridge_between(messages, objects, local, remote, context)));
+        return Ok(Outcome::Same(bridges.bridge_between(messages, objects, local, remote, context)));
     }
-    let handle = match collectives.bridges.remove(&key) {
+    let handle = match bridges.meetings.remove(&key) {
         Some((Some(twin), ..)) => twin,
         _ => {
             let (mine, theirs) = objects.comms.make_inter(local, remote.clone());
-            collectives.bridges.insert(key, (Some(theirs), remote));
+            bridges.meetings.insert(key, (Some(theirs), remote));
             mine
         }
     };
     Ok(Outcome::Same(handle))
 }
 
-fn distributed_graph(_: &mut Collectives, _: &Messages, objects: &mut Objects, comm: u32, contributions: Contributions) -> Result<Outcome> {
+fn distributed_graph(_: &mut Bridges, _: &Messages, objects: &mut Objects, comm: u32, contributions: Contributions) -> Result<Outcome> {
     let group = objects.comms.at(comm).group.clone();
     let is_self = objects.comms.at(comm).is_self;
     let topology = Rc::new(Topology::distributed(
@@ -213,7 +207,7 @@ fn distributed_graph(_: &mut Collectives, _: &Messages, objects: &mut Objects, c
 }
 
 impl Mpi {
-    fn made(&self, comm: usize, contribution: Contribution, resolve: crate::collective::Resolve) -> Result<usize> {
+    fn made(&self, comm: usize, contribution: Contribution, resolve: crate::collective::agreement::Resolve) -> Result<usize> {
         Ok(self.agree(comm, CONTEXT_BYTES, contribution, resolve, Mode::Blocking)?.1)
     }
 
@@ -305,8 +299,8 @@ impl Mpi {
             let me = world.messages.current;
             let theirs = world.objects.comms.get(peer)?.peer(remote_leader, me, "remote_leader")?;
             let key = (me, theirs, tag);
-            let context = world.collectives.tell_leader(&mut world.messages, &mut world.objects, key, &group);
-            world.collectives.bridges.insert(key, (None, group));
+            let context = world.collectives.bridges.tell_leader(&mut world.messages, &mut world.objects, key, &group);
+            world.collectives.bridges.meetings.insert(key, (None, group));
             (me, theirs, world.objects.comms.bridge_handle(peer)?, context)
         };
         let empty = (Addr::NULL, 0, BYTE);
@@ -316,10 +310,10 @@ impl Mpi {
         self.wait(request)?;
         let mut guard = self.world();
         let world = &mut *guard;
-        let Some((_, remote)) = world.collectives.bridges.remove(&(theirs, mine, tag)) else {
+        let Some((_, remote)) = world.collectives.bridges.meetings.remove(&(theirs, mine, tag)) else {
             return Err(Failure::new(ErrorClass::INTERN, "the remote leader's group is missing"));
         };
-        let context = world.collectives.bridge_context(&mut world.messages, (mine, theirs, tag), context);
+        let context = world.collectives.bridges.bridge_context(&mut world.messages, (mine, theirs, tag), context);
         Ok(Contribution::Bridge(remote, (mine.min(theirs), mine.max(theirs), !tag), context))
     }
 
@@ -370,7 +364,7 @@ impl Mpi {
     }
 }
 
-fn create_in_group(_: &mut Collectives, _: &Messages, objects: &mut Objects, _: u32, contributions: Contributions) -> Result<Outcome> {
+fn create_in_group(_: &mut Bridges, _: &Messages, objects: &mut Objects, _: u32, contributions: Contributions) -> Result<Outcome> {
     let Some((.., Contribution::Group(group, _))) = contributions.first() else { return Ok(Outcome::Same(COMM_NULL)) };
     Ok(Outcome::Same(objects.comms.make(group.clone(), None, None)))
 }

@@ -121,7 +121,7 @@ pub static TABLE: &[Row] = &[
         .help("Floating-point operations that a rank's processor does in a second, such as `5Gflops`: what computation costs that a program states as a number of them (`xsim_compute_flops`, docs/folding.md). `none`: such a program ends with an error. The processor factor has no part in it."),
     row("eager-limit", "BYTES", "none", Group::Time, |o, v| value::limit(v).map(|l| o.eager_limit = l))
         .help("A standard-mode message longer than this waits for its receiver (rendezvous); `none`: a sender is never held."),
-    row("coll", "CHOICE", "mpich", Group::Time, |o, v| v.parse().map(|c| o.coll = c).map_err(|why: mpi::collective::choose::PolicyError| why.to_string()))
+    row("coll", "CHOICE", "mpich", Group::Time, |o, v| v.parse().map(|c| o.coll = c).map_err(|why: mpi::schedule::choose::PolicyError| why.to_string()))
         .help("Collective algorithms: a table (`mpich`, `openmpi`, `linear`) or algorithms by name, such as `allreduce=ring,bcast=binomial`; or both: `openmpi,bcast=linear`; or a file of rules (docs/collectives.md)."),
     row("coll-events", "", "off", Group::Time, |o, v| value::switch(v).map(|b| o.events = b))
         .help("Run every collective event by event; without it, one whose members are all waiting runs in a loop over their clocks, with the same times and results."),

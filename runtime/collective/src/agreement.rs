@@ -1,0 +1,85 @@
+//! Agreements of members on a new communicator.
+
+use crate::bridges::Bridges;
+use message::Messages;
+use objects::Objects;
+use objects::error::{ErrorClass, Failure, Result};
+use objects::group::Group;
+use std::rc::Rc;
+
+/// What a member contributes to making a communicator.
+#[derive(Clone)]
+pub enum Contribution {
+    /// Nothing of its own.
+    Nothing,
+    /// `MPI_Comm_split`: color (`None` is `MPI_UNDEFINED`) and key.
+    Split(Option<i32>, i32),
+    /// The group of the new communicator, of which it may be a member; a topology for it.
+    Group(Rc<Group>, Option<Rc<objects::topology::Topology>>),
+    /// `MPI_Intercomm_merge`: whether this side wants to be the high one.
+    High(bool),
+    /// `MPI_Intercomm_create`, from the leader: the remote group, under which key the two sides meet, and the context that
+    /// the leaders agreed on where they are on several processes (else 0).
+    Bridge(Rc<Group>, (u32, u32, i32), u32),
+    /// `MPI_Dist_graph_create`: edges `(source, destination, weight)` and whether weights were given.
+    Edges(Vec<(u32, u32, i32)>, bool),
+    /// `MPI_Dist_graph_create_adjacent`: this rank's own neighbours.
+    Adjacent(Rc<objects::topology::DistGraph>),
+    /// From a member whose call was refused: there is no outcome for anybody.
+    Refused,
+}
+
+/// Why a member fails that needs what a refused one would have given.
+pub(crate) fn takes_part_without_data(rank: u32) -> Box<Failure> {
+    let text = format!("rank {rank} of MPI_COMM_WORLD takes part without data, because its call was refused: its own error says why");
+    Failure::new(ErrorClass::OTHER, text)
+}
+
+/// Why there is no outcome, if a member contributes none.
+pub(crate) fn refused_among(contributions: &[(u32, u32, Contribution)]) -> Option<Box<Failure>> {
+    let refused = contributions.iter().find(|(.., contribution)| matches!(contribution, Contribution::Refused));
+    refused.map(|&(_, rank, _)| takes_part_without_data(rank))
+}
+
+impl From<Contribution> for objects::topology::Part {
+    fn from(contribution: Contribution) -> Self {
+        match contribution {
+            Contribution::Edges(edges, weighted) => Self::Edges(edges, weighted),
+            Contribution::Adjacent(edges) => Self::Adjacent(edges),
+            _ => Self::Nothing,
+        }
+    }
+}
+
+/// What comes of the agreement.
+pub enum Outcome {
+    /// The same handle for all.
+    Same(usize),
+    /// A handle each, by member.
+    Each(Vec<usize>),
+}
+
+impl Outcome {
+    pub(crate) fn of(&self, member: u32) -> usize {
+        match self {
+            Outcome::Same(handle) => *handle,
+            Outcome::Each(handles) => handles[member as usize],
+        }
+    }
+}
+
+/// Makes the outcome from all members' `(member, world rank, contribution)`, in order of members.
+pub type Resolve = fn(&mut Bridges, &Messages, &mut Objects, u32, Vec<(u32, u32, Contribution)>) -> Result<Outcome>;
+
+/// The agreement of an instance that makes a communicator.
+pub(crate) struct Agreement {
+    pub resolve: Resolve,
+    pub contributions: Vec<(u32, u32, Contribution)>,
+    pub outcome: Option<Result<Outcome>>,
+}
+
+impl Agreement {
+    pub(crate) fn new(resolve: Resolve) -> Agreement {
+        Agreement { resolve, contributions: Vec::new(), outcome: None }
+    }
+}

@@ -1,0 +1,138 @@
+//! The program's buffers of a collective call, and the blocks that they are.
+
+use message::p2p::Buffer;
+use message::p2p::view;
+use message::view::Extent;
+use objects::Objects;
+use objects::error::{ErrorClass, Failure, Result};
+use rank::Addr;
+use schedule::Blocks;
+
+/// `MPI_IN_PLACE` of the standard ABI.
+pub const IN_PLACE: Addr = Addr(1);
+
+/// Blocks of the `v` forms: one datatype, displacements in its extents.
+#[derive(Clone, Copy)]
+pub struct Vector<'a> {
+    /// Base.
+    pub at: Addr,
+    /// Elements of each block.
+    pub counts: &'a [i64],
+    /// Where each block begins, in extents of the datatype.
+    pub displacements: &'a [i64],
+    /// Handle.
+    pub datatype: usize,
+}
+
+/// Blocks of the `w` forms: a datatype each, displacements in bytes.
+#[derive(Clone, Copy)]
+pub struct Typed<'a> {
+    /// Base.
+    pub at: Addr,
+    /// Elements of each block.
+    pub counts: &'a [i64],
+    /// Where each block begins, in bytes.
+    pub displacements: &'a [i64],
+    /// Handles.
+    pub datatypes: &'a [usize],
+}
+
+/// How many elements of a reduction stay with each member.
+#[derive(Clone, Copy)]
+pub enum Parts<'a> {
+    /// So many with everyone.
+    Same(i64),
+    /// So many with each.
+    Each(&'a [i64]),
+}
+
+/// The memory of one side of a collective.
+#[derive(Clone, Copy)]
+pub enum Side<'a> {
+    /// No memory (a rank that does not take part on this side).
+    Nothing,
+    /// `MPI_IN_PLACE`.
+    InPlace,
+    /// One buffer; of a block, or of a block a member.
+    One(Buffer),
+    /// The `v` forms.
+    Each(Vector<'a>),
+    /// The `w` forms.
+    Typed(Typed<'a>),
+}
+
+impl Side<'_> {
+    /// A buffer that may be `MPI_IN_PLACE`.
+    pub fn of(buffer: Buffer) -> Side<'static> {
+        if buffer.0 == IN_PLACE { Side::InPlace } else { Side::One(buffer) }
+    }
+    /// Whether it has blocks that may differ.
+    pub fn is_irregular(&self) -> bool {
+        matches!(self, Side::Each(_) | Side::Typed(_))
+    }
+    pub(super) fn is_in_place(&self) -> bool {
+        matches!(self, Side::InPlace)
+            || matches!(self, Side::One((at, ..)) | Side::Each(Vector { at, .. }) | Side::Typed(Typed { at, .. }) if *at == IN_PLACE)
+    }
+}
+
+/// Blocks in memory.
+pub(super) struct Area {
+    pub(super) extents: Vec<Extent>,
+    pub(super) blocks: Blocks,
+    pub(super) bytes: u64,
+}
+
+impl Area {
+    pub(super) fn none() -> Area {
+        Area { extents: Vec::new(), blocks: Blocks::Uniform(0), bytes: 0 }
+    }
+    pub(super) fn is_irregular(&self) -> bool {
+        matches!(self.blocks, Blocks::Each(_))
+    }
+    /// The memory of one block alone.
+    pub(super) fn block(&self, objects: &Objects, side: &Side, index: u32) -> Result<Vec<Extent>> {
+        match side {
+            Side::One((at, count, datatype)) => {
+                let step = objects.types.get(*datatype)?.extent() * *count;
+                Ok(vec![view(objects, (at.offset(step * i64::from(index)), *count, *datatype))?])
+            }
+            _ => Ok(self.extents.get(index as usize).cloned().into_iter().collect()),
+        }
+    }
+}
+
+pub(super) fn area(objects: &Objects, side: &Side, blocks: u32) -> Result<Area> {
+    match side {
+        Side::Nothing | Side::InPlace => Ok(Area::none()),
+        Side::One((at, count, datatype)) => {
+            let one = view(objects, (*at, *count, *datatype))?.bytes;
+            let Some(total) = count.checked_mul(i64::from(blocks)) else {
+                return Err(Failure::new(ErrorClass::COUNT, format!("count {count} for each of {blocks} members is beyond 2^63 elements")));
+            };
+            let all = view(objects, (*at, total, *datatype))?;
+            Ok(Area { bytes: all.bytes, extents: vec![all], blocks: Blocks::Uniform(one) })
+        }
+        Side::Each(vector) => {
+            let extent = objects.types.get(vector.datatype)?.extent();
+            gathered(blocks, |i| view(objects, (vector.at.offset(vector.displacements[i] * extent), vector.counts[i], vector.datatype)))
+        }
+        Side::Typed(typed) => {
+            gathered(blocks, |i| view(objects, (typed.at.offset(typed.displacements[i]), typed.counts[i], typed.datatypes[i])))
+        }
+    }
+}
+
+fn gathered(blocks: u32, extent: impl Fn(usize) -> Result<Extent>) -> Result<Area> {
+    let mut extents = Vec::with_capacity(blocks as usize);
+    let mut offsets = Vec::with_capacity(blocks as usize + 1);
+    let mut bytes = 0;
+    offsets.push(0);
+    for index in 0..blocks as usize {
+        let extent = extent(index)?;
+        bytes += extent.bytes;
+        offsets.push(bytes);
+        extents.push(extent);
+    }
+    Ok(Area { extents, blocks: Blocks::Each(offsets.into()), bytes })
+}

@@ -1,0 +1,92 @@
+//! `MPI_Intercomm_create` between groups whose leaders or members are on several processes.
+//!
+//! Each leader tells the other its group and a context of its process; both sides take that of the leader with the lesser rank.
+
+use crate::remote::contribution::{put_group, take_group};
+use engine::record::{Put, Take};
+use message::Messages;
+use message::remote::stream::Kind;
+use objects::Objects;
+use objects::group::Group;
+use rustc_hash::FxHashMap;
+use std::rc::Rc;
+
+/// A leader, the other one, and the tag.
+pub type Key = (u32, u32, i32);
+
+/// One side of an `MPI_Intercomm_create`: the other side's new handle once it is made, and the group.
+pub type Bridge = (Option<usize>, Rc<Group>);
+
+/// Leaders of groups that meet to make an intercommunicator.
+#[derive(Default)]
+pub struct Bridges {
+    /// Those of this process.
+    pub meetings: FxHashMap<Key, Bridge>,
+    /// Contexts that leaders propose, where there are several processes.
+    proposals: FxHashMap<Key, u32>,
+    /// By context: the other side of an intercommunicator, made here and not taken yet.
+    twins: FxHashMap<u32, usize>,
+}
+
+impl Bridges {
+    /// The leader `key.0` is about to write to `key.1`: its group goes ahead if that is elsewhere. Answers the context that it proposes.
+    pub fn tell_leader(&mut self, messages: &mut Messages, objects: &mut Objects, key: Key, group: &Group) -> u32 {
+        if messages.remote.is_none() {
+            return 0;
+        }
+        let context = objects.comms.reserve_context();
+        if messages.is_local(key.1) {
+            self.proposals.insert(key, context);
+            return context;
+        }
+        let mut body = Vec::new();
+        body.u32(key.0);
+        body.u32(key.1);
+        body.i32(key.2);
+        body.u32(context);
+        put_group(group, &mut body);
+        let remote = messages.others();
+        let process = remote.blocks.process(key.1);
+        remote.streams.put(process, Kind::Leader, &body);
+        context
+    }
+
+    pub(crate) fn leader_arrived(&mut self, mut record: Take) {
+        let key = (record.u32(), record.u32(), record.i32());
+        let context = record.u32();
+        let group = take_group(&mut record);
+        self.meetings.insert(key, (None, group));
+        self.proposals.insert(key, context);
+    }
+
+    /// After the leader `mine` has heard from the other: the context of the intercommunicator, 0 where there is one process.
+    pub fn bridge_context(&mut self, messages: &mut Messages, (mine, theirs, tag): Key, proposed: u32) -> u32 {
+        if messages.remote.is_none() {
+            return 0;
+        }
+        let other = self.proposals.remove(&(theirs, mine, tag)).unwrap_or_default();
+        if mine < theirs { proposed } else { other }
+    }
+
+    /// The intercommunicator with this context: made by the first side of this process that comes, taken over by the other.
+    pub fn bridge_between(
+        &mut self,
+        messages: &Messages,
+        objects: &mut Objects,
+        local: Rc<Group>,
+        remote: Rc<Group>,
+        context: u32,
+    ) -> usize {
+        if let Some(twin) = self.twins.remove(&context) {
+            return twin;
+        }
+        let others_here = remote.members_between(messages.first, messages.local) > 0;
+        let before = objects.comms.continue_contexts(Some(context));
+        let (mine, theirs) = objects.comms.make_inter(local, remote);
+        objects.comms.restore_contexts(before);
+        if others_here {
+            self.twins.insert(context, theirs);
+        }
+        mine
+    }
+}

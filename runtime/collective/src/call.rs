@@ -1,0 +1,252 @@
+//! The collective calls of MPI 5.0 chapter 6: from a program's buffers to blocks, and back.
+
+pub(crate) mod agreement;
+pub(crate) mod moving;
+pub(crate) mod neighbor;
+pub(crate) mod reducing;
+
+use crate::area::{Area, IN_PLACE, Side};
+use crate::delivery::Delivery;
+use crate::entry::Entry;
+use crate::gathering::{Brief, Bring};
+use crate::instance::Collectives;
+use crate::instance::Place;
+use crate::instance::sides;
+use crate::reduction::Reduction;
+use crate::signature::Signature;
+use crate::ticket::Ticket;
+use message::Messages;
+use message::handle;
+use message::p2p::view;
+use message::request::{PROC_NULL, ROOT};
+use message::view::Extent;
+use objects::Objects;
+use objects::error::{ErrorClass, Failure, Result};
+use schedule::{Kind, Member, Shape};
+use std::rc::Rc;
+
+/// Whether a call waits for its result.
+#[derive(Clone, Copy, PartialEq, Eq, Debug)]
+pub enum Mode {
+    /// Yes.
+    Blocking,
+    /// No: it makes a request.
+    Nonblocking,
+    /// Yes, in two halves, so that what the call says of its blocks takes no memory meanwhile: the first answers a word for the second,
+    /// [`ENDED`] if there is nothing to wait for.
+    Entering,
+    /// The second half, once the rank goes on.
+    Leaving(usize),
+}
+
+/// What the first half of a blocking call answers if it has done all.
+pub const ENDED: usize = Ticket::THROUGH.word();
+
+impl Mode {
+    /// A call that is made in halves waits.
+    fn whole(self) -> Mode {
+        if self == Mode::Entering { Mode::Blocking } else { self }
+    }
+    /// Where an agent's result goes: of a call that is made in halves, the second half says so again.
+    fn delivery(self, target: &Area) -> Delivery {
+        if self == Mode::Entering { Delivery::None } else { Delivery::To(target.extents.clone()) }
+    }
+}
+
+/// Everything of a call but the data.
+struct Call {
+    kind: Kind,
+    comm: usize,
+    root: Option<i32>,
+    irregular: bool,
+    bytes: u64,
+    reduction: Option<Rc<Reduction>>,
+    mode: Mode,
+}
+
+/// `(members in all, this rank's number, members of the first side)` of a communicator's collectives.
+pub(super) fn membership(objects: &Objects, comm: u32) -> (u32, u32, Option<u32>) {
+    let me = objects.comms.current;
+    let communicator = objects.comms.at(comm);
+    if communicator.remote.is_none() {
+        return (communicator.size(), communicator.rank(me), None);
+    }
+    let (first, second) = sides(objects, comm);
+    let member = first.rank_of(me).unwrap_or_else(|| first.size() + second.rank_of(me).unwrap_or(0));
+    (first.size() + second.size(), member, Some(first.size()))
+}
+
+/// The root as a member number; `None` for `MPI_PROC_NULL`.
+pub(crate) fn root_member(objects: &Objects, comm: u32, root: i32) -> Result<Option<u32>> {
+    let communicator = objects.comms.at(comm);
+    let (_, me, sides) = membership(objects, comm);
+    let bad = || {
+        Failure::new(
+            ErrorClass::ROOT,
+            format!(
+                "root {root} is not a rank of the communicator, which has {} (0 to {})",
+                communicator.peers(),
+                i64::from(communicator.peers()) - 1
+            ),
+        )
+    };
+    match sides {
+        None if root >= 0 && (root as u32) < communicator.size() => Ok(Some(root as u32)),
+        Some(_) if root == ROOT => Ok(Some(me)),
+        Some(_) if root == PROC_NULL => Ok(None),
+        Some(first) if root >= 0 && (root as u32) < communicator.peers() => {
+            Ok(Some(if me < first { first + root as u32 } else { root as u32 }))
+        }
+        _ => Err(bad()),
+    }
+}
+
+/// A call that the mounted rank has entered: what it waits for, and where its result goes.
+pub struct Part {
+    /// Of a call that does not wait.
+    pub request: Option<usize>,
+    pub(crate) instance: u32,
+    pub(crate) member: u32,
+    /// Whether there is nothing to wait for.
+    pub through: bool,
+    /// The memory for a result that no agent delivers.
+    pub(crate) target: Extent,
+}
+
+/// What a call enters through: the parts that it changes.
+pub struct Entrance<'a> {
+    /// MPI's opaque objects.
+    pub objects: &'a mut Objects,
+    /// Ranks and what passes between them.
+    pub messages: &'a mut Messages,
+    /// Collective calls under way.
+    pub collectives: &'a mut Collectives,
+}
+
+impl Collectives {
+    /// After entering: agents that can go on do, and a rank that must wait is marked so.
+    pub(crate) fn entered(
+        &mut self,
+        messages: &mut Messages,
+        objects: &Objects,
+        instance: u32,
+        member: u32,
+        request: Option<usize>,
+        target: Extent,
+    ) -> Part {
+        self.run_agents(messages, objects);
+        let through = request.is_some() || self.is_through(instance, member);
+        if !through {
+            let me = messages.current;
+            messages.ranks[me as usize].waiting = 1;
+        }
+        Part { request, instance, member, through, target }
+    }
+}
+
+impl Entrance<'_> {
+    /// The mounted rank enters as an agent.
+    fn enter(&mut self, entry: Entry) -> Result<Part> {
+        let (instance, member, request) = self.collectives.enter_collective(self.messages, self.objects, entry)?;
+        Ok(self.collectives.entered(self.messages, self.objects, instance, member, request.map(handle::of_cold), Extent::none()))
+    }
+
+    /// Whether calls may gather.
+    fn may_gather(&self) -> bool {
+        self.collectives.gathers(self.messages, true)
+    }
+
+    #[allow(clippy::too_many_arguments)]
+    fn run(
+        &mut self,
+        call: Call,
+        send: Area,
+        input: Vec<u8>,
+        receive: Area,
+        delivery: Delivery,
+        neighbors: (Rc<[u32]>, Rc<[u32]>),
+        cartesian: bool,
+    ) -> Result<Part> {
+        let comm = self.objects.comms.index(call.comm)?;
+        let (size, rank, sides) = membership(self.objects, comm);
+        let root = call.root.map(|root| root_member(self.objects, comm, root)).transpose()?;
+        let shape = Shape {
+            kind: call.kind,
+            size,
+            root: root.flatten().unwrap_or(0),
+            irregular: call.irregular,
+            bytes: call.bytes,
+            element: call.reduction.as_ref().map_or(1, |reduction| reduction.datatype.size.max(1)),
+            commutative: call.reduction.as_ref().is_none_or(|reduction| reduction.op.commutative()),
+            sides,
+            predefined: call.reduction.as_ref().is_none_or(|reduction| reduction.kernel.is_some()),
+            cartesian,
+            node: self.messages.wire.node,
+        };
+        let function = self.messages.ranks[self.messages.current as usize].function;
+        let entry = Entry {
+            signature: Signature {
+                function,
+                blocking: call.mode == Mode::Blocking,
+                irregular: call.irregular,
+                kind: call.kind,
+                root: root.flatten(),
+            },
+            place: Place::Comm(comm),
+            root_known: root != Some(None),
+            shape,
+            member: Member { rank, send: send.blocks, receive: receive.blocks, sources: neighbors.0, destinations: neighbors.1 },
+            output_bytes: receive.bytes,
+            input,
+            reduction: call.reduction,
+            delivery,
+            agreement: None,
+            blocking: call.mode == Mode::Blocking,
+        };
+        self.enter(entry)
+    }
+
+    fn simple(&mut self, call: Call, send: Area, input: Vec<u8>, receive: Area, delivery: Delivery) -> Result<Part> {
+        let none: Rc<[u32]> = Rc::new([]);
+        self.run(call, send, input, receive, delivery, (none.clone(), none), false)
+    }
+
+    /// `(is this rank the root, blocks of the far side, own rank in the group, whether an intercommunicator)`.
+    fn rooted(&mut self, comm: usize, root: i32) -> Result<(bool, u32, u32, bool)> {
+        let index = self.objects.comms.index(comm)?;
+        let (_, member, sides) = membership(self.objects, index);
+        let is_root = root_member(self.objects, index, root)? == Some(member) && (sides.is_none() || root == ROOT);
+        let communicator = self.objects.comms.at(index);
+        Ok((is_root, communicator.peers(), communicator.rank(self.messages.current), sides.is_some()))
+    }
+
+    /// Enters a collective that may gather; `None` if it is to be made in the general way.
+    fn held(&mut self, brief: &Brief, source: &Extent, target: &Extent) -> Result<Option<Part>> {
+        self.try_gathering(brief, source, target.clone(), &mut Bring::Nothing)
+    }
+
+    /// Memory of `blocks` blocks of one datatype; `None` for other sides, and for too many elements.
+    fn blocks(&mut self, side: &Side, blocks: u32) -> Result<Option<Extent>> {
+        let Side::One((at, count, datatype)) = *side else { return Ok(None) };
+        let Some(total) = count.checked_mul(i64::from(blocks)).filter(|_| at != IN_PLACE) else { return Ok(None) };
+        view(self.objects, (at, total, datatype)).map(Some)
+    }
+
+    /// The same of an intracommunicator's rank, one block in place at the receiving side counted.
+    fn own_block(&mut self, send: &Side, receive: &Side, me: u32) -> Result<Option<Extent>> {
+        match (send.is_in_place(), receive) {
+            (true, Side::One((at, count, datatype))) => {
+                let step = self.objects.types.get(*datatype)?.extent() * *count;
+                view(self.objects, (at.offset(step * i64::from(me)), *count, *datatype)).map(Some)
+            }
+            _ => self.blocks(send, 1),
+        }
+    }
+
+    /// `(size, own rank, whether it may be held)` of a call on `comm`.
+    fn members(&mut self, comm: usize) -> Result<(u32, u32, bool)> {
+        let holds = self.may_gather();
+        let communicator = self.objects.comms.get(comm)?;
+        Ok((communicator.size(), communicator.rank(self.messages.current), holds && !communicator.is_inter()))
+    }
+}

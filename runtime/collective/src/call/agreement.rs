@@ -1,0 +1,90 @@
+//! Agreements of the members on a new communicator.
+
+use super::{Entrance, Mode, Part};
+use crate::agreement::{Contribution, Resolve};
+use crate::call::membership;
+use crate::delivery::Delivery;
+use crate::entry::Entry;
+use crate::gathering::{Brief, Bring};
+use crate::instance::Place;
+use crate::signature::Signature;
+use message::view::Extent;
+use objects::error::Result;
+use objects::group::Group;
+use schedule::{Blocks, Kind, Member, Shape};
+use std::rc::Rc;
+
+impl Entrance<'_> {
+    fn agreement(&self, place: Place, (size, rank): (u32, u32), bytes: u64, agreement: (Contribution, Resolve), mode: Mode) -> Entry {
+        let none: Rc<[u32]> = Rc::new([]);
+        let function = self.messages.ranks[self.messages.current as usize].function;
+        Entry {
+            place,
+            signature: Signature { function, blocking: mode == Mode::Blocking, irregular: false, kind: Kind::Agree, root: None },
+            shape: Shape {
+                kind: Kind::Agree,
+                size,
+                root: 0,
+                irregular: false,
+                bytes,
+                element: 1,
+                commutative: true,
+                sides: None,
+                predefined: true,
+                cartesian: false,
+                node: self.messages.wire.node,
+            },
+            root_known: true,
+            member: Member {
+                rank,
+                send: Blocks::Uniform(bytes),
+                receive: Blocks::Uniform(bytes),
+                sources: none.clone(),
+                destinations: none,
+            },
+            output_bytes: 0,
+            input: Vec::new(),
+            reduction: None,
+            delivery: Delivery::None,
+            agreement: Some(agreement),
+            blocking: mode == Mode::Blocking,
+        }
+    }
+    /// Enters an agreement with the members of `comm` on a new communicator. `bytes` of each member's contribution cost time.
+    ///
+    /// # Errors
+    /// `MPI_ERR_COMM`; that members call something else.
+    #[inline(never)]
+    pub fn join_agreement(&mut self, comm: usize, bytes: u64, contribution: (Contribution, Resolve), mode: Mode) -> Result<Part> {
+        let mut bring = Bring::Agreement(contribution.0, contribution.1);
+        if mode == Mode::Blocking && self.may_gather() {
+            let brief = Brief { kind: Kind::Agree, mode, comm, root: None, irregular: false, bytes, reduction: None };
+            if let Some(part) = self.try_gathering(&brief, &Extent::none(), Extent::none(), &mut bring)? {
+                return Ok(part);
+            }
+        }
+        let Bring::Agreement(contribution, resolve) = bring else { unreachable!("only an agreement that was entered takes it") };
+        let index = self.objects.comms.index(comm)?;
+        let (size, rank, _) = membership(self.objects, index);
+        let entry = self.agreement(Place::Comm(index), (size, rank), bytes, (contribution, resolve), mode);
+        self.enter(entry)
+    }
+
+    /// As [`Entrance::join_agreement`], among the members of a group, who find each other by `key`.
+    ///
+    /// # Errors
+    /// That members call something else.
+    #[inline(never)]
+    pub fn join_group(
+        &mut self,
+        group: Rc<Group>,
+        key: (u32, i32, u32),
+        bytes: u64,
+        contribution: (Contribution, Resolve),
+    ) -> Result<Part> {
+        let size = group.size();
+        let rank = group.rank_of(self.messages.current).unwrap_or(0);
+        let entry = self.agreement(Place::Group(key, group), (size, rank), bytes, contribution, Mode::Blocking);
+        self.enter(entry)
+    }
+}

@@ -1,0 +1,287 @@
+//! Collectives that move data, or nothing at all (MPI 5.0 sections 6.3 to 6.8).
+
+use super::{Call, Entrance, Mode, Part};
+use crate::agent::pack;
+use crate::area::area;
+use crate::area::{Area, Side};
+use crate::blocks::block_list;
+use crate::delivery::Delivery;
+use crate::gathering::{Brief, Bring};
+use crate::gatherv::RootBlocks;
+use message::p2p::Buffer;
+use message::p2p::view;
+use message::request::PROC_NULL;
+use message::view::Extent;
+use objects::Objects;
+use objects::error::Result;
+use schedule::{Blocks, Kind};
+
+/// What member `me` of a gathering gives, and that packed; `in_place`, its own block of the receiving side.
+fn own_input(objects: &Objects, send: &Side, (receive, target): (&Side, &Area), me: u32, in_place: bool) -> Result<(Area, Vec<u8>)> {
+    if in_place {
+        let input = pack(&target.block(objects, receive, me)?);
+        return Ok((Area { blocks: Blocks::Uniform(input.len() as u64), ..Area::none() }, input));
+    }
+    let area = area(objects, send, 1)?;
+    let input = pack(&area.extents);
+    Ok((area, input))
+}
+
+impl Entrance<'_> {
+    /// `MPI_Barrier`: the mounted rank enters.
+    ///
+    /// # Errors
+    /// What is wrong with the arguments (MPI 5.0 section 6.2), or that members call something else.
+    #[inline(never)]
+    pub fn join_barrier(&mut self, comm: usize, mode: Mode) -> Result<Part> {
+        if self.may_gather() {
+            let brief = Brief { kind: Kind::Barrier, mode, comm, root: None, irregular: false, bytes: 0, reduction: None };
+            if let Some(part) = self.held(&brief, &Extent::none(), &Extent::none())? {
+                return Ok(part);
+            }
+        }
+        let call = Call { kind: Kind::Barrier, comm, root: None, irregular: false, bytes: 0, reduction: None, mode };
+        self.simple(call, Area::none(), Vec::new(), Area::none(), Delivery::None)
+    }
+
+    /// `MPI_Bcast`: the mounted rank enters.
+    ///
+    /// # Errors
+    /// What is wrong with the arguments (MPI 5.0 section 6.2), or that members call something else.
+    #[inline(never)]
+    pub fn join_bcast(&mut self, buffer: Buffer, root: i32, comm: usize, mode: Mode) -> Result<Part> {
+        let (is_root, _, _, inter) = self.rooted(comm, root)?;
+        if !inter && self.may_gather() {
+            let extent = view(self.objects, buffer)?;
+            let brief = Brief { kind: Kind::Bcast, mode, comm, root: Some(root), irregular: false, bytes: extent.bytes, reduction: None };
+            let (source, target) = if is_root { (extent, Extent::none()) } else { (Extent::none(), extent) };
+            if let Some(part) = self.held(&brief, &source, &target)? {
+                return Ok(part);
+            }
+        }
+        let area = if inter && root == PROC_NULL { Area::none() } else { area(self.objects, &Side::One(buffer), 1)? };
+        let call = Call { kind: Kind::Bcast, comm, root: Some(root), irregular: false, bytes: area.bytes, reduction: None, mode };
+        let blocks = area.blocks.clone();
+        if is_root {
+            let input = pack(&area.extents);
+            self.simple(call, area, input, Area { blocks, ..Area::none() }, Delivery::None)
+        } else {
+            let extents = area.extents.clone();
+            self.simple(call, Area { blocks, ..Area::none() }, Vec::new(), area, Delivery::To(extents))
+        }
+    }
+
+    /// `MPI_Gather` and `MPI_Gatherv`: the mounted rank enters.
+    ///
+    /// # Errors
+    /// What is wrong with the arguments (MPI 5.0 section 6.2), or that members call something else.
+    #[inline(never)]
+    pub fn join_gather(&mut self, send: Side, receive: Side, root: i32, comm: usize, mode: Mode) -> Result<Part> {
+        let (is_root, peers, me, inter) = self.rooted(comm, root)?;
+        if !inter && !receive.is_irregular() && self.may_gather() {
+            let target = if is_root { self.blocks(&receive, peers)? } else { Some(Extent::none()) };
+            let source = if is_root { self.own_block(&send, &receive, me)? } else { self.blocks(&send, 1)? };
+            if let (Some(source), Some(target)) = (source, target)
+                && (!is_root || target.bytes == source.bytes * u64::from(peers))
+            {
+                let brief =
+                    Brief { kind: Kind::Gather, mode, comm, root: Some(root), irregular: false, bytes: source.bytes, reduction: None };
+                if let Some(part) = self.held(&brief, &source, &target)? {
+                    return Ok(part);
+                }
+            }
+        }
+        if !inter && receive.is_irregular() && self.may_gather() {
+            let area = if is_root { Some(area(self.objects, &receive, peers)?) } else { None };
+            let in_place = is_root && send.is_in_place();
+            let source = match &area {
+                Some(area) if in_place => Some(area.extents[me as usize].clone()),
+                _ => self.blocks(&send, 1)?,
+            };
+            if let Some(source) = source
+                && let Some(part) =
+                    self.gather_roots_blocks(Kind::Gather, (root, comm, mode), (&source, &Extent::none()), area, in_place)?
+            {
+                return Ok(part);
+            }
+        }
+        let irregular = matches!(receive, Side::Each(_));
+        let target = if is_root { area(self.objects, &receive, peers)? } else { Area::none() };
+        let (source, input) = if is_root && inter || root == PROC_NULL {
+            (Area::none(), Vec::new())
+        } else {
+            own_input(self.objects, &send, (&receive, &target), me, is_root && send.is_in_place())?
+        };
+        let bytes = if irregular { 0 } else { if is_root { &target } else { &source }.blocks.bytes(0) };
+        let call = Call { kind: Kind::Gather, comm, root: Some(root), irregular, bytes, reduction: None, mode };
+        let delivery = Delivery::To(target.extents.clone());
+        let target = if is_root { target } else { Area { blocks: source.blocks.clone(), ..Area::none() } };
+        self.simple(call, source, input, target, delivery)
+    }
+
+    /// Enters a gather or scatter of blocks that differ, if it may gather; the root has all of them.
+    fn gather_roots_blocks(
+        &mut self,
+        kind: Kind,
+        (root, comm, mode): (i32, usize, Mode),
+        (source, target): (&Extent, &Extent),
+        root_area: Option<Area>,
+        in_place: bool,
+    ) -> Result<Option<Part>> {
+        let brief = Brief { kind, mode, comm, root: Some(root), irregular: true, bytes: 0, reduction: None };
+        let mut bring = match root_area {
+            Some(Area { extents, blocks: Blocks::Each(begins), .. }) => Bring::Blocks(RootBlocks { extents, begins, in_place }),
+            _ => Bring::Nothing,
+        };
+        self.try_gathering(&brief, source, target.clone(), &mut bring)
+    }
+
+    /// `MPI_Scatter` and `MPI_Scatterv`: the mounted rank enters.
+    ///
+    /// # Errors
+    /// What is wrong with the arguments (MPI 5.0 section 6.2), or that members call something else.
+    #[inline(never)]
+    pub fn join_scatter(&mut self, send: Side, receive: Side, root: i32, comm: usize, mode: Mode) -> Result<Part> {
+        let (is_root, peers, me, inter) = self.rooted(comm, root)?;
+        if !inter && !send.is_irregular() && self.may_gather() {
+            let source = if is_root { self.blocks(&send, peers)? } else { Some(Extent::none()) };
+            let in_place = is_root && receive.is_in_place();
+            let target = if in_place { Some(Extent::none()) } else { self.blocks(&receive, 1)? };
+            if let (Some(source), Some(target)) = (source, target)
+                && (!is_root || in_place || source.bytes == target.bytes * u64::from(peers))
+            {
+                let bytes = if is_root { source.bytes / u64::from(peers) } else { target.bytes };
+                let brief = Brief { kind: Kind::Scatter, mode, comm, root: Some(root), irregular: false, bytes, reduction: None };
+                if let Some(part) = self.held(&brief, &source, &target)? {
+                    return Ok(part);
+                }
+            }
+        }
+        if !inter && send.is_irregular() && self.may_gather() {
+            let area = if is_root { Some(area(self.objects, &send, peers)?) } else { None };
+            let in_place = is_root && receive.is_in_place();
+            let target = if in_place { Some(Extent::none()) } else { self.blocks(&receive, 1)? };
+            if let Some(target) = target
+                && let Some(part) =
+                    self.gather_roots_blocks(Kind::Scatter, (root, comm, mode), (&Extent::none(), &target), area, in_place)?
+            {
+                return Ok(part);
+            }
+        }
+        let irregular = matches!(send, Side::Each(_));
+        let source = if is_root { area(self.objects, &send, peers)? } else { Area::none() };
+        let input = pack(&source.extents);
+        let target = if is_root && inter || root == PROC_NULL {
+            Area::none()
+        } else if is_root && receive.is_in_place() {
+            let bytes = source.blocks.bytes(me);
+            Area { blocks: Blocks::Uniform(bytes), bytes, extents: Vec::new() }
+        } else {
+            area(self.objects, &receive, 1)?
+        };
+        let bytes = if irregular { 0 } else { if is_root { &source } else { &target }.blocks.bytes(0) };
+        let call = Call { kind: Kind::Scatter, comm, root: Some(root), irregular, bytes, reduction: None, mode };
+        let delivery = Delivery::To(target.extents.clone());
+        let source = if is_root { source } else { Area { blocks: target.blocks.clone(), ..Area::none() } };
+        self.simple(call, source, input, target, delivery)
+    }
+
+    /// Enters an allgather of blocks that differ, if it may gather: its first half.
+    fn gather_allgatherv(&mut self, send: &Side, receive: &Side, (members, me): (u32, u32), comm: usize) -> Result<Option<Part>> {
+        let Some(receive) = block_list(self.messages, self.objects, receive, members as usize)? else { return Ok(None) };
+        let own = if send.is_in_place() { Some(receive.one(me as usize)) } else { block_list(self.messages, self.objects, send, 1)? };
+        let Some(send) = own else { return Ok(None) };
+        let brief =
+            Brief { kind: Kind::Allgather, mode: Mode::Blocking, comm, root: None, irregular: true, bytes: receive.bytes, reduction: None };
+        self.try_gathering(&brief, &Extent::none(), Extent::none(), &mut Bring::Lists(&send, &receive, true))
+    }
+
+    /// `MPI_Allgather` and `MPI_Allgatherv`: the mounted rank enters.
+    ///
+    /// # Errors
+    /// What is wrong with the arguments (MPI 5.0 section 6.2), or that members call something else.
+    #[inline(never)]
+    pub fn join_allgather(&mut self, send: Side, receive: Side, comm: usize, mode: Mode) -> Result<Part> {
+        if mode == Mode::Entering
+            && receive.is_irregular()
+            && let (size, me, true) = self.members(comm)?
+            && let Some(part) = self.gather_allgatherv(&send, &receive, (size, me), comm)?
+        {
+            return Ok(part);
+        }
+        if let (size, me, true) = self.members(comm)?
+            && let (Some(source), Some(target)) = (self.own_block(&send, &receive, me)?, self.blocks(&receive, size)?)
+            && target.bytes == source.bytes * u64::from(size)
+        {
+            let brief = Brief { kind: Kind::Allgather, mode, comm, root: None, irregular: false, bytes: source.bytes, reduction: None };
+            if let Some(part) = self.held(&brief, &source, &target)? {
+                return Ok(part);
+            }
+        }
+        let index = self.objects.comms.index(comm)?;
+        let communicator = self.objects.comms.at(index);
+        let (peers, me) = (communicator.peers(), communicator.rank(self.messages.current));
+        let target = area(self.objects, &receive, peers)?;
+        let (source, input) = own_input(self.objects, &send, (&receive, &target), me, send.is_in_place())?;
+        let irregular = matches!(receive, Side::Each(_));
+        let bytes = if irregular { target.bytes } else { target.blocks.bytes(0) };
+        let call = Call { kind: Kind::Allgather, comm, root: None, irregular, bytes, reduction: None, mode: mode.whole() };
+        let delivery = mode.delivery(&target);
+        self.simple(call, source, input, target, delivery)
+    }
+
+    /// Enters an all-to-all of blocks that differ, if it may gather: its first half.
+    fn gather_alltoallv(&mut self, send: &Side, receive: &Side, members: u32, comm: usize) -> Result<Option<Part>> {
+        let (send, receive) = {
+            (
+                block_list(self.messages, self.objects, send, members as usize)?,
+                block_list(self.messages, self.objects, receive, members as usize)?,
+            )
+        };
+        let (Some(send), Some(receive)) = (send, receive) else { return Ok(None) };
+        let brief = Brief { kind: Kind::Alltoall, mode: Mode::Blocking, comm, root: None, irregular: true, bytes: 0, reduction: None };
+        self.try_gathering(&brief, &Extent::none(), Extent::none(), &mut Bring::Lists(&send, &receive, true))
+    }
+
+    /// `MPI_Alltoall`, `MPI_Alltoallv` and `MPI_Alltoallw`: the mounted rank enters.
+    ///
+    /// # Errors
+    /// What is wrong with the arguments (MPI 5.0 section 6.2), or that members call something else.
+    #[inline(never)]
+    pub fn join_alltoall(&mut self, send: Side, receive: Side, comm: usize, mode: Mode) -> Result<Part> {
+        let from = if send.is_in_place() { receive } else { send };
+        if mode == Mode::Entering
+            && receive.is_irregular()
+            && let (size, _, true) = self.members(comm)?
+            && let Some(part) = self.gather_alltoallv(&from, &receive, size, comm)?
+        {
+            return Ok(part);
+        }
+        if let (size, _, true) = self.members(comm)?
+            && let (Some(source), Some(target)) = (self.blocks(&from, size)?, self.blocks(&receive, size)?)
+            && target.bytes == source.bytes
+        {
+            let brief = Brief {
+                kind: Kind::Alltoall,
+                mode,
+                comm,
+                root: None,
+                irregular: false,
+                bytes: source.bytes / u64::from(size),
+                reduction: None,
+            };
+            if let Some(part) = self.held(&brief, &source, &target)? {
+                return Ok(part);
+            }
+        }
+        let peers = self.objects.comms.get(comm)?.peers();
+        let target = area(self.objects, &receive, peers)?;
+        let source = if send.is_in_place() { area(self.objects, &receive, peers)? } else { area(self.objects, &send, peers)? };
+        let input = pack(&source.extents);
+        let irregular = target.is_irregular();
+        let bytes = if irregular { 0 } else { target.blocks.bytes(0) };
+        let call = Call { kind: Kind::Alltoall, comm, root: None, irregular, bytes, reduction: None, mode: mode.whole() };
+        let delivery = mode.delivery(&target);
+        self.simple(call, source, input, target, delivery)
+    }
+}

@@ -1,0 +1,86 @@
+//! Neighbourhood collectives (MPI 5.0 chapter 8.6).
+
+use super::{Call, Entrance, Mode, Part};
+use crate::agent::pack;
+use crate::area::Side;
+use crate::area::area;
+use crate::blocks::block_list;
+use crate::delivery::Delivery;
+use crate::gathering::{Brief, Bring};
+use message::view::Extent;
+use objects::error::{ErrorClass, Failure, Result};
+use schedule::{Blocks, Kind, NOBODY};
+
+// A topology's lists go into schedules as they are.
+const _: () = assert!(NOBODY == objects::topology::NOBODY);
+
+impl Entrance<'_> {
+    /// How many neighbours send to the mounted rank, and how many it sends to.
+    pub fn neighbor_counts(&mut self, comm: usize) -> Result<(usize, usize)> {
+        let communicator = self.objects.comms.get(comm)?;
+        let me = communicator.rank(self.messages.current);
+        Ok(communicator.topology.as_ref().map_or((0, 0), |topology| topology.degrees(me)))
+    }
+
+    /// Enters, if the call may gather. Of a nonblocking one, what is received must lie side by side.
+    fn gather_neighbors(&mut self, send: &Side, receive: &Side, each: bool, comm: usize, mode: Mode) -> Result<Option<Part>> {
+        let (sources, destinations) = self.neighbor_counts(comm)?;
+        let irregular = send.is_irregular() || receive.is_irregular();
+        let (send, receive) = {
+            (
+                block_list(self.messages, self.objects, send, if each { destinations } else { 1 })?,
+                block_list(self.messages, self.objects, receive, sources)?,
+            )
+        };
+        let (Some(send), Some(receive)) = (send, receive) else { return Ok(None) };
+        let target = match (mode, receive.side_by_side()) {
+            (Mode::Entering, _) => Extent::none(),
+            (Mode::Nonblocking, Some(buffer)) => Extent { buffer, layout: None, bytes: receive.bytes },
+            _ => return Ok(None),
+        };
+        let brief = Brief { kind: Kind::Neighbor, mode: mode.whole(), comm, root: None, irregular, bytes: 0, reduction: None };
+        self.try_gathering(&brief, &Extent::none(), target, &mut Bring::Lists(&send, &receive, each))
+    }
+
+    /// The neighbourhood collectives: the mounted rank enters. With `each`, every neighbour gets a block of its own (alltoall forms).
+    ///
+    /// # Errors
+    /// What is wrong with the arguments (MPI 5.0 section 6.2), or that members call something else.
+    #[inline(never)]
+    pub fn join_neighbor(&mut self, send: Side, receive: Side, each: bool, comm: usize, mode: Mode) -> Result<Part> {
+        let communicator = self.objects.comms.get(comm)?;
+        let me = communicator.rank(self.messages.current);
+        let Some(topology) = communicator.topology.clone() else {
+            return Err(Failure::new(
+                ErrorClass::TOPOLOGY,
+                "the communicator has no process topology: make one with MPI_Cart_create, MPI_Graph_create or MPI_Dist_graph_create",
+            ));
+        };
+        if self.may_gather()
+            && let Some(part) = self.gather_neighbors(&send, &receive, each, comm, mode)?
+        {
+            return Ok(part);
+        }
+        let (sources, destinations, cartesian) = topology.neighbors(me);
+        let target = area(self.objects, &receive, sources.len() as u32)?;
+        let delivery = if mode != Mode::Entering && sources.contains(&NOBODY) {
+            let blocks = (0..sources.len() as u32).map(|index| target.block(self.objects, &receive, index)).collect::<Result<Vec<_>>>()?;
+            Delivery::From(blocks.into_iter().flatten().collect(), sources.clone())
+        } else {
+            mode.delivery(&target)
+        };
+        let mut source = area(self.objects, &send, if each { destinations.len() as u32 } else { 1 })?;
+        let mut input = pack(&source.extents);
+        if !each {
+            // Every neighbour gets the same block: the schedule sees one block a neighbour.
+            let block = std::mem::take(&mut input);
+            for _ in 0..destinations.len() {
+                input.extend_from_slice(&block);
+            }
+            source.blocks = Blocks::Uniform(block.len() as u64);
+        }
+        let irregular = source.is_irregular() || target.is_irregular();
+        let call = Call { kind: Kind::Neighbor, comm, root: None, irregular, bytes: 0, reduction: None, mode: mode.whole() };
+        self.run(call, source, input, target, delivery, (sources, destinations), cartesian)
+    }
+}

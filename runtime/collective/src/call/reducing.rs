@@ -1,0 +1,180 @@
+//! Collectives that reduce (MPI 5.0 sections 6.9 to 6.11).
+
+use super::{Call, Entrance, Mode, Part};
+use crate::agent::pack;
+use crate::area::area;
+use crate::area::{Area, IN_PLACE, Parts, Side};
+use crate::delivery::Delivery;
+use crate::gathering::{Brief, Bring};
+use crate::reduction::reduction;
+use message::p2p::view;
+use message::request::PROC_NULL;
+use message::view::Extent;
+use objects::error::{ErrorClass, Failure, Result};
+use rank::Addr;
+use schedule::{Blocks, Kind, begins};
+
+impl Entrance<'_> {
+    /// `MPI_Reduce`, `MPI_Allreduce`, `MPI_Scan` and `MPI_Exscan`: the mounted rank enters.
+    ///
+    /// # Errors
+    /// What is wrong with the arguments (MPI 5.0 section 6.2), or that members call something else.
+    #[allow(clippy::too_many_arguments)]
+    #[inline(never)]
+    pub fn join_reduction(
+        &mut self,
+        kind: Kind,
+        send: Addr,
+        receive: Addr,
+        (count, datatype): (i64, usize),
+        op: usize,
+        root: Option<i32>,
+        comm: usize,
+        mode: Mode,
+    ) -> Result<Part> {
+        let from = if send == IN_PLACE { receive } else { send };
+        let all_receive = matches!(kind, Kind::Allreduce | Kind::Scan);
+        let (is_root, inter) = match root {
+            Some(root) => {
+                let (is_root, _, _, inter) = self.rooted(comm, root)?;
+                (is_root, inter)
+            }
+            None => {
+                if matches!(kind, Kind::Scan | Kind::Exscan) && self.objects.comms.get(comm)?.is_inter() {
+                    let why = "the communicator is an intercommunicator, where this reduction is not defined; pass an intracommunicator";
+                    return Err(Failure::new(ErrorClass::COMM, why));
+                }
+                (true, false)
+            }
+        };
+        if !inter && self.may_gather() {
+            let source = view(self.objects, (from, count, datatype))?;
+            let first = kind == Kind::Exscan && self.members(comm)?.1 == 0;
+            let target = if is_root && !first { view(self.objects, (receive, count, datatype))? } else { Extent::none() };
+            let brief = Brief { kind, mode, comm, root, irregular: false, bytes: source.bytes, reduction: Some((op, datatype)) };
+            if let Some(part) = self.held(&brief, &source, &target)? {
+                if all_receive && mode == Mode::Blocking && source.layout.is_none() && source.bytes != 0 {
+                    self.note_elements((count, datatype, op));
+                }
+                return Ok(part);
+            }
+        }
+        let reduction = match reduction(self.messages, self.objects, op, datatype) {
+            // Operation and datatype of one that takes no part have no meaning.
+            Err(_) if inter && root == Some(PROC_NULL) => None,
+            reduction => Some(reduction?),
+        };
+        let silent = inter && (is_root || root == Some(PROC_NULL));
+        let source = if silent { Area::none() } else { area(self.objects, &Side::One((from, count, datatype)), 1)? };
+        let gets = is_root && root != Some(PROC_NULL);
+        let target = if gets { area(self.objects, &Side::One((receive, count, datatype)), 1)? } else { Area::none() };
+        let first = kind == Kind::Exscan && self.objects.comms.get(comm)?.rank(self.messages.current) == 0;
+        let input = pack(&source.extents);
+        let bytes = source.bytes.max(target.bytes);
+        let call = Call { kind, comm, root, irregular: false, bytes, reduction, mode };
+        let delivery = if first { Delivery::None } else { Delivery::To(target.extents.clone()) };
+        let target = if gets { target } else { Area { blocks: source.blocks.clone(), ..Area::none() } };
+        self.simple(call, source, input, target, delivery)
+    }
+
+    /// Enters a reduction of which each keeps a block of its own size, if it may gather: its first half.
+    fn gather_reduce_scatter(
+        &mut self,
+        source: &Extent,
+        counts: &[i64],
+        (op, datatype): (usize, usize),
+        comm: usize,
+    ) -> Result<Option<Part>> {
+        let size = self.objects.types.get(datatype)?.size;
+        let begins: Vec<u64> = begins(counts.iter().map(|&count| count as u64 * size)).collect();
+        let brief = Brief {
+            kind: Kind::ReduceScatter,
+            mode: Mode::Blocking,
+            comm,
+            root: None,
+            irregular: true,
+            bytes: source.bytes,
+            reduction: Some((op, datatype)),
+        };
+        self.try_gathering(&brief, source, Extent::none(), &mut Bring::Begins(&begins))
+    }
+
+    /// `MPI_Reduce_scatter` and `MPI_Reduce_scatter_block`: the mounted rank enters.
+    ///
+    /// # Errors
+    /// What is wrong with the arguments (MPI 5.0 section 6.2), or that members call something else.
+    #[allow(clippy::too_many_arguments)]
+    #[inline(never)]
+    pub fn join_reduce_scatter(
+        &mut self,
+        send: Addr,
+        receive: Addr,
+        counts: Parts,
+        datatype: usize,
+        op: usize,
+        comm: usize,
+        mode: Mode,
+    ) -> Result<Part> {
+        let (members, me, holds) = self.members(comm)?;
+        let (total, own) = match counts {
+            Parts::Same(count) => (count.checked_mul(i64::from(members)), count),
+            Parts::Each(counts) => (counts.iter().try_fold(0i64, |sum, &count| sum.checked_add(count)), counts[me as usize]),
+        };
+        let Some(total) = total else {
+            return Err(Failure::new(ErrorClass::COUNT, format!("the counts of {members} members are beyond 2^63 elements together")));
+        };
+        if holds
+            && mode == Mode::Entering
+            && let Parts::Each(counts) = counts
+        {
+            let from = if send == IN_PLACE { receive } else { send };
+            let source = view(self.objects, (from, total, datatype))?;
+            if let Some(part) = self.gather_reduce_scatter(&source, counts, (op, datatype), comm)? {
+                return Ok(part);
+            }
+        }
+        if holds && let Parts::Same(count) = counts {
+            let from = if send == IN_PLACE { receive } else { send };
+            let source = view(self.objects, (from, total, datatype))?;
+            let target = view(self.objects, (receive, count, datatype))?;
+            let brief = Brief {
+                kind: Kind::ReduceScatter,
+                mode,
+                comm,
+                root: None,
+                irregular: false,
+                bytes: source.bytes,
+                reduction: Some((op, datatype)),
+            };
+            if let Some(part) = self.held(&brief, &source, &target)? {
+                return Ok(part);
+            }
+        }
+        let reduction = reduction(self.messages, self.objects, op, datatype)?;
+        let from = if send == IN_PLACE { receive } else { send };
+        let mut source = area(self.objects, &Side::One((from, total, datatype)), 1)?;
+        let size = self.objects.types.get(datatype)?.size;
+        let mut at = 0;
+        let mut end = |&count: &i64| {
+            at += count as u64 * size;
+            at
+        };
+        source.blocks = match counts {
+            Parts::Same(count) => Blocks::Uniform(end(&count)),
+            Parts::Each(counts) => Blocks::Each(std::iter::once(0).chain(counts.iter().map(end)).collect()),
+        };
+        let target = area(self.objects, &Side::One((receive, own, datatype)), 1)?;
+        let input = pack(&source.extents);
+        let call = Call {
+            kind: Kind::ReduceScatter,
+            comm,
+            root: None,
+            irregular: matches!(counts, Parts::Each(_)),
+            bytes: source.bytes,
+            reduction: Some(reduction),
+            mode: mode.whole(),
+        };
+        let delivery = mode.delivery(&target);
+        self.simple(call, source, input, target, delivery)
+    }
+}

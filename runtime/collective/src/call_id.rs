@@ -1,0 +1,72 @@
+//! Which call of a communicator is meant: collectives match in the order in which each member makes them, persistent ones in the order of their
+//! initialization (MPI 5.0, section 6.13), so that members may start them in any order.
+
+use crate::call::{Entrance, membership};
+use crate::calls::Calls;
+use crate::entry::home;
+use crate::instance::Collectives;
+use objects::error::Result;
+use rustc_hash::FxHashMap;
+
+/// A call of a communicator, as a member counts them.
+#[derive(Clone, Copy, PartialEq, Eq, Hash, Debug)]
+pub(crate) enum CallId {
+    /// Its number among all calls but those of persistent collectives.
+    Call(u32),
+    /// Of a persistent collective: its number among their initializations, and how often it was started before.
+    Start(u32, u32),
+}
+
+/// A communicator's persistent collectives.
+#[derive(Default)]
+pub(crate) struct Persistent {
+    /// How many a member has made.
+    made: FxHashMap<u32, u32>,
+    /// The instances of those that are started, by turn.
+    open: FxHashMap<(u32, u32), u32>,
+}
+
+impl Persistent {
+    /// The instance of a start, if a member has made it.
+    pub(super) fn instance(&self, number: u32, times: u32) -> Option<u32> {
+        self.open.get(&(number, times)).copied()
+    }
+}
+
+impl Collectives {
+    /// The mounted rank's next call on the communicator with this index; of an intercommunicator, its home.
+    pub(super) fn call_id(&self, comm: u32, member: u32) -> CallId {
+        match self.starting {
+            Some((number, times)) => CallId::Start(number, times),
+            None => CallId::Call(self.calls.of(comm, member)),
+        }
+    }
+    /// The instance of a turn, if a member has made it.
+    pub(super) fn instance_of(&self, comm: u32, call_id: CallId) -> Option<u32> {
+        self.calls.instance(comm, call_id)
+    }
+    /// The mounted rank has started a persistent collective: its turn belongs to this instance.
+    pub(super) fn note_start(&mut self, comm: u32, call_id: (u32, u32), index: u32) {
+        self.calls.make(comm).make_persistent().open.insert(call_id, index);
+    }
+    /// All members have left the instance of a turn.
+    pub(super) fn forget_start(&mut self, comm: u32, call_id: (u32, u32)) {
+        if let Some(persistent) = self.calls.get_mut(comm).and_then(Calls::persistent) {
+            persistent.open.remove(&call_id);
+        }
+    }
+}
+
+impl Entrance<'_> {
+    /// The mounted rank makes a persistent collective on a communicator: its number among those.
+    ///
+    /// # Errors
+    /// `MPI_ERR_COMM`.
+    pub fn initialize(&mut self, comm: usize) -> Result<u32> {
+        let index = self.objects.comms.index(comm)?;
+        let (_, member, _) = membership(self.objects, index);
+        let made = self.collectives.calls.make(home(self.objects, index)).make_persistent().made.entry(member).or_default();
+        *made += 1;
+        Ok(*made - 1)
+    }
+}

@@ -1,0 +1,306 @@
+//! How a member enters a collective: which instance its call belongs to, whether the call is the one that others made, and when the
+//! members start.
+//!
+//! Members of an instance that is not complete are held until the last has entered, or until nothing else can run: then their agents start at
+//! their entry clocks.
+
+use crate::agent::{Agent, Stage};
+use crate::agreement::refused_among;
+use crate::agreement::{Agreement, Contribution, Resolve};
+use crate::call_id::CallId;
+use crate::delivery::Delivery;
+use crate::instance::{Collectives, Instance, Place};
+use crate::reduction::Reduction;
+use crate::signature::Signature;
+use message::Messages;
+use objects::Objects;
+use objects::error::{ErrorClass, Failure, Result};
+use rustc_hash::FxHashMap;
+use schedule::{Member, Shape};
+use std::rc::Rc;
+
+/// What a member brings.
+pub(crate) struct Entry {
+    pub place: Place,
+    pub signature: Signature,
+    pub shape: Shape,
+    /// False for the root's own group in an intercommunicator.
+    pub root_known: bool,
+    pub member: Member,
+    pub input: Vec<u8>,
+    pub output_bytes: u64,
+    pub reduction: Option<Rc<Reduction>>,
+    pub delivery: Delivery,
+    pub agreement: Option<(Contribution, Resolve)>,
+    pub blocking: bool,
+}
+
+impl Collectives {
+    /// The mounted rank enters the next collective of its place: answers `(instance, member, request)`.
+    pub(crate) fn enter_collective(
+        &mut self,
+        messages: &mut Messages,
+        objects: &mut Objects,
+        entry: Entry,
+    ) -> Result<(u32, u32, Option<u32>)> {
+        let me = messages.current;
+        let member = entry.member.rank;
+        let index = self.join(messages, objects, member, &entry)?;
+        let blocking = entry.blocking;
+        let request = (!blocking).then(|| messages.make_request(me, message::request::Body::Collective { instance: index, member }));
+        let instance = &mut self.instances[index];
+        if entry.root_known && !instance.root_known {
+            // Those who do not know the root (MPI_PROC_NULL) know nothing else of the call either.
+            instance.root_known = true;
+            instance.shape = entry.shape;
+        }
+        let agent = Agent {
+            rank: me,
+            clock: messages.ranks[me as usize].clock,
+            stage: Stage::Held,
+            round: 0,
+            cursor: 0,
+            sent: false,
+            waiting: None,
+            member: entry.member,
+            input: entry.input,
+            output: vec![0; entry.output_bytes as usize],
+            scratch: Vec::new(),
+            reduction: entry.reduction,
+            delivery: entry.delivery,
+            nic_free: messages.ranks[me as usize].nic_free,
+            request,
+            failure: None,
+            refused: false,
+            missing: None,
+        };
+        instance.agents[member as usize] = Some(Box::new(agent));
+        instance.arrived += 1;
+        let complete = instance.arrived == instance.size;
+        if let Some((contribution, resolve)) = entry.agreement {
+            self.contribute_to_agreement(messages, objects, index, member, (contribution, resolve), complete);
+        }
+        if self.instance(index).ident.is_some() {
+            self.entered_spread(messages, objects, index, member);
+            return Ok((index, member, request));
+        }
+        // Without a gap a rank's messages do not hold each other up: what it does meanwhile changes nothing.
+        let holds = blocking || self.gathers(messages, false);
+        let instance = &mut self.instances[index];
+        if instance.started {
+            self.agenda.push_back((index, member));
+        } else if complete || !holds {
+            self.start_instance(messages, objects, index);
+        } else {
+            self.hold(index);
+        }
+        Ok((index, member, request))
+    }
+
+    /// Adds a member's part to an agreement, and makes the outcome if it is the last one.
+    pub(crate) fn contribute_to_agreement(
+        &mut self,
+        messages: &Messages,
+        objects: &mut Objects,
+        index: u32,
+        member: u32,
+        (contribution, resolve): (Contribution, Resolve),
+        complete: bool,
+    ) {
+        let me = messages.current;
+        let instance = self.instance_mut(index);
+        let agreement = instance.agreement.get_or_insert_with(|| Agreement::new(resolve));
+        agreement.contributions.push((member, me, contribution));
+        if complete {
+            self.settle_agreement(messages, objects, index);
+        }
+    }
+
+    /// All members are in: what they agree on.
+    pub(super) fn settle_agreement(&mut self, messages: &Messages, objects: &mut Objects, index: u32) {
+        self.contribute_refusals(index);
+        let instance = self.instance_mut(index);
+        let agreement = instance.agreement.as_mut().expect("members have contributed");
+        let mut contributions = std::mem::take(&mut agreement.contributions);
+        contributions.sort_by_key(|(member, ..)| *member);
+        let (resolve, comm) = (agreement.resolve, instance.comm());
+        let outcome = match refused_among(&contributions) {
+            Some(failure) => Err(failure),
+            None => resolve(&mut self.bridges, messages, objects, comm, contributions),
+        };
+        self.instance_mut(index).agreement.as_mut().expect("used above").outcome = Some(outcome);
+    }
+
+    /// Checks that the mounted rank's call is the one that others made.
+    pub(crate) fn agree_on(
+        &self,
+        messages: &Messages,
+        objects: &Objects,
+        index: u32,
+        comm: u32,
+        signature: &Signature,
+        shape: &Shape,
+    ) -> Result {
+        let instance = &self.instances[index];
+        let (theirs, first) = (instance.signature, instance.first_rank);
+        let describe = || objects.comms.describe(objects::comm::Comms::handle(comm));
+        if !theirs.agrees(signature) {
+            return Err(Failure::new(
+                ErrorClass::OTHER,
+                format!(
+                    "mismatched collectives on {}: rank {first} of MPI_COMM_WORLD called {}, this rank {}; all members must call the same collectives in the same order with matching arguments",
+                    describe(),
+                    theirs.describe(messages.names),
+                    signature.describe(messages.names)
+                ),
+            ));
+        }
+        // The two sides of an intercommunicator may differ, and who does not know the root knows no size.
+        if shape.sides.is_none() && instance.root_known && !instance.shape.matches(shape) {
+            let class = if instance.shape.bytes > shape.bytes { ErrorClass::TRUNCATE } else { ErrorClass::COUNT };
+            return Err(Failure::new(
+                class,
+                format!(
+                    "mismatched arguments of a collective on {}: rank {first} of MPI_COMM_WORLD called {} with {}, this rank with {}; all members must give matching counts, datatypes and operations",
+                    describe(),
+                    theirs.describe(messages.names),
+                    instance.shape.describe(),
+                    shape.describe()
+                ),
+            ));
+        }
+        Ok(())
+    }
+
+    /// Finds or makes the instance that the member's next call belongs to.
+    fn join(&mut self, messages: &mut Messages, objects: &Objects, member: u32, entry: &Entry) -> Result<u32> {
+        let me = messages.current;
+        let comm = match &entry.place {
+            Place::Comm(comm) => *comm,
+            Place::Group(key, group) => {
+                let instances = &self.instances;
+                let open = |index: &&u32| {
+                    let instance = &instances[**index];
+                    !instance.joined.contains(member) && matches!(&instance.place, Place::Group(_, have) if have.same(group))
+                };
+                let known = self.meetings.get(key).and_then(|list| list.iter().find(open).copied());
+                let index = known.unwrap_or_else(|| {
+                    let index = self.make_instance(messages, entry, me);
+                    self.made_instance(messages, objects, index, member, CallId::Call(0));
+                    self.meetings.entry(*key).or_default().push(index);
+                    index
+                });
+                self.instances[index].joined.insert(member);
+                self.joined_group(messages, *key, group, member);
+                return Ok(index);
+            }
+        };
+        // Both sides of an intercommunicator count and find instances in the object with the smaller index.
+        let home = home(objects, comm);
+        let total = entry.shape.size;
+        if objects.comms.at(home).is_self {
+            return Ok(self.make_instance(messages, entry, me));
+        }
+        let call_id = self.call_id(home, member);
+        let index = match self.instance_of(home, call_id) {
+            Some(index) => {
+                self.agree_on(messages, objects, index, comm, &entry.signature, &entry.shape)?;
+                if !self.instance(index).holds_agents() {
+                    self.expand(messages, objects, index);
+                }
+                index
+            }
+            None => {
+                let index = self.make_instance(messages, entry, me);
+                self.admit_refused(messages, objects, index, call_id);
+                self.made_instance(messages, objects, index, member, call_id);
+                index
+            }
+        };
+        self.note_entry(messages, objects, home, member, total, index);
+        Ok(index)
+    }
+
+    /// A member's next call on a communicator belongs to this instance.
+    pub(crate) fn note_entry(&mut self, messages: &mut Messages, objects: &Objects, comm: u32, member: u32, members: u32, index: u32) {
+        if let Some(call_id) = self.starting {
+            return self.note_start(comm, call_id, index);
+        }
+        let here = self.rows_of(messages, objects, comm, members);
+        self.calls.make(comm).enter(member, here, index);
+    }
+
+    fn make_instance(&mut self, messages: &mut Messages, entry: &Entry, me: u32) -> u32 {
+        let index = self.make_held(messages, entry.place.clone(), entry.signature, entry.shape.clone());
+        let instance = self.instance_mut(index);
+        instance.first_rank = me;
+        instance.root_known = entry.root_known;
+        instance.agents = (0..entry.shape.size).map(|_| None).collect();
+        index
+    }
+
+    /// An instance that nobody has entered, with room for no agents.
+    pub(crate) fn make_held(&mut self, messages: &mut Messages, place: Place, signature: Signature, shape: Shape) -> u32 {
+        self.latest = None;
+        self.instances.insert(Instance {
+            place,
+            ident: None,
+            here: shape.size,
+            signature,
+            first_rank: messages.current,
+            schedule: None,
+            size: shape.size,
+            left: shape.size,
+            shape,
+            root_known: true,
+            agents: Vec::new(),
+            arrived: 0,
+            started: false,
+            gathering: None,
+            start: self.starting,
+            held_at: None,
+            joined: objects::handles::RankSet::default(),
+            mail: FxHashMap::default(),
+            agreement: None,
+        })
+    }
+
+    pub(crate) fn start_instance(&mut self, messages: &mut Messages, objects: &Objects, index: u32) {
+        if !self.instance(index).root_known {
+            self.hold(index);
+            return;
+        }
+        self.unhold(index);
+        self.expand(messages, objects, index);
+        let Collectives { instances, policy, .. } = self;
+        let instance = &mut instances[index];
+        instance.started = true;
+        let schedule = schedule::choose::choose(&instance.shape, policy);
+        instance.schedule = Some(schedule.clone());
+        let complete = instance.arrived == instance.size;
+        if complete && self.fits_planes(messages, self.instance(index)) {
+            self.run_agents_at_once(messages, index, &schedule);
+            return;
+        }
+        let collectives = self;
+        for (member, agent) in collectives.instances[index].agents.iter().enumerate() {
+            if agent.is_some() {
+                collectives.agenda.push_back((index, member as u32));
+            }
+        }
+    }
+
+    /// Starts all held instances, complete or not, because nothing else can run; false if there were none.
+    pub fn start_held(&mut self, messages: &mut Messages, objects: &Objects) -> bool {
+        let held = self.held.clone();
+        for &index in &held {
+            self.start_instance(messages, objects, index);
+        }
+        self.held.len() < held.len()
+    }
+}
+
+/// The object in which both sides of an intercommunicator keep their collectives.
+pub(super) fn home(objects: &Objects, comm: u32) -> u32 {
+    objects.comms.twin(comm).map_or(comm, |twin| twin.min(comm))
+}

@@ -1,0 +1,246 @@
+//! Runs schedules event by event: an agent for each member, moved on by the arrival of messages.
+
+use crate::agent::{Agent, Stage, buffer_mut, buffer_of};
+use crate::instance::Collectives;
+use crate::instance::Mail;
+use crate::instance::member_rank;
+use crate::leave::agent_done;
+use crate::reduction::Reduction;
+use engine::Time;
+use message::Messages;
+use message::flight::Flight;
+use objects::Objects;
+use schedule::{Buffer, Slice, Step};
+use std::rc::Rc;
+
+/// A reduction that a function of the program must do, on its own rank.
+pub struct UserReduction {
+    /// Where the function must run (world rank).
+    pub rank: u32,
+    instance: u32,
+    member: u32,
+    reduction: Rc<Reduction>,
+    left: Vec<u8>,
+    right: Vec<u8>,
+    into: Slice,
+}
+
+impl UserReduction {
+    /// Calls the function; its rank must be mounted.
+    pub fn run(&mut self) {
+        self.reduction.call(&self.left, &mut self.right);
+    }
+}
+
+impl Collectives {
+    /// Moves agents on until none can move or a function of the program is needed (`collectives.user`).
+    pub fn run_agents(&mut self, messages: &mut Messages, objects: &Objects) {
+        while self.user.is_none()
+            && let Some((index, member)) = self.agenda.pop_front()
+        {
+            self.run_agent(messages, objects, index, member);
+        }
+    }
+
+    fn run_agent(&mut self, messages: &mut Messages, objects: &Objects, index: u32, member: u32) {
+        let Some(instance) = self.instances.get_mut(index) else { return };
+        let Some(schedule) = instance.schedule.clone() else { return };
+        let Some(mut agent) = instance.agents[member as usize].take() else { return };
+        if agent.stage == Stage::Done {
+            instance.agents[member as usize] = Some(agent);
+            return;
+        }
+        if agent.stage == Stage::Held {
+            agent.stage = Stage::Running;
+            agent.scratch = vec![0; schedule.scratch(&agent.member) as usize];
+        }
+        agent.waiting = None;
+        let mut steps = std::mem::take(&mut self.steps);
+        let rounds = schedule.rounds();
+        let mut through = true;
+        while agent.round < rounds {
+            if !agent.sent {
+                agent.round = schedule.next(member, agent.round);
+                if agent.round >= rounds {
+                    break;
+                }
+            }
+            steps.clear();
+            schedule.round(&agent.member, agent.round, &mut steps);
+            if !self.run_round(messages, objects, index, &mut agent, &steps) {
+                through = false;
+                break;
+            }
+            agent.round += 1;
+            agent.cursor = 0;
+            agent.sent = false;
+        }
+        self.steps = steps;
+        // Members on several processes may be through before what was agreed on is known here.
+        let over = through && self.instances[index].agreement.as_ref().is_none_or(|agreement| agreement.outcome.is_some());
+        if over {
+            agent.stage = Stage::Done;
+            if !agent.refused {
+                agent_done(messages, &mut agent);
+            }
+        }
+        let leaves = over && agent.refused;
+        self.instances[index].agents[member as usize] = Some(agent);
+        if leaves {
+            self.leave_instance(objects, index);
+        }
+    }
+
+    /// One round; false if it must wait for a message or for a function of the program.
+    fn run_round(&mut self, messages: &mut Messages, objects: &Objects, index: u32, agent: &mut Agent, steps: &[Step]) -> bool {
+        if !agent.sent {
+            agent.sent = true;
+            for step in steps {
+                if let Step::Send { to, from } = *step {
+                    self.agent_send(messages, objects, index, agent, to, from);
+                }
+            }
+        }
+        let receives = steps.iter().filter(|step| matches!(step, Step::Receive { .. }));
+        let count = receives.clone().count() as u32;
+        for step in receives.skip(agent.cursor as usize) {
+            let Step::Receive { from, into } = *step else { unreachable!("filtered") };
+            if !self.agent_receive(messages, index, agent, from, into) {
+                return false;
+            }
+            agent.cursor += 1;
+        }
+        let local = steps.iter().filter(|step| matches!(step, Step::ReduceLeft { .. } | Step::ReduceRight { .. } | Step::Copy { .. }));
+        for step in local.skip((agent.cursor - count) as usize) {
+            agent.cursor += 1;
+            match *step {
+                Step::Copy { from, into } => agent.copy(from, into),
+                Step::ReduceLeft { from, into } => {
+                    if !self.agent_reduce(index, agent, from, into, into) {
+                        return false;
+                    }
+                }
+                Step::ReduceRight { from, into } => {
+                    if !self.agent_reduce(index, agent, into, from, into) {
+                        return false;
+                    }
+                }
+                _ => unreachable!("filtered"),
+            }
+        }
+        true
+    }
+
+    fn agent_send(&mut self, messages: &mut Messages, objects: &Objects, index: u32, agent: &mut Agent, to: u32, from: Slice) {
+        let target = member_rank(objects, &self.instances[index].place, to, agent.rank);
+        if messages.wire.has_overheads {
+            let costs = &messages.wire.overheads;
+            agent.clock = match agent.is_by_itself() {
+                true => costs.leave(&mut agent.nic_free, agent.clock),
+                false => costs.leave(&mut messages.ranks[agent.rank as usize].nic_free, agent.clock),
+            };
+        }
+        messages.profile.message(from.bytes);
+        if !messages.is_local(target) {
+            self.agent_send_away(messages, index, agent, to, target, from);
+            return;
+        }
+        let payload = (from.buffer != Buffer::Nothing && from.bytes != 0 && agent.covers(from)).then(|| {
+            let slot = messages.pool.alloc(from.bytes as usize);
+            messages.pool.get_mut(slot).extend_from_slice(buffer_of(agent, from));
+            slot
+        });
+        let key = (to, agent.member.rank, agent.round);
+        let at = if messages.by_time() {
+            let flight = Flight::Collective { instance: index, to, from: agent.member.rank, round: agent.round };
+            messages.launch(agent.rank, target, from.bytes, agent.clock, flight);
+            Time::MAX
+        } else {
+            agent.clock + messages.wire.latency(agent.rank, target, from.bytes)
+        };
+        let instance = &mut self.instances[index];
+        instance.mail.entry(key).or_default().push_back(Mail { at, bytes: from.bytes, payload, missing: agent.missing });
+        let waits = instance.agents[to as usize].as_ref().is_some_and(|agent| agent.waiting == Some(key.1));
+        if waits && at != Time::MAX {
+            self.agenda.push_back((index, to));
+        }
+    }
+
+    /// A shared network delivered a message of a schedule.
+    pub fn collective_arrival(&mut self, index: u32, to: u32, from: u32, round: u32, at: Time) {
+        let Some(instance) = self.instances.get_mut(index) else { return };
+        if let Some(queue) = instance.mail.get_mut(&(to, from, round))
+            && let Some(mail) = queue.iter_mut().find(|mail| mail.at == Time::MAX)
+        {
+            mail.at = at;
+        }
+        if instance.agents[to as usize].as_ref().is_some_and(|agent| agent.waiting == Some(from)) {
+            self.agenda.push_back((index, to));
+        }
+    }
+
+    fn agent_receive(&mut self, messages: &mut Messages, index: u32, agent: &mut Agent, from: u32, into: Slice) -> bool {
+        let instance = &mut self.instances[index];
+        let key = (agent.member.rank, from, agent.round);
+        let ready = instance.mail.get(&key).and_then(|queue| queue.front()).is_some_and(|mail| mail.at != Time::MAX);
+        if !ready {
+            agent.waiting = Some(from);
+            return false;
+        }
+        let queue = instance.mail.get_mut(&key).expect("found above");
+        let mail = queue.pop_front().expect("found above");
+        if queue.is_empty() {
+            instance.mail.remove(&key);
+        }
+        if mail.at > agent.clock {
+            if !agent.is_by_itself() {
+                messages.profile.wait(agent.rank, mail.at.since(agent.clock));
+            }
+            agent.clock = mail.at;
+        }
+        if messages.wire.has_overheads {
+            agent.clock += messages.wire.overheads.receive;
+        }
+        if let Some(rank) = mail.missing {
+            if into.bytes != 0 {
+                agent.lacks(rank);
+            }
+        } else if mail.bytes != into.bytes {
+            agent.mismatch(from, mail.bytes, into.bytes);
+        }
+        if let Some(slot) = mail.payload {
+            let bytes = messages.pool.get(slot);
+            let part = bytes.len().min(into.bytes as usize);
+            if into.buffer != Buffer::Nothing && agent.covers(into) {
+                buffer_mut(agent, into)[..part].copy_from_slice(&bytes[..part]);
+            }
+            messages.pool.free(slot);
+        }
+        true
+    }
+
+    /// `into = left op right`; false if a function of the program must do it.
+    fn agent_reduce(&mut self, index: u32, agent: &mut Agent, left: Slice, right: Slice, into: Slice) -> bool {
+        let Some(reduction) = agent.reduction.clone() else { return true };
+        if into.bytes == 0 || agent.failure.is_some() || agent.missing.is_some() || !agent.covers(left) || !agent.covers(right) {
+            return true;
+        }
+        if reduction.kernel.is_some() {
+            agent.reduce(left, right, into);
+            return true;
+        }
+        let (left, right) = (buffer_of(agent, left).to_vec(), buffer_of(agent, right).to_vec());
+        self.user = Some(UserReduction { rank: agent.rank, instance: index, member: agent.member.rank, reduction, left, right, into });
+        false
+    }
+
+    /// The function of the program has reduced `work.left` into `work.right`.
+    pub fn user_reduced(&mut self, work: UserReduction) {
+        if let Some(instance) = self.instances.get_mut(work.instance)
+            && let Some(agent) = &mut instance.agents[work.member as usize]
+        {
+            buffer_mut(agent, work.into).copy_from_slice(&work.right);
+            self.agenda.push_front((work.instance, work.member));
+        }
+    }
+}

@@ -1,0 +1,118 @@
+//! Gathers and scatters whose blocks differ from member to member, while its members gather.
+//!
+//! A member knows the size of its own block, the root all of them. They are compared when all are in; where they differ, the schedule's steps
+//! find out who is wrong.
+
+use crate::agent::pack;
+use message::view::Extent;
+use schedule::{Blocks, Kind};
+use std::rc::Rc;
+
+/// What the root of a gather or scatter says.
+pub(crate) struct RootBlocks {
+    /// Its memory, block by block.
+    pub extents: Vec<Extent>,
+    /// As in [`Blocks::Each`].
+    pub begins: Rc<[u64]>,
+    /// Whether its own block stays where it is.
+    pub in_place: bool,
+}
+
+/// Blocks by member.
+pub(crate) struct Gatherv {
+    scatters: bool,
+    root: u32,
+    /// Bytes that a member sends (gather) or expects (scatter).
+    lengths: Vec<u64>,
+    /// Where the block of a member begins in `data`: in the order in which members came in, or in that of the root.
+    begins: Vec<u64>,
+    data: Vec<u8>,
+    /// How the root sees them, once it is in.
+    blocks: Option<Rc<[u64]>>,
+    /// Where the root's blocks go.
+    targets: Vec<Extent>,
+}
+
+impl Gatherv {
+    pub(super) fn new(kind: Kind, root: u32, members: u32) -> Gatherv {
+        let members = members as usize;
+        let scatters = kind == Kind::Scatter;
+        let begins = if scatters { Vec::new() } else { vec![0; members] };
+        Gatherv { scatters, root, lengths: vec![0; members], begins, data: Vec::new(), blocks: None, targets: Vec::new() }
+    }
+    /// A member is in.
+    pub(super) fn enter(&mut self, member: u32, source: &Extent, target: &Extent) {
+        let member = member as usize;
+        if self.scatters {
+            self.lengths[member] = target.bytes;
+            return;
+        }
+        self.lengths[member] = source.bytes;
+        self.begins[member] = self.data.len() as u64;
+        source.append_to(&mut self.data);
+    }
+    /// The root, which is in, says how large all blocks are, and gives or takes them.
+    pub(super) fn enter_root(&mut self, root: RootBlocks) {
+        if root.in_place && self.scatters {
+            let own = self.root as usize;
+            self.lengths[own] = root.begins[own + 1] - root.begins[own];
+        }
+        self.blocks = Some(root.begins);
+        if self.scatters {
+            self.data = pack(&root.extents);
+        } else {
+            self.targets = root.extents;
+        }
+    }
+    /// Whether all say the same.
+    pub(super) fn fits(&self) -> bool {
+        let Some(blocks) = &self.blocks else { return false };
+        self.lengths.iter().zip(blocks.windows(2)).all(|(&length, block)| length == block[1] - block[0])
+    }
+    /// What a member that is in sends and receives.
+    pub(super) fn blocks(&self, member: u32) -> (Blocks, Blocks) {
+        let own = Blocks::Uniform(self.lengths[member as usize]);
+        match &self.blocks {
+            Some(all) if member == self.root && self.scatters => (Blocks::Each(all.clone()), own),
+            Some(all) if member == self.root => (own, Blocks::Each(all.clone())),
+            _ => (own.clone(), own),
+        }
+    }
+    /// Packed bytes that a member gets.
+    pub(super) fn output(&self, member: u32) -> u64 {
+        match &self.blocks {
+            _ if self.scatters => self.lengths[member as usize],
+            Some(all) if member == self.root => all.last().copied().unwrap_or(0),
+            _ => 0,
+        }
+    }
+    /// Packed bytes that a member gives.
+    pub(super) fn contribution(&self, member: u32) -> &[u8] {
+        match (self.scatters, member == self.root) {
+            (true, true) => &self.data,
+            (true, false) => &[],
+            (false, _) => &self.data[self.begins[member as usize] as usize..][..self.lengths[member as usize] as usize],
+        }
+    }
+    /// Where the root of a gather gets its blocks.
+    pub(super) fn targets(&self, member: u32) -> &[Extent] {
+        if member == self.root { &self.targets } else { &[] }
+    }
+    /// A member's result, whose rank is mounted, into its memory: of a scatter to `target`.
+    pub(super) fn deliver(&self, member: u32, target: &Extent) {
+        if self.scatters {
+            let begin = self.blocks.as_ref().map_or(0, |blocks| blocks[member as usize]);
+            target.fill(&self.data[begin as usize..]);
+            return;
+        }
+        for (sender, target) in self.targets(member).iter().enumerate() {
+            target.fill(self.contribution(sender as u32));
+        }
+    }
+    /// What the root gathered is in its memory.
+    pub(super) fn delivered(&mut self, member: u32) {
+        if member == self.root {
+            self.targets = Vec::new();
+        }
+    }
+}

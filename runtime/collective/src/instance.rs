@@ -1,0 +1,235 @@
+//! The collective calls under way: each an instance, which its members enter one by one, go through and leave.
+
+use crate::agent::{Agent, Stage};
+use crate::agreement::Agreement;
+use crate::bridges::Bridges;
+use crate::calls::CallTable;
+use crate::contributions::Gathering;
+use crate::executor::UserReduction;
+use crate::gathering::Latest;
+use crate::signature::Signature;
+use engine::Time;
+use objects::Objects;
+use objects::error::Result;
+use objects::group::Group;
+use objects::slab::Slab;
+use rustc_hash::FxHashMap;
+use schedule::{Schedule, Shape, Step};
+use std::collections::VecDeque;
+use std::rc::Rc;
+
+/// A message of a schedule, on its way or arrived.
+pub(crate) struct Mail {
+    pub(crate) at: Time,
+    pub(crate) bytes: u64,
+    /// Pool buffer of the payload, if it carries any.
+    pub(crate) payload: Option<u32>,
+    /// The rank for want of whose data it is incomplete.
+    pub(crate) missing: Option<u32>,
+}
+
+/// Among whom an instance is.
+#[derive(Clone)]
+pub enum Place {
+    /// The members of a communicator (its index).
+    Comm(u32),
+    /// A group whose members find each other by context, tag and first member.
+    Group((u32, i32, u32), Rc<Group>),
+}
+
+/// One collective call of a communicator.
+pub struct Instance {
+    /// Among whom it is.
+    pub place: Place,
+    /// Its name among all processes, where it has members on several.
+    pub ident: Option<crate::remote::spread::Ident>,
+    /// Members on this process.
+    pub(crate) here: u32,
+    pub(super) signature: Signature,
+    pub(crate) first_rank: u32,
+    /// Chosen when the instance starts: the root of an intercommunicator's collective may be known only then.
+    pub(super) schedule: Option<Rc<dyn Schedule>>,
+    pub(crate) shape: Shape,
+    pub(crate) root_known: bool,
+    pub(crate) size: u32,
+    pub(crate) agents: Vec<Option<Box<Agent>>>,
+    pub(crate) arrived: u32,
+    pub(crate) left: u32,
+    pub(crate) started: bool,
+    /// While its members are held in a few words each, and once they are through that way.
+    pub(crate) gathering: Option<Box<Gathering>>,
+    /// Of a persistent collective: its turn.
+    pub(super) start: Option<(u32, u32)>,
+    /// Its place in the list of those held.
+    pub(super) held_at: Option<u32>,
+    /// Who has entered, of a group's instance: its members find it by that.
+    pub(super) joined: objects::handles::RankSet,
+    pub(super) mail: FxHashMap<(u32, u32, u32), VecDeque<Mail>>,
+    pub(crate) agreement: Option<Agreement>,
+}
+
+/// All instances of a process.
+#[derive(Default)]
+pub struct Collectives {
+    pub(super) instances: Slab<Instance>,
+    /// The calls on each communicator.
+    pub calls: CallTable,
+    pub(super) agenda: VecDeque<(u32, u32)>,
+    pub(super) held: Vec<u32>,
+    pub(super) steps: Vec<Step>,
+    /// Instances of groups: those with one key differ in the group, or follow one another.
+    pub(super) meetings: FxHashMap<(u32, i32, u32), Vec<u32>>,
+    /// A reduction that waits for a function of the program.
+    pub user: Option<UserReduction>,
+    /// Reductions with functions of the program whose members are all in.
+    pub(super) functions: VecDeque<u32>,
+    pub(crate) latest: Option<Latest>,
+    /// The turn of the persistent collective that the mounted rank is starting.
+    pub starting: Option<(u32, u32)>,
+    /// Whether collectives whose members are all here may run in one loop over clocks.
+    pub(crate) batch: bool,
+    /// How algorithms are chosen.
+    pub(crate) policy: schedule::choose::Policy,
+    /// Leaders that meet to make an intercommunicator.
+    pub bridges: Bridges,
+    /// How often it was decided to start what is held, on all processes.
+    pub epoch: u64,
+    /// Instances with members on other processes.
+    pub(crate) spread: crate::remote::spread::Spread,
+}
+
+impl Collectives {
+    /// Nothing is under way. `batch` says whether collectives whose members are all here may run in one loop over clocks.
+    pub fn new(batch: bool, policy: schedule::choose::Policy) -> Collectives {
+        Collectives { batch, policy, ..Collectives::default() }
+    }
+    /// The instance with this index, which is under way.
+    pub fn instance(&self, index: u32) -> &Instance {
+        &self.instances[index]
+    }
+    pub(crate) fn instance_mut(&mut self, index: u32) -> &mut Instance {
+        &mut self.instances[index]
+    }
+    /// An instance waits for its members.
+    pub(crate) fn hold(&mut self, index: u32) {
+        let instance = &mut self.instances[index];
+        if instance.held_at.is_none() {
+            instance.held_at = Some(self.held.len() as u32);
+            self.held.push(index);
+        }
+    }
+    /// It does not any more.
+    pub(crate) fn unhold(&mut self, index: u32) {
+        if let Some(at) = self.instances[index].held_at.take() {
+            self.held.swap_remove(at as usize);
+            if let Some(&moved) = self.held.get(at as usize) {
+                self.instances[moved].held_at = Some(at);
+            }
+        }
+    }
+    /// A member can move on.
+    pub(crate) fn agenda(&mut self, index: u32, member: u32) {
+        self.agenda.push_back((index, member));
+    }
+    /// Whether a member or a function of the program can go on.
+    pub fn has_work(&self) -> bool {
+        !self.agenda.is_empty() || self.user.is_some() || !self.functions.is_empty()
+    }
+    /// Whether members are held that could start.
+    pub fn holds(&self) -> bool {
+        self.held.iter().any(|&index| self.instances[index].root_known)
+    }
+    /// A message of a schedule, to member `key.0` from member `key.1` in round `key.2`, arrives from another process.
+    pub(crate) fn deliver(&mut self, index: u32, key: (u32, u32, u32), mail: Mail) {
+        let instance = &mut self.instances[index];
+        instance.mail.entry(key).or_default().push_back(mail);
+        if instance.agents[key.0 as usize].as_ref().is_some_and(|agent| agent.waiting == Some(key.1)) {
+            self.agenda.push_back((index, key.0));
+        }
+    }
+    /// All instances.
+    pub fn instances(&self) -> impl Iterator<Item = &Instance> {
+        (0..self.instances.capacity() as u32).filter_map(|index| self.instances.get(index))
+    }
+}
+
+impl Instance {
+    /// What was called, how many members have entered (and not left), and how many there are.
+    pub fn describe(&self) -> (Signature, u32, u32) {
+        (self.signature, self.arrived, self.size)
+    }
+    /// Members that have not entered.
+    pub fn missing(&self) -> impl Iterator<Item = u32> {
+        (0..self.size).filter(|&member| !self.is_in(member))
+    }
+    /// Whether a member has entered (and not left).
+    fn is_in(&self, member: u32) -> bool {
+        match &self.gathering {
+            Some(gathering) => gathering.has(member),
+            None => self.agents[member as usize].is_some(),
+        }
+    }
+    /// Whether its members are held as agents until all are in everywhere.
+    pub(crate) fn holds_agents(&self) -> bool {
+        self.gathering.is_some() && !self.agents.is_empty()
+    }
+    /// Whether a message of its schedule is there.
+    pub(crate) fn has_mail(&self) -> bool {
+        !self.mail.is_empty()
+    }
+    pub(crate) fn is_started(&self) -> bool {
+        self.started
+    }
+    pub(crate) fn start(&mut self) {
+        self.started = true;
+    }
+    /// The agreement's outcome for a member, if there is one.
+    pub(crate) fn outcome(&self, member: u32) -> Option<Result<usize>> {
+        let outcome = self.agreement.as_ref()?.outcome.as_ref()?;
+        Some(outcome.as_ref().map(|outcome| outcome.of(member)).map_err(Clone::clone))
+    }
+    /// The communicator's index; `MPI_COMM_WORLD`'s for a group's instance.
+    pub fn comm(&self) -> u32 {
+        match self.place {
+            Place::Comm(comm) => comm,
+            Place::Group(..) => 0,
+        }
+    }
+}
+
+impl Collectives {
+    /// The instance that a rank is blocked in (for reports).
+    pub fn waiting_instance(&self, objects: &Objects, rank: u32) -> Option<u32> {
+        let waits = |instance: &Instance| match (&instance.gathering, &instance.place) {
+            (Some(gathering), Place::Comm(comm)) => {
+                let member = objects.comms.at(*comm).group.rank_of(rank);
+                instance.signature.blocking && !gathering.is_complete() && member.is_some_and(|member| gathering.has(member))
+            }
+            _ => instance.agents.iter().flatten().any(|agent| agent.rank == rank && !agent.is_by_itself() && agent.stage != Stage::Done),
+        };
+        (0..self.instances.capacity() as u32).find(|&index| self.instances.get(index).is_some_and(waits))
+    }
+}
+
+/// World rank of a member of a communicator's collectives.
+pub fn member_rank(objects: &Objects, place: &Place, member: u32, me: u32) -> u32 {
+    let comm = match place {
+        Place::Comm(comm) => *comm,
+        Place::Group(_, group) => return group.world_rank(member),
+    };
+    let communicator = objects.comms.at(comm);
+    if communicator.is_self {
+        return me;
+    }
+    let Some(remote) = &communicator.remote else { return communicator.group.world_rank(member) };
+    let (first, second) = sides(objects, comm);
+    debug_assert!(remote.size() > 0);
+    if member < first.size() { first.world_rank(member) } else { second.world_rank(member - first.size()) }
+}
+
+/// The groups of an intercommunicator in the order that both sides agree on: by the world rank of their first member.
+pub fn sides(objects: &Objects, comm: u32) -> (&objects::group::Group, &objects::group::Group) {
+    let communicator = objects.comms.at(comm);
+    let (local, remote) = (&*communicator.group, communicator.remote.as_deref().expect("an intercommunicator"));
+    if local.world_rank(0) < remote.world_rank(0) { (local, remote) } else { (remote, local) }
+}

@@ -1,0 +1,178 @@
+//! How a member leaves a collective: its completion, its result into the program's memory, and the instance's end.
+
+use crate::agent::{Agent, Stage};
+use crate::blocks::BlockList;
+use crate::delivery::Delivery;
+use crate::entry::home;
+use crate::instance::Collectives;
+use crate::instance::Place;
+use message::Messages;
+use message::handle::{self, RequestRef};
+use message::request::{Body, Request};
+use message::view::Extent;
+use objects::Objects;
+use objects::error::Result;
+use rank::Addr;
+
+impl Collectives {
+    /// Stores the new communicator's handle at `target` when `request` (of an agreement) is collected.
+    pub fn store_outcome(&mut self, messages: &mut Messages, request: usize, target: Addr) {
+        if let RequestRef::Cold(index) = handle::request(request)
+            && let Some(Request { body: Body::Collective { instance, member }, .. }) = messages.requests.get(index)
+            && let Some(agent) = &mut self.instances[*instance].agents[*member as usize]
+        {
+            agent.delivery = Delivery::Handle(target);
+        }
+    }
+
+    /// Whether a member is through.
+    pub(crate) fn is_through(&self, index: u32, member: u32) -> bool {
+        let instance = self.instance(index);
+        match &instance.gathering {
+            Some(gathering) => gathering.is_complete(),
+            None => instance.agents[member as usize].as_ref().is_some_and(|agent| agent.stage == Stage::Done),
+        }
+    }
+
+    /// Moves a complete member's result into the program's memory, ahead of its completion.
+    pub fn deliver_collective(&mut self, objects: &Objects, index: u32, member: u32) {
+        if self.instances[index].gathering.is_some() {
+            self.finish_pending(objects, index, member, false);
+            return;
+        }
+        if let Some(agent) = &mut self.instances[index].agents[member as usize]
+            && agent.stage == Stage::Done
+            && !matches!(agent.delivery, Delivery::Handle(_))
+        {
+            std::mem::take(&mut agent.delivery).deliver(&agent.output);
+        }
+    }
+
+    /// The mounted rank collects its result: moves it into the program's memory and leaves the instance.
+    pub fn finish_collective(&mut self, messages: &mut Messages, objects: &Objects, index: u32, member: u32) -> Result<usize> {
+        if self.instances[index].gathering.is_some() {
+            self.finish_pending(objects, index, member, true);
+            return Ok(0);
+        }
+        self.finish_agent(messages, objects, index, member, None)
+    }
+
+    /// The same; the result goes to `target`, where the agent does not know.
+    pub(crate) fn finish_agent(
+        &mut self,
+        messages: &mut Messages,
+        objects: &Objects,
+        index: u32,
+        member: u32,
+        target: Option<&Extent>,
+    ) -> Result<usize> {
+        let me = messages.current;
+        let Some(mut agent) = self.instances[index].agents[member as usize].take() else { return Ok(0) };
+        let before = messages.ranks[me as usize].clock;
+        // Waiting inside the collective was counted where it happened.
+        if agent.clock > before {
+            let state = &mut messages.ranks[me as usize];
+            state.clock = agent.clock;
+            state.spins = 0;
+        }
+        let outcome = self.instance(index).outcome(member);
+        self.leave_instance(objects, index);
+        if let Some(failure) = agent.failure.take() {
+            return Err(failure.after_entry());
+        }
+        agent.delivery.deliver(&agent.output);
+        if let Some(target) = target.filter(|target| target.bytes != 0) {
+            target.fill(&agent.output);
+        }
+        match outcome {
+            Some(Ok(handle)) => {
+                if let Delivery::Handle(target) = agent.delivery {
+                    rank::memory::store(target, handle);
+                }
+                Ok(handle)
+            }
+            Some(Err(failure)) => Err(failure.after_entry()),
+            None => Ok(0),
+        }
+    }
+
+    /// The mounted rank, which is through, takes its result into these blocks and leaves.
+    pub(crate) fn finish_lists(
+        &mut self,
+        messages: &mut Messages,
+        objects: &Objects,
+        index: u32,
+        member: u32,
+        list: Option<&BlockList>,
+    ) -> Result<usize> {
+        let instance = self.instance_mut(index);
+        if let Some(gathering) = &mut instance.gathering {
+            if let Some(list) = list
+                && gathering.varied.is_some()
+            {
+                match gathering.kept(member) {
+                    Some(kept) => list.fill(kept),
+                    None => gathering.varied.as_mut().expect("looked at above").deliver_to(member, list),
+                }
+                self.leave_instance(objects, index);
+                return Ok(0);
+            }
+        } else if let (Some(agent), Some(list)) = (&instance.agents[member as usize], list)
+            && agent.failure.is_none()
+        {
+            list.fill_known(&agent.output, &agent.member.sources);
+        }
+        self.finish_agent(messages, objects, index, member, None)
+    }
+
+    pub(crate) fn leave_instance(&mut self, objects: &Objects, index: u32) {
+        let instance = &mut self.instances[index];
+        instance.left -= 1;
+        if instance.left > 0 {
+            return;
+        }
+        let (place, start) = (instance.place.clone(), instance.start);
+        self.latest = None;
+        if let Some(ident) = instance.ident {
+            self.spread.instances.remove(&ident);
+            self.spread.readies.remove(&ident);
+        }
+        self.instances.remove(index);
+        let comm = match place {
+            Place::Comm(comm) => comm,
+            Place::Group(key, _) => {
+                if let Some(list) = self.meetings.get_mut(&key) {
+                    list.retain(|&other| other != index);
+                    if list.is_empty() {
+                        self.meetings.remove(&key);
+                    }
+                }
+                return;
+            }
+        };
+        // The communicator may be freed while its last collective is collected.
+        if objects.comms.alive(comm).is_none() {
+            return;
+        }
+        let home = home(objects, comm);
+        if let Some(call_id) = start {
+            return self.forget_start(home, call_id);
+        }
+        if let Some(calls) = self.calls.get_mut(home) {
+            calls.leave(index);
+        }
+    }
+}
+
+pub(crate) fn agent_done(messages: &mut Messages, agent: &mut Agent) {
+    match agent.request {
+        Some(request) => messages.finish_request(request, agent.clock),
+        None => {
+            let state = &mut messages.ranks[agent.rank as usize];
+            if state.waiting != 0 {
+                state.waiting = 0;
+                messages.ready.wake(agent.rank);
+            }
+        }
+    }
+}

@@ -1,0 +1,39 @@
+//! Collective calls under way, in one process and in many: from a call's arguments to a member's entry, through an algorithm's schedule, to its result.
+//!
+//! An algorithm is written once as a [`schedule`]; its steps are taken event by event, or by the planes of that crate. Knows messages and MPI's objects, and
+//! nothing of decisions, their order or the main loop.
+
+pub(crate) mod agent;
+pub(crate) mod agreed;
+pub mod agreement;
+pub(crate) mod allgatherv;
+pub(crate) mod alltoallv;
+pub mod area;
+pub(crate) mod blocks;
+pub mod bridges;
+pub mod call;
+pub(crate) mod call_id;
+pub mod calls;
+pub(crate) mod contributions;
+pub(crate) mod delivery;
+pub(crate) mod entry;
+pub mod executor;
+pub mod functions;
+pub(crate) mod gathering;
+pub(crate) mod gatherv;
+pub mod instance;
+pub(crate) mod leave;
+pub(crate) mod neighbor;
+pub(crate) mod pending;
+pub mod planes;
+pub(crate) mod records;
+pub(crate) mod reduce_scatter;
+pub(crate) mod reduction;
+pub(crate) mod refused;
+pub mod remote;
+pub(crate) mod results;
+pub(crate) mod signature;
+pub mod ticket;
+pub(crate) mod varied;
+
+pub use instance::Collectives;

@@ -1,0 +1,77 @@
+//! What a nonblocking collective keeps of the members that have entered and gone on, while its members gather.
+//!
+//! Nothing else of a member matters to it: without overheads a rank's messages do not hold each other up, so when a member is through follows
+//! from the clocks at which all have entered, whatever they do meanwhile.
+
+use engine::Time;
+use message::node::NIL;
+use message::view::Extent;
+use rank::Addr;
+use rustc_hash::FxHashMap;
+
+/// By a member's place among those of the process.
+pub(crate) struct Pending {
+    requests: Vec<u32>,
+    /// When they entered: one clock while that is the same.
+    clock: Time,
+    clocks: Vec<Time>,
+    /// Where results go; empty until one goes anywhere.
+    targets: Vec<Addr>,
+    /// Where one does not lie side by side.
+    scattered: FxHashMap<u32, Extent>,
+}
+
+impl Pending {
+    pub(super) fn new(members: u32) -> Pending {
+        let requests = vec![NIL; members as usize];
+        Pending { requests, clock: Time::ZERO, clocks: Vec::new(), targets: Vec::new(), scattered: FxHashMap::default() }
+    }
+    /// A member is in; `first` if nobody was.
+    pub(super) fn enter(&mut self, place: u32, first: bool, clock: Time, request: u32, target: &Extent) {
+        self.requests[place as usize] = request;
+        if first {
+            self.clock = clock;
+        } else if self.clocks.is_empty() && clock != self.clock {
+            self.clocks = vec![self.clock; self.requests.len()];
+        }
+        if let Some(place) = self.clocks.get_mut(place as usize) {
+            *place = clock;
+        }
+        if target.bytes == 0 {
+            return;
+        }
+        if target.layout.is_some() {
+            self.scattered.insert(place, target.clone());
+            return;
+        }
+        if self.targets.is_empty() {
+            self.targets = vec![Addr::NULL; self.requests.len()];
+        }
+        self.targets[place as usize] = target.buffer;
+    }
+    pub(super) fn request(&self, place: u32) -> u32 {
+        self.requests[place as usize]
+    }
+    pub(super) fn clock(&self, place: u32) -> Time {
+        self.clocks.get(place as usize).copied().unwrap_or(self.clock)
+    }
+    /// Where a result of `bytes` goes.
+    pub(super) fn target(&self, place: u32, bytes: u64) -> Extent {
+        if let Some(extent) = self.scattered.get(&place) {
+            return extent.clone();
+        }
+        match self.targets.get(place as usize) {
+            Some(&buffer) if buffer != Addr::NULL => Extent { buffer, layout: None, bytes },
+            _ => Extent::none(),
+        }
+    }
+    /// The same, once: afterwards it goes nowhere.
+    pub(super) fn take_target(&mut self, place: u32, bytes: u64) -> Extent {
+        let target = self.target(place, bytes);
+        self.scattered.remove(&place);
+        if let Some(place) = self.targets.get_mut(place as usize) {
+            *place = Addr::NULL;
+        }
+        target
+    }
+}

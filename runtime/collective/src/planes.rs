@@ -1,0 +1,274 @@
+//! Hands the members of a collective to the planes of [`schedule`]: their clocks to the time plane, their bytes to the data plane, and
+//! what comes of it back to ranks and requests.
+//!
+//! Allowed when all members are in, message times are a formula, and reductions are MPI's own (those of the program take the way of
+//! `functions.rs`): then nothing else can come between, and the planes give the picosecond and the bits of the event executor. A test compares the
+//! two on random programs.
+
+use crate::agent::{Agent, Stage};
+use crate::instance::Collectives;
+use crate::instance::{Instance, Place};
+use crate::leave::agent_done;
+use crate::pending::Pending;
+use crate::varied::Varied;
+use engine::{EndOfTime, Span, Time};
+use message::Messages;
+use objects::Objects;
+use objects::group::Group;
+use schedule::data::steps::{DataPlane, Rows};
+use schedule::segments::Segment;
+use schedule::time::{Burden, Clocks, Costs, Overheads, Said, TimePlane};
+use schedule::{Blocks, Member, Members, Schedule, Shape, member_of};
+use std::rc::Rc;
+
+/// The clock with which a member leaves.
+///
+/// The loops over clocks add without looking. No clock goes back in them, so that one which has passed half of all time stays there, and what
+/// was added to it later may be wrong, but is not taken for right.
+#[inline]
+fn in_time(clock: u64) -> u64 {
+    if clock >= 1 << 63 {
+        EndOfTime::reached(
+            "virtual time passed 2^63 picoseconds (106 days) in a collective; reduce link latencies, message sizes or compute factors",
+        );
+    }
+    clock
+}
+
+/// Message times between members, of which `rank_of` knows the world ranks.
+pub(crate) struct Between<'a, F> {
+    pub(crate) wire: &'a message::wire::Wire,
+    pub(crate) rank_of: F,
+}
+
+impl<F: Fn(u32) -> u32> Costs for Between<'_, F> {
+    #[inline]
+    fn uniform(&self, bytes: u64) -> Option<u64> {
+        self.wire.uniform().map(|uniform| uniform.latency(false, bytes).as_ps())
+    }
+    #[inline]
+    fn latency(&self, from: u32, to: u32, bytes: u64) -> u64 {
+        self.wire.latency((self.rank_of)(from), (self.rank_of)(to), bytes).as_ps()
+    }
+}
+
+/// Members that have agents, in a row from `first` on.
+pub(crate) struct AgentMembers<'a> {
+    pub(crate) agents: &'a [Option<Box<Agent>>],
+    pub(crate) first: u32,
+}
+
+impl AgentMembers<'_> {
+    fn agent(&self, rank: u32) -> &Agent {
+        self.agents[(rank - self.first) as usize].as_ref().expect("all members are in")
+    }
+    /// What members contribute.
+    pub(crate) fn inputs(&self) -> Rows {
+        Rows::of(self.agents.iter().flatten().map(|agent| agent.input.as_slice()))
+    }
+    /// `right = left op right` with the operation of a member, which is MPI's own.
+    pub(crate) fn combine(&self, member: u32, left: &[u8], right: &mut [u8]) {
+        if let Some(kernel) = self.agent(member).reduction.as_ref().and_then(|reduction| reduction.kernel) {
+            kernel(left, right);
+        }
+    }
+}
+
+impl Members for AgentMembers<'_> {
+    fn prototype(&self) -> Member {
+        member_of(0, Blocks::Uniform(0), Blocks::Uniform(0))
+    }
+    fn describe(&self, member: &mut Member) {
+        member.clone_from(&self.agent(member.rank).member);
+    }
+    fn output(&self, rank: u32) -> u64 {
+        self.agent(rank).output.len() as u64
+    }
+}
+
+impl Collectives {
+    /// Whether an instance whose members have all entered as agents may pass the planes. With a gap, what a member does meanwhile delays its messages.
+    pub(crate) fn fits_planes(&self, messages: &Messages, instance: &Instance) -> bool {
+        let gap = messages.wire.overheads.gap != Span::ZERO;
+        self.batch
+            && !messages.by_time()
+            && instance.agents.iter().flatten().all(|agent| {
+                !agent.refused
+                    && (agent.request.is_none() || !gap)
+                    && agent.reduction.as_ref().is_none_or(|reduction| reduction.kernel.is_some())
+            })
+    }
+
+    /// Runs all rounds of an instance whose members are agents, all of them here; they are through afterwards.
+    pub(crate) fn run_agents_at_once(&mut self, messages: &mut Messages, index: u32, schedule: &Rc<dyn Schedule>) {
+        let instance = self.instance_mut(index);
+        let (size, silent) = (instance.size, instance.shape.carries_nothing());
+        let mut agents = std::mem::take(&mut instance.agents);
+        let members = AgentMembers { agents: &agents, first: 0 };
+        let data = (!silent).then(|| {
+            let mut plane = DataPlane::new(Segment::whole(size), schedule.clone(), &members, members.inputs());
+            plane.advance(&members, &mut |member, left, right| members.combine(member, left, right), &mut Vec::new());
+            plane
+        });
+        let rank_of = |member: u32| members.agent(member).rank;
+        let clocks = (0..size).map(|member| members.agent(member).clock.as_ps()).collect();
+        let burden = burden(messages, (0..size).map(rank_of));
+        let mut time = TimePlane::new(Segment::whole(size), schedule.clone(), clocks, true).with_burden(burden);
+        let mut said = Said::default();
+        time.advance(&members, &Between { wire: &messages.wire, rank_of }, &mut said);
+        messages.profile.messages_of(said.messages, said.bytes);
+        agents_through(messages, &mut agents, 0, &time, data);
+        self.instance_mut(index).agents = agents;
+    }
+}
+
+/// All rounds of a collective of blocked members, without data: their clocks move, and they wake. `same` is the clock of all of
+/// them, if it is known to be one.
+pub(crate) fn run_blocked(
+    messages: &mut Messages,
+    objects: &Objects,
+    place: &Place,
+    schedule: Rc<dyn Schedule>,
+    shape: &Shape,
+    varied: Option<&Varied>,
+    same: Option<Time>,
+) {
+    let (group, size) = (group_of(objects, place), shape.size);
+    let clock_of = |member: u32| messages.ranks[group.world_rank(member) as usize].clock.as_ps();
+    debug_assert!(
+        same.is_none_or(|same| (0..size).all(|member| clock_of(member) == same.as_ps())),
+        "nobody's clock moves while it is held"
+    );
+    let clocks = match same {
+        Some(same) => Clocks::same(same.as_ps(), size as usize),
+        None => (0..size).map(clock_of).collect(),
+    };
+    let plane = pass_rounds(messages, schedule, clocks, &group, shape, varied);
+    // Last to first, so that they run in the order of ranks.
+    for member in (0..size).rev() {
+        release_member(messages, group.world_rank(member), &plane, member, member as usize);
+    }
+}
+
+/// The same of members that have gone on: their requests complete.
+pub(crate) fn run_pending(
+    messages: &mut Messages,
+    objects: &Objects,
+    place: &Place,
+    schedule: Rc<dyn Schedule>,
+    shape: &Shape,
+    varied: Option<&Varied>,
+    pending: &Pending,
+) {
+    let (group, size) = (group_of(objects, place), shape.size);
+    let clocks = (0..size).map(|member| pending.clock(member).as_ps()).collect();
+    let plane = pass_rounds(messages, schedule, clocks, &group, shape, varied);
+    for member in (0..size).rev() {
+        messages.finish_request(pending.request(member), Time::from_ps(in_time(plane.clock(member))));
+    }
+}
+
+pub(super) fn group_of(objects: &Objects, place: &Place) -> Rc<Group> {
+    match place {
+        Place::Comm(comm) => objects.comms.at(*comm).group.clone(),
+        Place::Group(_, group) => group.clone(),
+    }
+}
+
+/// What these ranks carry into the time plane, if messages cost them anything.
+pub(crate) fn burden(messages: &Messages, ranks: impl ExactSizeIterator<Item = u32>) -> Option<Burden> {
+    let wire = &messages.wire;
+    wire.has_overheads.then(|| {
+        let (send, receive, gap) = (wire.overheads.send.as_ps(), wire.overheads.receive.as_ps(), wire.overheads.gap.as_ps());
+        let free = |rank: u32| messages.ranks[rank as usize].nic_free.as_ps();
+        Burden::new(Overheads { send, receive, gap }, ranks.len(), ranks.map(free))
+    })
+}
+
+/// All rounds of members that enter with these clocks: when each is through.
+fn pass_rounds(
+    messages: &mut Messages,
+    schedule: Rc<dyn Schedule>,
+    clocks: Clocks,
+    group: &Group,
+    shape: &Shape,
+    varied: Option<&Varied>,
+) -> TimePlane {
+    let burden = burden(messages, (0..shape.size).map(|member| group.world_rank(member)));
+    let mut plane = TimePlane::new(Segment::whole(shape.size), schedule, clocks, true).with_burden(burden);
+    let costs = Between { wire: &messages.wire, rank_of: |member| group.world_rank(member) };
+    let mut said = Said::default();
+    let over = match varied {
+        None => plane.advance(shape, &costs, &mut said),
+        // Each by itself: how large a block is is asked for in the innermost loop.
+        Some(Varied::Alltoallv(alltoallv)) => plane.advance(alltoallv, &costs, &mut said),
+        Some(Varied::Neighbor(neighbor)) => plane.advance(neighbor, &costs, &mut said),
+        Some(varied) => plane.advance(varied, &costs, &mut said),
+    };
+    debug_assert!(over, "a process alone waits for nobody");
+    messages.profile.messages_of(said.messages, said.bytes);
+    plane
+}
+
+/// A blocked member of a collective, which is in this place of the plane, is through.
+#[inline]
+pub(crate) fn release_member(messages: &mut Messages, rank: u32, plane: &TimePlane, member: u32, place: usize) {
+    let clock = in_time(plane.clock(member));
+    let state = &mut messages.ranks[rank as usize];
+    let mut waited = clock - state.clock.as_ps();
+    if waited != 0 {
+        state.clock = Time::from_ps(clock);
+        state.spins = 0;
+    }
+    if let Some(burden) = plane.burden() {
+        waited = burden.waited(place);
+        state.nic_free = burden.free(place).map_or(state.nic_free, Time::from_ps);
+    }
+    if waited != 0 {
+        messages.profile.wait(rank, Span::from_ps(waited));
+    }
+    if state.waiting != 0 {
+        state.waiting = 0;
+        messages.ready.wake(rank);
+    }
+}
+
+/// All ranks of the world go through a collective of `MPI_COMM_WORLD` now, in time alone: nothing is sent, nobody waits for it.
+pub fn time_collective(messages: &mut Messages, objects: &Objects, schedule: &Rc<dyn Schedule>, shape: &Shape) {
+    run_blocked(messages, objects, &Place::Comm(0), schedule.clone(), shape, None, None);
+}
+
+/// Agents in a row from member `first` on are through: they have what the planes say.
+pub(crate) fn agents_through(
+    messages: &mut Messages,
+    agents: &mut [Option<Box<Agent>>],
+    first: u32,
+    time: &TimePlane,
+    data: Option<DataPlane>,
+) {
+    if let Some(data) = data {
+        for &(member, fault) in data.faults() {
+            agents[(member - first) as usize].as_mut().expect("all members are in").fails(fault);
+        }
+        for (place, agent) in agents.iter_mut().flatten().enumerate() {
+            agent.output.copy_from_slice(data.output().get(place));
+        }
+    }
+    for (place, agent) in agents.iter_mut().flatten().enumerate() {
+        let (entry, clock) = (agent.clock, Time::from_ps(in_time(time.clock(first + place as u32))));
+        let mut waited = clock.since(entry);
+        (agent.clock, agent.stage) = (clock, Stage::Done);
+        if let Some(burden) = time.burden() {
+            waited = Span::from_ps(burden.waited(place));
+            let state = &mut messages.ranks[agent.rank as usize];
+            state.nic_free = burden.free(place).map_or(state.nic_free, Time::from_ps);
+        }
+        if agent.request.is_none() {
+            messages.profile.wait(agent.rank, waited);
+        }
+    }
+    // Woken last to first, so that they run in the order of ranks.
+    for agent in agents.iter_mut().rev().flatten() {
+        agent_done(messages, agent);
+    }
+}

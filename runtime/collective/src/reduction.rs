@@ -1,0 +1,69 @@
+//! What a reduction reduces with.
+
+use message::Messages;
+use message::packing::Packing;
+use objects::Objects;
+use objects::datatype::Datatype;
+use objects::error::Result;
+use objects::op::{Kernel, Op};
+use rank::Addr;
+use std::rc::Rc;
+
+/// A reduction: operation and datatype.
+pub struct Reduction {
+    /// The operation.
+    pub op: Rc<Op>,
+    /// The datatype of the elements.
+    pub datatype: Rc<Datatype>,
+    /// Its handle, as a function of the program is told it.
+    pub handle: usize,
+    /// How a predefined operation combines packed buffers; a program's own has none.
+    pub kernel: Option<Kernel>,
+}
+
+impl Reduction {
+    /// `right = left op right` with a function of the program, whose rank must be mounted. Packed on both sides;
+    /// the function sees operands laid out as the datatype says.
+    pub fn call(&self, left: &[u8], right: &mut Vec<u8>) {
+        let Op::User(user) = &*self.op else { return };
+        let datatype = &self.datatype;
+        let count = right.len() as u64 / datatype.size.max(1);
+        if datatype.contiguous {
+            (user.call)(left.as_ptr() as usize, right.as_mut_ptr() as usize, count as i64, self.handle);
+            return;
+        }
+        let last = datatype.extent() * (count as i64 - 1);
+        let bytes = (datatype.true_extent() + last.abs()) as usize;
+        let (mut a, mut b) = (vec![0u8; bytes], vec![0u8; bytes]);
+        let place = |memory: &mut Vec<u8>| Addr(memory.as_mut_ptr() as usize).offset(-datatype.true_lb - last.min(0));
+        let (at, bt) = (place(&mut a), place(&mut b));
+        datatype.unpack(at, count, left);
+        datatype.unpack(bt, count, right);
+        (user.call)(at.0, bt.0, count as i64, self.handle);
+        right.clear();
+        datatype.pack(bt, count, right);
+    }
+}
+
+/// What the mounted rank calls a reduction with, by handles of operation and datatype.
+pub(crate) fn reduction(messages: &Messages, objects: &Objects, op: usize, datatype: usize) -> Result<Rc<Reduction>> {
+    let operation = objects.ops.get(messages.current, op)?;
+    let kind = objects.types.usable(messages.current, datatype)?;
+    let kernel = match &**operation {
+        Op::Predefined(predefined) => {
+            let name = objects.types.describe(messages.current, datatype);
+            let (element, kernel) = predefined.on(kind, &name)?;
+            if predefined.is_lenient_on(element) {
+                messages.note_finding(|| {
+                    format!(
+                        "{} of {name}, which MPI does not define (MPI 5.0 section 6.9.2); use MPI_SIGNED_CHAR or MPI_UNSIGNED_CHAR",
+                        predefined.name()
+                    )
+                });
+            }
+            Some(kernel)
+        }
+        Op::User(_) => None,
+    };
+    Ok(Rc::new(Reduction { op: operation.clone(), datatype: kind.clone(), handle: datatype, kernel }))
+}

@@ -1,0 +1,9 @@
+//! Collectives with members on several processes.
+
+pub(crate) mod contribution;
+pub(crate) mod data;
+pub(crate) mod distributed;
+pub(crate) mod meeting;
+pub(crate) mod passage;
+pub(crate) mod ready;
+pub mod spread;

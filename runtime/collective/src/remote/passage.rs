@@ -1,0 +1,116 @@
+//! Members of a process on their way through the planes, together with those of other processes.
+
+use crate::agent::Agent;
+use crate::planes::AgentMembers;
+use schedule::data::steps::{DataPlane, Rows};
+use schedule::segments::Segment;
+use schedule::time::{Costs, Said, TimePlane};
+use schedule::{Kernel, Members, Schedule, Shape};
+use std::rc::Rc;
+
+/// Which plane a record of a round is for.
+#[derive(Clone, Copy, PartialEq, Eq, Debug)]
+#[repr(u8)]
+pub(crate) enum Plane {
+    Time,
+    Data,
+}
+
+impl Plane {
+    pub(crate) fn of(byte: u8) -> Plane {
+        if byte == Plane::Data as u8 { Plane::Data } else { Plane::Time }
+    }
+}
+
+/// A record that another process sent: for which plane, round, process, what.
+pub(crate) type Told = (Plane, u32, u32, Vec<u8>);
+
+/// What is left of a passage: clocks, data, agents by member.
+type Parts = (TimePlane, Option<DataPlane>, Option<Vec<Option<Box<Agent>>>>);
+
+/// Own members in both planes. Neither waits for the other, so that clocks that need nobody's word are through at once.
+pub(crate) struct Passage {
+    segment: Segment,
+    time: TimePlane,
+    /// Where data takes the schedule's steps.
+    data: Option<Box<DataPlane>>,
+    /// Of an instance whose members are agents: they take their results themselves.
+    agents: Option<Vec<Option<Box<Agent>>>>,
+}
+
+impl Passage {
+    /// In time alone.
+    pub(crate) fn new(segment: Segment, time: TimePlane) -> Passage {
+        Passage { segment, time, data: None, agents: None }
+    }
+    /// With the contributions of all own members, whose blocks follow from `shape`.
+    pub(crate) fn with_data(self, schedule: Rc<dyn Schedule>, shape: &Shape, input: Rows) -> Passage {
+        let data = DataPlane::new(self.segment.clone(), schedule, shape, input);
+        Passage { data: Some(Box::new(data)), ..self }
+    }
+    /// With all own members as agents.
+    pub(crate) fn with_agents(self, schedule: Rc<dyn Schedule>, agents: Vec<Option<Box<Agent>>>) -> Passage {
+        let members = AgentMembers { agents: &agents, first: self.segment.own().start };
+        let data = DataPlane::new(self.segment.clone(), schedule, &members, members.inputs());
+        Passage { data: Some(Box::new(data)), agents: Some(agents), ..self }
+    }
+    pub(crate) fn deliver(&mut self, (plane, round, process, record): Told) {
+        match (plane, &mut self.data) {
+            (Plane::Data, Some(data)) => data.deliver(round, process, record),
+            _ => self.time.deliver(round, process, record),
+        }
+    }
+    /// Goes on as far as it can; whether all rounds of both planes are over. Reductions of members without agents are made by `kernel`.
+    pub(crate) fn advance(
+        &mut self,
+        shape: &Shape,
+        kernel: Option<Kernel>,
+        costs: &impl Costs,
+        said: &mut Said,
+        records: &mut Vec<(u32, u32, Vec<u8>)>,
+    ) -> bool {
+        let reduce = |_: u32, left: &[u8], right: &mut Vec<u8>| {
+            if let Some(kernel) = kernel {
+                kernel(left, right);
+            }
+        };
+        match &self.agents {
+            None => advance(&mut self.time, self.data.as_deref_mut(), shape, reduce, costs, said, records),
+            Some(agents) => {
+                let members = AgentMembers { agents, first: self.segment.own().start };
+                let reduce = |member: u32, left: &[u8], right: &mut Vec<u8>| members.combine(member, left, right);
+                advance(&mut self.time, self.data.as_deref_mut(), &members, reduce, costs, said, records)
+            }
+        }
+    }
+    /// Whether it moves agents.
+    pub(crate) fn has_agents(&self) -> bool {
+        self.agents.is_some()
+    }
+    /// Whether data takes the schedule's steps.
+    pub(crate) fn has_data(&self) -> bool {
+        self.data.is_some()
+    }
+    /// The first of its members.
+    pub(crate) fn first(&self) -> u32 {
+        self.segment.own().start
+    }
+    /// What is left when all is over: clocks, data, agents.
+    pub(crate) fn into_parts(self) -> Parts {
+        (self.time, self.data.map(|data| *data), self.agents)
+    }
+}
+
+fn advance(
+    time: &mut TimePlane,
+    data: Option<&mut DataPlane>,
+    members: &impl Members,
+    mut reduce: impl FnMut(u32, &[u8], &mut Vec<u8>),
+    costs: &impl Costs,
+    said: &mut Said,
+    records: &mut Vec<(u32, u32, Vec<u8>)>,
+) -> bool {
+    let timed = time.advance(members, costs, said);
+    let moved = data.is_none_or(|data| data.advance(members, &mut reduce, records));
+    timed && moved
+}

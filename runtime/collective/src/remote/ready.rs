@@ -1,0 +1,218 @@
+//! How the processes of a distributed collective find out that all members are in everywhere.
+//!
+//! Each tells the process of the first member when its own are in, with its part of a reduction in a tree; that one tells all to go on. A
+//! process that says that it is ready tells how often members have had to go on one by one, so that nobody counts it who has started since.
+
+use crate::contributions::Gathering;
+use crate::instance::Collectives;
+use crate::instance::Place;
+use crate::remote::distributed::is_reduced;
+use crate::remote::spread::Ident;
+use engine::record::{Put, Take};
+use message::Messages;
+use message::remote::stream::Kind;
+use objects::Objects;
+use schedule::choose::choose;
+use schedule::data::partial::{Partial, Tree, put, take};
+use schedule::time::Clocks;
+use schedule::{Association, Kind as Collective, Shape};
+
+/// What a process says when all its members are in.
+struct Ready {
+    epoch: u64,
+    rank: u32,
+    function: u16,
+    root: u32,
+    shape: Brief,
+    /// The clock of all its members, if it is one.
+    clock: Option<u64>,
+    partials: Vec<Partial>,
+}
+
+/// What must be the same on all processes.
+#[derive(Clone, Copy, PartialEq, Eq)]
+struct Brief {
+    kind: u8,
+    bytes: u64,
+    element: u64,
+    flags: u8,
+}
+
+impl Brief {
+    fn of(shape: &Shape) -> Brief {
+        let flags = u8::from(shape.commutative) | u8::from(shape.predefined) << 1 | u8::from(shape.irregular) << 2;
+        Brief { kind: shape.kind as u8, bytes: shape.bytes, element: shape.element, flags }
+    }
+}
+
+impl Ready {
+    fn put(&self, out: &mut Vec<u8>) {
+        out.u64(self.epoch);
+        out.u32(self.rank);
+        out.u32(self.function.into());
+        out.u32(self.root);
+        out.u8(self.shape.kind);
+        out.u64(self.shape.bytes);
+        out.u64(self.shape.element);
+        out.u8(self.shape.flags);
+        out.u8(u8::from(self.clock.is_some()));
+        out.u64(self.clock.unwrap_or_default());
+        put(&self.partials, out);
+    }
+    fn take(from: &mut Take) -> Ready {
+        let (epoch, rank, function, root) = (from.u64(), from.u32(), from.u32() as u16, from.u32());
+        let shape = Brief { kind: from.u8(), bytes: from.u64(), element: from.u64(), flags: from.u8() };
+        let (known, clock) = (from.u8() != 0, from.u64());
+        Ready { epoch, rank, function, root, shape, clock: known.then_some(clock), partials: take(from) }
+    }
+}
+
+/// The processes that are ready so far, on the process of the first member.
+#[derive(Default)]
+pub(crate) struct Readies {
+    epoch: u64,
+    by_process: Vec<(u32, Ready)>,
+}
+
+impl Collectives {
+    /// All members of this process are in.
+    pub(crate) fn ready_distributed(&mut self, messages: &mut Messages, objects: &mut Objects, index: u32) {
+        if self.instance(index).agreement.is_some() {
+            self.contribute(messages, objects, index);
+        }
+        let instance = self.instance(index);
+        let ident = instance.ident.expect("members are elsewhere");
+        let gathering = instance.gathering.as_deref().expect("held together");
+        let segments = gathering.distributed().segments.clone();
+        let me = messages.remote.as_ref().expect("several processes").me;
+        let (signature, ..) = instance.describe();
+        let Place::Comm(comm) = instance.place else { unreachable!("groups of their own are not held together") };
+        let group = &objects.comms.at(comm).group;
+        let own = segments.of_process(me);
+        let clock = own.clone().map(|member| messages.ranks[group.world_rank(member) as usize].clock.as_ps()).collect::<Clocks>().equal();
+        let ready = Ready {
+            epoch: self.epoch,
+            rank: instance.first_rank,
+            function: signature.function,
+            root: signature.root.unwrap_or(u32::MAX),
+            shape: Brief::of(&instance.shape),
+            clock,
+            partials: self.reduce_own(&instance.shape, gathering, own),
+        };
+        let mut body = Vec::new();
+        ident.put(&mut body);
+        ready.put(&mut body);
+        let leader = segments.process(0);
+        if leader == me {
+            self.ready_arrived(messages, objects, me, Take(&body));
+        } else {
+            messages.others().streams.put(leader, Kind::Ready, &body);
+        }
+    }
+
+    /// How the operands of a reduction come together, where that can be told in short.
+    pub(super) fn association_of(&self, shape: &Shape) -> Option<Association> {
+        if is_reduced(shape.kind) { choose(shape, &self.policy).association() } else { None }
+    }
+
+    fn reduce_own(&self, shape: &Shape, gathering: &Gathering, own: std::ops::Range<u32>) -> Vec<Partial> {
+        let Some(association) = self.association_of(shape) else { return Vec::new() };
+        let mut tree = Tree::new(gathering.kernel().expect("an operation of MPI's own"), association, shape.size);
+        tree.members(own, |member| gathering.contribution(shape, member));
+        tree.finish()
+    }
+
+    /// On the process of the first member: another process, or this one, is ready.
+    pub(crate) fn ready_arrived(&mut self, messages: &mut Messages, objects: &Objects, from: u32, mut record: Take) {
+        let ident = Ident::take(&mut record);
+        let ready = Ready::take(&mut record);
+        let readies = self.spread.readies.entry(ident).or_default();
+        if ready.epoch < readies.epoch {
+            return;
+        }
+        if ready.epoch > readies.epoch {
+            // Who was ready before has started event by event since.
+            *readies = Readies { epoch: ready.epoch, by_process: Vec::new() };
+        }
+        readies.by_process.push((from, ready));
+        let arrived = readies.by_process.len();
+        let Some(&index) = self.spread.instances.get(&ident) else { return };
+        let Some(gathering) = &self.instance(index).gathering else { return };
+        if arrived < gathering.distributed().segments.processes().count() {
+            return;
+        }
+        let mut readies = self.spread.readies.remove(&ident).expect("found above").by_process;
+        readies.sort_by_key(|(process, _)| *process);
+        self.all_ready(messages, objects, index, ident, readies);
+    }
+
+    fn all_ready(&mut self, messages: &mut Messages, objects: &Objects, index: u32, ident: Ident, readies: Vec<(u32, Ready)>) {
+        let root = readies.iter().map(|(_, ready)| ready.root).find(|&root| root != u32::MAX);
+        let first = &readies[0].1;
+        let other = readies.iter().map(|(_, ready)| ready).find(|ready| {
+            ready.shape != first.shape
+                || ready.root != u32::MAX && Some(ready.root) != root
+                || (ready.root == u32::MAX) != (first.root == u32::MAX)
+        });
+        if let Some(other) = other {
+            self.differ(messages, objects, index, first, other);
+        }
+        let common = first.clock.filter(|_| readies.iter().all(|(_, ready)| ready.clock == first.clock));
+        let processes: Vec<u32> = readies.iter().map(|(process, _)| *process).collect();
+        let mut result = Vec::new();
+        let instance = self.instance(index);
+        let gathering = instance.gathering.as_deref().expect("held together");
+        if let Some(association) = self.association_of(&instance.shape) {
+            let mut tree = Tree::new(gathering.kernel().expect("an operation of MPI's own"), association, instance.size);
+            tree.push_all(readies.into_iter().flat_map(|(_, ready)| ready.partials).collect());
+            result = tree.result();
+        }
+        let alone = (instance.shape.kind == Collective::Reduce).then(|| gathering.distributed().segments.process(instance.shape.root));
+        let mut body = Vec::new();
+        ident.put(&mut body);
+        body.u8(u8::from(common.is_some()));
+        let short = body.len();
+        body.extend_from_slice(&result);
+        let remote = messages.others();
+        for process in processes.into_iter().filter(|&process| process != remote.me) {
+            let whole = alone.is_none_or(|root| root == process);
+            remote.streams.put(process, Kind::Go, if whole { &body } else { &body[..short] });
+        }
+        self.go(messages, objects, index, common.is_some(), result);
+    }
+
+    fn differ(&mut self, messages: &mut Messages, objects: &Objects, index: u32, one: &Ready, other: &Ready) -> ! {
+        let instance = self.instance(index);
+        let (signature, ..) = instance.describe();
+        let describe = |ready: &Ready| {
+            let signature = crate::signature::Signature {
+                function: ready.function,
+                root: (ready.root != u32::MAX).then_some(ready.root),
+                kind: Collective::ALL[ready.shape.kind as usize],
+                ..signature
+            };
+            let shape = Shape {
+                kind: signature.kind,
+                bytes: ready.shape.bytes,
+                element: ready.shape.element,
+                predefined: ready.shape.flags & 2 != 0,
+                ..instance.shape.clone()
+            };
+            format!("rank {} of MPI_COMM_WORLD called {} with {}", ready.rank, signature.describe(messages.names), shape.describe())
+        };
+        let text = format!(
+            "mismatched collectives on {}: {}, {}; all members must call the same collectives in the same order with matching arguments",
+            objects.comms.describe(objects::comm::Comms::handle(instance.comm())),
+            describe(one),
+            describe(other)
+        );
+        messages.broken(&text)
+    }
+
+    pub(crate) fn go_arrived(&mut self, messages: &mut Messages, objects: &Objects, mut record: Take) {
+        let ident = Ident::take(&mut record);
+        let common = record.u8() != 0;
+        let index = *self.spread.instances.get(&ident).expect("its members are in");
+        self.go(messages, objects, index, common, record.0.to_vec());
+    }
+}

@@ -4,7 +4,7 @@ use crate::args::{Counts, Handle, Handles, Out};
 use crate::edge::{Call, Wait};
 use mpi::Mpi;
 use mpi::collective::area::{IN_PLACE, Parts, Side, Typed, Vector};
-use mpi::collective::call::{ENDED, Mode};
+use mpi::collective::mode::{ENDED, Mode};
 use mpi::error::{ErrorClass, Failure, Result};
 use mpi::request::ROOT;
 use rank::Addr;

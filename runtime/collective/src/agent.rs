@@ -5,8 +5,8 @@ use crate::reduction::Reduction;
 use engine::Time;
 use message::view::Extent;
 use objects::error::{ErrorClass, Failure};
-use schedule::data::steps::Fault;
-use schedule::{Buffer, Member, Slice};
+use schedule::data::steps::{Fault, Rows};
+use schedule::{Blocks, Buffer, Member, Members, Slice, member_of};
 use std::rc::Rc;
 
 /// Where a member is.
@@ -195,4 +195,38 @@ pub(crate) fn pack(extents: &[Extent]) -> Vec<u8> {
         extent.append_to(&mut out);
     }
     out
+}
+
+/// Members that have agents, in a row from `first` on.
+pub(crate) struct AgentMembers<'a> {
+    pub(crate) agents: &'a [Option<Box<Agent>>],
+    pub(crate) first: u32,
+}
+
+impl AgentMembers<'_> {
+    pub(crate) fn agent(&self, rank: u32) -> &Agent {
+        self.agents[(rank - self.first) as usize].as_ref().expect("all members are in")
+    }
+    /// What members contribute.
+    pub(crate) fn inputs(&self) -> Rows {
+        Rows::of(self.agents.iter().flatten().map(|agent| agent.input.as_slice()))
+    }
+    /// `right = left op right` with the operation of a member, which is MPI's own.
+    pub(crate) fn combine(&self, member: u32, left: &[u8], right: &mut [u8]) {
+        if let Some(kernel) = self.agent(member).reduction.as_ref().and_then(|reduction| reduction.kernel) {
+            kernel(left, right);
+        }
+    }
+}
+
+impl Members for AgentMembers<'_> {
+    fn prototype(&self) -> Member {
+        member_of(0, Blocks::Uniform(0), Blocks::Uniform(0))
+    }
+    fn describe(&self, member: &mut Member) {
+        member.clone_from(&self.agent(member.rank).member);
+    }
+    fn output(&self, rank: u32) -> u64 {
+        self.agent(rank).output.len() as u64
+    }
 }

@@ -29,6 +29,9 @@ pub enum Contribution {
     Refused,
 }
 
+/// What the members bring: `(member, world rank, contribution)`.
+pub type Contributions = Vec<(u32, u32, Contribution)>;
+
 /// Why a member fails that needs what a refused one would have given.
 pub(crate) fn takes_part_without_data(rank: u32) -> Box<Failure> {
     let text = format!("rank {rank} of MPI_COMM_WORLD takes part without data, because its call was refused: its own error says why");

@@ -2,7 +2,7 @@
 //!
 //! Each leader tells the other its group and a context of its process; both sides take that of the leader with the lesser rank.
 
-use crate::remote::contribution::{put_group, take_group};
+use crate::remote::group::{put_group, take_group};
 use engine::record::{Put, Take};
 use message::Messages;
 use message::remote::stream::Kind;

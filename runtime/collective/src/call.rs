@@ -6,52 +6,21 @@ pub(crate) mod neighbor;
 pub(crate) mod reducing;
 
 use crate::area::{Area, IN_PLACE, Side};
+use crate::brief::{Brief, Bring};
 use crate::delivery::Delivery;
+use crate::entrance::{Entrance, Part, membership, root_member};
 use crate::entry::Entry;
-use crate::gathering::{Brief, Bring};
-use crate::instance::Collectives;
 use crate::instance::Place;
-use crate::instance::sides;
+use crate::mode::Mode;
 use crate::reduction::Reduction;
 use crate::signature::Signature;
-use crate::ticket::Ticket;
-use message::Messages;
 use message::handle;
 use message::p2p::view;
-use message::request::{PROC_NULL, ROOT};
+use message::request::ROOT;
 use message::view::Extent;
-use objects::Objects;
-use objects::error::{ErrorClass, Failure, Result};
+use objects::error::Result;
 use schedule::{Kind, Member, Shape};
 use std::rc::Rc;
-
-/// Whether a call waits for its result.
-#[derive(Clone, Copy, PartialEq, Eq, Debug)]
-pub enum Mode {
-    /// Yes.
-    Blocking,
-    /// No: it makes a request.
-    Nonblocking,
-    /// Yes, in two halves, so that what the call says of its blocks takes no memory meanwhile: the first answers a word for the second,
-    /// [`ENDED`] if there is nothing to wait for.
-    Entering,
-    /// The second half, once the rank goes on.
-    Leaving(usize),
-}
-
-/// What the first half of a blocking call answers if it has done all.
-pub const ENDED: usize = Ticket::THROUGH.word();
-
-impl Mode {
-    /// A call that is made in halves waits.
-    fn whole(self) -> Mode {
-        if self == Mode::Entering { Mode::Blocking } else { self }
-    }
-    /// Where an agent's result goes: of a call that is made in halves, the second half says so again.
-    fn delivery(self, target: &Area) -> Delivery {
-        if self == Mode::Entering { Delivery::None } else { Delivery::To(target.extents.clone()) }
-    }
-}
 
 /// Everything of a call but the data.
 struct Call {
@@ -62,86 +31,6 @@ struct Call {
     bytes: u64,
     reduction: Option<Rc<Reduction>>,
     mode: Mode,
-}
-
-/// `(members in all, this rank's number, members of the first side)` of a communicator's collectives.
-pub(super) fn membership(objects: &Objects, comm: u32) -> (u32, u32, Option<u32>) {
-    let me = objects.comms.current;
-    let communicator = objects.comms.at(comm);
-    if communicator.remote.is_none() {
-        return (communicator.size(), communicator.rank(me), None);
-    }
-    let (first, second) = sides(objects, comm);
-    let member = first.rank_of(me).unwrap_or_else(|| first.size() + second.rank_of(me).unwrap_or(0));
-    (first.size() + second.size(), member, Some(first.size()))
-}
-
-/// The root as a member number; `None` for `MPI_PROC_NULL`.
-pub(crate) fn root_member(objects: &Objects, comm: u32, root: i32) -> Result<Option<u32>> {
-    let communicator = objects.comms.at(comm);
-    let (_, me, sides) = membership(objects, comm);
-    let bad = || {
-        Failure::new(
-            ErrorClass::ROOT,
-            format!(
-                "root {root} is not a rank of the communicator, which has {} (0 to {})",
-                communicator.peers(),
-                i64::from(communicator.peers()) - 1
-            ),
-        )
-    };
-    match sides {
-        None if root >= 0 && (root as u32) < communicator.size() => Ok(Some(root as u32)),
-        Some(_) if root == ROOT => Ok(Some(me)),
-        Some(_) if root == PROC_NULL => Ok(None),
-        Some(first) if root >= 0 && (root as u32) < communicator.peers() => {
-            Ok(Some(if me < first { first + root as u32 } else { root as u32 }))
-        }
-        _ => Err(bad()),
-    }
-}
-
-/// A call that the mounted rank has entered: what it waits for, and where its result goes.
-pub struct Part {
-    /// Of a call that does not wait.
-    pub request: Option<usize>,
-    pub(crate) instance: u32,
-    pub(crate) member: u32,
-    /// Whether there is nothing to wait for.
-    pub through: bool,
-    /// The memory for a result that no agent delivers.
-    pub(crate) target: Extent,
-}
-
-/// What a call enters through: the parts that it changes.
-pub struct Entrance<'a> {
-    /// MPI's opaque objects.
-    pub objects: &'a mut Objects,
-    /// Ranks and what passes between them.
-    pub messages: &'a mut Messages,
-    /// Collective calls under way.
-    pub collectives: &'a mut Collectives,
-}
-
-impl Collectives {
-    /// After entering: agents that can go on do, and a rank that must wait is marked so.
-    pub(crate) fn entered(
-        &mut self,
-        messages: &mut Messages,
-        objects: &Objects,
-        instance: u32,
-        member: u32,
-        request: Option<usize>,
-        target: Extent,
-    ) -> Part {
-        self.run_agents(messages, objects);
-        let through = request.is_some() || self.is_through(instance, member);
-        if !through {
-            let me = messages.current;
-            messages.ranks[me as usize].waiting = 1;
-        }
-        Part { request, instance, member, through, target }
-    }
 }
 
 impl Entrance<'_> {

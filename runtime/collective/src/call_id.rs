@@ -1,39 +1,17 @@
 //! Which call of a communicator is meant: collectives match in the order in which each member makes them, persistent ones in the order of their
 //! initialization (MPI 5.0, section 6.13), so that members may start them in any order.
 
-use crate::call::{Entrance, membership};
-use crate::calls::Calls;
+use crate::calls::{CallId, Calls};
+use crate::entrance::{Entrance, membership};
 use crate::entry::home;
 use crate::instance::Collectives;
 use objects::error::Result;
-use rustc_hash::FxHashMap;
-
-/// A call of a communicator, as a member counts them.
-#[derive(Clone, Copy, PartialEq, Eq, Hash, Debug)]
-pub(crate) enum CallId {
-    /// Its number among all calls but those of persistent collectives.
-    Call(u32),
-    /// Of a persistent collective: its number among their initializations, and how often it was started before.
-    Start(u32, u32),
-}
-
-/// A communicator's persistent collectives.
-#[derive(Default)]
-pub(crate) struct Persistent {
-    /// How many a member has made.
-    made: FxHashMap<u32, u32>,
-    /// The instances of those that are started, by turn.
-    open: FxHashMap<(u32, u32), u32>,
-}
-
-impl Persistent {
-    /// The instance of a start, if a member has made it.
-    pub(super) fn instance(&self, number: u32, times: u32) -> Option<u32> {
-        self.open.get(&(number, times)).copied()
-    }
-}
 
 impl Collectives {
+    /// The communicator with this index is no more; the next one with it starts anew.
+    pub fn forget_calls(&mut self, comm: u32) {
+        self.calls.forget(comm);
+    }
     /// The mounted rank's next call on the communicator with this index; of an intercommunicator, its home.
     pub(super) fn call_id(&self, comm: u32, member: u32) -> CallId {
         match self.starting {

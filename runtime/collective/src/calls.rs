@@ -1,13 +1,37 @@
 //! What is kept of the collective calls on each communicator: whose call is the next one, and to which instance it belongs.
 
-use crate::call_id::{CallId, Persistent};
-use crate::instance::Collectives;
 use engine::Time;
+use rustc_hash::FxHashMap;
 use schedule::segments::Segments;
 use std::cell::RefCell;
 use std::collections::{BTreeMap, BTreeSet, VecDeque};
 use std::ops::Range;
 use std::rc::Rc;
+
+/// A call of a communicator, as a member counts them.
+#[derive(Clone, Copy, PartialEq, Eq, Hash, Debug)]
+pub(crate) enum CallId {
+    /// Its number among all calls but those of persistent collectives.
+    Call(u32),
+    /// Of a persistent collective: its number among their initializations, and how often it was started before.
+    Start(u32, u32),
+}
+
+/// A communicator's persistent collectives.
+#[derive(Default)]
+pub(crate) struct Persistent {
+    /// How many a member has made.
+    pub(super) made: FxHashMap<u32, u32>,
+    /// The instances of those that are started, by turn.
+    pub(super) open: FxHashMap<(u32, u32), u32>,
+}
+
+impl Persistent {
+    /// The instance of a start, if a member has made it.
+    pub(super) fn instance(&self, number: u32, times: u32) -> Option<u32> {
+        self.open.get(&(number, times)).copied()
+    }
+}
 
 /// A member whose call was refused.
 #[derive(Clone, Copy)]
@@ -174,6 +198,15 @@ impl CallTable {
     pub(crate) fn instance(&self, comm: u32, turn: CallId) -> Option<u32> {
         self.get(comm)?.instance(turn)
     }
+    /// The communicator with this index is no more; the next one with it starts anew.
+    pub(crate) fn forget(&mut self, comm: u32) {
+        if let Some(calls) = self.get_mut(comm) {
+            *calls = Calls::default();
+        }
+        if let Some(segments) = self.segments.get_mut().get_mut(comm as usize) {
+            *segments = None;
+        }
+    }
     /// Where the members of a communicator are; `find` says so once.
     pub(crate) fn segments(&self, comm: u32, find: impl FnOnce() -> Option<Segments>) -> Option<Rc<Segments>> {
         let mut segments = self.segments.borrow_mut();
@@ -181,18 +214,6 @@ impl CallTable {
             segments.resize(comm as usize + 1, None);
         }
         segments[comm as usize].get_or_insert_with(|| find().map(Rc::new)).clone()
-    }
-}
-
-impl Collectives {
-    /// The communicator with this index is no more; the next one with it starts anew.
-    pub fn forget_calls(&mut self, comm: u32) {
-        if let Some(calls) = self.calls.get_mut(comm) {
-            *calls = Calls::default();
-        }
-        if let Some(segments) = self.calls.segments.get_mut().get_mut(comm as usize) {
-            *segments = None;
-        }
     }
 }
 
@@ -254,13 +275,13 @@ mod tests {
 
     #[test]
     fn a_freed_communicators_index_starts_anew() {
-        let mut collectives = Collectives::default();
-        collectives.calls.make(3).enter(0, 0..2, 7);
-        collectives.calls.make(3).make_persistent();
-        collectives.forget_calls(3);
-        collectives.forget_calls(9);
-        assert!(!collectives.calls.make(3).has_begun());
-        assert_eq!(collectives.calls.instance(3, CallId::Call(0)), None);
-        assert!(collectives.calls.make(3).persistent().is_none());
+        let mut table = CallTable::default();
+        table.make(3).enter(0, 0..2, 7);
+        table.make(3).make_persistent();
+        table.forget(3);
+        table.forget(9);
+        assert!(!table.make(3).has_begun());
+        assert_eq!(table.instance(3, CallId::Call(0)), None);
+        assert!(table.make(3).persistent().is_none());
     }
 }

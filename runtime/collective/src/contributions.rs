@@ -1,10 +1,10 @@
 //! What a process keeps of a collective whose members are coming in, and the results once they are all in.
 
 use crate::agent::pack;
-use crate::functions::Functions;
 use crate::pending::Pending;
+use crate::reduction::Functions;
 use crate::reduction::Reduction;
-use crate::remote::distributed::Distributed;
+use crate::remote::passage::Distributed;
 use crate::varied::Varied;
 use engine::Time;
 use message::view::Extent;

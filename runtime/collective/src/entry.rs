@@ -7,7 +7,7 @@
 use crate::agent::{Agent, Stage};
 use crate::agreement::refused_among;
 use crate::agreement::{Agreement, Contribution, Resolve};
-use crate::call_id::CallId;
+use crate::calls::CallId;
 use crate::delivery::Delivery;
 use crate::instance::{Collectives, Instance, Place};
 use crate::reduction::Reduction;

@@ -5,32 +5,12 @@ use crate::instance::Collectives;
 use crate::instance::Mail;
 use crate::instance::member_rank;
 use crate::leave::agent_done;
-use crate::reduction::Reduction;
+use crate::reduction::UserReduction;
 use engine::Time;
 use message::Messages;
 use message::flight::Flight;
 use objects::Objects;
 use schedule::{Buffer, Slice, Step};
-use std::rc::Rc;
-
-/// A reduction that a function of the program must do, on its own rank.
-pub struct UserReduction {
-    /// Where the function must run (world rank).
-    pub rank: u32,
-    instance: u32,
-    member: u32,
-    reduction: Rc<Reduction>,
-    left: Vec<u8>,
-    right: Vec<u8>,
-    into: Slice,
-}
-
-impl UserReduction {
-    /// Calls the function; its rank must be mounted.
-    pub fn run(&mut self) {
-        self.reduction.call(&self.left, &mut self.right);
-    }
-}
 
 impl Collectives {
     /// Moves agents on until none can move or a function of the program is needed (`collectives.user`).

@@ -4,7 +4,7 @@
 use crate::contributions::Data;
 use crate::instance::Collectives;
 use crate::planes::group_of;
-use crate::reduction::Reduction;
+use crate::reduction::Functions;
 use crate::results::Reducing;
 use message::Messages;
 use objects::Objects;
@@ -13,30 +13,6 @@ use schedule::data::steps::{DataPlane, Rows};
 use schedule::segments::Segment;
 use schedule::{Schedule, Shape};
 use std::rc::Rc;
-
-/// What each member reduces with: the same function has another address where ranks have images of their own.
-#[derive(Default)]
-pub(crate) struct Functions {
-    by_member: Vec<Option<Rc<Reduction>>>,
-    latest: Option<Rc<Reduction>>,
-}
-
-impl Functions {
-    pub(super) fn new(members: u32) -> Functions {
-        Functions { by_member: vec![None; members as usize], latest: None }
-    }
-    pub(super) fn enter(&mut self, member: u32, reduction: Rc<Reduction>) {
-        let same = |one: &Rc<Reduction>| {
-            Rc::ptr_eq(&one.op, &reduction.op) && Rc::ptr_eq(&one.datatype, &reduction.datatype) && one.handle == reduction.handle
-        };
-        let reduction = self.latest.take().filter(same).unwrap_or(reduction);
-        self.latest = Some(reduction.clone());
-        self.by_member[member as usize] = Some(reduction);
-    }
-    pub(super) fn get(&self, member: u32) -> Option<&Rc<Reduction>> {
-        self.by_member[member as usize].as_ref()
-    }
-}
 
 /// A reduction whose members are all in.
 pub struct FunctionWork {

@@ -6,20 +6,19 @@
 //! needs more (a gap where members go on, members that must start before all are in) becomes agents, and runs as any other collective.
 
 use crate::agent::Agent;
-use crate::agreement::{Contribution, Resolve};
-use crate::blocks::BlockList;
-use crate::call::root_member;
-use crate::call::{Entrance, Mode, Part};
+use crate::brief::{Brief, Bring, Elements, Latest};
 use crate::contributions::{Data, Gathering};
 use crate::delivery::Delivery;
-use crate::functions::Functions;
-use crate::gatherv::RootBlocks;
+use crate::entrance::root_member;
+use crate::entrance::{Entrance, Part};
 use crate::instance::Collectives;
 use crate::instance::Place;
 use crate::instance::member_rank;
+use crate::mode::Mode;
 use crate::pending::Pending;
 use crate::planes::run_blocked;
 use crate::planes::run_pending;
+use crate::reduction::Functions;
 use crate::reduction::reduction;
 use crate::remote::distributed::Beginning;
 use crate::remote::distributed::own_members;
@@ -39,49 +38,6 @@ use objects::topology::Topology;
 use rank::{Addr, memory};
 use schedule::{Kind, Member, NOBODY, Schedule, Shape};
 use std::rc::Rc;
-
-/// A call as a member of it knows it.
-#[derive(Clone, PartialEq, Eq)]
-pub(crate) struct Brief {
-    pub kind: Kind,
-    pub mode: Mode,
-    pub comm: usize,
-    pub root: Option<i32>,
-    /// Whether blocks differ from member to member.
-    pub irregular: bool,
-    /// As [`Shape::bytes`].
-    pub bytes: u64,
-    /// Handles of operation and datatype.
-    pub reduction: Option<(usize, usize)>,
-}
-
-/// The instance that was made last, while its members come in: most calls are one more of the same.
-pub(crate) struct Latest {
-    brief: Brief,
-    function: u16,
-    index: u32,
-    comm: u32,
-    /// Its number among the communicator's calls.
-    call: u32,
-    /// What a reduction of contiguous elements was called with.
-    elements: Option<Elements>,
-}
-
-/// What a member brings beyond a block.
-pub(crate) enum Bring<'a> {
-    Nothing,
-    /// To an agreement.
-    Agreement(Contribution, Resolve),
-    /// The root of a gather or scatter of blocks that differ.
-    Blocks(RootBlocks),
-    /// Blocks for and from each member or neighbour, and whether each neighbour gets one of its own.
-    Lists(&'a BlockList<'a>, &'a BlockList<'a>, bool),
-    /// Where the blocks of a reduction begin.
-    Begins(&'a [u64]),
-}
-
-/// Arguments of a reduction: count, and handles of datatype and operation.
-pub type Elements = (i64, usize, usize);
 
 /// Handles of predefined objects, which every rank may use.
 fn is_predefined(reduction: Option<(usize, usize)>) -> bool {

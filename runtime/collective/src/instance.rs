@@ -3,10 +3,10 @@
 use crate::agent::{Agent, Stage};
 use crate::agreement::Agreement;
 use crate::bridges::Bridges;
+use crate::brief::Latest;
 use crate::calls::CallTable;
 use crate::contributions::Gathering;
-use crate::executor::UserReduction;
-use crate::gathering::Latest;
+use crate::reduction::UserReduction;
 use crate::signature::Signature;
 use engine::Time;
 use objects::Objects;

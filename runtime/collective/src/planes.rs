@@ -5,6 +5,7 @@
 //! `functions.rs`): then nothing else can come between, and the planes give the picosecond and the bits of the event executor. A test compares the
 //! two on random programs.
 
+use crate::agent::AgentMembers;
 use crate::agent::{Agent, Stage};
 use crate::instance::Collectives;
 use crate::instance::{Instance, Place};
@@ -15,10 +16,10 @@ use engine::{EndOfTime, Span, Time};
 use message::Messages;
 use objects::Objects;
 use objects::group::Group;
-use schedule::data::steps::{DataPlane, Rows};
+use schedule::data::steps::DataPlane;
 use schedule::segments::Segment;
 use schedule::time::{Burden, Clocks, Costs, Overheads, Said, TimePlane};
-use schedule::{Blocks, Member, Members, Schedule, Shape, member_of};
+use schedule::{Schedule, Shape};
 use std::rc::Rc;
 
 /// The clock with which a member leaves.
@@ -49,40 +50,6 @@ impl<F: Fn(u32) -> u32> Costs for Between<'_, F> {
     #[inline]
     fn latency(&self, from: u32, to: u32, bytes: u64) -> u64 {
         self.wire.latency((self.rank_of)(from), (self.rank_of)(to), bytes).as_ps()
-    }
-}
-
-/// Members that have agents, in a row from `first` on.
-pub(crate) struct AgentMembers<'a> {
-    pub(crate) agents: &'a [Option<Box<Agent>>],
-    pub(crate) first: u32,
-}
-
-impl AgentMembers<'_> {
-    fn agent(&self, rank: u32) -> &Agent {
-        self.agents[(rank - self.first) as usize].as_ref().expect("all members are in")
-    }
-    /// What members contribute.
-    pub(crate) fn inputs(&self) -> Rows {
-        Rows::of(self.agents.iter().flatten().map(|agent| agent.input.as_slice()))
-    }
-    /// `right = left op right` with the operation of a member, which is MPI's own.
-    pub(crate) fn combine(&self, member: u32, left: &[u8], right: &mut [u8]) {
-        if let Some(kernel) = self.agent(member).reduction.as_ref().and_then(|reduction| reduction.kernel) {
-            kernel(left, right);
-        }
-    }
-}
-
-impl Members for AgentMembers<'_> {
-    fn prototype(&self) -> Member {
-        member_of(0, Blocks::Uniform(0), Blocks::Uniform(0))
-    }
-    fn describe(&self, member: &mut Member) {
-        member.clone_from(&self.agent(member.rank).member);
-    }
-    fn output(&self, rank: u32) -> u64 {
-        self.agent(rank).output.len() as u64
     }
 }
 

@@ -7,6 +7,7 @@ use objects::datatype::Datatype;
 use objects::error::Result;
 use objects::op::{Kernel, Op};
 use rank::Addr;
+use schedule::Slice;
 use std::rc::Rc;
 
 /// A reduction: operation and datatype.
@@ -66,4 +67,47 @@ pub(crate) fn reduction(messages: &Messages, objects: &Objects, op: usize, datat
         Op::User(_) => None,
     };
     Ok(Rc::new(Reduction { op: operation.clone(), datatype: kind.clone(), handle: datatype, kernel }))
+}
+
+/// What each member reduces with: the same function has another address where ranks have images of their own.
+#[derive(Default)]
+pub(crate) struct Functions {
+    by_member: Vec<Option<Rc<Reduction>>>,
+    latest: Option<Rc<Reduction>>,
+}
+
+impl Functions {
+    pub(crate) fn new(members: u32) -> Functions {
+        Functions { by_member: vec![None; members as usize], latest: None }
+    }
+    pub(crate) fn enter(&mut self, member: u32, reduction: Rc<Reduction>) {
+        let same = |one: &Rc<Reduction>| {
+            Rc::ptr_eq(&one.op, &reduction.op) && Rc::ptr_eq(&one.datatype, &reduction.datatype) && one.handle == reduction.handle
+        };
+        let reduction = self.latest.take().filter(same).unwrap_or(reduction);
+        self.latest = Some(reduction.clone());
+        self.by_member[member as usize] = Some(reduction);
+    }
+    pub(crate) fn get(&self, member: u32) -> Option<&Rc<Reduction>> {
+        self.by_member[member as usize].as_ref()
+    }
+}
+
+/// A reduction that a function of the program must do, on its own rank.
+pub struct UserReduction {
+    /// Where the function must run (world rank).
+    pub rank: u32,
+    pub(crate) instance: u32,
+    pub(crate) member: u32,
+    pub(crate) reduction: Rc<Reduction>,
+    pub(crate) left: Vec<u8>,
+    pub(crate) right: Vec<u8>,
+    pub(crate) into: Slice,
+}
+
+impl UserReduction {
+    /// Calls the function; its rank must be mounted.
+    pub fn run(&mut self) {
+        self.reduction.call(&self.left, &mut self.right);
+    }
 }

@@ -10,9 +10,9 @@
 
 use crate::agent::Agent;
 use crate::agreement::{Agreement, Contribution, takes_part_without_data};
-use crate::call::{Entrance, membership};
-use crate::call_id::CallId;
+use crate::calls::CallId;
 use crate::calls::Refusal;
+use crate::entrance::{Entrance, membership};
 use crate::entry::home;
 use crate::instance::Collectives;
 use message::Messages;

@@ -3,7 +3,10 @@
 pub(crate) mod contribution;
 pub(crate) mod data;
 pub(crate) mod distributed;
+pub(crate) mod events;
+pub(crate) mod group;
 pub(crate) mod meeting;
 pub(crate) mod passage;
+pub(crate) mod readies;
 pub(crate) mod ready;
 pub mod spread;

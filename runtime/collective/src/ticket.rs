@@ -3,7 +3,8 @@
 
 use crate::area::Side;
 use crate::blocks::block_list;
-use crate::call::{Entrance, Part};
+use crate::entrance::{Entrance, Part};
+use crate::mode::ENDED;
 use message::view::Extent;
 use objects::error::Result;
 use rank::Addr;
@@ -18,7 +19,7 @@ pub struct Ticket(usize);
 
 impl Ticket {
     /// There is nothing to wait for.
-    pub const THROUGH: Ticket = Ticket(usize::MAX);
+    pub const THROUGH: Ticket = Ticket(ENDED);
     pub(super) fn new(instance: u32, member: u32) -> Ticket {
         Ticket((instance as usize) << 32 | member as usize)
     }

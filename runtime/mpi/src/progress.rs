@@ -1,6 +1,5 @@
 //! The main loop: who runs next, what is decided, how a run ends.
 
-use crate::collective::executor::UserReduction;
 use crate::collective::functions::FunctionWork;
 use crate::runner::{Outcome, Runner};
 use crate::world::{Abort, Mpi, Phase, World};

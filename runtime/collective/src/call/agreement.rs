@@ -1,12 +1,13 @@
 //! Agreements of the members on a new communicator.
 
-use super::{Entrance, Mode, Part};
 use crate::agreement::{Contribution, Resolve};
-use crate::call::membership;
+use crate::brief::{Brief, Bring};
 use crate::delivery::Delivery;
+use crate::entrance::membership;
+use crate::entrance::{Entrance, Part};
 use crate::entry::Entry;
-use crate::gathering::{Brief, Bring};
 use crate::instance::Place;
+use crate::mode::Mode;
 use crate::signature::Signature;
 use message::view::Extent;
 use objects::error::Result;

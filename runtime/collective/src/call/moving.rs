@@ -1,13 +1,15 @@
 //! Collectives that move data, or nothing at all (MPI 5.0 sections 6.3 to 6.8).
 
-use super::{Call, Entrance, Mode, Part};
+use super::Call;
 use crate::agent::pack;
 use crate::area::area;
 use crate::area::{Area, Side};
 use crate::blocks::block_list;
+use crate::brief::{Brief, Bring};
 use crate::delivery::Delivery;
-use crate::gathering::{Brief, Bring};
+use crate::entrance::{Entrance, Part};
 use crate::gatherv::RootBlocks;
+use crate::mode::Mode;
 use message::p2p::Buffer;
 use message::p2p::view;
 use message::request::PROC_NULL;

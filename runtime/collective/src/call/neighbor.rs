@@ -1,12 +1,14 @@
 //! Neighbourhood collectives (MPI 5.0 chapter 8.6).
 
-use super::{Call, Entrance, Mode, Part};
+use super::Call;
 use crate::agent::pack;
 use crate::area::Side;
 use crate::area::area;
 use crate::blocks::block_list;
+use crate::brief::{Brief, Bring};
 use crate::delivery::Delivery;
-use crate::gathering::{Brief, Bring};
+use crate::entrance::{Entrance, Part};
+use crate::mode::Mode;
 use message::view::Extent;
 use objects::error::{ErrorClass, Failure, Result};
 use schedule::{Blocks, Kind, NOBODY};

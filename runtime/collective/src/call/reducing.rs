@@ -1,11 +1,13 @@
 //! Collectives that reduce (MPI 5.0 sections 6.9 to 6.11).
 
-use super::{Call, Entrance, Mode, Part};
+use super::Call;
 use crate::agent::pack;
 use crate::area::area;
 use crate::area::{Area, IN_PLACE, Parts, Side};
+use crate::brief::{Brief, Bring};
 use crate::delivery::Delivery;
-use crate::gathering::{Brief, Bring};
+use crate::entrance::{Entrance, Part};
+use crate::mode::Mode;
 use crate::reduction::reduction;
 use message::p2p::view;
 use message::request::PROC_NULL;

@@ -1,47 +1,11 @@
 //! Contributions to new communicators as bytes. Members that bring the same share one copy of it.
 
-use crate::agreement::Contribution;
-use crate::remote::meeting::Contributions;
+use crate::agreement::{Contribution, Contributions};
+use crate::remote::group::{put_group, put_list, take_group, take_list};
 use engine::record::{Put, Take};
-use objects::group::Group;
 use objects::topology::{Cart, DistGraph, Graph, Topology};
 use rustc_hash::FxHashMap;
 use std::rc::Rc;
-
-fn put_list(list: &[u32], out: &mut Vec<u8>) {
-    out.u32(list.len() as u32);
-    list.iter().for_each(|&item| out.u32(item));
-}
-
-fn take_list(from: &mut Take) -> Box<[u32]> {
-    let count = from.u32();
-    (0..count).map(|_| from.u32()).collect()
-}
-
-pub(crate) fn put_group(group: &Group, out: &mut Vec<u8>) {
-    match group.as_range() {
-        Some((first, stride)) => {
-            out.u8(0);
-            out.u32(first);
-            out.u64(stride as u64);
-            out.u32(group.size());
-        }
-        None => {
-            out.u8(1);
-            out.u32(group.size());
-            group.iter().for_each(|rank| out.u32(rank));
-        }
-    }
-}
-
-pub(crate) fn take_group(from: &mut Take) -> Rc<Group> {
-    if from.u8() == 0 {
-        let (first, stride, size) = (from.u32(), from.u64() as i64, from.u32());
-        Group::range(first, stride, size)
-    } else {
-        Group::from_ranks(take_list(from).into_vec())
-    }
-}
 
 fn put_topology(topology: &Topology, out: &mut Vec<u8>) {
     match topology {

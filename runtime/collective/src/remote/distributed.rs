@@ -19,7 +19,7 @@ use crate::planes::agents_through;
 use crate::planes::burden;
 use crate::planes::release_member;
 use crate::remote::data::send_data;
-use crate::remote::passage::{Passage, Plane, Told};
+use crate::remote::passage::{Distributed, Passage, Plane};
 use crate::remote::spread::Ident;
 use crate::remote::spread::is_spread;
 use engine::Time;
@@ -44,17 +44,6 @@ const LOCKSTEP_LEAST: usize = 4;
 
 fn pays_in_lockstep(segments: &Segments) -> bool {
     segments.size() as usize >= LOCKSTEP_LEAST * segments.processes().count()
-}
-
-/// What a process keeps of an instance with members elsewhere, beyond its own members.
-pub(crate) struct Distributed {
-    pub(super) segments: Rc<Segments>,
-    pub(super) passage: Option<Box<Passage>>,
-    /// Records of rounds that came before the word to go.
-    early: Vec<Told>,
-    /// Data of other processes, and whose is awaited.
-    pub(super) data: Vec<(u32, Vec<u8>)>,
-    pub(super) awaited: Vec<u32>,
 }
 
 /// Where an instance begins.

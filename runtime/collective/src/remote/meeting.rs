@@ -3,7 +3,7 @@
 //! Each process tells the contributions of its members to the process of the first member. When that one has all of them it makes
 //! the communicators, and tells all contributions and the first context to the others, which make the same in the same order.
 
-use crate::agreement::Contribution;
+use crate::agreement::Contributions;
 use crate::agreement::refused_among;
 use crate::instance::Collectives;
 use crate::instance::member_rank;
@@ -13,15 +13,6 @@ use engine::record::{Put, Take};
 use message::Messages;
 use message::remote::stream::Kind;
 use objects::Objects;
-
-/// What the members bring: `(member, world rank, contribution)`.
-pub(crate) type Contributions = Vec<(u32, u32, Contribution)>;
-
-/// The contributions that have come together so far.
-#[derive(Default)]
-pub(crate) struct Meeting {
-    contributions: Contributions,
-}
 
 impl Collectives {
     /// All local members have entered: their contributions go to the process of the first member.

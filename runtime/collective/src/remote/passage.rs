@@ -1,9 +1,9 @@
 //! Members of a process on their way through the planes, together with those of other processes.
 
 use crate::agent::Agent;
-use crate::planes::AgentMembers;
+use crate::agent::AgentMembers;
 use schedule::data::steps::{DataPlane, Rows};
-use schedule::segments::Segment;
+use schedule::segments::{Segment, Segments};
 use schedule::time::{Costs, Said, TimePlane};
 use schedule::{Kernel, Members, Schedule, Shape};
 use std::rc::Rc;
@@ -113,4 +113,15 @@ fn advance(
     let timed = time.advance(members, costs, said);
     let moved = data.is_none_or(|data| data.advance(members, &mut reduce, records));
     timed && moved
+}
+
+/// What a process keeps of an instance with members elsewhere, beyond its own members.
+pub(crate) struct Distributed {
+    pub(crate) segments: Rc<Segments>,
+    pub(crate) passage: Option<Box<Passage>>,
+    /// Records of rounds that came before the word to go.
+    pub(crate) early: Vec<Told>,
+    /// Data of other processes, and whose is awaited.
+    pub(crate) data: Vec<(u32, Vec<u8>)>,
+    pub(crate) awaited: Vec<u32>,
 }

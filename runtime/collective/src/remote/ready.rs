@@ -7,72 +7,16 @@ use crate::contributions::Gathering;
 use crate::instance::Collectives;
 use crate::instance::Place;
 use crate::remote::distributed::is_reduced;
+use crate::remote::readies::{Brief, Readies, Ready};
 use crate::remote::spread::Ident;
 use engine::record::{Put, Take};
 use message::Messages;
 use message::remote::stream::Kind;
 use objects::Objects;
 use schedule::choose::choose;
-use schedule::data::partial::{Partial, Tree, put, take};
+use schedule::data::partial::{Partial, Tree};
 use schedule::time::Clocks;
 use schedule::{Association, Kind as Collective, Shape};
-
-/// What a process says when all its members are in.
-struct Ready {
-    epoch: u64,
-    rank: u32,
-    function: u16,
-    root: u32,
-    shape: Brief,
-    /// The clock of all its members, if it is one.
-    clock: Option<u64>,
-    partials: Vec<Partial>,
-}
-
-/// What must be the same on all processes.
-#[derive(Clone, Copy, PartialEq, Eq)]
-struct Brief {
-    kind: u8,
-    bytes: u64,
-    element: u64,
-    flags: u8,
-}
-
-impl Brief {
-    fn of(shape: &Shape) -> Brief {
-        let flags = u8::from(shape.commutative) | u8::from(shape.predefined) << 1 | u8::from(shape.irregular) << 2;
-        Brief { kind: shape.kind as u8, bytes: shape.bytes, element: shape.element, flags }
-    }
-}
-
-impl Ready {
-    fn put(&self, out: &mut Vec<u8>) {
-        out.u64(self.epoch);
-        out.u32(self.rank);
-        out.u32(self.function.into());
-        out.u32(self.root);
-        out.u8(self.shape.kind);
-        out.u64(self.shape.bytes);
-        out.u64(self.shape.element);
-        out.u8(self.shape.flags);
-        out.u8(u8::from(self.clock.is_some()));
-        out.u64(self.clock.unwrap_or_default());
-        put(&self.partials, out);
-    }
-    fn take(from: &mut Take) -> Ready {
-        let (epoch, rank, function, root) = (from.u64(), from.u32(), from.u32() as u16, from.u32());
-        let shape = Brief { kind: from.u8(), bytes: from.u64(), element: from.u64(), flags: from.u8() };
-        let (known, clock) = (from.u8() != 0, from.u64());
-        Ready { epoch, rank, function, root, shape, clock: known.then_some(clock), partials: take(from) }
-    }
-}
-
-/// The processes that are ready so far, on the process of the first member.
-#[derive(Default)]
-pub(crate) struct Readies {
-    epoch: u64,
-    by_process: Vec<(u32, Ready)>,
-}
 
 impl Collectives {
     /// All members of this process are in.

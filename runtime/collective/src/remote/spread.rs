@@ -1,23 +1,14 @@
-//! Collectives whose members are on several processes: their schedules run event by event, on each process for its own members.
-//!
-//! All processes name an instance alike: by the context of its communicator and the number of the call. Messages for an
-//! instance that no local member has entered yet are kept until one does.
+//! Instances with members on several processes: what all call them, and what is kept of those that are not complete here.
 
-use crate::agent::{Agent, Stage, buffer_of};
-use crate::call_id::CallId;
-use crate::instance::Collectives;
-use crate::instance::Mail;
-use crate::instance::Place;
-use crate::leave::agent_done;
+use crate::agreement::Contributions;
+use crate::calls::CallId;
+use crate::remote::readies::Readies;
 use engine::Time;
 use engine::record::{Put, Take};
 use message::Messages;
-use message::remote::stream::Kind;
-use objects::Objects;
 use objects::comm::Comm;
 use objects::group::Group;
 use rustc_hash::{FxHashMap, FxHasher};
-use schedule::{Buffer, Kind as Collective, Slice};
 use std::hash::Hasher;
 
 /// What all processes call an instance.
@@ -26,9 +17,9 @@ pub struct Ident {
     /// Context of the communicator.
     pub context: u32,
     /// Of a group's instance: tag and first member.
-    key: (i32, u32),
+    pub(crate) key: (i32, u32),
     /// Of a group's instance: its members.
-    print: u64,
+    pub(crate) print: u64,
     /// Which call of the communicator, or of the group.
     pub call: u32,
 }
@@ -39,7 +30,7 @@ impl Ident {
         Ident { context, key: (0, u32::MAX), print: 0, call }
     }
     /// The same, or a start of a persistent collective: no group has its tag.
-    fn of_call(context: u32, call_id: CallId) -> Ident {
+    pub(crate) fn of_call(context: u32, call_id: CallId) -> Ident {
         match call_id {
             CallId::Call(call) => Ident::of_comm(context, call),
             CallId::Start(number, times) => Ident { context, key: (i32::MIN, number), print: 0, call: times },
@@ -63,47 +54,43 @@ impl Ident {
 
 /// A message of a schedule for an instance that is not here yet.
 pub(crate) struct Early {
-    to: u32,
-    from: u32,
-    round: u32,
-    at: Time,
-    bytes: u64,
-    payload: Option<u32>,
-    missing: Option<u32>,
-    called: Called,
+    pub(crate) to: u32,
+    pub(crate) from: u32,
+    pub(crate) round: u32,
+    pub(crate) at: Time,
+    pub(crate) bytes: u64,
+    pub(crate) payload: Option<u32>,
+    pub(crate) missing: Option<u32>,
+    pub(crate) called: Called,
 }
 
 /// What the sender of a schedule's message takes the collective to be.
 #[derive(Clone, Copy, PartialEq, Eq)]
-struct Called {
-    kind: u8,
-    root: u32,
-    function: u16,
-}
-
-/// What the record of a schedule's message ends with.
-#[derive(Clone, Copy)]
-enum Content {
-    Nothing = 0,
-    /// The packed bytes.
-    Data = 1,
-    /// The rank for want of whose data there are none.
-    Missing = 2,
+pub(crate) struct Called {
+    pub(crate) kind: u8,
+    pub(crate) root: u32,
+    pub(crate) function: u16,
 }
 
 /// How members of a group find each other: context, tag, first member.
-type GroupKey = (u32, i32, u32);
+pub(crate) type GroupKey = (u32, i32, u32);
+
+/// The contributions of members that make a communicator which have come together so far.
+#[derive(Default)]
+pub(crate) struct Meeting {
+    pub(crate) contributions: Contributions,
+}
 
 /// Instances with members elsewhere.
 #[derive(Default)]
 pub(crate) struct Spread {
     pub(crate) instances: FxHashMap<Ident, u32>,
-    early: FxHashMap<Ident, Vec<Early>>,
+    pub(crate) early: FxHashMap<Ident, Vec<Early>>,
     /// How often a member has entered an instance of its group, by key, members and member.
-    joins: FxHashMap<(GroupKey, u64, u32), u32>,
-    pub(crate) meetings: FxHashMap<Ident, crate::remote::meeting::Meeting>,
+    pub(crate) joins: FxHashMap<(GroupKey, u64, u32), u32>,
+    pub(crate) meetings: FxHashMap<Ident, Meeting>,
     /// Processes that are ready, for instances whose first member is on this one.
-    pub(crate) readies: FxHashMap<Ident, crate::remote::ready::Readies>,
+    pub(crate) readies: FxHashMap<Ident, Readies>,
 }
 
 impl Spread {
@@ -113,168 +100,10 @@ impl Spread {
     }
 }
 
-fn fingerprint(group: &Group) -> u64 {
+pub(crate) fn fingerprint(group: &Group) -> u64 {
     let mut hasher = FxHasher::default();
     group.iter().for_each(|rank| hasher.write_u32(rank));
     hasher.finish()
-}
-
-impl Collectives {
-    /// After `member` made instance `index`, call number `call` of its communicator: other processes may have a part in it.
-    pub(crate) fn made_instance(&mut self, messages: &mut Messages, objects: &Objects, index: u32, member: u32, call_id: CallId) {
-        if messages.remote.is_none() {
-            return;
-        }
-        let place = self.instance(index).place.clone();
-        let (here, all) = members_here(messages, objects, &place);
-        if here >= all {
-            return;
-        }
-        let ident = match &place {
-            Place::Comm(comm) => Ident::of_call(objects.comms.at(*comm).context, call_id),
-            Place::Group(key, group) => {
-                let print = fingerprint(group);
-                let call = self.spread.joins.get(&(*key, print, member)).copied().unwrap_or(0);
-                Ident { context: key.0, key: (key.1, key.2), print, call }
-            }
-        };
-        let instance = self.instance_mut(index);
-        instance.ident = Some(ident);
-        instance.left = here;
-        instance.here = here;
-        let spread = &mut self.spread;
-        spread.instances.insert(ident, index);
-        for mail in spread.early.remove(&ident).unwrap_or_default() {
-            self.spread_mail(messages, objects, index, mail);
-        }
-    }
-
-    /// Counts a member's entry into an instance of its group.
-    pub(crate) fn joined_group(&mut self, messages: &mut Messages, key: (u32, i32, u32), group: &Group, member: u32) {
-        if messages.remote.is_some() {
-            *self.spread.joins.entry((key, fingerprint(group), member)).or_default() += 1;
-        }
-    }
-
-    /// A member has entered an instance that is spread over processes. It is held only where all processes will tell when their members
-    /// are in.
-    pub(crate) fn entered_spread(&mut self, messages: &mut Messages, objects: &mut Objects, index: u32, member: u32) {
-        let instance = self.instance(index);
-        if instance.arrived == instance.here && instance.agreement.is_some() {
-            self.contribute(messages, objects, index);
-        }
-        if self.hold_agent(messages, objects, index, member) {
-            return;
-        }
-        let instance = self.instance(index);
-        if instance.started {
-            self.agenda(index, member);
-        } else if instance.root_known {
-            self.start_instance(messages, objects, index);
-        } else {
-            // It names no root because it is in the root's group and not the root: such a member has no steps.
-            let mut agent = self.instance_mut(index).agents[member as usize].take().expect("it has just entered");
-            agent.stage = Stage::Done;
-            agent_done(messages, &mut agent);
-            self.instance_mut(index).agents[member as usize] = Some(agent);
-        }
-    }
-
-    /// A message of a schedule leaves for a member on another process.
-    pub(crate) fn agent_send_away(&mut self, messages: &mut Messages, index: u32, agent: &mut Agent, to: u32, target: u32, from: Slice) {
-        let at = agent.clock + messages.wire.latency(agent.rank, target, from.bytes);
-        let instance = self.instance(index);
-        let ident = instance.ident.expect("a member is elsewhere");
-        let signature = instance.describe().0;
-        let carries = from.buffer != Buffer::Nothing && from.bytes != 0 && agent.covers(from);
-        let missing = agent.missing.map(u32::to_le_bytes);
-        let (content, payload) = match &missing {
-            None if carries => (Content::Data, buffer_of(agent, from)),
-            None => (Content::Nothing, &[][..]),
-            Some(rank) => (Content::Missing, &rank[..]),
-        };
-        let remote = messages.remote.as_mut().expect("several processes");
-        let process = remote.blocks.process(target);
-        let out = remote.streams.begin(process, Kind::Collective, at, Ident::BYTES + 3 * 4 + 2 * 8 + 1 + 1 + 4 + 4 + payload.len());
-        ident.put(out);
-        out.u32(to);
-        out.u32(agent.member.rank);
-        out.u32(agent.round());
-        out.u64(at.as_ps());
-        out.u64(from.bytes);
-        out.u8(content as u8);
-        out.u8(signature.kind as u8);
-        out.u32(signature.root.unwrap_or(u32::MAX));
-        out.u32(signature.function.into());
-        out.extend_from_slice(payload);
-        remote.streams.end();
-    }
-
-    pub(crate) fn collective_record(&mut self, messages: &mut Messages, objects: &Objects, mut record: Take) {
-        let ident = Ident::take(&mut record);
-        let (to, from, round) = (record.u32(), record.u32(), record.u32());
-        let (at, bytes) = (Time::from_ps(record.u64()), record.u64());
-        let content = record.u8();
-        let called = Called { kind: record.u8(), root: record.u32(), function: record.u32() as u16 };
-        let missing = (content == Content::Missing as u8).then(|| record.u32());
-        let payload = (content == Content::Data as u8).then(|| {
-            let slot = messages.pool.alloc(record.0.len());
-            messages.pool.get_mut(slot).extend_from_slice(record.0);
-            slot
-        });
-        let mail = Early { to, from, round, at, bytes, payload, missing, called };
-        match self.spread.instances.get(&ident).copied() {
-            Some(index) => self.spread_mail(messages, objects, index, mail),
-            None => self.spread.early.entry(ident).or_default().push(mail),
-        }
-    }
-
-    fn spread_mail(&mut self, messages: &mut Messages, objects: &Objects, index: u32, mail: Early) {
-        if self.instance(index).gathering.is_some() {
-            // Another process has started event by event.
-            self.start_instance(messages, objects, index);
-        }
-        let signature = self.instance(index).describe().0;
-        let roots = [signature.root.unwrap_or(u32::MAX), mail.called.root];
-        let same_root = roots.contains(&u32::MAX) || roots[0] == roots[1];
-        if mail.called.kind != signature.kind as u8 || !same_root {
-            self.mismatched(messages, objects, index, &mail.called);
-        }
-        let Early { to, from, round, at, bytes, payload, missing, .. } = mail;
-        self.deliver(index, (to, from, round), Mail { at, bytes, payload, missing });
-    }
-
-    /// Members of other processes called another collective: there is no way on, as they wait for other messages.
-    fn mismatched(&mut self, messages: &mut Messages, objects: &Objects, index: u32, called: &Called) -> ! {
-        let instance = self.instance(index);
-        let signature = instance.describe().0;
-        let theirs = crate::signature::Signature {
-            function: called.function,
-            root: (called.root != u32::MAX).then_some(called.root),
-            kind: Collective::ALL[called.kind as usize],
-            ..signature
-        };
-        let text = format!(
-            "mismatched collectives on {}: rank {} of MPI_COMM_WORLD called {}, another rank {}; all members must call the same collectives in the same order with matching arguments",
-            objects.comms.describe(objects::comm::Comms::handle(instance.comm())),
-            instance.first_rank,
-            signature.describe(messages.names),
-            theirs.describe(messages.names)
-        );
-        messages.broken(&text)
-    }
-}
-
-/// Members of an instance's place that are on this process, and all of them.
-fn members_here(messages: &Messages, objects: &Objects, place: &Place) -> (u32, u32) {
-    let (first, local) = (messages.first, messages.local);
-    match place {
-        Place::Group(_, group) => (group.members_between(first, local), group.size()),
-        Place::Comm(comm) => {
-            let comm = objects.comms.at(*comm);
-            (comm.local + comm.remote_local, comm.members())
-        }
-    }
 }
 
 /// Whether a communicator has members on other processes.

@@ -2,8 +2,8 @@
 
 use crate::collective::agreement::{Contribution, Outcome};
 use crate::collective::bridges::Bridges;
-use crate::collective::call::Mode;
 use crate::collective::instance::sides;
+use crate::collective::mode::Mode;
 use crate::error::{ErrorClass, Failure, Result};
 use crate::group::Group;
 use crate::handle::COMM_NULL;

@@ -2,7 +2,7 @@
 
 use crate::world::Mpi;
 use collective::area::Side;
-use collective::call::Mode;
+use collective::mode::Mode;
 use collective::ticket::Ticket;
 use message::p2p::Buffer;
 use objects::error::Result;

@@ -2,7 +2,7 @@
 
 use crate::world::Mpi;
 use collective::area::{IN_PLACE, Parts, Side};
-use collective::call::Mode;
+use collective::mode::Mode;
 use collective::ticket::Ticket;
 use message::p2p::FIRST_MEMORY;
 use objects::error::Result;

@@ -1,0 +1,50 @@
+//! What a call that may gather says of itself.
+
+use crate::agreement::{Contribution, Resolve};
+use crate::blocks::BlockList;
+use crate::gatherv::RootBlocks;
+use crate::mode::Mode;
+use schedule::Kind;
+
+/// A call as a member of it knows it.
+#[derive(Clone, PartialEq, Eq)]
+pub(crate) struct Brief {
+    pub kind: Kind,
+    pub mode: Mode,
+    pub comm: usize,
+    pub root: Option<i32>,
+    /// Whether blocks differ from member to member.
+    pub irregular: bool,
+    /// As [`Shape::bytes`].
+    pub bytes: u64,
+    /// Handles of operation and datatype.
+    pub reduction: Option<(usize, usize)>,
+}
+
+/// The instance that was made last, while its members come in: most calls are one more of the same.
+pub(crate) struct Latest {
+    pub(crate) brief: Brief,
+    pub(crate) function: u16,
+    pub(crate) index: u32,
+    pub(crate) comm: u32,
+    /// Its number among the communicator's calls.
+    pub(crate) call: u32,
+    /// What a reduction of contiguous elements was called with.
+    pub(crate) elements: Option<Elements>,
+}
+
+/// What a member brings beyond a block.
+pub(crate) enum Bring<'a> {
+    Nothing,
+    /// To an agreement.
+    Agreement(Contribution, Resolve),
+    /// The root of a gather or scatter of blocks that differ.
+    Blocks(RootBlocks),
+    /// Blocks for and from each member or neighbour, and whether each neighbour gets one of its own.
+    Lists(&'a BlockList<'a>, &'a BlockList<'a>, bool),
+    /// Where the blocks of a reduction begin.
+    Begins(&'a [u64]),
+}
+
+/// Arguments of a reduction: count, and handles of datatype and operation.
+pub type Elements = (i64, usize, usize);

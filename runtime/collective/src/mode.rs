@@ -1,0 +1,32 @@
+//! Whether a call waits, and how.
+
+use crate::area::Area;
+use crate::delivery::Delivery;
+
+/// Whether a call waits for its result.
+#[derive(Clone, Copy, PartialEq, Eq, Debug)]
+pub enum Mode {
+    /// Yes.
+    Blocking,
+    /// No: it makes a request.
+    Nonblocking,
+    /// Yes, in two halves, so that what the call says of its blocks takes no memory meanwhile: the first answers a word for the second,
+    /// [`ENDED`] if there is nothing to wait for.
+    Entering,
+    /// The second half, once the rank goes on.
+    Leaving(usize),
+}
+
+/// What the first half of a blocking call answers if it has done all.
+pub const ENDED: usize = usize::MAX;
+
+impl Mode {
+    /// A call that is made in halves waits.
+    pub(crate) fn whole(self) -> Mode {
+        if self == Mode::Entering { Mode::Blocking } else { self }
+    }
+    /// Where an agent's result goes: of a call that is made in halves, the second half says so again.
+    pub(crate) fn delivery(self, target: &Area) -> Delivery {
+        if self == Mode::Entering { Delivery::None } else { Delivery::To(target.extents.clone()) }
+    }
+}

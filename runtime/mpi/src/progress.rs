@@ -1,6 +1,7 @@
 //! The main loop: who runs next, what is decided, how a run ends.
 
 use crate::collective::functions::FunctionWork;
+use crate::collective::reduction::UserReduction;
 use crate::runner::{Outcome, Runner};
 use crate::world::{Abort, Mpi, Phase, World};
 use engine::Time;

@@ -9,11 +9,11 @@ use mpi::info::Info;
 use mpi::remote::{Blocks, Remote};
 use mpi::wire::Wire;
 use mpi::{Mpi, Setup, World};
-use observe::{Host, Part, Report, Simulated};
+use observe::Part;
 use rank::{Config, GlobalsMode, Program, Ranks, StackMode};
 use simulation::host::resident_bytes;
 use simulation::memory::Forecast;
-use simulation::{HostMeter, Options, Progress, options, summary};
+use simulation::{HostMeter, Options, Progress, options, outcome};
 use std::ffi::OsString;
 
 /// Exit status of a run that could not begin.
@@ -219,6 +219,7 @@ pub fn setup(options: &Options, remote: Option<Remote>) -> Result<(Setup, String
             environment: environment(options, "MPI_THREAD_FUNNELED"),
             check: options.check,
             remote,
+            payloads: true,
         },
         machine,
     ))
@@ -349,7 +350,7 @@ pub fn close(
     }
     let (processes, _) = mpi.processes();
     let recorded = recording::end();
-    let part = part(&mpi.world(), meter, switches);
+    let part = outcome::part(&mpi.world(), &NAMES, meter, switches);
     let network = mpi.world().messages.network_report();
     // All processes have ended their parts of what was recorded when they send theirs of the report.
     let part = together(mpi, part)?;
@@ -359,19 +360,10 @@ pub fn close(
         return recorded;
     };
     recorded?;
-    let mut report = report(part, options, names, meter, processes);
+    let mut report = outcome::report(part, options, names, meter, processes);
     report.simulated.network = network.as_ref().and_then(|network| serde_json::to_value(network).ok());
     mpi.part();
-    if !options.quiet {
-        eprint!("{}", summary::text(&report));
-    }
-    if let Some(path) = &options.report {
-        report.write(path)?;
-    }
-    if let Some(network) = &network {
-        simulation::write_network(network, &options.network_report)?;
-    }
-    Ok(())
+    outcome::tell(&report, network.as_ref(), options)
 }
 
 /// Brings what the processes recorded together, on process 0.
@@ -381,22 +373,6 @@ fn merge(mpi: &Mpi) -> Result<(), String> {
         of_recorders.extend(mpi.gather_bytes(part));
     }
     if mpi.processes().1 == 0 { recording::merge(of_recorders) } else { Ok(()) }
-}
-
-/// What this process counted.
-fn part(world: &World, meter: &HostMeter, switches: u64) -> Part {
-    let (messages, bytes) = world.messages.traffic();
-    Part {
-        latest_ps: world.messages.latest().as_ps(),
-        messages,
-        bytes,
-        functions: world.messages.profile.functions(&NAMES),
-        compute: world.messages.profile.compute_sum(),
-        wait: world.messages.profile.wait_sum(),
-        cpu_s: meter.cpu_s(),
-        rss: simulation::host::peak_rss_bytes(),
-        switches,
-    }
 }
 
 /// The parts of all processes as one, on process 0.
@@ -410,29 +386,4 @@ fn together(mpi: &Mpi, part: Part) -> Result<Option<Part>, String> {
         all.add(&Part::from_text(text)?);
     }
     Ok(Some(all))
-}
-
-fn report(part: Part, options: &Options, (program, machine): (String, String), meter: &HostMeter, processes: u32) -> Report {
-    Report {
-        simulated: Simulated {
-            program,
-            machine,
-            ranks: options.np.into(),
-            virtual_time_ps: part.latest_ps,
-            messages: part.messages,
-            bytes: part.bytes,
-            functions: part.functions,
-            compute: part.compute.spread(),
-            wait: part.wait.spread(),
-            network: None,
-        },
-        host: Host {
-            native_processes: processes,
-            host_time_s: meter.wall_s(),
-            cpu_time_s: part.cpu_s,
-            peak_rss_bytes: part.rss,
-            context_switches: part.switches,
-            options: options.given.iter().map(|(name, value)| ((*name).to_owned(), value.clone())).collect(),
-        },
-    }
 }

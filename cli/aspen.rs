@@ -4,6 +4,7 @@ mod communication;
 mod evaluate;
 mod generate;
 mod plot;
+mod run;
 
 use crate::failure::{Failure, USAGE};
 use ::aspen::{Application, AspenError, Machine, Model, Request, Sources};
@@ -37,6 +38,7 @@ pub fn command() -> Command {
         .subcommand(evaluate::command())
         .subcommand(communication::command())
         .subcommand(generate::command())
+        .subcommand(run::command())
 }
 
 /// Does what is asked.
@@ -48,6 +50,7 @@ pub fn main(matches: &ArgMatches) -> Result<ExitCode, Failure> {
         Some(("eval", sub)) => evaluate::main(sub),
         Some(("comm", sub)) => communication::main(sub),
         Some(("generate", sub)) => generate::main(sub),
+        Some(("run", sub)) => run::main(sub),
         _ => Err(Failure::with(USAGE, "what is to be done with the model?")),
     }
 }

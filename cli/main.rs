@@ -9,10 +9,12 @@ mod failure;
 mod fortran;
 mod install;
 mod layout;
+mod options;
 mod run;
 mod topology;
 mod trace;
 mod traffic;
+mod workload;
 
 use clap::{Arg, ArgAction, ArgMatches, Command};
 use compile::Language;

@@ -3,7 +3,8 @@
 use crate::compile::{self, Language};
 use crate::failure::{Failure, NOT_FOUND, NOT_RUNNABLE, USAGE};
 use crate::layout::{LIBRARY, Layout, STANDARD};
-use clap::{Arg, ArgMatches, Command};
+use crate::options;
+use clap::{ArgMatches, Command};
 use object::read::elf::{Dyn, FileHeader, ProgramHeader};
 use object::{Endianness, elf};
 use simulation::Options;
@@ -25,20 +26,7 @@ pub fn command() -> Command {
         .about("Run a program on virtual ranks")
         .override_usage("xsim run [OPTIONS] PROGRAM [ARGS]...")
         .after_help("PROGRAM is an executable made with `xsim cc`, or a C, C++ or Fortran source file, which is compiled first. Each option can also be given to the program as -xsim-NAME, or in the environment as XSIM_NAME (docs/options.md).");
-    for row in rows() {
-        let mut arg = Arg::new(row.name).long(row.name).value_name(row.value).help_heading(row.group.title()).overrides_with(row.name);
-        let default = if row.default.is_empty() { String::new() } else { format!(" [default: {}]", row.default) };
-        arg = arg.help(format!("{}{default}", row.help.replace('`', ""))).visible_aliases(row.aliases.iter().copied());
-        if let Some(letter) = row.short {
-            arg = arg.short(letter);
-        }
-        if row.is_flag() {
-            arg = arg.value_name("on|off").num_args(0..=1).require_equals(true).default_missing_value("on");
-        } else {
-            arg = arg.allow_hyphen_values(true);
-        }
-        command = command.arg(arg);
-    }
+    command = command.args(rows().map(options::arg));
     // Everything from the first word that is no option on is the program's, its options included.
     command.disable_help_subcommand(true).allow_external_subcommands(true).external_subcommand_value_parser(clap::value_parser!(OsString))
 }
@@ -48,10 +36,8 @@ pub fn main(matches: &ArgMatches) -> Result<ExitCode, Failure> {
     let mut options = Options::default();
     let mut variables = Vec::new();
     for row in rows() {
-        if let Some(value) = matches.get_one::<String>(row.name) {
-            // As launchers have it: `-np 4`.
-            let way_out = if row.name == "np" && value == "p" { "; -np means -n with the value p: write -n or --np" } else { "" };
-            options.set(row, value).map_err(|why| Failure::with(USAGE, format!("--{} {value}: {why}{way_out}", row.name)))?;
+        if let Some(value) = options::value(matches, row) {
+            options::set(&mut options, row, value)?;
             variables.push((variable(row.name), value.clone()));
         }
     }

@@ -3,6 +3,7 @@
 //! The patterns of the paper "Durango" (section 2.3) and of the reference's `mpigen`, and those that its text names besides.
 
 use crate::error::{AspenError, suggestion};
+use crate::exchange::Exchange;
 use crate::grid::Grid;
 use crate::random::Random;
 use crate::source::Span;
@@ -402,36 +403,11 @@ impl Step {
     }
 
     fn exchange(&self, rank: u64, ranks: u64, grid: Option<&Grid>, draw: u64, receives: bool) -> Vec<Message> {
-        let towards = |step: [i64; 3]| if receives { step.map(|one| -one) } else { step };
-        let there = |step: [i64; 3], periodic: bool| grid.and_then(|grid| grid.away(grid.place(rank), towards(step), periodic));
         let message = |peer: u64| Message { peer, bytes: self.bytes() };
         match self.pattern {
-            Pattern::Neighbors(neighbors) => {
-                let allowed = |peer: u64| match neighbors.wave {
-                    None => true,
-                    Some(wave) => {
-                        if (wave == Wave::Up) == receives {
-                            peer < rank
-                        } else {
-                            peer > rank
-                        }
-                    }
-                };
-                let directions = neighbors.directions().into_iter();
-                let sent = directions.filter_map(|step| {
-                    let peer = there(step, neighbors.periodic).filter(|&peer| allowed(peer))?;
-                    Some(Message { peer, bytes: neighbors.items(step, self.count)? * self.size })
-                });
-                sent.collect()
-            }
-            Pattern::Sweep(wave) => {
-                let one = if wave == Wave::Up { 1 } else { -1 };
-                [[one, 0, 0], [0, one, 0]].into_iter().filter_map(|step| there(step, false).map(message)).collect()
-            }
-            Pattern::Shift { axis, up, periodic } => {
-                let mut step = [0; 3];
-                step[axis] = if up { 1 } else { -1 };
-                there(step, periodic).map(message).into_iter().collect()
+            Pattern::Neighbors(_) | Pattern::Sweep(_) | Pattern::Shift { .. } => {
+                let exchange = Exchange::on(self, grid.copied());
+                (0..exchange.len()).filter_map(|at| if receives { exchange.receives(rank, at) } else { exchange.sends(rank, at) }).collect()
             }
             Pattern::Random if receives => {
                 let sources = (0..ranks).filter(|&source| source != rank && drawn(draw, source, ranks) == rank);

@@ -5,7 +5,7 @@ use crate::evaluate::{Value, Values};
 use crate::hardware::Hardware;
 use crate::model::{Application, Machine};
 use crate::names::{Meaning, Names};
-use crate::number::{Function, Number};
+use crate::number::Number;
 use crate::source::Span;
 use crate::tree::{Expr, ExprKind};
 use crate::usage::Usage;
@@ -86,6 +86,41 @@ impl Application {
     /// # Errors
     /// A name is not known, a number is negative or none at all, a resource or socket is missing, a loop is too long to be gone through.
     pub fn evaluate<N: Number>(&self, request: &Request<'_, N>, machine: Option<(&Machine, &str)>) -> Result<Evaluation<N>, AspenError> {
+        self.on_hardware(request, machine, |values, hardware| {
+            let mut costs = Costs { hardware, kinds: Vec::new(), kind_of: HashMap::new(), open: vec![Open::default()], comm: None };
+            let (kernel, arguments) = self.asked(request.kernel, values)?;
+            Walk::new(self, values, request.traversal, request.seed).kernel(kernel, arguments, &mut costs)?;
+            let Open { cost, .. } = costs.open.pop().unwrap_or_default();
+            let mut amounts: Vec<Amount<N>> = Vec::new();
+            for ((resource, traits), quantity) in costs.kinds.iter().zip(cost.amounts) {
+                amounts.push(Amount { resource: resource.clone(), traits: traits.clone(), quantity });
+            }
+            let runtime = match hardware {
+                None => None,
+                Some(hardware) => {
+                    let mut notes = hardware.notes();
+                    notes.extend(costs.comm);
+                    Some(Runtime {
+                        socket: machine.map(|(_, socket)| socket.to_owned()).unwrap_or_default(),
+                        static_energy: hardware.static_power()?.times(&cost.seconds),
+                        seconds: cost.seconds,
+                        dynamic_energy: cost.joules,
+                        capacity: hardware.capacity()?,
+                        notes,
+                    })
+                }
+            };
+            Ok(Evaluation { amounts, data: self.bytes(values)?, runtime })
+        })
+    }
+
+    /// Does something with the parameters that are asked for, on a kind of socket of a machine if there is one.
+    pub(crate) fn on_hardware<N: Number, R>(
+        &self,
+        request: &Request<'_, N>,
+        machine: Option<(&Machine, &str)>,
+        body: impl FnOnce(&Values<'_, N>, Option<&Hardware<'_, N>>) -> Result<R, AspenError>,
+    ) -> Result<R, AspenError> {
         let values = Values::new(&self.names);
         let hardware_values = machine.map(|(machine, _)| Values::new(&machine.names));
         for (name, value) in request.parameters {
@@ -95,31 +130,7 @@ impl Application {
             (Some((machine, socket)), Some(values)) => Some(Hardware::new(machine, socket, values)?),
             _ => None,
         };
-        let mut costs =
-            Costs { hardware: hardware.as_ref(), kinds: Vec::new(), kind_of: HashMap::new(), open: vec![Open::default()], comm: None };
-        let (kernel, arguments) = self.asked(request.kernel, &values)?;
-        Walk::new(self, &values, request.traversal, request.seed).kernel(kernel, arguments, &mut costs)?;
-        let Open { cost, .. } = costs.open.pop().unwrap_or_default();
-        let mut amounts: Vec<Amount<N>> = Vec::new();
-        for ((resource, traits), quantity) in costs.kinds.iter().zip(cost.amounts) {
-            amounts.push(Amount { resource: resource.clone(), traits: traits.clone(), quantity });
-        }
-        let runtime = match &hardware {
-            None => None,
-            Some(hardware) => {
-                let mut notes = hardware.notes();
-                notes.extend(costs.comm);
-                Some(Runtime {
-                    socket: machine.map(|(_, socket)| socket.to_owned()).unwrap_or_default(),
-                    static_energy: hardware.static_power()?.times(&cost.seconds),
-                    seconds: cost.seconds,
-                    dynamic_energy: cost.joules,
-                    capacity: hardware.capacity()?,
-                    notes,
-                })
-            }
-        };
-        Ok(Evaluation { amounts, data: self.bytes(&values)?, runtime })
+        body(&values, hardware.as_ref())
     }
 
     /// Goes through a kernel and shows a visitor each step.
@@ -136,7 +147,7 @@ impl Application {
     }
 
     /// The kernel that is asked for, and its arguments.
-    fn asked<N: Number>(&self, kernel: Option<&Expr>, values: &Values<'_, N>) -> Result<(usize, Vec<Value<N>>), AspenError> {
+    pub(crate) fn asked<N: Number>(&self, kernel: Option<&Expr>, values: &Values<'_, N>) -> Result<(usize, Vec<Value<N>>), AspenError> {
         let (name, arguments) = match kernel.map(|asked| &asked.kind) {
             None => ("main", &[][..]),
             Some(ExprKind::Name(name)) => (name.as_str(), &[][..]),
@@ -273,38 +284,17 @@ impl<N: Number> Costs<'_, '_, N> {
         at
     }
 
-    /// Seconds and joules of resources that are used together: those in conflict one after the other, the others at a time.
+    /// Seconds and joules of resources that are used together; communication costs where the machine has such a resource.
     fn together(&mut self, hardware: &Hardware<'_, N>, parallelism: &N, usages: &[Usage<'_, N>]) -> Result<(N, N), AspenError> {
-        let mut by_resource: Vec<(&str, N)> = Vec::new();
-        let mut joules = N::zero();
+        let mut charged = Vec::with_capacity(usages.len());
         for usage in usages {
-            let name = usage.tree.resource.text.as_str();
-            if name == "comm" && !hardware.has(name)? {
+            if usage.tree.resource.text == "comm" && !hardware.has("comm")? {
                 self.comm = Some("'comm' is not in the runtime: the machine has no such resource, a simulated network does".to_owned());
-                continue;
-            }
-            let charge = hardware.charge(usage, parallelism)?;
-            joules = joules.plus(&charge.joules);
-            match by_resource.iter_mut().find(|(known, _)| *known == name) {
-                Some((_, seconds)) => *seconds = seconds.plus(&charge.seconds),
-                None => by_resource.push((name, charge.seconds)),
+            } else {
+                charged.push(usage);
             }
         }
-        let mut groups: Vec<N> = Vec::new();
-        while let Some(first) = by_resource.pop() {
-            let mut group = vec![first];
-            // Whoever conflicts with one of the group belongs to it.
-            while let Some(at) = by_resource.iter().position(|(name, _)| group.iter().any(|(other, _)| hardware.conflict(name, other))) {
-                group.push(by_resource.swap_remove(at));
-            }
-            groups.push(group.iter().fold(N::zero(), |sum, (_, seconds)| sum.plus(seconds)));
-        }
-        let seconds = match groups.len() {
-            0 => N::zero(),
-            1 => groups.swap_remove(0),
-            _ => N::apply(Function::Max, &groups),
-        };
-        Ok((seconds, joules))
+        hardware.together(parallelism, &charged)
     }
 }
 

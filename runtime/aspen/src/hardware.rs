@@ -192,6 +192,36 @@ impl<'m, N: Number> Hardware<'m, N> {
         Ok(Charge { seconds: rounds.times(&alone), joules })
     }
 
+    /// Seconds and joules of resources that are used together: those in conflict one after the other, the others at a time.
+    pub(crate) fn together(&self, parallelism: &N, usages: &[&Usage<'_, N>]) -> Result<(N, N), AspenError> {
+        let mut by_resource: Vec<(&str, N)> = Vec::new();
+        let mut joules = N::zero();
+        for usage in usages {
+            let name = usage.tree.resource.text.as_str();
+            let charge = self.charge(usage, parallelism)?;
+            joules = joules.plus(&charge.joules);
+            match by_resource.iter_mut().find(|(known, _)| *known == name) {
+                Some((_, seconds)) => *seconds = seconds.plus(&charge.seconds),
+                None => by_resource.push((name, charge.seconds)),
+            }
+        }
+        let mut groups: Vec<N> = Vec::new();
+        while let Some(first) = by_resource.pop() {
+            let mut group = vec![first];
+            // Whoever conflicts with one of the group belongs to it.
+            while let Some(at) = by_resource.iter().position(|(name, _)| group.iter().any(|(other, _)| self.conflict(name, other))) {
+                group.push(by_resource.swap_remove(at));
+            }
+            groups.push(group.iter().fold(N::zero(), |sum, (_, seconds)| sum.plus(seconds)));
+        }
+        let seconds = match groups.len() {
+            0 => N::zero(),
+            1 => groups.swap_remove(0),
+            _ => N::apply(crate::number::Function::Max, &groups),
+        };
+        Ok((seconds, joules))
+    }
+
     /// Seconds of one use by itself.
     fn alone(&self, resource: &Resource, usage: &Usage<'_, N>) -> Result<N, AspenError> {
         let bound = |name: &str, value: &N| Local { scope: 0, name: name.into(), value: Value::Number(value.clone()) };

@@ -1,6 +1,7 @@
 //! The collective calls of MPI 5.0 chapter 6: from a program's buffers to blocks, and back.
 
 pub(crate) mod agreement;
+pub(crate) mod lengths;
 pub(crate) mod moving;
 pub(crate) mod neighbor;
 pub(crate) mod reducing;

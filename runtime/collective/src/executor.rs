@@ -32,7 +32,9 @@ impl Collectives {
         }
         if agent.stage == Stage::Held {
             agent.stage = Stage::Running;
-            agent.scratch = vec![0; schedule.scratch(&agent.member) as usize];
+            if messages.payloads {
+                agent.scratch = vec![0; schedule.scratch(&agent.member) as usize];
+            }
         }
         agent.waiting = None;
         let mut steps = std::mem::take(&mut self.steps);
@@ -90,6 +92,9 @@ impl Collectives {
             }
             agent.cursor += 1;
         }
+        if !messages.payloads {
+            return true;
+        }
         let local = steps.iter().filter(|step| matches!(step, Step::ReduceLeft { .. } | Step::ReduceRight { .. } | Step::Copy { .. }));
         for step in local.skip((agent.cursor - count) as usize) {
             agent.cursor += 1;
@@ -125,7 +130,8 @@ impl Collectives {
             self.agent_send_away(messages, index, agent, to, target, from);
             return;
         }
-        let payload = (from.buffer != Buffer::Nothing && from.bytes != 0 && agent.covers(from)).then(|| {
+        let carries = messages.payloads && from.buffer != Buffer::Nothing && from.bytes != 0;
+        let payload = (carries && agent.covers(from)).then(|| {
             let slot = messages.pool.alloc(from.bytes as usize);
             messages.pool.get_mut(slot).extend_from_slice(buffer_of(agent, from));
             slot

@@ -413,6 +413,7 @@ impl Collectives {
 /// The agent of a member that is in.
 pub(crate) fn agent_of(messages: &Messages, gathering: &Gathering, shape: &Shape, rank: u32, member: u32, none: &Rc<[u32]>) -> Box<Agent> {
     let (send, receive, output) = gathering.buffers(shape, member);
+    let output = if messages.payloads { output } else { 0 };
     let input = gathering.contribution(shape, member).to_vec();
     let neighbors = gathering.varied.as_ref().and_then(|varied| varied.neighbors(member));
     let (sources, destinations) = neighbors.unwrap_or_else(|| (none.clone(), none.clone()));

@@ -39,4 +39,5 @@ pub(crate) mod signature;
 pub mod ticket;
 pub(crate) mod varied;
 
+pub use call::lengths::Lengths;
 pub use instance::Collectives;

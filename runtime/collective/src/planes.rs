@@ -69,7 +69,7 @@ impl Collectives {
     /// Runs all rounds of an instance whose members are agents, all of them here; they are through afterwards.
     pub(crate) fn run_agents_at_once(&mut self, messages: &mut Messages, index: u32, schedule: &Rc<dyn Schedule>) {
         let instance = self.instance_mut(index);
-        let (size, silent) = (instance.size, instance.shape.carries_nothing());
+        let (size, silent) = (instance.size, instance.shape.carries_nothing() || !messages.payloads);
         let mut agents = std::mem::take(&mut instance.agents);
         let members = AgentMembers { agents: &agents, first: 0 };
         let data = (!silent).then(|| {

@@ -81,6 +81,15 @@ impl Entrance<'_> {
         self.collectives.finish_part(self.messages, self.objects, index, member, &target).map(|_| ())
     }
 
+    /// The second half of a call that makes a communicator: its handle.
+    ///
+    /// # Errors
+    /// What the members' agreement failed with.
+    pub fn end_agreement(&mut self, ticket: Ticket) -> Result<usize> {
+        let (index, member) = ticket.parts();
+        self.collectives.finish_part(self.messages, self.objects, index, member, &Extent::none())
+    }
+
     /// The rank, which is through, takes its result into its blocks and leaves.
     ///
     /// # Errors

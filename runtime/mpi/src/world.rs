@@ -36,6 +36,8 @@ pub struct Setup {
     pub check: bool,
     /// The other native processes, if there are any.
     pub remote: Option<Remote>,
+    /// Whether messages carry bytes ([`Messages::payloads`]); without, all ranks are in one process.
+    pub payloads: bool,
 }
 
 impl Setup {
@@ -52,6 +54,7 @@ impl Setup {
             environment: crate::info::Info::default(),
             check: false,
             remote: None,
+            payloads: true,
         }
     }
 }
@@ -83,10 +86,11 @@ pub struct Mpi {
 impl Mpi {
     /// A world of ranks that have not started.
     pub fn new(setup: Setup) -> Mpi {
+        assert!(setup.payloads || setup.remote.is_none(), "what passes between processes has bytes");
         let (first, local) = setup.remote.as_ref().map_or((0, setup.ranks), Remote::own);
         let stride = setup.remote.as_ref().map_or((0, 1), |remote| (remote.me, remote.blocks.processes()));
         let comms = Comms::new(setup.ranks, (first, local), stride);
-        let world = World {
+        let mut world = World {
             objects: Objects::new(comms, setup.environment),
             collectives: Collectives::new(setup.batch, setup.policy),
             order: Order::new(stride.1),
@@ -98,6 +102,7 @@ impl Mpi {
                 (setup.names, setup.check),
             ),
         };
+        world.messages.payloads = setup.payloads;
         Mpi { alone: Cell::new(None), world: RefCell::new(world) }
     }
 

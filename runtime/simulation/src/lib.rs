@@ -6,6 +6,7 @@ pub mod machine;
 pub mod map;
 pub mod memory;
 pub mod options;
+pub mod outcome;
 pub mod progress;
 pub mod recorders;
 pub mod summary;

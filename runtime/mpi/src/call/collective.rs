@@ -5,6 +5,7 @@ pub(crate) mod moving;
 pub(crate) mod reducing;
 
 use crate::world::Mpi;
+use collective::Lengths;
 use collective::agreement::{Contribution, Resolve};
 use collective::area::Side;
 use collective::entrance::{Entrance, Part};
@@ -130,6 +131,34 @@ impl Mpi {
         let part = self.enter(|entrance| entrance.join_agreement(comm, bytes, (contribution, resolve), mode))?;
         let handle = if part.request.is_none() { self.await_result(&part)? } else { 0 };
         Ok((part.request, handle))
+    }
+
+    /// [`Mpi::agree`] of a blocking call up to its wait: a word for the second half, and whether the rank has to wait.
+    pub(crate) fn begin_agreement(&self, comm: usize, bytes: u64, contribution: Contribution, resolve: Resolve) -> Result<(usize, bool)> {
+        let part = self.enter(|entrance| entrance.join_agreement(comm, bytes, (contribution, resolve), Mode::Blocking))?;
+        Ok((part.waiting().word(), !part.through))
+    }
+
+    /// The handle of the communicator that [`Mpi::begin_agreement`] asked for, once the rank goes on.
+    pub(crate) fn end_agreement(&self, word: usize) -> Result<usize> {
+        self.enter(|entrance| entrance.end_agreement(Ticket::of(word)))
+    }
+
+    /// The first half of a blocking collective in a run without payloads: a word for [`Mpi::end_collective`], or [`ENDED`] if the rank is
+    /// through.
+    ///
+    /// # Errors
+    /// As for the call with buffers.
+    pub fn begin_lengths(&self, call: &Lengths) -> Result<usize> {
+        Ok(self.settle(&self.enter(|entrance| entrance.join_lengths(call, Mode::Blocking))?)?.word())
+    }
+
+    /// A nonblocking collective in a run without payloads: the request's handle.
+    ///
+    /// # Errors
+    /// As for the call with buffers.
+    pub fn start_lengths(&self, call: &Lengths) -> Result<usize> {
+        Ok(self.enter(|entrance| entrance.join_lengths(call, Mode::Nonblocking))?.request.expect("a nonblocking call makes a request"))
     }
 
     /// As [`Mpi::agree`], among the members of a group, who find each other by `key`.

@@ -206,6 +206,14 @@ fn distributed_graph(_: &mut Bridges, _: &Messages, objects: &mut Objects, comm:
     Ok(Outcome::Same(if is_self { objects.comms.make_self(Some(topology)) } else { objects.comms.make(group, None, Some(topology)) }))
 }
 
+/// What a member of `MPI_Comm_split` contributes.
+fn color_of(color: i32, key: i32) -> Result<Contribution> {
+    if color < 0 && color != UNDEFINED {
+        return Err(Failure::new(ErrorClass::ARG, format!("color {color} is negative: use 0 or more, or MPI_UNDEFINED")));
+    }
+    Ok(Contribution::Split((color != UNDEFINED).then_some(color), key))
+}
+
 impl Mpi {
     fn made(&self, comm: usize, contribution: Contribution, resolve: crate::collective::agreement::Resolve) -> Result<usize> {
         Ok(self.agree(comm, CONTEXT_BYTES, contribution, resolve, Mode::Blocking)?.1)
@@ -236,10 +244,22 @@ impl Mpi {
 
     /// `MPI_Comm_split`: the new handle.
     pub fn comm_split(&self, comm: usize, color: i32, key: i32) -> Result<usize> {
-        if color < 0 && color != UNDEFINED {
-            return Err(Failure::new(ErrorClass::ARG, format!("color {color} is negative: use 0 or more, or MPI_UNDEFINED")));
-        }
-        self.made(comm, Contribution::Split((color != UNDEFINED).then_some(color), key), split)
+        self.made(comm, color_of(color, key)?, split)
+    }
+
+    /// The first half of `MPI_Comm_dup`: a word for [`Mpi::end_comm`], and whether the rank has to wait until then.
+    pub fn begin_comm_dup(&self, comm: usize) -> Result<(usize, bool)> {
+        self.begin_agreement(comm, CONTEXT_BYTES, Contribution::Nothing, duplicate)
+    }
+
+    /// The first half of `MPI_Comm_split`, as [`Mpi::begin_comm_dup`].
+    pub fn begin_comm_split(&self, comm: usize, color: i32, key: i32) -> Result<(usize, bool)> {
+        self.begin_agreement(comm, CONTEXT_BYTES, color_of(color, key)?, split)
+    }
+
+    /// The second half of a call that makes a communicator: the new handle.
+    pub fn end_comm(&self, waited: usize) -> Result<usize> {
+        self.end_agreement(waited)
     }
 
     /// `MPI_Comm_create`: the new handle.

@@ -121,6 +121,21 @@ impl Mpi {
         Ok((index, status))
     }
 
+    /// The first half of a test for all of the requests: whether the mounted rank has to wait until the answer is known, which
+    /// [`Mpi::end_test_all`] then has.
+    pub fn begin_test_all(&self, requests: RequestArray) -> bool {
+        !self.world().is_answered(&Question::TestAll(requests))
+    }
+
+    /// The second half of `MPI_Testall`: whether all are complete; then they are completed, and their statuses left out.
+    pub fn end_test_all(&self, requests: RequestArray) -> Result<bool> {
+        let complete = self.are_complete(requests)?;
+        if complete {
+            self.finish_all(requests, |_, _| {})?;
+        }
+        Ok(complete)
+    }
+
     /// `MPI_Testany`: `(flag, index or MPI_UNDEFINED, status)`.
     pub fn test_any(&self, requests: RequestArray) -> Result<(bool, i32, Status)> {
         self.ask(Question::TestAny(requests));
@@ -184,6 +199,11 @@ impl Mpi {
     /// Whether all requests are complete at the clock.
     pub fn all_complete(&self, requests: RequestArray) -> Result<bool> {
         self.ask(Question::TestAll(requests));
+        self.are_complete(requests)
+    }
+
+    /// After its question was answered: whether all requests are complete at the clock.
+    fn are_complete(&self, requests: RequestArray) -> Result<bool> {
         let mut world = self.world();
         let me = world.messages.current;
         let mut latest = Time::ZERO;

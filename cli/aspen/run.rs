@@ -1,0 +1,77 @@
+//! `xsim aspen run`: ranks that do what a model says, on a simulated machine.
+
+use super::evaluate::{Choice, choices};
+use super::{failed, read};
+use crate::failure::{Failure, USAGE};
+use crate::{options, workload};
+use ::aspen::{Machine, Model, Request, Sources};
+use ::workload::Walk;
+use clap::{Arg, ArgMatches, Command};
+use std::path::PathBuf;
+use std::process::ExitCode;
+
+/// The subcommand's arguments.
+pub fn command() -> Command {
+    let path = |name: &'static str| Arg::new(name).value_parser(clap::value_parser!(PathBuf));
+    Command::new("run")
+        .about("Let ranks compute and communicate as a model says, on a simulated machine")
+        .arg(path("FILE").required(true).help("A model of an application"))
+        .arg(
+            path("machine-model")
+                .long("machine-model")
+                .value_name("FILE")
+                .help("A model of a machine, which says how long computation takes; without, it takes no time"),
+        )
+        .arg(
+            Arg::new("socket")
+                .long("socket")
+                .value_name("NAME")
+                .requires("machine-model")
+                .help("The kind of socket on which all ranks compute; where there is one kind, that"),
+        )
+        .args(choices())
+        .args(options::without_program())
+}
+
+/// Runs.
+pub fn main(matches: &ArgMatches) -> Result<ExitCode, Failure> {
+    let options = options::read_without_program(matches)?;
+    let mut sources = Sources::default();
+    let path: &PathBuf = matches.get_one("FILE").expect("clap asks for a file");
+    let Model::Application(model) = read(&mut sources, path)? else {
+        return Err(Failure::new(format!("{} is a machine; a model of an application runs", path.display())));
+    };
+    let machine = match matches.get_one::<PathBuf>("machine-model") {
+        None => None,
+        Some(path) => match read(&mut sources, path)? {
+            Model::Machine(machine) => Some(machine),
+            Model::Application(_) => {
+                return Err(Failure::new(format!("{} is the model of an application; --machine-model takes a machine", path.display())));
+            }
+        },
+    };
+    let choice = Choice::read(matches, &mut sources)?;
+    let request = Request { kernel: choice.kernel.as_ref(), parameters: &choice.parameters, ..choice.request() };
+    let socket = machine.as_deref().map(|machine| socket(machine, matches)).transpose()?;
+    let plan = model.plan(&request, machine.as_deref().zip(socket)).map_err(|error| failed(&error.located(&sources)))?;
+    for note in &plan.notes {
+        eprintln!("xsim: note: {note}");
+    }
+    let walk = Walk::new(&plan, options.np).map_err(|error| failed(&error))?;
+    workload::run(&options, model.name.clone(), walk)
+}
+
+/// The socket on which ranks compute.
+fn socket<'m>(machine: &'m Machine, matches: &'m ArgMatches) -> Result<&'m str, Failure> {
+    if let Some(socket) = matches.get_one::<String>("socket") {
+        return Ok(socket);
+    }
+    match machine.sockets().as_slice() {
+        [only] => Ok(only),
+        [] => Err(Failure::new("the machine has no socket to compute on")),
+        several => {
+            let known = several.join(", ");
+            Err(Failure::with(USAGE, format!("the machine has several kinds of sockets ({known}): choose one with --socket")))
+        }
+    }
+}

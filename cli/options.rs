@@ -1,0 +1,56 @@
+//! The options of a run as arguments of the command.
+
+use crate::failure::{Failure, USAGE};
+use clap::{Arg, ArgMatches};
+use simulation::Options;
+use simulation::options::{Row, TABLE};
+
+/// The argument for a row of the table of options.
+pub fn arg(row: &'static Row) -> Arg {
+    let mut arg = Arg::new(row.name).long(row.name).value_name(row.value).help_heading(row.group.title()).overrides_with(row.name);
+    let default = if row.default.is_empty() { String::new() } else { format!(" [default: {}]", row.default) };
+    arg = arg.help(format!("{}{default}", row.help.replace('`', ""))).visible_aliases(row.aliases.iter().copied());
+    if let Some(letter) = row.short {
+        arg = arg.short(letter);
+    }
+    match row.is_flag() {
+        true => arg.value_name("on|off").num_args(0..=1).require_equals(true).default_missing_value("on"),
+        false => arg.allow_hyphen_values(true),
+    }
+}
+
+/// What was given for a row.
+pub fn value<'m>(matches: &'m ArgMatches, row: &Row) -> Option<&'m String> {
+    matches.get_one(row.name)
+}
+
+/// Sets an option to what was given.
+pub fn set(options: &mut Options, row: &'static Row, value: &str) -> Result<(), Failure> {
+    // As launchers have it: `-np 4`.
+    let way_out = if row.name == "np" && value == "p" { "; -np means -n with the value p: write -n or --np" } else { "" };
+    options.set(row, value).map_err(|why| Failure::with(USAGE, format!("--{} {value}: {why}{way_out}", row.name)))
+}
+
+/// Options of runs whose ranks have no program: those of the machine, of collectives and of what is told.
+const WITHOUT_PROGRAM: [&str; 11] =
+    ["np", "mn", "placement", "eager-limit", "coll", "events", "report", "network-report", "quiet", "progress", "proc"];
+
+fn rows_without_program() -> impl Iterator<Item = &'static Row> {
+    TABLE.iter().filter(|row| WITHOUT_PROGRAM.contains(&row.name))
+}
+
+/// The arguments of runs whose ranks have no program.
+pub fn without_program() -> impl Iterator<Item = Arg> {
+    rows_without_program().map(arg)
+}
+
+/// The options of a run whose ranks have no program.
+pub fn read_without_program(matches: &ArgMatches) -> Result<Options, Failure> {
+    let mut options = Options::default();
+    for row in rows_without_program() {
+        if let Some(given) = value(matches, row) {
+            set(&mut options, row, given)?;
+        }
+    }
+    Ok(options)
+}

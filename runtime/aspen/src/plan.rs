@@ -1,0 +1,124 @@
+//! What a rank of a model does, in order: computation that takes so long, and communication.
+
+use crate::communication::{Pattern, Step};
+use crate::cost::Request;
+use crate::error::AspenError;
+use crate::hardware::Hardware;
+use crate::model::{Application, Machine};
+use crate::source::Span;
+use crate::usage::Usage;
+use crate::walk::{Structure, Visitor, Walk};
+use std::collections::BTreeSet;
+
+/// What all ranks of a model do.
+#[derive(Clone, Debug, Default)]
+pub struct Plan {
+    /// In order.
+    pub parts: Vec<Part>,
+    /// What was left out, in sentences.
+    pub notes: Vec<String>,
+}
+
+/// A part of a plan.
+#[derive(Clone, Debug)]
+pub enum Part {
+    /// Parts that happen so often, one time after the other.
+    Repeat(u64, Vec<Part>),
+    /// Computation of so many seconds.
+    Compute(f64),
+    /// A step of all ranks.
+    Communicate(Step),
+}
+
+impl Application {
+    /// What the ranks do, each computing on a socket of the machine; without a machine computation takes no time. In an `execute` a rank
+    /// computes first, then it communicates in the order of the text; parallel steps and times are one after the other.
+    ///
+    /// # Errors
+    /// As for [`Application::evaluate`] and [`Application::communication`]; a branch has a probability and the traversal is implicit.
+    pub fn plan(&self, request: &Request<'_, f64>, machine: Option<(&Machine, &str)>) -> Result<Plan, AspenError> {
+        self.on_hardware(request, machine, |values, hardware| {
+            let mut planner = Planner { hardware, open: vec![(1, Vec::new())], notes: BTreeSet::new() };
+            let (kernel, arguments) = self.asked(request.kernel, values)?;
+            Walk::new(self, values, request.traversal, request.seed).kernel(kernel, arguments, &mut planner)?;
+            let mut notes: Vec<String> = planner.notes.into_iter().collect();
+            notes.extend(hardware.map(Hardware::notes).unwrap_or_default());
+            let (_, parts) = planner.open.pop().unwrap_or_default();
+            Ok(Plan { parts, notes })
+        })
+    }
+}
+
+struct Planner<'h, 'm> {
+    hardware: Option<&'h Hardware<'m, f64>>,
+    /// Parts that are being gone through, and how often each happens.
+    open: Vec<(u64, Vec<Part>)>,
+    notes: BTreeSet<String>,
+}
+
+impl Planner<'_, '_> {
+    fn add(&mut self, part: Part) {
+        if let Some((_, parts)) = self.open.last_mut() {
+            parts.push(part);
+        }
+    }
+}
+
+impl Visitor<f64> for Planner<'_, '_> {
+    fn enter(&mut self, structure: &Structure<'_, f64>) -> Result<(), AspenError> {
+        let times = match structure {
+            // As a program has it, which goes through a fraction of a loop's body no less than once more.
+            Structure::Repeat { count, .. } => count.ceil() as u64,
+            Structure::Weighted(_) => {
+                return Err(AspenError::new("a rank takes one branch or another where the model has probabilities; --explicit draws them"));
+            }
+            _ => 1,
+        };
+        self.open.push((times, Vec::new()));
+        Ok(())
+    }
+
+    fn leave(&mut self) -> Result<(), AspenError> {
+        let Some((times, mut parts)) = self.open.pop() else { return Ok(()) };
+        match times {
+            1 => {
+                if let Some((_, outer)) = self.open.last_mut() {
+                    outer.append(&mut parts);
+                }
+            }
+            _ if parts.is_empty() || times == 0 => {}
+            _ => self.add(Part::Repeat(times, parts)),
+        }
+        Ok(())
+    }
+
+    fn execute(&mut self, _: &str, parallelism: &f64, usages: &[Usage<'_, f64>], _: Span) -> Result<(), AspenError> {
+        let (mut computes, mut steps) = (Vec::new(), Vec::new());
+        for usage in usages {
+            match Step::of(usage, *parallelism)? {
+                None => computes.push(usage),
+                Some(Step { pattern: Pattern::Unaddressed, .. }) => {
+                    let resource = &usage.tree.resource.text;
+                    self.notes.insert(format!("'{resource}' without a trait that says who receives is not sent"));
+                }
+                Some(step) => steps.push(step),
+            }
+        }
+        if let Some(hardware) = self.hardware {
+            let (seconds, _) = hardware.together(parallelism, &computes)?;
+            if seconds > 0.0 {
+                self.add(Part::Compute(seconds));
+            }
+        } else if !computes.is_empty() {
+            self.notes.insert("computation takes no time: there is no model of a machine (--machine-model)".to_owned());
+        }
+        for step in steps {
+            match step.times {
+                0 => {}
+                1 => self.add(Part::Communicate(step)),
+                times => self.add(Part::Repeat(times, vec![Part::Communicate(Step { times: 1, ..step })])),
+            }
+        }
+        Ok(())
+    }
+}

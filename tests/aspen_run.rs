@@ -1,0 +1,128 @@
+//! `xsim aspen run`: what ranks without a program send, and when, is what the generated program does.
+
+mod common;
+
+use common::{Run, command, compile, root, scratch};
+use serde_json::Value;
+use std::path::Path;
+use std::process::Output;
+
+fn aspen(args: &[&str]) -> Output {
+    command(&["aspen"]).args(args).current_dir(root().join("examples/aspen")).output().unwrap()
+}
+
+/// The simulated part of the report of `xsim aspen run` with these arguments.
+#[track_caller]
+fn walked(model: &str, args: &[&str]) -> Value {
+    let report = scratch("aspen-walked").join("report.json");
+    let output = aspen(&[&["run", model, "--quiet=on", "--report", report.to_str().unwrap()][..], args].concat());
+    assert!(output.status.success(), "{}", String::from_utf8_lossy(&output.stderr));
+    simulated(&report)
+}
+
+fn simulated(report: &Path) -> Value {
+    let report: Value = serde_json::from_str(&std::fs::read_to_string(report).unwrap()).unwrap();
+    report["simulated"].clone()
+}
+
+/// The same of the program that `xsim aspen generate` writes.
+#[track_caller]
+fn generated(model: &str, machine: &str, ranks: u32, more: &[&str]) -> Value {
+    let directory = scratch("aspen-generated");
+    let output = aspen(&[&["generate", model, "-o", directory.to_str().unwrap()][..], more].concat());
+    assert!(output.status.success(), "{}", String::from_utf8_lossy(&output.stderr));
+    let program = compile(String::from_utf8(output.stdout).unwrap().trim(), &["-std=c99"]);
+    let report = directory.join("report.json");
+    Run::of(program).ranks(ranks).machine(machine).arg(format!("-xsim-report={}", report.display())).run().success();
+    simulated(&report)
+}
+
+const MODEL: &str = "model patterns {
+  param n = 5
+  kernel exchange { execute [2] { comm [n] of size [8] as nn3d, periodic comm [n] of size [100] as nn2d, face, pwave } }
+  kernel main {
+    iterate [3] {
+      call exchange
+      execute { comm [3000] as sweep comm [101] as sweep, nwave messages [103] as positive, x messages [104] as negative, z, periodic }
+      execute { comm [1] of size [8] as allreduce, min comm [3] of size [4] as reduce, prod comm [5] as scan, max comm [33] as bcast }
+      execute { comm [0] as barrier comm [6] as allgather comm [7] as alltoall comm [8] as scatter comm [9] as gather }
+      execute { comm [2000] as random }
+    }
+  }
+}";
+
+#[test]
+fn a_walk_takes_the_time_of_the_generated_program_to_the_picosecond() {
+    let path = scratch("aspen-model").join("patterns.aspen");
+    std::fs::write(&path, MODEL).unwrap();
+    let path = path.to_str().unwrap();
+    for machine in [
+        "star:l=1us,b=8Gbps",
+        "torus:4x4x4,l=1us,b=8Gbps/rank:o_send=300ns,o_recv=200ns,gap=50ns",
+        "star:l=1us,b=8Gbps/rank:eager=0",
+        "star:l=1us,b=8Gbps/rank:o_send=300ns,o_recv=200ns,eager=1kB",
+        "torus:4x4x4,l=1us,b=8Gbps,level=packet",
+    ] {
+        for ranks in [12, 64] {
+            let program = generated(path, machine, ranks, &[]);
+            let ranks = ranks.to_string();
+            let walk = walked(path, &["-n", &ranks, "-m", machine]);
+            for what in ["virtual_time_ps", "messages", "bytes", "wait", "network"] {
+                assert_eq!(walk[what], program[what], "{what} of {ranks} ranks on {machine}");
+            }
+            assert_eq!(walk["functions"]["MPI_Isend"], program["functions"]["MPI_Isend"], "{ranks} ranks on {machine}");
+        }
+    }
+}
+
+/// Packets and hops between routers of a report.
+fn packets_and_hops(report: &Value) -> (u64, u64) {
+    let total = &report["network"]["total"];
+    let passed = total["routers_histogram"].as_array().unwrap();
+    let hops = passed.iter().enumerate().skip(1).map(|(routers, packets)| (routers as u64 - 1) * packets.as_u64().unwrap()).sum();
+    (total["packets"].as_u64().unwrap(), hops)
+}
+
+#[test]
+fn the_phases_of_lulesh_move_the_bytes_packets_and_hops_of_the_paper() {
+    let machine = "torus:4x4x4,l=1us,b=8Gbps,packet=512,header=0,level=packet";
+    for (kernel, bytes, packets, hops) in
+        [("phase2", 139_968_000, 273_600, 273_600), ("phase4", 151_079_040, 303_120, 320_400), ("phase8", 151_079_040, 298_440, 311_400)]
+    {
+        // Ten times what one step does, as the paper counts ten.
+        let report = walked("lulesh.aspen", &["--kernel", kernel, "-n", "64", "-m", machine]);
+        assert_eq!(10 * report["bytes"].as_u64().unwrap(), bytes, "{kernel}");
+        let (found, passed) = packets_and_hops(&report);
+        assert_eq!((10 * found, 10 * passed), (packets, hops), "{kernel}");
+    }
+}
+
+#[test]
+fn computation_takes_what_the_model_of_the_machine_says() {
+    let args = ["--machine-model", "cluster.aspen", "-n", "8", "--param", "steps=3", "--param", "elements=20"];
+    let report = walked("lulesh.aspen", &args);
+    let output = aspen(&["eval", "lulesh.aspen", "cluster.aspen", "--param", "steps=3", "--param", "elements=20", "--json"]);
+    let evaluated: Value = serde_json::from_slice(&output.stdout).unwrap();
+    let seconds = evaluated["sockets"][0]["runtime"]["seconds"].as_f64().or(evaluated["runtime"].as_f64());
+    let computed = report["compute"]["min_ps"].as_u64().unwrap();
+    assert_eq!(report["compute"]["min_ps"], report["compute"]["max_ps"], "all ranks compute alike");
+    if let Some(seconds) = seconds {
+        assert!((computed as f64 * 1e-12 / seconds - 1.0).abs() < 1e-6, "{computed} ps, and {seconds} s");
+    }
+    assert!(computed > 0);
+}
+
+#[test]
+fn what_cannot_run_is_refused() {
+    let refused = |args: &[&str], part: &str| {
+        let output = aspen(&[&["run"][..], args].concat());
+        let error = String::from_utf8_lossy(&output.stderr).into_owned();
+        assert!(!output.status.success() && error.contains(part), "'{part}' is missing: {error}");
+    };
+    refused(&["lulesh.aspen", "-n", "14"], "14 ranks make no grid");
+    refused(&["cluster.aspen", "-n", "8"], "is a machine");
+    refused(&["lulesh.aspen", "-n", "8", "--machine-model", "stencil.aspen"], "--machine-model takes a machine");
+    refused(&["lulesh.aspen", "-n", "8", "--machine-model", "cluster.aspen", "--socket", "gpu"], "no socket 'gpu'");
+    refused(&["lulesh.aspen", "-n", "8", "--network-report", "net.json"], "packet networks");
+    refused(&["lulesh.aspen", "-n", "0"], "--np 0");
+}

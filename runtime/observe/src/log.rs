@@ -252,25 +252,10 @@ impl Display for Shown<'_> {
 }
 
 fn show(class: Class, object: Object, f: &mut fmt::Formatter<'_>) -> fmt::Result {
-    let number = match object {
-        Object::Named(name) => return f.write_str(name),
-        Object::Made { number, .. } => number,
-    };
-    let class = match class {
-        Class::Comm => "comm",
-        Class::Datatype => "datatype",
-        Class::Op => "op",
-        Class::Request => "request",
-        Class::Group => "group",
-        Class::Info => "info",
-        Class::Errhandler => "errhandler",
-        Class::Win => "win",
-        Class::File => "file",
-        Class::Session => "session",
-        Class::Message => "message",
-        Class::Tool => "handle",
-    };
-    write!(f, "{class}#{number}")
+    match object {
+        Object::Named(name) => f.write_str(name),
+        Object::Made { number, .. } => write!(f, "{}#{number}", class.name()),
+    }
 }
 
 fn show_rank(rank: i32, f: &mut fmt::Formatter<'_>) -> fmt::Result {

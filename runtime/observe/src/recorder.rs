@@ -119,6 +119,42 @@ pub enum Class {
     Tool,
 }
 
+impl Class {
+    /// All classes, each in the place of its number (`class as usize`).
+    pub const ALL: [Class; 12] = [
+        Class::Comm,
+        Class::Datatype,
+        Class::Op,
+        Class::Request,
+        Class::Group,
+        Class::Info,
+        Class::Errhandler,
+        Class::Win,
+        Class::File,
+        Class::Session,
+        Class::Message,
+        Class::Tool,
+    ];
+
+    /// What an object of the class is called where it is shown by its number: `request#1`.
+    pub const fn name(self) -> &'static str {
+        match self {
+            Class::Comm => "comm",
+            Class::Datatype => "datatype",
+            Class::Op => "op",
+            Class::Request => "request",
+            Class::Group => "group",
+            Class::Info => "info",
+            Class::Errhandler => "errhandler",
+            Class::Win => "win",
+            Class::File => "file",
+            Class::Session => "session",
+            Class::Message => "message",
+            Class::Tool => "handle",
+        }
+    }
+}
+
 /// What an argument says.
 #[derive(Clone, PartialEq, Debug)]
 pub enum Value {
@@ -223,5 +259,15 @@ pub trait Recorder {
     /// A sentence, if something could not be read or written.
     fn merge(&mut self, _parts: Vec<Vec<u8>>) -> Result<(), String> {
         Ok(())
+    }
+}
+
+#[cfg(test)]
+mod tests {
+    use super::Class;
+
+    #[test]
+    fn classes_stand_in_the_places_of_their_numbers() {
+        assert!(Class::ALL.iter().enumerate().all(|(place, &class)| class as usize == place));
     }
 }

@@ -8,10 +8,12 @@ mod shapes;
 
 use crate::codec::Put;
 use crate::column;
+use crate::dictionary::{Dictionary, Names};
 use crate::file;
 use crate::histogram::Histogram;
-use crate::part::{Datatype, Item, Part, Place, Seen};
-use crate::template::{Names, Position, Template};
+use crate::part::{Datatype, Item, Part, Path, Place, Seen};
+use crate::template::{Position, Template};
+use crate::times;
 use columns::Columns;
 use rustc_hash::FxHashMap;
 use shapes::{Shape, Step, flatten};
@@ -26,17 +28,14 @@ pub struct Builder {
     functions: Names,
     sites: Names,
     names: Names,
-    types: Vec<Datatype>,
-    templates: Vec<Template>,
-    template_numbers: FxHashMap<Template, u32>,
+    types: Dictionary<Datatype>,
+    templates: Dictionary<Template>,
     /// What ranks did that differ: steps and numbers.
-    classes: Vec<(u32, Vec<i64>)>,
-    class_numbers: FxHashMap<(u32, Vec<i64>), u32>,
-    shapes: Vec<Vec<Step>>,
-    shape_numbers: FxHashMap<Vec<Step>, u32>,
+    classes: Dictionary<(u32, Vec<i64>)>,
+    shapes: Dictionary<Vec<Step>>,
     class_of: Vec<u32>,
     comms: Vec<Seen>,
-    histograms: BTreeMap<(Option<Place>, Place), Histogram>,
+    histograms: BTreeMap<Path, Histogram>,
     times: BTreeMap<u32, Vec<u8>>,
 }
 
@@ -48,13 +47,10 @@ impl Builder {
             functions: Names::default(),
             sites: Names::default(),
             names: Names::default(),
-            types: Vec::new(),
-            templates: Vec::new(),
-            template_numbers: FxHashMap::default(),
-            classes: Vec::new(),
-            class_numbers: FxHashMap::default(),
-            shapes: Vec::new(),
-            shape_numbers: FxHashMap::default(),
+            types: Dictionary::default(),
+            templates: Dictionary::default(),
+            classes: Dictionary::default(),
+            shapes: Dictionary::default(),
             class_of: vec![NOTHING; ranks as usize],
             comms: Vec::new(),
             histograms: BTreeMap::new(),
@@ -64,17 +60,18 @@ impl Builder {
 
     /// Adds what a process recorded; O(its size, unfolded to the loops of its classes).
     pub fn add(&mut self, part: Part) {
-        let functions: Vec<u32> = part.functions.all().iter().map(|name| self.functions.place(name)).collect();
-        let sites: Vec<u32> = part.sites.all().iter().map(|name| self.sites.place(name) + 1).collect();
+        let functions: Vec<u32> = part.functions.iter().map(|name| self.functions.place_of(name.as_str())).collect();
+        let sites: Vec<u32> = part.sites.iter().map(|name| self.sites.place_of(name.as_str()) + 1).collect();
         let site = |place: u32| place.checked_sub(1).map_or(0, |place| sites[place as usize]);
-        let names: Vec<u32> = part.names.all().iter().map(|name| self.names.place(name)).collect();
-        let types: Vec<u32> = part.types.iter().map(|datatype| self.datatype(datatype, &names)).collect();
+        let names: Vec<u32> = part.names.iter().map(|name| self.names.place_of(name.as_str())).collect();
+        let datatype = |datatype: &Datatype| Datatype { name: names[datatype.name as usize], ..*datatype };
+        let types: Vec<u32> = part.types.iter().map(|known| self.types.place(datatype(known))).collect();
         let mut calls = Vec::with_capacity(part.calls.len());
         for (template, numbers) in part.calls {
             let (mut name, mut datatype) = (|place: u32| names[place as usize], |place: u32| types[place as usize]);
             let fields = template.fields.iter().map(|field| field.renamed(&mut name, &mut datatype)).collect();
             let template = Template { function: functions[template.function as usize], site: site(template.site), fields, ..template };
-            calls.push((self.template(template), numbers));
+            calls.push((self.templates.place(template), numbers));
         }
         let classes: Vec<u32> = part.classes.iter().map(|items| self.class(items, &calls, &part.loops)).collect();
         for (rank, class) in part.ranks_of {
@@ -88,67 +85,32 @@ impl Builder {
         self.times.extend(part.times);
     }
 
-    fn datatype(&mut self, datatype: &Datatype, names: &[u32]) -> u32 {
-        let datatype = Datatype { name: names[datatype.name as usize], ..*datatype };
-        let place = self.types.iter().position(|&known| known == datatype).unwrap_or_else(|| {
-            self.types.push(datatype);
-            self.types.len() - 1
-        });
-        place as u32
-    }
-
-    fn template(&mut self, template: Template) -> u32 {
-        let next = self.templates.len() as u32;
-        let number = *self.template_numbers.entry(template.clone()).or_insert(next);
-        if number == next {
-            self.templates.push(template);
-        }
-        number
-    }
-
     fn class(&mut self, items: &[Item], calls: &[(u32, Vec<i64>)], loops: &[(u64, Vec<Item>)]) -> u32 {
         let (mut steps, mut numbers) = (Vec::new(), Vec::new());
         flatten(items, calls, loops, &mut steps, &mut numbers);
-        let next = self.shapes.len() as u32;
-        let shape = *self.shape_numbers.entry(steps).or_insert_with_key(|steps| {
-            self.shapes.push(steps.clone());
-            next
-        });
-        let class = (shape, numbers);
-        let next = self.classes.len() as u32;
-        let number = *self.class_numbers.entry(class.clone()).or_insert(next);
-        if number == next {
-            self.classes.push(class);
-        }
-        number
+        let shape = self.shapes.place(steps);
+        self.classes.place((shape, numbers))
     }
 
     /// The bytes of the file.
     pub fn finish(mut self) -> Vec<u8> {
         self.comms.sort_unstable();
         // Shapes by the first rank that has them; behind them all the one of nothing.
-        let mut order: FxHashMap<u32, u32> = FxHashMap::default();
+        let mut order: Dictionary<u32> = Dictionary::default();
         let mut ranks_of: Vec<Vec<u32>> = Vec::new();
         for (rank, &class) in (0..).zip(&self.class_of) {
-            let shape = if class == NOTHING { NOTHING } else { self.classes[class as usize].0 };
-            let next = order.len() as u32;
-            let number = *order.entry(shape).or_insert(next);
-            if number == next {
-                ranks_of.push(Vec::new());
-            }
-            ranks_of[number as usize].push(rank);
+            let shape = if class == NOTHING { NOTHING } else { self.classes.get(class).0 };
+            let number = order.place(shape) as usize;
+            ranks_of.resize(order.len(), Vec::new());
+            ranks_of[number].push(rank);
         }
-        let mut in_order: Vec<(u32, u32)> = order.iter().map(|(&shape, &number)| (number, shape)).collect();
-        in_order.sort_unstable();
         let positions = self.positions();
         let mut columns = Columns::new(&self, &positions);
         let nothing = Vec::new();
-        let shapes: Vec<Shape> = in_order
+        let shapes: Vec<Shape> = order
             .iter()
-            .map(|&(number, shape)| {
-                let steps = self.shapes.get(shape as usize).unwrap_or(&nothing);
-                columns.shape(steps, &ranks_of[number as usize])
-            })
+            .zip(&ranks_of)
+            .map(|(&shape, ranks)| columns.shape(if shape == NOTHING { &nothing } else { self.shapes.get(shape) }, ranks))
             .collect();
         let mut of_rank = vec![0i64; self.ranks as usize];
         for (number, ranks) in (0..).zip(&ranks_of) {
@@ -162,12 +124,7 @@ impl Builder {
         body.extend(column::write(of_rank.iter().copied()));
         self.write_comms(&mut body);
         writer.write_histograms(&self.histograms, &mut body);
-        body.number(self.times.len() as u64);
-        for (rank, times) in &self.times {
-            body.number((*rank).into());
-            body.number(times.len() as u64);
-            body.extend_from_slice(times);
-        }
+        times::write(self.times.iter().map(|(rank, times)| (*rank, times.as_slice())), &mut body);
         // Names were met while the rest was written, but a reader needs them first.
         file::pack(&[writer.dictionaries(), body].concat())
     }

@@ -2,8 +2,8 @@
 //! the ranklist of ScalaTrace (start, then count and stride for each dimension), with values.
 
 use crate::codec::{Put, Reader, Result};
+use crate::dictionary::Dictionary;
 use crate::fold::{Cursor, Grammar, Item, Kind};
-use rustc_hash::FxHashMap;
 
 /// The longest run of values that is looked for again.
 const LONGEST: usize = 256;
@@ -52,21 +52,17 @@ pub fn write(values: impl Iterator<Item = i64> + Clone) -> Vec<u8> {
 fn folded(values: impl Iterator<Item = i64>, kind: u8) -> Vec<u8> {
     let mut grammar = Grammar::new(LONGEST);
     let mut cursor = Cursor::default();
-    let (mut symbols, mut all) = (FxHashMap::default(), Vec::new());
+    let mut symbols = Dictionary::default();
     for value in values {
-        let symbol = *symbols.entry(value).or_insert_with(|| {
-            all.push(value);
-            all.len() as u32 - 1
-        });
-        grammar.add(&mut cursor, symbol);
+        grammar.add(&mut cursor, symbols.place(value));
     }
     let stack = grammar.close(&mut cursor);
     let mut bytes = vec![kind];
-    write_items(&grammar, &grammar.items(stack), &all, &mut bytes);
+    write_items(&grammar, &grammar.items(stack), &symbols, &mut bytes);
     bytes
 }
 
-fn write_items(grammar: &Grammar, items: &[Item], values: &[i64], bytes: &mut Vec<u8>) {
+fn write_items(grammar: &Grammar, items: &[Item], values: &Dictionary<i64>, bytes: &mut Vec<u8>) {
     let is_value = |item: &Item| matches!(grammar.kind(*item), Kind::Symbol(_));
     let runs: Vec<&[Item]> = items.chunk_by(|a, b| is_value(a) && is_value(b)).collect();
     bytes.number(runs.len() as u64);
@@ -76,7 +72,7 @@ fn write_items(grammar: &Grammar, items: &[Item], values: &[i64], bytes: &mut Ve
                 bytes.number((run.len() as u64 - 1) * 2);
                 for &item in run {
                     if let Kind::Symbol(symbol) = grammar.kind(item) {
-                        bytes.signed(values[symbol as usize]);
+                        bytes.signed(*values.get(symbol));
                     }
                 }
             }

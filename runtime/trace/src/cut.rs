@@ -1,13 +1,13 @@
 //! Parts of a trace: some ranks, or calls of a stretch of virtual time.
 
 use crate::builder::Builder;
+use crate::dictionary::Dictionary;
 use crate::fold::{Cursor, Grammar, Kind};
 use crate::part::{Item, Part, Seen};
 use crate::times::{Reading, Times};
 use crate::trace::{Node, Trace, View};
 use engine::Time;
 use observe::RankList;
-use rustc_hash::FxHashMap;
 use std::ops::Range;
 
 /// The file of a trace with the calls of these ranks that were entered in this window; other ranks have none. Histograms are those of all ranks and
@@ -32,9 +32,10 @@ pub fn cut(trace: &Trace, ranks: &RankList, window: &Range<Time>) -> Result<Vec<
 struct Cutter<'a> {
     trace: &'a Trace,
     part: Part,
-    calls: FxHashMap<(u32, Vec<i64>), u32>,
-    loops: FxHashMap<(u64, Vec<Item>), u32>,
-    classes: FxHashMap<Vec<Item>, u32>,
+    /// Template and numbers.
+    calls: Dictionary<(u32, Vec<i64>)>,
+    loops: Dictionary<(u64, Vec<Item>)>,
+    classes: Dictionary<Vec<Item>>,
     grammar: Grammar,
 }
 
@@ -45,32 +46,25 @@ impl<'a> Cutter<'a> {
         let mut part = Part {
             ranks: trace.ranks,
             functions: functions.collect(),
-            sites: trace.sites.iter().collect(),
-            names: trace.names.iter().collect(),
-            types: trace.types.clone(),
+            sites: trace.sites.iter().cloned().collect(),
+            names: trace.names.iter().cloned().collect(),
+            types: trace.types.iter().copied().collect(),
             ..Part::default()
         };
-        let mut contexts = FxHashMap::default();
+        let mut contexts = Dictionary::default();
         trace.comms.each(|world_rank, number, rank, instances| {
-            let next = contexts.len() as u32;
             let (own, size) = (instances.0, instances.2);
-            let context = *contexts.entry(own.min(instances.1)).or_insert(next);
+            let context = contexts.place(own.min(instances.1));
             let peers = trace.comms.member(world_rank, number).map_or(size, |member| member.peers);
             part.comms.push(Seen { world_rank, number, context, rank, size, peers, leaders: (own.leader, instances.1.leader) });
         });
         let grammar = Grammar::default();
-        Cutter { trace, part, calls: FxHashMap::default(), loops: FxHashMap::default(), classes: FxHashMap::default(), grammar }
+        let (calls, loops, classes) = (Dictionary::default(), Dictionary::default(), Dictionary::default());
+        Cutter { trace, part, calls, loops, classes, grammar }
     }
 
     fn call(&mut self, view: &View, call: u32) -> u32 {
-        let event = view.event(call);
-        let next = self.part.calls.len() as u32;
-        let key = (self.trace.calls[call as usize].0, event.numbers.to_vec());
-        let number = *self.calls.entry(key).or_insert(next);
-        if number == next {
-            self.part.calls.push((event.template.clone(), event.numbers.to_vec()));
-        }
-        number
+        self.calls.place((self.trace.calls[call as usize].0, view.event(call).numbers.to_vec()))
     }
 
     fn items(&mut self, view: &View, nodes: &[Node]) -> Vec<Item> {
@@ -88,20 +82,11 @@ impl<'a> Cutter<'a> {
     }
 
     fn repeated(&mut self, count: u64, body: Vec<Item>) -> Item {
-        let next = self.part.loops.len() as u32;
-        let number = *self.loops.entry((count, body.clone())).or_insert(next);
-        if number == next {
-            self.part.loops.push((count, body));
-        }
-        Item::Loop(number)
+        Item::Loop(self.loops.place((count, body)))
     }
 
     fn keep(&mut self, rank: u32, items: Vec<Item>, times: Option<Vec<u8>>) {
-        let next = self.part.classes.len() as u32;
-        let class = *self.classes.entry(items.clone()).or_insert(next);
-        if class == next {
-            self.part.classes.push(items);
-        }
+        let class = self.classes.place(items);
         self.part.ranks_of.push((rank, class));
         self.part.times.extend(times.map(|times| (rank, times)));
     }
@@ -151,6 +136,8 @@ impl<'a> Cutter<'a> {
     }
 
     fn finish(self) -> Part {
-        self.part
+        let calls = self.calls.into_values().map(|(template, numbers)| (self.trace.templates[template as usize].clone(), numbers));
+        let (calls, loops, classes) = (calls.collect(), self.loops.into_values().collect(), self.classes.into_values().collect());
+        Part { calls, loops, classes, ..self.part }
     }
 }

@@ -2,8 +2,9 @@
 //! have equal bytes.
 
 use crate::codec::Put;
+use crate::dictionary::{Dictionary, Names};
 use crate::part::{Datatype, Part, Place};
-use crate::template::{Field, Names, Peer, Position};
+use crate::template::{Field, Peer, Position};
 use observe::recorder::{Argument, Call, Object, Value};
 use rustc_hash::FxHashMap;
 
@@ -24,8 +25,7 @@ pub struct Encoder {
     names: Names,
     /// By address: names are constants of the program.
     of_addresses: FxHashMap<usize, u32>,
-    types: Vec<Datatype>,
-    of_types: FxHashMap<Datatype, u32>,
+    types: Dictionary<Datatype>,
     template: Vec<u8>,
     numbers: Vec<u8>,
 }
@@ -47,7 +47,7 @@ impl Encoder {
         if self.numbered.len() <= number {
             self.numbered.resize(number + 1, 0);
         }
-        self.numbered[number] = self.sites.place(name) + 1;
+        self.numbered[number] = self.sites.place_of(name) + 1;
     }
 
     /// Encodes a call of a rank with this place in `MPI_COMM_WORLD`. Its error code is `code`.
@@ -81,14 +81,14 @@ impl Encoder {
             return place;
         }
         let names: Vec<&str> = std::iter::once(call.name).chain(call.arguments.iter().map(|argument| argument.name)).collect();
-        let place = self.functions.place(&names.join(" "));
+        let place = self.functions.place(names.join(" "));
         self.known.insert(key, place);
         place
     }
 
     fn name(&mut self, name: &'static str) -> u32 {
         let names = &mut self.names;
-        *self.of_addresses.entry(name.as_ptr() as usize).or_insert_with(|| names.place(name))
+        *self.of_addresses.entry(name.as_ptr() as usize).or_insert_with(|| names.place_of(name))
     }
 
     fn argument(&mut self, argument: &Argument, position: Position) {
@@ -152,7 +152,7 @@ impl Encoder {
                 numbers.iter().for_each(|&number| self.numbers.signed(number));
             }
             Value::Text(text) => {
-                let text = self.names.place(text);
+                let text = self.names.place_of(text.as_str());
                 Field::Text(text).write(&mut self.template);
             }
             Value::List(values) => self.list(values, position),
@@ -163,11 +163,7 @@ impl Encoder {
         match object {
             Object::Named(name) => {
                 let datatype = Datatype { name: self.name(name), size, extent };
-                let next = self.types.len() as u32;
-                let place = *self.of_types.entry(datatype).or_insert(next);
-                if place == next {
-                    self.types.push(datatype);
-                }
+                let place = self.types.place(datatype);
                 Field::Datatype(Some(place)).write(&mut self.template);
             }
             Object::Made { slot, .. } => {
@@ -189,9 +185,7 @@ impl Encoder {
             }
             self.template.clear();
         }
-        Field::List(Vec::new()).write(&mut bytes);
-        bytes.pop();
-        bytes.number(runs.len() as u64);
+        Field::begin_list(runs.len(), &mut bytes);
         for (length, field) in runs {
             bytes.number(length);
             bytes.extend(field);

@@ -10,7 +10,7 @@
 //! names the one below. So a million ranks that do alike have one stack, and a rank is a few words. What comes out depends on the items
 //! of one cursor alone, never on others that share the grammar.
 
-use rustc_hash::FxHashMap;
+use crate::dictionary::Dictionary;
 use smallvec::SmallVec;
 
 /// An item: a symbol (`2 * number`) or a loop (`2 * number + 1`).
@@ -33,23 +33,12 @@ pub enum Kind {
 
 /// The longest body that is looked for, in items. A longer loop of the program is stored as often as it runs.
 pub const LONGEST: usize = 1024;
-/// The empty stack.
-const EMPTY: u32 = 0;
 
-#[derive(Clone, Copy)]
-struct Node {
-    below: u32,
-    top: Item,
-    /// The same stack with the loop that its top completes.
-    folded: u32,
-}
+/// A stack that is not empty: the one below, and what lies on it.
+type Node = (u32, Item);
 
-#[derive(Clone)]
-struct Body {
-    items: Box<[Item]>,
-    /// The symbol that it begins with.
-    first: u32,
-}
+/// The stack is not folded yet.
+const UNKNOWN: u32 = u32::MAX;
 
 /// Where a cursor is in a loop, or in a loop within that.
 #[derive(Clone, Copy, PartialEq, Eq, Debug)]
@@ -66,6 +55,7 @@ struct Level {
 /// One sequence of items under way.
 #[derive(Clone, PartialEq, Eq, Debug, Default)]
 pub struct Cursor {
+    /// 0 is the empty one.
     stack: u32,
     /// The place in the loop at the top of the stack; empty: not in it.
     levels: SmallVec<[Level; 1]>,
@@ -76,12 +66,13 @@ pub struct Cursor {
 /// All bodies, loops and stacks of some sequences.
 pub struct Grammar {
     longest: usize,
-    nodes: Vec<Node>,
-    above: FxHashMap<(u32, Item), u32>,
-    bodies: Vec<Body>,
-    body_numbers: FxHashMap<Box<[Item]>, u32>,
-    loops: Vec<(u32, u64)>,
-    loop_numbers: FxHashMap<(u32, u64), u32>,
+    /// By number less one, since the empty stack is the first.
+    stacks: Dictionary<Node>,
+    /// The stacks with the loops that their tops complete, in the same places.
+    folded: Vec<u32>,
+    bodies: Dictionary<Box<[Item]>>,
+    /// Body and count.
+    loops: Dictionary<(u32, u64)>,
     /// The items at the top of the stack looked at, downwards.
     tail: Vec<Item>,
 }
@@ -95,17 +86,8 @@ impl Default for Grammar {
 impl Grammar {
     /// One that looks for bodies of up to `longest` items.
     pub fn new(longest: usize) -> Grammar {
-        let empty = Node { below: EMPTY, top: Item(0), folded: EMPTY };
-        Grammar {
-            longest,
-            nodes: vec![empty],
-            above: FxHashMap::default(),
-            bodies: Vec::new(),
-            body_numbers: FxHashMap::default(),
-            loops: Vec::new(),
-            loop_numbers: FxHashMap::default(),
-            tail: Vec::new(),
-        }
+        let (stacks, bodies, loops) = (Dictionary::default(), Dictionary::default(), Dictionary::default());
+        Grammar { longest, stacks, folded: Vec::new(), bodies, loops, tail: Vec::new() }
     }
 
     /// What an item is.
@@ -113,23 +95,23 @@ impl Grammar {
         if item.0 & 1 == 0 {
             return Kind::Symbol(item.0 >> 1);
         }
-        let (body, count) = self.loops[(item.0 >> 1) as usize];
+        let &(body, count) = self.loops.get(item.0 >> 1);
         Kind::Loop { body, count }
     }
 
     /// The items of a loop's body.
     pub fn body(&self, body: u32) -> &[Item] {
-        &self.bodies[body as usize].items
+        self.bodies.get(body)
     }
 
     /// Stacks that were made: what the memory goes by.
     pub fn len(&self) -> usize {
-        self.nodes.len()
+        self.stacks.len()
     }
 
     /// Whether nothing was folded yet.
     pub fn is_empty(&self) -> bool {
-        self.nodes.len() == 1
+        self.stacks.is_empty()
     }
 
     /// Adds a symbol (below 2^31) to a sequence: O(1) in a loop that goes on, else O([`LONGEST`]) when the stack is new, O(1) when another
@@ -147,7 +129,7 @@ impl Grammar {
     fn advance(&self, cursor: &mut Cursor) {
         let last = cursor.levels.last_mut().expect("called in a loop");
         last.place += 1;
-        let items = &self.bodies[last.body as usize].items;
+        let items = self.body(last.body);
         if let Some(next) = items.get(last.place as usize)
             && next.0 & 1 == 0
         {
@@ -162,7 +144,7 @@ impl Grammar {
         loop {
             let outermost = cursor.levels.len() == 1;
             let level = cursor.levels.last_mut().expect("called in a loop");
-            let items = &self.bodies[level.body as usize].items;
+            let items = self.body(level.body);
             if level.place as usize == items.len() {
                 level.place = 0;
                 level.passed += 1;
@@ -185,10 +167,9 @@ impl Grammar {
     #[inline(never)]
     fn add_slowly(&mut self, cursor: &mut Cursor, symbol: u32) {
         self.leave(cursor);
-        let top = self.nodes[cursor.stack as usize].top;
-        if cursor.stack != EMPTY
+        if let Some((_, top)) = self.node(cursor.stack)
             && let Kind::Loop { body, .. } = self.kind(top)
-            && self.bodies[body as usize].first == symbol
+            && self.first(body) == symbol
         {
             cursor.levels.push(Level { body, place: 0, passed: 0, count: u64::MAX });
             self.turn(cursor);
@@ -202,7 +183,7 @@ impl Grammar {
         let levels = std::mem::take(&mut cursor.levels);
         for (depth, level) in levels.iter().enumerate() {
             if depth == 0 && level.passed > 0 {
-                let Node { below, top, .. } = self.nodes[cursor.stack as usize];
+                let (below, top) = self.node(cursor.stack).expect("a cursor is in the loop at the top");
                 let Kind::Loop { body, count } = self.kind(top) else { unreachable!("a cursor is in the loop at the top") };
                 let more = self.repeated(body, count + level.passed);
                 cursor.stack = self.above(below, more);
@@ -217,35 +198,32 @@ impl Grammar {
     }
 
     fn push_part(&mut self, cursor: &mut Cursor, body: u32, end: usize) {
-        for place in 0..end.min(self.bodies[body as usize].items.len()) {
-            let item = self.bodies[body as usize].items[place];
+        for place in 0..end.min(self.body(body).len()) {
+            let item = self.body(body)[place];
             cursor.stack = self.push(cursor.stack, item);
         }
     }
 
     /// The stack with one more item, folded.
     fn push(&mut self, stack: u32, item: Item) -> u32 {
-        if let Some(&above) = self.above.get(&(stack, item)) {
-            let folded = self.nodes[above as usize].folded;
-            if folded != u32::MAX {
-                return folded;
-            }
-        }
         let above = self.above(stack, item);
-        let folded = self.fold(above);
-        self.nodes[above as usize].folded = folded;
-        folded
+        let place = above as usize - 1;
+        if self.folded[place] == UNKNOWN {
+            self.folded[place] = self.fold(above);
+        }
+        self.folded[place]
     }
 
     /// The stack with one more item, as it is.
     fn above(&mut self, below: u32, top: Item) -> u32 {
-        let next = self.nodes.len() as u32;
-        let number = *self.above.entry((below, top)).or_insert(next);
-        if number == next {
-            assert!(next < u32::MAX, "a trace has at most 2^32 items that are not loops");
-            self.nodes.push(Node { below, top, folded: u32::MAX });
-        }
-        number
+        let place = self.stacks.place((below, top));
+        self.folded.resize(self.stacks.len(), UNKNOWN);
+        place + 1
+    }
+
+    /// A stack's parts; `None` of the empty one.
+    fn node(&self, stack: u32) -> Option<Node> {
+        stack.checked_sub(1).map(|place| *self.stacks.get(place))
     }
 
     /// Makes a loop of the two equal runs at the top, the shortest if there are several.
@@ -253,18 +231,15 @@ impl Grammar {
         let mut tail = std::mem::take(&mut self.tail);
         tail.clear();
         let mut at = stack;
-        let top = self.nodes[stack as usize].top;
         let mut folded = stack;
         // tail[..n] are the n items at the top; a run of n has its twin in tail[n..2 n], so the top comes again at n.
-        while tail.len() <= self.longest && at != EMPTY {
-            let Node { below, top: item, .. } = self.nodes[at as usize];
-            let length = tail.len();
-            if length > 0
-                && item == top
+        while tail.len() <= self.longest
+            && let Some((below, item)) = self.node(at)
+        {
+            if tail.first() == Some(&item)
                 && let Some(rest) = self.twin(at, &tail)
             {
-                let items: Box<[Item]> = tail.iter().rev().copied().collect();
-                let body = self.body_number(items);
+                let body = self.bodies.place(tail.iter().rev().copied().collect());
                 let twice = self.repeated(body, 2);
                 folded = self.above(rest, twice);
                 break;
@@ -280,36 +255,27 @@ impl Grammar {
     fn twin(&self, stack: u32, tail: &[Item]) -> Option<u32> {
         let mut at = stack;
         for &item in tail {
-            let node = self.nodes[at as usize];
-            if at == EMPTY || node.top != item {
+            let (below, top) = self.node(at)?;
+            if top != item {
                 return None;
             }
-            at = node.below;
+            at = below;
         }
         Some(at)
     }
 
-    fn body_number(&mut self, items: Box<[Item]>) -> u32 {
-        if let Some(&number) = self.body_numbers.get(&items) {
-            return number;
+    /// The symbol that a body begins with; O(depth of its loops).
+    fn first(&self, mut body: u32) -> u32 {
+        loop {
+            match self.kind(self.body(body)[0]) {
+                Kind::Symbol(symbol) => return symbol,
+                Kind::Loop { body: inner, .. } => body = inner,
+            }
         }
-        let first = match self.kind(items[0]) {
-            Kind::Symbol(symbol) => symbol,
-            Kind::Loop { body, .. } => self.bodies[body as usize].first,
-        };
-        let number = self.bodies.len() as u32;
-        self.bodies.push(Body { items: items.clone(), first });
-        self.body_numbers.insert(items, number);
-        number
     }
 
     fn repeated(&mut self, body: u32, count: u64) -> Item {
-        let next = self.loops.len() as u32;
-        let number = *self.loop_numbers.entry((body, count)).or_insert(next);
-        if number == next {
-            self.loops.push((body, count));
-        }
-        Item(number << 1 | 1)
+        Item(self.loops.place((body, count)) << 1 | 1)
     }
 
     /// Ends a sequence: the number of its stack, equal for equal sequences.
@@ -321,10 +287,9 @@ impl Grammar {
     /// The items of a stack, from its bottom.
     pub fn items(&self, mut stack: u32) -> Vec<Item> {
         let mut items = Vec::new();
-        while stack != EMPTY {
-            let node = self.nodes[stack as usize];
-            items.push(node.top);
-            stack = node.below;
+        while let Some((below, top)) = self.node(stack) {
+            items.push(top);
+            stack = below;
         }
         items.reverse();
         items

@@ -9,6 +9,7 @@ pub mod check;
 pub mod codec;
 pub mod column;
 pub mod cut;
+pub mod dictionary;
 pub mod diff;
 mod encode;
 pub mod file;

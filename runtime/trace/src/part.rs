@@ -2,8 +2,10 @@
 //! first of them, which makes the file ([`crate::builder`]).
 
 use crate::codec::{Malformed, Put, Reader, Result};
+use crate::dictionary::{Dictionary, Names};
 use crate::histogram::Histogram;
-use crate::template::{Names, Template};
+use crate::template::Template;
+use crate::times;
 
 /// Places of calls: function and site, by their places in the dictionaries.
 pub type Place = (u32, u32);
@@ -59,7 +61,7 @@ pub struct Part {
     /// Names of objects, and texts.
     pub names: Names,
     /// Datatypes of the standard.
-    pub types: Vec<Datatype>,
+    pub types: Dictionary<Datatype>,
     /// Calls that differ.
     pub calls: Vec<(Template, Vec<i64>)>,
     /// Loops: how often, and what; an inner loop before those it is in.
@@ -70,21 +72,49 @@ pub struct Part {
     pub ranks_of: Vec<(u32, u32)>,
     /// The communicators, by rank and number.
     pub comms: Vec<Seen>,
-    /// Computation between calls of two places, the first of which is `None` for a rank's first call.
-    pub histograms: Vec<((Option<Place>, Place), Histogram)>,
+    /// Computation between calls of two places.
+    pub histograms: Vec<(Path, Histogram)>,
     /// Exact times, by rank.
     pub times: Vec<(u32, Vec<u8>)>,
 }
 
-/// The most items of a list that is read at once, before it is known to be there.
-fn names(bytes: &mut Vec<u8>, names: &Names) {
-    bytes.number(names.len() as u64);
-    names.all().iter().for_each(|text| bytes.text(text));
+impl Datatype {
+    /// The bytes that it takes at least.
+    pub const LEAST: usize = 3;
+
+    /// Appends it.
+    pub fn write(&self, bytes: &mut Vec<u8>) {
+        bytes.number(self.name.into());
+        bytes.number(self.size);
+        bytes.signed(self.extent);
+    }
+
+    /// Reads what [`Datatype::write`] wrote, with so many names.
+    ///
+    /// # Errors
+    /// If it is something else.
+    pub fn read(reader: &mut Reader, names: usize) -> Result<Datatype> {
+        Ok(Datatype { name: reader.index(names, "name")?, size: reader.number()?, extent: reader.signed()? })
+    }
 }
 
-fn read_names(reader: &mut Reader) -> Result<Names> {
-    let count = reader.count(1, "names")?;
-    (0..count).map(|_| reader.text()).collect()
+/// Two places of calls that follow each other, the first of which is `None` for a rank's first call.
+pub type Path = (Option<Place>, Place);
+
+/// Appends a path: the function before as a number from 1, 0 at the beginning.
+pub fn write_path((from, to): Path, bytes: &mut Vec<u8>) {
+    let (function, site) = from.map_or((0, 0), |(function, site)| (function + 1, site));
+    [function, site, to.0, to.1].iter().for_each(|&word| bytes.number(word.into()));
+}
+
+/// Reads what [`write_path`] wrote, with so many functions and sites.
+///
+/// # Errors
+/// If it is something else.
+pub fn read_path(reader: &mut Reader, functions: usize, sites: usize) -> Result<Path> {
+    let from = (reader.index(functions + 1, "function")?, reader.index(sites + 1, "site")?);
+    let to = (reader.index(functions, "function")?, reader.index(sites + 1, "site")?);
+    Ok((from.0.checked_sub(1).map(|function| (function, from.1)), to))
 }
 
 fn write_items(bytes: &mut Vec<u8>, items: &[Item]) {
@@ -120,13 +150,9 @@ impl Part {
     pub fn write(&self) -> Vec<u8> {
         let mut bytes = Vec::new();
         bytes.number(self.ranks.into());
-        [&self.functions, &self.sites, &self.names].into_iter().for_each(|all| names(&mut bytes, all));
+        [&self.functions, &self.sites, &self.names].into_iter().for_each(|names| names.write(&mut bytes));
         bytes.number(self.types.len() as u64);
-        for datatype in &self.types {
-            bytes.number(datatype.name.into());
-            bytes.number(datatype.size);
-            bytes.signed(datatype.extent);
-        }
+        self.types.iter().for_each(|datatype| datatype.write(&mut bytes));
         bytes.number(self.calls.len() as u64);
         for (template, numbers) in &self.calls {
             template.write(&mut bytes);
@@ -150,23 +176,13 @@ impl Part {
             let Seen { world_rank, number, context, rank, size, peers, leaders } = *seen;
             [world_rank, number, context, rank, size, peers, leaders.0, leaders.1].iter().for_each(|&word| bytes.number(word.into()));
         }
-        self.write_times(&mut bytes);
-        bytes
-    }
-
-    fn write_times(&self, bytes: &mut Vec<u8>) {
         bytes.number(self.histograms.len() as u64);
-        for ((from, to), histogram) in &self.histograms {
-            let (function, site) = from.map_or((0, 0), |(function, site)| (function + 1, site));
-            [function, site, to.0, to.1].iter().for_each(|&word| bytes.number(word.into()));
-            histogram.write(bytes);
+        for (path, histogram) in &self.histograms {
+            write_path(*path, &mut bytes);
+            histogram.write(&mut bytes);
         }
-        bytes.number(self.times.len() as u64);
-        for (rank, times) in &self.times {
-            bytes.number((*rank).into());
-            bytes.number(times.len() as u64);
-            bytes.extend_from_slice(times);
-        }
+        times::write(self.times.iter().map(|(rank, times)| (*rank, times.as_slice())), &mut bytes);
+        bytes
     }
 
     /// Reads what [`Part::write`] wrote.
@@ -176,11 +192,9 @@ impl Part {
     pub fn read(bytes: &[u8]) -> Result<Part> {
         let reader = &mut Reader::new(bytes);
         let ranks = word(reader)?;
-        let (functions, sites, names) = (read_names(reader)?, read_names(reader)?, read_names(reader)?);
-        let datatype = |reader: &mut Reader| {
-            Ok(Datatype { name: reader.index(names.len(), "name")?, size: reader.number()?, extent: reader.signed()? })
-        };
-        let types = (0..reader.count(3, "datatypes")?).map(|_| datatype(reader)).collect::<Result<Vec<_>>>()?;
+        let (functions, sites, names) = (Names::read(reader)?, Names::read(reader)?, Names::read(reader)?);
+        let count = reader.count(Datatype::LEAST, "datatypes")?;
+        let types = (0..count).map(|_| Datatype::read(reader, names.len())).collect::<Result<Dictionary<_>>>()?;
         let ends = [functions.len(), sites.len(), names.len(), types.len()];
         let call = |reader: &mut Reader| {
             let template = Template::read(reader, ends)?;
@@ -205,18 +219,10 @@ impl Part {
             Ok(Seen { world_rank, number, context, rank, size, peers, leaders })
         };
         let comms = (0..reader.count(8, "communicators")?).map(|_| seen(reader)).collect::<Result<_>>()?;
-        let histogram = |reader: &mut Reader| {
-            let from = (reader.index(functions.len() + 1, "function")?, reader.index(sites.len() + 1, "site")?);
-            let to = (reader.index(functions.len(), "function")?, reader.index(sites.len() + 1, "site")?);
-            Ok(((from.0.checked_sub(1).map(|function| (function, from.1)), to), Histogram::read(reader)?))
-        };
+        let histogram = |reader: &mut Reader| Ok((read_path(reader, functions.len(), sites.len())?, Histogram::read(reader)?));
         let histograms = (0..reader.count(70, "histograms")?).map(|_| histogram(reader)).collect::<Result<_>>()?;
-        let time = |reader: &mut Reader| {
-            let rank = reader.index(ranks as usize, "rank")?;
-            let length = reader.count(1, "bytes")?;
-            Ok((rank, reader.slice(length)?.to_vec()))
-        };
-        let times = (0..reader.count(2, "times")?).map(|_| time(reader)).collect::<Result<_>>()?;
+        let mut times = Vec::new();
+        times::read(reader, ranks, |rank, of_rank| times.push((rank, of_rank.to_vec())))?;
         Ok(Part { ranks, functions, sites, names, types, calls, loops, classes, ranks_of, comms, histograms, times })
     }
 }

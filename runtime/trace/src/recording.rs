@@ -2,6 +2,7 @@
 
 use crate::builder::Builder;
 use crate::codec::Reader;
+use crate::dictionary::Dictionary;
 use crate::encode::Encoder;
 use crate::fold::{self, Cursor, Grammar, Kind};
 use crate::histogram::Histogram;
@@ -61,26 +62,18 @@ struct Rank {
 /// Calls that differ, by their bytes.
 #[derive(Default)]
 struct Calls {
-    numbers: FxHashMap<Box<[u8]>, u32>,
-    /// The bytes, how many of them are the template's, and the number of the place.
-    all: Vec<(Box<[u8]>, u32, u32)>,
-    places: FxHashMap<Place, u32>,
-    all_places: Vec<Place>,
+    bytes: Dictionary<Box<[u8]>>,
+    /// Of each how many bytes are the template's, and the number of its place.
+    known: Vec<(u32, u32)>,
+    places: Dictionary<Place>,
 }
 
 impl Calls {
     fn number(&mut self, key: &[u8], template: usize, place: Place) -> u32 {
-        if let Some(&number) = self.numbers.get(key) {
-            return number;
+        let number = self.bytes.place_of(key);
+        if number as usize == self.known.len() {
+            self.known.push((template as u32, self.places.place(place)));
         }
-        let number = self.all.len() as u32;
-        let next = self.all_places.len() as u32;
-        let place_number = *self.places.entry(place).or_insert(next);
-        if place_number == next {
-            self.all_places.push(place);
-        }
-        self.numbers.insert(key.into(), number);
-        self.all.push((key.into(), template as u32, place_number));
         number
     }
 }
@@ -130,19 +123,23 @@ impl Recording {
         let mut part = Part { ranks: self.options.ranks, comms: std::mem::take(&mut self.comms), ..Part::default() };
         self.encoder.finish(&mut part);
         let ends = [part.functions.len(), part.sites.len(), part.names.len(), part.types.len()];
-        part.calls = self.calls.all.iter().map(|(key, template, _)| decode(key, *template as usize, ends)).collect();
+        let calls = self.calls.bytes.iter().zip(&self.calls.known);
+        part.calls = calls.map(|(bytes, &(template, _))| decode(bytes, template as usize, ends)).collect();
         let ranks = std::mem::take(&mut self.ranks);
         let mut exporter = Exporter { grammar: &mut self.grammar, loops: FxHashMap::default(), part: &mut part };
-        let mut classes = FxHashMap::default();
+        let mut classes: Dictionary<u32> = Dictionary::default();
         for (number, mut rank) in (self.options.own.start..).zip(ranks) {
             let stack = exporter.grammar.close(&mut rank.cursor);
-            let class = *classes.entry(stack).or_insert_with(|| exporter.class(stack));
+            let class = classes.place(stack);
+            if class as usize == exporter.part.classes.len() {
+                exporter.class(stack);
+            }
             exporter.part.ranks_of.push((number, class));
             if let Some(times) = rank.times {
                 exporter.part.times.push((number, times.finish()));
             }
         }
-        let place = |number: u32| self.calls.all_places[number as usize];
+        let place = |number: u32| *self.calls.places.get(number);
         let histograms = self.histograms.drain().map(|((from, to), histogram)| ((from.checked_sub(1).map(place), place(to)), histogram));
         part.histograms = histograms.collect();
         part
@@ -195,11 +192,10 @@ struct Exporter<'a> {
 }
 
 impl Exporter<'_> {
-    fn class(&mut self, stack: u32) -> u32 {
+    fn class(&mut self, stack: u32) {
         let items = self.grammar.items(stack);
         let items = self.items(&items);
         self.part.classes.push(items);
-        self.part.classes.len() as u32 - 1
     }
 
     fn items(&mut self, items: &[fold::Item]) -> Vec<Item> {
@@ -253,7 +249,7 @@ impl Recorder for Recording {
         let encoded = self.encoder.encode(call, left.code, world);
         let symbol = self.calls.number(encoded.key, encoded.template, encoded.place);
         self.grammar.add(&mut self.ranks[at].cursor, symbol);
-        let place = self.calls.all[symbol as usize].2;
+        let place = self.calls.known[symbol as usize].1;
         self.note_time(at, place, left.at.since(call.entered));
         self.ranks[at].is_off = switch == Some(&Value::Integer(0));
     }

@@ -1,25 +1,9 @@
 //! What a call says: a template (the function, the call site, the kind of each argument) and its numbers.
 //!
-//! Calls of one template differ in numbers alone. Names stand in dictionaries ([`Names`]) and are told by their places in these.
+//! Calls of one template differ in numbers alone. Names stand in dictionaries ([`crate::dictionary`]) and are told by their places in these.
 
 use crate::codec::{Put, Reader, Result};
 use observe::recorder::Class;
-
-/// All classes of objects, by the number that a file has for them.
-pub const CLASSES: [Class; 12] = [
-    Class::Comm,
-    Class::Datatype,
-    Class::Op,
-    Class::Request,
-    Class::Group,
-    Class::Info,
-    Class::Errhandler,
-    Class::Win,
-    Class::File,
-    Class::Session,
-    Class::Message,
-    Class::Tool,
-];
 
 /// The most levels of lists within lists.
 const DEEPEST: u32 = 8;
@@ -162,11 +146,10 @@ mod tag {
 }
 
 fn object(bytes: &mut Vec<u8>, class: Class, name: Option<u32>) {
-    let class = CLASSES.iter().position(|&known| known == class).expect("all classes are listed") as u8;
     match name {
-        None => bytes.push(tag::OBJECT + class),
+        None => bytes.push(tag::OBJECT + class as u8),
         Some(name) => {
-            bytes.push(tag::OBJECT + 16 + class);
+            bytes.push(tag::OBJECT + 16 + class as u8);
             bytes.number(name.into());
         }
     }
@@ -195,14 +178,19 @@ impl Field {
                 bytes.number((*text).into());
             }
             Field::List(runs) => {
-                bytes.push(tag::LIST);
-                bytes.number(runs.len() as u64);
+                Field::begin_list(runs.len(), bytes);
                 for (length, field) in runs {
                     bytes.number(*length);
                     field.write(bytes);
                 }
             }
         }
+    }
+
+    /// Appends what an array begins with, that it has so many runs; each follows as its length and its field.
+    pub fn begin_list(runs: usize, bytes: &mut Vec<u8>) {
+        bytes.push(tag::LIST);
+        bytes.number(runs as u64);
     }
 
     /// Reads what [`Field::write`] wrote, with so many names and datatypes.
@@ -234,7 +222,7 @@ impl Field {
                 Field::List((0..count).map(run).collect::<Result<_>>()?)
             }
             byte => {
-                let class = CLASSES.get(usize::from(byte & 15)).copied().filter(|_| (tag::OBJECT..tag::OBJECT + 32).contains(&byte));
+                let class = Class::ALL.get(usize::from(byte & 15)).copied().filter(|_| (tag::OBJECT..tag::OBJECT + 32).contains(&byte));
                 let Some(class) = class else { return reader.wrong(format!("{byte} is no kind of argument")) };
                 let dictionary = if class == Class::Datatype { (ends.1, "datatype") } else { (ends.0, "name") };
                 let name = (byte >= tag::OBJECT + 16).then(|| reader.index(dictionary.0, dictionary.1)).transpose()?;
@@ -337,50 +325,6 @@ impl Template {
         bytes.signed(self.code.into());
         bytes.number(self.fields.len() as u64);
         self.fields.iter().for_each(|field| field.write(bytes));
-    }
-}
-
-/// Texts by their places.
-#[derive(Clone, PartialEq, Eq, Debug, Default)]
-pub struct Names {
-    texts: Vec<String>,
-    places: rustc_hash::FxHashMap<String, u32>,
-}
-
-impl Names {
-    /// The place of a text, which is added if it is new.
-    pub fn place(&mut self, text: &str) -> u32 {
-        if let Some(&place) = self.places.get(text) {
-            return place;
-        }
-        let place = self.texts.len() as u32;
-        self.texts.push(text.to_owned());
-        self.places.insert(text.to_owned(), place);
-        place
-    }
-    /// All of them.
-    pub fn all(&self) -> &[String] {
-        &self.texts
-    }
-    /// The text in a place.
-    pub fn get(&self, place: u32) -> &str {
-        &self.texts[place as usize]
-    }
-    /// How many there are.
-    pub fn len(&self) -> usize {
-        self.texts.len()
-    }
-    /// Whether there is none.
-    pub fn is_empty(&self) -> bool {
-        self.texts.is_empty()
-    }
-}
-
-impl<S: AsRef<str>> FromIterator<S> for Names {
-    fn from_iter<I: IntoIterator<Item = S>>(texts: I) -> Names {
-        let mut names = Names::default();
-        texts.into_iter().for_each(|text| _ = names.place(text.as_ref()));
-        names
     }
 }
 

@@ -98,11 +98,11 @@ impl<N: Numbers> Writer<'_, N> {
         }
     }
 
-    fn object(&mut self, class: &str, name: Option<u32>) {
+    fn object(&mut self, class: Class, name: Option<u32>) {
         match name {
             Some(name) => self.text += &self.trace.names[name as usize],
             None => {
-                self.text += class;
+                self.text += class.name();
                 self.text.push('#');
                 self.plain();
             }
@@ -127,11 +127,11 @@ impl<N: Numbers> Writer<'_, N> {
                 self.at += 1;
                 self.text += &self.numbers.peer(self.at - 1);
             }
-            Field::Comm(name) => self.object("comm", *name),
-            Field::Handle(class, name) => self.object(class_name(*class), *name),
+            Field::Comm(name) => self.object(Class::Comm, *name),
+            Field::Handle(class, name) => self.object(*class, *name),
             Field::Datatype(Some(place)) => self.text += &self.trace.names[self.trace.types[*place as usize].name as usize],
             Field::Datatype(None) => {
-                self.object("datatype", None);
+                self.object(Class::Datatype, None);
                 self.at += 2;
             }
             Field::Status => self.status(),
@@ -180,22 +180,5 @@ impl<N: Numbers> Writer<'_, N> {
             let _ = write!(self.text, ", ... {all} in all");
         }
         self.text.push(']');
-    }
-}
-
-fn class_name(class: Class) -> &'static str {
-    match class {
-        Class::Comm => "comm",
-        Class::Datatype => "datatype",
-        Class::Op => "op",
-        Class::Request => "request",
-        Class::Group => "group",
-        Class::Info => "info",
-        Class::Errhandler => "errhandler",
-        Class::Win => "win",
-        Class::File => "file",
-        Class::Session => "session",
-        Class::Message => "message",
-        Class::Tool => "handle",
     }
 }

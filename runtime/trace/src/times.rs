@@ -1,6 +1,6 @@
 //! Exact times of a rank's calls: how long it computed before each, and how long each took. Equal neighbours are told once.
 
-use crate::codec::{Put, Reader, Result};
+use crate::codec::{Malformed, Put, Reader, Result};
 use engine::Span;
 
 /// Runs of equal numbers under way.
@@ -103,6 +103,32 @@ impl<'a> Reading<'a> {
     pub fn next(&mut self) -> Result<Option<(Span, Span)>> {
         Ok(self.computed.next()?.zip(self.took.next()?))
     }
+}
+
+/// Appends what [`Times::finish`] made of some ranks.
+pub fn write<'a>(times: impl ExactSizeIterator<Item = (u32, &'a [u8])>, bytes: &mut Vec<u8>) {
+    bytes.number(times.len() as u64);
+    for (rank, of_rank) in times {
+        bytes.number(rank.into());
+        bytes.number(of_rank.len() as u64);
+        bytes.extend_from_slice(of_rank);
+    }
+}
+
+/// Reads what [`write()`] wrote, in a run of so many ranks: tells of each rank and its times.
+///
+/// # Errors
+/// If it is something else.
+pub fn read<'a>(reader: &mut Reader<'a>, ranks: u32, mut tell: impl FnMut(u32, &'a [u8])) -> Result<()> {
+    for _ in 0..reader.count(2, "times")? {
+        let rank = reader.index(ranks as usize, "rank")?;
+        let length = reader.count(1, "bytes of times")?;
+        let at = reader.at();
+        let of_rank = reader.slice(length)?;
+        Reading::new(of_rank).map_err(|why| Malformed { at: at + why.at, ..why })?;
+        tell(rank, of_rank);
+    }
+    Ok(())
 }
 
 #[cfg(test)]

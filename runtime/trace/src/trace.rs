@@ -9,10 +9,9 @@ pub use walk::{Calls, Event, View};
 
 use crate::column::Column;
 use crate::histogram::Summary;
-use crate::part::{Datatype, Place};
+use crate::part::{Datatype, Path};
 use crate::template::{Position, Template, Whose};
 use rustc_hash::FxHashMap;
-use std::path::Path;
 
 /// A function with the names of its arguments.
 #[derive(Clone, PartialEq, Eq, Debug)]
@@ -74,7 +73,7 @@ pub struct Trace {
     /// Communicators that the program made.
     pub comms: Comms,
     /// Computation between calls of two places.
-    pub histograms: Vec<((Option<Place>, Place), Summary)>,
+    pub histograms: Vec<(Path, Summary)>,
     /// Exact times ([`crate::times`]) by rank.
     pub times: FxHashMap<u32, Vec<u8>>,
 }
@@ -101,7 +100,7 @@ impl Trace {
     ///
     /// # Errors
     /// A sentence with the file's name.
-    pub fn open(path: &Path) -> Result<Trace, String> {
+    pub fn open(path: &std::path::Path) -> Result<Trace, String> {
         let file = std::fs::read(path).map_err(|why| format!("cannot read the trace {}: {why}", path.display()))?;
         Trace::read(&file).map_err(|why| format!("cannot read the trace {}: {why}", path.display()))
     }

@@ -4,20 +4,19 @@
 use super::shapes::{Cell, Shape, Step};
 use super::{Builder, NOTHING};
 use crate::column;
+use crate::dictionary::Dictionary;
 use crate::template::{Peer, Position, Slot, Template, Whose};
 use rustc_hash::FxHashMap;
 
 /// Calls that differ: template and numbers.
-pub type Calls = Vec<(u32, Vec<Cell>)>;
+pub type Calls = Dictionary<(u32, Vec<Cell>)>;
 
 /// Makes columns.
 pub struct Columns<'a> {
     builder: &'a Builder,
     positions: &'a FxHashMap<(u32, u32), Position>,
-    columns: Vec<Vec<u8>>,
-    column_numbers: FxHashMap<Vec<u8>, u32>,
+    columns: Dictionary<Vec<u8>>,
     calls: Calls,
-    call_numbers: FxHashMap<(u32, Vec<Cell>), u32>,
     /// Of the shape under way, by what those that differ say: most numbers come several times.
     known: FxHashMap<(Option<OfPeers>, Vec<i64>), Cell>,
 }
@@ -55,19 +54,11 @@ enum Number {
 impl<'a> Columns<'a> {
     /// None yet.
     pub fn new(builder: &'a Builder, positions: &'a FxHashMap<(u32, u32), Position>) -> Columns<'a> {
-        Columns {
-            builder,
-            positions,
-            columns: Vec::new(),
-            column_numbers: FxHashMap::default(),
-            calls: Vec::new(),
-            call_numbers: FxHashMap::default(),
-            known: FxHashMap::default(),
-        }
+        Columns { builder, positions, columns: Dictionary::default(), calls: Calls::default(), known: FxHashMap::default() }
     }
 
     /// The columns, and the calls of all shapes.
-    pub fn finish(self) -> (Vec<Vec<u8>>, Calls) {
+    pub fn finish(self) -> (Dictionary<Vec<u8>>, Calls) {
         (self.columns, self.calls)
     }
 
@@ -75,7 +66,7 @@ impl<'a> Columns<'a> {
     pub fn shape(&mut self, steps: &[Step], ranks: &[u32]) -> Shape {
         let of_rank = |&rank: &u32| match self.builder.class_of[rank as usize] {
             NOTHING => &[] as &[i64],
-            class => self.builder.classes[class as usize].1.as_slice(),
+            class => self.builder.classes.get(class).1.as_slice(),
         };
         let numbers: Vec<&[i64]> = ranks.iter().map(of_rank).collect();
         let mut differing = numbers.clone();
@@ -104,7 +95,7 @@ impl<'a> Columns<'a> {
     }
 
     fn call(&mut self, template: u32, group: &Group, at: &mut usize) -> u32 {
-        let described: &Template = &self.builder.templates[template as usize];
+        let described: &Template = self.builder.templates.get(template);
         let (slots, begin) = (described.slots(), *at);
         let world = Position { rank: 0, peers: self.builder.ranks };
         let (whose, comm) = match described.whose() {
@@ -126,13 +117,7 @@ impl<'a> Columns<'a> {
                 }
             })
             .collect();
-        let call = (template, cells);
-        let next = self.calls.len() as u32;
-        let number = *self.call_numbers.entry(call.clone()).or_insert(next);
-        if number == next {
-            self.calls.push(call);
-        }
-        number
+        self.calls.place((template, cells))
     }
 
     fn plain(&mut self, group: &Group, at: usize) -> Cell {
@@ -185,12 +170,7 @@ impl<'a> Columns<'a> {
     }
 
     fn column(&mut self, column: Vec<u8>) -> Cell {
-        let next = self.columns.len() as u32;
-        let number = *self.column_numbers.entry(column).or_insert_with_key(|column| {
-            self.columns.push(column.clone());
-            next
-        });
-        Cell::Column(number)
+        Cell::Column(self.columns.place(column))
     }
 }
 

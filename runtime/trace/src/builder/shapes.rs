@@ -3,10 +3,10 @@
 use super::Builder;
 use super::columns::Calls;
 use crate::codec::Put;
+use crate::dictionary::{Dictionary, Names};
 use crate::histogram::Histogram;
-use crate::part::{Item, Place};
-use crate::template::{Names, Template};
-use rustc_hash::FxHashMap;
+use crate::part::{Datatype, Item, Path, Place, write_path};
+use crate::template::Template;
 use std::collections::BTreeMap;
 
 /// A step of a shape.
@@ -64,7 +64,7 @@ pub struct Writer<'a> {
     functions: Names,
     sites: Names,
     names: Names,
-    types: Vec<u32>,
+    types: Dictionary<u32>,
 }
 
 fn write_cell(cell: Cell, bytes: &mut Vec<u8>) {
@@ -77,48 +77,37 @@ fn write_cell(cell: Cell, bytes: &mut Vec<u8>) {
 impl<'a> Writer<'a> {
     /// With nothing in its dictionaries.
     pub fn new(builder: &'a Builder) -> Writer<'a> {
-        Writer { builder, functions: Names::default(), sites: Names::default(), names: Names::default(), types: Vec::new() }
+        let (functions, sites, names) = (Names::default(), Names::default(), Names::default());
+        Writer { builder, functions, sites, names, types: Dictionary::default() }
     }
 
     fn place(&mut self, (function, site): Place) -> Place {
-        let function = self.functions.place(self.builder.functions.get(function));
-        let site = site.checked_sub(1).map_or(0, |site| self.sites.place(self.builder.sites.get(site)) + 1);
+        let function = self.functions.place_of(self.builder.functions.get(function).as_str());
+        let site = site.checked_sub(1).map_or(0, |site| self.sites.place_of(self.builder.sites.get(site).as_str()) + 1);
         (function, site)
     }
 
     fn template(&mut self, template: &Template) -> Template {
         let (function, site) = self.place((template.function, template.site));
         let (builder, names, types) = (self.builder, &mut self.names, &mut self.types);
-        let mut name = |place: u32| names.place(builder.names.get(place));
-        let mut datatype = |place: u32| {
-            let known = types.iter().position(|&known| known == place);
-            known.unwrap_or_else(|| {
-                types.push(place);
-                types.len() - 1
-            }) as u32
-        };
+        let mut name = |place: u32| names.place_of(builder.names.get(place).as_str());
+        let mut datatype = |place: u32| types.place(place);
         let fields = template.fields.iter().map(|field| field.renamed(&mut name, &mut datatype)).collect();
         Template { function, site, fields, code: template.code }
     }
 
     /// Writes columns, templates, calls and shapes.
-    pub fn write(&mut self, columns: &[Vec<u8>], calls: &Calls, shapes: &[Shape], bytes: &mut Vec<u8>) {
+    pub fn write(&mut self, columns: &Dictionary<Vec<u8>>, calls: &Calls, shapes: &[Shape], bytes: &mut Vec<u8>) {
         bytes.number(columns.len() as u64);
         columns.iter().for_each(|column| bytes.extend_from_slice(column));
-        let mut order: FxHashMap<u32, u32> = FxHashMap::default();
-        let (mut templates, mut cells) = (Vec::new(), Vec::new());
-        for (template, of_call) in calls {
-            let next = order.len() as u32;
-            let number = *order.entry(*template).or_insert(next);
-            if number == next {
-                let template = self.template(&self.builder.templates[*template as usize]);
-                template.write(&mut templates);
-            }
-            cells.number(number.into());
+        let mut order: Dictionary<u32> = Dictionary::default();
+        let mut cells = Vec::new();
+        for (template, of_call) in calls.iter() {
+            cells.number(order.place(*template).into());
             of_call.iter().for_each(|&cell| write_cell(cell, &mut cells));
         }
         bytes.number(order.len() as u64);
-        bytes.extend(templates);
+        order.iter().for_each(|&template| self.template(self.builder.templates.get(template)).write(bytes));
         bytes.number(calls.len() as u64);
         bytes.extend(cells);
         bytes.number(shapes.len() as u64);
@@ -139,39 +128,29 @@ impl<'a> Writer<'a> {
     }
 
     /// Writes the histograms of places, ordered by these.
-    pub fn write_histograms(&mut self, histograms: &BTreeMap<(Option<Place>, Place), Histogram>, bytes: &mut Vec<u8>) {
+    pub fn write_histograms(&mut self, histograms: &BTreeMap<Path, Histogram>, bytes: &mut Vec<u8>) {
         // Calls that are not there are in no histogram, so that all places are known by now.
         let placed = histograms.iter().map(|((from, to), histogram)| ((from.map(|from| self.place(from)), self.place(*to)), histogram));
         let placed: BTreeMap<_, _> = placed.collect();
         bytes.number(placed.len() as u64);
-        for ((from, to), histogram) in placed {
-            let (function, site) = from.map_or((0, 0), |(function, site)| (function + 1, site));
-            [function, site, to.0, to.1].iter().for_each(|&word| bytes.number(word.into()));
+        for (path, histogram) in placed {
+            write_path(path, bytes);
             histogram.summary().write(bytes);
         }
     }
 
     /// The dictionaries of what was written.
     pub fn dictionaries(&mut self) -> Vec<u8> {
-        let types: Vec<(u32, u64, i64)> = self
-            .types
-            .iter()
-            .map(|&place| {
-                let datatype = self.builder.types[place as usize];
-                (self.names.place(self.builder.names.get(datatype.name)), datatype.size, datatype.extent)
-            })
-            .collect();
+        let mut types = Vec::new();
+        for &place in self.types.iter() {
+            let datatype = *self.builder.types.get(place);
+            let name = self.names.place_of(self.builder.names.get(datatype.name).as_str());
+            Datatype { name, ..datatype }.write(&mut types);
+        }
         let mut bytes = Vec::new();
-        for names in [&self.functions, &self.sites, &self.names] {
-            bytes.number(names.len() as u64);
-            names.all().iter().for_each(|name| bytes.text(name));
-        }
-        bytes.number(types.len() as u64);
-        for (name, size, extent) in types {
-            bytes.number(name.into());
-            bytes.number(size);
-            bytes.signed(extent);
-        }
+        [&self.functions, &self.sites, &self.names].into_iter().for_each(|names| names.write(&mut bytes));
+        bytes.number(self.types.len() as u64);
+        bytes.extend(types);
         bytes
     }
 }

@@ -1,12 +1,12 @@
 //! Reads the contents of a file. Whatever they are, the memory goes by their length.
 
 use super::{Cell, Comms, Function, Node, Trace};
-use crate::codec::{Malformed, Reader, Result, unzigzag};
+use crate::codec::{Reader, Result, unzigzag};
 use crate::column::Column;
 use crate::histogram::Summary;
-use crate::part::{Datatype, Place};
+use crate::part::{self, Datatype};
 use crate::template::Template;
-use crate::times::Reading;
+use crate::times;
 use rustc_hash::FxHashMap;
 
 /// The most ranks of a run.
@@ -29,18 +29,13 @@ fn cell(reader: &mut Reader, columns: usize) -> Result<Cell> {
     }
 }
 
-fn place(reader: &mut Reader, trace: &Trace) -> Result<Place> {
-    Ok((reader.index(trace.functions.len(), "function")?, reader.index(trace.sites.len() + 1, "site")?))
-}
-
 /// Reads all.
 pub fn contents(bytes: &[u8]) -> Result<Trace> {
     let reader = &mut Reader::new(bytes);
     let functions = texts(reader)?.iter().map(|text| function(text)).collect::<Vec<_>>();
     let (sites, names) = (texts(reader)?, texts(reader)?);
-    let datatype =
-        |reader: &mut Reader| Ok(Datatype { name: reader.index(names.len(), "name")?, size: reader.number()?, extent: reader.signed()? });
-    let types = (0..reader.count(3, "datatypes")?).map(|_| datatype(reader)).collect::<Result<Vec<_>>>()?;
+    let count = reader.count(Datatype::LEAST, "datatypes")?;
+    let types = (0..count).map(|_| Datatype::read(reader, names.len())).collect::<Result<Vec<_>>>()?;
     let ranks = reader.number()?;
     if ranks == 0 || ranks > RANKS {
         return reader.wrong(format!("{ranks} ranks, where 1 to {RANKS} may be"));
@@ -78,19 +73,10 @@ pub fn contents(bytes: &[u8]) -> Result<Trace> {
     check_columns(reader, &trace)?;
     trace.comms = Comms::read(reader, trace.ranks)?;
     for _ in 0..reader.count(9, "histograms")? {
-        let from = (reader.index(trace.functions.len() + 1, "function")?, reader.index(trace.sites.len() + 1, "site")?);
-        let to = place(reader, &trace)?;
-        let from = from.0.checked_sub(1).map(|function| (function, from.1));
-        trace.histograms.push(((from, to), Summary::read(reader)?));
+        let path = part::read_path(reader, trace.functions.len(), trace.sites.len())?;
+        trace.histograms.push((path, Summary::read(reader)?));
     }
-    for _ in 0..reader.count(2, "times")? {
-        let rank = reader.index(trace.ranks as usize, "rank")?;
-        let length = reader.count(1, "bytes of times")?;
-        let at = reader.at();
-        let times = reader.slice(length)?.to_vec();
-        Reading::new(&times).map_err(|why| Malformed { at: at + why.at, ..why })?;
-        trace.times.insert(rank, times);
-    }
+    times::read(reader, trace.ranks, |rank, of_rank| drop(trace.times.insert(rank, of_rank.to_vec())))?;
     if reader.left() > 0 { reader.wrong(format!("{} bytes are left behind the trace", reader.left())) } else { Ok(trace) }
 }
 

@@ -185,8 +185,8 @@ struct Caller {
 
 struct Recording {
     recorders: Vec<Box<dyn Recorder>>,
-    /// By rank, from `first` on.
-    callers: Vec<Caller>,
+    /// By rank, from `first` on; of a rank that nobody has listened to yet there is nothing.
+    callers: Vec<Option<Box<Caller>>>,
     first: u32,
     /// Room for arguments that no call needs.
     spare: Vec<Vec<Argument>>,
@@ -214,7 +214,7 @@ pub fn install(recorders: Vec<Box<dyn Recorder>>, own: Range<u32>) {
         return MODE.store(OFF, Relaxed);
     }
     let sites = recorders.iter().any(|recorder| recorder.wants_sites()).then(Sites::default);
-    let callers = own.clone().map(|_| Caller::default()).collect();
+    let callers = own.clone().map(|_| None).collect();
     // SAFETY: as in `with`; the run has not begun.
     unsafe { *RECORDING.0.get() = Some(Recording { recorders, callers, first: own.start, spare: Vec::new(), sites }) };
     MODE.store(ON, Relaxed);
@@ -302,7 +302,7 @@ impl Recording {
         let site = self.sites.as_mut().map_or(0, |sites| {
             sites.of(frame, words, |number, place| self.recorders.iter_mut().for_each(|recorder| recorder.site(number, place)))
         });
-        let caller = &mut self.callers[(me - self.first) as usize];
+        let caller = self.callers[(me - self.first) as usize].get_or_insert_default();
         // Their frames are gone: they were left by an exception or a jump.
         let at = words.as_ptr() as usize;
         while let Some(left) = caller.open.pop_if(|open| open.words.frame() <= at) {
@@ -327,7 +327,7 @@ impl Recording {
             let world = mpi.world();
             (world.messages.me(), world.messages.clock(world.messages.me()))
         };
-        let Some(caller) = self.callers.get_mut((me - self.first) as usize) else { return };
+        let Some(Some(caller)) = self.callers.get_mut((me - self.first) as usize) else { return };
         let Some(mut open) = caller.open.pop() else { return };
         caller.left = at;
         if code == MPI_SUCCESS || code == MPI_ERR_IN_STATUS {
@@ -347,7 +347,7 @@ impl Recording {
         let world = state::mpi().world();
         for (rank, caller) in (self.first..).zip(std::mem::take(&mut self.callers)) {
             // With one rank a process the run ends within this call, which has done its work.
-            for open in caller.open {
+            for open in caller.into_iter().flat_map(|caller| caller.open) {
                 let call = open.call(rank);
                 if open.function == Function::Finalize && world.messages.phase(rank) != Phase::Active {
                     let left = Left { at: world.messages.clock(rank), code: MPI_SUCCESS, name: edge::code_name(MPI_SUCCESS) };

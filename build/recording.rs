@@ -143,7 +143,7 @@ fn function(row: &Row, typed: &[String], words: &[String], (form, call): (&str, 
          \x20       static FRAME: recording::Frame = recording::Frame::new();\n\
          \x20       let opened = recording::open(Function::{}, {form}, &mut words, &FRAME);\n\
          \x20       let code = {call};\n\
-         \x20       recording::close(opened, code);\n\
+         \x20       recording::close(opened, &words, code);\n\
          \x20       {end}\n    }}\n",
         typed.join(", "),
         words.len(),

@@ -9,7 +9,9 @@
 //! known what a wildcard received, and which request is which. Virtual times do not depend on either.
 
 mod arguments;
+mod facts;
 mod objects;
+mod plan;
 mod sites;
 
 use crate::alone;
@@ -19,12 +21,14 @@ use crate::function::Function;
 use crate::state;
 use arguments::Words;
 use engine::Time;
+use facts::Facts;
 use mpi::world::Phase;
 use objects::Objects;
 use observe::Recorder;
 use observe::recorder::{Argument, Call, Class, Left};
 pub use sites::Frame;
 use sites::Sites;
+use smallvec::SmallVec;
 use std::cell::UnsafeCell;
 use std::ops::Range;
 use std::panic::{AssertUnwindSafe, catch_unwind};
@@ -170,12 +174,13 @@ struct Open {
     entered: Time,
     site: u32,
     arguments: Vec<Argument>,
+    /// The call in words, instead of arguments.
+    brief: Option<Facts>,
     /// The handles that the call may replace.
     handles: arguments::Handles,
 }
 
 /// What is known of a rank.
-#[derive(Default)]
 struct Caller {
     open: Vec<Open>,
     objects: Objects,
@@ -183,15 +188,27 @@ struct Caller {
     left: Time,
 }
 
+impl Caller {
+    /// One that has not called.
+    fn new(matches: bool) -> Caller {
+        Caller { open: Vec::new(), objects: Objects::new(matches), left: Time::ZERO }
+    }
+}
+
 struct Recording {
     recorders: Vec<Box<dyn Recorder>>,
     /// By rank, from `first` on; of a rank that nobody has listened to yet there is nothing.
     callers: Vec<Option<Box<Caller>>>,
     first: u32,
-    /// Room for arguments that no call needs.
+    /// Room for arguments and words that no call needs.
     spare: Vec<Vec<Argument>>,
+    spare_facts: Vec<Vec<u64>>,
     /// If a recorder wants them.
     sites: Option<Sites>,
+    /// Whether a recorder wants to know what receives have learned.
+    matches: bool,
+    /// Whether all recorders know calls again by their words.
+    recognized: bool,
 }
 
 struct Place(UnsafeCell<Option<Recording>>);
@@ -214,9 +231,13 @@ pub fn install(recorders: Vec<Box<dyn Recorder>>, own: Range<u32>) {
         return MODE.store(OFF, Relaxed);
     }
     let sites = recorders.iter().any(|recorder| recorder.wants_sites()).then(Sites::default);
+    let matches = recorders.iter().any(|recorder| recorder.wants_matches());
+    let recognized = recorders.iter().all(|recorder| recorder.recognizes());
     let callers = own.clone().map(|_| None).collect();
+    let (spare, spare_facts) = (Vec::new(), Vec::new());
+    let recording = Recording { recorders, callers, first: own.start, spare, spare_facts, sites, matches, recognized };
     // SAFETY: as in `with`; the run has not begun.
-    unsafe { *RECORDING.0.get() = Some(Recording { recorders, callers, first: own.start, spare: Vec::new(), sites }) };
+    unsafe { *RECORDING.0.get() = Some(recording) };
     MODE.store(ON, Relaxed);
 }
 
@@ -251,12 +272,12 @@ pub fn open(function: Function, form: Form, words: &mut [u64], frame: &Frame) ->
     Opened { entered: mpi.is_alone(), told: opened.unwrap_or(false) }
 }
 
-/// The call that was opened last has returned.
+/// The call that was opened last, with these words, has returned.
 #[inline(never)]
-pub fn close(opened: Opened, code: i32) {
+pub fn close(opened: Opened, words: &[u64], code: i32) {
     if opened.told {
         // As in `open`.
-        let _ = catch_unwind(AssertUnwindSafe(|| with(|recording| recording.close(code))));
+        let _ = catch_unwind(AssertUnwindSafe(|| with(|recording| recording.close(words, code))));
     }
     if opened.entered {
         alone::leave();
@@ -302,7 +323,7 @@ impl Recording {
         let site = self.sites.as_mut().map_or(0, |sites| {
             sites.of(frame, words, |number, place| self.recorders.iter_mut().for_each(|recorder| recorder.site(number, place)))
         });
-        let caller = self.callers[(me - self.first) as usize].get_or_insert_default();
+        let caller = self.callers[(me - self.first) as usize].get_or_insert_with(|| Box::new(Caller::new(self.matches)));
         // Their frames are gone: they were left by an exception or a jump.
         let at = words.as_ptr() as usize;
         while let Some(left) = caller.open.pop_if(|open| open.words.frame() <= at) {
@@ -314,14 +335,20 @@ impl Recording {
         }
         let words = Words::new(function, form, words);
         let handles = words.handles_before();
-        let mut arguments = self.spare.pop().unwrap_or_default();
-        words.arguments(&mut caller.objects, &mut arguments);
-        caller.open.push(Open { function, words, entered, site, arguments, handles });
+        let (mut arguments, mut brief) = (Vec::new(), None);
+        if self.recognized && words.plan.facts.is_some() {
+            let head = function as u64 | u64::from(form.large) << 16 | u64::from(site) << 32;
+            brief = Some(Facts::on_entry(head, &words, &handles, &mut caller.objects, self.spare_facts.pop().unwrap_or_default()));
+        } else {
+            arguments = self.spare.pop().unwrap_or_default();
+            words.arguments(&handles, &mut caller.objects, &mut arguments);
+        }
+        caller.open.push(Open { function, words, entered, site, arguments, brief, handles });
         state::mpi().world().messages.go_on_measuring();
         true
     }
 
-    fn close(&mut self, code: i32) {
+    fn close(&mut self, words: &[u64], code: i32) {
         let mpi = state::mpi();
         let (me, at) = {
             let world = mpi.world();
@@ -329,15 +356,40 @@ impl Recording {
         };
         let Some(Some(caller)) = self.callers.get_mut((me - self.first) as usize) else { return };
         let Some(mut open) = caller.open.pop() else { return };
+        open.words.come_back(words);
         caller.left = at;
+        let left = Left { at, code, name: edge::code_name(code) };
+        // Which recorders know the call; empty: none was asked.
+        let mut known: SmallVec<[bool; 4]> = SmallVec::new();
+        if let Some(mut facts) = open.brief.take() {
+            if code == MPI_SUCCESS {
+                facts.results(&open.words, &mut caller.objects);
+                let brief = facts.brief(me, open.entered);
+                known.extend(self.recorders.iter_mut().map(|recorder| recorder.recognize(&brief, &left)));
+            }
+            self.spare_facts.push(facts.into_words());
+            if code == MPI_SUCCESS && known.iter().all(|&known| known) {
+                open.words.forget_replaced(&open.handles, &mut caller.objects);
+                mpi.world().messages.go_on_measuring();
+                return;
+            }
+            open.arguments = self.spare.pop().unwrap_or_default();
+            open.words.arguments(&open.handles, &mut caller.objects, &mut open.arguments);
+        }
         if code == MPI_SUCCESS || code == MPI_ERR_IN_STATUS {
-            let received = open.words.results(&mut open.arguments, &open.handles, &mut caller.objects);
-            for matched in &received {
-                self.recorders.iter_mut().for_each(|recorder| recorder.matched(me, matched));
+            let found = open.words.has_found();
+            if self.matches && found {
+                for matched in &open.words.received(&open.handles, &caller.objects) {
+                    self.recorders.iter_mut().for_each(|recorder| recorder.matched(me, matched));
+                }
+            }
+            open.words.results(&mut open.arguments, found, &open.handles, &mut caller.objects);
+        }
+        for (index, recorder) in self.recorders.iter_mut().enumerate() {
+            if !known.get(index).is_some_and(|&known| known) {
+                recorder.call(&open.call(me), &left);
             }
         }
-        let left = Left { at, code, name: edge::code_name(code) };
-        self.recorders.iter_mut().for_each(|recorder| recorder.call(&open.call(me), &left));
         open.arguments.clear();
         self.spare.push(open.arguments);
         mpi.world().messages.go_on_measuring();

@@ -104,6 +104,16 @@ fn it_is_the_same_on_any_number_of_processes() {
     }
 }
 
+/// A log wants the arguments of all calls; without one, calls that come again are known by a few words.
+#[test]
+fn it_is_the_same_beside_a_log() {
+    for run in [of_four as fn() -> Run, || mixture(3), || mixture(8), random] {
+        let alone = std::fs::read(traced(run()).1).unwrap();
+        let log = format!("-xsim-log={}", directory().join("log").display());
+        assert!(std::fs::read(traced(run().arg(log)).1).unwrap() == alone);
+    }
+}
+
 #[test]
 fn virtual_times_do_not_depend_on_it() {
     for (seed, machine) in [(5, "torus:4x4,l=1us,b=1Gbps"), (6, "none"), (7, "torus:4x4,l=1us,b=1Gbps,level=packet")] {

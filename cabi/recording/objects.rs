@@ -5,6 +5,7 @@ use super::HANDLES;
 use crate::state;
 use observe::recorder::{Class, Member, Object, Value};
 use rustc_hash::FxHashMap;
+use smallvec::SmallVec;
 use std::sync::LazyLock;
 
 /// What is known of a request or of a probed message.
@@ -21,10 +22,12 @@ pub struct Pending {
 }
 
 /// The objects that a rank has seen and not freed.
-#[derive(Default)]
 pub struct Objects {
     made: FxHashMap<u64, Made>,
-    classes: FxHashMap<Class, Seen>,
+    /// Of requests and probed messages, if a recorder wants to know what receives have learned.
+    pending: Option<FxHashMap<u64, Pending>>,
+    /// Few, and mostly communicators and requests: looked for one by one.
+    classes: SmallVec<[(Class, Seen); 2]>,
 }
 
 /// What is known of an object.
@@ -32,8 +35,6 @@ pub struct Objects {
 struct Made {
     number: u32,
     slot: u32,
-    /// Of a request or a probed message.
-    pending: Option<Pending>,
 }
 
 /// The objects of a class that were seen.
@@ -41,7 +42,7 @@ struct Made {
 struct Seen {
     count: u32,
     /// A bit for each slot that is taken, from 1 on.
-    taken: Vec<u64>,
+    taken: SmallVec<[u64; 1]>,
 }
 
 impl Seen {
@@ -54,7 +55,7 @@ impl Seen {
         }
         let bit = self.taken[word].trailing_ones();
         self.taken[word] |= 1 << bit;
-        Made { number: self.count, slot: word as u32 * 64 + bit + 1, pending: None }
+        Made { number: self.count, slot: word as u32 * 64 + bit + 1 }
     }
     fn free(&mut self, slot: u32) {
         self.taken[(slot - 1) as usize / 64] &= !(1 << ((slot - 1) % 64));
@@ -67,7 +68,7 @@ fn key(class: Class, handle: usize) -> u64 {
 }
 
 /// Predefined handles are below this.
-const PREDEFINED: usize = 0x1000;
+pub const PREDEFINED: usize = 0x1000;
 
 /// The name of a predefined handle; O(1).
 pub fn name(handle: usize) -> Option<&'static str> {
@@ -80,41 +81,67 @@ pub fn name(handle: usize) -> Option<&'static str> {
 }
 
 impl Objects {
+    /// Of a rank that has seen nothing; with `matches` it is kept what requests are for.
+    pub fn new(matches: bool) -> Objects {
+        Objects { made: FxHashMap::default(), pending: matches.then(FxHashMap::default), classes: SmallVec::new() }
+    }
+
     /// The object behind a handle; one that is seen for the first time gets the next number.
     pub fn object(&mut self, class: Class, handle: usize) -> Object {
         if let Some(name) = name(handle) {
             return Object::Named(name);
         }
-        let Made { number, slot, .. } = *self.made(class, handle);
+        let Made { number, slot } = self.made(class, handle);
         Object::Made { number, slot }
     }
 
-    fn made(&mut self, class: Class, handle: usize) -> &mut Made {
-        self.made.entry(key(class, handle)).or_insert_with(|| self.classes.entry(class).or_default().next())
+    fn made(&mut self, class: Class, handle: usize) -> Made {
+        let classes = &mut self.classes;
+        *self.made.entry(key(class, handle)).or_insert_with(|| {
+            let place = classes.iter().position(|&(known, _)| known == class).unwrap_or_else(|| {
+                classes.push((class, Seen::default()));
+                classes.len() - 1
+            });
+            classes[place].1.next()
+        })
     }
 
     /// A handle has become invalid: whatever has the same value later is another object.
     pub fn forget(&mut self, class: Class, handle: usize) {
         if let Some(made) = self.made.remove(&key(class, handle))
-            && let Some(seen) = self.classes.get_mut(&class)
+            && let Some((_, seen)) = self.classes.iter_mut().find(|(known, _)| *known == class)
         {
             seen.free(made.slot);
+        }
+        if let Some(pending) = &mut self.pending {
+            pending.remove(&key(class, handle));
         }
     }
 
     /// What a request or a message is has become known; its number is put in.
-    pub fn keep(&mut self, class: Class, handle: usize, pending: Pending) {
-        let made = self.made(class, handle);
-        made.pending = Some(Pending { number: made.number, ..pending });
+    pub fn keep(&mut self, class: Class, handle: usize, what: impl FnOnce() -> Pending) {
+        let number = self.made(class, handle).number;
+        if let Some(pending) = &mut self.pending {
+            pending.insert(key(class, handle), Pending { number, ..what() });
+        }
     }
 
     /// What is known of a request or a message.
     pub fn pending(&self, class: Class, handle: usize) -> Option<Pending> {
-        self.made.get(&key(class, handle)).and_then(|made| made.pending)
+        self.pending.as_ref()?.get(&key(class, handle)).copied()
+    }
+
+    /// What a handle of a class says.
+    pub fn of_class(&mut self, class: Class, handle: usize) -> Value {
+        match class {
+            Class::Comm => self.comm(handle),
+            Class::Datatype => self.datatype(handle),
+            class => Value::Handle(class, self.object(class, handle)),
+        }
     }
 
     /// A communicator; unknown where the handle is none.
-    pub fn comm(&mut self, handle: usize) -> Value {
+    fn comm(&mut self, handle: usize) -> Value {
         match membership(handle) {
             Some((context, size, member)) => Value::Comm { object: self.object(Class::Comm, handle), context: Some(context), size, member },
             None => name(handle).map_or(Value::Unknown, |name| Value::Comm {
@@ -127,13 +154,39 @@ impl Objects {
     }
 
     /// A datatype; unknown where the handle is none.
-    pub fn datatype(&mut self, handle: usize) -> Value {
+    fn datatype(&mut self, handle: usize) -> Value {
         let known = state::mpi().world().objects.types.get(handle).ok().map(|datatype| (datatype.size, datatype.extent()));
         match known {
             Some((size, extent)) => Value::Datatype { object: self.object(Class::Datatype, handle), size, extent },
             None => name(handle).map_or(Value::Unknown, |name| Value::Datatype { object: Object::Named(name), size: 0, extent: 0 }),
         }
     }
+}
+
+/// What a rank may be told relative to: the caller's rank, and how many there are.
+#[derive(Clone, Copy, PartialEq, Eq, Debug)]
+pub struct Position {
+    /// The calling rank.
+    pub rank: u32,
+    /// Ranks that its messages can go to.
+    pub peers: u32,
+}
+
+/// What the mounted rank is in a communicator; in the world if it is no member or there is none.
+pub fn position(comm: Option<usize>) -> Position {
+    let world = state::mpi().world();
+    let me = world.messages.me();
+    let of = comm.and_then(|comm| world.objects.comms.get(comm).ok()).filter(|comm| comm.rank(me) < comm.size());
+    match of {
+        Some(comm) => Position { rank: comm.rank(me), peers: comm.peers() },
+        None => Position { rank: me, peers: world.messages.size() },
+    }
+}
+
+/// The size and the extent of a datatype.
+pub fn size_and_extent(datatype: usize) -> [u64; 2] {
+    let world = state::mpi().world();
+    world.objects.types.get(datatype).map_or([0; 2], |datatype| [datatype.size, datatype.extent() as u64])
 }
 
 /// A communicator's context and size, and what the mounted rank is in it.

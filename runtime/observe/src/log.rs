@@ -132,6 +132,10 @@ impl Recorder for Log {
         self.finish();
     }
 
+    fn wants_matches(&self) -> bool {
+        true
+    }
+
     fn matched(&mut self, _: u32, matched: &Matched) {
         let Some(source) = matched.source else { return };
         let _ = match matched.request {

@@ -88,6 +88,12 @@ pub struct Member {
     pub leaders: (u32, u32),
 }
 
+/// How far the rank `to` is behind `from`, round `peers` ranks: the shorter way, forwards if both are as long; O(1).
+pub fn distance(from: u32, to: u32, peers: u32) -> i32 {
+    let ahead = if to >= from { to - from } else { to + (peers - from) };
+    if ahead > peers / 2 { (i64::from(ahead) - i64::from(peers)) as i32 } else { ahead as i32 }
+}
+
 /// What is known of a message that was received, or of an operation that is complete.
 #[derive(Clone, Copy, PartialEq, Eq, Debug)]
 pub struct Status {
@@ -222,14 +228,42 @@ pub struct Matched {
     pub status: Status,
 }
 
+/// A successful call in words, which tell it apart from others: calls with equal words are of one function and site, and their arguments are
+/// equal but for buffers and addresses, and for ranks above 0 that are no roots: these are as far ([`distance`]) from the caller in the
+/// call's communicator (the world where there is none).
+#[derive(Clone, Copy, Debug)]
+pub struct Brief<'a> {
+    /// The rank, in `MPI_COMM_WORLD`.
+    pub rank: u32,
+    /// Its number for the communicator of the call, if that is one that the program made; else 0.
+    pub comm: u32,
+    /// The rank's clock on entry.
+    pub entered: Time,
+    /// What nobody else than who made them understands.
+    pub words: &'a [u64],
+}
+
 /// Listens to the calls of a process's ranks. Virtual times do not depend on whether anybody listens.
 pub trait Recorder {
     /// Whether it listens to this rank; asked once a call.
     fn wants(&self, rank: u32) -> bool;
     /// A call has returned. Calls from within callbacks come before the call that the callback was for.
     fn call(&mut self, call: &Call, left: &Left);
+    /// Whether it knows calls again by their words, and wants nothing of calls that have not returned. If all recorders do,
+    /// [`Recorder::recognize`] is asked first.
+    fn recognizes(&self) -> bool {
+        false
+    }
+    /// A call has returned, and that is all if the answer is true: else [`Recorder::call`] tells of the same call next.
+    fn recognize(&mut self, _call: &Brief, _left: &Left) -> bool {
+        false
+    }
     /// A call had not returned when the run ended, or was left by an exception: [`Recorder::call`] was not told of it.
     fn unfinished(&mut self, call: &Call);
+    /// Whether it is to be told by [`Recorder::matched`].
+    fn wants_matches(&self) -> bool {
+        false
+    }
     /// A receive has learned its message, in the call that is told of next.
     fn matched(&mut self, _rank: u32, _matched: &Matched) {}
     /// The rank computed for `span` from `from` on, outside MPI.

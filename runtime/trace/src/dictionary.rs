@@ -37,6 +37,15 @@ impl<T: Hash + Eq> Dictionary<T> {
         numbered(self.0.insert_full(value).0)
     }
 
+    /// The place of a value that is there; O(1).
+    #[inline]
+    pub fn find<Q: Hash + Eq + ?Sized>(&self, value: &Q) -> Option<u32>
+    where
+        T: Borrow<Q>,
+    {
+        self.0.get_index_of(value).map(numbered)
+    }
+
     /// The place of a value that is copied only if it is new; O(1).
     ///
     /// # Panics

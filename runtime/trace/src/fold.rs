@@ -63,6 +63,13 @@ pub struct Cursor {
     expected: u32,
 }
 
+impl Cursor {
+    /// The symbol that comes next if the loop that the sequence is in goes on.
+    pub fn expected(&self) -> Option<u32> {
+        (!self.levels.is_empty()).then_some(self.expected)
+    }
+}
+
 /// All bodies, loops and stacks of some sequences.
 pub struct Grammar {
     longest: usize,

@@ -5,6 +5,7 @@
 //! argument is.
 
 pub mod builder;
+mod calls;
 pub mod check;
 pub mod codec;
 pub mod column;

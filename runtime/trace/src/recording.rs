@@ -1,17 +1,18 @@
 //! The recorder: encodes each call, and folds it behind those that its rank made before.
 
 use crate::builder::Builder;
+use crate::calls::Calls;
 use crate::codec::Reader;
 use crate::dictionary::Dictionary;
 use crate::encode::Encoder;
 use crate::fold::{self, Cursor, Grammar, Kind};
 use crate::histogram::Histogram;
-use crate::part::{Item, Part, Place, Seen};
+use crate::part::{Item, Part, Seen};
 use crate::sites::Symbols;
 use crate::template::{Position, Template};
 use crate::times::Times;
 use engine::{Span, Time};
-use observe::recorder::{self, Call, Left, Object, Recorder, Value};
+use observe::recorder::{self, Brief, Call, Left, Object, Recorder, Value};
 use rustc_hash::FxHashMap;
 use std::fs::File;
 use std::ops::Range;
@@ -59,31 +60,14 @@ struct Rank {
     times: Option<Box<Times>>,
 }
 
-/// Calls that differ, by their bytes.
-#[derive(Default)]
-struct Calls {
-    bytes: Dictionary<Box<[u8]>>,
-    /// Of each how many bytes are the template's, and the number of its place.
-    known: Vec<(u32, u32)>,
-    places: Dictionary<Place>,
-}
-
-impl Calls {
-    fn number(&mut self, key: &[u8], template: usize, place: Place) -> u32 {
-        let number = self.bytes.place_of(key);
-        if number as usize == self.known.len() {
-            self.known.push((template as u32, self.places.place(place)));
-        }
-        number
-    }
-}
-
 /// Records a trace of a process's ranks.
 pub struct Recording {
     options: Options,
     encoder: Encoder,
     symbols: Symbols,
     calls: Calls,
+    /// The words of the call that is told of next, if it was told in words that are not known.
+    asked: Vec<u64>,
     grammar: Grammar,
     ranks: Vec<Rank>,
     comms: Vec<Seen>,
@@ -111,6 +95,7 @@ impl Recording {
             encoder: Encoder::default(),
             symbols: Symbols::default(),
             calls: Calls::default(),
+            asked: Vec::new(),
             grammar: Grammar::default(),
             ranks,
             comms: Vec::new(),
@@ -123,8 +108,7 @@ impl Recording {
         let mut part = Part { ranks: self.options.ranks, comms: std::mem::take(&mut self.comms), ..Part::default() };
         self.encoder.finish(&mut part);
         let ends = [part.functions.len(), part.sites.len(), part.names.len(), part.types.len()];
-        let calls = self.calls.bytes.iter().zip(&self.calls.known);
-        part.calls = calls.map(|(bytes, &(template, _))| decode(bytes, template as usize, ends)).collect();
+        part.calls = self.calls.iter().map(|(bytes, template)| decode(bytes, template, ends)).collect();
         let ranks = std::mem::take(&mut self.ranks);
         let mut exporter = Exporter { grammar: &mut self.grammar, loops: FxHashMap::default(), part: &mut part };
         let mut classes: Dictionary<u32> = Dictionary::default();
@@ -139,7 +123,7 @@ impl Recording {
                 exporter.part.times.push((number, times.finish()));
             }
         }
-        let place = |number: u32| *self.calls.places.get(number);
+        let place = |number: u32| self.calls.place_of(number);
         let histograms = self.histograms.drain().map(|((from, to), histogram)| ((from.checked_sub(1).map(place), place(to)), histogram));
         part.histograms = histograms.collect();
         part
@@ -160,7 +144,10 @@ impl Recording {
         }
     }
 
-    fn note_time(&mut self, at: usize, place: u32, took: Span) {
+    /// A rank made the call with this number.
+    fn add(&mut self, at: usize, call: u32, took: Span) {
+        self.grammar.add(&mut self.ranks[at].cursor, call);
+        let place = self.calls.place(call);
         let rank = &mut self.ranks[at];
         let computed = Span::from_ps(std::mem::take(&mut rank.computed));
         match self.options.timing {
@@ -233,8 +220,28 @@ impl Recorder for Recording {
         self.encoder.site(number, &name);
     }
 
+    fn recognizes(&self) -> bool {
+        true
+    }
+
+    fn recognize(&mut self, call: &Brief, left: &Left) -> bool {
+        let at = (call.rank - self.options.own.start) as usize;
+        let rank = &self.ranks[at];
+        self.asked.clear();
+        // What changes whether calls are recorded, and what a communicator is, is among the arguments.
+        if rank.is_off || call.comm > rank.comms || !self.options.window.contains(&call.entered) {
+            return false;
+        }
+        match self.calls.known(call.words, rank.cursor.expected()) {
+            Some(number) => self.add(at, number, left.at.since(call.entered)),
+            None => self.asked.extend_from_slice(call.words),
+        }
+        self.asked.is_empty()
+    }
+
     fn call(&mut self, call: &Call, left: &Left) {
         let at = (call.rank - self.options.own.start) as usize;
+        let mut asked = std::mem::take(&mut self.asked);
         self.note_comms(call);
         // What switches is recorded itself.
         let switch = if call.name == "MPI_Pcontrol" { call.argument("level") } else { None };
@@ -247,10 +254,14 @@ impl Recorder for Recording {
         }
         let world = Position { rank: call.rank, peers: self.options.ranks };
         let encoded = self.encoder.encode(call, left.code, world);
-        let symbol = self.calls.number(encoded.key, encoded.template, encoded.place);
-        self.grammar.add(&mut self.ranks[at].cursor, symbol);
-        let place = self.calls.known[symbol as usize].1;
-        self.note_time(at, place, left.at.since(call.entered));
+        let number = self.calls.number(&encoded);
+        // A switch has to be looked at each time.
+        if switch.is_none() && !asked.is_empty() {
+            self.calls.learn(&asked, number);
+        }
+        asked.clear();
+        self.asked = asked;
+        self.add(at, number, left.at.since(call.entered));
         self.ranks[at].is_off = switch == Some(&Value::Integer(0));
     }
 

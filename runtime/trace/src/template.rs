@@ -3,7 +3,7 @@
 //! Calls of one template differ in numbers alone. Names stand in dictionaries ([`crate::dictionary`]) and are told by their places in these.
 
 use crate::codec::{Put, Reader, Result};
-use observe::recorder::Class;
+use observe::recorder::{Class, distance};
 
 /// The most levels of lists within lists.
 const DEEPEST: u32 = 8;
@@ -102,8 +102,7 @@ impl Peer {
         if rank < 0 || rank as u32 >= from.peers || from.rank >= from.peers {
             return Peer::Absolute(rank);
         }
-        let distance = (i64::from(rank) - i64::from(from.rank)).rem_euclid(i64::from(from.peers));
-        Peer::Relative(if distance > i64::from(from.peers) / 2 { distance - i64::from(from.peers) } else { distance } as i32)
+        Peer::Relative(distance(from.rank, rank as u32, from.peers))
     }
 }
 

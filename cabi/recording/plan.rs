@@ -1,0 +1,116 @@
+//! What follows from a function's parameters alone, looked up once: a call finds its communicator, its flag and its statuses by place, not
+//! by name.
+
+use super::facts::{self, Fact};
+use super::{Direction, Kind, Length, PARAMETERS, Parameter};
+use crate::function::Function;
+use observe::recorder::Class;
+use std::sync::LazyLock;
+
+/// How the arguments of a function's calls are read, in one of its variants. Places are those of the parameters in the table.
+pub struct Plan {
+    /// The parameters.
+    pub parameters: &'static [Parameter],
+    /// The word of each among those that the entry point got, if this variant has it.
+    pub words: Box<[Option<usize>]>,
+    /// How many words there are; behind them come the lengths of Fortran's texts.
+    pub length: usize,
+    /// Parameters that are told, in the order of the arguments.
+    pub told: Box<[usize]>,
+    /// Results that are values, by their place among the arguments and by parameter.
+    pub results: Box<[(usize, usize)]>,
+    /// Handles that the call may replace.
+    pub replaced: Box<[(usize, Class)]>,
+    /// The buffer that a parameter describes, as a count or a datatype does.
+    pub described: Box<[Option<usize>]>,
+    /// The parameters that are texts.
+    pub texts: Box<[usize]>,
+    /// The communicator.
+    pub comm: Option<usize>,
+    /// The root.
+    pub root: Option<usize>,
+    /// Where a receive is from.
+    pub source: Option<usize>,
+    /// Where the call says whether it found something.
+    pub flag: Option<usize>,
+    /// Which requests were complete.
+    pub indices: Option<usize>,
+    /// Requests.
+    pub requests: Option<usize>,
+    /// Statuses that the call fills in.
+    pub statuses: Option<usize>,
+    /// Whether the call gets something into a buffer.
+    pub receives: bool,
+    /// How each parameter is told in words, if calls can be.
+    pub facts: Option<Box<[Fact]>>,
+}
+
+impl Plan {
+    /// That of a function, in the variant of large counts or the plain one; O(1) once it was asked for.
+    pub fn of(function: Function, large: bool) -> &'static Plan {
+        static PLANS: [LazyLock<Box<[Plan]>>; 2] = [LazyLock::new(|| plans(false)), LazyLock::new(|| plans(true))];
+        &PLANS[usize::from(large)][function as usize]
+    }
+
+    fn new(parameters: &'static [Parameter], large: bool) -> Plan {
+        let find = |wanted: &dyn Fn(&Parameter) -> bool| parameters.iter().position(wanted);
+        let named = |name: &str| find(&|p| p.name == name);
+        let is_there = |index: usize| large || !parameters[index].large_only;
+        let mut length = 0;
+        let word = |index: usize| {
+            length += usize::from(is_there(index));
+            is_there(index).then(|| length - 1)
+        };
+        let words = (0..parameters.len()).map(word).collect();
+        let told: Box<[usize]> = (0..parameters.len()).filter(|&index| is_there(index) && parameters[index].kind != Kind::Main).collect();
+        let is_result = |index: usize| parameters[index].direction == Direction::Out && parameters[index].kind != Kind::Buffer;
+        let replaced = |&index: &usize| {
+            let class = parameters[index].class().filter(|_| parameters[index].direction == Direction::InOut)?;
+            Some((index, class))
+        };
+        let described = |index: usize| {
+            let describes = matches!(parameters[index].kind, Kind::Count | Kind::Datatype);
+            parameters[..index].iter().rposition(|p| p.kind == Kind::Buffer).filter(|_| describes)
+        };
+        Plan {
+            parameters,
+            words,
+            length,
+            results: told.iter().copied().enumerate().filter(|&(_, index)| is_result(index)).collect(),
+            replaced: told.iter().filter_map(replaced).collect(),
+            described: (0..parameters.len()).map(described).collect(),
+            texts: (0..parameters.len()).filter(|&index| is_there(index) && parameters[index].kind == Kind::Text).collect(),
+            told,
+            comm: find(&|p| p.kind == Kind::Comm),
+            root: named("root"),
+            source: named("source"),
+            flag: named("flag").filter(|&flag| parameters[flag].direction != Direction::In),
+            indices: named("array_of_indices").or_else(|| named("index")),
+            requests: find(&|p| p.kind == Kind::Handle(Class::Request)),
+            statuses: find(&|p| p.kind == Kind::Status && p.direction == Direction::Out),
+            facts: facts::of_function(parameters),
+            receives: parameters.iter().any(|p| p.kind == Kind::Buffer && p.direction != Direction::In),
+        }
+    }
+}
+
+fn plans(large: bool) -> Box<[Plan]> {
+    PARAMETERS.iter().map(|parameters| Plan::new(parameters, large)).collect()
+}
+
+impl Parameter {
+    /// The class of the objects that it names.
+    pub fn class(&self) -> Option<Class> {
+        match self.kind {
+            Kind::Comm => Some(Class::Comm),
+            Kind::Datatype => Some(Class::Datatype),
+            Kind::Handle(class) => Some(class),
+            _ => None,
+        }
+    }
+
+    /// Whether the word of a C call is the value itself.
+    pub fn is_value(&self) -> bool {
+        self.direction == Direction::In && self.length == Length::One && self.kind != Kind::Status
+    }
+}

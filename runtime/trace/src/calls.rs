@@ -1,0 +1,77 @@
+//! The calls of a process that differ, by number; and how a call that comes again is known by its words alone.
+
+use crate::dictionary::Dictionary;
+use crate::encode::Encoded;
+use crate::part::Place;
+
+/// A call that nobody has told of in words.
+const NONE: u32 = u32::MAX;
+
+/// Calls that differ.
+#[derive(Default)]
+pub struct Calls {
+    bytes: Dictionary<Box<[u8]>>,
+    facts: Vec<Facts>,
+    places: Dictionary<Place>,
+    /// Words that calls were told in ([`observe::recorder::Brief`]). Several may stand for one call.
+    words: Dictionary<Box<[u64]>>,
+    /// The call of each.
+    of_words: Vec<u32>,
+}
+
+/// What is known of a call beside its bytes.
+#[derive(Clone, Copy)]
+struct Facts {
+    /// How many of its bytes are the template's.
+    template: u32,
+    /// By number.
+    place: u32,
+    /// The latest words that it was told in.
+    words: u32,
+}
+
+impl Calls {
+    /// The number of a call; O(its bytes).
+    pub fn number(&mut self, call: &Encoded) -> u32 {
+        let number = self.bytes.place_of(call.key);
+        if number as usize == self.facts.len() {
+            self.facts.push(Facts { template: call.template as u32, place: self.places.place(call.place), words: NONE });
+        }
+        number
+    }
+
+    /// The number of the call that was told in these words before; O(words). If it is the `expected` one they are only compared.
+    #[inline]
+    pub fn known(&self, words: &[u64], expected: Option<u32>) -> Option<u32> {
+        if let Some(call) = expected
+            && let latest = self.facts[call as usize].words
+            && latest != NONE
+            && **self.words.get(latest) == *words
+        {
+            return expected;
+        }
+        self.words.find(words).map(|place| self.of_words[place as usize])
+    }
+
+    /// The call with this number is told in these words.
+    pub fn learn(&mut self, words: &[u64], call: u32) {
+        let place = self.words.place_of(words);
+        self.of_words.resize(self.words.len(), call);
+        self.facts[call as usize].words = place;
+    }
+
+    /// The number of the place that a call was made at.
+    pub fn place(&self, call: u32) -> u32 {
+        self.facts[call as usize].place
+    }
+
+    /// The place with a number.
+    pub fn place_of(&self, number: u32) -> Place {
+        *self.places.get(number)
+    }
+
+    /// The bytes of all calls, and how many of them are the templates'.
+    pub fn iter(&self) -> impl Iterator<Item = (&[u8], usize)> {
+        self.bytes.iter().zip(&self.facts).map(|(bytes, facts)| (&**bytes, facts.template as usize))
+    }
+}

@@ -82,6 +82,13 @@ pub(crate) struct Agenda {
     quiet: Option<(u32, Time)>,
 }
 
+impl Agenda {
+    /// When a receive of `rank` for any source was last decided or cancelled.
+    pub(crate) fn floor(&self, rank: u32) -> Time {
+        self.versions.floor(rank)
+    }
+}
+
 impl World {
     /// The first of `rank`'s receives for any source that would take a message, by (time, source, order of posting).
     ///
@@ -91,7 +98,7 @@ impl World {
     /// O(receives * messages) at worst.
     fn wild_item_of(&self, rank: u32) -> Option<Item> {
         let state = &self.messages.ranks[rank as usize];
-        let floor = self.order.agenda.versions.floor(rank);
+        let floor = self.order.agenda.floor(rank);
         let mut asked: SmallVec<[Pattern; 4]> = SmallVec::new();
         let mut least: Option<Item> = None;
         let kinds = self.messages.wild_kinds(rank);
@@ -265,13 +272,17 @@ impl World {
         self.decided_until(item.rank, item.time);
     }
 
-    /// A receive of `rank` for any source was decided or cancelled at `time`: what waited for that meets its message then or later.
+    /// A receive of `rank` for any source was decided or cancelled at `time`: what had to wait for that meets its message then or later, and a
+    /// blocked rank sees no message earlier, for else that would have been decided before.
     pub(crate) fn decided_until(&mut self, rank: u32, time: Time) {
         self.have_versions();
         let Versions { first, floors, .. } = &mut self.order.agenda.versions;
         let floor = &mut floors[(rank - *first) as usize];
         *floor = time.max(*floor);
         self.messages.rematch(rank, time);
+        if self.messages.ranks[rank as usize].polling {
+            self.messages.advance(rank, time);
+        }
     }
 
     /// A rank goes on that nobody reckoned with: what was safe may be no more.
@@ -292,16 +303,32 @@ impl World {
 
     /// Decides open items that no rank of another process can interfere with, all of which act at `other` or later; false if there are none.
     pub(crate) fn decide_before_others(&mut self, other: Time) -> bool {
+        let (decided, bound) = self.decide_below(other, false);
+        self.messages.safe = self.messages.safe.max(bound);
+        decided != 0
+    }
+
+    /// Decides open items below a bound: what acts at `other` or later, and ranks because of what was decided, may change the rest. With `anyway`
+    /// the first item is decided wherever it is. Answers how many were, and before what time no message will come any more.
+    ///
+    /// With no lookahead, items of one instant whose ranks act then are decided one at a time, each when all ranks wait once more.
+    fn decide_below(&mut self, other: Time, anyway: bool) -> (u32, Time) {
         self.refresh();
         let lookahead = self.messages.lookahead(self.messages.handshakes);
-        let mut bound = other.saturating_add(lookahead);
-        let mut decided = false;
-        while let Some(item) = self.first_item().filter(|item| item.time < bound) {
-            bound = bound.min(self.apply(&item).saturating_add(lookahead));
-            decided = true;
+        let mut bound = if other == Time::MAX { other } else { other.saturating_add(lookahead) };
+        let mut decided = 0;
+        while let Some(item) = self.first_item() {
+            let own = bound.min(self.acts(&item).saturating_add(lookahead));
+            let alone = decided == 0;
+            if item.time >= if alone { bound } else { own } && !(alone && anyway) {
+                bound = own;
+                break;
+            }
+            self.apply(&item);
+            bound = own;
+            decided += 1;
         }
-        self.messages.safe = self.messages.safe.max(bound);
-        decided
+        (decided, bound)
     }
 
     /// Decides the first open item if it comes before `until`; false if not.
@@ -325,23 +352,13 @@ impl World {
     /// the network): items at or after it stay open unless nothing else exists.
     pub(crate) fn decide(&mut self, other: Time) -> bool {
         self.refresh();
-        let lookahead = self.messages.lookahead(self.messages.handshakes);
-        let mut bound = if other == Time::MAX { other } else { other.saturating_add(lookahead) };
-        let (mut decided, mut first) = (0, None);
-        while let Some(item) = self.first_item() {
-            if item.time >= bound && (decided != 0 || other != Time::MAX) {
-                break;
-            }
-            let acts = self.apply(&item);
-            decided += 1;
-            first.get_or_insert(item);
-            bound = bound.min(acts.saturating_add(lookahead));
-        }
-        if let Some(item) = first {
+        let first = self.first_item();
+        let (decided, bound) = self.decide_below(other, other == Time::MAX);
+        if decided != 0 {
             self.messages.safe = self.messages.safe.max(bound);
-            if decided == 1 {
-                self.give_turn(&item);
-            }
+        }
+        if let (Some(item), 1) = (first, decided) {
+            self.give_turn(&item);
         }
         decided != 0
     }
@@ -357,12 +374,11 @@ impl World {
         acts
     }
 
-    /// Decides the first item: answers what [`World::acts`] says of it.
+    /// Decides the first item.
     ///
     /// A rank that it wakes may have other plans: what else is open there is looked at again when all wait once more.
-    fn apply(&mut self, item: &Item) -> Time {
+    fn apply(&mut self, item: &Item) {
         self.order.agenda.heap.pop();
-        let acts = self.acts(item);
         let runnable = self.messages.ready.len();
         if item.receive == NIL {
             self.answer(item.rank);
@@ -375,6 +391,5 @@ impl World {
             self.order.agenda.versions.void(item.rank);
             self.messages.mark_dirty(item.rank);
         }
-        acts
     }
 }

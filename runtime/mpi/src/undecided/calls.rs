@@ -138,7 +138,19 @@ impl Mpi {
 
     /// `MPI_Testany`: `(flag, index or MPI_UNDEFINED, status)`.
     pub fn test_any(&self, requests: RequestArray) -> Result<(bool, i32, Status)> {
-        self.ask(Question::TestAny(requests));
+        if self.begin_test_any(requests) {
+            self.block();
+        }
+        self.end_test_any(requests)
+    }
+
+    /// The first half of `MPI_Testany`: whether the mounted rank has to wait until it may be answered.
+    pub fn begin_test_any(&self, requests: RequestArray) -> bool {
+        !self.world().is_answered(&Question::TestAny(requests))
+    }
+
+    /// The second half of `MPI_Testany`.
+    pub fn end_test_any(&self, requests: RequestArray) -> Result<(bool, i32, Status)> {
         let (found, index, status) = self.any(requests, false)?;
         Ok((found != Found::Nothing, index, status))
     }
@@ -255,8 +267,23 @@ impl Mpi {
 
     /// `MPI_Iprobe`: the status of a message that is there.
     pub fn iprobe(&self, from: Peer) -> Result<Option<Status>> {
+        if self.begin_iprobe(from)? {
+            self.block();
+        }
+        self.end_iprobe(from)
+    }
+
+    /// The first half of `MPI_Iprobe` and `MPI_Improbe`: whether the mounted rank has to wait until it may be answered.
+    pub fn begin_iprobe(&self, from: Peer) -> Result<bool> {
+        let mut guard = self.world();
+        let world = &mut *guard;
+        let Some(pattern) = pattern(&world.objects, from)? else { return Ok(false) };
+        Ok(!world.is_answered(&Question::Iprobe(pattern)))
+    }
+
+    /// The second half of `MPI_Iprobe`.
+    pub fn end_iprobe(&self, from: Peer) -> Result<Option<Status>> {
         if from.0 == PROC_NULL {
-            pattern(&self.world().objects, from)?;
             return Ok(Some(Status::PROC_NULL));
         }
         Ok(self.look(from, false)?.map(|(_, status)| status))
@@ -272,8 +299,10 @@ impl Mpi {
 
     /// `MPI_Improbe`.
     pub fn matched_iprobe(&self, from: Peer) -> Result<Option<(usize, Status)>> {
+        if self.begin_iprobe(from)? {
+            self.block();
+        }
         if from.0 == PROC_NULL {
-            pattern(&self.world().objects, from)?;
             return Ok(Some((handle::MESSAGE_NO_PROC, Status::PROC_NULL)));
         }
         Ok(self.look(from, false)?.map(|(index, status)| (self.extract(index), status)))
@@ -293,9 +322,6 @@ impl Mpi {
         let Some(pattern) = pattern(&self.world().objects, from)? else {
             return Ok(None);
         };
-        if !wait {
-            self.ask(Question::Iprobe(pattern));
-        }
         let mut guard = self.world();
         let world = &mut *guard;
         let me = world.messages.current;

@@ -1,0 +1,66 @@
+//! The library against a model of the order rules, with programs of a few ranks drawn at random: what each call answers and when, on one process
+//! and on several.
+
+#[path = "orders/channels.rs"]
+mod channels;
+#[path = "orders/driver.rs"]
+mod driver;
+#[path = "orders/model.rs"]
+mod model;
+#[path = "orders/program.rs"]
+mod program;
+
+use engine::Span;
+use model::Pace;
+use mpi::wire::Wire;
+use network::Machine;
+use program::{Outcome, Program, programs};
+use proptest::prelude::*;
+
+/// With lookahead and without; times that coincide, and long messages that arrive after later short ones.
+const MACHINES: [&str; 4] = ["star:l=5ps,b=8Tbps", "star:l=0,b=8Tbps", "star:l=0,b=inf", "star:l=1us,b=inf"];
+
+/// What the model says, which must not depend on who runs first, nor on whether anybody runs ahead where messages take time.
+fn expected(program: &Program, machine: &str) -> Outcome {
+    let ranks = program.len() as u32;
+    let wire = Wire::new(Machine::parse(machine).unwrap().build(ranks).unwrap(), 1);
+    let latency = |from, to, bytes| wire.latency(from, to, bytes).as_ps();
+    let ascending: Vec<u32> = (0..ranks).collect();
+    let descending: Vec<u32> = (0..ranks).rev().collect();
+    let outcome = model::run(program, &latency, Pace::Ahead, &ascending);
+    assert_eq!(model::run(program, &latency, Pace::Ahead, &descending), outcome, "the rules leave something open");
+    if wire.lookahead() != Span::ZERO {
+        assert_eq!(model::run(program, &latency, Pace::Together, &ascending), outcome, "running ahead is seen");
+    }
+    outcome
+}
+
+fn agrees(program: &Program, machine: &str, processes: u32) {
+    let (expected, found) = (expected(program, machine), driver::run(program, machine, processes));
+    assert_eq!(found, expected, "{machine} on {processes} processes");
+}
+
+/// So many programs, or as many as `PROPTEST_CASES` says.
+fn cases(number: u32) -> ProptestConfig {
+    let unkept = ProptestConfig { failure_persistence: None, ..ProptestConfig::default() };
+    let given = std::env::var_os("PROPTEST_CASES").is_some();
+    if given { unkept } else { ProptestConfig { cases: number, ..unkept } }
+}
+
+proptest! {
+    #![proptest_config(cases(2_000))]
+
+    #[test]
+    fn one_process_follows_the_rules(program in programs(2..=4, 8), machine in prop::sample::select(&MACHINES[..])) {
+        agrees(&program, machine, 1);
+    }
+}
+
+proptest! {
+    #![proptest_config(cases(300))]
+
+    #[test]
+    fn several_processes_follow_the_rules(program in programs(2..=5, 8), machine in prop::sample::select(&MACHINES[..]), processes in 2..=4_u32) {
+        agrees(&program, machine, processes.min(program.len() as u32));
+    }
+}

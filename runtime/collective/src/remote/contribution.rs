@@ -213,6 +213,7 @@ pub(crate) fn decode(from: &mut Take) -> Contributions {
 #[cfg(test)]
 mod tests {
     use super::*;
+    use objects::group::Group;
 
     #[test]
     fn contributions_come_back_as_they_were() {

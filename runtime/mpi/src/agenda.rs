@@ -21,6 +21,7 @@ use std::collections::BinaryHeap;
 /// One thing to decide.
 #[derive(Clone, Copy, PartialEq, Eq, PartialOrd, Ord, Debug)]
 pub(crate) struct Item {
+    /// When the message arrives, or what is asked about.
     pub(crate) time: Time,
     pub(crate) rank: u32,
     pub(crate) source: u32,
@@ -82,23 +83,15 @@ pub(crate) struct Agenda {
     quiet: Option<(u32, Time)>,
 }
 
-impl Agenda {
-    /// When a receive of `rank` for any source was last decided or cancelled.
-    pub(crate) fn floor(&self, rank: u32) -> Time {
-        self.versions.floor(rank)
-    }
-}
-
 impl World {
     /// The first of `rank`'s receives for any source that would take a message, by (time, source, order of posting).
     ///
     /// A receive may take a message if that is the first of its source that the receive accepts, and the receive the first posted that
     /// accepts the message: of a source whose first message an earlier receive may take, it waits until that is decided. The others of
-    /// the rank are items once this one is decided; none is decided at an earlier time than the one before. O(log messages) where all accept the same,
+    /// the rank are items once this one is decided; none meets its message before the one before. O(log messages) where all accept the same,
     /// O(receives * messages) at worst.
     fn wild_item_of(&self, rank: u32) -> Option<Item> {
         let state = &self.messages.ranks[rank as usize];
-        let floor = self.order.agenda.floor(rank);
         let mut asked: SmallVec<[Pattern; 4]> = SmallVec::new();
         let mut least: Option<Item> = None;
         let kinds = self.messages.wild_kinds(rank);
@@ -116,8 +109,7 @@ impl World {
                     false => self.best_left(rank, receive, &pattern),
                 };
                 if let Some(message) = best {
-                    let Node { arrival, source, .. } = self.messages.nodes[message];
-                    let time = arrival.max(floor);
+                    let Node { arrival: time, source, .. } = self.messages.nodes[message];
                     if least.is_none_or(|least| (time, source) < (least.time, least.source)) {
                         least = Some(Item { time, rank, source, receive, message });
                     }
@@ -267,9 +259,10 @@ impl World {
         self.messages.close_wild(item.rank, item.receive);
         self.messages.unlink_posted(item.rank, item.receive);
         self.messages.unlink_message(item.rank, item.message);
-        self.messages.nodes[item.message].arrival = item.time;
+        let meets = self.meets(item);
+        self.messages.nodes[item.message].arrival = meets;
         self.messages.take(item.rank, item.receive, item.message);
-        self.decided_until(item.rank, item.time);
+        self.decided_until(item.rank, meets);
     }
 
     /// A receive of `rank` for any source was decided or cancelled at `time`: what had to wait for that meets its message then or later, and a
@@ -363,15 +356,20 @@ impl World {
         decided != 0
     }
 
+    /// When a receive meets its message: not before the receive for any source that was decided before it, for which it may have had to wait.
+    fn meets(&self, item: &Item) -> Time {
+        item.time.max(self.order.agenda.versions.floor(item.rank))
+    }
+
     /// A time before which the rank of an item does nothing because that is decided.
     fn acts(&self, item: &Item) -> Time {
-        let state = &self.messages.ranks[item.rank as usize];
-        let mut acts = item.time.max(state.clock);
-        if item.receive != NIL && self.messages.handshakes {
-            // Its match may be told to a sender, whatever the rank does meanwhile; those that follow from it are no earlier.
-            acts = acts.min(item.time);
+        let clock = self.messages.ranks[item.rank as usize].clock;
+        if item.receive == NIL {
+            return item.time.max(clock);
         }
-        acts
+        let meets = self.meets(item);
+        // A match may be told to a sender, whatever the rank does meanwhile; those that follow from it are no earlier.
+        if self.messages.handshakes { meets } else { meets.max(clock) }
     }
 
     /// Decides the first item.

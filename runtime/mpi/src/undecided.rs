@@ -171,8 +171,7 @@ impl World {
             },
             Question::Probe(pattern) => match (pattern.source, self.head(rank, pattern)) {
                 (Some(_), Some(_)) if !self.messages.wild_overlaps(rank, pattern) => Open::Final,
-                // Not before a receive that was posted before and had to wait takes what it may.
-                (_, Some((_, time))) => Open::At(time.max(self.order.agenda.floor(rank))),
+                (_, Some((_, time))) => Open::At(time),
                 (_, None) => Open::Never,
             },
             // Once it has one, no other can come before that.

@@ -257,7 +257,7 @@ impl Model<'_> {
                 && let Some(message) = there.min_by_key(|&message| (self.messages[message].arrival, self.messages[message].source))
             {
                 let Message { arrival, source, .. } = self.messages[message];
-                items.push(((arrival.max(state.floor), rank, source), Decision::Match { receive, message }));
+                items.push(((arrival, rank, source), Decision::Match { receive, message }));
             }
         }
         if state.state != State::Asks {
@@ -269,9 +269,7 @@ impl Model<'_> {
                 let first = self.requests(rank).filter_map(|(_, done)| done).min().map(|time| time.max(state.clock));
                 first.filter(|&time| time <= self.now)
             }
-            Op::Probe { from, tag } => {
-                self.visible(rank, (from, tag), self.now).map(|message| self.messages[message].arrival.max(state.floor))
-            }
+            Op::Probe { from, tag } => self.visible(rank, (from, tag), self.now).map(|message| self.messages[message].arrival),
             _ => unreachable!("these ask"),
         };
         items.extend(time.map(|time| ((time, rank, u32::MAX), Decision::Answer)));
@@ -284,6 +282,7 @@ impl Model<'_> {
         let Some(&((time, rank, _), decision)) = items.iter().min() else { return false };
         match decision {
             Decision::Match { receive, message } => {
+                let time = time.max(self.ranks[rank as usize].floor);
                 self.take(rank, receive, message, time);
                 let rank = &mut self.ranks[rank as usize];
                 rank.floor = time;

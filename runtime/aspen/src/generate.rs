@@ -19,6 +19,7 @@ const MOST_LINES: usize = 100_000;
 enum Part {
     Memory,
     Messages,
+    Receives,
     Grid,
     Neighbors,
     Sweep,
@@ -31,6 +32,7 @@ impl Part {
         match self {
             Part::Memory => include_str!("generate/memory.c"),
             Part::Messages => include_str!("generate/messages.c"),
+            Part::Receives => include_str!("generate/receives.c"),
             Part::Grid => include_str!("generate/grid.c"),
             Part::Neighbors => include_str!("generate/neighbors.c"),
             Part::Sweep => include_str!("generate/sweep.c"),
@@ -107,7 +109,7 @@ impl Writer {
         match step.pattern {
             Pattern::Collective(collective, operation) => self.collective(collective, operation, bytes)?,
             Pattern::Neighbors(neighbors) => {
-                self.parts.extend([Part::Memory, Part::Messages, Part::Grid, Part::Neighbors]);
+                self.parts.extend([Part::Memory, Part::Messages, Part::Receives, Part::Grid, Part::Neighbors]);
                 let longest = neighbors.items([1, 0, 0], step.count).and_then(|items| items.checked_mul(step.size));
                 int(longest.unwrap_or(u64::MAX), span)?;
                 let along = if neighbors.nodal { 2 * step.count } else { step.count };
@@ -116,11 +118,11 @@ impl Writer {
                 self.line(&format!("neighbors({}, {faces}, {periodic}, {wave}, {along}, {});", neighbors.dimensions, step.size))?;
             }
             Pattern::Sweep(wave) => {
-                self.parts.extend([Part::Memory, Part::Messages, Part::Grid, Part::Sweep]);
+                self.parts.extend([Part::Memory, Part::Messages, Part::Receives, Part::Grid, Part::Sweep]);
                 self.line(&format!("sweep({}, {bytes});", if wave == Wave::Up { 1 } else { -1 }))?;
             }
             Pattern::Shift { axis, up, periodic } => {
-                self.parts.extend([Part::Memory, Part::Messages, Part::Grid, Part::Shift]);
+                self.parts.extend([Part::Memory, Part::Messages, Part::Receives, Part::Grid, Part::Shift]);
                 let mut way = [0; 3];
                 way[axis] = if up { 1 } else { -1 };
                 self.line(&format!("shift({}, {}, {}, {}, {bytes});", way[0], way[1], way[2], u8::from(periodic)))?;

@@ -13,13 +13,6 @@ static void begin_send(int to, int bytes)
     under_way++;
 }
 
-static void begin_receive(int from, int bytes)
-{
-    buffers[under_way] = room(bytes);
-    MPI_Irecv(buffers[under_way], bytes, MPI_BYTE, from, 0, MPI_COMM_WORLD, &requests[under_way]);
-    under_way++;
-}
-
 static void finish(void)
 {
     MPI_Waitall(under_way, requests, statuses);

@@ -162,10 +162,10 @@ impl Walk {
     fn random(&mut self, step: Step, rank: u32, cursor: &mut Cursor) -> Option<Call> {
         let number = cursor.calls;
         cursor.calls += 1;
-        if number == 0 {
-            if let Some(to) = self.drawn(&step, cursor.draws, rank) {
-                return Some(Call::Isend(SendMode::Standard, envelope(to as i32, step.bytes())));
-            }
+        if number == 0
+            && let Some(to) = self.drawn(&step, cursor.draws, rank)
+        {
+            return Some(Call::Isend(SendMode::Standard, envelope(to as i32, step.bytes())));
         }
         let (number, expected) = (number.max(1), self.expected(&step, cursor.draws, rank));
         cursor.calls = number + 1;

@@ -61,6 +61,7 @@ struct Machine<C> {
     blocked: Blocked,
     function: u8,
     /// The communicators that it has made.
+    #[allow(clippy::box_collection, reason = "each rank has this, and few make any")]
     comms: Option<Box<Vec<usize>>>,
 }
 

@@ -359,11 +359,12 @@ pub fn close(
         mpi.part();
         return recorded;
     };
-    recorded?;
     let mut report = outcome::report(part, options, names, meter, processes);
     report.simulated.network = network.as_ref().and_then(|network| serde_json::to_value(network).ok());
     mpi.part();
-    outcome::tell(&report, network.as_ref(), options)
+    // A full disk takes what was recorded, and nothing else of the run.
+    let told = outcome::tell(&report, network.as_ref(), options);
+    recorded.and(told)
 }
 
 /// Brings what the processes recorded together, on process 0.

@@ -232,6 +232,28 @@ fn a_part_of_a_trace_is_a_trace() {
 }
 
 #[test]
+fn what_was_saved_of_a_run_that_is_killed_can_be_read() {
+    let killed = || Run::program("killed.c").ranks(3).machine("none").variable("XSIM_COMPUTE", "none");
+    let (_, file) = traced(killed().arg("-xsim-trace-save=0s"));
+    let part = file.with_file_name("run.trace.part0");
+    let shown = told(&["show", "--rank", "1"], &part);
+    let count = |name: &str| shown.lines().filter(|call| call.starts_with(name)).count();
+    assert_eq!((count("MPI_Send("), count("MPI_Recv("), count("MPI_Finalize(")), (20, 20, 0), "{shown}");
+    // A run that comes to its end leaves the trace alone.
+    let (output, file) = traced(of_four().arg("-xsim-trace-save=0s"));
+    output.success();
+    assert_eq!(std::fs::read_dir(file.parent().unwrap()).unwrap().count(), 1);
+}
+
+#[test]
+fn a_run_goes_on_when_there_is_no_room_for_its_trace() {
+    let report = directory().join("report.json");
+    let run = of_four().arg("-xsim-trace=/dev/full").arg(format!("-xsim-report={}", report.display()));
+    run.run().failure().says(&["cannot write the trace /dev/full: No space left on device"]);
+    assert!(std::fs::read_to_string(report).unwrap().contains("\"MPI_Finalize\""), "the run came to its end");
+}
+
+#[test]
 fn what_is_wrong_is_said() {
     let refused = |run: Run, says: &str| drop(run.run().failure().says(&[says]));
     refused(of_four().arg("-xsim-trace=/nonexistent/a.trace"), "cannot write the trace /nonexistent/a.trace");

@@ -71,6 +71,8 @@ pub struct Options {
     pub trace_from: Time,
     /// The virtual time before which it is; `None`: to the end.
     pub trace_until: Option<Time>,
+    /// How often what was recorded up to then is saved, in the host's time.
+    pub trace_save: Span,
     /// Where what the packet network did is written.
     pub network_report: Vec<PathBuf>,
     /// Say what was chosen, and why.
@@ -131,6 +133,7 @@ impl Default for Options {
             trace_times: trace::Timing::Histogram,
             trace_from: Time::ZERO,
             trace_until: None,
+            trace_save: Span::from_ps(60_000_000_000_000),
             network_report: Vec::new(),
             verbose: false,
             check: false,

@@ -27,7 +27,7 @@ fn check_log(options: &Options) -> Result<(), String> {
 }
 
 fn check_trace(options: &Options) -> Result<(), String> {
-    let given = ["trace-times", "trace-from", "trace-until"].into_iter().find(|&name| options.given.contains_key(name));
+    let given = ["trace-times", "trace-from", "trace-until", "trace-save"].into_iter().find(|&name| options.given.contains_key(name));
     if let Some(name) = given.filter(|_| options.trace.is_none()) {
         return Err(format!("-xsim-{name} says how a trace is recorded: say where it goes, such as -xsim-trace app.trace"));
     }
@@ -49,7 +49,8 @@ pub fn recorders(options: &Options, process: u32, own: Range<u32>) -> Result<Vec
     if let Some(path) = &options.trace {
         let window = options.trace_from..options.trace_until.unwrap_or(Time::MAX);
         let (path, timing, ranks) = (path.clone(), options.trace_times, options.np);
-        recorders.push(Box::new(Recording::create(trace::Options { path, timing, window, ranks, own, first: process == 0 })?));
+        let (save, clock) = (options.trace_save.as_ps() / 1000, rank::host::now_ns as fn() -> u64);
+        recorders.push(Box::new(Recording::create(trace::Options { path, timing, window, ranks, own, process, save, clock })?));
     }
     Ok(recorders)
 }

@@ -194,11 +194,11 @@ impl Encoder {
     }
 
     /// Puts the dictionaries where they belong.
-    pub fn finish(&mut self, part: &mut Part) {
-        part.functions = std::mem::take(&mut self.functions);
-        part.sites = std::mem::take(&mut self.sites);
-        part.names = std::mem::take(&mut self.names);
-        part.types = std::mem::take(&mut self.types);
+    pub fn dictionaries(&self, part: &mut Part) {
+        part.functions = self.functions.clone();
+        part.sites = self.sites.clone();
+        part.names = self.names.clone();
+        part.types = self.types.clone();
     }
 }
 

@@ -19,6 +19,7 @@ pub mod histogram;
 pub mod part;
 pub mod recording;
 mod roles;
+mod saving;
 pub mod show;
 mod sites;
 pub mod stat;

@@ -8,6 +8,7 @@ use crate::encode::Encoder;
 use crate::fold::{self, Cursor, Grammar, Kind};
 use crate::histogram::Histogram;
 use crate::part::{Item, Part, Seen};
+use crate::saving::{self, Clock, Saving};
 use crate::sites::Symbols;
 use crate::template::{Position, Template};
 use crate::times::Times;
@@ -30,7 +31,7 @@ pub enum Timing {
 }
 
 /// What is recorded.
-#[derive(Clone, PartialEq, Eq, Debug)]
+#[derive(Clone, Debug)]
 pub struct Options {
     /// The file.
     pub path: PathBuf,
@@ -42,8 +43,12 @@ pub struct Options {
     pub ranks: u32,
     /// Those of this process.
     pub own: Range<u32>,
-    /// Whether this process writes the file.
-    pub first: bool,
+    /// The number of this process; the first writes the file.
+    pub process: u32,
+    /// How often, in nanoseconds of the host's time, what was recorded up to then is put beside the file; zero: after each call.
+    pub save: u64,
+    /// The host's clock.
+    pub clock: Clock,
 }
 
 #[derive(Clone, Default)]
@@ -63,6 +68,7 @@ struct Rank {
 /// Records a trace of a process's ranks.
 pub struct Recording {
     options: Options,
+    saving: Saving,
     encoder: Encoder,
     symbols: Symbols,
     calls: Calls,
@@ -86,12 +92,14 @@ impl Recording {
     pub fn create(mut options: Options) -> Result<Recording, String> {
         // The program may go to another directory.
         options.path = std::path::absolute(&options.path).map_err(|why| cannot(&options.path, &why))?;
-        if options.first {
+        if options.process == 0 {
             File::create(&options.path).map_err(|why| cannot(&options.path, &why))?;
         }
         let ranks = vec![Rank::default(); options.own.len()];
+        let saving = Saving::new(&options.path, options.process, options.save, options.clock);
         Ok(Recording {
             options,
+            saving,
             encoder: Encoder::default(),
             symbols: Symbols::default(),
             calls: Calls::default(),
@@ -103,13 +111,18 @@ impl Recording {
         })
     }
 
-    /// What was recorded, once.
+    /// What was recorded, at the end.
     pub fn finish(&mut self) -> Part {
-        let mut part = Part { ranks: self.options.ranks, comms: std::mem::take(&mut self.comms), ..Part::default() };
-        self.encoder.finish(&mut part);
+        let ranks = std::mem::take(&mut self.ranks);
+        self.of(ranks)
+    }
+
+    /// What these ranks, which are all of the process, have done up to now; O(what the trace keeps).
+    fn of(&mut self, ranks: Vec<Rank>) -> Part {
+        let mut part = Part { ranks: self.options.ranks, comms: self.comms.clone(), ..Part::default() };
+        self.encoder.dictionaries(&mut part);
         let ends = [part.functions.len(), part.sites.len(), part.names.len(), part.types.len()];
         part.calls = self.calls.iter().map(|(bytes, template)| decode(bytes, template, ends)).collect();
-        let ranks = std::mem::take(&mut self.ranks);
         let mut exporter = Exporter { grammar: &mut self.grammar, loops: FxHashMap::default(), part: &mut part };
         let mut classes: Dictionary<u32> = Dictionary::default();
         for (number, mut rank) in (self.options.own.start..).zip(ranks) {
@@ -124,7 +137,8 @@ impl Recording {
             }
         }
         let place = |number: u32| self.calls.place_of(number);
-        let histograms = self.histograms.drain().map(|((from, to), histogram)| ((from.checked_sub(1).map(place), place(to)), histogram));
+        let histograms =
+            self.histograms.iter().map(|(&(from, to), histogram)| ((from.checked_sub(1).map(place), place(to)), histogram.clone()));
         part.histograms = histograms.collect();
         part
     }
@@ -157,7 +171,24 @@ impl Recording {
             Timing::Histogram => self.histograms.entry((rank.before, place)).or_default().add(computed),
         }
         rank.before = place + 1;
+        if self.saving.is_due() {
+            self.save();
+        }
     }
+
+    #[cold]
+    fn save(&mut self) {
+        let ranks = self.ranks.clone();
+        let part = self.of(ranks);
+        self.saving.save(|| file_of(part.ranks, [part]));
+    }
+}
+
+/// The file of what processes recorded.
+fn file_of(ranks: u32, parts: impl IntoIterator<Item = Part>) -> Vec<u8> {
+    let mut builder = Builder::new(ranks);
+    parts.into_iter().for_each(|part| builder.add(part));
+    builder.finish()
 }
 
 fn decode(key: &[u8], template: usize, ends: [usize; 4]) -> (Template, Vec<i64>) {
@@ -281,12 +312,12 @@ impl Recorder for Recording {
     }
 
     fn merge(&mut self, parts: Vec<Vec<u8>>) -> Result<(), String> {
-        let mut builder = Builder::new(self.options.ranks);
-        for part in parts {
-            let part = Part::read(&part).map_err(|why| format!("what a process has recorded cannot be read: {why}"))?;
-            builder.add(part);
-        }
-        let file = builder.finish();
-        std::fs::write(&self.options.path, file).map_err(|why| cannot(&self.options.path, &why))
+        let read = |part: &Vec<u8>| Part::read(part).map_err(|why| format!("what a process has recorded cannot be read: {why}"));
+        let processes = parts.len() as u32;
+        let parts: Vec<Part> = parts.iter().map(read).collect::<Result<_, _>>()?;
+        let path = &self.options.path;
+        let written = std::fs::write(path, file_of(self.options.ranks, parts));
+        // What was saved stays if there is nothing better.
+        written.and_then(|()| saving::remove(path, processes)).map_err(|why| cannot(path, &why))
     }
 }

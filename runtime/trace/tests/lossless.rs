@@ -165,7 +165,8 @@ fn programs() -> impl Strategy<Value = Program> {
 fn record(program: &Program, processes: u32, timing: Timing) -> Vec<u8> {
     let ranks = program.len() as u32;
     let path = std::env::temp_dir().join(format!("xsim-trace-{}-{:?}", std::process::id(), std::thread::current().id()));
-    let options = |own| Options { path: path.clone(), timing, window: Time::ZERO..Time::MAX, ranks, own, first: true };
+    let options =
+        |own| Options { path: path.clone(), timing, window: Time::ZERO..Time::MAX, ranks, own, process: 0, save: u64::MAX, clock: || 0 };
     let parts: Vec<Vec<u8>> = (0..processes)
         .map(|process| {
             let own = process * ranks / processes..(process + 1) * ranks / processes;

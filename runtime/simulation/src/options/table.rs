@@ -2,6 +2,7 @@
 
 use super::value;
 use super::{Compute, Globals, Native, Options, ProgressMode, StackMode};
+use engine::Time;
 use observe::RankList;
 
 /// What an option is about; the order of the groups is the order of the help.
@@ -151,6 +152,8 @@ pub static TABLE: &[Row] = &[
         .help("Record calls from this virtual time on, such as `5ms`."),
     row("trace-until", "TIME", "", Group::Output, |o, v| value::instant(v).map(|t| o.trace_until = Some(t)))
         .help("Record calls before this virtual time."),
+    row("trace-save", "TIME", "60s", Group::Output, |o, v| value::instant(v).map(|t| o.trace_save = t.since(Time::ZERO)))
+        .help("How often, by the host's clock, each process puts what was recorded up to then in `FILE.part0` and so on, for runs that do not come to their end; `0s`: after each call."),
     row("network-report", "FILE[,FILE]", "", Group::Output, |o, v| value::network_files(v).map(|p| o.network_report = p))
         .help("Write what the packets, messages and links of a packet network did (docs/packet.md), by the file's name: `.json` latencies, hops and kinds of links; `.csv` a line for each direction of each cable; `.svg` a heat map of the links' use."),
     row("verbose", "", "off", Group::Output, |o, v| value::switch(v).map(|b| o.verbose = b))

@@ -449,7 +449,7 @@ impl Entrance<'_> {
         Ok(Some(self.collectives.entered(self.messages, self.objects, index, member, request.map(handle::of_cold), target)))
     }
 
-    /// Enters as [`Entrance::try_gathering`] does, if the call is one more like the one before; `None` if nothing has happened.
+    /// Enters a collective that gathers, if the call is one more like the one before; `None` if nothing has happened.
     #[inline]
     pub fn joins_again_as(&mut self, kind: Kind, comm: usize, elements: Option<Elements>, from: Addr) -> Option<Ticket> {
         self.collectives.joins_again(self.messages, self.objects, kind, comm, elements, from)

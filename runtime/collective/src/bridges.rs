@@ -3,9 +3,9 @@
 //! Each leader tells the other its group and a context of its process; both sides take that of the leader with the lesser rank.
 
 use crate::remote::group::{put_group, take_group};
+use crate::remote::kind::Told;
 use engine::record::{Put, Take};
 use message::Messages;
-use message::remote::stream::Kind;
 use objects::Objects;
 use objects::group::Group;
 use rustc_hash::FxHashMap;
@@ -47,7 +47,7 @@ impl Bridges {
         put_group(group, &mut body);
         let remote = messages.others();
         let process = remote.blocks.process(key.1);
-        remote.streams.put(process, Kind::Leader, &body);
+        remote.streams.put(process, Told::Leader.kind(), &body);
         context
     }
 

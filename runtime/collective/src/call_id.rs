@@ -8,10 +8,6 @@ use crate::instance::Collectives;
 use objects::error::Result;
 
 impl Collectives {
-    /// The communicator with this index is no more; the next one with it starts anew.
-    pub fn forget_calls(&mut self, comm: u32) {
-        self.calls.forget(comm);
-    }
     /// The mounted rank's next call on the communicator with this index; of an intercommunicator, its home.
     pub(super) fn call_id(&self, comm: u32, member: u32) -> CallId {
         match self.starting {

@@ -45,7 +45,7 @@ pub(crate) struct Refusal {
 
 /// The collective calls on one communicator; both sides of an intercommunicator have one such record.
 #[derive(Default)]
-pub struct Calls {
+pub(crate) struct Calls {
     /// Calls so far, by member from `from` on. Made at the first call, so that communicators for messages alone cost nothing a member.
     made: Vec<u32>,
     from: u32,
@@ -120,7 +120,7 @@ impl Calls {
         self.refused.as_mut().and_then(|refused| refused.remove(&call)).unwrap_or_default()
     }
     /// The ranks that were refused calls which nobody on this process has entered, in order.
-    pub fn refused_ranks(&self) -> BTreeSet<u32> {
+    pub(crate) fn refused_ranks(&self) -> BTreeSet<u32> {
         let open = self.refused.iter().flat_map(|refused| refused.values().flatten().map(|refusal| refusal.rank));
         open.chain(self.all_refused.iter().copied()).collect()
     }
@@ -161,7 +161,7 @@ impl Calls {
 
 /// The calls on all communicators, by the communicator's index; a freed one's index is used again.
 #[derive(Default)]
-pub struct CallTable {
+pub(crate) struct CallTable {
     calls: Vec<Calls>,
     /// Which members each process has, where they were asked for, if they are a row on each.
     segments: RefCell<Vec<Option<Option<Rc<Segments>>>>>,
@@ -179,7 +179,7 @@ impl CallTable {
         self.calls.get_mut(comm as usize)
     }
     /// The communicators with calls that members were refused and nobody on this process has entered.
-    pub fn refused(&self) -> impl Iterator<Item = (u32, &Calls)> {
+    pub(crate) fn refused(&self) -> impl Iterator<Item = (u32, &Calls)> {
         (0..).zip(&self.calls).filter(|(_, calls)| calls.refused.is_some())
     }
     /// The calls on a communicator, to add to them.

@@ -47,7 +47,8 @@ impl Collectives {
         let member = entry.member.rank;
         let index = self.join(messages, objects, member, &entry)?;
         let blocking = entry.blocking;
-        let request = (!blocking).then(|| messages.make_request(me, message::request::Body::Collective { instance: index, member }));
+        let request = (!blocking)
+            .then(|| messages.make_request(me, message::request::Body::Chapter { chapter: crate::CHAPTER, token: [index, member] }));
         let instance = &mut self.instances[index];
         if entry.root_known && !instance.root_known {
             // Those who do not know the root (MPI_PROC_NULL) know nothing else of the call either.
@@ -291,7 +292,7 @@ impl Collectives {
     }
 
     /// Starts all held instances, complete or not, because nothing else can run; false if there were none.
-    pub fn start_held(&mut self, messages: &mut Messages, objects: &Objects) -> bool {
+    pub(crate) fn start_all_held(&mut self, messages: &mut Messages, objects: &Objects) -> bool {
         let held = self.held.clone();
         for &index in &held {
             self.start_instance(messages, objects, index);

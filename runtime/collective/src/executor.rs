@@ -14,7 +14,7 @@ use schedule::{Buffer, Slice, Step};
 
 impl Collectives {
     /// Moves agents on until none can move or a function of the program is needed (`collectives.user`).
-    pub fn run_agents(&mut self, messages: &mut Messages, objects: &Objects) {
+    pub(crate) fn run_agents(&mut self, messages: &mut Messages, objects: &Objects) {
         while self.user.is_none()
             && let Some((index, member)) = self.agenda.pop_front()
         {
@@ -138,7 +138,7 @@ impl Collectives {
         });
         let key = (to, agent.member.rank, agent.round);
         let at = if messages.by_time() {
-            let flight = Flight::Collective { instance: index, to, from: agent.member.rank, round: agent.round };
+            let flight = Flight::Chapter { chapter: crate::CHAPTER, words: [index, to, agent.member.rank, agent.round] };
             messages.launch(agent.rank, target, from.bytes, agent.clock, flight);
             Time::MAX
         } else {
@@ -153,7 +153,7 @@ impl Collectives {
     }
 
     /// A shared network delivered a message of a schedule.
-    pub fn collective_arrival(&mut self, index: u32, to: u32, from: u32, round: u32, at: Time) {
+    pub(crate) fn collective_arrival(&mut self, index: u32, to: u32, from: u32, round: u32, at: Time) {
         let Some(instance) = self.instances.get_mut(index) else { return };
         if let Some(queue) = instance.mail.get_mut(&(to, from, round))
             && let Some(mail) = queue.iter_mut().find(|mail| mail.at == Time::MAX)
@@ -221,7 +221,7 @@ impl Collectives {
     }
 
     /// The function of the program has reduced `work.left` into `work.right`.
-    pub fn user_reduced(&mut self, work: UserReduction) {
+    pub(crate) fn user_reduced(&mut self, work: UserReduction) {
         if let Some(instance) = self.instances.get_mut(work.instance)
             && let Some(agent) = &mut instance.agents[work.member as usize]
         {

@@ -15,7 +15,7 @@ use schedule::{Schedule, Shape};
 use std::rc::Rc;
 
 /// A reduction whose members are all in.
-pub struct FunctionWork {
+pub(crate) struct FunctionWork {
     index: u32,
     shape: Shape,
     schedule: Rc<dyn Schedule>,
@@ -30,7 +30,7 @@ pub struct FunctionWork {
 
 impl FunctionWork {
     /// Calls the functions: `mounted` runs something while a rank (world number) is mounted.
-    pub fn run(&mut self, mut mounted: impl FnMut(u32, &mut dyn FnMut())) {
+    pub(crate) fn run(&mut self, mounted: &mut dyn FnMut(u32, &mut dyn FnMut())) {
         let (functions, group) = (&self.functions, &self.group);
         let mut combine = |member: u32, left: &[u8], right: &mut Vec<u8>| {
             if let Some(reduction) = functions.get(member) {
@@ -57,7 +57,7 @@ impl Collectives {
     }
 
     /// The next of them.
-    pub fn next_functions(&mut self, objects: &Objects) -> Option<FunctionWork> {
+    pub(crate) fn next_functions(&mut self, objects: &Objects) -> Option<FunctionWork> {
         loop {
             let index = self.functions.pop_front()?;
             let schedule = schedule::choose::choose(&self.instance(index).shape, &self.policy);
@@ -77,7 +77,7 @@ impl Collectives {
     }
 
     /// The functions have been called; the members leave.
-    pub fn functions_called(&mut self, messages: &mut Messages, objects: &Objects, work: FunctionWork) {
+    pub(crate) fn functions_called(&mut self, messages: &mut Messages, objects: &Objects, work: FunctionWork) {
         let mut gathering = self.instance_mut(work.index).gathering.take().expect("it is held together");
         let Some(results) = work.results else {
             // The steps do not fit together: event by event, who is wrong is told so.

@@ -5,6 +5,7 @@
 //! the [`planes`](super::planes) advance the clocks, and the result is what the collective means. Whatever
 //! needs more (a gap where members go on, members that must start before all are in) becomes agents, and runs as any other collective.
 
+use crate::CHAPTER;
 use crate::agent::Agent;
 use crate::brief::{Brief, Bring, Elements, Latest};
 use crate::contributions::{Data, Gathering};
@@ -259,7 +260,7 @@ impl Collectives {
         let me = messages.current;
         let clock = messages.ranks[me as usize].clock;
         let waits = self.instance(index).describe().0.blocking;
-        let request = (!waits).then(|| messages.make_request(me, Body::Collective { instance: index, member }));
+        let request = (!waits).then(|| messages.make_request(me, Body::Chapter { chapter: CHAPTER, token: [index, member] }));
         let instance = self.instance_mut(index);
         let gathering = instance.gathering.as_mut().expect("made or found above");
         let first = instance.arrived == 0;
@@ -377,13 +378,14 @@ impl Collectives {
     }
 
     /// The mounted rank asks whether requests are complete: collectives that are held for their members, and could complete one, go on.
-    pub fn start_tested(&mut self, messages: &mut Messages, objects: &Objects, requests: RequestArray) {
-        if !self.holds() {
+    pub(crate) fn start_tested(&mut self, messages: &mut Messages, objects: &Objects, requests: RequestArray) {
+        if !self.has_held() {
             return;
         }
         for handle in requests.iter() {
             if let RequestRef::Cold(request) = handle::request(messages.active_part(handle))
-                && let Some(&Request { body: Body::Collective { instance, .. }, done: None, .. }) = messages.requests.get(request)
+                && let Some(&Request { body: Body::Chapter { chapter: CHAPTER, token: [instance, _] }, done: None, .. }) =
+                    messages.requests.get(request)
                 && !self.instance(instance).is_started()
             {
                 self.start_instance(messages, objects, instance);

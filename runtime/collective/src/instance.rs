@@ -30,7 +30,7 @@ pub(crate) struct Mail {
 
 /// Among whom an instance is.
 #[derive(Clone)]
-pub enum Place {
+pub(crate) enum Place {
     /// The members of a communicator (its index).
     Comm(u32),
     /// A group whose members find each other by context, tag and first member.
@@ -38,11 +38,11 @@ pub enum Place {
 }
 
 /// One collective call of a communicator.
-pub struct Instance {
+pub(crate) struct Instance {
     /// Among whom it is.
-    pub place: Place,
+    pub(crate) place: Place,
     /// Its name among all processes, where it has members on several.
-    pub ident: Option<crate::remote::spread::Ident>,
+    pub(crate) ident: Option<crate::remote::spread::Ident>,
     /// Members on this process.
     pub(crate) here: u32,
     pub(super) signature: Signature,
@@ -73,19 +73,19 @@ pub struct Instance {
 pub struct Collectives {
     pub(super) instances: Slab<Instance>,
     /// The calls on each communicator.
-    pub calls: CallTable,
+    pub(crate) calls: CallTable,
     pub(super) agenda: VecDeque<(u32, u32)>,
     pub(super) held: Vec<u32>,
     pub(super) steps: Vec<Step>,
     /// Instances of groups: those with one key differ in the group, or follow one another.
     pub(super) meetings: FxHashMap<(u32, i32, u32), Vec<u32>>,
     /// A reduction that waits for a function of the program.
-    pub user: Option<UserReduction>,
+    pub(crate) user: Option<UserReduction>,
     /// Reductions with functions of the program whose members are all in.
     pub(super) functions: VecDeque<u32>,
     pub(crate) latest: Option<Latest>,
     /// The turn of the persistent collective that the mounted rank is starting.
-    pub starting: Option<(u32, u32)>,
+    pub(crate) starting: Option<(u32, u32)>,
     /// Whether collectives whose members are all here may run in one loop over clocks.
     pub(crate) batch: bool,
     /// How algorithms are chosen.
@@ -93,7 +93,7 @@ pub struct Collectives {
     /// Leaders that meet to make an intercommunicator.
     pub bridges: Bridges,
     /// How often it was decided to start what is held, on all processes.
-    pub epoch: u64,
+    pub(crate) epoch: u64,
     /// Instances with members on other processes.
     pub(crate) spread: crate::remote::spread::Spread,
 }
@@ -104,7 +104,7 @@ impl Collectives {
         Collectives { batch, policy, ..Collectives::default() }
     }
     /// The instance with this index, which is under way.
-    pub fn instance(&self, index: u32) -> &Instance {
+    pub(crate) fn instance(&self, index: u32) -> &Instance {
         &self.instances[index]
     }
     pub(crate) fn instance_mut(&mut self, index: u32) -> &mut Instance {
@@ -132,11 +132,11 @@ impl Collectives {
         self.agenda.push_back((index, member));
     }
     /// Whether a member or a function of the program can go on.
-    pub fn has_work(&self) -> bool {
+    pub(crate) fn has_agenda(&self) -> bool {
         !self.agenda.is_empty() || self.user.is_some() || !self.functions.is_empty()
     }
     /// Whether members are held that could start.
-    pub fn holds(&self) -> bool {
+    pub(crate) fn has_held(&self) -> bool {
         self.held.iter().any(|&index| self.instances[index].root_known)
     }
     /// A message of a schedule, to member `key.0` from member `key.1` in round `key.2`, arrives from another process.
@@ -148,18 +148,18 @@ impl Collectives {
         }
     }
     /// All instances.
-    pub fn instances(&self) -> impl Iterator<Item = &Instance> {
+    pub(crate) fn instances(&self) -> impl Iterator<Item = &Instance> {
         (0..self.instances.capacity() as u32).filter_map(|index| self.instances.get(index))
     }
 }
 
 impl Instance {
     /// What was called, how many members have entered (and not left), and how many there are.
-    pub fn describe(&self) -> (Signature, u32, u32) {
+    pub(crate) fn describe(&self) -> (Signature, u32, u32) {
         (self.signature, self.arrived, self.size)
     }
     /// Members that have not entered.
-    pub fn missing(&self) -> impl Iterator<Item = u32> {
+    pub(crate) fn missing(&self) -> impl Iterator<Item = u32> {
         (0..self.size).filter(|&member| !self.is_in(member))
     }
     /// Whether a member has entered (and not left).
@@ -189,7 +189,7 @@ impl Instance {
         Some(outcome.as_ref().map(|outcome| outcome.of(member)).map_err(Clone::clone))
     }
     /// The communicator's index; `MPI_COMM_WORLD`'s for a group's instance.
-    pub fn comm(&self) -> u32 {
+    pub(crate) fn comm(&self) -> u32 {
         match self.place {
             Place::Comm(comm) => comm,
             Place::Group(..) => 0,
@@ -199,7 +199,7 @@ impl Instance {
 
 impl Collectives {
     /// The instance that a rank is blocked in (for reports).
-    pub fn waiting_instance(&self, objects: &Objects, rank: u32) -> Option<u32> {
+    pub(crate) fn waiting_instance(&self, objects: &Objects, rank: u32) -> Option<u32> {
         let waits = |instance: &Instance| match (&instance.gathering, &instance.place) {
             (Some(gathering), Place::Comm(comm)) => {
                 let member = objects.comms.at(*comm).group.rank_of(rank);
@@ -212,7 +212,7 @@ impl Collectives {
 }
 
 /// World rank of a member of a communicator's collectives.
-pub fn member_rank(objects: &Objects, place: &Place, member: u32, me: u32) -> u32 {
+pub(crate) fn member_rank(objects: &Objects, place: &Place, member: u32, me: u32) -> u32 {
     let comm = match place {
         Place::Comm(comm) => *comm,
         Place::Group(_, group) => return group.world_rank(member),

@@ -1,5 +1,6 @@
 //! How a member leaves a collective: its completion, its result into the program's memory, and the instance's end.
 
+use crate::CHAPTER;
 use crate::agent::{Agent, Stage};
 use crate::blocks::BlockList;
 use crate::delivery::Delivery;
@@ -18,7 +19,7 @@ impl Collectives {
     /// Stores the new communicator's handle at `target` when `request` (of an agreement) is collected.
     pub fn store_outcome(&mut self, messages: &mut Messages, request: usize, target: Addr) {
         if let RequestRef::Cold(index) = handle::request(request)
-            && let Some(Request { body: Body::Collective { instance, member }, .. }) = messages.requests.get(index)
+            && let Some(Request { body: Body::Chapter { chapter: CHAPTER, token: [instance, member] }, .. }) = messages.requests.get(index)
             && let Some(agent) = &mut self.instances[*instance].agents[*member as usize]
         {
             agent.delivery = Delivery::Handle(target);
@@ -35,7 +36,7 @@ impl Collectives {
     }
 
     /// Moves a complete member's result into the program's memory, ahead of its completion.
-    pub fn deliver_collective(&mut self, objects: &Objects, index: u32, member: u32) {
+    pub(crate) fn deliver_collective(&mut self, objects: &Objects, index: u32, member: u32) {
         if self.instances[index].gathering.is_some() {
             self.finish_pending(objects, index, member, false);
             return;
@@ -49,7 +50,7 @@ impl Collectives {
     }
 
     /// The mounted rank collects its result: moves it into the program's memory and leaves the instance.
-    pub fn finish_collective(&mut self, messages: &mut Messages, objects: &Objects, index: u32, member: u32) -> Result<usize> {
+    pub(crate) fn finish_collective(&mut self, messages: &mut Messages, objects: &Objects, index: u32, member: u32) -> Result<usize> {
         if self.instances[index].gathering.is_some() {
             self.finish_pending(objects, index, member, true);
             return Ok(0);

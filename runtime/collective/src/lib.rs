@@ -14,13 +14,14 @@ pub mod bridges;
 pub(crate) mod brief;
 pub(crate) mod call;
 pub(crate) mod call_id;
-pub mod calls;
+pub(crate) mod calls;
+pub(crate) mod chapter;
 pub(crate) mod contributions;
 pub(crate) mod delivery;
 pub mod entrance;
 pub(crate) mod entry;
 pub(crate) mod executor;
-pub mod functions;
+pub(crate) mod functions;
 pub(crate) mod gathering;
 pub(crate) mod gatherv;
 pub mod instance;
@@ -31,9 +32,10 @@ pub(crate) mod pending;
 pub mod planes;
 pub(crate) mod records;
 pub(crate) mod reduce_scatter;
-pub mod reduction;
+pub(crate) mod reduction;
 pub(crate) mod refused;
-pub mod remote;
+pub(crate) mod remote;
+pub(crate) mod report;
 pub(crate) mod results;
 pub(crate) mod signature;
 pub mod ticket;
@@ -41,3 +43,6 @@ pub(crate) mod varied;
 
 pub use call::lengths::Lengths;
 pub use instance::Collectives;
+
+/// The name of this chapter.
+pub const CHAPTER: message::chapter::id::ChapterId = message::chapter::id::ChapterId(0);

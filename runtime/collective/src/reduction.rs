@@ -94,9 +94,9 @@ impl Functions {
 }
 
 /// A reduction that a function of the program must do, on its own rank.
-pub struct UserReduction {
+pub(crate) struct UserReduction {
     /// Where the function must run (world rank).
-    pub rank: u32,
+    pub(crate) rank: u32,
     pub(crate) instance: u32,
     pub(crate) member: u32,
     pub(crate) reduction: Rc<Reduction>,
@@ -107,7 +107,7 @@ pub struct UserReduction {
 
 impl UserReduction {
     /// Calls the function; its rank must be mounted.
-    pub fn run(&mut self) {
+    pub(crate) fn run(&mut self) {
         self.reduction.call(&self.left, &mut self.right);
     }
 }

@@ -1,5 +1,6 @@
 //! Messages that a shared network carries, and handshakes between sender and receiver.
 
+use crate::chapter::id::ChapterId;
 use crate::envelope::Transit;
 use crate::messages::Messages;
 use crate::node::flag;
@@ -37,16 +38,12 @@ pub enum Flight {
         /// The sender's request.
         request: u32,
     },
-    /// A message of a collective's schedule.
-    Collective {
-        /// Which instance.
-        instance: u32,
-        /// Receiving member.
-        to: u32,
-        /// Sending member.
-        from: u32,
-        /// Round.
-        round: u32,
+    /// A message of another chapter, a step of a collective for one.
+    Chapter {
+        /// Which chapter.
+        chapter: ChapterId,
+        /// What it is, in the chapter's own words.
+        words: [u32; 4],
     },
 }
 
@@ -108,7 +105,7 @@ impl Messages {
         }
         request.done = Some(at);
         let owner = request.owner;
-        if request.orphan && !matches!(request.body, Body::Collective { .. }) {
+        if request.orphan && !matches!(request.body, Body::Chapter { .. }) {
             self.requests.remove(index);
         } else if std::mem::take(&mut request.waited) {
             let state = &mut self.ranks[owner as usize];

@@ -3,6 +3,7 @@
 //! Knows MPI's objects and the simulated network, and nothing of collectives, decisions or the order in which those are made.
 
 pub mod buffered;
+pub mod chapter;
 pub mod charging;
 pub mod envelope;
 pub mod flight;

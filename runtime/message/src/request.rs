@@ -4,6 +4,7 @@ pub mod persistent;
 
 pub use persistent::{Starter, Template};
 
+use crate::chapter::id::{ChapterId, Token};
 use crate::error::{ErrorClass, Failure, Result};
 use crate::handle::{self, RequestRef};
 use crate::messages::Messages;
@@ -105,12 +106,12 @@ pub enum Body {
         /// The request of the started operation.
         active: Option<usize>,
     },
-    /// A member of a nonblocking collective.
-    Collective {
-        /// Which instance.
-        instance: u32,
-        /// Which member of it.
-        member: u32,
+    /// An operation of another chapter, a nonblocking collective for one.
+    Chapter {
+        /// Which chapter.
+        chapter: ChapterId,
+        /// What it knows the operation by.
+        token: Token,
     },
     /// A generalized request.
     Generalized(Box<Generalized>),

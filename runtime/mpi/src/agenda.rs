@@ -214,13 +214,13 @@ impl World {
     /// Whether no message that arrives at `time` or before will come any more.
     #[inline]
     pub(crate) fn is_safe(&self, time: Time) -> bool {
-        time < self.messages.safe && !self.messages.by_time() && !self.collectives.has_work()
+        time < self.messages.safe && !self.messages.by_time() && !self.chapters.has_work()
     }
 
     /// Whether the mounted rank's poll at `time` is the first of all open items, because its poll before was and nothing happened since.
     #[inline]
     pub(crate) fn has_turn(&self, time: Time) -> bool {
-        self.order.agenda.turn == Some((self.messages.current, time)) && self.messages.polls_again && !self.collectives.has_work()
+        self.order.agenda.turn == Some((self.messages.current, time)) && self.messages.polls_again && !self.chapters.has_work()
     }
 
     /// The mounted rank steps back: others may come first.

@@ -12,9 +12,9 @@ impl crate::world::Mpi {
     /// # Errors
     /// `MPI_ERR_COMM`, see [`Comms::release`].
     pub fn release_comm(&self, handle: usize) -> Result {
-        let crate::world::World { objects, collectives, .. } = &mut *self.world();
+        let crate::world::World { objects, chapters, .. } = &mut *self.world();
         for index in objects.comms.release(handle)? {
-            collectives.forget_calls(index);
+            chapters.forget_comm(index);
         }
         Ok(())
     }

@@ -1,21 +1,19 @@
 //! Explains a deadlock: who waits for whom, alike ranks grouped.
 
-use crate::collective::instance::member_rank;
-use crate::collective::remote::spread::{Ident, is_spread};
+use crate::chapters::Chapters;
 use crate::node::{Node, State, flag};
 use crate::remote::record::{Put, Take};
 use crate::request::Body;
 use crate::undecided::Question;
 use crate::world::{Phase, World};
 use engine::Time;
-use rustc_hash::FxHashMap;
+use message::chapter::id::{ChapterId, Token};
+use message::chapter::ranks_text;
 use std::collections::BTreeMap;
 use std::fmt::Write;
 
 /// How many groups are written out.
 const GROUPS: usize = 12;
-/// How many missing members of a collective are named.
-const MISSING: usize = 8;
 
 /// What one rank waits for.
 #[derive(Clone)]
@@ -25,21 +23,8 @@ struct Wait {
     /// World rank of the source where it is named.
     source: Option<u32>,
     rest: String,
-    /// The collective whose members are on several processes.
-    spread: Option<Ident>,
-}
-
-/// A collective with members on several processes that not all have entered.
-#[derive(Default)]
-struct Spread {
-    comm: String,
-    size: u32,
-    arrived: u32,
-    missing: Vec<u32>,
-    /// Some members on each other process, who are missing if it knows nothing of the collective.
-    elsewhere: Vec<(u32, u32)>,
-    /// Processes that know of it.
-    known: Vec<u32>,
+    /// The operation of another chapter in which other processes have a part, as all call it.
+    shared: Option<(ChapterId, Vec<u8>)>,
 }
 
 /// What the ranks of one process wait for, or of all.
@@ -49,9 +34,10 @@ struct Waits {
     ended: u32,
     first_ended: Option<u32>,
     latest: Time,
-    spread: FxHashMap<Ident, Spread>,
-    /// Communicators, and ranks that were refused a collective on them which no other member on their process has called.
-    refused: Vec<(String, Vec<u32>)>,
+    /// What each chapter tells, by process.
+    open: Vec<(ChapterId, Vec<Vec<u8>>)>,
+    /// What chapters say of the whole.
+    notes: Vec<String>,
 }
 
 impl Waits {
@@ -65,32 +51,9 @@ impl Waits {
                 all.waits.push((rank, wait_of(world, rank)));
             }
         }
-        for instance in world.collectives.instances() {
-            let Some(ident) = instance.ident else { continue };
-            let (_, arrived, size) = instance.describe();
-            let missing = instance
-                .missing()
-                .filter(|&member| world.messages.is_local(member_rank(&world.objects, &instance.place, member, u32::MAX)));
-            let missing = missing.take(MISSING + 1).collect();
-            let comm = world.objects.comms.describe(crate::comm::Comms::handle(instance.comm()));
-            let remote = world.messages.remote.as_ref().expect("it has members on other processes");
-            let mut named = vec![0; remote.blocks.processes() as usize];
-            let mut elsewhere = Vec::new();
-            for member in 0..size {
-                let process = remote.blocks.process(member_rank(&world.objects, &instance.place, member, u32::MAX));
-                named[process as usize] += 1;
-                if process != remote.me && named[process as usize] <= MISSING + 1 {
-                    elsewhere.push((process, member));
-                }
-            }
-            all.spread.insert(ident, Spread { comm, size, arrived, missing, elsewhere, known: vec![remote.me] });
-        }
-        for (comm, calls) in world.collectives.calls.refused() {
-            let ranks: Vec<u32> = calls.refused_ranks().into_iter().collect();
-            let spread = world.objects.comms.alive(comm).is_some_and(|comm| is_spread(&world.messages, comm));
-            if spread && !ranks.is_empty() {
-                all.refused.push((world.objects.comms.describe(crate::comm::Comms::handle(comm)), ranks));
-            }
+        if world.messages.remote.is_some() {
+            let told = |id| (id, vec![world.chapters.get(id).open(&world.messages, &world.objects)]);
+            all.open = world.chapters.ids().map(told).into();
         }
         all
     }
@@ -106,32 +69,13 @@ impl Waits {
             out.u32(wait.function.into());
             out.u32(wait.source.unwrap_or(u32::MAX));
             out.bytes(wait.rest.as_bytes());
-            out.u8(u8::from(wait.spread.is_some()));
-            if let Some(ident) = wait.spread {
-                ident.put(&mut out);
+            out.u8(u8::from(wait.shared.is_some()));
+            if let Some((chapter, name)) = &wait.shared {
+                out.u8(chapter.0);
+                out.bytes(name);
             }
         }
-        out.u32(self.spread.len() as u32);
-        for (ident, spread) in &self.spread {
-            ident.put(&mut out);
-            out.bytes(spread.comm.as_bytes());
-            out.u32(spread.size);
-            out.u32(spread.arrived);
-            out.u32(spread.missing.len() as u32);
-            spread.missing.iter().for_each(|&member| out.u32(member));
-            out.u32(spread.elsewhere.len() as u32);
-            for &(process, member) in &spread.elsewhere {
-                out.u32(process);
-                out.u32(member);
-            }
-            out.u32(spread.known[0]);
-        }
-        out.u32(self.refused.len() as u32);
-        for (comm, ranks) in &self.refused {
-            out.bytes(comm.as_bytes());
-            out.u32(ranks.len() as u32);
-            ranks.iter().for_each(|&rank| out.u32(rank));
-        }
+        self.open.iter().for_each(|(_, told)| out.bytes(&told[0]));
         out
     }
 
@@ -145,35 +89,25 @@ impl Waits {
         self.first_ended = self.first_ended.or(first_ended);
         for _ in 0..from.u32() {
             let (rank, function, source, rest) = (from.u32(), from.u32() as u16, some(from.u32()), text(from));
-            let spread = (from.u8() != 0).then(|| Ident::take(from));
-            self.waits.push((rank, Wait { function, source, rest, spread }));
+            let shared = (from.u8() != 0).then(|| (ChapterId(from.u8()), from.bytes().to_vec()));
+            self.waits.push((rank, Wait { function, source, rest, shared }));
         }
-        for _ in 0..from.u32() {
-            let ident = Ident::take(from);
-            let (comm, size, arrived) = (text(from), from.u32(), from.u32());
-            let missing: Vec<u32> = (0..from.u32()).map(|_| from.u32()).collect();
-            let spread = self.spread.entry(ident).or_insert_with(|| Spread { comm, size, ..Spread::default() });
-            spread.arrived += arrived;
-            spread.missing.extend(missing);
-            spread.elsewhere = (0..from.u32()).map(|_| (from.u32(), from.u32())).collect();
-            spread.known.push(from.u32());
-        }
-        for _ in 0..from.u32() {
-            let (comm, count) = (text(from), from.u32());
-            self.refused.push((comm, (0..count).map(|_| from.u32()).collect()));
-        }
+        self.open.iter_mut().for_each(|(_, told)| told.push(from.bytes().to_vec()));
     }
 
-    /// Says of collectives on several processes how many members have entered in all.
-    fn settle(&mut self) {
-        for spread in self.spread.values_mut() {
-            let absent = spread.elsewhere.iter().filter(|(process, _)| !spread.known.contains(process));
-            spread.missing.extend(absent.map(|(_, member)| member));
-            spread.missing.sort_unstable();
-        }
-        for (_, wait) in &mut self.waits {
-            let Some(spread) = wait.spread.and_then(|ident| self.spread.get(&ident)) else { continue };
-            wait.rest = entered(&spread.comm, spread.arrived, spread.size, &spread.missing);
+    /// Says of operations in which several processes have a part what these know together.
+    fn settle(&mut self, chapters: &Chapters) {
+        for (id, told) in std::mem::take(&mut self.open) {
+            let mut known = chapters.get(id).explain(&told);
+            for (_, wait) in &mut self.waits {
+                if let Some((chapter, name)) = &wait.shared
+                    && *chapter == id
+                    && let Some(text) = known.waits.get(name)
+                {
+                    wait.rest.clone_from(text);
+                }
+            }
+            self.notes.append(&mut known.notes);
         }
     }
 }
@@ -183,9 +117,9 @@ pub(crate) fn report(world: &mut World) -> Option<String> {
     let mut all = Waits::of(world);
     if world.messages.remote.is_some() {
         let blobs = world.gather(all.put())?;
-        all = Waits::default();
+        all = Waits { open: world.chapters.ids().map(|id| (id, Vec::new())).into(), ..Waits::default() };
         blobs.iter().for_each(|blob| all.add(&mut Take(blob)));
-        all.settle();
+        all.settle(&world.chapters);
     }
     Some(explain(world, &all))
 }
@@ -207,13 +141,13 @@ fn explain(world: &World, all: &Waits) -> String {
     let mut out =
         format!("deadlock at virtual time {}: {} of {} ranks wait and nothing can wake them", latest, waits.len(), world.messages.size);
     for ((_, text), ranks) in sorted.iter().take(GROUPS) {
-        let _ = write!(out, "\n  {} in {text}: {}", plural(ranks.len()), list(ranks));
+        let _ = write!(out, "\n  {} in {text}: {}", plural(ranks.len()), ranks_text(ranks));
     }
     if sorted.len() > GROUPS {
         let _ = write!(out, "\n  and {} more kinds of waiting", sorted.len() - GROUPS);
     }
-    for (comm, ranks) in &all.refused {
-        let _ = write!(out, "\n  a collective on {comm} was refused to {} before: others may wait for it", list(ranks));
+    for note in &all.notes {
+        let _ = write!(out, "\n  {note}");
     }
     if *ended > 0 {
         let _ = write!(out, "\n  {} ended already (the first is rank {})", plural(*ended as usize), first_ended.unwrap_or(0));
@@ -223,19 +157,6 @@ fn explain(world: &World, all: &Waits) -> String {
 
 fn plural(count: usize) -> String {
     if count == 1 { "1 rank".to_owned() } else { format!("{count} ranks") }
-}
-
-/// The first few ranks, as ranges.
-fn list(ranks: &[u32]) -> String {
-    let mut ranges: Vec<(u32, u32)> = Vec::new();
-    for &rank in ranks {
-        match ranges.last_mut() {
-            Some((_, last)) if *last + 1 == rank => *last = rank,
-            _ => ranges.push((rank, rank)),
-        }
-    }
-    let shown: Vec<String> = ranges.iter().take(6).map(|(a, b)| if a == b { format!("{a}") } else { format!("{a}-{b}") }).collect();
-    format!("rank{} {}{}", if ranks.len() == 1 { "" } else { "s" }, shown.join(", "), if ranges.len() > 6 { ", ..." } else { "" })
 }
 
 fn text(rank: u32, wait: &Wait, function: &str, relative: bool) -> String {
@@ -271,7 +192,7 @@ fn wait_of(world: &World, rank: u32) -> Wait {
             }
             Question::Cancel(_) => String::new(),
         };
-        return Wait { function, source: None, rest, spread: None };
+        return Wait { function, source: None, rest, shared: None };
     }
     let state = &world.messages.ranks[rank as usize];
     let waited: Vec<u32> =
@@ -280,14 +201,14 @@ fn wait_of(world: &World, rank: u32) -> Wait {
         let node = &world.messages.nodes[index];
         let more = if waited.len() > 1 { format!(", and {} more receives", waited.len() - 1) } else { String::new() };
         if node.has(flag::WILD) {
-            return Wait { function, source: None, rest: format!("source=MPI_ANY_SOURCE, {}{more}", tag_text(node)), spread: None };
+            return Wait { function, source: None, rest: format!("source=MPI_ANY_SOURCE, {}{more}", tag_text(node)), shared: None };
         }
         let source = world
             .objects
             .comms
             .by_context(node.context, rank)
             .map_or(node.source, |comm| comm.peer(node.source as i32, rank, "source").unwrap_or(node.source));
-        return Wait { function, source: Some(source), rest: format!("{}{more}", tag_text(node)), spread: None };
+        return Wait { function, source: Some(source), rest: format!("{}{more}", tag_text(node)), shared: None };
     }
     for index in 0..world.messages.requests.capacity() as u32 {
         let Some(request) = world.messages.requests.get(index) else { continue };
@@ -296,42 +217,35 @@ fn wait_of(world: &World, rank: u32) -> Wait {
         }
         match request.body {
             Body::Synchronous => {
-                return Wait { function, source: None, rest: "a synchronous send that nobody receives".to_owned(), spread: None };
+                return Wait { function, source: None, rest: "a synchronous send that nobody receives".to_owned(), shared: None };
             }
-            Body::Collective { instance, .. } => return collective_wait(world, function, instance),
+            Body::Chapter { chapter, token } => {
+                return chapter_wait(world, function, rank, chapter, Some(token)).unwrap_or_else(|| nothing(function));
+            }
             Body::Generalized(_) => {
-                return Wait { function, source: None, rest: "a generalized request that nobody completes".to_owned(), spread: None };
+                return Wait { function, source: None, rest: "a generalized request that nobody completes".to_owned(), shared: None };
             }
             Body::Persistent { .. } | Body::Away { .. } => {}
         }
     }
-    if let Some(instance) = world.collectives.waiting_instance(&world.objects, rank) {
-        return collective_wait(world, function, instance);
+    let of_chapter = world.chapters.ids().into_iter().find_map(|chapter| chapter_wait(world, function, rank, chapter, None));
+    if let Some(wait) = of_chapter {
+        return wait;
     }
     let in_flight = world
         .messages
         .posted
         .iter(world.messages.ranks[rank as usize].posted)
         .any(|index| world.messages.nodes[index].state == State::InFlight);
-    Wait { function, source: None, rest: if in_flight { "a message under way".to_owned() } else { String::new() }, spread: None }
+    Wait { function, source: None, rest: if in_flight { "a message under way".to_owned() } else { String::new() }, shared: None }
 }
 
-fn collective_wait(world: &World, function: u16, index: u32) -> Wait {
-    let instance = world.collectives.instance(index);
-    let (_, arrived, size) = instance.describe();
-    let comm = world.objects.comms.describe(crate::comm::Comms::handle(instance.comm()));
-    let missing: Vec<u32> = instance.missing().take(MISSING + 1).collect();
-    Wait { function, source: None, rest: entered(&comm, arrived, size, &missing), spread: instance.ident }
+fn nothing(function: u16) -> Wait {
+    Wait { function, source: None, rest: String::new(), shared: None }
 }
 
-fn entered(comm: &str, arrived: u32, size: u32, missing: &[u32]) -> String {
-    if arrived == size {
-        return format!("{comm}, all {size} members entered");
-    }
-    let names: Vec<String> = missing.iter().take(MISSING).map(u32::to_string).collect();
-    format!(
-        "{comm}, {arrived} of {size} members entered; missing {}{}",
-        names.join(", "),
-        if (size - arrived) as usize > names.len() { ", ..." } else { "" }
-    )
+/// What a rank waits for that is something of this chapter: with `token`, the operation of that request.
+fn chapter_wait(world: &World, function: u16, rank: u32, chapter: ChapterId, token: Option<Token>) -> Option<Wait> {
+    let wait = world.chapters.get(chapter).wait_of(&world.messages, &world.objects, rank, token)?;
+    Some(Wait { function, source: None, rest: wait.text, shared: wait.name.map(|name| (chapter, name)) })
 }

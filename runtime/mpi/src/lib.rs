@@ -4,6 +4,7 @@
 mod agenda;
 pub mod alone;
 pub mod call;
+pub mod chapters;
 pub mod comm;
 mod deadlock;
 mod order;

@@ -1,10 +1,10 @@
 //! The main loop: who runs next, what is decided, how a run ends.
 
-use crate::collective::functions::FunctionWork;
-use crate::collective::reduction::UserReduction;
 use crate::runner::{Outcome, Runner};
 use crate::world::{Abort, Mpi, Phase, World};
 use engine::Time;
+use message::chapter::Errand;
+use message::chapter::id::ChapterId;
 
 /// How a run ended.
 #[derive(Clone, Debug, Default)]
@@ -25,8 +25,7 @@ pub struct Ending {
 
 pub(crate) enum Next {
     Run(u32),
-    Reduce(Box<UserReduction>),
-    ReduceAll(Box<FunctionWork>),
+    Errand(ChapterId, Box<dyn Errand>),
     Unload(u32, u32),
     Done,
     Deadlock,
@@ -89,18 +88,13 @@ pub(crate) fn drive<R: Runner>(mpi: &Mpi, ranks: &mut R, ending: &mut Ending, ti
                     tick(&mpi.world());
                 }
             }
-            Next::Reduce(mut work) => {
-                mpi.world().mount(work.rank);
-                ranks.mounted(work.rank - first, || work.run());
-                mpi.world().collectives.user_reduced(*work);
-            }
-            Next::ReduceAll(mut work) => {
-                work.run(|rank, call| {
+            Next::Errand(chapter, mut errand) => {
+                errand.run(&mut |rank, call| {
                     mpi.world().mount(rank);
                     ranks.mounted(rank - first, call);
                 });
-                let World { objects, messages, collectives, .. } = &mut *mpi.world();
-                collectives.functions_called(messages, objects, *work);
+                let World { objects, messages, chapters, .. } = &mut *mpi.world();
+                chapters.of(chapter).done(messages, objects, errand);
             }
             Next::Unload(rank, index) => {
                 mpi.world().mount(rank);
@@ -214,7 +208,7 @@ impl World {
             if self.run.ended == self.messages.size {
                 return Next::Done;
             }
-            if self.collectives.start_held(&mut self.messages, &self.objects) {
+            if self.chapters.start_held(&mut self.messages, &self.objects, false) {
                 continue;
             }
             let lagging = self.messages.ready.least_lagging().unwrap_or(Time::MAX);
@@ -247,20 +241,14 @@ impl World {
     /// What is to be done for ranks before any of them runs.
     #[inline(always)]
     fn next_errand(&mut self) -> Option<Next> {
-        if self.collectives.has_work() || !self.messages.orphans.is_empty() { self.errand() } else { None }
+        if self.chapters.has_work() || !self.messages.orphans.is_empty() { self.errand() } else { None }
     }
 
     // Not inlined: few switches have one, and all would save its registers.
     #[inline(never)]
     fn errand(&mut self) -> Option<Next> {
-        if self.collectives.has_work() {
-            self.collectives.run_agents(&mut self.messages, &self.objects);
-            if let Some(work) = self.collectives.user.take() {
-                return Some(Next::Reduce(Box::new(work)));
-            }
-            if let Some(work) = self.collectives.next_functions(&self.objects) {
-                return Some(Next::ReduceAll(Box::new(work)));
-            }
+        if let Some((chapter, errand)) = self.chapters.work(&mut self.messages, &self.objects) {
+            return Some(Next::Errand(chapter, errand));
         }
         self.messages.orphans.pop().map(|(rank, index)| Next::Unload(rank, index))
     }

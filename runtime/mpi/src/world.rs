@@ -1,5 +1,6 @@
 //! All state of a process's ranks, and the door to it.
 
+use crate::chapters::Chapters;
 use crate::charging::Compute;
 use crate::collective::instance::Collectives;
 use crate::comm::Comms;
@@ -59,14 +60,14 @@ impl Setup {
     }
 }
 
-/// All state of a process's ranks, in parts that know only those before them: objects, messages, collectives, order.
+/// All state of a process's ranks, in parts that know only those before them: objects, messages, other chapters of MPI, order.
 pub struct World {
     /// MPI's opaque objects.
     pub objects: Objects,
     /// Ranks and what passes between them.
     pub messages: Messages,
-    /// Collective calls under way.
-    pub collectives: Collectives,
+    /// What MPI has beside messages: collective calls under way.
+    pub chapters: Chapters,
     /// What must wait for safe time, and in which order it is decided.
     pub(crate) order: Order,
     /// How the run goes as a whole.
@@ -92,7 +93,7 @@ impl Mpi {
         let comms = Comms::new(setup.ranks, (first, local), stride);
         let mut world = World {
             objects: Objects::new(comms, setup.environment),
-            collectives: Collectives::new(setup.batch, setup.policy),
+            chapters: Chapters { collectives: Collectives::new(setup.batch, setup.policy) },
             order: Order::new(stride.1),
             run: Run::new(),
             messages: Messages::new(

@@ -2,11 +2,11 @@
 
 use crate::contributions::{Data, Gathering};
 use crate::instance::Collectives;
+use crate::remote::kind::Told;
 use crate::remote::spread::Ident;
 use engine::Time;
 use engine::record::Take;
 use message::Messages;
-use message::remote::stream::Kind;
 use objects::Objects;
 use schedule::segments::Segments;
 use schedule::{Kind as Collective, Shape};
@@ -41,7 +41,7 @@ pub(super) fn send_data(messages: &mut Messages, ident: Ident, shape: &Shape, ga
     for process in to {
         let parts = gathering.data.parts(shape, segments.of_process(process));
         let bytes = parts.clone().map(<[u8]>::len).sum::<usize>();
-        let out = remote.streams.begin(process, Kind::Data, Time::ZERO, Ident::BYTES + bytes);
+        let out = remote.streams.begin(process, Told::Data.kind(), Time::ZERO, Ident::BYTES + bytes);
         ident.put(out);
         parts.for_each(|part| out.extend_from_slice(part));
         remote.streams.end();

@@ -19,6 +19,7 @@ use crate::planes::agents_through;
 use crate::planes::burden;
 use crate::planes::release_member;
 use crate::remote::data::send_data;
+use crate::remote::kind::Told;
 use crate::remote::passage::{Distributed, Passage, Plane};
 use crate::remote::spread::Ident;
 use crate::remote::spread::is_spread;
@@ -26,7 +27,6 @@ use engine::Time;
 use engine::record::{Put, Take};
 use message::Messages;
 use message::remote::Blocks;
-use message::remote::stream::Kind;
 use objects::Objects;
 use objects::group::Group;
 use schedule::choose::choose;
@@ -241,7 +241,7 @@ impl Collectives {
         let streams = &mut messages.others().streams;
         for (plane, records) in [(Plane::Time, said.records), (Plane::Data, moved)] {
             for (process, round, record) in records {
-                let out = streams.begin(process, Kind::Round, Time::ZERO, Ident::BYTES + 1 + 4 + record.len());
+                let out = streams.begin(process, Told::Round.kind(), Time::ZERO, Ident::BYTES + 1 + 4 + record.len());
                 ident.put(out);
                 out.u8(plane as u8);
                 out.u32(round);

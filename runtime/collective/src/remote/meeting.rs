@@ -8,10 +8,10 @@ use crate::agreement::refused_among;
 use crate::instance::Collectives;
 use crate::instance::member_rank;
 use crate::remote::contribution::{decode, encode};
+use crate::remote::kind::Told;
 use crate::remote::spread::Ident;
 use engine::record::{Put, Take};
 use message::Messages;
-use message::remote::stream::Kind;
 use objects::Objects;
 
 impl Collectives {
@@ -33,7 +33,7 @@ impl Collectives {
         ident.put(&mut body);
         body.u32(size);
         encode(&contributions, &mut body);
-        remote.streams.put(process, Kind::Contributions, &body);
+        remote.streams.put(process, Told::Contributions.kind(), &body);
     }
 
     pub(crate) fn contributions_arrived(&mut self, messages: &mut Messages, objects: &mut Objects, mut record: Take) {
@@ -61,7 +61,7 @@ impl Collectives {
         processes.sort_unstable();
         processes.dedup();
         for process in processes.into_iter().filter(|&process| process != remote.me) {
-            remote.streams.put(process, Kind::Outcome, &body);
+            remote.streams.put(process, Told::Outcome.kind(), &body);
         }
         self.resolve(messages, objects, ident, None, contributions);
     }

@@ -23,7 +23,7 @@ impl Plane {
 }
 
 /// A record that another process sent: for which plane, round, process, what.
-pub(crate) type Told = (Plane, u32, u32, Vec<u8>);
+pub(crate) type RoundRecord = (Plane, u32, u32, Vec<u8>);
 
 /// What is left of a passage: clocks, data, agents by member.
 type Parts = (TimePlane, Option<DataPlane>, Option<Vec<Option<Box<Agent>>>>);
@@ -54,7 +54,7 @@ impl Passage {
         let data = DataPlane::new(self.segment.clone(), schedule, &members, members.inputs());
         Passage { data: Some(Box::new(data)), agents: Some(agents), ..self }
     }
-    pub(crate) fn deliver(&mut self, (plane, round, process, record): Told) {
+    pub(crate) fn deliver(&mut self, (plane, round, process, record): RoundRecord) {
         match (plane, &mut self.data) {
             (Plane::Data, Some(data)) => data.deliver(round, process, record),
             _ => self.time.deliver(round, process, record),
@@ -120,7 +120,7 @@ pub(crate) struct Distributed {
     pub(crate) segments: Rc<Segments>,
     pub(crate) passage: Option<Box<Passage>>,
     /// Records of rounds that came before the word to go.
-    pub(crate) early: Vec<Told>,
+    pub(crate) early: Vec<RoundRecord>,
     /// Data of other processes, and whose is awaited.
     pub(crate) data: Vec<(u32, Vec<u8>)>,
     pub(crate) awaited: Vec<u32>,

@@ -7,11 +7,11 @@ use crate::contributions::Gathering;
 use crate::instance::Collectives;
 use crate::instance::Place;
 use crate::remote::distributed::is_reduced;
+use crate::remote::kind::Told;
 use crate::remote::readies::{Brief, Readies, Ready};
 use crate::remote::spread::Ident;
 use engine::record::{Put, Take};
 use message::Messages;
-use message::remote::stream::Kind;
 use objects::Objects;
 use schedule::choose::choose;
 use schedule::data::partial::{Partial, Tree};
@@ -50,7 +50,7 @@ impl Collectives {
         if leader == me {
             self.ready_arrived(messages, objects, me, Take(&body));
         } else {
-            messages.others().streams.put(leader, Kind::Ready, &body);
+            messages.others().streams.put(leader, Told::Ready.kind(), &body);
         }
     }
 
@@ -120,7 +120,7 @@ impl Collectives {
         let remote = messages.others();
         for process in processes.into_iter().filter(|&process| process != remote.me) {
             let whole = alone.is_none_or(|root| root == process);
-            remote.streams.put(process, Kind::Go, if whole { &body } else { &body[..short] });
+            remote.streams.put(process, Told::Go.kind(), if whole { &body } else { &body[..short] });
         }
         self.go(messages, objects, index, common.is_some(), result);
     }

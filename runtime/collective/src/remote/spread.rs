@@ -13,7 +13,7 @@ use std::hash::Hasher;
 
 /// What all processes call an instance.
 #[derive(Clone, Copy, PartialEq, Eq, Hash, Debug)]
-pub struct Ident {
+pub(crate) struct Ident {
     /// Context of the communicator.
     pub context: u32,
     /// Of a group's instance: tag and first member.
@@ -37,7 +37,7 @@ impl Ident {
         }
     }
     /// Writes it into a record.
-    pub fn put(&self, out: &mut Vec<u8>) {
+    pub(crate) fn put(&self, out: &mut Vec<u8>) {
         out.u32(self.context);
         out.i32(self.key.0);
         out.u32(self.key.1);
@@ -45,7 +45,7 @@ impl Ident {
         out.u32(self.call);
     }
     /// Reads it from one.
-    pub fn take(record: &mut Take) -> Ident {
+    pub(crate) fn take(record: &mut Take) -> Ident {
         Ident { context: record.u32(), key: (record.i32(), record.u32()), print: record.u64(), call: record.u32() }
     }
     /// Bytes of an encoded one.
@@ -107,6 +107,6 @@ pub(crate) fn fingerprint(group: &Group) -> u64 {
 }
 
 /// Whether a communicator has members on other processes.
-pub fn is_spread(messages: &Messages, comm: &Comm) -> bool {
+pub(crate) fn is_spread(messages: &Messages, comm: &Comm) -> bool {
     messages.remote.is_some() && !comm.is_self && comm.local.saturating_add(comm.remote_local) < comm.members()
 }

@@ -1,5 +1,6 @@
 //! A stream of records from each process to each other one, cut into chunks that the transport carries.
 
+use crate::chapter::id::ChapterId;
 use crate::remote::record::{Put, Take};
 use engine::Time;
 use std::collections::VecDeque;
@@ -16,46 +17,40 @@ const CROWDED: usize = 8 << 20;
 
 /// What a record is.
 #[derive(Clone, Copy, PartialEq, Eq, Debug)]
-#[repr(u8)]
 pub enum Kind {
     /// A point-to-point message.
     Message,
     /// A synchronous or rendezvous send is complete.
     Matched,
-    /// A message of a collective's schedule.
-    Collective,
-    /// All members of a collective on this process are in.
-    Ready,
-    /// All members on all processes are.
-    Go,
-    /// Clocks with which members send in a round.
-    Round,
-    /// What members of a collective get from those of another process.
-    Data,
-    /// Contributions of a process's members to a new communicator.
-    Contributions,
-    /// All contributions, and the contexts agreed on.
-    Outcome,
-    /// The leader of `MPI_Intercomm_create` tells its group.
-    Leader,
     /// A rank aborted the run.
     Abort,
+    /// A record of another chapter, and its kind there, of which each has at most 16.
+    Chapter(ChapterId, u8),
 }
 
+/// Kinds of records that a chapter may have.
+const KINDS: u8 = 16;
+
 impl Kind {
-    const ALL: [Kind; 11] = [
-        Kind::Message,
-        Kind::Matched,
-        Kind::Collective,
-        Kind::Ready,
-        Kind::Go,
-        Kind::Round,
-        Kind::Data,
-        Kind::Contributions,
-        Kind::Outcome,
-        Kind::Leader,
-        Kind::Abort,
-    ];
+    fn byte(self) -> u8 {
+        match self {
+            Kind::Message => 0,
+            Kind::Matched => 1,
+            Kind::Abort => 2,
+            Kind::Chapter(chapter, kind) => {
+                debug_assert!(chapter.0 < ChapterId::MOST && kind < KINDS);
+                (chapter.0 + 1) * KINDS + kind
+            }
+        }
+    }
+    fn of(byte: u8) -> Kind {
+        match byte {
+            0 => Kind::Message,
+            1 => Kind::Matched,
+            2 => Kind::Abort,
+            _ => Kind::Chapter(ChapterId(byte / KINDS - 1), byte % KINDS),
+        }
+    }
 }
 
 /// Bytes before a record: its kind and its length.
@@ -127,7 +122,7 @@ impl Streams {
         self.soonest = self.soonest.min(effect);
         let open = &mut self.outgoing[to as usize].open;
         open.reserve(HEAD + length);
-        open.u8(kind as u8);
+        open.u8(kind.byte());
         open.u64(length as u64);
         self.writing = Some((to, open.len() + length));
         open
@@ -255,7 +250,7 @@ pub fn next_record<'a>(data: &mut Take<'a>) -> Option<(Kind, Take<'a>)> {
     if data.is_empty() {
         return None;
     }
-    let kind = Kind::ALL[data.u8() as usize];
+    let kind = Kind::of(data.u8());
     Some((kind, Take(data.bytes())))
 }
 
@@ -292,6 +287,14 @@ mod tests {
         fn abort(&mut self, _: i32) {}
         fn close(&mut self) -> Result<(), String> {
             Ok(())
+        }
+    }
+
+    #[test]
+    fn each_kind_of_record_is_told_apart() {
+        let chapters = (0..ChapterId::MOST).flat_map(|chapter| (0..KINDS).map(move |kind| Kind::Chapter(ChapterId(chapter), kind)));
+        for kind in [Kind::Message, Kind::Matched, Kind::Abort].into_iter().chain(chapters) {
+            assert_eq!(Kind::of(kind.byte()), kind);
         }
     }
 

@@ -1,5 +1,6 @@
 //! Persistent requests: what they start, and starting it.
 
+use crate::chapter::id::ChapterId;
 use crate::handles::FIRST_DYNAMIC;
 use crate::p2p::SendMode;
 use rank::Addr;
@@ -27,11 +28,13 @@ pub enum Template {
         /// Source, tag, communicator.
         from: (i32, i32, usize),
     },
-    /// A collective.
-    Collective {
-        /// What the collectives made to start it.
+    /// An operation of another chapter, a collective for one.
+    Chapter {
+        /// Which chapter.
+        chapter: ChapterId,
+        /// What the chapter's calls made to start it.
         start: Starter,
-        /// Its number among the persistent collectives of its communicator.
+        /// Its number among the chapter's persistent operations on its communicator.
         number: u32,
         /// How often it was started.
         times: u32,
@@ -43,7 +46,7 @@ impl Template {
     pub fn datatype(&self) -> Option<usize> {
         match self {
             Template::Send { buffer, .. } | Template::Receive { buffer, .. } => Some(buffer.2).filter(|&handle| handle >= FIRST_DYNAMIC),
-            Template::Collective { .. } => None,
+            Template::Chapter { .. } => None,
         }
     }
 }

@@ -60,10 +60,8 @@ impl World {
                 Kind::Message => self.messages.message_arrived(from, record),
                 Kind::Matched => self.messages.matched_arrived(record),
                 Kind::Abort => self.abort_arrived(record),
-                kind => {
-                    let (messages, objects) = (&mut self.messages, &mut self.objects);
-                    let known = self.collectives.record_arrived(messages, objects, from, kind, record);
-                    debug_assert!(known.is_some(), "a record of no part");
+                Kind::Chapter(chapter, kind) => {
+                    self.chapters.of(chapter).record(&mut self.messages, &mut self.objects, from, kind, record);
                 }
             }
         }

@@ -21,7 +21,7 @@ impl Mpi {
     #[inline(always)]
     pub(crate) fn enter<T>(&self, call: impl FnOnce(&mut Entrance) -> T) -> T {
         let world = &mut *self.world();
-        let (objects, messages, collectives) = (&mut world.objects, &mut world.messages, &mut world.collectives);
+        let (objects, messages, collectives) = (&mut world.objects, &mut world.messages, &mut world.chapters.collectives);
         call(&mut Entrance { objects, messages, collectives })
     }
 
@@ -178,6 +178,6 @@ impl Mpi {
     pub fn persistent_collective(&self, comm: usize, start: impl Fn(&Mpi) -> Result<usize> + 'static) -> Result<usize> {
         let number = self.enter(|entrance| entrance.initialize(comm))?;
         let start = Rc::new(super::persistent::Start(Box::new(start)));
-        Ok(self.persistent(crate::request::Template::Collective { start, number, times: 0 }))
+        Ok(self.persistent(crate::request::Template::Chapter { chapter: collective::CHAPTER, start, number, times: 0 }))
     }
 }

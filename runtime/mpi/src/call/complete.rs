@@ -32,10 +32,10 @@ impl World {
                         self.messages.advance(me, done.unwrap_or_default());
                         Ok((Status::EMPTY, REQUEST_NULL))
                     }
-                    &mut Body::Collective { instance, member } => {
+                    &mut Body::Chapter { chapter, token } => {
                         self.messages.requests.remove(index);
                         self.messages.advance(me, done.unwrap_or_default());
-                        self.collectives.finish_collective(&mut self.messages, &self.objects, instance, member)?;
+                        self.chapters.of(chapter).finish(&mut self.messages, &self.objects, token)?;
                         Ok((Status::EMPTY, REQUEST_NULL))
                     }
                     Body::Generalized(_) | Body::Away { .. } => Ok((Status::EMPTY, handle)),

@@ -26,7 +26,7 @@ impl World {
                 self.messages.meet(to, receive, posted_at, bytes, transit);
             }
             Some(Flight::Acknowledgement { request }) => self.messages.finish_request(request, at),
-            Some(Flight::Collective { instance, to, from, round }) => self.collectives.collective_arrival(instance, to, from, round, at),
+            Some(Flight::Chapter { chapter, words }) => self.chapters.of(chapter).landed(words, at),
             Some(Flight::Leaving) | None => {}
         }
     }

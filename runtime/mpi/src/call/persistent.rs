@@ -32,7 +32,7 @@ impl Mpi {
                 RequestRef::Cold(index) => match world.messages.requests.get_mut(index).map(|request| &mut request.body) {
                     Some(Body::Persistent { template, active: None }) => {
                         let started = (**template).clone();
-                        if let Template::Collective { times, .. } = &mut **template {
+                        if let Template::Chapter { times, .. } = &mut **template {
                             *times += 1;
                         }
                         started
@@ -51,11 +51,11 @@ impl Mpi {
         let started = match template {
             Template::Send { mode, buffer, to } => self.isend(mode, buffer, to)?,
             Template::Receive { buffer, from } => self.ireceive(buffer, from)?,
-            Template::Collective { start, number, times } => {
-                self.world().collectives.starting = Some((number, times));
+            Template::Chapter { chapter, start, number, times } => {
+                self.world().chapters.of(chapter).starting(Some((number, times)));
                 let start = start.downcast::<Start>().expect("`persistent_collective` makes all of them");
                 let started = (start.0)(self);
-                self.world().collectives.starting = None;
+                self.world().chapters.of(chapter).starting(None);
                 started?
             }
         };

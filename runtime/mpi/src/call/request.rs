@@ -55,7 +55,7 @@ impl Mpi {
             RequestRef::Cold(index) => {
                 let (active, datatype) = match world.messages.requests.get_mut(index) {
                     Some(Request { body: Body::Persistent { active, template }, .. }) => (active.take(), template.datatype()),
-                    Some(&mut Request { body: Body::Collective { .. }, done: Some(_), orphan: false, .. }) => {
+                    Some(&mut Request { body: Body::Chapter { .. }, done: Some(_), orphan: false, .. }) => {
                         return world.finish_unseen(|world| world.finish(request)).map(|_| ());
                     }
                     Some(request) if !request.orphan => {
@@ -125,8 +125,8 @@ impl World {
                 }
             }
             RequestRef::Cold(index) => {
-                if let Some(&Request { body: Body::Collective { instance, member }, .. }) = self.messages.requests.get(index) {
-                    self.collectives.deliver_collective(&self.objects, instance, member);
+                if let Some(&Request { body: Body::Chapter { chapter, token }, .. }) = self.messages.requests.get(index) {
+                    self.chapters.of(chapter).deliver(&self.objects, token);
                 }
             }
             _ => {}

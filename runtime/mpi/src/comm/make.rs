@@ -237,7 +237,7 @@ impl Mpi {
         let request = request.expect("a nonblocking call makes a request");
         {
             let world = &mut *self.world();
-            world.collectives.store_outcome(&mut world.messages, request, target)
+            world.chapters.collectives.store_outcome(&mut world.messages, request, target)
         };
         Ok(request)
     }
@@ -319,8 +319,8 @@ impl Mpi {
             let me = world.messages.current;
             let theirs = world.objects.comms.get(peer)?.peer(remote_leader, me, "remote_leader")?;
             let key = (me, theirs, tag);
-            let context = world.collectives.bridges.tell_leader(&mut world.messages, &mut world.objects, key, &group);
-            world.collectives.bridges.meetings.insert(key, (None, group));
+            let context = world.chapters.collectives.bridges.tell_leader(&mut world.messages, &mut world.objects, key, &group);
+            world.chapters.collectives.bridges.meetings.insert(key, (None, group));
             (me, theirs, world.objects.comms.bridge_handle(peer)?, context)
         };
         let empty = (Addr::NULL, 0, BYTE);
@@ -330,10 +330,10 @@ impl Mpi {
         self.wait(request)?;
         let mut guard = self.world();
         let world = &mut *guard;
-        let Some((_, remote)) = world.collectives.bridges.meetings.remove(&(theirs, mine, tag)) else {
+        let Some((_, remote)) = world.chapters.collectives.bridges.meetings.remove(&(theirs, mine, tag)) else {
             return Err(Failure::new(ErrorClass::INTERN, "the remote leader's group is missing"));
         };
-        let context = world.collectives.bridges.bridge_context(&mut world.messages, (mine, theirs, tag), context);
+        let context = world.chapters.collectives.bridges.bridge_context(&mut world.messages, (mine, theirs, tag), context);
         Ok(Contribution::Bridge(remote, (mine.min(theirs), mine.max(theirs), !tag), context))
     }
 

@@ -122,7 +122,7 @@ impl World {
     /// Decides what no other process can interfere with, once all have agreed and as long as nothing is sent to them; false if there is nothing.
     fn go_on_alone(&mut self) -> bool {
         let Some(Lease { other, until }) = self.order.agreeing.lease else { return false };
-        if !self.collectives.holds() {
+        if !self.chapters.holds() {
             let soonest = self.messages.others().streams.soonest();
             let until = until.map(|until| until.min(Key { time: soonest, ..Key::default() }));
             if self.decide_before_others(other.min(soonest)) || until.is_some_and(|until| self.decide_first_before(until)) {
@@ -136,13 +136,13 @@ impl World {
     /// Whether a rank can go on.
     fn has_work(&mut self) -> bool {
         self.refresh();
-        !self.messages.ready.is_empty() || self.collectives.has_work() || !self.messages.orphans.is_empty()
+        !self.messages.ready.is_empty() || self.chapters.has_work() || !self.messages.orphans.is_empty()
     }
 
     fn report(&mut self) {
         let (first, effect) = self.outlook();
         let poller = self.least_poller();
-        let (held, ended, aborting) = (self.collectives.holds(), self.run.ended == self.messages.local, self.run.abort.is_some());
+        let (held, ended, aborting) = (self.chapters.holds(), self.run.ended == self.messages.local, self.run.abort.is_some());
         let messages = self.messages.profile.messages();
         let (sent, taken) = self.messages.others().streams.counts();
         let me = self.messages.others().me;
@@ -211,8 +211,7 @@ impl World {
             Decision::Release(rank) if self.messages.is_local(rank) => self.send_poller_on(rank),
             Decision::Release(_) | Decision::Forget => self.forget_safe(),
             Decision::Held => {
-                self.collectives.epoch += 1;
-                self.collectives.start_held(&mut self.messages, &self.objects);
+                self.chapters.start_held(&mut self.messages, &self.objects, true);
             }
             Decision::Done => return Some(Next::Done),
             Decision::Deadlock => return Some(Next::Deadlock),

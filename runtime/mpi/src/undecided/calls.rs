@@ -26,7 +26,7 @@ impl World {
     /// Whether the mounted rank's question can be answered from what is known, at the clock that it has then; if not, the rank is to block.
     fn is_answered(&mut self, question: &Question) -> bool {
         if let Some(requests) = question.requests() {
-            self.collectives.start_tested(&mut self.messages, &self.objects, requests);
+            self.chapters.asked(&mut self.messages, &self.objects, requests);
         }
         let me = self.messages.current;
         let parked = if question.is_poll() { self.park(question) } else { None };

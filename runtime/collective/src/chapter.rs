@@ -1,0 +1,96 @@
+//! Collectives as a chapter of MPI: what the main loop, requests, other processes and a deadlock's report ask of them.
+
+use crate::functions::FunctionWork;
+use crate::instance::Collectives;
+use crate::reduction::UserReduction;
+use crate::report;
+use engine::Time;
+use engine::record::Take;
+use message::Messages;
+use message::chapter::id::Token;
+use message::chapter::{Chapter, Errand, Explanation, Wait};
+use message::request::RequestArray;
+use objects::Objects;
+use objects::error::Result;
+use std::any::Any;
+
+/// What needs functions of the program.
+enum Work {
+    /// One step of a member that goes on event by event.
+    Step(UserReduction),
+    /// All of a reduction whose members are in.
+    Whole(FunctionWork),
+}
+
+impl Errand for Work {
+    fn run(&mut self, mounted: &mut dyn FnMut(u32, &mut dyn FnMut())) {
+        match self {
+            Work::Step(step) => mounted(step.rank, &mut || step.run()),
+            Work::Whole(work) => work.run(mounted),
+        }
+    }
+}
+
+impl Chapter for Collectives {
+    #[inline]
+    fn has_work(&self) -> bool {
+        self.has_agenda()
+    }
+    fn work(&mut self, messages: &mut Messages, objects: &Objects) -> Option<Box<dyn Errand>> {
+        self.run_agents(messages, objects);
+        let work = match self.user.take() {
+            Some(step) => Some(Work::Step(step)),
+            None => self.next_functions(objects).map(Work::Whole),
+        };
+        work.map(|work| Box::new(work) as Box<dyn Errand>)
+    }
+    fn done(&mut self, messages: &mut Messages, objects: &Objects, errand: Box<dyn Errand>) {
+        match (errand as Box<dyn Any>).downcast::<Work>().map(|work| *work) {
+            Ok(Work::Step(step)) => self.user_reduced(step),
+            Ok(Work::Whole(work)) => self.functions_called(messages, objects, work),
+            Err(_) => unreachable!("an errand comes back to the chapter that gave it"),
+        }
+    }
+    fn holds(&self) -> bool {
+        self.has_held()
+    }
+    fn start_held(&mut self, messages: &mut Messages, objects: &Objects, agreed: bool) -> bool {
+        self.epoch += u64::from(agreed);
+        self.start_all_held(messages, objects)
+    }
+    fn asked(&mut self, messages: &mut Messages, objects: &Objects, requests: RequestArray) {
+        self.start_tested(messages, objects, requests);
+    }
+    fn deliver(&mut self, objects: &Objects, [instance, member]: Token) {
+        self.deliver_collective(objects, instance, member);
+    }
+    fn finish(&mut self, messages: &mut Messages, objects: &Objects, [instance, member]: Token) -> Result {
+        self.finish_collective(messages, objects, instance, member).map(|_| ())
+    }
+    fn landed(&mut self, [instance, to, from, round]: [u32; 4], at: Time) {
+        self.collective_arrival(instance, to, from, round, at);
+    }
+    fn record(&mut self, messages: &mut Messages, objects: &mut Objects, from: u32, kind: u8, record: Take) {
+        self.record_arrived(messages, objects, from, kind, record);
+    }
+    fn starting(&mut self, start: Option<(u32, u32)>) {
+        self.starting = start;
+    }
+    fn forget_comm(&mut self, comm: u32) {
+        self.calls.forget(comm);
+    }
+    fn wait_of(&self, messages: &Messages, objects: &Objects, rank: u32, token: Option<Token>) -> Option<Wait> {
+        let _ = messages;
+        let instance = match token {
+            Some([instance, _]) => instance,
+            None => self.waiting_instance(objects, rank)?,
+        };
+        Some(report::wait_for(self.instance(instance), objects))
+    }
+    fn open(&self, messages: &Messages, objects: &Objects) -> Vec<u8> {
+        report::open(self, messages, objects)
+    }
+    fn explain(&self, told: &[Vec<u8>]) -> Explanation {
+        report::explain(told)
+    }
+}

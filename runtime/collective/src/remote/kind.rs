@@ -1,0 +1,36 @@
+//! The kinds of records in which processes tell each other of collectives.
+
+use crate::CHAPTER;
+use message::remote::stream::Kind;
+
+/// What is told.
+#[derive(Clone, Copy, PartialEq, Eq, Debug)]
+#[repr(u8)]
+pub(crate) enum Told {
+    /// A message of a schedule.
+    Step,
+    /// All members on this process are in.
+    Ready,
+    /// All members on all processes are.
+    Go,
+    /// Clocks with which members send in a round, or data of it.
+    Round,
+    /// What members get from those of another process.
+    Data,
+    /// Contributions of a process's members to a new communicator.
+    Contributions,
+    /// All contributions, and the contexts agreed on.
+    Outcome,
+    /// The leader of `MPI_Intercomm_create` tells its group.
+    Leader,
+}
+
+impl Told {
+    pub(crate) const ALL: [Told; 8] =
+        [Told::Step, Told::Ready, Told::Go, Told::Round, Told::Data, Told::Contributions, Told::Outcome, Told::Leader];
+
+    /// As the streams between processes know it.
+    pub(crate) fn kind(self) -> Kind {
+        Kind::Chapter(CHAPTER, self as u8)
+    }
+}

@@ -1,0 +1,105 @@
+//! The seam for what MPI has beside messages of its own: collectives, and whatever else keeps operations under way (windows, files). A chapter is a crate that implements
+//! [`Chapter`], and a line where `mpi` lists them (`runtime/mpi/src/chapters.rs`).
+//!
+//! Its requests are [`Body::Chapter`](crate::request::Body::Chapter), its messages on a shared network [`Flight::Chapter`](crate::flight::Flight::Chapter), what it tells other
+//! processes [`Kind::Chapter`](crate::remote::stream::Kind::Chapter): nobody but the chapter looks into these.
+
+pub mod id;
+
+use crate::Messages;
+use crate::request::RequestArray;
+use engine::Time;
+use engine::record::Take;
+use id::Token;
+use objects::Objects;
+use objects::error::Result;
+use rustc_hash::FxHashMap;
+use std::any::Any;
+
+/// Operations of one chapter, under way in this process. What blocks is not here: calls begin and end.
+pub trait Chapter {
+    /// Whether something can go on now. Asked at every switch: O(1).
+    fn has_work(&self) -> bool;
+
+    /// Goes on as far as it can by itself; what needs a function of the program then.
+    fn work(&mut self, messages: &mut Messages, objects: &Objects) -> Option<Box<dyn Errand>>;
+
+    /// What [`Chapter::work`] gave has been run.
+    fn done(&mut self, messages: &mut Messages, objects: &Objects, errand: Box<dyn Errand>);
+
+    /// Whether operations are held back that could begin, if nothing else can run.
+    fn holds(&self) -> bool;
+
+    /// Nothing else can run, or everywhere nothing else can (`agreed`): what is held back begins. False if nothing was.
+    fn start_held(&mut self, messages: &mut Messages, objects: &Objects, agreed: bool) -> bool;
+
+    /// The mounted rank asks whether these requests are complete: what is held back may not keep the answer waiting.
+    fn asked(&mut self, messages: &mut Messages, objects: &Objects, requests: RequestArray);
+
+    /// Moves what a complete request got into the program's memory, ahead of its completion; its rank is mounted.
+    fn deliver(&mut self, objects: &Objects, token: Token);
+
+    /// The mounted rank completes a request, which is gone already.
+    ///
+    /// # Errors
+    /// What the operation failed with.
+    fn finish(&mut self, messages: &mut Messages, objects: &Objects, token: Token) -> Result;
+
+    /// A shared network delivered a message of the chapter, which is in its own words.
+    fn landed(&mut self, words: [u32; 4], at: Time);
+
+    /// A record of the chapter's own kind, from process `from`.
+    fn record(&mut self, messages: &mut Messages, objects: &mut Objects, from: u32, kind: u8, record: Take);
+
+    /// The mounted rank starts a persistent operation: which, and how often it was started before; `None` when it has.
+    fn starting(&mut self, start: Option<(u32, u32)>);
+
+    /// A communicator is no more; another may get its index.
+    fn forget_comm(&mut self, comm: u32);
+
+    /// What a blocked rank waits for, if it is something of this chapter: with `token`, the operation of that request.
+    fn wait_of(&self, messages: &Messages, objects: &Objects, rank: u32, token: Option<Token>) -> Option<Wait>;
+
+    /// For the report of a deadlock: what the other processes must know of what is open here.
+    fn open(&self, messages: &Messages, objects: &Objects) -> Vec<u8>;
+
+    /// What all processes told ([`Chapter::open`], in their order), together.
+    fn explain(&self, told: &[Vec<u8>]) -> Explanation;
+}
+
+/// What must be done while ranks of the program are mounted.
+pub trait Errand: Any {
+    /// Does it: `mounted` calls something while a rank (world number) is mounted.
+    fn run(&mut self, mounted: &mut dyn FnMut(u32, &mut dyn FnMut()));
+}
+
+/// What a blocked rank waits for, in a deadlock's report.
+#[derive(Clone, Default)]
+pub struct Wait {
+    /// As this process sees it.
+    pub text: String,
+    /// What the operation is called on all processes, if others have a part in it.
+    pub name: Option<Vec<u8>>,
+}
+
+/// What processes know together of what a chapter has open.
+#[derive(Default)]
+pub struct Explanation {
+    /// What the members of an operation wait for, by what it is called on all processes.
+    pub waits: FxHashMap<Vec<u8>, String>,
+    /// Sentences about the whole.
+    pub notes: Vec<String>,
+}
+
+/// The first few ranks of a list that ascends, as ranges: "ranks 0-3, 7".
+pub fn ranks_text(ranks: &[u32]) -> String {
+    let mut ranges: Vec<(u32, u32)> = Vec::new();
+    for &rank in ranks {
+        match ranges.last_mut() {
+            Some((_, last)) if *last + 1 == rank => *last = rank,
+            _ => ranges.push((rank, rank)),
+        }
+    }
+    let shown: Vec<String> = ranges.iter().take(6).map(|(a, b)| if a == b { format!("{a}") } else { format!("{a}-{b}") }).collect();
+    format!("rank{} {}{}", if ranks.len() == 1 { "" } else { "s" }, shown.join(", "), if ranges.len() > 6 { ", ..." } else { "" })
+}

@@ -1,0 +1,81 @@
+//! The chapters of MPI beside messages: here is listed what there is. A new one is a crate, a field and a line each where this file says so.
+
+use crate::collective::Collectives;
+use crate::messages::Messages;
+use message::chapter::id::ChapterId;
+use message::chapter::{Chapter, Errand};
+use message::request::RequestArray;
+use objects::Objects;
+
+/// All chapters.
+pub struct Chapters {
+    /// Chapter 6, and the making of communicators.
+    pub collectives: Collectives,
+}
+
+/// How many there are.
+const COUNT: usize = 1;
+
+impl Chapters {
+    /// All, by their names.
+    fn all(&self) -> [(ChapterId, &dyn Chapter); COUNT] {
+        [(collective::CHAPTER, &self.collectives)]
+    }
+
+    /// All, by their names, to change them.
+    fn all_mut(&mut self) -> [(ChapterId, &mut dyn Chapter); COUNT] {
+        [(collective::CHAPTER, &mut self.collectives)]
+    }
+
+    /// Whether something of any of them can go on now.
+    // Each by itself and not through `all`: asked at every switch.
+    #[inline(always)]
+    pub(crate) fn has_work(&self) -> bool {
+        self.collectives.has_work()
+    }
+
+    /// The chapter of this name.
+    pub(crate) fn of(&mut self, id: ChapterId) -> &mut dyn Chapter {
+        let found = self.all_mut().into_iter().find(|(name, _)| *name == id);
+        found.expect("what names a chapter was made by it").1
+    }
+
+    /// The chapter of this name, to look at it.
+    pub(crate) fn get(&self, id: ChapterId) -> &dyn Chapter {
+        let found = self.all().into_iter().find(|(name, _)| *name == id);
+        found.expect("what names a chapter was made by it").1
+    }
+
+    /// Their names.
+    pub(crate) fn ids(&self) -> [ChapterId; COUNT] {
+        self.all().map(|(id, _)| id)
+    }
+
+    /// Goes on with each as far as it can; what needs functions of the program then, and whose that is.
+    pub(crate) fn work(&mut self, messages: &mut Messages, objects: &Objects) -> Option<(ChapterId, Box<dyn Errand>)> {
+        self.all_mut().into_iter().find_map(|(id, chapter)| {
+            let errand = if chapter.has_work() { chapter.work(messages, objects) } else { None };
+            errand.map(|errand| (id, errand))
+        })
+    }
+
+    /// Whether operations are held back that could begin.
+    pub(crate) fn holds(&self) -> bool {
+        self.all().iter().any(|(_, chapter)| chapter.holds())
+    }
+
+    /// What is held back begins, because nothing else can run, on all processes if that is `agreed`; false if nothing was.
+    pub(crate) fn start_held(&mut self, messages: &mut Messages, objects: &Objects, agreed: bool) -> bool {
+        self.all_mut().into_iter().fold(false, |any, (_, chapter)| chapter.start_held(messages, objects, agreed) || any)
+    }
+
+    /// The mounted rank asks whether these requests are complete.
+    pub(crate) fn asked(&mut self, messages: &mut Messages, objects: &Objects, requests: RequestArray) {
+        self.all_mut().into_iter().for_each(|(_, chapter)| chapter.asked(messages, objects, requests));
+    }
+
+    /// A communicator is no more.
+    pub(crate) fn forget_comm(&mut self, comm: u32) {
+        self.all_mut().into_iter().for_each(|(_, chapter)| chapter.forget_comm(comm));
+    }
+}

@@ -1,6 +1,7 @@
 //! Virtual time and the order of events. Knows nothing of MPI, networks or ranks.
 
 mod barrier;
+mod decision;
 mod queue;
 pub mod record;
 pub mod text;
@@ -8,6 +9,7 @@ mod time;
 mod wheel;
 
 pub use barrier::SpinBarrier;
+pub use decision::{Decision, DecisionQueue, SafeTime};
 pub use queue::{EventKey, EventQueue};
 pub use time::{EndOfTime, ParseSpanError, Span, Time};
 pub use wheel::{Timed, TimingWheel};

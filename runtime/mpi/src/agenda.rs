@@ -13,10 +13,8 @@ use crate::node::{NIL, Node, flag};
 use crate::order::key::Key;
 use crate::undecided::Open;
 use crate::world::World;
-use engine::Time;
+use engine::{Decision, DecisionQueue, SafeTime, Time};
 use smallvec::SmallVec;
-use std::cmp::Reverse;
-use std::collections::BinaryHeap;
 
 /// One thing to decide.
 #[derive(Clone, Copy, PartialEq, Eq, PartialOrd, Ord, Debug)]
@@ -36,47 +34,19 @@ impl Item {
     }
 }
 
-/// An item, and the state of its rank for which it was made.
-#[derive(Clone, Copy, PartialEq, Eq, PartialOrd, Ord, Debug)]
-struct Entry {
-    item: Item,
-    version: u32,
-}
-
-/// How often the items of each rank were made.
-#[derive(Default)]
-struct Versions {
-    /// The first rank of the process.
-    first: u32,
-    /// By rank from there. Empty until there is an item.
-    counts: Vec<u32>,
-    /// When a receive of the rank for any source was last decided or cancelled: what had to wait for that meets its message no earlier.
-    floors: Vec<Time>,
-}
-
-impl Versions {
-    /// The entries of `rank` are void: the version of those to come.
-    fn void(&mut self, rank: u32) -> u32 {
-        let count = &mut self.counts[(rank - self.first) as usize];
-        *count = count.wrapping_add(1);
-        *count
-    }
-
-    fn floor(&self, rank: u32) -> Time {
-        self.floors.get((rank - self.first) as usize).copied().unwrap_or_default()
-    }
-
-    #[inline]
-    fn is_valid(&self, entry: &Entry) -> bool {
-        self.counts[(entry.item.rank - self.first) as usize] == entry.version
+impl Decision for Item {
+    fn owner(&self) -> u32 {
+        self.rank
     }
 }
 
 /// All that is open in a process.
 #[derive(Default)]
 pub(crate) struct Agenda {
-    heap: BinaryHeap<Reverse<Entry>>,
-    versions: Versions,
+    /// Of all ranks of the process; without owners until there is an item.
+    queue: DecisionQueue<Item>,
+    /// When a receive of a rank for any source was last decided or cancelled, from the first rank on: what had to wait for that meets its message no earlier.
+    floors: Vec<Time>,
     /// A rank whose poll at this instant was decided alone: as long as it only polls, nothing else comes first.
     turn: Option<(u32, Time)>,
     /// A rank whose receives for any source have no message before that time, as long as nothing happens to it.
@@ -154,12 +124,7 @@ impl World {
         let state = &self.messages.ranks[rank as usize];
         let receive = if state.wilds != 0 { self.wild_item_of(rank) } else { None };
         let poll = if state.polling { self.poll_item_of(rank) } else { None };
-        let Agenda { heap, versions, .. } = &mut self.order.agenda;
-        let version = versions.void(rank);
-        // One by one: `extend` may rebuild the heap.
-        for item in [receive, poll].into_iter().flatten() {
-            heap.push(Reverse(Entry { item, version }));
-        }
+        self.order.agenda.queue.replace(rank, [receive, poll].into_iter().flatten());
     }
 
     /// Looks at all ranks to which something happened: answers polls that can be answered now, and makes their items anew.
@@ -168,7 +133,7 @@ impl World {
             return;
         }
         self.order.agenda.quiet = None;
-        self.have_versions();
+        self.have_owners();
         while let Some(rank) = self.messages.dirty.pop() {
             self.messages.ranks[rank as usize].dirty = false;
             if self.messages.ranks[rank as usize].polling {
@@ -176,39 +141,24 @@ impl World {
             }
             self.renew(rank);
         }
-        // Void items leave when they come to the top; should they be most of the heap, all of them.
-        if self.order.agenda.heap.len() > 64 + 4 * self.messages.local as usize {
-            let Agenda { heap, versions, .. } = &mut self.order.agenda;
-            heap.retain(|Reverse(entry)| versions.is_valid(entry));
-        }
+        self.order.agenda.queue.tidy();
     }
 
     #[inline]
-    fn have_versions(&mut self) {
-        if self.order.agenda.versions.counts.is_empty() {
+    fn have_owners(&mut self) {
+        if self.order.agenda.queue.has_no_owners() {
             let local = self.messages.local as usize;
-            self.order.agenda.versions = Versions { first: self.messages.first, counts: vec![0; local], floors: vec![Time::ZERO; local] };
+            self.order.agenda.queue = DecisionQueue::of(self.messages.first, local);
+            self.order.agenda.floors = vec![Time::ZERO; local];
         }
-    }
-
-    /// The first open item, once [`World::refresh`] has looked.
-    fn first_item(&mut self) -> Option<Item> {
-        while let Some(Reverse(entry)) = self.order.agenda.heap.peek() {
-            if self.order.agenda.versions.is_valid(entry) {
-                return Some(entry.item);
-            }
-            self.order.agenda.heap.pop();
-        }
-        None
     }
 
     /// What the other processes must know of this one's open items: the first, and the least time at which a rank can act
     /// because one of them was decided.
     pub(crate) fn outlook(&mut self) -> (Option<Item>, Option<Time>) {
         self.refresh();
-        let valid = self.order.agenda.heap.iter().filter(|Reverse(entry)| self.order.agenda.versions.is_valid(entry));
-        let effect = valid.map(|Reverse(entry)| self.acts(&entry.item)).min();
-        (self.first_item(), effect)
+        let effect = self.order.agenda.queue.iter().map(|item| self.acts(&item)).min();
+        (self.order.agenda.queue.first(), effect)
     }
 
     /// Whether no message that arrives at `time` or before will come any more.
@@ -268,9 +218,8 @@ impl World {
     /// A receive of `rank` for any source was decided or cancelled at `time`: what had to wait for that meets its message then or later, and a
     /// blocked rank sees no message earlier, for else that would have been decided before.
     pub(crate) fn decided_until(&mut self, rank: u32, time: Time) {
-        self.have_versions();
-        let Versions { first, floors, .. } = &mut self.order.agenda.versions;
-        let floor = &mut floors[(rank - *first) as usize];
+        self.have_owners();
+        let floor = &mut self.order.agenda.floors[(rank - self.messages.first) as usize];
         *floor = time.max(*floor);
         self.messages.rematch(rank, time);
         if self.messages.ranks[rank as usize].polling {
@@ -287,7 +236,7 @@ impl World {
     pub(crate) fn decide_safe(&mut self) -> bool {
         self.refresh();
         let mut decided = false;
-        while let Some(item) = self.first_item().filter(|item| item.time < self.messages.safe) {
+        while let Some(item) = self.order.agenda.queue.first().filter(|item| item.time < self.messages.safe) {
             self.apply(&item);
             decided = true;
         }
@@ -308,26 +257,27 @@ impl World {
     fn decide_below(&mut self, other: Time, anyway: bool) -> (u32, Time) {
         self.refresh();
         let lookahead = self.messages.lookahead(self.messages.handshakes);
-        let mut bound = if other == Time::MAX { other } else { other.saturating_add(lookahead) };
+        let mut safe = SafeTime::new(other, lookahead);
         let mut decided = 0;
-        while let Some(item) = self.first_item() {
-            let own = bound.min(self.acts(&item).saturating_add(lookahead));
+        while let Some(item) = self.order.agenda.queue.first() {
+            let mut own = safe;
+            own.acts(self.acts(&item));
             let alone = decided == 0;
-            if item.time >= if alone { bound } else { own } && !(alone && anyway) {
-                bound = own;
+            let covered = if alone { safe } else { own }.covers(item.time);
+            safe = own;
+            if !covered && !(alone && anyway) {
                 break;
             }
             self.apply(&item);
-            bound = own;
             decided += 1;
         }
-        (decided, bound)
+        (decided, safe.bound())
     }
 
     /// Decides the first open item if it comes before `until`; false if not.
     pub(crate) fn decide_first_before(&mut self, until: Key) -> bool {
         self.refresh();
-        let first = self.first_item().filter(|item| item.key() < until);
+        let first = self.order.agenda.queue.first().filter(|item| item.key() < until);
         if let Some(item) = first {
             self.apply(&item);
             self.give_turn(&item);
@@ -345,7 +295,7 @@ impl World {
     /// the network): items at or after it stay open unless nothing else exists.
     pub(crate) fn decide(&mut self, other: Time) -> bool {
         self.refresh();
-        let first = self.first_item();
+        let first = self.order.agenda.queue.first();
         let (decided, bound) = self.decide_below(other, other == Time::MAX);
         if decided != 0 {
             self.messages.safe = self.messages.safe.max(bound);
@@ -358,7 +308,7 @@ impl World {
 
     /// When a receive meets its message: not before the receive for any source that was decided before it, for which it may have had to wait.
     fn meets(&self, item: &Item) -> Time {
-        item.time.max(self.order.agenda.versions.floor(item.rank))
+        item.time.max(self.order.agenda.floors.get((item.rank - self.messages.first) as usize).copied().unwrap_or_default())
     }
 
     /// A time before which the rank of an item does nothing because that is decided.
@@ -376,7 +326,7 @@ impl World {
     ///
     /// A rank that it wakes may have other plans: what else is open there is looked at again when all wait once more.
     fn apply(&mut self, item: &Item) {
-        self.order.agenda.heap.pop();
+        self.order.agenda.queue.decided();
         let runnable = self.messages.ready.len();
         if item.receive == NIL {
             self.answer(item.rank);
@@ -386,7 +336,7 @@ impl World {
         if self.messages.ready.len() == runnable {
             self.renew(item.rank);
         } else {
-            self.order.agenda.versions.void(item.rank);
+            self.order.agenda.queue.void(item.rank);
             self.messages.mark_dirty(item.rank);
         }
     }

@@ -1,0 +1,282 @@
+//! What is decided in the order of time, and how far that is safe.
+//!
+//! Where several things may happen and which comes first matters (which message a receive for any source takes, who gets a lock), each is an item with a time, and items are
+//! decided in order once nothing earlier can appear any more. An item is decided, its owner acts, and what it does reaches others no earlier than
+//! the lookahead after that: so all items before the least such time are safe to decide together (the conservative window of Chandy and Misra, 1979, and of YAWNS,
+//! Nicol 1993). Without lookahead it is one item at a time.
+
+use crate::{Span, Time};
+use std::cmp::Reverse;
+use std::collections::BinaryHeap;
+
+/// Something to decide. Items are decided in their order, which begins with the time.
+pub trait Decision: Copy + Ord {
+    /// Whose it is: all items of one owner are made anew together.
+    fn owner(&self) -> u32;
+}
+
+/// An item, and how often its owner's items had been made when it was.
+#[derive(Clone, Copy, PartialEq, Eq, PartialOrd, Ord, Debug)]
+struct Entry<T> {
+    item: T,
+    version: u32,
+}
+
+/// Open items of a row of owners, the least first; of equal ones, either.
+///
+/// Items are kept from one decision to the next, so that a decision costs what changed and not what waits: void ones stay in the heap until they come to the top, or until
+/// they are most of it.
+#[derive(Debug)]
+pub struct DecisionQueue<T> {
+    heap: BinaryHeap<Reverse<Entry<T>>>,
+    /// The first owner.
+    first: u32,
+    /// How often the items of each owner were made, from the first on.
+    versions: Vec<u32>,
+}
+
+impl<T: Decision> Default for DecisionQueue<T> {
+    fn default() -> Self {
+        DecisionQueue::of(0, 0)
+    }
+}
+
+impl<T: Decision> DecisionQueue<T> {
+    /// Nothing is open, of `count` owners from `first` on. O(count) memory, four bytes each.
+    pub fn of(first: u32, count: usize) -> DecisionQueue<T> {
+        DecisionQueue { heap: BinaryHeap::new(), first, versions: vec![0; count] }
+    }
+
+    /// Whether it has no owners: nothing can be open.
+    #[inline]
+    pub fn has_no_owners(&self) -> bool {
+        self.versions.is_empty()
+    }
+
+    /// The items of `owner` are void: answers the version of those to come. O(1).
+    fn renew(&mut self, owner: u32) -> u32 {
+        let version = &mut self.versions[(owner - self.first) as usize];
+        *version = version.wrapping_add(1);
+        *version
+    }
+
+    /// The items of `owner` are void. O(1).
+    pub fn void(&mut self, owner: u32) {
+        self.renew(owner);
+    }
+
+    /// These are the items of `owner` now, and no others. O(log n) for each.
+    pub fn replace(&mut self, owner: u32, items: impl IntoIterator<Item = T>) {
+        let version = self.renew(owner);
+        // One by one: `extend` may rebuild the heap.
+        for item in items {
+            debug_assert_eq!(item.owner(), owner);
+            self.heap.push(Reverse(Entry { item, version }));
+        }
+    }
+
+    #[inline]
+    fn is_valid(&self, entry: &Entry<T>) -> bool {
+        self.versions[(entry.item.owner() - self.first) as usize] == entry.version
+    }
+
+    /// The least open item. O(log n) for each void one that lies before it.
+    pub fn first(&mut self) -> Option<T> {
+        while let Some(Reverse(entry)) = self.heap.peek() {
+            if self.is_valid(entry) {
+                return Some(entry.item);
+            }
+            self.heap.pop();
+        }
+        None
+    }
+
+    /// The item that [`DecisionQueue::first`] answered is decided: it is open no more. O(log n).
+    pub fn decided(&mut self) {
+        self.heap.pop();
+    }
+
+    /// All open items, in any order. O(n), with the void ones.
+    pub fn iter(&self) -> impl Iterator<Item = T> {
+        self.heap.iter().filter(|Reverse(entry)| self.is_valid(entry)).map(|Reverse(entry)| entry.item)
+    }
+
+    /// Forgets void items, should they be most of the queue: there is about an item an owner.
+    pub fn tidy(&mut self) {
+        if self.heap.len() > 64 + 4 * self.versions.len() {
+            let (first, versions) = (self.first, &self.versions);
+            self.heap.retain(|Reverse(entry)| versions[(entry.item.owner() - first) as usize] == entry.version);
+        }
+    }
+}
+
+/// Until when items are safe to decide, while they are.
+#[derive(Clone, Copy, Debug)]
+pub struct SafeTime {
+    bound: Time,
+    lookahead: Span,
+}
+
+impl SafeTime {
+    /// All else acts at `other` or later ([`Time::MAX`]: never), and reaches nobody before `lookahead` after that.
+    pub fn new(other: Time, lookahead: Span) -> SafeTime {
+        SafeTime { bound: other.saturating_add(lookahead), lookahead }
+    }
+
+    /// Whether nothing that comes before `time`, or then, can appear any more.
+    #[inline]
+    pub fn covers(&self, time: Time) -> bool {
+        time < self.bound
+    }
+
+    /// An item was decided because of which its owner acts at `time`, or later.
+    #[inline]
+    pub fn acts(&mut self, time: Time) {
+        self.bound = self.bound.min(time.saturating_add(self.lookahead));
+    }
+
+    /// The first instant that is not safe.
+    pub fn bound(&self) -> Time {
+        self.bound
+    }
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+    use proptest::prelude::*;
+
+    /// Time, owner, source.
+    #[derive(Clone, Copy, PartialEq, Eq, PartialOrd, Ord, Debug)]
+    struct Item(Time, u32, u32);
+
+    impl Decision for Item {
+        fn owner(&self) -> u32 {
+            self.1
+        }
+    }
+
+    const OWNERS: u32 = 4;
+    const FIRST: u32 = 3;
+
+    proptest! {
+        #[test]
+        fn a_queue_is_the_least_of_what_its_owners_have_open(
+            steps in proptest::collection::vec((0..OWNERS, proptest::collection::vec((0u64..20, 0u32..3), 0..3), 0u32..4), 0..80),
+        ) {
+            let mut queue = DecisionQueue::of(FIRST, OWNERS as usize);
+            let mut model: Vec<Vec<Item>> = vec![Vec::new(); OWNERS as usize];
+            for (owner, items, what) in steps {
+                let items: Vec<Item> = items.into_iter().map(|(time, source)| Item(Time::from_ps(time), FIRST + owner, source)).collect();
+                let least = model.iter().flatten().min().copied();
+                prop_assert_eq!(queue.first(), least);
+                match (what, least) {
+                    (0, _) => {
+                        queue.void(FIRST + owner);
+                        model[owner as usize].clear();
+                    }
+                    (1, Some(least)) => {
+                        queue.decided();
+                        let list = &mut model[(least.1 - FIRST) as usize];
+                        let place = list.iter().position(|item| *item == least).unwrap();
+                        list.remove(place);
+                    }
+                    _ => {
+                        queue.replace(FIRST + owner, items.iter().copied());
+                        model[owner as usize] = items;
+                    }
+                }
+                queue.tidy();
+                let (mut open, mut expected): (Vec<Item>, Vec<Item>) = (queue.iter().collect(), model.iter().flatten().copied().collect());
+                open.sort();
+                expected.sort();
+                prop_assert_eq!(open, expected);
+            }
+        }
+    }
+
+    /// A program of ranks that wait for items: at each that it gets, a rank computes and sends messages, which are items of others.
+    #[derive(Clone, Debug)]
+    struct Program {
+        /// Items that are there from the beginning.
+        items: Vec<Item>,
+        /// What a rank does at each of its decisions, in turn: how long it computes, to whom it sends then, and how much longer than the lookahead that takes.
+        steps: Vec<Vec<(u64, Vec<(u32, u64)>)>>,
+        lookahead: u64,
+    }
+
+    impl Program {
+        /// What a rank does because of its decision number `count`, at `time`: when it acts, and the items that follow.
+        fn react(&self, item: Item, count: usize) -> (Time, Vec<Item>) {
+            let Item(time, rank, _) = item;
+            let Some((compute, sends)) = self.steps[(rank - FIRST) as usize].get(count) else { return (time, Vec::new()) };
+            let acts = time + Span::from_ps(*compute);
+            let arrival = |late: u64| acts + Span::from_ps(self.lookahead + late);
+            (acts, sends.iter().map(|&(to, late)| Item(arrival(late), FIRST + to, rank)).collect())
+        }
+
+        /// Decides one item at a time, each with all that follows.
+        fn one_by_one(&self) -> Vec<Item> {
+            let (mut open, mut counts, mut order) = (self.items.clone(), [0; OWNERS as usize], Vec::new());
+            while let Some(place) = (0..open.len()).min_by_key(|&place| open[place]) {
+                let item = open.swap_remove(place);
+                order.push(item);
+                open.extend(self.react(item, counts[(item.1 - FIRST) as usize]).1);
+                counts[(item.1 - FIRST) as usize] += 1;
+            }
+            order
+        }
+
+        /// Decides all that is safe, and lets the ranks act only then.
+        fn in_windows(&self) -> Vec<Item> {
+            let mut queue = DecisionQueue::of(FIRST, OWNERS as usize);
+            let (mut open, mut counts, mut order) = (self.items.clone(), [0; OWNERS as usize], Vec::new());
+            loop {
+                for owner in FIRST..FIRST + OWNERS {
+                    queue.replace(owner, open.iter().copied().filter(|item| item.1 == owner));
+                }
+                let mut safe = SafeTime::new(Time::MAX, Span::from_ps(self.lookahead));
+                let (mut decided, mut later) = (0, Vec::new());
+                while let Some(item) = queue.first() {
+                    // The least item is safe whatever the lookahead is.
+                    if !safe.covers(item.0) && decided != 0 {
+                        break;
+                    }
+                    queue.decided();
+                    let place = open.iter().position(|open| *open == item).unwrap();
+                    open.swap_remove(place);
+                    let (acts, follow) = self.react(item, counts[(item.1 - FIRST) as usize]);
+                    counts[(item.1 - FIRST) as usize] += 1;
+                    safe.acts(acts);
+                    later.extend(follow);
+                    order.push(item);
+                    decided += 1;
+                }
+                if decided == 0 {
+                    return order;
+                }
+                open.extend(later);
+            }
+        }
+    }
+
+    fn programs() -> impl Strategy<Value = Program> {
+        let items = proptest::collection::vec((0u64..30, 0..OWNERS, 0u32..3), 0..8);
+        let sends = proptest::collection::vec((0..OWNERS, 0u64..10), 0..3);
+        let steps = proptest::collection::vec(proptest::collection::vec((0u64..6, sends), 0..5), OWNERS as usize);
+        (items, steps, 0u64..12).prop_map(|(items, steps, lookahead)| Program {
+            items: items.into_iter().map(|(time, rank, source)| Item(Time::from_ps(time), FIRST + rank, source)).collect(),
+            steps,
+            lookahead,
+        })
+    }
+
+    proptest! {
+        // Ranks that act only when all that is safe is decided, as they do, and ranks that act at once.
+        #[test]
+        fn windows_decide_in_the_order_of_one_by_one(program in programs()) {
+            let (expected, order) = (program.one_by_one(), program.in_windows());
+            prop_assert_eq!(order, expected);
+        }
+    }
+}

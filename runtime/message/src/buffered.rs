@@ -1,24 +1,15 @@
 //! Attached buffers of buffered sends (MPI 5.0 chapter 3.6).
 
+mod attached;
+
+pub use attached::Attached;
+
 use crate::error::{ErrorClass, Failure, Result};
 use crate::handle::COMM_NULL;
 use crate::messages::Messages;
-use rank::Addr;
 
 /// `MPI_BSEND_OVERHEAD`.
 pub const BSEND_OVERHEAD: u64 = 512;
-
-/// A buffer that a rank attached, for all its communicators or for one.
-///
-/// Messages leave it when they enter the network, which is at once: the buffer only has to
-/// be large enough for one message, and detaching never waits.
-#[derive(Clone, Copy, Debug)]
-pub struct Attached {
-    /// Where; `MPI_BUFFER_AUTOMATIC` is told by `size`.
-    pub at: Addr,
-    /// Bytes; `u64::MAX` for `MPI_BUFFER_AUTOMATIC`.
-    pub size: u64,
-}
 
 impl Messages {
     /// Checks that the buffer which `me` attached for `comm`, or else for all communicators, has room for a message of `bytes`.

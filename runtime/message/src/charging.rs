@@ -1,55 +1,11 @@
 //! What computation between MPI calls costs: not at all, a fixed span, or what the host took for it.
 
+mod effort;
+
+pub use effort::{Compute, Course, Effort};
+
 use crate::messages::{Messages, VAIN};
 use engine::{Span, Time};
-
-/// How computation between MPI calls is charged.
-#[derive(Clone, Copy, PartialEq, Debug)]
-pub enum Compute {
-    /// Not at all.
-    None,
-    /// The same for each interval.
-    Fixed(Span),
-    /// Host time times a factor.
-    Measured {
-        /// Virtual seconds of one host second.
-        factor: f64,
-    },
-}
-
-impl Compute {
-    /// Virtual time of one host time, where that counts.
-    pub fn factor(&self) -> f64 {
-        match self {
-            Compute::Measured { factor } => *factor,
-            _ => 1.0,
-        }
-    }
-}
-
-/// What a call does to what its rank started in a row just before and is held (`held.rs`).
-#[derive(Clone, Copy, PartialEq, Eq, Debug)]
-pub enum Course {
-    /// What is held is done first.
-    Ends,
-    /// It goes on with the row: a send.
-    Starts,
-    /// It goes on with the row and sends nothing: a receive is posted.
-    Posts,
-}
-
-/// What the host does for a call: how long that takes is the rank's computation no more than what other ranks do meanwhile.
-#[derive(Clone, Copy, PartialEq, Eq, Debug)]
-pub enum Effort {
-    /// Nobody has said.
-    Unknown,
-    /// Some ten nanoseconds, about as many each time.
-    Brief,
-    /// As few, in a call that computation goes on being measured through.
-    Within,
-    /// Anything: bytes were copied, other ranks ran.
-    Varies,
-}
 
 impl Messages {
     /// Adds computation to a rank's clock.

@@ -1,51 +1,15 @@
 //! Messages that a shared network carries, and handshakes between sender and receiver.
 
-use crate::chapter::id::ChapterId;
+mod kind;
+
+pub use kind::Flight;
+
 use crate::envelope::Transit;
 use crate::messages::Messages;
 use crate::node::flag;
 use crate::request::Body;
 use engine::{EventKey, Span, Time};
 use network::{Endpoint, Message};
-
-/// What happens when a shared network has delivered a message.
-#[derive(Clone, Copy, Debug)]
-pub enum Flight {
-    /// Waiting to be sent, or between two of the other states.
-    Leaving,
-    /// It lies in the unexpected queue of `to`, or was taken out of it by a matched probe.
-    Unexpected {
-        /// Destination (world rank).
-        to: u32,
-        /// Its node.
-        message: u32,
-    },
-    /// A receive of `to` has it.
-    Received {
-        /// Destination (world rank).
-        to: u32,
-        /// The receive's node.
-        receive: u32,
-        /// When the receive was posted.
-        posted_at: Time,
-        /// Payload bytes.
-        bytes: u64,
-        /// The rest.
-        transit: Transit,
-    },
-    /// The empty message that tells a synchronous sender of the match.
-    Acknowledgement {
-        /// The sender's request.
-        request: u32,
-    },
-    /// A message of another chapter, a step of a collective for one.
-    Chapter {
-        /// Which chapter.
-        chapter: ChapterId,
-        /// What it is, in the chapter's own words.
-        words: [u32; 4],
-    },
-}
 
 impl Messages {
     /// Whether message times depend on other messages.

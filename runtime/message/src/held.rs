@@ -5,6 +5,11 @@
 //! What the calls do and when (their order, their times) is the same: until its next call a rank may not touch the
 //! buffers, and nobody else runs.
 
+mod row;
+
+pub use row::{Held, Row};
+use row::{MOST, Operation, Pair};
+
 use crate::envelope::Envelope;
 use crate::messages::Messages;
 use crate::node::{INLINE_BYTES, NIL, Node, State, flag};
@@ -13,67 +18,10 @@ use crate::{handle, handle::REQUEST_SENT};
 use engine::Time;
 use rank::{Addr, memory};
 
-/// How many are held at most.
-const MOST: usize = 32;
 /// Bytes of a payload that are asked for ahead; beyond, the processor has seen the pattern itself.
 const AHEAD: u64 = 2048;
 /// Operations after which what was asked for with one is there.
 const LATER: usize = 4;
-
-/// Whether an operation may be one of several in a row, which are done together.
-#[derive(Clone, Copy, PartialEq, Eq, Debug)]
-pub enum Row {
-    /// No: it is done now.
-    Alone,
-    /// Its buffer may change as soon as the call returns.
-    Call,
-    /// Its buffer stays until its request is completed.
-    Request,
-}
-
-impl Row {
-    /// Whether a send of so many contiguous bytes may be held.
-    #[inline(always)]
-    pub fn holds(self, bytes: u64) -> bool {
-        match self {
-            Row::Alone => false,
-            Row::Call => bytes <= INLINE_BYTES,
-            Row::Request => true,
-        }
-    }
-}
-
-/// A message for `to`, or with [`NIL`] a receive of the mounted rank, by its node.
-#[derive(Clone, Copy, Default, Debug)]
-struct Operation {
-    node: u32,
-    to: u32,
-}
-
-/// A receive of `to` and its message, which are out of their queues.
-#[derive(Clone, Copy, Default, Debug)]
-struct Pair {
-    to: u32,
-    receive: u32,
-    message: u32,
-}
-
-/// What the mounted rank started and nobody has seen yet, in the order of its calls.
-#[derive(Default)]
-pub struct Held {
-    operations: [Operation; MOST],
-    count: usize,
-    /// What met, while the operations are done.
-    pairs: [Pair; MOST],
-}
-
-impl Held {
-    /// Whether nothing is held.
-    #[inline]
-    pub fn is_empty(&self) -> bool {
-        self.count == 0
-    }
-}
 
 impl Messages {
     /// Holds a send: answers its request's handle.

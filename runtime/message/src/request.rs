@@ -4,161 +4,16 @@ pub mod persistent;
 
 pub use persistent::{Starter, Template};
 
-use crate::chapter::id::{ChapterId, Token};
+mod kinds;
+
+pub use kinds::{ANY_SOURCE, ANY_TAG, Awaited, Body, Completion, Generalized, PROC_NULL, ROOT, Request, RequestArray, Status, UNDEFINED};
+
 use crate::error::{ErrorClass, Failure, Result};
 use crate::handle::{self, RequestRef};
 use crate::messages::Messages;
 use crate::node::{Node, State, flag};
 use crate::view::Extent;
 use engine::Time;
-use rank::{Addr, memory};
-use std::rc::Rc;
-
-pub use objects::abi::{
-    MPI_ANY_SOURCE as ANY_SOURCE, MPI_ANY_TAG as ANY_TAG, MPI_PROC_NULL as PROC_NULL, MPI_ROOT as ROOT, MPI_UNDEFINED as UNDEFINED,
-};
-
-/// What a status says (MPI 5.0 chapter 3.2.5).
-#[derive(Clone, Copy, PartialEq, Eq, Debug)]
-pub struct Status {
-    /// Rank of the sender.
-    pub source: i32,
-    /// Tag.
-    pub tag: i32,
-    /// Error class, where statuses carry it.
-    pub error: i32,
-    /// Payload bytes.
-    pub bytes: u64,
-    /// Whether the request was cancelled.
-    pub cancelled: bool,
-}
-
-impl Status {
-    /// The empty status.
-    pub const EMPTY: Status = Status { source: ANY_SOURCE, tag: ANY_TAG, error: 0, bytes: 0, cancelled: false };
-    /// The status of a receive from `MPI_PROC_NULL`.
-    pub const PROC_NULL: Status = Status { source: PROC_NULL, tag: ANY_TAG, error: 0, bytes: 0, cancelled: false };
-}
-
-/// The program's array of request handles.
-#[derive(Clone, Copy, Debug)]
-pub struct RequestArray {
-    /// First handle.
-    pub at: Addr,
-    /// How many.
-    pub count: u32,
-    /// Whether a handle takes 64 bits (C) or 32 (Fortran).
-    pub wide: bool,
-}
-
-impl RequestArray {
-    /// Handle `index`.
-    #[inline]
-    pub fn get(&self, index: u32) -> usize {
-        if self.wide {
-            memory::load::<usize>(self.at.offset(i64::from(index) * 8))
-        } else {
-            memory::load::<i32>(self.at.offset(i64::from(index) * 4)) as usize
-        }
-    }
-    /// Replaces handle `index`.
-    #[inline]
-    pub fn set(&self, index: u32, handle: usize) {
-        if self.wide {
-            memory::store::<usize>(self.at.offset(i64::from(index) * 8), handle);
-        } else {
-            memory::store::<i32>(self.at.offset(i64::from(index) * 4), handle as i32);
-        }
-    }
-    /// Replaces all handles.
-    #[inline]
-    pub fn fill(&self, handle: usize) {
-        if self.wide {
-            (0..i64::from(self.count)).for_each(|index| memory::store::<usize>(self.at.offset(index * 8), handle));
-        } else {
-            (0..i64::from(self.count)).for_each(|index| memory::store::<i32>(self.at.offset(index * 4), handle as i32));
-        }
-    }
-    /// All handles.
-    pub fn iter(self) -> impl Iterator<Item = usize> {
-        (0..self.count).map(move |index| self.get(index))
-    }
-}
-
-/// The callbacks of a generalized request; each returns an MPI error code.
-pub struct Generalized {
-    /// `query_fn`: fills the status.
-    pub query: Rc<dyn Fn(&mut Status) -> i32>,
-    /// `free_fn`.
-    pub free: Rc<dyn Fn() -> i32>,
-    /// `cancel_fn`, told whether the request is complete.
-    pub cancel: Rc<dyn Fn(bool) -> i32>,
-}
-
-/// What a table request is.
-pub enum Body {
-    /// A send that completes when it is matched.
-    Synchronous,
-    /// A persistent request; its active part, if started.
-    Persistent {
-        /// What it starts.
-        template: Box<Template>,
-        /// The request of the started operation.
-        active: Option<usize>,
-    },
-    /// An operation of another chapter, a nonblocking collective for one.
-    Chapter {
-        /// Which chapter.
-        chapter: ChapterId,
-        /// What it knows the operation by.
-        token: Token,
-    },
-    /// A generalized request.
-    Generalized(Box<Generalized>),
-    /// A send of a rank of another process, which waits for its match here.
-    Away {
-        /// Which process.
-        process: u32,
-        /// Its request there.
-        request: u32,
-    },
-}
-
-/// A request in the table.
-pub struct Request {
-    /// Whose (world rank).
-    pub owner: u32,
-    /// When it completes, once known.
-    pub done: Option<Time>,
-    /// Whether the owner is blocked for it.
-    pub waited: bool,
-    /// Whether the program freed it while active.
-    pub orphan: bool,
-    /// What it is.
-    pub body: Body,
-}
-
-/// What is known of an array of requests whose rank is to wait for all of them.
-#[derive(Clone, Copy, Debug)]
-pub struct Awaited {
-    /// Whether some are not complete.
-    pub waits: bool,
-    /// Whether those that are complete then have been completed without being looked at again, but for what was noted down.
-    pub all_unseen: bool,
-    /// Bytes that completing sends among the others would copy out.
-    pub unread: u64,
-}
-
-/// What is known of a request.
-#[derive(Clone, Copy, PartialEq, Eq, Debug)]
-pub enum Completion {
-    /// Nothing to wait for: null or inactive.
-    Null,
-    /// It completes, or has completed, then.
-    At(Time),
-    /// Not known yet.
-    Unknown,
-}
 
 /// The failure of a call that was given a handle which is no active request.
 #[cold]

@@ -1,11 +1,9 @@
 //! One rank a process: the rank is the process itself, on its own stack, and everything else is done inside its blocking calls.
 
 use crate::progress::{Ending, Left, drive};
+pub use crate::run::Over;
 use crate::runner::{Outcome, Runner};
 use crate::world::{Mpi, Phase, Setup, World};
-
-/// What is done when the run is over while the process's rank waits in a call: it cannot return.
-pub type Over = fn(Ending) -> !;
 
 /// The process as its one rank, which has called the main loop from its own stack.
 struct Process;

@@ -2,9 +2,9 @@
 
 use crate::chapters::Chapters;
 use crate::node::{Node, State, flag};
+use crate::order::question::Question;
 use crate::remote::record::{Put, Take};
 use crate::request::Body;
-use crate::undecided::Question;
 use crate::world::{Phase, World};
 use engine::Time;
 use message::chapter::id::{ChapterId, Token};

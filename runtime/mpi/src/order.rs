@@ -1,12 +1,15 @@
 //! What must wait for safe time, and in which order it is decided.
 
+pub(crate) mod agreeing;
+pub(crate) mod item;
 pub(crate) mod key;
 pub(crate) mod poller;
+pub(crate) mod question;
 
-use crate::agenda::Agenda;
-use crate::remote::agree::Agreeing;
-use crate::undecided::{Poll, Row};
+use agreeing::Agreeing;
+use item::Agenda;
 use poller::Fruitless;
+use question::{Poll, Row};
 use rustc_hash::FxHashMap;
 
 /// Questions of blocked ranks, decisions and this process's part in agreeing on them.

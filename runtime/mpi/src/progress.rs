@@ -1,27 +1,11 @@
 //! The main loop: who runs next, what is decided, how a run ends.
 
+pub use crate::run::Ending;
 use crate::runner::{Outcome, Runner};
 use crate::world::{Abort, Mpi, Phase, World};
 use engine::Time;
 use message::chapter::Errand;
 use message::chapter::id::ChapterId;
-
-/// How a run ended.
-#[derive(Clone, Debug, Default)]
-pub struct Ending {
-    /// The process's exit status.
-    pub status: i32,
-    /// What the user must know: a deadlock, ranks that left without `MPI_Finalize`.
-    pub messages: Vec<String>,
-    /// The program's own exit status if no rank of it called `MPI_Init`.
-    pub without_mpi: Option<i32>,
-    /// Ranks that ended without `MPI_Init`.
-    pub(crate) strangers: u32,
-    /// The first rank that ended with another exit status than 0, and that.
-    pub(crate) failed: Option<(u32, i32)>,
-    /// Ranks that ended without `MPI_Finalize`: how many, and the first.
-    pub(crate) left: (u32, u32),
-}
 
 pub(crate) enum Next {
     Run(u32),
@@ -123,11 +107,6 @@ fn approach<R: Runner>(world: &World, ranks: &mut R) {
 }
 
 impl Ending {
-    /// A run that cannot go on, for this reason.
-    pub fn failed(why: String) -> Ending {
-        Ending { status: 1, messages: vec![why], ..Ending::default() }
-    }
-
     /// Nothing can go on.
     pub(crate) fn deadlocked(&mut self, world: &mut World) {
         match world.messages.wire.stuck() {

@@ -1,8 +1,8 @@
 //! Many native processes: what is agreed on, and how they end. What crosses between ranks is the messages' part.
 
 pub(crate) mod agree;
-mod arbiter;
-mod control;
+pub(crate) mod arbiter;
+pub(crate) mod control;
 pub(crate) mod ending;
 mod pause;
 

@@ -3,13 +3,13 @@
 use crate::chapters::Chapters;
 use crate::charging::Compute;
 use crate::collective::instance::Collectives;
-use crate::comm::Comms;
 use crate::messages::{Costs, Messages};
 use crate::order::Order;
 use crate::remote::Remote;
 use crate::run::Run;
 use crate::wire::Wire;
 use objects::Objects;
+use objects::comm::Comms;
 use std::cell::{Cell, RefCell, RefMut};
 
 pub use crate::messages::{Phase, RankState};
@@ -80,7 +80,7 @@ pub struct World {
 /// that callbacks of the program and other ranks may come in at each of those points.
 pub struct Mpi {
     /// With one rank a process: what is done when the run is over while that rank waits.
-    pub(crate) alone: Cell<Option<crate::alone::Over>>,
+    pub(crate) alone: Cell<Option<crate::run::Over>>,
     world: RefCell<World>,
 }
 

@@ -1,8 +1,8 @@
 //! A stream of records from each process to each other one, cut into chunks that the transport carries.
 
 use crate::chapter::id::ChapterId;
-use crate::remote::record::{Put, Take};
 use engine::Time;
+use engine::record::{Put, Take};
 use std::collections::VecDeque;
 use transport::{Lane, Transport};
 

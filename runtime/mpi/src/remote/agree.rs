@@ -9,45 +9,17 @@
 //! act only later, or because of what this one sends them.
 
 use crate::messages::Messages;
+use crate::order::agreeing::Lease;
 use crate::order::key::Key;
 use crate::progress::Next;
-use crate::remote::arbiter::Arbiter;
 use crate::remote::control::{DECISION, Decision, REPORT, Report};
 use crate::remote::pause::Waiting;
 use crate::remote::record::Take;
 use crate::world::World;
 use engine::Time;
-use std::collections::VecDeque;
 
 /// Looks in vain at the streams before a process reports.
 const PATIENCE: u32 = 2;
-/// How far a process may decide alone: before anything that it sent to another since can make a rank there act.
-#[derive(Clone, Copy, Debug)]
-struct Lease {
-    /// No rank of another process acts before this.
-    other: Time,
-    /// Without lookahead: their first item, which comes after all before it.
-    until: Option<Key>,
-}
-
-/// One process's part in agreements.
-pub(crate) struct Agreeing {
-    /// Decisions followed so far.
-    followed: u64,
-    reported: bool,
-    decisions: VecDeque<Decision>,
-    lease: Option<Lease>,
-    /// Whether the last decision made this process go on alone.
-    alone: bool,
-    /// Of use on process 0.
-    pub(crate) arbiter: Arbiter,
-}
-
-impl Agreeing {
-    pub(crate) fn new(processes: u32) -> Agreeing {
-        Agreeing { followed: 0, reported: false, decisions: VecDeque::new(), lease: None, alone: false, arbiter: Arbiter::new(processes) }
-    }
-}
 
 impl World {
     pub(crate) fn control_arrived(&mut self, from: u32, data: Vec<u8>) {

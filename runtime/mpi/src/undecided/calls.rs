@@ -1,10 +1,10 @@
 //! The calls that ask: tests, waits for any or some, probes, cancelling.
 
-use super::{Asked, Poll, Question};
 use crate::error::Result;
 use crate::handle;
 use crate::messages::Messages;
 use crate::node::State;
+use crate::order::question::{Asked, Poll, Question};
 use crate::p2p::Peer;
 use crate::p2p::pattern;
 use crate::request::{Completion, PROC_NULL, RequestArray, Status, UNDEFINED};

@@ -1,10 +1,10 @@
 //! Polls in vain in a row: a rank that asks the same over and over, and does nothing else, is parked until something
 //! that it asks for is there.
 
-use super::{Asked, Open, Poll, Question};
 use crate::handle::{self, RequestRef};
 use crate::messages::FREE_SPINS;
 use crate::order::poller::Poller;
+use crate::order::question::{Asked, Open, Poll, Question};
 use crate::request::{Body, Completion, Request, RequestArray};
 use crate::world::World;
 use engine::Time;
@@ -17,16 +17,6 @@ const DOUBLINGS: u32 = 4;
 const TIRED_SPINS: u32 = 100_000;
 /// The longest cycle of questions that is seen as one.
 const LONGEST_CYCLE: usize = 1_024;
-
-/// What a rank has asked in vain since it did anything else.
-#[derive(Default)]
-pub(crate) struct Row {
-    asked: Vec<Asked>,
-    /// The count of spins at its next poll, if nothing comes between.
-    next: u32,
-    /// How often it was parked in vain since it last was not.
-    released: u32,
-}
 
 /// When the first of several questions can be answered with "yes".
 #[derive(Clone, Copy)]
@@ -50,19 +40,6 @@ impl First {
             (false, _) => Open::Final,
             (true, Time::MAX) => Open::Never,
             (true, time) => Open::At(time.max(clock)),
-        }
-    }
-}
-
-impl Asked {
-    /// Whether `question`, of the mounted rank, asks the same.
-    fn is(&self, question: &Question) -> bool {
-        match (&self.question, question) {
-            (Question::Iprobe(one), Question::Iprobe(other)) => one == other,
-            (Question::TestAll(one), Question::TestAll(other))
-            | (Question::TestAny(one), Question::TestAny(other))
-            | (Question::TestSome(one), Question::TestSome(other)) => one.iter().eq(other.iter()),
-            _ => false,
         }
     }
 }

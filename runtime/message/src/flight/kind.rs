@@ -1,0 +1,44 @@
+//! What a shared network carries.
+
+use crate::chapter::id::ChapterId;
+use crate::envelope::Transit;
+use engine::Time;
+
+/// What happens when a shared network has delivered a message.
+#[derive(Clone, Copy, Debug)]
+pub enum Flight {
+    /// Waiting to be sent, or between two of the other states.
+    Leaving,
+    /// It lies in the unexpected queue of `to`, or was taken out of it by a matched probe.
+    Unexpected {
+        /// Destination (world rank).
+        to: u32,
+        /// Its node.
+        message: u32,
+    },
+    /// A receive of `to` has it.
+    Received {
+        /// Destination (world rank).
+        to: u32,
+        /// The receive's node.
+        receive: u32,
+        /// When the receive was posted.
+        posted_at: Time,
+        /// Payload bytes.
+        bytes: u64,
+        /// The rest.
+        transit: Transit,
+    },
+    /// The empty message that tells a synchronous sender of the match.
+    Acknowledgement {
+        /// The sender's request.
+        request: u32,
+    },
+    /// A message of another chapter, a step of a collective for one.
+    Chapter {
+        /// Which chapter.
+        chapter: ChapterId,
+        /// What it is, in the chapter's own words.
+        words: [u32; 4],
+    },
+}

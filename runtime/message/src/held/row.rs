@@ -1,0 +1,61 @@
+//! What the mounted rank started in a row.
+
+use crate::node::INLINE_BYTES;
+
+/// How many are held at most.
+pub(super) const MOST: usize = 32;
+
+/// Whether an operation may be one of several in a row, which are done together.
+#[derive(Clone, Copy, PartialEq, Eq, Debug)]
+pub enum Row {
+    /// No: it is done now.
+    Alone,
+    /// Its buffer may change as soon as the call returns.
+    Call,
+    /// Its buffer stays until its request is completed.
+    Request,
+}
+
+impl Row {
+    /// Whether a send of so many contiguous bytes may be held.
+    #[inline(always)]
+    pub fn holds(self, bytes: u64) -> bool {
+        match self {
+            Row::Alone => false,
+            Row::Call => bytes <= INLINE_BYTES,
+            Row::Request => true,
+        }
+    }
+}
+
+/// A message for `to`, or with [`NIL`] a receive of the mounted rank, by its node.
+#[derive(Clone, Copy, Default, Debug)]
+pub(super) struct Operation {
+    pub(super) node: u32,
+    pub(super) to: u32,
+}
+
+/// A receive of `to` and its message, which are out of their queues.
+#[derive(Clone, Copy, Default, Debug)]
+pub(super) struct Pair {
+    pub(super) to: u32,
+    pub(super) receive: u32,
+    pub(super) message: u32,
+}
+
+/// What the mounted rank started and nobody has seen yet, in the order of its calls.
+#[derive(Default)]
+pub struct Held {
+    pub(super) operations: [Operation; MOST],
+    pub(super) count: usize,
+    /// What met, while the operations are done.
+    pub(super) pairs: [Pair; MOST],
+}
+
+impl Held {
+    /// Whether nothing is held.
+    #[inline]
+    pub fn is_empty(&self) -> bool {
+        self.count == 0
+    }
+}

@@ -1,0 +1,35 @@
+//! What a process keeps of agreements with others.
+
+use crate::order::key::Key;
+use crate::remote::arbiter::Arbiter;
+use crate::remote::control::Decision;
+use engine::Time;
+use std::collections::VecDeque;
+
+/// How far a process may decide alone: before anything that it sent to another since can make a rank there act.
+#[derive(Clone, Copy, Debug)]
+pub(crate) struct Lease {
+    /// No rank of another process acts before this.
+    pub(crate) other: Time,
+    /// Without lookahead: their first item, which comes after all before it.
+    pub(crate) until: Option<Key>,
+}
+
+/// One process's part in agreements.
+pub(crate) struct Agreeing {
+    /// Decisions followed so far.
+    pub(crate) followed: u64,
+    pub(crate) reported: bool,
+    pub(crate) decisions: VecDeque<Decision>,
+    pub(crate) lease: Option<Lease>,
+    /// Whether the last decision made this process go on alone.
+    pub(crate) alone: bool,
+    /// Of use on process 0.
+    pub(crate) arbiter: Arbiter,
+}
+
+impl Agreeing {
+    pub(crate) fn new(processes: u32) -> Agreeing {
+        Agreeing { followed: 0, reported: false, decisions: VecDeque::new(), lease: None, alone: false, arbiter: Arbiter::new(processes) }
+    }
+}

@@ -1,0 +1,126 @@
+//! What ranks ask that only safe time can answer, and what they asked in vain.
+
+use crate::envelope::Pattern;
+use crate::request::RequestArray;
+use engine::Time;
+use rank::Addr;
+use std::rc::Rc;
+
+/// A question that only safe time can answer.
+#[derive(Clone, Debug)]
+pub enum Question {
+    /// Are all of these complete?
+    TestAll(RequestArray),
+    /// Which is the first of these that is complete?
+    TestAny(RequestArray),
+    /// Which of these are complete?
+    TestSome(RequestArray),
+    /// Wait for the first.
+    WaitAny(RequestArray),
+    /// Wait for at least one.
+    WaitSome(RequestArray),
+    /// Is there such a message?
+    Iprobe(Pattern),
+    /// Wait for such a message.
+    Probe(Pattern),
+    /// Has no message arrived for the receive of this node, so that it can be cancelled?
+    Cancel(u32),
+}
+
+impl Question {
+    /// Whether it is one of a call that does not wait.
+    pub(crate) fn is_poll(&self) -> bool {
+        matches!(self, Question::TestAll(_) | Question::TestAny(_) | Question::TestSome(_) | Question::Iprobe(_))
+    }
+    /// The requests that it asks about.
+    pub(crate) fn requests(&self) -> Option<RequestArray> {
+        match self {
+            Question::TestAll(requests)
+            | Question::TestAny(requests)
+            | Question::TestSome(requests)
+            | Question::WaitAny(requests)
+            | Question::WaitSome(requests) => Some(*requests),
+            Question::Iprobe(_) | Question::Probe(_) | Question::Cancel(_) => None,
+        }
+    }
+}
+
+/// A question with the request handles that it asks about: those in the program can be read only while the rank is mounted.
+#[derive(Clone, Debug)]
+pub struct Asked {
+    /// What is asked.
+    pub question: Question,
+    // What the question's array points to.
+    _kept: Option<Rc<[usize]>>,
+}
+
+impl Asked {
+    /// Copies the handles, so that others can look at them.
+    pub(crate) fn keep(question: &Question) -> Asked {
+        let mut question = question.clone();
+        let requests = match &mut question {
+            Question::TestAll(requests)
+            | Question::TestAny(requests)
+            | Question::TestSome(requests)
+            | Question::WaitAny(requests)
+            | Question::WaitSome(requests) => requests,
+            Question::Iprobe(_) | Question::Probe(_) | Question::Cancel(_) => return Asked { question, _kept: None },
+        };
+        let kept: Rc<[usize]> = requests.iter().collect();
+        *requests = RequestArray { at: Addr(kept.as_ptr() as usize), count: requests.count, wide: true };
+        Asked { question, _kept: Some(kept) }
+    }
+}
+
+/// What a rank is blocked for.
+#[derive(Clone, Debug)]
+pub enum Poll {
+    /// The answer to this.
+    Once(Asked),
+    /// It has asked these in turn, always in vain, and is parked until one of them can be answered with "yes". Never empty.
+    Parked(Vec<Asked>),
+}
+
+impl Poll {
+    /// The question of the call that blocks.
+    pub(crate) fn question(&self) -> &Question {
+        match self {
+            Poll::Once(asked) => &asked.question,
+            Poll::Parked(cycle) => &cycle[0].question,
+        }
+    }
+}
+
+/// When a question can be answered.
+#[derive(Clone, Copy, PartialEq, Eq, Debug)]
+pub(crate) enum Open {
+    /// Now.
+    Final,
+    /// Once safe time has passed this.
+    At(Time),
+    /// Not before something else happens.
+    Never,
+}
+
+impl Asked {
+    /// Whether `question`, of the mounted rank, asks the same.
+    pub(crate) fn is(&self, question: &Question) -> bool {
+        match (&self.question, question) {
+            (Question::Iprobe(one), Question::Iprobe(other)) => one == other,
+            (Question::TestAll(one), Question::TestAll(other))
+            | (Question::TestAny(one), Question::TestAny(other))
+            | (Question::TestSome(one), Question::TestSome(other)) => one.iter().eq(other.iter()),
+            _ => false,
+        }
+    }
+}
+
+/// What a rank has asked in vain since it did anything else.
+#[derive(Default)]
+pub(crate) struct Row {
+    pub(crate) asked: Vec<Asked>,
+    /// The count of spins at its next poll, if nothing comes between.
+    pub(crate) next: u32,
+    /// How often it was parked in vain since it last was not.
+    pub(crate) released: u32,
+}

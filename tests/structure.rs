@@ -287,3 +287,69 @@ fn crates_depend_as_the_picture_of_the_house_says() {
     let there = std::fs::read_dir(Path::new(env!("CARGO_MANIFEST_DIR")).join("runtime")).unwrap();
     assert_eq!(drawn, there.filter(|entry| entry.as_ref().unwrap().path().join("Cargo.toml").is_file()).count(), "a crate is not drawn");
 }
+
+/// A crate in numbers, its tests left out.
+#[derive(Default)]
+struct Numbers {
+    code: usize,
+    /// Lines of comments inside code, which say why.
+    reasons: usize,
+    largest_circle: usize,
+    /// Files that take the steps of a schedule one by one.
+    interpreters: usize,
+}
+
+/// Lines of a file before its tests.
+fn product(text: &str) -> impl Iterator<Item = &str> {
+    text.split("#[cfg(test)]").next().unwrap_or_default().lines().map(str::trim)
+}
+
+/// A crate's files but those of tests, with what they say.
+fn texts(modules: &Modules) -> Vec<(&Path, String)> {
+    let files = modules.values().map(|module| module.path.as_path()).filter(|path| !path.ends_with("tests.rs"));
+    files.map(|path| (path, std::fs::read_to_string(path).unwrap())).collect()
+}
+
+impl Numbers {
+    fn of(root_file: &Path) -> Numbers {
+        let mut modules = Modules::new();
+        read(root_file, Vec::new(), &mut modules);
+        let largest_circle = circles(&needs(&modules)).iter().map(BTreeSet::len).max().unwrap_or(0);
+        let mut numbers = Numbers { largest_circle, ..Numbers::default() };
+        for (path, text) in texts(&modules) {
+            for line in product(&text).filter(|line| !line.is_empty()) {
+                let is_comment = line.starts_with("//");
+                numbers.code += usize::from(!is_comment);
+                numbers.reasons += usize::from(is_comment && !line.starts_with("///") && !line.starts_with("//!"));
+            }
+            let arms = product(&text).filter(|line| line.starts_with("Step::Receive") && line.contains("=>")).count();
+            let lets = product(&text).filter(|line| line.starts_with("let Step::Receive")).count();
+            // Algorithms make steps, some of others' steps.
+            let makes = path.components().any(|part| part.as_os_str() == "algorithm");
+            numbers.interpreters += usize::from(arms + lets > 0 && !makes);
+        }
+        numbers
+    }
+}
+
+#[test]
+fn the_house_in_numbers_stays_within_its_bounds() {
+    let root = Path::new(env!("CARGO_MANIFEST_DIR"));
+    let numbers: Vec<(String, Numbers)> =
+        crates().iter().map(|path| (path.strip_prefix(root).unwrap().display().to_string(), Numbers::of(path))).collect();
+    let all: usize = numbers.iter().map(|(_, numbers)| numbers.code).sum();
+    println!("{:32} {:>6} {:>5} {:>7} {:>12}", "crate", "lines", "%", "circle", "why per 100");
+    for (name, Numbers { code, reasons, largest_circle, .. }) in &numbers {
+        let (share, why) = (*code as f64 * 100.0 / all as f64, *reasons as f64 * 100.0 / *code as f64);
+        println!("{name:32} {code:6} {share:5.1} {largest_circle:7} {why:12.2}");
+    }
+    let interpreters: usize = numbers.iter().map(|(_, numbers)| numbers.interpreters).sum();
+    let world = std::fs::read_to_string(root.join("runtime/mpi/src/world.rs")).unwrap();
+    let body = world.split("pub struct World {").nth(1).expect("the world").split("\n}").next().unwrap();
+    let parts = body.lines().filter(|line| line.trim_start().starts_with("pub")).count();
+    println!("{all} lines; {parts} parts of the world; {interpreters} interpreters of a schedule's steps");
+    assert!((1..=5).contains(&parts), "the world has {parts} parts");
+    assert!((1..=3).contains(&interpreters), "{interpreters} files interpret a schedule's steps");
+    let largest = numbers.iter().map(|(name, numbers)| (numbers.code, name)).max().unwrap();
+    assert!(largest.0 * 4 < all, "{} has {} of {all} lines", largest.1, largest.0);
+}

@@ -195,13 +195,16 @@ mod tests {
         }
     }
 
+    /// How long a rank computes, to whom it sends then, and how much longer than the lookahead each message takes.
+    type Step = (u64, Vec<(u32, u64)>);
+
     /// A program of ranks that wait for items: at each that it gets, a rank computes and sends messages, which are items of others.
     #[derive(Clone, Debug)]
     struct Program {
         /// Items that are there from the beginning.
         items: Vec<Item>,
-        /// What a rank does at each of its decisions, in turn: how long it computes, to whom it sends then, and how much longer than the lookahead that takes.
-        steps: Vec<Vec<(u64, Vec<(u32, u64)>)>>,
+        /// What a rank does at each of its decisions, in turn.
+        steps: Vec<Vec<Step>>,
         lookahead: u64,
     }
 

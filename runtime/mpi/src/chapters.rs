@@ -6,6 +6,7 @@ use message::chapter::id::ChapterId;
 use message::chapter::{Chapter, Errand};
 use message::request::RequestArray;
 use objects::Objects;
+use schedule::choose::Policy;
 
 /// All chapters.
 pub struct Chapters {
@@ -17,6 +18,11 @@ pub struct Chapters {
 const COUNT: usize = 1;
 
 impl Chapters {
+    /// Nothing is under way. `batch` says whether collectives whose members are all here may run in one loop over clocks.
+    pub(crate) fn new(batch: bool, policy: Policy) -> Chapters {
+        Chapters { collectives: Collectives::new(batch, policy) }
+    }
+
     /// All, by their names.
     fn all(&self) -> [(ChapterId, &dyn Chapter); COUNT] {
         [(collective::CHAPTER, &self.collectives)]

@@ -2,7 +2,6 @@
 
 use crate::chapters::Chapters;
 use crate::charging::Compute;
-use crate::collective::instance::Collectives;
 use crate::messages::{Costs, Messages};
 use crate::order::Order;
 use crate::remote::Remote;
@@ -93,7 +92,7 @@ impl Mpi {
         let comms = Comms::new(setup.ranks, (first, local), stride);
         let mut world = World {
             objects: Objects::new(comms, setup.environment),
-            chapters: Chapters { collectives: Collectives::new(setup.batch, setup.policy) },
+            chapters: Chapters::new(setup.batch, setup.policy),
             order: Order::new(stride.1),
             run: Run::new(),
             messages: Messages::new(

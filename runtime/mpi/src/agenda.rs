@@ -229,7 +229,7 @@ impl World {
             let alone = decided == 0;
             let covered = if alone { safe } else { own }.covers(item.time);
             safe = own;
-            if !covered && !(alone && anyway) {
+            if !(covered || alone && anyway) {
                 break;
             }
             self.apply(&item);

@@ -4,11 +4,13 @@
 //! `libxsim_native_openmpi.so`) is loaded when a launcher started the process, so that libxsim
 //! builds and runs where no MPI is installed. Nothing here knows what MPI means.
 
+mod bell;
 mod launch;
 mod native;
 pub mod table;
 pub mod watch;
 
+pub use bell::Bell;
 pub use launch::{Launcher, launcher, on_this_host};
 pub use native::Native;
 

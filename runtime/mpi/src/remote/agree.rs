@@ -14,7 +14,7 @@ use crate::order::key::Key;
 use crate::progress::Next;
 use crate::remote::control::{DECISION, Decision, REPORT, Report};
 use crate::remote::pause::Waiting;
-use crate::remote::record::Take;
+use crate::remote::record::{Put, Take};
 use crate::world::World;
 use engine::Time;
 
@@ -23,12 +23,19 @@ const PATIENCE: u32 = 2;
 
 impl World {
     pub(crate) fn control_arrived(&mut self, from: u32, data: Vec<u8>) {
-        let processes = self.messages.others().streams.processes();
+        let others = self.messages.others();
+        let processes = others.streams.processes();
         let agreeing = &mut self.order.agreeing;
         let mut record = Take(&data);
         match record.u8() {
-            REPORT => agreeing.arbiter.note(from, Report::take(&mut record, processes)),
-            DECISION => agreeing.decisions.push_back(Decision::take(&mut record)),
+            REPORT => {
+                others.bell.learn(from, record.u32());
+                agreeing.arbiter.note(from, Report::take(&mut record, processes));
+            }
+            DECISION => {
+                others.bell.learn(from, record.u32());
+                agreeing.decisions.push_back(Decision::take(&mut record));
+            }
             _ => self.run.gathered.push_back((from, data)),
         }
     }
@@ -87,7 +94,7 @@ impl World {
                 self.report();
             }
             self.conclude();
-            waiting.pause();
+            waiting.pause(&self.messages.others().bell);
         }
     }
 
@@ -138,6 +145,7 @@ impl World {
             return;
         }
         let mut data = vec![REPORT];
+        data.u32(self.messages.others().bell.number());
         report.put(&mut data);
         self.tell(0, data);
     }
@@ -160,6 +168,7 @@ impl World {
                 continue;
             }
             let mut data = vec![DECISION];
+            data.u32(messages.others().bell.number());
             decision.put(&mut data);
             tell(messages, process, data);
         }
@@ -193,7 +202,9 @@ impl World {
 }
 
 fn tell(messages: &mut Messages, process: u32, data: Vec<u8>) {
-    if let Err(why) = messages.others().streams.control(process, data) {
-        messages.broken(&why);
+    let others = messages.others();
+    match others.streams.control(process, data) {
+        Ok(()) => others.bell.ring(process),
+        Err(why) => messages.broken(&why),
     }
 }

@@ -25,7 +25,7 @@ impl World {
                 Ok(Some(Arrived::Control(from, data))) => self.control_arrived(from, data),
                 // Others may have begun to run already.
                 Ok(Some(Arrived::Records(from, data))) => self.records_arrived(from, &data),
-                Ok(None) => waiting.pause(),
+                Ok(None) => waiting.pause(&self.messages.others().bell),
                 Err(why) => self.messages.broken(&why),
             }
         }

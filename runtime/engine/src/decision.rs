@@ -29,10 +29,29 @@ struct Entry<T> {
 #[derive(Debug)]
 pub struct DecisionQueue<T> {
     heap: BinaryHeap<Reverse<Entry<T>>>,
+    versions: Versions,
+}
+
+/// How often the items of each owner of a row were made.
+#[derive(Debug)]
+struct Versions {
     /// The first owner.
     first: u32,
-    /// How often the items of each owner were made, from the first on.
-    versions: Vec<u32>,
+    counts: Vec<u32>,
+}
+
+impl Versions {
+    /// The next version of the items of `owner`.
+    fn renew(&mut self, owner: u32) -> u32 {
+        let version = &mut self.counts[(owner - self.first) as usize];
+        *version = version.wrapping_add(1);
+        *version
+    }
+
+    #[inline]
+    fn is_valid<T: Decision>(&self, entry: &Entry<T>) -> bool {
+        self.counts[(entry.item.owner() - self.first) as usize] == entry.version
+    }
 }
 
 impl<T: Decision> Default for DecisionQueue<T> {
@@ -44,30 +63,23 @@ impl<T: Decision> Default for DecisionQueue<T> {
 impl<T: Decision> DecisionQueue<T> {
     /// Nothing is open, of `count` owners from `first` on. O(count) memory, four bytes each.
     pub fn of(first: u32, count: usize) -> DecisionQueue<T> {
-        DecisionQueue { heap: BinaryHeap::new(), first, versions: vec![0; count] }
+        DecisionQueue { heap: BinaryHeap::new(), versions: Versions { first, counts: vec![0; count] } }
     }
 
     /// Whether it has no owners: nothing can be open.
     #[inline]
     pub fn has_no_owners(&self) -> bool {
-        self.versions.is_empty()
-    }
-
-    /// The items of `owner` are void: answers the version of those to come. O(1).
-    fn renew(&mut self, owner: u32) -> u32 {
-        let version = &mut self.versions[(owner - self.first) as usize];
-        *version = version.wrapping_add(1);
-        *version
+        self.versions.counts.is_empty()
     }
 
     /// The items of `owner` are void. O(1).
     pub fn void(&mut self, owner: u32) {
-        self.renew(owner);
+        self.versions.renew(owner);
     }
 
     /// These are the items of `owner` now, and no others. O(log n) for each.
     pub fn replace(&mut self, owner: u32, items: impl IntoIterator<Item = T>) {
-        let version = self.renew(owner);
+        let version = self.versions.renew(owner);
         // One by one: `extend` may rebuild the heap.
         for item in items {
             debug_assert_eq!(item.owner(), owner);
@@ -75,15 +87,10 @@ impl<T: Decision> DecisionQueue<T> {
         }
     }
 
-    #[inline]
-    fn is_valid(&self, entry: &Entry<T>) -> bool {
-        self.versions[(entry.item.owner() - self.first) as usize] == entry.version
-    }
-
     /// The least open item. O(log n) for each void one that lies before it.
     pub fn first(&mut self) -> Option<T> {
         while let Some(Reverse(entry)) = self.heap.peek() {
-            if self.is_valid(entry) {
+            if self.versions.is_valid(entry) {
                 return Some(entry.item);
             }
             self.heap.pop();
@@ -98,14 +105,14 @@ impl<T: Decision> DecisionQueue<T> {
 
     /// All open items, in any order. O(n), with the void ones.
     pub fn iter(&self) -> impl Iterator<Item = T> {
-        self.heap.iter().filter(|Reverse(entry)| self.is_valid(entry)).map(|Reverse(entry)| entry.item)
+        self.heap.iter().filter(|Reverse(entry)| self.versions.is_valid(entry)).map(|Reverse(entry)| entry.item)
     }
 
     /// Forgets void items, should they be most of the queue: there is about an item an owner.
     pub fn tidy(&mut self) {
-        if self.heap.len() > 64 + 4 * self.versions.len() {
-            let (first, versions) = (self.first, &self.versions);
-            self.heap.retain(|Reverse(entry)| versions[(entry.item.owner() - first) as usize] == entry.version);
+        if self.heap.len() > 64 + 4 * self.versions.counts.len() {
+            let versions = &self.versions;
+            self.heap.retain(|Reverse(entry)| versions.is_valid(entry));
         }
     }
 }

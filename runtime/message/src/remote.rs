@@ -27,6 +27,14 @@ impl Messages {
     pub fn others(&mut self) -> &mut Remote {
         self.remote.as_mut().expect("several processes")
     }
+    /// Sends a control message, and wakes its process.
+    pub fn tell(&mut self, process: u32, data: Vec<u8>) {
+        let others = self.others();
+        match others.streams.control(process, data) {
+            Ok(()) => others.bell.ring(process),
+            Err(why) => self.broken(&why),
+        }
+    }
     /// Gives up: the machine's MPI failed, or another process is not as it should be.
     pub fn broken(&mut self, why: &str) -> ! {
         eprintln!("xsim: {why}; the run ends");

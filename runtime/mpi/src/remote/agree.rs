@@ -8,7 +8,6 @@
 //! An agreement costs far more than a decision. So a process goes on deciding alone ([`Lease`]) as long as no other can interfere: the others
 //! act only later, or because of what this one sends them.
 
-use crate::messages::Messages;
 use crate::order::agreeing::Lease;
 use crate::order::key::Key;
 use crate::progress::Next;
@@ -147,12 +146,7 @@ impl World {
         let mut data = vec![REPORT];
         data.u32(self.messages.others().bell.number());
         report.put(&mut data);
-        self.tell(0, data);
-    }
-
-    /// Sends a control message.
-    pub(crate) fn tell(&mut self, process: u32, data: Vec<u8>) {
-        tell(&mut self.messages, process, data);
+        self.messages.tell(0, data);
     }
 
     /// On process 0: decides, if all have reported that they cannot go on.
@@ -170,7 +164,7 @@ impl World {
             let mut data = vec![DECISION];
             data.u32(messages.others().bell.number());
             decision.put(&mut data);
-            tell(messages, process, data);
+            messages.tell(process, data);
         }
     }
 
@@ -198,13 +192,5 @@ impl World {
             Decision::Deadlock => return Some(Next::Deadlock),
         }
         None
-    }
-}
-
-fn tell(messages: &mut Messages, process: u32, data: Vec<u8>) {
-    let others = messages.others();
-    match others.streams.control(process, data) {
-        Ok(()) => others.bell.ring(process),
-        Err(why) => messages.broken(&why),
     }
 }

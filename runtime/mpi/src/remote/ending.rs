@@ -37,7 +37,7 @@ impl World {
         if me != 0 {
             let mut data = vec![GATHER];
             data.extend_from_slice(&blob);
-            self.tell(0, data);
+            self.messages.tell(0, data);
             return None;
         }
         let mut all = vec![blob];
@@ -82,7 +82,7 @@ impl World {
         for process in 1..processes {
             let mut data = vec![RELEASE];
             data.extend_from_slice(&word);
-            self.tell(process, data);
+            self.messages.tell(process, data);
         }
         word
     }

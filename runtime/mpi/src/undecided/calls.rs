@@ -1,13 +1,13 @@
 //! The calls that ask: tests, waits for any or some, probes, cancelling.
 
+use crate::envelope::Pattern;
 use crate::error::Result;
 use crate::handle;
 use crate::messages::Messages;
 use crate::node::State;
 use crate::order::question::{Asked, Poll, Question};
-use crate::p2p::Peer;
-use crate::p2p::pattern;
-use crate::request::{Completion, PROC_NULL, RequestArray, Status, UNDEFINED};
+use crate::p2p::{Peer, pattern};
+use crate::request::{Completion, RequestArray, Status, UNDEFINED};
 use crate::world::{Mpi, World};
 use engine::Time;
 
@@ -51,12 +51,21 @@ impl World {
 }
 
 impl Mpi {
+    /// Asks a question for the mounted rank: whether it has to wait until that can be answered.
+    fn begin_ask(&self, question: Question) -> bool {
+        !self.world().is_answered(&question)
+    }
+
     /// Blocks the mounted rank until its question can be answered.
     fn ask(&self, question: Question) {
-        if self.world().is_answered(&question) {
-            return;
+        if self.begin_ask(question) {
+            self.block();
         }
-        self.block();
+    }
+
+    /// What a probe looks for; `None` from `MPI_PROC_NULL`.
+    fn sought(&self, from: Peer) -> Result<Option<Pattern>> {
+        pattern(&self.world().objects, from)
     }
 
     /// After [`Mpi::ask`]: moves the clock to the earliest completion if none is complete at the clock and the rank may wait.
@@ -112,7 +121,7 @@ impl Mpi {
 
     /// The first half of `MPI_Waitany`: whether the mounted rank has to wait.
     pub fn begin_wait_any(&self, requests: RequestArray) -> bool {
-        !self.world().is_answered(&Question::WaitAny(requests))
+        self.begin_ask(Question::WaitAny(requests))
     }
 
     /// The second half of `MPI_Waitany`: `(index or MPI_UNDEFINED, status)`.
@@ -124,7 +133,7 @@ impl Mpi {
     /// The first half of a test for all of the requests: whether the mounted rank has to wait until the answer is known, which
     /// [`Mpi::end_test_all`] then has.
     pub fn begin_test_all(&self, requests: RequestArray) -> bool {
-        !self.world().is_answered(&Question::TestAll(requests))
+        self.begin_ask(Question::TestAll(requests))
     }
 
     /// The second half of `MPI_Testall`: whether all are complete; then they are completed, and their statuses left out.
@@ -138,15 +147,13 @@ impl Mpi {
 
     /// `MPI_Testany`: `(flag, index or MPI_UNDEFINED, status)`.
     pub fn test_any(&self, requests: RequestArray) -> Result<(bool, i32, Status)> {
-        if self.begin_test_any(requests) {
-            self.block();
-        }
+        self.ask(Question::TestAny(requests));
         self.end_test_any(requests)
     }
 
     /// The first half of `MPI_Testany`: whether the mounted rank has to wait until it may be answered.
     pub fn begin_test_any(&self, requests: RequestArray) -> bool {
-        !self.world().is_answered(&Question::TestAny(requests))
+        self.begin_ask(Question::TestAny(requests))
     }
 
     /// The second half of `MPI_Testany`.
@@ -194,7 +201,7 @@ impl Mpi {
 
     /// The first half of `MPI_Waitsome`: whether the mounted rank has to wait.
     pub fn begin_wait_some(&self, requests: RequestArray) -> bool {
-        !self.world().is_answered(&Question::WaitSome(requests))
+        self.begin_ask(Question::WaitSome(requests))
     }
 
     /// The second half of `MPI_Waitsome`: how many (`None` if no request is active); `found(k, index, status)` is told each.
@@ -254,58 +261,44 @@ impl Mpi {
 
     /// The first half of `MPI_Probe` and `MPI_Mprobe`: whether the mounted rank has to wait.
     pub fn begin_probe(&self, from: Peer) -> Result<bool> {
-        let mut guard = self.world();
-        let world = &mut *guard;
-        let Some(pattern) = pattern(&world.objects, from)? else { return Ok(false) };
-        Ok(!world.is_answered(&Question::Probe(pattern)))
+        Ok(self.sought(from)?.is_some_and(|pattern| self.begin_ask(Question::Probe(pattern))))
     }
 
     /// The second half of `MPI_Probe`.
     pub fn end_probe(&self, from: Peer) -> Result<Status> {
-        Ok(self.look(from, true)?.map_or(Status::PROC_NULL, |(_, status)| status))
+        let Some(pattern) = self.sought(from)? else { return Ok(Status::PROC_NULL) };
+        Ok(self.look(&pattern, true).map_or(Status::PROC_NULL, |(_, status)| status))
     }
 
     /// `MPI_Iprobe`: the status of a message that is there.
     pub fn iprobe(&self, from: Peer) -> Result<Option<Status>> {
-        if self.begin_iprobe(from)? {
-            self.block();
-        }
-        self.end_iprobe(from)
+        let Some(pattern) = self.sought(from)? else { return Ok(Some(Status::PROC_NULL)) };
+        self.ask(Question::Iprobe(pattern));
+        Ok(self.look(&pattern, false).map(|(_, status)| status))
     }
 
     /// The first half of `MPI_Iprobe` and `MPI_Improbe`: whether the mounted rank has to wait until it may be answered.
     pub fn begin_iprobe(&self, from: Peer) -> Result<bool> {
-        let mut guard = self.world();
-        let world = &mut *guard;
-        let Some(pattern) = pattern(&world.objects, from)? else { return Ok(false) };
-        Ok(!world.is_answered(&Question::Iprobe(pattern)))
+        Ok(self.sought(from)?.is_some_and(|pattern| self.begin_ask(Question::Iprobe(pattern))))
     }
 
     /// The second half of `MPI_Iprobe`.
     pub fn end_iprobe(&self, from: Peer) -> Result<Option<Status>> {
-        if from.0 == PROC_NULL {
-            return Ok(Some(Status::PROC_NULL));
-        }
-        Ok(self.look(from, false)?.map(|(_, status)| status))
+        let Some(pattern) = self.sought(from)? else { return Ok(Some(Status::PROC_NULL)) };
+        Ok(self.look(&pattern, false).map(|(_, status)| status))
     }
 
     /// The second half of `MPI_Mprobe`: message handle and status.
     pub fn end_matched_probe(&self, from: Peer) -> Result<(usize, Status)> {
-        match self.look(from, true)? {
-            None => Ok((handle::MESSAGE_NO_PROC, Status::PROC_NULL)),
-            Some((index, status)) => Ok((self.extract(index), status)),
-        }
+        let found = self.sought(from)?.and_then(|pattern| self.look(&pattern, true));
+        Ok(found.map_or((handle::MESSAGE_NO_PROC, Status::PROC_NULL), |(index, status)| (self.extract(index), status)))
     }
 
     /// `MPI_Improbe`.
     pub fn matched_iprobe(&self, from: Peer) -> Result<Option<(usize, Status)>> {
-        if self.begin_iprobe(from)? {
-            self.block();
-        }
-        if from.0 == PROC_NULL {
-            return Ok(Some((handle::MESSAGE_NO_PROC, Status::PROC_NULL)));
-        }
-        Ok(self.look(from, false)?.map(|(index, status)| (self.extract(index), status)))
+        let Some(pattern) = self.sought(from)? else { return Ok(Some((handle::MESSAGE_NO_PROC, Status::PROC_NULL))) };
+        self.ask(Question::Iprobe(pattern));
+        Ok(self.look(&pattern, false).map(|(index, status)| (self.extract(index), status)))
     }
 
     fn extract(&self, index: u32) -> usize {
@@ -317,25 +310,21 @@ impl Mpi {
         handle::encode(index)
     }
 
-    /// Looks for a message, which is there if the rank has waited: `None` if there is none (or the source is `MPI_PROC_NULL`).
-    fn look(&self, from: Peer, wait: bool) -> Result<Option<(u32, Status)>> {
-        let Some(pattern) = pattern(&self.world().objects, from)? else {
-            return Ok(None);
-        };
+    /// Looks for a message, which is there if the rank has waited.
+    fn look(&self, pattern: &Pattern, wait: bool) -> Option<(u32, Status)> {
         let mut guard = self.world();
         let world = &mut *guard;
         let me = world.messages.current;
         let clock = world.messages.clock(me);
-        match world.head(me, &pattern) {
+        match world.head(me, pattern) {
             Some((index, arrival)) if wait || arrival <= clock => {
                 world.messages.advance(me, arrival);
                 let node = &world.messages.nodes[index];
-                let status = Status { source: node.source as i32, tag: node.tag, error: 0, bytes: node.bytes, cancelled: false };
-                Ok(Some((index, status)))
+                Some((index, Status { source: node.source as i32, tag: node.tag, error: 0, bytes: node.bytes, cancelled: false }))
             }
             _ => {
                 world.messages.vain();
-                Ok(None)
+                None
             }
         }
     }

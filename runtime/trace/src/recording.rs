@@ -123,7 +123,7 @@ impl Recording {
         self.encoder.dictionaries(&mut part);
         let ends = [part.functions.len(), part.sites.len(), part.names.len(), part.types.len()];
         part.calls = self.calls.iter().map(|(bytes, template)| decode(bytes, template, ends)).collect();
-        let mut exporter = Exporter { grammar: &mut self.grammar, loops: FxHashMap::default(), part: &mut part };
+        let mut exporter = Exporter { grammar: &mut self.grammar, loops: Dictionary::default(), part: &mut part };
         let mut classes: Dictionary<u32> = Dictionary::default();
         for (number, mut rank) in (self.options.own.start..).zip(ranks) {
             let stack = exporter.grammar.close(&mut rank.cursor);
@@ -205,7 +205,8 @@ fn decode(key: &[u8], template: usize, ends: [usize; 4]) -> (Template, Vec<i64>)
 /// Puts what was folded into a part.
 struct Exporter<'a> {
     grammar: &'a mut Grammar,
-    loops: FxHashMap<fold::Item, u32>,
+    /// Those that are in the part, by their places there.
+    loops: Dictionary<fold::Item>,
     part: &'a mut Part,
 }
 
@@ -225,15 +226,13 @@ impl Exporter<'_> {
             Kind::Symbol(call) => return Item::Call(call),
             Kind::Loop { body, count } => (body, count),
         };
-        if let Some(&number) = self.loops.get(&item) {
+        if let Some(number) = self.loops.find(&item) {
             return Item::Loop(number);
         }
         let body: Vec<fold::Item> = self.grammar.body(body).to_vec();
         let body = self.items(&body);
-        let number = self.part.loops.len() as u32;
         self.part.loops.push((count, body));
-        self.loops.insert(item, number);
-        Item::Loop(number)
+        Item::Loop(self.loops.place(item))
     }
 }
 
@@ -272,7 +271,6 @@ impl Recorder for Recording {
 
     fn call(&mut self, call: &Call, left: &Left) {
         let at = (call.rank - self.options.own.start) as usize;
-        let mut asked = std::mem::take(&mut self.asked);
         self.note_comms(call);
         // What switches is recorded itself.
         let switch = if call.name == "MPI_Pcontrol" { call.argument("level") } else { None };
@@ -287,11 +285,10 @@ impl Recorder for Recording {
         let encoded = self.encoder.encode(call, left.code, world);
         let number = self.calls.number(&encoded);
         // A switch has to be looked at each time.
-        if switch.is_none() && !asked.is_empty() {
-            self.calls.learn(&asked, number);
+        if switch.is_none() && !self.asked.is_empty() {
+            self.calls.learn(&self.asked, number);
         }
-        asked.clear();
-        self.asked = asked;
+        self.asked.clear();
         self.add(at, number, left.at.since(call.entered));
         self.ranks[at].is_off = switch == Some(&Value::Integer(0));
     }

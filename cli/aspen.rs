@@ -9,7 +9,7 @@ mod run;
 use crate::failure::{Failure, USAGE};
 use ::aspen::{Application, AspenError, Machine, Model, Request, Sources};
 use clap::{Arg, ArgAction, ArgMatches, Command};
-use std::path::PathBuf;
+use std::path::{Path, PathBuf};
 use std::process::ExitCode;
 
 /// The subcommand's arguments.
@@ -63,8 +63,26 @@ fn paths(matches: &ArgMatches) -> Vec<PathBuf> {
     matches.get_many("FILE").map(|paths| paths.cloned().collect()).unwrap_or_default()
 }
 
-fn read(sources: &mut Sources, path: &std::path::Path) -> Result<Model, Failure> {
+fn read(sources: &mut Sources, path: &Path) -> Result<Model, Failure> {
     Model::read(sources, path).map_err(|error| failed(&error))
+}
+
+/// The model of an application.
+fn application(sources: &mut Sources, path: &Path) -> Result<Box<Application>, Failure> {
+    match read(sources, path)? {
+        Model::Application(model) => Ok(model),
+        Model::Machine(_) => Err(Failure::new(format!("{} is a machine; FILE takes the model of an application", path.display()))),
+    }
+}
+
+/// The model of a machine, which an argument of this name takes.
+fn machine(sources: &mut Sources, path: &Path, argument: &str) -> Result<Box<Machine>, Failure> {
+    match read(sources, path)? {
+        Model::Machine(machine) => Ok(machine),
+        Model::Application(_) => {
+            Err(Failure::new(format!("{} is the model of an application; {argument} takes a machine", path.display())))
+        }
+    }
 }
 
 fn warn(warnings: &[AspenError]) {
@@ -138,12 +156,7 @@ fn format(matches: &ArgMatches) -> Result<ExitCode, Failure> {
 /// An application, and a machine if one is named.
 fn read_both(sources: &mut Sources, matches: &ArgMatches) -> Result<(Box<Application>, Option<Box<Machine>>), Failure> {
     let path: &PathBuf = matches.get_one("FILE").expect("clap asks for a file");
-    let Model::Application(model) = read(sources, path)? else {
-        return Err(Failure::new(format!("{} is a machine; the model of an application comes first", path.display())));
-    };
-    let Some(path) = matches.get_one::<PathBuf>("MACHINE") else { return Ok((model, None)) };
-    let Model::Machine(machine) = read(sources, path)? else {
-        return Err(Failure::new(format!("{} is the model of an application; a machine comes second", path.display())));
-    };
-    Ok((model, Some(machine)))
+    let model = application(sources, path)?;
+    let machine = matches.get_one::<PathBuf>("MACHINE").map(|path| machine(sources, path, "MACHINE")).transpose()?;
+    Ok((model, machine))
 }

@@ -1,9 +1,9 @@
 //! `xsim aspen comm`: who sends how many bytes to whom.
 
 use super::evaluate::{Choice, choices};
-use super::{failed, read};
+use super::{application, failed};
 use crate::failure::{Failure, USAGE};
-use ::aspen::{Communication, Model, Pattern, Request, Sources, Step, Traffic};
+use ::aspen::{Communication, Pattern, Request, Sources, Step, Traffic};
 use clap::{Arg, ArgAction, ArgMatches, Command};
 use serde_json::json;
 use std::path::PathBuf;
@@ -34,9 +34,7 @@ pub fn command() -> Command {
 pub fn main(matches: &ArgMatches) -> Result<ExitCode, Failure> {
     let mut sources = Sources::default();
     let path: &PathBuf = matches.get_one("FILE").expect("clap asks for a file");
-    let Model::Application(model) = read(&mut sources, path)? else {
-        return Err(Failure::new(format!("{} is a machine, which does not communicate", path.display())));
-    };
+    let model = application(&mut sources, path)?;
     let number = |name: &str| matches.get_one::<u64>(name).copied();
     let (ranks, packet) = (number("np").unwrap_or(1), number("packet").unwrap_or(512));
     let rank = number("rank");

@@ -1,9 +1,9 @@
 //! `xsim aspen generate`: a program that communicates as a model says.
 
 use super::evaluate::{Choice, choices};
-use super::{failed, read};
+use super::{application, failed};
 use crate::failure::Failure;
-use ::aspen::{Model, Request, Sources};
+use ::aspen::{Request, Sources};
 use clap::{Arg, ArgAction, ArgMatches, Command};
 use std::path::PathBuf;
 use std::process::ExitCode;
@@ -29,9 +29,7 @@ pub fn command() -> Command {
 pub fn main(matches: &ArgMatches) -> Result<ExitCode, Failure> {
     let mut sources = Sources::default();
     let path: &PathBuf = matches.get_one("FILE").expect("clap asks for a file");
-    let Model::Application(model) = read(&mut sources, path)? else {
-        return Err(Failure::new(format!("{} is a machine, which does not communicate", path.display())));
-    };
+    let model = application(&mut sources, path)?;
     let choice = Choice::read(matches, &mut sources)?;
     let request = Request { kernel: choice.kernel.as_ref(), parameters: &choice.parameters, ..choice.request() };
     let program = model.program(&request).map_err(|error| failed(&error.located(&sources)))?;

@@ -1,10 +1,10 @@
 //! `xsim aspen run`: ranks that do what a model says, on a simulated machine.
 
 use super::evaluate::{Choice, choices};
-use super::{failed, read};
+use super::{application, failed, machine};
 use crate::failure::{Failure, USAGE};
 use crate::{options, workload};
-use ::aspen::{Machine, Model, Request, Sources};
+use ::aspen::{Machine, Request, Sources};
 use ::workload::Walk;
 use clap::{Arg, ArgMatches, Command};
 use std::path::PathBuf;
@@ -38,18 +38,8 @@ pub fn main(matches: &ArgMatches) -> Result<ExitCode, Failure> {
     let options = options::read_without_program(matches)?;
     let mut sources = Sources::default();
     let path: &PathBuf = matches.get_one("FILE").expect("clap asks for a file");
-    let Model::Application(model) = read(&mut sources, path)? else {
-        return Err(Failure::new(format!("{} is a machine; a model of an application runs", path.display())));
-    };
-    let machine = match matches.get_one::<PathBuf>("machine-model") {
-        None => None,
-        Some(path) => match read(&mut sources, path)? {
-            Model::Machine(machine) => Some(machine),
-            Model::Application(_) => {
-                return Err(Failure::new(format!("{} is the model of an application; --machine-model takes a machine", path.display())));
-            }
-        },
-    };
+    let model = application(&mut sources, path)?;
+    let machine = matches.get_one::<PathBuf>("machine-model").map(|path| machine(&mut sources, path, "--machine-model")).transpose()?;
     let choice = Choice::read(matches, &mut sources)?;
     let request = Request { kernel: choice.kernel.as_ref(), parameters: &choice.parameters, ..choice.request() };
     let socket = machine.as_deref().map(|machine| socket(machine, matches)).transpose()?;

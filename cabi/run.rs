@@ -4,16 +4,15 @@ use crate::function::NAMES;
 use crate::recording;
 use crate::state;
 use engine::EndOfTime;
-use mpi::charging::Compute;
 use mpi::info::Info;
 use mpi::remote::{Blocks, Remote};
-use mpi::wire::Wire;
 use mpi::{Mpi, Setup, World};
 use observe::Part;
 use rank::{Config, GlobalsMode, Program, Ranks, StackMode};
 use simulation::host::resident_bytes;
 use simulation::memory::Forecast;
-use simulation::{HostMeter, Options, Progress, options, outcome};
+use simulation::outcome::{self, Outcome};
+use simulation::{HostMeter, Options, Progress, options};
 use std::ffi::OsString;
 
 /// Exit status of a run that could not begin.
@@ -91,14 +90,6 @@ fn prepare_heap() {
 pub fn refuse(why: &dyn std::fmt::Display) -> i32 {
     eprintln!("xsim: {why}");
     USAGE
-}
-
-fn compute(options: &Options, machine_factor: f64) -> Compute {
-    match options.compute {
-        options::Compute::None => Compute::None,
-        options::Compute::Fixed(span) => Compute::Fixed(span),
-        options::Compute::Measured => Compute::Measured { factor: machine_factor },
-    }
 }
 
 /// The MPI whose launcher started several processes, if one did.
@@ -193,36 +184,12 @@ fn identity(options: &Options) -> String {
 
 /// What a run needs to begin, and the machine's name.
 pub fn setup(options: &Options, remote: Option<Remote>) -> Result<(Setup, String), String> {
-    let built = simulation::machine::build(options)?;
-    let machine = simulation::machine::label(options, &built.specification);
-    let compute = compute(options, built.processor_factor);
-    let flop_rate = built.flop_rate;
-    let policy = options.coll.clone();
-    let node = built.ranks_per_node;
-    let wire = Wire::new(built, node);
-    if !options.network_report.is_empty() && !wire.is_shared() {
-        return Err("-xsim-network-report is for packet networks: on this machine a message's time is a formula and no packet moves; add level=packet to -xsim-mn or leave the option out".to_owned());
-    }
-    if remote.is_some() && wire.is_shared() {
+    let (setup, machine) = simulation::setup(options, &NAMES)?;
+    if remote.is_some() && setup.wire.is_shared() {
         return Err("a packet network runs on one native process only: start without mpirun, or choose an analytic machine".to_owned());
     }
     simulation::recorders::check(options)?;
-    Ok((
-        Setup {
-            ranks: options.np,
-            wire,
-            compute,
-            flop_rate,
-            policy,
-            names: &NAMES,
-            batch: !options.events,
-            environment: environment(options, "MPI_THREAD_FUNNELED"),
-            check: options.check,
-            remote,
-            payloads: true,
-        },
-        machine,
-    ))
+    Ok((Setup { environment: environment(options, "MPI_THREAD_FUNNELED"), remote, ..setup }, machine))
 }
 
 /// What `MPI_INFO_ENV` says (MPI 5.0 section 11.2.1).
@@ -275,7 +242,6 @@ fn run(program: Program, options: &Options, name: String) -> Result<i32, String>
     let sharing = remote.as_ref().map_or(1, |_| transport::on_this_host(|name| std::env::var_os(name)));
     simulation::preflight(options, own.1, sharing, remote.as_ref().is_none_or(Remote::is_first))?;
     let (setup, machine) = setup(options, remote)?;
-    let ranks = options.np;
     let mut stacks = Ranks::new(program, config(options, own))?;
     if options.verbose && own.0 == 0 {
         eprintln!("xsim: {}", stacks.explanation());
@@ -290,11 +256,11 @@ fn run(program: Program, options: &Options, name: String) -> Result<i32, String>
     }
     let recorders = simulation::recorders::recorders(options, me, own.0..own.0 + own.1)?;
     recording::install(recorders, own.0..own.0 + own.1);
-    let mut progress = Progress::new(options, u64::from(ranks));
+    let mut progress = Progress::new(options);
     let mut forecast = Forecast::new(resident_bytes());
     let mut tick = |world: &World| {
         if me == 0 {
-            progress.tick(u64::from(world.ended()), world.messages.clock(world.messages.me()), world.messages.traffic().0);
+            progress.tick(world);
             rank::output::set_line_drawn(progress.is_drawn());
         }
         if forecast.is_due(world.messages.me().saturating_sub(own.0), own.1)
@@ -326,12 +292,8 @@ fn run(program: Program, options: &Options, name: String) -> Result<i32, String>
 }
 
 /// Virtual time ends while ranks wait: names the rank that is furthest. The launcher ends the other processes with this one.
-fn end_of_time(mpi: &Mpi, EndOfTime(why): &EndOfTime) -> ! {
-    let text = {
-        let world = mpi.world();
-        let (rank, at) = world.messages.furthest();
-        format!("rank {rank} at {at}: {}: {why}", world.messages.function_of(rank))
-    };
+fn end_of_time(mpi: &Mpi, end: &EndOfTime) -> ! {
+    let text = mpi.world().messages.explain(end);
     transport::watch::over();
     std::process::exit(refuse(&text))
 }
@@ -359,11 +321,9 @@ pub fn close(
         mpi.part();
         return recorded;
     };
-    let mut report = outcome::report(part, options, names, meter, processes);
-    report.simulated.network = network.as_ref().and_then(|network| serde_json::to_value(network).ok());
     mpi.part();
     // A full disk takes what was recorded, and nothing else of the run.
-    let told = outcome::tell(&report, network.as_ref(), options);
+    let told = Outcome { names, meter, processes, part, network }.tell(options);
     recorded.and(told)
 }
 

@@ -14,7 +14,7 @@ use crate::request::{Request, Status};
 use crate::slab::Slab;
 use crate::wild::Wilds;
 use crate::wire::Wire;
-use engine::{EventQueue, Span, Time};
+use engine::{EndOfTime, EventQueue, Span, Time};
 use network::Message;
 use observe::Profile;
 use rustc_hash::FxHashMap;
@@ -278,10 +278,11 @@ impl Messages {
     pub fn network_report(&self) -> Option<network::NetworkReport> {
         self.wire.report(self.latest())
     }
-    /// The rank of this process whose clock is the greatest (of several the first), and that clock.
-    pub fn furthest(&self) -> (u32, Time) {
+    /// Why the run cannot go on beyond the end of virtual time: names the rank of this process whose clock is the greatest, of several the first.
+    pub fn explain(&self, EndOfTime(why): &EndOfTime) -> String {
         let clocks = (self.first..).zip(self.ranks.iter().map(|rank| rank.clock));
-        clocks.reduce(|a, b| if b.1 > a.1 { b } else { a }).unwrap_or_default()
+        let (rank, at) = clocks.reduce(|a, b| if b.1 > a.1 { b } else { a }).unwrap_or_default();
+        format!("rank {rank} at {at}: {}: {why}", self.function_of(rank))
     }
     /// The greatest clock of all ranks.
     pub fn latest(&self) -> Time {

@@ -23,45 +23,60 @@ pub fn part(world: &World, names: &[&'static str], meter: &HostMeter, switches: 
     }
 }
 
-/// The report of a run that its processes have counted together, of this program on this machine.
-pub fn report(part: Part, options: &Options, (program, machine): (String, String), meter: &HostMeter, processes: u32) -> Report {
-    Report {
-        simulated: Simulated {
-            program,
-            machine,
-            ranks: options.np.into(),
-            virtual_time_ps: part.latest_ps,
-            messages: part.messages,
-            bytes: part.bytes,
-            functions: part.functions,
-            compute: part.compute.spread(),
-            wait: part.wait.spread(),
-            network: None,
-        },
-        host: Host {
-            native_processes: processes,
-            host_time_s: meter.wall_s(),
-            cpu_time_s: part.cpu_s,
-            peak_rss_bytes: part.rss,
-            context_switches: part.switches,
-            options: options.given.iter().map(|(name, value)| ((*name).to_owned(), value.clone())).collect(),
-        },
-    }
+/// A run that is over.
+pub struct Outcome<'a> {
+    /// What the program and the machine are called.
+    pub names: (String, String),
+    /// What has measured the host since the run began.
+    pub meter: &'a HostMeter,
+    /// Native processes.
+    pub processes: u32,
+    /// What all of them counted.
+    pub part: Part,
+    /// What a packet network did.
+    pub network: Option<NetworkReport>,
 }
 
-/// Prints the summary, unless that is not wanted, and writes the files that were asked for.
-///
-/// # Errors
-/// A sentence with the name of a file that cannot be written.
-pub fn tell(report: &Report, network: Option<&NetworkReport>, options: &Options) -> Result<(), String> {
-    if !options.quiet {
-        eprint!("{}", summary::text(report));
+impl Outcome<'_> {
+    /// Prints the summary, unless that is not wanted, and writes the files that were asked for.
+    ///
+    /// # Errors
+    /// A sentence with the name of a file that cannot be written.
+    pub fn tell(mut self, options: &Options) -> Result<(), String> {
+        let network = self.network.take();
+        let report = self.report(options, network.as_ref());
+        if !options.quiet {
+            eprint!("{}", summary::text(&report));
+        }
+        if let Some(path) = &options.report {
+            report.write(path)?;
+        }
+        network.map_or(Ok(()), |network| crate::write_network(&network, &options.network_report))
     }
-    if let Some(path) = &options.report {
-        report.write(path)?;
-    }
-    match network {
-        Some(network) => crate::write_network(network, &options.network_report),
-        None => Ok(()),
+
+    fn report(self, options: &Options, network: Option<&NetworkReport>) -> Report {
+        let Outcome { names: (program, machine), meter, processes, part, .. } = self;
+        Report {
+            simulated: Simulated {
+                program,
+                machine,
+                ranks: options.np.into(),
+                virtual_time_ps: part.latest_ps,
+                messages: part.messages,
+                bytes: part.bytes,
+                functions: part.functions,
+                compute: part.compute.spread(),
+                wait: part.wait.spread(),
+                network: network.and_then(|network| serde_json::to_value(network).ok()),
+            },
+            host: Host {
+                native_processes: processes,
+                host_time_s: meter.wall_s(),
+                cpu_time_s: part.cpu_s,
+                peak_rss_bytes: part.rss,
+                context_switches: part.switches,
+                options: options.given.iter().map(|(name, value)| ((*name).to_owned(), value.clone())).collect(),
+            },
+        }
     }
 }

@@ -3,8 +3,8 @@
 use crate::host::HostMeter;
 use crate::options::{Options, ProgressMode};
 use crate::summary::grouped;
-use engine::Time;
 use indicatif::{ProgressBar, ProgressDrawTarget, ProgressStyle};
+use mpi::World;
 use std::io::IsTerminal;
 
 /// A run shorter than this shows no progress.
@@ -29,8 +29,9 @@ enum Shown {
 }
 
 impl Progress {
-    /// The progress of `ranks` ranks, as the options ask for it.
-    pub fn new(options: &Options, ranks: u64) -> Progress {
+    /// The progress of a run, as its options ask for it.
+    pub fn new(options: &Options) -> Progress {
+        let ranks = options.np.into();
         let terminal = std::io::stderr().is_terminal();
         let shown = match options.progress {
             _ if options.quiet => Shown::Never,
@@ -42,9 +43,8 @@ impl Progress {
         Progress { meter: HostMeter::start(), shown, ranks, last: (0.0, 0) }
     }
 
-    /// Called as often as the run likes, it reads the host's clock: `done` ranks have ended, the slowest clock is `time`,
-    /// `messages` have been sent since the start.
-    pub fn tick(&mut self, done: u64, time: Time, messages: u64) {
+    /// Called as often as the run likes, it reads the host's clock.
+    pub fn tick(&mut self, world: &World) {
         let wait = match self.shown {
             Shown::Never => return,
             Shown::Bar(_) => QUIET_S.max(self.last.0 + DRAWN_S),
@@ -54,6 +54,8 @@ impl Progress {
         if now < wait {
             return;
         }
+        let (done, time) = (u64::from(world.ended()), world.messages.clock(world.messages.me()));
+        let (messages, _) = world.messages.traffic();
         let rate = messages.saturating_sub(self.last.1) as f64 / (now - self.last.0).max(1e-3);
         self.last = (now, messages);
         let text = format!("virtual time {}, {} messages/s", crate::summary::short(time.as_ps()), grouped(rate as u128));

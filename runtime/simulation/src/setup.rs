@@ -1,0 +1,34 @@
+//! What a run needs to begin, from its options.
+
+use crate::machine;
+use crate::options::{self, Options};
+use mpi::Setup;
+use mpi::charging::Compute;
+use mpi::wire::Wire;
+
+/// A run in one process, with functions of these names, and what its machine is called.
+///
+/// # Errors
+/// A sentence: the machine cannot be built for this run, or has not what is to be reported.
+pub fn setup(options: &Options, names: &'static [&'static str]) -> Result<(Setup, String), String> {
+    let built = machine::build(options)?;
+    let label = machine::label(options, &built.specification);
+    let compute = compute(options, built.processor_factor);
+    let (flop_rate, node) = (built.flop_rate, built.ranks_per_node);
+    let wire = Wire::new(built, node);
+    if !options.network_report.is_empty() && !wire.is_shared() {
+        return Err("-xsim-network-report (--network-report) is for packet networks: on this machine a message's time is a formula and no packet moves; \
+                    add level=packet to the machine or leave the option out"
+            .to_owned());
+    }
+    let (policy, batch, check) = (options.coll.clone(), !options.events, options.check);
+    Ok((Setup { compute, flop_rate, policy, batch, check, ..Setup::new(options.np, wire, names) }, label))
+}
+
+fn compute(options: &Options, machine_factor: f64) -> Compute {
+    match options.compute {
+        options::Compute::None => Compute::None,
+        options::Compute::Fixed(span) => Compute::Fixed(span),
+        options::Compute::Measured => Compute::Measured { factor: machine_factor },
+    }
+}

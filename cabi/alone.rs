@@ -97,7 +97,7 @@ fn try_begin() -> Result<Mpi, String> {
         }
         std::process::exit(1);
     }
-    recording::install(simulation::recorders::recorders(&options, me, me..me + 1)?, me..me + 1);
+    recording::install(&mpi, simulation::recorders::recorders(&options, me, me..me + 1)?, me..me + 1);
     let name = arguments.first().map(|name| name.to_string_lossy().into_owned()).unwrap_or_default();
     FIRST.store(thread(), Relaxed);
     *OPEN.lock().expect("nothing panics with it") = Some(Open { options, name, machine, meter, process: std::process::id() });

@@ -12,6 +12,7 @@ mod arguments;
 mod facts;
 mod objects;
 mod plan;
+mod short;
 mod sites;
 
 use crate::alone;
@@ -22,10 +23,12 @@ use crate::state;
 use arguments::Words;
 use engine::Time;
 use facts::Facts;
+use mpi::Mpi;
 use mpi::world::Phase;
 use objects::Objects;
-use observe::Recorder;
 use observe::recorder::{Argument, Call, Class, Left};
+use observe::{CallProfile, Recorder};
+use short::Short;
 pub use sites::Frame;
 use sites::Sites;
 use smallvec::SmallVec;
@@ -207,8 +210,12 @@ struct Recording {
     sites: Option<Sites>,
     /// Whether a recorder wants to know what receives have learned.
     matches: bool,
-    /// Whether all recorders know calls again by their words.
+    /// Whether all recorders that want calls know them again by their words.
     recognized: bool,
+    /// Whether a recorder wants calls with their arguments.
+    calls: bool,
+    /// What calls wait for, if a recorder wants to know.
+    short: Option<Short>,
 }
 
 struct Place(UnsafeCell<Option<Recording>>);
@@ -226,16 +233,21 @@ fn with<T>(what: impl FnOnce(&mut Recording) -> T) -> Option<T> {
 }
 
 /// Calls of these ranks are told to these recorders from now on.
-pub fn install(recorders: Vec<Box<dyn Recorder>>, own: Range<u32>) {
+pub fn install(mpi: &Mpi, recorders: Vec<Box<dyn Recorder>>, own: Range<u32>) {
     if recorders.is_empty() {
         return MODE.store(OFF, Relaxed);
     }
     let sites = recorders.iter().any(|recorder| recorder.wants_sites()).then(Sites::default);
     let matches = recorders.iter().any(|recorder| recorder.wants_matches());
-    let recognized = recorders.iter().all(|recorder| recorder.recognizes());
+    let recognized = recorders.iter().all(|recorder| recorder.recognizes() || !recorder.wants_calls());
+    let calls = recorders.iter().any(|recorder| recorder.wants_calls());
+    let short = recorders.iter().any(|recorder| recorder.wants_waits()).then(|| Short::of(own.clone()));
+    if short.is_some() {
+        mpi.world().messages.find_out_waits();
+    }
     let callers = own.clone().map(|_| None).collect();
     let (spare, spare_facts) = (Vec::new(), Vec::new());
-    let recording = Recording { recorders, callers, first: own.start, spare, spare_facts, sites, matches, recognized };
+    let recording = Recording { recorders, callers, first: own.start, spare, spare_facts, sites, matches, recognized, calls, short };
     // SAFETY: as in `with`; the run has not begun.
     unsafe { *RECORDING.0.get() = Some(recording) };
     MODE.store(ON, Relaxed);
@@ -311,6 +323,19 @@ pub fn merge(parts: Vec<Vec<Vec<u8>>>) -> Result<(), String> {
     with(|recording| recording.recorders.iter_mut().zip(parts).try_for_each(|(recorder, parts)| recorder.merge(parts))).unwrap_or(Ok(()))
 }
 
+/// Where the time went by call site, if a recorder has found out, on the first process, after [`merge`].
+pub fn profile() -> Option<CallProfile> {
+    with(|recording| recording.recorders.iter_mut().find_map(|recorder| recorder.profile())).flatten()
+}
+
+/// The rank computed between two calls.
+fn tell_computed(recorders: &mut [Box<dyn Recorder>], rank: u32, left: Time, entered: Time) {
+    if entered > left {
+        let span = entered.since(left);
+        recorders.iter_mut().for_each(|recorder| recorder.computed(rank, left, span));
+    }
+}
+
 impl Recording {
     fn open(&mut self, function: Function, form: Form, words: &mut [u64], frame: &Frame) -> bool {
         let mut world = state::mpi().world();
@@ -319,19 +344,26 @@ impl Recording {
             return false;
         }
         let entered = world.messages.upcoming_entry();
-        drop(world);
         let site = self.sites.as_mut().map_or(0, |sites| {
             sites.of(frame, words, |number, place| self.recorders.iter_mut().for_each(|recorder| recorder.site(number, place)))
         });
+        let before = self.short.as_mut().and_then(|short| short.open(&mut world, function, form, words, site, entered));
+        drop(world);
+        if !self.calls {
+            if let Some(left) = before {
+                tell_computed(&mut self.recorders, me, left, entered);
+            }
+            state::mpi().world().messages.go_on_measuring();
+            return true;
+        }
         let caller = self.callers[(me - self.first) as usize].get_or_insert_with(|| Box::new(Caller::new(self.matches)));
         // Their frames are gone: they were left by an exception or a jump.
         let at = words.as_ptr() as usize;
         while let Some(left) = caller.open.pop_if(|open| open.words.frame() <= at) {
             self.recorders.iter_mut().for_each(|recorder| recorder.unfinished(&left.call(me)));
         }
-        if caller.open.is_empty() && entered > caller.left {
-            let (from, span) = (caller.left, entered.since(caller.left));
-            self.recorders.iter_mut().for_each(|recorder| recorder.computed(me, from, span));
+        if caller.open.is_empty() {
+            tell_computed(&mut self.recorders, me, caller.left, entered);
         }
         let words = Words::new(function, form, words);
         let handles = words.handles_before();
@@ -348,8 +380,22 @@ impl Recording {
         true
     }
 
+    /// Tells what the call that returns waited for.
+    fn close_short(&mut self) {
+        let Some(short) = &mut self.short else { return };
+        let mut world = state::mpi().world();
+        short.close(&world, &mut self.recorders);
+        for (id, entries) in world.messages.gathered() {
+            self.recorders.iter_mut().for_each(|recorder| recorder.gathered(id, &entries));
+        }
+    }
+
     fn close(&mut self, words: &[u64], code: i32) {
         let mpi = state::mpi();
+        self.close_short();
+        if !self.calls {
+            return mpi.world().messages.go_on_measuring();
+        }
         let (me, at) = {
             let world = mpi.world();
             (world.messages.me(), world.messages.clock(world.messages.me()))
@@ -365,7 +411,7 @@ impl Recording {
             if code == MPI_SUCCESS {
                 facts.results(&open.words, &mut caller.objects);
                 let brief = facts.brief(me, open.entered);
-                known.extend(self.recorders.iter_mut().map(|recorder| recorder.recognize(&brief, &left)));
+                known.extend(self.recorders.iter_mut().map(|recorder| !recorder.wants_calls() || recorder.recognize(&brief, &left)));
             }
             self.spare_facts.push(facts.into_words());
             if code == MPI_SUCCESS && known.iter().all(|&known| known) {
@@ -396,7 +442,13 @@ impl Recording {
     }
 
     fn end(&mut self) -> Result<(), String> {
-        let world = state::mpi().world();
+        let mut world = state::mpi().world();
+        for (id, entries) in world.messages.gathered() {
+            self.recorders.iter_mut().for_each(|recorder| recorder.gathered(id, &entries));
+        }
+        if let Some(waits) = &world.messages.waits {
+            self.recorders.iter_mut().for_each(|recorder| recorder.traffic(&waits.traffic));
+        }
         for (rank, caller) in (self.first..).zip(std::mem::take(&mut self.callers)) {
             // With one rank a process the run ends within this call, which has done its work.
             for open in caller.into_iter().flat_map(|caller| caller.open) {

@@ -255,7 +255,7 @@ fn run(program: Program, options: &Options, name: String) -> Result<i32, String>
         return if me == 0 { Err(why) } else { Ok(0) };
     }
     let recorders = simulation::recorders::recorders(options, me, own.0..own.0 + own.1)?;
-    recording::install(recorders, own.0..own.0 + own.1);
+    recording::install(mpi, recorders, own.0..own.0 + own.1);
     let mut progress = Progress::new(options);
     let mut forecast = Forecast::new(resident_bytes());
     let mut tick = |world: &World| {
@@ -323,7 +323,7 @@ pub fn close(
     };
     mpi.part();
     // A full disk takes what was recorded, and nothing else of the run.
-    let told = Outcome { names, meter, processes, part, network }.tell(options);
+    let told = Outcome { names, meter, processes, part, network, profile: recording::profile() }.tell(options);
     recorded.and(told)
 }
 

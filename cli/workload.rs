@@ -28,6 +28,6 @@ pub fn run(options: &Options, name: String, workload: impl Workload) -> Result<E
         let world = mpi.world();
         (outcome::part(&world, &NAMES, &meter, machines.resumed()), world.messages.network_report())
     };
-    Outcome { names: (name, machine), meter: &meter, processes: 1, part, network }.tell(options).map_err(unusable)?;
+    Outcome { names: (name, machine), meter: &meter, processes: 1, part, network, profile: None }.tell(options).map_err(unusable)?;
     Ok(ExitCode::from(u8::try_from(ending.status).unwrap_or(1)))
 }

@@ -45,6 +45,11 @@ impl Words {
         words
     }
 
+    /// The words of an entry point as they are.
+    pub fn unchanged(function: Function, form: Form, given: &mut [u64]) -> Words {
+        Words { plan: Plan::of(function, form.large), form, frame: given.as_mut_ptr() as usize, statuses: Vec::new() }
+    }
+
     /// The call has returned. Nobody but this argument keeps its words where they were: between the calls that name them they are nobody's,
     /// and their place on the stack might serve something else.
     pub fn come_back(&mut self, words: &[u64]) {

@@ -2,8 +2,9 @@
 //! by name.
 
 use super::facts::{self, Fact};
+use super::short::Sent;
 use super::{Direction, Kind, Length, PARAMETERS, Parameter};
-use crate::function::Function;
+use crate::function::{Function, NAMES};
 use observe::recorder::Class;
 use std::sync::LazyLock;
 
@@ -43,6 +44,8 @@ pub struct Plan {
     pub receives: bool,
     /// How each parameter is told in words, if calls can be.
     pub facts: Option<Box<[Fact]>>,
+    /// What is sent, for profiles.
+    pub sent: Option<Sent>,
 }
 
 impl Plan {
@@ -52,7 +55,7 @@ impl Plan {
         &PLANS[usize::from(large)][function as usize]
     }
 
-    fn new(parameters: &'static [Parameter], large: bool) -> Plan {
+    fn new(function: &str, parameters: &'static [Parameter], large: bool) -> Plan {
         let find = |wanted: &dyn Fn(&Parameter) -> bool| parameters.iter().position(wanted);
         let named = |name: &str| find(&|p| p.name == name);
         let is_there = |index: usize| large || !parameters[index].large_only;
@@ -72,7 +75,7 @@ impl Plan {
             let describes = matches!(parameters[index].kind, Kind::Count | Kind::Datatype);
             parameters[..index].iter().rposition(|p| p.kind == Kind::Buffer).filter(|_| describes)
         };
-        Plan {
+        let plan = Plan {
             parameters,
             words,
             length,
@@ -90,12 +93,14 @@ impl Plan {
             statuses: find(&|p| p.kind == Kind::Status && p.direction == Direction::Out),
             facts: facts::of_function(parameters),
             receives: parameters.iter().any(|p| p.kind == Kind::Buffer && p.direction != Direction::In),
-        }
+            sent: None,
+        };
+        Plan { sent: Sent::of(&plan, function), ..plan }
     }
 }
 
 fn plans(large: bool) -> Box<[Plan]> {
-    PARAMETERS.iter().map(|parameters| Plan::new(parameters, large)).collect()
+    NAMES.iter().zip(PARAMETERS).map(|(function, parameters)| Plan::new(function, parameters, large)).collect()
 }
 
 impl Parameter {

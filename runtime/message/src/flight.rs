@@ -50,6 +50,7 @@ impl Messages {
     pub fn handshake(&mut self, to: u32, posted_at: Time, bytes: u64, transit: Transit) -> Time {
         let met = transit.arrival.max(posted_at);
         let sender = self.requests[transit.request].owner;
+        self.note_receive_of(transit.request, to, posted_at);
         if self.by_time() {
             self.launch(to, sender, 0, met, Flight::Acknowledgement { request: transit.request });
             return transit.arrival;
@@ -64,13 +65,15 @@ impl Messages {
         let Some(request) = self.requests.get_mut(index) else { return };
         if let Body::Away { process, request } = request.body {
             self.requests.remove(index);
-            self.tell_matched(process, request, at);
+            let receive = self.receive_of(index);
+            self.tell_matched(process, request, at, receive);
             return;
         }
         request.done = Some(at);
         let owner = request.owner;
         if request.orphan && !matches!(request.body, Body::Chapter { .. }) {
             self.requests.remove(index);
+            self.receive_of(index);
         } else if std::mem::take(&mut request.waited) {
             let state = &mut self.ranks[owner as usize];
             state.waiting -= 1;

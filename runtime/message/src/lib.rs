@@ -22,6 +22,7 @@ pub mod reference;
 pub mod remote;
 pub mod request;
 pub mod view;
+pub mod waits;
 pub mod wild;
 pub mod wire;
 

@@ -91,6 +91,7 @@ impl Messages {
             data: if inline { memory::load_short(payload.buffer, payload.bytes as usize) } else { [0; 2] },
             ..Node::of(&message, transit.arrival, payload.bytes, State::Unexpected)
         });
+        self.note_departure(index);
         if !inline || transit.flags != 0 {
             self.deliver_odd(to, index, payload, transit);
         }
@@ -149,6 +150,7 @@ impl Messages {
     /// A posted receive meets its message while the sender is mounted.
     #[inline]
     fn fill(&mut self, to: u32, index: u32, message: &Envelope, payload: &Extent, transit: Transit) {
+        self.note_departure(index);
         let posted_at = self.nodes[index].arrival;
         let capacity = self.nodes[index].bytes;
         let taken = payload.bytes.min(capacity);
@@ -227,6 +229,7 @@ impl Messages {
     /// Moves an unexpected (or extracted) message into a receive. The message's node is freed.
     #[inline(always)]
     pub fn take(&mut self, to: u32, receive: u32, message: u32) {
+        self.note_taken(receive, message);
         let Node { source, tag, arrival, bytes, buffer, flags, data, .. } = self.nodes[message];
         let node = &mut self.nodes[receive];
         node.source = source;

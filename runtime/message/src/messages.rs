@@ -12,6 +12,7 @@ use crate::remote::Remote;
 use crate::remote::block::Block;
 use crate::request::{Request, Status};
 use crate::slab::Slab;
+use crate::waits::Waits;
 use crate::wild::Wilds;
 use crate::wire::Wire;
 use engine::{EndOfTime, EventQueue, Span, Time};
@@ -180,6 +181,8 @@ pub struct Messages {
     pub safe: Time,
     /// What is counted for the report.
     pub profile: Profile,
+    /// Who keeps whom waiting, if a recorder wants to know.
+    pub waits: Option<Box<Waits>>,
 }
 
 impl Messages {
@@ -228,6 +231,7 @@ impl Messages {
             dirty: Vec::new(),
             safe: Time::ZERO,
             profile: Profile::new(names.len(), first, local as usize),
+            waits: None,
         }
     }
 

@@ -100,7 +100,7 @@ impl Messages {
     /// looked at again: by then their nodes may have left the cache. An error leaves none marked.
     pub fn await_all(&mut self, requests: RequestArray, wanted: bool) -> Result<Awaited> {
         let me = self.current;
-        let unseen = !wanted && !self.wire.has_overheads;
+        let unseen = !wanted && !self.wire.has_overheads && self.waits.is_none();
         let mut awaited = Awaited { waits: false, unread: 0, all_unseen: unseen };
         self.ranks[me as usize].waiting = 0;
         for index in 0..requests.count {

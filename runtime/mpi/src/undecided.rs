@@ -151,6 +151,7 @@ impl World {
         let payload = flags & (flag::INLINE | flag::POOLED);
         let envelope = Envelope::new(context, source, tag);
         let message = self.messages.nodes.alloc(Node { flags: payload, data, ..Node::of(&envelope, arrival, bytes, State::Unexpected) });
+        self.messages.note_taken(message, receive);
         self.messages.nodes[receive].flags &= !(flag::INLINE | flag::POOLED);
         if payload == 0 {
             self.messages.stage(message, &Extent { buffer, layout: None, bytes });

@@ -1,14 +1,22 @@
 //! What a run cost: the profile that the running simulation adds to, and the report made of it. What its calls were: recorders listen.
 //! Others report to it; it knows nothing but virtual time.
 
+pub mod call_profile;
 pub mod log;
 mod part;
 mod profile;
 pub mod recorder;
 mod report;
+mod symbols;
+pub mod traffic;
+pub mod waiting;
 
+pub use call_profile::CallProfile;
 pub use log::{Log, RankList};
 pub use part::{Part, Sum};
 pub use profile::{FunctionTally, Profile, RankTally};
 pub use recorder::Recorder;
 pub use report::{FunctionCost, Host, Report, Simulated, Spread};
+pub use symbols::Symbols;
+pub use traffic::Traffic;
+pub use waiting::WaitState;

@@ -36,6 +36,10 @@ impl Sum {
             count: self.count + other.count,
         }
     }
+    /// How many ranks they are.
+    pub fn count(&self) -> u64 {
+        self.count
+    }
     /// The spread. Where all are zero no rank stands out, and number 0 is named as the greatest.
     pub fn spread(&self) -> Spread {
         // A mean never exceeds the maximum, which is a u64.

@@ -4,6 +4,9 @@
 //! these know nothing of handles and addresses. All of it is in a rank's own order; ranks come in the order in which the host runs
 //! them, which differs from one number of native processes to another, so that a file of several ranks is put in order at the end.
 
+use crate::call_profile::CallProfile;
+use crate::traffic::Traffic;
+use crate::waiting::{Entries, Returned};
 use engine::{Span, Time};
 use std::path::PathBuf;
 
@@ -247,6 +250,21 @@ pub struct Brief<'a> {
 pub trait Recorder {
     /// Whether it listens to this rank; asked once a call.
     fn wants(&self, rank: u32) -> bool;
+    /// Whether it is to be told of calls by [`Recorder::call`], [`Recorder::recognize`] and [`Recorder::unfinished`]. If no recorder is, arguments are not read.
+    fn wants_calls(&self) -> bool {
+        true
+    }
+    /// Whether it is to be told by [`Recorder::returned`], [`Recorder::gathered`] and [`Recorder::traffic`] what calls waited for. To find that out
+    /// takes its time of the host at each message.
+    fn wants_waits(&self) -> bool {
+        false
+    }
+    /// A call has returned: what a profile needs of it.
+    fn returned(&mut self, _call: &Returned) {}
+    /// All members of the collective `id` have entered it: when they did. Told before or after the calls of these members return.
+    fn gathered(&mut self, _id: (u32, u32), _entries: &Entries) {}
+    /// All that the ranks of this process have sent; told before [`Recorder::end`].
+    fn traffic(&mut self, _traffic: &Traffic) {}
     /// A call has returned. Calls from within callbacks come before the call that the callback was for.
     fn call(&mut self, call: &Call, left: &Left);
     /// Whether it knows calls again by their words, and wants nothing of calls that have not returned. If all recorders do,
@@ -286,6 +304,10 @@ pub trait Recorder {
     /// What the first process is to know of this one when it brings the parts together; asked after [`Recorder::end`].
     fn part(&mut self) -> Vec<u8> {
         Vec::new()
+    }
+    /// What it found out for the report of the run, on the first process, after [`Recorder::merge`].
+    fn profile(&mut self) -> Option<CallProfile> {
+        None
     }
     /// Brings the parts of all processes, by number, together on the first of them, after all have ended.
     ///

@@ -1,12 +1,18 @@
 //! The report of a run: what `-xsim-report FILE.json` writes and the summary prints.
 
+use crate::call_profile::CallProfile;
 use engine::{Span, Time};
 use serde::{Deserialize, Serialize};
+use serde_json::ser::{Formatter, PrettyFormatter};
 use std::collections::BTreeMap;
+use std::io::{self, Write};
 
 /// A run in numbers.
 #[derive(Clone, PartialEq, Debug, Serialize, Deserialize)]
 pub struct Report {
+    /// Of the report's form: [`Report::VERSION`] when it was written.
+    #[serde(default)]
+    pub version: u32,
     /// The simulated machine's side. With a compute model that does not measure the host, it is the
     /// same byte for byte on every run, host and number of native processes.
     pub simulated: Simulated,
@@ -35,6 +41,9 @@ pub struct Simulated {
     pub compute: Spread,
     /// Time in MPI calls that waited, over ranks.
     pub wait: Spread,
+    /// Where the time went by call site, with `-xsim-profile`.
+    #[serde(default, skip_serializing_if = "Option::is_none")]
+    pub profile: Option<CallProfile>,
     /// What packets, messages and links did, on a network that has packets (docs/packet.md).
     #[serde(default, skip_serializing_if = "Option::is_none")]
     pub network: Option<serde_json::Value>,
@@ -110,11 +119,16 @@ impl Simulated {
 }
 
 impl Report {
+    /// The form that this library writes and reads. It changes when a field gets another meaning or is no more.
+    pub const VERSION: u32 = 1;
+
     /// The report as indented JSON with a final newline; keys always come in the same order.
     pub fn to_json(&self) -> String {
-        let mut text = serde_json::to_string_pretty(self).expect("a report is plain data, which always has a JSON form");
-        text.push('\n');
-        text
+        let mut text = Vec::new();
+        let mut writer = serde_json::Serializer::with_formatter(&mut text, Lines::default());
+        self.serialize(&mut writer).expect("a report is plain data, which always has a JSON form");
+        text.push(b'\n');
+        String::from_utf8(text).expect("JSON is UTF-8")
     }
 
     /// Writes the report to a file.
@@ -123,6 +137,28 @@ impl Report {
     /// A sentence with the file's name if it cannot be written.
     pub fn write(&self, path: &std::path::Path) -> Result<(), String> {
         std::fs::write(path, self.to_json()).map_err(|why| format!("cannot write the report to {}: {why}", path.display()))
+    }
+}
+
+/// Indented JSON with a line for each field, and arrays of plain values on the line of theirs: they may be long.
+#[derive(Default)]
+struct Lines(PrettyFormatter<'static>);
+
+impl Formatter for Lines {
+    fn begin_object<W: ?Sized + Write>(&mut self, writer: &mut W) -> io::Result<()> {
+        self.0.begin_object(writer)
+    }
+    fn end_object<W: ?Sized + Write>(&mut self, writer: &mut W) -> io::Result<()> {
+        self.0.end_object(writer)
+    }
+    fn begin_object_key<W: ?Sized + Write>(&mut self, writer: &mut W, first: bool) -> io::Result<()> {
+        self.0.begin_object_key(writer, first)
+    }
+    fn begin_object_value<W: ?Sized + Write>(&mut self, writer: &mut W) -> io::Result<()> {
+        self.0.begin_object_value(writer)
+    }
+    fn end_object_value<W: ?Sized + Write>(&mut self, writer: &mut W) -> io::Result<()> {
+        self.0.end_object_value(writer)
     }
 }
 
@@ -135,6 +171,7 @@ mod tests {
         let spread = Spread::of([5, 3, 3, 9, 9].map(Span::from_ps));
         let simulated = Simulated {
             network: None,
+            profile: None,
             program: "ring".into(),
             machine: "star:l=0.5us,b=100Gbps".into(),
             ranks: 5,
@@ -153,13 +190,22 @@ mod tests {
             context_switches: 3,
             options: [("np".to_owned(), "5".to_owned())].into(),
         };
-        Report { simulated, host }
+        Report { version: Report::VERSION, simulated, host }
     }
 
     #[test]
     fn json_reads_back_exactly() {
         let report = report();
         assert_eq!(serde_json::from_str::<Report>(&report.to_json()).unwrap(), report);
+    }
+
+    #[test]
+    fn arrays_stand_on_one_line() {
+        let mut report = report();
+        report.simulated.network = Some(serde_json::json!({"cells": [[1, 2], [3, 4]], "after": 5}));
+        let json = report.to_json();
+        assert!(json.contains("\n      \"cells\": [[1,2],[3,4]],\n      \"after\": 5\n    }"), "{json}");
+        assert_eq!(serde_json::from_str::<Report>(&json).unwrap(), report);
     }
 
     #[test]

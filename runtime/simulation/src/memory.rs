@@ -37,8 +37,8 @@ pub fn check(ranks: u64, bytes_per_rank: u64, available: Option<u64>, sharing: u
             "{ranks} ranks {}need about {} of memory ({bytes_per_rank} bytes a rank), and {} are available; at most {} ranks fit: run \
              fewer, or spread them over more machines with mpirun (docs/scaling.md)",
             if sharing > 1 { format!("on each of the {sharing} processes of this host ") } else { String::new() },
-            crate::summary::bytes(needed),
-            crate::summary::bytes(u128::from(there)),
+            report::units::bytes(needed),
+            report::units::bytes(u128::from(there)),
             there / bytes_per_rank.max(1),
         )),
         _ => Ok(()),
@@ -87,9 +87,9 @@ impl Forecast {
                 "the first {} of {ranks} ranks took {} of memory, so all will need about {}, and {} are available: \
                  run fewer ranks, or let them share large arrays (-xsim-globals-fold, xsim_shared_malloc)",
                 self.started,
-                crate::summary::bytes(taken),
-                crate::summary::bytes(needed),
-                crate::summary::bytes(taken + u128::from(there)),
+                report::units::bytes(taken),
+                report::units::bytes(needed),
+                report::units::bytes(taken + u128::from(there)),
             )),
             _ => Ok(()),
         }

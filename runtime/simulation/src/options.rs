@@ -63,6 +63,8 @@ pub struct Options {
     pub log: Option<PathBuf>,
     /// Of which ranks; `None`: of all.
     pub log_ranks: Option<RankList>,
+    /// Whether it is told where the time goes by call site.
+    pub profile: bool,
     /// Where a trace is recorded.
     pub trace: Option<PathBuf>,
     /// What it has of the time between calls.
@@ -129,6 +131,7 @@ impl Default for Options {
             report: None,
             log: None,
             log_ranks: None,
+            profile: false,
             trace: None,
             trace_times: trace::Timing::Histogram,
             trace_from: Time::ZERO,

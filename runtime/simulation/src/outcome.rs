@@ -5,7 +5,7 @@ use crate::options::Options;
 use crate::summary;
 use mpi::World;
 use network::NetworkReport;
-use observe::{Host, Part, Report, Simulated};
+use observe::{CallProfile, Host, Part, Report, Simulated};
 
 /// What this process counted; `names` are those of the MPI functions.
 pub fn part(world: &World, names: &[&'static str], meter: &HostMeter, switches: u64) -> Part {
@@ -35,6 +35,8 @@ pub struct Outcome<'a> {
     pub part: Part,
     /// What a packet network did.
     pub network: Option<NetworkReport>,
+    /// Where the time went by call site, if that was asked for.
+    pub profile: Option<CallProfile>,
 }
 
 impl Outcome<'_> {
@@ -47,6 +49,9 @@ impl Outcome<'_> {
         let report = self.report(options, network.as_ref());
         if !options.quiet {
             eprint!("{}", summary::text(&report));
+            if let Some(profile) = &report.simulated.profile {
+                eprint!("{}", ::report::profile::summary(profile));
+            }
         }
         if let Some(path) = &options.report {
             report.write(path)?;
@@ -55,8 +60,9 @@ impl Outcome<'_> {
     }
 
     fn report(self, options: &Options, network: Option<&NetworkReport>) -> Report {
-        let Outcome { names: (program, machine), meter, processes, part, .. } = self;
+        let Outcome { names: (program, machine), meter, processes, part, profile, .. } = self;
         Report {
+            version: Report::VERSION,
             simulated: Simulated {
                 program,
                 machine,
@@ -67,6 +73,7 @@ impl Outcome<'_> {
                 functions: part.functions,
                 compute: part.compute.spread(),
                 wait: part.wait.spread(),
+                profile,
                 network: network.and_then(|network| serde_json::to_value(network).ok()),
             },
             host: Host {

@@ -2,9 +2,9 @@
 
 use crate::host::HostMeter;
 use crate::options::{Options, ProgressMode};
-use crate::summary::grouped;
 use indicatif::{ProgressBar, ProgressDrawTarget, ProgressStyle};
 use mpi::World;
+use report::units::grouped;
 use std::io::IsTerminal;
 
 /// A run shorter than this shows no progress.
@@ -58,7 +58,7 @@ impl Progress {
         let (messages, _) = world.messages.traffic();
         let rate = messages.saturating_sub(self.last.1) as f64 / (now - self.last.0).max(1e-3);
         self.last = (now, messages);
-        let text = format!("virtual time {}, {} messages/s", crate::summary::short(time.as_ps()), grouped(rate as u128));
+        let text = format!("virtual time {}, {} messages/s", report::units::short(time.as_ps()), grouped(rate as u128));
         match &mut self.shown {
             Shown::Never => {}
             Shown::Plain => eprintln!("xsim: {done} of {} ranks done, {text}", self.ranks),

@@ -3,6 +3,7 @@
 use crate::options::Options;
 use engine::Time;
 use observe::{Log, RankList, Recorder};
+use profile::Profiler;
 use std::ops::Range;
 use trace::Recording;
 
@@ -48,9 +49,12 @@ pub fn recorders(options: &Options, process: u32, own: Range<u32>) -> Result<Vec
     }
     if let Some(path) = &options.trace {
         let window = options.trace_from..options.trace_until.unwrap_or(Time::MAX);
-        let (path, timing, ranks) = (path.clone(), options.trace_times, options.np);
+        let (path, timing, ranks, own) = (path.clone(), options.trace_times, options.np, own.clone());
         let (save, clock) = (options.trace_save.as_ps() / 1000, rank::host::now_ns as fn() -> u64);
         recorders.push(Box::new(Recording::create(trace::Options { path, timing, window, ranks, own, process, save, clock })?));
+    }
+    if options.profile {
+        recorders.push(Box::new(Profiler::new(options.np, own)));
     }
     Ok(recorders)
 }

@@ -1,6 +1,7 @@
 //! The few lines on stderr that end a run.
 
 use observe::{Report, Spread};
+use report::units::{bytes, grouped, short};
 use std::fmt::Write;
 
 /// The summary of a run, a few lines that start with `xsim:`.
@@ -56,45 +57,6 @@ fn functions(report: &Report) -> String {
     text
 }
 
-/// A length of time in picoseconds with four significant digits: `1.25 us`, `340 ns`.
-pub fn short(ps: u64) -> String {
-    let (scale, unit) = match ps {
-        0 => return "0 s".into(),
-        1_000_000_000_000.. => (1e12, "s"),
-        1_000_000_000.. => (1e9, "ms"),
-        1_000_000.. => (1e6, "us"),
-        1_000.. => (1e3, "ns"),
-        _ => (1.0, "ps"),
-    };
-    format!("{} {unit}", significant(ps as f64 / scale))
-}
-
-/// Bytes in decimal units with four significant digits: `1.5 MB`.
-pub fn bytes(count: u128) -> String {
-    let units = ["B", "kB", "MB", "GB", "TB", "PB", "EB"];
-    let step = (count.max(1).ilog10() / 3).min(6);
-    format!("{} {}", significant(count as f64 / 10f64.powi(3 * step as i32)), units[step as usize])
-}
-
-fn significant(value: f64) -> String {
-    let before = if value >= 1.0 { value.log10() as usize + 1 } else { 1 };
-    let text = format!("{value:.*}", 4usize.saturating_sub(before));
-    if text.contains('.') { text.trim_end_matches('0').trim_end_matches('.').to_owned() } else { text }
-}
-
-/// `1234567` as `1,234,567`.
-pub fn grouped(number: u128) -> String {
-    let digits = number.to_string();
-    let mut text = String::with_capacity(digits.len() * 4 / 3);
-    for (i, digit) in digits.chars().enumerate() {
-        if i > 0 && (digits.len() - i).is_multiple_of(3) {
-            text.push(',');
-        }
-        text.push(digit);
-    }
-    text
-}
-
 #[cfg(test)]
 mod tests {
     use super::*;
@@ -113,6 +75,7 @@ mod tests {
             bytes: 4000,
             functions: functions.map(|(name, cost)| (name.to_owned(), cost)).into(),
             compute: Spread::default(),
+            profile: None,
             network: None,
             wait: Spread { min_ps: 1, min_rank: 0, mean_ps: 900_000_000, max_ps: 1_000_320_000, max_rank: 999 },
         };
@@ -130,25 +93,6 @@ xsim: a rank computes 0 s, waits 900 us (1 ps on 0 to 1 ms on 999)
 xsim: 1,000 messages, 4 kB of payload; time goes to MPI_Recv 90 % (1,000 calls), MPI_Wait 9 % (3 calls)
 xsim: host: 0.50 s, 0.25 s of CPU, 2,000 messages/s, 12.35 MB of memory
 ";
-        assert_eq!(text(&Report { simulated, host }), expected);
-    }
-
-    #[test]
-    fn numbers_are_short() {
-        for (ps, text) in [
-            (0, "0 s"),
-            (999, "999 ps"),
-            (1_250, "1.25 ns"),
-            (999_999_999, "1000 us"),
-            (1_000_000_000_000, "1 s"),
-            (3_600_000_000_000_000, "3600 s"),
-        ] {
-            assert_eq!(short(ps), text);
-        }
-        assert_eq!((bytes(0), bytes(1500), bytes(u128::MAX).ends_with("EB")), ("0 B".into(), "1.5 kB".into(), true));
-        assert_eq!(
-            (grouped(0), grouped(999), grouped(1000), grouped(1234567)),
-            ("0".into(), "999".into(), "1,000".into(), "1,234,567".into())
-        );
+        assert_eq!(text(&Report { version: Report::VERSION, simulated, host }), expected);
     }
 }

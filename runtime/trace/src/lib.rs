@@ -21,7 +21,6 @@ pub mod recording;
 mod roles;
 mod saving;
 pub mod show;
-mod sites;
 pub mod stat;
 pub mod template;
 pub mod text;

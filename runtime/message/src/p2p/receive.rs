@@ -181,9 +181,10 @@ impl Messages {
         }
     }
 
-    /// Moves a receiver's clock to an arrival and charges its overhead.
+    /// Moves a receiver's clock to the arrival of the message in `node` and charges its overhead.
     #[inline(always)]
-    pub fn received(&mut self, me: u32, arrival: Time) {
+    pub fn received(&mut self, me: u32, arrival: Time, node: u32) {
+        self.note_arrival_of(me, node, arrival);
         self.advance(me, arrival);
         if self.wire.has_overheads {
             self.ranks[me as usize].clock += self.wire.overheads.receive;
@@ -214,7 +215,7 @@ impl Messages {
         let (arrival, status) =
             (node.arrival, Status { source: source as i32, tag: node.tag, error: 0, bytes: node.bytes, cancelled: false });
         self.nodes.free(index);
-        self.received(self.current, arrival);
+        self.received(self.current, arrival, index);
         Some(status)
     }
 
@@ -242,7 +243,7 @@ impl Messages {
         }
         self.release_layout(&node);
         self.nodes.free(index);
-        self.received(me, node.arrival);
+        self.received(me, node.arrival, index);
         if node.has(flag::TRUNCATED) {
             return Err(self.truncated(&node));
         }

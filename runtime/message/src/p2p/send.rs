@@ -70,8 +70,9 @@ impl Messages {
         let payload = self.payload(objects, buffer)?;
         let (transit, request) = self.start_transit(mode, to, payload.bytes, comm)?;
         self.profile.message(payload.bytes);
+        self.note_sending(to, payload.bytes);
         let local = self.is_local(to);
-        let stays = payload.layout.is_none() && payload.has_memory() && row.holds(payload.bytes);
+        let stays = self.waits.is_none() && payload.layout.is_none() && payload.has_memory() && row.holds(payload.bytes);
         if stays && local && transit.flags == 0 && mode != SendMode::Buffered {
             return Ok(self.hold_send(to, envelope, (payload.buffer, payload.bytes), transit.arrival, row == Row::Request));
         }

@@ -44,23 +44,28 @@ impl Messages {
         let waits = flags & (flag::SYNCHRONOUS | flag::RENDEZVOUS) != 0;
         let request = if waits { self.make_request(sender, Body::Away { process, request }) } else { NIL };
         let payload = Extent { buffer: Addr(record.0.as_ptr() as usize), layout: None, bytes: record.0.len() as u64 };
+        self.note_sent_away(sender, to, if flags & flag::RENDEZVOUS != 0 { 0 } else { payload.bytes }, arrival);
         self.deliver(to, message, &payload, Transit { arrival, flags, request, flight: NIL });
         self.note_arrival(to, payload.bytes);
     }
 
-    /// A send of another process's rank is complete at `at`: tells it.
+    /// A send of another process's rank is complete at `at`: tells it, and when its receive was posted and by whom.
     #[cold]
-    pub fn tell_matched(&mut self, process: u32, request: u32, at: Time) {
+    pub fn tell_matched(&mut self, process: u32, request: u32, at: Time, (posted_at, by): (Time, u32)) {
         let streams = &mut self.others().streams;
-        let out = streams.begin(process, Kind::Matched, at, 12);
+        let out = streams.begin(process, Kind::Matched, at, 24);
         out.u32(request);
         out.u64(at.as_ps());
+        out.u64(posted_at.as_ps());
+        out.u32(by);
         streams.end();
     }
 
     /// A synchronous or rendezvous send of this process was matched elsewhere.
     pub fn matched_arrived(&mut self, mut record: Take) {
         let (request, at) = (record.u32(), Time::from_ps(record.u64()));
+        let (posted_at, by) = (Time::from_ps(record.u64()), record.u32());
+        self.note_receive_of(request, by, posted_at);
         self.finish_request(request, at);
     }
 }

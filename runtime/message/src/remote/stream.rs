@@ -24,6 +24,8 @@ pub enum Kind {
     Matched,
     /// A rank aborted the run.
     Abort,
+    /// When members of a collective call entered it.
+    Entries,
     /// A record of another chapter, and its kind there, of which each has at most 16.
     Chapter(ChapterId, u8),
 }
@@ -37,6 +39,7 @@ impl Kind {
             Kind::Message => 0,
             Kind::Matched => 1,
             Kind::Abort => 2,
+            Kind::Entries => 3,
             Kind::Chapter(chapter, kind) => {
                 debug_assert!(chapter.0 < ChapterId::MOST && kind < KINDS);
                 (chapter.0 + 1) * KINDS + kind
@@ -48,6 +51,7 @@ impl Kind {
             0 => Kind::Message,
             1 => Kind::Matched,
             2 => Kind::Abort,
+            3 => Kind::Entries,
             _ => Kind::Chapter(ChapterId(byte / KINDS - 1), byte % KINDS),
         }
     }

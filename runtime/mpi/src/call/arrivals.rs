@@ -60,6 +60,7 @@ impl World {
                 Kind::Message => self.messages.message_arrived(from, record),
                 Kind::Matched => self.messages.matched_arrived(record),
                 Kind::Abort => self.abort_arrived(record),
+                Kind::Entries => self.messages.entries_arrived(record),
                 Kind::Chapter(chapter, kind) => {
                     self.chapters.of(chapter).record(&mut self.messages, &mut self.objects, from, kind, record);
                 }

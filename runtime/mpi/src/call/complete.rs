@@ -29,6 +29,7 @@ impl World {
                     }
                     Body::Synchronous => {
                         self.messages.requests.remove(index);
+                        self.messages.note_match_of(index, done.unwrap_or_default());
                         self.messages.advance(me, done.unwrap_or_default());
                         Ok((Status::EMPTY, REQUEST_NULL))
                     }

@@ -140,6 +140,8 @@ pub static TABLE: &[Row] = &[
         .help("What memory from `malloc` holds: with `clear` zeros, as fresh memory of a process of its own does; with `as-is` what another rank may have left there, which saves the clearing."),
     row("report", "FILE", "", Group::Output, |o, v| value::path(v).map(|p| o.report = Some(p)))
         .help("Write the report of the run as JSON."),
+    row("profile", "", "off", Group::Output, |o, v| value::switch(v).map(|b| o.profile = b))
+        .help("Find out where the time goes: for each place in the program that calls MPI its calls, bytes, time and waiting, and for whom it waited; who sends to whom; what ranks did when. A table after the summary, all of it in the report (docs/report.md)."),
     row("log", "FILE", "", Group::Output, |o, v| value::path(v).map(|p| o.log = Some(p)))
         .help("Write every MPI call with its arguments and virtual times, a line each, in the order of virtual time (docs/log.md)."),
     row("log-ranks", "RANKS", "", Group::Output, |o, v| RankList::parse(v).map(|r| o.log_ranks = Some(r)))

@@ -1,8 +1,8 @@
 //! Names of call sites: `file:line function`, from a program's debug information; without that the function and where in it, from its
 //! symbols; else the file and the address.
 
+use crate::recorder::Place;
 use addr2line::Loader;
-use observe::recorder::Place;
 use rustc_hash::FxHashMap;
 use std::path::PathBuf;
 

@@ -1,0 +1,168 @@
+//! What profiles are told of calls: no values, only which call it was, when, and what it waited for (`Recorder::returned`).
+
+use super::arguments::Words;
+use super::plan::Plan;
+use super::{Form, Kind, Length};
+use crate::function::Function;
+use engine::{Span, Time};
+use mpi::messages::Messages;
+use mpi::world::World;
+use observe::Recorder;
+use observe::waiting::{Gathering, Returned, Rule};
+use smallvec::SmallVec;
+use std::ops::Range;
+
+/// A call that has not returned.
+struct Open {
+    function: Function,
+    /// Where its words are on the stack.
+    frame: usize,
+    site: u32,
+    entered: Time,
+    /// How long the rank had waited before.
+    waited: Span,
+    bytes: u64,
+    gathering: Option<Gathering>,
+}
+
+/// A rank's calls under way, of which one is made within the other by functions of the program that MPI calls.
+#[derive(Default)]
+struct Caller {
+    open: SmallVec<[Open; 1]>,
+    /// When its last call returned.
+    left: Time,
+}
+
+/// The calls under way of a process's ranks.
+pub struct Short {
+    first: u32,
+    callers: Vec<Caller>,
+}
+
+impl Short {
+    /// Of these ranks.
+    pub fn of(own: Range<u32>) -> Short {
+        Short { first: own.start, callers: own.map(|_| Caller::default()).collect() }
+    }
+
+    /// The mounted rank begins a call: when it had returned from the one before, if that was not within another.
+    pub fn open(&mut self, world: &mut World, function: Function, form: Form, words: &mut [u64], site: u32, entered: Time) -> Option<Time> {
+        let (me, frame) = (world.messages.me(), words.as_ptr() as usize);
+        let caller = &mut self.callers[(me - self.first) as usize];
+        // Their frames are gone: they were left by an exception or a jump.
+        while caller.open.last().is_some_and(|open| open.frame <= frame) {
+            caller.open.pop();
+        }
+        let before = caller.open.is_empty().then_some(caller.left);
+        let words = Words::unchanged(function, form, words);
+        let gathering = rule(function).and_then(|rule| {
+            let comm = world.objects.comms.get(words.comm()?).ok()?;
+            world.messages.enter_gathering(comm, rule, words.root(), entered)
+        });
+        world.messages.begin_waiting();
+        let waited = waited(&world.messages);
+        let bytes = words.sent_bytes(world);
+        caller.open.push(Open { function, frame, site, entered, waited, bytes, gathering });
+        before
+    }
+
+    /// The mounted rank's call has returned.
+    pub fn close(&mut self, world: &World, recorders: &mut [Box<dyn Recorder>]) {
+        let messages = &world.messages;
+        let (rank, left) = (messages.me(), messages.clock(messages.me()));
+        let caller = &mut self.callers[(rank - self.first) as usize];
+        let Some(open) = caller.open.pop() else { return };
+        caller.left = left;
+        let call = Returned {
+            rank,
+            function: open.function as u16,
+            name: open.function.name(),
+            site: open.site,
+            inner: !caller.open.is_empty(),
+            entered: open.entered,
+            left,
+            wait: (waited(messages) - open.waited).min(left.since(open.entered)),
+            bytes: open.bytes,
+            cause: messages.cause_since(open.entered),
+            gathering: open.gathering,
+        };
+        recorders.iter_mut().for_each(|recorder| recorder.returned(&call));
+    }
+}
+
+fn waited(messages: &Messages) -> Span {
+    messages.profile.rank(messages.me()).wait
+}
+
+/// Who waits for whom in a function.
+fn rule(function: Function) -> Option<Rule> {
+    match function {
+        Function::Barrier => Some(Rule::Barrier),
+        Function::Allreduce
+        | Function::Allgather
+        | Function::Allgatherv
+        | Function::Alltoall
+        | Function::Alltoallv
+        | Function::Alltoallw
+        | Function::Reduce_scatter
+        | Function::Reduce_scatter_block => Some(Rule::All),
+        Function::Bcast | Function::Scatter | Function::Scatterv => Some(Rule::FromRoot),
+        Function::Reduce | Function::Gather | Function::Gatherv => Some(Rule::ToRoot),
+        _ => None,
+    }
+}
+
+/// Where a function says what it sends, by parameter.
+#[derive(Clone, Copy, Debug)]
+pub struct Sent {
+    buffer: usize,
+    count: usize,
+    datatype: usize,
+    /// Count and datatype of what is sent if the buffer is `MPI_IN_PLACE`.
+    in_place: (usize, usize),
+}
+
+impl Sent {
+    /// Of a function that sends; `None` of others, and of those with a datatype for each block.
+    pub fn of(plan: &Plan, function: &str) -> Option<Sent> {
+        let moves = !matches!(function, "MPI_Pack" | "MPI_Unpack" | "MPI_Pack_size") && !function.ends_with("_init");
+        plan.comm.filter(|_| moves)?;
+        let parameters = plan.parameters;
+        let buffer = parameters.iter().position(|p| p.kind == Kind::Buffer)?;
+        let next = |kind: Kind| (buffer..parameters.len()).find(|&index| parameters[index].kind == kind);
+        let last = |kind: Kind| (buffer..parameters.len()).rfind(|&index| parameters[index].kind == kind);
+        let (count, datatype) = (next(Kind::Count)?, next(Kind::Datatype)?);
+        let sends = parameters[buffer].direction != super::Direction::Out;
+        let in_place = (last(Kind::Count).unwrap_or(count), last(Kind::Datatype).unwrap_or(datatype));
+        let in_place = if parameters[in_place.0].length == Length::One { in_place } else { (count, datatype) };
+        (sends && parameters[datatype].length == Length::One).then_some(Sent { buffer, count, datatype, in_place })
+    }
+}
+
+impl Words {
+    /// The root that the call names; a rank of nobody where there is none.
+    fn root(&self) -> i32 {
+        self.plan.root.map_or(-1, |root| self.scalar(root) as i32)
+    }
+
+    /// Bytes that count and datatype say the call sends; 0 where they are wrong.
+    fn sent_bytes(&self, world: &World) -> u64 {
+        const IN_PLACE: u64 = 1;
+        let Some(sent) = self.plan.sent else { return 0 };
+        let in_place = self.kind_of_buffer(sent.buffer) == IN_PLACE;
+        let (count, datatype) = if in_place { sent.in_place } else { (sent.count, sent.datatype) };
+        let count = match self.parameter(count).length {
+            Length::One => self.scalar(count),
+            _ if (0..4096).contains(&self.word(count)) => 0,
+            _ => {
+                let comm = self.comm().unwrap_or_default();
+                let peers = world.objects.comms.get(comm).map_or(0, |comm| comm.peers() as usize);
+                (0..peers).map(|k| self.number(count, k)).sum()
+            }
+        };
+        let types = &world.objects.types;
+        let handle = self.object_handle(datatype);
+        let size = types.plain_size(handle).or_else(|| types.usable(world.messages.me(), handle).ok().map(|kind| kind.size));
+        size.unwrap_or(0).saturating_mul(u64::try_from(count).unwrap_or(0))
+    }
+}

@@ -1,0 +1,174 @@
+//! Who keeps whom waiting, found out while a recorder wants to know (`-xsim-profile`): when each message left and who sent it, when the receive
+//! was posted that a sender waited for, when the members of a collective entered it.
+//!
+//! Nothing of it changes a virtual time. While nobody wants to know, [`Messages::waits`] is empty, and the way of a message has three branches
+//! that are never taken; while somebody does, all messages take the general way ([`crate::plain`] says no) and no receive is completed unseen.
+
+mod gatherings;
+
+use crate::messages::Messages;
+use crate::remote::block::Block;
+use engine::Time;
+use gatherings::Gatherings;
+use observe::Traffic;
+use observe::waiting::{Cause, Entries, Side};
+use rustc_hash::FxHashMap;
+
+/// When somebody acted, and who: a message left its sender, a receive was posted.
+#[derive(Clone, Copy, Default)]
+struct Act {
+    at: Time,
+    rank: u32,
+}
+
+/// What is known of who keeps whom waiting.
+pub struct Waits {
+    /// The message that is about to be delivered.
+    sending: Act,
+    /// When the messages left, by their nodes, or those of the receives that have them. Of others there is what was there before.
+    departures: Vec<Act>,
+    /// Receives that senders of this process waited for, by the senders' requests.
+    receives: FxHashMap<u32, Act>,
+    /// What ended the wait of each rank's call under way.
+    causes: Block<Option<Cause>>,
+    /// What the ranks of this process have sent.
+    pub traffic: Traffic,
+    gatherings: Gatherings,
+}
+
+impl Waits {
+    fn note(&mut self, rank: u32, cause: Cause) {
+        let known = &mut self.causes[rank as usize];
+        let key = |cause: &Cause| (cause.at, cause.acted, !cause.by);
+        if known.as_ref().is_none_or(|known| key(&cause) > key(known)) {
+            *known = Some(cause);
+        }
+    }
+
+    fn depart(&mut self, node: u32, act: Act) {
+        if self.departures.len() <= node as usize {
+            self.departures.resize(node as usize + 1, Act::default());
+        }
+        self.departures[node as usize] = act;
+    }
+}
+
+impl Messages {
+    /// From now on it is found out who keeps whom waiting; the run has not begun.
+    pub fn find_out_waits(&mut self) {
+        self.wire.plain = false;
+        self.waits = Some(Box::new(Waits {
+            sending: Act::default(),
+            departures: Vec::new(),
+            receives: FxHashMap::default(),
+            causes: Block::new(self.first, self.local),
+            traffic: Traffic::of(self.size),
+            gatherings: Gatherings::default(),
+        }));
+    }
+
+    /// The mounted rank sends a message, which leaves at its clock.
+    pub(crate) fn note_sending(&mut self, to: u32, bytes: u64) {
+        let me = self.current;
+        let Some(waits) = &mut self.waits else { return };
+        waits.sending = Act { at: self.ranks[me as usize].clock, rank: me };
+        waits.traffic.add(me, to, bytes);
+    }
+
+    /// A message of a rank elsewhere reaches this process; it takes `bytes` of payload to the receiver, or none to ask for it.
+    pub(crate) fn note_sent_away(&mut self, from: u32, to: u32, bytes: u64, arrival: Time) {
+        let Some(waits) = &mut self.waits else { return };
+        let left = arrival.as_ps() - self.wire.latency(from, to, bytes).as_ps();
+        waits.sending = Act { at: Time::from_ps(left), rank: from };
+    }
+
+    /// The message that is being delivered is in this node, or has met the receive in it.
+    #[inline(always)]
+    pub(crate) fn note_departure(&mut self, node: u32) {
+        if self.waits.is_some() {
+            self.keep_departure(node);
+        }
+    }
+
+    #[cold]
+    #[inline(never)]
+    fn keep_departure(&mut self, node: u32) {
+        let Some(waits) = &mut self.waits else { return };
+        let act = waits.sending;
+        waits.depart(node, act);
+    }
+
+    /// What was in the node `message` is in `receive` now.
+    #[inline(always)]
+    pub fn note_taken(&mut self, receive: u32, message: u32) {
+        if self.waits.is_some() {
+            self.keep_taken(receive, message);
+        }
+    }
+
+    #[cold]
+    #[inline(never)]
+    fn keep_taken(&mut self, receive: u32, message: u32) {
+        let Some(waits) = &mut self.waits else { return };
+        let act = waits.departures.get(message as usize).copied().unwrap_or_default();
+        waits.depart(receive, act);
+    }
+
+    /// A rank goes on at the arrival of the message in this node.
+    #[inline(always)]
+    pub(crate) fn note_arrival_of(&mut self, rank: u32, node: u32, at: Time) {
+        if self.waits.is_some() {
+            self.keep_arrival_of(rank, node, at);
+        }
+    }
+
+    #[cold]
+    #[inline(never)]
+    fn keep_arrival_of(&mut self, rank: u32, node: u32, at: Time) {
+        let Some(waits) = &mut self.waits else { return };
+        let act = waits.departures.get(node as usize).copied().unwrap_or_default();
+        waits.note(rank, Cause { side: Side::Sender, at, acted: act.at, by: act.rank });
+    }
+
+    /// The receive of `to` that the sender of `request` waits for was posted then.
+    pub(crate) fn note_receive_of(&mut self, request: u32, to: u32, posted_at: Time) {
+        if let Some(waits) = &mut self.waits {
+            waits.receives.insert(request, Act { at: posted_at, rank: to });
+        }
+    }
+
+    /// Who received what a request has sent, and when that receive was posted; forgotten here. `(Time::ZERO, 0)` while nobody wants to know.
+    pub(crate) fn receive_of(&mut self, request: u32) -> (Time, u32) {
+        let act = self.waits.as_mut().and_then(|waits| waits.receives.remove(&request)).unwrap_or_default();
+        (act.at, act.rank)
+    }
+
+    /// The mounted rank goes on at the match of what its request has sent.
+    #[inline]
+    pub fn note_match_of(&mut self, request: u32, at: Time) {
+        if self.waits.is_some() {
+            let (acted, by) = self.receive_of(request);
+            let me = self.current;
+            if let Some(waits) = &mut self.waits {
+                waits.note(me, Cause { side: Side::Receiver, at, acted, by });
+            }
+        }
+    }
+
+    /// The mounted rank begins a call.
+    pub fn begin_waiting(&mut self) {
+        if let Some(waits) = &mut self.waits {
+            waits.causes[self.current as usize] = None;
+        }
+    }
+
+    /// What ended the wait of the mounted rank's call, which was entered at `entered`.
+    pub fn cause_since(&self, entered: Time) -> Option<Cause> {
+        self.waits.as_ref()?.causes[self.current as usize].filter(|cause| cause.at > entered)
+    }
+
+    /// Collective calls that all members have entered, since this was last asked.
+    pub fn gathered(&mut self) -> Vec<((u32, u32), Entries)> {
+        self.waits.as_mut().map(|waits| waits.gatherings.take()).unwrap_or_default()
+    }
+}

@@ -1,0 +1,147 @@
+//! When the members of each blocking collective call entered it. Where they are on several processes, that of the first member brings together what
+//! each has seen, and tells all. So it is known however the call itself gets along.
+
+use crate::messages::Messages;
+use crate::remote::Remote;
+use crate::remote::record::{Put, Take};
+use crate::remote::stream::Kind;
+use engine::Time;
+use objects::comm::Comm;
+use observe::waiting::{Entries, Gathering, Rule};
+use rustc_hash::FxHashMap;
+
+/// What a process tells of a call, or all of it what is known of the whole.
+const PART: u8 = 0;
+const WHOLE: u8 = 1;
+/// Bytes of a record.
+const RECORD: usize = 1 + 2 * 4 + 3 * 12;
+
+/// Where the members of a communicator are.
+struct Members {
+    here: u32,
+    /// Processes that have any, in order; nobody else's if this is one run.
+    processes: Vec<u32>,
+    lead: u32,
+}
+
+/// Collective calls that not all members have entered.
+#[derive(Default)]
+pub(super) struct Gatherings {
+    /// By context.
+    members: FxHashMap<u32, Members>,
+    /// Calls so far, by rank and context.
+    calls: FxHashMap<(u32, u32), u32>,
+    /// Members or, on the first one's process, processes that have entered, and when.
+    open: FxHashMap<(u32, u32), (u32, Entries)>,
+    told: FxHashMap<(u32, u32), (u32, Entries)>,
+    complete: Vec<((u32, u32), Entries)>,
+}
+
+/// Counts one more part: all of it, once there are `of` parts.
+fn together(open: &mut FxHashMap<(u32, u32), (u32, Entries)>, id: (u32, u32), entries: &Entries, of: Option<u32>) -> Option<Entries> {
+    let (count, all) = open.entry(id).or_insert((0, Entries::NONE));
+    *count += 1;
+    *all = all.with(entries);
+    let (count, all) = (*count, *all);
+    if Some(count) == of {
+        open.remove(&id);
+        return Some(all);
+    }
+    None
+}
+
+impl Gatherings {
+    pub(super) fn take(&mut self) -> Vec<((u32, u32), Entries)> {
+        std::mem::take(&mut self.complete)
+    }
+
+    /// A process has told its part: the whole and who is to be told of it, if this was the last one.
+    fn part(&mut self, id: (u32, u32), entries: &Entries) -> Option<(Entries, Vec<u32>)> {
+        // Until a member of this process has entered, parts are missing.
+        let members = self.members.get(&id.0);
+        let whole = together(&mut self.told, id, entries, members.map(|members| members.processes.len() as u32))?;
+        members.map(|members| (whole, members.processes.clone()))
+    }
+}
+
+impl Messages {
+    /// The mounted rank enters a blocking collective of `comm` at `at`; `None` if it has nobody to wait for, or if nobody wants to know.
+    pub fn enter_gathering(&mut self, comm: &Comm, rule: Rule, root: i32, at: Time) -> Option<Gathering> {
+        if self.waits.is_none() || comm.is_inter() || comm.size() < 2 {
+            return None;
+        }
+        let (me, context, is_root) = (self.current, comm.context, comm.rank(self.current) as i32 == root);
+        let (first, local) = (self.first, self.local);
+        let remote = self.remote.as_deref();
+        let gatherings = &mut self.waits.as_mut()?.gatherings;
+        let of_comm = gatherings.members.entry(context).or_insert_with(|| members(comm, first, local, remote));
+        let (here, alone, lead) = (of_comm.here, of_comm.processes.len() == 1, of_comm.lead);
+        let number = gatherings.calls.entry((me, context)).or_default();
+        let id = (context, *number);
+        *number += 1;
+        if let Some(all) = together(&mut gatherings.open, id, &Entries::of(me, at, is_root), Some(here)) {
+            if alone {
+                gatherings.complete.push((id, all));
+            } else {
+                self.tell_part(lead, id, &all);
+            }
+        }
+        Some(Gathering { id, members: here, rule, is_root })
+    }
+
+    fn tell_part(&mut self, lead: u32, id: (u32, u32), entries: &Entries) {
+        if lead == self.others().me {
+            self.part_arrived(id, entries);
+        } else {
+            self.tell_entries(lead, PART, id, entries);
+        }
+    }
+
+    fn part_arrived(&mut self, id: (u32, u32), entries: &Entries) {
+        let Some(waits) = &mut self.waits else { return };
+        let Some((whole, processes)) = waits.gatherings.part(id, entries) else { return };
+        waits.gatherings.complete.push((id, whole));
+        let me = self.others().me;
+        for process in processes.into_iter().filter(|&process| process != me) {
+            self.tell_entries(process, WHOLE, id, &whole);
+        }
+    }
+
+    fn tell_entries(&mut self, process: u32, what: u8, id: (u32, u32), entries: &Entries) {
+        let streams = &mut self.others().streams;
+        // No rank acts because of it.
+        let out = streams.begin(process, Kind::Entries, Time::MAX, RECORD);
+        out.u8(what);
+        out.u32(id.0);
+        out.u32(id.1);
+        for (at, rank) in [entries.last, entries.root, entries.first] {
+            out.u64(at.as_ps());
+            out.u32(rank);
+        }
+        streams.end();
+    }
+
+    /// Another process tells of a collective call.
+    pub fn entries_arrived(&mut self, mut record: Take) {
+        let what = record.u8();
+        let id = (record.u32(), record.u32());
+        let mut one = || (Time::from_ps(record.u64()), record.u32());
+        let entries = Entries { last: one(), root: one(), first: one() };
+        match (what, &mut self.waits) {
+            (PART, _) => self.part_arrived(id, &entries),
+            (_, Some(waits)) => waits.gatherings.complete.push((id, entries)),
+            (_, None) => {}
+        }
+    }
+}
+
+fn members(comm: &Comm, first: u32, local: u32, remote: Option<&Remote>) -> Members {
+    let here = comm.group.members_between(first, local);
+    let Some(remote) = remote.filter(|_| here < comm.size()) else {
+        return Members { here, processes: vec![0], lead: 0 };
+    };
+    let blocks = &remote.blocks;
+    let has_members = |&process: &u32| comm.group.members_between(blocks.first(process), blocks.count(process)) > 0;
+    let processes = (0..blocks.processes()).filter(has_members).collect();
+    Members { here, processes, lead: blocks.process(comm.group.world_rank(0)) }
+}

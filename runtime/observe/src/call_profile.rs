@@ -1,0 +1,110 @@
+//! Where the time of a run went, call site by call site (`-xsim-profile`, docs/report.md): what the report has of it. Times are picoseconds.
+
+use crate::report::Spread;
+use crate::traffic::Matrix;
+use crate::waiting::WaitState;
+use serde::{Deserialize, Serialize};
+use std::collections::BTreeMap;
+
+/// A run's calls by where the program makes them.
+#[derive(Clone, PartialEq, Eq, Debug, Default, Serialize, Deserialize)]
+pub struct CallProfile {
+    /// Call sites, those that took most first.
+    pub sites: Vec<SiteCost>,
+    /// Who sends to whom, messages within collectives left out.
+    pub traffic: Matrix,
+    /// What ranks did when.
+    pub series: Series,
+    /// What ranks did, by rank.
+    pub load: Vec<Load>,
+}
+
+/// The calls of one function from one place in the program.
+#[derive(Clone, PartialEq, Eq, Debug, Serialize, Deserialize)]
+pub struct SiteCost {
+    /// Where: `file:line function`, less without debug information.
+    pub site: String,
+    /// The MPI function.
+    pub function: String,
+    /// Bytes that its calls sent by their counts and datatypes.
+    pub bytes: u128,
+    /// Its calls from entry to return.
+    pub time: Moments,
+    /// Waiting within them.
+    pub wait: Moments,
+    /// Calls by duration: those of less than 2^n ps and at least half of that, for each n that has any; 0 took no time.
+    pub histogram: Vec<(u32, u64)>,
+    /// Waiting by its reason; what is missing to all waiting is messages under way.
+    #[serde(default, skip_serializing_if = "BTreeMap::is_empty")]
+    pub states: BTreeMap<WaitState, Lost>,
+}
+
+/// Lengths of time, one for each call.
+#[derive(Clone, Copy, PartialEq, Eq, Debug, Default, Serialize, Deserialize)]
+pub struct Moments {
+    /// How many.
+    pub count: u64,
+    /// Their sum.
+    pub sum_ps: u128,
+    /// Their standard deviation, that of all of them and not of a sample.
+    pub deviation_ps: u64,
+    /// The shortest.
+    pub min_ps: u64,
+    /// Whose it was; of several the lowest rank.
+    pub min_rank: u32,
+    /// The longest.
+    pub max_ps: u64,
+    /// Whose it was; of several the lowest rank.
+    pub max_rank: u32,
+}
+
+impl Moments {
+    /// The mean, rounded down; zero of none.
+    pub fn mean_ps(&self) -> u64 {
+        // No mean exceeds the maximum, which is a u64.
+        self.sum_ps.checked_div(u128::from(self.count)).unwrap_or(0) as u64
+    }
+}
+
+/// Time lost for one reason at one place.
+#[derive(Clone, Copy, PartialEq, Eq, Debug, Default, Serialize, Deserialize)]
+pub struct Lost {
+    /// Calls that lost any.
+    pub calls: u64,
+    /// All of it.
+    pub sum_ps: u128,
+    /// The most that one call lost.
+    pub max_ps: u64,
+    /// Whose call that was; of several the lowest rank.
+    pub max_rank: u32,
+    /// Whom that one waited for.
+    pub max_by: u32,
+}
+
+/// What ranks did, in equal stretches of virtual time from its beginning. Of each, the times of all ranks together.
+#[derive(Clone, PartialEq, Eq, Debug, Default, Serialize, Deserialize)]
+pub struct Series {
+    /// The length of a stretch.
+    pub bin_ps: u64,
+    /// Outside MPI, up to the last call.
+    pub compute_ps: Vec<u128>,
+    /// In MPI, without waiting.
+    pub mpi_ps: Vec<u128>,
+    /// Waiting.
+    pub wait_ps: Vec<u128>,
+}
+
+/// What some neighbouring ranks did.
+#[derive(Clone, PartialEq, Eq, Debug, Serialize, Deserialize)]
+pub struct Load {
+    /// The first of them.
+    pub first_rank: u64,
+    /// How many they are.
+    pub ranks: u64,
+    /// Outside MPI, up to the last call.
+    pub compute: Spread,
+    /// In MPI, without waiting.
+    pub mpi: Spread,
+    /// Waiting.
+    pub wait: Spread,
+}

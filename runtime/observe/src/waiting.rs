@@ -1,0 +1,243 @@
+//! What calls waited for: what recorders are told of it, and the wait states that follow. The definitions are Scalasca's (Geimer et al.,
+//! "The Scalasca performance toolset architecture", Concurrency and Computation 22(6), 2010, and its pattern reference).
+
+use engine::{Span, Time};
+use serde::{Deserialize, Serialize};
+
+/// A call that has returned, in what a profile adds up: no argument is read for it.
+#[derive(Clone, Copy, Debug)]
+pub struct Returned {
+    /// The rank, in `MPI_COMM_WORLD`.
+    pub rank: u32,
+    /// The function's row in the table of MPI functions.
+    pub function: u16,
+    /// Its name.
+    pub name: &'static str,
+    /// Where the program made it, as [`Call::site`](crate::recorder::Call::site).
+    pub site: u32,
+    /// Whether it was made within another call, by a function of the program that this one called: its time is a part of that call's.
+    pub inner: bool,
+    /// The rank's clock on entry and on return.
+    pub entered: Time,
+    /// The rank's clock on return.
+    pub left: Time,
+    /// How long it waited; the end of the call, overheads of the last message aside.
+    pub wait: Span,
+    /// Bytes that its count and datatype say it sends; of a rooted collective the same on all members.
+    pub bytes: u64,
+    /// Whose message or receive ended the wait, if one did.
+    pub cause: Option<Cause>,
+    /// Which blocking collective it was, if it was one whose members wait for each other.
+    pub gathering: Option<Gathering>,
+}
+
+/// Whose act a wait ended with: the last one that the call waited for. Of several at one time it is the one that acted last, then the
+/// one with the lowest rank.
+#[derive(Clone, Copy, PartialEq, Eq, Debug)]
+pub struct Cause {
+    /// Whether the sender kept its receiver waiting or the receiver its sender.
+    pub side: Side,
+    /// When what it waited for was there.
+    pub at: Time,
+    /// When the other side acted: its message left, or its receive was posted.
+    pub acted: Time,
+    /// Who that was, in `MPI_COMM_WORLD`.
+    pub by: u32,
+}
+
+/// Who kept whom waiting.
+#[derive(Clone, Copy, PartialEq, Eq, Debug)]
+pub enum Side {
+    /// A message had not been sent.
+    Sender,
+    /// A receive had not been posted.
+    Receiver,
+}
+
+/// A member's blocking collective call.
+#[derive(Clone, Copy, PartialEq, Eq, Debug)]
+pub struct Gathering {
+    /// Which one it is, on all processes of the run.
+    pub id: (u32, u32),
+    /// How many of this process's ranks are members.
+    pub members: u32,
+    /// Who waits for whom in it.
+    pub rule: Rule,
+    /// Whether the rank is its root.
+    pub is_root: bool,
+}
+
+/// Who waits for whom in a collective.
+#[derive(Clone, Copy, PartialEq, Eq, Debug)]
+pub enum Rule {
+    /// All for all, and no data: `MPI_Barrier`.
+    Barrier,
+    /// All for all, for their data.
+    All,
+    /// All for the root.
+    FromRoot,
+    /// The root for the others.
+    ToRoot,
+}
+
+/// When the members of a collective call entered it, and who of several at one time has the lowest rank.
+#[derive(Clone, Copy, PartialEq, Eq, Debug)]
+pub struct Entries {
+    /// The last.
+    pub last: (Time, u32),
+    /// The root; of a collective without one `(Time::ZERO, 0)`.
+    pub root: (Time, u32),
+    /// The first that is not the root.
+    pub first: (Time, u32),
+}
+
+impl Entries {
+    /// Nobody has entered.
+    pub const NONE: Entries = Entries { last: (Time::ZERO, u32::MAX), root: (Time::ZERO, 0), first: (Time::MAX, u32::MAX) };
+
+    /// With those of other members.
+    #[must_use]
+    pub fn with(self, other: &Entries) -> Entries {
+        let later = |a: (Time, u32), b: (Time, u32)| if (b.0, !b.1) > (a.0, !a.1) { b } else { a };
+        Entries { last: later(self.last, other.last), root: later(self.root, other.root), first: self.first.min(other.first) }
+    }
+
+    /// Of one member.
+    pub fn of(rank: u32, at: Time, is_root: bool) -> Entries {
+        let own = (at, rank);
+        Entries { last: own, root: if is_root { own } else { Entries::NONE.root }, first: if is_root { Entries::NONE.first } else { own } }
+    }
+}
+
+/// Why time was lost in a call.
+#[derive(Clone, Copy, PartialEq, Eq, PartialOrd, Ord, Hash, Debug, Serialize, Deserialize)]
+#[serde(rename_all = "kebab-case")]
+pub enum WaitState {
+    /// A receive waited for a message that had not been sent.
+    LateSender,
+    /// A send waited for a receive that had not been posted.
+    LateReceiver,
+    /// A member waited in a barrier for the last one.
+    WaitAtBarrier,
+    /// A member waited in an n-to-n collective for the last one.
+    WaitAtNxn,
+    /// A member waited for the root of a one-to-n collective.
+    LateBroadcast,
+    /// The root of an n-to-one collective waited for the first of the others.
+    EarlyReduce,
+}
+
+impl WaitState {
+    /// All, in the order of reports; each in the place of its number (`state as usize`).
+    pub const ALL: [WaitState; 6] = [
+        WaitState::LateSender,
+        WaitState::LateReceiver,
+        WaitState::WaitAtBarrier,
+        WaitState::WaitAtNxn,
+        WaitState::LateBroadcast,
+        WaitState::EarlyReduce,
+    ];
+
+    /// What people call it.
+    pub const fn name(self) -> &'static str {
+        match self {
+            WaitState::LateSender => "late sender",
+            WaitState::LateReceiver => "late receiver",
+            WaitState::WaitAtBarrier => "wait at barrier",
+            WaitState::WaitAtNxn => "wait at NxN",
+            WaitState::LateBroadcast => "late broadcast",
+            WaitState::EarlyReduce => "early reduce",
+        }
+    }
+
+    /// What it means, in a sentence.
+    pub const fn meaning(self) -> &'static str {
+        match self {
+            WaitState::LateSender => "A receive waited for a message that had not been sent yet.",
+            WaitState::LateReceiver => "A send waited for its receive to be posted (synchronous sends, messages above the eager limit).",
+            WaitState::WaitAtBarrier => "A rank waited in a barrier for the last one to enter.",
+            WaitState::WaitAtNxn => "A rank waited in a collective of all with all for the last one to enter.",
+            WaitState::LateBroadcast => "A rank waited for the root of a broadcast or scatter to enter.",
+            WaitState::EarlyReduce => "The root of a reduction or gather waited for the first of the others to enter.",
+        }
+    }
+}
+
+impl Returned {
+    /// What the call lost to whoever sent or received late: the part of its wait before that one acted.
+    pub fn lost_to_partner(&self) -> Option<(WaitState, Span, u32)> {
+        let Cause { side, acted, by, .. } = self.cause?;
+        let state = if side == Side::Sender { WaitState::LateSender } else { WaitState::LateReceiver };
+        self.lost(state, (acted, by))
+    }
+
+    /// What the member lost in its collective to who entered late, when all `entries` are known.
+    pub fn lost_in_gathering(&self, entries: &Entries) -> Option<(WaitState, Span, u32)> {
+        let Gathering { rule, is_root, .. } = self.gathering?;
+        match (rule, is_root) {
+            (Rule::Barrier, _) => self.lost(WaitState::WaitAtBarrier, entries.last),
+            (Rule::All, _) => self.lost(WaitState::WaitAtNxn, entries.last),
+            (Rule::FromRoot, false) => self.lost(WaitState::LateBroadcast, entries.root),
+            (Rule::ToRoot, true) => self.lost(WaitState::EarlyReduce, entries.first),
+            (Rule::FromRoot, true) | (Rule::ToRoot, false) => None,
+        }
+    }
+
+    fn lost(&self, state: WaitState, (acted, by): (Time, u32)) -> Option<(WaitState, Span, u32)> {
+        let lost = Span::from_ps(acted.as_ps().saturating_sub(self.entered.as_ps())).min(self.wait);
+        (lost != Span::ZERO).then_some((state, lost, by))
+    }
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    fn returned(entered: u64, wait: u64) -> Returned {
+        Returned {
+            rank: 0,
+            function: 0,
+            name: "MPI_Recv",
+            site: 1,
+            inner: false,
+            entered: Time::from_ps(entered),
+            left: Time::from_ps(entered + wait),
+            wait: Span::from_ps(wait),
+            bytes: 0,
+            cause: None,
+            gathering: None,
+        }
+    }
+
+    #[test]
+    fn what_is_under_way_is_not_lost_to_the_sender() {
+        let cause = |acted| Some(Cause { side: Side::Sender, at: Time::from_ps(150), acted: Time::from_ps(acted), by: 3 });
+        let call = returned(100, 50);
+        assert_eq!(Returned { cause: cause(130), ..call }.lost_to_partner(), Some((WaitState::LateSender, Span::from_ps(30), 3)));
+        assert_eq!(Returned { cause: cause(90), ..call }.lost_to_partner(), None, "it was sent before the receive was posted");
+        assert_eq!(call.lost_to_partner(), None);
+    }
+
+    #[test]
+    fn the_root_waits_for_the_first_and_all_others_for_the_root_or_the_last() {
+        let entries = [(5, 40, false), (6, 70, true), (7, 90, false), (8, 90, false)];
+        let all = entries.iter().map(|&(rank, at, root)| Entries::of(rank, Time::from_ps(at), root));
+        let all = all.fold(Entries::NONE, |all, one| all.with(&one));
+        assert_eq!(all.last, (Time::from_ps(90), 7), "of two at one time the lower rank");
+        let lost = |rule, is_root, entered| {
+            let gathering = Some(Gathering { id: (0, 0), members: 4, rule, is_root });
+            Returned { gathering, ..returned(entered, 1000) }.lost_in_gathering(&all)
+        };
+        assert_eq!(lost(Rule::Barrier, false, 40), Some((WaitState::WaitAtBarrier, Span::from_ps(50), 7)));
+        assert_eq!(lost(Rule::All, true, 70), Some((WaitState::WaitAtNxn, Span::from_ps(20), 7)));
+        assert_eq!(lost(Rule::FromRoot, false, 40), Some((WaitState::LateBroadcast, Span::from_ps(30), 6)));
+        assert_eq!(lost(Rule::FromRoot, false, 90), None);
+        assert_eq!(lost(Rule::ToRoot, true, 10), Some((WaitState::EarlyReduce, Span::from_ps(30), 5)));
+        assert_eq!(lost(Rule::ToRoot, false, 10), None);
+    }
+
+    #[test]
+    fn states_stand_in_the_places_of_their_numbers() {
+        assert!(WaitState::ALL.iter().enumerate().all(|(place, &state)| state as usize == place));
+    }
+}

@@ -1,0 +1,185 @@
+//! Where the time of a run goes, call site by call site (`-xsim-profile`, docs/report.md): folded while the run goes on, so that memory grows with
+//! the number of call sites and, by a few words each, with the ranks, and not with their product or with time.
+
+mod gatherings;
+mod load;
+mod moments;
+mod series;
+mod tally;
+
+use engine::{Span, Time};
+use gatherings::Gatherings;
+use load::{Blocks, Load};
+use observe::call_profile::CallProfile;
+use observe::recorder::{Call, Left, Place, Recorder};
+use observe::traffic::Matrix;
+use observe::waiting::{Entries, Returned};
+use observe::{Symbols, Traffic};
+use rustc_hash::FxHashMap;
+use serde::{Deserialize, Serialize};
+use series::{Doing, Series};
+use std::cmp::Reverse;
+use std::collections::BTreeMap;
+use std::ops::Range;
+use tally::Tally;
+
+/// Profiles a process's ranks.
+pub struct Profiler {
+    ranks: u32,
+    own: Range<u32>,
+    symbols: Symbols,
+    /// The names of sites, by their numbers.
+    sites: FxHashMap<u32, String>,
+    /// Which tally is of a site and a function.
+    places: FxHashMap<(u32, u16), u32>,
+    /// Site, function and what is added up of them.
+    tallies: Vec<(u32, &'static str, Tally)>,
+    gatherings: Gatherings,
+    series: Series,
+    load: Load,
+    traffic: Matrix,
+    /// All processes together, on the first.
+    whole: Option<CallProfile>,
+}
+
+/// What a process tells the first one.
+#[derive(Default, Serialize, Deserialize)]
+struct Part {
+    tallies: Vec<(String, String, Tally)>,
+    series: Series,
+    load: Blocks,
+    traffic: Matrix,
+}
+
+impl Profiler {
+    /// Of the ranks `own` of `ranks`.
+    pub fn new(ranks: u32, own: Range<u32>) -> Profiler {
+        let load = Load::new(own.start, own.end - own.start, ranks);
+        Profiler {
+            ranks,
+            own,
+            symbols: Symbols::default(),
+            sites: FxHashMap::default(),
+            places: FxHashMap::default(),
+            tallies: Vec::new(),
+            gatherings: Gatherings::default(),
+            series: Series::default(),
+            load,
+            traffic: Matrix::default(),
+            whole: None,
+        }
+    }
+
+    #[inline]
+    fn tally(&mut self, call: &Returned) -> u32 {
+        let tallies = &mut self.tallies;
+        *self.places.entry((call.site, call.function)).or_insert_with(|| {
+            tallies.push((call.site, call.name, Tally::default()));
+            tallies.len() as u32 - 1
+        })
+    }
+
+    /// A rank did this.
+    #[inline]
+    fn spent(&mut self, doing: Doing, rank: u32, from: Time, span: Span) {
+        self.series.add(doing, from, span);
+        self.load.add(doing, rank, span);
+    }
+}
+
+impl Recorder for Profiler {
+    fn wants(&self, rank: u32) -> bool {
+        self.own.contains(&rank)
+    }
+
+    fn wants_calls(&self) -> bool {
+        false
+    }
+
+    fn wants_waits(&self) -> bool {
+        true
+    }
+
+    fn wants_sites(&self) -> bool {
+        true
+    }
+
+    fn site(&mut self, number: u32, place: &Place) {
+        self.sites.insert(number, self.symbols.name(place));
+    }
+
+    fn returned(&mut self, call: &Returned) {
+        let place = self.tally(call);
+        self.tallies[place as usize].2.add(call);
+        if call.gathering.is_some() {
+            let tallies = &mut self.tallies;
+            self.gatherings.returned(place, call, |place, call, entries| lose(&mut tallies[place as usize].2, call, entries));
+        }
+        if !call.inner && call.left > call.entered {
+            let took = call.left.since(call.entered);
+            let busy = took - call.wait;
+            self.spent(Doing::Mpi, call.rank, call.entered, busy);
+            self.spent(Doing::Wait, call.rank, call.entered + busy, call.wait);
+        }
+    }
+
+    fn gathered(&mut self, id: (u32, u32), entries: &Entries) {
+        let tallies = &mut self.tallies;
+        self.gatherings.gathered(id, entries, |place, call, entries| lose(&mut tallies[place as usize].2, call, entries));
+    }
+
+    fn computed(&mut self, rank: u32, from: Time, span: Span) {
+        self.spent(Doing::Compute, rank, from, span);
+    }
+
+    fn traffic(&mut self, traffic: &Traffic) {
+        self.traffic = traffic.matrix();
+    }
+
+    fn call(&mut self, _: &Call, _: &Left) {}
+
+    fn unfinished(&mut self, _: &Call) {}
+
+    fn part(&mut self) -> Vec<u8> {
+        let name = |site: u32| self.sites.get(&site).map_or("unknown", String::as_str).to_owned();
+        let tallies = std::mem::take(&mut self.tallies);
+        let part = Part {
+            tallies: tallies.into_iter().map(|(site, function, tally)| (name(site), function.to_owned(), tally)).collect(),
+            series: std::mem::take(&mut self.series),
+            load: self.load.blocks(),
+            traffic: std::mem::take(&mut self.traffic),
+        };
+        serde_json::to_vec(&part).expect("plain data always has a JSON form")
+    }
+
+    fn merge(&mut self, parts: Vec<Vec<u8>>) -> Result<(), String> {
+        // By name: what is one site in the source has another number on each process, and several where the compiler has copied it.
+        let mut tallies: BTreeMap<(String, String), Tally> = BTreeMap::new();
+        let (mut series, mut load, mut traffic) = (Series::default(), Blocks::default(), Traffic::of(self.ranks));
+        for part in &parts {
+            let part: Part =
+                serde_json::from_slice(part).map_err(|why| format!("a process's part of the profile cannot be read: {why}"))?;
+            for (site, function, tally) in &part.tallies {
+                tallies.entry((site.clone(), function.clone())).or_default().add_all(tally);
+            }
+            series.add_all(&part.series);
+            load.add_all(&part.load);
+            traffic.add_all(&part.traffic);
+        }
+        let mut sites: Vec<_> = tallies.into_iter().map(|((site, function), tally)| tally.cost(site, function)).collect();
+        sites.sort_by_key(|cost| Reverse((cost.time.sum_ps, cost.time.count)));
+        let (series, load, traffic) = (series.report(), load.report(), traffic.matrix());
+        self.whole = Some(CallProfile { sites, traffic, series, load });
+        Ok(())
+    }
+
+    fn profile(&mut self) -> Option<CallProfile> {
+        self.whole.take()
+    }
+}
+
+fn lose(tally: &mut Tally, call: &Returned, entries: &Entries) {
+    if let Some((state, lost, by)) = call.lost_in_gathering(entries) {
+        tally.lose(state, lost, call.rank, by);
+    }
+}

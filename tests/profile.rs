@@ -1,0 +1,146 @@
+//! `-xsim-profile`: what calls waited for is what the definitions say of programs whose times are known in advance, the same on any number of
+//! processes, and nothing of it changes the run.
+
+mod common;
+
+use common::{Run, scratch};
+use observe::call_profile::{Lost, SiteCost};
+use observe::{CallProfile, Report, WaitState};
+use std::sync::atomic::{AtomicUsize, Ordering};
+
+const US: u128 = 1_000_000;
+
+/// Runs it with a report: that, without what is the host's.
+fn reported(run: Run) -> Report {
+    static NUMBER: AtomicUsize = AtomicUsize::new(0);
+    let path = scratch(&format!("profile-{}", NUMBER.fetch_add(1, Ordering::Relaxed))).join("run.json");
+    let output = run.variable("XSIM_COMPUTE", "none").arg(format!("-xsim-report={}", path.display())).run();
+    output.success();
+    let text = std::fs::read_to_string(&path).unwrap();
+    serde_json::from_str(&text).unwrap_or_else(|why| panic!("{why}: {text}"))
+}
+
+fn case(name: &str, ranks: u32) -> Run {
+    Run::program("waiting.c").ranks(ranks).machine("star:l=1us").arg(name)
+}
+
+fn profiled(run: Run) -> CallProfile {
+    reported(run.arg("-xsim-profile")).simulated.profile.expect("it was asked for")
+}
+
+fn of<'a>(profile: &'a CallProfile, function: &str) -> &'a SiteCost {
+    let mut sites = profile.sites.iter().filter(|site| site.function == function);
+    let site = sites.next().unwrap_or_else(|| panic!("no call of {function}"));
+    assert!(sites.next().is_none(), "{function} is called from several places");
+    site
+}
+
+/// All that was lost, of one kind: calls, microseconds together and at most, whose call and whose fault.
+fn lost(profile: &CallProfile, function: &str) -> Vec<(WaitState, u64, u128, u128, u32, u32)> {
+    let told = |(&state, lost): (&WaitState, &Lost)| {
+        (state, lost.calls, lost.sum_ps / US, u128::from(lost.max_ps) / US, lost.max_rank, lost.max_by)
+    };
+    of(profile, function).states.iter().map(told).collect()
+}
+
+#[test]
+fn a_receiver_waits_for_a_late_sender() {
+    let profile = profiled(case("late_sender", 2));
+    assert_eq!(lost(&profile, "MPI_Recv"), [(WaitState::LateSender, 1, 50, 50, 1, 0)]);
+    let site = of(&profile, "MPI_Recv");
+    assert_eq!((site.time.count, site.time.sum_ps, site.wait.sum_ps), (1, 52 * US, 52 * US), "2 us of it are under way");
+    assert!(site.site.starts_with("waiting.c:") && site.site.ends_with(" late_sender"), "{}", site.site);
+    assert!(of(&profile, "MPI_Send").states.is_empty());
+    assert_eq!(profile.traffic.cells, [(0, 1, 1, 0)]);
+}
+
+#[test]
+fn of_several_messages_the_last_one_counts() {
+    let profile = profiled(case("late_senders", 4));
+    assert_eq!(lost(&profile, "MPI_Waitall"), [(WaitState::LateSender, 1, 25, 25, 0, 2)]);
+    assert_eq!(of(&profile, "MPI_Waitall").wait.sum_ps, 27 * US);
+}
+
+#[test]
+fn a_message_under_way_is_nobodys_fault() {
+    let profile = profiled(case("under_way", 2));
+    let site = of(&profile, "MPI_Recv");
+    assert_eq!((site.wait.sum_ps, site.states.len()), (1_500_000, 0));
+}
+
+#[test]
+fn a_synchronous_sender_waits_for_a_late_receiver() {
+    let profile = profiled(case("late_receiver", 2));
+    assert_eq!(lost(&profile, "MPI_Ssend"), [(WaitState::LateReceiver, 1, 40, 40, 0, 1)]);
+    assert_eq!(of(&profile, "MPI_Ssend").wait.sum_ps, 42 * US);
+    assert!(of(&profile, "MPI_Recv").states.is_empty());
+    // Above the eager limit a standard send does the same.
+    let rendezvous = profiled(case("rendezvous", 2).arg("-xsim-eager-limit=1000"));
+    assert_eq!(lost(&rendezvous, "MPI_Send"), [(WaitState::LateReceiver, 1, 40, 40, 0, 1)]);
+    assert!(of(&rendezvous, "MPI_Recv").states.is_empty(), "it waits 4 us for what is under way");
+    assert_eq!(of(&rendezvous, "MPI_Send").bytes, 4000);
+}
+
+#[test]
+fn members_wait_for_the_last_one_for_the_root_or_for_the_first() {
+    // Four ranks enter after 0, 10, 20 and 30 us.
+    let profile = profiled(case("barrier", 4));
+    assert_eq!(lost(&profile, "MPI_Barrier"), [(WaitState::WaitAtBarrier, 3, 60, 30, 0, 3)]);
+    let profile = profiled(case("allreduce", 4));
+    assert_eq!(lost(&profile, "MPI_Allreduce"), [(WaitState::WaitAtNxn, 3, 60, 30, 0, 3)]);
+    assert_eq!(of(&profile, "MPI_Allreduce").bytes, 16);
+    let profile = profiled(case("reduce", 4));
+    assert_eq!(lost(&profile, "MPI_Reduce"), [(WaitState::EarlyReduce, 1, 10, 10, 0, 1)]);
+    let profile = profiled(case("bcast", 4));
+    assert_eq!(lost(&profile, "MPI_Bcast"), [(WaitState::LateBroadcast, 3, 75, 25, 0, 1)]);
+}
+
+#[test]
+fn what_ranks_did_adds_up() {
+    let report = reported(case("barrier", 4).arg("-xsim-profile"));
+    let profile = report.simulated.profile.as_ref().unwrap();
+    let sum = |of: &[u128]| of.iter().sum::<u128>();
+    assert_eq!(sum(&profile.series.compute_ps), 60 * US, "0, 10, 20 and 30 us");
+    // A dissemination: rank 0 has the message of rank 3 at 32 us, rank 1 as well, rank 2 that of rank 0 at 34 us, rank 3 nothing to wait for.
+    assert_eq!((sum(&profile.series.wait_ps), sum(&profile.series.mpi_ps)), ((32 + 22 + 14) * US, 0));
+    assert_eq!(profile.load.len(), 4);
+    let compute: Vec<u64> = profile.load.iter().map(|load| load.compute.mean_ps).collect();
+    assert_eq!(compute, [0, 10_000_000, 20_000_000, 30_000_000]);
+}
+
+#[test]
+fn a_profile_changes_nothing_else() {
+    for machine in [
+        "star:l=1us",
+        "star:l=0.5us,b=10Gbps/rank:o_send=0.4us,o_recv=0.3us,gap=50ns,eager=1KiB",
+        "torus:3x3,level=packet,l=100ns,b=10Gbps",
+    ] {
+        let run = || Run::program("waiting.c").ranks(6).machine(machine).arg("all");
+        let mut with = reported(run().arg("-xsim-profile")).simulated;
+        assert!(with.profile.take().is_some_and(|profile| profile.sites.len() > 10));
+        let without = reported(run()).simulated;
+        assert_eq!(with, without, "{machine}");
+    }
+}
+
+#[test]
+fn a_log_and_a_profile_of_one_run_are_those_of_two() {
+    let directory = scratch("profile-log");
+    let both = profiled(case("all", 4).arg(format!("-xsim-log={}", directory.join("calls.log").display())));
+    assert_eq!(both, profiled(case("all", 4)));
+}
+
+#[test]
+fn profiles_are_the_same_on_any_number_of_processes() {
+    for (program, arguments) in [("waiting.c", ["all"].as_slice()), ("mixture.c", &[])] {
+        let run = || {
+            let run = Run::program(program).ranks(8).machine("star:l=1us,b=1Gbps/rank:eager=4KiB").arg("-xsim-profile");
+            arguments.iter().fold(run, |run, &argument| run.arg(argument))
+        };
+        let alone = reported(run()).simulated;
+        for processes in [2, 4] {
+            let several = reported(run().processes("mpich", processes)).simulated;
+            assert_eq!(several, alone, "{program} on {processes} processes");
+        }
+    }
+}

@@ -121,6 +121,11 @@ fn a_member_without_blocks_leaves_an_alltoallv_before_the_others_come() {
 }
 
 #[test]
+fn who_has_no_part_in_a_rooted_collective_between_groups_leaves_at_once() {
+    holds("bystanders_of_the_root_leave_early", &[3, 7, 16]);
+}
+
+#[test]
 fn who_expects_less_than_is_sent_is_told_so() {
     holds("uneven_sizes_must_agree", &[3, 7, 16]);
 }

@@ -373,6 +373,40 @@ static void root_leaves_early(void)
     CHECK(value == 11 && token == 3);
 }
 
+/* Of the group that has the root, who is not the root (MPI_PROC_NULL) is through before anybody else comes: 1 completes all its calls and
+   sends to 0, the root, which the others need. */
+static void bystanders_of_the_root_leave_early(void)
+{
+    int word = 0, flag = 0;
+    int left = rank < 2;
+    MPI_Comm half, inter;
+    MPI_Comm_split(MPI_COMM_WORLD, left, rank, &half);
+    MPI_Intercomm_create(half, 0, MPI_COMM_WORLD, left ? 2 : 0, 3, &inter);
+    int root = !left ? 0 : rank == 0 ? MPI_ROOT : MPI_PROC_NULL;
+    if (rank == 0) MPI_Recv(&word, 1, MPI_INT, 1, 0, MPI_COMM_WORLD, MPI_STATUS_IGNORE);
+    MPI_Request request;
+    MPI_Iscatter(&rank, 0, MPI_INT, &word, 0, MPI_INT, root, inter, &request);
+    if (rank == 1) {
+        double before = MPI_Wtime();
+        MPI_Test(&request, &flag, MPI_STATUS_IGNORE);
+        CHECK(flag);
+        MPI_Bcast(&word, 1, MPI_INT, root, inter);
+        MPI_Reduce(NULL, NULL, 0, MPI_INT, MPI_SUM, root, inter);
+        CHECK(MPI_Wtime() == before);
+        MPI_Send(&word, 1, MPI_INT, 0, 0, MPI_COMM_WORLD);
+    } else {
+        MPI_Wait(&request, MPI_STATUS_IGNORE);
+        word = rank == 0 ? 17 : 0;
+        MPI_Bcast(&word, 1, MPI_INT, root, inter);
+        CHECK(word == 17);
+        int sum = 0;
+        MPI_Reduce(&rank, &sum, 1, MPI_INT, MPI_SUM, root, inter);
+        CHECK(rank != 0 || sum == size * (size - 1) / 2 - 1);
+    }
+    MPI_Comm_free(&inter);
+    MPI_Comm_free(&half);
+}
+
 /* A contributor leaves a reduction before the root comes: 1: Reduce, Send(0); 0: Recv(1), Reduce. */
 static void contributor_leaves_early(void)
 {
@@ -598,6 +632,7 @@ static const Case cases[] = {
     { "scans", scans },             { "reduce_scatter", reduce_scatter },
     { "nonblocking", nonblocking }, { "root_leaves_early", root_leaves_early },
     { "contributor_leaves_early", contributor_leaves_early },
+    { "bystanders_of_the_root_leave_early", bystanders_of_the_root_leave_early },
     { "with_datatypes", with_datatypes }, { "on_parts", on_parts },
 };
 

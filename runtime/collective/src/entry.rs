@@ -10,6 +10,7 @@ use crate::agreement::{Agreement, Contribution, Resolve};
 use crate::calls::CallId;
 use crate::delivery::Delivery;
 use crate::instance::{Collectives, Instance, Place};
+use crate::leave::agent_done;
 use crate::reduction::Reduction;
 use crate::signature::Signature;
 use message::Messages;
@@ -55,7 +56,7 @@ impl Collectives {
             instance.root_known = true;
             instance.shape = entry.shape;
         }
-        let agent = Agent {
+        let mut agent = Agent {
             rank: me,
             clock: messages.ranks[me as usize].clock,
             stage: Stage::Held,
@@ -75,6 +76,11 @@ impl Collectives {
             refused: false,
             missing: None,
         };
+        if !entry.root_known {
+            // In the root's group of an intercommunicator, and not the root (MPI_PROC_NULL): it has no steps, whatever the others do and whenever.
+            agent.stage = Stage::Done;
+            agent_done(messages, &mut agent);
+        }
         instance.agents[member as usize] = Some(Box::new(agent));
         instance.arrived += 1;
         let complete = instance.arrived == instance.size;

@@ -59,7 +59,9 @@ impl Collectives {
         let gap = messages.wire.overheads.gap != Span::ZERO;
         self.batch
             && !messages.by_time()
-            && instance.agents.iter().flatten().all(|agent| {
+            && instance.agents.iter().all(|agent| {
+                // Who has no steps is through already, or gone.
+                let Some(agent) = agent.as_ref().filter(|agent| agent.stage == Stage::Held) else { return false };
                 !agent.refused
                     && (agent.request.is_none() || !gap)
                     && agent.reduction.as_ref().is_none_or(|reduction| reduction.kernel.is_some())

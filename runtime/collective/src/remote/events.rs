@@ -3,12 +3,11 @@
 //! All processes name an instance alike: by the context of its communicator and the number of the call. Messages for an
 //! instance that no local member has entered yet are kept until one does.
 
-use crate::agent::{Agent, Stage, buffer_of};
+use crate::agent::{Agent, buffer_of};
 use crate::calls::CallId;
 use crate::instance::Collectives;
 use crate::instance::Mail;
 use crate::instance::Place;
-use crate::leave::agent_done;
 use crate::remote::kind::Told;
 use crate::remote::spread::{Called, Early, Ident, fingerprint};
 use engine::Time;
@@ -80,12 +79,6 @@ impl Collectives {
             self.agenda(index, member);
         } else if instance.root_known {
             self.start_instance(messages, objects, index);
-        } else {
-            // It names no root because it is in the root's group and not the root: such a member has no steps.
-            let mut agent = self.instance_mut(index).agents[member as usize].take().expect("it has just entered");
-            agent.stage = Stage::Done;
-            agent_done(messages, &mut agent);
-            self.instance_mut(index).agents[member as usize] = Some(agent);
         }
     }
 

@@ -5,6 +5,7 @@
 //! first MPI call and ends in `MPI_Finalize`, or at the process's exit. Nothing of the process is exchanged or interposed.
 
 use crate::function::{Function, Property};
+use crate::introduction;
 use crate::recording;
 use crate::run;
 use crate::state;
@@ -89,7 +90,7 @@ fn try_begin() -> Result<Mpi, String> {
     let mpi = Mpi::alone(Setup { environment, ..setup }, over);
     let (processes, me) = mpi.processes();
     if processes > 1
-        && let Some(why) = run::introduce(&mpi, &options, me)
+        && let Some(why) = introduction::introduce(&mpi, &options, me)
     {
         mpi.part();
         if me == 0 {

@@ -17,6 +17,7 @@ pub mod folding;
 pub mod fortran;
 pub mod function;
 mod interpose;
+pub mod introduction;
 pub mod recording;
 pub mod removed;
 pub mod run;

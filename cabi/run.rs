@@ -1,6 +1,7 @@
 //! A run from beginning to end: options, machine, ranks, main loop, report.
 
 use crate::function::NAMES;
+use crate::introduction;
 use crate::recording;
 use crate::state;
 use engine::EndOfTime;
@@ -111,77 +112,6 @@ fn remote(options: &Options) -> Result<Option<Remote>, String> {
     Ok((transport.size() > 1).then(|| Remote::new(transport, options.np)))
 }
 
-/// Processes tell each other who they are: what is wrong, if one has other options or another program than process 0.
-pub fn introduce(mpi: &Mpi, options: &Options, me: u32) -> Option<String> {
-    // Where process numbers are the same processes'.
-    let host = std::fs::read_to_string("/proc/sys/kernel/random/boot_id").unwrap_or_default();
-    let numbers = std::fs::read_link("/proc/self/ns/pid").unwrap_or_default();
-    transport::watch::prepare();
-    let mut text = format!("{} {} {}\n{}", std::process::id(), host.trim(), numbers.display(), identity(options));
-    if options.map.is_some() {
-        let rows: Vec<u32> = (0..mpi.processes().0).map(|process| mpi.ranks_of(process).0).collect();
-        text += &format!("\na map with the first ranks {rows:?}");
-    }
-    let all = mpi.everybody(&text);
-    let parts: Vec<_> = all.iter().map(|text| text.split_once('\n').unwrap_or((text, ""))).collect();
-    // Where one has nothing to do with the others, they end on their own.
-    if let Some(other) = parts.iter().position(|(_, identity)| *identity != parts[0].1) {
-        return Some(stranger(other, parts[0].1, parts[other].1));
-    }
-    let (_, mine) = parts[me as usize].0.split_once(' ')?;
-    // The first process of a host has all of it watched: each death is told once.
-    let hosts = parts.iter().map(|(address, _)| address.split_once(' ').unwrap_or_default());
-    let first = hosts.clone().position(|(_, host)| host == mine)?;
-    let watched = hosts.clone().enumerate().filter(|_| first == me as usize).filter_map(|(process, (pid, host))| {
-        let (first, count) = mpi.ranks_of(process as u32);
-        let ranks = match count {
-            0 => "no ranks".to_owned(),
-            1 => format!("rank {first}"),
-            _ => format!("ranks {first} to {}", first + count - 1),
-        };
-        let text = format!("xsim: process {process} ({ranks}) has died: the run ends");
-        (host == mine).then(|| pid.parse().ok().map(|pid| transport::watch::Watched { pid, text })).flatten()
-    });
-    transport::watch::watch(watched.collect());
-    let pid = hosts.map(|(pid, _)| pid.parse()).nth(first);
-    if let Some(Ok(pid)) = pid.filter(|_| first != me as usize) {
-        transport::watch::watched_by(pid);
-    }
-    None
-}
-
-/// Another process is not of this run: what process 0 and that one are, in lines.
-fn stranger(other: usize, ours: &str, theirs: &str) -> String {
-    let only = |lines: &str, without: &str| {
-        let lines: Vec<&str> = lines.lines().filter(|line| !without.lines().any(|other| other == *line)).collect();
-        if lines.is_empty() { "nothing of that".to_owned() } else { lines.join(", ") }
-    };
-    format!(
-        "process {other} was started with other options or another program than process 0: all must have the same; process {other} has {} \
-         where process 0 has {}",
-        only(theirs, ours),
-        only(ours, theirs)
-    )
-}
-
-/// What all processes of a run must have alike, in lines.
-fn identity(options: &Options) -> String {
-    let mut identity = format!("xsim {}", env!("CARGO_PKG_VERSION"));
-    for (name, value) in &options.given {
-        identity += &format!("\n-xsim-{name}={}", value.escape_debug());
-    }
-    if let Ok(program) = std::fs::read("/proc/self/exe") {
-        // FNV-1a, by eight bytes.
-        let hash = program.chunks(8).fold(0xcbf2_9ce4_8422_2325u64, |hash, chunk| {
-            let mut word = [0; 8];
-            word[..chunk.len()].copy_from_slice(chunk);
-            (hash ^ u64::from_le_bytes(word)).wrapping_mul(0x100_0000_01b3)
-        });
-        identity += &format!("\na program of {} bytes (fingerprint {hash:x})", program.len());
-    }
-    identity
-}
-
 /// What a run needs to begin, and the machine's name.
 pub fn setup(options: &Options, remote: Option<Remote>) -> Result<(Setup, String), String> {
     let (setup, machine) = simulation::setup(options, &NAMES)?;
@@ -249,7 +179,7 @@ fn run(program: Program, options: &Options, name: String) -> Result<i32, String>
     let mpi = state::install(Mpi::new(setup));
     let (processes, me) = mpi.processes();
     if processes > 1
-        && let Some(why) = introduce(mpi, options, me)
+        && let Some(why) = introduction::introduce(mpi, options, me)
     {
         mpi.part();
         return if me == 0 { Err(why) } else { Ok(0) };

@@ -27,12 +27,10 @@ impl Messages {
     pub fn others(&mut self) -> &mut Remote {
         self.remote.as_mut().expect("several processes")
     }
-    /// Sends a control message, and wakes its process.
+    /// Sends a control message.
     pub fn tell(&mut self, process: u32, data: Vec<u8>) {
-        let others = self.others();
-        match others.streams.control(process, data) {
-            Ok(()) => others.bell.ring(process),
-            Err(why) => self.broken(&why),
+        if let Err(why) = self.others().streams.control(process, data) {
+            self.broken(&why);
         }
     }
     /// Gives up: the machine's MPI failed, or another process is not as it should be.

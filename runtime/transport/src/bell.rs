@@ -9,10 +9,12 @@ use std::os::unix::net::{SocketAddr, UnixDatagram};
 use std::time::Duration;
 
 /// The bell of this process, and where those of others are.
-pub struct Bell {
+pub(crate) struct Bell {
     socket: Option<UnixDatagram>,
     /// By process.
     others: Vec<Option<SocketAddr>>,
+    /// Whether all others ring it.
+    is_known: bool,
 }
 
 fn address(number: u32) -> Option<SocketAddr> {
@@ -27,7 +29,7 @@ impl Bell {
             socket.set_nonblocking(true).ok()?;
             Some(socket)
         };
-        Bell { socket: bind(), others: vec![None; processes as usize] }
+        Bell { socket: bind(), others: vec![None; processes as usize], is_known: false }
     }
 
     /// What the others must know to ring it; 0 if there is no bell.
@@ -35,12 +37,15 @@ impl Bell {
         if self.socket.is_some() { std::process::id() } else { 0 }
     }
 
-    /// The bell of `process` has this number.
-    pub fn learn(&mut self, process: u32, number: u32) {
-        let other = &mut self.others[process as usize];
-        if number != 0 && other.is_none() {
-            *other = address(number);
-        }
+    /// The bells of all processes have these numbers, as they all know now; 0 is one that this process cannot ring, nor that one this one's.
+    pub fn learn(&mut self, numbers: &[u32]) {
+        self.others = numbers.iter().map(|&number| if number == 0 { None } else { address(number) }).collect();
+        self.is_known = self.socket.is_some() && self.others.iter().all(Option::is_some);
+    }
+
+    /// Whether everybody who sends to this process rings its bell.
+    pub fn is_known(&self) -> bool {
+        self.is_known
     }
 
     /// Rings the bell of `process`, if that is known and on this host.
@@ -51,14 +56,17 @@ impl Bell {
         }
     }
 
-    /// Sleeps until the bell is rung, but no longer than this.
-    pub fn wait(&self, longest: Duration) {
-        let Some(socket) = &self.socket else { return std::thread::sleep(longest) };
+    /// Sleeps until the bell is rung, but no longer than this; whether it was rung.
+    pub fn wait(&self, longest: Duration) -> bool {
+        let Some(socket) = &self.socket else {
+            std::thread::sleep(longest);
+            return false;
+        };
         let timeout = Timespec { tv_sec: longest.as_secs() as i64, tv_nsec: i64::from(longest.subsec_nanos()) };
         // What goes wrong makes the sleep shorter, no more.
-        if poll(&mut [PollFd::new(socket, PollFlags::IN)], Some(&timeout)).is_ok_and(|rung| rung > 0) {
-            while socket.recv(&mut [0]).is_ok() {}
-        }
+        let rung = poll(&mut [PollFd::new(socket, PollFlags::IN)], Some(&timeout)).is_ok_and(|rung| rung > 0);
+        while rung && socket.recv(&mut [0]).is_ok() {}
+        rung
     }
 }
 
@@ -76,7 +84,11 @@ mod tests {
         assert!(begun.elapsed() >= Duration::from_millis(1), "nobody rang");
         // Where nobody is known, nobody is rung.
         bell.ring(1);
-        bell.learn(1, bell.number());
+        assert!(!bell.is_known());
+        bell.learn(&[bell.number(), 0]);
+        assert!(!bell.is_known());
+        bell.learn(&[bell.number(), bell.number()]);
+        assert!(bell.is_known());
         bell.ring(1);
         bell.ring(1);
         let begun = Instant::now();

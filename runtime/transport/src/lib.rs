@@ -10,9 +10,10 @@ mod native;
 pub mod table;
 pub mod watch;
 
-pub use bell::Bell;
 pub use launch::{Launcher, launcher, on_this_host};
 pub use native::Native;
+
+use std::time::Duration;
 
 /// What a message is about; messages of one lane between two processes arrive in order.
 #[derive(Clone, Copy, PartialEq, Eq, Debug)]
@@ -45,6 +46,17 @@ pub trait Transport {
     /// # Errors
     /// As [`send`](Self::send).
     fn receive(&mut self) -> Result<Option<(u32, Lane, Vec<u8>)>, String>;
+    /// What others must know to wake this process when they send to it, if they are on its host; 0 if they cannot.
+    fn bell(&self) -> u32 {
+        0
+    }
+    /// These are what all processes answered to [`bell`](Self::bell), 0 for those on other hosts; all know it.
+    fn learn_bells(&mut self, _: &[u32]) {}
+    /// Sleeps: as long as `woken` where everybody who sends something wakes this process, else no longer than `unwoken`.
+    fn wait(&mut self, unwoken: Duration, woken: Duration) {
+        debug_assert!(unwoken <= woken);
+        std::thread::sleep(unwoken);
+    }
     /// A buffer for the next message, reused from one that was sent.
     fn buffer(&mut self) -> Vec<u8> {
         Vec::new()

@@ -2,7 +2,7 @@
 
 use crate::remote::stream::Streams;
 use std::rc::Rc;
-use transport::{Bell, Transport};
+use transport::Transport;
 
 /// How ranks lie on processes: a row on each, in order.
 #[derive(Clone, PartialEq, Eq, Debug)]
@@ -56,8 +56,6 @@ pub struct Remote {
     pub blocks: Blocks,
     /// What goes to and comes from the others.
     pub streams: Streams,
-    /// What wakes this process, and the others.
-    pub bell: Bell,
     /// A rank with too many messages that it has not taken, and about how many bytes each has.
     pub flooded: Option<u32>,
     /// About how many bytes each message of the flooded rank has.
@@ -73,8 +71,7 @@ impl Remote {
     /// The processes behind `transport`, each with a row of ranks.
     pub fn placed(transport: Box<dyn Transport>, blocks: Blocks) -> Remote {
         let me = transport.rank();
-        let bell = Bell::new(transport.size());
-        Remote { me, blocks, bell, streams: Streams::new(transport), flooded: None, flooding: 0 }
+        Remote { me, blocks, streams: Streams::new(transport), flooded: None, flooding: 0 }
     }
     /// Whether this is process 0, which speaks for all.
     pub fn is_first(&self) -> bool {

@@ -4,6 +4,7 @@ use crate::chapter::id::ChapterId;
 use engine::Time;
 use engine::record::{Put, Take};
 use std::collections::VecDeque;
+use std::time::Duration;
 use transport::{Lane, Transport};
 
 /// A chunk is sent when it has this many bytes, or when its process has nothing else to do.
@@ -210,6 +211,18 @@ impl Streams {
         // What was sent before must not pile up in the transport.
         self.transport.under_way(to)?;
         self.transport.send(to, Lane::Control, data)
+    }
+    /// How others wake this process: [`Transport::bell`].
+    pub fn bell(&self) -> u32 {
+        self.transport.bell()
+    }
+    /// How to wake the others: [`Transport::learn_bells`].
+    pub fn learn_bells(&mut self, bells: &[u32]) {
+        self.transport.learn_bells(bells);
+    }
+    /// Sleeps, as [`Transport::wait`].
+    pub fn wait(&mut self, unwoken: Duration, woken: Duration) {
+        self.transport.wait(unwoken, woken);
     }
     /// Chunks sent to and taken from each process so far.
     pub fn counts(&self) -> (Vec<u64>, Vec<u64>) {

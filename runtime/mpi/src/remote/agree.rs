@@ -13,7 +13,7 @@ use crate::order::key::Key;
 use crate::progress::Next;
 use crate::remote::control::{DECISION, Decision, REPORT, Report};
 use crate::remote::pause::Waiting;
-use crate::remote::record::{Put, Take};
+use crate::remote::record::Take;
 use crate::world::World;
 use engine::Time;
 
@@ -22,19 +22,12 @@ const PATIENCE: u32 = 2;
 
 impl World {
     pub(crate) fn control_arrived(&mut self, from: u32, data: Vec<u8>) {
-        let others = self.messages.others();
-        let processes = others.streams.processes();
+        let processes = self.messages.others().streams.processes();
         let agreeing = &mut self.order.agreeing;
         let mut record = Take(&data);
         match record.u8() {
-            REPORT => {
-                others.bell.learn(from, record.u32());
-                agreeing.arbiter.note(from, Report::take(&mut record, processes));
-            }
-            DECISION => {
-                others.bell.learn(from, record.u32());
-                agreeing.decisions.push_back(Decision::take(&mut record));
-            }
+            REPORT => agreeing.arbiter.note(from, Report::take(&mut record, processes)),
+            DECISION => agreeing.decisions.push_back(Decision::take(&mut record)),
             _ => self.run.gathered.push_back((from, data)),
         }
     }
@@ -93,7 +86,10 @@ impl World {
                 self.report();
             }
             self.conclude();
-            waiting.pause(&self.messages.others().bell);
+            if !self.order.agreeing.decisions.is_empty() {
+                continue;
+            }
+            waiting.pause(&mut self.messages.others().streams, self.order.agreeing.reported);
         }
     }
 
@@ -144,7 +140,6 @@ impl World {
             return;
         }
         let mut data = vec![REPORT];
-        data.u32(self.messages.others().bell.number());
         report.put(&mut data);
         self.messages.tell(0, data);
     }
@@ -162,7 +157,6 @@ impl World {
                 continue;
             }
             let mut data = vec![DECISION];
-            data.u32(messages.others().bell.number());
             decision.put(&mut data);
             messages.tell(process, data);
         }

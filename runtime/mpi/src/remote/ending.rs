@@ -25,7 +25,7 @@ impl World {
                 Ok(Some(Arrived::Control(from, data))) => self.control_arrived(from, data),
                 // Others may have begun to run already.
                 Ok(Some(Arrived::Records(from, data))) => self.records_arrived(from, &data),
-                Ok(None) => waiting.pause(&self.messages.others().bell),
+                Ok(None) => waiting.pause(&mut self.messages.others().streams, true),
                 Err(why) => self.messages.broken(&why),
             }
         }
@@ -125,6 +125,16 @@ impl Mpi {
             texts.push(String::from_utf8_lossy(word.bytes()).into_owned());
         }
         texts
+    }
+
+    /// How others wake this process, as a number; 0 if they cannot.
+    pub fn bell(&self) -> u32 {
+        self.world().messages.remote.as_ref().map_or(0, |remote| remote.streams.bell())
+    }
+
+    /// How to wake the others, by process: their numbers; 0 for those on other hosts. All processes are told at once.
+    pub fn learn_bells(&self, bells: &[u32]) {
+        self.world().messages.others().streams.learn_bells(bells);
     }
 
     /// The ranks of a process: the first, and how many.

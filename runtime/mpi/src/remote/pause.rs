@@ -1,8 +1,8 @@
 //! How a process waits between two looks at what has arrived.
 
+use crate::remote::stream::Streams;
 use std::cell::Cell;
 use std::time::{Duration, Instant};
-use transport::Bell;
 
 /// How long a process looks again and again before it sleeps between looks.
 const AWAKE: Duration = Duration::from_micros(50);
@@ -36,11 +36,12 @@ impl Waiting {
         Waiting { since: None, looks: 0 }
     }
 
-    /// Waits a little between two looks, longer the longer it has lasted, or until the bell is rung.
+    /// Waits a little between two looks, longer the longer it has lasted, or until what is sent wakes this process; for long at once if this process
+    /// is `through` with what it does unasked.
     ///
     /// Who yields to a program that computes waits for all of that one's slice, milliseconds; who sleeps has the processor back
     /// when it wakes. So where yielding took that long, the next looks sleep.
-    pub(crate) fn pause(&mut self, bell: &Bell) {
+    pub(crate) fn pause(&mut self, streams: &mut Streams, through: bool) {
         self.looks += 1;
         let now = Instant::now();
         let waited = now - *self.since.get_or_insert(now);
@@ -58,6 +59,7 @@ impl Waiting {
             // The least that the system knows: else it adds 50 us to each sleep. Without it, sleeps are longer, no more.
             let _ = std::fs::write("/proc/self/timerslack_ns", "1");
         }
-        bell.wait((waited / PART).clamp(SLEEP.0, SLEEP.1));
+        let shortest = (waited / PART).clamp(SLEEP.0, SLEEP.1);
+        streams.wait(shortest, if through { SLEEP.1 } else { shortest });
     }
 }

@@ -10,6 +10,7 @@ mod fortran;
 mod install;
 mod layout;
 mod options;
+mod report;
 mod run;
 mod topology;
 mod trace;
@@ -54,6 +55,7 @@ fn dispatch() -> Result<ExitCode, Failure> {
         "topology" => topology::main(sub),
         "aspen" => aspen::main(sub),
         "trace" => trace::main(sub),
+        "report" => report::main(sub),
         "presets" => {
             print!("{}", topology::presets());
             Ok(ExitCode::SUCCESS)
@@ -100,6 +102,7 @@ fn command() -> Command {
         .subcommand(topology::command())
         .subcommand(aspen::command())
         .subcommand(trace::command())
+        .subcommand(report::command())
         .subcommand(Command::new("presets").about("List the simulated machines that are known by name"))
         .subcommand(
             Command::new("install").about("Install xsim, its library, headers and documents").arg(

@@ -31,6 +31,16 @@ static void late_senders(void)
     }
 }
 
+/* Each rank computes for 10 us when the one before it has: of two ranks each computes for half the time even if messages take none. */
+static void chain(void)
+{
+    if (rank > 0)
+        MPI_Recv(NULL, 0, MPI_INT, rank - 1, 0, MPI_COMM_WORLD, MPI_STATUS_IGNORE);
+    compute_us(10);
+    if (rank < size - 1)
+        MPI_Send(NULL, 0, MPI_INT, rank + 1, 0, MPI_COMM_WORLD);
+}
+
 /* The message was sent long before the receive is posted, but 1.5 us before that it was not. */
 static void under_way(void)
 {
@@ -134,7 +144,7 @@ static void all(void)
 
 int main(int argc, char **argv)
 {
-    static const Case cases[] = {{"late_sender", late_sender}, {"late_senders", late_senders}, {"under_way", under_way},
+    static const Case cases[] = {{"late_sender", late_sender}, {"late_senders", late_senders}, {"under_way", under_way}, {"chain", chain},
                                  {"late_receiver", late_receiver}, {"rendezvous", rendezvous}, {"barrier", barrier}, {"allreduce", allreduce},
                                  {"reduce", reduce}, {"bcast", bcast}, {"all", all}};
     return run_case(argc, argv, cases, sizeof cases / sizeof *cases);

@@ -150,6 +150,18 @@ impl WaitState {
         }
     }
 
+    /// What it is called where it is the cause of a loss.
+    pub const fn plural(self) -> &'static str {
+        match self {
+            WaitState::LateSender => "late senders",
+            WaitState::LateReceiver => "late receivers",
+            WaitState::WaitAtBarrier => "waiting at barriers",
+            WaitState::WaitAtNxn => "waiting at NxN",
+            WaitState::LateBroadcast => "late broadcasts",
+            WaitState::EarlyReduce => "early reduces",
+        }
+    }
+
     /// What it means, in a sentence.
     pub const fn meaning(self) -> &'static str {
         match self {

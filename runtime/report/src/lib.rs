@@ -1,5 +1,16 @@
 //! A run's report for people (`xsim report`, docs/report.md): what a table or a page shows of the numbers that `observe::Report` has.
 
+pub mod difference;
+pub mod document;
+pub mod efficiency;
+pub mod findings;
+pub mod overview;
+pub mod page;
 pub mod profile;
+pub mod read;
 pub mod table;
 pub mod units;
+
+pub use document::Document;
+pub use efficiency::Efficiencies;
+pub use read::read;

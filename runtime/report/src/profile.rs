@@ -1,17 +1,18 @@
 //! The tables of a profile: call sites, wait states.
 
 use crate::table::{Align, Table};
-use crate::units::{grouped, percent, short};
-use observe::CallProfile;
-use observe::WaitState;
-use observe::call_profile::{Moments, SiteCost};
+use crate::units::{bytes, grouped, percent, short};
+use observe::call_profile::{Lost, Moments, SiteCost};
+use observe::{CallProfile, Simulated, WaitState};
+use std::cmp::Reverse;
 
 /// Call sites that the end of a run shows.
 const SHOWN: usize = 10;
 
-/// The call sites that took most, as lines behind the summary of a run.
-pub fn summary(profile: &CallProfile) -> String {
-    let mut text = sites(profile, SHOWN).text("xsim:   ");
+/// The call sites that took most, as lines behind the summary of a run; empty if they were not asked for.
+pub fn summary(run: &Simulated) -> String {
+    let Some(profile) = &run.profile else { return String::new() };
+    let mut text = sites(run, profile, SHOWN).text("xsim:   ");
     let more = profile.sites.iter().filter(|site| site.time.sum_ps > 0).count().saturating_sub(SHOWN);
     if more > 0 {
         text += &format!("xsim:   and {more} more: -xsim-report FILE.json keeps them all, xsim report FILE.json shows them\n");
@@ -19,20 +20,20 @@ pub fn summary(profile: &CallProfile) -> String {
     text
 }
 
-/// Time of all ranks together, computing, in MPI and waiting.
-fn whole(profile: &CallProfile) -> u128 {
-    let series = &profile.series;
-    [&series.compute_ps, &series.mpi_ps, &series.wait_ps].iter().flat_map(|ps| ps.iter()).sum()
+/// The time of all ranks together, from the beginning of the run to its end.
+pub fn whole(run: &Simulated) -> u128 {
+    u128::from(run.virtual_time_ps) * u128::from(run.ranks)
 }
 
 /// Where the time goes: so many call sites that took any, those that took most first. Shares are of all ranks' time.
-pub fn sites(profile: &CallProfile, most: usize) -> Table {
+pub fn sites(run: &Simulated, profile: &CallProfile, most: usize) -> Table {
     use Align::{Left, Right};
-    let whole = whole(profile);
+    let whole = whole(run);
     let mut table = Table::new(&[
         ("call site", Left),
         ("function", Left),
         ("calls", Right),
+        ("bytes", Right),
         ("time", Right),
         ("waits", Right),
         ("a call", Right),
@@ -44,6 +45,7 @@ pub fn sites(profile: &CallProfile, most: usize) -> Table {
             site.site.clone(),
             site.function.clone(),
             grouped(site.time.count.into()),
+            bytes(site.bytes),
             percent(site.time.sum_ps, whole),
             percent(site.wait.sum_ps, whole),
             short(site.time.mean_ps()),
@@ -54,30 +56,44 @@ pub fn sites(profile: &CallProfile, most: usize) -> Table {
     table
 }
 
-fn longest(time: &Moments) -> String {
+/// The longest call and whose it was.
+pub fn longest(time: &Moments) -> String {
     format!("{} on {}", short(time.max_ps), time.max_rank)
 }
 
 /// Why a site's calls wait, each reason with its share of the waiting.
 pub fn states(site: &SiteCost) -> String {
-    let state = |(state, lost): (&WaitState, &observe::call_profile::Lost)| {
+    let state = |(state, lost): (&WaitState, &Lost)| {
         format!("{} {} (most on {}, for {})", state.name(), percent(lost.sum_ps, site.wait.sum_ps), lost.max_rank, lost.max_by)
     };
     site.states.iter().map(state).collect::<Vec<_>>().join(", ")
 }
 
-/// Wait states over all sites: what they cost, and where most of it was lost.
-pub fn wait_states(profile: &CallProfile) -> Table {
-    use Align::{Left, Right};
-    let whole = whole(profile);
-    let mut table = Table::new(&[("wait state", Left), ("calls", Right), ("time", Right), ("most at", Left)]);
+/// What each wait state cost, where most of it was lost and what was lost there. Those that cost nothing are left out.
+pub fn lost_by_state(profile: &CallProfile) -> Vec<(WaitState, u128, &SiteCost, &Lost)> {
+    let mut all = Vec::new();
     for state in WaitState::ALL {
-        let mut at: Vec<_> = profile.sites.iter().filter_map(|site| site.states.get(&state).map(|lost| (site, lost))).collect();
+        let lost = || profile.sites.iter().filter_map(|site| site.states.get(&state).map(|lost| (site, lost)));
         // The first of several: sites are in order.
-        at.sort_by_key(|(_, lost)| std::cmp::Reverse(lost.sum_ps));
-        let Some((site, _)) = at.first() else { continue };
-        let (calls, sum) = at.iter().fold((0, 0), |(calls, sum), (_, lost)| (calls + u128::from(lost.calls), sum + lost.sum_ps));
-        table.rows.push(vec![state.name().into(), grouped(calls), percent(sum, whole), format!("{} {}", site.site, site.function)]);
+        if let Some((site, most)) = lost().min_by_key(|(_, lost)| Reverse(lost.sum_ps)) {
+            all.push((state, lost().map(|(_, lost)| lost.sum_ps).sum(), site, most));
+        }
+    }
+    all
+}
+
+/// Wait states over all sites: what they cost, and where most of it was lost.
+pub fn wait_states(run: &Simulated, profile: &CallProfile) -> Table {
+    use Align::{Left, Right};
+    let mut table = Table::new(&[("wait state", Left), ("time", Right), ("of all", Right), ("most at", Left), ("meaning", Left)]);
+    for (state, sum, site, _) in lost_by_state(profile) {
+        let at = format!("{} {}", site.site, site.function);
+        table.rows.push(vec![state.name().into(), long(sum), percent(sum, whole(run)), at, state.meaning().into()]);
     }
     table
+}
+
+/// A length of time that may be that of many ranks together.
+pub fn long(ps: u128) -> String {
+    u64::try_from(ps).map_or_else(|_| format!("{:.4e} s", ps as f64 / 1e12), short)
 }

@@ -49,9 +49,7 @@ impl Outcome<'_> {
         let report = self.report(options, network.as_ref());
         if !options.quiet {
             eprint!("{}", summary::text(&report));
-            if let Some(profile) = &report.simulated.profile {
-                eprint!("{}", ::report::profile::summary(profile));
-            }
+            eprint!("{}", ::report::profile::summary(&report.simulated));
         }
         if let Some(path) = &options.report {
             report.write(path)?;

@@ -1,0 +1,81 @@
+//! `xsim report`: where the time of a run went, as text or as a page, and what differs between two runs.
+
+use crate::failure::{Failure, USAGE};
+use ::report::overview::overview;
+use ::report::{Document, Efficiencies, difference, page};
+use clap::{Arg, ArgAction, ArgMatches, Command};
+use observe::Report;
+use std::io::Write;
+use std::path::{Path, PathBuf};
+use std::process::ExitCode;
+
+/// The subcommand's arguments.
+pub fn command() -> Command {
+    let file = |name: &'static str| Arg::new(name).value_name(name).value_parser(clap::value_parser!(PathBuf));
+    let flag = |name: &'static str, help: &'static str| Arg::new(name).long(name).action(ArgAction::SetTrue).help(help);
+    Command::new("report")
+        .about("Show where the time of a run went (-xsim-report, -xsim-profile), or what differs between two runs")
+        .arg(
+            file("RUN")
+                .required(true)
+                .help("A report, from -xsim-report RUN.json; with -xsim-profile it knows call sites and who waits for whom"),
+        )
+        .arg(file("OTHER").help("Another one: what differs"))
+        .arg(file("output").short('o').long("output").value_name("FILE.html").help("Write a page that needs nothing else, instead of text"))
+        .arg(
+            file("ideal")
+                .long("ideal")
+                .value_name("IDEAL.json")
+                .help("The report of the same run with -xsim-mn none: communication efficiency in its parts, serialisation and transfer"),
+        )
+        .arg(flag("csv", "The tables as comma-separated values").conflicts_with("markdown"))
+        .arg(flag("markdown", "As Markdown"))
+}
+
+/// Runs it.
+pub fn main(matches: &ArgMatches) -> Result<ExitCode, Failure> {
+    let path = |name: &str| matches.get_one::<PathBuf>(name);
+    let read = |path: &PathBuf| ::report::read(path).map_err(Failure::new);
+    let run = read(path("RUN").expect("clap asks for it"))?;
+    let document = match path("OTHER") {
+        Some(other) => {
+            if path("output").is_some() || path("ideal").is_some() {
+                return Err(Failure::with(USAGE, "differences of two runs are text: leave -o and --ideal out, or give one report"));
+            }
+            difference::difference(&run, &read(other)?)
+        }
+        None => {
+            let ideal = path("ideal").map(read).transpose()?;
+            let efficiencies = efficiencies(&run, ideal.as_ref())?;
+            if let Some(output) = path("output") {
+                return write(output, &page::page(&run, &efficiencies));
+            }
+            overview(&run, &efficiencies)
+        }
+    };
+    print(&document, matches)
+}
+
+/// What one asks for by name has to be there; without, it is said why not.
+fn efficiencies(run: &Report, ideal: Option<&Report>) -> Result<Result<Efficiencies, String>, Failure> {
+    let found = Efficiencies::of(run, ideal);
+    if ideal.is_some() { found.map(Ok).map_err(Failure::new) } else { Ok(found) }
+}
+
+fn write(path: &Path, text: &str) -> Result<ExitCode, Failure> {
+    std::fs::write(path, text).map_err(|why| Failure::new(format!("cannot write the page {}: {why}", path.display())))?;
+    Ok(ExitCode::SUCCESS)
+}
+
+fn print(document: &Document, matches: &ArgMatches) -> Result<ExitCode, Failure> {
+    let text = match (matches.get_flag("csv"), matches.get_flag("markdown")) {
+        (true, _) => document.csv(),
+        (_, true) => document.markdown(),
+        _ => document.text(),
+    };
+    match std::io::stdout().lock().write_all(text.as_bytes()) {
+        // A reader that has seen enough is no failure.
+        Err(why) if why.kind() != std::io::ErrorKind::BrokenPipe => Err(Failure::new(format!("standard output cannot be written: {why}"))),
+        _ => Ok(ExitCode::SUCCESS),
+    }
+}

@@ -1,0 +1,121 @@
+//! A run in sections: for a terminal, Markdown and comma-separated values; the page shows the same with pictures.
+
+use crate::document::{Document, Section};
+use crate::efficiency::Efficiencies;
+use crate::findings::findings;
+use crate::profile::{self, long, whole};
+use crate::table::{Align, Table};
+use crate::units::{bytes, grouped, percent, short};
+use observe::call_profile::Series;
+use observe::{Report, Simulated, Spread};
+
+/// Everything that is said of a run; with one on an ideal network, or with why there is none, its efficiencies in all parts.
+pub fn overview(report: &Report, efficiencies: &Result<Efficiencies, String>) -> Document {
+    let run = &report.simulated;
+    let mut sections = vec![
+        Section { title: "Time", lines: vec![], table: Some(breakdown(run)) },
+        Section { title: "Findings", lines: findings(report), table: None },
+        match efficiencies {
+            Ok(found) => Section { title: "Efficiencies", lines: vec![], table: Some(found.table()) },
+            Err(why) => Section { title: "Efficiencies", lines: vec![why.clone()], table: None },
+        },
+    ];
+    match &run.profile {
+        Some(profile) => {
+            let states = Some(profile::wait_states(run, profile)).filter(|table| !table.rows.is_empty());
+            let lines = if states.is_none() { vec![NOTHING_LOST.to_owned()] } else { vec![] };
+            sections.push(Section { title: "Wait states", lines, table: states });
+            sections.push(Section { title: "Call sites", lines: vec![], table: Some(profile::sites(run, profile, usize::MAX)) });
+        }
+        None => sections.push(Section { title: "Call sites", lines: vec![NO_PROFILE.to_owned()], table: None }),
+    }
+    sections.push(Section { title: "Functions", lines: vec![], table: Some(functions(run)) });
+    sections.push(Section { title: "Load", lines: vec![], table: Some(load(run)) });
+    sections.push(Section { title: "Run", lines: vec![], table: Some(settings(report)) });
+    sections.retain(|section| section.table.is_some() || !section.lines.is_empty());
+    Document { title: headline(run), sections }
+}
+
+/// Why there is nothing by call site.
+pub const NO_PROFILE: &str =
+    "This run was made without -xsim-profile, which tells where in the program the time goes and who waits for whom.";
+
+/// Instead of an empty table of wait states.
+pub const NOTHING_LOST: &str = "No time is lost because another rank was late.";
+
+/// The run in a line.
+pub fn headline(run: &Simulated) -> String {
+    let ranks = if run.ranks == 1 { "1 rank".to_owned() } else { format!("{} ranks", grouped(run.ranks.into())) };
+    format!("{} on {ranks} of {}: {}", run.program, run.machine, short(run.virtual_time_ps))
+}
+
+/// What all ranks' time is: name and picoseconds.
+pub fn parts(run: &Simulated) -> Vec<(&'static str, u128)> {
+    let ranks = u128::from(run.ranks);
+    let of_means = |spread: &Spread| u128::from(spread.mean_ps) * ranks;
+    let Some(profile) = &run.profile else {
+        let (compute, wait) = (of_means(&run.compute), of_means(&run.wait));
+        return vec![("computing", compute), ("waiting", wait), ("other", whole(run).saturating_sub(compute + wait))];
+    };
+    let Series { compute_ps, mpi_ps, wait_ps, .. } = &profile.series;
+    let [compute, mpi, wait] = [compute_ps, mpi_ps, wait_ps].map(|ps| ps.iter().sum::<u128>());
+    let lost = profile::lost_by_state(profile).iter().map(|(_, sum, ..)| sum).sum::<u128>().min(wait);
+    let after = whole(run).saturating_sub(compute + mpi + wait);
+    vec![
+        ("outside MPI", compute),
+        ("overheads of MPI", mpi),
+        ("lost to late ranks", lost),
+        ("messages under way", wait - lost),
+        ("after the last call", after),
+    ]
+}
+
+fn breakdown(run: &Simulated) -> Table {
+    let mut table = Table::new(&[("all ranks' time", Align::Left), ("of all", Align::Right), ("together", Align::Right)]);
+    table.rows = parts(run).into_iter().map(|(name, ps)| vec![name.into(), percent(ps, whole(run)), long(ps)]).collect();
+    table
+}
+
+/// MPI functions, those that took most first.
+pub fn functions(run: &Simulated) -> Table {
+    use Align::{Left, Right};
+    let mut table = Table::new(&[("function", Left), ("calls", Right), ("time", Right), ("of all", Right)]);
+    let mut functions: Vec<_> = run.functions.iter().collect();
+    functions.sort_by_key(|(name, cost)| (std::cmp::Reverse(cost.time_ps), *name));
+    for (name, cost) in functions {
+        table.rows.push(vec![name.clone(), grouped(cost.calls.into()), long(cost.time_ps), percent(cost.time_ps, whole(run))]);
+    }
+    table
+}
+
+/// Computation and waiting over ranks.
+pub fn load(run: &Simulated) -> Table {
+    use Align::{Left, Right};
+    let mut table = Table::new(&[("a rank", Left), ("least", Right), ("on", Right), ("mean", Right), ("most", Right), ("on", Right)]);
+    for (name, of) in [("computes", &run.compute), ("waits", &run.wait)] {
+        let texts = [short(of.min_ps), of.min_rank.to_string(), short(of.mean_ps), short(of.max_ps), of.max_rank.to_string()];
+        table.rows.push([name.to_owned()].into_iter().chain(texts).collect());
+    }
+    table
+}
+
+/// The machine, the traffic, the host and the options.
+pub fn settings(report: &Report) -> Table {
+    let (run, host) = (&report.simulated, &report.host);
+    let mut table = Table::new(&[("what", Align::Left), ("value", Align::Left)]);
+    let mut row = |what: &str, value: String| table.rows.push(vec![what.to_owned(), value]);
+    row("program", run.program.clone());
+    row("simulated machine", run.machine.clone());
+    row("ranks", grouped(run.ranks.into()));
+    row("virtual time", short(run.virtual_time_ps));
+    row("messages", grouped(run.messages.into()));
+    row("payload", bytes(run.bytes));
+    row("native processes", grouped(host.native_processes.into()));
+    row("host time", format!("{:.2} s", host.host_time_s));
+    row("processor time", format!("{:.2} s", host.cpu_time_s));
+    row("memory", bytes(host.peak_rss_bytes.into()));
+    for (name, value) in &host.options {
+        row(&format!("-xsim-{name}"), value.clone());
+    }
+    table
+}

@@ -1,0 +1,277 @@
+//! One page in a file of its own: no network, no framework, readable in print, light and dark, by keyboard and by screen reader.
+
+mod chart;
+
+use crate::efficiency::Efficiencies;
+use crate::findings::findings;
+use crate::overview::{NO_PROFILE, NOTHING_LOST, functions, headline, load, parts, settings};
+use crate::profile::{longest, states, wait_states, whole};
+use crate::table::{Align, Table};
+use crate::units::{bytes, grouped, percent, short};
+use maud::{DOCTYPE, Markup, PreEscaped, html};
+use observe::call_profile::SiteCost;
+use observe::{CallProfile, Report, Simulated};
+
+/// Call sites that a page has at most.
+const SITES: usize = 500;
+/// Pairs of ranks that are told beside the matrix.
+const PAIRS: usize = 20;
+
+/// The page of a run; with one on an ideal network, or with why there is none, its efficiencies.
+pub fn page(report: &Report, efficiencies: &Result<Efficiencies, String>) -> String {
+    let run = &report.simulated;
+    let body = html! {
+        (DOCTYPE)
+        html lang="en" {
+            head {
+                meta charset="utf-8";
+                meta name="viewport" content="width=device-width, initial-scale=1";
+                meta http-equiv="Content-Security-Policy" content="default-src 'none'; style-src 'unsafe-inline'; script-src 'unsafe-inline'";
+                title { (headline(run)) }
+                style { (PreEscaped(include_str!("page/style.css"))) }
+            }
+            body {
+                a class="skip" href="#sites" { "Skip to the call sites" }
+                header { (head(run)) }
+                main {
+                    (found(report))
+                    (efficiency(efficiencies))
+                    @match &run.profile {
+                        Some(profile) => (of_profile(run, profile)),
+                        None => section { h2 id="sites" { "Call sites" } p { (NO_PROFILE) } },
+                    }
+                    section { h2 { "Functions" } (plain(&functions(run), "MPI functions, those that took most first")) }
+                    section { h2 { "A rank" } (plain(&load(run), "Computation and waiting over ranks")) }
+                    section { h2 { "Machine, host and options" } (plain(&settings(report), "What the run was made with")) }
+                }
+                p id="said" class="soft" role="status" {}
+                footer { p class="soft" { "Made by xsim " (env!("CARGO_PKG_VERSION")) ". docs/report.md says what each figure means." } }
+                script { (PreEscaped(include_str!("page/script.js"))) }
+            }
+        }
+    };
+    body.into_string()
+}
+
+fn head(run: &Simulated) -> Markup {
+    let parts = parts(run);
+    let classes: &[&str] = if run.profile.is_some() { &["compute", "mpi", "lost", "wait", "rest"] } else { &["compute", "wait", "rest"] };
+    let said: Vec<String> = parts.iter().map(|(name, ps)| format!("{name} {}", percent(*ps, whole(run)))).collect();
+    html! {
+        h1 { (run.program) }
+        p class="soft" { (run.machine) }
+        ul class="tiles" {
+            li { b { (short(run.virtual_time_ps)) } "virtual time" }
+            li { b { (grouped(run.ranks.into())) } "ranks" }
+            li { b { (grouped(run.messages.into())) } "messages" }
+            li { b { (bytes(run.bytes)) } "payload" }
+        }
+        figure { (chart::strip(&format!("All ranks' time: {}", said.join(", ")), &parts, classes)) }
+    }
+}
+
+fn found(report: &Report) -> Markup {
+    let found = findings(report);
+    html! {
+        section {
+            h2 { "Findings" }
+            @if found.is_empty() { p { "Nothing costs more than 2 % of all ranks' time." } }
+            @else { ol { @for text in &found { li { (text) } } } }
+        }
+    }
+}
+
+fn efficiency(efficiencies: &Result<Efficiencies, String>) -> Markup {
+    html! {
+        section {
+            h2 { "Efficiencies" }
+            @match efficiencies {
+                Ok(found) => {
+                    (plain(&found.table(), "As POP defines them: each is the product of the parts below it"))
+                    @if found.ideal.is_none() {
+                        p class="soft" { "Serialisation and transfer need a run of the same program with -xsim-mn none: xsim report --ideal IDEAL.json." }
+                    }
+                }
+                Err(why) => p { (why) },
+            }
+        }
+    }
+}
+
+fn of_profile(run: &Simulated, profile: &CallProfile) -> Markup {
+    html! {
+        section {
+            h2 { "Wait states" }
+            @let states = wait_states(run, profile);
+            @if states.rows.is_empty() { p { (NOTHING_LOST) } } @else { (plain(&states, "Time lost because another rank was late")) }
+        }
+        section {
+            h2 id="sites" { "Call sites" }
+            (sites(run, profile))
+        }
+        section {
+            h2 { "Over time" }
+            figure {
+                (chart::series(&profile.series, run.ranks, "Ranks outside MPI, in MPI and waiting, over virtual time"))
+                div class="ends" { span { "0 s" } span { (short(profile.series.bin_ps.saturating_mul(profile.series.wait_ps.len() as u64).min(run.virtual_time_ps))) } }
+                (key())
+            }
+        }
+        section {
+            h2 { "Over ranks" }
+            figure {
+                (chart::load(&profile.load, run.virtual_time_ps, "Time outside MPI, in MPI and waiting, by rank"))
+                div class="ends" { span { "rank 0" } span { "rank " (run.ranks.saturating_sub(1)) } }
+                (key())
+                @if profile.load.iter().any(|load| load.ranks > 1) {
+                    p class="soft" { "Means of blocks of " (profile.load[0].ranks) " ranks; the line is the rank of each that computes longest." }
+                }
+            }
+        }
+        (who_to_whom(run, profile))
+    }
+}
+
+fn key() -> Markup {
+    html! {
+        ul class="key" { li { i class="compute" {} "outside MPI" } li { i class="mpi" {} "in MPI" } li { i class="wait" {} "waiting" } }
+    }
+}
+
+fn who_to_whom(run: &Simulated, profile: &CallProfile) -> Markup {
+    if profile.traffic.cells.is_empty() {
+        return html! { section { h2 { "Who sends to whom" } p { "No messages but those of collectives." } } };
+    }
+    let folded = chart::fold(&profile.traffic, run.ranks);
+    let has_bytes = profile.traffic.cells.iter().any(|cell| cell.3 > 0);
+    let amount = |value: u128| if has_bytes { bytes(value) } else { format!("{} messages", grouped(value)) };
+    let blocks = if folded.ranks_per_block == 1 { String::new() } else { format!(", in blocks of {} ranks", folded.ranks_per_block) };
+    html! {
+        section {
+            h2 { "Who sends to whom" }
+            figure {
+                (chart::heat_map(&folded, &format!("Matrix of senders (down) and receivers (across){blocks}; the table below has the greatest")))
+                figcaption class="soft" { "Senders from top to bottom, receivers from left to right" (blocks) "; darker is more, by a logarithmic scale. Messages of collectives are left out." }
+            }
+            details {
+                summary { "The pairs that exchange most" }
+                div class="wide" tabindex="0" { table {
+                    caption { "Point-to-point messages" }
+                    thead { tr { th scope="col" { "from" } th scope="col" { "to" } th scope="col" class="number" { "sent" } } }
+                    tbody { @for (from, to, value) in chart::greatest(&folded, PAIRS) {
+                        tr { td { (from) } td { (to) } td class="number" { (amount(value)) } }
+                    } }
+                } }
+            }
+        }
+    }
+}
+
+fn sites(run: &Simulated, profile: &CallProfile) -> Markup {
+    let heading =
+        |name: &str, number: bool| html! { th scope="col" class=[number.then_some("number")] { button type="button" { (name) } } };
+    let shown = profile.sites.iter().take(SITES);
+    html! {
+        div class="wide" tabindex="0" { table class="sorts" {
+            caption { "Places in the program that call MPI; shares are of all ranks' time. A heading sorts." }
+            thead { tr {
+                (heading("call site", false)) (heading("function", false)) (heading("calls", true)) (heading("bytes", true)) (heading("time", true))
+                (heading("waits", true)) (heading("a call", true)) (heading("deviation", true)) (heading("longest", true)) th scope="col" { "durations" } th scope="col" { "lost to" }
+            } }
+            tbody { @for site in shown { (site_row(run, site)) } }
+        } }
+        @if profile.sites.len() > SITES { p class="soft" { "And " (profile.sites.len() - SITES) " more that took less: xsim report shows them as text." } }
+    }
+}
+
+fn site_row(run: &Simulated, site: &SiteCost) -> Markup {
+    let whole = whole(run);
+    html! {
+        tr {
+            td { code { (site.site) } }
+            td { (site.function) }
+            td class="number" data-value=(site.time.count) { (grouped(site.time.count.into())) }
+            td class="number" data-value=(site.bytes) { (bytes(site.bytes)) }
+            td class="number" data-value=(site.time.sum_ps) { (percent(site.time.sum_ps, whole)) }
+            td class="number" data-value=(site.wait.sum_ps) { (percent(site.wait.sum_ps, whole)) }
+            td class="number" data-value=(site.time.mean_ps()) { (short(site.time.mean_ps())) }
+            td class="number" data-value=(site.time.deviation_ps) { (short(site.time.deviation_ps)) }
+            td class="number" data-value=(site.time.max_ps) { (longest(&site.time)) }
+            td { (chart::durations(&site.histogram)) }
+            td { (states(site)) }
+        }
+    }
+}
+
+/// A table as it is.
+fn plain(table: &Table, caption: &str) -> Markup {
+    let class = |at: usize| (table.columns[at].1 == Align::Right).then_some("number");
+    html! {
+        div class="wide" tabindex="0" { table {
+            caption { (caption) }
+            thead { tr { @for (at, (name, _)) in table.columns.iter().enumerate() { th scope="col" class=[class(at)] { (name) } } } }
+            tbody { @for row in &table.rows { tr { @for (at, text) in row.iter().enumerate() { td class=[class(at)] { (text) } } } } }
+        } }
+    }
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+    use observe::call_profile::{Load, Series};
+    use observe::traffic::Matrix;
+    use observe::{Host, Spread};
+
+    fn of(ranks: u64, profile: CallProfile) -> Report {
+        let spread = Spread { min_ps: 1, min_rank: 0, mean_ps: 2, max_ps: 4, max_rank: 1 };
+        let run = Simulated {
+            program: "<app> & \"co\"".into(),
+            machine: "none".into(),
+            ranks,
+            virtual_time_ps: 1 << 40,
+            messages: 1,
+            bytes: 1,
+            functions: [].into(),
+            compute: spread,
+            wait: spread,
+            profile: Some(profile),
+            network: None,
+        };
+        let host =
+            Host { native_processes: 1, host_time_s: 1.0, cpu_time_s: 1.0, peak_rss_bytes: 1, context_switches: 1, options: [].into() };
+        Report { version: Report::VERSION, simulated: run, host }
+    }
+
+    #[test]
+    fn a_page_of_a_million_ranks_is_below_3_mb() {
+        let spread = Spread { max_ps: 1 << 40, mean_ps: 1 << 39, ..Spread::default() };
+        let load = (0..512).map(|block| Load { first_rank: block * 2048, ranks: 2048, compute: spread, mpi: spread, wait: spread });
+        let bins = |start: u128| (0..512).map(|bin| (start + bin * 7919) % (1 << 50)).collect();
+        // As many pairs as a report has, all over the matrix.
+        let cells = (0..1u32 << 16).map(|pair| (pair.wrapping_mul(40_503) % 4096, pair % 4096, 1, 1 << (pair % 40))).collect();
+        let site = SiteCost {
+            site: "a_rather_long_file_name.cpp:12345 a::function<with, arguments>::of_its_own".into(),
+            function: "MPI_Neighbor_alltoallw".into(),
+            bytes: u128::MAX,
+            time: Default::default(),
+            wait: Default::default(),
+            histogram: (0..64).map(|bits| (bits, 1 << bits.min(20))).collect(),
+            states: [].into(),
+        };
+        let profile = CallProfile {
+            sites: vec![site; 2000],
+            traffic: Matrix { ranks_per_block: 256, cells },
+            series: Series { bin_ps: 1 << 31, compute_ps: bins(1), mpi_ps: bins(2), wait_ps: bins(3) },
+            load: load.collect(),
+        };
+        let page = page(&of(1 << 20, profile), &Err("none".into()));
+        assert!(page.len() < 3_000_000, "{} bytes", page.len());
+        assert!(page.contains("And 1500 more that took less"));
+    }
+
+    #[test]
+    fn names_of_a_program_are_texts_and_no_marks() {
+        let page = page(&of(2, CallProfile::default()), &Err("<why>".into()));
+        assert!(page.contains("&lt;app&gt; &amp; &quot;co&quot;") && !page.contains("<app>") && !page.contains("<why>"));
+    }
+}

@@ -1,0 +1,147 @@
+//! `xsim report`: what it says of runs whose times are known in advance, in each format, and what it refuses.
+
+mod common;
+
+use common::{Output, Run, command, scratch};
+use std::path::{Path, PathBuf};
+use std::sync::atomic::{AtomicUsize, Ordering};
+
+/// Runs a case of the program with a report: the file.
+fn run(case: &str, ranks: u32, arguments: &[&str]) -> PathBuf {
+    static NUMBER: AtomicUsize = AtomicUsize::new(0);
+    let path = scratch(&format!("report-{}", NUMBER.fetch_add(1, Ordering::Relaxed))).join("run.json");
+    let run = Run::program("waiting.c").ranks(ranks).variable("XSIM_COMPUTE", "none").arg(case);
+    let run = run.arg(format!("-xsim-report={}", path.display()));
+    arguments.iter().fold(run, |run, &argument| run.arg(argument)).run().success();
+    path
+}
+
+fn report(arguments: &[&dyn AsRef<std::ffi::OsStr>]) -> Output {
+    let output = command(&["report"]).args(arguments.iter().map(|argument| argument.as_ref())).output().unwrap();
+    let text = |bytes| String::from_utf8(bytes).unwrap();
+    Output { stdout: text(output.stdout), stderr: text(output.stderr), status: output.status }
+}
+
+trait Refuses {
+    /// It ended with this status and said this.
+    fn refuses(self, status: i32, said: &str);
+}
+
+impl Refuses for Output {
+    #[track_caller]
+    fn refuses(self, status: i32, said: &str) {
+        assert_eq!(self.status.code(), Some(status), "{self}");
+        self.says(&[said]);
+    }
+}
+
+const MACHINE: &str = "-xsim-mn=star:l=1us";
+
+#[test]
+fn a_terminal_is_told_where_the_time_goes_and_for_whom_ranks_wait() {
+    let output = report(&[&run("barrier", 4, &[MACHINE, "-xsim-profile"])]).success();
+    // Columns are as wide as they need.
+    let text = output.stdout.split_whitespace().collect::<Vec<_>>().join(" ");
+    // 60 of 4 x 34 us are lost, 8 are messages under way.
+    for said in [
+        "4 ranks of star:4,l=1us,b=100Gbps: 34 us",
+        "outside MPI 44 % 60 us",
+        "lost to late ranks 44 % 60 us",
+        "messages under way 5.9 % 8 us",
+        "44 % of all ranks' time is lost by waiting at barriers, most at waiting.c:",
+        "(MPI_Barrier): one call of rank 0 lost 30 us waiting for rank 3.",
+        "Rank 3 computes 30 us, 2.00 times as long as the mean of all ranks (15 us).",
+        "parallel efficiency 0.441",
+        "load balance 0.500",
+        "communication efficiency 0.882",
+        "wait at barrier 60 us 44 %",
+    ] {
+        assert!(text.contains(said), "{said}\nis missing in\n{text}");
+    }
+    assert!(!text.contains("transfer"), "that needs another run");
+}
+
+#[test]
+fn a_run_on_an_ideal_network_tells_waiting_for_each_other_from_messages_under_way() {
+    // Two ranks compute for 10 us each, the second when it has the message of the first: 22 us, and 20 us if it takes no time.
+    let (real, ideal) = (run("chain", 2, &[MACHINE]), run("chain", 2, &["-xsim-mn=none"]));
+    let output = report(&[&real, &"--ideal", &ideal]).success();
+    let value = |name: &str| -> f64 {
+        let line = output.stdout.lines().find(|line| line.trim_start().starts_with(name)).unwrap_or_else(|| panic!("no {name}: {output}"));
+        line.split_whitespace().find_map(|word| word.parse().ok()).unwrap()
+    };
+    let [parallel, balance, communication, serialisation, transfer] =
+        ["parallel", "load balance", "communication", "serialisation", "transfer"].map(value);
+    assert_eq!([parallel, balance, communication, serialisation, transfer], [0.455, 1.0, 0.455, 0.5, 0.909]);
+    assert!((communication - serialisation * transfer).abs() < 0.01 && (parallel - balance * communication).abs() < 0.01);
+    let wrong = report(&[&real, &"--ideal", &real]);
+    wrong.refuses(1, "the ideal run was made on star:2,l=1us,b=100Gbps, whose messages take time");
+    report(&[&real, &"--ideal", &run("chain", 3, &["-xsim-mn=none"])]).refuses(1, "run the same program on as many ranks");
+}
+
+#[test]
+fn tables_are_markdown_or_values_with_commas_between() {
+    let path = run("all", 4, &[MACHINE, "-xsim-profile"]);
+    let markdown = report(&[&path, &"--markdown"]).stdout;
+    assert!(markdown.contains("\n## Call sites\n\n| call site | function | calls |"), "{markdown}");
+    let values = report(&[&path, &"--csv"]).stdout;
+    assert!(values.contains("# Call sites\ncall site,function,calls,bytes,time,waits,a call,longest,lost to\n"), "{values}");
+    assert!(values.contains(",MPI_Barrier,20,0 B,"), "{values}");
+}
+
+#[test]
+fn a_page_has_everything_and_needs_nothing() {
+    let path = run("all", 4, &[MACHINE, "-xsim-profile"]);
+    let page = path.with_file_name("run.html");
+    report(&[&path, &"-o", &page]).success();
+    let text = std::fs::read_to_string(&page).unwrap();
+    assert!(text.starts_with("<!DOCTYPE html><html lang=\"en\">") && text.ends_with("</html>"));
+    for heading in ["Findings", "Efficiencies", "Wait states", "Call sites", "Over time", "Over ranks", "Who sends to whom", "Functions"] {
+        assert!(text.contains(&format!(">{heading}</h2>")), "no {heading}");
+    }
+    // Sorted by a button, numbers by their values; pictures have a text; nothing comes from elsewhere.
+    assert!(text.contains("<th scope=\"col\" class=\"number\"><button type=\"button\">calls</button></th>"));
+    assert!(text.contains("<td class=\"number\" data-value=\"240000\">240 kB</td>"), "4 ranks send 3,000 integers five times");
+    assert_eq!(text.matches("role=\"img\"").count(), text.matches("aria-label=").count());
+    assert_eq!(text.matches("role=\"img\"").count(), 4);
+    assert!(!text.contains("http:") && !text.contains("https:") && !text.contains("src=") && text.contains("default-src 'none'"));
+    for closed in ["table", "section", "svg", "tr", "td", "ul", "figure"] {
+        let opened = text.matches(&format!("<{closed}>")).count() + text.matches(&format!("<{closed} ")).count();
+        assert_eq!(opened, text.matches(&format!("</{closed}>")).count(), "{closed}");
+    }
+    assert!(text.contains("prefers-color-scheme: dark") && text.contains("@media print"));
+}
+
+#[test]
+fn two_runs_are_compared() {
+    let (slow, fast) = (run("all", 4, &["-xsim-mn=star:l=2us", "-xsim-profile"]), run("all", 4, &[MACHINE, "-xsim-profile"]));
+    let output = report(&[&slow, &fast]).success();
+    for said in ["A  ", "star:4,l=2us", "virtual time", "MPI_Allreduce", "-xsim-mn", "B / A", "Options that differ"] {
+        assert!(output.stdout.contains(said), "{said}\nis missing in\n{output}");
+    }
+    let same = report(&[&slow, &slow]).stdout;
+    assert!(same.contains("1.000") && !same.contains("MPI_Allreduce"), "{same}");
+    report(&[&slow, &fast, &"-o", &"page.html"]).refuses(2, "differences of two runs are text");
+}
+
+#[test]
+fn what_is_no_report_is_refused_with_its_name() {
+    let directory = scratch("report-bad");
+    let file = |name: &str, text: &str| {
+        let path = directory.join(name);
+        std::fs::write(&path, text).unwrap();
+        path
+    };
+    report(&[&Path::new("/nonexistent.json")]).refuses(1, "cannot read the report /nonexistent.json");
+    report(&[&file("text", "hello")]).refuses(1, "this is no report of a run");
+    report(&[&file("other.json", "[1, 2]")]).refuses(1, "JSON, but no report of a run");
+    report(&[&file("new.json", "{\"version\": 2, \"simulated\": {}}")]).refuses(1, "version 2, from a later xsim");
+    let without = run("barrier", 2, &[MACHINE]);
+    report(&[&without, &"-o", &"/nonexistent/page.html"]).refuses(1, "cannot write the page /nonexistent/page.html");
+    let output = report(&[&without]).success();
+    assert!(output.stdout.contains("without -xsim-profile"), "{output}");
+    // A run of no length, in which nothing is computed.
+    let nothing = run("barrier", 1, &["-xsim-mn=none"]);
+    report(&[&nothing, &"-o", &nothing.with_file_name("page.html")]).success();
+    report(&[&nothing]).success();
+}

@@ -376,7 +376,7 @@ impl Recording {
             words.arguments(&handles, &mut caller.objects, &mut arguments);
         }
         caller.open.push(Open { function, words, entered, site, arguments, brief, handles });
-        state::mpi().world().messages.go_on_measuring();
+        state::mpi().world().messages.enter_as_told();
         true
     }
 

@@ -10,6 +10,7 @@ mod fortran;
 mod install;
 mod layout;
 mod options;
+mod replay;
 mod report;
 mod run;
 mod topology;
@@ -56,6 +57,7 @@ fn dispatch() -> Result<ExitCode, Failure> {
         "aspen" => aspen::main(sub),
         "trace" => trace::main(sub),
         "report" => report::main(sub),
+        "replay" => replay::main(sub),
         "presets" => {
             print!("{}", topology::presets());
             Ok(ExitCode::SUCCESS)
@@ -103,6 +105,7 @@ fn command() -> Command {
         .subcommand(aspen::command())
         .subcommand(trace::command())
         .subcommand(report::command())
+        .subcommand(replay::command())
         .subcommand(Command::new("presets").about("List the simulated machines that are known by name"))
         .subcommand(
             Command::new("install").about("Install xsim, its library, headers and documents").arg(

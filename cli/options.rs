@@ -24,6 +24,11 @@ pub fn value<'m>(matches: &'m ArgMatches, row: &Row) -> Option<&'m String> {
     matches.get_one(row.name)
 }
 
+/// Whether an option was given.
+pub fn is_given(matches: &ArgMatches, name: &str) -> bool {
+    matches.value_source(name) == Some(clap::parser::ValueSource::CommandLine)
+}
+
 /// Sets an option to what was given.
 pub fn set(options: &mut Options, row: &'static Row, value: &str) -> Result<(), Failure> {
     // As launchers have it: `-np 4`.

@@ -7,14 +7,14 @@ use mpi::{Mpi, Setup, World};
 use simulation::outcome::{self, Outcome};
 use simulation::{HostMeter, Options, Progress};
 use std::process::ExitCode;
-use workload::{Machines, NAMES, Workload};
+use workload::{Machines, Workload};
 
-/// Runs a workload of this name.
-pub fn run(options: &Options, name: String, workload: impl Workload) -> Result<ExitCode, Failure> {
+/// Runs a workload of this name, whose calls are of the functions in `names`.
+pub fn run(options: &Options, name: String, names: &'static [&'static str], workload: impl Workload) -> Result<ExitCode, Failure> {
     let unusable = |why: String| Failure::with(USAGE, why);
     let meter = HostMeter::start();
     simulation::preflight(options, options.np, 1, true).map_err(unusable)?;
-    let (setup, machine) = simulation::setup(options, &NAMES).map_err(unusable)?;
+    let (setup, machine) = simulation::setup(options, names).map_err(unusable)?;
     let mpi = Mpi::new(Setup { compute: Compute::None, payloads: false, ..setup });
     let mut machines = Machines::new(&mpi, workload);
     let mut progress = Progress::new(options);
@@ -26,7 +26,7 @@ pub fn run(options: &Options, name: String, workload: impl Workload) -> Result<E
     }
     let (part, network) = {
         let world = mpi.world();
-        (outcome::part(&world, &NAMES, &meter, machines.resumed()), world.messages.network_report())
+        (outcome::part(&world, names, &meter, machines.resumed()), world.messages.network_report())
     };
     Outcome { names: (name, machine), meter: &meter, processes: 1, part, network, profile: None }.tell(options).map_err(unusable)?;
     Ok(ExitCode::from(u8::try_from(ending.status).unwrap_or(1)))

@@ -5,7 +5,7 @@ use super::{application, failed, machine};
 use crate::failure::{Failure, USAGE};
 use crate::{options, workload};
 use ::aspen::{Machine, Request, Sources};
-use ::workload::Walk;
+use ::workload::{NAMES, Walk};
 use clap::{Arg, ArgMatches, Command};
 use std::path::PathBuf;
 use std::process::ExitCode;
@@ -48,7 +48,7 @@ pub fn main(matches: &ArgMatches) -> Result<ExitCode, Failure> {
         eprintln!("xsim: note: {note}");
     }
     let walk = Walk::new(&plan, options.np).map_err(|error| failed(&error))?;
-    workload::run(&options, model.name.clone(), walk)
+    workload::run(&options, model.name.clone(), &NAMES, walk)
 }
 
 /// The socket on which ranks compute.

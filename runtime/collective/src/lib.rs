@@ -41,7 +41,7 @@ pub(crate) mod signature;
 pub mod ticket;
 pub(crate) mod varied;
 
-pub use call::lengths::Lengths;
+pub use call::lengths::{Lengths, Reducing};
 pub use instance::Collectives;
 
 /// The name of this chapter.

@@ -3,9 +3,10 @@
 use message::Messages;
 use message::packing::Packing;
 use objects::Objects;
-use objects::datatype::Datatype;
+use objects::abi::MPI_BYTE;
+use objects::datatype::{Constructor, Datatype};
 use objects::error::Result;
-use objects::op::{Kernel, Op};
+use objects::op::{Kernel, Op, User};
 use rank::Addr;
 use schedule::Slice;
 use std::rc::Rc;
@@ -23,6 +24,14 @@ pub struct Reduction {
 }
 
 impl Reduction {
+    /// With a function of the program on elements of so many bytes, in a run without payloads: nothing is ever reduced.
+    pub(crate) fn unreduced(objects: &Objects, commute: bool, element: u64) -> Result<Rc<Reduction>> {
+        let op = Op::User(User { commute, function: 0, large: false, call: Rc::new(|_, _, _, _| {}) });
+        let count = i64::try_from(element).unwrap_or(i64::MAX);
+        let datatype = Datatype::new(Constructor::Contiguous { count, old: objects.types.get(MPI_BYTE)?.into(), large: true })?;
+        Ok(Rc::new(Reduction { op: Rc::new(op), datatype, handle: MPI_BYTE, kernel: None }))
+    }
+
     /// `right = left op right` with a function of the program, whose rank must be mounted. Packed on both sides;
     /// the function sees operands laid out as the datatype says.
     pub fn call(&self, left: &[u8], right: &mut Vec<u8>) {

@@ -106,6 +106,12 @@ impl Messages {
         }
         self.clock(self.current)
     }
+    /// The call that [`Messages::upcoming_entry`] was for is entered at that clock: nothing up to then is the rank's.
+    pub fn enter_as_told(&mut self) {
+        if let Compute::Measured { .. } = self.compute {
+            self.clock_host.pause();
+        }
+    }
     /// From now on computation is the mounted rank's.
     pub fn go_on_measuring(&mut self) {
         if let Compute::Measured { .. } = self.compute {

@@ -16,6 +16,9 @@ use engine::Span;
 /// Intervals longer than this are checked against the thread's CPU time.
 const LONG_NS: u64 = 50_000;
 
+/// Where an interval begins that has not begun: no reading comes up to it.
+const PAUSED: u64 = u64::MAX / 2;
+
 /// Of so many brief calls of a function one is measured: a prime, since programs repeat themselves after round numbers of calls.
 const EACH: u8 = 17;
 /// So many are measured first, and the least of them taken.
@@ -235,6 +238,11 @@ impl HostClock {
         self.started = self.cpu_at + self.reading;
     }
 
+    /// Nothing is the rank's until the clock is started.
+    pub fn pause(&mut self) {
+        self.started = PAUSED;
+    }
+
     /// The interval ends; returns its virtual time, preemption not counted.
     #[inline]
     pub fn stop(&mut self) -> Span {
@@ -254,7 +262,7 @@ impl HostClock {
     fn stop_at(&mut self, now: u64) -> Span {
         self.stopped = now;
         let Some(took) = now.checked_sub(self.started) else {
-            self.ahead = (self.started - now).min(MOST_AHEAD);
+            self.ahead = if self.started == PAUSED { 0 } else { (self.started - now).min(MOST_AHEAD) };
             return Span::ZERO;
         };
         if took <= self.short { Span::from_ps((took * self.virtual_scale) >> SCALE_BITS) } else { self.checked(now, took) }

@@ -18,7 +18,7 @@ pub mod fold;
 pub mod histogram;
 pub mod part;
 pub mod recording;
-mod roles;
+pub mod roles;
 mod saving;
 pub mod show;
 pub mod stat;

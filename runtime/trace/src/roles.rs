@@ -39,10 +39,15 @@ impl Roles {
         Roles { places: places.collect(), names: trace.functions[template.function as usize].arguments.clone() }
     }
 
+    /// The argument of this name in the calls of `template`: what it is, and the place of its first number.
+    pub fn place<'a>(&self, template: &'a Template, name: &str) -> Option<(&'a Field, usize)> {
+        let index = self.names.iter().position(|known| known == name)?;
+        Some((template.fields.get(index)?, *self.places.get(index)?))
+    }
+
     /// The argument of this name.
     pub fn find<'a>(&self, event: &Event<'a>, name: &str) -> Option<Argument<'a>> {
-        let index = self.names.iter().position(|known| known == name)?;
-        let (field, at) = (&event.template.fields[index], self.places[index]);
+        let (field, at) = self.place(event.template, name)?;
         let end = at + usize::try_from(field.numbers()?).ok()?;
         Some(Argument { field, numbers: event.numbers.get(at..end)? })
     }

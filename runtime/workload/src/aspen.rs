@@ -4,10 +4,11 @@
 //! cost a rank nothing.
 
 use crate::call::{Answer, Call, Collective, Envelope, Requests, Wait};
-use crate::machines::Workload;
+use crate::machines::{Caller, Workload};
 use ::aspen::{AspenError, Collective as Kinds, Exchange, Operation, Part, Pattern, Plan, Step};
 use engine::Span;
 use mpi::abi::{MPI_DOUBLE, MPI_FLOAT, MPI_MAX, MPI_MIN, MPI_PROD, MPI_SUM, MPI_UNSIGNED_CHAR};
+use mpi::collective::Reducing;
 use mpi::p2p::SendMode;
 use mpi::request::ANY_SOURCE;
 use mpi::schedule::Kind;
@@ -165,7 +166,7 @@ impl Walk {
         if number == 0
             && let Some(to) = self.drawn(&step, cursor.draws, rank)
         {
-            return Some(Call::Isend(SendMode::Standard, envelope(to as i32, step.bytes())));
+            return Some(Call::Isend(SendMode::Standard, envelope(to as i32, step.bytes()), 0));
         }
         let (number, expected) = (number.max(1), self.expected(&step, cursor.draws, rank));
         cursor.calls = number + 1;
@@ -190,24 +191,27 @@ fn finish() -> Call {
     Call::Complete(Wait::All, Requests::All)
 }
 
-fn send(message: ::aspen::Message) -> Call {
-    Call::Isend(SendMode::Standard, envelope(message.peer as i32, message.bytes))
+fn send(message: ::aspen::Message, number: u32) -> Call {
+    Call::Isend(SendMode::Standard, envelope(message.peer as i32, message.bytes), number)
 }
 
-fn receive(message: ::aspen::Message) -> Call {
-    Call::Irecv(envelope(message.peer as i32, message.bytes))
+fn receive(message: ::aspen::Message, number: u32) -> Call {
+    Call::Irecv(envelope(message.peer as i32, message.bytes), number)
 }
 
 /// In each direction a receive and a send, then a wait for all.
 fn exchanged(exchange: &Exchange, rank: u32, calls: &mut u32) -> Option<Call> {
     let rank = u64::from(rank);
     loop {
-        let (direction, sends) = (*calls as usize / 2, *calls % 2 == 1);
+        let (number, direction, sends) = (*calls, *calls as usize / 2, *calls % 2 == 1);
         *calls += 1;
         if direction == exchange.len() {
             return (!sends).then(finish);
         }
-        let call = if sends { exchange.sends(rank, direction).map(send) } else { exchange.receives(rank, direction).map(receive) };
+        let call = match sends {
+            true => exchange.sends(rank, direction).map(|message| send(message, number)),
+            false => exchange.receives(rank, direction).map(|message| receive(message, number)),
+        };
         if call.is_some() {
             return call;
         }
@@ -223,8 +227,8 @@ fn swept(exchange: &Exchange, rank: u32, calls: &mut u32) -> Option<Call> {
         let call = match (sends, direction) {
             (2.., _) => return None,
             (_, direction) if direction == exchange.len() => Some(finish()),
-            (0, direction) => exchange.receives(rank, direction).map(receive),
-            (_, direction) => exchange.sends(rank, direction).map(send),
+            (0, direction) => exchange.receives(rank, direction).map(|message| receive(message, direction as u32)),
+            (_, direction) => exchange.sends(rank, direction).map(|message| send(message, direction as u32)),
         };
         if call.is_some() {
             return call;
@@ -257,13 +261,20 @@ fn collective(which: Kinds, operation: Operation, bytes: u64) -> Collective {
         Kinds::Gather => (Kind::Gather, Some(0)),
     };
     let bytes = if which == Kinds::Barrier { 0 } else { bytes };
-    Collective { kind, comm: Call::WORLD, root, bytes, reduction: which.reduces().then_some((of, datatype)) }
+    Collective {
+        kind,
+        comm: Call::WORLD,
+        root,
+        bytes,
+        blocks: None,
+        reduction: which.reduces().then_some(Reducing::Predefined { op: of, datatype }),
+    }
 }
 
 impl Workload for Walk {
     type Cursor = Cursor;
 
-    fn next(&mut self, rank: u32, cursor: &mut Cursor, _: &Answer) -> Call {
+    fn next(&mut self, &Caller { rank, .. }: &Caller, cursor: &mut Cursor, _: &Answer) -> Call {
         loop {
             if cursor.action == 0 {
                 let Some(action) = self.at(cursor.place) else { return Call::End };
@@ -274,7 +285,7 @@ impl Workload for Walk {
                 Action::Exchange(exchange) => exchanged(exchange, rank, calls),
                 Action::Sweep(exchange) => swept(exchange, rank, calls),
                 Action::Compute(span) => once(calls, || Call::Compute(*span)),
-                Action::Collective(collective) => once(calls, || Call::Collective(*collective)),
+                Action::Collective(collective) => once(calls, || Call::Collective(collective.clone())),
                 &Action::Random(step) => self.random(step, rank, cursor),
             };
             match call {

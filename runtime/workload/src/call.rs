@@ -1,32 +1,63 @@
 //! What a rank without a program calls.
 
 use engine::Span;
+use mpi::charging::Course;
+use mpi::collective::Reducing;
 use mpi::p2p::SendMode;
-use mpi::schedule::Kind;
+use mpi::schedule::{Blocks, Kind};
+use std::rc::Rc;
 
-/// What a rank does next. Messages are `bytes` long; communicators are numbered as the rank made them, from [`Call::WORLD`] on.
+/// What a rank does next. Messages are `bytes` long. Communicators are numbered as the rank made them, from [`Call::WORLD`] on, those that it
+/// got none of left out; requests as the workload likes: a rank has room for as many as the greatest of its open ones says, so that small
+/// numbers that come again are best.
 #[derive(Clone, PartialEq, Debug)]
 pub enum Call {
     /// `MPI_Send`, or one of its modes.
     Send(SendMode, Envelope),
-    /// `MPI_Isend`, or one of its modes.
-    Isend(SendMode, Envelope),
+    /// `MPI_Isend`, or one of its modes, with the request's number.
+    Isend(SendMode, Envelope, u32),
     /// `MPI_Recv`.
     Recv(Envelope),
-    /// `MPI_Irecv`.
-    Irecv(Envelope),
-    /// A wait or a test. Requests are numbered as the rank made them, from 0 on.
+    /// `MPI_Irecv`, with the request's number.
+    Irecv(Envelope, u32),
+    /// `MPI_Sendrecv`.
+    SendReceive(Box<Exchange>),
+    /// `MPI_Isendrecv`, with the request's number.
+    IsendReceive(Box<Exchange>, u32),
+    /// `MPI_Probe`.
+    Probe(Envelope),
+    /// `MPI_Mprobe`, with the message's number: messages are numbered as requests are.
+    Mprobe(Envelope, u32),
+    /// `MPI_Mrecv` of a message with this number, into so many bytes.
+    Mrecv(u32, u64),
+    /// `MPI_Imrecv`, with the request's number.
+    Imrecv(u32, u64, u32),
+    /// Calls that wait for nothing, as one (`MPI_Startall`).
+    Several(Box<[Call]>),
+    /// A wait or a test.
     Complete(Wait, Requests),
+    /// `MPI_Request_free` of a request with this number.
+    FreeRequest(u32),
     /// A collective that waits.
     Collective(Collective),
-    /// A collective that makes a request.
-    Icollective(Collective),
+    /// A collective that makes a request with this number.
+    Icollective(Collective, u32),
+    /// A collective that may be started again and again (`MPI_Barrier_init`), with the number of its request.
+    PersistentCollective(Collective, u32),
+    /// `MPI_Start` of such a request.
+    Start(u32),
     /// `MPI_Comm_dup` of a communicator.
     Dup(u32),
     /// `MPI_Comm_split` of a communicator, with color and key.
     Split(u32, i32, i32),
+    /// `MPI_Comm_free` of a communicator that the rank made.
+    FreeComm(u32),
+    /// A call that neither communicates nor takes time.
+    Local,
     /// Computation.
     Compute(Span),
+    /// The run cannot go on, for this reason.
+    Fail(Box<str>),
     /// `MPI_Finalize`, and the end of the rank.
     End,
 }
@@ -36,6 +67,26 @@ impl Call {
     pub const WORLD: u32 = 0;
     /// The number of `MPI_COMM_SELF`; communicators that the rank makes come behind it.
     pub const SELF: u32 = 1;
+
+    /// What the call does to those that were started in a row before it.
+    pub(crate) fn course(&self) -> Course {
+        match self {
+            Call::Send(SendMode::Standard | SendMode::Ready, _) | Call::Isend(SendMode::Standard | SendMode::Ready, ..) => Course::Starts,
+            Call::Irecv(..) => Course::Posts,
+            _ => Course::Ends,
+        }
+    }
+}
+
+/// Both messages of an `MPI_Sendrecv`.
+#[derive(Clone, Copy, PartialEq, Eq, Debug)]
+pub struct Exchange {
+    /// What is sent.
+    pub to: Envelope,
+    /// What is received.
+    pub from: Envelope,
+    /// Whether it has one buffer (`MPI_Sendrecv_replace`), so that the payload leaves before the receive is posted.
+    pub replaces: bool,
 }
 
 /// A message's, or what a receive accepts.
@@ -57,7 +108,7 @@ pub enum Requests {
     /// All that are open.
     All,
     /// These, by their numbers.
-    These(Box<[u32]>),
+    These(Rc<[u32]>),
 }
 
 /// A call that completes requests.
@@ -71,10 +122,12 @@ pub enum Wait {
     Some,
     /// `MPI_Testall`, of one request `MPI_Test`.
     Test,
+    /// The same until it finds all complete: only then does the rank see to the first of them.
+    Tested,
 }
 
 /// A collective on an intracommunicator.
-#[derive(Clone, Copy, PartialEq, Eq, Debug)]
+#[derive(Clone, PartialEq, Eq, Debug)]
 pub struct Collective {
     /// Which.
     pub kind: Kind,
@@ -84,8 +137,10 @@ pub struct Collective {
     pub root: Option<i32>,
     /// As in [`mpi::collective::Lengths`].
     pub bytes: u64,
-    /// Handles of operation and datatype of a reduction.
-    pub reduction: Option<(usize, usize)>,
+    /// As in [`mpi::collective::Lengths`].
+    pub blocks: Option<(Blocks, Blocks)>,
+    /// With what it reduces.
+    pub reduction: Option<Reducing>,
 }
 
 /// What came of a rank's last call.

@@ -1,7 +1,6 @@
 //! The MPI functions that ranks without a program call, for messages and statistics.
 
 use crate::call::{Call, Requests, Wait};
-use mpi::charging::Course;
 use mpi::p2p::SendMode;
 use mpi::schedule::Kind;
 
@@ -21,14 +20,15 @@ macro_rules! functions {
 }
 
 functions! {
-    Init Finalize Send Ssend Bsend Rsend Isend Issend Ibsend Irsend Recv Irecv Wait Waitall Waitany Waitsome Test Testall
+    Init Finalize Send Ssend Bsend Rsend Isend Issend Ibsend Irsend Recv Irecv Sendrecv Isendrecv Probe Mprobe Mrecv Imrecv Request_free Wait Waitall Waitany Waitsome Test Testall Start Startall
     Barrier Bcast Gather Scatter Allgather Alltoall Reduce Allreduce Reduce_scatter_block Scan Exscan
     Ibarrier Ibcast Igather Iscatter Iallgather Ialltoall Ireduce Iallreduce Ireduce_scatter_block Iscan Iexscan
-    Comm_dup Comm_split
+    Barrier_init Bcast_init Gather_init Scatter_init Allgather_init Alltoall_init Reduce_init Allreduce_init Reduce_scatter_block_init
+    Scan_init Exscan_init Comm_dup Comm_split Comm_free
 }
 
 impl Function {
-    /// The function of a call; `None` for computation.
+    /// The function of a call; `None` of what is none.
     pub(crate) fn of(call: &Call) -> Option<Function> {
         let one = |requests: &Requests| matches!(requests, Requests::These(these) if these.len() == 1);
         Some(match call {
@@ -36,12 +36,20 @@ impl Function {
             Call::Send(SendMode::Synchronous, _) => Function::Ssend,
             Call::Send(SendMode::Buffered, _) => Function::Bsend,
             Call::Send(SendMode::Ready, _) => Function::Rsend,
-            Call::Isend(SendMode::Standard, _) => Function::Isend,
-            Call::Isend(SendMode::Synchronous, _) => Function::Issend,
-            Call::Isend(SendMode::Buffered, _) => Function::Ibsend,
-            Call::Isend(SendMode::Ready, _) => Function::Irsend,
+            Call::Isend(SendMode::Standard, ..) => Function::Isend,
+            Call::Isend(SendMode::Synchronous, ..) => Function::Issend,
+            Call::Isend(SendMode::Buffered, ..) => Function::Ibsend,
+            Call::Isend(SendMode::Ready, ..) => Function::Irsend,
             Call::Recv(_) => Function::Recv,
-            Call::Irecv(_) => Function::Irecv,
+            Call::Irecv(..) => Function::Irecv,
+            Call::SendReceive(_) => Function::Sendrecv,
+            Call::IsendReceive(..) => Function::Isendrecv,
+            Call::Probe(_) => Function::Probe,
+            Call::Mprobe(..) => Function::Mprobe,
+            Call::Mrecv(..) => Function::Mrecv,
+            Call::Imrecv(..) => Function::Imrecv,
+            Call::Several(_) => Function::Startall,
+            Call::FreeRequest(_) => Function::Request_free,
             Call::Complete(Wait::All, requests) => {
                 if one(requests) {
                     Function::Wait
@@ -51,7 +59,7 @@ impl Function {
             }
             Call::Complete(Wait::Any, _) => Function::Waitany,
             Call::Complete(Wait::Some, _) => Function::Waitsome,
-            Call::Complete(Wait::Test, requests) => {
+            Call::Complete(Wait::Test | Wait::Tested, requests) => {
                 if one(requests) {
                     Function::Test
                 } else {
@@ -59,40 +67,45 @@ impl Function {
                 }
             }
             Call::Collective(collective) => collective_of(collective.kind, false),
-            Call::Icollective(collective) => collective_of(collective.kind, true),
+            Call::Icollective(collective, _) => collective_of(collective.kind, true),
+            Call::PersistentCollective(collective, _) => initialization_of(collective.kind),
+            Call::Start(_) => Function::Start,
             Call::Dup(_) => Function::Comm_dup,
             Call::Split(..) => Function::Comm_split,
-            Call::Compute(_) => return None,
+            Call::FreeComm(_) => Function::Comm_free,
+            Call::Local | Call::Compute(_) | Call::Fail(_) => return None,
             Call::End => Function::Finalize,
         })
-    }
-
-    /// What the call does to those that were started in a row before it.
-    pub(crate) fn course(self) -> Course {
-        match self {
-            Function::Send | Function::Isend | Function::Rsend | Function::Irsend => Course::Starts,
-            Function::Irecv => Course::Posts,
-            _ => Course::Ends,
-        }
     }
 }
 
 /// # Panics
 /// On kinds that are no calls of their own.
 fn collective_of(kind: Kind, starts: bool) -> Function {
-    let (blocking, nonblocking) = match kind {
-        Kind::Barrier => (Function::Barrier, Function::Ibarrier),
-        Kind::Bcast => (Function::Bcast, Function::Ibcast),
-        Kind::Gather => (Function::Gather, Function::Igather),
-        Kind::Scatter => (Function::Scatter, Function::Iscatter),
-        Kind::Allgather => (Function::Allgather, Function::Iallgather),
-        Kind::Alltoall => (Function::Alltoall, Function::Ialltoall),
-        Kind::Reduce => (Function::Reduce, Function::Ireduce),
-        Kind::Allreduce => (Function::Allreduce, Function::Iallreduce),
-        Kind::ReduceScatter => (Function::Reduce_scatter_block, Function::Ireduce_scatter_block),
-        Kind::Scan => (Function::Scan, Function::Iscan),
-        Kind::Exscan => (Function::Exscan, Function::Iexscan),
-        Kind::Agree | Kind::Neighbor => unreachable!("agreements and neighbourhoods are no collectives of a workload"),
-    };
+    let [blocking, nonblocking, _] = forms_of(kind);
     if starts { nonblocking } else { blocking }
+}
+
+/// # Panics
+/// As [`collective_of`].
+fn initialization_of(kind: Kind) -> Function {
+    forms_of(kind)[2]
+}
+
+fn forms_of(kind: Kind) -> [Function; 3] {
+    use Function::*;
+    match kind {
+        Kind::Barrier => [Barrier, Ibarrier, Barrier_init],
+        Kind::Bcast => [Bcast, Ibcast, Bcast_init],
+        Kind::Gather => [Gather, Igather, Gather_init],
+        Kind::Scatter => [Scatter, Iscatter, Scatter_init],
+        Kind::Allgather => [Allgather, Iallgather, Allgather_init],
+        Kind::Alltoall => [Alltoall, Ialltoall, Alltoall_init],
+        Kind::Reduce => [Reduce, Ireduce, Reduce_init],
+        Kind::Allreduce => [Allreduce, Iallreduce, Allreduce_init],
+        Kind::ReduceScatter => [Reduce_scatter_block, Ireduce_scatter_block, Reduce_scatter_block_init],
+        Kind::Scan => [Scan, Iscan, Scan_init],
+        Kind::Exscan => [Exscan, Iexscan, Exscan_init],
+        Kind::Agree | Kind::Neighbor => unreachable!("agreements and neighbourhoods are no collectives of a workload"),
+    }
 }

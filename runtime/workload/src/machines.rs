@@ -1,20 +1,59 @@
 //! Ranks as state machines: what each is blocked in, and the halves of its calls.
 
-use crate::call::{Answer, Call, Collective, Envelope, Requests, Wait};
+use crate::call::{Answer, Call, Collective, Envelope, Exchange, Requests, Wait};
 use crate::function::Function;
-use crate::requests::{Lists, NONE};
+use crate::requests::{Lists, NONE, Open};
 use engine::Time;
 use mpi::collective::Lengths;
 use mpi::collective::mode::ENDED;
-use mpi::error::{Failure, Result};
-use mpi::handle::{COMM_NULL, COMM_SELF, COMM_WORLD, REQUEST_NULL};
-use mpi::p2p::{Buffer, Peer};
+use mpi::error::{ErrorClass, Failure, Result};
+use mpi::handle::{COMM_NULL, COMM_SELF, COMM_WORLD, REQUEST_NULL, REQUEST_SENT};
+use mpi::p2p::{Buffer, Peer, SendMode};
 use mpi::progress::{self, Ending};
-use mpi::request::RequestArray;
+use mpi::request::{Completion, RequestArray};
 use mpi::runner::{Outcome, Runner};
 use mpi::world::Phase;
 use mpi::{Mpi, World};
 use rank::Addr;
+
+/// A rank that is asked for its next call.
+pub struct Caller<'a> {
+    /// The rank in `MPI_COMM_WORLD`.
+    pub rank: u32,
+    /// Its clock.
+    pub clock: Time,
+    mpi: &'a Mpi,
+    /// The communicators that it has made.
+    made: &'a [usize],
+}
+
+impl Caller<'_> {
+    /// The rank in a communicator, and how many its messages can go to there; `None` where the rank has no such communicator.
+    pub fn position(&self, comm: u32) -> Option<(u32, u32)> {
+        let world = self.mpi.world();
+        let comm = world.objects.comms.get(handle_of(self.made, comm)).ok()?;
+        Some((comm.rank(self.rank), comm.peers()))
+    }
+
+    /// How many communicators it has made.
+    pub fn made(&self) -> u32 {
+        self.made.len() as u32
+    }
+}
+
+/// The handle of a communicator; `MPI_COMM_NULL`, with which calls fail, where the rank has made none of that number.
+fn handle_of(made: &[usize], comm: u32) -> usize {
+    match comm {
+        Call::WORLD => COMM_WORLD,
+        Call::SELF => COMM_SELF,
+        number => made.get(number as usize - 2).copied().unwrap_or(COMM_NULL),
+    }
+}
+
+/// A buffer of so many bytes, in no memory.
+fn buffer_of(bytes: u64) -> Buffer {
+    (Addr::NULL, i64::try_from(bytes).unwrap_or(i64::MAX), mpi::abi::MPI_BYTE)
+}
 
 /// What ranks without a program do.
 pub trait Workload {
@@ -22,13 +61,38 @@ pub trait Workload {
     type Cursor: Clone + Default;
 
     /// What a rank calls next, after its last call was answered so; a rank that begins is told [`Answer::Done`].
-    fn next(&mut self, rank: u32, cursor: &mut Self::Cursor, answer: &Answer) -> Call;
+    fn next(&mut self, caller: &Caller, cursor: &mut Self::Cursor, answer: &Answer) -> Call;
+
+    /// The number of the call's MPI function among the names of the run ([`mpi::Setup`]); `None` of what is no call. Those of [`Function`]
+    /// unless the workload has others.
+    fn function(&self, _: &Self::Cursor, call: &Call) -> Option<u16> {
+        Function::of(call).map(|function| function as u16)
+    }
+
+    /// The function with which a rank begins, if it is not one of its calls.
+    fn begins_with(&self) -> Option<u16> {
+        Some(Function::Init as u16)
+    }
+
+    /// Where a rank is, for messages: a part of a sentence, or nothing.
+    fn place(&self, _: &Self::Cursor) -> String {
+        String::new()
+    }
 }
 
 impl<W: Workload> Workload for &mut W {
     type Cursor = W::Cursor;
-    fn next(&mut self, rank: u32, cursor: &mut Self::Cursor, answer: &Answer) -> Call {
-        (**self).next(rank, cursor, answer)
+    fn next(&mut self, caller: &Caller, cursor: &mut Self::Cursor, answer: &Answer) -> Call {
+        (**self).next(caller, cursor, answer)
+    }
+    fn function(&self, cursor: &Self::Cursor, call: &Call) -> Option<u16> {
+        (**self).function(cursor, call)
+    }
+    fn begins_with(&self) -> Option<u16> {
+        (**self).begins_with()
+    }
+    fn place(&self, cursor: &Self::Cursor) -> String {
+        (**self).place(cursor)
     }
 }
 
@@ -40,6 +104,10 @@ enum Blocked {
     Unborn,
     Send,
     Receive,
+    /// For one request, whose handle is the word.
+    Wait,
+    /// For a message to be looked at.
+    Probe,
     Complete(Wait),
     Collective,
     /// A call that makes a communicator.
@@ -54,12 +122,10 @@ struct Machine<C> {
     entered: Time,
     /// What the second half of that is told.
     word: usize,
-    /// How many requests it has made.
-    made: u32,
     /// Its open requests among [`Lists`], or [`NONE`].
     list: u32,
     blocked: Blocked,
-    function: u8,
+    function: u16,
     /// The communicators that it has made.
     #[allow(clippy::box_collection, reason = "each rank has this, and few make any")]
     comms: Option<Box<Vec<usize>>>,
@@ -69,6 +135,13 @@ struct Machine<C> {
 enum Begun {
     Done(Answer),
     Blocks(Blocked, usize),
+}
+
+impl Begun {
+    /// What a first half answers that has a word for the second only if it waits.
+    fn waiting(blocked: Blocked, word: Option<usize>) -> Begun {
+        word.map_or(Begun::Done(Answer::Done), |word| Begun::Blocks(blocked, word))
+    }
 }
 
 /// Ranks without a program, which the main loop drives.
@@ -117,25 +190,34 @@ impl<'m, W: Workload> Machines<'m, W> {
         let at = rank as usize;
         let mut answer = match self.machines[at].blocked {
             Blocked::Unborn => {
-                self.mpi.world().messages.set_phase(rank, Phase::Active);
-                self.mpi.world().messages.leave_call(Function::Init as u16, Time::ZERO);
+                let mut world = self.mpi.world();
+                world.messages.set_phase(rank, Phase::Active);
+                if let Some(function) = self.workload.begins_with() {
+                    world.messages.leave_call(function, Time::ZERO);
+                }
                 Answer::Done
             }
             blocked => self.end(rank, blocked)?,
         };
         loop {
-            let call = self.workload.next(rank, &mut self.machines[at].cursor, &answer);
-            let Some(function) = Function::of(&call) else {
-                if let Call::Compute(span) = call {
-                    self.mpi.world().messages.compute(rank, span);
-                }
+            let call = self.ask(rank, &answer);
+            let Some(function) = self.workload.function(&self.machines[at].cursor, &call) else {
                 answer = Answer::Done;
+                match call {
+                    Call::Compute(span) => self.mpi.world().messages.compute(rank, span),
+                    Call::Fail(why) => return Err(Failure::new(ErrorClass::OTHER, why.into_string())),
+                    Call::End => {
+                        self.mpi.world().messages.set_phase(rank, Phase::Finalized);
+                        return Ok(Outcome::Finished { status: 0 });
+                    }
+                    _ => {}
+                }
                 continue;
             };
             {
                 let mut world = self.mpi.world();
-                let (entered, ordinary) = world.enter_call(function as u16, function.course());
-                (self.machines[at].entered, self.machines[at].function) = (entered, function as u8);
+                let (entered, ordinary) = world.enter_call(function, call.course());
+                (self.machines[at].entered, self.machines[at].function) = (entered, function);
                 if !ordinary && let Some(status) = world.must_stop() {
                     return Ok(Outcome::Finished { status });
                 }
@@ -155,9 +237,18 @@ impl<'m, W: Workload> Machines<'m, W> {
         }
     }
 
+    /// What a rank calls next.
+    #[inline]
+    fn ask(&mut self, rank: u32, answer: &Answer) -> Call {
+        let clock = self.mpi.world().messages.clock(rank);
+        let Machine { cursor, comms, .. } = &mut self.machines[rank as usize];
+        let made = comms.as_ref().map_or(&[][..], |comms| comms.as_slice());
+        self.workload.next(&Caller { rank, clock, mpi: self.mpi, made }, cursor, answer)
+    }
+
     fn leave(&mut self, rank: u32) {
         let Machine { function, entered, .. } = self.machines[rank as usize];
-        self.mpi.world().messages.leave_call(u16::from(function), entered);
+        self.mpi.world().messages.leave_call(function, entered);
     }
 
     /// The first half of a call; all of it, if there is nothing to wait for.
@@ -165,47 +256,141 @@ impl<'m, W: Workload> Machines<'m, W> {
         let mpi = self.mpi;
         match call {
             Call::Send(mode, envelope) => {
-                let (buffer, peer) = self.message(rank, &envelope)?;
-                Ok(mpi.begin_send(mode, buffer, peer)?.map_or(Begun::Done(Answer::Done), |word| Begun::Blocks(Blocked::Send, word)))
+                let (buffer, peer) = self.message(rank, &envelope);
+                Ok(Begun::waiting(Blocked::Send, mpi.begin_send(mode, buffer, peer)?))
             }
-            Call::Isend(mode, envelope) => {
-                let (buffer, peer) = self.message(rank, &envelope)?;
+            Call::Isend(mode, envelope, number) => {
+                let (buffer, peer) = self.message(rank, &envelope);
                 let request = mpi.isend(mode, buffer, peer)?;
-                self.open(rank, request)
+                self.open(rank, number, request)
             }
             Call::Recv(envelope) => {
-                let (buffer, peer) = self.message(rank, &envelope)?;
-                let expected = mpi.begin_receive(buffer, peer)?;
-                Ok(expected.map_or(Begun::Done(Answer::Done), |node| Begun::Blocks(Blocked::Receive, node as usize)))
+                let (buffer, peer) = self.message(rank, &envelope);
+                Ok(Begun::waiting(Blocked::Receive, mpi.begin_receive(buffer, peer)?.map(|node| node as usize)))
             }
-            Call::Irecv(envelope) => {
-                let (buffer, peer) = self.message(rank, &envelope)?;
+            Call::Irecv(envelope, number) => {
+                let (buffer, peer) = self.message(rank, &envelope);
                 let request = mpi.ireceive(buffer, peer)?;
-                self.open(rank, request)
+                self.open(rank, number, request)
+            }
+            Call::SendReceive(exchange) => self.begin_exchange(rank, &exchange),
+            Call::IsendReceive(exchange, number) => {
+                let ((sent, to), (received, from)) = (self.message(rank, &exchange.to), self.message(rank, &exchange.from));
+                let request = mpi.isend_receive(sent, to, received, from, exchange.replaces)?;
+                self.open(rank, number, request)
+            }
+            Call::Probe(envelope) => self.begin_probing(rank, envelope, None),
+            Call::Mprobe(envelope, number) => self.begin_probing(rank, envelope, Some(number)),
+            Call::Mrecv(number, bytes) => {
+                let (buffer, message) = self.probed(rank, number, bytes);
+                Ok(Begun::waiting(Blocked::Receive, mpi.begin_matched_receive(buffer, message)?.map(|node| node as usize)))
+            }
+            Call::Imrecv(message, bytes, number) => {
+                let (buffer, message) = self.probed(rank, message, bytes);
+                let request = mpi.matched_ireceive(buffer, message)?;
+                self.open(rank, number, request)
+            }
+            Call::Several(calls) => {
+                for call in calls {
+                    self.begin(rank, call)?;
+                }
+                DONE
             }
             Call::Complete(wait, requests) => self.begin_completing(rank, wait, requests),
+            Call::FreeRequest(number) => self.free(rank, number),
             Call::Collective(collective) => {
-                let word = mpi.begin_lengths(&self.lengths(rank, &collective)?)?;
+                let word = mpi.begin_lengths(&self.lengths(rank, collective))?;
                 if word == ENDED { DONE } else { Ok(Begun::Blocks(Blocked::Collective, word)) }
             }
-            Call::Icollective(collective) => {
-                let request = mpi.start_lengths(&self.lengths(rank, &collective)?)?;
-                self.open(rank, request)
+            Call::Icollective(collective, number) => {
+                let request = mpi.start_lengths(&self.lengths(rank, collective))?;
+                self.open(rank, number, request)
+            }
+            Call::PersistentCollective(collective, number) => {
+                let lengths = self.lengths(rank, collective);
+                let request = mpi.persistent_collective(lengths.comm, move |mpi| mpi.start_lengths(&lengths))?;
+                self.open(rank, number, request)
+            }
+            Call::Start(number) => {
+                let request = self.list(rank).handles.get(number as usize).copied();
+                mpi.start(request.unwrap_or(REQUEST_NULL)).map(|()| Begun::Done(Answer::Done))
             }
             Call::Dup(comm) => {
-                let made = mpi.begin_comm_dup(self.comm(rank, comm)?)?;
+                let made = mpi.begin_comm_dup(self.comm(rank, comm))?;
                 self.making(rank, made)
             }
             Call::Split(comm, color, key) => {
-                let made = mpi.begin_comm_split(self.comm(rank, comm)?, color, key)?;
+                let made = mpi.begin_comm_split(self.comm(rank, comm), color, key)?;
                 self.making(rank, made)
             }
-            Call::Compute(_) => DONE,
+            Call::FreeComm(comm) => {
+                mpi.release_comm(self.comm(rank, comm))?;
+                if let Some(made) = self.machines[rank as usize].comms.as_mut().and_then(|made| made.get_mut(comm as usize - 2)) {
+                    *made = COMM_NULL;
+                }
+                DONE
+            }
+            Call::Local | Call::Compute(_) | Call::Fail(_) => DONE,
             Call::End => {
                 mpi.world().messages.set_phase(rank, Phase::Finalized);
                 DONE
             }
         }
+    }
+
+    /// The first half of `MPI_Probe` and, with a number for the message, of `MPI_Mprobe`.
+    fn begin_probing(&mut self, rank: u32, envelope: Envelope, message: Option<u32>) -> Result<Begun> {
+        if self.mpi.begin_probe(self.message(rank, &envelope).1)? {
+            // The second half asks again.
+            self.list(rank).probed = Some((envelope, message));
+            return Ok(Begun::Blocks(Blocked::Probe, 0));
+        }
+        self.end_probing(rank, envelope, message).map(Begun::Done)
+    }
+
+    fn end_probing(&mut self, rank: u32, envelope: Envelope, message: Option<u32>) -> Result<Answer> {
+        let peer = self.message(rank, &envelope).1;
+        match message {
+            None => drop(self.mpi.end_probe(peer)?),
+            Some(number) => {
+                let (handle, _) = self.mpi.end_matched_probe(peer)?;
+                self.list(rank).put_message(number, handle);
+            }
+        }
+        self.release(rank);
+        Ok(Answer::Done)
+    }
+
+    /// A message that was probed, and room for so many bytes of it.
+    fn probed(&mut self, rank: u32, number: u32, bytes: u64) -> (Buffer, usize) {
+        let message = self.list(rank).take_message(number);
+        self.release(rank);
+        (buffer_of(bytes), message)
+    }
+
+    /// The first half of `MPI_Sendrecv`.
+    fn begin_exchange(&mut self, rank: u32, &Exchange { to, from, replaces }: &Exchange) -> Result<Begun> {
+        let mpi = self.mpi;
+        let ((sent, to), (received, from)) = (self.message(rank, &to), self.message(rank, &from));
+        let (send, receive) = if replaces {
+            let send = mpi.isend(SendMode::Standard, sent, to)?;
+            (send, mpi.ireceive(received, from)?)
+        } else {
+            let receive = mpi.ireceive(received, from)?;
+            (mpi.isend(SendMode::Standard, sent, to)?, receive)
+        };
+        mpi.world().messages.release();
+        if send == REQUEST_SENT {
+            if mpi.begin_wait(receive)? {
+                return Ok(Begun::Blocks(Blocked::Wait, receive));
+            }
+            return mpi.end_wait(receive).map(|_| Begun::Done(Answer::Done));
+        }
+        // Behind all other requests of the rank.
+        let open = self.list(rank);
+        let number = open.handles.len() as u32;
+        open.handles.extend([receive, send]);
+        self.begin_completing(rank, Wait::All, Requests::These([number, number + 1].into()))
     }
 
     /// The second half of the call that a rank was blocked in.
@@ -215,6 +400,11 @@ impl<'m, W: Workload> Machines<'m, W> {
             Blocked::Unborn => Answer::Done,
             Blocked::Send => self.mpi.end_send(word).map(|()| Answer::Done)?,
             Blocked::Receive => self.mpi.end_receive(word as u32).map(|()| Answer::Done)?,
+            Blocked::Wait => self.mpi.end_wait(word).map(|_| Answer::Done)?,
+            Blocked::Probe => {
+                let (envelope, message) = self.list(rank).probed.take().expect("what a rank waits for that probes");
+                self.end_probing(rank, envelope, message)?
+            }
             Blocked::Complete(wait) => self.end_completing(rank, wait, word != 0)?,
             Blocked::Collective => self.mpi.end_collective(word, Addr::NULL).map(|()| Answer::Done)?,
             Blocked::Making => self.made(rank, word)?,
@@ -223,26 +413,17 @@ impl<'m, W: Workload> Machines<'m, W> {
         Ok(answer)
     }
 
-    fn message(&self, rank: u32, envelope: &Envelope) -> Result<(Buffer, Peer)> {
-        let bytes = i64::try_from(envelope.bytes).unwrap_or(i64::MAX);
-        Ok(((Addr::NULL, bytes, mpi::abi::MPI_BYTE), (envelope.peer, envelope.tag, self.comm(rank, envelope.comm)?)))
+    fn message(&self, rank: u32, envelope: &Envelope) -> (Buffer, Peer) {
+        (buffer_of(envelope.bytes), (envelope.peer, envelope.tag, self.comm(rank, envelope.comm)))
     }
 
-    fn lengths(&self, rank: u32, collective: &Collective) -> Result<Lengths> {
-        let &Collective { kind, comm, root, bytes, reduction } = collective;
-        Ok(Lengths { kind, comm: self.comm(rank, comm)?, root, bytes, reduction })
+    fn lengths(&self, rank: u32, collective: Collective) -> Lengths {
+        let Collective { kind, comm, root, bytes, blocks, reduction } = collective;
+        Lengths { kind, comm: self.comm(rank, comm), root, bytes, blocks, reduction }
     }
 
-    /// The handle of a communicator; `MPI_COMM_NULL`, with which calls fail, where the rank has made none of that number.
-    fn comm(&self, rank: u32, comm: u32) -> Result<usize> {
-        Ok(match comm {
-            Call::WORLD => COMM_WORLD,
-            Call::SELF => COMM_SELF,
-            made => {
-                let comms = self.machines[rank as usize].comms.as_ref();
-                comms.and_then(|comms| comms.get(made as usize - 2)).copied().unwrap_or(COMM_NULL)
-            }
-        })
+    fn comm(&self, rank: u32, comm: u32) -> usize {
+        handle_of(self.machines[rank as usize].comms.as_ref().map_or(&[], |made| made.as_slice()), comm)
     }
 
     fn making(&mut self, rank: u32, (word, waits): (usize, bool)) -> Result<Begun> {
@@ -251,19 +432,47 @@ impl<'m, W: Workload> Machines<'m, W> {
 
     fn made(&mut self, rank: u32, word: usize) -> Result<Answer> {
         let comm = self.mpi.end_comm(word)?;
-        self.machines[rank as usize].comms.get_or_insert_default().push(comm);
+        if comm != COMM_NULL {
+            self.machines[rank as usize].comms.get_or_insert_default().push(comm);
+        }
         Ok(Answer::Done)
     }
 
-    /// A rank has made a request.
-    fn open(&mut self, rank: u32, request: usize) -> Result<Begun> {
+    /// A rank's list of requests, which it gets if it has none.
+    fn list(&mut self, rank: u32) -> &mut Open {
         let machine = &mut self.machines[rank as usize];
         if machine.list == NONE {
-            machine.list = self.lists.take(machine.made);
+            machine.list = self.lists.take();
         }
-        machine.made = machine.made.wrapping_add(1);
-        self.lists.get(machine.list).handles.push(request);
+        self.lists.get(machine.list)
+    }
+
+    /// A rank has made a request.
+    fn open(&mut self, rank: u32, number: u32, request: usize) -> Result<Begun> {
+        self.list(rank).put(number, request);
         DONE
+    }
+
+    fn free(&mut self, rank: u32, number: u32) -> Result<Begun> {
+        let handle = self.machines[rank as usize].list;
+        if handle == NONE {
+            return DONE;
+        }
+        if let Some(place) = self.lists.get(handle).handles.get_mut(number as usize)
+            && *place != REQUEST_NULL
+        {
+            self.mpi.free_request(std::mem::replace(place, REQUEST_NULL))?;
+        }
+        self.release(rank);
+        DONE
+    }
+
+    /// Gives a rank's list back if it has no open request.
+    fn release(&mut self, rank: u32) {
+        let list = self.machines[rank as usize].list;
+        if list != NONE && self.lists.release(list) {
+            self.machines[rank as usize].list = NONE;
+        }
     }
 
     /// The handles that a call names. Those that are some of the rank's are copied, and brought back by [`Machines::put_back`].
@@ -276,7 +485,7 @@ impl<'m, W: Workload> Machines<'m, W> {
                     None => &mut open.handles,
                     Some(asked) => {
                         self.some.clear();
-                        let handle = |number: &u32| open.handles.get(number.wrapping_sub(open.first) as usize).copied();
+                        let handle = |number: &u32| open.handles.get(*number as usize).copied();
                         self.some.extend(asked.iter().map(|number| handle(number).unwrap_or(REQUEST_NULL)));
                         &mut self.some
                     }
@@ -294,7 +503,7 @@ impl<'m, W: Workload> Machines<'m, W> {
         let open = self.lists.get(list);
         if let Some(asked) = &open.asked {
             for (number, &handle) in asked.iter().zip(&self.some) {
-                if let Some(place) = open.handles.get_mut(number.wrapping_sub(open.first) as usize) {
+                if let Some(place) = open.handles.get_mut(*number as usize) {
                     *place = handle;
                 }
             }
@@ -304,15 +513,12 @@ impl<'m, W: Workload> Machines<'m, W> {
     fn begin_completing(&mut self, rank: u32, wait: Wait, requests: Requests) -> Result<Begun> {
         let list = self.machines[rank as usize].list;
         if list != NONE {
-            self.lists.get(list).asked = match requests {
-                Requests::All => None,
-                Requests::These(these) => Some(these),
-            };
+            self.lists.get(list).ask(requests);
         }
         let array = self.array(list);
         let (waits, word) = match wait {
-            Wait::All => {
-                let awaited = self.mpi.begin_wait_all(array, false)?;
+            Wait::All | Wait::Tested => {
+                let awaited = self.mpi.begin_wait_all(array, wait == Wait::Tested)?;
                 (awaited.waits, usize::from(awaited.all_unseen))
             }
             Wait::Any => (self.mpi.begin_wait_any(array), 0),
@@ -330,7 +536,12 @@ impl<'m, W: Workload> Machines<'m, W> {
         let mut completed = Vec::new();
         let answer = match wait {
             Wait::All if unseen && mpi.finish_unseen_all(array) => Answer::Done,
-            Wait::All => mpi.finish_all(array, |_, _| {}).map(|()| Answer::Done)?,
+            Wait::All | Wait::Tested => {
+                if wait == Wait::Tested {
+                    self.reach_all(rank, array)?;
+                }
+                mpi.finish_all(array, |_, _| {}).map(|()| Answer::Done)?
+            }
             Wait::Any => {
                 let (index, _) = mpi.end_wait_any(array)?;
                 completed.extend(u32::try_from(index).ok().filter(|_| index != mpi::request::UNDEFINED));
@@ -343,10 +554,21 @@ impl<'m, W: Workload> Machines<'m, W> {
             Wait::Test => Answer::Tested(mpi.end_test_all(array)?),
         };
         self.put_back(list);
-        if list != NONE && self.lists.release(list) {
-            self.machines[rank as usize].list = NONE;
-        }
+        self.release(rank);
         Ok(answer)
+    }
+
+    /// Moves a rank to when all these requests are complete.
+    fn reach_all(&self, rank: u32, requests: RequestArray) -> Result {
+        let mut world = self.mpi.world();
+        let mut latest = Time::ZERO;
+        for handle in requests.iter() {
+            if let Completion::At(time) = world.messages.completion(handle)? {
+                latest = latest.max(time);
+            }
+        }
+        world.messages.advance(rank, latest);
+        Ok(())
     }
 
     /// The numbers of requests by their places in the call's array.
@@ -357,7 +579,7 @@ impl<'m, W: Workload> Machines<'m, W> {
         let open = self.lists.get(list);
         let number = |&place: &u32| match &open.asked {
             Some(asked) => asked[place as usize],
-            None => open.first.wrapping_add(place),
+            None => place,
         };
         places.iter().map(number).collect()
     }
@@ -367,7 +589,8 @@ impl<'m, W: Workload> Machines<'m, W> {
         let status = failure.class.0.clamp(1, 125);
         let mut world = self.mpi.world();
         let (name, at) = (world.messages.function_of(rank), world.messages.clock(rank));
-        self.failures.push(format!("rank {rank} at {at}: {name} failed: {}", failure.text));
+        let place = self.workload.place(&self.machines[rank as usize].cursor);
+        self.failures.push(format!("rank {rank} at {at}: {name} failed: {}{place}", failure.text));
         world.set_abort(status);
         Outcome::Finished { status }
     }

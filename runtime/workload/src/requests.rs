@@ -1,6 +1,8 @@
 //! The open requests of ranks: most ranks have none, and a rank that has some has them for a short while.
 
-use mpi::handle::REQUEST_NULL;
+use crate::call::{Envelope, Requests};
+use mpi::handle::{MESSAGE_NULL, REQUEST_NULL};
+use std::rc::Rc;
 
 /// A rank without open requests.
 pub(crate) const NONE: u32 = u32::MAX;
@@ -8,12 +10,52 @@ pub(crate) const NONE: u32 = u32::MAX;
 /// The requests that one rank has made and not completed all of.
 #[derive(Default)]
 pub(crate) struct Open {
-    /// The number of the first.
-    pub(crate) first: u32,
-    /// Handles; [`REQUEST_NULL`] for those that are complete.
+    /// Handles by number; [`REQUEST_NULL`] for those that are complete, and of numbers that are not used.
     pub(crate) handles: Vec<usize>,
     /// Those of them, by number, that the call in which the rank is names; `None` for all.
-    pub(crate) asked: Option<Box<[u32]>>,
+    pub(crate) asked: Option<Rc<[u32]>>,
+    /// Handles of messages that were probed and not received, by number; [`MESSAGE_NULL`] of numbers that are not used.
+    pub(crate) messages: Vec<usize>,
+    /// What the rank waits for that probes, and the message's number if it takes it (`MPI_Mprobe`).
+    pub(crate) probed: Option<(Envelope, Option<u32>)>,
+}
+
+impl Open {
+    /// A request with this number.
+    pub(crate) fn put(&mut self, number: u32, handle: usize) {
+        put(&mut self.handles, number, handle, REQUEST_NULL);
+    }
+
+    /// A message with this number.
+    pub(crate) fn put_message(&mut self, number: u32, handle: usize) {
+        put(&mut self.messages, number, handle, MESSAGE_NULL);
+    }
+
+    /// Takes the message with this number; [`MESSAGE_NULL`] if there is none.
+    pub(crate) fn take_message(&mut self, number: u32) -> usize {
+        let place = self.messages.get_mut(number as usize);
+        let handle = place.map_or(MESSAGE_NULL, |place| std::mem::replace(place, MESSAGE_NULL));
+        let used = self.messages.iter().rposition(|&handle| handle != MESSAGE_NULL).map_or(0, |last| last + 1);
+        self.messages.truncate(used);
+        handle
+    }
+
+    /// The call in which the rank is names these.
+    pub(crate) fn ask(&mut self, requests: Requests) {
+        self.asked = match requests {
+            // All of them in their order need no copy.
+            Requests::These(these) if !these.iter().copied().eq(0..self.handles.len() as u32) => Some(these),
+            _ => None,
+        };
+    }
+}
+
+fn put(handles: &mut Vec<usize>, number: u32, handle: usize, nothing: usize) {
+    let place = number as usize;
+    if place >= handles.len() {
+        handles.resize(place + 1, nothing);
+    }
+    handles[place] = handle;
 }
 
 /// Lists of requests, used again by other ranks when a rank has none any more.
@@ -28,23 +70,22 @@ impl Lists {
         &mut self.lists[list as usize]
     }
 
-    /// A list of its own for a rank whose next request has this number.
-    pub(crate) fn take(&mut self, first: u32) -> u32 {
-        let list = self.free.pop().unwrap_or_else(|| {
+    /// A list of its own for a rank.
+    pub(crate) fn take(&mut self) -> u32 {
+        self.free.pop().unwrap_or_else(|| {
             self.lists.push(Open::default());
             self.lists.len() as u32 - 1
-        });
-        self.get(list).first = first;
-        list
+        })
     }
 
     /// Gives a list back if all its requests are complete: whether it was.
     pub(crate) fn release(&mut self, list: u32) -> bool {
         let open = &mut self.lists[list as usize];
-        let over = open.handles.iter().all(|&handle| handle == REQUEST_NULL);
+        let used = open.handles.iter().rposition(|&handle| handle != REQUEST_NULL).map_or(0, |last| last + 1);
+        open.handles.truncate(used);
+        open.asked = None;
+        let over = used == 0 && open.messages.is_empty();
         if over {
-            open.handles.clear();
-            open.asked = None;
             self.free.push(list);
         }
         over

@@ -1,13 +1,14 @@
 //! Ranks without a program call MPI: what comes of it, and when.
 
 use engine::Span;
+use mpi::collective::Reducing;
 use mpi::p2p::SendMode;
 use mpi::request::ANY_SOURCE;
 use mpi::schedule::Kind;
 use mpi::wire::Wire;
 use mpi::{Mpi, Setup};
 use network::Machine;
-use workload::{Answer, Call, Collective, Envelope, Machines, NAMES, Requests, Wait, Workload};
+use workload::{Answer, Call, Caller, Collective, Envelope, Machines, NAMES, Requests, Wait, Workload};
 
 /// Each rank makes the calls of a list; `calls(rank, size)` makes it.
 struct Lists {
@@ -18,7 +19,7 @@ struct Lists {
 
 impl Workload for Lists {
     type Cursor = u32;
-    fn next(&mut self, rank: u32, cursor: &mut u32, answer: &Answer) -> Call {
+    fn next(&mut self, &Caller { rank, .. }: &Caller, cursor: &mut u32, answer: &Answer) -> Call {
         self.answers[rank as usize].push(answer.clone());
         *cursor += 1;
         self.lists[rank as usize].get(*cursor as usize - 1).cloned().unwrap_or(Call::End)
@@ -71,7 +72,7 @@ fn senders_above_the_eager_limit_wait_for_their_match() {
     let ended = run(machine, 2, late);
     assert!(ended.clocks[0] >= 50 * US, "the sender goes on when its receiver is there: {:?}", ended.clocks);
     let nonblocking = run(machine, 2, |rank, _| match rank {
-        0 => vec![Call::Isend(SendMode::Standard, to(1, 1_000)), Call::Complete(Wait::All, Requests::All)],
+        0 => vec![Call::Isend(SendMode::Standard, to(1, 1_000), 0), Call::Complete(Wait::All, Requests::All)],
         _ => late(1, 2),
     });
     assert_eq!(nonblocking.clocks, ended.clocks, "a send is a nonblocking one and its wait");
@@ -82,12 +83,12 @@ fn senders_above_the_eager_limit_wait_for_their_match() {
 fn requests_are_completed_by_number() {
     let ended = run("star:l=1us,b=8Gbps", 3, |rank, _| match rank {
         0 => vec![
-            Call::Irecv(to(2, 8)),
-            Call::Irecv(to(1, 8)),
+            Call::Irecv(to(2, 8), 0),
+            Call::Irecv(to(1, 8), 1),
             Call::Complete(Wait::Any, Requests::All),
             Call::Complete(Wait::Test, Requests::These([0].into())),
             Call::Complete(Wait::All, Requests::These([0].into())),
-            Call::Irecv(Envelope { peer: ANY_SOURCE, ..to(0, 8) }),
+            Call::Irecv(Envelope { peer: ANY_SOURCE, ..to(0, 8) }, 2),
             Call::Complete(Wait::Some, Requests::All),
         ],
         1 => vec![Call::Send(SendMode::Standard, to(0, 8)), Call::Compute(Span::from_ns(90_000)), Call::Send(SendMode::Standard, to(0, 8))],
@@ -118,11 +119,11 @@ fn collectives_take_the_same_time_at_once_and_event_by_event() {
     let calls = |rank: u32, _: u32| {
         let mut calls = vec![Call::Compute(Span::from_ns(u64::from(rank) * 700)), Call::Split(Call::WORLD, 0, -(rank as i32))];
         for (at, &(kind, root, bytes, reduces)) in kinds.iter().enumerate() {
-            let reduction = reduces.map(|()| (mpi::abi::MPI_SUM, mpi::abi::MPI_DOUBLE));
+            let reduction = reduces.map(|()| Reducing::Predefined { op: mpi::abi::MPI_SUM, datatype: mpi::abi::MPI_DOUBLE });
             // On the communicator that was made, too: number 2.
-            let collective = Collective { kind, comm: if at % 2 == 0 { Call::WORLD } else { 2 }, root, bytes, reduction };
-            calls.push(Call::Collective(collective));
-            calls.push(Call::Icollective(collective));
+            let collective = Collective { kind, comm: if at % 2 == 0 { Call::WORLD } else { 2 }, root, bytes, blocks: None, reduction };
+            calls.push(Call::Collective(collective.clone()));
+            calls.push(Call::Icollective(collective, 0));
             calls.push(Call::Complete(Wait::All, Requests::All));
         }
         calls

@@ -8,13 +8,16 @@ use crate::brief::Brief;
 use crate::delivery::Delivery;
 use crate::entrance::{Entrance, Part};
 use crate::mode::Mode;
-use crate::reduction::reduction;
+use crate::reduction::{Reduction, reduction};
+use message::Messages;
 use message::view::Extent;
+use objects::Objects;
 use objects::error::Result;
 use schedule::{Blocks, Kind};
+use std::rc::Rc;
 
-/// A collective call on an intracommunicator, without its buffers. The forms whose blocks differ from member to member are left out.
-#[derive(Clone, Copy, PartialEq, Eq, Debug)]
+/// A collective call on an intracommunicator, without its buffers.
+#[derive(Clone, Debug)]
 pub struct Lengths {
     /// Which collective; neither [`Kind::Agree`] nor [`Kind::Neighbor`].
     pub kind: Kind,
@@ -22,10 +25,32 @@ pub struct Lengths {
     pub comm: usize,
     /// Where there is one.
     pub root: Option<i32>,
-    /// Of a block: what each member gives or gets, of an all-to-all what it gives each; of a reduction all that a member gives.
+    /// Of a block: what each member gives or gets, of an all-to-all what it gives each; of a reduction all that a member gives. Where blocks
+    /// differ it is what all members know alike: of an allgather all blocks together, of a reduction that scatters all that a member gives, else 0.
     pub bytes: u64,
-    /// Handles of operation and datatype.
-    pub reduction: Option<(usize, usize)>,
+    /// What the member gives and gets, where blocks differ from member to member (the v and w forms).
+    pub blocks: Option<(Blocks, Blocks)>,
+    /// With what it reduces.
+    pub reduction: Option<Reducing>,
+}
+
+/// With what a collective without buffers reduces.
+#[derive(Clone, Copy, PartialEq, Eq, Debug)]
+pub enum Reducing {
+    /// An operation of MPI's own.
+    Predefined {
+        /// Its handle.
+        op: usize,
+        /// That of the datatype, which is predefined too.
+        datatype: usize,
+    },
+    /// A function of the program, which is not called: there is nothing to reduce.
+    Function {
+        /// Whether the program declared it commutative.
+        commutative: bool,
+        /// Bytes of an element.
+        element: u64,
+    },
 }
 
 impl Entrance<'_> {
@@ -33,19 +58,44 @@ impl Entrance<'_> {
     ///
     /// # Errors
     /// As for the call with buffers.
-    pub fn join_lengths(&mut self, &Lengths { kind, comm, root, bytes, reduction: handles }: &Lengths, mode: Mode) -> Result<Part> {
+    pub fn join_lengths(&mut self, call: &Lengths, mode: Mode) -> Result<Part> {
         debug_assert!(!self.messages.payloads, "who has payloads has buffers");
-        if self.may_gather() {
+        let &Lengths { kind, comm, root, bytes, ref blocks, reduction: reducing } = call;
+        let handles = match reducing {
+            Some(Reducing::Predefined { op, datatype }) => Some((op, datatype)),
+            _ => None,
+        };
+        let is_plain = blocks.is_none() && reducing.is_some() == handles.is_some();
+        if is_plain && self.may_gather() {
             let brief = Brief { kind, mode, comm, root, irregular: false, bytes, reduction: handles };
             if let Some(part) = self.held(&brief, &Extent::none(), &Extent::none())? {
                 return Ok(part);
             }
         }
-        let reduction = handles.map(|(op, datatype)| reduction(self.messages, self.objects, op, datatype)).transpose()?;
-        let members = u64::from(self.objects.comms.get(comm)?.size());
-        let block = if kind == Kind::ReduceScatter { bytes / members } else { bytes };
-        let side = || Area { extents: Vec::new(), blocks: Blocks::Uniform(block), bytes: 0 };
-        let call = Call { kind, comm, root, irregular: false, bytes, reduction, mode };
-        self.simple(call, side(), Vec::new(), side(), Delivery::None)
+        let reduction = reducing.map(|reducing| reducing.reduction(self.messages, self.objects)).transpose()?;
+        let call = Call { kind, comm, root, irregular: blocks.is_some(), bytes, reduction, mode };
+        let (send, receive) = match blocks {
+            Some((send, receive)) => (lengths(send.clone()), lengths(receive.clone())),
+            None => {
+                let members = u64::from(self.objects.comms.get(comm)?.size());
+                let block = if kind == Kind::ReduceScatter { bytes / members } else { bytes };
+                (lengths(Blocks::Uniform(block)), lengths(Blocks::Uniform(block)))
+            }
+        };
+        self.simple(call, send, Vec::new(), receive, Delivery::None)
     }
+}
+
+impl Reducing {
+    fn reduction(self, messages: &Messages, objects: &Objects) -> Result<Rc<Reduction>> {
+        match self {
+            Reducing::Predefined { op, datatype } => reduction(messages, objects, op, datatype),
+            Reducing::Function { commutative, element } => Reduction::unreduced(objects, commutative, element),
+        }
+    }
+}
+
+/// Blocks of these lengths, in no memory.
+fn lengths(blocks: Blocks) -> Area {
+    Area { extents: Vec::new(), blocks, bytes: 0 }
 }

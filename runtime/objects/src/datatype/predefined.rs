@@ -110,6 +110,11 @@ pub fn name(handle: usize) -> Option<&'static str> {
     TABLE.iter().find(|row| row.0 == handle).map(|row| row.1)
 }
 
+/// The predefined handle of an MPI name, as [`name`] has it.
+pub fn named(name: &str) -> Option<usize> {
+    TABLE.iter().find(|row| row.1 == name).map(|row| row.0)
+}
+
 /// Every predefined type with its handle.
 pub fn all() -> impl Iterator<Item = (usize, Rc<Datatype>)> {
     TABLE.iter().map(|&(handle, _, shape)| (handle, Rc::new(build(handle, shape))))

@@ -1,0 +1,83 @@
+//! `xsim replay`: a recorded run once more, without its program, on any simulated machine.
+
+use crate::failure::{Failure, USAGE};
+use crate::{options, workload};
+use ::trace::Trace;
+use ::workload::{Computation, How, Replay};
+use clap::{Arg, ArgAction, ArgMatches, Command};
+use std::path::PathBuf;
+use std::process::ExitCode;
+
+/// A clock differs from that of the recording.
+const DIFFERS: u8 = 1;
+
+/// The subcommand's arguments.
+pub fn command() -> Command {
+    Command::new("replay")
+        .about("Run a trace (-xsim-trace) again without its program, on a simulated machine")
+        .arg(Arg::new("TRACE").required(true).value_parser(clap::value_parser!(PathBuf)).help("A trace, from -xsim-trace"))
+        .arg(
+            Arg::new("compute")
+                .long("compute")
+                .value_name("none|recorded|FACTOR")
+                .allow_hyphen_values(true)
+                .default_value("recorded")
+                .help("What ranks compute between calls: nothing, what was recorded, or so many times that"),
+        )
+        .arg(
+            Arg::new("wildcards")
+                .long("wildcards")
+                .value_name("recorded|open")
+                .value_parser(["recorded", "open"])
+                .help("Receives and probes for any source or tag: of the message that they had in the recording, or of any again [default: recorded; open with --compare]"),
+        )
+        .arg(
+            Arg::new("compare")
+                .long("compare")
+                .action(ArgAction::SetTrue)
+                .help("Compare all ranks' clocks at the end of each call with those of the recording; exit status 1 if one differs"),
+        )
+        .args(options::without_program())
+}
+
+/// Runs.
+pub fn main(matches: &ArgMatches) -> Result<ExitCode, Failure> {
+    let mut options = options::read_without_program(matches)?;
+    let path: &PathBuf = matches.get_one("TRACE").expect("clap asks for a trace");
+    let trace = Trace::open(path).map_err(Failure::new)?;
+    if options::is_given(matches, "np") && options.np != trace.ranks {
+        let (asked, ranks) = (options.np, trace.ranks);
+        let why = format!("-n {asked}: {} is a trace of {ranks} ranks, and all of them are replayed; leave -n out", path.display());
+        return Err(Failure::with(USAGE, why));
+    }
+    options.np = trace.ranks;
+    let computation = computation(matches.get_one::<String>("compute").expect("it has a default"))?;
+    if computation != Computation::None && trace.times.is_empty() && trace.histograms.is_empty() {
+        eprintln!("xsim: note: the trace has no computation: nothing is computed between calls");
+    }
+    let compares = matches.get_flag("compare");
+    let decides = matches.get_one::<String>("wildcards").map_or(compares, |how| how == "open");
+    let how = How { computation, decides, compares };
+    let mut replay = Replay::new(&trace, how).map_err(|why| Failure::new(format!("{}: {why}", path.display())))?;
+    let code = workload::run(&options, path.display().to_string(), replay.names(), &mut replay)?;
+    let Some(found) = replay.comparison() else { return Ok(code) };
+    match &found.first {
+        None => eprintln!("xsim: all {} calls ended when they did in the recording", found.calls),
+        Some((.., first)) => {
+            eprintln!("xsim: {} of {} calls ended at other times, by up to {}; {first}", found.differ, found.calls, found.most);
+            return Ok(ExitCode::from(DIFFERS));
+        }
+    }
+    Ok(code)
+}
+
+fn computation(text: &str) -> Result<Computation, Failure> {
+    match text {
+        "none" => Ok(Computation::None),
+        "recorded" => Ok(Computation::RECORDED),
+        factor => match factor.parse::<f64>() {
+            Ok(factor) if factor.is_finite() && factor >= 0.0 => Ok(Computation::Scaled(factor)),
+            _ => Err(Failure::with(USAGE, format!("--compute {factor}: none, recorded or a factor such as 0.5"))),
+        },
+    }
+}

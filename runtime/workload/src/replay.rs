@@ -1,0 +1,478 @@
+//! A recorded run once more, without the program: each rank makes the calls that a trace has of it (docs/traces.md), with the computation
+//! between them, on any machine.
+//!
+//! What a call was told in the recording is kept: a receive from any source is one from the source that it had, a wait for any of several
+//! requests is one for those that were complete, a poll that found something waits for it, and one that found nothing is passed over.
+//! So a rank does what the program did with the answers that it got then, whatever the machine, and nothing has to be decided while it
+//! runs. Messages and collectives take their time on the machine of the replay.
+
+mod arguments;
+mod columns;
+mod compute;
+mod operation;
+mod outcome;
+mod plan;
+mod position;
+
+pub use compute::Computation;
+
+use crate::call::{Answer, Call, Collective, Envelope, Exchange, Requests, Wait};
+use crate::machines::{Caller, Workload};
+use arguments::{Comm, Partner, Received};
+use columns::Columns;
+use compute::Clockwork;
+use engine::{Span, Time};
+use mpi::collective::Reducing;
+use mpi::p2p::SendMode;
+use mpi::request::{ANY_SOURCE, ANY_TAG, UNDEFINED};
+use operation::{Completed, Make, Operation, Reducer, Slots};
+use plan::Plan;
+use position::Position;
+use trace::Trace;
+use trace::trace::Cell;
+
+/// The most functions that a trace may name: a call's function is kept in 15 bits.
+const MOST_FUNCTIONS: usize = 1 << 15;
+
+/// Where a rank is in its calls.
+#[derive(Clone, Default)]
+pub struct Cursor {
+    position: Position,
+    /// The call that it makes now, and whether what it computed before that was charged.
+    call: u32,
+    is_charged: bool,
+    /// Polls in vain since it did anything else.
+    vain: u32,
+    /// Its calls up to now.
+    calls: u64,
+    /// The place of the call before, from 1; 0 at the beginning.
+    before: u32,
+    /// What few ranks have.
+    made: Option<Box<Made>>,
+}
+
+/// What a rank has made besides communicators and requests.
+#[derive(Clone, Default)]
+struct Made {
+    /// Persistent requests: number, and the call that made it.
+    persistent: Vec<(u32, u32)>,
+    /// Operations that do not commute.
+    ordered: Vec<u32>,
+}
+
+/// What a replay has found when it is over, if it was to compare clocks with those of the recording.
+#[derive(Clone, PartialEq, Eq, Debug, Default)]
+pub struct Comparison {
+    /// Calls that ended at another time, and all.
+    pub differ: u64,
+    /// Calls.
+    pub calls: u64,
+    /// The first of them in the recording (of several at an instant that of the least rank): when it ended, its rank, and a sentence.
+    pub first: Option<(Time, u32, String)>,
+    /// The greatest difference between the clocks of a rank at the end of a call.
+    pub most: Span,
+}
+
+/// How a trace is replayed.
+#[derive(Clone, Copy, PartialEq, Debug)]
+pub struct How {
+    /// What ranks compute.
+    pub computation: Computation,
+    /// Whether receives and probes for any source or tag are decided anew, instead of as they were in the recording.
+    pub decides: bool,
+    /// Whether clocks are compared with those of the recording.
+    pub compares: bool,
+}
+
+/// The workload of a trace.
+pub struct Replay<'t> {
+    trace: &'t Trace,
+    plan: Plan,
+    columns: Columns,
+    clockwork: Clockwork<'t>,
+    names: &'static [&'static str],
+    /// The clocks of the recording, if these are compared.
+    expected: Vec<Time>,
+    comparison: Comparison,
+    decides: bool,
+}
+
+/// A sentence that ends the run.
+type Refusal = Box<str>;
+
+impl<'t> Replay<'t> {
+    /// The replay of a trace by all its ranks.
+    ///
+    /// # Errors
+    /// A sentence with the rank, the call and its place, if there is a call that cannot be replayed; or what else cannot be.
+    pub fn new(trace: &'t Trace, How { computation, decides, compares }: How) -> Result<Replay<'t>, String> {
+        if trace.functions.len() >= MOST_FUNCTIONS {
+            return Err(format!("the trace names {} functions, and MPI has fewer", trace.functions.len()));
+        }
+        if compares && (trace.times.is_empty() || computation != Computation::RECORDED) {
+            return Err(
+                "clocks are compared with those of the recording where the trace has exact times (-xsim-trace-times exact) and computation is as recorded"
+                    .to_owned(),
+            );
+        }
+        let plan = Plan::new(trace)?;
+        let columns = Columns::new(trace, plan.columns())?;
+        let names = trace.functions.iter().map(|function| -> &'static str { function.name.clone().leak() });
+        let names = names.collect::<Vec<_>>().leak();
+        let clockwork = Clockwork::new(trace, &plan, computation);
+        let expected = if compares { vec![Time::ZERO; trace.ranks as usize] } else { Vec::new() };
+        Ok(Replay { trace, plan, columns, clockwork, names, expected, comparison: Comparison::default(), decides })
+    }
+
+    /// The names of the functions that its calls have, for [`mpi::Setup`].
+    pub fn names(&self) -> &'static [&'static str] {
+        self.names
+    }
+
+    /// What was found, if clocks were compared.
+    pub fn comparison(&self) -> Option<&Comparison> {
+        (!self.expected.is_empty()).then_some(&self.comparison)
+    }
+
+    fn number(&self, cursor: &Cursor, cell: Cell) -> i64 {
+        self.columns.number(cell, cursor.position.place)
+    }
+
+    /// The number of a request, as ranks of [`Machines`](crate::Machines) have it: from 0.
+    fn slot(&self, cursor: &Cursor, cell: Cell) -> u32 {
+        u32::try_from(self.number(cursor, cell) - 1).unwrap_or(0)
+    }
+
+    fn comm(&self, caller: &Caller, cursor: &Cursor, comm: Comm) -> Result<u32, Refusal> {
+        match comm {
+            Comm::World => Ok(Call::WORLD),
+            Comm::Own => Ok(Call::SELF),
+            Comm::Made(cell) => {
+                let number = self.number(cursor, cell);
+                match u32::try_from(number) {
+                    Ok(number) if number > 0 && number <= caller.made() => Ok(number + Call::SELF),
+                    _ => Err(format!("comm#{number} was made by a call that the trace does not have").into()),
+                }
+            }
+        }
+    }
+
+    /// A rank in a communicator, from how a trace tells it.
+    fn rank(&self, caller: &Caller, comm: u32, told: i64) -> Result<i32, Refusal> {
+        let peer = trace::template::Peer::of(told);
+        if let trace::template::Peer::Absolute(rank) = peer {
+            return Ok(rank);
+        }
+        let (rank, peers) = match comm {
+            Call::WORLD => (caller.rank, self.trace.ranks),
+            comm => caller.position(comm).ok_or("a communicator that the rank has freed")?,
+        };
+        Ok(peer.rank(trace::template::Position { rank, peers }))
+    }
+
+    fn envelope(&self, caller: &Caller, cursor: &Cursor, partner: &Partner) -> Result<Envelope, Refusal> {
+        let comm = self.comm(caller, cursor, partner.comm)?;
+        let peer = self.rank(caller, comm, self.number(cursor, partner.rank))?;
+        let tag = self.number(cursor, partner.tag) as i32;
+        Ok(Envelope { peer, tag, comm, bytes: self.bytes(cursor, partner.length) })
+    }
+
+    fn bytes(&self, cursor: &Cursor, (count, size): (Cell, Cell)) -> u64 {
+        (self.number(cursor, count).max(0) as u64).saturating_mul(self.number(cursor, size).max(0) as u64)
+    }
+
+    /// What a receive from any source, or of any tag, received: `None` if its status says nothing of a message.
+    fn received(&self, caller: &Caller, cursor: &Cursor, comm: u32, status: Received) -> Option<(i32, i32)> {
+        let source = self.rank(caller, comm, self.number(cursor, status.source)).ok()?;
+        (source >= 0).then(|| (source, self.number(cursor, status.tag) as i32))
+    }
+
+    /// A receive that blocks, or a probe, of the message that it had in the recording.
+    fn named(&self, caller: &Caller, cursor: &Cursor, partner: &Partner, status: Option<Received>) -> Result<Envelope, Refusal> {
+        let mut envelope = self.envelope(caller, cursor, partner)?;
+        if is_open(&envelope)
+            && !self.decides
+            && let Some((source, tag)) = status.and_then(|status| self.received(caller, cursor, envelope.comm, status))
+        {
+            (envelope.peer, envelope.tag) = (source, tag);
+        }
+        Ok(envelope)
+    }
+
+    /// A receive that is started, with the message that it got in the recording; `None` if it was cancelled.
+    fn posted(&self, caller: &Caller, cursor: &Cursor, partner: &Partner, slot: u32) -> Result<Option<Envelope>, Refusal> {
+        let mut envelope = self.envelope(caller, cursor, partner)?;
+        if !(is_open(&envelope) && !self.decides || self.plan.cancels) {
+            return Ok(Some(envelope));
+        }
+        match self.outcome(cursor, slot) {
+            Some(outcome) if outcome.is_cancelled => return Ok(None),
+            // A status names its source by itself, without a communicator beside it.
+            Some(outcome) if is_open(&envelope) && !self.decides => {
+                if let Ok(source) = self.rank(caller, Call::WORLD, outcome.source)
+                    && source >= 0
+                {
+                    (envelope.peer, envelope.tag) = (source, outcome.tag);
+                }
+            }
+            _ => {}
+        }
+        Ok(Some(envelope))
+    }
+
+    /// The call that the cursor is at.
+    fn call(&self, caller: &Caller, cursor: &mut Cursor) -> Result<Call, Refusal> {
+        let operation = &self.plan.operations[cursor.call as usize];
+        Ok(match operation {
+            Operation::Local | Operation::Look { .. } | Operation::Refused(_) => Call::Local,
+            Operation::Send { mode, to, request } => {
+                let envelope = self.envelope(caller, cursor, to)?;
+                match request {
+                    Some(request) => Call::Isend(*mode, envelope, self.slot(cursor, *request)),
+                    None => Call::Send(*mode, envelope),
+                }
+            }
+            Operation::Receive { from, status } => Call::Recv(self.named(caller, cursor, from, *status)?),
+            Operation::Ireceive { from, request } => {
+                let slot = self.slot(cursor, *request);
+                self.posted(caller, cursor, from, slot)?.map_or(Call::Local, |envelope| Call::Irecv(envelope, slot))
+            }
+            Operation::Probe { flag, .. } if self.is_vain(cursor, *flag) => Call::Local,
+            Operation::Probe { from, status, message, .. } => {
+                let envelope = self.named(caller, cursor, from, *status)?;
+                match message {
+                    Some(message) => Call::Mprobe(envelope, self.slot(cursor, *message)),
+                    None => Call::Probe(envelope),
+                }
+            }
+            Operation::ReceiveProbed { message, length, request } => {
+                let Some(message) = message else { return Ok(Call::Local) };
+                let (message, bytes) = (self.slot(cursor, *message), self.bytes(cursor, *length));
+                match request {
+                    Some(request) => Call::Imrecv(message, bytes, self.slot(cursor, *request)),
+                    None => Call::Mrecv(message, bytes),
+                }
+            }
+            Operation::Exchange { to, from, status, request, replaces } => {
+                let to = self.envelope(caller, cursor, to)?;
+                match request {
+                    None => {
+                        let from = self.named(caller, cursor, from, *status)?;
+                        Call::SendReceive(Box::new(Exchange { to, from, replaces: *replaces }))
+                    }
+                    Some(request) => {
+                        let slot = self.slot(cursor, *request);
+                        match self.posted(caller, cursor, from, slot)? {
+                            Some(from) => Call::IsendReceive(Box::new(Exchange { to, from, replaces: *replaces }), slot),
+                            None => Call::Isend(SendMode::Ready, to, slot),
+                        }
+                    }
+                }
+            }
+            Operation::Complete { flag, requests, completed, .. } => {
+                if self.is_vain(cursor, *flag) {
+                    Call::Local
+                } else {
+                    self.complete(cursor, flag.is_some(), requests, completed)
+                }
+            }
+            Operation::Persistent { request } => {
+                let slot = self.slot(cursor, *request);
+                let call = cursor.call;
+                let made = cursor.made.get_or_insert_default();
+                made.persistent.retain(|&(known, _)| known != slot);
+                made.persistent.push((slot, call));
+                Call::Local
+            }
+            Operation::Start { requests } => self.start(caller, cursor, requests)?,
+            Operation::FreeRequest { request } => {
+                let Some(slot) = request.map(|request| self.slot(cursor, request)) else { return Ok(Call::Local) };
+                if let Some(made) = &mut cursor.made {
+                    made.persistent.retain(|&(known, _)| known != slot);
+                }
+                Call::FreeRequest(slot)
+            }
+            Operation::Collective(plan) => {
+                let collective = self.collective(caller, cursor, plan)?;
+                match plan.request {
+                    Some(request) if plan.is_persistent => Call::PersistentCollective(collective, self.slot(cursor, request)),
+                    Some(request) => Call::Icollective(collective, self.slot(cursor, request)),
+                    None => Call::Collective(collective),
+                }
+            }
+            Operation::Make { comm, how } => self.make(caller, cursor, *comm, *how)?,
+            Operation::MakeOp { op, commutes } => {
+                let (slot, commutes) = (self.slot(cursor, *op), self.number(cursor, *commutes) != 0);
+                let ordered = &mut cursor.made.get_or_insert_default().ordered;
+                ordered.retain(|&known| known != slot);
+                ordered.extend((!commutes).then_some(slot));
+                Call::Local
+            }
+            Operation::FreeComm { comm } => match comm {
+                Comm::Made(_) => Call::FreeComm(self.comm(caller, cursor, *comm)?),
+                _ => Call::Local,
+            },
+        })
+    }
+
+    /// Whether a poll found nothing.
+    fn is_vain(&self, cursor: &Cursor, flag: Option<Cell>) -> bool {
+        flag.is_some_and(|flag| self.number(cursor, flag) == 0)
+    }
+
+    /// A wait for the requests that were complete in the recording.
+    fn complete(&self, cursor: &Cursor, polls: bool, requests: &Slots, completed: &Completed) -> Call {
+        let one = |index: i64| -> Option<u32> {
+            match requests {
+                Slots::Same(slots) => slots.get(usize::try_from(index).ok()?).copied(),
+                Slots::Each(cells) => (*cells.get(usize::try_from(index).ok()?)?).map(|cell| self.slot(cursor, cell)),
+            }
+        };
+        let these = match (completed, requests) {
+            (Completed::All, Slots::Same(slots)) => slots.clone(),
+            (Completed::All, Slots::Each(cells)) => cells.iter().flatten().map(|&cell| self.slot(cursor, cell)).collect(),
+            (Completed::One(index), _) => match self.number(cursor, *index) {
+                index if index == i64::from(UNDEFINED) => return Call::Local,
+                index => one(index).into_iter().collect(),
+            },
+            (Completed::Some(indices), _) => indices.iter().filter_map(|&index| one(self.number(cursor, index))).collect(),
+        };
+        let wait = if polls { Wait::Tested } else { Wait::All };
+        if these.is_empty() { Call::Local } else { Call::Complete(wait, Requests::These(these)) }
+    }
+
+    fn start(&self, caller: &Caller, cursor: &Cursor, requests: &[Cell]) -> Result<Call, Refusal> {
+        let mut calls = Vec::with_capacity(requests.len());
+        for &request in requests {
+            let slot = self.slot(cursor, request);
+            let made = cursor.made.as_ref().and_then(|made| made.persistent.iter().find(|(known, _)| *known == slot));
+            let Some(&(_, call)) = made else {
+                calls.push(Call::Start(slot));
+                continue;
+            };
+            let started = match &self.plan.persistent[&call] {
+                Operation::Send { mode, to, .. } => Some(Call::Isend(*mode, self.envelope(caller, cursor, to)?, slot)),
+                Operation::Ireceive { from, .. } => self.posted(caller, cursor, from, slot)?.map(|envelope| Call::Irecv(envelope, slot)),
+                _ => None,
+            };
+            calls.extend(started);
+        }
+        Ok(if calls.len() == 1 { calls.remove(0) } else { Call::Several(calls.into()) })
+    }
+
+    fn collective(&self, caller: &Caller, cursor: &Cursor, plan: &operation::Collective) -> Result<Collective, Refusal> {
+        let comm = self.comm(caller, cursor, plan.comm)?;
+        let root = plan.root.map(|root| self.rank(caller, comm, self.number(cursor, root))).transpose()?;
+        let (me, members) = match comm {
+            Call::WORLD => (caller.rank, self.trace.ranks),
+            comm => caller.position(comm).ok_or("a communicator that the rank has freed")?,
+        };
+        let bytes = |length| self.bytes(cursor, length);
+        let is_root = root.is_some_and(|root| u32::try_from(root) == Ok(me));
+        let (bytes, blocks) = plan.lengths(is_root, (me, members), &bytes)?;
+        let reduction = plan.reducer.map(|reducer| self.reducing(cursor, reducer));
+        Ok(Collective { kind: plan.kind, comm, root, bytes, blocks, reduction })
+    }
+
+    fn reducing(&self, cursor: &Cursor, reducer: Reducer) -> Reducing {
+        match reducer {
+            Reducer::Predefined(known) => known,
+            Reducer::Function { op, element } => {
+                let slot = self.slot(cursor, op);
+                let made = cursor.made.as_ref().and_then(|made| made.ordered.contains(&slot).then_some(()));
+                Reducing::Function { commutative: made.is_none(), element: self.number(cursor, element).max(0) as u64 }
+            }
+        }
+    }
+
+    /// A call that makes a communicator. Who is together in it, and in which order, is in the trace, so that all of them are splits but those
+    /// of all members.
+    fn make(&self, caller: &Caller, cursor: &Cursor, comm: Comm, how: Make) -> Result<Call, Refusal> {
+        let comm = self.comm(caller, cursor, comm)?;
+        Ok(match how {
+            Make::Dup => Call::Dup(comm),
+            Make::Split { color, key } => Call::Split(comm, self.number(cursor, color) as i32, self.number(cursor, key) as i32),
+            Make::Nothing => Call::Split(comm, UNDEFINED, 0),
+            Make::Among(cell) => {
+                let number = u32::try_from(self.number(cursor, cell)).unwrap_or(0);
+                let found = self.trace.comms.member(caller.rank, number).zip(self.trace.comms.instance(caller.rank, number));
+                let Some((member, (instance, ..))) = found else {
+                    return Err(format!("the trace does not say who is in comm#{number}").into());
+                };
+                Call::Split(comm, instance.leader as i32, member.rank as i32)
+            }
+        })
+    }
+
+    fn compare(&mut self, caller: &Caller, cursor: &Cursor) {
+        let Some(&expected) = self.expected.get(caller.rank as usize) else { return };
+        if cursor.calls == 0 {
+            return;
+        }
+        self.comparison.calls += 1;
+        if caller.clock == expected {
+            return;
+        }
+        let (least, most) = (caller.clock.min(expected), caller.clock.max(expected));
+        self.comparison.differ += 1;
+        self.comparison.most = self.comparison.most.max(most.since(least));
+        let is_first = self.comparison.first.as_ref().is_none_or(|first| (expected, caller.rank) < (first.0, first.1));
+        if is_first {
+            let (rank, number, place) = (caller.rank, cursor.calls - 1, self.plan.name(self.trace, cursor.call));
+            let sentence = format!("rank {rank}, call {number}, {place}: it ended at {}, and at {expected} in the recording", caller.clock);
+            self.comparison.first = Some((expected, rank, sentence));
+        }
+    }
+}
+
+/// Whether a receive takes messages of several sources or tags.
+fn is_open(envelope: &Envelope) -> bool {
+    envelope.peer == ANY_SOURCE || envelope.tag == ANY_TAG
+}
+
+impl Workload for Replay<'_> {
+    type Cursor = Cursor;
+
+    fn next(&mut self, caller: &Caller, cursor: &mut Cursor, _: &Answer) -> Call {
+        if !cursor.is_charged {
+            self.compare(caller, cursor);
+            if cursor.calls == 0 {
+                cursor.position = self.plan.begin(caller.rank);
+            }
+            let Some(call) = self.plan.next(&mut cursor.position, &self.columns) else { return Call::End };
+            cursor.call = call;
+            let operation = &self.plan.operations[call as usize];
+            cursor.vain = if operation.flag().is_some_and(|flag| self.is_vain(cursor, Some(flag))) { cursor.vain + 1 } else { 0 };
+            let span = self.clockwork.before(caller.rank, cursor, &self.plan);
+            if let Some(expected) = self.expected.get_mut(caller.rank as usize) {
+                *expected = self.clockwork.ended(*expected);
+            }
+            cursor.calls += 1;
+            cursor.is_charged = true;
+            if span != Span::ZERO {
+                return Call::Compute(span);
+            }
+        }
+        cursor.is_charged = false;
+        self.call(caller, cursor).unwrap_or_else(Call::Fail)
+    }
+
+    fn function(&self, cursor: &Cursor, call: &Call) -> Option<u16> {
+        match call {
+            Call::Compute(_) | Call::Fail(_) | Call::End => None,
+            _ => Some(self.plan.functions[cursor.call as usize]),
+        }
+    }
+
+    // `MPI_Init` is a call like others.
+    fn begins_with(&self) -> Option<u16> {
+        None
+    }
+
+    fn place(&self, cursor: &Cursor) -> String {
+        match cursor.calls.checked_sub(1) {
+            Some(number) => format!(" (call {number}, {})", self.plan.name(self.trace, cursor.call)),
+            None => String::new(),
+        }
+    }
+}

@@ -1,0 +1,250 @@
+//! What ranks compute between their calls: as long as in the recording, drawn from its histograms, scaled, or not at all.
+
+use super::Cursor;
+use super::plan::Plan;
+use engine::{Span, Time};
+use rustc_hash::FxHashMap;
+use trace::Trace;
+use trace::histogram::Summary;
+use trace::times::Reading;
+use trace::trace::{Cell, Node};
+
+/// What of the recorded computation is replayed.
+#[derive(Clone, Copy, PartialEq, Debug)]
+pub enum Computation {
+    /// Nothing.
+    None,
+    /// So many times what was recorded.
+    Scaled(f64),
+}
+
+impl Computation {
+    /// As recorded.
+    pub const RECORDED: Computation = Computation::Scaled(1.0);
+}
+
+/// Says what is computed before each call.
+pub(super) struct Clockwork<'t> {
+    source: Source<'t>,
+    factor: f64,
+    /// What was computed before the call that was asked for last, and how long that took, in the recording.
+    latest: (Span, Span),
+}
+
+enum Source<'t> {
+    Nothing,
+    /// By rank.
+    Exact(Vec<Option<Reading<'t>>>),
+    /// By the place before, from 1, and that of the call.
+    Drawn(FxHashMap<(u32, u32), Drawn<'t>>),
+}
+
+/// Times between two places.
+struct Drawn<'t> {
+    summary: &'t Summary,
+    /// How often ranks went there: more than there are times, where some computed nothing.
+    passages: u64,
+    /// By what a time from the middle of its bin is multiplied, so that the mean is that of the recording.
+    scale: f64,
+}
+
+impl<'t> Clockwork<'t> {
+    pub(super) fn new(trace: &'t Trace, plan: &Plan, computation: Computation) -> Clockwork<'t> {
+        let factor = match computation {
+            Computation::None => 0.0,
+            Computation::Scaled(factor) => factor,
+        };
+        let source = if !trace.times.is_empty() {
+            let of = |rank| trace.times.get(&rank).and_then(|times| Reading::new(times).ok());
+            Source::Exact((0..trace.ranks).map(of).collect())
+        } else if trace.histograms.is_empty() || computation == Computation::None {
+            Source::Nothing
+        } else {
+            Source::Drawn(drawn(trace, plan))
+        };
+        Clockwork { source, factor, latest: (Span::ZERO, Span::ZERO) }
+    }
+
+    /// What a rank computes before the call that it makes now.
+    pub(super) fn before(&mut self, rank: u32, cursor: &mut Cursor, plan: &Plan) -> Span {
+        let computed = match &mut self.source {
+            Source::Nothing => return Span::ZERO,
+            Source::Exact(ranks) => {
+                let next = ranks[rank as usize].as_mut().and_then(|times| times.next().ok().flatten());
+                self.latest = next.unwrap_or_default();
+                let (computed, took) = self.latest;
+                // A poll that found nothing costs what it cost, but for what it waited: a rank that does nothing but poll is let sleep.
+                let waited = took > most_of_a_poll(cursor.vain);
+                return scaled(computed, self.factor) + if cursor.vain > 0 && !waited { took } else { Span::ZERO };
+            }
+            Source::Drawn(drawn) => {
+                let place = plan.places[cursor.call as usize];
+                let before = std::mem::replace(&mut cursor.before, place + 1);
+                drawn.get(&(before, place)).map_or(Span::ZERO, |drawn| drawn.draw(rank, cursor.calls))
+            }
+        };
+        scaled(computed, self.factor)
+    }
+
+    /// When the call ended that was asked for last, in the recording, if the one before ended then.
+    pub(super) fn ended(&self, before: Time) -> Time {
+        before + self.latest.0 + self.latest.1
+    }
+}
+
+/// What a poll in vain costs at most that is not one that waited (`Messages::spin`).
+fn most_of_a_poll(vain: u32) -> Span {
+    Span::from_ps(64 * 1_000.max(u64::from(vain) * 1_000 / 128))
+}
+
+fn scaled(span: Span, factor: f64) -> Span {
+    if factor == 1.0 { span } else { Span::from_ps((span.as_ps() as f64 * factor).round() as u64) }
+}
+
+/// A number that looks random, the same for the same two.
+fn hash(one: u64, other: u64) -> u64 {
+    let mut x = one.wrapping_mul(0x9e37_79b9_7f4a_7c15) ^ other.wrapping_add(0x2545_f491_4f6c_dd1d);
+    for factor in [0xbf58_476d_1ce4_e5b9, 0x94d0_49bb_1331_11eb] {
+        x = (x ^ (x >> 30)).wrapping_mul(factor);
+    }
+    x ^ (x >> 31)
+}
+
+impl<'t> Drawn<'t> {
+    fn new(summary: &'t Summary, passages: u64) -> Drawn<'t> {
+        let mut drawn = Drawn { summary, passages: passages.max(summary.count), scale: 1.0 };
+        let sum: f64 = (0..summary.bins.len()).map(|bin| drawn.middle(bin) * summary.bins[bin] as f64).sum();
+        let mean = sum / summary.count.max(1) as f64;
+        if mean > 0.0 {
+            drawn.scale = summary.mean as f64 / mean;
+        }
+        drawn
+    }
+
+    /// The least and the greatest time of a bin.
+    fn bounds(&self, bin: usize) -> (u64, u64) {
+        let bits = self.summary.first_bits + bin as u32;
+        let (low, high) = if bits == 0 { (0, 0) } else { (1 << (bits - 1), u64::MAX >> (64 - bits)) };
+        (low.max(self.summary.least), high.min(self.summary.most))
+    }
+
+    fn middle(&self, bin: usize) -> f64 {
+        let (low, high) = self.bounds(bin);
+        (low as f64 + high as f64) / 2.0
+    }
+
+    /// A time for a rank's call of this number.
+    fn draw(&self, rank: u32, call: u64) -> Span {
+        let drawn = hash(u64::from(rank) + 1, call);
+        let mut left = ((u128::from(drawn) * u128::from(self.passages)) >> 64) as u64;
+        for (bin, &count) in self.summary.bins.iter().enumerate() {
+            if left < count {
+                let (low, high) = self.bounds(bin);
+                let within = (u128::from(hash(drawn, call)) * (u128::from(high.saturating_sub(low)) + 1)) >> 64;
+                return Span::from_ps(((low + within as u64) as f64 * self.scale).round() as u64);
+            }
+            left -= count;
+        }
+        Span::ZERO
+    }
+}
+
+/// Histograms by places, with how often ranks went there.
+fn drawn<'t>(trace: &'t Trace, plan: &Plan) -> FxHashMap<(u32, u32), Drawn<'t>> {
+    let mut passages = Passages { trace, plan, count: FxHashMap::default() };
+    for (nodes, &ranks) in trace.shapes.iter().zip(&trace.sizes) {
+        if let Some((first, _)) = passages.within(nodes, ranks, ranks) {
+            passages.add(0, first, ranks);
+        }
+    }
+    let number: FxHashMap<(u32, u32), u32> = plan.sites.iter().copied().zip(0..).collect();
+    let of = |(path, summary): &'t (trace::part::Path, Summary)| {
+        let from = match path.0 {
+            Some(place) => *number.get(&place)? + 1,
+            None => 0,
+        };
+        let to = *number.get(&path.1)?;
+        Some(((from, to), Drawn::new(summary, passages.count.get(&(from, to)).copied().unwrap_or(0))))
+    };
+    trace.histograms.iter().filter_map(of).collect()
+}
+
+/// Counts how often ranks go from one place to another.
+struct Passages<'a> {
+    trace: &'a Trace,
+    plan: &'a Plan,
+    count: FxHashMap<(u32, u32), u64>,
+}
+
+impl Passages<'_> {
+    fn add(&mut self, from: u32, to: u32, times: u64) {
+        let count = self.count.entry((from, to)).or_default();
+        *count = count.saturating_add(times);
+    }
+
+    /// The first and last place of nodes that are gone through so many times, by ranks that go through what is around once each.
+    fn within(&mut self, nodes: &[Node], times: u64, ranks: u64) -> Option<(u32, u32)> {
+        let mut ends: Option<(u32, u32)> = None;
+        for node in nodes {
+            let (first, last) = match node {
+                Node::Call(call) => {
+                    let place = self.plan.places[*call as usize];
+                    (place, place)
+                }
+                Node::Loop { count, body } => {
+                    // Of each time that the loop is come upon.
+                    let turns = match count {
+                        Cell::Same(count) => u128::from(times) * u128::from(count.unsigned_abs()),
+                        Cell::Column(column) => {
+                            let mut sum = 0u128;
+                            self.trace.columns[*column as usize]
+                                .tally(&mut |count, often| sum += u128::from(count.unsigned_abs()) * u128::from(often));
+                            sum * u128::from(times) / u128::from(ranks.max(1))
+                        }
+                    };
+                    let turns = u64::try_from(turns).unwrap_or(u64::MAX);
+                    let Some((first, last)) = self.within(body, turns, ranks) else { continue };
+                    self.add(last + 1, first, turns.saturating_sub(times));
+                    (first, last)
+                }
+            };
+            match &mut ends {
+                None => ends = Some((first, last)),
+                Some((_, end)) => {
+                    let from = std::mem::replace(end, last) + 1;
+                    self.add(from, first, times);
+                }
+            }
+        }
+        ends
+    }
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    #[test]
+    fn drawn_times_have_the_mean_of_the_recording() {
+        let summary = Summary {
+            count: 300,
+            least: 900,
+            mean: 2_500,
+            most: 40_000,
+            deviation: 0,
+            bins: vec![100, 150, 0, 0, 40, 0, 10],
+            first_bits: 10,
+        };
+        let drawn = Drawn::new(&summary, 400);
+        let draws = 100_000;
+        let (mut sum, mut none) = (0.0, 0);
+        for call in 0..draws {
+            let span = drawn.draw(7, call).as_ps();
+            sum += span as f64;
+            none += u32::from(span == 0);
+        }
+        // A quarter of the passages had no computation.
+        assert!((f64::from(none) / draws as f64 - 0.25).abs() < 0.01, "{none}");
+        assert!((sum / (draws as f64 * 0.75) / 2_500.0 - 1.0).abs() < 0.03, "{}", sum / draws as f64);
+    }
+}

@@ -1,0 +1,49 @@
+//! What a receive got in the recording: its call does not say so, the one that completed it does.
+
+use super::operation::{Completed, Operation, Slots};
+use super::{Cursor, Replay};
+
+/// What came of a receive.
+pub(super) struct Outcome {
+    /// As [`trace::template::Peer`] has it, without a communicator.
+    pub(super) source: i64,
+    pub(super) tag: i32,
+    pub(super) is_cancelled: bool,
+}
+
+impl Replay<'_> {
+    /// What came of the request that the cursor's call started; `None` if it was never completed. O(calls up to then).
+    pub(super) fn outcome(&self, cursor: &Cursor, slot: u32) -> Option<Outcome> {
+        let mut position = cursor.position.clone();
+        while let Some(call) = self.plan.next(&mut position, &self.columns) {
+            match &self.plan.operations[call as usize] {
+                Operation::Complete { flag, requests, completed, statuses } => {
+                    if self.is_vain(cursor, *flag) {
+                        continue;
+                    }
+                    let is_it = |index: usize| match requests {
+                        Slots::Same(slots) => slots.get(index) == Some(&slot),
+                        Slots::Each(cells) => cells.get(index).is_some_and(|cell| cell.is_some_and(|cell| self.slot(cursor, cell) == slot)),
+                    };
+                    let index = |cell| usize::try_from(self.number(cursor, cell)).unwrap_or(usize::MAX);
+                    let place = match completed {
+                        Completed::All => (0..requests.len()).find(|&at| is_it(at)),
+                        Completed::One(one) => is_it(index(*one)).then_some(0),
+                        Completed::Some(some) => some.iter().position(|&one| is_it(index(one))),
+                    };
+                    let Some(place) = place else { continue };
+                    let status = (*statuses.get(place)?)?;
+                    let number = |cell| self.number(cursor, cell);
+                    return Some(Outcome {
+                        source: number(status.source),
+                        tag: number(status.tag) as i32,
+                        is_cancelled: number(status.is_cancelled) != 0,
+                    });
+                }
+                Operation::FreeRequest { request: Some(request) } if self.slot(cursor, *request) == slot => return None,
+                _ => {}
+            }
+        }
+        None
+    }
+}

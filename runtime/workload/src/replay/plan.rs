@@ -1,0 +1,166 @@
+//! A trace made ready for its replay: what each call is, and the steps of each shape.
+
+use super::arguments::Arguments;
+use super::columns::Columns;
+use super::operation::Operation;
+use super::position::{Position, Step, lay_out};
+use rustc_hash::FxHashMap;
+use std::cell::RefCell;
+use std::collections::BTreeSet;
+use trace::Trace;
+use trace::roles::Roles;
+use trace::trace::{Cell, Node};
+
+/// A trace, ready.
+pub(super) struct Plan {
+    /// What each call is.
+    pub(super) operations: Vec<Operation>,
+    /// What persistent requests start, by the call that made them.
+    pub(super) persistent: FxHashMap<u32, Operation>,
+    /// The function of each call, and its place: function and site, by number.
+    pub(super) functions: Vec<u16>,
+    pub(super) places: Vec<u32>,
+    /// The places themselves.
+    pub(super) sites: Vec<(u32, u32)>,
+    /// Whether a receive may have been cancelled.
+    pub(super) cancels: bool,
+    steps: Vec<Step>,
+    /// The first step of each shape.
+    begins: Vec<u32>,
+    /// Shape, and place among its ranks, of each rank, where there are several shapes.
+    ranks: Vec<(u32, u32)>,
+    used: BTreeSet<u32>,
+}
+
+impl Plan {
+    /// Of a trace; O(its size and ranks).
+    ///
+    /// # Errors
+    /// A sentence, if there is a call that cannot be replayed.
+    pub(super) fn new(trace: &Trace) -> Result<Plan, String> {
+        let mut plan = Plan {
+            operations: Vec::with_capacity(trace.calls.len()),
+            persistent: FxHashMap::default(),
+            functions: Vec::with_capacity(trace.calls.len()),
+            places: Vec::with_capacity(trace.calls.len()),
+            sites: Vec::new(),
+            cancels: trace.functions.iter().any(|function| function.name == "MPI_Cancel"),
+            steps: Vec::new(),
+            begins: Vec::new(),
+            ranks: Vec::new(),
+            used: BTreeSet::new(),
+        };
+        plan.add_calls(trace);
+        for nodes in &trace.shapes {
+            plan.begins.push(plan.steps.len() as u32);
+            lay_out(nodes, &mut plan.steps);
+            plan.steps.push(Step::End);
+        }
+        if plan.steps.len() > u32::MAX as usize {
+            return Err("the trace has more than 2^32 calls and loops".to_owned());
+        }
+        let counts = plan.steps.iter().filter_map(|step| if let Step::Loop(Cell::Column(column), _) = step { Some(*column) } else { None });
+        plan.used.extend(counts);
+        plan.check(trace)?;
+        if trace.shapes.len() > 1 {
+            let mut next = vec![0; trace.shapes.len()];
+            trace.shape_of.each(|shape| {
+                plan.ranks.push((shape as u32, next[shape as usize]));
+                next[shape as usize] += 1;
+            });
+        }
+        Ok(plan)
+    }
+
+    fn add_calls(&mut self, trace: &Trace) {
+        let roles: Vec<Roles> = trace.templates.iter().map(|template| Roles::of(trace, template)).collect();
+        let mut known = FxHashMap::default();
+        for (number, (at, cells)) in (0..).zip(&trace.calls) {
+            let (template, roles) = (&trace.templates[*at as usize], &roles[*at as usize]);
+            let mut operation = Operation::of(&Arguments { trace, template, roles, cells, used: RefCell::new(&mut self.used) });
+            if trace.functions[template.function as usize].name.ends_with("_init")
+                && let Operation::Send { request: Some(request), .. } | Operation::Ireceive { request, .. } = operation
+            {
+                self.persistent.insert(number, std::mem::replace(&mut operation, Operation::Persistent { request }));
+            }
+            let place = *known.entry((template.function, template.site)).or_insert_with(|| {
+                self.sites.push((template.function, template.site));
+                self.sites.len() as u32 - 1
+            });
+            self.operations.push(operation);
+            self.functions.push(template.function as u16);
+            self.places.push(place);
+        }
+    }
+
+    /// # Errors
+    /// The first rank and call that cannot be replayed, and why.
+    fn check(&self, trace: &Trace) -> Result<(), String> {
+        for (shape, &begin) in self.begins.iter().enumerate() {
+            let steps = self.steps[begin as usize..].iter().take_while(|step| **step != Step::End);
+            let refused = steps.filter_map(|step| match step {
+                Step::Call(call) => match &self.operations[*call as usize] {
+                    Operation::Refused(why) => Some((*call, why)),
+                    _ => None,
+                },
+                _ => None,
+            });
+            let Some((call, why)) = refused.into_iter().next() else { continue };
+            let mut rank = None;
+            let mut at = 0;
+            trace.shape_of.each(|of| {
+                if of == shape as i64 && rank.is_none() {
+                    rank = Some(at);
+                }
+                at += 1;
+            });
+            // A shape that no rank has is not replayed.
+            let Some(rank) = rank else { continue };
+            let number = before(trace, rank, &trace.shapes[shape], call).0;
+            return Err(format!("the trace cannot be replayed: rank {rank}, call {number}, {}: {why}", self.name(trace, call)));
+        }
+        Ok(())
+    }
+
+    /// Columns that are looked up.
+    pub(super) fn columns(&self) -> impl Iterator<Item = u32> {
+        self.used.iter().copied()
+    }
+
+    /// Before a rank's first call.
+    pub(super) fn begin(&self, rank: u32) -> Position {
+        let (shape, place) = self.ranks.get(rank as usize).copied().unwrap_or((0, rank));
+        Position::at(self.begins[shape as usize], place)
+    }
+
+    /// The next call.
+    #[inline]
+    pub(super) fn next(&self, position: &mut Position, columns: &Columns) -> Option<u32> {
+        position.next(&self.steps, columns)
+    }
+
+    /// A call's function and site, for messages.
+    pub(super) fn name(&self, trace: &Trace, call: u32) -> String {
+        let template = &trace.templates[trace.calls[call as usize].0 as usize];
+        format!("{} at {}", trace.functions[template.function as usize].name, trace.site(template.site))
+    }
+}
+
+/// How many calls a rank makes before the first `call`, and whether that is among the nodes.
+fn before(trace: &Trace, rank: u32, nodes: &[Node], call: u32) -> (u64, bool) {
+    let mut number = 0u64;
+    for node in nodes {
+        match node {
+            Node::Call(other) if *other == call => return (number, true),
+            Node::Call(_) => number = number.saturating_add(1),
+            Node::Loop { count, body } => {
+                let (once, found) = before(trace, rank, body, call);
+                if found {
+                    return (number.saturating_add(once), true);
+                }
+                number = number.saturating_add(once.saturating_mul(trace.rank(rank).turns(*count)));
+            }
+        }
+    }
+    (number, false)
+}

@@ -1,0 +1,86 @@
+//! Where a rank is in the calls and loops of its shape, as a few words.
+
+use super::columns::Columns;
+use smallvec::SmallVec;
+use trace::trace::{Cell, Node};
+
+/// One step of a shape, all loops laid out one behind the other.
+#[derive(Clone, Copy, PartialEq, Eq, Debug)]
+pub(super) enum Step {
+    /// A call, by its place in the trace.
+    Call(u32),
+    /// A loop begins: how often it runs, and the step behind it.
+    Loop(Cell, u32),
+    /// A loop's turn ends: its first step.
+    Turn(u32),
+    /// The rank's calls are over.
+    End,
+}
+
+/// A place among the steps.
+#[derive(Clone, Default, Debug)]
+pub(super) struct Position {
+    step: u32,
+    /// The rank's place among those of its shape.
+    pub(super) place: u32,
+    /// The turns left, this one included, of the loops around.
+    turns: SmallVec<[u64; 2]>,
+}
+
+impl Position {
+    /// Before the first step of a shape.
+    pub(super) fn at(step: u32, place: u32) -> Position {
+        Position { step, place, turns: SmallVec::new() }
+    }
+
+    /// The next call; O(depth of loops) at most and O(1) mostly.
+    #[inline]
+    pub(super) fn next(&mut self, steps: &[Step], columns: &Columns) -> Option<u32> {
+        loop {
+            match steps[self.step as usize] {
+                Step::Call(call) => {
+                    self.step += 1;
+                    return Some(call);
+                }
+                Step::Loop(count, behind) => match columns.number(count, self.place) {
+                    ..=0 => self.step = behind,
+                    turns => {
+                        self.turns.push(turns as u64);
+                        self.step += 1;
+                    }
+                },
+                Step::Turn(begin) => {
+                    let left = self.turns.last_mut().expect("a turn is of a loop");
+                    *left -= 1;
+                    if *left > 0 {
+                        self.step = begin;
+                    } else {
+                        self.turns.pop();
+                        self.step += 1;
+                    }
+                }
+                Step::End => return None,
+            }
+        }
+    }
+}
+
+/// Appends the steps of nodes; loops of nothing are left out.
+pub(super) fn lay_out(nodes: &[Node], steps: &mut Vec<Step>) {
+    for node in nodes {
+        match node {
+            Node::Call(call) => steps.push(Step::Call(*call)),
+            Node::Loop { count, body } => {
+                let begin = steps.len();
+                steps.push(Step::End);
+                lay_out(body, steps);
+                if steps.len() == begin + 1 {
+                    steps.pop();
+                    continue;
+                }
+                steps.push(Step::Turn(begin as u32 + 1));
+                steps[begin] = Step::Loop(*count, steps.len() as u32);
+            }
+        }
+    }
+}

@@ -87,6 +87,15 @@ impl Area {
     pub(super) fn none() -> Area {
         Area { extents: Vec::new(), blocks: Blocks::Uniform(0), bytes: 0 }
     }
+    /// No memory: the blocks of the other side, of members that have it.
+    pub(super) fn opposite(other: &Area) -> Area {
+        Area { blocks: other.blocks.clone(), ..Area::none() }
+    }
+    /// One block in these places.
+    pub(super) fn block_of(extents: Vec<Extent>) -> Area {
+        let bytes = extents.iter().map(|extent| extent.bytes).sum();
+        Area { extents, blocks: Blocks::Uniform(bytes), bytes }
+    }
     pub(super) fn is_irregular(&self) -> bool {
         matches!(self.blocks, Blocks::Each(_))
     }

@@ -1,4 +1,4 @@
-//! What a call that may gather says of itself.
+//! What a call says of itself before anything is known of its blocks: it gathers by that, or goes the general way.
 
 use crate::agreement::{Contribution, Resolve};
 use crate::blocks::BlockList;
@@ -7,7 +7,7 @@ use crate::mode::Mode;
 use schedule::Kind;
 
 /// A call as a member of it knows it.
-#[derive(Clone, PartialEq, Eq)]
+#[derive(Clone, Copy, PartialEq, Eq)]
 pub(crate) struct Brief {
     pub kind: Kind,
     pub mode: Mode,
@@ -19,6 +19,13 @@ pub(crate) struct Brief {
     pub bytes: u64,
     /// Handles of operation and datatype.
     pub reduction: Option<(usize, usize)>,
+}
+
+impl Brief {
+    /// A call without root, whose blocks are empty.
+    pub(crate) fn of(kind: Kind, mode: Mode, comm: usize) -> Brief {
+        Brief { kind, mode, comm, root: None, irregular: false, bytes: 0, reduction: None }
+    }
 }
 
 /// The instance that was made last, while its members come in: most calls are one more of the same.

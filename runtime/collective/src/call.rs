@@ -6,6 +6,7 @@ pub(crate) mod moving;
 pub(crate) mod neighbor;
 pub(crate) mod reducing;
 
+use crate::agent::pack;
 use crate::area::{Area, IN_PLACE, Side};
 use crate::brief::{Brief, Bring};
 use crate::delivery::Delivery;
@@ -20,18 +21,22 @@ use message::p2p::view;
 use message::request::ROOT;
 use message::view::Extent;
 use objects::error::Result;
-use schedule::{Kind, Member, Shape};
+use schedule::{Member, Shape};
 use std::rc::Rc;
 
-/// Everything of a call but the data.
-struct Call {
-    kind: Kind,
-    comm: usize,
-    root: Option<i32>,
-    irregular: bool,
-    bytes: u64,
-    reduction: Option<Rc<Reduction>>,
-    mode: Mode,
+/// What a call has beside its blocks.
+enum Beside {
+    Nothing,
+    Reduction(Rc<Reduction>),
+    Neighbors(Neighbors),
+}
+
+/// The members that a rank's blocks come from and go to.
+struct Neighbors {
+    sources: Rc<[u32]>,
+    destinations: Rc<[u32]>,
+    /// Whether they are those of a grid.
+    cartesian: bool,
 }
 
 impl Entrance<'_> {
@@ -46,59 +51,53 @@ impl Entrance<'_> {
         self.collectives.gathers(self.messages, true)
     }
 
-    #[allow(clippy::too_many_arguments)]
-    fn run(
-        &mut self,
-        call: Call,
-        send: Area,
-        input: Vec<u8>,
-        receive: Area,
-        delivery: Delivery,
-        neighbors: (Rc<[u32]>, Rc<[u32]>),
-        cartesian: bool,
-    ) -> Result<Part> {
-        let comm = self.objects.comms.index(call.comm)?;
+    /// Enters the general way: with all that is given packed, and all that is received kept until it is delivered.
+    fn general(&mut self, brief: &Brief, beside: Beside, send: Area, receive: Area) -> Result<Part> {
+        let delivery = brief.mode.delivery(&receive);
+        self.deliver(brief, beside, send, receive, delivery)
+    }
+
+    /// As [`Entrance::general`]; what is received goes where `delivery` says.
+    fn deliver(&mut self, brief: &Brief, beside: Beside, send: Area, receive: Area, delivery: Delivery) -> Result<Part> {
+        let comm = self.objects.comms.index(brief.comm)?;
         let (size, rank, sides) = membership(self.objects, comm);
-        let root = call.root.map(|root| root_member(self.objects, comm, root)).transpose()?;
+        let root = brief.root.map(|root| root_member(self.objects, comm, root)).transpose()?;
+        let blocking = brief.mode.whole() == Mode::Blocking;
+        let (reduction, neighbors) = match beside {
+            Beside::Nothing => (None, None),
+            Beside::Reduction(reduction) => (Some(reduction), None),
+            Beside::Neighbors(neighbors) => (None, Some(neighbors)),
+        };
         let shape = Shape {
-            kind: call.kind,
+            kind: brief.kind,
             size,
             root: root.flatten().unwrap_or(0),
-            irregular: call.irregular,
-            bytes: call.bytes,
-            element: call.reduction.as_ref().map_or(1, |reduction| reduction.datatype.size.max(1)),
-            commutative: call.reduction.as_ref().is_none_or(|reduction| reduction.op.commutative()),
+            irregular: brief.irregular,
+            bytes: brief.bytes,
+            element: reduction.as_ref().map_or(1, |reduction| reduction.datatype.size.max(1)),
+            commutative: reduction.as_ref().is_none_or(|reduction| reduction.op.commutative()),
             sides,
-            predefined: call.reduction.as_ref().is_none_or(|reduction| reduction.kernel.is_some()),
-            cartesian,
+            predefined: reduction.as_ref().is_none_or(|reduction| reduction.kernel.is_some()),
+            cartesian: neighbors.as_ref().is_some_and(|neighbors| neighbors.cartesian),
             node: self.messages.wire.node,
         };
         let function = self.messages.ranks[self.messages.current as usize].function;
-        let entry = Entry {
-            signature: Signature {
-                function,
-                blocking: call.mode == Mode::Blocking,
-                irregular: call.irregular,
-                kind: call.kind,
-                root: root.flatten(),
-            },
+        let signature = Signature { function, blocking, irregular: brief.irregular, kind: brief.kind, root: root.flatten() };
+        let (sources, destinations) =
+            neighbors.map_or_else(|| (Rc::default(), Rc::default()), |neighbors| (neighbors.sources, neighbors.destinations));
+        self.enter(Entry {
+            signature,
             place: Place::Comm(comm),
             root_known: root != Some(None),
             shape,
-            member: Member { rank, send: send.blocks, receive: receive.blocks, sources: neighbors.0, destinations: neighbors.1 },
+            input: pack(&send.extents),
+            member: Member { rank, send: send.blocks, receive: receive.blocks, sources, destinations },
             output_bytes: receive.bytes,
-            input,
-            reduction: call.reduction,
+            reduction,
             delivery,
             agreement: None,
-            blocking: call.mode == Mode::Blocking,
-        };
-        self.enter(entry)
-    }
-
-    fn simple(&mut self, call: Call, send: Area, input: Vec<u8>, receive: Area, delivery: Delivery) -> Result<Part> {
-        let none: Rc<[u32]> = Rc::new([]);
-        self.run(call, send, input, receive, delivery, (none.clone(), none), false)
+            blocking,
+        })
     }
 
     /// `(is this rank the root, blocks of the far side, own rank in the group, whether an intercommunicator)`.

@@ -173,7 +173,7 @@ impl Collectives {
                 self.hold(index);
                 if is_predefined(brief.reduction) && self.starting.is_none() {
                     let function = signature.function;
-                    self.latest = Some(Latest { brief: brief.clone(), function, index, comm, call, elements: None });
+                    self.latest = Some(Latest { brief: *brief, function, index, comm, call, elements: None });
                 }
                 index
             }

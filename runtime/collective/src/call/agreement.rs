@@ -59,7 +59,7 @@ impl Entrance<'_> {
     pub fn join_agreement(&mut self, comm: usize, bytes: u64, contribution: (Contribution, Resolve), mode: Mode) -> Result<Part> {
         let mut bring = Bring::Agreement(contribution.0, contribution.1);
         if mode == Mode::Blocking && self.may_gather() {
-            let brief = Brief { kind: Kind::Agree, mode, comm, root: None, irregular: false, bytes, reduction: None };
+            let brief = Brief { bytes, ..Brief::of(Kind::Agree, mode, comm) };
             if let Some(part) = self.try_gathering(&brief, &Extent::none(), Extent::none(), &mut bring)? {
                 return Ok(part);
             }

@@ -2,10 +2,9 @@
 //!
 //! They take the way of those with memory, which asks for no more than sizes until it moves bytes, so that their times are the same.
 
-use super::Call;
+use super::Beside;
 use crate::area::Area;
 use crate::brief::Brief;
-use crate::delivery::Delivery;
 use crate::entrance::{Entrance, Part};
 use crate::mode::Mode;
 use crate::reduction::{Reduction, reduction};
@@ -65,24 +64,24 @@ impl Entrance<'_> {
             Some(Reducing::Predefined { op, datatype }) => Some((op, datatype)),
             _ => None,
         };
+        let brief = Brief { kind, mode, comm, root, irregular: blocks.is_some(), bytes, reduction: handles };
         let is_plain = blocks.is_none() && reducing.is_some() == handles.is_some();
-        if is_plain && self.may_gather() {
-            let brief = Brief { kind, mode, comm, root, irregular: false, bytes, reduction: handles };
-            if let Some(part) = self.held(&brief, &Extent::none(), &Extent::none())? {
-                return Ok(part);
-            }
+        if is_plain
+            && self.may_gather()
+            && let Some(part) = self.held(&brief, &Extent::none(), &Extent::none())?
+        {
+            return Ok(part);
         }
         let reduction = reducing.map(|reducing| reducing.reduction(self.messages, self.objects)).transpose()?;
-        let call = Call { kind, comm, root, irregular: blocks.is_some(), bytes, reduction, mode };
         let (send, receive) = match blocks {
-            Some((send, receive)) => (lengths(send.clone()), lengths(receive.clone())),
+            Some(blocks) => blocks.clone(),
             None => {
                 let members = u64::from(self.objects.comms.get(comm)?.size());
                 let block = if kind == Kind::ReduceScatter { bytes / members } else { bytes };
-                (lengths(Blocks::Uniform(block)), lengths(Blocks::Uniform(block)))
+                (Blocks::Uniform(block), Blocks::Uniform(block))
             }
         };
-        self.simple(call, send, Vec::new(), receive, Delivery::None)
+        self.general(&brief, reduction.map_or(Beside::Nothing, Beside::Reduction), lengths(send), lengths(receive))
     }
 }
 

@@ -1,12 +1,10 @@
 //! Collectives that move data, or nothing at all (MPI 5.0 sections 6.3 to 6.8).
 
-use super::Call;
-use crate::agent::pack;
+use super::Beside;
 use crate::area::area;
 use crate::area::{Area, Side};
 use crate::blocks::block_list;
 use crate::brief::{Brief, Bring};
-use crate::delivery::Delivery;
 use crate::entrance::{Entrance, Part};
 use crate::gatherv::RootBlocks;
 use crate::mode::Mode;
@@ -18,15 +16,9 @@ use objects::Objects;
 use objects::error::Result;
 use schedule::{Blocks, Kind};
 
-/// What member `me` of a gathering gives, and that packed; `in_place`, its own block of the receiving side.
-fn own_input(objects: &Objects, send: &Side, (receive, target): (&Side, &Area), me: u32, in_place: bool) -> Result<(Area, Vec<u8>)> {
-    if in_place {
-        let input = pack(&target.block(objects, receive, me)?);
-        return Ok((Area { blocks: Blocks::Uniform(input.len() as u64), ..Area::none() }, input));
-    }
-    let area = area(objects, send, 1)?;
-    let input = pack(&area.extents);
-    Ok((area, input))
+/// What member `me` of a gathering gives: in place, its own block of the receiving side.
+fn own_area(objects: &Objects, send: &Side, (receive, target): (&Side, &Area), me: u32, in_place: bool) -> Result<Area> {
+    if in_place { Ok(Area::block_of(target.block(objects, receive, me)?)) } else { area(objects, send, 1) }
 }
 
 impl Entrance<'_> {
@@ -36,14 +28,13 @@ impl Entrance<'_> {
     /// What is wrong with the arguments (MPI 5.0 section 6.2), or that members call something else.
     #[inline(never)]
     pub fn join_barrier(&mut self, comm: usize, mode: Mode) -> Result<Part> {
-        if self.may_gather() {
-            let brief = Brief { kind: Kind::Barrier, mode, comm, root: None, irregular: false, bytes: 0, reduction: None };
-            if let Some(part) = self.held(&brief, &Extent::none(), &Extent::none())? {
-                return Ok(part);
-            }
+        let brief = Brief::of(Kind::Barrier, mode, comm);
+        if self.may_gather()
+            && let Some(part) = self.held(&brief, &Extent::none(), &Extent::none())?
+        {
+            return Ok(part);
         }
-        let call = Call { kind: Kind::Barrier, comm, root: None, irregular: false, bytes: 0, reduction: None, mode };
-        self.simple(call, Area::none(), Vec::new(), Area::none(), Delivery::None)
+        self.general(&brief, Beside::Nothing, Area::none(), Area::none())
     }
 
     /// `MPI_Bcast`: the mounted rank enters.
@@ -53,24 +44,20 @@ impl Entrance<'_> {
     #[inline(never)]
     pub fn join_bcast(&mut self, buffer: Buffer, root: i32, comm: usize, mode: Mode) -> Result<Part> {
         let (is_root, _, _, inter) = self.rooted(comm, root)?;
+        let brief = Brief { root: Some(root), ..Brief::of(Kind::Bcast, mode, comm) };
         if !inter && self.may_gather() {
             let extent = view(self.objects, buffer)?;
-            let brief = Brief { kind: Kind::Bcast, mode, comm, root: Some(root), irregular: false, bytes: extent.bytes, reduction: None };
+            let brief = Brief { bytes: extent.bytes, ..brief };
             let (source, target) = if is_root { (extent, Extent::none()) } else { (Extent::none(), extent) };
             if let Some(part) = self.held(&brief, &source, &target)? {
                 return Ok(part);
             }
         }
         let area = if inter && root == PROC_NULL { Area::none() } else { area(self.objects, &Side::One(buffer), 1)? };
-        let call = Call { kind: Kind::Bcast, comm, root: Some(root), irregular: false, bytes: area.bytes, reduction: None, mode };
-        let blocks = area.blocks.clone();
-        if is_root {
-            let input = pack(&area.extents);
-            self.simple(call, area, input, Area { blocks, ..Area::none() }, Delivery::None)
-        } else {
-            let extents = area.extents.clone();
-            self.simple(call, Area { blocks, ..Area::none() }, Vec::new(), area, Delivery::To(extents))
-        }
+        let brief = Brief { bytes: area.bytes, ..brief };
+        let opposite = Area::opposite(&area);
+        let (send, receive) = if is_root { (area, opposite) } else { (opposite, area) };
+        self.general(&brief, Beside::Nothing, send, receive)
     }
 
     /// `MPI_Gather` and `MPI_Gatherv`: the mounted rank enters.
@@ -86,8 +73,7 @@ impl Entrance<'_> {
             if let (Some(source), Some(target)) = (source, target)
                 && (!is_root || target.bytes == source.bytes * u64::from(peers))
             {
-                let brief =
-                    Brief { kind: Kind::Gather, mode, comm, root: Some(root), irregular: false, bytes: source.bytes, reduction: None };
+                let brief = Brief { root: Some(root), bytes: source.bytes, ..Brief::of(Kind::Gather, mode, comm) };
                 if let Some(part) = self.held(&brief, &source, &target)? {
                     return Ok(part);
                 }
@@ -109,16 +95,15 @@ impl Entrance<'_> {
         }
         let irregular = matches!(receive, Side::Each(_));
         let target = if is_root { area(self.objects, &receive, peers)? } else { Area::none() };
-        let (source, input) = if is_root && inter || root == PROC_NULL {
-            (Area::none(), Vec::new())
+        let source = if is_root && inter || root == PROC_NULL {
+            Area::none()
         } else {
-            own_input(self.objects, &send, (&receive, &target), me, is_root && send.is_in_place())?
+            own_area(self.objects, &send, (&receive, &target), me, is_root && send.is_in_place())?
         };
         let bytes = if irregular { 0 } else { if is_root { &target } else { &source }.blocks.bytes(0) };
-        let call = Call { kind: Kind::Gather, comm, root: Some(root), irregular, bytes, reduction: None, mode };
-        let delivery = Delivery::To(target.extents.clone());
-        let target = if is_root { target } else { Area { blocks: source.blocks.clone(), ..Area::none() } };
-        self.simple(call, source, input, target, delivery)
+        let brief = Brief { root: Some(root), irregular, bytes, ..Brief::of(Kind::Gather, mode, comm) };
+        let target = if is_root { target } else { Area::opposite(&source) };
+        self.general(&brief, Beside::Nothing, source, target)
     }
 
     /// Enters a gather or scatter of blocks that differ, if it may gather; the root has all of them.
@@ -130,7 +115,7 @@ impl Entrance<'_> {
         root_area: Option<Area>,
         in_place: bool,
     ) -> Result<Option<Part>> {
-        let brief = Brief { kind, mode, comm, root: Some(root), irregular: true, bytes: 0, reduction: None };
+        let brief = Brief { root: Some(root), irregular: true, ..Brief::of(kind, mode, comm) };
         let mut bring = match root_area {
             Some(Area { extents, blocks: Blocks::Each(begins), .. }) => Bring::Blocks(RootBlocks { extents, begins, in_place }),
             _ => Bring::Nothing,
@@ -153,7 +138,7 @@ impl Entrance<'_> {
                 && (!is_root || in_place || source.bytes == target.bytes * u64::from(peers))
             {
                 let bytes = if is_root { source.bytes / u64::from(peers) } else { target.bytes };
-                let brief = Brief { kind: Kind::Scatter, mode, comm, root: Some(root), irregular: false, bytes, reduction: None };
+                let brief = Brief { root: Some(root), bytes, ..Brief::of(Kind::Scatter, mode, comm) };
                 if let Some(part) = self.held(&brief, &source, &target)? {
                     return Ok(part);
                 }
@@ -172,7 +157,6 @@ impl Entrance<'_> {
         }
         let irregular = matches!(send, Side::Each(_));
         let source = if is_root { area(self.objects, &send, peers)? } else { Area::none() };
-        let input = pack(&source.extents);
         let target = if is_root && inter || root == PROC_NULL {
             Area::none()
         } else if is_root && receive.is_in_place() {
@@ -182,10 +166,9 @@ impl Entrance<'_> {
             area(self.objects, &receive, 1)?
         };
         let bytes = if irregular { 0 } else { if is_root { &source } else { &target }.blocks.bytes(0) };
-        let call = Call { kind: Kind::Scatter, comm, root: Some(root), irregular, bytes, reduction: None, mode };
-        let delivery = Delivery::To(target.extents.clone());
-        let source = if is_root { source } else { Area { blocks: target.blocks.clone(), ..Area::none() } };
-        self.simple(call, source, input, target, delivery)
+        let brief = Brief { root: Some(root), irregular, bytes, ..Brief::of(Kind::Scatter, mode, comm) };
+        let source = if is_root { source } else { Area::opposite(&target) };
+        self.general(&brief, Beside::Nothing, source, target)
     }
 
     /// Enters an allgather of blocks that differ, if it may gather: its first half.
@@ -193,8 +176,7 @@ impl Entrance<'_> {
         let Some(receive) = block_list(self.messages, self.objects, receive, members as usize)? else { return Ok(None) };
         let own = if send.is_in_place() { Some(receive.one(me as usize)) } else { block_list(self.messages, self.objects, send, 1)? };
         let Some(send) = own else { return Ok(None) };
-        let brief =
-            Brief { kind: Kind::Allgather, mode: Mode::Blocking, comm, root: None, irregular: true, bytes: receive.bytes, reduction: None };
+        let brief = Brief { irregular: true, bytes: receive.bytes, ..Brief::of(Kind::Allgather, Mode::Blocking, comm) };
         self.try_gathering(&brief, &Extent::none(), Extent::none(), &mut Bring::Lists(&send, &receive, true))
     }
 
@@ -215,7 +197,7 @@ impl Entrance<'_> {
             && let (Some(source), Some(target)) = (self.own_block(&send, &receive, me)?, self.blocks(&receive, size)?)
             && target.bytes == source.bytes * u64::from(size)
         {
-            let brief = Brief { kind: Kind::Allgather, mode, comm, root: None, irregular: false, bytes: source.bytes, reduction: None };
+            let brief = Brief { bytes: source.bytes, ..Brief::of(Kind::Allgather, mode, comm) };
             if let Some(part) = self.held(&brief, &source, &target)? {
                 return Ok(part);
             }
@@ -224,24 +206,19 @@ impl Entrance<'_> {
         let communicator = self.objects.comms.at(index);
         let (peers, me) = (communicator.peers(), communicator.rank(self.messages.current));
         let target = area(self.objects, &receive, peers)?;
-        let (source, input) = own_input(self.objects, &send, (&receive, &target), me, send.is_in_place())?;
+        let source = own_area(self.objects, &send, (&receive, &target), me, send.is_in_place())?;
         let irregular = matches!(receive, Side::Each(_));
         let bytes = if irregular { target.bytes } else { target.blocks.bytes(0) };
-        let call = Call { kind: Kind::Allgather, comm, root: None, irregular, bytes, reduction: None, mode: mode.whole() };
-        let delivery = mode.delivery(&target);
-        self.simple(call, source, input, target, delivery)
+        let brief = Brief { irregular, bytes, ..Brief::of(Kind::Allgather, mode, comm) };
+        self.general(&brief, Beside::Nothing, source, target)
     }
 
     /// Enters an all-to-all of blocks that differ, if it may gather: its first half.
     fn gather_alltoallv(&mut self, send: &Side, receive: &Side, members: u32, comm: usize) -> Result<Option<Part>> {
-        let (send, receive) = {
-            (
-                block_list(self.messages, self.objects, send, members as usize)?,
-                block_list(self.messages, self.objects, receive, members as usize)?,
-            )
-        };
+        let send = block_list(self.messages, self.objects, send, members as usize)?;
+        let receive = block_list(self.messages, self.objects, receive, members as usize)?;
         let (Some(send), Some(receive)) = (send, receive) else { return Ok(None) };
-        let brief = Brief { kind: Kind::Alltoall, mode: Mode::Blocking, comm, root: None, irregular: true, bytes: 0, reduction: None };
+        let brief = Brief { irregular: true, ..Brief::of(Kind::Alltoall, Mode::Blocking, comm) };
         self.try_gathering(&brief, &Extent::none(), Extent::none(), &mut Bring::Lists(&send, &receive, true))
     }
 
@@ -263,27 +240,17 @@ impl Entrance<'_> {
             && let (Some(source), Some(target)) = (self.blocks(&from, size)?, self.blocks(&receive, size)?)
             && target.bytes == source.bytes
         {
-            let brief = Brief {
-                kind: Kind::Alltoall,
-                mode,
-                comm,
-                root: None,
-                irregular: false,
-                bytes: source.bytes / u64::from(size),
-                reduction: None,
-            };
+            let brief = Brief { bytes: source.bytes / u64::from(size), ..Brief::of(Kind::Alltoall, mode, comm) };
             if let Some(part) = self.held(&brief, &source, &target)? {
                 return Ok(part);
             }
         }
         let peers = self.objects.comms.get(comm)?.peers();
         let target = area(self.objects, &receive, peers)?;
-        let source = if send.is_in_place() { area(self.objects, &receive, peers)? } else { area(self.objects, &send, peers)? };
-        let input = pack(&source.extents);
+        let source = area(self.objects, &from, peers)?;
         let irregular = target.is_irregular();
         let bytes = if irregular { 0 } else { target.blocks.bytes(0) };
-        let call = Call { kind: Kind::Alltoall, comm, root: None, irregular, bytes, reduction: None, mode: mode.whole() };
-        let delivery = mode.delivery(&target);
-        self.simple(call, source, input, target, delivery)
+        let brief = Brief { irregular, bytes, ..Brief::of(Kind::Alltoall, mode, comm) };
+        self.general(&brief, Beside::Nothing, source, target)
     }
 }

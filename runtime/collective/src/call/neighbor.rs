@@ -1,7 +1,6 @@
 //! Neighbourhood collectives (MPI 5.0 chapter 8.6).
 
-use super::Call;
-use crate::agent::pack;
+use super::{Beside, Neighbors};
 use crate::area::Side;
 use crate::area::area;
 use crate::blocks::block_list;
@@ -28,19 +27,15 @@ impl Entrance<'_> {
     fn gather_neighbors(&mut self, send: &Side, receive: &Side, each: bool, comm: usize, mode: Mode) -> Result<Option<Part>> {
         let (sources, destinations) = self.neighbor_counts(comm)?;
         let irregular = send.is_irregular() || receive.is_irregular();
-        let (send, receive) = {
-            (
-                block_list(self.messages, self.objects, send, if each { destinations } else { 1 })?,
-                block_list(self.messages, self.objects, receive, sources)?,
-            )
-        };
+        let send = block_list(self.messages, self.objects, send, if each { destinations } else { 1 })?;
+        let receive = block_list(self.messages, self.objects, receive, sources)?;
         let (Some(send), Some(receive)) = (send, receive) else { return Ok(None) };
         let target = match (mode, receive.side_by_side()) {
             (Mode::Entering, _) => Extent::none(),
             (Mode::Nonblocking, Some(buffer)) => Extent { buffer, layout: None, bytes: receive.bytes },
             _ => return Ok(None),
         };
-        let brief = Brief { kind: Kind::Neighbor, mode: mode.whole(), comm, root: None, irregular, bytes: 0, reduction: None };
+        let brief = Brief { irregular, ..Brief::of(Kind::Neighbor, mode.whole(), comm) };
         self.try_gathering(&brief, &Extent::none(), target, &mut Bring::Lists(&send, &receive, each))
     }
 
@@ -72,17 +67,14 @@ impl Entrance<'_> {
             mode.delivery(&target)
         };
         let mut source = area(self.objects, &send, if each { destinations.len() as u32 } else { 1 })?;
-        let mut input = pack(&source.extents);
         if !each {
             // Every neighbour gets the same block: the schedule sees one block a neighbour.
-            let block = std::mem::take(&mut input);
-            for _ in 0..destinations.len() {
-                input.extend_from_slice(&block);
-            }
-            source.blocks = Blocks::Uniform(block.len() as u64);
+            source.extents = std::iter::repeat_n(source.extents, destinations.len()).flatten().collect();
+            source.blocks = Blocks::Uniform(source.bytes);
         }
         let irregular = source.is_irregular() || target.is_irregular();
-        let call = Call { kind: Kind::Neighbor, comm, root: None, irregular, bytes: 0, reduction: None, mode: mode.whole() };
-        self.run(call, source, input, target, delivery, (sources, destinations), cartesian)
+        let brief = Brief { irregular, ..Brief::of(Kind::Neighbor, mode, comm) };
+        let neighbors = Neighbors { sources, destinations, cartesian };
+        self.deliver(&brief, Beside::Neighbors(neighbors), source, target, delivery)
     }
 }

@@ -1,11 +1,9 @@
 //! Collectives that reduce (MPI 5.0 sections 6.9 to 6.11).
 
-use super::Call;
-use crate::agent::pack;
+use super::Beside;
 use crate::area::area;
 use crate::area::{Area, IN_PLACE, Parts, Side};
 use crate::brief::{Brief, Bring};
-use crate::delivery::Delivery;
 use crate::entrance::{Entrance, Part};
 use crate::mode::Mode;
 use crate::reduction::reduction;
@@ -49,11 +47,12 @@ impl Entrance<'_> {
                 (true, false)
             }
         };
+        let first = kind == Kind::Exscan && self.objects.comms.get(comm)?.rank(self.messages.current) == 0;
+        let brief = Brief { root, reduction: Some((op, datatype)), ..Brief::of(kind, mode, comm) };
         if !inter && self.may_gather() {
             let source = view(self.objects, (from, count, datatype))?;
-            let first = kind == Kind::Exscan && self.members(comm)?.1 == 0;
             let target = if is_root && !first { view(self.objects, (receive, count, datatype))? } else { Extent::none() };
-            let brief = Brief { kind, mode, comm, root, irregular: false, bytes: source.bytes, reduction: Some((op, datatype)) };
+            let brief = Brief { bytes: source.bytes, ..brief };
             if let Some(part) = self.held(&brief, &source, &target)? {
                 if all_receive && mode == Mode::Blocking && source.layout.is_none() && source.bytes != 0 {
                     self.note_elements((count, datatype, op));
@@ -61,22 +60,22 @@ impl Entrance<'_> {
                 return Ok(part);
             }
         }
-        let reduction = match reduction(self.messages, self.objects, op, datatype) {
+        let outside = inter && root == Some(PROC_NULL);
+        let beside = match reduction(self.messages, self.objects, op, datatype) {
             // Operation and datatype of one that takes no part have no meaning.
-            Err(_) if inter && root == Some(PROC_NULL) => None,
-            reduction => Some(reduction?),
+            Err(_) if outside => Beside::Nothing,
+            reduction => Beside::Reduction(reduction?),
         };
-        let silent = inter && (is_root || root == Some(PROC_NULL));
-        let source = if silent { Area::none() } else { area(self.objects, &Side::One((from, count, datatype)), 1)? };
-        let gets = is_root && root != Some(PROC_NULL);
-        let target = if gets { area(self.objects, &Side::One((receive, count, datatype)), 1)? } else { Area::none() };
-        let first = kind == Kind::Exscan && self.objects.comms.get(comm)?.rank(self.messages.current) == 0;
-        let input = pack(&source.extents);
-        let bytes = source.bytes.max(target.bytes);
-        let call = Call { kind, comm, root, irregular: false, bytes, reduction, mode };
-        let delivery = if first { Delivery::None } else { Delivery::To(target.extents.clone()) };
-        let target = if gets { target } else { Area { blocks: source.blocks.clone(), ..Area::none() } };
-        self.simple(call, source, input, target, delivery)
+        let buffer = |at| Side::One((at, count, datatype));
+        let silent = outside || inter && is_root;
+        let source = if silent { Area::none() } else { area(self.objects, &buffer(from), 1)? };
+        let gets = is_root && !outside;
+        let mut target = if gets { area(self.objects, &buffer(receive), 1)? } else { Area::opposite(&source) };
+        if first {
+            target.extents.clear();
+        }
+        let brief = Brief { bytes: source.bytes.max(target.bytes), ..brief };
+        self.general(&brief, beside, source, target)
     }
 
     /// Enters a reduction of which each keeps a block of its own size, if it may gather: its first half.
@@ -90,13 +89,10 @@ impl Entrance<'_> {
         let size = self.objects.types.get(datatype)?.size;
         let begins: Vec<u64> = begins(counts.iter().map(|&count| count as u64 * size)).collect();
         let brief = Brief {
-            kind: Kind::ReduceScatter,
-            mode: Mode::Blocking,
-            comm,
-            root: None,
             irregular: true,
             bytes: source.bytes,
             reduction: Some((op, datatype)),
+            ..Brief::of(Kind::ReduceScatter, Mode::Blocking, comm)
         };
         self.try_gathering(&brief, source, Extent::none(), &mut Bring::Begins(&begins))
     }
@@ -125,58 +121,33 @@ impl Entrance<'_> {
         let Some(total) = total else {
             return Err(Failure::new(ErrorClass::COUNT, format!("the counts of {members} members are beyond 2^63 elements together")));
         };
+        let from = if send == IN_PLACE { receive } else { send };
+        let brief = Brief { reduction: Some((op, datatype)), ..Brief::of(Kind::ReduceScatter, mode, comm) };
         if holds
             && mode == Mode::Entering
             && let Parts::Each(counts) = counts
         {
-            let from = if send == IN_PLACE { receive } else { send };
             let source = view(self.objects, (from, total, datatype))?;
             if let Some(part) = self.gather_reduce_scatter(&source, counts, (op, datatype), comm)? {
                 return Ok(part);
             }
         }
         if holds && let Parts::Same(count) = counts {
-            let from = if send == IN_PLACE { receive } else { send };
             let source = view(self.objects, (from, total, datatype))?;
             let target = view(self.objects, (receive, count, datatype))?;
-            let brief = Brief {
-                kind: Kind::ReduceScatter,
-                mode,
-                comm,
-                root: None,
-                irregular: false,
-                bytes: source.bytes,
-                reduction: Some((op, datatype)),
-            };
-            if let Some(part) = self.held(&brief, &source, &target)? {
+            if let Some(part) = self.held(&Brief { bytes: source.bytes, ..brief }, &source, &target)? {
                 return Ok(part);
             }
         }
         let reduction = reduction(self.messages, self.objects, op, datatype)?;
-        let from = if send == IN_PLACE { receive } else { send };
         let mut source = area(self.objects, &Side::One((from, total, datatype)), 1)?;
         let size = self.objects.types.get(datatype)?.size;
-        let mut at = 0;
-        let mut end = |&count: &i64| {
-            at += count as u64 * size;
-            at
-        };
         source.blocks = match counts {
-            Parts::Same(count) => Blocks::Uniform(end(&count)),
-            Parts::Each(counts) => Blocks::Each(std::iter::once(0).chain(counts.iter().map(end)).collect()),
+            Parts::Same(count) => Blocks::Uniform(count as u64 * size),
+            Parts::Each(counts) => Blocks::Each(begins(counts.iter().map(|&count| count as u64 * size)).collect()),
         };
         let target = area(self.objects, &Side::One((receive, own, datatype)), 1)?;
-        let input = pack(&source.extents);
-        let call = Call {
-            kind: Kind::ReduceScatter,
-            comm,
-            root: None,
-            irregular: matches!(counts, Parts::Each(_)),
-            bytes: source.bytes,
-            reduction: Some(reduction),
-            mode: mode.whole(),
-        };
-        let delivery = mode.delivery(&target);
-        self.simple(call, source, input, target, delivery)
+        let brief = Brief { irregular: matches!(counts, Parts::Each(_)), bytes: source.bytes, ..brief };
+        self.general(&brief, Beside::Reduction(reduction), source, target)
     }
 }

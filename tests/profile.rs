@@ -3,7 +3,7 @@
 
 mod common;
 
-use common::{Run, scratch};
+use common::{Run, command, root, scratch};
 use observe::call_profile::{Lost, SiteCost};
 use observe::{CallProfile, Report, WaitState};
 use std::sync::atomic::{AtomicUsize, Ordering};
@@ -143,4 +143,14 @@ fn profiles_are_the_same_on_any_number_of_processes() {
             assert_eq!(several, alone, "{program} on {processes} processes");
         }
     }
+}
+
+#[test]
+fn a_program_that_the_command_compiles_has_its_lines() {
+    let source = root().join("tests/programs/waiting.c");
+    let output = command(&["run", "-n", "4", "--mn", "star:l=1us", "--compute", "none", "--profile"]).arg(source).arg("barrier").output();
+    let said = String::from_utf8(output.unwrap().stderr).unwrap();
+    let line = said.lines().find(|line| line.starts_with("xsim:   ") && line.contains("MPI_Barrier")).unwrap_or_else(|| panic!("{said}"));
+    // The call is the last thing that its function does: it returns to the caller of that, in check.h.
+    assert!(line.contains("check.h:") && line.contains("wait at barrier 88 %"), "{line}");
 }

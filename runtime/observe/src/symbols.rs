@@ -4,7 +4,15 @@
 use crate::recorder::Place;
 use addr2line::Loader;
 use rustc_hash::FxHashMap;
-use std::path::PathBuf;
+use std::path::{Path, PathBuf};
+
+/// What the system adds to the name of a program whose file is gone.
+const DELETED: &str = " (deleted)";
+
+/// Where a file can be read: a program that `xsim run` has compiled is gone from its directory by the time it runs.
+fn readable(file: &Path) -> &Path {
+    if file.to_string_lossy().ends_with(DELETED) { Path::new("/proc/self/exe") } else { file }
+}
 
 /// Names places; a file is opened once.
 #[derive(Default)]
@@ -15,8 +23,9 @@ pub struct Symbols {
 impl Symbols {
     /// The name of the place that a call returns to. Paths of sources are left out: a name does not depend on where a program was built.
     pub fn name(&mut self, place: &Place) -> String {
-        let loader = self.files.entry(place.file.clone()).or_insert_with(|| Loader::new(&place.file).ok());
+        let loader = self.files.entry(place.file.clone()).or_insert_with(|| Loader::new(readable(&place.file)).ok());
         let file = place.file.file_name().unwrap_or_default().to_string_lossy();
+        let file = file.strip_suffix(DELETED).unwrap_or(&file);
         let Some(loader) = loader else { return format!("{file}+{:#x}", place.address) };
         // The call is before the place that it returns to.
         let at = loader.relative_address_base() + place.address.saturating_sub(1);

@@ -32,6 +32,8 @@ pub struct Profiler {
     sites: FxHashMap<u32, String>,
     /// Which tally is of a site and a function.
     places: FxHashMap<(u32, u16), u32>,
+    /// By the number of a site, the function that was called from there last, and its tally: the same one but where a pointer is called.
+    latest: Vec<(u16, u32)>,
     /// Site, function and what is added up of them.
     tallies: Vec<(u32, &'static str, Tally)>,
     gatherings: Gatherings,
@@ -61,6 +63,7 @@ impl Profiler {
             symbols: Symbols::default(),
             sites: FxHashMap::default(),
             places: FxHashMap::default(),
+            latest: Vec::new(),
             tallies: Vec::new(),
             gatherings: Gatherings::default(),
             series: Series::default(),
@@ -72,11 +75,25 @@ impl Profiler {
 
     #[inline]
     fn tally(&mut self, call: &Returned) -> u32 {
+        match self.latest.get(call.site as usize) {
+            Some(&(function, place)) if function == call.function => place,
+            _ => self.other_tally(call),
+        }
+    }
+
+    #[cold]
+    fn other_tally(&mut self, call: &Returned) -> u32 {
         let tallies = &mut self.tallies;
-        *self.places.entry((call.site, call.function)).or_insert_with(|| {
+        let place = *self.places.entry((call.site, call.function)).or_insert_with(|| {
             tallies.push((call.site, call.name, Tally::default()));
             tallies.len() as u32 - 1
-        })
+        });
+        let site = call.site as usize;
+        if self.latest.len() <= site {
+            self.latest.resize(site + 1, (u16::MAX, 0));
+        }
+        self.latest[site] = (call.function, place);
+        place
     }
 
     /// A rank did this.

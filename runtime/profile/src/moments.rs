@@ -28,8 +28,11 @@ impl Sums {
     pub fn add(&mut self, span: Span, rank: u32) {
         let ps = span.as_ps();
         self.count += 1;
-        self.sum += u128::from(ps);
-        self.squares += U256::from(u128::from(ps) * u128::from(ps));
+        // Most calls take no time.
+        if ps != 0 {
+            self.sum += u128::from(ps);
+            self.squares += U256::from(u128::from(ps) * u128::from(ps));
+        }
         self.min = self.min.min((ps, rank));
         self.max = longer(self.max, (ps, rank));
     }

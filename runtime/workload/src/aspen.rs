@@ -4,7 +4,7 @@
 //! cost a rank nothing.
 
 use crate::call::{Answer, Call, Collective, Envelope, Requests, Wait};
-use crate::machines::{Caller, Workload};
+use crate::workload::{Caller, Workload};
 use ::aspen::{AspenError, Collective as Kinds, Exchange, Operation, Part, Pattern, Plan, Step};
 use engine::Span;
 use mpi::abi::{MPI_DOUBLE, MPI_FLOAT, MPI_MAX, MPI_MIN, MPI_PROD, MPI_SUM, MPI_UNSIGNED_CHAR};
@@ -174,7 +174,7 @@ impl Walk {
             None => Some(Call::Recv(envelope(ANY_SOURCE, step.bytes()))),
             Some(0) => Some(finish()),
             // A message of the next step must not be taken for one of this.
-            Some(1) => Some(Call::Collective(collective(Kinds::Barrier, Operation::Sum, 0))),
+            Some(1) => Some(Call::Collective(Box::new(collective(Kinds::Barrier, Operation::Sum, 0)))),
             Some(_) => {
                 cursor.draws += 1;
                 None
@@ -285,7 +285,7 @@ impl Workload for Walk {
                 Action::Exchange(exchange) => exchanged(exchange, rank, calls),
                 Action::Sweep(exchange) => swept(exchange, rank, calls),
                 Action::Compute(span) => once(calls, || Call::Compute(*span)),
-                Action::Collective(collective) => once(calls, || Call::Collective(collective.clone())),
+                Action::Collective(collective) => once(calls, || Call::Collective(Box::new(collective.clone()))),
                 &Action::Random(step) => self.random(step, rank, cursor),
             };
             match call {

@@ -39,11 +39,11 @@ pub enum Call {
     /// `MPI_Request_free` of a request with this number.
     FreeRequest(u32),
     /// A collective that waits.
-    Collective(Collective),
+    Collective(Box<Collective>),
     /// A collective that makes a request with this number.
-    Icollective(Collective, u32),
+    Icollective(Box<Collective>, u32),
     /// A collective that may be started again and again (`MPI_Barrier_init`), with the number of its request.
-    PersistentCollective(Collective, u32),
+    PersistentCollective(Box<Collective>, u32),
     /// `MPI_Start` of such a request.
     Start(u32),
     /// `MPI_Comm_dup` of a communicator.

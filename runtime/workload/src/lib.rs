@@ -10,9 +10,11 @@ mod function;
 mod machines;
 mod replay;
 mod requests;
+mod workload;
 
 pub use aspen::Walk;
 pub use call::{Answer, Call, Collective, Envelope, Exchange, Requests, Wait};
 pub use function::{Function, NAMES};
-pub use machines::{Caller, Machines, Workload};
+pub use machines::Machines;
 pub use replay::{Comparison, Computation, How, Replay};
+pub use workload::{Caller, Workload};

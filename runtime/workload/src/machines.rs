@@ -1,99 +1,25 @@
 //! Ranks as state machines: what each is blocked in, and the halves of its calls.
 
+mod completing;
+
 use crate::call::{Answer, Call, Collective, Envelope, Exchange, Requests, Wait};
-use crate::function::Function;
-use crate::requests::{Lists, NONE, Open};
+use crate::requests::{Lists, NONE};
+use crate::workload::{Caller, Workload, handle_of};
 use engine::Time;
 use mpi::collective::Lengths;
 use mpi::collective::mode::ENDED;
 use mpi::error::{ErrorClass, Failure, Result};
-use mpi::handle::{COMM_NULL, COMM_SELF, COMM_WORLD, REQUEST_NULL, REQUEST_SENT};
+use mpi::handle::{COMM_NULL, REQUEST_NULL, REQUEST_SENT};
 use mpi::p2p::{Buffer, Peer, SendMode};
 use mpi::progress::{self, Ending};
-use mpi::request::{Completion, RequestArray};
 use mpi::runner::{Outcome, Runner};
 use mpi::world::Phase;
 use mpi::{Mpi, World};
 use rank::Addr;
 
-/// A rank that is asked for its next call.
-pub struct Caller<'a> {
-    /// The rank in `MPI_COMM_WORLD`.
-    pub rank: u32,
-    /// Its clock.
-    pub clock: Time,
-    mpi: &'a Mpi,
-    /// The communicators that it has made.
-    made: &'a [usize],
-}
-
-impl Caller<'_> {
-    /// The rank in a communicator, and how many its messages can go to there; `None` where the rank has no such communicator.
-    pub fn position(&self, comm: u32) -> Option<(u32, u32)> {
-        let world = self.mpi.world();
-        let comm = world.objects.comms.get(handle_of(self.made, comm)).ok()?;
-        Some((comm.rank(self.rank), comm.peers()))
-    }
-
-    /// How many communicators it has made.
-    pub fn made(&self) -> u32 {
-        self.made.len() as u32
-    }
-}
-
-/// The handle of a communicator; `MPI_COMM_NULL`, with which calls fail, where the rank has made none of that number.
-fn handle_of(made: &[usize], comm: u32) -> usize {
-    match comm {
-        Call::WORLD => COMM_WORLD,
-        Call::SELF => COMM_SELF,
-        number => made.get(number as usize - 2).copied().unwrap_or(COMM_NULL),
-    }
-}
-
 /// A buffer of so many bytes, in no memory.
 fn buffer_of(bytes: u64) -> Buffer {
     (Addr::NULL, i64::try_from(bytes).unwrap_or(i64::MAX), mpi::abi::MPI_BYTE)
-}
-
-/// What ranks without a program do.
-pub trait Workload {
-    /// Where a rank is. There is one for each rank.
-    type Cursor: Clone + Default;
-
-    /// What a rank calls next, after its last call was answered so; a rank that begins is told [`Answer::Done`].
-    fn next(&mut self, caller: &Caller, cursor: &mut Self::Cursor, answer: &Answer) -> Call;
-
-    /// The number of the call's MPI function among the names of the run ([`mpi::Setup`]); `None` of what is no call. Those of [`Function`]
-    /// unless the workload has others.
-    fn function(&self, _: &Self::Cursor, call: &Call) -> Option<u16> {
-        Function::of(call).map(|function| function as u16)
-    }
-
-    /// The function with which a rank begins, if it is not one of its calls.
-    fn begins_with(&self) -> Option<u16> {
-        Some(Function::Init as u16)
-    }
-
-    /// Where a rank is, for messages: a part of a sentence, or nothing.
-    fn place(&self, _: &Self::Cursor) -> String {
-        String::new()
-    }
-}
-
-impl<W: Workload> Workload for &mut W {
-    type Cursor = W::Cursor;
-    fn next(&mut self, caller: &Caller, cursor: &mut Self::Cursor, answer: &Answer) -> Call {
-        (**self).next(caller, cursor, answer)
-    }
-    fn function(&self, cursor: &Self::Cursor, call: &Call) -> Option<u16> {
-        (**self).function(cursor, call)
-    }
-    fn begins_with(&self) -> Option<u16> {
-        (**self).begins_with()
-    }
-    fn place(&self, cursor: &Self::Cursor) -> String {
-        (**self).place(cursor)
-    }
 }
 
 /// What a rank is blocked in.
@@ -222,7 +148,7 @@ impl<'m, W: Workload> Machines<'m, W> {
                     return Ok(Outcome::Finished { status });
                 }
             }
-            let ends = call == Call::End;
+            let ends = matches!(call, Call::End);
             match self.begin(rank, call)? {
                 Begun::Done(done) => answer = done,
                 Begun::Blocks(blocked, word) => {
@@ -299,15 +225,15 @@ impl<'m, W: Workload> Machines<'m, W> {
             Call::Complete(wait, requests) => self.begin_completing(rank, wait, requests),
             Call::FreeRequest(number) => self.free(rank, number),
             Call::Collective(collective) => {
-                let word = mpi.begin_lengths(&self.lengths(rank, collective))?;
+                let word = mpi.begin_lengths(&self.lengths(rank, *collective))?;
                 if word == ENDED { DONE } else { Ok(Begun::Blocks(Blocked::Collective, word)) }
             }
             Call::Icollective(collective, number) => {
-                let request = mpi.start_lengths(&self.lengths(rank, collective))?;
+                let request = mpi.start_lengths(&self.lengths(rank, *collective))?;
                 self.open(rank, number, request)
             }
             Call::PersistentCollective(collective, number) => {
-                let lengths = self.lengths(rank, collective);
+                let lengths = self.lengths(rank, *collective);
                 let request = mpi.persistent_collective(lengths.comm, move |mpi| mpi.start_lengths(&lengths))?;
                 self.open(rank, number, request)
             }
@@ -436,152 +362,6 @@ impl<'m, W: Workload> Machines<'m, W> {
             self.machines[rank as usize].comms.get_or_insert_default().push(comm);
         }
         Ok(Answer::Done)
-    }
-
-    /// A rank's list of requests, which it gets if it has none.
-    fn list(&mut self, rank: u32) -> &mut Open {
-        let machine = &mut self.machines[rank as usize];
-        if machine.list == NONE {
-            machine.list = self.lists.take();
-        }
-        self.lists.get(machine.list)
-    }
-
-    /// A rank has made a request.
-    fn open(&mut self, rank: u32, number: u32, request: usize) -> Result<Begun> {
-        self.list(rank).put(number, request);
-        DONE
-    }
-
-    fn free(&mut self, rank: u32, number: u32) -> Result<Begun> {
-        let handle = self.machines[rank as usize].list;
-        if handle == NONE {
-            return DONE;
-        }
-        if let Some(place) = self.lists.get(handle).handles.get_mut(number as usize)
-            && *place != REQUEST_NULL
-        {
-            self.mpi.free_request(std::mem::replace(place, REQUEST_NULL))?;
-        }
-        self.release(rank);
-        DONE
-    }
-
-    /// Gives a rank's list back if it has no open request.
-    fn release(&mut self, rank: u32) {
-        let list = self.machines[rank as usize].list;
-        if list != NONE && self.lists.release(list) {
-            self.machines[rank as usize].list = NONE;
-        }
-    }
-
-    /// The handles that a call names. Those that are some of the rank's are copied, and brought back by [`Machines::put_back`].
-    fn array(&mut self, list: u32) -> RequestArray {
-        let handles = match list {
-            NONE => &mut Vec::new(),
-            list => {
-                let open = self.lists.get(list);
-                match &open.asked {
-                    None => &mut open.handles,
-                    Some(asked) => {
-                        self.some.clear();
-                        let handle = |number: &u32| open.handles.get(*number as usize).copied();
-                        self.some.extend(asked.iter().map(|number| handle(number).unwrap_or(REQUEST_NULL)));
-                        &mut self.some
-                    }
-                }
-            }
-        };
-        RequestArray { at: Addr(handles.as_mut_ptr() as usize), count: handles.len() as u32, wide: true }
-    }
-
-    /// What a call has made of the handles that it was given.
-    fn put_back(&mut self, list: u32) {
-        if list == NONE {
-            return;
-        }
-        let open = self.lists.get(list);
-        if let Some(asked) = &open.asked {
-            for (number, &handle) in asked.iter().zip(&self.some) {
-                if let Some(place) = open.handles.get_mut(*number as usize) {
-                    *place = handle;
-                }
-            }
-        }
-    }
-
-    fn begin_completing(&mut self, rank: u32, wait: Wait, requests: Requests) -> Result<Begun> {
-        let list = self.machines[rank as usize].list;
-        if list != NONE {
-            self.lists.get(list).ask(requests);
-        }
-        let array = self.array(list);
-        let (waits, word) = match wait {
-            Wait::All | Wait::Tested => {
-                let awaited = self.mpi.begin_wait_all(array, wait == Wait::Tested)?;
-                (awaited.waits, usize::from(awaited.all_unseen))
-            }
-            Wait::Any => (self.mpi.begin_wait_any(array), 0),
-            Wait::Some => (self.mpi.begin_wait_some(array), 0),
-            Wait::Test => (self.mpi.begin_test_all(array), 0),
-        };
-        self.put_back(list);
-        if waits { Ok(Begun::Blocks(Blocked::Complete(wait), word)) } else { self.end_completing(rank, wait, word != 0).map(Begun::Done) }
-    }
-
-    fn end_completing(&mut self, rank: u32, wait: Wait, unseen: bool) -> Result<Answer> {
-        let list = self.machines[rank as usize].list;
-        let array = self.array(list);
-        let mpi = self.mpi;
-        let mut completed = Vec::new();
-        let answer = match wait {
-            Wait::All if unseen && mpi.finish_unseen_all(array) => Answer::Done,
-            Wait::All | Wait::Tested => {
-                if wait == Wait::Tested {
-                    self.reach_all(rank, array)?;
-                }
-                mpi.finish_all(array, |_, _| {}).map(|()| Answer::Done)?
-            }
-            Wait::Any => {
-                let (index, _) = mpi.end_wait_any(array)?;
-                completed.extend(u32::try_from(index).ok().filter(|_| index != mpi::request::UNDEFINED));
-                Answer::Completed(self.numbers(list, &completed))
-            }
-            Wait::Some => {
-                mpi.end_wait_some(array, &mut |_, index, _| completed.push(index))?;
-                Answer::Completed(self.numbers(list, &completed))
-            }
-            Wait::Test => Answer::Tested(mpi.end_test_all(array)?),
-        };
-        self.put_back(list);
-        self.release(rank);
-        Ok(answer)
-    }
-
-    /// Moves a rank to when all these requests are complete.
-    fn reach_all(&self, rank: u32, requests: RequestArray) -> Result {
-        let mut world = self.mpi.world();
-        let mut latest = Time::ZERO;
-        for handle in requests.iter() {
-            if let Completion::At(time) = world.messages.completion(handle)? {
-                latest = latest.max(time);
-            }
-        }
-        world.messages.advance(rank, latest);
-        Ok(())
-    }
-
-    /// The numbers of requests by their places in the call's array.
-    fn numbers(&mut self, list: u32, places: &[u32]) -> Vec<u32> {
-        if list == NONE {
-            return Vec::new();
-        }
-        let open = self.lists.get(list);
-        let number = |&place: &u32| match &open.asked {
-            Some(asked) => asked[place as usize],
-            None => place,
-        };
-        places.iter().map(number).collect()
     }
 
     /// A rank's call has failed: the run ends, and says why.

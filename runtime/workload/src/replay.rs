@@ -17,7 +17,7 @@ mod position;
 pub use compute::Computation;
 
 use crate::call::{Answer, Call, Collective, Envelope, Exchange, Requests, Wait};
-use crate::machines::{Caller, Workload};
+use crate::workload::{Caller, Workload};
 use arguments::{Comm, Partner, Received};
 use columns::Columns;
 use compute::Clockwork;
@@ -293,7 +293,7 @@ impl<'t> Replay<'t> {
                 Call::FreeRequest(slot)
             }
             Operation::Collective(plan) => {
-                let collective = self.collective(caller, cursor, plan)?;
+                let collective = Box::new(self.collective(caller, cursor, plan)?);
                 match plan.request {
                     Some(request) if plan.is_persistent => Call::PersistentCollective(collective, self.slot(cursor, request)),
                     Some(request) => Call::Icollective(collective, self.slot(cursor, request)),

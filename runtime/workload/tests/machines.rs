@@ -121,7 +121,8 @@ fn collectives_take_the_same_time_at_once_and_event_by_event() {
         for (at, &(kind, root, bytes, reduces)) in kinds.iter().enumerate() {
             let reduction = reduces.map(|()| Reducing::Predefined { op: mpi::abi::MPI_SUM, datatype: mpi::abi::MPI_DOUBLE });
             // On the communicator that was made, too: number 2.
-            let collective = Collective { kind, comm: if at % 2 == 0 { Call::WORLD } else { 2 }, root, bytes, blocks: None, reduction };
+            let collective =
+                Box::new(Collective { kind, comm: if at % 2 == 0 { Call::WORLD } else { 2 }, root, bytes, blocks: None, reduction });
             calls.push(Call::Collective(collective.clone()));
             calls.push(Call::Icollective(collective, 0));
             calls.push(Call::Complete(Wait::All, Requests::All));

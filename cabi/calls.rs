@@ -21,6 +21,8 @@ pub mod op;
 pub mod p2p;
 pub mod pack;
 pub mod request;
+pub mod rma;
 pub mod status;
 pub mod tool;
 pub mod topology;
+pub mod window;

@@ -10,6 +10,7 @@ use engine::{EndOfTime, Time};
 use mpi::Mpi;
 use mpi::error::{ErrorClass, Failure, Result};
 use mpi::world::Phase;
+use std::cell::Cell;
 use std::panic::{AssertUnwindSafe, catch_unwind};
 
 /// The object whose error handler gets a failure of the call (MPI 5.0 section 9.3).
@@ -36,7 +37,7 @@ pub struct Call<'a> {
     /// The function, for messages and statistics.
     pub function: Function,
     /// Where a failure goes.
-    pub object: Object,
+    pub object: Cell<Object>,
 }
 
 impl Call<'_> {
@@ -44,6 +45,10 @@ impl Call<'_> {
     #[cold]
     pub fn wrong(&self, index: usize, class: i32, what: impl std::fmt::Display) -> Box<Failure> {
         Failure::new(ErrorClass(class), format!("argument {}: {what}", self.function.argument(index)))
+    }
+    /// A failure goes to the handler of an object that the table cannot name: one that the call is given by its address.
+    pub fn concerns(&self, object: Object) {
+        self.object.set(object);
     }
     /// The calling rank in `MPI_COMM_WORLD`.
     pub fn me(&self) -> u32 {
@@ -93,7 +98,7 @@ impl Begun {
 #[inline(always)]
 pub fn begin(function: Function, object: Object, body: impl FnOnce(&Call) -> Result<Option<Wait>>) -> Begun {
     let mpi = state::mpi();
-    let c = Call { mpi, function, object };
+    let c = Call { mpi, function, object: Cell::new(object) };
     // No guard with a destructor: a rank's frames are kept small while it is blocked.
     if mpi.is_alone() {
         crate::alone::enter(function);
@@ -180,7 +185,7 @@ impl Drop for Boundary {
 #[inline(always)]
 pub fn end(function: Function, object: Object, begun: Begun, body: impl FnOnce(&Call, Wait) -> Result) -> i32 {
     let mpi = state::mpi();
-    let c = Call { mpi, function, object };
+    let c = Call { mpi, function, object: Cell::new(object) };
     let code =
         catch_unwind(AssertUnwindSafe(|| left(&c, begun.entered, body(&c, Wait(begun.word))))).unwrap_or_else(|panic| panicked(&c, panic));
     depart(mpi);
@@ -201,7 +206,7 @@ fn left(c: &Call, entered: Time, result: Result) -> i32 {
 #[cold]
 #[inline(never)]
 fn left_failing(c: &Call, failure: &Failure) -> i32 {
-    if let (true, false, Object::Comm(comm)) = (c.function.is(Property::Collective), failure.entered, c.object) {
+    if let (true, false, Object::Comm(comm)) = (c.function.is(Property::Collective), failure.entered, c.object.get()) {
         c.mpi.refuse_collective(comm.0);
     }
     failed(c, failure)
@@ -228,7 +233,7 @@ fn outside(c: &Call) -> Result {
 /// Runs one call that returns a value and cannot fail.
 #[inline(always)]
 pub fn value<T>(function: Function, body: impl FnOnce(&Call) -> T) -> T {
-    let c = Call { mpi: state::mpi(), function, object: Object::None };
+    let c = Call { mpi: state::mpi(), function, object: Cell::new(Object::None) };
     match catch_unwind(AssertUnwindSafe(|| body(&c))) {
         Ok(value) => value,
         Err(panic) => {
@@ -257,7 +262,7 @@ pub fn no_value(function: Function) -> ! {
 #[cold]
 fn failed(c: &Call, failure: &Failure) -> i32 {
     // A function that has thrown is why the call failed: what it threw tells the program.
-    if c.object == Object::Tool || thrown::any() && thrown::is_held(c.mpi) {
+    if c.object.get() == Object::Tool || thrown::any() && thrown::is_held(c.mpi) {
         return failure.class.0;
     }
     crate::failure::raise(c, failure)

@@ -14,11 +14,12 @@ type Handler = unsafe extern "C-unwind" fn(*mut usize, *mut c_int, ...);
 /// Hands a failure to the error handler of the call's object and gives the code to return.
 #[cold]
 pub fn raise(c: &Call, failure: &Failure) -> i32 {
-    let (kind, handle) = match c.object {
+    let (kind, handle) = match c.object.get() {
         // By default files return errors, those of no file among them (MPI 5.0 section 14.7).
         Object::File(file) => (attribute::Object::File, file.0),
         Object::Comm(comm) if c.mpi.world().objects.comms.get(comm.0).is_ok() => (attribute::Object::Comm, comm.0),
-        // There are no windows and sessions yet that a handle could be of.
+        Object::Win(win) if is_window(c, win.0) => (attribute::Object::Win, win.0),
+        // There are no sessions yet that a handle could be of.
         _ => (attribute::Object::Comm, unattached(c)),
     };
     let handler = {
@@ -33,6 +34,11 @@ pub fn raise(c: &Call, failure: &Failure) -> i32 {
         }
     }
     failure.class.0
+}
+
+fn is_window(c: &Call, handle: usize) -> bool {
+    let world = c.mpi.world();
+    world.objects.wins.index(&world.objects.comms, handle).is_ok()
 }
 
 /// Whose handler gets a failure that concerns no object: `MPI_COMM_SELF`'s (MPI 5.0 section 9.3), or,

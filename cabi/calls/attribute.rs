@@ -98,7 +98,7 @@ fn free(c: &Call, object: Object, keyval: InOut<i32>) -> Result {
 }
 
 /// Replaces a value after the delete function of the old one agreed.
-fn set(c: &Call, object: Object, handle: Handle, key: i32, value: Value) -> Result {
+pub fn set(c: &Call, object: Object, handle: Handle, key: i32, value: Value) -> Result {
     let place = (object, handle.0 as u64, c.mpi.world().messages.me());
     let old = c.mpi.world().objects.attributes.get(place, key)?.cloned();
     if let Some(old) = old {
@@ -107,7 +107,8 @@ fn set(c: &Call, object: Object, handle: Handle, key: i32, value: Value) -> Resu
     c.mpi.world().objects.attributes.set(place, key, value)
 }
 
-fn get(c: &Call, object: Object, handle: Handle, key: i32, value: OutAttribute, flag: Out<bool>) -> Result {
+/// Answers a value that the program has set.
+pub fn get(c: &Call, object: Object, handle: Handle, key: i32, value: OutAttribute, flag: Out<bool>) -> Result {
     let world = c.mpi.world();
     let found = world.objects.attributes.get((object, handle.0 as u64, world.messages.me()), key)?;
     if let Some(attribute) = found {
@@ -117,7 +118,8 @@ fn get(c: &Call, object: Object, handle: Handle, key: i32, value: OutAttribute, 
     Ok(())
 }
 
-fn remove(c: &Call, object: Object, handle: Handle, key: i32) -> Result {
+/// Deletes a value through the delete function of its key.
+pub fn remove(c: &Call, object: Object, handle: Handle, key: i32) -> Result {
     let place = (object, handle.0 as u64, c.mpi.world().messages.me());
     let found = c.mpi.world().objects.attributes.get(place, key)?.cloned();
     match found {
@@ -174,7 +176,7 @@ pub fn get_comm_attr(c: &Call, handle: Handle, keyval: i32, value: OutAttribute,
     };
     let found = predefined_value(c, predefined);
     if let Some(found) = found {
-        value.set(&lasting(found));
+        value.set(&lasting(found.into()));
     }
     flag.set(found.is_some());
     Ok(())
@@ -220,9 +222,9 @@ fn predefined_value(c: &Call, predefined: Predefined) -> Option<i32> {
 }
 
 /// An integer of this value that stays where it is; one for each value that was ever asked for.
-fn lasting(value: i32) -> Value {
+pub fn lasting(value: i64) -> Value {
     thread_local! {
-        static VALUES: RefCell<HashMap<i32, Value>> = RefCell::default();
+        static VALUES: RefCell<HashMap<i64, Value>> = RefCell::default();
     }
-    VALUES.with_borrow_mut(|values| values.entry(value).or_insert_with(|| Value::integer(value.into())).clone())
+    VALUES.with_borrow_mut(|values| values.entry(value).or_insert_with(|| Value::integer(value)).clone())
 }

@@ -7,7 +7,8 @@ use mpi::error::Result;
 use mpi::group::{GROUP_NULL, Group};
 use std::rc::Rc;
 
-fn get(c: &Call, group: Handle) -> Result<Rc<Group>> {
+/// The group behind a handle that the calling rank has.
+pub fn get(c: &Call, group: Handle) -> Result<Rc<Group>> {
     let world = c.mpi.world();
     world.objects.groups.get(world.messages.me(), group.0).cloned()
 }

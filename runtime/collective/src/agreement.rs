@@ -25,6 +25,8 @@ pub enum Contribution {
     Edges(Vec<(u32, u32, i32)>, bool),
     /// `MPI_Dist_graph_create_adjacent`: this rank's own neighbours.
     Adjacent(Rc<objects::topology::DistGraph>),
+    /// `MPI_Win_create` and its like: where the member's memory begins, its bytes, its displacement unit.
+    Window(u64, u64, i64),
     /// From a member whose call was refused: there is no outcome for anybody.
     Refused,
 }

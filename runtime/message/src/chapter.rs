@@ -57,6 +57,14 @@ pub trait Chapter {
     /// A communicator is no more; another may get its index.
     fn forget_comm(&mut self, comm: u32);
 
+    /// The first thing of `rank` that must wait until nothing can come before it: when that is, and because of which rank (world numbers). Whoever
+    /// adds one marks the rank dirty ([`Messages::mark_dirty`]). Asked whenever something happened to the rank: O(1).
+    fn first_open(&self, rank: u32) -> Option<(Time, u32)>;
+
+    /// Nothing comes before the first open thing of `rank`: that happens now, and so does what follows it before `until`. Nobody acts because of it
+    /// before its own time.
+    fn decide(&mut self, messages: &mut Messages, objects: &Objects, rank: u32, until: Time);
+
     /// What a blocked rank waits for, if it is something of this chapter: with `token`, the operation of that request.
     fn wait_of(&self, messages: &Messages, objects: &Objects, rank: u32, token: Option<Token>) -> Option<Wait>;
 

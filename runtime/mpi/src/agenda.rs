@@ -1,4 +1,4 @@
-//! In which order what is open is decided: receives for any source, and polls.
+//! In which order what is open is decided: receives for any source, polls, and what other chapters keep open.
 //!
 //! When no rank of the process can run, everything still open is an item with a time; the items
 //! before safe time are decided in the order (time, rank, source). With no lookahead the single
@@ -9,12 +9,13 @@
 //! a message from before then need not wait to be decided.
 
 use crate::envelope::{Envelope, Pattern};
-use crate::node::{NIL, Node, flag};
-use crate::order::item::Item;
+use crate::node::{Node, flag};
+use crate::order::item::{Item, What};
 use crate::order::key::Key;
 use crate::order::question::Open;
 use crate::world::World;
 use engine::{DecisionQueue, SafeTime, Time};
+use message::chapter::id::ChapterId;
 use smallvec::SmallVec;
 
 impl World {
@@ -45,7 +46,7 @@ impl World {
                 if let Some(message) = best {
                     let Node { arrival: time, source, .. } = self.messages.nodes[message];
                     if least.is_none_or(|least| (time, source) < (least.time, least.source)) {
-                        least = Some(Item { time, rank, source, receive, message });
+                        least = Some(Item { time, rank, source, what: What::Receive(receive, message) });
                     }
                 }
                 asked.push(pattern);
@@ -77,8 +78,8 @@ impl World {
     fn poll_item_of(&self, rank: u32) -> Option<Item> {
         let poll = self.order.polls.get(&rank)?;
         match self.open(rank, poll) {
-            Open::Final => Some(Item { time: Time::ZERO, rank, source: 0, receive: NIL, message: NIL }),
-            Open::At(time) => Some(Item { time, rank, source: u32::MAX, receive: NIL, message: NIL }),
+            Open::Final => Some(Item { time: Time::ZERO, rank, source: 0, what: What::Poll }),
+            Open::At(time) => Some(Item { time, rank, source: u32::MAX, what: What::Poll }),
             Open::Never => None,
         }
     }
@@ -88,7 +89,8 @@ impl World {
         let state = &self.messages.ranks[rank as usize];
         let receive = if state.wilds != 0 { self.wild_item_of(rank) } else { None };
         let poll = if state.polling { self.poll_item_of(rank) } else { None };
-        self.order.agenda.queue.replace(rank, [receive, poll].into_iter().flatten());
+        let chapter = self.chapters.first_open(rank).map(|(id, time, source)| Item { time, rank, source, what: What::Chapter(id.0) });
+        self.order.agenda.queue.replace(rank, [receive, poll, chapter].into_iter().flatten());
     }
 
     /// Looks at all ranks to which something happened: answers polls that can be answered now, and makes their items anew.
@@ -170,12 +172,13 @@ impl World {
 
     /// A receive for any source takes its message.
     fn decide_receive(&mut self, item: &Item) {
-        self.messages.close_wild(item.rank, item.receive);
-        self.messages.unlink_posted(item.rank, item.receive);
-        self.messages.unlink_message(item.rank, item.message);
+        let What::Receive(receive, message) = item.what else { return };
+        self.messages.close_wild(item.rank, receive);
+        self.messages.unlink_posted(item.rank, receive);
+        self.messages.unlink_message(item.rank, message);
         let meets = self.meets(item);
-        self.messages.nodes[item.message].arrival = meets;
-        self.messages.take(item.rank, item.receive, item.message);
+        self.messages.nodes[message].arrival = meets;
+        self.messages.take(item.rank, receive, message);
         self.decided_until(item.rank, meets);
     }
 
@@ -201,7 +204,7 @@ impl World {
         self.refresh();
         let mut decided = false;
         while let Some(item) = self.order.agenda.queue.first().filter(|item| item.time < self.messages.safe) {
-            self.apply(&item);
+            self.apply(&item, self.messages.safe);
             decided = true;
         }
         decided
@@ -232,7 +235,7 @@ impl World {
             if !(covered || alone && anyway) {
                 break;
             }
-            self.apply(&item);
+            self.apply(&item, safe.bound());
             decided += 1;
         }
         (decided, safe.bound())
@@ -243,14 +246,14 @@ impl World {
         self.refresh();
         let first = self.order.agenda.queue.first().filter(|item| item.key() < until);
         if let Some(item) = first {
-            self.apply(&item);
+            self.apply(&item, item.time);
             self.give_turn(&item);
         }
         first.is_some()
     }
 
     fn give_turn(&mut self, item: &Item) {
-        self.order.agenda.turn = (item.receive == NIL).then_some((item.rank, item.time));
+        self.order.agenda.turn = (item.what == What::Poll).then_some((item.rank, item.time));
     }
 
     /// Decides open items before safe time; false if there is nothing to decide.
@@ -278,24 +281,31 @@ impl World {
     /// A time before which the rank of an item does nothing because that is decided.
     fn acts(&self, item: &Item) -> Time {
         let clock = self.messages.ranks[item.rank as usize].clock;
-        if item.receive == NIL {
-            return item.time.max(clock);
+        match item.what {
+            What::Poll => return item.time.max(clock),
+            // Who is told of it is another rank, whatever this one does meanwhile.
+            What::Chapter(_) => return item.time,
+            What::Receive(..) => {}
         }
         let meets = self.meets(item);
         // A match may be told to a sender, whatever the rank does meanwhile; those that follow from it are no earlier.
         if self.messages.handshakes { meets } else { meets.max(clock) }
     }
 
-    /// Decides the first item.
+    /// Decides the first item, before which nothing can come any more, as nothing new can before `until`.
     ///
     /// A rank that it wakes may have other plans: what else is open there is looked at again when all wait once more.
-    fn apply(&mut self, item: &Item) {
+    fn apply(&mut self, item: &Item, until: Time) {
         self.order.agenda.queue.decided();
         let runnable = self.messages.ready.len();
-        if item.receive == NIL {
-            self.answer(item.rank);
-        } else {
-            self.decide_receive(item);
+        match item.what {
+            What::Poll => self.answer(item.rank),
+            What::Receive(..) => self.decide_receive(item),
+            What::Chapter(id) => {
+                // What a blocked rank asks is answered in its turn.
+                let until = if self.messages.ranks[item.rank as usize].polling { item.time } else { until };
+                self.chapters.of(ChapterId(id)).decide(&mut self.messages, &self.objects, item.rank, until);
+            }
         }
         if self.messages.ready.len() == runnable {
             self.renew(item.rank);

@@ -10,4 +10,5 @@ pub(crate) mod land;
 pub(crate) mod persistent;
 pub(crate) mod receive;
 pub(crate) mod request;
+pub(crate) mod rma;
 pub(crate) mod send;

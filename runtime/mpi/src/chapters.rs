@@ -2,42 +2,46 @@
 
 use crate::collective::Collectives;
 use crate::messages::Messages;
+use engine::Time;
 use message::chapter::id::ChapterId;
 use message::chapter::{Chapter, Errand};
 use message::request::RequestArray;
 use objects::Objects;
+use rma::Rma;
 use schedule::choose::Policy;
 
 /// All chapters.
 pub struct Chapters {
     /// Chapter 6, and the making of communicators.
     pub collectives: Collectives,
+    /// Chapter 12.
+    pub rma: Rma,
 }
 
 /// How many there are.
-const COUNT: usize = 1;
+const COUNT: usize = 2;
 
 impl Chapters {
     /// Nothing is under way. `batch` says whether collectives whose members are all here may run in one loop over clocks.
     pub(crate) fn new(batch: bool, policy: Policy) -> Chapters {
-        Chapters { collectives: Collectives::new(batch, policy) }
+        Chapters { collectives: Collectives::new(batch, policy), rma: Rma::default() }
     }
 
     /// All, by their names.
     fn all(&self) -> [(ChapterId, &dyn Chapter); COUNT] {
-        [(collective::CHAPTER, &self.collectives)]
+        [(collective::CHAPTER, &self.collectives), (rma::CHAPTER, &self.rma)]
     }
 
     /// All, by their names, to change them.
     fn all_mut(&mut self) -> [(ChapterId, &mut dyn Chapter); COUNT] {
-        [(collective::CHAPTER, &mut self.collectives)]
+        [(collective::CHAPTER, &mut self.collectives), (rma::CHAPTER, &mut self.rma)]
     }
 
     /// Whether something of any of them can go on now.
     // Each by itself and not through `all`: asked at every switch.
     #[inline(always)]
     pub(crate) fn has_work(&self) -> bool {
-        self.collectives.has_work()
+        self.collectives.has_work() || self.rma.has_work()
     }
 
     /// The chapter of this name.
@@ -63,6 +67,14 @@ impl Chapters {
             let errand = if chapter.has_work() { chapter.work(messages, objects) } else { None };
             errand.map(|errand| (id, errand))
         })
+    }
+
+    /// The first open thing of a rank among all that wait for time: whose it is, when, and because of which rank.
+    #[inline]
+    pub(crate) fn first_open(&self, rank: u32) -> Option<(ChapterId, Time, u32)> {
+        let open = |(id, chapter): (ChapterId, &dyn Chapter)| chapter.first_open(rank).map(|(time, source)| (time, source, id.0));
+        let first = self.all().into_iter().filter_map(open).min();
+        first.map(|(time, source, id)| (ChapterId(id), time, source))
     }
 
     /// Whether operations are held back that could begin.

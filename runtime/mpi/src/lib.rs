@@ -17,11 +17,12 @@ mod undecided;
 pub mod world;
 
 pub use ::collective;
+pub use ::rma;
 pub use ::schedule;
 pub use message::{
     buffered, charging, envelope, flight, handle, held, matching, messages, node, p2p, packing, queue, ready, reference, request, view,
     wire,
 };
-pub use objects::{Objects, abi, attribute, datatype, errhandler, error, group, handles, info, op, slab, topology};
+pub use objects::{Objects, abi, attribute, datatype, errhandler, error, group, handles, info, op, slab, topology, win};
 pub use undecided::Found;
 pub use world::{Mpi, Setup, World};

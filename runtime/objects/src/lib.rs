@@ -16,5 +16,6 @@ mod registry;
 pub mod slab;
 pub mod topology;
 mod wide;
+pub mod win;
 
 pub use registry::Objects;

@@ -8,6 +8,7 @@ use crate::error::{ErrorCodes, Result};
 use crate::group::Groups;
 use crate::info::{Info, Infos};
 use crate::op::{self, Ops, Predefined};
+use crate::win::Wins;
 
 /// The objects of a process's ranks, by kind: shared by the ranks that made them alike.
 pub struct Objects {
@@ -19,6 +20,8 @@ pub struct Objects {
     pub ops: Ops,
     /// Groups.
     pub groups: Groups,
+    /// Windows.
+    pub wins: Wins,
     /// Info objects.
     pub infos: Infos,
     /// Attribute keys and values.
@@ -37,6 +40,7 @@ impl Objects {
             types: Types::new(),
             ops: Ops::new(),
             groups: Groups::new(),
+            wins: Wins::default(),
             infos: Infos::new(environment),
             attributes: Attributes::default(),
             errhandlers: Errhandlers::default(),

@@ -77,6 +77,10 @@ fn put(contribution: &Contribution, out: &mut Vec<u8>) {
             }
         }
         Contribution::Refused => out.u8(7),
+        Contribution::Window(base, size, unit) => {
+            out.u8(8);
+            [*base, *size, *unit as u64].into_iter().for_each(|word| out.u64(word));
+        }
     }
 }
 
@@ -90,6 +94,7 @@ fn take(from: &mut Take) -> Contribution {
         }
         3 => Contribution::High(from.u8() != 0),
         7 => Contribution::Refused,
+        8 => Contribution::Window(from.u64(), from.u64(), from.u64() as i64),
         4 => {
             let group = take_group(from);
             Contribution::Bridge(group, (from.u32(), from.u32(), from.i32()), from.u32())

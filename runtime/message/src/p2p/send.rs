@@ -19,7 +19,7 @@ const UNREAD: usize = 2048;
 
 impl Messages {
     /// Charges the sender's overhead and gap: when the message leaves.
-    fn inject(&mut self, me: u32) -> Time {
+    pub fn inject(&mut self, me: u32) -> Time {
         if !self.wire.has_overheads {
             return self.ranks[me as usize].clock;
         }

@@ -3,6 +3,17 @@
 use crate::order::key::Key;
 use engine::{Decision, DecisionQueue, Time};
 
+/// What happens when an item is decided.
+#[derive(Clone, Copy, PartialEq, Eq, PartialOrd, Ord, Debug)]
+pub(crate) enum What {
+    /// A receive for any source takes a message: their nodes.
+    Receive(u32, u32),
+    /// The first open thing of a chapter happens: the chapter's number.
+    Chapter(u8),
+    /// The rank's poll is answered.
+    Poll,
+}
+
 /// One thing to decide.
 #[derive(Clone, Copy, PartialEq, Eq, PartialOrd, Ord, Debug)]
 pub(crate) struct Item {
@@ -10,9 +21,7 @@ pub(crate) struct Item {
     pub(crate) time: Time,
     pub(crate) rank: u32,
     pub(crate) source: u32,
-    /// The receive node, or [`NIL`](crate::node::NIL) for the rank's poll.
-    pub(crate) receive: u32,
-    pub(crate) message: u32,
+    pub(crate) what: What,
 }
 
 impl Item {

@@ -70,6 +70,16 @@ pub enum Kind {
 }
 
 impl Kind {
+    /// All of them, each at the place of its number.
+    #[rustfmt::skip]
+    pub const ALL: [Kind; 30] = {
+        use Kind::*;
+        [
+            Byte, Char, WideChar, I8, I16, I32, I64, I128, Long, U8, U16, U32, U64, UnsignedLong, F16, F32, F64, F80, F128, ComplexF16, ComplexF32,
+            ComplexF64, ComplexF80, ComplexF128, Bool, Logical1, Logical2, Logical4, Logical8, Logical16,
+        ]
+    };
+
     /// Bytes in memory; the alignment is that of C and gfortran on x86-64.
     pub const fn size(self) -> u64 {
         use Kind::*;
@@ -99,6 +109,12 @@ impl Kind {
     pub const fn is_integer(self) -> bool {
         use Kind::*;
         matches!(self, I8 | I16 | I32 | I64 | I128 | Long | U8 | U16 | U32 | U64 | UnsignedLong)
+    }
+
+    /// Whether `MPI_Compare_and_swap` takes it (MPI 5.0 section 12.3.4): integers, logicals, bytes.
+    pub const fn is_comparable(self) -> bool {
+        use Kind::*;
+        self.is_integer() || matches!(self, Byte | Char | Bool | Logical1 | Logical2 | Logical4 | Logical8 | Logical16)
     }
 
     /// Bytes in the `external32` representation (MPI 5.0 table 14.2).

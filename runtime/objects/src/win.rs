@@ -1,0 +1,213 @@
+//! Windows (MPI 5.0 chapter 12): one shared object a process, whatever the number of its members. What is done with them is another crate's.
+
+use crate::abi;
+use crate::comm::Comms;
+use crate::error::{ErrorClass, Failure, Result};
+use crate::handle;
+use crate::handles::Names;
+use crate::info::Info;
+use crate::slab::Slab;
+use rustc_hash::FxHashMap;
+
+/// `MPI_WIN_NULL`.
+pub const WIN_NULL: usize = abi::MPI_WIN_NULL;
+
+/// Which call made a window.
+#[derive(Clone, Copy, PartialEq, Eq, Debug)]
+#[repr(i32)]
+pub enum Flavor {
+    /// `MPI_Win_create`.
+    Create = abi::MPI_WIN_FLAVOR_CREATE,
+    /// `MPI_Win_allocate`.
+    Allocate = abi::MPI_WIN_FLAVOR_ALLOCATE,
+    /// `MPI_Win_create_dynamic`.
+    Dynamic = abi::MPI_WIN_FLAVOR_DYNAMIC,
+    /// `MPI_Win_allocate_shared`.
+    Shared = abi::MPI_WIN_FLAVOR_SHARED,
+}
+
+/// The memory that a member gives: its address in its own process, and how many bytes.
+#[derive(Clone, Copy, PartialEq, Eq, Debug)]
+pub struct Exposed {
+    /// The first byte.
+    pub base: usize,
+    /// Bytes.
+    pub size: u64,
+}
+
+/// The members' displacement units, in bytes.
+#[derive(Clone, Debug)]
+pub enum Units {
+    /// All gave the same.
+    Same(i64),
+    /// By member.
+    Each(Box<[i64]>),
+}
+
+impl Units {
+    /// Of these, by member.
+    pub fn of(units: impl Iterator<Item = i64> + Clone) -> Units {
+        let first = units.clone().next().unwrap_or(1);
+        if units.clone().all(|unit| unit == first) { Units::Same(first) } else { Units::Each(units.collect()) }
+    }
+    /// A member's.
+    #[inline]
+    pub fn get(&self, member: u32) -> i64 {
+        match self {
+            Units::Same(unit) => *unit,
+            Units::Each(units) => units[member as usize],
+        }
+    }
+}
+
+/// A window: 16 bytes a member beyond the memory that the members give, and no more as long as nobody says anything of its own about it.
+#[derive(Debug)]
+pub struct Win {
+    /// The communicator of its members, which is its own; who has given the window back has given that back.
+    pub comm: usize,
+    /// Which call made it.
+    pub flavor: Flavor,
+    /// By member.
+    pub exposed: Box<[Exposed]>,
+    /// By member.
+    pub units: Units,
+    /// The one rank (world number) whose it is, if it was made on a communicator that every rank has for itself.
+    pub owner: Option<u32>,
+}
+
+/// All windows of a process.
+#[derive(Default)]
+pub struct Wins {
+    slab: Slab<Win>,
+    names: Names,
+    infos: FxHashMap<(usize, u32), Info>,
+    /// By the context of its communicator, which all processes know it by.
+    by_context: FxHashMap<u32, u32>,
+}
+
+impl Wins {
+    /// A new window's handle.
+    pub fn make(&mut self, comms: &Comms, win: Win) -> Result<usize> {
+        let context = comms.get(win.comm)?.context;
+        let index = self.slab.insert(win);
+        self.by_context.insert(context, index);
+        Ok(handle::encode(index))
+    }
+
+    /// The index of a handle that the mounted rank has.
+    ///
+    /// # Errors
+    /// `MPI_ERR_WIN`.
+    #[inline]
+    pub fn index(&self, comms: &Comms, handle: usize) -> Result<u32> {
+        match handle::decode(handle) {
+            Some(index) if self.slab.get(index).is_some_and(|win| Self::is_of(comms, win)) => Ok(index),
+            _ => Err(invalid(handle)),
+        }
+    }
+
+    fn is_of(comms: &Comms, win: &Win) -> bool {
+        let Ok(comm) = comms.get(win.comm) else { return false };
+        match win.owner {
+            Some(owner) => owner == comms.current,
+            None => comm.group.rank_of(comms.current).is_some(),
+        }
+    }
+
+    /// The window behind a handle that the mounted rank has.
+    ///
+    /// # Errors
+    /// `MPI_ERR_WIN`.
+    pub fn get(&self, comms: &Comms, handle: usize) -> Result<&Win> {
+        Ok(&self.slab[self.index(comms, handle)?])
+    }
+
+    /// The window at an index.
+    #[inline]
+    pub fn at(&self, index: u32) -> &Win {
+        &self.slab[index]
+    }
+
+    /// The window whose communicator has this context.
+    pub fn by_context(&self, context: u32) -> Option<u32> {
+        self.by_context.get(&context).copied()
+    }
+
+    /// All members have given it back, and its communicator, whose context this was.
+    pub fn remove(&mut self, index: u32, context: u32) -> Option<Win> {
+        self.by_context.remove(&context);
+        self.slab.remove(index)
+    }
+
+    /// `MPI_Win_set_name`.
+    pub fn set_name(&mut self, rank: u32, handle: usize, name: &[u8]) {
+        self.names.set(rank, handle, name);
+    }
+
+    /// `MPI_Win_get_name`: empty until it is set.
+    pub fn name(&self, rank: u32, handle: usize) -> &[u8] {
+        self.names.get(rank, handle).unwrap_or_default()
+    }
+
+    /// What a rank has said in hints.
+    pub fn info(&self, rank: u32, handle: usize) -> Option<&Info> {
+        self.infos.get(&(handle, rank))
+    }
+
+    /// Sets a rank's hints.
+    pub fn set_info(&mut self, rank: u32, handle: usize, info: Info) {
+        self.infos.insert((handle, rank), info);
+    }
+
+    /// A rank gives the window back.
+    pub fn forget(&mut self, rank: u32, handle: usize) {
+        self.names.remove(rank, handle);
+        self.infos.remove(&(handle, rank));
+    }
+}
+
+#[cold]
+fn invalid(handle: usize) -> Box<Failure> {
+    let why = if handle == WIN_NULL {
+        "MPI_WIN_NULL is not a window to use here".to_owned()
+    } else {
+        format!("window handle {handle:#x} is not valid: it was freed, or never made")
+    };
+    Failure::new(ErrorClass::WIN, why)
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+    use crate::handle::{COMM_NULL, COMM_WORLD};
+
+    fn window(comm: usize) -> Win {
+        Win { comm, flavor: Flavor::Create, exposed: Box::new([]), units: Units::Same(1), owner: None }
+    }
+
+    #[test]
+    fn a_window_is_valid_for_members_until_they_give_it_back() {
+        let mut comms = Comms::new(3, (0, 3), (0, 1));
+        let mut wins = Wins::default();
+        let group = crate::group::Group::from_ranks(vec![0, 2]);
+        let comm = comms.make(group, None, None);
+        assert_ne!(comm, COMM_NULL);
+        let handle = wins.make(&comms, window(comm)).unwrap();
+        for (rank, valid) in [(0, true), (1, false), (2, true)] {
+            comms.current = rank;
+            assert_eq!(wins.get(&comms, handle).is_ok(), valid, "rank {rank}");
+        }
+        comms.current = 0;
+        assert_eq!(comms.release(comm).unwrap(), []);
+        assert_eq!(wins.get(&comms, handle).unwrap_err().class, ErrorClass::WIN);
+        assert!(wins.index(&comms, WIN_NULL).unwrap_err().text.contains("MPI_WIN_NULL"));
+        assert!(wins.index(&comms, COMM_WORLD).is_err());
+    }
+
+    #[test]
+    fn units_that_are_alike_are_kept_once() {
+        assert!(matches!(Units::of([8, 8, 8].into_iter()), Units::Same(8)));
+        let mixed = Units::of([8, 1].into_iter());
+        assert_eq!((mixed.get(0), mixed.get(1)), (8, 1));
+    }
+}

@@ -1,0 +1,143 @@
+//! An access under way: what an origin asks of a target.
+
+use crate::atomic::{Bytes, Combine, compare_and_swap, fetch};
+use crate::place::Place;
+use engine::Time;
+use std::cmp::Ordering;
+
+/// No channel, no reply.
+pub(crate) const NIL: u32 = u32::MAX;
+
+/// What an access does at its target.
+#[derive(Clone, Copy, PartialEq, Eq, Debug)]
+pub(crate) enum Action {
+    /// Writes the payload.
+    Put,
+    /// Answers the bytes.
+    Get,
+    /// Combines the payload.
+    Accumulate(Combine),
+    /// Combines the payload and answers what was there.
+    Fetch(Combine),
+    /// The payload is what to compare with and what to write.
+    CompareAndSwap,
+    /// Asks for the target's lock; answered when it is granted.
+    Lock {
+        /// For its origin alone.
+        exclusive: bool,
+    },
+    /// Gives the lock back.
+    Unlock {
+        /// Whether it was for its origin alone.
+        exclusive: bool,
+    },
+    /// The end of an access epoch of `MPI_Win_start`.
+    Complete,
+}
+
+impl Action {
+    /// Whether its answer has data.
+    pub(crate) fn fetches(self) -> bool {
+        matches!(self, Action::Get | Action::Fetch(_) | Action::CompareAndSwap)
+    }
+    /// Whether what it finds or leaves depends on other accesses that MPI allows beside it.
+    pub(crate) fn is_atomic(self) -> bool {
+        matches!(self, Action::Accumulate(_) | Action::Fetch(_) | Action::CompareAndSwap)
+    }
+}
+
+/// When an access is served.
+#[derive(Clone, Copy, PartialEq, Eq, Debug)]
+pub(crate) enum Turn {
+    /// As it arrives: no access that MPI allows beside it can tell.
+    AtOnce,
+    /// In the order of arrivals at the target, which is known once that is safe.
+    Ordered,
+    /// Ordered; it takes the target's shared lock first, which its origin does not have yet.
+    Acquires,
+    /// When the fence closes that ends this epoch, in the order of arrivals.
+    Fence(u32),
+}
+
+/// An access under way, or one that waits at its target.
+#[derive(Clone, Debug)]
+pub(crate) struct Access {
+    /// The window's index.
+    pub(crate) win: u32,
+    /// World ranks.
+    pub(crate) origin: u32,
+    pub(crate) target: u32,
+    /// When it is at its target.
+    pub(crate) arrival: Time,
+    /// Of its origin's accesses.
+    pub(crate) sequence: u32,
+    pub(crate) action: Action,
+    pub(crate) turn: Turn,
+    pub(crate) place: Place,
+    pub(crate) data: Bytes,
+    pub(crate) back: Back,
+}
+
+impl Access {
+    /// Does what it does to the memory of its target, whose window begins at `base`: what it found there.
+    pub(crate) fn run(&self, base: usize) -> Bytes {
+        match self.action {
+            Action::Put => self.place.write(base, &self.data),
+            Action::Accumulate(combine) => combine.apply(&self.place, base, &self.data),
+            Action::Get => return fetch(&self.place, base),
+            Action::Fetch(combine) => return combine.fetch(&self.place, base, &self.data),
+            Action::CompareAndSwap => return compare_and_swap(&self.place, base, &self.data),
+            Action::Lock { .. } | Action::Unlock { .. } | Action::Complete => {}
+        }
+        Bytes::new()
+    }
+}
+
+/// What an answer finds at the origin: [`NIL`] for none.
+#[derive(Clone, Copy, PartialEq, Eq, Debug)]
+pub(crate) struct Back {
+    /// The channel that counts it, which makes an answer of it even where there is no data.
+    pub(crate) channel: u32,
+    /// Where data goes.
+    pub(crate) reply: u32,
+}
+
+impl Back {
+    /// Nobody asks.
+    pub(crate) const NONE: Back = Back { channel: NIL, reply: NIL };
+    /// Whether there is an answer.
+    pub(crate) fn is_asked(self) -> bool {
+        self != Back::NONE
+    }
+}
+
+/// The order in which a target serves accesses.
+#[derive(Clone, Copy, PartialEq, Eq, Debug)]
+pub(crate) struct Arrival {
+    pub(crate) time: Time,
+    pub(crate) origin: u32,
+    pub(crate) sequence: u32,
+    /// Which access.
+    pub(crate) access: u32,
+}
+
+impl Arrival {
+    pub(crate) fn of(access: &Access, index: u32) -> Arrival {
+        Arrival { time: access.arrival, origin: access.origin, sequence: access.sequence, access: index }
+    }
+    fn key(&self) -> (Time, u32, u32) {
+        (self.time, self.origin, self.sequence)
+    }
+}
+
+impl PartialOrd for Arrival {
+    fn partial_cmp(&self, other: &Arrival) -> Option<Ordering> {
+        Some(self.cmp(other))
+    }
+}
+
+impl Ord for Arrival {
+    fn cmp(&self, other: &Arrival) -> Ordering {
+        self.key().cmp(&other.key())
+    }
+}

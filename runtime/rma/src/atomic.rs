@@ -1,0 +1,148 @@
+//! What accesses do to bytes: an operation of the standard's table, or compare and swap.
+
+use crate::place::Place;
+use objects::datatype::{Element, Kind};
+use objects::op::{Kernel, Predefined, kernel};
+use rank::{Addr, memory};
+use smallvec::SmallVec;
+
+/// Bytes of a payload: those of one element are kept without an allocation.
+pub(crate) type Bytes = SmallVec<[u8; 16]>;
+
+/// A predefined operation on elements of a kind.
+#[derive(Clone, Copy, PartialEq, Eq, Debug)]
+pub(crate) struct Combine {
+    pub(crate) op: Predefined,
+    pub(crate) element: Element,
+}
+
+impl Combine {
+    fn kernel(self) -> Kernel {
+        kernel(self.op, self.element).expect("it was looked for when the call was made")
+    }
+
+    /// As three bytes, for other processes.
+    pub(crate) fn code(self) -> [u8; 3] {
+        match self.element {
+            Element::One(kind) => [self.op as u8, kind as u8, u8::MAX],
+            Element::Pair(value, index) => [self.op as u8, value as u8, index as u8],
+        }
+    }
+
+    /// What [`Combine::code`] made.
+    pub(crate) fn of([op, value, index]: [u8; 3]) -> Combine {
+        let op = Predefined::ALL.iter().copied().find(|known| *known as u8 == op).expect("the operation of another process");
+        let value = Kind::ALL[usize::from(value)];
+        let element = if index == u8::MAX { Element::One(value) } else { Element::Pair(value, Kind::ALL[usize::from(index)]) };
+        Combine { op, element }
+    }
+
+    /// Combines `data` into the memory at `place`; what was there before.
+    pub(crate) fn fetch(self, place: &Place, base: usize, data: &[u8]) -> Bytes {
+        let before = fetch(place, base);
+        match self.op {
+            Predefined::NoOp => {}
+            Predefined::Replace => place.write(base, data),
+            _ => {
+                let mut after = before.clone();
+                self.kernel()(data, &mut after);
+                place.write(base, &after);
+            }
+        }
+        before
+    }
+
+    /// Combines `data` into the memory at `place`.
+    pub(crate) fn apply(self, place: &Place, base: usize, data: &[u8]) {
+        match self.op {
+            Predefined::NoOp => {}
+            Predefined::Replace => place.write(base, data),
+            _ if place.blocks.is_some() => {
+                let mut after = fetch(place, base);
+                self.kernel()(data, &mut after);
+                place.write(base, &after);
+            }
+            // Piece by piece, so that what was read is still in the cache when it is written.
+            _ => {
+                let (kernel, from) = (self.kernel(), Addr(base).offset(place.at));
+                let whole = PIECE - PIECE % self.element.size() as usize;
+                let mut piece = [0; PIECE];
+                for (index, data) in data.chunks(whole).enumerate() {
+                    let at = from.offset((index * whole) as i64);
+                    let piece = &mut piece[..data.len()];
+                    memory::read(at, piece);
+                    kernel(data, piece);
+                    memory::write(at, piece);
+                }
+            }
+        }
+    }
+}
+
+/// Bytes that are combined at a time.
+const PIECE: usize = 4096;
+
+/// What is in the memory at `place`.
+pub(crate) fn fetch(place: &Place, base: usize) -> Bytes {
+    let mut bytes = Bytes::from_elem(0, place.bytes as usize);
+    place.read(base, &mut bytes);
+    bytes
+}
+
+/// Writes the second half of `data` if the memory at `place` is equal to the first; what was there before.
+pub(crate) fn compare_and_swap(place: &Place, base: usize, data: &[u8]) -> Bytes {
+    let before = fetch(place, base);
+    let (compare, new) = data.split_at(data.len() / 2);
+    if before[..] == *compare {
+        place.write(base, new);
+    }
+    before
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    fn at(memory: &mut i64) -> (Place, usize) {
+        (Place { at: 0, bytes: 8, blocks: None }, std::ptr::from_mut(memory) as usize)
+    }
+
+    #[test]
+    fn an_operation_answers_what_was_there_before() {
+        let mut memory = 5i64;
+        let (place, base) = at(&mut memory);
+        let sum = Combine { op: Predefined::Sum, element: Element::One(Kind::I64) };
+        assert_eq!(sum.fetch(&place, base, &7i64.to_ne_bytes())[..], 5i64.to_ne_bytes());
+        let look = Combine { op: Predefined::NoOp, ..sum };
+        assert_eq!(look.fetch(&place, base, &[])[..], 12i64.to_ne_bytes());
+        let set = Combine { op: Predefined::Replace, ..sum };
+        set.apply(&place, base, &3i64.to_ne_bytes());
+        let swap = |one: i64, other: i64| compare_and_swap(&place, base, &[one.to_ne_bytes(), other.to_ne_bytes()].concat());
+        assert_eq!(swap(4, 9)[..], 3i64.to_ne_bytes());
+        assert_eq!(swap(3, 9)[..], 3i64.to_ne_bytes());
+        assert_eq!(memory, 9);
+    }
+
+    #[test]
+    fn long_memory_is_combined_as_short_one() {
+        let max = Combine { op: Predefined::Max, element: Element::Pair(Kind::F64, Kind::I32) };
+        let max = Combine { op: Predefined::Maxloc, ..max };
+        let pairs = |value: f64| {
+            (0..1000i32).flat_map(move |index| [&(value * f64::from(index % 3)).to_ne_bytes()[..], &index.to_ne_bytes()].concat())
+        };
+        let (mut memory, data): (Vec<u8>, Vec<u8>) = (pairs(1.0).collect(), pairs(-1.0).collect());
+        let (place, base) = (Place { at: 0, bytes: memory.len() as u64, blocks: None }, memory.as_mut_ptr() as usize);
+        let mut expected = memory.clone();
+        max.kernel()(&data, &mut expected);
+        max.apply(&place, base, &data);
+        assert_eq!(memory, expected);
+    }
+
+    #[test]
+    fn an_operation_survives_its_way_to_another_process() {
+        for element in Kind::ALL.into_iter().map(Element::One).chain([Element::Pair(Kind::F64, Kind::I32)]) {
+            let combine = Combine { op: Predefined::Maxloc, element };
+            assert_eq!(Combine::of(combine.code()), combine);
+        }
+    }
+}

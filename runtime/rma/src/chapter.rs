@@ -1,0 +1,143 @@
+//! Windows as a chapter of MPI: what the main loop, requests, other processes and a deadlock's report ask of them.
+
+use crate::access::Action;
+use crate::deferred::Mounted;
+use crate::state::Rma;
+use crate::wait::{Purpose, Token};
+use engine::Time;
+use engine::record::Take;
+use message::Messages;
+use message::chapter::id::Token as Words;
+use message::chapter::{Chapter, Errand, Explanation, Wait, ranks_text};
+use message::request::RequestArray;
+use objects::Objects;
+use objects::error::Result;
+use std::any::Any;
+
+impl Chapter for Rma {
+    #[inline]
+    fn has_work(&self) -> bool {
+        !self.pieces.is_empty() || !self.landed.is_empty()
+    }
+    fn work(&mut self, messages: &mut Messages, objects: &Objects) -> Option<Box<dyn Errand>> {
+        self.land_all(messages, objects);
+        let pieces = std::mem::take(&mut self.pieces);
+        (!pieces.is_empty()).then(|| Box::new(Mounted(pieces)) as Box<dyn Errand>)
+    }
+    fn done(&mut self, messages: &mut Messages, _: &Objects, errand: Box<dyn Errand>) {
+        let Ok(mounted) = (errand as Box<dyn Any>).downcast::<Mounted>() else {
+            unreachable!("an errand comes back to the chapter that gave it")
+        };
+        for piece in mounted.0 {
+            self.touched(messages, &piece.access, piece.found, piece.at);
+        }
+    }
+    fn holds(&self) -> bool {
+        false
+    }
+    fn start_held(&mut self, _: &mut Messages, _: &Objects, _: bool) -> bool {
+        false
+    }
+    fn asked(&mut self, _: &mut Messages, _: &Objects, _: RequestArray) {}
+    fn deliver(&mut self, _: &Objects, [index, kind]: Words) {
+        if Token::of(kind) == Token::Reply
+            && let Some(reply) = self.replies.get_mut(index)
+            && let Some(data) = reply.data.take()
+        {
+            reply.extent.fill(&data);
+        }
+    }
+    fn finish(&mut self, messages: &mut Messages, objects: &Objects, token: Words) -> Result {
+        let [index, kind] = token;
+        let me = messages.current;
+        match Token::of(kind) {
+            Token::Wait => self.finish_wait(messages, index),
+            Token::Reply => {
+                self.deliver(objects, token);
+                let Some(reply) = self.replies.remove(index) else { return Ok(()) };
+                if let Some(origin) = self.origins.get_mut(&(reply.win, reply.origin)) {
+                    origin.replies.retain(|&other| other != index);
+                }
+                self.forget_idle(reply.win, reply.origin);
+            }
+            Token::Exposure => drop(self.exposures.remove(&(index, me))),
+            Token::Sync => drop(self.syncs.remove(&(index, me))),
+        }
+        Ok(())
+    }
+    fn landed(&mut self, words: [u32; 4], at: Time) {
+        self.landed.push((words, at));
+    }
+    fn record(&mut self, messages: &mut Messages, objects: &mut Objects, _: u32, kind: u8, record: Take) {
+        self.told(messages, objects, kind, record);
+    }
+    fn starting(&mut self, _: Option<(u32, u32)>) {}
+    fn forget_comm(&mut self, _: u32) {}
+    #[inline]
+    fn first_open(&self, rank: u32) -> Option<(Time, u32)> {
+        self.first_arrival(rank)
+    }
+    fn decide(&mut self, messages: &mut Messages, objects: &Objects, rank: u32, until: Time) {
+        self.serve(messages, objects, rank, until);
+    }
+    fn wait_of(&self, _: &Messages, _: &Objects, rank: u32, token: Option<Words>) -> Option<Wait> {
+        let [index, kind] = token?;
+        let text = match Token::of(kind) {
+            Token::Wait => self.text(rank, index)?,
+            Token::Reply => "an access that was asked for".to_owned(),
+            Token::Exposure => {
+                let exposure = self.exposures.get(&(index, rank))?;
+                format!("{} of {} ranks of the group have not called MPI_Win_complete", exposure.left, exposure.size)
+            }
+            Token::Sync => "a change of its memory".to_owned(),
+        };
+        Some(Wait { text, name: None })
+    }
+    fn open(&self, _: &Messages, _: &Objects) -> Vec<u8> {
+        Vec::new()
+    }
+    fn explain(&self, _: &[Vec<u8>]) -> Explanation {
+        Explanation::default()
+    }
+}
+
+impl Rma {
+    /// What a blocked rank waits for.
+    fn text(&self, rank: u32, wait: u32) -> Option<String> {
+        let state = self.waits.get(wait)?;
+        let win = state.win;
+        Some(match state.purpose {
+            Purpose::Lock(target) => format!("the lock of rank {target}'s memory{}", self.holders(win, target)),
+            Purpose::Start => {
+                let mut missing: Vec<u32> = self.starts.iter().filter(|(_, other)| **other == wait).map(|(key, _)| key.2).collect();
+                missing.sort_unstable();
+                format!("MPI_Win_post of {}", ranks_text(&missing))
+            }
+            Purpose::Flush | Purpose::Unlock(_) | Purpose::UnlockAll => {
+                let waits = |channel: &&u32| self.channels[**channel].wait == wait;
+                let channels = self.origins.get(&(win, rank))?.channels.values();
+                let mut targets: Vec<u32> = channels.filter(waits).map(|&channel| self.channels[channel].target).collect();
+                targets.sort_unstable();
+                let held = targets.first().map_or_else(String::new, |&target| self.holders(win, target));
+                format!("accesses to {}{held}", ranks_text(&targets))
+            }
+            Purpose::Fence => "accesses of the epoch".to_owned(),
+            Purpose::Complete => "data that was asked for".to_owned(),
+        })
+    }
+
+    /// Who has a target's lock, as far as this process knows.
+    fn holders(&self, win: u32, target: u32) -> String {
+        let Some(lock) = self.locks.get(&(win, target)) else { return String::new() };
+        let who = |origin: u32| {
+            let channel = self.origins.get(&(win, origin))?.channels.get(&target)?;
+            (self.channels[*channel].hold != crate::origin::Hold::None).then_some(origin)
+        };
+        let waiting = |rank: u32| lock.queue.iter().any(|access| access.origin == rank && matches!(access.action, Action::Lock { .. }));
+        let mut holders: Vec<u32> = self.origins.keys().filter(|place| place.0 == win).filter_map(|place| who(place.1)).collect();
+        holders.retain(|&rank| !waiting(rank));
+        holders.sort_unstable();
+        let how = if lock.exclusive { "locked" } else { "locked and shared" };
+        if holders.is_empty() { format!(", {how}") } else { format!(", {how} by {}", ranks_text(&holders)) }
+    }
+}

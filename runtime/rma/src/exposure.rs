@@ -1,0 +1,14 @@
+//! What is kept of an epoch of `MPI_Win_post`.
+
+use engine::Time;
+
+/// A rank's memory is open to a group.
+pub(crate) struct Exposure {
+    /// Ranks of the group that have not completed, and how many there were.
+    pub(crate) left: u32,
+    pub(crate) size: u32,
+    /// The latest arrival of the others.
+    pub(crate) latest: Time,
+    /// What `MPI_Win_wait` and `MPI_Win_test` ask for.
+    pub(crate) request: u32,
+}

@@ -1,0 +1,71 @@
+//! What is kept of the fences of a window.
+
+use crate::access::Access;
+use engine::Time;
+use rustc_hash::FxHashMap;
+use std::collections::BTreeMap;
+use std::rc::Rc;
+
+/// A bit for each member.
+#[derive(Default)]
+pub(crate) struct Bits(Vec<u64>);
+
+impl Bits {
+    pub(crate) fn get(&self, member: u32) -> bool {
+        self.0.get(member as usize / 64).is_some_and(|word| word >> (member % 64) & 1 != 0)
+    }
+    pub(crate) fn set(&mut self, member: u32, value: bool, members: u32) {
+        if self.0.is_empty() {
+            self.0 = vec![0; (members as usize).div_ceil(64)];
+        }
+        let (word, bit) = (&mut self.0[member as usize / 64], 1 << (member % 64));
+        *word = if value { *word | bit } else { *word & !bit };
+    }
+}
+
+/// The fences of a window.
+#[derive(Default)]
+pub(crate) struct Fence {
+    /// Fences that all members of the process have entered: the number of the epoch that the last one began.
+    pub(crate) epoch: u32,
+    /// Members that have entered the next one.
+    pub(crate) entered: u32,
+    /// Members whose last fence began an epoch.
+    pub(crate) open: Bits,
+    /// What has come, by epoch: ranks elsewhere may be one ahead.
+    pub(crate) kept: BTreeMap<u32, Vec<Access>>,
+    /// What a shared network carries, and processes that have closed the epoch, by epoch.
+    pub(crate) expected: BTreeMap<u32, u32>,
+    pub(crate) marks: BTreeMap<u32, u32>,
+    /// When answers came that a shared network carried ahead of their data, by reply.
+    pub(crate) ahead: FxHashMap<u32, Time>,
+    /// Epochs that are over: all is in the targets' memory.
+    pub(crate) applied: u32,
+    /// Accesses of the epoch that is closing which are not in the targets' memory.
+    pub(crate) left: usize,
+    /// The latest arrival at each rank in the last epoch that was applied.
+    pub(crate) exits: FxHashMap<u32, Time>,
+    /// Ranks that are through the barrier, and what they wait with.
+    pub(crate) waiting: Vec<(u32, u32)>,
+    /// The other processes with members.
+    pub(crate) others: Option<Rc<[u32]>>,
+}
+
+impl Fence {
+    /// The epoch in which a member makes accesses, if its last fence began one.
+    pub(crate) fn epoch_of(&self, member: u32) -> Option<u32> {
+        self.open.get(member).then_some(self.epoch)
+    }
+    /// A member's epoch is over, though its next fence has not come.
+    pub(crate) fn end(&mut self, member: u32) {
+        self.open.set(member, false, member + 1);
+    }
+    /// An access of this epoch is there.
+    pub(crate) fn keep(&mut self, epoch: u32, access: Access) {
+        self.kept.entry(epoch).or_default().push(access);
+    }
+    /// A shared network carries something of this epoch.
+    pub(crate) fn expect(&mut self, epoch: u32) {
+        *self.expected.entry(epoch).or_default() += 1;
+    }
+}

@@ -1,0 +1,368 @@
+//! How an access begins: from the arguments of a call to a message on its way.
+
+use crate::CHAPTER;
+use crate::access::{Access, Action, Back, NIL, Turn};
+use crate::atomic::{Bytes, Combine};
+use crate::check::unsynchronized;
+use crate::origin::{Channel, Hold, Reply};
+use crate::place::Place;
+use crate::serve::Leg;
+use crate::state::Rma;
+use crate::wait::Token;
+use engine::Time;
+use message::Messages;
+use message::flight::Flight;
+use message::handle::{self, REQUEST_SENT};
+use message::p2p::{Buffer, view};
+use message::request::{Body, PROC_NULL};
+use message::view::Extent;
+use objects::Objects;
+use objects::datatype::Datatype;
+use objects::error::{ErrorClass, Failure, Result};
+use objects::op::{Op, Predefined};
+use objects::win::Flavor;
+use rank::Addr;
+
+/// What is done to the target's memory; handles of operations and datatypes.
+#[derive(Clone, Copy, Debug)]
+pub enum Operation {
+    /// `MPI_Put`.
+    Put,
+    /// `MPI_Get`.
+    Get,
+    /// `MPI_Accumulate`.
+    Accumulate(usize),
+    /// `MPI_Get_accumulate`, `MPI_Fetch_and_op`; the memory for what was there.
+    GetAccumulate(usize, Buffer),
+    /// `MPI_Compare_and_swap`: where the value is to compare with, and memory for what was there.
+    CompareAndSwap(Addr, Addr),
+}
+
+/// The target's memory as calls name it.
+#[derive(Clone, Copy, Debug)]
+pub struct Target {
+    /// In the window's group.
+    pub rank: i32,
+    /// In the target's displacement units; of a dynamic window an address.
+    pub displacement: i64,
+    /// Elements.
+    pub count: i64,
+    /// Their handle.
+    pub datatype: usize,
+}
+
+/// An access as a call names it.
+#[derive(Clone, Copy, Debug)]
+pub struct Asked {
+    /// The window's handle.
+    pub win: usize,
+    /// What is done.
+    pub operation: Operation,
+    /// The origin's memory.
+    pub buffer: Buffer,
+    /// The target's.
+    pub target: Target,
+    /// Whether the program wants to complete it by a request.
+    pub wants_request: bool,
+}
+
+/// What the origin brings, and where an answer goes.
+struct Ends {
+    data: Bytes,
+    result: Option<Extent>,
+}
+
+/// What is known of the two ranks.
+#[derive(Clone, Copy)]
+pub(crate) struct Pair {
+    pub(crate) win: u32,
+    /// World ranks.
+    pub(crate) me: u32,
+    pub(crate) to: u32,
+}
+
+impl Rma {
+    /// The mounted rank's access: the handle of a request if one is wanted, which only epochs of locks may.
+    ///
+    /// # Errors
+    /// `MPI_ERR_WIN`, `MPI_ERR_RANK`, `MPI_ERR_COUNT`, `MPI_ERR_TYPE`, `MPI_ERR_BUFFER`, `MPI_ERR_OP`, `MPI_ERR_DISP`, `MPI_ERR_RMA_RANGE`,
+    /// `MPI_ERR_RMA_SYNC`.
+    pub fn issue(&mut self, messages: &mut Messages, objects: &Objects, asked: Asked) -> Result<usize> {
+        let Asked { win, operation, buffer, target, wants_request } = asked;
+        let index = objects.wins.index(&objects.comms, win)?;
+        if target.rank == PROC_NULL {
+            return Ok(REQUEST_SENT);
+        }
+        let (_, _, to) = objects.comms.partner(objects.wins.at(index).comm, target.rank, "target_rank")?;
+        let pair = Pair { win: index, me: messages.current, to };
+        let datatype = objects.types.usable(pair.me, target.datatype)?;
+        let action = action(messages, objects, operation, datatype, target.datatype)?;
+        let ends = ends(objects, operation, action, buffer)?;
+        let place = self.place(messages, objects, pair, target, datatype)?;
+        fits(&ends, &place, operation)?;
+        let (hold, turn) = self.turn(messages, objects, pair, action)?;
+        if wants_request && hold == Hold::None {
+            return Err(unsynchronized(
+                "a request-based access is for epochs of MPI_Win_lock and MPI_Win_lock_all; use the form without a request, or lock the target",
+            ));
+        }
+        Ok(self.send_access(messages, objects, pair, (action, hold, turn), place, ends, wants_request))
+    }
+
+    /// The target's memory, if it is in the window.
+    fn place(&self, messages: &Messages, objects: &Objects, pair: Pair, target: Target, datatype: &Datatype) -> Result<Place> {
+        let Ok(count) = u64::try_from(target.count) else {
+            return Err(Failure::new(ErrorClass::COUNT, format!("target_count {} is negative", target.count)));
+        };
+        let bytes = datatype.bytes(count)?;
+        let win = objects.wins.at(pair.win);
+        if win.flavor == Flavor::Dynamic {
+            let place = Place::of(target.displacement, count, datatype, bytes);
+            return self.is_attached(messages, pair, &place).map(|()| place);
+        }
+        let unit = win.units.get(target.rank as u32);
+        let size = win.exposed[target.rank as usize].size;
+        let Some(at) = target.displacement.checked_mul(unit).filter(|_| target.displacement >= 0) else {
+            let text = format!("target_disp {} is no place in a window: use 0 or more", target.displacement);
+            return Err(Failure::new(ErrorClass::DISP, text));
+        };
+        let place = Place::of(at, count, datatype, bytes);
+        match place.span() {
+            Some((first, last)) if first < 0 || last as u64 > size => Err(Failure::new(
+                ErrorClass::RMA_RANGE,
+                format!(
+                    "the access is to bytes {first} to {} of rank {}'s window, which has {size} (displacement {} by {unit} bytes)",
+                    last - 1,
+                    target.rank,
+                    target.displacement
+                ),
+            )),
+            _ => Ok(place),
+        }
+    }
+
+    /// Whether memory of a dynamic window is attached, as far as this process knows.
+    fn is_attached(&self, messages: &Messages, pair: Pair, place: &Place) -> Result {
+        let Some((first, last)) = place.span().filter(|_| messages.is_local(pair.to)) else { return Ok(()) };
+        let list = self.attached.get(&(pair.win, pair.to)).map_or(&[][..], |list| list);
+        if place.is_within(list) {
+            return Ok(());
+        }
+        Err(Failure::new(
+            ErrorClass::RMA_RANGE,
+            format!("the target has not attached the {} bytes from {first:#x} on: attach them with MPI_Win_attach", last - first),
+        ))
+    }
+
+    /// By which epoch the rank may access the target, and when that is served.
+    fn turn(&self, messages: &Messages, objects: &Objects, pair: Pair, action: Action) -> Result<(Hold, Turn)> {
+        if let Some(origin) = self.origins.get(&(pair.win, pair.me)) {
+            let channel = origin.channels.get(&pair.to).map(|&channel| &self.channels[channel]);
+            if let Some(channel) = channel.filter(|channel| channel.hold != Hold::None) {
+                return Ok((channel.hold, if channel.hold == Hold::Exclusive { Turn::AtOnce } else { Turn::Ordered }));
+            }
+            if let Some(hold) = origin.locked_all {
+                return Ok((hold, if hold == Hold::Lazy { Turn::Acquires } else { Turn::Ordered }));
+            }
+            if let Some(started) = &origin.started {
+                if started.binary_search(&pair.to).is_err() {
+                    return Err(unsynchronized(
+                        "the target is not in the group of MPI_Win_start: start the epoch with a group that has it",
+                    ));
+                }
+                let ordered = action.is_atomic() || channel.is_some_and(|channel| channel.ordered);
+                return Ok((Hold::None, if ordered { Turn::Ordered } else { Turn::AtOnce }));
+            }
+            if origin.locked != 0 {
+                return Err(unsynchronized(
+                    "this target is not locked, though another one is: call MPI_Win_lock for it, or MPI_Win_lock_all",
+                ));
+            }
+        }
+        let member = objects.comms.get(objects.wins.at(pair.win).comm)?.rank(messages.current);
+        match self.fences.get(&pair.win).and_then(|fence| fence.epoch_of(member)) {
+            Some(epoch) => Ok((Hold::None, Turn::Fence(epoch))),
+            None => Err(unsynchronized(
+                "the window is in no access epoch: call MPI_Win_fence, MPI_Win_start, MPI_Win_lock or MPI_Win_lock_all first",
+            )),
+        }
+    }
+
+    /// The channel to a target.
+    pub(crate) fn channel(&mut self, pair: Pair, hold: Hold) -> u32 {
+        let channels = &mut self.channels;
+        let origin = self.origins.entry((pair.win, pair.me)).or_default();
+        *origin.channels.entry(pair.to).or_insert_with(|| channels.insert(Channel::new(pair.to, hold)))
+    }
+
+    /// The access leaves; answers what the program knows it by.
+    #[allow(clippy::too_many_arguments, reason = "what an access is made of")]
+    fn send_access(
+        &mut self,
+        messages: &mut Messages,
+        objects: &Objects,
+        pair: Pair,
+        (action, hold, turn): (Action, Hold, Turn),
+        place: Place,
+        ends: Ends,
+        wants_request: bool,
+    ) -> usize {
+        let channel = self.channel(pair, hold);
+        let state = &mut self.channels[channel];
+        state.used = true;
+        state.ordered |= turn == Turn::Ordered;
+        let mut back = Back::NONE;
+        let mut request = REQUEST_SENT;
+        if hold != Hold::None {
+            state.outstanding += 1;
+            state.fetching += u32::from(action.fetches());
+            back.channel = channel;
+        }
+        if let Some(extent) = ends.result {
+            let reply = Reply { win: pair.win, origin: pair.me, extent, data: None, request: NIL };
+            back.reply = self.replies.insert(reply);
+            if wants_request {
+                let token = [back.reply, Token::Reply as u32];
+                let index = messages.make_request(pair.me, Body::Chapter { chapter: CHAPTER, token });
+                self.replies[back.reply].request = index;
+                request = handle::of_cold(index);
+            }
+            let origin = self.origins.get_mut(&(pair.win, pair.me)).expect("its channel was made");
+            origin.replies.push(back.reply);
+            origin.unanswered += u32::from(hold == Hold::None);
+            messages.profile.message(place.bytes);
+        }
+        self.send(messages, objects, channel, pair, action, turn, place, ends.data, back);
+        request
+    }
+
+    /// A message of the mounted rank to a target leaves now: when it arrives, if that is known.
+    #[allow(clippy::too_many_arguments, reason = "what an access is made of")]
+    pub(crate) fn send(
+        &mut self,
+        messages: &mut Messages,
+        objects: &Objects,
+        channel: u32,
+        pair: Pair,
+        action: Action,
+        turn: Turn,
+        place: Place,
+        data: Bytes,
+        back: Back,
+    ) -> Option<Time> {
+        let Pair { win, me, to } = pair;
+        let leaves = messages.inject(me);
+        let bytes = data.len() as u64;
+        messages.profile.message(bytes);
+        if self.issued.is_empty() {
+            self.issued = vec![0; messages.local as usize];
+        }
+        let issued = &mut self.issued[(me - messages.first) as usize];
+        *issued += 1;
+        let mut access = Access { win, origin: me, target: to, arrival: Time::MAX, sequence: *issued, action, turn, place, data, back };
+        if messages.by_time() {
+            let index = self.accesses.insert(access);
+            self.take_off(index);
+            messages.launch(me, to, bytes, leaves, Flight::Chapter { chapter: CHAPTER, words: [Leg::There as u32, index, 0, 0] });
+            return None;
+        }
+        let state = &mut self.channels[channel];
+        let arrival = state.latest.max(leaves + messages.wire.latency(me, to, bytes));
+        state.latest = arrival;
+        access.arrival = arrival;
+        if messages.is_local(to) {
+            self.arrive(messages, objects, access);
+        } else {
+            self.tell_access(messages, objects, &access);
+        }
+        Some(arrival)
+    }
+}
+
+/// What the operation of a call does, on elements of the target's datatype.
+fn action(messages: &Messages, objects: &Objects, operation: Operation, datatype: &Datatype, handle: usize) -> Result<Action> {
+    let combine = |op: usize| -> Result<Combine> {
+        let operation = objects.ops.get(messages.current, op)?;
+        let Op::Predefined(op) = &**operation else {
+            return Err(Failure::new(ErrorClass::OP, "an operation of the program's own works in collectives alone; use a predefined one"));
+        };
+        // On whatever the elements are, these two do nothing with them, and no other does where there are none.
+        let element = match (op, datatype.element) {
+            (Predefined::Replace | Predefined::NoOp, element) => element.unwrap_or(BYTES),
+            _ if datatype.size == 0 => return Ok(Combine { op: Predefined::Replace, element: BYTES }),
+            _ => op.on(datatype, &objects.types.describe(messages.current, handle))?.0,
+        };
+        Ok(Combine { op: *op, element })
+    };
+    match operation {
+        Operation::Put => Ok(Action::Put),
+        Operation::Get => Ok(Action::Get),
+        Operation::GetAccumulate(op, _) => Ok(Action::Fetch(combine(op)?)),
+        Operation::Accumulate(op) => match combine(op)? {
+            Combine { op: Predefined::NoOp, .. } => Err(Failure::new(
+                ErrorClass::OP,
+                "MPI_NO_OP does nothing in an accumulate; use it with MPI_Get_accumulate or MPI_Fetch_and_op",
+            )),
+            combine => Ok(Action::Accumulate(combine)),
+        },
+        Operation::CompareAndSwap(..) => match datatype.element {
+            Some(objects::datatype::Element::One(kind)) if datatype.is_predefined() && kind.is_comparable() => Ok(Action::CompareAndSwap),
+            _ => Err(Failure::new(
+                ErrorClass::TYPE,
+                "MPI_Compare_and_swap takes predefined integers, logicals and bytes alone; pass one of these datatypes",
+            )),
+        },
+    }
+}
+
+/// Payload bytes that have a place of their own in an access.
+const SHORT: u64 = 16;
+/// Elements that nobody looks into.
+const BYTES: objects::datatype::Element = objects::datatype::Element::One(objects::datatype::Kind::Byte);
+
+/// The payload, and the memory for an answer.
+fn ends(objects: &Objects, operation: Operation, action: Action, buffer: Buffer) -> Result<Ends> {
+    let pack = |extent: &Extent| {
+        if extent.layout.is_none() && extent.bytes <= SHORT {
+            let mut data = Bytes::from_elem(0, extent.bytes as usize);
+            rank::memory::read(extent.buffer, &mut data);
+            return data;
+        }
+        let mut data = Vec::new();
+        extent.append_to(&mut data);
+        Bytes::from_vec(data)
+    };
+    let ignores = matches!(action, Action::Fetch(Combine { op: Predefined::NoOp, .. }));
+    Ok(match operation {
+        Operation::Put | Operation::Accumulate(_) => Ends { data: pack(&view(objects, buffer)?), result: None },
+        Operation::Get => Ends { data: Bytes::new(), result: Some(view(objects, buffer)?) },
+        Operation::GetAccumulate(_, result) => {
+            let data = if ignores { Bytes::new() } else { pack(&view(objects, buffer)?) };
+            Ends { data, result: Some(view(objects, result)?) }
+        }
+        Operation::CompareAndSwap(compare, result) => {
+            let mut data = pack(&view(objects, (compare, 1, buffer.2))?);
+            data.extend_from_slice(&pack(&view(objects, buffer)?));
+            Ends { data, result: Some(view(objects, (result, 1, buffer.2))?) }
+        }
+    })
+}
+
+/// Whether what the origin gives or wants is what the access has.
+fn fits(ends: &Ends, place: &Place, operation: Operation) -> Result {
+    let mine = match (&ends.result, operation) {
+        (_, Operation::CompareAndSwap(..)) => return Ok(()),
+        (Some(extent), _) if ends.data.is_empty() || ends.data.len() as u64 == extent.bytes => extent.bytes,
+        _ => ends.data.len() as u64,
+    };
+    if mine != place.bytes {
+        return Err(Failure::new(
+            ErrorClass::TYPE,
+            format!(
+                "the origin's buffer has {mine} bytes of data, the target's {}: count and datatype must give the same elements",
+                place.bytes
+            ),
+        ));
+    }
+    Ok(())
+}

@@ -1,0 +1,105 @@
+//! How targets give their locks, in the order of arrivals.
+
+use crate::access::{Access, Action, Turn};
+use crate::atomic::Bytes;
+use crate::lock::Lock;
+use crate::state::Rma;
+use engine::Time;
+use message::Messages;
+use objects::Objects;
+
+impl Rma {
+    /// A request for a target's lock is there.
+    pub(crate) fn request_lock(&mut self, messages: &mut Messages, access: Access, exclusive: bool, at: Time) {
+        let lock = self.locks.entry((access.win, access.target)).or_default();
+        if lock.queue.is_empty() && lock.take(exclusive) {
+            self.answer(messages, &access, Bytes::new(), at);
+        } else {
+            lock.queue.push_back(access);
+        }
+    }
+
+    /// An access goes on, or waits with what came before it from its origin for the lock.
+    pub(crate) fn after_lock(&mut self, access: Access) -> Option<Access> {
+        if access.turn == Turn::AtOnce || matches!(access.turn, Turn::Fence(_)) {
+            return Some(access);
+        }
+        let place = (access.win, access.target);
+        if access.turn == Turn::Acquires {
+            let lock = self.locks.entry(place).or_default();
+            if lock.queue.is_empty() && lock.take(false) {
+                return Some(access);
+            }
+            lock.queue.push_back(access);
+            return None;
+        }
+        match self.locks.get_mut(&place) {
+            Some(lock) if lock.queue.iter().any(|waiting| waiting.origin == access.origin) => {
+                lock.queue.push_back(access);
+                None
+            }
+            _ => Some(access),
+        }
+    }
+
+    /// A lock is given back: who waits first gets it.
+    pub(crate) fn release_lock(&mut self, messages: &mut Messages, objects: &Objects, access: Access, exclusive: bool, at: Time) {
+        let place = (access.win, access.target);
+        let lock = self.locks.entry(place).or_default();
+        if lock.queue.iter().any(|waiting| waiting.origin == access.origin) {
+            lock.queue.push_back(access);
+            return;
+        }
+        self.unlock_held(messages, &access, exclusive, at);
+        while self.grant_next(messages, objects, place, at) {}
+        if self.locks.get(&place).is_some_and(Lock::is_free) {
+            self.locks.remove(&place);
+        }
+    }
+
+    fn unlock_held(&mut self, messages: &mut Messages, access: &Access, exclusive: bool, at: Time) {
+        let lock = self.locks.entry((access.win, access.target)).or_default();
+        if exclusive {
+            lock.exclusive = false;
+        } else {
+            lock.shared -= 1;
+        }
+        if access.back.is_asked() {
+            self.answer(messages, access, Bytes::new(), at);
+        }
+    }
+
+    /// Who waits first gets the lock, if it is free for that, and what its origin sent since goes on; false if not.
+    fn grant_next(&mut self, messages: &mut Messages, objects: &Objects, place: (u32, u32), at: Time) -> bool {
+        let Some(lock) = self.locks.get_mut(&place) else { return false };
+        let Some(first) = lock.queue.front() else { return false };
+        let exclusive = first.action == Action::Lock { exclusive: true };
+        if !lock.take(exclusive) {
+            return false;
+        }
+        let first = lock.queue.pop_front().expect("looked at above");
+        let origin = first.origin;
+        match first.action {
+            Action::Lock { .. } => self.answer(messages, &first, Bytes::new(), at),
+            _ => self.touch(messages, objects, first, at),
+        }
+        while let Some(next) = self.next_of(place, origin) {
+            match next.action {
+                Action::Unlock { exclusive } => {
+                    self.unlock_held(messages, &next, exclusive, at);
+                    break;
+                }
+                _ => self.touch(messages, objects, next, at),
+            }
+        }
+        true
+    }
+
+    /// What an origin that has just got the lock sent while it waited for it.
+    fn next_of(&mut self, place: (u32, u32), origin: u32) -> Option<Access> {
+        let queue = &mut self.locks.get_mut(&place)?.queue;
+        let next = queue.iter().position(|waiting| waiting.origin == origin && waiting.turn == Turn::Ordered)?;
+        let asks_anew = queue.iter().take(next).any(|waiting| waiting.origin == origin);
+        if asks_anew || matches!(queue[next].action, Action::Lock { .. }) { None } else { queue.remove(next) }
+    }
+}

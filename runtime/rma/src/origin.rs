@@ -1,0 +1,91 @@
+//! A rank as an origin: its access epochs, what it has under way to each target, and where answers go.
+
+use crate::access::NIL;
+use crate::atomic::Bytes;
+use engine::Time;
+use message::view::Extent;
+use rustc_hash::FxHashMap;
+use std::rc::Rc;
+
+/// A rank's part in a window as an origin.
+#[derive(Default)]
+pub(crate) struct Origin {
+    /// Targets that it has locked one by one.
+    pub(crate) locked: u32,
+    /// Of `MPI_Win_lock_all`: how it takes the targets' locks.
+    pub(crate) locked_all: Option<Hold>,
+    /// The ranks of `MPI_Win_start`, until `MPI_Win_complete`: world ranks in ascending order, and whether they were waited for.
+    pub(crate) started: Option<Rc<[u32]>>,
+    /// What is under way, by target (world rank).
+    pub(crate) channels: FxHashMap<u32, u32>,
+    /// Where data goes that has not been looked for yet.
+    pub(crate) replies: Vec<u32>,
+    /// Replies outside of channels that have no answer yet, the latest that have, and who waits for them.
+    pub(crate) unanswered: u32,
+    pub(crate) latest: Time,
+    pub(crate) wait: Option<u32>,
+}
+
+impl Origin {
+    /// Whether nothing is to be remembered of it.
+    pub(crate) fn is_idle(&self) -> bool {
+        self.locked == 0
+            && self.locked_all.is_none()
+            && self.started.is_none()
+            && self.channels.is_empty()
+            && self.replies.is_empty()
+            && self.unanswered == 0
+    }
+}
+
+/// How an origin has a target's lock.
+#[derive(Clone, Copy, PartialEq, Eq, Debug)]
+pub(crate) enum Hold {
+    /// Not: its epoch is of another kind.
+    None,
+    /// For itself.
+    Exclusive,
+    /// With others.
+    Shared,
+    /// It takes a shared one with the first access (`MPI_Win_lock_all`).
+    Lazy,
+    /// `MPI_MODE_NOCHECK`: nobody else asks for it.
+    Unchecked,
+}
+
+/// What an origin has under way to a target. Accesses of one origin to one target arrive in the order in which they were made.
+pub(crate) struct Channel {
+    pub(crate) hold: Hold,
+    /// World rank.
+    pub(crate) target: u32,
+    /// When the last access arrives, as far as that is known.
+    pub(crate) latest: Time,
+    /// Accesses whose answer is awaited, and when the latest of the others' came.
+    pub(crate) outstanding: u32,
+    pub(crate) done: Time,
+    /// Of those that are awaited, those that bring data.
+    pub(crate) fetching: u32,
+    /// Who waits for the last answer.
+    pub(crate) wait: u32,
+    /// Whether anything was accessed since the last flush.
+    pub(crate) used: bool,
+    /// Whether accesses go in the order of arrivals because of an atomic one among them.
+    pub(crate) ordered: bool,
+}
+
+impl Channel {
+    pub(crate) fn new(target: u32, hold: Hold) -> Channel {
+        Channel { hold, target, latest: Time::ZERO, outstanding: 0, done: Time::ZERO, fetching: 0, wait: NIL, used: false, ordered: false }
+    }
+}
+
+/// Where an answer's data goes.
+pub(crate) struct Reply {
+    pub(crate) win: u32,
+    /// World rank.
+    pub(crate) origin: u32,
+    pub(crate) extent: Extent,
+    pub(crate) data: Option<Bytes>,
+    /// The program's request for it, or [`NIL`].
+    pub(crate) request: u32,
+}

@@ -1,0 +1,286 @@
+//! Epochs of locks, and what completes accesses within them (MPI 5.0 sections 12.5.3 and 12.5.4).
+
+use crate::CHAPTER;
+use crate::access::{Action, Back, Turn};
+use crate::atomic::Bytes;
+use crate::check;
+use crate::check::unsynchronized;
+use crate::issue::Pair;
+use crate::origin::Hold;
+use crate::place::Place;
+use crate::serve::comm_index;
+use crate::state::Rma;
+use crate::wait::{Purpose, Token};
+use message::Messages;
+use message::handle;
+use message::request::{Body, PROC_NULL};
+use objects::Objects;
+use objects::abi::{MPI_LOCK_EXCLUSIVE, MPI_LOCK_SHARED, MPI_MODE_NOCHECK};
+use objects::error::{ErrorClass, Failure, Result};
+
+/// Which accesses a flush is about.
+#[derive(Clone, Copy, PartialEq, Eq, Debug)]
+pub enum Flush {
+    /// To this rank of the window's group.
+    Target(i32),
+    /// To all.
+    All,
+}
+
+impl Rma {
+    /// The mounted rank and a target.
+    fn pair(&self, messages: &Messages, objects: &Objects, win: u32, rank: i32) -> Result<Pair> {
+        let (_, _, to) = objects.comms.partner(objects.wins.at(win).comm, rank, "rank")?;
+        Ok(Pair { win, me: messages.current, to })
+    }
+
+    /// `MPI_Win_lock`: the handle of a request to wait for until it is granted; none if nobody is asked.
+    ///
+    /// # Errors
+    /// `MPI_ERR_WIN`, `MPI_ERR_LOCKTYPE`, `MPI_ERR_RANK`, `MPI_ERR_ASSERT`; `MPI_ERR_RMA_SYNC` where the target is locked or another epoch is open.
+    pub fn lock(
+        &mut self,
+        messages: &mut Messages,
+        objects: &Objects,
+        win: usize,
+        (kind, rank, assert): (i32, i32, i32),
+    ) -> Result<Option<usize>> {
+        let index = objects.wins.index(&objects.comms, win)?;
+        if kind != MPI_LOCK_EXCLUSIVE && kind != MPI_LOCK_SHARED {
+            let text = format!("lock_type {kind} is none: use MPI_LOCK_EXCLUSIVE or MPI_LOCK_SHARED");
+            return Err(Failure::new(ErrorClass::LOCKTYPE, text));
+        }
+        check::assertion(assert, check::ACCESS.0, check::ACCESS.1)?;
+        if rank == PROC_NULL {
+            return Ok(None);
+        }
+        let pair = self.pair(messages, objects, index, rank)?;
+        if let Some(origin) = self.origins.get(&(index, pair.me)) {
+            if origin.channels.get(&pair.to).is_some_and(|&channel| self.channels[channel].hold != Hold::None) {
+                return Err(unsynchronized(format!("rank {rank} is locked already: call MPI_Win_unlock before it is locked again")));
+            }
+            if origin.locked_all.is_some() || origin.started.is_some() {
+                self.is_in_no_epoch(index, pair.me, "MPI_Win_lock")?;
+            }
+        }
+        self.end_fence(objects, index, pair.me, "MPI_Win_lock")?;
+        let hold = match (assert & MPI_MODE_NOCHECK != 0, kind == MPI_LOCK_EXCLUSIVE) {
+            (true, _) => Hold::Unchecked,
+            (false, true) => Hold::Exclusive,
+            (false, false) => Hold::Shared,
+        };
+        let channel = self.channel(pair, hold);
+        self.channels[channel].hold = hold;
+        self.origins.entry((index, pair.me)).or_default().locked += 1;
+        if hold == Hold::Unchecked {
+            return Ok(None);
+        }
+        let wait = self.make_wait(messages, index, Purpose::Lock(pair.to));
+        let state = &mut self.channels[channel];
+        (state.outstanding, state.wait) = (1, wait);
+        self.waits[wait].count = 1;
+        let action = Action::Lock { exclusive: hold == Hold::Exclusive };
+        messages.profile.message(0);
+        let back = Back { channel, ..Back::NONE };
+        self.send(messages, objects, channel, pair, action, Turn::Ordered, Place::NONE, Bytes::new(), back);
+        Ok(self.wait_for(messages, wait))
+    }
+
+    /// A fence may be followed by another kind of epoch, if nothing was accessed since: its own is over then.
+    pub(crate) fn end_fence(&mut self, objects: &Objects, win: u32, rank: u32, call: &str) -> Result {
+        let member = objects.comms.at(comm_index(objects.wins.at(win))).rank(rank);
+        let Some(fence) = self.fences.get_mut(&win) else { return Ok(()) };
+        if fence.epoch_of(member).is_none() {
+            return Ok(());
+        }
+        if self.origins.get(&(win, rank)).is_some_and(|origin| !origin.channels.is_empty()) {
+            return Err(unsynchronized(format!(
+                "there were accesses since the last MPI_Win_fence: end their epoch with another one before {call}"
+            )));
+        }
+        fence.end(member);
+        Ok(())
+    }
+
+    /// `MPI_Win_lock_all`: each target's lock is taken with the first access to it.
+    ///
+    /// # Errors
+    /// `MPI_ERR_WIN`, `MPI_ERR_ASSERT`; `MPI_ERR_RMA_SYNC` in an access epoch.
+    pub fn lock_all(&mut self, messages: &mut Messages, objects: &Objects, win: usize, assert: i32) -> Result {
+        let index = objects.wins.index(&objects.comms, win)?;
+        check::assertion(assert, check::ACCESS.0, check::ACCESS.1)?;
+        let me = messages.current;
+        self.is_in_no_epoch(index, me, "MPI_Win_lock_all")?;
+        self.end_fence(objects, index, me, "MPI_Win_lock_all")?;
+        let hold = if assert & MPI_MODE_NOCHECK != 0 { Hold::Unchecked } else { Hold::Lazy };
+        self.origins.entry((index, me)).or_default().locked_all = Some(hold);
+        Ok(())
+    }
+
+    /// The lock of a target is given back behind all that was accessed; who waits does so for the answer to that, if there was anything.
+    fn unlock_channel(&mut self, messages: &mut Messages, objects: &Objects, pair: Pair, channel: u32, wait: u32) {
+        let state = &mut self.channels[channel];
+        let (hold, used) = (state.hold, state.used);
+        if hold != Hold::Unchecked {
+            let mut back = Back::NONE;
+            // Nobody else can hold the target's lock: what was accessed there is in its memory, and when the lock is free again is known.
+            let known = hold == Hold::Exclusive && state.outstanding == 0 && messages.is_local(pair.to) && !messages.by_time();
+            if used && !known {
+                back.channel = channel;
+                state.outstanding += 1;
+            }
+            let action = Action::Unlock { exclusive: hold == Hold::Exclusive };
+            let arrival = self.send(messages, objects, channel, pair, action, Turn::Ordered, Place::NONE, Bytes::new(), back);
+            if let (true, true, Some(arrival)) = (used, known, arrival) {
+                let done = arrival + messages.wire.latency(pair.to, pair.me, 0);
+                let state = &mut self.channels[channel];
+                state.done = state.done.max(done);
+            }
+        }
+        self.await_channel(channel, wait);
+    }
+
+    /// All answers of a channel are to come before the wait is over.
+    fn await_channel(&mut self, channel: u32, wait: u32) {
+        let state = &mut self.channels[channel];
+        state.used = false;
+        if state.outstanding != 0 {
+            state.wait = wait;
+            self.waits[wait].count += 1;
+        } else {
+            let latest = &mut self.waits[wait].latest;
+            *latest = state.done.max(*latest);
+        }
+    }
+
+    /// `MPI_Win_unlock`: the handle of a request to wait for, unless all is known to be over.
+    ///
+    /// # Errors
+    /// `MPI_ERR_WIN`, `MPI_ERR_RANK`; `MPI_ERR_RMA_SYNC` where the target is not locked.
+    pub fn unlock(&mut self, messages: &mut Messages, objects: &Objects, win: usize, rank: i32) -> Result<Option<usize>> {
+        let index = objects.wins.index(&objects.comms, win)?;
+        if rank == PROC_NULL {
+            return Ok(None);
+        }
+        let pair = self.pair(messages, objects, index, rank)?;
+        let origin = self.origins.get(&(index, pair.me)).filter(|origin| origin.locked != 0);
+        let channel = origin.and_then(|origin| origin.channels.get(&pair.to)).copied();
+        let Some(channel) = channel.filter(|&channel| self.channels[channel].hold != Hold::None) else {
+            return Err(unsynchronized(format!("rank {rank} is not locked: call MPI_Win_lock first")));
+        };
+        let wait = self.make_wait(messages, index, Purpose::Unlock(pair.to));
+        self.unlock_channel(messages, objects, pair, channel, wait);
+        Ok(self.wait_for(messages, wait))
+    }
+
+    /// `MPI_Win_unlock_all`: as [`Rma::unlock`], of all targets.
+    ///
+    /// # Errors
+    /// `MPI_ERR_WIN`; `MPI_ERR_RMA_SYNC` without `MPI_Win_lock_all`.
+    pub fn unlock_all(&mut self, messages: &mut Messages, objects: &Objects, win: usize) -> Result<Option<usize>> {
+        let index = objects.wins.index(&objects.comms, win)?;
+        let me = messages.current;
+        if self.origins.get(&(index, me)).is_none_or(|origin| origin.locked_all.is_none()) {
+            return Err(unsynchronized("no epoch of all targets is open: call MPI_Win_lock_all first"));
+        }
+        let wait = self.make_wait(messages, index, Purpose::UnlockAll);
+        for (to, channel) in self.channels_of(index, me) {
+            self.unlock_channel(messages, objects, Pair { win: index, me, to }, channel, wait);
+        }
+        Ok(self.wait_for(messages, wait))
+    }
+
+    /// A rank's channels, in the order of targets.
+    fn channels_of(&self, win: u32, rank: u32) -> Vec<(u32, u32)> {
+        let mut list: Vec<(u32, u32)> = self
+            .origins
+            .get(&(win, rank))
+            .map(|origin| origin.channels.iter().map(|(&to, &channel)| (to, channel)).collect())
+            .unwrap_or_default();
+        list.sort_unstable();
+        list
+    }
+
+    /// The lock of one target is given back.
+    pub(crate) fn end_lock(&mut self, win: u32, rank: u32, target: u32) {
+        let Some(origin) = self.origins.get_mut(&(win, rank)) else { return };
+        origin.locked -= 1;
+        if let Some(channel) = origin.channels.remove(&target) {
+            self.channels.remove(channel);
+        }
+        self.forget_idle(win, rank);
+    }
+
+    /// The locks of all targets are.
+    pub(crate) fn end_lock_all(&mut self, win: u32, rank: u32) {
+        let Some(origin) = self.origins.get_mut(&(win, rank)) else { return };
+        origin.locked_all = None;
+        self.drop_channels(win, rank);
+        self.forget_idle(win, rank);
+    }
+
+    /// Nothing more is under way from a rank.
+    pub(crate) fn drop_channels(&mut self, win: u32, rank: u32) {
+        let Some(origin) = self.origins.get_mut(&(win, rank)) else { return };
+        for (_, channel) in origin.channels.drain() {
+            self.channels.remove(channel);
+        }
+    }
+
+    /// Nothing is kept of a rank that has nothing under way.
+    pub(crate) fn forget_idle(&mut self, win: u32, rank: u32) {
+        if self.origins.get(&(win, rank)).is_some_and(|origin| origin.is_idle()) {
+            self.origins.remove(&(win, rank));
+        }
+    }
+
+    /// `MPI_Win_flush` and `MPI_Win_flush_all`, or with `local` their forms that complete at the origin alone: the handle of a request to wait for,
+    /// unless all is known to be complete.
+    ///
+    /// # Errors
+    /// `MPI_ERR_WIN`, `MPI_ERR_RANK`; `MPI_ERR_RMA_SYNC` outside an epoch of locks.
+    pub fn flush(&mut self, messages: &mut Messages, objects: &Objects, win: usize, which: Flush, local: bool) -> Result<Option<usize>> {
+        let index = objects.wins.index(&objects.comms, win)?;
+        let me = messages.current;
+        let origin = self.origins.get(&(index, me));
+        let locked_all = origin.is_some_and(|origin| origin.locked_all.is_some());
+        let channels = match which {
+            Flush::Target(PROC_NULL) => return Ok(None),
+            Flush::Target(rank) => {
+                let pair = self.pair(messages, objects, index, rank)?;
+                let channel = origin.and_then(|origin| origin.channels.get(&pair.to)).copied();
+                if !locked_all && channel.is_none_or(|channel| self.channels[channel].hold == Hold::None) {
+                    return Err(unsynchronized(format!(
+                        "rank {rank} is not locked: a flush is for epochs of MPI_Win_lock and MPI_Win_lock_all"
+                    )));
+                }
+                channel.map(|channel| (pair.to, channel)).into_iter().collect()
+            }
+            Flush::All if locked_all || origin.is_some_and(|origin| origin.locked != 0) => self.channels_of(index, me),
+            Flush::All => return Err(unsynchronized("nothing is locked: a flush is for epochs of MPI_Win_lock and MPI_Win_lock_all")),
+        };
+        let wait = self.make_wait(messages, index, Purpose::Flush);
+        for (_, channel) in channels {
+            // What was given away is out of the origin's memory already.
+            if !local || self.channels[channel].fetching != 0 {
+                self.await_channel(channel, wait);
+            }
+        }
+        Ok(self.wait_for(messages, wait))
+    }
+
+    /// `MPI_Win_sync`: the handle of a request that is complete once an access to the mounted rank's memory arrives; to be asked for once.
+    ///
+    /// # Errors
+    /// `MPI_ERR_WIN`.
+    pub fn sync(&mut self, messages: &mut Messages, objects: &Objects, win: usize) -> Result<usize> {
+        let index = objects.wins.index(&objects.comms, win)?;
+        let me = messages.current;
+        let place = (index, me);
+        let request = *self
+            .syncs
+            .entry(place)
+            .or_insert_with(|| messages.make_request(me, Body::Chapter { chapter: CHAPTER, token: [index, Token::Sync as u32] }));
+        Ok(handle::of_cold(request))
+    }
+}

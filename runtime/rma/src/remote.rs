@@ -1,0 +1,223 @@
+//! Accesses between ranks of different processes: an access, an answer, the end of an epoch between fences, and `MPI_Win_post` are records in the
+//! streams. A window is known by the context of its communicator. No rank acts because of a record before the time that goes with it.
+
+use crate::CHAPTER;
+use crate::access::{Access, Action, Back, NIL, Turn};
+use crate::atomic::{Bytes, Combine};
+use crate::place::Place;
+use crate::serve::comm_index;
+use crate::state::Rma;
+use engine::Time;
+use engine::record::{Put, Take};
+use message::Messages;
+use message::remote::stream::Kind;
+use objects::Objects;
+
+/// What is told.
+#[derive(Clone, Copy, PartialEq, Eq, Debug)]
+#[repr(u8)]
+pub(crate) enum Told {
+    /// An access, to its target's process.
+    Access,
+    /// An answer, to its origin's.
+    Answer,
+    /// All members of a process have ended an epoch between fences.
+    Closed,
+    /// A rank has exposed its memory to another.
+    Post,
+}
+
+fn put_action(action: Action, out: &mut Vec<u8>) {
+    let (code, more) = match action {
+        Action::Put => (0, [0; 3]),
+        Action::Get => (1, [0; 3]),
+        Action::Accumulate(combine) => (2, combine.code()),
+        Action::Fetch(combine) => (3, combine.code()),
+        Action::CompareAndSwap => (4, [0; 3]),
+        Action::Lock { exclusive } => (5, [u8::from(exclusive), 0, 0]),
+        Action::Unlock { exclusive } => (6, [u8::from(exclusive), 0, 0]),
+        Action::Complete => (7, [0; 3]),
+    };
+    out.u8(code);
+    more.into_iter().for_each(|byte| out.u8(byte));
+}
+
+fn take_action(from: &mut Take) -> Action {
+    let code = from.u8();
+    let more = [from.u8(), from.u8(), from.u8()];
+    match code {
+        0 => Action::Put,
+        1 => Action::Get,
+        2 => Action::Accumulate(Combine::of(more)),
+        3 => Action::Fetch(Combine::of(more)),
+        4 => Action::CompareAndSwap,
+        5 => Action::Lock { exclusive: more[0] != 0 },
+        6 => Action::Unlock { exclusive: more[0] != 0 },
+        _ => Action::Complete,
+    }
+}
+
+fn put_place(place: &Place, out: &mut Vec<u8>) {
+    out.u64(place.at as u64);
+    out.u64(place.bytes);
+    let blocks = place.blocks.as_deref().unwrap_or_default();
+    out.u64(blocks.len() as u64);
+    for &(offset, length) in blocks {
+        out.u64(offset as u64);
+        out.u64(length);
+    }
+}
+
+fn take_place(from: &mut Take) -> Place {
+    let (at, bytes, count) = (from.u64() as i64, from.u64(), from.u64());
+    let blocks: Vec<(i64, u64)> = (0..count).map(|_| (from.u64() as i64, from.u64())).collect();
+    Place { at, bytes, blocks: (count != 0).then(|| blocks.into()) }
+}
+
+/// An access but for its window, in bytes.
+fn put_access(access: &Access, out: &mut Vec<u8>) {
+    [access.origin, access.target, access.sequence, access.back.channel, access.back.reply].into_iter().for_each(|word| out.u32(word));
+    out.u64(access.arrival.as_ps());
+    let (turn, epoch) = match access.turn {
+        Turn::AtOnce => (0, 0),
+        Turn::Ordered => (1, 0),
+        Turn::Acquires => (2, 0),
+        Turn::Fence(epoch) => (3, epoch),
+    };
+    out.u8(turn);
+    out.u32(epoch);
+    put_action(access.action, out);
+    put_place(&access.place, out);
+    out.extend_from_slice(&access.data);
+}
+
+fn take_access(win: u32, from: &mut Take) -> Access {
+    let (origin, target, sequence) = (from.u32(), from.u32(), from.u32());
+    let back = Back { channel: from.u32(), reply: from.u32() };
+    let arrival = Time::from_ps(from.u64());
+    let (turn, epoch) = (from.u8(), from.u32());
+    let turn = match turn {
+        0 => Turn::AtOnce,
+        1 => Turn::Ordered,
+        2 => Turn::Acquires,
+        _ => Turn::Fence(epoch),
+    };
+    let (action, place) = (take_action(from), take_place(from));
+    Access { win, origin, target, arrival, sequence, action, turn, place, data: Bytes::from_slice(from.0), back }
+}
+
+fn context(objects: &Objects, win: u32) -> u32 {
+    objects.comms.at(comm_index(objects.wins.at(win))).context
+}
+
+impl Rma {
+    fn tell(messages: &mut Messages, process: u32, told: Told, effect: Time, body: &[u8]) {
+        let streams = &mut messages.others().streams;
+        streams.begin(process, Kind::Chapter(CHAPTER, told as u8), effect, body.len()).extend_from_slice(body);
+        streams.end();
+        messages.crowded = messages.others().streams.crowded();
+    }
+
+    /// An access of the mounted rank leaves for a rank of another process.
+    #[cold]
+    pub(crate) fn tell_access(&mut self, messages: &mut Messages, objects: &Objects, access: &Access) {
+        let mut body = Vec::with_capacity(80 + access.data.len());
+        body.u32(context(objects, access.win));
+        put_access(access, &mut body);
+        let process = messages.others().blocks.process(access.target);
+        Rma::tell(messages, process, Told::Access, access.arrival, &body);
+    }
+
+    /// An answer leaves for another process's rank.
+    #[cold]
+    pub(crate) fn tell_answer(&mut self, messages: &mut Messages, to: u32, back: Back, data: &[u8], at: Time) {
+        let mut body = Vec::with_capacity(16 + data.len());
+        body.u32(back.channel);
+        body.u32(back.reply);
+        body.u64(at.as_ps());
+        body.extend_from_slice(data);
+        let process = messages.others().blocks.process(to);
+        Rma::tell(messages, process, Told::Answer, at, &body);
+    }
+
+    /// An epoch between fences is over for all members of this process.
+    #[cold]
+    pub(crate) fn tell_closed(&mut self, messages: &mut Messages, objects: &Objects, win: u32, process: u32, epoch: u32) {
+        let mut body = Vec::new();
+        body.u32(context(objects, win));
+        body.u32(epoch);
+        // Nobody acts by it before the fence's barrier, whose messages have times of their own.
+        Rma::tell(messages, process, Told::Closed, Time::MAX, &body);
+    }
+
+    /// A rank of another process is told that the mounted one has exposed its memory.
+    #[cold]
+    pub(crate) fn tell_post(&mut self, messages: &mut Messages, objects: &Objects, win: u32, to: u32, at: Time) {
+        let mut body = Vec::new();
+        [context(objects, win), to, messages.current].into_iter().for_each(|word| body.u32(word));
+        body.u64(at.as_ps());
+        let process = messages.others().blocks.process(to);
+        Rma::tell(messages, process, Told::Post, at, &body);
+    }
+
+    /// A record of another process.
+    pub(crate) fn told(&mut self, messages: &mut Messages, objects: &Objects, kind: u8, mut record: Take) {
+        if kind == Told::Answer as u8 {
+            let back = Back { channel: record.u32(), reply: record.u32() };
+            let at = Time::from_ps(record.u64());
+            return self.answered(messages, back, Bytes::from_slice(record.0), at);
+        }
+        let context = record.u32();
+        let Some(win) = objects.wins.by_context(context) else {
+            return self.early.push((context, kind, record.0.to_vec()));
+        };
+        match kind {
+            _ if kind == Told::Access as u8 => {
+                let access = take_access(win, &mut record);
+                self.arrive(messages, objects, access);
+            }
+            _ if kind == Told::Closed as u8 => {
+                let epoch = record.u32();
+                self.closed_elsewhere(messages, objects, win, epoch);
+            }
+            _ => {
+                let (origin, target, at) = (record.u32(), record.u32(), Time::from_ps(record.u64()));
+                self.post_arrived(messages, win, origin, target, at);
+            }
+        }
+    }
+}
+
+const _: () = assert!(NIL == u32::MAX, "what is not there is told as such");
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+    use objects::datatype::{Element, Kind as Basic};
+    use objects::op::Predefined;
+
+    #[test]
+    fn an_access_survives_its_way() {
+        let combine = Combine { op: Predefined::Sum, element: Element::One(Basic::I32) };
+        let actions = [
+            Action::Put,
+            Action::Get,
+            Action::Accumulate(combine),
+            Action::Fetch(combine),
+            Action::CompareAndSwap,
+            Action::Lock { exclusive: true },
+            Action::Unlock { exclusive: false },
+            Action::Complete,
+        ];
+        let turns = [Turn::AtOnce, Turn::Ordered, Turn::Acquires, Turn::Fence(7)];
+        for (action, turn) in actions.into_iter().flat_map(|action| turns.map(|turn| (action, turn))) {
+            let place = Place { at: -8, bytes: 5, blocks: Some(Box::new([(4, 2), (-1, 3)])) };
+            let back = Back { channel: 3, reply: NIL };
+            let data = Bytes::from_slice(&[1, 2, 3, 4, 5]);
+            let access = Access { win: 9, origin: 1, target: 2, arrival: Time::from_ps(77), sequence: 4, action, turn, place, data, back };
+            let mut bytes = Vec::new();
+            put_access(&access, &mut bytes);
+            assert_eq!(format!("{:?}", take_access(9, &mut Take(&bytes))), format!("{access:?}"));
+        }
+    }
+}

@@ -1,0 +1,234 @@
+//! How a target serves accesses: in which order, what they do to its memory, and what goes back.
+
+use crate::CHAPTER;
+use crate::access::{Access, Action, Arrival, Back, NIL, Turn};
+use crate::atomic::Bytes;
+use crate::deferred::Piece;
+use crate::state::Rma;
+use engine::Time;
+use message::Messages;
+use message::flight::Flight;
+use objects::Objects;
+use objects::win::Win;
+use std::cmp::Reverse;
+
+/// What a shared network carries: the first word of a flight.
+#[derive(Clone, Copy, PartialEq, Eq, Debug)]
+#[repr(u32)]
+pub(crate) enum Leg {
+    /// An access to its target.
+    There,
+    /// An answer, which has its data.
+    Back,
+    /// The answer to an access whose data is read when its fence closes.
+    Ahead,
+    /// That a rank of a group has called `MPI_Win_post`.
+    Post,
+}
+
+/// Where a rank's memory in a window begins.
+pub(crate) fn base(objects: &Objects, win: &Win, rank: u32) -> usize {
+    let member = objects.comms.alive(comm_index(win)).map_or(0, |comm| comm.rank(rank));
+    win.exposed.get(member as usize).map_or(0, |exposed| exposed.base)
+}
+
+/// The index of a window's communicator.
+pub(crate) fn comm_index(win: &Win) -> u32 {
+    objects::handle::decode(win.comm).expect("a window's communicator is its own")
+}
+
+impl Rma {
+    /// An access is at its target, or will be at its arrival.
+    pub(crate) fn arrive(&mut self, messages: &mut Messages, objects: &Objects, access: Access) {
+        match access.turn {
+            Turn::AtOnce => {
+                let at = access.arrival;
+                self.perform(messages, objects, access, at);
+            }
+            Turn::Fence(epoch) => self.fences.entry(access.win).or_default().keep(epoch, access),
+            Turn::Ordered | Turn::Acquires => {
+                let target = access.target;
+                let index = self.accesses.insert(access);
+                let arrival = Arrival::of(&self.accesses[index], index);
+                self.arrivals.entry(target).or_default().push(Reverse(arrival));
+                messages.mark_dirty(target);
+            }
+        }
+    }
+
+    /// The first access that waits at a rank until nothing comes before it: when, and whose.
+    #[inline]
+    pub(crate) fn first_arrival(&self, rank: u32) -> Option<(Time, u32)> {
+        if self.arrivals.is_empty() {
+            return None;
+        }
+        let Reverse(first) = self.arrivals.get(&rank)?.peek()?;
+        Some((first.time, first.origin))
+    }
+
+    /// Nothing comes before the first access at a rank: that is served, and those that follow before `until`.
+    pub(crate) fn serve(&mut self, messages: &mut Messages, objects: &Objects, rank: u32, until: Time) {
+        let mut first = true;
+        while let Some(heap) = self.arrivals.get_mut(&rank) {
+            let Some(Reverse(arrival)) = heap.peek().copied() else {
+                self.arrivals.remove(&rank);
+                return;
+            };
+            if !first && arrival.time >= until {
+                return;
+            }
+            first = false;
+            heap.pop();
+            let access = self.accesses.remove(arrival.access).expect("it waits at its target");
+            self.perform(messages, objects, access, arrival.time);
+        }
+    }
+
+    /// An access has its turn at `at`.
+    pub(crate) fn perform(&mut self, messages: &mut Messages, objects: &Objects, access: Access, at: Time) {
+        match access.action {
+            Action::Lock { exclusive } => self.request_lock(messages, access, exclusive, at),
+            Action::Unlock { exclusive } => self.release_lock(messages, objects, access, exclusive, at),
+            Action::Complete => self.completed(messages, access, at),
+            _ => {
+                if let Some(access) = self.after_lock(access) {
+                    self.touch(messages, objects, access, at);
+                }
+            }
+        }
+    }
+
+    /// An access touches its target's memory, or waits until the target is mounted.
+    pub(crate) fn touch(&mut self, messages: &mut Messages, objects: &Objects, access: Access, at: Time) {
+        let base = base(objects, objects.wins.at(access.win), access.target);
+        if self.pieces.iter().any(|piece| piece.access.target == access.target) || !access.place.is_reachable(base) {
+            self.pieces.push(Piece::new(access, base, at));
+            return;
+        }
+        let found = access.run(base);
+        self.touched(messages, &access, found, at);
+    }
+
+    /// An access has touched its target's memory: what it found goes back.
+    pub(crate) fn touched(&mut self, messages: &mut Messages, access: &Access, found: Bytes, at: Time) {
+        if !self.syncs.is_empty()
+            && let Some(request) = self.syncs.get(&(access.win, access.target))
+            && messages.requests[*request].done.is_none()
+        {
+            messages.finish_request(*request, at);
+        }
+        match access.turn {
+            Turn::Fence(_) => self.touched_in_fence(messages, access, found, at),
+            _ if access.back.is_asked() => self.answer(messages, access, found, at),
+            _ => {}
+        }
+    }
+
+    /// An answer leaves at `at`.
+    pub(crate) fn answer(&mut self, messages: &mut Messages, access: &Access, data: Bytes, at: Time) {
+        let (from, to, bytes) = (access.target, access.origin, data.len() as u64);
+        if messages.by_time() {
+            let index = self.answers.insert((access.back, data));
+            messages.launch(from, to, bytes, at, Flight::Chapter { chapter: CHAPTER, words: [Leg::Back as u32, index, 0, 0] });
+            return;
+        }
+        let arrival = at + messages.wire.latency(from, to, bytes);
+        if messages.is_local(to) {
+            self.answered(messages, access.back, data, arrival);
+        } else {
+            self.tell_answer(messages, to, access.back, &data, arrival);
+        }
+    }
+
+    /// An answer is back at its origin.
+    pub(crate) fn answered(&mut self, messages: &mut Messages, back: Back, data: Bytes, at: Time) {
+        let mut origin = None;
+        if back.reply != NIL {
+            let reply = &mut self.replies[back.reply];
+            reply.data = Some(data);
+            origin = Some((reply.win, reply.origin));
+            if reply.request != NIL {
+                messages.finish_request(reply.request, at);
+            }
+        }
+        if back.channel != NIL {
+            let channel = &mut self.channels[back.channel];
+            channel.outstanding -= 1;
+            channel.fetching -= u32::from(back.reply != NIL);
+            channel.done = channel.done.max(at);
+            if channel.wait != NIL && channel.outstanding == 0 {
+                let (wait, done) = (std::mem::replace(&mut channel.wait, NIL), channel.done);
+                self.settle(messages, wait, done);
+            }
+        } else if let Some(origin) = origin.and_then(|place| self.origins.get_mut(&place)) {
+            origin.unanswered -= 1;
+            origin.latest = origin.latest.max(at);
+            if let Some(wait) = origin.wait {
+                if origin.unanswered == 0 {
+                    origin.wait = None;
+                }
+                self.settle(messages, wait, at);
+            }
+        }
+    }
+}
+
+impl Rma {
+    /// A shared network takes an access on.
+    pub(crate) fn take_off(&mut self, index: u32) {
+        let access = &self.accesses[index];
+        self.flying.entry((access.win, access.origin, access.target)).or_default().push_back((index, None));
+        if let Turn::Fence(epoch) = access.turn {
+            self.fences.entry(access.win).or_default().expect(epoch);
+        }
+    }
+
+    /// What a shared network has delivered goes on.
+    pub(crate) fn land_all(&mut self, messages: &mut Messages, objects: &Objects) {
+        for ([leg, index, second, third], at) in std::mem::take(&mut self.landed) {
+            match leg {
+                _ if leg == Leg::There as u32 => self.land(messages, objects, index, at),
+                _ if leg == Leg::Back as u32 => {
+                    let (back, data) = self.answers.remove(index).expect("it was launched");
+                    self.answered(messages, back, data, at);
+                }
+                _ if leg == Leg::Ahead as u32 => self.landed_ahead(messages, objects, index, second, third, at),
+                _ => self.post_arrived(messages, index, second, third, at),
+            }
+        }
+    }
+
+    /// An access has come over a shared network: those of one origin arrive in the order in which they left.
+    fn land(&mut self, messages: &mut Messages, objects: &Objects, index: u32, at: Time) {
+        let access = &self.accesses[index];
+        let key = (access.win, access.origin, access.target);
+        let Some(queue) = self.flying.get_mut(&key) else { return };
+        if let Some(place) = queue.iter_mut().find(|(flying, _)| *flying == index) {
+            place.1 = Some(at);
+        }
+        let mut down = Vec::new();
+        while let Some(&(index, Some(_))) = queue.front() {
+            queue.pop_front();
+            down.push(index);
+        }
+        if queue.is_empty() {
+            self.flying.remove(&key);
+        }
+        for index in down {
+            let mut access = self.accesses.remove(index).expect("it was under way");
+            // One that came before it came later held it up.
+            access.arrival = at;
+            let (win, turn) = (access.win, access.turn);
+            if let (Turn::Fence(epoch), true) = (turn, access.back.reply != NIL) {
+                // Its answer takes the network now, though the bytes are read when the fence closes.
+                self.fences.entry(win).or_default().expect(epoch);
+                let words = [Leg::Ahead as u32, win, access.back.reply, epoch];
+                messages.launch(access.target, access.origin, access.place.bytes, at, Flight::Chapter { chapter: CHAPTER, words });
+            }
+            self.arrive(messages, objects, access);
+            if let Turn::Fence(epoch) = turn {
+                self.landed_for_fence(messages, objects, win, epoch);
+            }
+        }
+    }
+}

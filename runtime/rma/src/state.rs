@@ -1,0 +1,71 @@
+//! What is kept of windows in use: sparse, by window and rank, of those alone that have something under way.
+
+use crate::access::{Access, Arrival, Back};
+use crate::atomic::Bytes;
+use crate::deferred::Piece;
+use crate::exposure::Exposure;
+use crate::fence::Fence;
+use crate::lock::Lock;
+use crate::origin::{Channel, Origin, Reply};
+use crate::wait::Wait;
+use engine::Time;
+use objects::slab::Slab;
+use rustc_hash::FxHashMap;
+use std::cmp::Reverse;
+use std::collections::{BinaryHeap, VecDeque};
+
+/// A window, by its index, and a rank of `MPI_COMM_WORLD`.
+pub(crate) type Place = (u32, u32);
+
+/// Accesses that left in this order, and when those that have come did.
+pub(crate) type Flying = VecDeque<(u32, Option<Time>)>;
+
+/// One-sided accesses under way, and the epochs that they are of.
+#[derive(Default)]
+pub struct Rma {
+    /// By window.
+    pub(crate) fences: FxHashMap<u32, Fence>,
+    /// Ranks with an access epoch other than a fence's, or with accesses under way.
+    pub(crate) origins: FxHashMap<Place, Origin>,
+    /// Ranks with an exposure epoch of `MPI_Win_post`.
+    pub(crate) exposures: FxHashMap<Place, Exposure>,
+    /// Targets' locks that are held or waited for.
+    pub(crate) locks: FxHashMap<Place, Lock>,
+    /// Memory attached to dynamic windows.
+    pub(crate) attached: FxHashMap<Place, Vec<(usize, u64)>>,
+    /// `MPI_Win_post` that has come, or is awaited, by window, origin, and the rank that calls it.
+    pub(crate) posts: FxHashMap<(u32, u32, u32), VecDeque<Time>>,
+    pub(crate) starts: FxHashMap<(u32, u32, u32), u32>,
+    /// Ranks that look whether something has changed in their memory: the request for it.
+    pub(crate) syncs: FxHashMap<Place, u32>,
+    pub(crate) channels: Slab<Channel>,
+    pub(crate) replies: Slab<Reply>,
+    pub(crate) waits: Slab<Wait>,
+    pub(crate) accesses: Slab<Access>,
+    /// Accesses that wait until nothing comes before them, by target.
+    pub(crate) arrivals: FxHashMap<u32, BinaryHeap<Reverse<Arrival>>>,
+    /// Accesses to memory that only its mounted rank reaches, in the order in which they are served.
+    pub(crate) pieces: Vec<Piece>,
+    /// What a shared network has delivered.
+    pub(crate) landed: Vec<([u32; 4], Time)>,
+    /// Accesses that a shared network carries, by window, origin and target, in the order in which they left; when those that have come did.
+    pub(crate) flying: FxHashMap<(u32, u32, u32), Flying>,
+    /// Answers that a shared network carries.
+    pub(crate) answers: Slab<(Back, Bytes)>,
+    /// Records of windows that this process has not made yet: context, kind, body.
+    pub(crate) early: Vec<(u32, u8, Vec<u8>)>,
+    /// Accesses that each rank of the process has made, from its first on; nothing until there is one.
+    pub(crate) issued: Vec<u32>,
+}
+
+impl Rma {
+    /// All members of the process have given a window back: nothing of it is left.
+    pub fn forget(&mut self, win: u32) {
+        self.fences.remove(&win);
+        self.origins.retain(|place, _| place.0 != win);
+        self.exposures.retain(|place, _| place.0 != win);
+        self.locks.retain(|place, _| place.0 != win);
+        self.attached.retain(|place, _| place.0 != win);
+        self.posts.retain(|key, _| key.0 != win);
+    }
+}

@@ -1,0 +1,56 @@
+//! What a blocked rank waits for: so many things, the last of which lets it go on.
+
+use engine::Time;
+
+/// What the second word of a request's token says of the first.
+#[derive(Clone, Copy, PartialEq, Eq, Debug)]
+#[repr(u32)]
+pub(crate) enum Token {
+    /// A [`Wait`].
+    Wait,
+    /// A reply of a request-based access.
+    Reply,
+    /// An exposure epoch, by window; its rank is the request's.
+    Exposure,
+    /// A look whether memory has changed.
+    Sync,
+}
+
+impl Token {
+    pub(crate) fn of(word: u32) -> Token {
+        [Token::Wait, Token::Reply, Token::Exposure, Token::Sync][word as usize]
+    }
+}
+
+/// What ends when the wait does.
+#[derive(Clone, Copy, PartialEq, Eq, Debug)]
+pub(crate) enum Purpose {
+    /// Accesses complete, the epoch goes on.
+    Flush,
+    /// A lock is granted, of this target (world rank).
+    Lock(u32),
+    /// The epoch of the lock of this target ends.
+    Unlock(u32),
+    /// So does that of all.
+    UnlockAll,
+    /// A fence.
+    Fence,
+    /// The ranks of `MPI_Win_start` call `MPI_Win_post`.
+    Start,
+    /// The epoch of `MPI_Win_start` ends.
+    Complete,
+}
+
+/// A blocked rank.
+pub(crate) struct Wait {
+    pub(crate) win: u32,
+    /// World rank.
+    pub(crate) rank: u32,
+    pub(crate) purpose: Purpose,
+    /// What is still to come.
+    pub(crate) count: u32,
+    /// When the latest of the others came.
+    pub(crate) latest: Time,
+    /// What the rank waits in.
+    pub(crate) request: u32,
+}

@@ -1,0 +1,69 @@
+//! How ranks wait, and what happens when that is over.
+
+use crate::CHAPTER;
+use crate::access::NIL;
+use crate::state::Rma;
+use crate::wait::{Purpose, Token, Wait};
+use engine::Time;
+use message::Messages;
+use message::handle;
+use message::request::Body;
+
+impl Rma {
+    /// The mounted rank waits for `count` things, and its clock moves to `latest` at least: what [`Rma::wait_for`] then waits with.
+    pub(crate) fn make_wait(&mut self, messages: &Messages, win: u32, purpose: Purpose) -> u32 {
+        let rank = messages.current;
+        self.waits.insert(Wait { win, rank, purpose, count: 0, latest: Time::ZERO, request: NIL })
+    }
+
+    /// The handle of a request that is complete once the wait is over; none, and the wait is over, if nothing is to come.
+    pub(crate) fn wait_for(&mut self, messages: &mut Messages, wait: u32) -> Option<usize> {
+        if self.waits[wait].count == 0 {
+            self.finish_wait(messages, wait);
+            return None;
+        }
+        let request = messages.make_request(messages.current, Body::Chapter { chapter: CHAPTER, token: [wait, Token::Wait as u32] });
+        self.waits[wait].request = request;
+        Some(handle::of_cold(request))
+    }
+
+    /// Something that a rank waits for came at `at`.
+    pub(crate) fn settle(&mut self, messages: &mut Messages, wait: u32, at: Time) {
+        let state = &mut self.waits[wait];
+        state.count -= 1;
+        state.latest = state.latest.max(at);
+        if state.count == 0 && state.request != NIL {
+            let (request, latest) = (state.request, state.latest);
+            messages.finish_request(request, latest);
+        }
+    }
+
+    /// The mounted rank's wait is over: its clock moves, data goes to where it is wanted, the epoch ends if this was its end.
+    pub(crate) fn finish_wait(&mut self, messages: &mut Messages, wait: u32) {
+        let Some(Wait { win, rank, purpose, latest, .. }) = self.waits.remove(wait) else { return };
+        messages.advance(rank, latest);
+        self.deliver_replies(win, rank);
+        match purpose {
+            Purpose::Unlock(target) => self.end_lock(win, rank, target),
+            Purpose::UnlockAll => self.end_lock_all(win, rank),
+            Purpose::Complete => self.end_start(win, rank),
+            Purpose::Flush | Purpose::Lock(_) | Purpose::Fence | Purpose::Start => {}
+        }
+    }
+
+    /// Data that has come for the mounted rank goes into its memory.
+    pub(crate) fn deliver_replies(&mut self, win: u32, rank: u32) {
+        let Some(origin) = self.origins.get_mut(&(win, rank)) else { return };
+        let replies = &mut self.replies;
+        origin.replies.retain(|&index| {
+            let reply = &mut replies[index];
+            let Some(data) = reply.data.take() else { return true };
+            reply.extent.fill(&data);
+            // What the program has a request for is known by that until it is completed.
+            if reply.request == NIL {
+                replies.remove(index);
+            }
+            false
+        });
+    }
+}

@@ -1,0 +1,189 @@
+//! One-sided communication: tests/programs/rma.c on several machines and rank counts, and to the picosecond in rma_times.c.
+
+mod common;
+
+use common::Run;
+
+#[track_caller]
+fn holds(case: &str, ranks: &[u32]) {
+    for &count in ranks {
+        let overheads = "star:l=1us,b=1Gbps/rank:o_send=1us,o_recv=2us,gap=3us";
+        for machine in ["star:l=1us,b=1Gbps", "none", overheads, "star:l=1us,b=1Gbps,level=packet"] {
+            Run::program("rma.c").arg(case).ranks(count).machine(machine).run().ok(count);
+        }
+    }
+}
+
+/// What each rank said, as `what at`, without its number.
+#[track_caller]
+fn times(case: &str, ranks: u32, expected: &[&str]) {
+    let output = Run::program("rma_times.c").arg(case).ranks(ranks).machine("star:l=1us,b=8Gbps").run().success();
+    let lines: Vec<&str> = output.lines().into_iter().filter(|line| *line != "ok").collect();
+    assert_eq!(lines, expected, "{output}");
+}
+
+#[test]
+fn a_fence_ends_what_was_accessed_before_wherever_the_memory_lies() {
+    holds("fences", &[1, 2, 7]);
+}
+
+#[test]
+fn data_goes_from_any_datatype_to_any() {
+    holds("datatypes", &[1, 2, 7]);
+}
+
+#[test]
+fn who_posts_is_accessed_by_those_who_start() {
+    holds("groups", &[1, 2, 7]);
+}
+
+#[test]
+fn an_exclusive_lock_is_held_by_one_rank() {
+    holds("exclusive", &[1, 2, 7]);
+}
+
+#[test]
+fn atomic_accesses_lose_nothing() {
+    holds("atomics", &[1, 2, 7]);
+}
+
+#[test]
+fn requests_of_accesses_complete_as_others_do() {
+    holds("requests", &[1, 2, 7]);
+}
+
+#[test]
+fn attached_memory_is_accessed_by_its_address() {
+    holds("dynamic", &[1, 2, 7]);
+}
+
+#[test]
+fn ranks_of_a_node_share_memory() {
+    holds("shared", &[1, 2, 7]);
+    Run::program("rma.c").arg("shared").ranks(8).machine("star:l=1us,b=1Gbps/star:4,l=0.1us,b=10Gbps").run().ok(8);
+}
+
+#[test]
+fn a_window_tells_what_it_was_made_of() {
+    holds("objects", &[1, 2, 7]);
+}
+
+#[test]
+fn a_rank_sees_in_its_memory_what_was_put_there_while_it_looks() {
+    holds("flags", &[1, 2, 7]);
+}
+
+// Two links of 1 us each way; 1000 bytes take 1 us, 8 bytes 8 ns.
+#[test]
+fn a_lock_is_a_message_there_and_back_and_a_flush_waits_for_the_answer() {
+    let expected = ["flushed 9000000", "got 14000000", "locked 4000000", "put 4000000", "unlocked 14000000"];
+    times("passive", 2, &expected.map(|line| format!("rank 0 {line}")).each_ref().map(String::as_str));
+}
+
+#[test]
+fn a_lock_is_granted_in_the_order_of_requests() {
+    // Each gives it back at once: 2 us to the target and 2 us on to the next.
+    times("queue", 4, &["rank 1 locked 4000000", "rank 2 locked 8000000", "rank 3 locked 12000000"]);
+}
+
+#[test]
+fn an_epoch_of_all_asks_nobody_before_it_accesses() {
+    let expected = ["closed 8024000", "fetched 8024000", "flushed 4008000", "opened 0"];
+    times("all", 2, &expected.map(|line| format!("rank 0 {line}")).each_ref().map(String::as_str));
+}
+
+#[test]
+fn a_start_waits_for_the_post_and_a_wait_for_the_completion() {
+    let expected = ["rank 0 completed 2000000", "rank 0 started 2000000", "rank 1 posted 0", "rank 1 waited 5000000"];
+    times("groups", 2, &expected);
+}
+
+#[test]
+fn a_fence_is_a_barrier_that_waits_for_data() {
+    // The barrier of two ranks takes 2 us, a put of 1000 bytes 3, a get 2 there and 3 back. Rank 1 begins the third 1 us before rank 0.
+    let expected = [
+        "rank 0 first 2000000",
+        "rank 0 second 2000000",
+        "rank 0 third 5000000",
+        "rank 1 first 2000000",
+        "rank 1 second 3000000",
+        "rank 1 third 3000000",
+    ];
+    times("fence", 2, &expected);
+}
+
+#[test]
+fn what_comes_first_is_found_first_whoever_ran_first() {
+    let expected: Vec<String> = (0..8).map(|rank| format!("rank {rank} found {}", 7 - rank)).collect();
+    times("order", 8, &expected.iter().map(String::as_str).collect::<Vec<_>>());
+}
+
+/// The case ends the run by default, saying these things; asked to return errors, it gets this class.
+#[track_caller]
+fn error(case: &str, class: &str, parts: &[&str]) {
+    let run = || Run::program("rma_wrong.c").arg(case).ranks(2);
+    run().run().failure().says(parts);
+    let returned = run().arg("return").run().success();
+    assert_eq!(returned.stdout, format!("{class}\n").repeat(2), "{case}: {returned}");
+}
+
+#[test]
+fn an_access_outside_epoch_or_window_names_what_would_help() {
+    error("no_epoch", "MPI_ERR_RMA_SYNC", &["rank ", "MPI_Put", "MPI_Win_fence"]);
+    error("another_target", "MPI_ERR_RMA_SYNC", &["MPI_Put", "not locked", "MPI_Win_lock_all"]);
+    error("request_in_fence", "MPI_ERR_RMA_SYNC", &["MPI_Rput", "without a request"]);
+    error("beyond", "MPI_ERR_RMA_RANGE", &["MPI_Put", "bytes 120 to 135", "which has 128", "displacement 15"]);
+    error("before", "MPI_ERR_DISP", &["MPI_Put", "target_disp -1"]);
+    error("bad_count", "MPI_ERR_COUNT", &["MPI_Put", "-1"]);
+    error("bad_rank", "MPI_ERR_RANK", &["MPI_Put", "target_rank 2"]);
+    error("other_size", "MPI_ERR_TYPE", &["MPI_Put", "16 bytes", "8"]);
+}
+
+#[test]
+fn an_operation_must_be_one_of_the_table() {
+    error("user_op", "MPI_ERR_OP", &["MPI_Accumulate", "predefined"]);
+    error("op_for_type", "MPI_ERR_OP", &["MPI_Accumulate", "MPI_BAND", "MPI_DOUBLE"]);
+    error("op_for_nothing", "MPI_ERR_OP", &["MPI_Accumulate", "MPI_NO_OP"]);
+    error("swap_of_floats", "MPI_ERR_TYPE", &["MPI_Compare_and_swap", "integers"]);
+}
+
+#[test]
+fn an_epoch_ends_by_the_call_that_belongs_to_it() {
+    error("bad_lock", "MPI_ERR_LOCKTYPE", &["MPI_Win_lock", "lock_type 77"]);
+    error("bad_assert", "MPI_ERR_ASSERT", &["MPI_Win_lock", "MPI_MODE_NOCHECK"]);
+    error("bad_fence", "MPI_ERR_ASSERT", &["MPI_Win_fence", "MPI_MODE_NOSUCCEED"]);
+    error("not_locked", "MPI_ERR_RMA_SYNC", &["MPI_Win_unlock", "MPI_Win_lock first"]);
+    error("not_all", "MPI_ERR_RMA_SYNC", &["MPI_Win_unlock_all", "MPI_Win_lock_all first"]);
+    error("not_started", "MPI_ERR_RMA_SYNC", &["MPI_Win_complete", "MPI_Win_start first"]);
+    error("not_posted", "MPI_ERR_RMA_SYNC", &["MPI_Win_wait", "MPI_Win_post first"]);
+    error("not_flushed", "MPI_ERR_RMA_SYNC", &["MPI_Win_flush", "not locked"]);
+    error("twice", "MPI_ERR_RMA_SYNC", &["MPI_Win_lock", "MPI_Win_unlock"]);
+    error("nested", "MPI_ERR_RMA_SYNC", &["MPI_Win_fence", "MPI_Win_unlock_all"]);
+    error("free_locked", "MPI_ERR_RMA_SYNC", &["MPI_Win_free", "MPI_Win_unlock_all"]);
+}
+
+#[test]
+fn a_window_needs_memory_and_a_valid_handle() {
+    error("null_window", "MPI_ERR_WIN", &["MPI_Win_fence", "MPI_WIN_NULL"]);
+    error("invented_window", "MPI_ERR_WIN", &["MPI_Win_unlock", "not valid"]);
+    error("attached_elsewhere", "MPI_ERR_RMA_FLAVOR", &["MPI_Win_attach", "MPI_Win_create_dynamic"]);
+    error("negative_size", "MPI_ERR_SIZE", &["MPI_Win_create", "size -1"]);
+    error("no_unit", "MPI_ERR_DISP", &["MPI_Win_create", "disp_unit 0"]);
+    error("no_memory", "MPI_ERR_BASE", &["MPI_Win_create", "null pointer"]);
+    let returned = |case: &str, class: &str| {
+        let output = Run::program("rma_wrong.c").arg(case).arg("return").ranks(2).run().success();
+        assert_eq!(output.stdout, format!("{class}\n").repeat(2), "{output}");
+    };
+    returned("overlap", "MPI_ERR_RMA_ATTACH");
+    returned("strange_group", "MPI_ERR_GROUP");
+}
+
+#[test]
+fn a_deadlock_says_what_is_waited_for() {
+    let stuck = |case: &str, parts: &[&str]| {
+        Run::program("rma_wrong.c").arg(case).ranks(2).run().failure().says(&["deadlock"]).says(parts);
+    };
+    stuck("waits_for_a_lock", &["MPI_Win_lock(the lock of rank 1's memory", "locked by rank 0"]);
+    stuck("waits_for_a_post", &["MPI_Win_start(MPI_Win_post of rank 1)", "MPI_Win_post of rank 0"]);
+    stuck("waits_for_a_completion", &["MPI_Win_wait(2 of 2 ranks of the group have not called MPI_Win_complete)"]);
+}

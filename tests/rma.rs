@@ -60,7 +60,8 @@ fn attached_memory_is_accessed_by_its_address() {
 #[test]
 fn ranks_of_a_node_share_memory() {
     holds("shared", &[1, 2, 7]);
-    Run::program("rma.c").arg("shared").ranks(8).machine("star:l=1us,b=1Gbps/star:4,l=0.1us,b=10Gbps").run().ok(8);
+    // On 2 and 4 processes too these do not cut a node.
+    Run::program("rma.c").arg("shared").ranks(16).machine("star:l=1us,b=1Gbps/star:4,l=0.1us,b=10Gbps").run().ok(16);
 }
 
 #[test]
@@ -186,4 +187,43 @@ fn a_deadlock_says_what_is_waited_for() {
     stuck("waits_for_a_lock", &["MPI_Win_lock(the lock of rank 1's memory", "locked by rank 0"]);
     stuck("waits_for_a_post", &["MPI_Win_start(MPI_Win_post of rank 1)", "MPI_Win_post of rank 0"]);
     stuck("waits_for_a_completion", &["MPI_Win_wait(2 of 2 ranks of the group have not called MPI_Win_complete)"]);
+}
+
+/// Each program checks itself against a model of all windows; run in several ways it reads the same and takes the same time.
+#[test]
+fn random_accesses_leave_what_a_plain_model_has() {
+    for seed in 1..=6 {
+        let run = |machine: &str, more: &str| {
+            let run = Run::program("rma_random.c").arg(seed.to_string()).arg("times").ranks(2 + seed % 5).machine(machine);
+            run.arg(more).run().success().lines().join("\n")
+        };
+        for machine in ["star:l=1us,b=1Gbps", "none", "ring:l=1us,b=1Gbps", "star:l=1us,b=1Gbps/rank:o_send=1us,o_recv=2us,gap=3us"] {
+            let first = run(machine, "-xsim-quiet");
+            assert_eq!(run(machine, "-xsim-coll-events"), first, "{machine}, seed {seed}");
+            assert_eq!(run(machine, "-xsim-stack-mode=own"), first, "{machine}, seed {seed}");
+        }
+        let digests = |text: &str| text.lines().map(|line| line.split(" at").next().unwrap().to_owned()).collect::<Vec<_>>();
+        let packets = run("star:l=1us,b=1Gbps,level=packet", "-xsim-quiet");
+        assert_eq!(digests(&packets), digests(&run("none", "-xsim-quiet")), "seed {seed}");
+    }
+}
+
+/// The same bytes on 1, 2 and 4 processes.
+#[test]
+fn several_processes_read_and_take_what_one_does() {
+    for (case, ranks) in [("passive", 4), ("queue", 8), ("all", 4), ("groups", 4), ("fence", 8), ("order", 8)] {
+        let run = |run: Run| run.arg(case).ranks(ranks).machine("star:l=1us,b=8Gbps").run().success();
+        let one = run(Run::program("rma_times.c"));
+        for processes in [2, 4] {
+            let several = run(Run::program("rma_times.c").processes("mpich", processes));
+            assert_eq!(several.lines(), one.lines(), "{case} on {processes} processes");
+        }
+    }
+    for seed in 1..=3 {
+        let run = |run: Run| run.arg(seed.to_string()).arg("times").ranks(6).machine("star:l=1us,b=8Gbps").run().success();
+        let one = run(Run::program("rma_random.c"));
+        for processes in [2, 4] {
+            assert_eq!(run(Run::program("rma_random.c").processes("mpich", processes)).lines(), one.lines(), "seed {seed} on {processes}");
+        }
+    }
 }

@@ -8,7 +8,7 @@
  * alltoall of 8 bytes for each member; alltoallv of 0 to 2 numbers of 8 bytes for each member; allgatherv of as many from each; neighbor_alltoall, neighbor_allgather and
  * neighbor_alltoallv of 8 bytes (0 to 2 numbers of them) with the neighbours in a periodic 3-D grid, which is made before; split into rows
  * of a power of two, about the square root of the ranks; cart: a 2-D grid; exchange: MPI_Irecv, MPI_Send and MPI_Wait with the
- * neighbours in a ring; switches: the same backwards, so that every message costs a switch of ranks, after writing 200 bytes
+ * neighbours in a ring; rma_put, rma_get and rma_accumulate: 64 accesses of 8 bytes and a flush; rma_fence; switches: the same as exchange backwards, so that every message costs a switch of ranks, after writing 200 bytes
  * of global data if a third argument is given. Rank 0 checks the result and prints how often the operation was done.
  */
 #include <mpi.h>
@@ -262,6 +262,37 @@ static int exchange(int step, int bytes)
     return got == from && (!bytes || scratch[bytes - 1] == (char)rank);
 }
 
+static MPI_Win window;
+static long long exposed[64];
+
+/* Windows of 64 numbers, and for accesses an epoch of all targets. */
+static void make_window(int fences)
+{
+    MPI_Win_create(exposed, sizeof exposed, sizeof *exposed, MPI_INFO_NULL, MPI_COMM_WORLD, &window);
+    if (!fences)
+        MPI_Win_lock_all(0, window);
+}
+
+/* 64 accesses of 8 bytes to the ranks that follow, each to a place of its own, and a flush. */
+static int access64(int kind)
+{
+    static const long long one = 1;
+    long long got[64];
+    for (int i = 0; i < 64; i++) {
+        int to = (rank + 1 + i) % size;
+        if (kind == 0) MPI_Put(&one, 1, MPI_LONG_LONG, to, i, 1, MPI_LONG_LONG, window);
+        if (kind == 1) MPI_Get(&got[i], 1, MPI_LONG_LONG, to, i, 1, MPI_LONG_LONG, window);
+        if (kind == 2) MPI_Accumulate(&one, 1, MPI_LONG_LONG, to, i, 1, MPI_LONG_LONG, MPI_SUM, window);
+    }
+    MPI_Win_flush_all(window);
+    return kind != 1 || got[63] == 0;
+}
+
+static int rma_put(void) { return access64(0); }
+static int rma_get(void) { return access64(1); }
+static int rma_accumulate(void) { return access64(2); }
+static int rma_fence(void) { return MPI_Win_fence(0, window) == MPI_SUCCESS; }
+
 static int barrier(void) { return MPI_Barrier(MPI_COMM_WORLD) == MPI_SUCCESS; }
 static int gatherv(void) { return uneven(1); }
 static int scatterv(void) { return uneven(0); }
@@ -273,6 +304,7 @@ static const struct {
     const char *name;
     int (*run)(void);
 } operations[] = {
+    { "rma_put", rma_put }, { "rma_get", rma_get }, { "rma_accumulate", rma_accumulate }, { "rma_fence", rma_fence },
     { "hello", barrier }, { "barrier", barrier }, { "ibarrier", ibarrier }, { "allreduce", allreduce }, { "iallreduce", iallreduce },
     { "function", function }, { "gatherv", gatherv }, { "scatterv", scatterv }, { "reduce", reduce }, { "scan", scan },
     { "alltoall", alltoall }, { "alltoallv", alltoallv }, { "allgatherv", allgatherv }, { "neighbor_alltoall", neighbor_alltoall },
@@ -289,6 +321,8 @@ int main(int argc, char **argv)
     written = argc > 3 ? atoi(argv[3]) : 0;
     if (strncmp(name, "neighbor_", 9) == 0)
         make_grid();
+    if (strncmp(name, "rma_", 4) == 0)
+        make_window(strcmp(name, "rma_fence") == 0);
     for (size_t i = 0; i < sizeof operations / sizeof operations[0]; i++)
         if (strcmp(name, operations[i].name) == 0) {
             right = 1;
@@ -299,6 +333,11 @@ int main(int argc, char **argv)
         fprintf(stderr, "rank %d: %s is wrong\n", rank, name);
     if (rank == 0)
         printf("%s %d times\n", name, repetitions);
+    if (strncmp(name, "rma_", 4) == 0) {
+        if (strcmp(name, "rma_fence") != 0)
+            MPI_Win_unlock_all(window);
+        MPI_Win_free(&window);
+    }
     MPI_Finalize();
     return !right;
 }

@@ -1,11 +1,12 @@
 //! Windows as a chapter of MPI: what the main loop, requests, other processes and a deadlock's report ask of them.
 
-use crate::access::Action;
 use crate::deferred::Mounted;
+use crate::lock::Lock;
+use crate::remote::context;
 use crate::state::Rma;
 use crate::wait::{Purpose, Token};
 use engine::Time;
-use engine::record::Take;
+use engine::record::{Put, Take};
 use message::Messages;
 use message::chapter::id::Token as Words;
 use message::chapter::{Chapter, Errand, Explanation, Wait, ranks_text};
@@ -22,6 +23,7 @@ impl Chapter for Rma {
     fn work(&mut self, messages: &mut Messages, objects: &Objects) -> Option<Box<dyn Errand>> {
         self.land_all(messages, objects);
         let pieces = std::mem::take(&mut self.pieces);
+        self.unreached.clear();
         (!pieces.is_empty()).then(|| Box::new(Mounted(pieces)) as Box<dyn Errand>)
     }
     fn done(&mut self, messages: &mut Messages, _: &Objects, errand: Box<dyn Errand>) {
@@ -80,10 +82,14 @@ impl Chapter for Rma {
     fn decide(&mut self, messages: &mut Messages, objects: &Objects, rank: u32, until: Time) {
         self.serve(messages, objects, rank, until);
     }
-    fn wait_of(&self, _: &Messages, _: &Objects, rank: u32, token: Option<Words>) -> Option<Wait> {
+    fn wait_of(&self, _: &Messages, objects: &Objects, rank: u32, token: Option<Words>) -> Option<Wait> {
         let [index, kind] = token?;
+        let mut shared = None;
         let text = match Token::of(kind) {
-            Token::Wait => self.text(rank, index)?,
+            Token::Wait => {
+                shared = self.name(objects, index);
+                self.text(rank, index)?
+            }
             Token::Reply => "an access that was asked for".to_owned(),
             Token::Exposure => {
                 let exposure = self.exposures.get(&(index, rank))?;
@@ -91,13 +97,26 @@ impl Chapter for Rma {
             }
             Token::Sync => "a change of its memory".to_owned(),
         };
-        Some(Wait { text, name: None })
+        Some(Wait { text, name: shared })
     }
-    fn open(&self, _: &Messages, _: &Objects) -> Vec<u8> {
-        Vec::new()
+    fn open(&self, _: &Messages, objects: &Objects) -> Vec<u8> {
+        let mut out = Vec::new();
+        for (&(win, target), lock) in self.locks.iter().filter(|(_, lock)| !lock.queue.is_empty()) {
+            out.bytes(&name(objects, win, target));
+            out.bytes(lock_text(target, &lock.holders()).as_bytes());
+        }
+        out
     }
-    fn explain(&self, _: &[Vec<u8>]) -> Explanation {
-        Explanation::default()
+    fn explain(&self, told: &[Vec<u8>]) -> Explanation {
+        let mut known = Explanation::default();
+        for told in told {
+            let mut told = Take(told);
+            while !told.is_empty() {
+                let (name, text) = (told.bytes().to_vec(), String::from_utf8_lossy(told.bytes()).into_owned());
+                known.waits.insert(name, text);
+            }
+        }
+        known
     }
 }
 
@@ -107,7 +126,7 @@ impl Rma {
         let state = self.waits.get(wait)?;
         let win = state.win;
         Some(match state.purpose {
-            Purpose::Lock(target) => format!("the lock of rank {target}'s memory{}", self.holders(win, target)),
+            Purpose::Lock(target) => lock_text(target, &self.holders(win, target)),
             Purpose::Start => {
                 let mut missing: Vec<u32> = self.starts.iter().filter(|(_, other)| **other == wait).map(|(key, _)| key.2).collect();
                 missing.sort_unstable();
@@ -126,18 +145,26 @@ impl Rma {
         })
     }
 
-    /// Who has a target's lock, as far as this process knows.
+    /// Who has a target's lock, if this process knows.
     fn holders(&self, win: u32, target: u32) -> String {
-        let Some(lock) = self.locks.get(&(win, target)) else { return String::new() };
-        let who = |origin: u32| {
-            let channel = self.origins.get(&(win, origin))?.channels.get(&target)?;
-            (self.channels[*channel].hold != crate::origin::Hold::None).then_some(origin)
-        };
-        let waiting = |rank: u32| lock.queue.iter().any(|access| access.origin == rank && matches!(access.action, Action::Lock { .. }));
-        let mut holders: Vec<u32> = self.origins.keys().filter(|place| place.0 == win).filter_map(|place| who(place.1)).collect();
-        holders.retain(|&rank| !waiting(rank));
-        holders.sort_unstable();
-        let how = if lock.exclusive { "locked" } else { "locked and shared" };
-        if holders.is_empty() { format!(", {how}") } else { format!(", {how} by {}", ranks_text(&holders)) }
+        self.locks.get(&(win, target)).map_or_else(String::new, Lock::holders)
     }
+
+    /// What a wait for a target's lock is called on all processes.
+    fn name(&self, objects: &Objects, wait: u32) -> Option<Vec<u8>> {
+        let state = self.waits.get(wait)?;
+        let Purpose::Lock(target) = state.purpose else { return None };
+        Some(name(objects, state.win, target))
+    }
+}
+
+fn name(objects: &Objects, win: u32, target: u32) -> Vec<u8> {
+    let mut name = Vec::new();
+    name.u32(context(objects, win));
+    name.u32(target);
+    name
+}
+
+fn lock_text(target: u32, holders: &str) -> String {
+    format!("the lock of rank {target}'s memory{holders}")
 }

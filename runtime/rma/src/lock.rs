@@ -6,7 +6,9 @@ use std::collections::VecDeque;
 /// A lock that is held or waited for.
 #[derive(Default)]
 pub(crate) struct Lock {
-    pub(crate) exclusive: bool,
+    /// The rank (world number) that has it for itself.
+    pub(crate) exclusive: Option<u32>,
+    /// How many share it.
     pub(crate) shared: u32,
     /// What waits for it, with what its origin sent after that.
     pub(crate) queue: VecDeque<Access>,
@@ -14,19 +16,28 @@ pub(crate) struct Lock {
 
 impl Lock {
     pub(crate) fn is_free(&self) -> bool {
-        !self.exclusive && self.shared == 0 && self.queue.is_empty()
+        self.exclusive.is_none() && self.shared == 0 && self.queue.is_empty()
     }
-    /// Takes it, if that is possible.
-    pub(crate) fn take(&mut self, exclusive: bool) -> bool {
-        if self.exclusive || exclusive && self.shared != 0 {
+    /// A rank takes it, if that is possible.
+    pub(crate) fn take(&mut self, rank: u32, exclusive: bool) -> bool {
+        if self.exclusive.is_some() || exclusive && self.shared != 0 {
             return false;
         }
         if exclusive {
-            self.exclusive = true;
+            self.exclusive = Some(rank);
         } else {
             self.shared += 1;
         }
         true
+    }
+
+    /// Who has it, for a deadlock's report.
+    pub(crate) fn holders(&self) -> String {
+        match (self.exclusive, self.shared) {
+            (Some(rank), _) => format!(", locked by rank {rank}"),
+            (None, 1) => ", shared by 1 rank".to_owned(),
+            (None, ranks) => format!(", shared by {ranks} ranks"),
+        }
     }
 }
 
@@ -37,9 +48,9 @@ mod tests {
     #[test]
     fn a_lock_is_for_one_or_for_those_that_share_it() {
         let mut lock = Lock::default();
-        assert!(lock.take(false) && lock.take(false) && !lock.take(true));
+        assert!(lock.take(4, false) && lock.take(5, false) && !lock.take(4, true));
         lock.shared = 0;
-        assert!(lock.take(true) && !lock.take(false) && !lock.take(true));
-        assert!(!lock.is_free());
+        assert!(lock.take(7, true) && !lock.take(4, false) && !lock.take(7, true));
+        assert!(!lock.is_free() && lock.holders().contains("rank 7"));
     }
 }

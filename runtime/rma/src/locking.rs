@@ -12,7 +12,7 @@ impl Rma {
     /// A request for a target's lock is there.
     pub(crate) fn request_lock(&mut self, messages: &mut Messages, access: Access, exclusive: bool, at: Time) {
         let lock = self.locks.entry((access.win, access.target)).or_default();
-        if lock.queue.is_empty() && lock.take(exclusive) {
+        if lock.queue.is_empty() && lock.take(access.origin, exclusive) {
             self.answer(messages, &access, Bytes::new(), at);
         } else {
             lock.queue.push_back(access);
@@ -27,7 +27,7 @@ impl Rma {
         let place = (access.win, access.target);
         if access.turn == Turn::Acquires {
             let lock = self.locks.entry(place).or_default();
-            if lock.queue.is_empty() && lock.take(false) {
+            if lock.queue.is_empty() && lock.take(access.origin, false) {
                 return Some(access);
             }
             lock.queue.push_back(access);
@@ -60,7 +60,7 @@ impl Rma {
     fn unlock_held(&mut self, messages: &mut Messages, access: &Access, exclusive: bool, at: Time) {
         let lock = self.locks.entry((access.win, access.target)).or_default();
         if exclusive {
-            lock.exclusive = false;
+            lock.exclusive = None;
         } else {
             lock.shared -= 1;
         }
@@ -74,11 +74,11 @@ impl Rma {
         let Some(lock) = self.locks.get_mut(&place) else { return false };
         let Some(first) = lock.queue.front() else { return false };
         let exclusive = first.action == Action::Lock { exclusive: true };
-        if !lock.take(exclusive) {
+        let origin = first.origin;
+        if !lock.take(origin, exclusive) {
             return false;
         }
         let first = lock.queue.pop_front().expect("looked at above");
-        let origin = first.origin;
         match first.action {
             Action::Lock { .. } => self.answer(messages, &first, Bytes::new(), at),
             _ => self.touch(messages, objects, first, at),

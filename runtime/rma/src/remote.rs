@@ -106,7 +106,8 @@ fn take_access(win: u32, from: &mut Take) -> Access {
     Access { win, origin, target, arrival, sequence, action, turn, place, data: Bytes::from_slice(from.0), back }
 }
 
-fn context(objects: &Objects, win: u32) -> u32 {
+/// What a window is known by on all processes.
+pub(crate) fn context(objects: &Objects, win: u32) -> u32 {
     objects.comms.at(comm_index(objects.wins.at(win))).context
 }
 

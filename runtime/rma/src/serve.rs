@@ -101,7 +101,10 @@ impl Rma {
     /// An access touches its target's memory, or waits until the target is mounted.
     pub(crate) fn touch(&mut self, messages: &mut Messages, objects: &Objects, access: Access, at: Time) {
         let base = base(objects, objects.wins.at(access.win), access.target);
-        if self.pieces.iter().any(|piece| piece.access.target == access.target) || !access.place.is_reachable(base) {
+        // What comes behind one that waits does so too.
+        let waits = !self.unreached.is_empty() && self.unreached.contains(&access.target);
+        if waits || !access.place.is_reachable(base) {
+            self.unreached.insert(access.target);
             self.pieces.push(Piece::new(access, base, at));
             return;
         }

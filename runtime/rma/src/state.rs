@@ -10,7 +10,7 @@ use crate::origin::{Channel, Origin, Reply};
 use crate::wait::Wait;
 use engine::Time;
 use objects::slab::Slab;
-use rustc_hash::FxHashMap;
+use rustc_hash::{FxHashMap, FxHashSet};
 use std::cmp::Reverse;
 use std::collections::{BinaryHeap, VecDeque};
 
@@ -46,6 +46,8 @@ pub struct Rma {
     pub(crate) arrivals: FxHashMap<u32, BinaryHeap<Reverse<Arrival>>>,
     /// Accesses to memory that only its mounted rank reaches, in the order in which they are served.
     pub(crate) pieces: Vec<Piece>,
+    /// Whose memory they touch.
+    pub(crate) unreached: FxHashSet<u32>,
     /// What a shared network has delivered.
     pub(crate) landed: Vec<([u32; 4], Time)>,
     /// Accesses that a shared network carries, by window, origin and target, in the order in which they left; when those that have come did.

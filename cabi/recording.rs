@@ -443,6 +443,9 @@ impl Recording {
 
     fn end(&mut self) -> Result<(), String> {
         let mut world = state::mpi().world();
+        if let Some(short) = &mut self.short {
+            short.end(&world, &mut self.recorders);
+        }
         for (id, entries) in world.messages.gathered() {
             self.recorders.iter_mut().for_each(|recorder| recorder.gathered(id, &entries));
         }

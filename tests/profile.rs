@@ -146,6 +146,12 @@ fn profiles_are_the_same_on_any_number_of_processes() {
 }
 
 #[test]
+fn one_rank_a_process_has_the_same_profile() {
+    let alone = profiled(case("all", 4));
+    assert_eq!(profiled(case("all", 4).processes("mpich", 4).arg("-xsim-one-rank")), alone);
+}
+
+#[test]
 fn a_program_that_the_command_compiles_has_its_lines() {
     let source = root().join("tests/programs/waiting.c");
     let output = command(&["run", "-n", "4", "--mn", "star:l=1us", "--compute", "none", "--profile"]).arg(source).arg("barrier").output();

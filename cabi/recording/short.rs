@@ -6,7 +6,7 @@ use super::{Form, Kind, Length};
 use crate::function::Function;
 use engine::{Span, Time};
 use mpi::messages::Messages;
-use mpi::world::World;
+use mpi::world::{Phase, World};
 use observe::Recorder;
 use observe::waiting::{Gathering, Returned, Rule};
 use smallvec::SmallVec;
@@ -87,6 +87,18 @@ impl Short {
             gathering: open.gathering,
         };
         recorders.iter_mut().for_each(|recorder| recorder.returned(&call));
+    }
+}
+
+impl Short {
+    /// The run is over: with one rank a process it ends within `MPI_Finalize`, which has done its work.
+    pub fn end(&mut self, world: &World, recorders: &mut [Box<dyn Recorder>]) {
+        let me = world.messages.me();
+        let caller = self.callers.get(me.wrapping_sub(self.first) as usize);
+        let finalizes = caller.and_then(|caller| caller.open.last()).is_some_and(|open| open.function == Function::Finalize);
+        if finalizes && world.messages.phase(me) != Phase::Active {
+            self.close(world, recorders);
+        }
     }
 }
 

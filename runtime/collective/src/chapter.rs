@@ -79,6 +79,7 @@ impl Chapter for Collectives {
     fn forget_comm(&mut self, comm: u32) {
         self.calls.forget(comm);
     }
+    #[inline]
     fn first_open(&self, _: u32) -> Option<(Time, u32)> {
         None
     }

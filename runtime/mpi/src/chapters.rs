@@ -70,11 +70,12 @@ impl Chapters {
     }
 
     /// The first open thing of a rank among all that wait for time: whose it is, when, and because of which rank.
-    #[inline]
+    // Each by itself and not through `all`: asked at every decision.
+    #[inline(always)]
     pub(crate) fn first_open(&self, rank: u32) -> Option<(ChapterId, Time, u32)> {
-        let open = |(id, chapter): (ChapterId, &dyn Chapter)| chapter.first_open(rank).map(|(time, source)| (time, source, id.0));
-        let first = self.all().into_iter().filter_map(open).min();
-        first.map(|(time, source, id)| (ChapterId(id), time, source))
+        let open = [(collective::CHAPTER, self.collectives.first_open(rank)), (rma::CHAPTER, self.rma.first_open(rank))];
+        let open = open.into_iter().filter_map(|(id, first)| first.map(|(time, source)| (id, time, source)));
+        open.min_by_key(|&(id, time, source)| (time, source, id.0))
     }
 
     /// Whether operations are held back that could begin.

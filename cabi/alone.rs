@@ -59,8 +59,22 @@ fn arguments() -> Vec<OsString> {
     line.split(|&byte| byte == 0).map(|word| OsString::from_vec(word.to_vec())).collect()
 }
 
+/// The simulated MPI; a process whose `main` was not taken over becomes one rank.
+#[inline]
+pub fn mpi() -> &'static Mpi {
+    match state::installed() {
+        Some(mpi) => mpi,
+        None => late(),
+    }
+}
+
+#[cold]
+fn late() -> &'static Mpi {
+    state::install(begin())
+}
+
 /// The run begins.
-pub fn begin() -> Mpi {
+fn begin() -> Mpi {
     match try_begin() {
         Ok(mpi) => mpi,
         Err(why) => std::process::exit(run::refuse(&why)),

@@ -2,8 +2,8 @@
 //! gave and reads or writes through `rank::memory`, so nothing here trusts a pointer more
 //! than MPI itself does. `cabi/table/README.md` says which kind becomes which type.
 
+use crate::call::Call;
 use crate::constants::{MPI_ANY_SOURCE, MPI_ERR_ARG, MPI_ERR_COUNT, MPI_MAX_OBJECT_NAME, MPI_UNDEFINED, MPI_UNWEIGHTED, MPI_WEIGHTS_EMPTY};
-use crate::edge::Call;
 use mpi::error::Result;
 use rank::Addr;
 use rank::memory::{self, load, store};

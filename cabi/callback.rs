@@ -2,9 +2,9 @@
 //! Each runs while the rank that passed it is mounted, and with nothing of the simulated MPI
 //! borrowed, since it may call MPI again. What one throws is kept until the rank's call returns (`thrown.rs`).
 
+use crate::alone;
 use crate::args::Handle;
 use crate::constants::MPI_ERR_OTHER;
-use crate::state;
 use crate::thrown::keep;
 use mpi::op::UserFunction;
 use rank::Addr;
@@ -26,12 +26,12 @@ pub fn user_function(function: usize, large: bool) -> UserFunction {
             // SAFETY: the program passed this address to MPI_Op_create_c as a function of this
             // type, and its rank is mounted (`mpi::op::User`).
             let function = unsafe { std::mem::transmute::<usize, Reduce<i64>>(function) };
-            keep(state::mpi(), (), || function(input, inout, &raw mut count, &raw mut datatype));
+            keep(alone::mpi(), (), || function(input, inout, &raw mut count, &raw mut datatype));
         } else {
             let mut count = i32::try_from(count).expect("a reduction in one piece has fewer than 2^31 elements; use MPI_Op_create_c");
             // SAFETY: as above, for MPI_Op_create.
             let function = unsafe { std::mem::transmute::<usize, Reduce<i32>>(function) };
-            keep(state::mpi(), (), || function(input, inout, &raw mut count, &raw mut datatype));
+            keep(alone::mpi(), (), || function(input, inout, &raw mut count, &raw mut datatype));
         }
     })
 }
@@ -42,7 +42,7 @@ pub fn copy(function: usize, object: Handle, key: i32, extra: usize, value: usiz
     // SAFETY: the program passed this address with the key as a function of this type, and the
     // calling rank, which is mounted, holds the key.
     let function = unsafe { std::mem::transmute::<usize, Copy>(function) };
-    match keep(state::mpi(), MPI_ERR_OTHER, || function(object, key, Addr(extra), Addr(value), &raw mut copied, &raw mut flag)) {
+    match keep(alone::mpi(), MPI_ERR_OTHER, || function(object, key, Addr(extra), Addr(value), &raw mut copied, &raw mut flag)) {
         0 => Ok((flag != 0).then_some(copied)),
         code => Err(code),
     }
@@ -52,7 +52,7 @@ pub fn copy(function: usize, object: Handle, key: i32, extra: usize, value: usiz
 pub fn delete(function: usize, object: Handle, key: i32, value: usize, extra: usize) -> i32 {
     // SAFETY: as in `copy`.
     let function = unsafe { std::mem::transmute::<usize, Delete>(function) };
-    keep(state::mpi(), MPI_ERR_OTHER, || function(object, key, Addr(value), Addr(extra)))
+    keep(alone::mpi(), MPI_ERR_OTHER, || function(object, key, Addr(value), Addr(extra)))
 }
 
 /// Calls the query function of a generalized request with the status at an address.
@@ -60,19 +60,19 @@ pub fn query(function: usize, extra: Addr, status: Addr) -> i32 {
     // SAFETY: the program passed this address to MPI_Grequest_start as a function of this type,
     // and the rank that did is mounted: only the owner of a request completes it.
     let function = unsafe { std::mem::transmute::<usize, extern "C-unwind" fn(Addr, Addr) -> i32>(function) };
-    keep(state::mpi(), MPI_ERR_OTHER, || function(extra, status))
+    keep(alone::mpi(), MPI_ERR_OTHER, || function(extra, status))
 }
 
 /// Calls the free function of a generalized request.
 pub fn free(function: usize, extra: Addr) -> i32 {
     // SAFETY: as in `query`.
     let function = unsafe { std::mem::transmute::<usize, extern "C-unwind" fn(Addr) -> i32>(function) };
-    keep(state::mpi(), MPI_ERR_OTHER, || function(extra))
+    keep(alone::mpi(), MPI_ERR_OTHER, || function(extra))
 }
 
 /// Calls the cancel function of a generalized request.
 pub fn cancel(function: usize, extra: Addr, complete: bool) -> i32 {
     // SAFETY: as in `query`.
     let function = unsafe { std::mem::transmute::<usize, extern "C-unwind" fn(Addr, i32) -> i32>(function) };
-    keep(state::mpi(), MPI_ERR_OTHER, || function(extra, i32::from(complete)))
+    keep(alone::mpi(), MPI_ERR_OTHER, || function(extra, i32::from(complete)))
 }

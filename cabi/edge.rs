@@ -2,10 +2,11 @@
 //! become error codes through the error handler of the object concerned, panics stop here. What passes is the exception
 //! of a function of the program (`thrown.rs`), behind all that could hold it up.
 
-use crate::args::Handle;
+use crate::alone;
+use crate::call::{Call, Object, Wait, code_name};
 use crate::constants::{MPI_ERR_INTERN, MPI_ERR_UNSUPPORTED_OPERATION, MPI_SUCCESS};
 use crate::function::{Function, Property};
-use crate::{state, thrown};
+use crate::thrown;
 use engine::{EndOfTime, Time};
 use mpi::Mpi;
 use mpi::error::{ErrorClass, Failure, Result};
@@ -13,61 +14,12 @@ use mpi::world::Phase;
 use std::cell::Cell;
 use std::panic::{AssertUnwindSafe, catch_unwind};
 
-/// The object whose error handler gets a failure of the call (MPI 5.0 section 9.3).
-#[derive(Clone, Copy, PartialEq, Eq, Debug)]
-pub enum Object {
-    /// A communicator.
-    Comm(Handle),
-    /// A window.
-    Win(Handle),
-    /// A file.
-    File(Handle),
-    /// A session.
-    Session(Handle),
-    /// No object: the initial error handler or `MPI_COMM_SELF`'s.
-    None,
-    /// The tool interface: the code is returned, no handler is called.
-    Tool,
-}
-
-/// One call of an MPI function, as its implementation sees it.
-pub struct Call<'a> {
-    /// The simulated MPI.
-    pub mpi: &'a Mpi,
-    /// The function, for messages and statistics.
-    pub function: Function,
-    /// Where a failure goes.
-    pub object: Cell<Object>,
-}
-
-impl Call<'_> {
-    /// A failure about the `index`th argument: the sentence begins with its name.
-    #[cold]
-    pub fn wrong(&self, index: usize, class: i32, what: impl std::fmt::Display) -> Box<Failure> {
-        Failure::new(ErrorClass(class), format!("argument {}: {what}", self.function.argument(index)))
-    }
-    /// A failure goes to the handler of an object that the table cannot name: one that the call is given by its address.
-    pub fn concerns(&self, object: Object) {
-        self.object.set(object);
-    }
-    /// The calling rank in `MPI_COMM_WORLD`.
-    pub fn me(&self) -> u32 {
-        self.mpi.world().messages.me()
-    }
-}
-
 /// Runs one call that returns an error code.
 #[inline(always)]
 pub fn call(function: Function, object: Object, body: impl FnOnce(&Call) -> Result) -> i32 {
     let begun = begin(function, object, |c| body(c).map(|()| None));
     begun.code().unwrap_or(MPI_SUCCESS)
 }
-
-/// What a call waits for, as its first half tells its second: one word, whose meaning is theirs.
-///
-/// The rank is blocked between them, and must be woken by what the first half arranged.
-#[derive(Clone, Copy, PartialEq, Eq, Debug)]
-pub struct Wait(pub u64);
 
 /// What the first half of a call in two halves says: its error code, if all is done, else what it waits for.
 ///
@@ -97,7 +49,7 @@ impl Begun {
 /// The first half of a call: all of it if `body` answers `None`, else what its second half, [`end`], is told after [`wait`].
 #[inline(always)]
 pub fn begin(function: Function, object: Object, body: impl FnOnce(&Call) -> Result<Option<Wait>>) -> Begun {
-    let mpi = state::mpi();
+    let mpi = alone::mpi();
     let c = Call { mpi, function, object: Cell::new(object) };
     // No guard with a destructor: a rank's frames are kept small while it is blocked.
     if mpi.is_alone() {
@@ -131,7 +83,7 @@ pub fn begin(function: Function, object: Object, body: impl FnOnce(&Call) -> Res
 /// Blocks the rank between the halves of a call.
 #[inline(always)]
 pub fn wait() {
-    let mpi = state::mpi();
+    let mpi = alone::mpi();
     if mpi.is_alone() { wait_alone(mpi) } else { mpi.block() }
 }
 
@@ -184,7 +136,7 @@ impl Drop for Boundary {
 /// The second half of a call, once what it waited for has happened.
 #[inline(always)]
 pub fn end(function: Function, object: Object, begun: Begun, body: impl FnOnce(&Call, Wait) -> Result) -> i32 {
-    let mpi = state::mpi();
+    let mpi = alone::mpi();
     let c = Call { mpi, function, object: Cell::new(object) };
     let code =
         catch_unwind(AssertUnwindSafe(|| left(&c, begun.entered, body(&c, Wait(begun.word))))).unwrap_or_else(|panic| panicked(&c, panic));
@@ -233,7 +185,7 @@ fn outside(c: &Call) -> Result {
 /// Runs one call that returns a value and cannot fail.
 #[inline(always)]
 pub fn value<T>(function: Function, body: impl FnOnce(&Call) -> T) -> T {
-    let c = Call { mpi: state::mpi(), function, object: Cell::new(Object::None) };
+    let c = Call { mpi: alone::mpi(), function, object: Cell::new(Object::None) };
     match catch_unwind(AssertUnwindSafe(|| body(&c))) {
         Ok(value) => value,
         Err(panic) => {
@@ -297,11 +249,6 @@ pub fn stop(status: i32) -> ! {
     rank::exit_current(status)
 }
 
-/// The name of an error code that the standard has: `MPI_SUCCESS`.
-pub fn code_name(code: i32) -> Option<&'static str> {
-    mpi::error::PREDEFINED.iter().find(|(known, ..)| known.0 == code).map(|(_, name, _)| *name)
-}
-
 fn class_name(class: ErrorClass) -> String {
     code_name(class.0).map_or_else(|| format!("error code {}", class.0), str::to_owned)
 }
@@ -310,7 +257,7 @@ fn class_name(class: ErrorClass) -> String {
 pub fn outside_mpi<R>(name: &str, body: impl FnOnce() -> R) -> R {
     match EndOfTime::catch(body) {
         Ok(result) => result,
-        Err(EndOfTime(why)) => end_run(state::mpi(), &format!("{name}: {why}"), 1),
+        Err(EndOfTime(why)) => end_run(alone::mpi(), &format!("{name}: {why}"), 1),
     }
 }
 

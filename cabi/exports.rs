@@ -6,9 +6,10 @@
 use crate::args::{
     self, Counts, Flags, Handle, Handles, InOut, Ints, Out, OutCount, OutStatuses, OutText, Ranges, StatusPointer, Text, Texts, Weights,
 };
+use crate::call::Object;
 use crate::calls;
 use crate::constants;
-use crate::edge::{self, Object};
+use crate::edge;
 use crate::function::Function;
 use crate::recording;
 use rank::Addr;

@@ -1,6 +1,7 @@
 //! What a program may ask of the simulator itself. `include/xsim.h` is made from this file.
 
-use crate::{edge, recording, state};
+use crate::alone;
+use crate::{edge, recording};
 use engine::Span;
 use rank::Addr;
 use rank::memory::load;
@@ -15,7 +16,7 @@ pub extern "C" fn xsim_running() -> c_int {
 /// Virtual seconds since the calling rank's start: MPI_Wtime, without need of MPI_Init.
 #[unsafe(no_mangle)]
 pub extern "C" fn xsim_time() -> c_double {
-    edge::outside_mpi("xsim_time", || state::mpi().world().messages.read_clock().as_seconds())
+    edge::outside_mpi("xsim_time", || alone::mpi().world().messages.read_clock().as_seconds())
 }
 
 /// Lets the calling rank compute for this many seconds of virtual time, as if its processor had
@@ -23,7 +24,7 @@ pub extern "C" fn xsim_time() -> c_double {
 #[unsafe(no_mangle)]
 pub extern "C" fn xsim_compute(seconds: c_double) -> c_int {
     let Some(span) = Span::from_seconds(seconds) else { return -1 };
-    let mut world = state::mpi().world();
+    let mut world = alone::mpi().world();
     let me = world.messages.me();
     if world.messages.clock(me).as_ps().checked_add(span.as_ps()).is_none() {
         return -1;
@@ -37,13 +38,13 @@ pub extern "C" fn xsim_compute(seconds: c_double) -> c_int {
 /// Answers 0, or -1 if `flops` is negative, no number, or would take beyond 213 days.
 #[unsafe(no_mangle)]
 pub extern "C" fn xsim_compute_flops(flops: c_double) -> c_int {
-    let rate = state::mpi().world().messages.flop_rate;
+    let rate = alone::mpi().world().messages.flop_rate;
     let Some(rate) = rate else {
         let why = format!(
             "the program computes {flops} floating-point operations, but nothing says how many a processor does in a second: \
              start it with -xsim-flops, such as -xsim-flops 5Gflops"
         );
-        edge::end_run(state::mpi(), &why, 1);
+        edge::end_run(alone::mpi(), &why, 1);
     };
     xsim_compute(flops / rate)
 }
@@ -54,7 +55,7 @@ pub extern "C" fn xsim_compute_flops(flops: c_double) -> c_int {
 #[unsafe(no_mangle)]
 pub extern "C" fn xsim_measure(on: c_int) -> c_int {
     edge::outside_mpi("xsim_measure", || {
-        let mut world = state::mpi().world();
+        let mut world = alone::mpi().world();
         if on == 0 {
             world.messages.computed();
         } else {
@@ -78,7 +79,7 @@ pub extern "C" fn xsim_trace_off() -> c_int {
 }
 
 fn trace(on: bool) -> c_int {
-    let me = state::mpi().world().messages.me();
+    let me = alone::mpi().world().messages.me();
     recording::listen(me, on);
     0
 }
@@ -86,25 +87,25 @@ fn trace(on: bool) -> c_int {
 /// The calling virtual rank: its rank in MPI_COMM_WORLD, without need of MPI_Init.
 #[unsafe(no_mangle)]
 pub extern "C" fn xsim_rank() -> c_int {
-    state::mpi().world().messages.me() as c_int
+    alone::mpi().world().messages.me() as c_int
 }
 
 /// How many virtual ranks the run has.
 #[unsafe(no_mangle)]
 pub extern "C" fn xsim_size() -> c_int {
-    state::mpi().world().messages.size() as c_int
+    alone::mpi().world().messages.size() as c_int
 }
 
 /// The native process that the calling virtual rank runs in, from 0.
 #[unsafe(no_mangle)]
 pub extern "C" fn xsim_real_rank() -> c_int {
-    state::mpi().processes().1 as c_int
+    alone::mpi().processes().1 as c_int
 }
 
 /// How many native processes the run has.
 #[unsafe(no_mangle)]
 pub extern "C" fn xsim_real_size() -> c_int {
-    state::mpi().processes().0 as c_int
+    alone::mpi().processes().0 as c_int
 }
 
 /// The names that Fortran's compilers make of the functions, which take arguments by reference.

@@ -1,6 +1,7 @@
 //! What happens after a call failed: the error handler of the object concerned (MPI 5.0 section 9.3).
 
-use crate::edge::{Call, Object, fatal};
+use crate::call::{Call, Object};
+use crate::edge::fatal;
 use crate::thrown::keep;
 use mpi::attribute;
 use mpi::errhandler::Errhandler;

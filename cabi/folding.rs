@@ -3,7 +3,8 @@
 
 mod partial;
 
-use crate::{edge, state};
+use crate::alone;
+use crate::edge;
 use mpi::sampling::{Enough, Samples, Whose};
 use rank::Addr;
 use rank::memory::load;
@@ -85,11 +86,11 @@ pub extern "C" fn xsim_shared_malloc_partial(
         .collect();
     let place = text(file);
     if let Some(why) = wrong_ranges(bytes, &ranges) {
-        edge::end_run(state::mpi(), &format!("xsim_shared_malloc_partial at {place}:{line}: {why}"), 1);
+        edge::end_run(alone::mpi(), &format!("xsim_shared_malloc_partial at {place}:{line}: {why}"), 1);
     }
     match partial::PARTIAL.with_borrow_mut(|partial| partial.take((place, line, bytes), &ranges)) {
         Ok(block) => block,
-        Err(why) => edge::end_run(state::mpi(), &no_block(bytes, ranges.len(), &why), 1),
+        Err(why) => edge::end_run(alone::mpi(), &no_block(bytes, ranges.len(), &why), 1),
     }
 }
 
@@ -132,7 +133,7 @@ pub extern "C" fn xsim_shared_free(block: *mut std::ffi::c_void) {
     if !known {
         eprintln!(
             "xsim: rank {}: xsim_shared_free was called with {block:p}, which xsim_shared_malloc did not give or which all ranks freed; free memory of malloc with free",
-            state::mpi().world().messages.me()
+            alone::mpi().world().messages.me()
         );
     }
 }
@@ -144,7 +145,7 @@ pub extern "C" fn xsim_shared_free(block: *mut std::ffi::c_void) {
 /// is the computation charged in it, so that waiting inside MPI calls is left out.
 #[unsafe(no_mangle)]
 pub extern "C" fn xsim_sample(file: *const c_char, line: c_int, global: c_int, count: c_int, precision: c_double) -> c_int {
-    let mut world = state::mpi().world();
+    let mut world = alone::mpi().world();
     let me = world.messages.me();
     let computed = world.messages.computed();
     SAMPLES.with_borrow_mut(|samples| {
@@ -167,7 +168,7 @@ pub extern "C" fn xsim_sample(file: *const c_char, line: c_int, global: c_int, c
 /// Ends the block that the calling rank began last with xsim_sample. Answers 0.
 #[unsafe(no_mangle)]
 pub extern "C" fn xsim_sample_end() -> c_int {
-    let mut world = state::mpi().world();
+    let mut world = alone::mpi().world();
     let me = world.messages.me();
     let computed = world.messages.computed();
     SAMPLES.with_borrow_mut(|samples| samples.end(me, computed));

@@ -4,6 +4,7 @@
 
 pub mod alone;
 pub mod args;
+pub mod call;
 pub mod callback;
 pub mod calls;
 pub mod constants;

@@ -12,14 +12,14 @@ mod arguments;
 mod facts;
 mod objects;
 mod plan;
+mod sent;
 mod short;
 mod sites;
 
 use crate::alone;
+use crate::call;
 use crate::constants::{MPI_ERR_IN_STATUS, MPI_SUCCESS};
-use crate::edge;
 use crate::function::Function;
-use crate::state;
 use arguments::Words;
 use engine::Time;
 use facts::Facts;
@@ -271,7 +271,7 @@ impl Opened {
 #[inline(never)]
 pub fn open(function: Function, form: Form, words: &mut [u64], frame: &Frame) -> Opened {
     // With one rank a process the run may begin here.
-    let mpi = state::mpi();
+    let mpi = alone::mpi();
     if MODE.load(Relaxed) == OFF {
         return Opened::UNHEARD;
     }
@@ -338,7 +338,7 @@ fn tell_computed(recorders: &mut [Box<dyn Recorder>], rank: u32, left: Time, ent
 
 impl Recording {
     fn open(&mut self, function: Function, form: Form, words: &mut [u64], frame: &Frame) -> bool {
-        let mut world = state::mpi().world();
+        let mut world = alone::mpi().world();
         let me = world.messages.me();
         if world.must_stop().is_some() || !self.recorders.iter().any(|recorder| recorder.wants(me)) {
             return false;
@@ -353,7 +353,7 @@ impl Recording {
             if let Some(left) = before {
                 tell_computed(&mut self.recorders, me, left, entered);
             }
-            state::mpi().world().messages.go_on_measuring();
+            alone::mpi().world().messages.go_on_measuring();
             return true;
         }
         let caller = self.callers[(me - self.first) as usize].get_or_insert_with(|| Box::new(Caller::new(self.matches)));
@@ -376,14 +376,14 @@ impl Recording {
             words.arguments(&handles, &mut caller.objects, &mut arguments);
         }
         caller.open.push(Open { function, words, entered, site, arguments, brief, handles });
-        state::mpi().world().messages.enter_as_told();
+        alone::mpi().world().messages.enter_as_told();
         true
     }
 
     /// Tells what the call that returns waited for.
     fn close_short(&mut self) {
         let Some(short) = &mut self.short else { return };
-        let mut world = state::mpi().world();
+        let mut world = alone::mpi().world();
         short.close(&world, &mut self.recorders);
         for (id, entries) in world.messages.gathered() {
             self.recorders.iter_mut().for_each(|recorder| recorder.gathered(id, &entries));
@@ -391,7 +391,7 @@ impl Recording {
     }
 
     fn close(&mut self, words: &[u64], code: i32) {
-        let mpi = state::mpi();
+        let mpi = alone::mpi();
         self.close_short();
         if !self.calls {
             return mpi.world().messages.go_on_measuring();
@@ -404,7 +404,7 @@ impl Recording {
         let Some(mut open) = caller.open.pop() else { return };
         open.words.come_back(words);
         caller.left = at;
-        let left = Left { at, code, name: edge::code_name(code) };
+        let left = Left { at, code, name: call::code_name(code) };
         // Which recorders know the call; empty: none was asked.
         let mut known: SmallVec<[bool; 4]> = SmallVec::new();
         if let Some(mut facts) = open.brief.take() {
@@ -442,7 +442,7 @@ impl Recording {
     }
 
     fn end(&mut self) -> Result<(), String> {
-        let mut world = state::mpi().world();
+        let mut world = alone::mpi().world();
         if let Some(short) = &mut self.short {
             short.end(&world, &mut self.recorders);
         }
@@ -457,7 +457,7 @@ impl Recording {
             for open in caller.into_iter().flat_map(|caller| caller.open) {
                 let call = open.call(rank);
                 if open.function == Function::Finalize && world.messages.phase(rank) != Phase::Active {
-                    let left = Left { at: world.messages.clock(rank), code: MPI_SUCCESS, name: edge::code_name(MPI_SUCCESS) };
+                    let left = Left { at: world.messages.clock(rank), code: MPI_SUCCESS, name: call::code_name(MPI_SUCCESS) };
                     self.recorders.iter_mut().for_each(|recorder| recorder.call(&call, &left));
                 } else {
                     self.recorders.iter_mut().for_each(|recorder| recorder.unfinished(&call));

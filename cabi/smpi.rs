@@ -1,7 +1,8 @@
 //! Functions that programs ported to SimGrid's SMPI call by name; `include/smpi/smpi.h` declares them.
 
+use crate::alone;
+use crate::edge;
 use crate::extension::{xsim_compute, xsim_compute_flops};
-use crate::{edge, state};
 use rank::Addr;
 use rank::memory::load;
 use std::cell::RefCell;
@@ -58,13 +59,13 @@ pub unsafe extern "C" fn smpi_shared_set_call(function: *const c_char, input: *c
 
 fn execute(seconds: c_double) {
     if xsim_compute(seconds) != 0 {
-        edge::end_run(state::mpi(), &format!("smpi_execute cannot compute for {seconds} s: give a number from 0 to 213 days"), 1);
+        edge::end_run(alone::mpi(), &format!("smpi_execute cannot compute for {seconds} s: give a number from 0 to 213 days"), 1);
     }
 }
 
 fn execute_flops(flops: c_double) {
     if xsim_compute_flops(flops) != 0 {
-        edge::end_run(state::mpi(), &format!("smpi_execute_flops cannot compute {flops} operations: give a number from 0 on"), 1);
+        edge::end_run(alone::mpi(), &format!("smpi_execute_flops cannot compute {flops} operations: give a number from 0 on"), 1);
     }
 }
 

@@ -12,33 +12,19 @@ unsafe impl Sync for Place {}
 
 static MPI: Place = Place(UnsafeCell::new(None));
 
-/// The simulated MPI; a process whose `main` was not taken over becomes one rank.
-#[inline]
-pub fn mpi() -> &'static Mpi {
-    // SAFETY: see `Place`; once installed the value is never replaced, so the reference stays valid.
-    match unsafe { &*MPI.0.get() } {
-        Some(mpi) => mpi,
-        None => late(),
-    }
-}
-
 /// The simulated MPI, if there is one.
+#[inline]
 pub fn installed() -> Option<&'static Mpi> {
-    // SAFETY: as in `mpi`.
+    // SAFETY: see `Place`; once installed the value is never replaced, so the reference stays valid.
     unsafe { &*MPI.0.get() }.as_ref()
 }
 
 /// Makes `mpi` the one of this process.
 pub fn install(mpi: Mpi) -> &'static Mpi {
-    // SAFETY: as in `mpi`; called once, before any reference was given out.
+    // SAFETY: see `Place`; called once, before any reference was given out.
     unsafe {
         let place = MPI.0.get();
         assert!((*place).is_none(), "one simulation a process");
         (*place).insert(mpi)
     }
-}
-
-#[cold]
-fn late() -> &'static Mpi {
-    install(crate::alone::begin())
 }

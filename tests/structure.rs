@@ -10,8 +10,6 @@ use syn::visit::Visit;
 
 /// The most files of a circle.
 const MOST: usize = 3;
-/// Crates that are still being divided, and how large their circles may be until then.
-const DIVIDED: [(&str, usize); 2] = [("cabi/lib.rs", 7), ("runtime/rank/src/lib.rs", 16)];
 
 /// A module that has a file of its own.
 #[derive(Default)]
@@ -222,8 +220,6 @@ fn no_circle_of_files_is_large() {
     let root = Path::new(env!("CARGO_MANIFEST_DIR"));
     let (mut large, mut files) = (String::new(), 0);
     for path in crates() {
-        let name = path.strip_prefix(root).unwrap().display().to_string();
-        let most = DIVIDED.iter().find(|(divided, _)| *divided == name).map_or(MOST, |&(_, most)| most);
         let mut modules = Modules::new();
         read(&path, Vec::new(), &mut modules);
         files += modules.len();
@@ -236,7 +232,7 @@ fn no_circle_of_files_is_large() {
                 text += &format!("  {} needs {}\n", file(place), others.join(", "));
             }
             println!("{text}");
-            if circle.len() > most {
+            if circle.len() > MOST {
                 large += &text;
             }
         }

@@ -1,8 +1,8 @@
 //! What a program can ask of the standard ABI (MPI 5.0 chapter 20).
 
 use crate::args::{Handle, Out};
+use crate::call::Call;
 use crate::constants::{MPI_ABI_SUBVERSION, MPI_ABI_VERSION, MPI_ERR_ABI, MPI_ERR_ARG};
-use crate::edge::Call;
 use mpi::error::{ErrorClass, Failure, Result};
 use mpi::info::Info;
 use rank::{Addr, memory};

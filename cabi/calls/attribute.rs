@@ -2,9 +2,9 @@
 
 use super::datatype;
 use crate::args::{Handle, InOut, Out, OutAttribute};
+use crate::call::Call;
 use crate::callback;
 use crate::constants::{MPI_ANY_SOURCE, MPI_PROC_NULL};
-use crate::edge::Call;
 use crate::fortran::callbacks;
 pub use mpi::attribute::Value;
 use mpi::attribute::{Attribute, DUP_FN, KEYVAL_INVALID, Keyval, NULL_FN, Object, Place, Predefined};

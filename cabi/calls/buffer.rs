@@ -1,8 +1,8 @@
 //! Buffers of buffered sends (MPI 5.0 section 3.6).
 
 use crate::args::{Handle, Out, OutCount};
+use crate::call::Call;
 use crate::constants::MPI_BUFFER_AUTOMATIC;
-use crate::edge::Call;
 use mpi::buffered::Attached;
 use mpi::error::Result;
 use mpi::handle::{COMM_NULL, REQUEST_SENT};

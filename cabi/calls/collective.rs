@@ -1,7 +1,7 @@
 //! Collective communication (MPI 5.0 chapters 6 and 8.6): blocking, nonblocking and persistent forms.
 
 use crate::args::{Counts, Handle, Handles, Out};
-use crate::edge::{Call, Wait};
+use crate::call::{Call, Wait};
 use mpi::Mpi;
 use mpi::collective::area::{IN_PLACE, Parts, Side, Typed, Vector};
 use mpi::collective::mode::{ENDED, Mode};

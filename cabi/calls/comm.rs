@@ -1,10 +1,10 @@
 //! Communicators (MPI 5.0 chapter 7).
 
 use crate::args::{Handle, InOut, Out, OutText, Text};
+use crate::call::Call;
 use crate::constants::{
     MPI_COMM_TYPE_SHARED, MPI_CONGRUENT, MPI_ERR_ARG, MPI_IDENT, MPI_MAX_OBJECT_NAME, MPI_SIMILAR, MPI_UNDEFINED, MPI_UNEQUAL,
 };
-use crate::edge::Call;
 use mpi::error::Result;
 use mpi::group::Comparison;
 use mpi::handle::COMM_NULL;

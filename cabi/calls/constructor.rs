@@ -2,7 +2,7 @@
 //! large-count variant was called, which `MPI_Type_get_envelope` and `_contents` tell the program.
 
 use crate::args::{Counts, Handle, Handles, Ints, Out};
-use crate::edge::Call;
+use crate::call::Call;
 use mpi::datatype::constructor::Darray;
 use mpi::datatype::{Constructor, Distribution, Old, Order};
 use mpi::error::Result;

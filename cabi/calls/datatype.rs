@@ -2,8 +2,8 @@
 
 use super::attribute;
 use crate::args::{Counts, Handle, Handles, InOut, Ints, Out, OutCount, OutText, Text};
+use crate::call::Call;
 use crate::constants::*;
-use crate::edge::Call;
 use mpi::attribute::Object;
 use mpi::datatype::{Constructor, Datatype, Old, predefined};
 use mpi::error::Result;

@@ -1,11 +1,11 @@
 //! Versions and clocks (MPI 5.0 chapters 9 and 20).
 
 use crate::args::{Handle, Out, OutText};
+use crate::call::Call;
 use crate::constants::{
     MPI_MAX_LIBRARY_VERSION_STRING, MPI_MAX_PROCESSOR_NAME, MPI_SUBVERSION, MPI_THREAD_FUNNELED, MPI_THREAD_SERIALIZED, MPI_THREAD_SINGLE,
     MPI_VERSION,
 };
-use crate::edge::Call;
 use mpi::error::{ErrorClass, Failure, Result};
 use mpi::world::Phase;
 use rank::Addr;

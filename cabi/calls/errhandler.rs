@@ -1,8 +1,8 @@
 //! Error handlers, classes and codes (MPI 5.0 sections 9.3 to 9.5).
 
 use crate::args::{Handle, InOut, Out, OutText, Text};
+use crate::call::Call;
 use crate::constants::MPI_MAX_ERROR_STRING;
-use crate::edge::Call;
 use crate::failure;
 use mpi::attribute::Object;
 use mpi::errhandler::ERRHANDLER_NULL;

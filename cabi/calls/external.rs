@@ -1,9 +1,9 @@
 //! Generalized requests (MPI 5.0 section 13.2).
 
 use crate::args::{self, Handle, Out, StatusPointer};
+use crate::call::Call;
 use crate::callback;
 use crate::constants::MPI_ERR_ARG;
-use crate::edge::Call;
 use mpi::error::Result;
 use mpi::request::{Generalized, Status};
 use rank::Addr;

@@ -1,8 +1,8 @@
 //! Groups (MPI 5.0 section 7.3).
 
 use crate::args::{Handle, InOut, Ints, Out, Ranges};
+use crate::call::Call;
 use crate::constants::MPI_UNDEFINED;
-use crate::edge::Call;
 use mpi::error::Result;
 use mpi::group::{GROUP_NULL, Group};
 use std::rc::Rc;

@@ -1,8 +1,8 @@
 //! Info objects (MPI 5.0 chapter 10).
 
 use crate::args::{Handle, InOut, Out, OutText, Text, Texts};
+use crate::call::Call;
 use crate::constants::{MPI_ERR_ARG, MPI_MAX_INFO_KEY};
-use crate::edge::Call;
 use mpi::error::Result;
 use mpi::info::{INFO_ENV, INFO_NULL, Info};
 

@@ -2,7 +2,7 @@
 //! a number below 2^31, predefined ones by the standard ABI, so the integer is the handle.
 
 use crate::args::Handle;
-use crate::edge::Call;
+use crate::call::Call;
 
 /// `MPI_*_toint`.
 pub fn to_int(_: &Call, handle: Handle) -> i32 {

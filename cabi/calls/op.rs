@@ -1,9 +1,9 @@
 //! Reduction operations (MPI 5.0 section 6.9).
 
 use crate::args::{Handle, InOut, Out};
+use crate::call::Call;
 use crate::callback;
 use crate::constants::{MPI_ERR_BUFFER, MPI_IN_PLACE};
-use crate::edge::Call;
 use mpi::error::Result;
 use mpi::op::{OP_NULL, Op, User};
 use mpi::packing::Packing;

@@ -1,7 +1,7 @@
 //! Point-to-point communication (MPI 5.0 chapter 3).
 
 use crate::args::{Handle, InOut, Out, Status, StatusPointer};
-use crate::edge::{Call, Wait};
+use crate::call::{Call, Wait};
 use mpi::error::Result;
 use mpi::handle::MESSAGE_NULL;
 use mpi::p2p::SendMode;

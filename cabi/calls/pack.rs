@@ -2,8 +2,8 @@
 
 use super::datatype::held;
 use crate::args::{Handle, OutCount, Text};
+use crate::call::Call;
 use crate::constants::{MPI_ERR_ARG, MPI_ERR_TRUNCATE, MPI_ERR_UNSUPPORTED_DATAREP};
-use crate::edge::Call;
 use mpi::datatype::Datatype;
 use mpi::error::Result;
 use mpi::packing::Packing;

@@ -1,9 +1,9 @@
 //! Completion of requests (MPI 5.0 sections 3.7, 3.8 and 3.9).
 
 use crate::args::{Handle, Handles, InOut, Ints, Out, OutStatuses, StatusPointer};
+use crate::call::{Call, Wait};
 use crate::calls::p2p::status;
 use crate::constants::{MPI_ERR_REQUEST, MPI_UNDEFINED};
-use crate::edge::{Call, Wait};
 use mpi::error::{ErrorClass, Result};
 use mpi::handle::REQUEST_NULL;
 use mpi::request::{Completion, RequestArray, Status};

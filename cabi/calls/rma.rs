@@ -1,7 +1,7 @@
 //! One-sided communication (MPI 5.0 chapter 12): accesses and epochs. The windows themselves are in `window.rs`.
 
 use crate::args::{Handle, Out};
-use crate::edge::{Call, Wait};
+use crate::call::{Call, Wait};
 use mpi::error::Result;
 use mpi::rma::{Asked, Flush, Operation, Target};
 use rank::Addr;

@@ -2,8 +2,8 @@
 
 use super::datatype::held;
 use crate::args::{Handle, Out, OutCount, StatusPointer};
+use crate::call::Call;
 use crate::constants::{MPI_ERR_ARG, MPI_UNDEFINED};
-use crate::edge::Call;
 use mpi::error::Result;
 
 fn given(c: &Call, status: StatusPointer) -> Result<StatusPointer> {

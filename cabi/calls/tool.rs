@@ -3,11 +3,11 @@
 //! what a performance variable would.
 
 use crate::args::{Handle, InOut, Out};
+use crate::call::Call;
 use crate::constants::{
     MPI_T_ERR_INVALID_HANDLE, MPI_T_ERR_INVALID_SESSION, MPI_T_ERR_NOT_INITIALIZED, MPI_T_PVAR_ALL_HANDLES, MPI_T_PVAR_SESSION_NULL,
     MPI_THREAD_FUNNELED, MPI_THREAD_SINGLE,
 };
-use crate::edge::Call;
 use mpi::error::{ErrorClass, Failure, Result};
 use std::collections::BTreeMap;
 use std::sync::{Mutex, MutexGuard, PoisonError};

@@ -1,8 +1,8 @@
 //! Process topologies (MPI 5.0 chapter 8).
 
 use crate::args::{Flags, Handle, Ints, Out, Weights};
+use crate::call::Call;
 use crate::constants::{MPI_ERR_ARG, MPI_ERR_TOPOLOGY, MPI_PROC_NULL, MPI_UNDEFINED};
-use crate::edge::Call;
 use mpi::collective::agreement::Contribution;
 use mpi::error::Result;
 use mpi::handle::COMM_NULL;

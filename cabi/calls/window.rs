@@ -1,8 +1,8 @@
 //! Windows as objects (MPI 5.0 section 12.2): made and freed, names, hints, groups, attributes, error handlers.
 
 use crate::args::{Handle, InOut, Out, OutAttribute, OutCount, OutText, Text};
+use crate::call::{self, Call};
 use crate::constants::{MPI_ERR_NO_MEM, MPI_MAX_OBJECT_NAME, MPI_WIN_UNIFIED};
-use crate::edge::{self, Call};
 use mpi::attribute::{Object, Predefined, Value};
 use mpi::error::{ErrorClass, Failure, Result};
 use mpi::group::Group;
@@ -98,7 +98,7 @@ fn own_base(c: &Call, handle: usize) -> Result<usize> {
 /// `MPI_Win_free`.
 pub fn free(c: &Call, win: InOut<Handle>) -> Result {
     let handle = win.get();
-    c.concerns(edge::Object::Win(handle));
+    c.concerns(call::Object::Win(handle));
     valid(c, handle)?;
     c.mpi.rma(|rma, messages, objects| rma.may_free(messages, objects, handle.0).map(|_| ()))?;
     super::attribute::delete_all(c, Object::Win, handle)?;

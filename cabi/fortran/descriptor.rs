@@ -3,8 +3,9 @@
 
 use super::sentinel;
 use crate::args::Handle;
+use crate::call::Object;
 use crate::constants::{MPI_BYTE, MPI_ERR_BUFFER, MPI_ERR_TYPE, MPI_SUCCESS};
-use crate::edge::{self, Object};
+use crate::edge;
 use crate::exports;
 use crate::function::Function;
 use crate::recording;

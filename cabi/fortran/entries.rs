@@ -7,7 +7,8 @@
 use crate::args::{
     self, Counts, Flags, Handle, Handles, InOut, Ints, Out, OutCount, OutStatuses, OutText, Ranges, StatusPointer, Text, Texts, Weights,
 };
-use crate::edge::{self, Object};
+use crate::call::Object;
+use crate::edge;
 use crate::function::Function;
 use crate::{calls, constants, fortran, recording};
 use rank::Addr;

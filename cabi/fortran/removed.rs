@@ -6,8 +6,9 @@ use super::entries::{
     pmpi_type_create_hvector_, pmpi_type_create_struct_,
 };
 use super::{finish, handle, int};
+use crate::call::Object;
 use crate::constants::{MPI_ERR_ARG, MPI_SUCCESS};
-use crate::edge::{self, Object};
+use crate::edge;
 use crate::exports;
 use crate::function::Function;
 use rank::Addr;

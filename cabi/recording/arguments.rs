@@ -3,11 +3,11 @@
 use super::objects::{self, Objects, Pending};
 use super::plan::Plan;
 use super::{Direction, Form, Kind, Length, Parameter};
+use crate::alone;
 use crate::args::{StatusPointer, Text};
 use crate::constants::{MPI_IN_PLACE, MPI_ROOT};
 use crate::fortran;
 use crate::function::Function;
-use crate::state;
 use mpi::handle::REQUEST_SENT;
 use observe::recorder::{Argument, Class, Matched, Status, Value};
 use rank::Addr;
@@ -147,8 +147,8 @@ impl Words {
     /// How many elements there are; else the value that stands for them.
     fn count(&self, index: usize) -> Result<usize, Value> {
         let comm = self.comm().unwrap_or_default();
-        let peers = || state::mpi().world().objects.comms.get(comm).map(|comm| comm.peers() as usize).map_err(|_| Value::Unknown);
-        let neighbors = || state::mpi().neighbor_counts(comm).map_err(|_| Value::Unknown);
+        let peers = || alone::mpi().world().objects.comms.get(comm).map(|comm| comm.peers() as usize).map_err(|_| Value::Unknown);
+        let neighbors = || alone::mpi().neighbor_counts(comm).map_err(|_| Value::Unknown);
         match self.parameter(index).length {
             Length::One => Ok(1),
             Length::Of(length) => Ok(usize::try_from(self.number(length, 0)).unwrap_or(0)),
@@ -163,7 +163,7 @@ impl Words {
 
     fn is_root(&self, comm: usize) -> bool {
         let root = self.plan.root.map_or(-1, |root| self.number(root, 0));
-        let world = state::mpi().world();
+        let world = alone::mpi().world();
         world.objects.comms.get(comm).is_ok_and(|comm| {
             let own = if comm.is_inter() { i64::from(MPI_ROOT) } else { comm.rank(world.messages.me()).into() };
             root == own
@@ -345,7 +345,7 @@ impl Words {
         let Kind::Handle(class @ (Class::Request | Class::Message)) = self.parameter(index).kind else { return };
         let mut handle = self.handle(index, 0);
         if handle == REQUEST_SENT {
-            handle = state::mpi().distinct_sent();
+            handle = alone::mpi().distinct_sent();
             self.set_handle(index, handle);
         }
         let Some(comm) = self.comm().filter(|_| objects::name(handle).is_none()) else { return };

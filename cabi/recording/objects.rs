@@ -2,7 +2,7 @@
 //! what the rank has seen.
 
 use super::HANDLES;
-use crate::state;
+use crate::alone;
 use observe::recorder::{Class, Member, Object, Value};
 use rustc_hash::FxHashMap;
 use smallvec::SmallVec;
@@ -155,7 +155,7 @@ impl Objects {
 
     /// A datatype; unknown where the handle is none.
     fn datatype(&mut self, handle: usize) -> Value {
-        let known = state::mpi().world().objects.types.get(handle).ok().map(|datatype| (datatype.size, datatype.extent()));
+        let known = alone::mpi().world().objects.types.get(handle).ok().map(|datatype| (datatype.size, datatype.extent()));
         match known {
             Some((size, extent)) => Value::Datatype { object: self.object(Class::Datatype, handle), size, extent },
             None => name(handle).map_or(Value::Unknown, |name| Value::Datatype { object: Object::Named(name), size: 0, extent: 0 }),
@@ -174,7 +174,7 @@ pub struct Position {
 
 /// What the mounted rank is in a communicator; in the world if it is no member or there is none.
 pub fn position(comm: Option<usize>) -> Position {
-    let world = state::mpi().world();
+    let world = alone::mpi().world();
     let me = world.messages.me();
     let of = comm.and_then(|comm| world.objects.comms.get(comm).ok()).filter(|comm| comm.rank(me) < comm.size());
     match of {
@@ -185,13 +185,13 @@ pub fn position(comm: Option<usize>) -> Position {
 
 /// The size and the extent of a datatype.
 pub fn size_and_extent(datatype: usize) -> [u64; 2] {
-    let world = state::mpi().world();
+    let world = alone::mpi().world();
     world.objects.types.get(datatype).map_or([0; 2], |datatype| [datatype.size, datatype.extent() as u64])
 }
 
 /// A communicator's context and size, and what the mounted rank is in it.
 fn membership(handle: usize) -> Option<(u32, u32, Option<Member>)> {
-    let world = state::mpi().world();
+    let world = alone::mpi().world();
     let comm = world.objects.comms.get(handle).ok()?;
     let me = world.messages.me();
     let leader = if comm.is_self { me } else { comm.group.world_rank(0) };
@@ -202,11 +202,11 @@ fn membership(handle: usize) -> Option<(u32, u32, Option<Member>)> {
 
 /// The context of a communicator.
 pub fn context(comm: usize) -> Option<u32> {
-    state::mpi().world().objects.comms.get(comm).ok().map(|comm| comm.context)
+    alone::mpi().world().objects.comms.get(comm).ok().map(|comm| comm.context)
 }
 
 /// The world rank of a source in a communicator of the mounted rank.
 pub fn source(comm: usize, source: i32) -> Option<u32> {
-    let world = state::mpi().world();
+    let world = alone::mpi().world();
     world.objects.comms.get(comm).ok()?.peer(source, world.messages.me(), "source").ok()
 }

@@ -2,7 +2,7 @@
 //! by name.
 
 use super::facts::{self, Fact};
-use super::short::Sent;
+use super::sent::Sent;
 use super::{Direction, Kind, Length, PARAMETERS, Parameter};
 use crate::function::{Function, NAMES};
 use observe::recorder::Class;
@@ -75,7 +75,8 @@ impl Plan {
             let describes = matches!(parameters[index].kind, Kind::Count | Kind::Datatype);
             parameters[..index].iter().rposition(|p| p.kind == Kind::Buffer).filter(|_| describes)
         };
-        let plan = Plan {
+        let comm = find(&|p| p.kind == Kind::Comm);
+        Plan {
             parameters,
             words,
             length,
@@ -84,7 +85,7 @@ impl Plan {
             described: (0..parameters.len()).map(described).collect(),
             texts: (0..parameters.len()).filter(|&index| is_there(index) && parameters[index].kind == Kind::Text).collect(),
             told,
-            comm: find(&|p| p.kind == Kind::Comm),
+            comm,
             root: named("root"),
             source: named("source"),
             flag: named("flag").filter(|&flag| parameters[flag].direction != Direction::In),
@@ -93,9 +94,8 @@ impl Plan {
             statuses: find(&|p| p.kind == Kind::Status && p.direction == Direction::Out),
             facts: facts::of_function(parameters),
             receives: parameters.iter().any(|p| p.kind == Kind::Buffer && p.direction != Direction::In),
-            sent: None,
-        };
-        Plan { sent: Sent::of(&plan, function), ..plan }
+            sent: comm.and_then(|_| Sent::of(function, parameters)),
+        }
     }
 }
 

@@ -1,8 +1,7 @@
 //! What profiles are told of calls: no values, only which call it was, when, and what it waited for (`Recorder::returned`).
 
 use super::arguments::Words;
-use super::plan::Plan;
-use super::{Form, Kind, Length};
+use super::{Form, Length};
 use crate::function::Function;
 use engine::{Span, Time};
 use mpi::messages::Messages;
@@ -121,33 +120,6 @@ fn rule(function: Function) -> Option<Rule> {
         Function::Bcast | Function::Scatter | Function::Scatterv => Some(Rule::FromRoot),
         Function::Reduce | Function::Gather | Function::Gatherv => Some(Rule::ToRoot),
         _ => None,
-    }
-}
-
-/// Where a function says what it sends, by parameter.
-#[derive(Clone, Copy, Debug)]
-pub struct Sent {
-    buffer: usize,
-    count: usize,
-    datatype: usize,
-    /// Count and datatype of what is sent if the buffer is `MPI_IN_PLACE`.
-    in_place: (usize, usize),
-}
-
-impl Sent {
-    /// Of a function that sends; `None` of others, and of those with a datatype for each block.
-    pub fn of(plan: &Plan, function: &str) -> Option<Sent> {
-        let moves = !matches!(function, "MPI_Pack" | "MPI_Unpack" | "MPI_Pack_size") && !function.ends_with("_init");
-        plan.comm.filter(|_| moves)?;
-        let parameters = plan.parameters;
-        let buffer = parameters.iter().position(|p| p.kind == Kind::Buffer)?;
-        let next = |kind: Kind| (buffer..parameters.len()).find(|&index| parameters[index].kind == kind);
-        let last = |kind: Kind| (buffer..parameters.len()).rfind(|&index| parameters[index].kind == kind);
-        let (count, datatype) = (next(Kind::Count)?, next(Kind::Datatype)?);
-        let sends = parameters[buffer].direction != super::Direction::Out;
-        let in_place = (last(Kind::Count).unwrap_or(count), last(Kind::Datatype).unwrap_or(datatype));
-        let in_place = if parameters[in_place.0].length == Length::One { in_place } else { (count, datatype) };
-        (sends && parameters[datatype].length == Length::One).then_some(Sent { buffer, count, datatype, in_place })
     }
 }
 

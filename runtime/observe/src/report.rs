@@ -202,9 +202,9 @@ mod tests {
     #[test]
     fn arrays_stand_on_one_line() {
         let mut report = report();
-        report.simulated.network = Some(serde_json::json!({"cells": [[1, 2], [3, 4]], "after": 5}));
+        report.simulated.network = Some(serde_json::json!({"cells": [[1, 2], [3, 4]], "total": 5}));
         let json = report.to_json();
-        assert!(json.contains("\n      \"cells\": [[1,2],[3,4]],\n      \"after\": 5\n    }"), "{json}");
+        assert!(json.contains("\n      \"cells\": [[1,2],[3,4]],\n      \"total\": 5\n    }"), "{json}");
         assert_eq!(serde_json::from_str::<Report>(&json).unwrap(), report);
     }
 

@@ -2,7 +2,7 @@
 
 use engine::{Span, Time};
 
-use crate::{hooks, running};
+use crate::{hooks, now};
 
 /// The wall clock at the simulated program's start: 2026-01-01T00:00:00Z, in seconds of Unix time.
 pub const EPOCH: i64 = 1_767_225_600;
@@ -12,7 +12,7 @@ const NS_PER_S: u64 = 1_000_000_000;
 /// The running rank's virtual time; `None` if the call does not come from a rank.
 #[inline]
 pub fn now() -> Option<Time> {
-    running::current()?;
+    now::current()?;
     hooks::get().map(|hooks| (hooks.now)())
 }
 
@@ -33,7 +33,7 @@ pub fn read(clock: libc::clockid_t) -> Option<libc::timespec> {
 
 /// Lets the running rank sleep in virtual time. False if the call does not come from a rank.
 pub fn sleep(ns: u64) -> bool {
-    if running::current().is_none() {
+    if now::current().is_none() {
         return false;
     }
     if let Some(hooks) = hooks::get() {

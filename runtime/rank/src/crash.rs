@@ -8,7 +8,8 @@ use std::fmt::Write as _;
 use std::sync::atomic::{AtomicBool, AtomicUsize, Ordering::Relaxed};
 
 use crate::reserve::reserve;
-use crate::{output, running, stack, stdio, symbols};
+use crate::text::Text;
+use crate::{now, output, stack, stdio, symbols};
 
 const SIGNALS: [(i32, &str, &str); 5] = [
     (libc::SIGSEGV, "SIGSEGV", "used memory that it does not have"),
@@ -24,32 +25,6 @@ const FRAMES: usize = 40;
 static FIRST: AtomicUsize = AtomicUsize::new(0);
 static STACK_SIZE: AtomicUsize = AtomicUsize::new(0);
 static REPORTING: AtomicBool = AtomicBool::new(false);
-
-/// Text without allocation; what does not fit is cut off.
-pub(crate) struct Text {
-    bytes: [u8; 512],
-    len: usize,
-}
-
-impl Text {
-    pub(crate) fn new() -> Text {
-        Text { bytes: [0; 512], len: 0 }
-    }
-    /// Writes the text to standard error.
-    pub(crate) fn say(&mut self) {
-        output::write_fully(2, &self.bytes[..self.len]);
-        self.len = 0;
-    }
-}
-
-impl std::fmt::Write for Text {
-    fn write_str(&mut self, text: &str) -> std::fmt::Result {
-        let n = text.len().min(self.bytes.len() - self.len);
-        self.bytes[self.len..self.len + n].copy_from_slice(&text.as_bytes()[..n]);
-        self.len += n;
-        Ok(())
-    }
-}
 
 /// Installs the handlers. `first` is the global number of local rank 0.
 pub(crate) fn begin(first: u32) {
@@ -95,8 +70,8 @@ unsafe extern "C" fn report(signal: i32, info: *mut libc::siginfo_t, context: *m
         output::write_fully(2, b"xsim: and crashed again while reporting it\n");
         end(signal);
     }
-    let rank = running::current();
-    let served = running::served().filter(|_| rank.is_none());
+    let rank = now::current();
+    let served = now::served().filter(|_| rank.is_none());
     if let Some(rank) = rank.or(served) {
         stdio::pour(rank);
     }
@@ -122,7 +97,7 @@ unsafe extern "C" fn report(signal: i32, info: *mut libc::siginfo_t, context: *m
     } else {
         write!(text, "{what} ({name})")
     };
-    if let (Some(_), Some(call)) = (rank, running::last_call()) {
+    if let (Some(_), Some(call)) = (rank, now::last_call()) {
         let _ = write!(text, ", in or after {call}");
     }
     if served.is_some() {

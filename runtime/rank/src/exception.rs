@@ -10,7 +10,7 @@ use std::arch::naked_asm;
 use std::ffi::{c_int, c_void};
 use std::ptr::NonNull;
 
-use crate::running;
+use crate::now;
 
 /// An exception of another language that was thrown and not yet caught by the program. Dropped, it is deleted as its language says.
 #[derive(Debug)]
@@ -146,7 +146,7 @@ impl Thrown {
         // SAFETY: every exception begins so.
         let class = unsafe { (*self.0.cast::<Header>().as_ptr()).class };
         if class & !0xff == CPLUSPLUS {
-            running::count_exceptions(by);
+            now::count_exceptions(by);
         }
     }
 }

@@ -6,7 +6,7 @@
 
 use std::collections::{BTreeMap, HashMap};
 
-use crate::running;
+use crate::now;
 use crate::single::Single;
 
 /// Numbers handed out begin here.
@@ -23,7 +23,7 @@ static UNITS: Single<Option<Units>> = Single::new(None);
 
 /// The number under which libgfortran is to know the running rank's unit.
 pub fn translate(unit: i32) -> i32 {
-    let Some(rank) = running::current() else { return unit };
+    let Some(rank) = now::current() else { return unit };
     if unit < 0 || matches!(unit, 0 | 5 | 6) || unit >= FIRST {
         return unit;
     }

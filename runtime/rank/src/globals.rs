@@ -165,25 +165,10 @@ impl Swapped {
     }
 }
 
-/// Directories whose libraries belong to the system: shared by all ranks.
-const SYSTEM: [&str; 6] = ["/lib/", "/lib64/", "/usr/lib/", "/usr/lib64/", "/usr/local/lib/", "/opt/"];
-
-/// Whether a library is the program's own: outside the system's directories, or its file name
-/// contains one of `named`; never the simulator.
-fn is_own(library: &Image, named: &[String]) -> bool {
-    let me = is_own as *const () as usize;
-    let file = library.name.rsplit('/').next().unwrap_or_default();
-    let is_named = named.iter().any(|name| file.contains(name.as_str()));
-    let is_system = !library.name.contains('/')
-        || SYSTEM.iter().any(|directory| library.name.starts_with(directory))
-        || ["libxsim", "libmpi", "libmpich", "ld-linux"].iter().any(|known| file.starts_with(known));
-    (is_named || !is_system) && !library.contains(me)
-}
-
 /// The program and those of its libraries that each rank has for itself.
 pub(crate) fn own_images(program: &Program, named: &[String]) -> Vec<Image> {
     let mut images = vec![program.image.clone()];
-    images.extend(program.libraries.iter().filter(|library| is_own(library, named)).cloned());
+    images.extend(program.libraries.iter().filter(|library| library.is_own(named)).cloned());
     images
 }
 

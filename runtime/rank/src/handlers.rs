@@ -3,7 +3,7 @@
 use std::collections::HashMap;
 use std::ffi::c_void;
 
-use crate::running;
+use crate::now;
 use crate::single::Single;
 
 /// A function to call at the end of a rank.
@@ -31,7 +31,7 @@ static HANDLERS: Single<Option<Table>> = Single::new(None);
 
 /// Registers a handler of the running rank; false if no rank is running.
 pub(crate) fn register(at: At, handler: Handler) -> bool {
-    let Some(rank) = running::current() else { return false };
+    let Some(rank) = now::current() else { return false };
     // SAFETY: the simulating thread; the closure only pushes to a list.
     unsafe { HANDLERS.with(|table| table.get_or_insert_default().entry((rank, at)).or_default().push(handler)) };
     true

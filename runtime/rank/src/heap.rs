@@ -17,7 +17,7 @@ pub(crate) fn clear(cleared: bool) {
 /// Whether memory allocated now must be cleared: a rank asks for it.
 #[inline]
 pub fn must_clear() -> bool {
-    CLEARED.load(Relaxed) && crate::running::current().is_some()
+    CLEARED.load(Relaxed) && crate::now::current().is_some()
 }
 
 /// Memory of the heap that all ranks reach at any time, all zeros; none if there is not so much. The C library's `free` takes it back.

@@ -95,7 +95,22 @@ struct Header {
     bytes: usize,
 }
 
+/// Directories whose libraries belong to the system: shared by all ranks.
+const SYSTEM: [&str; 6] = ["/lib/", "/lib64/", "/usr/lib/", "/usr/lib64/", "/usr/local/lib/", "/opt/"];
+
 impl Image {
+    /// Whether a library is the program's own: outside the system's directories, or its file name
+    /// contains one of `named`; never the simulator.
+    pub(crate) fn is_own(&self, named: &[String]) -> bool {
+        let me = Image::is_own as *const () as usize;
+        let file = self.name.rsplit('/').next().unwrap_or_default();
+        let is_named = named.iter().any(|name| file.contains(name.as_str()));
+        let is_system = !self.name.contains('/')
+            || SYSTEM.iter().any(|directory| self.name.starts_with(directory))
+            || ["libxsim", "libmpi", "libmpich", "ld-linux"].iter().any(|known| file.starts_with(known));
+        (is_named || !is_system) && !self.contains(me)
+    }
+
     /// Every loaded image; the program is the first.
     pub(crate) fn all() -> Vec<Image> {
         unsafe extern "C" fn each(info: *mut dl_phdr_info, _: usize, images: *mut c_void) -> i32 {

@@ -5,7 +5,7 @@ use std::ffi::{CStr, c_char};
 use std::sync::atomic::{AtomicBool, AtomicPtr, AtomicUsize, Ordering::Relaxed};
 
 use crate::globals::clone;
-use crate::running;
+use crate::now;
 
 /// Whether the state in place differs from a fresh process's.
 static USED: AtomicBool = AtomicBool::new(false);
@@ -131,14 +131,14 @@ fn exchange(to_clone: bool) {
 
 /// To be called after each `getopt` of a rank.
 pub fn after_getopt() {
-    if running::current().is_some() {
+    if now::current().is_some() {
         exchange(true);
     }
 }
 
 /// To be called before each `getopt` of a rank: makes the C library begin anew for the first one.
 pub fn before_getopt() {
-    if running::current().is_none() {
+    if now::current().is_none() {
         return;
     }
     exchange(false);
@@ -154,7 +154,7 @@ pub fn before_getopt() {
 
 /// Where the running rank's `strtok` goes on; `None` outside ranks.
 pub fn token() -> Option<*mut *mut c_char> {
-    running::current()?;
+    now::current()?;
     USED.store(true, Relaxed);
     Some(TOKEN.as_ptr().cast())
 }

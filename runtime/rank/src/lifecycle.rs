@@ -7,7 +7,7 @@ use crate::globals::{clone, early};
 pub use crate::handlers::{At, Handler};
 use crate::image::Image;
 use crate::program::{Constructor, Main};
-use crate::{fortran_units, handlers, hooks, running};
+use crate::{fortran_units, handlers, hooks, now, running};
 
 pub mod start;
 
@@ -48,16 +48,16 @@ fn life() -> &'static Life {
 /// Whether a call comes from a running rank of this process, not from a fork of it.
 pub fn rank_calls() -> bool {
     // SAFETY: getpid has no precondition; the call goes past any cached number.
-    running::current().is_some() && unsafe { libc::syscall(libc::SYS_getpid) } == i64::from(life().process)
+    now::current().is_some() && unsafe { libc::syscall(libc::SYS_getpid) } == i64::from(life().process)
 }
 
 /// Registers a handler of the running rank. False if the process should keep it: no rank is
 /// running, or `dso` (the handle that the compiler passes; 0 is the program) is a system library.
 pub fn register(at: At, handler: Handler, dso: usize) -> bool {
-    if !start::has_begun() {
+    if !early::has_begun() {
         return early::keep(at, handler, dso);
     }
-    if running::current().is_none() || CONSTRUCTING_FOR_ALL.load(Relaxed) {
+    if now::current().is_none() || CONSTRUCTING_FOR_ALL.load(Relaxed) {
         return false;
     }
     let dso = clone::original(dso);
@@ -112,7 +112,7 @@ pub(crate) extern "C" fn entry() -> ! {
 
 /// Ends the running rank; with `handlers`, as `exit` does, else as `_exit` does.
 pub fn leave(status: i32, handlers: bool) -> ! {
-    let rank = running::current().expect("only a running rank leaves");
+    let rank = now::current().expect("only a running rank leaves");
     if handlers {
         handlers::run(rank, At::ThreadEnd, status);
         handlers::run(rank, At::Exit, status);
@@ -133,7 +133,13 @@ pub fn leave(status: i32, handlers: bool) -> ! {
 
 /// `quick_exit`: only the handlers of `at_quick_exit`.
 pub fn leave_quickly(status: i32) -> ! {
-    let rank = running::current().expect("only a running rank leaves");
+    let rank = now::current().expect("only a running rank leaves");
     handlers::run(rank, At::QuickExit, status);
     leave(status, false)
+}
+
+/// Ends the running rank as `exit(status)` would: its handlers, destructors and output, then it
+/// is never resumed. The process and the other ranks go on.
+pub fn exit_current(status: i32) -> ! {
+    leave(status, true)
 }

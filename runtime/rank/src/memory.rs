@@ -127,7 +127,7 @@ fn store_odd(to: Addr, data: [u64; 2], len: usize) {
 /// Tells the processor that `value` will be used soon.
 #[inline]
 pub fn prefetch<T>(value: &T) {
-    crate::ranks::prefetch(std::ptr::from_ref(value) as usize);
+    crate::prefetch::prefetch(std::ptr::from_ref(value) as usize);
 }
 
 /// Tells the processor that `len` bytes of the program's memory will be used soon.
@@ -138,12 +138,12 @@ pub fn prefetch_range(from: Addr, len: usize) {
     // Four at a time: counting lines one by one takes longer than asking for them.
     while end.saturating_sub(line) > 3 * 64 {
         for ahead in 0..4 {
-            crate::ranks::prefetch(line + ahead * 64);
+            crate::prefetch::prefetch(line + ahead * 64);
         }
         line += 4 * 64;
     }
     while line < end {
-        crate::ranks::prefetch(line);
+        crate::prefetch::prefetch(line);
         line += 64;
     }
 }

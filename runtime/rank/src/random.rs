@@ -2,7 +2,7 @@
 
 use std::collections::HashMap;
 
-use crate::running;
+use crate::now;
 use crate::single::Single;
 
 /// glibc's `struct random_data` and `struct drand48_data`, opaque, and the table `random` begins with.
@@ -45,7 +45,7 @@ static ALL: Single<All> = Single::new(All { last: None, ranks: None });
 /// The pointer is valid until the rank ends.
 #[inline]
 pub fn generators() -> Option<*mut Generators> {
-    let rank = running::current()?;
+    let rank = now::current()?;
     // SAFETY: the simulating thread; the closure only looks up and inserts. Boxes do not move.
     unsafe {
         ALL.with(|all| match all.last {

@@ -10,6 +10,8 @@ use crate::globals::{self, Private, Swapped, early};
 use crate::image::Image;
 use crate::lifecycle::{self, Life};
 use crate::memory::Addr;
+use crate::now;
+use crate::prefetch::prefetch;
 use crate::program::Program;
 use crate::running;
 use crate::stack::own::OwnStacks;
@@ -292,7 +294,7 @@ impl Ranks {
     // Always: each call and return around the switch is a return that the processor predicts wrongly.
     #[inline(always)]
     pub fn resume(&mut self, rank: u32) -> Outcome {
-        assert!(running::current().is_none(), "only the scheduler resumes ranks");
+        assert!(now::current().is_none(), "only the scheduler resumes ranks");
         self.switches += 1;
         let place = self.places[rank as usize];
         if place.stack >= GONE {
@@ -310,7 +312,7 @@ impl Ranks {
                 (limit, top, shared.pointer(place))
             }
         };
-        running::mount(rank, limit, top - self.above);
+        now::mount(rank, limit, top - self.above);
         if Some(rank) == self.reader {
             stdio::swap_input();
         }
@@ -325,7 +327,7 @@ impl Ranks {
         if Some(rank) == self.reader {
             stdio::swap_input();
         }
-        if let Some(status) = running::unmount() {
+        if let Some(status) = now::unmount() {
             self.ended(rank);
             return Outcome::Finished { status };
         }
@@ -374,7 +376,7 @@ impl Ranks {
         let argv = if self.above != 0 { top - self.above } else { Vec::leak(vec![0u64; self.arguments.bytes() / 8]).as_mut_ptr() as usize };
         // SAFETY: enough free bytes at the top of an empty stack, or of a fresh allocation, both aligned to 8.
         lifecycle::set_arguments(unsafe { self.arguments.write(argv) });
-        running::mount(rank, limit, top - self.above);
+        now::mount(rank, limit, top - self.above);
         if Some(rank) == self.reader {
             stdio::swap_input();
         }
@@ -392,9 +394,9 @@ impl Ranks {
         {
             shared.mount(rank, &mut self.places);
         }
-        running::serve(rank);
+        now::serve(rank);
         let result = f();
-        running::serve(running::NOBODY);
+        now::serve(now::NOBODY);
         stdio::drain(rank);
         result
     }
@@ -531,15 +533,6 @@ fn choose_stacks(config: &Config) -> Result<(Stacks, usize, usize, String), Stri
         }
     };
     Ok((stacks, limit, top, explanation))
-}
-
-#[inline]
-pub(crate) fn prefetch(address: usize) {
-    #[cfg(target_arch = "x86_64")]
-    // SAFETY: a prefetch is a hint and faults on no address.
-    unsafe {
-        std::arch::x86_64::_mm_prefetch::<{ std::arch::x86_64::_MM_HINT_T0 }>(address as *const i8);
-    }
 }
 
 /// Whether memory of a parked rank at this address can be reached without mounting it: true for

@@ -12,9 +12,9 @@ use std::ffi::c_void;
 use std::ptr::null_mut;
 use std::sync::atomic::{AtomicPtr, Ordering::Relaxed};
 
+use crate::now;
 use crate::output::{self, Stream};
 use crate::reserve::reserve;
-use crate::running;
 use crate::single::Single;
 
 /// glibc's FILE, as far as we look.
@@ -231,7 +231,7 @@ pub(crate) fn swap_input() {
 
 /// The stream that a program's FILE pointer means, while a rank runs and its output is gathered.
 fn gathered(file: *const File) -> Option<(u32, Stream)> {
-    let rank = running::current()?;
+    let rank = now::current()?;
     if file.is_null() {
         None
     } else if std::ptr::eq(file, OUT.load(Relaxed)) {
@@ -246,7 +246,7 @@ fn gathered(file: *const File) -> Option<(u32, Stream)> {
 /// Whether `file` is one of the three standard streams of a running rank: closing it or changing
 /// its buffer has no effect.
 pub fn is_kept(file: *const File) -> bool {
-    running::current().is_some() && !file.is_null() && [&OUT, &ERROR, &IN].iter().any(|place| std::ptr::eq(place.load(Relaxed), file))
+    now::current().is_some() && !file.is_null() && [&OUT, &ERROR, &IN].iter().any(|place| std::ptr::eq(place.load(Relaxed), file))
 }
 
 /// `fflush`: true if it is done.
@@ -255,7 +255,7 @@ pub fn flush(file: *mut File) -> bool {
         drain_stream(rank, file, stream);
         return true;
     }
-    if let (true, Some(rank)) = (file.is_null(), running::current()) {
+    if let (true, Some(rank)) = (file.is_null(), now::current()) {
         drain(rank);
     }
     false
@@ -289,7 +289,7 @@ pub fn write(descriptor: i32, bytes: &[u8]) -> bool {
     if file.is_null() {
         return false;
     }
-    let Some(rank) = running::current() else {
+    let Some(rank) = now::current() else {
         output::flush();
         return false;
     };
@@ -306,5 +306,5 @@ pub fn write(descriptor: i32, bytes: &[u8]) -> bool {
 pub fn input_is_empty(descriptor: i32) -> bool {
     // SAFETY: the simulating thread; reads two fields.
     let (reader, null) = unsafe { INPUT.with(|input| (input.reader, input.null)) };
-    descriptor == 0 && null >= 0 && running::current().is_some_and(|rank| Some(rank) != reader)
+    descriptor == 0 && null >= 0 && now::current().is_some_and(|rank| Some(rank) != reader)
 }

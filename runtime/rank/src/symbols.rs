@@ -3,7 +3,7 @@
 use std::ffi::{CStr, c_void};
 use std::fmt::Write;
 
-use crate::crash::Text;
+use crate::text::Text;
 
 #[repr(C)]
 struct SectionHeader {

@@ -6,8 +6,9 @@ use std::fmt::Write as _;
 use std::sync::atomic::{AtomicU32, Ordering::Relaxed};
 use std::time::Duration;
 
-use crate::crash::{Text, global};
-use crate::running;
+use crate::crash::global;
+use crate::now;
+use crate::text::Text;
 
 /// The time limit is watched in so many steps.
 const STEPS: u32 = 4;
@@ -43,14 +44,14 @@ pub(crate) fn begin(limit: Duration) {
 }
 
 extern "C" fn tick(_: i32) {
-    let quiet = if running::called_since_mark() { 0 } else { QUIET.load(Relaxed).saturating_add(1) };
+    let quiet = if now::called_since_mark() { 0 } else { QUIET.load(Relaxed).saturating_add(1) };
     QUIET.store(quiet, Relaxed);
-    running::mark();
-    let Some(rank) = running::current() else { return };
+    now::mark();
+    let Some(rank) = now::current() else { return };
     if quiet == STEPS {
         let mut text = Text::new();
         let _ = write!(text, "xsim: rank {} has run for {} s without an MPI call", global(rank), SECONDS.load(Relaxed));
-        if let Some(call) = running::last_call() {
+        if let Some(call) = now::last_call() {
             let _ = write!(text, " since {call}");
         }
         let _ = writeln!(text, "; the other ranks wait for it (-xsim-watchdog SECONDS changes this limit)");

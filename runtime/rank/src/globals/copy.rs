@@ -343,7 +343,7 @@ impl Copied {
     #[inline]
     pub(crate) fn prefetch_place(&self, rank: u32) {
         if let Some(record) = self.records.get(rank as usize) {
-            crate::ranks::prefetch(std::ptr::from_ref(record) as usize);
+            crate::prefetch::prefetch(std::ptr::from_ref(record) as usize);
         }
     }
 
@@ -353,9 +353,9 @@ impl Copied {
         let record = self.records[rank as usize];
         if record != 0 {
             let at = self.arena.address(record);
-            crate::ranks::prefetch(at);
-            crate::ranks::prefetch(at + LINE);
-            crate::ranks::prefetch(at + 2 * LINE);
+            crate::prefetch::prefetch(at);
+            crate::prefetch::prefetch(at + LINE);
+            crate::prefetch::prefetch(at + 2 * LINE);
         }
     }
 

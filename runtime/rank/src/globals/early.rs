@@ -8,10 +8,10 @@
 
 use std::ffi::c_void;
 use std::ops::Range;
+use std::sync::atomic::{AtomicBool, Ordering::Relaxed};
 
 use crate::handlers::{At, Handler};
 use crate::image::Image;
-use crate::lifecycle::start;
 use crate::next::Next;
 use crate::single::Single;
 
@@ -36,7 +36,7 @@ fn read(range: Range<usize>) -> Vec<u8> {
 
 /// Captures the libraries' data. To be called when this library is loaded.
 pub(crate) fn capture() {
-    let libraries = Image::all().into_iter().skip(1).filter(|image| super::is_own(image, &[]));
+    let libraries = Image::all().into_iter().skip(1).filter(|image| image.is_own(&[]));
     let captured = libraries.map(|image| {
         let data = image.writable().into_iter().map(|(file, _)| (file.clone(), read(file))).collect();
         Library { image, data, handlers: Vec::new() }
@@ -46,9 +46,21 @@ pub(crate) fn capture() {
     unsafe { LIBRARIES.with(|libraries| *libraries = captured) };
 }
 
+static BEGUN: AtomicBool = AtomicBool::new(false);
+
+/// Whether the libraries are loaded and the program's entry point has been reached.
+pub fn has_begun() -> bool {
+    BEGUN.load(Relaxed)
+}
+
+/// They are.
+pub(crate) fn begin() {
+    BEGUN.store(true, Relaxed);
+}
+
 /// At the process's end: if the program's entry point never came here, nobody else runs what was kept.
 unsafe extern "C" fn run_kept(_: *mut c_void) {
-    if start::has_begun() {
+    if has_begun() {
         return;
     }
     // SAFETY: the closure only takes the lists out.

@@ -7,7 +7,7 @@
 use super::{Private, early};
 use crate::arena::Arena;
 use crate::lines::{self, LINE, Line};
-use crate::running::NOBODY;
+use crate::now::NOBODY;
 use crate::templates::{DIFFERENCES_FROM, Templates};
 
 /// Most bytes of private data, and most common bytes among them.
@@ -288,7 +288,7 @@ impl Whole {
     #[inline]
     pub(crate) fn prefetch_place(&self, rank: u32) {
         if let Some(record) = self.records.get(rank as usize) {
-            crate::ranks::prefetch(std::ptr::from_ref(record) as usize);
+            crate::prefetch::prefetch(std::ptr::from_ref(record) as usize);
         }
     }
 
@@ -298,10 +298,10 @@ impl Whole {
         let record = self.records[rank as usize];
         if record != 0 {
             let at = self.arena.address(record);
-            crate::ranks::prefetch(at);
+            crate::prefetch::prefetch(at);
             if self.differences.is_none() {
                 for line in 1..(self.bytes / LINE).min(8) {
-                    crate::ranks::prefetch(at + line * LINE);
+                    crate::prefetch::prefetch(at + line * LINE);
                 }
             }
         }

@@ -2,21 +2,15 @@
 
 use std::ffi::{CStr, OsStr, c_char};
 use std::os::unix::ffi::OsStrExt;
-use std::sync::atomic::{AtomicBool, Ordering::Relaxed};
 
 use crate::globals::early;
 use crate::hooks;
 use crate::program::{Constructor, Main, Program};
 use crate::single::Single;
 
+pub use crate::globals::early::has_begun;
+
 static CAPTURED: Single<Option<Program>> = Single::new(None);
-
-static BEGUN: AtomicBool = AtomicBool::new(false);
-
-/// Whether the libraries are loaded and the program's entry point has been reached.
-pub fn has_begun() -> bool {
-    BEGUN.load(Relaxed)
-}
 
 /// To be called when this library is loaded, before other libraries' constructors as far as possible.
 pub fn loaded() {
@@ -25,7 +19,7 @@ pub fn loaded() {
 
 /// To be called by the program's entry point.
 pub fn begin() {
-    BEGUN.store(true, Relaxed);
+    early::begin();
 }
 
 /// Whether the program is not to be taken over after all: then how many arguments are left for it, which are moved up.

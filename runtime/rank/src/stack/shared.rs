@@ -6,9 +6,10 @@
 use crate::arena::Arena;
 use crate::delta;
 use crate::lines::{self, LINE};
-use crate::ranks::{Place, prefetch};
+use crate::now::NOBODY;
+use crate::prefetch::prefetch;
+use crate::ranks::Place;
 use crate::reserve::reserve;
-use crate::running::NOBODY;
 use crate::templates::{DIFFERENCES_FROM, Templates};
 
 const PAGE: usize = 4096;

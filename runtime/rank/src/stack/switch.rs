@@ -7,7 +7,7 @@
 
 use std::arch::{asm, naked_asm};
 
-use crate::running;
+use crate::now;
 
 #[cfg(not(target_arch = "x86_64"))]
 compile_error!("stacks of ranks are switched on x86-64 alone");
@@ -47,7 +47,7 @@ macro_rules! change_stacks {
             "2:",
             "pop rbx",
             "pop rbp",
-            inout("rdi") running::home() => _,
+            inout("rdi") now::home() => _,
             $($operand)*
             lateout("r12") _, lateout("r13") _, lateout("r14") _, lateout("r15") _,
             clobber_abi("sysv64"),

@@ -1,0 +1,180 @@
+//! Who runs now, and what a switch of ranks touches.
+
+use std::sync::atomic::{AtomicI32, AtomicPtr, AtomicU32, AtomicUsize, Ordering::Relaxed};
+
+/// The rank that is mounted while the scheduler calls one of its functions.
+static SERVED: AtomicU32 = AtomicU32::new(NOBODY);
+
+/// No rank.
+pub(crate) const NOBODY: u32 = u32::MAX;
+
+/// What a switch touches, together in two cache lines. Atomics because safe code and signal handlers
+/// read them; relaxed accesses cost what plain ones do.
+#[repr(C, align(64))]
+struct Now {
+    rank: AtomicU32,
+    finished: AtomicU32,
+    /// The stack in place: lowest usable address and base.
+    limit: AtomicUsize,
+    base: AtomicUsize,
+    /// Where the scheduler's stack is while a rank runs.
+    home: AtomicUsize,
+    /// The last MPI function: the address of its name, a `&'static &'static str`; 0 before the first.
+    call: AtomicUsize,
+    /// The thread's errno.
+    errno: AtomicPtr<i32>,
+    /// The thread's C++ exception state (16 bytes), or null without a C++ runtime.
+    exceptions: AtomicPtr<[usize; 2]>,
+    status: AtomicI32,
+}
+
+static NOW: Now = Now {
+    rank: AtomicU32::new(NOBODY),
+    finished: AtomicU32::new(0),
+    limit: AtomicUsize::new(0),
+    base: AtomicUsize::new(0),
+    home: AtomicUsize::new(0),
+    call: AtomicUsize::new(0),
+    errno: AtomicPtr::new(std::ptr::null_mut()),
+    exceptions: AtomicPtr::new(std::ptr::null_mut()),
+    status: AtomicI32::new(0),
+};
+
+/// The rank (local number) that is mounted and running its own code now, if any.
+#[inline]
+pub fn current() -> Option<u32> {
+    let rank = NOW.rank.load(Relaxed);
+    (rank != NOBODY).then_some(rank)
+}
+
+/// The rank for which the scheduler calls a function of the program now, if any.
+pub(crate) fn served() -> Option<u32> {
+    let rank = SERVED.load(Relaxed);
+    (rank != NOBODY).then_some(rank)
+}
+
+/// Says for whom the scheduler calls functions.
+pub(crate) fn serve(rank: u32) {
+    SERVED.store(rank, Relaxed);
+}
+
+/// Says who runs, and which memory is its stack.
+#[inline]
+pub(crate) fn mount(rank: u32, limit: usize, base: usize) {
+    NOW.limit.store(limit, Relaxed);
+    NOW.base.store(base, Relaxed);
+    NOW.rank.store(rank, Relaxed);
+}
+
+/// Nobody runs any more; the exit status if the rank that did has finished.
+#[inline(always)]
+pub(crate) fn unmount() -> Option<i32> {
+    NOW.rank.store(NOBODY, Relaxed);
+    if NOW.finished.load(Relaxed) == 0 {
+        return None;
+    }
+    NOW.finished.store(0, Relaxed);
+    Some(NOW.status.load(Relaxed))
+}
+
+/// The rank has ended with this status.
+pub(crate) fn end(status: i32) {
+    NOW.status.store(status, Relaxed);
+    NOW.finished.store(1, Relaxed);
+}
+
+/// Where a switch keeps the pointer to the scheduler's stack.
+#[inline(always)]
+pub(crate) fn home() -> *mut usize {
+    NOW.home.as_ptr()
+}
+
+/// The stack in place: lowest usable address and base.
+#[inline]
+pub(crate) fn bounds() -> (usize, usize) {
+    (NOW.limit.load(Relaxed), NOW.base.load(Relaxed))
+}
+
+/// Notes the MPI function the running rank is in, for crash reports. Never cleared: after the
+/// call returns it is the last call that the rank made.
+#[inline]
+pub fn note_call(name: &'static &'static str) {
+    NOW.call.store(std::ptr::from_ref(name) as usize, Relaxed);
+}
+
+/// Set in `call`, whose addresses are even, by the watchdog; any later call or switch stores one without it.
+const STALE: usize = 1;
+
+/// Marks the current moment for [`called_since_mark`].
+pub(crate) fn mark() {
+    NOW.call.fetch_or(STALE, Relaxed);
+}
+
+/// Whether an MPI call or a switch between ranks happened since [`mark`].
+pub(crate) fn called_since_mark() -> bool {
+    NOW.call.load(Relaxed) & STALE == 0
+}
+
+/// The last name given to [`note_call`] by the running rank.
+pub fn last_call() -> Option<&'static str> {
+    let name = (NOW.call.load(Relaxed) & !STALE) as *const &'static str;
+    // SAFETY: null, or the address that `note_call` was given.
+    unsafe { name.as_ref() }.copied()
+}
+
+/// What [`note_call`] was given last, to be given to [`set_call`] when the rank goes on.
+#[inline(always)]
+pub(crate) fn call() -> usize {
+    NOW.call.load(Relaxed) & !STALE
+}
+
+/// The rank that runs now made this call last; 0 for none.
+#[inline(always)]
+pub(crate) fn set_call(call: usize) {
+    NOW.call.store(call, Relaxed);
+}
+
+/// Where the thread's errno is, and its C++ exception state (null without a C++ runtime).
+pub(crate) fn set_thread_state(errno: *mut i32, exceptions: *mut [usize; 2]) {
+    NOW.errno.store(errno, Relaxed);
+    NOW.exceptions.store(exceptions, Relaxed);
+}
+
+/// The thread's errno.
+#[inline(always)]
+pub(crate) fn errno() -> i32 {
+    // SAFETY: set by `set_thread_state` before any rank runs, to an address that lives as long as the thread.
+    unsafe { *NOW.errno.load(Relaxed) }
+}
+
+/// Sets the thread's errno.
+#[inline(always)]
+pub(crate) fn set_errno(errno: i32) {
+    // SAFETY: as in `errno`.
+    unsafe { *NOW.errno.load(Relaxed) = errno };
+}
+
+/// The thread's C++ exception state; zeros without a C++ runtime.
+#[inline]
+pub(crate) fn exceptions() -> [usize; 2] {
+    let exceptions = NOW.exceptions.load(Relaxed);
+    // SAFETY: null or the thread's 16 bytes, set by `set_thread_state`.
+    if exceptions.is_null() { [0; 2] } else { unsafe { *exceptions } }
+}
+
+#[inline]
+pub(crate) fn set_exceptions(state: [usize; 2]) {
+    let exceptions = NOW.exceptions.load(Relaxed);
+    if !exceptions.is_null() {
+        // SAFETY: as in `exceptions`.
+        unsafe { *exceptions = state };
+    }
+}
+
+/// So many more exceptions of the thread are thrown and not caught.
+pub(crate) fn count_exceptions(by: i32) {
+    let [caught, uncaught] = exceptions();
+    // The count is an `unsigned int`; what lies behind it stays.
+    let count = (uncaught as u32).wrapping_add_signed(by);
+    set_exceptions([caught, (uncaught & !0xffff_ffff) | count as usize]);
+}

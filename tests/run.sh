@@ -78,6 +78,9 @@ suite="--test point_to_point --test collectives --test objects --test virtual_ti
 # Random programs until the time is up; RANDOM_MINUTES=0 leaves them out.
 [ "${RANDOM_MINUTES:-5}" = 0 ] || step sh tests/random_orders.sh "${RANDOM_MINUTES:-5}"
 
+# What failed tests said, which passes by too fast above.
+[ "$failed" = 0 ] || sed -n '/^failures:$/,/^test result/p' "$log" | head -n 400
+
 awk -v failed="$failed" '
     /^test result:/ { for (i = 1; i < NF; i++) { if ($(i + 1) ~ /^passed/) passed += $i; if ($(i + 1) ~ /^failed/) bad += $i; if ($(i + 1) ~ /^ignored/) ignored += $i } }
     END { printf "test result: %s. %d passed; %d failed; %d ignored\n", failed || bad ? "FAILED" : "ok", passed, bad, ignored; exit failed || bad }

@@ -175,6 +175,9 @@ static void atomics(void)
     MPI_Win_flush_local(rank, win);
     CHECK(got == 0);
     MPI_Get_accumulate(NULL, 0, MPI_LONG, &got, 1, MPI_LONG, rank, 5, 1, MPI_LONG, MPI_NO_OP, win);
+    /* Nothing is added to nothing, whatever it would be. */
+    MPI_Get_accumulate(NULL, 0, MPI_BYTE, NULL, 0, MPI_BYTE, rank, 5, 0, MPI_BYTE, MPI_SUM, win);
+    MPI_Accumulate(NULL, 0, MPI_BYTE, rank, 5, 0, MPI_BYTE, MPI_SUM, win);
     MPI_Win_flush_local_all(win);
     CHECK(got == -1);
     MPI_Win_unlock_all(win);

@@ -96,7 +96,7 @@ impl Rma {
         let (_, _, to) = objects.comms.partner(objects.wins.at(index).comm, target.rank, "target_rank")?;
         let pair = Pair { win: index, me: messages.current, to };
         let datatype = objects.types.usable(pair.me, target.datatype)?;
-        let action = action(messages, objects, operation, datatype, target.datatype)?;
+        let action = action(messages, objects, operation, datatype, target)?;
         let ends = ends(objects, operation, action, buffer)?;
         let place = self.place(messages, objects, pair, target, datatype)?;
         fits(&ends, &place, operation)?;
@@ -280,7 +280,7 @@ impl Rma {
 }
 
 /// What the operation of a call does, on elements of the target's datatype.
-fn action(messages: &Messages, objects: &Objects, operation: Operation, datatype: &Datatype, handle: usize) -> Result<Action> {
+fn action(messages: &Messages, objects: &Objects, operation: Operation, datatype: &Datatype, target: Target) -> Result<Action> {
     let combine = |op: usize| -> Result<Combine> {
         let operation = objects.ops.get(messages.current, op)?;
         let Op::Predefined(op) = &**operation else {
@@ -289,8 +289,8 @@ fn action(messages: &Messages, objects: &Objects, operation: Operation, datatype
         // On whatever the elements are, these two do nothing with them, and no other does where there are none.
         let element = match (op, datatype.element) {
             (Predefined::Replace | Predefined::NoOp, element) => element.unwrap_or(BYTES),
-            _ if datatype.size == 0 => return Ok(Combine { op: Predefined::Replace, element: BYTES }),
-            _ => op.on(datatype, &objects.types.describe(messages.current, handle))?.0,
+            _ if datatype.size == 0 || target.count == 0 => return Ok(Combine { op: Predefined::Replace, element: BYTES }),
+            _ => op.on(datatype, &objects.types.describe(messages.current, target.datatype))?.0,
         };
         Ok(Combine { op: *op, element })
     };

@@ -24,7 +24,7 @@ use arguments::Words;
 use engine::Time;
 use facts::Facts;
 use mpi::Mpi;
-use mpi::world::Phase;
+use mpi::world::{Phase, World};
 use objects::Objects;
 use observe::recorder::{Argument, Call, Class, Left};
 use observe::{CallProfile, Recorder};
@@ -336,6 +336,13 @@ fn tell_computed(recorders: &mut [Box<dyn Recorder>], rank: u32, left: Time, ent
     }
 }
 
+/// Members of collectives have all entered.
+fn tell_gathered(recorders: &mut [Box<dyn Recorder>], world: &mut World) {
+    for (id, entries) in world.messages.gathered() {
+        recorders.iter_mut().for_each(|recorder| recorder.gathered(id, &entries));
+    }
+}
+
 impl Recording {
     fn open(&mut self, function: Function, form: Form, words: &mut [u64], frame: &Frame) -> bool {
         let mut world = alone::mpi().world();
@@ -385,9 +392,7 @@ impl Recording {
         let Some(short) = &mut self.short else { return };
         let mut world = alone::mpi().world();
         short.close(&world, &mut self.recorders);
-        for (id, entries) in world.messages.gathered() {
-            self.recorders.iter_mut().for_each(|recorder| recorder.gathered(id, &entries));
-        }
+        tell_gathered(&mut self.recorders, &mut world);
     }
 
     fn close(&mut self, words: &[u64], code: i32) {
@@ -446,9 +451,7 @@ impl Recording {
         if let Some(short) = &mut self.short {
             short.end(&world, &mut self.recorders);
         }
-        for (id, entries) in world.messages.gathered() {
-            self.recorders.iter_mut().for_each(|recorder| recorder.gathered(id, &entries));
-        }
+        tell_gathered(&mut self.recorders, &mut world);
         if let Some(waits) = &world.messages.waits {
             self.recorders.iter_mut().for_each(|recorder| recorder.traffic(&waits.traffic));
         }

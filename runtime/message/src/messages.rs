@@ -30,6 +30,12 @@ pub const VAIN: u16 = 1 << 15;
 /// between are asked at the same instant.
 pub const FREE_SPINS: u32 = 64;
 
+/// What so many polls `together` cost a rank that has made `spins` in a row which found nothing.
+#[inline]
+pub fn spin_cost(spins: u32, together: u32) -> Span {
+    Span::from_ps(u64::from(together) * 1_000.max(u64::from(spins) * 1_000 / 128))
+}
+
 /// Up to so many ranks, what a switch touches is in the cache anyway, and so are the nodes of what a rank waited for.
 pub const CACHED_RANKS: u32 = 4096;
 
@@ -339,8 +345,7 @@ impl Messages {
     pub fn spin(&mut self, rank: u32, together: u32) {
         let spins = self.ranks[rank as usize].spins + 1;
         if spins > FREE_SPINS && spins.is_multiple_of(together) {
-            let each = 1_000.max(u64::from(spins) * 1_000 / 128);
-            self.ranks[rank as usize].clock += Span::from_ps(u64::from(together) * each);
+            self.ranks[rank as usize].clock += spin_cost(spins, together);
         }
         self.ranks[rank as usize].spins = spins;
     }

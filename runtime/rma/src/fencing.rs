@@ -180,8 +180,5 @@ fn other_processes(messages: &Messages, objects: &Objects, win: u32) -> Rc<[u32]
     if comm.is_self {
         return Rc::new([]);
     }
-    let blocks = &remote.blocks;
-    let has_members =
-        |&process: &u32| process != remote.me && comm.group.members_between(blocks.first(process), blocks.count(process)) != 0;
-    (0..blocks.processes()).filter(has_members).collect()
+    remote.blocks.with_members(&comm.group).filter(|&process| process != remote.me).collect()
 }

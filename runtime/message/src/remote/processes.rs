@@ -1,6 +1,7 @@
 //! Which process has which ranks, and the streams to the others.
 
 use crate::remote::stream::Streams;
+use objects::group::Group;
 use std::rc::Rc;
 use transport::Transport;
 
@@ -41,6 +42,10 @@ impl Blocks {
     /// Ranks of a process.
     pub fn count(&self, process: u32) -> u32 {
         self.first(process + 1) - self.first(process)
+    }
+    /// The processes that have members of a group, in order. O(processes).
+    pub fn with_members<'a>(&'a self, group: &'a Group) -> impl Iterator<Item = u32> + 'a {
+        (0..self.processes()).filter(|&process| group.members_between(self.first(process), self.count(process)) > 0)
     }
     /// The process that has a rank.
     pub fn process(&self, rank: u32) -> u32 {

@@ -141,7 +141,6 @@ fn members(comm: &Comm, first: u32, local: u32, remote: Option<&Remote>) -> Memb
         return Members { here, processes: vec![0], lead: 0 };
     };
     let blocks = &remote.blocks;
-    let has_members = |&process: &u32| comm.group.members_between(blocks.first(process), blocks.count(process)) > 0;
-    let processes = (0..blocks.processes()).filter(has_members).collect();
+    let processes = blocks.with_members(&comm.group).collect();
     Members { here, processes, lead: blocks.process(comm.group.world_rank(0)) }
 }

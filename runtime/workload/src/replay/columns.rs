@@ -1,7 +1,7 @@
 //! The numbers that differ between ranks, so that one can be looked up at once: by rank a place among the values that differ.
 
-use rustc_hash::FxHashMap;
 use trace::Trace;
+use trace::dictionary::Dictionary;
 use trace::trace::Cell;
 
 /// What all columns together may take, in bytes.
@@ -54,15 +54,10 @@ impl Columns {
 }
 
 fn expanded(column: &trace::column::Column) -> Column {
-    let (mut values, mut known) = (Vec::new(), FxHashMap::default());
-    let mut places: Vec<u16> = Vec::new();
+    let (mut values, mut places) = (Dictionary::default(), Vec::new());
     column.each(|value| {
         if values.len() <= usize::from(u16::MAX) {
-            let place = *known.entry(value).or_insert_with(|| {
-                values.push(value);
-                values.len() - 1
-            });
-            places.push(place as u16);
+            places.push(values.place(value) as u16);
         }
     });
     if values.len() > usize::from(u16::MAX) {
@@ -70,6 +65,7 @@ fn expanded(column: &trace::column::Column) -> Column {
         column.each(|value| all.push(value));
         return Column::Each(all);
     }
+    let values: Vec<i64> = values.into_values().collect();
     match u8::try_from(values.len().saturating_sub(1)) {
         Ok(_) => Column::Narrow(values, places.iter().map(|&place| place as u8).collect()),
         Err(_) => Column::Wide(values, places),

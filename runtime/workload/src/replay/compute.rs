@@ -3,6 +3,7 @@
 use super::Cursor;
 use super::plan::Plan;
 use engine::{Span, Time};
+use mpi::messages::{FREE_SPINS, spin_cost};
 use rustc_hash::FxHashMap;
 use trace::Trace;
 use trace::histogram::Summary;
@@ -74,7 +75,7 @@ impl<'t> Clockwork<'t> {
                 self.latest = next.unwrap_or_default();
                 let (computed, took) = self.latest;
                 // A poll that found nothing costs what it cost, but for what it waited: a rank that does nothing but poll is let sleep.
-                let waited = took > most_of_a_poll(cursor.vain);
+                let waited = took > spin_cost(cursor.vain, FREE_SPINS);
                 return scaled(computed, self.factor) + if cursor.vain > 0 && !waited { took } else { Span::ZERO };
             }
             Source::Drawn(drawn) => {
@@ -90,11 +91,6 @@ impl<'t> Clockwork<'t> {
     pub(super) fn ended(&self, before: Time) -> Time {
         before + self.latest.0 + self.latest.1
     }
-}
-
-/// What a poll in vain costs at most that is not one that waited (`Messages::spin`).
-fn most_of_a_poll(vain: u32) -> Span {
-    Span::from_ps(64 * 1_000.max(u64::from(vain) * 1_000 / 128))
 }
 
 fn scaled(span: Span, factor: f64) -> Span {

@@ -14,4 +14,9 @@ pub(crate) struct Key {
 impl Key {
     /// After all items.
     pub(crate) const LAST: Key = Key { time: Time::MAX, rank: u32::MAX, source: u32::MAX };
+
+    /// Before all items of an instant.
+    pub(crate) fn at(time: Time) -> Key {
+        Key { time, ..Key::default() }
+    }
 }

@@ -94,11 +94,14 @@ impl World {
     }
 
     /// Decides what no other process can interfere with, once all have agreed and as long as nothing is sent to them; false if there is nothing.
+    ///
+    /// What is sent, however late it arrives, may be all that a poll of another process lacks: that rank goes on then, at the time of its poll and before what is open
+    /// then is decided, as it does where one process has all ranks. So after something was sent only items before that time count, not those before it in order.
     fn go_on_alone(&mut self) -> bool {
         let Some(Lease { other, until }) = self.order.agreeing.lease else { return false };
         if !self.chapters.holds() {
             let soonest = self.messages.others().streams.soonest();
-            let until = until.map(|until| until.min(Key { time: soonest, ..Key::default() }));
+            let until = until.map(|until| if soonest == Time::MAX { until } else { Key::at(soonest.min(until.time)) });
             if self.decide_before_others(other.min(soonest)) || until.is_some_and(|until| self.decide_first_before(until)) {
                 return true;
             }

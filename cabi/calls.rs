@@ -20,6 +20,7 @@ pub mod interop;
 pub mod op;
 pub mod p2p;
 pub mod pack;
+pub mod partitioned;
 pub mod request;
 pub mod rma;
 pub mod status;

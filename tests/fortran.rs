@@ -266,3 +266,8 @@ fn a_crash_in_fortran_names_its_rank() {
     let crash = compiled("crash", source, &["-O0"]);
     common::Run::of(crash).ranks(4).run().failure().says(&["rank 2", "SIGSEGV", "MPI_Comm_rank"]);
 }
+
+#[test]
+fn buffers_travel_by_partitions() {
+    works("partitioned.f90", &[1, 3]);
+}

@@ -9,7 +9,7 @@ use engine::record::Take;
 use message::Messages;
 use message::chapter::id::Token;
 use message::chapter::{Chapter, Errand, Explanation, Wait};
-use message::request::RequestArray;
+use message::request::{RequestArray, Status};
 use objects::Objects;
 use objects::error::Result;
 use std::any::Any;
@@ -64,8 +64,8 @@ impl Chapter for Collectives {
     fn deliver(&mut self, objects: &Objects, [instance, member]: Token) {
         self.deliver_collective(objects, instance, member);
     }
-    fn finish(&mut self, messages: &mut Messages, objects: &Objects, [instance, member]: Token) -> Result {
-        self.finish_collective(messages, objects, instance, member).map(|_| ())
+    fn finish(&mut self, messages: &mut Messages, objects: &Objects, [instance, member]: Token) -> Result<Status> {
+        self.finish_collective(messages, objects, instance, member).map(|_| Status::EMPTY)
     }
     fn landed(&mut self, [instance, to, from, round]: [u32; 4], at: Time) {
         self.collective_arrival(instance, to, from, round, at);

@@ -7,7 +7,7 @@
 pub mod id;
 
 use crate::Messages;
-use crate::request::RequestArray;
+use crate::request::{RequestArray, Status};
 use engine::Time;
 use engine::record::Take;
 use id::Token;
@@ -39,11 +39,28 @@ pub trait Chapter {
     /// Moves what a complete request got into the program's memory, ahead of its completion; its rank is mounted.
     fn deliver(&mut self, objects: &Objects, token: Token);
 
-    /// The mounted rank completes a request, which is gone already.
+    /// Moves the mounted rank's clock to where a request that it completes leaves it; it was done at `done`. What costs the rank time beyond that is charged here,
+    /// because parts of it may lie before `done`.
+    fn reach(&mut self, messages: &mut Messages, _: Token, done: Time) {
+        messages.advance(messages.current, done);
+    }
+
+    /// The mounted rank completes a request, which is gone already: its status.
     ///
     /// # Errors
     /// What the operation failed with.
-    fn finish(&mut self, messages: &mut Messages, objects: &Objects, token: Token) -> Result;
+    fn finish(&mut self, messages: &mut Messages, objects: &Objects, token: Token) -> Result<Status>;
+
+    /// Whether the mounted rank may free its persistent request of this number.
+    ///
+    /// # Errors
+    /// Why it may not.
+    fn may_free(&self, _: &Messages, _: u32) -> Result {
+        Ok(())
+    }
+
+    /// The mounted rank has freed its persistent request of this number.
+    fn freed(&mut self, _: u32) {}
 
     /// A shared network delivered a message of the chapter, which is in its own words.
     fn landed(&mut self, words: [u32; 4], at: Time);

@@ -68,7 +68,7 @@ impl Messages {
     }
 
     /// The mounted rank sends a message, which leaves at its clock.
-    pub(crate) fn note_sending(&mut self, to: u32, bytes: u64) {
+    pub fn note_sending(&mut self, to: u32, bytes: u64) {
         let me = self.current;
         let Some(waits) = &mut self.waits else { return };
         waits.sending = Act { at: self.ranks[me as usize].clock, rank: me };

@@ -7,6 +7,7 @@ pub(crate) mod charging;
 pub(crate) mod collective;
 pub(crate) mod complete;
 pub(crate) mod land;
+pub(crate) mod partitioned;
 pub(crate) mod persistent;
 pub(crate) mod receive;
 pub(crate) mod request;

@@ -7,6 +7,7 @@ use message::chapter::id::ChapterId;
 use message::chapter::{Chapter, Errand};
 use message::request::RequestArray;
 use objects::Objects;
+use partitioned::Partitioned;
 use rma::Rma;
 use schedule::choose::Policy;
 
@@ -16,32 +17,34 @@ pub struct Chapters {
     pub collectives: Collectives,
     /// Chapter 12.
     pub rma: Rma,
+    /// Chapter 4.
+    pub partitioned: Partitioned,
 }
 
 /// How many there are.
-const COUNT: usize = 2;
+const COUNT: usize = 3;
 
 impl Chapters {
     /// Nothing is under way. `batch` says whether collectives whose members are all here may run in one loop over clocks.
     pub(crate) fn new(batch: bool, policy: Policy) -> Chapters {
-        Chapters { collectives: Collectives::new(batch, policy), rma: Rma::default() }
+        Chapters { collectives: Collectives::new(batch, policy), rma: Rma::default(), partitioned: Partitioned::default() }
     }
 
     /// All, by their names.
     fn all(&self) -> [(ChapterId, &dyn Chapter); COUNT] {
-        [(collective::CHAPTER, &self.collectives), (rma::CHAPTER, &self.rma)]
+        [(collective::CHAPTER, &self.collectives), (rma::CHAPTER, &self.rma), (partitioned::CHAPTER, &self.partitioned)]
     }
 
     /// All, by their names, to change them.
     fn all_mut(&mut self) -> [(ChapterId, &mut dyn Chapter); COUNT] {
-        [(collective::CHAPTER, &mut self.collectives), (rma::CHAPTER, &mut self.rma)]
+        [(collective::CHAPTER, &mut self.collectives), (rma::CHAPTER, &mut self.rma), (partitioned::CHAPTER, &mut self.partitioned)]
     }
 
     /// Whether something of any of them can go on now.
     // Each by itself and not through `all`: asked at every switch.
     #[inline(always)]
     pub(crate) fn has_work(&self) -> bool {
-        self.collectives.has_work() || self.rma.has_work()
+        self.collectives.has_work() || self.rma.has_work() || self.partitioned.has_work()
     }
 
     /// The chapter of this name.

@@ -17,6 +17,7 @@ mod undecided;
 pub mod world;
 
 pub use ::collective;
+pub use ::partitioned;
 pub use ::rma;
 pub use ::schedule;
 pub use message::{

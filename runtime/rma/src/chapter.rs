@@ -10,7 +10,7 @@ use engine::record::{Put, Take};
 use message::Messages;
 use message::chapter::id::Token as Words;
 use message::chapter::{Chapter, Errand, Explanation, Wait, ranks_text};
-use message::request::RequestArray;
+use message::request::{RequestArray, Status};
 use objects::Objects;
 use objects::error::Result;
 use std::any::Any;
@@ -49,14 +49,14 @@ impl Chapter for Rma {
             reply.extent.fill(&data);
         }
     }
-    fn finish(&mut self, messages: &mut Messages, objects: &Objects, token: Words) -> Result {
+    fn finish(&mut self, messages: &mut Messages, objects: &Objects, token: Words) -> Result<Status> {
         let [index, kind] = token;
         let me = messages.current;
         match Token::of(kind) {
             Token::Wait => self.finish_wait(messages, index),
             Token::Reply => {
                 self.deliver(objects, token);
-                let Some(reply) = self.replies.remove(index) else { return Ok(()) };
+                let Some(reply) = self.replies.remove(index) else { return Ok(Status::EMPTY) };
                 if let Some(origin) = self.origins.get_mut(&(reply.win, reply.origin)) {
                     origin.replies.retain(|&other| other != index);
                 }
@@ -65,7 +65,7 @@ impl Chapter for Rma {
             Token::Exposure => drop(self.exposures.remove(&(index, me))),
             Token::Sync => drop(self.syncs.remove(&(index, me))),
         }
-        Ok(())
+        Ok(Status::EMPTY)
     }
     fn landed(&mut self, words: [u32; 4], at: Time) {
         self.landed.push((words, at));

@@ -177,7 +177,6 @@ impl Mpi {
     /// A persistent collective of the mounted rank on a communicator: the handle of its request.
     pub fn persistent_collective(&self, comm: usize, start: impl Fn(&Mpi) -> Result<usize> + 'static) -> Result<usize> {
         let number = self.enter(|entrance| entrance.initialize(comm))?;
-        let start = Rc::new(super::persistent::Start(Box::new(start)));
-        Ok(self.persistent(crate::request::Template::Chapter { chapter: collective::CHAPTER, start, number, times: 0 }))
+        Ok(self.persistent_of(collective::CHAPTER, number, start))
     }
 }

@@ -35,9 +35,9 @@ impl World {
                     }
                     &mut Body::Chapter { chapter, token } => {
                         self.messages.requests.remove(index);
-                        self.messages.advance(me, done.unwrap_or_default());
-                        self.chapters.of(chapter).finish(&mut self.messages, &self.objects, token)?;
-                        Ok((Status::EMPTY, REQUEST_NULL))
+                        let chapter = self.chapters.of(chapter);
+                        chapter.reach(&mut self.messages, token, done.unwrap_or_default());
+                        Ok((chapter.finish(&mut self.messages, &self.objects, token)?, REQUEST_NULL))
                     }
                     Body::Generalized(_) | Body::Away { .. } => Ok((Status::EMPTY, handle)),
                 }

@@ -4,10 +4,12 @@ use crate::error::{ErrorClass, Failure, Result};
 use crate::handle::{self, RequestRef};
 use crate::request::Body;
 use crate::world::Mpi;
+use message::chapter::id::ChapterId;
 use message::request::persistent::Template;
+use std::rc::Rc;
 
-/// Starts a collective: the handle of its request.
-pub(crate) struct Start(pub(crate) Box<Call>);
+/// Starts an operation of another chapter: the handle of its request.
+struct Start(Box<Call>);
 
 /// A nonblocking call, which answers the handle of its request.
 type Call = dyn Fn(&Mpi) -> Result<usize>;
@@ -22,6 +24,11 @@ impl Mpi {
             let _ = world.objects.types.share_again(me, datatype);
         }
         handle::of_cold(world.messages.make_request(me, Body::Persistent { template: Box::new(template), active: None }))
+    }
+
+    /// Makes a persistent request of another chapter, by its `number` there: `start` answers the handle of what it has started.
+    pub(crate) fn persistent_of(&self, chapter: ChapterId, number: u32, start: impl Fn(&Mpi) -> Result<usize> + 'static) -> usize {
+        self.persistent(Template::Chapter { chapter, start: Rc::new(Start(Box::new(start))), number, times: 0 })
     }
 
     /// `MPI_Start`.
@@ -53,7 +60,7 @@ impl Mpi {
             Template::Receive { buffer, from } => self.ireceive(buffer, from)?,
             Template::Chapter { chapter, start, number, times } => {
                 self.world().chapters.of(chapter).starting(Some((number, times)));
-                let start = start.downcast::<Start>().expect("`persistent_collective` makes all of them");
+                let start = start.downcast::<Start>().expect("`persistent_of` makes all of them");
                 let started = (start.0)(self);
                 self.world().chapters.of(chapter).starting(None);
                 started?

@@ -5,7 +5,7 @@ use crate::handle::{self, RequestRef};
 use crate::node::{State, flag};
 use crate::world::{Mpi, World};
 use engine::Time;
-use message::request::{Body, Generalized, Request, RequestArray, Status, invalid};
+use message::request::{Body, Generalized, Request, RequestArray, Status, Template, invalid};
 
 impl Mpi {
     /// `MPI_Grequest_start`: the handle.
@@ -53,8 +53,15 @@ impl Mpi {
                 Ok(())
             }
             RequestRef::Cold(index) => {
-                let (active, datatype) = match world.messages.requests.get_mut(index) {
-                    Some(Request { body: Body::Persistent { active, template }, .. }) => (active.take(), template.datatype()),
+                world.may_free(index)?;
+                let (active, datatype, chapter) = match world.messages.requests.get_mut(index) {
+                    Some(Request { body: Body::Persistent { active, template }, .. }) => {
+                        let chapter = match &**template {
+                            Template::Chapter { chapter, number, .. } => Some((*chapter, *number)),
+                            Template::Send { .. } | Template::Receive { .. } => None,
+                        };
+                        (active.take(), template.datatype(), chapter)
+                    }
                     Some(&mut Request { body: Body::Chapter { .. }, done: Some(_), orphan: false, .. }) => {
                         return world.finish_unseen(|world| world.finish(request)).map(|_| ());
                     }
@@ -74,7 +81,11 @@ impl Mpi {
                     let _ = world.objects.types.free(me, datatype);
                 }
                 drop(world);
-                active.map_or(Ok(()), |active| self.free_request(active))
+                let freed = active.map_or(Ok(()), |active| self.free_request(active));
+                if let Some((chapter, number)) = chapter {
+                    self.world().chapters.of(chapter).freed(number);
+                }
+                freed
             }
         }
     }
@@ -113,6 +124,17 @@ impl Mpi {
 }
 
 impl World {
+    /// Whether the chapter of a persistent request lets it go now.
+    fn may_free(&mut self, request: u32) -> Result {
+        match self.messages.requests.get(request).map(|request| &request.body) {
+            Some(Body::Persistent { template, .. }) => match &**template {
+                &Template::Chapter { chapter, number, .. } => self.chapters.of(chapter).may_free(&self.messages, number),
+                Template::Send { .. } | Template::Receive { .. } => Ok(()),
+            },
+            _ => Ok(()),
+        }
+    }
+
     /// Moves what a complete request received to its buffer before the request is completed.
     pub(crate) fn deliver_early(&mut self, handle: usize) {
         match handle::request(handle) {

@@ -6,7 +6,6 @@ use crate::world::{Mpi, World};
 use collective::agreement::{Contribution, Resolve};
 use collective::mode::{ENDED, Mode};
 use message::Messages;
-use message::request::RequestArray;
 use objects::Objects;
 use objects::error::{ErrorClass, Failure, Result};
 use objects::group::Group;
@@ -169,12 +168,5 @@ impl Mpi {
     pub fn sync(&self, win: usize) -> Result {
         let request = self.rma(|rma, messages, objects| rma.sync(messages, objects, win))?;
         self.ask_for(request).map(|_| ())
-    }
-
-    /// Completes a request if it is complete at the rank's clock: whether it was.
-    fn ask_for(&self, request: usize) -> Result<bool> {
-        let mut handle = request;
-        let array = RequestArray { at: Addr(std::ptr::from_mut(&mut handle) as usize), count: 1, wide: true };
-        Ok(self.test(array)?.is_some())
     }
 }

@@ -10,6 +10,7 @@ use crate::p2p::{Peer, pattern};
 use crate::request::{Completion, RequestArray, Status, UNDEFINED};
 use crate::world::{Mpi, World};
 use engine::Time;
+use rank::Addr;
 
 /// What a test or wait for several requests found.
 #[derive(Clone, Copy, PartialEq, Eq, Debug)]
@@ -257,6 +258,13 @@ impl Mpi {
         let finished = self.finish_one(request.get(0));
         request.set(0, finished.as_ref().map_or(handle::REQUEST_NULL, |(_, next)| *next));
         Ok(Some(finished?.0))
+    }
+
+    /// Completes a request that the program has no handle of if it is complete at the rank's clock: whether it was.
+    pub(crate) fn ask_for(&self, request: usize) -> Result<bool> {
+        let mut handle = request;
+        let array = RequestArray { at: Addr(std::ptr::from_mut(&mut handle) as usize), count: 1, wide: true };
+        Ok(self.test(array)?.is_some())
     }
 
     /// The first half of `MPI_Probe` and `MPI_Mprobe`: whether the mounted rank has to wait.

@@ -1,0 +1,61 @@
+//! The calls of partitioned communication (MPI 5.0 chapter 4). What a call means is the crate `partitioned`.
+
+use crate::error::Result;
+use crate::world::{Mpi, World};
+use message::Messages;
+use objects::Objects;
+use partitioned::{CHAPTER, Init, Partitioned};
+
+impl Mpi {
+    /// What a call goes through, while nothing else has the world.
+    fn partitioned<T>(&self, call: impl FnOnce(&mut Partitioned, &mut Messages, &Objects) -> T) -> T {
+        let World { objects, messages, chapters, .. } = &mut *self.world();
+        call(&mut chapters.partitioned, messages, objects)
+    }
+
+    /// The persistent request of an end.
+    fn persistent_end(&self, number: u32) -> usize {
+        self.persistent_of(CHAPTER, number, move |mpi| Ok(mpi.partitioned(|partitioned, messages, _| partitioned.start(messages, number))))
+    }
+
+    /// `MPI_Psend_init`: the request's handle.
+    ///
+    /// # Errors
+    /// As [`Partitioned::init_send`].
+    pub fn init_partitioned_send(&self, init: Init) -> Result<usize> {
+        let number = self.partitioned(|partitioned, messages, objects| partitioned.init_send(messages, objects, init))?;
+        Ok(self.persistent_end(number))
+    }
+
+    /// `MPI_Precv_init`: the request's handle.
+    ///
+    /// # Errors
+    /// As [`Partitioned::init_receive`].
+    pub fn init_partitioned_receive(&self, init: Init) -> Result<usize> {
+        let number = self.partitioned(|partitioned, messages, objects| partitioned.init_receive(messages, objects, init))?;
+        Ok(self.persistent_end(number))
+    }
+
+    /// `MPI_Pready` and its kin: all of the partitions leave, or none.
+    ///
+    /// # Errors
+    /// As [`Partitioned::ready`].
+    pub fn partitions_ready(&self, request: usize, partitions: impl Iterator<Item = i32> + Clone) -> Result {
+        self.partitioned(|partitioned, messages, _| partitioned.ready(messages, request, partitions))?;
+        if self.world().messages.crowded {
+            self.step_back();
+        }
+        Ok(())
+    }
+
+    /// `MPI_Parrived`: whether the partition has come by the rank's clock.
+    ///
+    /// # Errors
+    /// As [`Partitioned::ask`].
+    pub fn has_partition_arrived(&self, request: usize, partition: i32) -> Result<bool> {
+        match self.partitioned(|partitioned, messages, _| partitioned.ask(messages, request, partition))? {
+            Some(look) => self.ask_for(look),
+            None => Ok(true),
+        }
+    }
+}

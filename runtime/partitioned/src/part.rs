@@ -1,0 +1,53 @@
+//! A message: one partition of a sender.
+
+use crate::channel::Channel;
+use engine::Time;
+use engine::record::{Put, Take};
+
+/// A partition on its way.
+#[derive(Debug, PartialEq, Eq)]
+pub(crate) struct Part {
+    pub(crate) channel: Channel,
+    /// Which operation of the channel.
+    pub(crate) round: u32,
+    /// Which partition of how many.
+    pub(crate) index: u32,
+    pub(crate) parts: u32,
+    /// Bytes of each.
+    pub(crate) bytes: u64,
+    /// [`Time::MAX`] while a shared network carries it.
+    pub(crate) arrival: Time,
+    pub(crate) data: Vec<u8>,
+}
+
+impl Part {
+    /// For the receiver's process.
+    pub(crate) fn record(&self) -> Vec<u8> {
+        let mut out = Vec::with_capacity(48 + self.data.len());
+        self.channel.put(&mut out);
+        [self.round, self.index, self.parts].into_iter().for_each(|word| out.u32(word));
+        out.u64(self.arrival.as_ps());
+        out.extend_from_slice(&self.data);
+        out
+    }
+
+    pub(crate) fn of(mut record: Take) -> Part {
+        let channel = Channel::take(&mut record);
+        let (round, index, parts) = (record.u32(), record.u32(), record.u32());
+        let arrival = Time::from_ps(record.u64());
+        let data = record.0.to_vec();
+        Part { channel, round, index, parts, bytes: data.len() as u64, arrival, data }
+    }
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    #[test]
+    fn a_part_survives_its_way() {
+        let channel = Channel { context: 3, source: 7, to: 9, tag: -1, number: 2 };
+        let part = Part { channel, round: 4, index: 1, parts: 6, bytes: 3, arrival: Time::from_ps(77), data: vec![1, 2, 3] };
+        assert_eq!(Part::of(Take(&part.record())), part);
+    }
+}

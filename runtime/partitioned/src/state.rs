@@ -1,0 +1,26 @@
+//! What is kept of partitioned communication.
+
+use crate::channel::Channel;
+use crate::end::End;
+use crate::part::Part;
+use crate::round::Round;
+use engine::Time;
+use objects::slab::Slab;
+use rustc_hash::FxHashMap;
+
+/// Partitioned sends and receives of the ranks of this process, and what has come for them.
+#[derive(Default)]
+pub struct Partitioned {
+    /// By the number that their persistent requests know them by.
+    pub(crate) ends: Slab<End>,
+    /// Receives that have been initialized and not freed.
+    pub(crate) receivers: FxHashMap<Channel, u32>,
+    /// Initializations so far: by channel with number 0, and whether it is the receiving end. O(envelopes ever used): an end that is freed still counts.
+    pub(crate) initialized: FxHashMap<(Channel, bool), u32>,
+    /// Operations of which something has come and that are not complete, by channel and operation.
+    pub(crate) rounds: FxHashMap<(Channel, u32), Round>,
+    /// What a shared network carries.
+    pub(crate) flying: Slab<Part>,
+    /// What it has delivered.
+    pub(crate) landed: Vec<(u32, Time)>,
+}

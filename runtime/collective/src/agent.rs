@@ -10,6 +10,9 @@ use schedule::{Blocks, Buffer, Member, Members, Slice, member_of};
 use std::rc::Rc;
 
 /// Where a member is.
+// Held --(all are in, or nothing else can run)--> Running --(last round)--> Done
+//   \------------------(the planes, or no part in it)------------------------^
+// A member that waits for a message within a round is Running, with `waiting` set.
 #[derive(Clone, Copy, PartialEq, Eq, Debug)]
 pub(crate) enum Stage {
     /// Entered, not started.
@@ -21,6 +24,8 @@ pub(crate) enum Stage {
 }
 
 /// One member of an instance.
+// Three hundred bytes and its buffers, which is why members that may gather are no agents (`Gathering`). In a
+// box, so that an instance of which few members ever become one does not have the room for all.
 pub(crate) struct Agent {
     pub(crate) rank: u32,
     pub(crate) clock: Time,
@@ -28,7 +33,10 @@ pub(crate) struct Agent {
     pub(super) round: u32,
     /// Receives of the round that are complete, then local steps done.
     pub(super) cursor: u32,
+    // A round may be begun again after each message that it waited for; what it sends is sent once.
     pub(super) sent: bool,
+    // Whoever delivers looks here: an arrival that nobody waits for moves nobody, and is found when its round
+    // comes.
     pub(super) waiting: Option<u32>,
     pub(crate) member: Member,
     pub(crate) input: Vec<u8>,
@@ -80,6 +88,8 @@ impl Agent {
         }
     }
     /// Whether its rank does something else meanwhile: it has gone on from a nonblocking call, or from one that it was refused.
+    // Then time that passes in the collective is not the rank's: neither its clock, its waiting nor its
+    // interface has a part in it.
     pub(super) fn is_by_itself(&self) -> bool {
         self.request.is_some() || self.refused
     }
@@ -96,6 +106,9 @@ impl Agent {
         self.failure.get_or_insert_with(|| Failure::new(class, text));
     }
     /// Whether it has all of a slice; if not, the call fails when it is collected.
+    // Asked before each access, because lengths come from the program: members may contradict each other and
+    // themselves, and who is wrong gets an error class (MPI 5.0 section 6.2 leaves it open) rather than a crash
+    // of all.
     pub(crate) fn covers(&mut self, slice: Slice) -> bool {
         let length = match slice.buffer {
             Buffer::Input => self.input.len(),
@@ -109,6 +122,7 @@ impl Agent {
         }
         needed <= length
     }
+    // The first fault is kept: later ones mostly follow from it.
     #[cold]
     fn falls_short(&mut self, buffer: Buffer, length: u64, needed: u64) {
         let side = if buffer == Buffer::Input { "sends" } else { "receives" };
@@ -137,6 +151,8 @@ impl Agent {
         }
     }
     /// `into = left op right` with MPI's own operation; `into` is one of the two.
+    // `right` is combined in place where it can be. Taking the whole buffer out for that moves three words,
+    // copying the slice all of it.
     pub(super) fn reduce(&mut self, left: Slice, right: Slice, into: Slice) {
         let Some(kernel) = self.reduction.as_ref().and_then(|reduction| reduction.kernel) else { return };
         if into.bytes == 0 || !self.covers(left) || !self.covers(right) {
@@ -165,6 +181,8 @@ impl Agent {
 }
 
 /// Part of a member's buffer; nothing where the buffer ends before (its counts contradict each other).
+// An empty slice and not a panic: `covers` has noted the fault already, and the member goes on so that the
+// others do not wait for it.
 pub(crate) fn buffer_of(agent: &Agent, slice: Slice) -> &[u8] {
     let range = slice.offset as usize..(slice.offset + slice.bytes) as usize;
     let buffer: &[u8] = match slice.buffer {

@@ -8,6 +8,8 @@ use objects::group::Group;
 use std::rc::Rc;
 
 /// What a member contributes to making a communicator.
+// Members decide nothing: each says what it knows, and one function makes the outcome of all. So it is the same
+// on every process that gets the same list.
 #[derive(Clone)]
 pub enum Contribution {
     /// Nothing of its own.
@@ -41,6 +43,7 @@ pub(crate) fn takes_part_without_data(rank: u32) -> Box<Failure> {
 }
 
 /// Why there is no outcome, if a member contributes none.
+// The first by member number, so that all members are told the same name.
 pub(crate) fn refused_among(contributions: &[(u32, u32, Contribution)]) -> Option<Box<Failure>> {
     let refused = contributions.iter().find(|(.., contribution)| matches!(contribution, Contribution::Refused));
     refused.map(|&(_, rank, _)| takes_part_without_data(rank))
@@ -74,6 +77,7 @@ impl Outcome {
 }
 
 /// Makes the outcome from all members' `(member, world rank, contribution)`, in order of members.
+// A plain function: it travels with no state, and every process has the same one under the call's name.
 pub type Resolve = fn(&mut Bridges, &Messages, &mut Objects, u32, Vec<(u32, u32, Contribution)>) -> Result<Outcome>;
 
 /// The agreement of an instance that makes a communicator.

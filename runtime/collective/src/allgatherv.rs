@@ -10,6 +10,8 @@ pub(crate) struct Allgatherv {
     /// Packed blocks in the order in which members came in; once all are in, in that of members.
     data: Vec<u8>,
     /// Where in `data` a member's block is.
+    // Both ends, because a block's length is what the sender gave and not what the others expect: that is
+    // compared later.
     parts: Vec<(u64, u64)>,
     begins: Agreed,
 }
@@ -26,6 +28,8 @@ impl Allgatherv {
         self.begins.enter(member, begins(receive.sizes()));
     }
     /// Whether all members agree on the sizes; then the blocks come in order.
+    // O(members + bytes). Ordered once for all receivers, each of whom then gets the whole by one copy; nothing
+    // moves where members came in by number, as they mostly do.
     pub(super) fn fits(&mut self) -> bool {
         let Some(begins) = self.begins.all().cloned() else { return false };
         let agrees = self.parts.iter().zip(begins.windows(2)).all(|(part, block)| part.1 - part.0 == block[1] - block[0]);

@@ -7,13 +7,19 @@ use crate::blocks::BlockList;
 use schedule::{Blocks, Direct, Member, Members, begins, member_of};
 
 /// Receivers whose blocks are taken apart together.
+// A receiver's blocks are as far from each other as senders' data is long: one receiver at a time would fetch a
+// line for each block, and use few of its bytes. So many at a time use all of it.
 const ROW: usize = 64;
 /// Beyond so many members the squares of sizes would be too large.
+// A square of 16-bit numbers has 512 MiB then, two of them a GiB; agents need more, and go through all the
+// same.
 const MOST_MEMBERS: u32 = 16_384;
 
 /// A square of sizes in bytes, by the member that says so and the other one.
 struct Square {
     members: usize,
+    // Half the memory or less for what programs mostly send: one size beyond makes the whole square wide, since
+    // single wide entries would cost a lookup for each.
     short: Vec<u16>,
     /// In place of `short`, once a size does not fit there.
     long: Vec<u64>,
@@ -60,6 +66,8 @@ impl Square {
         (0..self.members).map(|other| self.get(member, other)).sum()
     }
     /// Whether the other square says the same, seen from the other side.
+    // In tiles: one square is read by rows and the other by columns, and a tile of both stays in the nearest
+    // cache.
     fn mirrors(&self, other: &Square) -> bool {
         const TILE: usize = 64;
         let size = self.members;
@@ -81,6 +89,8 @@ pub(crate) struct Alltoallv {
     sends: Square,
     receives: Square,
     /// Once all are in: where the first block for each row of receivers lies, by sender.
+    // Without them, finding a receiver's blocks takes the sum of all blocks before it in each sender's row:
+    // O(members) for each block.
     marks: Vec<u64>,
     /// What receivers get that were taken apart and have not left.
     taken: Vec<Vec<u8>>,
@@ -127,6 +137,8 @@ impl Alltoallv {
     }
 
     /// All that a member gets, packed in the order of senders; once.
+    // O(its bytes) amortized. The first receiver of a row of them pays for all 64, which run soon after it:
+    // woken in the order of ranks.
     pub(super) fn take(&mut self, member: u32) -> Vec<u8> {
         let member = member as usize;
         if self.marks.is_empty() {
@@ -168,6 +180,7 @@ impl Alltoallv {
         }
         self.is_taken[row] = true;
         if self.is_taken.iter().all(|&taken| taken) {
+            // Twice the data is there only while it is being taken apart.
             self.data = Vec::new();
         }
     }

@@ -47,6 +47,7 @@ pub enum Parts<'a> {
 }
 
 /// The memory of one side of a collective.
+// The five ways in which MPI's functions name memory, so that a collective is written once for all its forms.
 #[derive(Clone, Copy)]
 pub enum Side<'a> {
     /// No memory (a rank that does not take part on this side).
@@ -70,6 +71,7 @@ impl Side<'_> {
     pub fn is_irregular(&self) -> bool {
         matches!(self, Side::Each(_) | Side::Typed(_))
     }
+    // `MPI_IN_PLACE` may stand where a buffer does in each of the forms (MPI 5.0 section 6.2.1).
     pub(super) fn is_in_place(&self) -> bool {
         matches!(self, Side::InPlace)
             || matches!(self, Side::One((at, ..)) | Side::Each(Vector { at, .. }) | Side::Typed(Typed { at, .. }) if *at == IN_PLACE)
@@ -88,6 +90,8 @@ impl Area {
         Area { extents: Vec::new(), blocks: Blocks::Uniform(0), bytes: 0 }
     }
     /// No memory: the blocks of the other side, of members that have it.
+    // Schedules ask every member for its blocks: of who has no buffer on a side they are told the sizes that
+    // the others must have.
     pub(super) fn opposite(other: &Area) -> Area {
         Area { blocks: other.blocks.clone(), ..Area::none() }
     }
@@ -114,6 +118,8 @@ impl Area {
 pub(super) fn area(objects: &Objects, side: &Side, blocks: u32) -> Result<Area> {
     match side {
         Side::Nothing | Side::InPlace => Ok(Area::none()),
+        // A product of counts can pass 2^63 with each of them right: told as a wrong count, before any address
+        // is computed from it.
         Side::One((at, count, datatype)) => {
             let one = view(objects, (*at, *count, *datatype))?.bytes;
             let Some(total) = count.checked_mul(i64::from(blocks)) else {

@@ -14,6 +14,8 @@ use schedule::NOBODY;
 use std::rc::Rc;
 
 /// Blocks in the memory of the mounted rank.
+// Borrows the program's own arrays: a list of extents for a thousand neighbours would be made and dropped twice
+// a call, once in each half.
 pub(crate) struct BlockList<'a> {
     at: Addr,
     places: Places<'a>,
@@ -23,6 +25,7 @@ pub(crate) struct BlockList<'a> {
     pub(crate) bytes: u64,
 }
 
+// Told apart once a call and not once a block: most lists are even, and then all follows from one number.
 enum Places<'a> {
     /// So many elements each, side by side.
     Even(i64, Rc<Datatype>),
@@ -57,6 +60,7 @@ pub(crate) fn block_list<'a>(messages: &Messages, objects: &Objects, side: &Side
         })?,
     };
     if at.0 < FIRST_MEMORY {
+        // Only where the base is no memory: then each block is looked at, O(len), else none.
         list.check_memory()?;
     }
     Ok(Some(list))
@@ -125,6 +129,8 @@ impl BlockList<'_> {
     }
 
     /// Stretches of memory that blocks fill one behind the other: where, and how many bytes; the blocks that need their datatype alone.
+    // Neighbouring blocks are one copy: a v form whose displacements follow each other, as they mostly do,
+    // costs what the even form does.
     fn stretches(&self, mut run: impl FnMut(Stretch)) {
         let (mut begin, mut length) = (self.at, 0usize);
         for index in 0..self.len {

@@ -23,8 +23,12 @@ pub struct Bridges {
     /// Those of this process.
     pub meetings: FxHashMap<Key, Bridge>,
     /// Contexts that leaders propose, where there are several processes.
+    // Both leaders reserve a context, since neither knows whether it has the lesser rank until it knows who the
+    // other is; the one that is not taken is never used.
     proposals: FxHashMap<Key, u32>,
     /// By context: the other side of an intercommunicator, made here and not taken yet.
+    // Both sides of an intercommunicator are made at once, because each holds the other: whoever comes second
+    // must find its own.
     twins: FxHashMap<u32, usize>,
 }
 
@@ -60,6 +64,7 @@ impl Bridges {
     }
 
     /// After the leader `mine` has heard from the other: the context of the intercommunicator, 0 where there is one process.
+    // The lesser of the two ranks decides, which both sides know without another message.
     pub fn bridge_context(&mut self, messages: &mut Messages, (mine, theirs, tag): Key, proposed: u32) -> u32 {
         if messages.remote.is_none() {
             return 0;

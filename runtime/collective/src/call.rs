@@ -52,6 +52,8 @@ impl Entrance<'_> {
     }
 
     /// Enters the general way: with all that is given packed, and all that is received kept until it is delivered.
+    // The one way that takes every call there is; gathering is an offer before it, which a call may decline at
+    // no cost.
     fn general(&mut self, brief: &Brief, beside: Beside, send: Area, receive: Area) -> Result<Part> {
         let delivery = brief.mode.delivery(&receive);
         self.deliver(brief, beside, send, receive, delivery)
@@ -68,6 +70,8 @@ impl Entrance<'_> {
             Beside::Reduction(reduction) => (Some(reduction), None),
             Beside::Neighbors(neighbors) => (None, Some(neighbors)),
         };
+        // Everything that the choice of an algorithm may depend on, and nothing that differs between members:
+        // all have to choose the same.
         let shape = Shape {
             kind: brief.kind,
             size,
@@ -122,6 +126,8 @@ impl Entrance<'_> {
     }
 
     /// The same of an intracommunicator's rank, one block in place at the receiving side counted.
+    // In place means that a member's own block lies at its place among those received (MPI 5.0 sections 6.5 and
+    // 6.7).
     fn own_block(&mut self, send: &Side, receive: &Side, me: u32) -> Result<Option<Extent>> {
         match (send.is_in_place(), receive) {
             (true, Side::One((at, count, datatype))) => {

@@ -9,6 +9,9 @@ use objects::error::Result;
 
 impl Collectives {
     /// The mounted rank's next call on the communicator with this index; of an intercommunicator, its home.
+    // The number is the member's own count. Members that disagree about the order of their calls meet in one
+    // instance, and are told apart there by what they called: that is the error that MPI forbids and programs
+    // make.
     pub(super) fn call_id(&self, comm: u32, member: u32) -> CallId {
         match self.starting {
             Some((number, times)) => CallId::Start(number, times),
@@ -36,6 +39,8 @@ impl Entrance<'_> {
     ///
     /// # Errors
     /// `MPI_ERR_COMM`.
+    // Not by its place among the other calls: a persistent collective may be started later than others that
+    // were called after it was made.
     pub fn initialize(&mut self, comm: usize) -> Result<u32> {
         let index = self.objects.comms.index(comm)?;
         let (_, member, _) = membership(self.objects, index);

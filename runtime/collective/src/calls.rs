@@ -50,12 +50,15 @@ pub(crate) struct Calls {
     made: Vec<u32>,
     from: u32,
     /// Instances of the calls from number `first` on; none where all members have left.
+    // From the first call that is not over on: O(calls under way) memory however many there were, and any of
+    // them is found by its number.
     instances: VecDeque<Option<u32>>,
     first: u32,
     /// Its persistent collectives, if there are any.
     persistent: Option<Box<Persistent>>,
     /// Who was refused which call, while nobody has entered that.
     #[allow(clippy::box_collection, reason = "each communicator has this, and few ever need it")]
+    // A tree and not a table of hashes: reports list it, and their order must not be the host's.
     refused: Option<Box<BTreeMap<u32, Vec<Refusal>>>>,
     /// Who was refused calls that all members of this process were refused: members elsewhere may wait for them.
     all_refused: BTreeSet<u32>,
@@ -89,6 +92,8 @@ impl Calls {
         self.instances[position] = Some(instance);
     }
     /// A member makes its next call: the place of that among the calls under way.
+    // Room for all members at the first call: a member then costs four bytes a communicator, and counting is
+    // one addition.
     fn count(&mut self, member: u32, here: Range<u32>) -> usize {
         if !self.has_begun() {
             (self.from, self.made) = (here.start, vec![0; here.len()]);
@@ -164,6 +169,8 @@ impl Calls {
 pub(crate) struct CallTable {
     calls: Vec<Calls>,
     /// Which members each process has, where they were asked for, if they are a row on each.
+    // O(members) to find out, and asked by every call of a communicator that spreads over processes. "Not in
+    // rows" is an answer, too, and kept.
     segments: RefCell<Vec<Option<Option<Rc<Segments>>>>>,
 }
 

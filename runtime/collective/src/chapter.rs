@@ -36,6 +36,8 @@ impl Chapter for Collectives {
     fn has_work(&self) -> bool {
         self.has_agenda()
     }
+    // Agents before functions: those may need the answer of one that is waited for already, and functions need
+    // a switch each.
     fn work(&mut self, messages: &mut Messages, objects: &Objects) -> Option<Box<dyn Errand>> {
         self.run_agents(messages, objects);
         let work = match self.user.take() {
@@ -55,6 +57,8 @@ impl Chapter for Collectives {
         self.has_held()
     }
     fn start_held(&mut self, messages: &mut Messages, objects: &Objects, agreed: bool) -> bool {
+        // Processes count what they started together, so that a word of readiness from before is known to be
+        // out of date (`remote/ready.rs`).
         self.epoch += u64::from(agreed);
         self.start_all_held(messages, objects)
     }
@@ -83,6 +87,7 @@ impl Chapter for Collectives {
     fn first_open(&self, _: u32) -> Option<(Time, u32)> {
         None
     }
+    // Members go on by arrivals of messages whose times are known: nothing of a collective is an open item.
     fn decide(&mut self, _: &mut Messages, _: &Objects, _: u32, _: Time) {
         unreachable!("nothing of a collective waits for time")
     }

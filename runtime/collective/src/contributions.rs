@@ -18,6 +18,7 @@ use std::rc::Rc;
 pub(crate) struct Gathering {
     /// The first member on this process; `joined` and `data` count from it.
     pub(super) first: u32,
+    // A bit a member. A count alone would not tell a report who is missing, nor an expansion who is in.
     joined: Box<[u64]>,
     pub(crate) data: Data,
     /// Of an instance with members on other processes.
@@ -27,6 +28,8 @@ pub(crate) struct Gathering {
     /// Of a reduction with functions of the program.
     pub(super) functions: Option<Box<Functions>>,
     /// The clock of all who are in, while they have the same.
+    // Enough for all in programs without noise; then the time plane has one number to move instead of one for
+    // each member.
     pub(super) clock: Option<Time>,
     /// Of a nonblocking call.
     pub(super) pending: Option<Pending>,
@@ -105,6 +108,8 @@ impl Gathering {
         if bytes == 0 {
             return;
         }
+        // What the root brings is there once and not for each member: a broadcast of 1 MB to a million ranks
+        // takes 1 MB.
         if matches!(shape.kind, Kind::Bcast | Kind::Scatter) {
             self.data = Data::One(pack(std::slice::from_ref(extent)));
             return;
@@ -113,6 +118,7 @@ impl Gathering {
             self.data = Data::Each(vec![0; bytes * here as usize], bytes);
         }
         let Data::Each(data, stride) = &mut self.data else { return };
+        // Read straight to its place among the others: for gathers this is the result already.
         let place = &mut data[(member - self.first) as usize * *stride..][..bytes];
         match &extent.layout {
             None => memory::read(extent.buffer, place),
@@ -143,6 +149,8 @@ impl Gathering {
         Some(&results[begins[member] as usize..begins[member + 1] as usize])
     }
     /// The packed result of a member of a complete collective.
+    // Straight from the contributions, without a copy for each member. What a member gets is known by place
+    // alone.
     pub(super) fn deliver(&self, shape: &Shape, member: u32, target: &Extent) {
         if let Some(varied) = &self.varied {
             return varied.deliver(member, target);

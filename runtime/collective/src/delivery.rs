@@ -6,6 +6,7 @@ use rank::Addr;
 use std::rc::Rc;
 
 /// Where a member's packed result goes.
+// Kept by the member and not by the instance: only its own rank can reach that memory, when it runs again.
 #[derive(Default)]
 pub enum Delivery {
     /// Nowhere.

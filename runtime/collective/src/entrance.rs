@@ -9,6 +9,8 @@ use objects::Objects;
 use objects::error::{ErrorClass, Failure, Result};
 
 /// `(members in all, this rank's number, members of the first side)` of a communicator's collectives.
+// Both sides of an intercommunicator are one set of members here, the side with the lesser first rank in front:
+// an algorithm between groups is a schedule as any other.
 pub(crate) fn membership(objects: &Objects, comm: u32) -> (u32, u32, Option<u32>) {
     let me = objects.comms.current;
     let communicator = objects.comms.at(comm);
@@ -21,6 +23,8 @@ pub(crate) fn membership(objects: &Objects, comm: u32) -> (u32, u32, Option<u32>
 }
 
 /// The root as a member number; `None` for `MPI_PROC_NULL`.
+// Outside the root's group the root is named by its rank there (MPI 5.0 section 6.2.3); the numbers of members
+// are the same for all.
 pub(crate) fn root_member(objects: &Objects, comm: u32, root: i32) -> Result<Option<u32>> {
     let communicator = objects.comms.at(comm);
     let (_, me, sides) = membership(objects, comm);
@@ -58,6 +62,7 @@ pub struct Part {
 }
 
 /// What a call enters through: the parts that it changes.
+// The three parts, and not the world: this crate must not know who else has a place there.
 pub struct Entrance<'a> {
     /// MPI's opaque objects.
     pub objects: &'a mut Objects,
@@ -78,6 +83,7 @@ impl Collectives {
         request: Option<usize>,
         target: Extent,
     ) -> Part {
+        // Now and not at the next switch: who can leave at once, an early root for one, must not block first.
         self.run_agents(messages, objects);
         let through = request.is_some() || self.is_through(instance, member);
         if !through {

@@ -46,6 +46,8 @@ impl Collectives {
     ) -> Result<(u32, u32, Option<u32>)> {
         let me = messages.current;
         let member = entry.member.rank;
+        // The only thing that fails: nothing has been changed by then, so that a refused call leaves no trace
+        // but its number.
         let index = self.join(messages, objects, member, &entry)?;
         let blocking = entry.blocking;
         let request = (!blocking)
@@ -76,6 +78,7 @@ impl Collectives {
             refused: false,
             missing: None,
         };
+        // Its group's other members cannot wait for it either: its stage is final before any of them looks.
         if !entry.root_known {
             // In the root's group of an intercommunicator, and not the root (MPI_PROC_NULL): it has no steps, whatever the others do and whenever.
             agent.stage = Stage::Done;
@@ -124,6 +127,7 @@ impl Collectives {
     }
 
     /// All members are in: what they agree on.
+    // By member and not by time of entry, which the host's order of running may change.
     pub(super) fn settle_agreement(&mut self, messages: &Messages, objects: &mut Objects, index: u32) {
         self.contribute_refusals(index);
         let instance = self.instance_mut(index);
@@ -139,6 +143,8 @@ impl Collectives {
     }
 
     /// Checks that the mounted rank's call is the one that others made.
+    // Compared with the first who came, whoever that was: the sentence names both, and which of the two is
+    // wrong is for people to say.
     pub(crate) fn agree_on(
         &self,
         messages: &Messages,
@@ -190,6 +196,8 @@ impl Collectives {
                     let instance = &instances[**index];
                     !instance.joined.contains(member) && matches!(&instance.place, Place::Group(_, have) if have.same(group))
                 };
+                // Groups have no calls to count: the first instance of this group that the member is not in yet
+                // is the one.
                 let known = self.meetings.get(key).and_then(|list| list.iter().find(open).copied());
                 let index = known.unwrap_or_else(|| {
                     let index = self.make_instance(messages, entry, me);
@@ -203,8 +211,11 @@ impl Collectives {
             }
         };
         // Both sides of an intercommunicator count and find instances in the object with the smaller index.
+        // One of the two sides keeps the calls, so that both find the same instance.
         let home = home(objects, comm);
         let total = entry.shape.size;
+        // Nobody else can ever join it: each rank's calls on its own `MPI_COMM_SELF` are instances that nobody
+        // has to find.
         if objects.comms.at(home).is_self {
             return Ok(self.make_instance(messages, entry, me));
         }
@@ -272,6 +283,8 @@ impl Collectives {
         })
     }
 
+    // The schedule is chosen here and not when the instance is made: a member that names no root knows neither
+    // root nor size.
     pub(crate) fn start_instance(&mut self, messages: &mut Messages, objects: &Objects, index: u32) {
         if !self.instance(index).root_known {
             self.hold(index);
@@ -299,6 +312,8 @@ impl Collectives {
 
     /// Starts all held instances, complete or not, because nothing else can run; false if there were none.
     pub(crate) fn start_all_held(&mut self, messages: &mut Messages, objects: &Objects) -> bool {
+        // A copy, since starting takes instances out of the list. Those that still do not know their root stay,
+        // which is how the loop sees that nothing was gained.
         let held = self.held.clone();
         for &index in &held {
             self.start_instance(messages, objects, index);

@@ -14,6 +14,8 @@ use schedule::{Buffer, Slice, Step};
 
 impl Collectives {
     /// Moves agents on until none can move or a function of the program is needed (`collectives.user`).
+    // First come, first served: the order has no influence on any time, as each message's arrival follows from
+    // its sender's clock alone.
     pub(crate) fn run_agents(&mut self, messages: &mut Messages, objects: &Objects) {
         while self.user.is_none()
             && let Some((index, member)) = self.agenda.pop_front()
@@ -25,6 +27,7 @@ impl Collectives {
     fn run_agent(&mut self, messages: &mut Messages, objects: &Objects, index: u32, member: u32) {
         let Some(instance) = self.instances.get_mut(index) else { return };
         let Some(schedule) = instance.schedule.clone() else { return };
+        // Out of its place while it moves: sending to a member looks into the same instance.
         let Some(mut agent) = instance.agents[member as usize].take() else { return };
         if agent.stage == Stage::Done {
             instance.agents[member as usize] = Some(agent);
@@ -37,6 +40,8 @@ impl Collectives {
             }
         }
         agent.waiting = None;
+        // One buffer for all rounds of all members: a round is described anew each time it is entered, and
+        // never kept.
         let mut steps = std::mem::take(&mut self.steps);
         let rounds = schedule.rounds();
         let mut through = true;
@@ -74,6 +79,9 @@ impl Collectives {
     }
 
     /// One round; false if it must wait for a message or for a function of the program.
+    // Sends, receives, local steps: the order of a round's parts is that of the schedule's definition
+    // (`schedule::Step`), which both planes share. Receives one after the other, as a library posts and waits
+    // for them.
     fn run_round(&mut self, messages: &mut Messages, objects: &Objects, index: u32, agent: &mut Agent, steps: &[Step]) -> bool {
         if !agent.sent {
             agent.sent = true;
@@ -95,6 +103,8 @@ impl Collectives {
         if !messages.payloads {
             return true;
         }
+        // Counted on from the receives, so that a member which waited for a function of the program does not
+        // repeat what it has done.
         let local = steps.iter().filter(|step| matches!(step, Step::ReduceLeft { .. } | Step::ReduceRight { .. } | Step::Copy { .. }));
         for step in local.skip((agent.cursor - count) as usize) {
             agent.cursor += 1;
@@ -136,7 +146,10 @@ impl Collectives {
             messages.pool.get_mut(slot).extend_from_slice(buffer_of(agent, from));
             slot
         });
+        // By sender and round: a message of a later round may come before an earlier one where a path is
+        // shorter.
         let key = (to, agent.member.rank, agent.round);
+        // Unknown on a shared network; the letter lies there without a time until its flight has landed.
         let at = if messages.by_time() {
             let flight = Flight::Chapter { chapter: crate::CHAPTER, words: [index, to, agent.member.rank, agent.round] };
             messages.launch(agent.rank, target, from.bytes, agent.clock, flight);
@@ -165,6 +178,8 @@ impl Collectives {
         }
     }
 
+    // Payload and time together: a member that has its message's bytes has its arrival too, so that neither can
+    // run ahead of the other.
     fn agent_receive(&mut self, messages: &mut Messages, index: u32, agent: &mut Agent, from: u32, into: Slice) -> bool {
         let instance = &mut self.instances[index];
         let key = (agent.member.rank, from, agent.round);
@@ -215,6 +230,7 @@ impl Collectives {
             agent.reduce(left, right, into);
             return true;
         }
+        // Copies: the function may do as it likes with both, and meanwhile other members move.
         let (left, right) = (buffer_of(agent, left).to_vec(), buffer_of(agent, right).to_vec());
         self.user = Some(UserReduction { rank: agent.rank, instance: index, member: agent.member.rank, reduction, left, right, into });
         false
@@ -226,6 +242,8 @@ impl Collectives {
             && let Some(agent) = &mut instance.agents[work.member as usize]
         {
             buffer_mut(agent, work.into).copy_from_slice(&work.right);
+            // In front: until this member has gone on no other one may call a function, because there is one
+            // place for such work.
             self.agenda.push_front((work.instance, work.member));
         }
     }

@@ -15,6 +15,8 @@ use schedule::{Schedule, Shape};
 use std::rc::Rc;
 
 /// A reduction whose members are all in.
+// Taken out of the instance whole, so that nothing of the world is borrowed while the program's functions run:
+// they may call MPI's `MPI_Type_size` and the like.
 pub(crate) struct FunctionWork {
     index: u32,
     shape: Shape,
@@ -44,6 +46,8 @@ impl FunctionWork {
         let fits = plane.faults().is_empty();
         let (output, input) = plane.into_rows();
         self.input = input.into_bytes();
+        // All or nothing: results of which some members' steps did not fit are thrown away, and the
+        // contributions are still there.
         self.results = fits.then_some(output);
     }
 }

@@ -48,11 +48,14 @@ fn is_predefined(reduction: Option<(usize, usize)>) -> bool {
 impl Collectives {
     /// Whether collectives of this process may gather. With a gap, what the rank of a nonblocking one sends meanwhile delays the messages of
     /// its collective: such a member is run event by event.
+    // On a shared network nothing is known before it happens, and with a gap the interface of a rank that goes
+    // on is not the collective's alone.
     pub(crate) fn gathers(&self, messages: &Messages, blocking: bool) -> bool {
         self.batch && !messages.by_time() && (blocking || messages.wire.overheads.gap == Span::ZERO)
     }
 
     /// What the mounted rank's next collective on an intracommunicator looks like; `None` if it is not one to gather.
+    // One rank alone is left out as well: it would be held for itself.
     fn brief_shape(&self, messages: &Messages, objects: &Objects, brief: &Brief) -> Result<Option<(u32, u32, Shape)>> {
         let index = objects.comms.index(brief.comm)?;
         let comm = objects.comms.at(index);
@@ -92,6 +95,8 @@ impl Collectives {
     }
 
     /// The mounted rank enters: `(instance, member, request)`, or `None` if the call must be made as agents.
+    // Everything that can decline comes before anything is changed: `None` means that the call may start over
+    // as agents.
     fn enter_gathering(
         &mut self,
         messages: &mut Messages,
@@ -111,6 +116,8 @@ impl Collectives {
         let blocking = brief.mode == Mode::Blocking;
         let varies = Varied::is(brief.kind, brief.irregular);
         let calls = !shape.predefined;
+        // Processes would have to tell each other sizes, requests or functions before they are ready; event by
+        // event they do so as they go.
         if (!blocking || varies || calls) && is_spread(messages, communicator) {
             return Ok(None);
         }
@@ -133,6 +140,7 @@ impl Collectives {
                 self.agree_on(messages, objects, index, comm, &signature, &shape)?;
                 let instance = self.instance(index);
                 let gathering = instance.gathering.as_ref().expect("looked at above");
+                // Looked up, so that a handle which is none fails for the rank that passed it.
                 if gathering.reduction.as_ref().map(|known| known.0) != brief.reduction {
                     // Other handles may be the same operation and type, or not one at all.
                     let (op, datatype) = brief.reduction.expect("shapes agree");
@@ -209,6 +217,8 @@ impl Collectives {
     }
 
     /// The mounted rank enters the instance made last, if its call is one more with the same arguments and not the last one of all.
+    // The whole entry of a barrier or small allreduce for all but the first and the last: compare, count, set a
+    // bit. The last has all the rest to do, which would bring its stack frames into everybody's call.
     #[inline]
     fn joins_again(
         &mut self,
@@ -268,6 +278,7 @@ impl Collectives {
         if let (Some(pending), Some(request)) = (&mut gathering.pending, request) {
             pending.enter(member - gathering.first, first, clock, request, target);
         }
+        // While its rank is mounted: later nobody could read a contribution on its stack.
         gathering.contribute(&instance.shape, member, instance.here, source, target);
         instance.arrived += 1;
         let (complete, spread) = (instance.arrived == instance.here, instance.ident.is_some());
@@ -298,6 +309,7 @@ impl Collectives {
     }
 
     /// All members are in.
+    // The last member does the work of all, in its own call. Others find their results made when they run.
     fn complete_gathering(&mut self, messages: &mut Messages, objects: &Objects, index: u32) {
         self.latest = None;
         let instance = self.instance_mut(index);
@@ -312,6 +324,8 @@ impl Collectives {
         let instance = self.instance_mut(index);
         let mut gathering = instance.gathering.take().expect("held together");
         if !gathering.make_results(&instance.shape, &schedule) {
+            // Members contradict each other. Event by event each finds out by itself whether it is wrong, as it
+            // would with a real library.
             instance.gathering = Some(gathering);
             self.expand(messages, objects, index);
             self.start_instance(messages, objects, index);
@@ -321,6 +335,7 @@ impl Collectives {
     }
 
     /// What the members get is known: their clocks move, and they go on.
+    // `left` members still have to take their results: the instance stays until the last has.
     pub(super) fn pass_through(
         &mut self,
         messages: &mut Messages,
@@ -343,6 +358,8 @@ impl Collectives {
     }
 
     /// Makes agents of the members that are in, so that they can go on one by one.
+    // Each member's clock is still that of its entry: nobody's moves while it is held, and one that went on has
+    // its own kept.
     pub(crate) fn expand(&mut self, messages: &mut Messages, objects: &Objects, index: u32) {
         self.latest = None;
         let instance = self.instance_mut(index);
@@ -378,6 +395,8 @@ impl Collectives {
     }
 
     /// The mounted rank asks whether requests are complete: collectives that are held for their members, and could complete one, go on.
+    // A test must be answered, and the others' answer may need what this member would send: so the members that
+    // are in go on without the rest.
     pub(crate) fn start_tested(&mut self, messages: &mut Messages, objects: &Objects, requests: RequestArray) {
         if !self.has_held() {
             return;

@@ -23,6 +23,8 @@ pub(crate) struct Gatherv {
     scatters: bool,
     root: u32,
     /// Bytes that a member sends (gather) or expects (scatter).
+    // Both views are kept, the members' and the root's, because their disagreement is an error of one of them
+    // that has to be told.
     lengths: Vec<u64>,
     /// Where the block of a member begins in `data`: in the order in which members came in, or in that of the root.
     begins: Vec<u64>,
@@ -65,6 +67,7 @@ impl Gatherv {
         }
     }
     /// Whether all say the same.
+    // O(members), once: cheaper than to compare when each comes in, since the root may be the last.
     pub(super) fn fits(&self) -> bool {
         let Some(blocks) = &self.blocks else { return false };
         self.lengths.iter().zip(blocks.windows(2)).all(|(&length, block)| length == block[1] - block[0])
@@ -91,6 +94,7 @@ impl Gatherv {
         match (self.scatters, member == self.root) {
             (true, true) => &self.data,
             (true, false) => &[],
+            // Packed in order of entry: a gather's root is the one reader, and reads each block once.
             (false, _) => &self.data[self.begins[member as usize] as usize..][..self.lengths[member as usize] as usize],
         }
     }

@@ -19,6 +19,8 @@ use std::collections::VecDeque;
 use std::rc::Rc;
 
 /// A message of a schedule, on its way or arrived.
+// The payload is in the pool and not in the letter: most letters of a barrier carry none, and a letter is moved
+// several times.
 pub(crate) struct Mail {
     pub(crate) at: Time,
     pub(crate) bytes: u64,
@@ -38,6 +40,10 @@ pub(crate) enum Place {
 }
 
 /// One collective call of a communicator.
+// made by the first member --(others enter)--> all are in --> started --(members leave)--> gone with the last
+//
+// Its members are either in `gathering` (a bit each) or in `agents`, both only between processes, where agents
+// wait for those elsewhere (`holds_agents`). Either way `arrived` counts who is in and `left` who has not gone.
 pub(crate) struct Instance {
     /// Among whom it is.
     pub(crate) place: Place,
@@ -46,6 +52,7 @@ pub(crate) struct Instance {
     /// Members on this process.
     pub(crate) here: u32,
     pub(super) signature: Signature,
+    // For sentences about members that called something else.
     pub(crate) first_rank: u32,
     /// Chosen when the instance starts: the root of an intercommunicator's collective may be known only then.
     pub(super) schedule: Option<Rc<dyn Schedule>>,
@@ -61,9 +68,12 @@ pub(crate) struct Instance {
     /// Of a persistent collective: its turn.
     pub(super) start: Option<(u32, u32)>,
     /// Its place in the list of those held.
+    // So that taking an instance from the list of those held is O(1) among any number.
     pub(super) held_at: Option<u32>,
     /// Who has entered, of a group's instance: its members find it by that.
     pub(super) joined: objects::handles::RankSet,
+    // By receiver, sender and round; a queue each, because a schedule may send twice to one member in one
+    // round.
     pub(super) mail: FxHashMap<(u32, u32, u32), VecDeque<Mail>>,
     pub(crate) agreement: Option<Agreement>,
 }
@@ -74,6 +84,8 @@ pub struct Collectives {
     pub(super) instances: Slab<Instance>,
     /// The calls on each communicator.
     pub(crate) calls: CallTable,
+    // Instances by index and not by reference: one may be over, and its index another's, before its turn comes;
+    // members that are done are passed over.
     pub(super) agenda: VecDeque<(u32, u32)>,
     pub(super) held: Vec<u32>,
     pub(super) steps: Vec<Step>,
@@ -136,6 +148,8 @@ impl Collectives {
         !self.agenda.is_empty() || self.user.is_some() || !self.functions.is_empty()
     }
     /// Whether members are held that could start.
+    // Without a known root nothing could begin: to count those would make the main loop start them over and
+    // over.
     pub(crate) fn has_held(&self) -> bool {
         self.held.iter().any(|&index| self.instances[index].root_known)
     }
@@ -199,6 +213,8 @@ impl Instance {
 
 impl Collectives {
     /// The instance that a rank is blocked in (for reports).
+    // O(instances * members), for reports alone: no rank keeps what it is blocked in, which would cost every
+    // rank a word.
     pub(crate) fn waiting_instance(&self, objects: &Objects, rank: u32) -> Option<u32> {
         let waits = |instance: &Instance| match (&instance.gathering, &instance.place) {
             (Some(gathering), Place::Comm(comm)) => {
@@ -228,6 +244,7 @@ pub(crate) fn member_rank(objects: &Objects, place: &Place, member: u32, me: u32
 }
 
 /// The groups of an intercommunicator in the order that both sides agree on: by the world rank of their first member.
+// Groups are disjoint, so that their first members differ and the order is total: no tie.
 pub fn sides(objects: &Objects, comm: u32) -> (&objects::group::Group, &objects::group::Group) {
     let communicator = objects.comms.at(comm);
     let (local, remote) = (&*communicator.group, communicator.remote.as_deref().expect("an intercommunicator"));

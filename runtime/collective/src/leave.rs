@@ -27,6 +27,7 @@ impl Collectives {
     }
 
     /// Whether a member is through.
+    // O(1): asked once by each member right after it has entered.
     pub(crate) fn is_through(&self, index: u32, member: u32) -> bool {
         let instance = self.instance(index);
         match &instance.gathering {
@@ -36,6 +37,8 @@ impl Collectives {
     }
 
     /// Moves a complete member's result into the program's memory, ahead of its completion.
+    // Early, for `MPI_Request_get_status`, which makes the data available and keeps the request (MPI 5.0
+    // section 3.7.6). A handle waits for the end, as its communicator may not exist for this member before.
     pub(crate) fn deliver_collective(&mut self, objects: &Objects, index: u32, member: u32) {
         if self.instances[index].gathering.is_some() {
             self.finish_pending(objects, index, member, false);
@@ -76,6 +79,7 @@ impl Collectives {
             state.clock = agent.clock;
             state.spins = 0;
         }
+        // Before leaving, with which the instance may be gone.
         let outcome = self.instance(index).outcome(member);
         self.leave_instance(objects, index);
         if let Some(failure) = agent.failure.take() {
@@ -126,6 +130,8 @@ impl Collectives {
         self.finish_agent(messages, objects, index, member, None)
     }
 
+    // Members pass through the calls of a communicator in order, so that the instance is forgotten with its
+    // last member, and its number can never be asked for again.
     pub(crate) fn leave_instance(&mut self, objects: &Objects, index: u32) {
         let instance = &mut self.instances[index];
         instance.left -= 1;
@@ -165,6 +171,8 @@ impl Collectives {
     }
 }
 
+// A nonblocking member is told by its request, a blocked one is woken; one that was never blocked (it is
+// entering right now, and finds itself through) has nothing to be told.
 pub(crate) fn agent_done(messages: &mut Messages, agent: &mut Agent) {
     match agent.request {
         Some(request) => messages.finish_request(request, agent.clock),

@@ -4,6 +4,8 @@ use crate::area::Area;
 use crate::delivery::Delivery;
 
 /// Whether a call waits for its result.
+// One argument for four kinds of a call: each collective is written once, and MPI's blocking, nonblocking and
+// persistent forms, as well as the halves of the first, differ in nothing but this.
 #[derive(Clone, Copy, PartialEq, Eq, Debug)]
 pub enum Mode {
     /// Yes.

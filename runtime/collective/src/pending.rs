@@ -13,9 +13,11 @@ use rustc_hash::FxHashMap;
 pub(crate) struct Pending {
     requests: Vec<u32>,
     /// When they entered: one clock while that is the same.
+    // A vector only once two members have entered at different times: programs without noise never make one.
     clock: Time,
     clocks: Vec<Time>,
     /// Where results go; empty until one goes anywhere.
+    // Eight bytes a member, and none where nobody gets anything; what is laid out is rare and elsewhere.
     targets: Vec<Addr>,
     /// Where one does not lie side by side.
     scattered: FxHashMap<u32, Extent>,
@@ -66,6 +68,8 @@ impl Pending {
         }
     }
     /// The same, once: afterwards it goes nowhere.
+    // Once: a request whose data was asked for early (`MPI_Request_get_status`) is completed later, when the
+    // program may have changed the buffer.
     pub(super) fn take_target(&mut self, place: u32, bytes: u64) -> Extent {
         let target = self.target(place, bytes);
         self.scattered.remove(&place);

@@ -26,6 +26,7 @@ use std::rc::Rc;
 ///
 /// The loops over clocks add without looking. No clock goes back in them, so that one which has passed half of all time stays there, and what
 /// was added to it later may be wrong, but is not taken for right.
+// One comparison when a member leaves, instead of one for each addition in the innermost loops.
 #[inline]
 fn in_time(clock: u64) -> u64 {
     if clock >= 1 << 63 {
@@ -55,6 +56,7 @@ impl<F: Fn(u32) -> u32> Costs for Between<'_, F> {
 
 impl Collectives {
     /// Whether an instance whose members have all entered as agents may pass the planes. With a gap, what a member does meanwhile delays its messages.
+    // Agents in any other stage have done steps already, which the planes would take again.
     pub(crate) fn fits_planes(&self, messages: &Messages, instance: &Instance) -> bool {
         let gap = messages.wire.overheads.gap != Span::ZERO;
         self.batch
@@ -71,6 +73,7 @@ impl Collectives {
     /// Runs all rounds of an instance whose members are agents, all of them here; they are through afterwards.
     pub(crate) fn run_agents_at_once(&mut self, messages: &mut Messages, index: u32, schedule: &Rc<dyn Schedule>) {
         let instance = self.instance_mut(index);
+        // Agents know their clocks from entry on; what a rank did since is not in them, and must not be.
         let (size, silent) = (instance.size, instance.shape.carries_nothing() || !messages.payloads);
         let mut agents = std::mem::take(&mut instance.agents);
         let members = AgentMembers { agents: &agents, first: 0 };
@@ -114,6 +117,7 @@ pub(crate) fn run_blocked(
     };
     let plane = pass_rounds(messages, schedule, clocks, &group, shape, varied);
     // Last to first, so that they run in the order of ranks.
+    // `ready` runs who was woken last first.
     for member in (0..size).rev() {
         release_member(messages, group.world_rank(member), &plane, member, member as usize);
     }
@@ -133,6 +137,7 @@ pub(crate) fn run_pending(
     let clocks = (0..size).map(|member| pending.clock(member).as_ps()).collect();
     let plane = pass_rounds(messages, schedule, clocks, &group, shape, varied);
     for member in (0..size).rev() {
+        // The rank's clock stays where it is: it moves when the rank asks, if it asks after that.
         messages.finish_request(pending.request(member), Time::from_ps(in_time(plane.clock(member))));
     }
 }
@@ -167,6 +172,8 @@ fn pass_rounds(
     let mut plane = TimePlane::new(Segment::whole(shape.size), schedule, clocks, true).with_burden(burden);
     let costs = Between { wire: &messages.wire, rank_of: |member| group.world_rank(member) };
     let mut said = Said::default();
+    // The loops are compiled for each kind of members: a call through a table for every message would double
+    // the time of an all-to-all.
     let over = match varied {
         None => plane.advance(shape, &costs, &mut said),
         // Each by itself: how large a block is is asked for in the innermost loop.
@@ -180,6 +187,7 @@ fn pass_rounds(
 }
 
 /// A blocked member of a collective, which is in this place of the plane, is through.
+// With overheads not all that passes is waiting: the plane has kept apart what was the processor's own work.
 #[inline]
 pub(crate) fn release_member(messages: &mut Messages, rank: u32, plane: &TimePlane, member: u32, place: usize) {
     let clock = in_time(plane.clock(member));
@@ -216,6 +224,8 @@ pub(crate) fn agents_through(
     data: Option<DataPlane>,
 ) {
     if let Some(data) = data {
+        // Before results are handed over: who has failed gets none of them, but its bytes were needed for the
+        // others'.
         for &(member, fault) in data.faults() {
             agents[(member - first) as usize].as_mut().expect("all members are in").fails(fault);
         }

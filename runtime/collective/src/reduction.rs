@@ -34,6 +34,8 @@ impl Reduction {
 
     /// `right = left op right` with a function of the program, whose rank must be mounted. Packed on both sides;
     /// the function sees operands laid out as the datatype says.
+    // Both operands get memory of their own, laid out as the datatype says: a function of the program sees
+    // elements as it declared them (MPI 5.0 section 6.9.5), gaps included. Negative extents begin at the end.
     pub fn call(&self, left: &[u8], right: &mut Vec<u8>) {
         let Op::User(user) = &*self.op else { return };
         let datatype = &self.datatype;
@@ -56,6 +58,8 @@ impl Reduction {
 }
 
 /// What the mounted rank calls a reduction with, by handles of operation and datatype.
+// The kernel is looked up once a call and member: a wrong pair of operation and type fails here, before anybody
+// waits for it.
 pub(crate) fn reduction(messages: &Messages, objects: &Objects, op: usize, datatype: usize) -> Result<Rc<Reduction>> {
     let operation = objects.ops.get(messages.current, op)?;
     let kind = objects.types.usable(messages.current, datatype)?;
@@ -79,6 +83,7 @@ pub(crate) fn reduction(messages: &Messages, objects: &Objects, op: usize, datat
 }
 
 /// What each member reduces with: the same function has another address where ranks have images of their own.
+// Where ranks share one image all members have one reduction, which is then kept once.
 #[derive(Default)]
 pub(crate) struct Functions {
     by_member: Vec<Option<Rc<Reduction>>>,

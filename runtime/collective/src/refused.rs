@@ -41,6 +41,8 @@ impl Entrance<'_> {
 }
 
 impl Collectives {
+    // Counted as made whatever is wrong with it: who counted only right calls would take this rank's next one
+    // for the refused.
     fn refuse(&mut self, messages: &mut Messages, objects: &mut Objects, comm: u32) {
         let home = home(objects, comm);
         if objects.comms.at(home).is_self {
@@ -71,6 +73,8 @@ impl Collectives {
     }
 
     fn join_without_data(&mut self, messages: &mut Messages, objects: &mut Objects, index: u32, refusal: Refusal) {
+        // What the others hold back cannot be gathered any more: a result of all members' data will not be
+        // known.
         self.expand(messages, objects, index);
         self.add_without_data(messages, objects, index, refusal);
         let instance = self.instance(index);
@@ -111,6 +115,7 @@ impl Collectives {
         let clock = if messages.by_time() { clock.max(messages.ranks[messages.current as usize].clock) } else { clock };
         let mut agent = Agent::held(rank, clock, part, Vec::new(), 0, None);
         (agent.refused, agent.nic_free) = (true, nic_free);
+        // From the start: what it sends carries the name of the rank for want of whose data it is empty.
         agent.lacks(rank);
         instance.agents[member as usize] = Some(Box::new(agent));
         instance.arrived += 1;

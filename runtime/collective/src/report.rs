@@ -20,6 +20,8 @@ struct Open {
     arrived: u32,
     missing: Vec<u32>,
     /// Some members on each other process, who are missing if it knows nothing of the collective.
+    // A process that knows nothing of a call cannot name its members as missing: those who know of the call
+    // name them for it.
     elsewhere: Vec<(u32, u32)>,
     /// Processes that know of it.
     known: Vec<u32>,
@@ -131,6 +133,8 @@ fn text(from: &mut Take) -> String {
 }
 
 /// What all processes told, together.
+// Added up by name, in the order of processes: each tells only what it has seen, and together that is what one
+// process would say.
 pub(crate) fn explain(told: &[Vec<u8>]) -> Explanation {
     let (mut open, mut notes) = (FxHashMap::<Vec<u8>, Open>::default(), Vec::new());
     for record in told {

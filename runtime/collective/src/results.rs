@@ -41,6 +41,7 @@ impl Gathering {
             }
         }
         match shape.kind {
+            // Nothing to compute: contributions lie as their results do.
             Kind::Barrier | Kind::Agree | Kind::Bcast | Kind::Scatter | Kind::Gather | Kind::Allgather => true,
             Kind::Alltoall => {
                 if let Data::Each(data, _) = &mut self.data {
@@ -55,6 +56,8 @@ impl Gathering {
     fn reduce(&mut self, shape: &Shape, schedule: &Rc<dyn Schedule>) -> bool {
         let Some(kernel) = self.kernel() else { return false };
         let Data::Each(data, stride) = &mut self.data else { return true };
+        // Members' operands are folded in the order in which the algorithm's messages would combine them: the
+        // bits are those of its steps, at a fraction of their cost, and all members get one copy.
         if let Some(association) = schedule.association() {
             self.data = Data::One(association::reduce(association, data, *stride, kernel));
             return true;

@@ -14,6 +14,8 @@ use schedule::Members;
 const NO_RESULT: usize = 1 << 31;
 
 /// A member that is blocked in a call, in one word: instance and member.
+// One word, because it stands on the stack of every rank that is blocked: what a rank costs in memory is what
+// its frames hold.
 #[derive(Clone, Copy, PartialEq, Eq)]
 pub struct Ticket(usize);
 
@@ -55,6 +57,8 @@ impl Part {
 impl Entrance<'_> {
     /// What a rank that has entered waits for, if its result goes where the second half of its call knows: side by side, of the size that all get,
     /// or nowhere.
+    // What a second half cannot know from its own arguments (a layout, a size that only this member has) would
+    // have to be kept meanwhile.
     pub fn ticket(&self, part: &Part) -> Option<Ticket> {
         if part.through {
             return None;

@@ -15,6 +15,8 @@ use std::rc::Rc;
 type Lists = (Rc<[u32]>, Rc<[u32]>);
 
 /// What its members bring, by kind of collective.
+// An enum, not a trait: the time plane's innermost loop asks members for sizes, and is compiled for the largest
+// kinds by themselves.
 pub(crate) enum Varied {
     /// Gather and scatter of blocks that differ.
     Gatherv(Gatherv),
@@ -34,6 +36,8 @@ impl Varied {
         irregular || kind == Kind::Neighbor
     }
     /// For `members` of a collective of a communicator with this topology; `None` if it is not to gather.
+    // `None` before anything is kept: what would take too much memory goes through as agents from its first
+    // member on.
     pub(super) fn new(shape: &Shape, members: u32, topology: Option<Rc<Topology>>) -> Option<Varied> {
         match (shape.kind, topology) {
             (Kind::Neighbor, Some(topology)) => Some(Varied::Neighbor(Neighbor::new(topology, members))),

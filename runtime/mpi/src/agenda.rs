@@ -25,6 +25,8 @@ impl World {
     /// accepts the message: of a source whose first message an earlier receive may take, it waits until that is decided. The others of
     /// the rank are items once this one is decided; none meets its message before the one before. O(log messages) where all accept the same,
     /// O(receives * messages) at worst.
+    // Only the first item of a rank is made. What its others are depends on how this one is decided: one
+    // message less, and perhaps a named receive that has its own now.
     fn wild_item_of(&self, rank: u32) -> Option<Item> {
         let state = &self.messages.ranks[rank as usize];
         let mut asked: SmallVec<[Pattern; 4]> = SmallVec::new();
@@ -70,11 +72,15 @@ impl World {
                 return Some(message);
             }
             let from = |other: &u32| nodes[*other].source == envelope.source && nodes[*other].context == envelope.context;
+            // All messages of that source in that context: none of them may be taken before the first of them
+            // is (MPI 5.0 section 3.5).
             left_out.extend(self.messages.unexpected.iter(state.unexpected).filter(from));
         }
     }
 
     /// The poll in which `rank` is blocked, if it can be answered at some time.
+    // What can be answered already is an item of time zero, before all others: its rank may act, and so comes
+    // first.
     fn poll_item_of(&self, rank: u32) -> Option<Item> {
         let poll = self.order.polls.get(&rank)?;
         match self.open(rank, poll) {
@@ -85,6 +91,7 @@ impl World {
     }
 
     /// Makes the items of a rank anew; those that it had are void.
+    // At most one of each kind: O(1) items a rank, each found in its own part.
     fn renew(&mut self, rank: u32) {
         let state = &self.messages.ranks[rank as usize];
         let receive = if state.wilds != 0 { self.wild_item_of(rank) } else { None };
@@ -94,6 +101,7 @@ impl World {
     }
 
     /// Looks at all ranks to which something happened: answers polls that can be answered now, and makes their items anew.
+    // Polls first: an answered rank runs again, and its items are made when it waits once more.
     pub(crate) fn refresh(&mut self) {
         if self.messages.dirty.is_empty() {
             return;
@@ -110,6 +118,7 @@ impl World {
         self.order.agenda.queue.tidy();
     }
 
+    // Programs without such receives and polls never pay for a table of all ranks.
     #[inline]
     fn have_owners(&mut self) {
         if self.order.agenda.queue.has_no_owners() {
@@ -128,6 +137,8 @@ impl World {
     }
 
     /// Whether no message that arrives at `time` or before will come any more.
+    // Something of a chapter that can go on may send at the least clock there is: what was safe holds, but it
+    // has not arrived yet.
     #[inline]
     pub(crate) fn is_safe(&self, time: Time) -> bool {
         time < self.messages.safe && !self.messages.by_time() && !self.chapters.has_work()
@@ -158,6 +169,8 @@ impl World {
             && !self.messages.ranks[self.messages.current as usize].dirty
     }
 
+    // Made anew and not taken from the queue: the mounted rank has posted and received since its items were
+    // made.
     #[inline(never)]
     fn decide_own_receive(&mut self, time: Time) -> bool {
         let first = self.wild_item_of(self.messages.current);
@@ -177,6 +190,8 @@ impl World {
         self.messages.unlink_posted(item.rank, receive);
         self.messages.unlink_message(item.rank, message);
         let meets = self.meets(item);
+        // The floor is kept in the message, so that whoever asks later, a probe or a status, sees one and the
+        // same time.
         self.messages.nodes[message].arrival = meets;
         self.messages.take(item.rank, receive, message);
         self.decided_until(item.rank, meets);
@@ -195,6 +210,7 @@ impl World {
     }
 
     /// A rank goes on that nobody reckoned with: what was safe may be no more.
+    // Answers "no" may make the rank act now, before what was taken for safe when it seemed to wait for ever.
     pub(crate) fn forget_safe(&mut self) {
         self.messages.safe = Time::ZERO;
     }
@@ -221,6 +237,9 @@ impl World {
     /// the first item is decided wherever it is. Answers how many were, and before what time no message will come any more.
     ///
     /// With no lookahead, items of one instant whose ranks act then are decided one at a time, each when all ranks wait once more.
+    // The bound shrinks as items are taken: a rank that one of them wakes may send at its own time, and what
+    // arrives from that comes a lookahead later (conservative synchronization: Chandy and Misra 1979, Bryant
+    // 1977). The first item is covered by the others alone.
     fn decide_below(&mut self, other: Time, anyway: bool) -> (u32, Time) {
         self.refresh();
         let lookahead = self.messages.lookahead(self.messages.handshakes);
@@ -242,6 +261,7 @@ impl World {
     }
 
     /// Decides the first open item if it comes before `until`; false if not.
+    // Without lookahead nothing after the item itself is promised; `apply` is told its own time.
     pub(crate) fn decide_first_before(&mut self, until: Key) -> bool {
         self.refresh();
         let first = self.order.agenda.queue.first().filter(|item| item.key() < until);
@@ -252,6 +272,7 @@ impl World {
         first.is_some()
     }
 
+    // Only after a decision that stood alone: of several at one instant another's might come between.
     fn give_turn(&mut self, item: &Item) {
         self.order.agenda.turn = (item.what == What::Poll).then_some((item.rank, item.time));
     }
@@ -260,6 +281,8 @@ impl World {
     ///
     /// `other` is the least time at which anything else of the process can act (lagging senders,
     /// the network): items at or after it stay open unless nothing else exists.
+    // With nothing else in the process that could act, the least item must be decided wherever it is, or
+    // nothing would ever go on.
     pub(crate) fn decide(&mut self, other: Time) -> bool {
         self.refresh();
         let first = self.order.agenda.queue.first();
@@ -289,6 +312,8 @@ impl World {
         }
         let meets = self.meets(item);
         // A match may be told to a sender, whatever the rank does meanwhile; those that follow from it are no earlier.
+        // A rank whose clock is beyond the match acts no earlier than its clock, unless the match itself is
+        // news for another.
         if self.messages.handshakes { meets } else { meets.max(clock) }
     }
 
@@ -307,6 +332,8 @@ impl World {
                 self.chapters.of(ChapterId(id)).decide(&mut self.messages, &self.objects, item.rank, until);
             }
         }
+        // Nobody woke: its items follow from what is known now. Else they are void until the rank waits again,
+        // whatever it plans to do.
         if self.messages.ready.len() == runnable {
             self.renew(item.rank);
         } else {

@@ -6,6 +6,7 @@ use crate::runner::{Outcome, Runner};
 use crate::world::{Mpi, Phase, Setup, World};
 
 /// The process as its one rank, which has called the main loop from its own stack.
+// There is no stack to switch to: running the rank means to return from the loop, which it has called.
 struct Process;
 
 impl Runner for Process {
@@ -56,6 +57,7 @@ impl Mpi {
     }
 
     /// Does what there is to do, until the rank can go on or the run is over.
+    // No progress line: the terminal is the program's own.
     fn serve(&self, ending: &mut Ending) -> Left {
         drive(self, &mut Process, ending, &mut |_| {})
     }
@@ -71,6 +73,7 @@ impl Mpi {
             // A process that only asked for a version is no mistake.
             ending.strangers *= u32::from(began);
         }
+        // Woken for messages that nobody will receive: it has ended, and only its process goes on.
         while self.serve(&mut ending) == Left::Outside {}
         self.world().end(ending)
     }

@@ -48,6 +48,7 @@ impl Chapters {
     }
 
     /// The chapter of this name.
+    // A search among so few is cheaper than a table, and asked once an operation.
     pub(crate) fn of(&mut self, id: ChapterId) -> &mut dyn Chapter {
         let found = self.all_mut().into_iter().find(|(name, _)| *name == id);
         found.expect("what names a chapter was made by it").1
@@ -65,6 +66,8 @@ impl Chapters {
     }
 
     /// Goes on with each as far as it can; what needs functions of the program then, and whose that is.
+    // In the order of the list. It does not matter for any time; the first with an errand has it done before
+    // the others are asked again.
     pub(crate) fn work(&mut self, messages: &mut Messages, objects: &Objects) -> Option<(ChapterId, Box<dyn Errand>)> {
         self.all_mut().into_iter().find_map(|(id, chapter)| {
             let errand = if chapter.has_work() { chapter.work(messages, objects) } else { None };
@@ -87,6 +90,7 @@ impl Chapters {
     }
 
     /// What is held back begins, because nothing else can run, on all processes if that is `agreed`; false if nothing was.
+    // All of them, even after one had something: `fold` and not `any`, which would stop.
     pub(crate) fn start_held(&mut self, messages: &mut Messages, objects: &Objects, agreed: bool) -> bool {
         self.all_mut().into_iter().fold(false, |any, (_, chapter)| chapter.start_held(messages, objects, agreed) || any)
     }

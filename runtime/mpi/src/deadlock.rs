@@ -13,6 +13,7 @@ use std::collections::BTreeMap;
 use std::fmt::Write;
 
 /// How many groups are written out.
+// A screen: who waits like many others is said in one line, and more kinds than that are no help.
 const GROUPS: usize = 12;
 
 /// What one rank waits for.
@@ -96,6 +97,8 @@ impl Waits {
     }
 
     /// Says of operations in which several processes have a part what these know together.
+    // Only all processes together know who is missing: each told what it had, and the text of the whole takes
+    // the place of the part's.
     fn settle(&mut self, chapters: &Chapters) {
         for (id, told) in std::mem::take(&mut self.open) {
             let mut known = chapters.get(id).explain(&told);
@@ -135,6 +138,8 @@ fn explain(world: &World, all: &Waits) -> String {
         groups
     };
     let (absolute, relative) = (groups(false), groups(true));
+    // A ring waits for its left neighbour, a gather for rank 0: whichever way of saying it makes fewer groups
+    // is the pattern.
     let chosen = if relative.len() < absolute.len() { relative } else { absolute };
     let mut sorted: Vec<_> = chosen.into_iter().collect();
     sorted.sort_by_key(|(_, ranks)| (std::cmp::Reverse(ranks.len()), ranks[0]));
@@ -175,6 +180,8 @@ fn tag_text(node: &Node) -> String {
     if node.has(flag::ANY_TAG) { "tag=MPI_ANY_TAG".to_owned() } else { format!("tag={}", node.tag) }
 }
 
+// From the question that the rank asks to what it merely cannot get: O(posted + requests of all), for ranks
+// that will never run again.
 fn wait_of(world: &World, rank: u32) -> Wait {
     let function = world.messages.ranks[rank as usize].function;
     if let Some(poll) = world.order.polls.get(&rank) {

@@ -15,6 +15,8 @@ use rustc_hash::FxHashMap;
 /// Questions of blocked ranks, decisions and this process's part in agreeing on them.
 pub(crate) struct Order {
     /// What ranks are blocked in that ask.
+    // A map, because few ranks are blocked in a question at a time; the bit that says so is in the rank's own
+    // line (`RankState::polling`).
     pub(crate) polls: FxHashMap<u32, Poll>,
     /// What ranks asked in vain that do nothing but ask.
     pub(crate) rows: FxHashMap<u32, Row>,

@@ -7,6 +7,7 @@ use engine::Time;
 use message::chapter::Errand;
 use message::chapter::id::ChapterId;
 
+// What the loop does without the world: everything that runs the program's code, which may borrow it.
 pub(crate) enum Next {
     Run(u32),
     Errand(ChapterId, Box<dyn Errand>),
@@ -16,6 +17,7 @@ pub(crate) enum Next {
 }
 
 /// Ticks of the processor, some tenths of a millisecond, after which other processes get what is there for them.
+// Looking costs microseconds: at each switch it would be most of the work.
 const PATIENCE: u64 = 500_000;
 
 /// Runs all ranks to their end. `tick` is called now and then with the world, for a progress display.
@@ -35,6 +37,7 @@ pub(crate) enum Left {
 }
 
 /// Does what there is to do until the run is over or a rank goes on outside the loop.
+// The world is borrowed for one question at a time, since each answer lets code run that borrows it.
 pub(crate) fn drive<R: Runner>(mpi: &Mpi, ranks: &mut R, ending: &mut Ending, tick: &mut dyn FnMut(&World)) -> Left {
     let mut switches = 0u32;
     let world = mpi.world();
@@ -96,6 +99,8 @@ pub(crate) fn drive<R: Runner>(mpi: &Mpi, ranks: &mut R, ending: &mut Ending, ti
 }
 
 /// Fetches what the ranks that are next to run will touch.
+// The rank two switches ahead has its line fetched, the one before it what that line led to: each fetch needs
+// the result of the one before.
 #[inline(always)]
 fn approach<R: Runner>(world: &World, ranks: &mut R) {
     let messages = &world.messages;
@@ -165,6 +170,14 @@ impl World {
         self.messages.takes_a_while();
     }
 
+    // The order of questions, from what costs nothing to what must be certain that nothing else can happen:
+    //   1. errands and runnable ranks         nobody waits while somebody can run
+    //   2. polls that can be answered now     (refresh)
+    //   3. other processes                    they may have something for us; then they decide what follows
+    //   4. collectives held for members       before anything is decided: they may send
+    //   5. open items below everything else   (decide)
+    //   6. lagging senders, messages that leave, the network's next event: the least time of these
+    //   7. polling ranks without hope         (release_poller), else a deadlock
     pub(crate) fn next(&mut self) -> Next {
         loop {
             if let Some(errand) = self.next_errand() {
@@ -193,6 +206,8 @@ impl World {
             let lagging = self.messages.ready.least_lagging().unwrap_or(Time::MAX);
             let leaving = self.messages.outbox.peek().map_or(Time::MAX, |key| key.time);
             let event = self.messages.wire.next_event().unwrap_or(Time::MAX);
+            // Whatever is open before the least of these can be decided; at or after it, something may still
+            // come between.
             let other = lagging.min(leaving).min(event);
             if self.decide(other) {
                 continue;
@@ -206,6 +221,8 @@ impl World {
                 }
                 return Next::Deadlock;
             }
+            // At a tie a rank goes before the network, and a message that leaves before one that arrives: both
+            // can still add to that instant.
             if lagging <= leaving && lagging <= event {
                 let rank = self.messages.ready.next_lagging().expect("its clock was found");
                 self.messages.ready.wake(rank);
@@ -233,6 +250,8 @@ impl World {
     }
 
     /// Gives the network all messages that leave at or before `until`; nothing can act earlier.
+    // In the order (time, rank, sequence), which does not depend on who ran first; the network sees each
+    // instant complete.
     fn inject_until(&mut self, until: Time) {
         while let Some(key) = self.messages.outbox.peek()
             && key.time <= until
@@ -245,6 +264,7 @@ impl World {
         }
     }
 
+    // All deliveries up to then at once: a switch between two of them would find nothing else to do.
     fn advance_network(&mut self, until: Time) {
         let mut delivered = Vec::new();
         if let Some(network) = self.messages.wire.shared() {
@@ -256,6 +276,7 @@ impl World {
     }
 
     /// The mounted rank has left its `main`, or the process.
+    // What it started last is done first: its messages leave as if it had gone on.
     pub(crate) fn rank_ended(&mut self, rank: u32, status: i32, ending: &mut Ending) {
         self.messages.release();
         let phase = self.messages.phase(rank);
@@ -276,6 +297,8 @@ impl World {
     }
 
     /// Stops the run: other ranks stop at their first call at or after the mounted rank's clock.
+    // By virtual time and not by who ran first: of several aborts the earliest counts, on any number of
+    // processes.
     pub fn set_abort(&mut self, status: i32) {
         let at = self.messages.clock(self.messages.current);
         if self.run.abort.as_ref().is_none_or(|abort| at < abort.at) {

@@ -6,6 +6,8 @@
 use rank::Ranks;
 
 /// What became of a rank that was let run.
+// No "yielded": who is not blocked and has not ended runs on. What wakes a rank is with messages and chapters,
+// never with the runner.
 #[derive(Clone, Copy, PartialEq, Eq, Debug)]
 pub enum Outcome {
     /// It waits for something that its call has arranged to wake it.
@@ -25,6 +27,7 @@ pub trait Runner {
     fn resume(&mut self, rank: u32) -> Outcome;
 
     /// Calls a function of the program, or what touches the program's memory, for a rank that does not run now.
+    // No answer and no failure: what the call does is the caller's, and a rank without memory runs it as it is.
     fn mounted(&mut self, rank: u32, call: impl FnOnce());
 
     /// `rank` is one of the next to run, and `later` runs some switches behind it: what resuming the first will touch may be fetched,

@@ -25,6 +25,7 @@ pub struct Enough {
 }
 
 /// Mean and spread of a block's cost (B. P. Welford, Technometrics 4(3), 1962), in picoseconds.
+// Welford's recurrence: sums of squares of picoseconds would lose all digits of a small spread.
 #[derive(Clone, Copy, Default, Debug)]
 struct Account {
     count: u64,
@@ -54,6 +55,7 @@ pub struct Samples {
     places: FxHashMap<(String, i32), u32>,
     accounts: FxHashMap<Block, Account>,
     /// Blocks that run now, by rank, innermost last: what the rank had computed when they began.
+    // A stack a rank: blocks nest, and a rank may be switched away from within one.
     open: FxHashMap<u32, Vec<(Block, Span)>>,
 }
 
@@ -77,6 +79,7 @@ impl Samples {
         self.open.entry(rank).or_default().push((block, computed));
     }
     /// It has come to the end of the last block that it began.
+    // What the rank computed, not host time: other ranks that ran meanwhile are not in it.
     pub fn end(&mut self, rank: u32, computed: Span) {
         let Some((block, before)) = self.open.get_mut(&rank).and_then(Vec::pop) else { return };
         let cost = Span::from_ps(computed.as_ps().saturating_sub(before.as_ps()));

@@ -24,6 +24,8 @@ impl World {
     }
 
     /// When one question of `rank` can be answered from what is known.
+    // A question with several answers that could still change is open at the asking rank's clock: what arrives
+    // later does not change them.
     fn open_once(&self, rank: u32, question: &Question) -> Open {
         let clock = self.messages.clock(rank);
         let known = |handle: usize| self.messages.completion(handle).unwrap_or(Completion::Null);
@@ -83,6 +85,8 @@ impl World {
     }
 
     /// The best message for a probe: of the heads of all sources the least by (arrival, source).
+    // A named source's first message is its head whatever its arrival; one that is still on a shared network
+    // has no time to be seen at.
     pub(crate) fn head(&self, rank: u32, pattern: &Pattern) -> Option<(u32, Time)> {
         if pattern.source.is_some() {
             let (index, _) = self.messages.find_unexpected(rank, pattern)?;
@@ -96,6 +100,7 @@ impl World {
     }
 
     /// A blocked poll may be answerable now: wakes its rank if so.
+    // Asked each time something happens to the rank; most of what happens does not answer it.
     pub(crate) fn settle_poll(&mut self, rank: u32) {
         let Some(poll) = self.order.polls.get(&rank) else { return };
         if self.open(rank, poll) == Open::Final {
@@ -116,6 +121,8 @@ impl World {
     }
 
     /// Cancels a posted receive of the mounted rank; what had to wait for it meets its message now or later.
+    // A receive leaves its queue and the messages behind it look for another: the ones that it kept waiting
+    // meet theirs at the rank's clock.
     fn withdraw(&mut self, rank: u32, index: u32) {
         let clock = self.messages.clock(rank);
         let posted = self.messages.nodes[index].state == State::Posted;
@@ -142,6 +149,8 @@ impl World {
     /// undone: the sender was told of the match, or part of the message is gone.
     ///
     /// O(messages that wait for the rank).
+    // Ranks run ahead of each other, so that a receive may have a message that lies in its rank's future: as
+    // the program sees it, none had come.
     fn give_back(&mut self, rank: u32, receive: u32) -> bool {
         let Node { context, source, tag, arrival, bytes, buffer, flags, state, data, .. } = self.messages.nodes[receive];
         let kept = flags & (flag::TOLD | flag::TRUNCATED) == 0;

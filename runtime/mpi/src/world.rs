@@ -60,6 +60,8 @@ impl Setup {
 }
 
 /// All state of a process's ranks, in parts that know only those before them: objects, messages, other chapters of MPI, order.
+// Without methods that change more than one part, but for what decides, completes and drives: a part that
+// cannot see another cannot depend on it by accident.
 pub struct World {
     /// MPI's opaque objects.
     pub objects: Objects,
@@ -77,6 +79,8 @@ pub struct World {
 ///
 /// Every operation borrows the world for a short while and never across a switch of ranks, so
 /// that callbacks of the program and other ranks may come in at each of those points.
+// One cell around all and not one a part: a call borrows once, and what it does to one part is never seen half
+// done by another.
 pub struct Mpi {
     /// With one rank a process: what is done when the run is over while that rank waits.
     pub(crate) alone: Cell<Option<crate::run::Over>>,
@@ -88,6 +92,8 @@ impl Mpi {
     pub fn new(setup: Setup) -> Mpi {
         assert!(setup.payloads || setup.remote.is_none(), "what passes between processes has bytes");
         let (first, local) = setup.remote.as_ref().map_or((0, setup.ranks), Remote::own);
+        // Contexts that each process hands out by itself must differ from all others': each has a series of its
+        // own, as wide as there are processes.
         let stride = setup.remote.as_ref().map_or((0, 1), |remote| (remote.me, remote.blocks.processes()));
         let comms = Comms::new(setup.ranks, (first, local), stride);
         let mut world = World {
@@ -113,6 +119,7 @@ impl Mpi {
     }
 
     /// The state, unless it is in use (in crash reports).
+    // A crash may happen within a borrow, and its report must not be a second one.
     pub fn try_world(&self) -> Option<RefMut<'_, World>> {
         self.world.try_borrow_mut().ok()
     }

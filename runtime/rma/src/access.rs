@@ -41,12 +41,22 @@ impl Action {
         matches!(self, Action::Get | Action::Fetch(_) | Action::CompareAndSwap)
     }
     /// Whether what it finds or leaves depends on other accesses that MPI allows beside it.
+    // MPI lets accumulates of one epoch meet at one place, and each of them finds what those before left (MPI
+    // 5.0 section 12.7.1): their order is seen.
     pub(crate) fn is_atomic(self) -> bool {
         matches!(self, Action::Accumulate(_) | Action::Fetch(_) | Action::CompareAndSwap)
     }
 }
 
 /// When an access is served.
+//              origin           its accesses are seen by                        so they are
+//   fence      any number       nobody before the epoch's end                   Fence: kept until then
+//   start      any number       the others of the epoch, if they are atomic     Ordered if so, else AtOnce
+//   lock       it alone         nobody before the unlock                        AtOnce
+//   lock       sharing          others that share it                            Ordered
+//   lock_all   sharing          likewise, the lock taken by the first access    Acquires
+// What is AtOnce needs no decision, and costs what a message costs; docs/rma.md says why no correct program can
+// tell.
 #[derive(Clone, Copy, PartialEq, Eq, Debug)]
 pub(crate) enum Turn {
     /// As it arrives: no access that MPI allows beside it can tell.
@@ -70,6 +80,7 @@ pub(crate) struct Access {
     /// When it is at its target.
     pub(crate) arrival: Time,
     /// Of its origin's accesses.
+    // Breaks ties of accesses that one origin makes at one clock: in the order of its calls.
     pub(crate) sequence: u32,
     pub(crate) action: Action,
     pub(crate) turn: Turn,
@@ -112,6 +123,7 @@ impl Back {
 }
 
 /// The order in which a target serves accesses.
+// Kept apart from the access: a heap moves its entries around, and an access has its payload in it.
 #[derive(Clone, Copy, PartialEq, Eq, Debug)]
 pub(crate) struct Arrival {
     pub(crate) time: Time,
@@ -130,6 +142,7 @@ impl Arrival {
     }
 }
 
+// By arrival, then origin, then the origin's own order: total, and the same on any number of processes.
 impl PartialOrd for Arrival {
     fn partial_cmp(&self, other: &Arrival) -> Option<Ordering> {
         Some(self.cmp(other))

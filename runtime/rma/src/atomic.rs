@@ -7,6 +7,7 @@ use rank::{Addr, memory};
 use smallvec::SmallVec;
 
 /// Bytes of a payload: those of one element are kept without an allocation.
+// Most atomics are of one element, and such a payload is as large as its address and length would be.
 pub(crate) type Bytes = SmallVec<[u8; 16]>;
 
 /// A predefined operation on elements of a kind.
@@ -22,6 +23,7 @@ impl Combine {
     }
 
     /// As three bytes, for other processes.
+    // Numbers of our own enumerations: both ends are the same program.
     pub(crate) fn code(self) -> [u8; 3] {
         match self.element {
             Element::One(kind) => [self.op as u8, kind as u8, u8::MAX],
@@ -53,10 +55,13 @@ impl Combine {
     }
 
     /// Combines `data` into the memory at `place`.
+    // Nothing is answered, so that what was there need not be kept: a large accumulate goes through a page at a
+    // time.
     pub(crate) fn apply(self, place: &Place, base: usize, data: &[u8]) {
         match self.op {
             Predefined::NoOp => {}
             Predefined::Replace => place.write(base, data),
+            // An element may be cut by the edge of two blocks: all are put side by side first.
             _ if place.blocks.is_some() => {
                 let mut after = fetch(place, base);
                 self.kernel()(data, &mut after);
@@ -80,6 +85,7 @@ impl Combine {
 }
 
 /// Bytes that are combined at a time.
+// An eighth of the nearest cache: memory, operand and the piece stay in it together.
 const PIECE: usize = 4096;
 
 /// What is in the memory at `place`.

@@ -34,6 +34,7 @@ impl Chapter for Rma {
             self.touched(messages, &piece.access, piece.found, piece.at);
         }
     }
+    // An access is sent when it is made: nothing waits for anybody to join it.
     fn holds(&self) -> bool {
         false
     }
@@ -67,6 +68,7 @@ impl Chapter for Rma {
         }
         Ok(Status::EMPTY)
     }
+    // Noted alone: what follows may need the objects, and is done before anybody runs (`work`).
     fn landed(&mut self, words: [u32; 4], at: Time) {
         self.landed.push((words, at));
     }
@@ -75,6 +77,7 @@ impl Chapter for Rma {
     }
     fn starting(&mut self, _: Option<(u32, u32)>) {}
     fn forget_comm(&mut self, _: u32) {}
+    // One item a target, however many accesses wait at it; the rest of its heap follows when that is decided.
     #[inline]
     fn first_open(&self, rank: u32) -> Option<(Time, u32)> {
         self.first_arrival(rank)
@@ -83,6 +86,7 @@ impl Chapter for Rma {
         self.serve(messages, objects, rank, until);
     }
     fn wait_of(&self, _: &Messages, objects: &Objects, rank: u32, token: Option<Words>) -> Option<Wait> {
+        // A rank blocked in a one-sided call is always blocked for a request.
         let [index, kind] = token?;
         let mut shared = None;
         let text = match Token::of(kind) {

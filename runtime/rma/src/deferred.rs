@@ -6,6 +6,8 @@ use engine::Time;
 use message::chapter::Errand;
 
 /// An access to be done while its target is mounted.
+// Holds the access whole, and finds what it finds here: nothing of the world is borrowed while the target is
+// mounted.
 pub(crate) struct Piece {
     pub(crate) access: Access,
     base: usize,
@@ -27,6 +29,8 @@ pub(crate) struct Mounted(pub(crate) Vec<Piece>);
 impl Errand for Mounted {
     fn run(&mut self, mounted: &mut dyn FnMut(u32, &mut dyn FnMut())) {
         // Targets do not see each other's memory: each is mounted once.
+        // A stable sort: of one target the order in which it was decided stays. O(pieces log pieces) against a
+        // switch of images for each.
         self.0.sort_by_key(|piece| piece.access.target);
         for pieces in self.0.chunk_by_mut(|one, other| one.access.target == other.access.target) {
             mounted(pieces[0].access.target, &mut || {

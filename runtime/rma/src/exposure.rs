@@ -8,6 +8,7 @@ pub(crate) struct Exposure {
     pub(crate) left: u32,
     pub(crate) size: u32,
     /// The latest arrival of the others.
+    // A number and a maximum tell the end of the epoch, whoever completes last: no list of the group is kept.
     pub(crate) latest: Time,
     /// What `MPI_Win_wait` and `MPI_Win_test` ask for.
     pub(crate) request: u32,

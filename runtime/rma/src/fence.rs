@@ -24,6 +24,9 @@ impl Bits {
 }
 
 /// The fences of a window.
+// entered by some --> entered by all here (`epoch` counts) --> closed: all that was sent is here --> applied (`applied` counts)
+// Members elsewhere may be one epoch ahead, since a fence's barrier lets them go before this process has heard
+// of all: hence the maps by epoch.
 #[derive(Default)]
 pub(crate) struct Fence {
     /// Fences that all members of the process have entered: the number of the epoch that the last one began.
@@ -36,12 +39,15 @@ pub(crate) struct Fence {
     pub(crate) kept: BTreeMap<u32, Vec<Access>>,
     /// What a shared network carries, and processes that have closed the epoch, by epoch.
     pub(crate) expected: BTreeMap<u32, u32>,
+    // A process sends its mark behind all accesses of the epoch: streams keep their order, so that when the
+    // marks are in so is everything.
     pub(crate) marks: BTreeMap<u32, u32>,
     /// When answers came that a shared network carried ahead of their data, by reply.
     pub(crate) ahead: FxHashMap<u32, Time>,
     /// Epochs that are over: all is in the targets' memory.
     pub(crate) applied: u32,
     /// Accesses of the epoch that is closing which are not in the targets' memory.
+    // Some accesses wait until their target is mounted; the epoch is over when the last of these is done.
     pub(crate) left: usize,
     /// The latest arrival at each rank in the last epoch that was applied.
     pub(crate) exits: FxHashMap<u32, Time>,
@@ -57,6 +63,7 @@ impl Fence {
         self.open.get(member).then_some(self.epoch)
     }
     /// A member's epoch is over, though its next fence has not come.
+    // Another kind of epoch may begin after a fence (MPI 5.0 section 12.5.1), for this member alone.
     pub(crate) fn end(&mut self, member: u32) {
         self.open.set(member, false, member + 1);
     }

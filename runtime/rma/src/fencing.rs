@@ -20,6 +20,8 @@ impl Rma {
     ///
     /// # Errors
     /// `MPI_ERR_WIN`, `MPI_ERR_ASSERT`; `MPI_ERR_RMA_SYNC` in an epoch of another kind.
+    // Checked in full before the barrier: a member that is refused must not leave the others with a fence half
+    // entered.
     pub fn enter_fence(&mut self, messages: &mut Messages, objects: &Objects, win: usize, assert: i32) -> Result {
         let index = objects.wins.index(&objects.comms, win)?;
         check::assertion(assert, check::FENCE.0, check::FENCE.1)?;
@@ -40,6 +42,7 @@ impl Rma {
     }
 
     /// All members of the process have entered.
+    // Of members here a count is enough, because each enters its fences in order.
     fn close(&mut self, messages: &mut Messages, objects: &Objects, win: u32) {
         let fence = self.fences.entry(win).or_default();
         let closed = fence.epoch;
@@ -72,6 +75,8 @@ impl Rma {
     }
 
     /// All of an epoch is there, if nothing is under way.
+    // Asked after each of four things (a close, a mark, a landing, an answer ahead), whichever is the last:
+    // whoever comes last applies.
     fn apply_if_closed(&mut self, messages: &mut Messages, objects: &Objects, win: u32, epoch: u32) {
         let fence = self.fences.entry(win).or_default();
         let others = fence.others.as_ref().map_or(0, |others| others.len() as u32);
@@ -84,6 +89,8 @@ impl Rma {
         fence.expected.remove(&epoch);
         fence.exits.clear();
         let mut accesses = fence.kept.remove(&epoch).unwrap_or_default();
+        // Arrival decides between accumulates to one place, and so does between puts that a wrong program
+        // makes: alike on any number of processes.
         accesses.sort_by_key(|access| Arrival::of(access, NIL));
         // One more, so that it is not over before all have had their turn.
         fence.left = accesses.len() + 1;
@@ -101,6 +108,7 @@ impl Rma {
         *exit = at.max(*exit);
         if access.back.is_asked() {
             match fence.ahead.remove(&access.back.reply) {
+                // Its time on the network has passed already, when it should have; only the bytes were missing.
                 Some(at) => self.answered(messages, access.back, found, at),
                 None => self.answer(messages, access, found, at),
             }
@@ -122,6 +130,8 @@ impl Rma {
     }
 
     /// The second half of `MPI_Win_fence`, after its barrier: the handle of a request to wait for, unless all is there.
+    // Two things may be missing though the barrier is over: what arrives here later than the barrier's messages
+    // did, and data that the rank itself has asked for.
     pub fn leave_fence(&mut self, messages: &mut Messages, objects: &Objects, win: usize) -> Result<Option<usize>> {
         let index = objects.wins.index(&objects.comms, win)?;
         let me = messages.current;

@@ -87,6 +87,8 @@ impl Rma {
     /// # Errors
     /// `MPI_ERR_WIN`, `MPI_ERR_RANK`, `MPI_ERR_COUNT`, `MPI_ERR_TYPE`, `MPI_ERR_BUFFER`, `MPI_ERR_OP`, `MPI_ERR_DISP`, `MPI_ERR_RMA_RANGE`,
     /// `MPI_ERR_RMA_SYNC`.
+    // Everything that can be wrong is found here, at the origin and in its call: a target has nobody whom it
+    // could tell.
     pub fn issue(&mut self, messages: &mut Messages, objects: &Objects, asked: Asked) -> Result<usize> {
         let Asked { win, operation, buffer, target, wants_request } = asked;
         let index = objects.wins.index(&objects.comms, win)?;
@@ -97,6 +99,8 @@ impl Rma {
         let pair = Pair { win: index, me: messages.current, to };
         let datatype = objects.types.usable(pair.me, target.datatype)?;
         let action = action(messages, objects, operation, datatype, target)?;
+        // The payload is taken out at once. So an origin may change its buffer whenever MPI lets it, and local
+        // completion costs nothing.
         let ends = ends(objects, operation, action, buffer)?;
         let place = self.place(messages, objects, pair, target, datatype)?;
         fits(&ends, &place, operation)?;
@@ -116,6 +120,8 @@ impl Rma {
         };
         let bytes = datatype.bytes(count)?;
         let win = objects.wins.at(pair.win);
+        // Nothing is known of memory that another process's rank attached: its own process would have to be
+        // asked, and MPI makes that an error of the program.
         if win.flavor == Flavor::Dynamic {
             let place = Place::of(target.displacement, count, datatype, bytes);
             return self.is_attached(messages, pair, &place).map(|()| place);
@@ -155,6 +161,8 @@ impl Rma {
     }
 
     /// By which epoch the rank may access the target, and when that is served.
+    // Epochs of the origin before those of fences: who has both (a fence that began no epoch, then a lock)
+    // means the later.
     fn turn(&self, messages: &Messages, objects: &Objects, pair: Pair, action: Action) -> Result<(Hold, Turn)> {
         if let Some(origin) = self.origins.get(&(pair.win, pair.me)) {
             let channel = origin.channels.get(&pair.to).map(|&channel| &self.channels[channel]);
@@ -170,6 +178,8 @@ impl Rma {
                         "the target is not in the group of MPI_Win_start: start the epoch with a group that has it",
                     ));
                 }
+                // Once one access to a target waits for its order, those behind it do so too: accesses of one
+                // origin to one target keep theirs.
                 let ordered = action.is_atomic() || channel.is_some_and(|channel| channel.ordered);
                 return Ok((Hold::None, if ordered { Turn::Ordered } else { Turn::AtOnce }));
             }
@@ -216,6 +226,8 @@ impl Rma {
         if hold != Hold::None {
             state.outstanding += 1;
             state.fetching += u32::from(action.fetches());
+            // Every access of a lock's epoch is answered, so that a flush knows when it is done at the target;
+            // of other epochs only data comes back.
             back.channel = channel;
         }
         if let Some(extent) = ends.result {
@@ -267,6 +279,8 @@ impl Rma {
             return None;
         }
         let state = &mut self.channels[channel];
+        // A short access never overtakes a long one before it: MPI orders accumulates of one origin (MPI 5.0
+        // section 12.7.2), and all are kept so.
         let arrival = state.latest.max(leaves + messages.wire.latency(me, to, bytes));
         state.latest = arrival;
         access.arrival = arrival;
@@ -289,6 +303,7 @@ fn action(messages: &Messages, objects: &Objects, operation: Operation, datatype
         // On whatever the elements are, these two do nothing with them, and no other does where there are none.
         let element = match (op, datatype.element) {
             (Predefined::Replace | Predefined::NoOp, element) => element.unwrap_or(BYTES),
+            // An access of nothing is no error, whatever the operation would be on.
             _ if datatype.size == 0 || target.count == 0 => return Ok(Combine { op: Predefined::Replace, element: BYTES }),
             _ => op.on(datatype, &objects.types.describe(messages.current, target.datatype))?.0,
         };
@@ -332,6 +347,7 @@ fn ends(objects: &Objects, operation: Operation, action: Action, buffer: Buffer)
         extent.append_to(&mut data);
         Bytes::from_vec(data)
     };
+    // With `MPI_NO_OP` the origin's buffer has no meaning (MPI 5.0 section 12.3.4), and may be no memory.
     let ignores = matches!(action, Action::Fetch(Combine { op: Predefined::NoOp, .. }));
     Ok(match operation {
         Operation::Put | Operation::Accumulate(_) => Ends { data: pack(&view(objects, buffer)?), result: None },

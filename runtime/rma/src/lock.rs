@@ -11,6 +11,8 @@ pub(crate) struct Lock {
     /// How many share it.
     pub(crate) shared: u32,
     /// What waits for it, with what its origin sent after that.
+    // First come, first served, writers among readers: a stream of shared locks cannot keep an exclusive one
+    // waiting for ever.
     pub(crate) queue: VecDeque<Access>,
 }
 
@@ -19,6 +21,7 @@ impl Lock {
         self.exclusive.is_none() && self.shared == 0 && self.queue.is_empty()
     }
     /// A rank takes it, if that is possible.
+    // Not whether somebody waits: that is asked by who comes new, and not by who is granted from the queue.
     pub(crate) fn take(&mut self, rank: u32, exclusive: bool) -> bool {
         if self.exclusive.is_some() || exclusive && self.shared != 0 {
             return false;

@@ -20,6 +20,8 @@ impl Rma {
     }
 
     /// An access goes on, or waits with what came before it from its origin for the lock.
+    // With `MPI_Win_lock_all` no origin waits for its locks before it accesses: what it sent ahead waits here
+    // in its place, in order.
     pub(crate) fn after_lock(&mut self, access: Access) -> Option<Access> {
         if access.turn == Turn::AtOnce || matches!(access.turn, Turn::Fence(_)) {
             return Some(access);
@@ -51,6 +53,7 @@ impl Rma {
             return;
         }
         self.unlock_held(messages, &access, exclusive, at);
+        // Several that share it are granted at once, until the first that cannot.
         while self.grant_next(messages, objects, place, at) {}
         if self.locks.get(&place).is_some_and(Lock::is_free) {
             self.locks.remove(&place);
@@ -96,6 +99,7 @@ impl Rma {
     }
 
     /// What an origin that has just got the lock sent while it waited for it.
+    // What lies behind a new request of the same origin belongs to that one's epoch.
     fn next_of(&mut self, place: (u32, u32), origin: u32) -> Option<Access> {
         let queue = &mut self.locks.get_mut(&place)?.queue;
         let next = queue.iter().position(|waiting| waiting.origin == origin && waiting.turn == Turn::Ordered)?;

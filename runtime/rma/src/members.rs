@@ -14,6 +14,8 @@ impl Rma {
     ///
     /// # Errors
     /// `MPI_ERR_WIN`.
+    // Members on other processes may have got the window first and accessed this one's memory: kept by context
+    // until it has an index here.
     pub fn made(&mut self, messages: &mut Messages, objects: &Objects, win: usize) -> Result {
         if self.early.is_empty() || win == WIN_NULL {
             return Ok(());
@@ -57,6 +59,8 @@ impl Rma {
     ///
     /// # Errors
     /// `MPI_ERR_WIN`, `MPI_ERR_SIZE`; `MPI_ERR_RMA_FLAVOR` for another kind of window; `MPI_ERR_RMA_ATTACH` for memory that overlaps what is attached.
+    // O(pieces attached). Overlapping ones are refused (MPI 5.0 section 12.2.4), or detaching one would take
+    // the other's memory away.
     pub fn attach(&mut self, messages: &Messages, objects: &Objects, win: usize, base: Addr, size: i64) -> Result {
         let index = self.dynamic(objects, win)?;
         let Ok(size) = u64::try_from(size) else {

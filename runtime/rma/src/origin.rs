@@ -8,6 +8,8 @@ use rustc_hash::FxHashMap;
 use std::rc::Rc;
 
 /// A rank's part in a window as an origin.
+// Made by the first access and forgotten when nothing is open: a million ranks that only ever fence in turn
+// keep nothing.
 #[derive(Default)]
 pub(crate) struct Origin {
     /// Targets that it has locked one by one.
@@ -54,6 +56,7 @@ pub(crate) enum Hold {
 }
 
 /// What an origin has under way to a target. Accesses of one origin to one target arrive in the order in which they were made.
+// For each target apart, because MPI's order and completion are between two ranks.
 pub(crate) struct Channel {
     pub(crate) hold: Hold,
     /// World rank.
@@ -64,6 +67,7 @@ pub(crate) struct Channel {
     pub(crate) outstanding: u32,
     pub(crate) done: Time,
     /// Of those that are awaited, those that bring data.
+    // A local flush waits for these alone: what was given away left with the call.
     pub(crate) fetching: u32,
     /// Who waits for the last answer.
     pub(crate) wait: u32,

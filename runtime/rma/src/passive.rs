@@ -38,6 +38,8 @@ impl Rma {
     ///
     /// # Errors
     /// `MPI_ERR_WIN`, `MPI_ERR_LOCKTYPE`, `MPI_ERR_RANK`, `MPI_ERR_ASSERT`; `MPI_ERR_RMA_SYNC` where the target is locked or another epoch is open.
+    // Asked for and waited for at once. MPI would allow to wait with the first access; then an exclusive lock
+    // would not be one for what the program does between the two.
     pub fn lock(
         &mut self,
         messages: &mut Messages,
@@ -124,6 +126,7 @@ impl Rma {
         if hold != Hold::Unchecked {
             let mut back = Back::NONE;
             // Nobody else can hold the target's lock: what was accessed there is in its memory, and when the lock is free again is known.
+            // Then the way back of an answer is a formula, and no answer has to be made for it.
             let known = hold == Hold::Exclusive && state.outstanding == 0 && messages.is_local(pair.to) && !messages.by_time();
             if used && !known {
                 back.channel = channel;
@@ -191,6 +194,7 @@ impl Rma {
     }
 
     /// A rank's channels, in the order of targets.
+    // In the order of targets, since the map's is the host's, and messages leave in the order of this list.
     fn channels_of(&self, win: u32, rank: u32) -> Vec<(u32, u32)> {
         let mut list: Vec<(u32, u32)> = self
             .origins
@@ -273,6 +277,8 @@ impl Rma {
     ///
     /// # Errors
     /// `MPI_ERR_WIN`.
+    // A program that waits for another's put polls its own memory between these: as long as nothing arrives it
+    // is parked like any other poll.
     pub fn sync(&mut self, messages: &mut Messages, objects: &Objects, win: usize) -> Result<usize> {
         let index = objects.wins.index(&objects.comms, win)?;
         let me = messages.current;

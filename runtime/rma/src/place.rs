@@ -20,6 +20,7 @@ impl Place {
     pub(crate) const NONE: Place = Place { at: 0, bytes: 0, blocks: None };
 
     /// `count` instances of a datatype. O(blocks) for one whose elements do not lie side by side.
+    // The type map is laid out at the origin: a target's process does not know the origin's datatypes.
     pub(crate) fn of(at: i64, count: u64, datatype: &Datatype, bytes: u64) -> Place {
         if datatype.contiguous {
             return Place { at, bytes, blocks: None };
@@ -33,6 +34,8 @@ impl Place {
     }
 
     /// From the first to behind the last byte, as offsets from the window's first; nothing where there is no data.
+    // For checking bounds; saturating, so that a displacement near the end of numbers is out of the window and
+    // not at its begin.
     pub(crate) fn span(&self) -> Option<(i64, i64)> {
         if self.bytes == 0 {
             return None;

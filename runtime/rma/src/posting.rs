@@ -27,6 +27,7 @@ use objects::group::Group;
 use std::rc::Rc;
 
 /// A group's world ranks in ascending order, all of which have the window.
+// Sorted: whether a target is in the group is asked at each access.
 fn members(objects: &Objects, win: u32, group: &Group, me: u32) -> Result<Rc<[u32]>> {
     let comm = objects.comms.at(comm_index(objects.wins.at(win)));
     let has = |rank: u32| if comm.is_self { rank == me } else { comm.group.rank_of(rank).is_some() };
@@ -88,6 +89,7 @@ impl Rma {
     pub(crate) fn post_arrived(&mut self, messages: &mut Messages, win: u32, origin: u32, target: u32, at: Time) {
         match self.starts.remove(&(win, origin, target)) {
             Some(wait) => self.settle(messages, wait, at),
+            // A target may post several epochs before the origin starts its first: each start takes one.
             None => self.posts.entry((win, origin, target)).or_default().push_back(at),
         }
     }
@@ -140,6 +142,7 @@ impl Rma {
             let pair = Pair { win: index, me, to };
             let channel = self.channel(pair, Hold::None);
             let turn = if self.channels[channel].ordered { Turn::Ordered } else { Turn::AtOnce };
+            // Down the same channel as the accesses, so that it cannot be there before them.
             self.send(messages, objects, channel, pair, Action::Complete, turn, Place::NONE, Bytes::new(), Back::NONE);
         }
         let wait = self.make_wait(messages, index, Purpose::Complete);

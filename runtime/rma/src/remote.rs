@@ -75,6 +75,7 @@ fn take_place(from: &mut Take) -> Place {
 }
 
 /// An access but for its window, in bytes.
+// The place comes laid out and the operation as a code: a target's process needs no object of the origin's.
 fn put_access(access: &Access, out: &mut Vec<u8>) {
     [access.origin, access.target, access.sequence, access.back.channel, access.back.reply].into_iter().for_each(|word| out.u32(word));
     out.u64(access.arrival.as_ps());
@@ -112,6 +113,8 @@ pub(crate) fn context(objects: &Objects, win: u32) -> u32 {
 }
 
 impl Rma {
+    // Senders are told at once that much waits: an origin that only puts never receives anything that would
+    // make it look.
     fn tell(messages: &mut Messages, process: u32, told: Told, effect: Time, body: &[u8]) {
         let streams = &mut messages.others().streams;
         streams.begin(process, Kind::Chapter(CHAPTER, told as u8), effect, body.len()).extend_from_slice(body);

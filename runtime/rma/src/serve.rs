@@ -39,6 +39,8 @@ pub(crate) fn comm_index(win: &Win) -> u32 {
 
 impl Rma {
     /// An access is at its target, or will be at its arrival.
+    // AtOnce is served when it is sent, though it arrives later: the target may look at that memory only after
+    // a synchronization that is later still, and so sees it in time.
     pub(crate) fn arrive(&mut self, messages: &mut Messages, objects: &Objects, access: Access) {
         match access.turn {
             Turn::AtOnce => {
@@ -57,6 +59,7 @@ impl Rma {
     }
 
     /// The first access that waits at a rank until nothing comes before it: when, and whose.
+    // Empty in every program without locks and atomics: asked at each renewal of any rank's items.
     #[inline]
     pub(crate) fn first_arrival(&self, rank: u32) -> Option<(Time, u32)> {
         if self.arrivals.is_empty() {
@@ -67,6 +70,8 @@ impl Rma {
     }
 
     /// Nothing comes before the first access at a rank: that is served, and those that follow before `until`.
+    // Nothing new can come before `until`, and what is done here acts on nobody before its own time: so one
+    // decision serves many.
     pub(crate) fn serve(&mut self, messages: &mut Messages, objects: &Objects, rank: u32, until: Time) {
         let mut first = true;
         while let Some(heap) = self.arrivals.get_mut(&rank) {
@@ -99,6 +104,7 @@ impl Rma {
     }
 
     /// An access touches its target's memory, or waits until the target is mounted.
+    // One memory is touched in one order: while some accesses to it wait for a switch, none may pass them.
     pub(crate) fn touch(&mut self, messages: &mut Messages, objects: &Objects, access: Access, at: Time) {
         let base = base(objects, objects.wins.at(access.win), access.target);
         // What comes behind one that waits does so too.
@@ -144,6 +150,7 @@ impl Rma {
     }
 
     /// An answer is back at its origin.
+    // Data is kept until its rank runs, as it may go to memory that only that rank reaches.
     pub(crate) fn answered(&mut self, messages: &mut Messages, back: Back, data: Bytes, at: Time) {
         let mut origin = None;
         if back.reply != NIL {
@@ -202,6 +209,8 @@ impl Rma {
     }
 
     /// An access has come over a shared network: those of one origin arrive in the order in which they left.
+    // A shared network may deliver a short access before a long one that left earlier; MPI's order is restored
+    // here, at the time of the one that was late.
     fn land(&mut self, messages: &mut Messages, objects: &Objects, index: u32, at: Time) {
         let access = &self.accesses[index];
         let key = (access.win, access.origin, access.target);

@@ -21,6 +21,8 @@ pub(crate) type Place = (u32, u32);
 pub(crate) type Flying = VecDeque<(u32, Option<Time>)>;
 
 /// One-sided accesses under way, and the epochs that they are of.
+// Maps of what is under way and not tables of windows and ranks: a window of a million ranks costs its bases,
+// until somebody uses it.
 #[derive(Default)]
 pub struct Rma {
     /// By window.
@@ -57,6 +59,7 @@ pub struct Rma {
     /// Records of windows that this process has not made yet: context, kind, body.
     pub(crate) early: Vec<(u32, u8, Vec<u8>)>,
     /// Accesses that each rank of the process has made, from its first on; nothing until there is one.
+    // By rank and not by window: one number orders all that a rank ever sends.
     pub(crate) issued: Vec<u32>,
 }
 

@@ -42,6 +42,8 @@ pub(crate) enum Purpose {
 }
 
 /// A blocked rank.
+// A count and a maximum, whatever is waited for: locks, answers and posts come in any order, and the last by
+// time decides.
 pub(crate) struct Wait {
     pub(crate) win: u32,
     /// World rank.

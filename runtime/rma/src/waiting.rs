@@ -17,6 +17,7 @@ impl Rma {
     }
 
     /// The handle of a request that is complete once the wait is over; none, and the wait is over, if nothing is to come.
+    // A request only if there is something to wait for: most flushes and fences of one process find all done.
     pub(crate) fn wait_for(&mut self, messages: &mut Messages, wait: u32) -> Option<usize> {
         if self.waits[wait].count == 0 {
             self.finish_wait(messages, wait);
@@ -39,6 +40,7 @@ impl Rma {
     }
 
     /// The mounted rank's wait is over: its clock moves, data goes to where it is wanted, the epoch ends if this was its end.
+    // The clock, then the data, then the end of the epoch: an epoch that is over has nothing left to deliver.
     pub(crate) fn finish_wait(&mut self, messages: &mut Messages, wait: u32) {
         let Some(Wait { win, rank, purpose, latest, .. }) = self.waits.remove(wait) else { return };
         messages.advance(rank, latest);

@@ -28,6 +28,8 @@ impl Entrance<'_> {
                 root: 0,
                 irregular: false,
                 bytes,
+                // Its time is that of a dissemination of so many bytes among all, which is how libraries find a
+                // free context; the contributions themselves travel beside it, at no cost.
                 element: 1,
                 commutative: true,
                 sides: None,
@@ -64,6 +66,8 @@ impl Entrance<'_> {
                 return Ok(part);
             }
         }
+        // Given back by a gathering that declined; contributions may be lists of edges, which are not worth a
+        // copy.
         let Bring::Agreement(contribution, resolve) = bring else { unreachable!("only an agreement that was entered takes it") };
         let index = self.objects.comms.index(comm)?;
         let (size, rank, _) = membership(self.objects, index);

@@ -16,6 +16,7 @@ use schedule::{Blocks, Kind};
 use std::rc::Rc;
 
 /// A collective call on an intracommunicator, without its buffers.
+// Owned and not borrowed from a program's arrays: there is no program.
 #[derive(Clone, Debug)]
 pub struct Lengths {
     /// Which collective; neither [`Kind::Agree`] nor [`Kind::Neighbor`].
@@ -65,6 +66,7 @@ impl Entrance<'_> {
             _ => None,
         };
         let brief = Brief { kind, mode, comm, root, irregular: blocks.is_some(), bytes, reduction: handles };
+        // Gathering knows operations by their handles, which a function that nobody calls has none of.
         let is_plain = blocks.is_none() && reducing.is_some() == handles.is_some();
         if is_plain
             && self.may_gather()

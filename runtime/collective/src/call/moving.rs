@@ -17,6 +17,8 @@ use objects::error::Result;
 use schedule::{Blocks, Kind};
 
 /// What member `me` of a gathering gives: in place, its own block of the receiving side.
+// In place, what a member gives is where it also receives: the same memory, so that it is packed before
+// anything arrives.
 fn own_area(objects: &Objects, send: &Side, (receive, target): (&Side, &Area), me: u32, in_place: bool) -> Result<Area> {
     if in_place { Ok(Area::block_of(target.block(objects, receive, me)?)) } else { area(objects, send, 1) }
 }
@@ -41,6 +43,8 @@ impl Entrance<'_> {
     ///
     /// # Errors
     /// What is wrong with the arguments (MPI 5.0 section 6.2), or that members call something else.
+    // The root gives and all others get: nobody is told the size by the root, each says what it expects, and
+    // they are compared.
     #[inline(never)]
     pub fn join_bcast(&mut self, buffer: Buffer, root: i32, comm: usize, mode: Mode) -> Result<Part> {
         let (is_root, _, _, inter) = self.rooted(comm, root)?;
@@ -53,6 +57,8 @@ impl Entrance<'_> {
                 return Ok(part);
             }
         }
+        // Of an intercommunicator the root's own group takes no part (MPI 5.0 section 6.2.3), and has no buffer
+        // to name.
         let area = if inter && root == PROC_NULL { Area::none() } else { area(self.objects, &Side::One(buffer), 1)? };
         let brief = Brief { bytes: area.bytes, ..brief };
         let opposite = Area::opposite(&area);
@@ -64,6 +70,8 @@ impl Entrance<'_> {
     ///
     /// # Errors
     /// What is wrong with the arguments (MPI 5.0 section 6.2), or that members call something else.
+    // The receiving side means something at the root alone (MPI 5.0 section 6.5): others may pass anything
+    // there, so it is not looked at.
     #[inline(never)]
     pub fn join_gather(&mut self, send: Side, receive: Side, root: i32, comm: usize, mode: Mode) -> Result<Part> {
         let (is_root, peers, me, inter) = self.rooted(comm, root)?;
@@ -71,6 +79,7 @@ impl Entrance<'_> {
             let target = if is_root { self.blocks(&receive, peers)? } else { Some(Extent::none()) };
             let source = if is_root { self.own_block(&send, &receive, me)? } else { self.blocks(&send, 1)? };
             if let (Some(source), Some(target)) = (source, target)
+                // A root whose own counts contradict each other goes the general way, which tells it so.
                 && (!is_root || target.bytes == source.bytes * u64::from(peers))
             {
                 let brief = Brief { root: Some(root), bytes: source.bytes, ..Brief::of(Kind::Gather, mode, comm) };
@@ -100,6 +109,8 @@ impl Entrance<'_> {
         } else {
             own_area(self.objects, &send, (&receive, &target), me, is_root && send.is_in_place())?
         };
+        // Of blocks that differ no member knows more than its own: the choice of an algorithm must not see a
+        // size then.
         let bytes = if irregular { 0 } else { if is_root { &target } else { &source }.blocks.bytes(0) };
         let brief = Brief { root: Some(root), irregular, bytes, ..Brief::of(Kind::Gather, mode, comm) };
         let target = if is_root { target } else { Area::opposite(&source) };
@@ -172,6 +183,8 @@ impl Entrance<'_> {
     }
 
     /// Enters an allgather of blocks that differ, if it may gather: its first half.
+    // Both halves of the call ask for its lists again, so that nothing of them is kept while the rank is
+    // blocked.
     fn gather_allgatherv(&mut self, send: &Side, receive: &Side, (members, me): (u32, u32), comm: usize) -> Result<Option<Part>> {
         let Some(receive) = block_list(self.messages, self.objects, receive, members as usize)? else { return Ok(None) };
         let own = if send.is_in_place() { Some(receive.one(me as usize)) } else { block_list(self.messages, self.objects, send, 1)? };
@@ -226,6 +239,7 @@ impl Entrance<'_> {
     ///
     /// # Errors
     /// What is wrong with the arguments (MPI 5.0 section 6.2), or that members call something else.
+    // In place, what is given lies where it will be received (MPI 5.0 section 6.8): one side says both.
     #[inline(never)]
     pub fn join_alltoall(&mut self, send: Side, receive: Side, comm: usize, mode: Mode) -> Result<Part> {
         let from = if send.is_in_place() { receive } else { send };

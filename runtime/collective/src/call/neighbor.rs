@@ -60,6 +60,8 @@ impl Entrance<'_> {
         }
         let (sources, destinations, cartesian) = topology.neighbors(me);
         let target = area(self.objects, &receive, sources.len() as u32)?;
+        // Beyond the edge of a grid there is nobody, and the block of nobody keeps what it had (MPI 5.0 section
+        // 8.6).
         let delivery = if mode != Mode::Entering && sources.contains(&NOBODY) {
             let blocks = (0..sources.len() as u32).map(|index| target.block(self.objects, &receive, index)).collect::<Result<Vec<_>>>()?;
             Delivery::From(blocks.into_iter().flatten().collect(), sources.clone())

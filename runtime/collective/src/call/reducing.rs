@@ -47,6 +47,8 @@ impl Entrance<'_> {
                 (true, false)
             }
         };
+        // The result of an exclusive scan is undefined at rank 0 (MPI 5.0 section 6.11.2): its buffer is not
+        // touched.
         let first = kind == Kind::Exscan && self.objects.comms.get(comm)?.rank(self.messages.current) == 0;
         let brief = Brief { root, reduction: Some((op, datatype)), ..Brief::of(kind, mode, comm) };
         if !inter && self.may_gather() {
@@ -55,6 +57,8 @@ impl Entrance<'_> {
             let brief = Brief { bytes: source.bytes, ..brief };
             if let Some(part) = self.held(&brief, &source, &target)? {
                 if all_receive && mode == Mode::Blocking && source.layout.is_none() && source.bytes != 0 {
+                    // So the next member's call with these arguments need not have its operation and datatype
+                    // looked up (`joins_again`).
                     self.note_elements((count, datatype, op));
                 }
                 return Ok(part);
@@ -67,6 +71,8 @@ impl Entrance<'_> {
             reduction => Beside::Reduction(reduction?),
         };
         let buffer = |at| Side::One((at, count, datatype));
+        // In an intercommunicator the root only receives, and its group's others do nothing (MPI 5.0 section
+        // 6.2.3).
         let silent = outside || inter && is_root;
         let source = if silent { Area::none() } else { area(self.objects, &buffer(from), 1)? };
         let gets = is_root && !outside;
@@ -114,6 +120,7 @@ impl Entrance<'_> {
         mode: Mode,
     ) -> Result<Part> {
         let (members, me, holds) = self.members(comm)?;
+        // With overflow looked for: each count is valid, their sum need not be.
         let (total, own) = match counts {
             Parts::Same(count) => (count.checked_mul(i64::from(members)), count),
             Parts::Each(counts) => (counts.iter().try_fold(0i64, |sum, &count| sum.checked_add(count)), counts[me as usize]),

@@ -24,6 +24,8 @@ impl Collectives {
 }
 
 /// Sends each process what its members get of this one's.
+// Who sends to whom follows from the kind and the segments: no process has to ask, and each knows how many to
+// wait for.
 pub(super) fn send_data(messages: &mut Messages, ident: Ident, shape: &Shape, gathering: &mut Gathering) {
     let remote = messages.remote.as_mut().expect("several processes");
     let me = remote.me;
@@ -59,6 +61,8 @@ impl Data {
             Data::Each(bytes, stride) => (bytes, *stride),
         };
         // An alltoall's rows and a scatter's one have a block for each member.
+        // Only what the other process's members get leaves: an all-to-all's whole matrix crosses once, and not
+        // once to each process.
         let columns = match shape.kind {
             Collective::Scatter | Collective::Alltoall => theirs.start * block..theirs.end * block,
             _ => 0..row.min(whole.len()),
@@ -81,6 +85,7 @@ impl Data {
             },
             Collective::Gather | Collective::Allgather if !parts.is_empty() => {
                 let Data::Each(mine, stride) = std::mem::replace(self, Data::Nothing) else { return };
+                // In the order of processes, which is that of members: side by side, parts then are the result.
                 let at = parts.partition_point(|(process, _)| *process < me);
                 parts.insert(at, (me, mine));
                 *self = Data::Each(parts.into_iter().flat_map(|(_, data)| data).collect(), stride);

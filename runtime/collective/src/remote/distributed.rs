@@ -37,9 +37,12 @@ use schedule::{Kind as Collective, Shape};
 use std::rc::Rc;
 
 /// Bytes of a message above which a reduction runs event by event rather than in lockstep: all members' buffers at a time leave the caches.
+// Event by event, a member's buffer goes through all its rounds while it is warm.
 const LOCKSTEP_MOST: u64 = 4096;
 
 /// Members a process, on average, from which on messages of one round travel together often enough to pay for waiting until all are in.
+// Waiting for all costs two messages between processes; with few members there are few messages of a round to
+// save.
 const LOCKSTEP_LEAST: usize = 4;
 
 fn pays_in_lockstep(segments: &Segments) -> bool {
@@ -70,6 +73,7 @@ pub(super) fn is_reduced(kind: Collective) -> bool {
 }
 
 /// Where the members of a group are; `None` if its world ranks do not ascend, so that processes have no rows of them.
+// O(1) for evenly spaced ranks, as `MPI_COMM_WORLD`'s and most that splits make.
 fn segments_of(group: &Group, blocks: &Blocks) -> Option<Segments> {
     let size = group.size();
     let ascends = match group.as_range() {
@@ -82,6 +86,8 @@ fn segments_of(group: &Group, blocks: &Blocks) -> Option<Segments> {
 
 impl Collectives {
     /// How the next instance of a communicator begins, call number `call`.
+    // Processes must begin alike without asking each other: this depends on nothing but what all members know,
+    // and on whether somebody has started already, which the others will learn as well.
     pub(crate) fn beginning(&self, messages: &Messages, objects: &Objects, comm: u32, call: u32, shape: &Shape) -> Beginning {
         let communicator = objects.comms.at(comm);
         if !is_spread(messages, communicator) {
@@ -100,6 +106,8 @@ impl Collectives {
 
     /// A member has entered an instance as an agent: whether it waits for the members of all processes, to pass the rounds with them. Processes
     /// may decide differently: who goes on event by event makes the others do so.
+    // The first member decides for the process, and only a fresh instance can wait: what has been sent cannot
+    // be taken back.
     pub(crate) fn hold_agent(&mut self, messages: &mut Messages, objects: &mut Objects, index: u32, member: u32) -> bool {
         let instance = self.instance(index);
         if instance.gathering.is_none() {
@@ -143,6 +151,8 @@ impl Collectives {
     }
 
     /// The members of a communicator that may make calls on this process, in a row.
+    // Counts of calls are kept for a process's own members where these are a row: O(own) instead of O(all) a
+    // communicator.
     pub(crate) fn rows_of(&self, messages: &Messages, objects: &Objects, comm: u32, members: u32) -> std::ops::Range<u32> {
         let communicator = objects.comms.at(comm);
         if !self.calls.get(comm).is_some_and(Calls::has_begun)
@@ -196,6 +206,7 @@ impl Collectives {
             passage = passage.with_data(schedule, &shape, input);
         }
         let distributed = gathering.distributed_mut();
+        // Others may have been told to go before this process was, and be rounds ahead.
         std::mem::take(&mut distributed.early).into_iter().for_each(|told| passage.deliver(told));
         let by_meaning = !passage.has_data();
         distributed.passage = Some(Box::new(passage));
@@ -223,6 +234,7 @@ impl Collectives {
     }
 
     /// Goes on with the rounds; when they are over, and all else is there, the members of this process leave.
+    // Taken out and put back: the planes borrow the gathering, the streams and the wire at once.
     pub(crate) fn advance_distributed(&mut self, messages: &mut Messages, objects: &Objects, index: u32) {
         let instance = self.instance_mut(index);
         let (Some(mut gathering), Place::Comm(comm)) = (instance.gathering.take(), &instance.place) else { return };
@@ -241,6 +253,8 @@ impl Collectives {
         let streams = &mut messages.others().streams;
         for (plane, records) in [(Plane::Time, said.records), (Plane::Data, moved)] {
             for (process, round, record) in records {
+                // Its effect may be at any time: a process that hears of it must not have decided beyond, so
+                // that no lease outlives it.
                 let out = streams.begin(process, Told::Round.kind(), Time::ZERO, Ident::BYTES + 1 + 4 + record.len());
                 ident.put(out);
                 out.u8(plane as u8);

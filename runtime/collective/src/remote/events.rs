@@ -29,6 +29,8 @@ enum Content {
 
 impl Collectives {
     /// After `member` made instance `index`, call number `call` of its communicator: other processes may have a part in it.
+    // Messages may have come before: another process's members can be through with their part before anybody
+    // here has entered.
     pub(crate) fn made_instance(&mut self, messages: &mut Messages, objects: &Objects, index: u32, member: u32, call_id: CallId) {
         if messages.remote.is_none() {
             return;
@@ -83,6 +85,8 @@ impl Collectives {
     }
 
     /// A message of a schedule leaves for a member on another process.
+    // Each message names the call: a process whose members called something else finds out by the first that it
+    // gets.
     pub(crate) fn agent_send_away(&mut self, messages: &mut Messages, index: u32, agent: &mut Agent, to: u32, target: u32, from: Slice) {
         let at = agent.clock + messages.wire.latency(agent.rank, target, from.bytes);
         let instance = self.instance(index);
@@ -147,6 +151,7 @@ impl Collectives {
     }
 
     /// Members of other processes called another collective: there is no way on, as they wait for other messages.
+    // The run ends, as no member could: who waits for a broadcast's rounds will never be sent a barrier's.
     fn mismatched(&mut self, messages: &mut Messages, objects: &Objects, index: u32, called: &Called) -> ! {
         let instance = self.instance(index);
         let signature = instance.describe().0;

@@ -14,6 +14,7 @@ pub(crate) fn take_list(from: &mut Take) -> Box<[u32]> {
     (0..count).map(|_| from.u32()).collect()
 }
 
+// Most groups are a first rank, a stride and a count, whatever their size.
 pub(crate) fn put_group(group: &Group, out: &mut Vec<u8>) {
     match group.as_range() {
         Some((first, stride)) => {

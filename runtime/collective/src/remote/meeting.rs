@@ -43,6 +43,8 @@ impl Collectives {
         self.met(messages, objects, ident, size, contributions);
     }
 
+    // One process must draw the first context, for every member's messages to match; the others continue from
+    // it in the same order, so that any number of communicators costs one word.
     fn met(&mut self, messages: &mut Messages, objects: &mut Objects, ident: Ident, size: u32, mut contributions: Contributions) {
         let meeting = self.spread.meetings.entry(ident).or_default();
         meeting.contributions.append(&mut contributions);
@@ -84,6 +86,7 @@ impl Collectives {
         let index = *self.spread.instances.get(&ident).expect("its members wait for the outcome");
         let comm = self.instance(index).comm();
         let resolve = self.instance(index).agreement.as_ref().expect("an agreement").resolve;
+        // Restored afterwards: the contexts that this process hands out itself are its own series.
         let before = objects.comms.continue_contexts(context);
         let outcome = match refused_among(&contributions) {
             Some(failure) => Err(failure),

@@ -101,6 +101,7 @@ impl Passage {
     }
 }
 
+// Both, in one go: a round's clocks and its data to one process leave in one chunk.
 fn advance(
     time: &mut TimePlane,
     data: Option<&mut DataPlane>,

@@ -17,6 +17,7 @@ pub(crate) struct Ready {
 }
 
 /// What must be the same on all processes.
+// What all must agree on, in 18 bytes: whole shapes have members' own blocks in them.
 #[derive(Clone, Copy, PartialEq, Eq)]
 pub(crate) struct Brief {
     pub(crate) kind: u8,

@@ -41,6 +41,8 @@ impl Collectives {
             root: signature.root.unwrap_or(u32::MAX),
             shape: Brief::of(&instance.shape),
             clock,
+            // A reduction's data goes along with the word that is sent anyway, and its result with the answer:
+            // no round more than a barrier has.
             partials: self.reduce_own(&instance.shape, gathering, own),
         };
         let mut body = Vec::new();
@@ -71,6 +73,8 @@ impl Collectives {
         let ident = Ident::take(&mut record);
         let ready = Ready::take(&mut record);
         let readies = self.spread.readies.entry(ident).or_default();
+        // Who was ready in an earlier epoch has started event by event since, with all others, and will not go
+        // this way.
         if ready.epoch < readies.epoch {
             return;
         }
@@ -86,6 +90,8 @@ impl Collectives {
             return;
         }
         let mut readies = self.spread.readies.remove(&ident).expect("found above").by_process;
+        // Partials combine in the order of members, not of arrival: the bits of a floating-point sum depend on
+        // it.
         readies.sort_by_key(|(process, _)| *process);
         self.all_ready(messages, objects, index, ident, readies);
     }
@@ -111,6 +117,7 @@ impl Collectives {
             tree.push_all(readies.into_iter().flat_map(|(_, ready)| ready.partials).collect());
             result = tree.result();
         }
+        // Only the root's process has use for the result.
         let alone = (instance.shape.kind == Collective::Reduce).then(|| gathering.distributed().segments.process(instance.shape.root));
         let mut body = Vec::new();
         ident.put(&mut body);

@@ -12,6 +12,8 @@ use rustc_hash::{FxHashMap, FxHasher};
 use std::hash::Hasher;
 
 /// What all processes call an instance.
+// No process has to be asked for a name: context and number of the call are the same everywhere, by MPI's rule
+// that all members call in the same order.
 #[derive(Clone, Copy, PartialEq, Eq, Hash, Debug)]
 pub(crate) struct Ident {
     /// Context of the communicator.
@@ -19,6 +21,8 @@ pub(crate) struct Ident {
     /// Of a group's instance: tag and first member.
     pub(crate) key: (i32, u32),
     /// Of a group's instance: its members.
+    // A digest of the members, because groups that meet under one tag and first member may differ; 64 bits, no
+    // more is told of them.
     pub(crate) print: u64,
     /// Which call of the communicator, or of the group.
     pub call: u32,
@@ -53,6 +57,7 @@ impl Ident {
 }
 
 /// A message of a schedule for an instance that is not here yet.
+// Kept as it came: what it means is known once a member here has entered.
 pub(crate) struct Early {
     pub(crate) to: u32,
     pub(crate) from: u32,
@@ -107,6 +112,7 @@ pub(crate) fn fingerprint(group: &Group) -> u64 {
 }
 
 /// Whether a communicator has members on other processes.
+// Counted when the communicator was made, so that each call asks in O(1).
 pub(crate) fn is_spread(messages: &Messages, comm: &Comm) -> bool {
     messages.remote.is_some() && !comm.is_self && comm.local.saturating_add(comm.remote_local) < comm.members()
 }

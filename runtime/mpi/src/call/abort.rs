@@ -18,6 +18,7 @@ impl World {
         }
     }
 
+    // At a tie of times the least rank has aborted, on every process.
     pub(crate) fn abort_arrived(&mut self, mut record: Take) {
         let abort = Abort { at: Time::from_ps(record.u64()), rank: record.u32(), status: record.i32() };
         if self.run.abort.as_ref().is_none_or(|known| (abort.at, abort.rank) < (known.at, known.rank)) {

@@ -5,6 +5,7 @@ use crate::remote::stream::{Arrived, Kind, next_record};
 use crate::world::World;
 
 /// Chunks of records that are looked at before the ranks that they wake run.
+// A megabyte: enough to wake many ranks, and little enough that what they need of it is still in the cache.
 const CHUNKS: usize = 16;
 
 impl World {

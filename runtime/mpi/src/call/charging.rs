@@ -7,6 +7,7 @@ use message::charging::{Compute, Course, Effort};
 impl World {
     /// An MPI call of the mounted rank begins: charges the computation before it. Answers the clock, and whether the call is one
     /// like any other: between `MPI_Init` and `MPI_Finalize`, while nobody has aborted.
+    // Once for every MPI call: what it must ask is in one line of the rank and one of the world.
     #[inline(always)]
     pub fn enter_call(&mut self, function: u16, course: Course) -> (Time, bool) {
         let me = self.messages.current;

@@ -58,6 +58,7 @@ impl Mpi {
     /// What the rank, which has entered, waits for: [`Ticket::THROUGH`] if it is through, with its result.
     ///
     /// Who gets a result in memory that is not side by side, or of a size of its own, waits here.
+    // Rare, and its frame is large: out of line, or every blocked rank would hold it.
     #[inline(never)]
     fn settle(&self, part: &Part) -> Result<Ticket> {
         if let Some(ticket) = self.enter(|entrance| entrance.ticket(part)) {
@@ -68,6 +69,8 @@ impl Mpi {
     }
 
     /// A call whose second half knows all from where the result goes ([`Mpi::end_collective`]).
+    // A blocking call in two halves keeps one word, as the arguments of its second half say where the result
+    // goes.
     #[inline(always)]
     fn whole(&self, mode: Mode, join: impl FnOnce(Mode) -> Result<Part>) -> Result<Option<usize>> {
         match mode {

@@ -7,6 +7,8 @@ use crate::world::{Mpi, World};
 
 impl World {
     /// Completes something of the mounted rank whose request the program gave away: its clock does not move.
+    // A freed request completes when the system likes (MPI 5.0 section 3.7.3): no clock of the program can tell
+    // when.
     pub(crate) fn finish_unseen<T>(&mut self, finish: impl FnOnce(&mut World) -> T) -> T {
         let (me, clock) = (self.messages.current, self.messages.clock(self.messages.current));
         let result = finish(self);
@@ -111,6 +113,7 @@ impl Mpi {
     }
 
     /// The first half of `MPI_Waitall`. Statuses may be `wanted` in [`Mpi::finish_all`].
+    // Letting others run is worth it only if nothing is waited for anyway: else they run meanwhile.
     #[inline]
     pub fn begin_wait_all(&self, requests: RequestArray, wanted: bool) -> Result<Awaited> {
         let mut world = self.world();
@@ -140,6 +143,7 @@ impl Mpi {
         let mut failed: Option<Box<Failure>> = None;
         let mut world = self.world();
         world.messages.see_unseen(requests);
+        // All nodes are asked for before the first is looked at; among few ranks they are in the cache.
         if world.messages.sweeps {
             for handle in requests.iter() {
                 if let RequestRef::Node(index) = handle::request(handle) {

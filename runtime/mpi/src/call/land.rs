@@ -8,6 +8,8 @@ use message::flight::Flight;
 
 impl World {
     /// A shared network delivered `flight` at `at`.
+    // Everything that a shared network carries ends here, and is told apart by its flight: the network knows
+    // numbers alone.
     pub(crate) fn land(&mut self, flight: u32, at: Time) {
         match self.messages.flights.remove(flight) {
             Some(Flight::Unexpected { to, message }) => {

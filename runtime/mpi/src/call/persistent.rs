@@ -55,6 +55,8 @@ impl Mpi {
                 _ => return Err(Failure::new(ErrorClass::REQUEST, "the request is not a persistent one")),
             }
         };
+        // Each start is a call of its own, so that it is charged, matched and refused as that; what the
+        // template has is handles, looked up again.
         let started = match template {
             Template::Send { mode, buffer, to } => self.isend(mode, buffer, to)?,
             Template::Receive { buffer, from } => self.ireceive(buffer, from)?,

@@ -83,6 +83,8 @@ impl Mpi {
 
     /// The first half of `MPI_Sendrecv` and, with `replace` (the payload has left the buffer before the receive is posted), of
     /// `MPI_Sendrecv_replace`: what [`Mpi::end_receive`] ends; `None` if all is done, and the status is [`Mpi::latest_status`].
+    // The receive first, so that a message to the rank itself finds it; the payload first where both share a
+    // buffer.
     pub fn begin_send_receive(&self, send: Buffer, to: Peer, receive: Buffer, from: Peer, replace: bool) -> Result<Option<u32>> {
         let mut guard = self.world();
         let world = &mut *guard;
@@ -97,6 +99,8 @@ impl Mpi {
         if request == REQUEST_SENT {
             return world.messages.complete_or_wait(index);
         }
+        // A sender that waits for its match: the two waits one after the other, since the later of the two ends
+        // the call anyway.
         let status = self.complete_receive(guard, index)?;
         self.wait(request)?;
         self.world().messages.latest = status;

@@ -17,6 +17,7 @@ impl Mpi {
 
     /// A handle of its own for a send that was complete when it was made, for who tells requests apart ([`handle::REQUEST_SENT`] is
     /// one for all of them).
+    // Some layers above put requests into tables by their handles.
     pub fn distinct_sent(&self) -> usize {
         let mut world = self.world();
         let owner = world.messages.current;
@@ -38,6 +39,8 @@ impl Mpi {
     }
 
     /// `MPI_Request_free`: an active operation goes on and completes unseen.
+    // A receive's buffer is still written when its message comes (MPI 5.0 section 3.7.3): the node stays, as an
+    // orphan.
     pub fn free_request(&self, request: usize) -> Result {
         let mut world = self.world();
         match handle::request(request) {
@@ -136,6 +139,8 @@ impl World {
     }
 
     /// Moves what a complete request received to its buffer before the request is completed.
+    // The payload leaves the node and its flag goes, so that completing the request later does not write the
+    // buffer again.
     pub(crate) fn deliver_early(&mut self, handle: usize) {
         match handle::request(handle) {
             RequestRef::Node(index) => {

@@ -36,6 +36,7 @@ impl Mpi {
     ///
     /// # Errors
     /// What `begin` fails with.
+    // All waiting of one-sided calls is for a request: one convention, and a blocked rank's report can name it.
     pub fn begin_epoch(&self, begin: impl FnOnce(&mut Rma, &mut Messages, &Objects) -> Result<Option<usize>>) -> Result<Option<usize>> {
         let Some(request) = self.rma(begin)? else { return Ok(None) };
         if self.begin_wait(request)? {
@@ -72,6 +73,8 @@ impl Mpi {
             Flavor::Shared => make::shared,
         };
         // What is done to a rank's memory is told to others without its doing.
+        // From then on a rank may be acted upon at the time of an acknowledgement, which is the shorter
+        // lookahead.
         self.world().messages.handshakes = true;
         let contribution = Contribution::Window(base.0 as u64, bytes, unit);
         let (_, handle) = self.agree(comm, WINDOW_BYTES, contribution, resolve, Mode::Blocking)?;
@@ -84,6 +87,8 @@ impl Mpi {
     /// `MPI_ERR_WIN`; `MPI_ERR_RMA_SYNC` in an epoch of locks, of `MPI_Win_start` or of `MPI_Win_post`.
     pub fn free_window(&self, win: usize) -> Result<Option<Addr>> {
         let comm = self.rma(|rma, messages, objects| rma.may_free(messages, objects, win))?;
+        // `MPI_Win_free` is a barrier for all (MPI 5.0 section 12.2.5): after it nobody's access can still be
+        // under way.
         self.barrier(comm, Mode::Blocking)?;
         let World { objects, messages, chapters, .. } = &mut *self.world();
         let me = messages.current;

@@ -8,6 +8,7 @@ use crate::world::Mpi;
 use message::p2p::send::BURST;
 
 /// Elements from which on a message may be a long one.
+// Asked before the datatype is looked up: fewer elements seldom are 256 KiB (`reference::LONG`).
 const MANY: i64 = 16384;
 
 impl Mpi {
@@ -20,6 +21,7 @@ impl Mpi {
         }
         let mut guard = self.world();
         let world = &mut *guard;
+        // The second of two sends in a row is likely to be followed by a third.
         let row = if world.messages.again { Row::Call } else { Row::Alone };
         let request = world.messages.start_send(&world.objects, mode, buffer, to, row)?;
         if request == REQUEST_SENT && !world.messages.crowded && world.messages.ranks[world.messages.current as usize].burst <= BURST {
@@ -46,6 +48,8 @@ impl Mpi {
     }
 
     /// A send of many elements: where they are long, its receiver may take them before they are copied.
+    // As if it were nonblocking, so that its payload may stay where it is while the rank waits for its
+    // receiver.
     #[inline(never)]
     pub(crate) fn send_many(&self, mode: SendMode, buffer: Buffer, to: Peer) -> Result {
         let mut guard = self.world();
@@ -69,6 +73,7 @@ impl Mpi {
     }
 
     /// The sender is to block, if it has to wait for its match or lets its receivers run: what [`Mpi::end_send`] is told then.
+    // A sender steps back only if somebody else can run: else it would be taken right up again.
     fn begin_pause(&self, request: usize) -> Result<Option<usize>> {
         if request != REQUEST_SENT {
             if self.begin_wait(request)? {

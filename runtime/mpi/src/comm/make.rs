@@ -24,6 +24,7 @@ const BYTE: usize = 0x247;
 const CONTEXT_BYTES: u64 = 8;
 
 /// The handle for each side of an intercommunicator, by member.
+// Each side has an object of its own, since its local group is the other's remote one.
 fn by_side(objects: &Objects, comm: u32, first_side: usize, second_side: usize) -> Outcome {
     let (first, second) = sides(objects, comm);
     Outcome::Each((0..first.size() + second.size()).map(|member| if member < first.size() { first_side } else { second_side }).collect())
@@ -55,6 +56,8 @@ fn duplicate(_: &mut Bridges, _: &Messages, objects: &mut Objects, comm: u32, _:
 }
 
 /// Members of each color in the order (key, member): `(color, key, member, world rank)` sorted.
+// By key, at a tie by the rank in the old communicator (MPI 5.0 section 7.4.2); `sort_unstable` is enough, as
+// members differ.
 fn sorted_colors(contributions: &Contributions, members: std::ops::Range<u32>) -> Vec<(i32, i32, u32, u32)> {
     let mut colors: Vec<_> = contributions
         .iter()
@@ -90,6 +93,8 @@ fn split(_: &mut Bridges, _: &Messages, objects: &mut Objects, comm: u32, contri
         let middle = sides(objects, comm).0.size();
         let (one, other) = (sorted_colors(&contributions, 0..middle), sorted_colors(&contributions, middle..u32::MAX));
         for chunk in chunks_by_color(&one) {
+            // A color on one side alone makes no communicator: there is nobody on the other side (MPI 5.0
+            // section 7.4.2).
             let Some(twin) = chunks_by_color(&other).find(|twin| twin[0].0 == chunk[0].0) else { continue };
             let (first, second) = objects.comms.make_inter(group_of(chunk), group_of(twin));
             chunk.iter().for_each(|entry| handles[entry.2 as usize] = first);
@@ -106,6 +111,8 @@ fn split(_: &mut Bridges, _: &Messages, objects: &mut Objects, comm: u32, contri
 }
 
 /// Members whose groups are equal share a communicator; who is not in its own group gets none.
+// Some members' groups may be empty or not contain them: they take part in the agreement all the same, which is
+// collective.
 fn create(_: &mut Bridges, _: &Messages, objects: &mut Objects, comm: u32, contributions: Contributions) -> Result<Outcome> {
     let mut handles = vec![COMM_NULL; contributions.len()];
     let inter = objects.comms.at(comm).remote.is_some();
@@ -159,6 +166,8 @@ fn create(_: &mut Bridges, _: &Messages, objects: &mut Objects, comm: u32, contr
 fn merge(_: &mut Bridges, _: &Messages, objects: &mut Objects, comm: u32, contributions: Contributions) -> Result<Outcome> {
     let (one, other) = both_groups(objects, comm);
     let high = |member: u32| matches!(contributions.get(member as usize), Some((.., Contribution::High(true))));
+    // With both sides alike MPI leaves the order open: that of the sides, which does not depend on who called
+    // first.
     let (first_high, second_high) = (high(0), high(one.size()));
     let (low, up) = if first_high && !second_high { (other, one) } else { (one, other) };
     let ranks = (0..low.size()).map(|i| low.world_rank(i)).chain((0..up.size()).map(|i| up.world_rank(i))).collect();
@@ -166,6 +175,7 @@ fn merge(_: &mut Bridges, _: &Messages, objects: &mut Objects, comm: u32, contri
 }
 
 /// The two sides of `MPI_Intercomm_create` meet here: the second to come takes over the first one's context.
+// An intercommunicator has one context for both sides, so that a message of one finds the receive of the other.
 fn bridge(bridges: &mut Bridges, messages: &Messages, objects: &mut Objects, comm: u32, contributions: Contributions) -> Result<Outcome> {
     let found = contributions.iter().find_map(|(.., contribution)| match contribution {
         Contribution::Bridge(remote, key, context) => Some((remote.clone(), *key, *context)),
@@ -232,6 +242,7 @@ impl Mpi {
     }
 
     /// `MPI_Comm_idup`: the request; the new handle is stored at `target` when it completes.
+    // The handle is not known yet, and only its rank can store it: the agent keeps where to.
     pub fn comm_idup(&self, comm: usize, target: Addr) -> Result<usize> {
         let (request, _) = self.agree(comm, CONTEXT_BYTES, Contribution::Nothing, duplicate, Mode::Nonblocking)?;
         let request = request.expect("a nonblocking call makes a request");
@@ -276,6 +287,8 @@ impl Mpi {
     }
 
     /// `MPI_Comm_create_group`: only the group's members call it, and their messages alone cost time.
+    // By the group and the tag and not by the order of calls: others of the communicator do not call it (MPI
+    // 5.0 section 7.4.2).
     pub fn comm_create_group(&self, comm: usize, group: Rc<Group>, tag: i32) -> Result<usize> {
         let context = self.world().objects.comms.get(comm)?.context;
         let me = self.world().messages.current;
@@ -312,6 +325,8 @@ impl Mpi {
     }
 
     /// The two leaders exchange their groups: an empty message each way, in a context of its own.
+    // Real messages, for their time: the groups themselves went ahead, because an empty message has no room for
+    // them.
     fn meet_leader(&self, group: Rc<Group>, peer: usize, remote_leader: i32, tag: i32) -> Result<Contribution> {
         let (mine, theirs, bridging, context) = {
             let mut guard = self.world();
@@ -369,6 +384,7 @@ impl Mpi {
     }
 
     /// `MPI_Cart_sub`: splits by color, and gives each part its topology.
+    // The first member of each part sets its topology, the others find it there: a grid's parts are alike.
     pub fn comm_split_with_topology(&self, comm: usize, color: i32, key: i32, topology: Topology) -> Result<usize> {
         let handle = self.comm_split(comm, color, key)?;
         let mut world = self.world();

@@ -18,6 +18,8 @@ pub(crate) struct Lease {
 /// One process's part in agreements.
 pub(crate) struct Agreeing {
     /// Decisions followed so far.
+    // Reports name it, so that process 0 knows which of its decisions a report has seen: no report can cross a
+    // decision unnoticed.
     pub(crate) followed: u64,
     pub(crate) reported: bool,
     pub(crate) decisions: VecDeque<Decision>,

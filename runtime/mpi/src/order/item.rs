@@ -4,6 +4,8 @@ use crate::order::key::Key;
 use engine::{Decision, DecisionQueue, Time};
 
 /// What happens when an item is decided.
+// In the order in which things of one time, rank and source happen. A receive comes before a poll of that
+// instant, which asks what is there.
 #[derive(Clone, Copy, PartialEq, Eq, PartialOrd, Ord, Debug)]
 pub(crate) enum What {
     /// A receive for any source takes a message: their nodes.
@@ -15,6 +17,8 @@ pub(crate) enum What {
 }
 
 /// One thing to decide.
+// The order of its fields is the order of decisions: (time, rank, source), then what. No two items are equal in
+// all of these.
 #[derive(Clone, Copy, PartialEq, Eq, PartialOrd, Ord, Debug)]
 pub(crate) struct Item {
     /// When the message arrives, or what is asked about.
@@ -44,7 +48,11 @@ pub(crate) struct Agenda {
     /// When a receive of a rank for any source was last decided or cancelled, from the first rank on: what had to wait for that meets its message no earlier.
     pub(crate) floors: Vec<Time>,
     /// A rank whose poll at this instant was decided alone: as long as it only polls, nothing else comes first.
+    // A loop of polls at one instant is most of what a polling program does: the next of them is answered
+    // without a switch.
     pub(crate) turn: Option<(u32, Time)>,
     /// A rank whose receives for any source have no message before that time, as long as nothing happens to it.
+    // Remembers that looking was in vain, until something happens to the rank: else each poll would look at all
+    // its receives again.
     pub(crate) quiet: Option<(u32, Time)>,
 }

@@ -3,6 +3,7 @@
 use engine::Time;
 
 /// What orders items.
+// What processes tell each other of an item: order needs no more, and the item itself stays where its rank is.
 #[derive(Clone, Copy, PartialEq, Eq, PartialOrd, Ord, Default, Debug)]
 pub(crate) struct Key {
     pub(crate) time: Time,

@@ -3,6 +3,8 @@
 use engine::Time;
 
 /// Polls of ranks that were sent on, without a message between, after which they are taken to poll for ever.
+// Some seconds of the host's time: enough for a program that goes on to compute in the end, and a report still
+// comes while somebody waits for it if none does.
 const FRUITLESS_POLLS: u32 = 10_000_000;
 
 /// A parked rank that may be sent on; the least clock, then rank, comes first.
@@ -25,6 +27,7 @@ pub(crate) struct Fruitless {
 
 impl Fruitless {
     /// One more rank is to be sent on, for so many polls: whether there is hope.
+    // Any message of anybody renews it: something has come of polling.
     pub(crate) fn has_hope(&mut self, messages: u64, polls: u32) -> bool {
         if self.messages != messages {
             *self = Fruitless { messages, polls: 0 };

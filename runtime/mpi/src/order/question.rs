@@ -46,11 +46,13 @@ impl Question {
 }
 
 /// A question with the request handles that it asks about: those in the program can be read only while the rank is mounted.
+// The copy is made only by a rank that steps back: a question answered at once reads the program's own array.
 #[derive(Clone, Debug)]
 pub struct Asked {
     /// What is asked.
     pub question: Question,
     // What the question's array points to.
+    // Shared, since parking puts one question into a cycle and into the poll.
     _kept: Option<Rc<[usize]>>,
 }
 
@@ -86,6 +88,7 @@ impl Poll {
     pub(crate) fn question(&self) -> &Question {
         match self {
             Poll::Once(asked) => &asked.question,
+            // The one that comes round again: the call in which the rank is blocked.
             Poll::Parked(cycle) => &cycle[0].question,
         }
     }
@@ -104,6 +107,8 @@ pub(crate) enum Open {
 
 impl Asked {
     /// Whether `question`, of the mounted rank, asks the same.
+    // By the handles and not by the array's address: a loop may ask about the same requests from a copy, and
+    // about others in the same memory.
     pub(crate) fn is(&self, question: &Question) -> bool {
         match (&self.question, question) {
             (Question::Iprobe(one), Question::Iprobe(other)) => one == other,

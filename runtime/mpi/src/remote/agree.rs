@@ -18,6 +18,8 @@ use crate::world::World;
 use engine::Time;
 
 /// Looks in vain at the streams before a process reports.
+// Most waits end with what is on its way already; a report costs process 0 a message and everybody an
+// agreement.
 const PATIENCE: u32 = 2;
 
 impl World {
@@ -33,6 +35,9 @@ impl World {
     }
 
     /// No rank of this process can run: waits until one can, or the run is over.
+    // Each time round: what has come, what can be decided without the others, what they have decided; only then
+    // a report. A report is true of the moment in which nothing more could be done, and every chunk that comes
+    // after it makes it void.
     #[cold]
     pub(crate) fn wait_for_others(&mut self) -> Option<Next> {
         self.order.agreeing.reported = false;
@@ -97,6 +102,8 @@ impl World {
     ///
     /// What is sent, however late it arrives, may be all that a poll of another process lacks: that rank goes on then, at the time of its poll and before what is open
     /// then is decided, as it does where one process has all ranks. So after something was sent only items before that time count, not those before it in order.
+    // Nobody else can act before `soonest`, which each message sent to them moves back; held collectives may
+    // send as soon as they start.
     fn go_on_alone(&mut self) -> bool {
         let Some(Lease { other, until }) = self.order.agreeing.lease else { return false };
         if !self.chapters.holds() {
@@ -116,6 +123,9 @@ impl World {
         !self.messages.ready.is_empty() || self.chapters.has_work() || !self.messages.orphans.is_empty()
     }
 
+    // Counts of chunks instead of acknowledgements: sent and taken being equal everywhere means that nothing is
+    // under way, as nobody who reported has gone on (cf. F. Mattern, Algorithms for distributed termination
+    // detection, 1987).
     fn report(&mut self) {
         let (first, effect) = self.outlook();
         let poller = self.least_poller();
@@ -148,6 +158,7 @@ impl World {
     }
 
     /// On process 0: decides, if all have reported that they cannot go on.
+    // Process 0 works as any other besides, and tells itself by the same queue.
     fn conclude(&mut self) {
         if self.messages.others().me != 0 {
             return;
@@ -165,6 +176,7 @@ impl World {
         }
     }
 
+    // What was sent before this decision is known to all now: effects count anew from here.
     fn follow(&mut self, decision: Decision) -> Option<Next> {
         self.messages.others().streams.forget_effects();
         self.order.agreeing.alone = matches!(decision, Decision::First(_));

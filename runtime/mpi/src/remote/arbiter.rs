@@ -9,6 +9,8 @@ use engine::{Span, Time};
 ///
 /// A process that is told a decision goes on, so its report counts no more; it reports anew with one more decision followed. Those of
 /// the others stand: whatever makes one of them go on is a chunk that its report does not count.
+// Reports stand until a decision is told to their process, which costs no message to those whom it does not
+// concern.
 pub(crate) struct Arbiter {
     /// Of each process: its last report, and how many decisions it was told.
     processes: Vec<(Option<Report>, u64)>,
@@ -52,6 +54,7 @@ impl Arbiter {
     }
 }
 
+// Both counts are of chunks, each by its own process: no clock and no marker is needed.
 fn all_taken(reports: &[&Report]) -> bool {
     let processes = reports.len();
     (0..processes).all(|from| (0..processes).all(|to| reports[from].sent[to] == reports[to].taken[from]))
@@ -62,6 +65,8 @@ fn to_all(reports: &[&Report], decision: impl Fn(usize) -> Decision) -> Vec<(u32
 }
 
 /// What one process would do if it had all items: see [`World::decide`](crate::world::World::decide).
+// The order of these questions is that of one process's loop (`World::next`): the end, held collectives, open
+// items; then an abort.
 fn decide(reports: &[&Report], lookahead: Span) -> Option<Vec<(u32, Decision)>> {
     if reports.iter().all(|report| report.ended) {
         return Some(to_all(reports, |_| Decision::Done));
@@ -74,6 +79,7 @@ fn decide(reports: &[&Report], lookahead: Span) -> Option<Vec<(u32, Decision)>> 
     let effect = reports.iter().filter_map(|report| report.effect).min();
     if let (Some((least, owner)), Some(effect)) = (least, effect) {
         if least.time < effect.saturating_add(lookahead) {
+            // Each process is told of the others only: what it does itself it sees by itself.
             let others_act = |me| of_others(me).filter_map(|report| report.effect).min().unwrap_or(Time::MAX);
             return Some(to_all(reports, |process| Decision::Before(others_act(process))));
         }
@@ -84,6 +90,7 @@ fn decide(reports: &[&Report], lookahead: Span) -> Option<Vec<(u32, Decision)>> 
 }
 
 /// Nothing can be decided: a polling rank goes on, or all wait for ever.
+// In two steps, because others may have decided on what was safe: all forget it before the one rank goes on.
 fn release(reports: &[&Report], forgotten: &mut bool, fruitless: &mut Fruitless) -> Decision {
     let Some(Poller { rank, polls, .. }) = reports.iter().filter_map(|report| report.poller).min() else { return Decision::Deadlock };
     if !*forgotten {

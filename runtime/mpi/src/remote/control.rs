@@ -12,6 +12,7 @@ pub(crate) const GATHER: u8 = 2;
 pub(crate) const RELEASE: u8 = 3;
 
 /// What a process that cannot go on tells process 0.
+// All that `World::next` asks of one process, in some hundred bytes: process 0 decides from these alone.
 #[derive(Clone, Default, PartialEq, Debug)]
 pub(crate) struct Report {
     /// How many decisions it has followed.
@@ -56,6 +57,8 @@ pub(crate) enum Decision {
     Deadlock,
 }
 
+// One form for all, a byte and a key: a decision is told once an agreement, and costs a message however long it
+// is.
 impl Decision {
     pub(crate) fn put(self, out: &mut Vec<u8>) {
         let (kind, key) = match self {

@@ -9,6 +9,8 @@ use crate::world::{Mpi, World};
 
 impl World {
     /// Takes control messages until one satisfies `wanted`, and answers that one without its first byte.
+    // Messages of others may come first, for processes end one after the other: they are kept until they are
+    // asked for.
     fn await_control(&mut self, wanted: impl Fn(u32, u8) -> bool) -> Vec<u8> {
         let mut waiting = Waiting::new();
         loop {
@@ -65,6 +67,7 @@ impl World {
             together.strangers += blob.u32();
             let failed = (blob.u32(), blob.i32());
             if failed.1 != 0 {
+                // The least rank, as one process would have told it.
                 together.failed = Some(together.failed.map_or(failed, |known| known.min(failed)));
             }
             let (left, first) = (blob.u32(), blob.u32());
@@ -74,6 +77,7 @@ impl World {
     }
 
     /// Process 0 tells all the same, which they get.
+    // The second half of a barrier: nobody leaves before all have come.
     pub(crate) fn spread_word(&mut self, word: Vec<u8>) -> Vec<u8> {
         let (me, processes) = (self.messages.others().me, self.messages.others().blocks.processes());
         if me != 0 {

@@ -5,6 +5,7 @@ use std::cell::Cell;
 use std::time::{Duration, Instant};
 
 /// How long a process looks again and again before it sleeps between looks.
+// Most waits between processes of one host are shorter, and a sleep would double them.
 const AWAKE: Duration = Duration::from_micros(50);
 /// The shortest and the longest sleep. Looking costs ten microseconds where the machine's MPI asks the system for news: who has fewer
 /// processors than processes wants few looks.
@@ -18,6 +19,7 @@ const CROWDED_LOOKS: u32 = 2_000;
 
 thread_local! {
     /// Looks during which the processor is taken to be wanted by others.
+    // Remembered between waits: the processor is as crowded in the next one.
     static CROWDED: Cell<u32> = const { Cell::new(0) };
     /// Whether the system was asked for short sleeps.
     static PUNCTUAL: Cell<bool> = const { Cell::new(false) };

@@ -25,6 +25,8 @@ pub enum Found {
 
 impl World {
     /// Whether the mounted rank's question can be answered from what is known, at the clock that it has then; if not, the rank is to block.
+    // Three ways to be answered, the cheapest first: it was settled before; it has its turn again; the rank
+    // waits for the decision. In the last the handles are copied, since others will look at them.
     fn is_answered(&mut self, question: &Question) -> bool {
         if let Some(requests) = question.requests() {
             self.chapters.asked(&mut self.messages, &self.objects, requests);
@@ -70,6 +72,8 @@ impl Mpi {
     }
 
     /// After [`Mpi::ask`]: moves the clock to the earliest completion if none is complete at the clock and the rank may wait.
+    // Three passes over an array at most (`open`, `reach`, the completion): O(requests) a call, whatever is
+    // complete.
     fn reach(&self, requests: RequestArray, wait: bool) -> Result<Found> {
         let mut world = self.world();
         let me = world.messages.current;
@@ -96,6 +100,8 @@ impl Mpi {
         Ok(Found::Nothing)
     }
 
+    // The first in the array and not in time: MPI leaves the choice, and this one needs no memory between
+    // calls.
     fn first_complete(&self, requests: RequestArray) -> Result<Option<u32>> {
         let world = self.world();
         let clock = world.messages.clock(world.messages.current);
@@ -163,6 +169,7 @@ impl Mpi {
         Ok((found != Found::Nothing, index, status))
     }
 
+    // Each failed receive ends with its own status; the call fails once, at the end (MPI 5.0 section 3.7.5).
     fn some(&self, requests: RequestArray, wait: bool, found: &mut dyn FnMut(u32, u32, &Status)) -> Result<Option<u32>> {
         match self.reach(requests, wait)? {
             Found::NoneActive => return Ok(None),
@@ -223,6 +230,7 @@ impl Mpi {
     }
 
     /// After its question was answered: whether all requests are complete at the clock.
+    // Null requests count as complete, so that an array of them is (MPI 5.0 section 3.7.5).
     fn are_complete(&self, requests: RequestArray) -> Result<bool> {
         let mut world = self.world();
         let me = world.messages.current;
@@ -309,6 +317,8 @@ impl Mpi {
         Ok(self.look(&pattern, false).map(|(index, status)| (self.extract(index), status)))
     }
 
+    // Out of the queue, so that nobody else can receive it: that is what a matched probe is for (MPI 5.0
+    // section 3.8.2).
     fn extract(&self, index: u32) -> usize {
         let mut world = self.world();
         let me = world.messages.current;
@@ -340,6 +350,8 @@ impl Mpi {
     /// `MPI_Cancel`: succeeds for a receive whose message has not arrived by the rank's clock; a send's cancelling always fails.
     ///
     /// A message that arrives later goes back, unless its sender was told of the match or it was too long.
+    // The rank waits until its clock is safe: whether a message had arrived by then is a question about that
+    // instant.
     pub fn cancel(&self, handle: usize) -> Result {
         let part = {
             let world = self.world();

@@ -14,11 +14,16 @@ use engine::Time;
 const PATIENT_SPINS: u32 = 1_000;
 const DOUBLINGS: u32 = 4;
 /// Polls after which a rank is parked that does other things between them.
+// Long enough that a program which measures something between its polls is not disturbed, short enough to
+// notice one that will not end.
 const TIRED_SPINS: u32 = 100_000;
 /// The longest cycle of questions that is seen as one.
+// A loop over more requests than that one by one is not told from one that never repeats.
 const LONGEST_CYCLE: usize = 1_024;
 
 /// When the first of several questions can be answered with "yes".
+// Two numbers for a whole set of questions: folding them is associative, so that a cycle is looked at in any
+// order.
 #[derive(Clone, Copy)]
 pub(super) struct First {
     /// The least time that is known; [`Time::MAX`] if none is.
@@ -93,6 +98,8 @@ impl World {
     }
 
     /// A parked rank goes on, at the instant at which the first of its polls succeeds.
+    // The clock jumps over all polls that would have been in vain: their cost is nothing by then, as no
+    // computation is charged.
     pub(super) fn unpark(&mut self, rank: u32, cycle: &[Asked]) {
         let First { time, .. } = self.first_success(rank, cycle);
         if time != Time::MAX {
@@ -107,6 +114,8 @@ impl World {
         if self.messages.ranks[self.messages.current as usize].spins < FREE_SPINS { None } else { self.park_idle(question) }
     }
 
+    // A cycle is seen when its first question comes again with nothing else between: `next` is the count that
+    // an unbroken row must have.
     #[inline(never)]
     fn park_idle(&mut self, question: &Question) -> Option<Vec<Asked>> {
         let spins = self.messages.ranks[self.messages.current as usize].spins;
@@ -139,6 +148,8 @@ impl World {
 
     /// Whether the mounted rank's question, which others could not answer yet when they all waited last, can be answered now: no message
     /// comes any more that would change it.
+    // Each receive for any source that was decided for the answer may change it: asked again until it is open
+    // no more.
     pub(super) fn is_settled(&mut self, question: &Question, cycle: Option<&[Asked]>) -> bool {
         let me = self.messages.current;
         loop {
@@ -163,6 +174,7 @@ impl World {
     }
 
     /// Whether a request that is asked about completes when somebody receives: when that is may be an open item of that rank.
+    // Safe time promises that no message comes; what a receiver that is not mounted posts later is no message.
     fn asks_for_a_match(&self, question: &Question) -> bool {
         let Some(requests) = question.requests() else { return false };
         requests.iter().any(|handle| match handle::request(self.messages.active_part(handle)) {
@@ -174,6 +186,8 @@ impl World {
     }
 
     /// The parked rank that may be sent on first.
+    // The least clock: of all that may act again it can have an effect first. O(parked ranks), when nothing
+    // else can happen.
     pub(crate) fn least_poller(&self) -> Option<Poller> {
         let parked = self.order.polls.iter().filter(|(_, poll)| matches!(poll, Poll::Parked(_)));
         let (clock, rank) = parked.map(|(&rank, _)| (self.messages.clock(rank), rank)).min()?;

@@ -45,6 +45,8 @@ flavors! {
 }
 
 /// One piece of memory for all members, each of whom has its part behind that of the rank before it.
+// One piece for all members, in the order of ranks, as `MPI_Win_allocate_shared` lays it out unless told
+// otherwise (MPI 5.0 section 12.2.3).
 pub(super) fn shared(
     _: &mut Bridges,
     messages: &Messages,

@@ -93,6 +93,8 @@ pub struct Keyval {
 }
 
 /// An attribute's value, which each language reads in its own way (MPI 5.0 section 19.3.7).
+// MPI asks that what one language sets the other can read (MPI 5.0 section 19.3.7); C reads a Fortran integer
+// through a pointer, hence its place on the heap.
 #[derive(Clone, PartialEq, Eq, Debug)]
 pub enum Value {
     /// Set in C: a pointer.
@@ -130,6 +132,8 @@ impl Value {
 }
 
 /// One attribute of an object.
+// With its keyval and not only the number: a key may be freed while attributes still have its functions to
+// call.
 #[derive(Clone, Debug)]
 pub struct Attribute {
     /// The key that the program uses.
@@ -146,6 +150,8 @@ pub type Place = (Object, u64, u32);
 /// Every key and attribute of this process.
 pub struct Attributes {
     keys: Shared<Keyval>,
+    // By object: duplicating and freeing go through all of an object's attributes in the order in which they
+    // were set.
     values: FxHashMap<Place, Vec<Attribute>>,
 }
 
@@ -177,6 +183,7 @@ impl Attributes {
         match self.key(rank, object, key) {
             Ok(_) => self.keys.release(rank, key as usize).map(|_| ()),
             // While an attribute keeps the key in use, freeing it again is no error either.
+            // O(attributes), and only for a key that is none any more.
             Err(_) if self.values.iter().any(|(place, list)| place.2 == rank && list.iter().any(|attribute| attribute.key == key)) => {
                 Ok(())
             }
@@ -205,6 +212,7 @@ impl Attributes {
     ///
     /// # Errors
     /// As for [`key`](Self::key).
+    // Whether the key exists is asked second: an attribute that is there proves that it did.
     pub fn get(&self, place: Place, key: i32) -> Result<Option<&Attribute>> {
         let found = self.values.get(&place).and_then(|list| list.iter().find(|attribute| attribute.key == key));
         if found.is_none() {

@@ -11,6 +11,7 @@ use std::cell::Cell;
 use std::rc::Rc;
 
 /// A communicator.
+// O(1) but for irregular groups: a rank's number in it is computed, never stored.
 pub struct Comm {
     /// Its context: messages match within it only.
     pub context: u32,
@@ -29,6 +30,7 @@ pub struct Comm {
     /// Members of the remote group that are on this process.
     pub remote_local: u32,
     /// Members that have freed it.
+    // Who has freed it, and not who has it: empty until the end of most communicators.
     released: RankSet,
 }
 
@@ -94,6 +96,8 @@ impl Comm {
 
 /// What is known of the communicator in which a rank sent last, if its world ranks follow one another: whoever sends in one mostly goes
 /// on in it.
+// One entry for the whole process: ranks run long enough between switches that its owner is mostly the one who
+// asks again.
 #[derive(Clone, Copy)]
 struct Recent {
     handle: usize,
@@ -116,6 +120,7 @@ pub struct Comms {
     slab: Slab<Comm>,
     /// World size.
     ranks: u32,
+    // Never used again: a late message of a freed communicator can then meet nobody else's receive.
     contexts: u32,
     /// From one context of this process to its next one: each process has contexts of its own.
     stride: u32,
@@ -148,6 +153,7 @@ impl Comms {
         }
     }
     /// The slab index of a handle.
+    // The two that everybody has are told by value, before anything is decoded.
     #[inline]
     pub fn index(&self, handle: usize) -> Result<u32> {
         match handle {
@@ -189,6 +195,7 @@ impl Comms {
         Ok(comm.context)
     }
     /// [`Comms::partner`], if handle and rank are right.
+    // `None` for whatever is not plain, errors too: they are found again, and told, by `partner`.
     #[inline(always)]
     pub fn known_partner(&self, handle: usize, rank: i32) -> Option<(u32, u32, u32)> {
         // Most messages are of the one communicator of which all this is known.
@@ -247,6 +254,7 @@ impl Comms {
     /// A new communicator's handle; all its members on this process use this one object. `MPI_COMM_NULL` if it has none here.
     pub fn make(&mut self, group: Rc<Group>, remote: Option<Rc<Group>>, topology: Option<Rc<Topology>>) -> usize {
         let (first, count) = self.own;
+        // Counted once here, so that collectives need not ask where members are.
         let here = |group: &Rc<Group>| if self.stride == 1 { group.size() } else { group.members_between(first, count) };
         let (local, remote_local) = (here(&group), remote.as_ref().map_or(0, here));
         if local + remote_local == 0 && group.size() > 0 {
@@ -292,6 +300,7 @@ impl Comms {
         }
         let context = self.slab[handle::decode(first).expect("made above")].context;
         let index = handle::decode(second).expect("made above");
+        // One context for both sides, so that what one sends the other's receive can match.
         self.slab[index].context = context;
         self.slab[index].twin = handle::decode(first);
         self.slab[handle::decode(first).expect("made above")].twin = Some(index);
@@ -308,6 +317,8 @@ impl Comms {
         let at = self.insert(group, remote, None);
         let bridge = Comms::handle(at);
         // The same context for both sides of an intercommunicator: derived from the original one.
+        // A half of all contexts that no other communicator gets: an intercommunicator is made while messages
+        // of the user's own are under way.
         self.slab[at].context = context | 1 << 31;
         self.slab[at].is_self = is_self;
         self.bridges.insert(index, bridge);
@@ -347,6 +358,8 @@ impl Comms {
         // Its index may be another communicator's soon.
         self.recent.set(Recent::NONE);
         let comm = &mut self.slab[index];
+        // The object goes with its last member here: until then the others' messages and collectives use it
+        // (MPI 5.0 section 7.4.3).
         comm.released.insert(self.current);
         // The two sides of an intercommunicator share what is kept of their collectives: they go together.
         let sides: Vec<u32> = std::iter::once(index).chain(comm.twin).collect();

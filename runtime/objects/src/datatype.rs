@@ -32,6 +32,8 @@ use layout::Layout;
 use std::rc::Rc;
 
 /// A datatype: immutable, shared by every rank that built the same one.
+// Everything that a call asks is computed when the type is made: sending looks at `contiguous` and `size`, and
+// walks nothing.
 #[derive(Debug)]
 pub struct Datatype {
     /// Bytes of data in one instance, without gaps.
@@ -45,6 +47,8 @@ pub struct Datatype {
     /// One past the highest byte that is data.
     pub true_ub: i64,
     /// Whether any count of instances is one block at offset 0: the path without a layout.
+    // Any count of them, so that extent and size are equal as well: then a buffer is an address and a number of
+    // bytes.
     pub contiguous: bool,
     /// Basic elements in one instance.
     pub element_count: u64,

@@ -40,6 +40,8 @@ pub enum Errhandler {
 /// Every error handler of this process, and which object of which rank has which.
 pub struct Errhandlers {
     table: Shared<Errhandler>,
+    // Only what a program has set: the default is no entry, for a million ranks and any number of
+    // communicators.
     set: FxHashMap<Place, (usize, Rc<Errhandler>)>,
     fatal: Rc<Errhandler>,
     return_: Rc<Errhandler>,
@@ -126,6 +128,7 @@ impl Errhandlers {
             None if place.0 == Object::File => Ok(ERRORS_RETURN),
             None => Ok(ERRORS_ARE_FATAL),
             Some((handle, handler)) => match self.table.held(place.2, handle) {
+                // A freed handle's number may be another handler's by now: the object decides.
                 Ok(have) if Rc::ptr_eq(have, &handler) => self.table.share_again(place.2, handle).map(|()| handle),
                 _ => self.intern(place.2, handler),
             },

@@ -16,6 +16,8 @@ pub struct ErrorClass(pub i32);
 /// What went wrong in a call: the class for the program, a sentence for its author.
 ///
 /// The sentence says what was wrong and what to do; the edge adds the rank and the MPI function.
+// The sentence is made where the mistake is seen, which knows the argument; who fails is added at the edge,
+// which knows the call.
 #[derive(Clone, PartialEq, Eq, Debug)]
 pub struct Failure {
     /// The class (or a code the program itself added) that the call returns.
@@ -23,6 +25,7 @@ pub struct Failure {
     /// What was wrong, which argument, what to do.
     pub text: String,
     /// Whether the rank had entered the collective that failed; one that fails before was refused.
+    // A call that failed before entering must still count for the others (`collective::refused`).
     pub entered: bool,
 }
 

@@ -22,6 +22,7 @@ pub const MESSAGE_NO_PROC: usize = abi::MPI_MESSAGE_NO_PROC;
 pub const FIRST: usize = 0x1000;
 
 /// The handle of object `index`.
+// Four bits stay free: requests say in them of which kind they are, and no look-up is needed to tell.
 #[inline]
 pub fn encode(index: u32) -> usize {
     FIRST + ((index as usize) << 4)

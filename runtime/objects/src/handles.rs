@@ -15,6 +15,8 @@ use crate::handle::FIRST;
 
 /// Bits of a handle that hold the slot; the bits above, below the sign of a 32-bit
 /// integer (Fortran handles), tell a reused slot from its predecessor.
+// 33 million objects of a kind; the six bits above let a slot be used 64 times before a stale handle would be
+// taken for a new one.
 const SLOT_BITS: u32 = 25;
 const SLOT_MASK: usize = (1 << SLOT_BITS) - 1;
 const GENERATIONS: u32 = 1 << (31 - SLOT_BITS);

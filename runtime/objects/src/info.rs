@@ -14,6 +14,8 @@ pub const MAX_INFO_KEY: usize = 256;
 pub const MAX_INFO_VAL: usize = 1024;
 
 /// Keys and values in the order in which the keys were first set.
+// A list and not a map: order is observable (`MPI_Info_get_nthkey`), and a handful of keys is found faster by
+// looking.
 #[derive(Clone, Debug, Default, PartialEq, Eq)]
 pub struct Info {
     pairs: Vec<(Box<str>, Box<str>)>,
@@ -158,6 +160,7 @@ impl Infos {
         self.table.live()
     }
 
+    // One object for all ranks: what one of them changed the others would see.
     fn refuse_env(&self, handle: usize, what: &str) -> Result {
         if handle == INFO_ENV {
             return Err(Failure::new(ErrorClass::INFO, format!("MPI_INFO_ENV cannot be {what}")));

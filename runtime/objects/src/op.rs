@@ -93,6 +93,8 @@ impl Predefined {
 }
 
 /// What the program's function gets: the addresses of invec and inoutvec, length, datatype handle.
+// A closure, because C, Fortran and large counts are called in different ways, of which this crate knows
+// nothing.
 pub type UserFunction = Rc<dyn Fn(usize, usize, i64, usize)>;
 
 /// An operation of `MPI_Op_create`; it runs only while the rank that gave it is mounted.
@@ -100,6 +102,8 @@ pub struct User {
     /// Whether the program declared it commutative.
     pub commute: bool,
     /// The function's address, by which equal operations of several ranks are found.
+    // By address and not by the closure: ranks of one image pass the same function, and share one operation for
+    // it.
     pub function: usize,
     /// Whether it came through `MPI_Op_create_c`, and takes an `MPI_Count *`.
     pub large: bool,

@@ -11,6 +11,8 @@ use crate::op::{self, Ops, Predefined};
 use crate::win::Wins;
 
 /// The objects of a process's ranks, by kind: shared by the ranks that made them alike.
+// One struct and not one global each: a process may have several worlds (tests do), and what a call changes is
+// in its arguments.
 pub struct Objects {
     /// Communicators.
     pub comms: Comms,

@@ -1,6 +1,8 @@
 //! Objects named by small indices that are reused.
 
 /// A growable table with reuse of freed places, last freed first.
+// No generation is kept: who hands indices to programs compares more than the index, others hold the only
+// reference there is.
 pub struct Slab<T> {
     items: Vec<Option<T>>,
     free: Vec<u32>,

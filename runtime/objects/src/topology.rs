@@ -20,6 +20,7 @@ use std::rc::Rc;
 pub const NOBODY: u32 = u32::MAX;
 
 /// The topology of a communicator, in its own ranks.
+// Whole on every process: a neighbourhood collective then knows all members' neighbours without asking anybody.
 #[derive(Debug)]
 pub enum Topology {
     /// `MPI_CART`
@@ -66,6 +67,8 @@ impl Topology {
     }
 
     /// The sources alone, in place of what `list` has.
+    // Into the caller's list: the time plane asks once for each member, and an allocation each would be most of
+    // its work.
     pub fn sources(&self, me: u32, list: &mut Vec<u32>) {
         list.clear();
         match self {

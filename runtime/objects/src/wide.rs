@@ -14,6 +14,7 @@ const MIN_EXPONENT: i32 = -16382;
 const MAX_EXPONENT: i32 = 16383;
 
 /// A number on the way between two formats.
+// One format wide enough for all three, so that each operation is written once and rounded once.
 #[derive(Clone, Copy, Debug)]
 enum Unpacked {
     Nan,
@@ -33,6 +34,7 @@ enum Unpacked {
 use Unpacked::{Finite, Infinite, Nan, Zero};
 
 /// Shifts right, keeping in the last bit whether anything was lost.
+// The sticky bit is all that rounding needs to know of what was shifted out.
 fn jam(value: u128, by: u32) -> u128 {
     match by {
         0 => value,
@@ -154,6 +156,8 @@ impl Unpacked {
 }
 
 /// The 256-bit product as (high, low).
+// Four products of halves: no integer of 256 bits exists, and only whether the low half is zero is needed of
+// it.
 fn product(x: u128, y: u128) -> (u128, u128) {
     const LOW: u128 = u64::MAX as u128;
     let (x1, x0, y1, y0) = (x >> 64, x & LOW, y >> 64, y & LOW);

@@ -36,6 +36,7 @@ pub struct Exposed {
 }
 
 /// The members' displacement units, in bytes.
+// Nearly always one number for all: an array would add half to what a window costs a member.
 #[derive(Clone, Debug)]
 pub enum Units {
     /// All gave the same.
@@ -61,6 +62,8 @@ impl Units {
 }
 
 /// A window: 16 bytes a member beyond the memory that the members give, and no more as long as nobody says anything of its own about it.
+// Bases and sizes of all members are on every process: an origin finds out whether an access is in bounds
+// without asking the target.
 #[derive(Debug)]
 pub struct Win {
     /// The communicator of its members, which is its own; who has given the window back has given that back.
@@ -82,6 +85,7 @@ pub struct Wins {
     names: Names,
     infos: FxHashMap<(usize, u32), Info>,
     /// By the context of its communicator, which all processes know it by.
+    // Records between processes name a window so; an index is a process's own.
     by_context: FxHashMap<u32, u32>,
 }
 
@@ -106,6 +110,8 @@ impl Wins {
         }
     }
 
+    // Having the window's communicator is having the window: who freed it has neither, and no second set of
+    // holders is kept.
     fn is_of(comms: &Comms, win: &Win) -> bool {
         let Ok(comm) = comms.get(win.comm) else { return false };
         match win.owner {

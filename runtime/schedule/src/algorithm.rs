@@ -30,6 +30,7 @@ use crate::{Kind, Schedule, Shape};
 pub use parameters::Parameters;
 
 /// An algorithm as the table registers it.
+// A row and not a type with a registration of its own: the options, their errors and the tests read one table.
 pub struct Algorithm {
     /// For which collective.
     pub kind: Kind,
@@ -57,6 +58,7 @@ impl Algorithm {
 }
 
 /// Whether all members know that nothing is to be sent: MPI libraries then return at once.
+// Only where every member knows it: a v form may be empty for one and not for another.
 fn is_empty(shape: &Shape) -> bool {
     let one_size = match shape.kind {
         Kind::Barrier | Kind::Neighbor | Kind::Agree => false,

@@ -31,6 +31,8 @@ fn linear(shape: &Shape) -> Pick {
     }
 }
 
+// A choice that does not fit the shape is passed over silently: one rule serves commutative and other
+// operations alike.
 fn supporting(shape: &Shape, pick: Pick) -> Option<(&'static Algorithm, Parameters)> {
     let algorithm = algorithm::find(shape.kind, pick.name)?;
     (algorithm.supports)(shape).then_some((algorithm, pick.parameters))
@@ -38,6 +40,8 @@ fn supporting(shape: &Shape, pick: Pick) -> Option<(&'static Algorithm, Paramete
 
 /// The schedule for a collective of `shape` under `policy`. Cheap (a search through the table's rows and one allocation or a
 /// few), but worth keeping for as long as the shape stays the same.
+// Rules before the table, and the first row of the kind last, which fits everything: there always is an
+// algorithm.
 pub fn choose(shape: &Shape, policy: &Policy) -> Rc<dyn Schedule> {
     let rules = policy.rules.iter().filter(|rule| rule.applies(shape));
     let picks = rules.map(|rule| Pick { name: rule.algorithm, parameters: rule.parameters });

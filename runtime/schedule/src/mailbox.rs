@@ -14,7 +14,9 @@ struct Letter<T> {
 pub(crate) struct Mailbox<T> {
     /// Of each receiver: its first message that was not taken, and its last.
     lists: Vec<(u32, u32)>,
+    // One vector for all receivers, lists through it: a queue each would be an allocation each.
     letters: Vec<Letter<T>>,
+    // A round of a tree touches few of a million receivers: clearing must not look at all of them.
     touched: Vec<u32>,
 }
 

@@ -4,10 +4,13 @@ use crate::{Blocks, Direct, Kind, Member, Shape};
 use std::rc::Rc;
 
 /// The members of a collective that are all in: what each of them sends and expects. A [`Shape`] is one whose blocks all members know.
+// The planes ask instead of being handed descriptions: of a million members one is described at a time, in one
+// place.
 pub trait Members {
     /// What is the same for all members: member 0, or any other.
     fn prototype(&self) -> Member;
     /// Says of `member`, whose `rank` is set and whose other fields may be those of any member, what differs from member to member.
+    // Into a member that is there: most shapes have nothing to say, and then nothing is copied.
     fn describe(&self, _member: &mut Member) {}
     /// Packed bytes that a member gets.
     fn output(&self, rank: u32) -> u64;

@@ -47,6 +47,8 @@ pub struct Slice {
 }
 
 /// One action of one member in one round.
+// Five steps and no more: whatever an algorithm does besides must follow from these, because each plane and the
+// event executor interprets them.
 #[derive(Clone, Copy, PartialEq, Eq, Debug)]
 pub enum Step {
     /// Sends `from` to member `to`.
@@ -87,6 +89,7 @@ pub enum Step {
 }
 
 /// Bytes of each member's block.
+// Three forms, because the even one is a number and a list for a million members is eight megabytes a member.
 #[derive(Clone, PartialEq, Eq, Debug)]
 pub enum Blocks {
     /// Every block has this many bytes.
@@ -98,6 +101,7 @@ pub enum Blocks {
 }
 
 /// Where blocks of these sizes begin that lie one behind the other, and where the last one ends: as in [`Blocks::Each`].
+// One more number than blocks: the end of the last is asked for as often as the begin of the first.
 pub fn begins(sizes: impl Iterator<Item = u64> + Clone) -> impl Iterator<Item = u64> + Clone {
     let ends = sizes.scan(0, |end, bytes| {
         *end += bytes;
@@ -198,6 +202,7 @@ impl Kind {
 }
 
 /// What all members know of a collective: algorithms are chosen from this alone.
+// Nothing that only one member knows: members choose by this without talking, and must all choose the same.
 #[derive(Clone, Debug)]
 pub struct Shape {
     /// Which collective.
@@ -247,6 +252,8 @@ impl Shape {
         }
     }
     /// Whether two members' calls can be one collective.
+    // Not the root and not the kind: those are in the signature of the call, which has the better sentence for
+    // them.
     pub fn matches(&self, other: &Shape) -> bool {
         self.bytes == other.bytes
             && self.element == other.element
@@ -293,6 +300,8 @@ pub struct Member {
 
 /// Rounds whose messages all members exchange in one regular pattern. Clocks are then advanced in a loop over neighbouring numbers, or in one
 /// addition while all are equal: a barrier of a million members that enter together costs its 20 rounds, and no step of theirs is ever made.
+// Three patterns cover the rounds of all doubling, halving, ring and dissemination algorithms; trees have
+// `active` instead.
 #[derive(Clone, Copy, PartialEq, Eq, Debug)]
 pub enum Pattern {
     /// Every member `i` sends `bytes` to `(i + distance) mod size` and receives from `(i - distance) mod size`.
@@ -361,6 +370,8 @@ pub enum Direct {
 /// How the operands of a reduction come together, where a schedule does it the same way for all members. Floating-point addition is not associative,
 /// so a result has the schedule's bits only in the schedule's association; told in short, it takes `n - 1` reductions of the members' own bytes
 /// instead of the `n log n` of a recursive doubling.
+// Two, for the algorithms that small reductions use by default (recursive doubling, binomial); for longer
+// messages the bytes dominate anyway.
 #[derive(Clone, Copy, PartialEq, Eq, Debug)]
 pub enum Association {
     /// `folded` pairs of members `2 i` and `2 i + 1` reduce first, so that `among` operands remain, a power of two, in order;
@@ -392,6 +403,9 @@ pub struct Active {
 
 /// A collective algorithm for one [`Shape`]. What it says must follow from the shape, the member and the round alone: the planes and the event executor
 /// ask again for the same round, in any order of members, and processes ask for their own members only.
+// Asked by round and member, and never written out: an all-to-all of n members has n squared steps. The hints
+// (`pattern`, `direct`, `association`, `active`, `next`) must say what the steps say; the tests hold each
+// algorithm's against them.
 pub trait Schedule {
     /// The algorithm's name, as `-xsim-coll` and reports write it.
     fn name(&self) -> &'static str;

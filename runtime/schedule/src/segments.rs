@@ -13,6 +13,7 @@ pub struct Segments {
 impl Segments {
     /// The segments of `size` members whose world ranks ascend, `firsts` the first rank of each process.
     /// O(processes * log members).
+    // By bisection, since ranks on a process are a row: no list of all members is made.
     pub fn ascending(size: u32, world_rank: impl Fn(u32) -> u32, firsts: impl Iterator<Item = u32>) -> Segments {
         let first_member = |rank: u32| {
             // The first member whose rank is not below the process's first.
@@ -45,6 +46,7 @@ impl Segments {
 
 /// The members that a process runs through the rounds: a row of all. One process alone has the row that is everything; nothing else tells the two
 /// cases apart.
+// With `whole`, one process takes the code of many, with nobody to tell: their results cannot drift apart.
 #[derive(Clone)]
 pub struct Segment {
     own: Range<u32>,
@@ -109,6 +111,7 @@ impl Segment {
 pub(crate) enum ActiveMembers {
     Row(Range<u32>),
     Strided(Active, u32, u32),
+    // A stride round the end comes back in another phase, so that own members are no single progression.
     List(std::vec::IntoIter<u32>),
 }
 
@@ -130,6 +133,7 @@ impl Iterator for ActiveMembers {
 }
 
 /// The members of `own` that may have steps in a round.
+// O(own active members): each turn's part is computed, none is searched for.
 fn active_in(active: Active, size: u32, own: &Range<u32>) -> Vec<u32> {
     let (first, stride) = (u64::from(active.first), u64::from(active.stride.max(1)));
     let (count, size) = (u64::from(active.count), u64::from(size));

@@ -32,6 +32,8 @@ enum Values {
 }
 
 /// A round that has begun and needs to be told something: what it needs.
+// What must be remembered of a round that waits for another process, and no more: clocks stay as they were when
+// it began.
 enum Open {
     Pattern {
         pattern: Pattern,
@@ -56,6 +58,8 @@ pub struct TimePlane {
     schedule: Rc<dyn Schedule>,
     round: u32,
     /// Whether the members of all processes have one clock.
+    // Known by all without a word: they were told so at the start, and every round that keeps it is the same
+    // for all.
     common: bool,
     clocks: Clocks,
     burden: Option<Box<Burden>>,
@@ -89,6 +93,7 @@ impl TimePlane {
     }
     /// Goes on as far as it can; whether all rounds are over. O(messages) at most, O(rounds) while clocks are equal on a network that is the same
     /// everywhere.
+    // A round's record may be there before the round begins here: it waits in the inbox under its number.
     pub fn advance(&mut self, members: &impl Members, costs: &impl Costs, said: &mut Said) -> bool {
         loop {
             if self.open.is_none() {
@@ -118,6 +123,7 @@ impl TimePlane {
     }
 
     /// Begins a round; true if it is over at once.
+    // From the cheapest way to the one that always works. All give the same clocks, which the tests compare.
     fn open_round(&mut self, members: &impl Members, costs: &impl Costs, said: &mut Said) -> bool {
         let direct = || self.schedule.direct(self.round).filter(|&direct| self.segment.is_whole() && members.knows(direct));
         if let Some(burden) = &mut self.burden {
@@ -148,6 +154,8 @@ impl TimePlane {
     }
 
     /// A round in a regular pattern of members that are all here: neighbouring clocks lie side by side.
+    // Distances that are the same for all make loops without an index; what is uniform has one addition and one
+    // comparison a member.
     fn whole_pattern(&mut self, pattern: Pattern, costs: &impl Costs, said: &mut Said) {
         let (clocks, size) = (&mut self.clocks, self.segment.size());
         let (bytes, uniform) = (pattern.bytes(), costs.uniform(pattern.bytes()));
@@ -190,6 +198,7 @@ impl TimePlane {
         let bytes = pattern.bytes();
         let all = match pattern {
             Pattern::Shift { distance, .. } => distance % size != 0,
+            // Every member receives: those that rest would keep their clocks, and clocks were equal no more.
             Pattern::Exchange { among, folded, .. } => among == size && folded == 0,
             Pattern::Pairs { .. } => false,
         };
@@ -214,6 +223,8 @@ impl TimePlane {
         }
     }
 
+    // Each process computes both ends of every link by itself: records carry clocks alone, in an order that
+    // both know.
     fn open_pattern(&mut self, pattern: Pattern, said: &mut Said) {
         let size = self.segment.size();
         let (out, Inner(inner)) = links(pattern, size, &self.segment.own());
@@ -241,6 +252,7 @@ impl TimePlane {
             }
             said.records.push((process, self.round, record));
         }
+        // Who sends to us follows from whom we would send to if all messages turned round.
         let (incoming, _) = links(reversed(pattern, size), size, &self.segment.own());
         let mut expected = by_process(&segments, incoming, |link| link.far);
         expected.retain(|(process, _)| *process != me);
@@ -307,6 +319,8 @@ impl TimePlane {
     }
 
     /// A round after which own clocks are equal as before.
+    // Own clocks are one number before and after: then the next round is one addition here though the others
+    // may differ.
     fn stays_equal(&mut self, inner: &Range<u32>, moves: &[(Link, Values)], uniform: Option<u64>) -> bool {
         let (Some(clock), Some(span)) = (self.clocks.equal(), uniform) else { return false };
         let reached = inner.len() as u64 + moves.iter().map(|(link, _)| u64::from(link.count)).sum::<u64>();
@@ -335,6 +349,7 @@ impl TimePlane {
 
     /// Any other round: who sends and receives, by the schedule's steps. Where messages cost nothing, all leave at the clocks with which the round
     /// begins, so that a receive from an own member needs nothing but that; else what a member pays for one message delays its next.
+    // Receives come after sends in a member's steps, so that its first local step ends what matters to time.
     fn open_steps(&mut self, members: &impl Members, costs: &impl Costs, said: &mut Said) {
         self.common = false;
         let mut member = members.prototype();
@@ -421,6 +436,8 @@ impl TimePlane {
             return;
         }
         // A member sends all of a round at one time: by sender.
+        // Several messages of one sender tell the same clock: any of them will do, and unstable order does no
+        // harm.
         told.sort_unstable_by_key(|&(_, from, _)| from);
         for &(to, from, bytes) in receives {
             let at = told.partition_point(|&(_, sender, _)| sender < from);

@@ -63,6 +63,7 @@ pub(super) fn validate_darray(darray: &Darray) -> Result {
 
 /// What a process owns of one dimension: `block` indices from `first` on, again every `cycle`,
 /// below `size`.
+// Subarrays and all distributions in one form: what a process owns of a dimension is a block that repeats.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub(super) struct Share {
     pub size: u64,

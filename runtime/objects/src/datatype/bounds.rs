@@ -3,6 +3,8 @@
 use crate::error::{ErrorClass, Failure, Result};
 
 /// What is known of a type map's outline; in 128 bits, so that building it cannot overflow.
+// Markers and data apart, because markers of any part decide for the whole (MPI 5.0 section 5.1.6), whatever
+// the data does.
 #[derive(Clone, Copy, Debug, Default, PartialEq, Eq)]
 pub(super) struct Bounds {
     /// First and one past the last byte of data; none for an empty map.
@@ -52,6 +54,7 @@ impl Bounds {
         match count {
             0 => Bounds::default(),
             1 => self,
+            // First and last copy: those between lie between.
             _ => self.union(self.shift(stride.saturating_mul(i128::from(count - 1)))),
         }
     }

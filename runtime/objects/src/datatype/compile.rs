@@ -11,6 +11,7 @@ use crate::error::Result;
 use std::rc::Rc;
 
 /// A type map under construction.
+// Everything that adds up along a type map, so that one pass over a constructor makes all of it.
 #[derive(Clone)]
 struct Map {
     size: u64,
@@ -59,6 +60,7 @@ impl Map {
 }
 
 /// Maps one after the other, with the layouts collected until the end.
+// Layouts are merged at the end and not pairwise: n blocks would be copied n times.
 struct Sum {
     total: Map,
     layouts: Vec<Layout>,
@@ -105,6 +107,7 @@ fn compile(constructor: Constructor) -> Result<Datatype> {
     let map = map(&constructor)?;
     let (lb, ub) = map.bounds.bounds()?;
     let (true_lb, true_ub) = map.bounds.true_bounds()?;
+    // Extent equal to size as well: otherwise two instances would not lie side by side.
     let packed = map.layout.as_block() == Some((0, map.size)) && i128::from(ub) - i128::from(lb) == i128::from(map.size);
     Ok(Datatype {
         size: map.size,
@@ -156,6 +159,7 @@ fn map(constructor: &Constructor) -> Result<Map> {
         F90Real { precision, range } => f90_real(*precision, *range).map(|(kind, _)| basic(kind)),
         F90Complex { precision, range } => f90_real(*precision, *range).map(|(_, kind)| basic(kind)),
         F90Integer { range } => f90_integer(*range).map(basic),
+        // As C lays out a struct of the two: the index at the next multiple of its alignment.
         ValueIndex { value, index } => {
             let at = (value.size as i128 + i128::from(index.bounds.align()) - 1) / i128::from(index.bounds.align())
                 * i128::from(index.bounds.align());
@@ -184,6 +188,7 @@ fn basic(kind: Kind) -> Map {
     }
 }
 
+// Two repetitions, of which the first mostly merges into one block: a strided column is then one shape.
 fn vector(count: i64, blocklength: i64, stride: i128, old: &Datatype) -> Result<Map> {
     Map::of(old).repeat(blocklength as u64, extent(old))?.repeat(count as u64, stride)
 }
@@ -211,6 +216,8 @@ fn indexed<'a>(blocks: impl ExactSizeIterator<Item = (i64, i128, &'a Datatype)>)
 
 /// A process's part of an array whose dimensions come fastest first; the bounds are those of
 /// the whole array.
+// Dimension by dimension, from the fastest: each repeats what the one before made, so that a subarray of any
+// size has as many loops as dimensions.
 fn array(shares: &[Share], old: &Datatype) -> Result<Map> {
     let mut map = Map::of(old);
     let mut stride = extent(old);
@@ -230,6 +237,7 @@ fn array(shares: &[Share], old: &Datatype) -> Result<Map> {
 }
 
 /// Decimal precision and exponent range of gfortran's reals, with the kinds real and complex.
+// Ascending: the first that is enough is the smallest, as `selected_real_kind` chooses.
 const REALS: [(i32, i32, Kind, Kind); 3] =
     [(6, 37, Kind::F32, Kind::ComplexF32), (15, 307, Kind::F64, Kind::ComplexF64), (33, 4931, Kind::F128, Kind::ComplexF128)];
 

@@ -9,6 +9,7 @@ use std::ops::Deref;
 use std::rc::Rc;
 
 /// A datatype as an argument of a constructor; equal where it is the same object.
+// By identity, so that comparing two constructors is O(their own arguments), and a deep type is not walked.
 #[derive(Clone, Debug)]
 pub struct Old(pub Rc<Datatype>);
 
@@ -91,6 +92,8 @@ impl Distribution {
 /// How a datatype was made. Counts and lengths are those the program passed; `large` says
 /// that it called the `_c` variant, which decides how contents are returned. Two are equal
 /// where the same call with the same arguments made both, datatypes compared by identity.
+// The arguments are kept as they were passed: envelope and contents return them, and equal calls are found by
+// them.
 #[derive(Clone, Debug, PartialEq, Eq, Hash)]
 #[allow(missing_docs, reason = "the fields are the arguments of the MPI constructors, by their names there")]
 pub enum Constructor {
@@ -343,6 +346,7 @@ impl Constructor {
 
 /// Collects contents: `int` variants split values in integers and addresses, `_c` variants
 /// return both as large counts.
+// What a large-count call passed comes back in large counts (MPI 5.0 section 5.1.13), wherever it stood.
 #[derive(Default)]
 struct Fields {
     contents: Contents,

@@ -26,6 +26,7 @@ impl Datatype {
     }
 
     /// As [`elements`](Self::elements) for the beginning of one instance.
+    // By the constructor and not by the type map: O(depth of nesting), however many elements a type has.
     fn elements_within(&self, bytes: u64) -> Option<u64> {
         if bytes == 0 {
             return Some(0);

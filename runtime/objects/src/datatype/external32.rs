@@ -30,6 +30,7 @@ impl Datatype {
     ///
     /// # Errors
     /// `MPI_ERR_CONVERSION` for a `long` or wide character that the narrower form cannot hold.
+    // Packed bytes in and out: gaps and strides are the packing's, here there are only elements.
     pub fn to_external(&self, count: u64, packed: &[u8]) -> Result<Vec<u8>> {
         let mut out = Vec::with_capacity((self.external_size() * count) as usize);
         let mut rest = packed;
@@ -57,6 +58,7 @@ impl Datatype {
     }
 
     /// Calls `f(kind, how many in a row)` along the signature of `count` instances.
+    // Along the constructor and in runs of equal kinds: the type map itself is never written out.
     fn runs(&self, count: u64, f: &mut dyn FnMut(Kind, u64)) {
         match (self.element, &self.constructor) {
             _ if self.size == 0 => {}

@@ -4,6 +4,8 @@
 ///
 /// The pairs of `MPI_MAXLOC` are no kinds of their own here: each is two entries of a type
 /// map. [`Element`] names what a reduction works on.
+// `long` and `unsigned long` are kinds of their own for one reason: `external32` narrows them, and nothing else
+// that has 64 bits.
 #[derive(Clone, Copy, PartialEq, Eq, Hash, Debug, PartialOrd, Ord)]
 #[repr(u8)]
 pub enum Kind {
@@ -94,6 +96,7 @@ impl Kind {
     }
 
     /// Alignment in memory, bytes.
+    // Of the parts and not of the whole: C aligns a complex number as its real part.
     pub const fn align(self) -> u64 {
         use Kind::*;
         match self {

@@ -19,6 +19,7 @@ pub struct Layout {
     shape: Shape,
 }
 
+// Each shape exists because packing it is a loop of its own. Others would compile to these.
 #[derive(Clone, Debug)]
 enum Shape {
     /// `size` bytes.
@@ -28,6 +29,8 @@ enum Shape {
     /// Blocks of `len` bytes at the offsets.
     Equal { len: u64, offsets: Rc<[i64]> },
     /// Blocks (offset, length), with the sum of lengths up to and including each.
+    // For positions within packed bytes: found by bisection, O(log blocks), where a message is packed piece by
+    // piece.
     Blocks { blocks: Rc<[(i64, u64)]>, ends: Rc<[u64]> },
     /// `count` times the body, `stride` apart.
     Loop { count: u64, stride: i64, body: Rc<Layout> },
@@ -67,6 +70,8 @@ impl Layout {
     }
 
     /// This layout moved by `by` bytes.
+    // The offset stands outside of the shape, so that moving shares it: n equal blocks of one struct are one
+    // body.
     pub(super) fn shift(mut self, by: i64) -> Layout {
         self.offset = self.offset.wrapping_add(by);
         self
@@ -94,6 +99,8 @@ impl Layout {
     }
 
     /// The parts one after the other.
+    // O(parts). Merging only neighbours keeps the order of the type map, which packed bytes must have (MPI 5.0
+    // section 5.2).
     pub(super) fn sequence(parts: Vec<Layout>) -> Layout {
         let mut merged: Vec<Layout> = Vec::with_capacity(parts.len());
         for part in parts {
@@ -147,6 +154,8 @@ impl Layout {
     }
 
     /// Gives every block of `count` instances, `extent` apart, to `sink`, in order.
+    // Instances that continue each other's stride become one loop: a buffer of a million strided elements is
+    // one call of the sink.
     pub(super) fn walk_many(&self, count: u64, extent: i64, sink: &mut impl Sink) {
         match self.shape {
             // A sink never sees a block of no bytes: it could lie anywhere, outside the program's buffer too.
@@ -285,6 +294,7 @@ impl<S: Sink> Sink for Moved<'_, S> {
 }
 
 /// A byte range over equal pieces: a cut piece, whole pieces, a cut piece.
+// At most two pieces are cut; the whole ones between go by the fast loop.
 struct Pieces {
     len: u64,
     range: Range<u64>,

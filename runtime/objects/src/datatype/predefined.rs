@@ -163,6 +163,7 @@ fn from_parts(handle: usize, bounds: Bounds, layout: Layout, element_count: u64,
         ub,
         true_lb,
         true_ub,
+        // A pair whose struct has padding is not: `MPI_DOUBLE_INT` has 12 bytes of data in 16.
         contiguous: size as i64 == ub,
         element_count,
         element: Some(element),

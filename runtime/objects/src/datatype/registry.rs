@@ -12,9 +12,11 @@ use std::rc::Rc;
 pub struct Types {
     table: Shared<Datatype>,
     /// Who made a type and has not committed it: normally empty between two calls.
+    // The exception is kept, not the rule: a bit for each rank and type that is committed would grow with both.
     uncommitted: FxHashMap<usize, RankSet>,
     names: Names,
     /// By handle: bytes of a predefined type whose elements lie side by side; 0 of any other.
+    // A byte for each predefined handle, 4 KB in all: the size of a plain message is one load.
     plain: Box<[u8]>,
 }
 
@@ -64,6 +66,7 @@ impl Types {
     }
 
     /// `MPI_Type_dup` without the attributes: committed if `old` is.
+    // The committed state is a rank's own and not part of the shared type.
     pub fn dup(&mut self, rank: u32, old: usize) -> Result<usize> {
         let committed = self.is_committed(rank, old);
         let handle = self.create(rank, Constructor::Dup { old: self.table.held(rank, old)?.into() })?;
@@ -208,6 +211,8 @@ impl Types {
 
     /// A handle of `rank` to an object it has: the predefined one, or a new, committed share.
     pub fn handle_of(&mut self, rank: u32, datatype: &Rc<Datatype>) -> Result<usize> {
+        // `MPI_Type_get_contents` must return predefined types as what they were passed as (MPI 5.0 section
+        // 5.1.13).
         if let Constructor::Named(handle) = datatype.constructor {
             return Ok(handle);
         }

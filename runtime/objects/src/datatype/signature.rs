@@ -7,6 +7,8 @@
 
 use super::kind::Kind;
 
+// A Mersenne prime: reducing modulo it is a shift and an addition, and two different signatures collide once in
+// 2^61 or so per element.
 const PRIME: u64 = (1 << 61) - 1;
 const BASE: u64 = 0x1a2b_3c4d_5e6f_7081 % PRIME;
 
@@ -28,6 +30,7 @@ pub struct Signature {
     /// The base to the power of the length.
     power: u64,
     /// Whether raw bytes occur: those match anything of their length.
+    // `MPI_BYTE` and `MPI_PACKED` match anything (MPI 5.0 section 3.3.1), which a hash cannot say.
     raw: bool,
 }
 

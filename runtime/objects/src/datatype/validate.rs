@@ -18,6 +18,8 @@ fn lengths(name: &str, values: &[i64]) -> Result {
     }
 }
 
+// Apart from compiling, which may then take every number for right; and each argument by itself, in the order
+// of the call, so that the first wrong one is named.
 impl Constructor {
     /// Checks the arguments on their own.
     ///

@@ -103,6 +103,7 @@ impl ErrorClass {
     pub const LAST: ErrorClass = ErrorClass(abi::MPI_ERR_LASTCODE);
 
     /// The MPI name and the sentence of a predefined class.
+    // O(log classes): the table ascends, as the ABI numbers them.
     pub fn describe(self) -> Option<(&'static str, &'static str)> {
         let found = PREDEFINED.binary_search_by_key(&self, |row| row.0).ok()?;
         Some((PREDEFINED[found].1, PREDEFINED[found].2))

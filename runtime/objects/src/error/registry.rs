@@ -11,6 +11,8 @@ use rustc_hash::FxHashMap;
 pub const MAX_ERROR_STRING: usize = abi::MPI_MAX_ERROR_STRING as usize;
 
 /// One class or code that a rank added.
+// Codes and classes are one sequence of numbers, as MPI has one `MPI_LASTUSEDCODE` for both (MPI 5.0 section
+// 9.5).
 struct Added {
     class: ErrorClass,
     text: Option<Box<str>>,
@@ -118,6 +120,8 @@ impl ErrorCodes {
     }
 
     /// Gives removed numbers at the end back.
+    // Only from the end: a number in the middle may not be handed out again while later ones are in use, as the
+    // last used code only shrinks when the last is removed.
     fn trim(&mut self, rank: u32) {
         if let Some(added) = self.ranks.get_mut(&rank) {
             while added.last().is_some_and(|last| !last.live) {

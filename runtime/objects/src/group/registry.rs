@@ -36,6 +36,8 @@ impl Groups {
     ///
     /// # Errors
     /// A full table.
+    // Empty groups are one handle: `MPI_GROUP_EMPTY` must compare as identical, and may be freed any number of
+    // times.
     pub fn create(&mut self, rank: u32, group: Rc<Group>) -> Result<usize> {
         if group.size() == 0 {
             return Ok(GROUP_EMPTY);
@@ -79,6 +81,7 @@ impl Group {
         };
         match &self.members {
             Members::Range { .. } => fresh(),
+            // Kept, because each rank of a split asks for it.
             Members::Table { hash, .. } => *hash.get_or_init(fresh),
         }
     }

@@ -18,6 +18,8 @@ impl Group {
 
     /// `MPI_Group_intersection`: the members of `self` that are also in `other`, in order of `self`.
     pub fn intersection(&self, other: &Group) -> Rc<Group> {
+        // O(the smaller): a million ranks that each intersect the world with a few would otherwise cost a
+        // million times a million.
         if other.size() < self.size() / 2 {
             // Through the smaller group, then in order of this one.
             let mut ranks: Vec<u32> = other.iter().filter_map(|member| self.rank_of(member)).collect();
@@ -48,6 +50,8 @@ impl Group {
     pub fn excl(&self, ranks: &[i32]) -> Result<Rc<Group>> {
         let mut out = self.choose(ranks)?;
         out.sort_unstable();
+        // To leave the first or last few out of a regular group stays regular: no table is made for "all but
+        // the root".
         if let (Some((base, step)), Some(rest)) = (self.as_range(), rest_as_range(&out, self.size())) {
             return Ok(Group::range((i64::from(base) + step * i64::from(rest.start)) as u32, step, rest.end - rest.start));
         }
@@ -62,6 +66,7 @@ impl Group {
     /// # Errors
     /// `MPI_ERR_ARG` for a stride of zero, `MPI_ERR_RANK` as for [`incl`](Self::incl).
     pub fn range_incl(&self, ranges: &[[i32; 3]]) -> Result<Rc<Group>> {
+        // One range of a range is a range: O(1) where the general way names each rank.
         if let &[[first, last, stride]] = ranges
             && let Some((base, step)) = self.as_range()
         {
@@ -99,6 +104,7 @@ impl Group {
     }
 
     /// The ranks, checked; O(ranks), whatever the size of the group.
+    // A set of ranks and not a bit for each member: checking three ranks of a million is three look-ups.
     fn choose(&self, ranks: &[i32]) -> Result<Vec<u32>> {
         let mut seen = RankSet::default();
         let mut chosen = Vec::with_capacity(ranks.len());

@@ -4,6 +4,8 @@ use super::{FIRST_DYNAMIC, GENERATIONS, Naming, SLOT_BITS, SLOT_MASK, invalid};
 use crate::error::{ErrorClass, Failure, Result};
 
 /// A table of objects that each belong to the one rank that made them.
+// For what programs change after making it (info objects): to share it would mean to copy it at the first
+// change, and few ranks make any.
 pub struct Owned<T> {
     naming: Naming,
     slots: Vec<OwnedSlot<T>>,
@@ -41,6 +43,8 @@ impl<T> Owned<T> {
         Ok((slot + FIRST_DYNAMIC) | (self.slots[slot].generation as usize) << SLOT_BITS)
     }
 
+    // O(1). The owner is compared too: a handle that another rank passed on by message is none here, as between
+    // real processes.
     fn slot(&self, rank: u32, handle: usize) -> Option<usize> {
         let slot = (handle & SLOT_MASK).checked_sub(FIRST_DYNAMIC)?;
         let found = self.slots.get(slot)?;

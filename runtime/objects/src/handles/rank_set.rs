@@ -5,6 +5,8 @@ use rustc_hash::FxHashMap;
 /// A set of ranks: one word per 64 neighbouring members.
 #[derive(Default, Debug)]
 pub struct RankSet {
+    // By word: a set of all ranks costs about two bits a rank, one of a few ranks a few words, and neither has
+    // to be chosen ahead.
     words: FxHashMap<u32, u64>,
     len: u32,
 }

@@ -37,6 +37,8 @@ pub struct Shared<T> {
     hot: Vec<Hot<T>>,
     cold: Vec<Cold>,
     free: Vec<u32>,
+    // By hash alone, without the object as a key: a datatype's constructor may have a million displacements,
+    // which are then kept once.
     alike: FxHashMap<u64, SmallVec<[u32; 2]>>,
     /// For a rank with many alike objects: the position in `alike` below which it holds all.
     crowded: FxHashMap<(u64, u32), u32>,
@@ -71,6 +73,8 @@ impl<T> Shared<T> {
     ///
     /// # Errors
     /// The naming's class when the handle is null, never existed, or is freed by all.
+    // Whoever asks: what a message or request refers to stays valid though its rank has freed the handle (MPI
+    // 5.0 section 5.1.9).
     #[inline]
     pub fn get(&self, handle: usize) -> Result<&Rc<T>> {
         match self.hot.get(handle & SLOT_MASK) {
@@ -83,6 +87,8 @@ impl<T> Shared<T> {
     ///
     /// # Errors
     /// As for [`get`](Self::get), and when `rank` has freed the handle.
+    // Two cases and the common one first: while nobody has freed it, whoever names it has it, and the set of
+    // holders is not touched.
     #[inline]
     pub fn held(&self, rank: u32, handle: usize) -> Result<&Rc<T>> {
         match self.hot.get(handle & SLOT_MASK) {
@@ -111,6 +117,8 @@ impl<T> Shared<T> {
             let object = self.hot[slot as usize].object.as_ref().expect("listed slots are live");
             if same(object) {
                 let cold = &mut self.cold[slot as usize - FIRST_DYNAMIC];
+                // The rank does not have this one yet: it takes a share. If it has, it gets the next, or one of
+                // its own: MPI hands out a new object each time, which can be named and freed by itself.
                 if cold.holders.insert(rank) {
                     return Ok(self.hot[slot as usize].handle as usize);
                 }
@@ -129,6 +137,7 @@ impl<T> Shared<T> {
     }
 
     /// A handle to an object for which `same` holds, whoever holds it.
+    // For what MPI calls predefined though it is made: everybody gets the one handle.
     pub fn find(&self, hash: u64, same: impl Fn(&T) -> bool) -> Option<usize> {
         let slots = self.alike.get(&hash)?.iter().map(|&slot| &self.hot[slot as usize]);
         slots.filter(|hot| hot.object.as_deref().is_some_and(&same)).map(|hot| hot.handle as usize).next()
@@ -189,6 +198,8 @@ impl<T> Shared<T> {
         if !self.holds(rank, handle) {
             return Err(invalid(self.naming, handle));
         }
+        // Shares beyond the first are given back first: the last `free` of the program's own is the one that
+        // counts.
         if let Some(shares) = self.again.get_mut(&(handle, rank)) {
             *shares -= 1;
             if *shares == 0 {

@@ -5,10 +5,12 @@ use crate::datatype::{Element, Kind};
 use crate::wide::{ComplexF16, ComplexF32, ComplexF64, ComplexF80, ComplexF128, F16, F80, F128};
 
 /// Combines two packed buffers of one length: `inout[i] = input[i] op inout[i]`.
+// On packed bytes of any alignment: contributions lie one behind the other, wherever they end up.
 pub type Kernel = fn(input: &[u8], inout: &mut [u8]);
 
 /// A loop over values of a type with `from_ne_bytes` and `to_ne_bytes`, which the compiler turns
 /// into vector code for the machine's own types.
+// Chunks of a constant length and not pointers: safe, and the compiler makes the same vector code of it.
 macro_rules! each {
     ($type:ty, |$a:ident, $b:ident| $result:expr) => {
         Some(
@@ -87,6 +89,7 @@ macro_rules! complexes {
 }
 
 /// A loop over packed (value, index): the better value, and of equal ones the lesser index.
+// Pairs are packed without padding here; C's struct of them is put together again when the result is unpacked.
 macro_rules! pairs {
     ($op:expr, $value:ty, $index:ty) => {
         match $op {
@@ -158,6 +161,7 @@ fn single(op: Predefined, kind: Kind) -> Option<Kernel> {
     }
 }
 
+// By representation: `long` and a 64-bit integer are the same pair.
 fn pair(op: Predefined, value: Kind, index: Kind) -> Option<Kernel> {
     match (value.representation(), index.representation()) {
         (Kind::I16, Kind::I32) => pairs!(op, i16, i32),

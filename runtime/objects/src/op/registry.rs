@@ -36,6 +36,7 @@ impl Ops {
         if user.function == 0 {
             return Err(Failure::new(ErrorClass::ARG, "user_fn is a null pointer; pass a function"));
         }
+        // All that a program said of it: one function declared commutative and not is two operations.
         let key = (user.function, user.commute, user.large);
         let mut hasher = FxHasher::default();
         key.hash(&mut hasher);

@@ -47,6 +47,7 @@ impl Cart {
     ///
     /// # Errors
     /// `MPI_ERR_ARG` for a coordinate outside a dimension that does not wrap.
+    // Row-major, last dimension fastest (MPI 5.0 section 8.2): Horner's rule over the dimensions.
     pub fn rank(&self, coords: &[i32]) -> Result<u32> {
         let mut rank = 0;
         for (dim, (&coord, (&size, &wraps))) in coords.iter().zip(self.dims.iter().zip(&self.periods)).enumerate() {
@@ -84,6 +85,7 @@ impl Cart {
         Ok(self.along(rank, dim, i64::from(displacement)))
     }
 
+    // From the rank, without taking all coordinates apart: one stride a dimension.
     fn along(&self, rank: u32, dim: usize, displacement: i64) -> (u32, u32) {
         let stride: u32 = self.dims[dim + 1..].iter().product();
         let (size, wraps) = (self.dims[dim], self.periods[dim]);
@@ -110,6 +112,7 @@ impl Cart {
     }
 
     /// `MPI_Cart_sub` at `rank`: the subgrid, which one of them it is (a color), and the rank in it.
+    // What stays makes the key, what goes the color, both in row-major order: ranks in a part keep their order.
     pub fn sub(&self, rank: u32, remain: &[bool]) -> (Cart, u32, u32) {
         let coords = self.coords(rank);
         let (mut color, mut key) = (0, 0);

@@ -33,6 +33,8 @@ pub fn dims_create(nodes: i32, dims: &mut [i32]) -> Result {
 }
 
 /// [`balanced`], which all ranks of a program ask for alike.
+// All ranks of a program ask the same, and the search may take microseconds: a million of them would take
+// seconds.
 fn remembered(nodes: u32, parts: usize) -> Vec<u32> {
     thread_local! { static LAST: RefCell<(u32, Vec<u32>)> = const { RefCell::new((0, Vec::new())) } }
     LAST.with_borrow_mut(|(number, factors)| {
@@ -48,6 +50,8 @@ fn remembered(nodes: u32, parts: usize) -> Vec<u32> {
 /// EuroMPI 2015); among equals the one with the greatest smallest factor, then the greatest next.
 /// A prime above the square root of what it divides must be a factor of its own: the rest is
 /// balanced without it. MPICH decides alike, so programs get the same grids.
+// Splitting large primes off first keeps the search small: what is left has only small factors, and few
+// divisors.
 pub fn balanced(nodes: u32, parts: usize) -> Vec<u32> {
     let mut found = Vec::with_capacity(parts);
     let mut rest = nodes;
@@ -84,6 +88,8 @@ fn guess(primes: &[u32], parts: usize) -> Vec<u32> {
 }
 
 /// Tries factors in ascending order.
+// Depth first with the best range so far as a bound. Starting from a good guess, hardly anything is left to
+// try.
 struct Search {
     divisors: Vec<u32>,
     chosen: Vec<u32>,
@@ -99,6 +105,8 @@ impl Search {
             let until = self.divisors.partition_point(|&f| u64::from(f) * u64::from(f) <= u64::from(rest));
             let Some(&factor) = self.divisors[from..until.max(from)].iter().rev().find(|&&f| rest.is_multiple_of(f)) else { return };
             let range = rest / factor - least.unwrap_or(factor);
+            // At a tie the later one, which has the greater smallest factor, since factors are tried in
+            // ascending order.
             if range <= self.range {
                 self.range = range;
                 self.best = [rest / factor, factor].into_iter().chain(self.chosen.iter().rev().copied()).collect();

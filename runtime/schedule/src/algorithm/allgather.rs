@@ -23,6 +23,8 @@ pub(super) fn doubling(position: u32, round: u32) -> (u32, (u32, u32), (u32, u32
 }
 
 /// A round of Bruck's allgather (Bruck et al., IEEE TPDS 1997): what is known, the own block first, goes `2^round` back.
+// Rotated, so that what a member knows always begins with its own block and grows at the end: one contiguous
+// message a round.
 pub(super) struct Bruck {
     /// To whom.
     pub(super) to: u32,
@@ -122,6 +124,7 @@ fn own(member: &Member) -> Slice {
 impl Allgather {
     fn bruck_round(&self, member: &Member, round: u32, steps: &mut Vec<Step>) {
         let bruck = Bruck::new(member.rank, self.size, round, |index| member.receive.offset(index));
+        // Sends happen before local steps: in round 0 the rotated blocks are not there yet.
         let from = if round == 0 { own(member) } else { scratch(0, bruck.sends) };
         steps.push(Step::Send { to: bruck.to, from });
         steps.push(Step::Receive { from: bruck.from, into: scratch(bruck.receives.0, bruck.receives.1) });
@@ -152,6 +155,7 @@ impl Allgather {
 
     /// The first of the two blocks that `rank` got in `round`. In round 0 the pair is its own; then an even member hears from
     /// behind in odd rounds and from ahead in even ones, each time one pair further away.
+    // Computed and not carried along: a round must follow from member and number alone.
     fn newest_pair(rank: u32, round: u32, size: u32) -> u32 {
         let pair = rank & !1;
         if round == 0 {
@@ -223,6 +227,7 @@ impl Schedule for Allgather {
         let bytes = self.uniform?;
         let distance = 1 << round.min(31);
         match self.way {
+            // Equal blocks only, since a pattern has one size for all its messages.
             Way::Ring => Some(Pattern::Shift { distance: 1, bytes }),
             Way::Doubling => Some(Pattern::Exchange { mask: distance, among: self.size, folded: 0, bytes: bytes << round }),
             Way::Bruck => {

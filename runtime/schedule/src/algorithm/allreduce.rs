@@ -15,6 +15,7 @@ enum Way {
 }
 
 /// Both begin with a fold to a power of two and end with its undoing.
+// Both are the same but for the rounds between: what stands aside beyond a power of two does so alike.
 struct Folded {
     way: Way,
     bytes: u64,
@@ -46,6 +47,8 @@ impl Folded {
         let fold = &self.halving.fold;
         let other = position ^ (1 << level);
         let (own, whole) = (input(0, self.bytes), output(0, self.bytes));
+        // Then nothing is reduced yet and the partner's message can land where the result will be: a copy of
+        // the own contribution is saved.
         let first = level == 0 && fold.pair(rank).is_none();
         let into = if first { whole } else { scratch(0, self.bytes) };
         steps.push(Step::Send { to: fold.member(other), from: if first { own } else { whole } });
@@ -121,6 +124,7 @@ impl Schedule for Folded {
             let level = if exchange < fold.exchanges() { exchange } else { 2 * fold.exchanges() - 1 - exchange };
             let whole = input(0, self.bytes);
             let half = self.halving.kept(whole, 0, level + 1).bytes;
+            // Pieces that differ by an element are no pattern.
             if half << (level + 1) != self.bytes {
                 return None;
             }
@@ -161,6 +165,8 @@ impl Schedule for Ring {
     }
     fn round(&self, member: &Member, round: u32, steps: &mut Vec<Step>) {
         let (own, whole) = (input(0, self.bytes), output(0, self.bytes));
+        // The first turn leaves each piece complete at the member before the one where it began: the second
+        // begins there.
         let gather = round >= self.size - 1;
         // The piece that begins at this member ends, reduced, at the one before it, where the second turn begins.
         let position = if gather { super::parts::add(member.rank, 1, self.size) } else { member.rank };

@@ -44,6 +44,8 @@ impl Schedule for Scattered {
         (self.size - 1).div_ceil(self.batch)
     }
     fn round(&self, member: &Member, round: u32, steps: &mut Vec<Step>) {
+        // By distance: in each round a member sends to as many as it receives from, and no receiver is
+        // everybody's first.
         let first = round * self.batch.min(self.size) + 1;
         let distances = first..first.saturating_add(self.batch).min(self.size);
         for distance in distances.clone() {
@@ -136,6 +138,7 @@ pub(super) fn bruck(shape: &Shape, _: &Parameters) -> Rc<dyn Schedule> {
 
 impl Bruck {
     /// Calls `run(distance, packed, count)` for the runs of distances whose digit `2^digit` is set.
+    // Distances with a digit set come in stretches of its width: copies of stretches and not of blocks.
     fn runs(&self, digit: u32, mut run: impl FnMut(u32, u32, u32)) {
         let width = 1u32 << digit;
         let (mut distance, mut packed) = (width, 0);
@@ -168,12 +171,15 @@ impl Bruck {
             copy(scratch(area + self.bytes(packed), bytes), scratch(self.bytes(distance), bytes), steps);
         });
     }
+    // A round of its own without messages: local steps come after a round's sends, and the first needs its
+    // blocks packed.
     fn begin(&self, rank: u32, steps: &mut Vec<Step>) {
         let (front, behind) = (self.bytes(rank), self.bytes(self.size - rank));
         copy(input(front, behind), scratch(0, behind), steps);
         copy(input(0, front), scratch(behind, front), steps);
         self.pack(0, steps);
     }
+    // Block by distance d came from the member d behind: the rotation is undone in reverse order.
     fn end(&self, rank: u32, steps: &mut Vec<Step>) {
         for distance in 0..self.size {
             let source = subtract(rank, distance, self.size);

@@ -23,6 +23,7 @@ pub(super) fn dissemination(shape: &Shape, _: &Parameters) -> Rc<dyn Schedule> {
 }
 
 impl Dissemination {
+    // In the last round fewer may be left to tell than the distance.
     fn message(&self, round: u32) -> u64 {
         let distance = 1 << round;
         self.bytes * u64::from(distance.min(self.size - distance))
@@ -66,6 +67,7 @@ impl RecursiveDoubling {
     /// What position `position` knows before the exchange at `mask`: all of the members behind `mask` positions.
     fn known(&self, position: u32, mask: u32) -> u64 {
         let first = position & !(mask - 1);
+        // A position that stands for a pair tells for two.
         let pairs = self.fold.folded.clamp(first, first + mask) - first;
         self.bytes * u64::from(mask + pairs)
     }
@@ -103,6 +105,7 @@ impl Schedule for RecursiveDoubling {
     }
     fn pattern(&self, round: u32) -> Option<Pattern> {
         let exchange = round.wrapping_sub(self.fold.fringe());
+        // Otherwise positions tell different amounts, which no pattern can say.
         let even = self.fold.folded == 0 || self.bytes == 0;
         (exchange < self.fold.exchanges() && even).then(|| Pattern::Exchange {
             mask: 1 << exchange,

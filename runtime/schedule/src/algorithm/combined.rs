@@ -10,10 +10,12 @@ use crate::{Buffer, Kind, Schedule, Shape};
 type Build = fn(&Shape, &Parameters) -> Rc<dyn Schedule>;
 
 /// The same members doing another collective, with member 0 as root.
+// `irregular` for the scatter, whose blocks are the reduction's and may differ.
 pub(super) fn as_kind(shape: &Shape, kind: Kind) -> Shape {
     Shape { kind, root: 0, irregular: kind == Kind::Scatter, sides: None, ..shape.clone() }
 }
 
+// Over member 0 whoever it is: the libraries' own choice, and the order of operands is kept from there.
 fn reduce_bcast(name: &'static str, up: Build, down: Build, shape: &Shape, parameters: &Parameters) -> Rc<dyn Schedule> {
     let group = Group::Range { first: 0, count: shape.size };
     let data = Data::Block(shape.bytes);

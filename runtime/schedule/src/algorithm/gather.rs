@@ -73,6 +73,7 @@ impl Schedule for Linear {
 }
 
 /// Equal blocks over a binomial tree, whose subtrees are ranges of positions counted from the root.
+// Counted from the root, so that a subtree is a range of members that at most once goes round the end.
 struct Binomial {
     size: u32,
     root: u32,
@@ -99,6 +100,7 @@ impl Binomial {
         [(u64::from(first) * self.block, 0, front), (0, front, u64::from(blocks) * self.block - front)]
     }
     /// The child of the root whose subtree wraps.
+    // At most one child's subtree crosses the end of the buffer: only for that one there is a second copy.
     fn wrapping_child(&self) -> Option<(u32, u32)> {
         let masks = (0..ceil_log2(self.size)).map(|k| 1 << k);
         masks.map(|mask| (mask, self.blocks(mask, mask))).find(|&(child, blocks)| self.in_order(child, blocks).is_none())
@@ -189,6 +191,7 @@ impl Schedule for BinomialGather {
 }
 
 /// Before its first round the root puts the one subtree that wraps around into one piece.
+// The root's first message must not wait for the copy in any other way than by a round before it.
 struct BinomialScatter {
     tree: Binomial,
     prepare: u32,

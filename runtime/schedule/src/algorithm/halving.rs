@@ -7,6 +7,7 @@ use crate::{Slice, Step};
 
 /// The pieces (first, end) of `among` that a position is left with after `levels` halvings: its lowest bit chose the half,
 /// the next the quarter, ...
+// The lowest bit is decided first and halves the whole: the bits of a position, read backwards, are its place.
 #[inline]
 pub(super) fn kept(among: u32, position: u32, levels: u32) -> (u32, u32) {
     let bits = among.ilog2();
@@ -26,6 +27,8 @@ pub(super) struct Exchange {
 }
 
 /// The exchange of one level; `cut(whole, pieces)` takes pieces (first, end) out of a slice.
+// By distance doubling, operands stay neighbours: the order of those that do not commute is kept, at the price
+// of pieces in reversed order.
 pub(super) fn exchange(
     fold: &Fold,
     position: u32,

@@ -40,6 +40,7 @@ fn far(shape: &Shape) -> (u32, u32) {
     if shape.root < other.0 { other } else { one }
 }
 
+// Always binomial or linear within a group: decision tables are for communicators of one group.
 fn on(side: (u32, u32), kind: Kind, shape: &Shape, parameters: &Parameters) -> (Group, Rc<dyn Schedule>) {
     let (first, count) = side;
     let shape = Shape { size: count, node: 1, ..as_kind(shape, kind) };
@@ -89,6 +90,7 @@ fn reduce_and_exchange(reserve: u64, exchanged: (Buffer, u64), shape: &Shape, pa
     Staged::new("inter", shape.size, reserve).then(up.into()).then(vec![exchange(one.0, other.0, shape, SCRATCH, exchanged)])
 }
 
+// Both leaders at once, one message each way.
 fn exchange(first: u32, second: u32, shape: &Shape, input: (Buffer, u64), output: (Buffer, u64)) -> Part {
     Part { group: Group::Pair { first, second }, schedule: Rc::new(Swap), data: Data::Block(shape.bytes), input, output }
 }

@@ -30,6 +30,8 @@ impl Schedule for ToNeighbors {
             }
         }
         for index in 0..member.sources.len() as u32 {
+            // Received in the order in which the other direction's messages were sent, so that two messages
+            // between one pair on a ring of two do not change places.
             let index = if self.cartesian { index ^ 1 } else { index };
             let from = member.sources[index as usize];
             if from != NOBODY {

@@ -21,6 +21,7 @@ impl Parameters {
         }
         let element = element.max(1);
         // More segments than rounds can count would also be more than any machine sends.
+        // In whole elements, or a reduction would cut one.
         let least = bytes.div_ceil(1 << 24).next_multiple_of(element);
         let segment = (self.segment / element * element).max(element).max(least);
         (segment, bytes.div_ceil(segment) as u32)

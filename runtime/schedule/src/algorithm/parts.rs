@@ -34,6 +34,7 @@ pub(crate) fn part(of: Slice, offset: u64, bytes: u64) -> Slice {
 }
 
 /// Appends a copy unless it is empty.
+// Empty steps are left out everywhere, so that who interprets them needs no question about them.
 #[inline]
 pub(crate) fn copy(from: Slice, into: Slice, steps: &mut Vec<Step>) {
     if from.bytes > 0 {
@@ -57,6 +58,7 @@ pub(crate) fn ceil_log2(n: u32) -> u32 {
 }
 
 /// `(rank + distance) mod size`, for `distance <= size`.
+// A comparison and not a division: this is asked for every message.
 #[inline]
 pub(crate) fn add(rank: u32, distance: u32, size: u32) -> u32 {
     let sum = u64::from(rank) + u64::from(distance);
@@ -70,6 +72,7 @@ pub(crate) fn subtract(rank: u32, distance: u32, size: u32) -> u32 {
 }
 
 /// A message in nearly equal pieces of whole elements: the first `count mod parts` pieces have one element more.
+// The longer ones first, as the libraries cut: bytes and times then agree with theirs.
 #[derive(Clone, Copy, Debug)]
 pub(crate) struct Pieces {
     each: u64,
@@ -120,6 +123,7 @@ impl Fold {
         Fold::keeping(size, 1)
     }
     /// For `size` members of which `keep` remains.
+    // The root of a reduction must be among those that remain, or the result would take a message more.
     pub(crate) fn keeping(size: u32, keep: u32) -> Fold {
         let among = 1 << size.ilog2();
         Fold { among, folded: size - among, keep }

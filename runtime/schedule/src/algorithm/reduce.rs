@@ -13,6 +13,8 @@ pub(super) use pipeline::{binary, chain, in_order_binary, knomial, pipeline};
 pub(super) use rabenseifner::rabenseifner;
 
 /// The root takes in the members' contributions one after the other, from the last to the first: order is kept.
+// One sender a round though all could send at once: the root takes them in this order anyway, and a round costs
+// no time of its own.
 struct Linear {
     size: u32,
     root: u32,
@@ -95,12 +97,14 @@ pub(super) struct Binomial {
 }
 
 pub(super) fn binomial(shape: &Shape, _: &Parameters) -> Rc<dyn Schedule> {
+    // In order from member 0, or operands would be rotated; the result then has to travel to the root.
     let top = if shape.commutative { shape.root } else { 0 };
     Rc::new(Binomial { size: shape.size, root: shape.root, top, bytes: shape.bytes })
 }
 
 impl Binomial {
     /// Where a member that has children keeps its partial result.
+    // Where no output is, in scratch: only the root has an output.
     fn partial(&self, rank: u32) -> Slice {
         if rank == self.top && self.top == self.root { output(0, self.bytes) } else { scratch(0, self.bytes) }
     }

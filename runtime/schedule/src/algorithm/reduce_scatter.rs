@@ -80,6 +80,7 @@ impl Schedule for Ring {
     }
     fn round(&self, member: &Member, round: u32, steps: &mut Vec<Step>) {
         // A block starts at the member after its owner and ends at its owner.
+        // One place back, so that after all rounds the piece that arrives last is the member's own.
         let (_, sent, _, received) = ring(subtract(member.rank, 1, self.size), self.size, round);
         let (to, _, from, _) = ring(member.rank, self.size, 0);
         let (own, bytes) = (block(member, received), member.send.bytes(sent));
@@ -151,6 +152,8 @@ impl Schedule for Doubling {
         } else {
             reduce(other < position, into, whole, steps);
         }
+        // The result of all blocks is there; each keeps its own and drops the rest, which is the price of so
+        // few rounds.
         if level + 1 == self.fold.exchanges() {
             let (offset, bytes) = (member.send.offset(member.rank), member.send.bytes(member.rank));
             copy(scratch(offset, bytes), output(0, bytes), steps);

@@ -30,6 +30,7 @@ impl Schedule for Linear {
     }
     fn round(&self, member: &Member, round: u32, steps: &mut Vec<Step>) {
         let (own, result, total) = (input(0, self.bytes), output(0, self.bytes), scratch(0, self.bytes));
+        // What is passed on includes the member's own part, which an exclusive result must not.
         let through = if self.exclusive { total } else { result };
         if member.rank == round {
             steps.push(Step::Send { to: round + 1, from: if round == 0 { own } else { through } });
@@ -75,11 +76,15 @@ pub(super) fn doubling_exscan(shape: &Shape, _: &Parameters) -> Rc<dyn Schedule>
 
 impl Doubling {
     /// Whether a member has met a partner before `round`: then its group's sum is in `Scratch`.
+    // O(round), from the number alone: without it, scratch memory would have to be filled before the first
+    // round.
     fn started(&self, rank: u32, round: u32) -> bool {
         (0..round).any(|earlier| rank ^ (1 << earlier) < self.size)
     }
     fn prefix(&self, rank: u32, round: u32, received: Slice, steps: &mut Vec<Step>) {
         let result = output(0, self.bytes);
+        // Before the first partner below, an exclusive prefix is empty: there is nothing that the message could
+        // be reduced with.
         let lower_before = rank & ((1 << round) - 1) != 0;
         if self.exclusive && !lower_before {
             copy(received, result, steps);

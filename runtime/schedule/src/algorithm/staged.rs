@@ -6,6 +6,8 @@ use std::rc::Rc;
 use crate::{Active, Blocks, Buffer, Member, Pattern, Schedule, Slice, Step};
 
 /// Members that run one schedule together, or several such groups of equal size.
+// Numbers of a group are computed from ranks and back in O(1), so that a million members need no list of who is
+// in which.
 #[derive(Clone, Copy, Debug)]
 pub(super) enum Group {
     /// Members `first..first + count`.
@@ -107,13 +109,17 @@ struct Stage {
 }
 
 /// Stages in sequence. The parts of a stage have no member in common.
+// Any schedule can be a stage: two-level algorithms and those between groups are written by naming what they
+// are made of.
 pub(super) struct Staged {
     name: &'static str,
     size: u32,
     stages: Vec<Stage>,
     /// Bytes at the start of `Scratch` that stages hand to each other; the parts' own scratch memory lies behind.
+    // Kept apart from the parts' own scratch memory, because a stage's result must outlive the stage after it.
     reserve: u64,
     /// The member as a stage sees it, kept because one is needed for every round of every member.
+    // Behind a cell, since a schedule is asked and not changed; nobody else can be asking meanwhile.
     inner: RefCell<Member>,
 }
 
@@ -126,6 +132,7 @@ impl Staged {
     }
     /// One stage more.
     pub(super) fn then(mut self, parts: Vec<Part>) -> Staged {
+        // Of the longest part: rounds are aligned for all members, and who is through earlier has none left.
         let rounds = parts.iter().map(|part| part.schedule.rounds()).max().unwrap_or(0);
         self.stages.push(Stage { start: self.rounds(), rounds, parts });
         self
@@ -135,6 +142,7 @@ impl Staged {
         Rc::new(self)
     }
 
+    // O(stages), at most five.
     fn stage(&self, round: u32) -> Option<&Stage> {
         self.stages.iter().find(|stage| round >= stage.start && round - stage.start < stage.rounds)
     }
@@ -203,6 +211,7 @@ impl Schedule for Staged {
     }
     fn scratch(&self, member: &Member) -> u64 {
         let parts = self.stages.iter().flat_map(|stage| &stage.parts);
+        // The greatest and not the sum: stages use the same memory one after the other.
         let own = parts.filter_map(|part| self.as_seen(part, member, |inner| part.schedule.scratch(inner)));
         self.reserve + own.max().unwrap_or(0)
     }
@@ -236,6 +245,7 @@ impl Schedule for Staged {
             _ => None,
         }
     }
+    // A member that takes no part in the stages to come is through: it need not be asked for their rounds.
     fn next(&self, rank: u32, round: u32) -> u32 {
         for stage in &self.stages {
             if round >= stage.start + stage.rounds {
@@ -255,6 +265,8 @@ impl Schedule for Staged {
 
 impl Staged {
     /// The active numbers of all nodes as one progression, if they begin with the first member and fit the nodes.
+    // With the greatest common stride, which names some members too many: those have no steps, and answer so at
+    // once.
     fn active_in_nodes(&self, stage: &Stage, node: u32, round: u32) -> Option<Active> {
         let (mut stride, mut end) = (0, 0);
         for part in &stage.parts {

@@ -1,6 +1,8 @@
 //! Trees over positions `0..size`, as pipelined broadcasts and reductions use them.
 
 /// A family of trees. Positions are ranks counted from the root, which is position 0 ([`Tree::InOrder`]: the last).
+// The shapes are those of the libraries, child by child, since the order in which a member sends to its
+// children is seen in the times.
 #[derive(Clone, Copy, PartialEq, Eq, Debug)]
 pub(crate) enum Tree {
     /// `fanout` chains of consecutive positions hang at the root; the first ones are longer by one where it does not divide.
@@ -20,6 +22,7 @@ pub(crate) enum Tree {
 }
 
 /// A tree over `size` positions.
+// Two words and no table: parent and children follow from the position, for any size.
 #[derive(Clone, Copy, Debug)]
 pub(crate) struct Shaped {
     tree: Tree,
@@ -30,6 +33,7 @@ impl Shaped {
     /// `tree` over `size` positions.
     pub(crate) fn new(tree: Tree, size: u32) -> Shaped {
         let tree = match tree {
+            // Users set the fanout: more chains than members would be chains of nobody.
             Tree::Chain { fanout } => Tree::Chain { fanout: fanout.clamp(1, size.max(2) - 1) },
             Tree::Knomial { radix } => Tree::Knomial { radix: radix.max(2) },
             other => other,
@@ -99,6 +103,7 @@ impl Shaped {
     }
 
     /// A bound on the depth, reached in all families but some k-nomial sizes.
+    // A bound is enough for the number of rounds; a round in which nobody has a step takes no time.
     pub(crate) fn height(&self) -> u32 {
         match self.tree {
             Tree::Chain { fanout } => Self::chain_length(self.size, fanout, 0),
@@ -155,6 +160,7 @@ impl Shaped {
         while position % (scale * radix) == 0 && scale < size {
             scale *= radix;
         }
+        // The farthest first: their subtrees are the largest.
         while scale > 1 {
             scale /= radix;
             for digit in 1..radix {
@@ -174,6 +180,7 @@ impl Shaped {
     }
 
     /// Depth, parent, and first position of the subtree of a node of the in-order tree.
+    // O(log size), from the root down: an in-order tree has no formula for a position's parent.
     fn descend(&self, position: u32) -> (u32, u32, u32) {
         let (mut first, mut root, mut depth, mut parent) = (0, self.size - 1, 0, self.size - 1);
         while root != position {

@@ -21,11 +21,14 @@ pub(super) fn supported(shape: &Shape) -> bool {
 }
 
 /// Whether besides all nodes are full and blocks equal: then each leader has as much as the others.
+// Else a leader's blocks would be of sizes that only its own node knows.
 pub(super) fn supported_evenly(shape: &Shape) -> bool {
     supported(shape) && !shape.irregular && shape.size.is_multiple_of(shape.node)
 }
 
 /// The nodes of a collective, of which the root's has the root as its leader.
+// Three kinds of nodes have schedules of their own: the root's, whose leader is the root; full ones; and a last
+// one with fewer members.
 struct Nodes<'a> {
     shape: &'a Shape,
     parameters: &'a Parameters,
@@ -41,6 +44,7 @@ impl<'a> Nodes<'a> {
         Nodes { shape, parameters, count: shape.size.div_ceil(shape.node), home: shape.root / shape.node }
     }
     fn data(&self) -> Data {
+        // MPICH releases the members of a node by a broadcast of one byte.
         Data::Block(if self.shape.kind == Kind::Barrier { 1 } else { self.shape.bytes })
     }
     fn size_of(&self, index: u32) -> u32 {
@@ -159,6 +163,7 @@ pub(super) fn two_level_scan(shape: &Shape, parameters: &Parameters) -> Rc<dyn S
     let nodes = Nodes::new(shape, parameters);
     let before = (Buffer::Scratch, shape.bytes);
     // The first node, whose part is the first, has nothing before it.
+    // `within` puts the home node's part first, and a scan has its root at member 0.
     let release = nodes.within(Kind::Bcast, bcast::binomial, before, before, before).split_off(1);
     let behind = Group::Range { first: shape.node, count: shape.size - shape.node };
     let prefix = Part { group: behind, schedule: Rc::new(Prefix), data: nodes.data(), input: before, output: OUTPUT };

@@ -10,6 +10,8 @@ fn count(shape: &Shape) -> u64 {
 }
 
 /// Whether recursive halving pays: at least an element for each of a power of two, and an operation of MPI's own.
+// Halving cuts the message into so many pieces: with fewer elements some would be empty, and MPICH goes another
+// way.
 fn long_reduction(shape: &Shape) -> bool {
     shape.predefined && count(shape) >= 1 << shape.size.ilog2()
 }
@@ -25,6 +27,7 @@ fn bcast(shape: &Shape) -> &'static str {
 }
 
 fn allgather(shape: &Shape) -> &'static str {
+    // The v form's bytes are the total already, as all members know all blocks.
     let total = if shape.irregular { shape.bytes } else { shape.bytes * u64::from(shape.size) };
     match shape.size.is_power_of_two() {
         true if total < 524_288 => "recursive-doubling",
@@ -35,6 +38,7 @@ fn allgather(shape: &Shape) -> &'static str {
 
 fn alltoall(shape: &Shape) -> &'static str {
     match shape.bytes {
+        // No member knows a size that all share, so that a table by size cannot apply.
         _ if shape.irregular => "scattered",
         0..=256 if shape.size >= 8 => "bruck",
         0..=32_768 => "scattered",
@@ -54,6 +58,7 @@ fn reduce_scatter(shape: &Shape) -> &'static str {
 
 /// The algorithm for `shape`.
 pub(super) fn pick(shape: &Shape) -> Pick {
+    // One node alone has no second level.
     let nodes = shape.node > 1 && shape.size > shape.node;
     match shape.kind {
         Kind::Barrier if nodes => "two-level",

@@ -9,6 +9,7 @@ use crate::algorithm::Parameters;
 use crate::{Kind, Shape};
 use tables::Table;
 
+// O(rows), a dozen comparisons: once a call of all members together.
 fn look_up(table: Table, size: u32, bytes: u64) -> &'static str {
     let row = table.iter().find(|row| size < row.0).expect("the last row is for all");
     row.1.iter().find(|entry| bytes < entry.0).expect("the last entry is for the rest").1
@@ -41,6 +42,7 @@ fn allreduce(shape: &Shape) -> &'static str {
 fn reduce(shape: &Shape) -> &'static str {
     let table = if shape.commutative { tables::REDUCE } else { tables::REDUCE_ORDERED };
     match look_up(table, shape.size, shape.bytes) {
+        // The fallback is Open MPI's own, inside its algorithm and not in its tables.
         "rabenseifner" if count(shape) < 1 << shape.size.ilog2() => "linear",
         name => name,
     }

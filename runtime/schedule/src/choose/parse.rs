@@ -43,6 +43,7 @@ fn algorithm_of(kind: Kind, name: &str) -> Result<&'static str, PolicyError> {
 }
 
 /// A number of bytes with an optional KiB or MiB.
+// Powers of two alone: decision tables are written in them, and a KB that is 1000 would be a trap.
 fn bytes_of(text: &str) -> Option<u64> {
     let (digits, unit) = match text {
         _ if text.ends_with("KiB") => (text.trim_end_matches("KiB"), 1 << 10),
@@ -159,6 +160,8 @@ impl FromStr for Policy {
         let Some(first) = items.peek() else {
             return error(format!("no decision table is named; there are {}", bases()));
         };
+        // A name with neither sign that is no table can only be a file; a file named like a table is reached by
+        // a path.
         if !text.contains([',', '=']) && base_of(first).is_none() {
             return Policy::from_file(text.trim());
         }

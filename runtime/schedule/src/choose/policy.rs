@@ -51,6 +51,7 @@ pub struct Policy {
     /// The table.
     pub base: Base,
     /// The rules, the first that applies first.
+    // Shared: policies are copied into every world and thread of a sweep.
     pub rules: Rc<[Rule]>,
 }
 

@@ -11,6 +11,8 @@ pub fn reduce(association: Association, data: &mut [u8], stride: usize, kernel: 
     }
 }
 
+// The kernel combines into its right operand, so the result of a pair lies where its upper member was; no byte
+// is copied but the result.
 fn reduce_pairs(data: &mut [u8], stride: usize, (among, folded): (u32, u32), kernel: Kernel) -> Vec<u8> {
     let mut combine = |left: usize, right: usize| {
         let (low, high) = data.split_at_mut(right * stride);
@@ -19,6 +21,7 @@ fn reduce_pairs(data: &mut [u8], stride: usize, (among, folded): (u32, u32), ker
     for pair in 0..folded as usize {
         combine(2 * pair, 2 * pair + 1);
     }
+    // After the fold the odd one of each pair stands for both: the numbering of `Pattern::Exchange`.
     let member = |position: usize| if position < folded as usize { 2 * position + 1 } else { position + folded as usize };
     let mut width = 1;
     while width < among as usize {
@@ -38,6 +41,8 @@ fn reduce_rows(data: &mut [u8], stride: usize, top: usize, kernel: Kernel) -> Ve
         for middle in (width..size).step_by(2 * width) {
             // A row's result is where its last position was.
             let (left, right) = (place(middle - 1), place((middle + width).min(size) - 1));
+            // Positions count from the top and round the end, so that the left operand may lie behind the right
+            // one.
             let (low, high) = data.split_at_mut(left.max(right));
             if left < right {
                 kernel(&low[left..][..stride], &mut high[..stride]);

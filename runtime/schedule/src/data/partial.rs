@@ -17,11 +17,14 @@ pub struct Partial {
 }
 
 /// Reduces partial results that come in the order of operands.
+// A binary counter of partial results: like widths that neighbour combine as they come, so that at most log n
+// wait at a time.
 pub struct Tree {
     kernel: Kernel,
     association: Association,
     size: u32,
     partials: Vec<Partial>,
+    // Buffers of operands that were combined: a million members need as many as the tree is deep.
     spare: Vec<Vec<u8>>,
 }
 
@@ -36,6 +39,8 @@ impl Tree {
             Association::Pairs { .. } => 0,
             Association::Rows { top } => top,
         };
+        // In the order of positions, which begin at the top: operands that neighbour must come one after the
+        // other.
         for member in (own.start.max(top)..own.end).chain(own.start..own.end.min(top)) {
             self.member(member, contribution(member));
         }
@@ -53,6 +58,8 @@ impl Tree {
         self.push(Partial { width, index, data });
     }
     /// The partial results of all processes, in the order of their members.
+    // By the first position that each covers: processes have segments in the order of members, not of
+    // positions.
     pub fn push_all(&mut self, mut partials: Vec<Partial>) {
         if let Association::Rows { .. } = self.association {
             partials.sort_by_key(|partial| partial.width * partial.index);
@@ -60,6 +67,8 @@ impl Tree {
         partials.into_iter().for_each(|partial| self.push(partial));
     }
     fn push(&mut self, mut right: Partial) {
+        // Neighbours of one width are a pair if their numbers differ in the last bit alone; any other order
+        // would be another association.
         while let Some(left) = self.partials.pop_if(|left| left.width == right.width && left.index ^ 1 == right.index) {
             (self.kernel)(&left.data, &mut right.data);
             self.spare.push(left.data);

@@ -11,6 +11,7 @@ use std::ops::Range;
 use std::rc::Rc;
 
 /// A buffer of each member of a row, one behind the other.
+// One allocation for all members; where they are even, a member's place is a product and no table is kept.
 pub struct Rows {
     bytes: Vec<u8>,
     /// Where each member's begins, and the last one's ends; none if all have `each` bytes.
@@ -41,6 +42,7 @@ impl Rows {
         }
         all
     }
+    // In 64 bits: all members' bytes together may pass 4 GiB though none does.
     #[inline]
     fn row(&self, place: usize) -> Range<u64> {
         match self.begins.is_empty() {
@@ -60,6 +62,7 @@ impl Rows {
 }
 
 /// Why a member's part does not fit those of the others; counts of the program contradict each other.
+// Told and not raised: other members' results may be right, and each member fails in its own call.
 #[derive(Clone, Copy, PartialEq, Eq, Debug)]
 pub enum Fault {
     /// A step reaches to byte `needed` of a buffer of `length` bytes.
@@ -107,6 +110,7 @@ pub struct DataPlane {
     scratch: Rows,
     /// Messages to own members, and their bytes.
     mailbox: Mailbox<Letter>,
+    // Copied when sent, since a sender may write the same bytes in the local steps of the round.
     payloads: Vec<u8>,
     /// The processes whose records the round needs, once it has begun.
     expected: Option<Vec<u32>>,
@@ -177,9 +181,11 @@ impl DataPlane {
         &self.faults
     }
 
+    // Sends of all members before any receive: what a round sends is what was there when it began.
     fn open_round(&mut self, members: &impl Members, records: &mut Vec<(u32, u32, Vec<u8>)>) {
         self.mailbox.clear();
         self.payloads.clear();
+        // Records of earlier rounds are in the same list; those to one process must not be mixed.
         let first = records.len();
         let (mut member, mut steps, mut expected) = (members.prototype(), Vec::new(), Vec::new());
         for rank in self.segment.active(self.schedule.active(self.round)) {
@@ -239,6 +245,8 @@ impl DataPlane {
         Some((process, self.round, record))
     }
 
+    // The steps are made anew and not kept from the first half: they follow from the schedule, and keeping them
+    // would take memory by messages.
     fn close_round(&mut self, members: &impl Members, combine: &mut Combine) {
         while let Some(at) = self.inbox.iter().position(|(round, ..)| *round == self.round) {
             let (.., record) = self.inbox.swap_remove(at);
@@ -301,6 +309,7 @@ impl DataPlane {
         if into.bytes == 0 || !self.covers(rank, left) || !self.covers(rank, right) {
             return;
         }
+        // Both copied out: a function of the program may run in between, which must not see members' buffers.
         let (mut first, mut second) = (std::mem::take(&mut self.left), std::mem::take(&mut self.right));
         self.read(rank, left, &mut first);
         self.read(rank, right, &mut second);
@@ -340,6 +349,7 @@ impl DataPlane {
         }
         needed <= length
     }
+    // One a member: what follows from the first would only hide it.
     #[cold]
     fn fault(&mut self, rank: u32, fault: Fault) {
         if self.faults.iter().all(|(other, _)| *other != rank) {

@@ -9,6 +9,9 @@ pub(super) fn later(clock: u64, span: u64) -> u64 {
 }
 
 /// Clocks of a row of members in picoseconds: one number while they are equal, so that a round of members that are in step is O(1).
+// equal --(a round that reaches members differently)--> each --(exchanges)--> lined up --(any other round)--> each
+//   ^--------------------- rounds that move all by the same -----+
+// Never back from `each` to `equal`: to find out would cost what it saves.
 pub struct Clocks {
     equal: Option<u64>,
     each: Vec<u64>,
@@ -19,6 +22,7 @@ pub struct Clocks {
     size: usize,
 }
 
+// Programs without noise enter together: the vector is made at the first clock that differs.
 impl FromIterator<u64> for Clocks {
     fn from_iter<I: IntoIterator<Item = u64>>(clocks: I) -> Clocks {
         let mut all = Clocks { equal: None, each: Vec::new(), spare: Vec::new(), exchanging: None, size: 0 };
@@ -76,6 +80,7 @@ impl Clocks {
     }
 
     /// Every member receives from the one `distance` before it: a message takes `span`.
+    // Two loops over slices, before and behind the end: no division, no index to check, and vector code.
     pub(super) fn shift(&mut self, distance: usize, span: u64) {
         if let Some(clock) = &mut self.equal {
             *clock = later(*clock, span);
@@ -108,6 +113,7 @@ impl Clocks {
 
     /// Brings the clocks of those that exchange side by side, in order of their positions: positions that exchange are then at even distances, and
     /// the loop over them is one that the compiler vectorizes.
+    // Gathered once for all exchanges of an algorithm, of which there are log n in a row.
     fn line_up(&mut self, among: usize, folded: usize) -> &mut [u64] {
         if self.exchanging.as_ref().is_some_and(|(clocks, pairs)| (clocks.len(), *pairs) != (among, folded)) {
             self.end_exchanges();
@@ -142,6 +148,7 @@ impl Clocks {
         }
         let clocks = self.line_up(among, folded);
         // The lower one of each pair has the mask's highest bit clear.
+        // A mask of one bit is the rule; others (pairwise exchange) pair as well, only not at an even distance.
         let high = 1usize << mask.ilog2();
         if constant && mask == high {
             return exchange_halves(clocks, high, span(0, mask));

@@ -3,6 +3,8 @@
 use crate::mailbox::Mailbox;
 
 /// How long messages take, in picoseconds.
+// Two questions, because most networks that are fast to ask are uniform: the loops then need no pair of
+// members.
 pub trait Costs {
     /// A message of so many bytes, if it is the same between any two members.
     fn uniform(&self, bytes: u64) -> Option<u64>;
@@ -23,6 +25,7 @@ pub struct Overheads {
 
 /// What members carry into the rounds and out of them where messages cost their ranks time; by place. Carried in, because a gap after a message that a
 /// rank sent before the collective still holds; carried out, because the collective's last message delays what the rank sends next.
+// Apart from the clocks, as most machines have none: rounds without it keep eight bytes a member.
 pub struct Burden {
     overheads: Overheads,
     /// When each can begin to send; empty without a gap.
@@ -42,6 +45,7 @@ impl Burden {
     /// When a message leaves that the member in this place begins to send at `clock`.
     pub(super) fn leave(&mut self, place: usize, clock: u64) -> u64 {
         match self.free.get_mut(place) {
+            // Without a gap the interface is never busy, and nothing is remembered of it.
             None => clock + self.overheads.send,
             Some(free) => {
                 let left = clock.max(*free) + self.overheads.send;

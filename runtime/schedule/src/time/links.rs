@@ -5,6 +5,7 @@ use crate::segments::Segments;
 use std::ops::Range;
 
 /// Member `near + i * near_stride` and member `far + i * far_stride` have a message between them, for `i` in `0..count`.
+// Rows with a stride: a round between two processes is a few of these, whatever the number of its messages.
 #[derive(Clone, Copy, PartialEq, Eq, Debug)]
 pub(super) struct Link {
     pub near: u32,
@@ -31,6 +32,7 @@ impl Link {
             let process = segments.process(self.far(at));
             let end = segments.of_process(process).end;
             // The first index whose member is on a later process.
+            // O(processes) and not O(members): the end of a process's part is computed.
             let next = ((end - self.far - 1) / self.far_stride + 1).min(self.count);
             take(process, self.part(at..next));
             at = next;
@@ -82,6 +84,7 @@ pub(super) fn links(pattern: Pattern, size: u32, own: &Range<u32>) -> (Vec<Link>
         }
         Pattern::Exchange { mask, among, folded, .. } => {
             let positions = position(own.start, folded).min(among)..position(own.end, folded).min(among);
+            // A whole stretch has both ends of each of its pairs: those need nobody's word.
             let whole = 2u64 << mask.ilog2();
             let inner = (u64::from(positions.start).next_multiple_of(whole), u64::from(positions.end) / whole * whole);
             let inner = if inner.0 < inner.1 { inner.0 as u32..inner.1 as u32 } else { positions.end..positions.end };
@@ -98,6 +101,8 @@ fn position(member: u32, folded: u32) -> u32 {
     if member < 2 * folded { member / 2 } else { member - folded }
 }
 
+// Within a run that the mask does not cut, partners ascend together; the fold changes the step from 2 to 1
+// once.
 fn exchange_links(positions: Range<u32>, mask: u32, folded: u32, links: &mut Vec<Link>) {
     let member = |position: u32| if position < folded { (2 * position + 1, 2) } else { (position + folded, 1) };
     let run = 1u64 << mask.trailing_zeros();

@@ -31,6 +31,7 @@ pub(super) fn unsegmented_knomial(shape: &Shape, radix: u32) -> Rc<dyn Schedule>
 
 impl Knomial {
     /// Distance between the members that have the message after `round`.
+    // The largest parts first: they have the longest way to go.
     fn distance(&self, round: u32) -> u32 {
         self.radix.pow(self.rounds - 1 - round)
     }

@@ -7,6 +7,7 @@ use super::message::message;
 use crate::{Member, Schedule, Shape, Step};
 
 /// The root sends to everyone.
+// All in one round, in rank order: with overheads the last member waits for all sends before its own.
 struct Linear {
     size: u32,
     root: u32,

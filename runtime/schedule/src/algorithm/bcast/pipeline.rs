@@ -74,6 +74,8 @@ impl Schedule for Pipeline {
     fn scratch(&self, _: &Member) -> u64 {
         0
     }
+    // A long chain has few members at work in a round: without this a pipeline of n members would cost n
+    // squared questions.
     fn active(&self, round: u32) -> Option<Active> {
         // Depths that receive or send in this round.
         let (deepest, highest) = (round + 1, (round + 1).saturating_sub(self.segments));

@@ -50,6 +50,7 @@ impl ScatterAllgather {
         self.pieces.slice(whole, first, end)
     }
     /// Pieces `first..end` where a member receives them: the root has them all.
+    // The root takes part in the ring as the others do, and drops what it gets: as MPICH's messages go.
     fn wanted(&self, position: u32, first: u32, end: u32) -> Slice {
         if position == 0 { nothing(self.pieces.bytes(first, end)) } else { self.held(position, first, end) }
     }
@@ -128,6 +129,7 @@ impl Schedule for ScatterAllgather {
         let even = self.pieces.bytes(0, 1) * u64::from(self.size) == self.bytes;
         match self.allgather {
             Allgather::Ring if even => Some(Pattern::Shift { distance: 1, bytes: self.pieces.bytes(0, 1) }),
+            // Positions are members only then; a rotation by another root is no xor.
             Allgather::Doubling if even && self.root == 0 => {
                 Some(Pattern::Exchange { mask: 1 << round, among: self.size, folded: 0, bytes: self.pieces.bytes(0, 1) << round })
             }

@@ -38,6 +38,8 @@ impl SplitBinary {
         if right { part(whole, self.first, self.bytes - self.first) } else { part(whole, 0, self.first) }
     }
     /// A segment of the half of position `position`; the last ones of the shorter half may be empty.
+    // Halves differ by a byte: the shorter one's last segment may be empty, and is sent so that rounds stay
+    // aligned.
     fn segment(&self, whole: Slice, position: u32, index: u32) -> Slice {
         let half = self.half(whole, position.is_multiple_of(2));
         let offset = (u64::from(index) * self.segment).min(half.bytes);

@@ -72,6 +72,7 @@ impl Pipeline {
         self.tree.children(position, |_| any = true);
         any
     }
+    // The last child's segment needs no room of its own: its place is the result's.
     fn receive(&self, rank: u32, position: u32, index: u32, steps: &mut Vec<Step>) {
         let partial = self.segment(self.partial(rank), index);
         let own = self.segment(input(0, self.bytes), index);
@@ -135,6 +136,8 @@ impl Schedule for Pipeline {
             let first = self.top.min(self.root);
             return Some(Active { first, stride: self.top.max(self.root) - first, count: 2 });
         }
+        // Of other trees the members at work in a round are not evenly spaced; `next` then lets each skip the
+        // rounds that it rests in.
         if !self.single {
             return None;
         }

@@ -27,6 +27,8 @@ impl Rabenseifner {
     }
     /// Undoes halving `level`: later levels are undone, so the members that agree with the root in
     /// the bits above hold everything; those that agree in this bit too collect.
+    // Half of those that hold something hand it over in each round: towards the root, and not to all as in an
+    // allreduce.
     fn gather(&self, member: &Member, position: u32, level: u32, steps: &mut Vec<Step>) {
         let fold = &self.halving.fold;
         let root = fold.position(self.root).expect("the root remains");

@@ -28,6 +28,7 @@ impl Butterfly {
     }
 
     /// The blocks of positions `first..end`, which are those of members `start(first)..start(end)`.
+    // A position that stands for a pair has the blocks of both: pieces are those of members, and never cut one.
     fn cut(&self, member: &Member, whole: Slice, (first, end): (u32, u32)) -> Slice {
         let start = |position: u32| position + position.min(self.fold.folded);
         let offset = member.send.offset(start(first));

@@ -28,6 +28,8 @@ impl RecursiveHalving {
     fn exchange(&self, member: &Member, position: u32, level: u32, steps: &mut Vec<Step>) {
         let total = member.send.offset(self.size);
         let (own, partial) = (input(0, total), scratch(0, total));
+        // The greatest distance first: what is kept is then always one range of blocks, and the result needs no
+        // reordering.
         let mask = self.fold.among >> (level + 1);
         let other = position ^ mask;
         let to = self.fold.member(other);

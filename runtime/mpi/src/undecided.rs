@@ -42,7 +42,7 @@ impl World {
                 if late || !unknown { Open::Final } else { Open::At(clock) }
             }
             Question::TestAny(requests) => {
-                for handle in requests.iter() {
+                for (_, handle) in requests.active() {
                     match known(handle) {
                         Completion::Unknown => return Open::At(clock),
                         Completion::At(time) if time <= clock => return Open::Final,
@@ -59,7 +59,7 @@ impl World {
                 }
             }
             Question::WaitAny(requests) => {
-                for handle in requests.iter() {
+                for (_, handle) in requests.active() {
                     match known(handle) {
                         Completion::Unknown => break,
                         Completion::At(time) if time <= clock => return Open::Final,

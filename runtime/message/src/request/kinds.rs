@@ -2,6 +2,7 @@
 
 use super::persistent::Template;
 use crate::chapter::id::{ChapterId, Token};
+use crate::handle;
 use engine::Time;
 use rank::{Addr, memory};
 use std::rc::Rc;
@@ -70,6 +71,27 @@ impl RequestArray {
         } else {
             (0..i64::from(self.count)).for_each(|index| memory::store::<i32>(self.at.offset(index * 4), handle as i32));
         }
+    }
+    /// All handles that are not null, with their places: of a long array that is waited for piece by piece most are null in the end.
+    #[inline]
+    pub fn active(self) -> impl Iterator<Item = (u32, usize)> {
+        let mut next = 0;
+        std::iter::from_fn(move || {
+            let index = self.behind_nulls(next);
+            next = index + 1;
+            (index < self.count).then(|| (index, self.get(index)))
+        })
+    }
+    /// The first place from `index` on whose handle is not null, or the array's end; eight at a time, without a branch for each.
+    #[inline]
+    fn behind_nulls(&self, mut index: u32) -> u32 {
+        let are_null =
+            |index: u32, count: u32| (index..index + count).fold(0, |set, index| set | self.get(index) ^ handle::REQUEST_NULL) == 0;
+        while index < self.count && are_null(index, 1) {
+            let eight = index + 8 <= self.count && are_null(index, 8);
+            index += if eight { 8 } else { 1 };
+        }
+        index
     }
     /// All handles.
     pub fn iter(self) -> impl Iterator<Item = usize> {

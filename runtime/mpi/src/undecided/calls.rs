@@ -79,7 +79,7 @@ impl Mpi {
         let me = world.messages.current;
         let clock = world.messages.clock(me);
         let (mut active, mut least) = (false, Time::MAX);
-        for handle in requests.iter() {
+        for (_, handle) in requests.active() {
             match world.messages.completion(handle)? {
                 Completion::At(time) => (active, least) = (true, least.min(time)),
                 Completion::Unknown => active = true,
@@ -105,25 +105,31 @@ impl Mpi {
     fn first_complete(&self, requests: RequestArray) -> Result<Option<u32>> {
         let world = self.world();
         let clock = world.messages.clock(world.messages.current);
-        for (index, handle) in requests.iter().enumerate() {
+        for (index, handle) in requests.active() {
             if matches!(world.messages.completion(handle)?, Completion::At(time) if time <= clock) {
-                return Ok(Some(index as u32));
+                return Ok(Some(index));
             }
         }
         Ok(None)
     }
 
+    /// The first request that is complete at the clock; if there is none and the rank may wait, at the time of the earliest that it moves to then.
+    ///
+    /// O(null handles before it, and requests that are not complete), not of all: a program that waits so for each of many would need their square.
     fn any(&self, requests: RequestArray, wait: bool) -> Result<(Found, i32, Status)> {
-        let found = self.reach(requests, wait)?;
-        if found == Found::Some
-            && let Some(index) = self.first_complete(requests)?
-        {
-            let handle = requests.get(index);
-            let finished = self.finish_one(handle);
-            requests.set(index, finished.as_ref().map_or(handle::REQUEST_NULL, |(_, next)| *next));
-            return Ok((Found::Some, index as i32, finished?.0));
+        let mut complete = self.first_complete(requests)?;
+        if complete.is_none() {
+            let found = self.reach(requests, wait)?;
+            if found != Found::Some {
+                return Ok((found, UNDEFINED, Status::EMPTY));
+            }
+            complete = self.first_complete(requests)?;
         }
-        Ok((found, UNDEFINED, Status::EMPTY))
+        let Some(index) = complete else { return Ok((Found::Some, UNDEFINED, Status::EMPTY)) };
+        let handle = requests.get(index);
+        let finished = self.finish_one(handle);
+        requests.set(index, finished.as_ref().map_or(handle::REQUEST_NULL, |(_, next)| *next));
+        Ok((Found::Some, index as i32, finished?.0))
     }
 
     /// The first half of `MPI_Waitany`: whether the mounted rank has to wait.
@@ -182,8 +188,7 @@ impl Mpi {
             world.messages.clock(world.messages.current)
         };
         let mut failed = None;
-        for index in 0..requests.count {
-            let handle = requests.get(index);
+        for (index, handle) in requests.active() {
             if !matches!(self.world().messages.completion(handle)?, Completion::At(time) if time <= clock) {
                 continue;
             }

@@ -57,7 +57,7 @@ fn patience(released: u32) -> u32 {
 impl World {
     /// When the first of these requests is complete.
     pub(super) fn first_of(&self, requests: &RequestArray) -> First {
-        requests.iter().fold(First::NONE, |first, handle| {
+        requests.active().fold(First::NONE, |first, (_, handle)| {
             first.or(match self.messages.completion(handle) {
                 Ok(Completion::At(time)) => First { time, unknown: false },
                 Ok(Completion::Unknown) => First { unknown: true, ..First::NONE },

@@ -182,6 +182,11 @@ fn take() -> Option<Open> {
     open.take()
 }
 
+/// Whether the run has ended, in `MPI_Finalize`.
+pub fn is_over() -> bool {
+    OPEN.lock().unwrap_or_else(|poisoned| poisoned.into_inner()).is_none()
+}
+
 /// The rank has ended: waits for all others, and says on process 0 how it went. Answers the exit status that the run has.
 pub fn end(status: i32) -> i32 {
     let (Some(open), Some(mpi)) = (take(), state::installed()) else { return 0 };

@@ -23,6 +23,7 @@ pub mod pack;
 pub mod partitioned;
 pub mod request;
 pub mod rma;
+pub mod session;
 pub mod status;
 pub mod tool;
 pub mod topology;

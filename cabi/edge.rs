@@ -164,21 +164,24 @@ fn left_failing(c: &Call, failure: &Failure) -> i32 {
     failed(c, failure)
 }
 
-/// A call outside the time between `MPI_Init` and `MPI_Finalize`, or after somebody aborted.
+/// A call outside the time between `MPI_Init` and `MPI_Finalize`, when it may be one of a session's, or after somebody aborted.
 #[cold]
 fn outside(c: &Call) -> Result {
-    let (phase, ends) = {
+    let (phase, session, ends) = {
         let world = c.mpi.world();
-        (world.messages.phase(world.messages.me()), world.must_stop())
+        let me = world.messages.me();
+        (world.messages.phase(me), world.objects.sessions.any(me), world.must_stop())
     };
     if let Some(status) = ends {
         stop(status);
     }
-    if phase == Phase::Active || c.function.is(Property::Anytime) {
+    if phase == Phase::Active || session || c.function.is(Property::Anytime) {
         return Ok(());
     }
-    let when =
-        if phase == Phase::Before { "before MPI_Init: call MPI_Init first" } else { "after MPI_Finalize: only a few functions may be" };
+    let when = match phase {
+        Phase::Before | Phase::Opened => "before MPI_Init: call MPI_Init or MPI_Session_init first",
+        _ => "after MPI_Finalize: only a few functions may be, or any while a session is open",
+    };
     Err(Failure::new(ErrorClass::OTHER, format!("it was called {when}")))
 }
 

@@ -20,7 +20,7 @@ pub fn raise(c: &Call, failure: &Failure) -> i32 {
         Object::File(file) => (attribute::Object::File, file.0),
         Object::Comm(comm) if c.mpi.world().objects.comms.get(comm.0).is_ok() => (attribute::Object::Comm, comm.0),
         Object::Win(win) if is_window(c, win.0) => (attribute::Object::Win, win.0),
-        // There are no sessions yet that a handle could be of.
+        Object::Session(session) if is_session(c, session.0) => (attribute::Object::Session, session.0),
         _ => (attribute::Object::Comm, unattached(c)),
     };
     let handler = {
@@ -40,6 +40,11 @@ pub fn raise(c: &Call, failure: &Failure) -> i32 {
 fn is_window(c: &Call, handle: usize) -> bool {
     let world = c.mpi.world();
     world.objects.wins.index(&world.objects.comms, handle).is_ok()
+}
+
+fn is_session(c: &Call, handle: usize) -> bool {
+    let world = c.mpi.world();
+    world.objects.sessions.check(world.messages.me(), handle).is_ok()
 }
 
 /// Whose handler gets a failure that concerns no object: `MPI_COMM_SELF`'s (MPI 5.0 section 9.3), or,

@@ -271,3 +271,8 @@ fn a_crash_in_fortran_names_its_rank() {
 fn buffers_travel_by_partitions() {
     works("partitioned.f90", &[1, 3]);
 }
+
+#[test]
+fn sessions_need_no_mpi_init() {
+    works("sessions.f90", &[1, 3]);
+}

@@ -48,7 +48,11 @@ pub fn group(c: &Call, comm: Handle, group: Out<Handle>) -> Result {
     let me = world.messages.me();
     let communicator = world.objects.comms.get(comm.0)?;
     let members = if communicator.is_self { mpi::group::Group::of_one(me) } else { communicator.group.clone() };
-    group.set(Handle(world.objects.groups.create(me, members)?));
+    let made = world.objects.groups.create(me, members)?;
+    if let Some(session) = world.objects.sessions.of_comm(me, comm.0) {
+        world.objects.sessions.derive_group(me, made, session);
+    }
+    group.set(Handle(made));
     Ok(())
 }
 
@@ -122,13 +126,14 @@ pub fn idup_with_info(c: &Call, comm: Handle, _info: Handle, newcomm: Out<Handle
     idup(c, comm, newcomm, request)
 }
 
-/// Gives a new communicator the error handler of its parent.
+/// Gives a new communicator the error handler of its parent, and its session.
 pub(super) fn inherit(c: &Call, parent: usize, child: usize) {
     use mpi::attribute::Object::Comm;
     if child != COMM_NULL {
         let mut world = c.mpi.world();
         let me = world.messages.me();
         world.objects.errhandlers.inherit((Comm, parent as u64, me), (Comm, child as u64, me));
+        world.objects.sessions.inherit_comm(me, parent, child);
     }
 }
 
@@ -203,9 +208,17 @@ pub fn create_from_group(c: &Call, group: Handle, stringtag: Text, _info: Handle
     let made = c.mpi.comm_create_from_group(members, tag_of(&stringtag.text()))?;
     if made != COMM_NULL {
         super::errhandler::set_comm(c, Handle(made), errhandler)?;
+        derive(c, group, made);
     }
     newcomm.set(Handle(made));
     Ok(())
+}
+
+/// A new communicator comes from the session that its group comes from.
+fn derive(c: &Call, group: Handle, made: usize) {
+    let mut world = c.mpi.world();
+    let me = world.messages.me();
+    world.objects.sessions.derive_comm(me, group.0, made);
 }
 
 /// `MPI_Intercomm_create_from_groups`.
@@ -238,6 +251,7 @@ pub fn intercomm_create_from_groups(
     let made = c.mpi.intercomm_create(comm, local_leader, mpi::handle::COMM_WORLD, far.unwrap_or(0) as i32, tag)?;
     c.mpi.release_comm(comm)?;
     super::errhandler::set_comm(c, Handle(made), errhandler)?;
+    derive(c, local_group, made);
     newintercomm.set(Handle(made));
     Ok(())
 }
@@ -276,6 +290,7 @@ pub fn free(c: &Call, comm: InOut<Handle>) -> Result {
     let mut world = c.mpi.world();
     let me = world.messages.me();
     world.objects.comms.forget_name(me, handle.0);
+    world.objects.sessions.forget_comm(me, handle.0);
     world.objects.errhandlers.forget((Comm, handle.0 as u64, me));
     drop(world);
     comm.set(Handle(COMM_NULL));

@@ -41,7 +41,8 @@ pub fn init_thread(c: &Call, _argc: Addr, _argv: Addr, required: i32, provided: 
     Ok(())
 }
 
-fn most_threads(c: &Call) -> i32 {
+/// The highest level of threads that there is.
+pub fn most_threads(c: &Call) -> i32 {
     if c.mpi.is_alone() { MPI_THREAD_SERIALIZED } else { MPI_THREAD_FUNNELED }
 }
 
@@ -49,7 +50,7 @@ fn begin(c: &Call) -> Result {
     let mut world = c.mpi.world();
     let me = world.messages.me();
     match world.messages.phase(me) {
-        Phase::Before => {
+        Phase::Before | Phase::Opened => {
             world.messages.set_phase(me, Phase::Active);
             Ok(())
         }
@@ -69,7 +70,8 @@ pub fn finalize(c: &Call) -> Result {
     let mut world = c.mpi.world();
     let me = world.messages.me();
     world.messages.set_phase(me, Phase::Finalized);
-    if c.mpi.is_alone() {
+    // With a session open the run goes on, up to the process's exit.
+    if c.mpi.is_alone() && !world.objects.sessions.any(me) {
         // The report is written before this call ends.
         let clock = world.messages.clock(me);
         world.messages.leave_call(c.function as u16, clock);
@@ -85,7 +87,7 @@ pub fn finalize(c: &Call) -> Result {
 /// `MPI_Initialized`.
 pub fn initialized(c: &Call, flag: Out<bool>) -> Result {
     let world = c.mpi.world();
-    flag.set(world.messages.phase(world.messages.me()) != Phase::Before);
+    flag.set(!matches!(world.messages.phase(world.messages.me()), Phase::Before | Phase::Opened));
     Ok(())
 }
 

@@ -5,6 +5,7 @@ use crate::call::Call;
 use crate::constants::MPI_UNDEFINED;
 use mpi::error::Result;
 use mpi::group::{GROUP_NULL, Group};
+use smallvec::SmallVec;
 use std::rc::Rc;
 
 /// The group behind a handle that the calling rank has.
@@ -13,10 +14,13 @@ pub fn get(c: &Call, group: Handle) -> Result<Rc<Group>> {
     world.objects.groups.get(world.messages.me(), group.0).cloned()
 }
 
-fn give(c: &Call, newgroup: Out<Handle>, group: Rc<Group>) -> Result {
+/// A new group, made of these.
+fn give(c: &Call, from: &[Handle], newgroup: Out<Handle>, group: Rc<Group>) -> Result {
     let mut world = c.mpi.world();
     let me = world.messages.me();
-    newgroup.set(Handle(world.objects.groups.create(me, group)?));
+    let made = world.objects.groups.create(me, group)?;
+    world.objects.sessions.inherit_group(me, &from.iter().map(|group| group.0).collect::<SmallVec<[usize; 2]>>(), made);
+    newgroup.set(Handle(made));
     Ok(())
 }
 
@@ -49,27 +53,27 @@ pub fn compare(c: &Call, group1: Handle, group2: Handle, result: Out<i32>) -> Re
 
 /// `MPI_Group_union`.
 pub fn union(c: &Call, group1: Handle, group2: Handle, newgroup: Out<Handle>) -> Result {
-    give(c, newgroup, get(c, group1)?.union(&get(c, group2)?))
+    give(c, &[group1, group2], newgroup, get(c, group1)?.union(&get(c, group2)?))
 }
 
 /// `MPI_Group_intersection`.
 pub fn intersection(c: &Call, group1: Handle, group2: Handle, newgroup: Out<Handle>) -> Result {
-    give(c, newgroup, get(c, group1)?.intersection(&*get(c, group2)?))
+    give(c, &[group1, group2], newgroup, get(c, group1)?.intersection(&*get(c, group2)?))
 }
 
 /// `MPI_Group_difference`.
 pub fn difference(c: &Call, group1: Handle, group2: Handle, newgroup: Out<Handle>) -> Result {
-    give(c, newgroup, get(c, group1)?.difference(&*get(c, group2)?))
+    give(c, &[group1, group2], newgroup, get(c, group1)?.difference(&*get(c, group2)?))
 }
 
 /// `MPI_Group_incl`.
 pub fn incl(c: &Call, group: Handle, n: i32, ranks: Ints, newgroup: Out<Handle>) -> Result {
-    give(c, newgroup, get(c, group)?.incl(&ranks.to_vec(n as usize))?)
+    give(c, &[group], newgroup, get(c, group)?.incl(&ranks.to_vec(n as usize))?)
 }
 
 /// `MPI_Group_excl`.
 pub fn excl(c: &Call, group: Handle, n: i32, ranks: Ints, newgroup: Out<Handle>) -> Result {
-    give(c, newgroup, get(c, group)?.excl(&ranks.to_vec(n as usize))?)
+    give(c, &[group], newgroup, get(c, group)?.excl(&ranks.to_vec(n as usize))?)
 }
 
 fn list(ranges: Ranges, n: i32) -> Vec<[i32; 3]> {
@@ -78,12 +82,12 @@ fn list(ranges: Ranges, n: i32) -> Vec<[i32; 3]> {
 
 /// `MPI_Group_range_incl`.
 pub fn range_incl(c: &Call, group: Handle, n: i32, ranges: Ranges, newgroup: Out<Handle>) -> Result {
-    give(c, newgroup, get(c, group)?.range_incl(&list(ranges, n))?)
+    give(c, &[group], newgroup, get(c, group)?.range_incl(&list(ranges, n))?)
 }
 
 /// `MPI_Group_range_excl`.
 pub fn range_excl(c: &Call, group: Handle, n: i32, ranges: Ranges, newgroup: Out<Handle>) -> Result {
-    give(c, newgroup, get(c, group)?.range_excl(&list(ranges, n))?)
+    give(c, &[group], newgroup, get(c, group)?.range_excl(&list(ranges, n))?)
 }
 
 /// `MPI_Group_free`.

@@ -2,22 +2,24 @@
 
 mod attached;
 
-pub use attached::Attached;
+pub use attached::{Attached, Use};
 
 use crate::error::{ErrorClass, Failure, Result};
-use crate::handle::COMM_NULL;
 use crate::messages::Messages;
+use objects::Objects;
 
 /// `MPI_BSEND_OVERHEAD`.
 pub const BSEND_OVERHEAD: u64 = 512;
 
 impl Messages {
-    /// Checks that the buffer which `me` attached for `comm`, or else for all communicators, has room for a message of `bytes`.
+    /// Checks that the buffer which `me` attached for `comm`, or else for the session that it comes from, or else for all communicators, has room for a message
+    /// of `bytes`.
     ///
     /// # Errors
     /// `MPI_ERR_BUFFER` if none is attached, or it is too small.
-    pub fn claim_buffer(&self, me: u32, comm: usize, bytes: u64) -> Result {
-        let buffer = self.buffers.get(&(me, comm)).or_else(|| self.buffers.get(&(me, COMM_NULL)));
+    pub fn claim_buffer(&self, objects: &Objects, me: u32, comm: usize, bytes: u64) -> Result {
+        let session = || objects.sessions.of_comm(me, comm).and_then(|session| self.buffers.get(&(me, Use::Session(session))));
+        let buffer = self.buffers.get(&(me, Use::Comm(comm))).or_else(session).or_else(|| self.buffers.get(&(me, Use::All)));
         let need = bytes.saturating_add(BSEND_OVERHEAD);
         match buffer {
             Some(buffer) if buffer.size >= need => Ok(()),

@@ -46,6 +46,8 @@ pub enum Phase {
     /// Before `MPI_Init`.
     #[default]
     Before,
+    /// Before `MPI_Init`, but it has opened a session: no stranger to MPI.
+    Opened,
     /// Between `MPI_Init` and `MPI_Finalize`.
     Active,
     /// After `MPI_Finalize`.
@@ -170,7 +172,7 @@ pub struct Messages {
     /// Floating-point operations that a rank's processor does in a second, if that is known.
     pub flop_rate: Option<f64>,
     /// Buffers that ranks attached, by rank and communicator (`MPI_COMM_NULL` for all).
-    pub buffers: FxHashMap<(u32, usize), crate::buffered::Attached>,
+    pub buffers: FxHashMap<(u32, crate::buffered::Use), crate::buffered::Attached>,
     /// What the host has computed for the mounted rank.
     pub clock_host: rank::host::HostClock,
     /// What the host does for the call that is being served.

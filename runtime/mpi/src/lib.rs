@@ -24,6 +24,6 @@ pub use message::{
     buffered, charging, envelope, flight, handle, held, matching, messages, node, p2p, packing, queue, ready, reference, request, view,
     wire,
 };
-pub use objects::{Objects, abi, attribute, datatype, errhandler, error, group, handles, info, op, slab, topology, win};
+pub use objects::{Objects, abi, attribute, datatype, errhandler, error, group, handles, info, op, session, slab, topology, win};
 pub use undecided::Found;
 pub use world::{Mpi, Setup, World};

@@ -143,7 +143,7 @@ impl World {
         let (left, first) = ending.left;
         if left > 0 && self.run.abort.is_none() {
             ending.messages.push(format!(
-                "{left} rank{} ended without calling MPI_Finalize (the first is rank {first}); every rank that calls MPI_Init must call MPI_Finalize before it exits",
+                "{left} rank{} ended without calling MPI_Finalize (the first is rank {first}); every rank that calls MPI_Init must call MPI_Finalize before it exits, and MPI_Session_finalize for each session",
                 if left == 1 { "" } else { "s" }
             ));
             ending.status = if ending.status == 0 { 1 } else { ending.status };
@@ -282,7 +282,8 @@ impl World {
         let phase = self.messages.phase(rank);
         self.run.ended += 1;
         self.messages.set_phase(rank, Phase::Ended);
-        if phase == Phase::Active && self.run.abort.is_none() {
+        let left = phase == Phase::Active || self.objects.sessions.any(rank);
+        if left && self.run.abort.is_none() {
             if self.run.left == 0 {
                 self.run.left_first = rank;
             }

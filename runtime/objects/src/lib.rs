@@ -13,6 +13,7 @@ pub mod handles;
 pub mod info;
 pub mod op;
 mod registry;
+pub mod session;
 pub mod slab;
 pub mod topology;
 mod wide;

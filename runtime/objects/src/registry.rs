@@ -8,6 +8,7 @@ use crate::error::{ErrorCodes, Result};
 use crate::group::Groups;
 use crate::info::{Info, Infos};
 use crate::op::{self, Ops, Predefined};
+use crate::session::Sessions;
 use crate::win::Wins;
 
 /// The objects of a process's ranks, by kind: shared by the ranks that made them alike.
@@ -24,6 +25,8 @@ pub struct Objects {
     pub groups: Groups,
     /// Windows.
     pub wins: Wins,
+    /// Sessions.
+    pub sessions: Sessions,
     /// Info objects.
     pub infos: Infos,
     /// Attribute keys and values.
@@ -43,6 +46,7 @@ impl Objects {
             ops: Ops::new(),
             groups: Groups::new(),
             wins: Wins::default(),
+            sessions: Sessions::default(),
             infos: Infos::new(environment),
             attributes: Attributes::default(),
             errhandlers: Errhandlers::default(),

@@ -2,7 +2,7 @@
 
 use rank::Addr;
 
-/// A buffer that a rank attached, for all its communicators or for one.
+/// A buffer that a rank attached.
 ///
 /// Messages leave it when they enter the network, which is at once: the buffer only has to
 /// be large enough for one message, and detaching never waits.
@@ -12,4 +12,15 @@ pub struct Attached {
     pub at: Addr,
     /// Bytes; `u64::MAX` for `MPI_BUFFER_AUTOMATIC`.
     pub size: u64,
+}
+
+/// What a rank has attached a buffer for.
+#[derive(Clone, Copy, PartialEq, Eq, Hash, Debug)]
+pub enum Use {
+    /// Whatever has none of its own (`MPI_Buffer_attach`).
+    All,
+    /// A communicator, by its handle.
+    Comm(usize),
+    /// The communicators that come from a session, by its handle.
+    Session(usize),
 }

@@ -68,7 +68,7 @@ impl Messages {
         let (context, source, to) = objects.comms.partner(comm, destination, "destination")?;
         let envelope = Envelope::new(context, source, tag);
         let payload = self.payload(objects, buffer)?;
-        let (transit, request) = self.start_transit(mode, to, payload.bytes, comm)?;
+        let (transit, request) = self.start_transit(objects, mode, to, payload.bytes, comm)?;
         self.profile.message(payload.bytes);
         self.note_sending(to, payload.bytes);
         let local = self.is_local(to);
@@ -87,10 +87,10 @@ impl Messages {
     }
 
     /// How a message travels, and its sender's request.
-    fn start_transit(&mut self, mode: SendMode, to: u32, bytes: u64, comm: usize) -> Result<(Transit, usize)> {
+    fn start_transit(&mut self, objects: &Objects, mode: SendMode, to: u32, bytes: u64, comm: usize) -> Result<(Transit, usize)> {
         let me = self.current;
         if mode == SendMode::Buffered {
-            self.claim_buffer(me, comm, bytes)?;
+            self.claim_buffer(objects, me, comm, bytes)?;
         }
         let at = self.inject(me);
         let mut transit = Transit { arrival: Time::MAX, flags: 0, request: NIL, flight: NIL };

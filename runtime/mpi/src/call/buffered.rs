@@ -2,23 +2,23 @@
 
 use crate::error::{ErrorClass, Failure, Result};
 use crate::world::Mpi;
-use message::buffered::Attached;
+use message::buffered::{Attached, Use};
 
 impl Mpi {
-    /// `MPI_Buffer_attach` (`comm` = `MPI_COMM_NULL`) and `MPI_Comm_attach_buffer`.
-    pub fn attach_buffer(&self, comm: usize, buffer: Attached) -> Result {
+    /// `MPI_Buffer_attach`, `MPI_Comm_attach_buffer` and `MPI_Session_attach_buffer`.
+    pub fn attach_buffer(&self, of: Use, buffer: Attached) -> Result {
         let mut world = self.world();
-        let key = (world.messages.current, comm);
+        let key = (world.messages.current, of);
         if world.messages.buffers.contains_key(&key) {
             return Err(Failure::new(ErrorClass::BUFFER, "a buffer is attached already: detach it first"));
         }
         world.messages.buffers.insert(key, buffer);
         Ok(())
     }
-    /// `MPI_Buffer_detach` and `MPI_Comm_detach_buffer`.
-    pub fn detach_buffer(&self, comm: usize) -> Result<Attached> {
+    /// `MPI_Buffer_detach`, `MPI_Comm_detach_buffer` and `MPI_Session_detach_buffer`.
+    pub fn detach_buffer(&self, of: Use) -> Result<Attached> {
         let mut world = self.world();
-        let key = (world.messages.current, comm);
+        let key = (world.messages.current, of);
         world.messages.buffers.remove(&key).ok_or_else(|| Failure::new(ErrorClass::BUFFER, "no buffer is attached"))
     }
 }

@@ -6,6 +6,7 @@ use crate::thrown::keep;
 use mpi::attribute;
 use mpi::errhandler::Errhandler;
 use mpi::error::{ErrorClass, Failure};
+use mpi::file_object::FILE_NULL;
 use mpi::handle::{COMM_SELF, COMM_WORLD};
 use std::ffi::c_int;
 
@@ -17,7 +18,7 @@ type Handler = unsafe extern "C-unwind" fn(*mut usize, *mut c_int, ...);
 pub fn raise(c: &Call, failure: &Failure) -> i32 {
     let (kind, handle) = match c.object.get() {
         // By default files return errors, those of no file among them (MPI 5.0 section 14.7).
-        Object::File(file) => (attribute::Object::File, file.0),
+        Object::File(file) => (attribute::Object::File, if is_file(c, file.0) { file.0 } else { FILE_NULL }),
         Object::Comm(comm) if c.mpi.world().objects.comms.get(comm.0).is_ok() => (attribute::Object::Comm, comm.0),
         Object::Win(win) if is_window(c, win.0) => (attribute::Object::Win, win.0),
         Object::Session(session) if is_session(c, session.0) => (attribute::Object::Session, session.0),
@@ -35,6 +36,11 @@ pub fn raise(c: &Call, failure: &Failure) -> i32 {
         }
     }
     failure.class.0
+}
+
+fn is_file(c: &Call, handle: usize) -> bool {
+    let world = c.mpi.world();
+    world.objects.files.index(&world.objects.comms, handle).is_ok()
 }
 
 fn is_window(c: &Call, handle: usize) -> bool {

@@ -14,6 +14,12 @@ pub fn give(c: &Call, out: Out<Handle>, info: Info) -> Result {
     Ok(())
 }
 
+/// The hints that a call gives; none for `MPI_INFO_NULL`.
+pub fn hints(c: &Call, info: Handle) -> Result<Info> {
+    let world = c.mpi.world();
+    Ok(world.objects.infos.get_optional(world.messages.me(), info.0)?.cloned().unwrap_or_default())
+}
+
 /// The value of a key, if it is set.
 fn value(c: &Call, info: Handle, key: Text) -> Result<Option<String>> {
     let world = c.mpi.world();

@@ -1,5 +1,6 @@
 //! Windows as objects (MPI 5.0 section 12.2): made and freed, names, hints, groups, attributes, error handlers.
 
+use super::info::hints;
 use crate::args::{Handle, InOut, Out, OutAttribute, OutCount, OutText, Text};
 use crate::call::{self, Call};
 use crate::constants::{MPI_ERR_NO_MEM, MPI_MAX_OBJECT_NAME, MPI_WIN_UNIFIED};
@@ -21,27 +22,19 @@ const HINTS: [(&str, &str); 6] = [
 ];
 
 /// The new window, with what the program says of it.
-fn made(c: &Call, handle: usize, info: Option<Info>, win: Out<Handle>) {
-    if let Some(info) = info {
-        let mut world = c.mpi.world();
-        let me = world.messages.me();
-        world.objects.wins.set_info(me, handle, info);
-    }
+fn made(c: &Call, handle: usize, info: &Info, win: Out<Handle>) -> Result {
+    let mut world = c.mpi.world();
+    let me = world.messages.me();
+    world.objects.wins.add_info(me, handle, info)?;
     win.set(Handle(handle));
-}
-
-/// The hints that a call gives.
-fn hints(c: &Call, info: Handle) -> Result<Option<Info>> {
-    let world = c.mpi.world();
-    Ok(world.objects.infos.get_optional(world.messages.me(), info.0)?.filter(|info| !info.is_empty()).cloned())
+    Ok(())
 }
 
 /// `MPI_Win_create`.
 pub fn create(c: &Call, base: Addr, size: i64, disp_unit: i64, info: Handle, comm: Handle, win: Out<Handle>) -> Result {
     let info = hints(c, info)?;
     let handle = c.mpi.make_window(Flavor::Create, base, size, disp_unit, comm.0)?;
-    made(c, handle, info, win);
-    Ok(())
+    made(c, handle, &info, win)
 }
 
 /// `MPI_Win_allocate`.
@@ -54,8 +47,7 @@ pub fn allocate(c: &Call, size: i64, disp_unit: i64, info: Handle, comm: Handle,
     match c.mpi.make_window(Flavor::Allocate, memory, size, disp_unit, comm.0) {
         Ok(handle) => {
             memory::store(baseptr, memory.0);
-            made(c, handle, info, win);
-            Ok(())
+            made(c, handle, &info, win)
         }
         Err(failure) => {
             release(memory);
@@ -69,16 +61,14 @@ pub fn allocate_shared(c: &Call, size: i64, disp_unit: i64, info: Handle, comm: 
     let info = hints(c, info)?;
     let handle = c.mpi.make_window(Flavor::Shared, Addr::NULL, size, disp_unit, comm.0)?;
     memory::store(baseptr, own_base(c, handle)?);
-    made(c, handle, info, win);
-    Ok(())
+    made(c, handle, &info, win)
 }
 
 /// `MPI_Win_create_dynamic`.
 pub fn create_dynamic(c: &Call, info: Handle, comm: Handle, win: Out<Handle>) -> Result {
     let info = hints(c, info)?;
     let handle = c.mpi.make_window(Flavor::Dynamic, Addr::NULL, 0, 1, comm.0)?;
-    made(c, handle, info, win);
-    Ok(())
+    made(c, handle, &info, win)
 }
 
 /// Gives back memory of a window.
@@ -193,15 +183,10 @@ pub fn get_name(c: &Call, win: Handle, win_name: OutText, resultlen: Out<i32>) -
 /// `MPI_Win_set_info`: hints are kept, and change nothing.
 pub fn set_info(c: &Call, win: Handle, info: Handle) -> Result {
     valid(c, win)?;
-    let Some(info) = hints(c, info)? else { return Ok(()) };
+    let info = hints(c, info)?;
     let mut world = c.mpi.world();
     let me = world.messages.me();
-    let mut all = world.objects.wins.info(me, win.0).cloned().unwrap_or_default();
-    for (key, value) in info.iter() {
-        all.set(key, value)?;
-    }
-    world.objects.wins.set_info(me, win.0, all);
-    Ok(())
+    world.objects.wins.add_info(me, win.0, &info)
 }
 
 /// `MPI_Win_get_info`: MPI's defaults, and what the program has said.
@@ -209,13 +194,7 @@ pub fn get_info(c: &Call, win: Handle, info_used: Out<Handle>) -> Result {
     valid(c, win)?;
     let mut world = c.mpi.world();
     let me = world.messages.me();
-    let mut info = Info::default();
-    for (key, value) in HINTS {
-        info.set(key, value)?;
-    }
-    for (key, value) in world.objects.wins.info(me, win.0).cloned().unwrap_or_default().iter() {
-        info.set(key, value)?;
-    }
+    let info = world.objects.wins.info(me, win.0, &HINTS)?;
     info_used.set(Handle(world.objects.infos.insert(me, info)?));
     Ok(())
 }

@@ -29,6 +29,8 @@ pub enum Contribution {
     Adjacent(Rc<objects::topology::DistGraph>),
     /// `MPI_Win_create` and its like: where the member's memory begins, its bytes, its displacement unit.
     Window(u64, u64, i64),
+    /// `MPI_File_open`: the access mode, and of the first member the file's name on the host or why it cannot be opened (class and sentence).
+    File(i32, Rc<std::result::Result<Box<str>, (i32, Box<str>)>>),
     /// From a member whose call was refused: there is no outcome for anybody.
     Refused,
 }

@@ -4,6 +4,7 @@
 //! Its requests are [`Body::Chapter`](crate::request::Body::Chapter), its messages on a shared network [`Flight::Chapter`](crate::flight::Flight::Chapter), what it tells other
 //! processes [`Kind::Chapter`](crate::remote::stream::Kind::Chapter): nobody but the chapter looks into these.
 
+pub mod arrivals;
 pub mod id;
 
 use crate::Messages;
@@ -114,6 +115,21 @@ pub struct Explanation {
     pub waits: FxHashMap<Vec<u8>, String>,
     /// Sentences about the whole.
     pub notes: Vec<String>,
+}
+
+impl Explanation {
+    /// Of chapters whose [`Chapter::open`] tells pairs of what an operation is called and what its members wait for.
+    pub fn of_pairs(told: &[Vec<u8>]) -> Explanation {
+        let mut known = Explanation::default();
+        for told in told {
+            let mut told = Take(told);
+            while !told.is_empty() {
+                let (name, text) = (told.bytes().to_vec(), String::from_utf8_lossy(told.bytes()).into_owned());
+                known.waits.insert(name, text);
+            }
+        }
+        known
+    }
 }
 
 /// The first few ranks of a list that ascends, as ranges: "ranks 0-3, 7".

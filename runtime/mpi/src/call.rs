@@ -6,6 +6,7 @@ pub(crate) mod buffered;
 pub(crate) mod charging;
 pub(crate) mod collective;
 pub(crate) mod complete;
+pub mod file;
 pub(crate) mod land;
 pub(crate) mod partitioned;
 pub(crate) mod persistent;

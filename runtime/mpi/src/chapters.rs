@@ -3,6 +3,7 @@
 use crate::collective::Collectives;
 use crate::messages::Messages;
 use engine::Time;
+use file::Files;
 use message::chapter::id::ChapterId;
 use message::chapter::{Chapter, Errand};
 use message::request::RequestArray;
@@ -19,32 +20,49 @@ pub struct Chapters {
     pub rma: Rma,
     /// Chapter 4.
     pub partitioned: Partitioned,
+    /// Chapter 14.
+    pub files: Files,
 }
 
 /// How many there are.
-const COUNT: usize = 3;
+const COUNT: usize = 4;
 
 impl Chapters {
     /// Nothing is under way. `batch` says whether collectives whose members are all here may run in one loop over clocks.
     pub(crate) fn new(batch: bool, policy: Policy) -> Chapters {
-        Chapters { collectives: Collectives::new(batch, policy), rma: Rma::default(), partitioned: Partitioned::default() }
+        Chapters {
+            collectives: Collectives::new(batch, policy),
+            rma: Rma::default(),
+            partitioned: Partitioned::default(),
+            files: Files::default(),
+        }
     }
 
     /// All, by their names.
     fn all(&self) -> [(ChapterId, &dyn Chapter); COUNT] {
-        [(collective::CHAPTER, &self.collectives), (rma::CHAPTER, &self.rma), (partitioned::CHAPTER, &self.partitioned)]
+        [
+            (collective::CHAPTER, &self.collectives),
+            (rma::CHAPTER, &self.rma),
+            (partitioned::CHAPTER, &self.partitioned),
+            (file::CHAPTER, &self.files),
+        ]
     }
 
     /// All, by their names, to change them.
     fn all_mut(&mut self) -> [(ChapterId, &mut dyn Chapter); COUNT] {
-        [(collective::CHAPTER, &mut self.collectives), (rma::CHAPTER, &mut self.rma), (partitioned::CHAPTER, &mut self.partitioned)]
+        [
+            (collective::CHAPTER, &mut self.collectives),
+            (rma::CHAPTER, &mut self.rma),
+            (partitioned::CHAPTER, &mut self.partitioned),
+            (file::CHAPTER, &mut self.files),
+        ]
     }
 
     /// Whether something of any of them can go on now.
     // Each by itself and not through `all`: asked at every switch.
     #[inline(always)]
     pub(crate) fn has_work(&self) -> bool {
-        self.collectives.has_work() || self.rma.has_work() || self.partitioned.has_work()
+        self.collectives.has_work() || self.rma.has_work() || self.partitioned.has_work() || self.files.has_work()
     }
 
     /// The chapter of this name.
@@ -79,7 +97,11 @@ impl Chapters {
     // Each by itself and not through `all`: asked at every decision.
     #[inline(always)]
     pub(crate) fn first_open(&self, rank: u32) -> Option<(ChapterId, Time, u32)> {
-        let open = [(collective::CHAPTER, self.collectives.first_open(rank)), (rma::CHAPTER, self.rma.first_open(rank))];
+        let open = [
+            (collective::CHAPTER, self.collectives.first_open(rank)),
+            (rma::CHAPTER, self.rma.first_open(rank)),
+            (file::CHAPTER, self.files.first_open(rank)),
+        ];
         let open = open.into_iter().filter_map(|(id, first)| first.map(|(time, source)| (id, time, source)));
         open.min_by_key(|&(id, time, source)| (time, source, id.0))
     }

@@ -17,13 +17,16 @@ mod undecided;
 pub mod world;
 
 pub use ::collective;
+pub use ::file;
 pub use ::partitioned;
 pub use ::rma;
 pub use ::schedule;
+pub use call::file as files;
 pub use message::{
     buffered, charging, envelope, flight, handle, held, matching, messages, node, p2p, packing, queue, ready, reference, request, view,
     wire,
 };
+pub use objects::file as file_object;
 pub use objects::{Objects, abi, attribute, datatype, errhandler, error, group, handles, info, op, session, slab, topology, win};
 pub use undecided::Found;
 pub use world::{Mpi, Setup, World};

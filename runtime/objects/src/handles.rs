@@ -1,10 +1,13 @@
-//! Handle tables of the objects that programs make: [`Shared`] by the ranks that make them alike, or [`Owned`] by one.
+//! Handle tables of the objects that programs make: [`Shared`] by the ranks that make them alike, or [`Owned`] by one;
+//! and [`Grouped`], of objects that a group of ranks makes together.
 
+mod grouped;
 mod names;
 mod owned;
 mod rank_set;
 mod shared;
 
+pub use grouped::{Grouped, OfGroup};
 pub use names::Names;
 pub use owned::Owned;
 pub use rank_set::RankSet;

@@ -7,6 +7,7 @@ pub mod comm;
 pub mod datatype;
 pub mod errhandler;
 pub mod error;
+pub mod file;
 pub mod group;
 pub mod handle;
 pub mod handles;

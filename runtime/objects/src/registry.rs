@@ -5,6 +5,7 @@ use crate::comm::Comms;
 use crate::datatype::{Constructor, Datatype, Element, Types};
 use crate::errhandler::Errhandlers;
 use crate::error::{ErrorCodes, Result};
+use crate::file::Files;
 use crate::group::Groups;
 use crate::info::{Info, Infos};
 use crate::op::{self, Ops, Predefined};
@@ -27,6 +28,8 @@ pub struct Objects {
     pub wins: Wins,
     /// Sessions.
     pub sessions: Sessions,
+    /// Open files.
+    pub files: Files,
     /// Info objects.
     pub infos: Infos,
     /// Attribute keys and values.
@@ -47,6 +50,7 @@ impl Objects {
             groups: Groups::new(),
             wins: Wins::default(),
             sessions: Sessions::default(),
+            files: Files::default(),
             infos: Infos::new(environment),
             attributes: Attributes::default(),
             errhandlers: Errhandlers::default(),

@@ -1,13 +1,9 @@
 //! Windows (MPI 5.0 chapter 12): one shared object a process, whatever the number of its members. What is done with them is another crate's.
 
 use crate::abi;
-use crate::comm::Comms;
-use crate::error::{ErrorClass, Failure, Result};
-use crate::handle;
-use crate::handles::Names;
-use crate::info::Info;
-use crate::slab::Slab;
-use rustc_hash::FxHashMap;
+use crate::error::ErrorClass;
+use crate::handles::{Grouped, Names, OfGroup};
+use std::ops::{Deref, DerefMut};
 
 /// `MPI_WIN_NULL`.
 pub const WIN_NULL: usize = abi::MPI_WIN_NULL;
@@ -78,73 +74,37 @@ pub struct Win {
     pub owner: Option<u32>,
 }
 
-/// All windows of a process.
+impl OfGroup for Win {
+    fn comm(&self) -> usize {
+        self.comm
+    }
+    fn owner(&self) -> Option<u32> {
+        self.owner
+    }
+    const NAMING: (ErrorClass, usize, &'static str, &'static str) = (ErrorClass::WIN, WIN_NULL, "MPI_WIN_NULL", "window");
+}
+
+/// All windows of a process, and their names.
 #[derive(Default)]
 pub struct Wins {
-    slab: Slab<Win>,
+    all: Grouped<Win>,
     names: Names,
-    infos: FxHashMap<(usize, u32), Info>,
-    /// By the context of its communicator, which all processes know it by.
-    // Records between processes name a window so; an index is a process's own.
-    by_context: FxHashMap<u32, u32>,
+}
+
+impl Deref for Wins {
+    type Target = Grouped<Win>;
+    fn deref(&self) -> &Grouped<Win> {
+        &self.all
+    }
+}
+
+impl DerefMut for Wins {
+    fn deref_mut(&mut self) -> &mut Grouped<Win> {
+        &mut self.all
+    }
 }
 
 impl Wins {
-    /// A new window's handle.
-    pub fn make(&mut self, comms: &Comms, win: Win) -> Result<usize> {
-        let context = comms.get(win.comm)?.context;
-        let index = self.slab.insert(win);
-        self.by_context.insert(context, index);
-        Ok(handle::encode(index))
-    }
-
-    /// The index of a handle that the mounted rank has.
-    ///
-    /// # Errors
-    /// `MPI_ERR_WIN`.
-    #[inline]
-    pub fn index(&self, comms: &Comms, handle: usize) -> Result<u32> {
-        match handle::decode(handle) {
-            Some(index) if self.slab.get(index).is_some_and(|win| Self::is_of(comms, win)) => Ok(index),
-            _ => Err(invalid(handle)),
-        }
-    }
-
-    // Having the window's communicator is having the window: who freed it has neither, and no second set of
-    // holders is kept.
-    fn is_of(comms: &Comms, win: &Win) -> bool {
-        let Ok(comm) = comms.get(win.comm) else { return false };
-        match win.owner {
-            Some(owner) => owner == comms.current,
-            None => comm.group.rank_of(comms.current).is_some(),
-        }
-    }
-
-    /// The window behind a handle that the mounted rank has.
-    ///
-    /// # Errors
-    /// `MPI_ERR_WIN`.
-    pub fn get(&self, comms: &Comms, handle: usize) -> Result<&Win> {
-        Ok(&self.slab[self.index(comms, handle)?])
-    }
-
-    /// The window at an index.
-    #[inline]
-    pub fn at(&self, index: u32) -> &Win {
-        &self.slab[index]
-    }
-
-    /// The window whose communicator has this context.
-    pub fn by_context(&self, context: u32) -> Option<u32> {
-        self.by_context.get(&context).copied()
-    }
-
-    /// All members have given it back, and its communicator, whose context this was.
-    pub fn remove(&mut self, index: u32, context: u32) -> Option<Win> {
-        self.by_context.remove(&context);
-        self.slab.remove(index)
-    }
-
     /// `MPI_Win_set_name`.
     pub fn set_name(&mut self, rank: u32, handle: usize, name: &[u8]) {
         self.names.set(rank, handle, name);
@@ -155,36 +115,17 @@ impl Wins {
         self.names.get(rank, handle).unwrap_or_default()
     }
 
-    /// What a rank has said in hints.
-    pub fn info(&self, rank: u32, handle: usize) -> Option<&Info> {
-        self.infos.get(&(handle, rank))
-    }
-
-    /// Sets a rank's hints.
-    pub fn set_info(&mut self, rank: u32, handle: usize, info: Info) {
-        self.infos.insert((handle, rank), info);
-    }
-
     /// A rank gives the window back.
     pub fn forget(&mut self, rank: u32, handle: usize) {
         self.names.remove(rank, handle);
-        self.infos.remove(&(handle, rank));
+        self.all.forget(rank, handle);
     }
-}
-
-#[cold]
-fn invalid(handle: usize) -> Box<Failure> {
-    let why = if handle == WIN_NULL {
-        "MPI_WIN_NULL is not a window to use here".to_owned()
-    } else {
-        format!("window handle {handle:#x} is not valid: it was freed, or never made")
-    };
-    Failure::new(ErrorClass::WIN, why)
 }
 
 #[cfg(test)]
 mod tests {
     use super::*;
+    use crate::comm::Comms;
     use crate::handle::{COMM_NULL, COMM_WORLD};
 
     fn window(comm: usize) -> Win {

@@ -3,7 +3,7 @@
 use crate::atomic::{Bytes, Combine, compare_and_swap, fetch};
 use crate::place::Place;
 use engine::Time;
-use std::cmp::Ordering;
+use message::chapter::arrivals::Arrival;
 
 /// No channel, no reply.
 pub(crate) const NIL: u32 = u32::MAX;
@@ -90,6 +90,10 @@ pub(crate) struct Access {
 }
 
 impl Access {
+    /// Its turn among those that wait at its target, of which it is this one.
+    pub(crate) fn arrival(&self, index: u32) -> Arrival {
+        Arrival { time: self.arrival, origin: self.origin, sequence: self.sequence, index }
+    }
     /// Does what it does to the memory of its target, whose window begins at `base`: what it found there.
     pub(crate) fn run(&self, base: usize) -> Bytes {
         match self.action {
@@ -119,38 +123,5 @@ impl Back {
     /// Whether there is an answer.
     pub(crate) fn is_asked(self) -> bool {
         self != Back::NONE
-    }
-}
-
-/// The order in which a target serves accesses.
-// Kept apart from the access: a heap moves its entries around, and an access has its payload in it.
-#[derive(Clone, Copy, PartialEq, Eq, Debug)]
-pub(crate) struct Arrival {
-    pub(crate) time: Time,
-    pub(crate) origin: u32,
-    pub(crate) sequence: u32,
-    /// Which access.
-    pub(crate) access: u32,
-}
-
-impl Arrival {
-    pub(crate) fn of(access: &Access, index: u32) -> Arrival {
-        Arrival { time: access.arrival, origin: access.origin, sequence: access.sequence, access: index }
-    }
-    fn key(&self) -> (Time, u32, u32) {
-        (self.time, self.origin, self.sequence)
-    }
-}
-
-// By arrival, then origin, then the origin's own order: total, and the same on any number of processes.
-impl PartialOrd for Arrival {
-    fn partial_cmp(&self, other: &Arrival) -> Option<Ordering> {
-        Some(self.cmp(other))
-    }
-}
-
-impl Ord for Arrival {
-    fn cmp(&self, other: &Arrival) -> Ordering {
-        self.key().cmp(&other.key())
     }
 }

@@ -80,7 +80,7 @@ impl Chapter for Rma {
     // One item a target, however many accesses wait at it; the rest of its heap follows when that is decided.
     #[inline]
     fn first_open(&self, rank: u32) -> Option<(Time, u32)> {
-        self.first_arrival(rank)
+        self.arrivals.first(rank)
     }
     fn decide(&mut self, messages: &mut Messages, objects: &Objects, rank: u32, until: Time) {
         self.serve(messages, objects, rank, until);
@@ -112,15 +112,7 @@ impl Chapter for Rma {
         out
     }
     fn explain(&self, told: &[Vec<u8>]) -> Explanation {
-        let mut known = Explanation::default();
-        for told in told {
-            let mut told = Take(told);
-            while !told.is_empty() {
-                let (name, text) = (told.bytes().to_vec(), String::from_utf8_lossy(told.bytes()).into_owned());
-                known.waits.insert(name, text);
-            }
-        }
-        known
+        Explanation::of_pairs(told)
     }
 }
 

@@ -1,7 +1,7 @@
 //! Epochs between fences (MPI 5.0 section 12.5.1). What is accessed in one is applied when it closes: when all members of the process have entered the
 //! fence and nothing is under way, in the order of arrivals. Until then no member goes on.
 
-use crate::access::{Access, Arrival, NIL};
+use crate::access::{Access, NIL};
 use crate::atomic::Bytes;
 use crate::check;
 use crate::check::unsynchronized;
@@ -91,7 +91,7 @@ impl Rma {
         let mut accesses = fence.kept.remove(&epoch).unwrap_or_default();
         // Arrival decides between accumulates to one place, and so does between puts that a wrong program
         // makes: alike on any number of processes.
-        accesses.sort_by_key(|access| Arrival::of(access, NIL));
+        accesses.sort_by_key(|access| access.arrival(NIL));
         // One more, so that it is not over before all have had their turn.
         fence.left = accesses.len() + 1;
         for access in accesses {

@@ -1,7 +1,7 @@
 //! How a target serves accesses: in which order, what they do to its memory, and what goes back.
 
 use crate::CHAPTER;
-use crate::access::{Access, Action, Arrival, Back, NIL, Turn};
+use crate::access::{Access, Action, Back, NIL, Turn};
 use crate::atomic::Bytes;
 use crate::deferred::Piece;
 use crate::state::Rma;
@@ -10,7 +10,6 @@ use message::Messages;
 use message::flight::Flight;
 use objects::Objects;
 use objects::win::Win;
-use std::cmp::Reverse;
 
 /// What a shared network carries: the first word of a flight.
 #[derive(Clone, Copy, PartialEq, Eq, Debug)]
@@ -51,41 +50,20 @@ impl Rma {
             Turn::Ordered | Turn::Acquires => {
                 let target = access.target;
                 let index = self.accesses.insert(access);
-                let arrival = Arrival::of(&self.accesses[index], index);
-                self.arrivals.entry(target).or_default().push(Reverse(arrival));
-                messages.mark_dirty(target);
+                self.arrivals.push(messages, target, self.accesses[index].arrival(index));
             }
         }
-    }
-
-    /// The first access that waits at a rank until nothing comes before it: when, and whose.
-    // Empty in every program without locks and atomics: asked at each renewal of any rank's items.
-    #[inline]
-    pub(crate) fn first_arrival(&self, rank: u32) -> Option<(Time, u32)> {
-        if self.arrivals.is_empty() {
-            return None;
-        }
-        let Reverse(first) = self.arrivals.get(&rank)?.peek()?;
-        Some((first.time, first.origin))
     }
 
     /// Nothing comes before the first access at a rank: that is served, and those that follow before `until`.
     // Nothing new can come before `until`, and what is done here acts on nobody before its own time: so one
     // decision serves many.
     pub(crate) fn serve(&mut self, messages: &mut Messages, objects: &Objects, rank: u32, until: Time) {
-        let mut first = true;
-        while let Some(heap) = self.arrivals.get_mut(&rank) {
-            let Some(Reverse(arrival)) = heap.peek().copied() else {
-                self.arrivals.remove(&rank);
-                return;
-            };
-            if !first && arrival.time >= until {
-                return;
-            }
-            first = false;
-            heap.pop();
-            let access = self.accesses.remove(arrival.access).expect("it waits at its target");
+        let mut next = self.arrivals.take(rank);
+        while let Some(arrival) = next {
+            let access = self.accesses.remove(arrival.index).expect("it waits at its target");
             self.perform(messages, objects, access, arrival.time);
+            next = self.arrivals.take_before(rank, until);
         }
     }
 

@@ -1,6 +1,6 @@
 //! What is kept of windows in use: sparse, by window and rank, of those alone that have something under way.
 
-use crate::access::{Access, Arrival, Back};
+use crate::access::{Access, Back};
 use crate::atomic::Bytes;
 use crate::deferred::Piece;
 use crate::exposure::Exposure;
@@ -9,10 +9,10 @@ use crate::lock::Lock;
 use crate::origin::{Channel, Origin, Reply};
 use crate::wait::Wait;
 use engine::Time;
+use message::chapter::arrivals::Arrivals;
 use objects::slab::Slab;
 use rustc_hash::{FxHashMap, FxHashSet};
-use std::cmp::Reverse;
-use std::collections::{BinaryHeap, VecDeque};
+use std::collections::VecDeque;
 
 /// A window, by its index, and a rank of `MPI_COMM_WORLD`.
 pub(crate) type Place = (u32, u32);
@@ -45,7 +45,7 @@ pub struct Rma {
     pub(crate) waits: Slab<Wait>,
     pub(crate) accesses: Slab<Access>,
     /// Accesses that wait until nothing comes before them, by target.
-    pub(crate) arrivals: FxHashMap<u32, BinaryHeap<Reverse<Arrival>>>,
+    pub(crate) arrivals: Arrivals,
     /// Accesses to memory that only its mounted rank reaches, in the order in which they are served.
     pub(crate) pieces: Vec<Piece>,
     /// Whose memory they touch.

@@ -81,6 +81,16 @@ fn put(contribution: &Contribution, out: &mut Vec<u8>) {
             out.u8(8);
             [*base, *size, *unit as u64].into_iter().for_each(|word| out.u64(word));
         }
+        Contribution::File(amode, name) => {
+            out.u8(9);
+            out.i32(*amode);
+            let (class, text) = match &**name {
+                Ok(name) => (0, name),
+                Err((class, why)) => (*class, why),
+            };
+            out.i32(class);
+            out.bytes(text.as_bytes());
+        }
     }
 }
 
@@ -95,6 +105,11 @@ fn take(from: &mut Take) -> Contribution {
         3 => Contribution::High(from.u8() != 0),
         7 => Contribution::Refused,
         8 => Contribution::Window(from.u64(), from.u64(), from.u64() as i64),
+        9 => {
+            let (amode, class) = (from.i32(), from.i32());
+            let text: Box<str> = String::from_utf8_lossy(from.bytes()).into();
+            Contribution::File(amode, Rc::new(if class == 0 { Ok(text) } else { Err((class, text)) }))
+        }
         4 => {
             let group = take_group(from);
             Contribution::Bridge(group, (from.u32(), from.u32(), from.i32()), from.u32())
@@ -240,6 +255,8 @@ mod tests {
             Contribution::Edges(vec![(1, 2, -3)], true),
             Contribution::Adjacent(Rc::new(graph)),
             Contribution::Refused,
+            Contribution::File(5, Rc::new(Ok("name".into()))),
+            Contribution::File(6, Rc::new(Err((42, "why".into())))),
             Contribution::Nothing,
         ];
         let all: Contributions = all.into_iter().enumerate().map(|(i, one)| (i as u32, 10 + i as u32, one)).collect();
@@ -252,7 +269,7 @@ mod tests {
         assert_eq!(bytes, again);
         assert_eq!(
             back.iter().map(|(member, rank, _)| (*member, *rank)).collect::<Vec<_>>(),
-            (0..12).map(|i| (i, 10 + i)).collect::<Vec<_>>()
+            (0..14).map(|i| (i, 10 + i)).collect::<Vec<_>>()
         );
         assert!(matches!(&back[4].2, Contribution::Group(group, Some(_)) if group.iter().eq([5, 1, 9])));
     }

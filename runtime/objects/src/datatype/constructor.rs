@@ -245,6 +245,35 @@ impl Constructor {
         }
     }
 
+    /// The same call with other datatypes, which `f` gives for each argument; none of a type that is not made of others.
+    ///
+    /// # Errors
+    /// What `f` fails with.
+    pub fn try_map(&self, f: &mut dyn FnMut(&Rc<Datatype>) -> Result<Rc<Datatype>>) -> Result<Option<Constructor>> {
+        use Constructor::*;
+        let mut made = self.clone();
+        match &mut made {
+            Named(_) | F90Real { .. } | F90Complex { .. } | F90Integer { .. } | ValueIndex { .. } => return Ok(None),
+            Struct { types, .. } => {
+                for old in types.iter_mut() {
+                    *old = f(&old.0)?.into();
+                }
+            }
+            Darray(darray) => darray.old = f(&darray.old.0)?.into(),
+            Dup { old }
+            | Contiguous { old, .. }
+            | Vector { old, .. }
+            | Hvector { old, .. }
+            | Indexed { old, .. }
+            | Hindexed { old, .. }
+            | IndexedBlock { old, .. }
+            | HindexedBlock { old, .. }
+            | Subarray { old, .. }
+            | Resized { old, .. } => *old = f(&old.0)?.into(),
+        }
+        Ok(Some(made))
+    }
+
     /// `MPI_COMBINER_*`, with the standard ABI's value.
     pub fn combiner(&self) -> i32 {
         use Constructor::*;

@@ -1,0 +1,90 @@
+//! What ranks ask of a file's home, and what it answers.
+
+use crate::meeting::Meet;
+use engine::Time;
+use message::chapter::arrivals::Arrival;
+use objects::error::Failure;
+
+/// Pieces of a file: first byte and length, ascending.
+pub(crate) type Pieces = Box<[(u64, u64)]>;
+
+/// What is asked.
+#[derive(Clone, PartialEq, Eq, Debug)]
+pub(crate) enum Action {
+    /// Moves the shared pointer by so many etypes: where it was.
+    Advance(u64),
+    /// Reads in one turn.
+    Read(Pieces),
+    /// Writes in one turn.
+    Write(Pieces, Vec<u8>),
+    /// One member's part in what all do together; its number among the file's.
+    Meet(u32, Meet),
+    /// All members' parts are there. Never under way: made at home.
+    Met(u32),
+}
+
+/// Bytes of a request or an answer that has no data: a place or a count.
+const WORD: u64 = 8;
+
+impl Action {
+    /// Bytes of the message that asks.
+    pub(crate) fn bytes(&self) -> u64 {
+        match self {
+            Action::Read(_) => 0,
+            Action::Write(_, data) => data.len() as u64,
+            Action::Advance(_) | Action::Meet(..) | Action::Met(_) => WORD,
+        }
+    }
+}
+
+/// Something asked of a file's home.
+#[derive(Clone, PartialEq, Eq, Debug)]
+pub(crate) struct Access {
+    /// The file's index.
+    pub(crate) file: u32,
+    /// World rank.
+    pub(crate) origin: u32,
+    /// When it is there.
+    pub(crate) arrival: Time,
+    /// Of what its origin has asked.
+    pub(crate) sequence: u32,
+    pub(crate) action: Action,
+    /// What its origin's process knows it by.
+    pub(crate) operation: u32,
+}
+
+impl Access {
+    /// Its turn among those that wait at the home, of which it is this one.
+    pub(crate) fn turn(&self, index: u32) -> Arrival {
+        Arrival { time: self.arrival, origin: self.origin, sequence: self.sequence, index }
+    }
+}
+
+/// What the home answers.
+#[derive(Clone, PartialEq, Eq, Debug, Default)]
+pub(crate) struct Answer {
+    /// A place or a count.
+    pub(crate) value: u64,
+    /// What was read.
+    pub(crate) data: Vec<u8>,
+    pub(crate) failure: Option<Box<Failure>>,
+}
+
+impl Answer {
+    /// Bytes of its message.
+    pub(crate) fn bytes(&self, action: &Action) -> u64 {
+        match action {
+            Action::Read(_) => self.data.len() as u64,
+            Action::Write(..) => 0,
+            Action::Advance(_) | Action::Meet(..) | Action::Met(_) => WORD,
+        }
+    }
+    /// Of what failed.
+    pub(crate) fn failed(failure: Box<Failure>) -> Answer {
+        Answer { failure: Some(failure), ..Answer::default() }
+    }
+    /// A place or a count.
+    pub(crate) fn of(value: u64) -> Answer {
+        Answer { value, ..Answer::default() }
+    }
+}

@@ -1,0 +1,195 @@
+//! Files with members on several processes: what is asked of a home, and its answers, are records in the streams. A file is known by the context of its communicator; the home's
+//! process makes it before all others, so that nothing comes too early.
+
+use crate::CHAPTER;
+use crate::access::{Access, Action, Answer, Pieces};
+use crate::meeting::Meet;
+use crate::state::Files;
+use engine::Time;
+use engine::record::{Put, Take};
+use message::Messages;
+use message::remote::stream::Kind;
+use objects::Objects;
+use objects::error::{ErrorClass, Failure};
+
+/// What is told.
+#[derive(Clone, Copy, PartialEq, Eq, Debug)]
+#[repr(u8)]
+enum Told {
+    Access,
+    Answer,
+}
+
+fn put_meet(meet: Meet, out: &mut Vec<u8>) {
+    let (code, words) = match meet {
+        Meet::Refused => (0, [0; 3]),
+        Meet::Access => (1, [0; 3]),
+        Meet::Ordered(etypes) => (2, [etypes, 0, 0]),
+        Meet::SetSize(size) => (3, [size, 0, 0]),
+        Meet::Preallocate(size) => (4, [size, 0, 0]),
+        Meet::SetView(alike) => (5, [alike, 0, 0]),
+        Meet::SetAtomicity(atomic) => (6, [u64::from(atomic), 0, 0]),
+        Meet::Sync => (7, [0; 3]),
+        Meet::SeekShared(offset, whence, end) => (8, [offset as u64, whence as u64, end]),
+    };
+    out.u8(code);
+    words.into_iter().for_each(|word| out.u64(word));
+}
+
+fn take_meet(from: &mut Take) -> Meet {
+    let code = from.u8();
+    let words = [from.u64(), from.u64(), from.u64()];
+    match code {
+        0 => Meet::Refused,
+        1 => Meet::Access,
+        2 => Meet::Ordered(words[0]),
+        3 => Meet::SetSize(words[0]),
+        4 => Meet::Preallocate(words[0]),
+        5 => Meet::SetView(words[0]),
+        6 => Meet::SetAtomicity(words[0] != 0),
+        7 => Meet::Sync,
+        _ => Meet::SeekShared(words[0] as i64, words[1] as i32, words[2]),
+    }
+}
+
+fn put_pieces(pieces: &Pieces, out: &mut Vec<u8>) {
+    out.u64(pieces.len() as u64);
+    for &(at, len) in pieces {
+        out.u64(at);
+        out.u64(len);
+    }
+}
+
+fn take_pieces(from: &mut Take) -> Pieces {
+    (0..from.u64()).map(|_| (from.u64(), from.u64())).collect()
+}
+
+/// What is asked, but for its file, in bytes.
+fn put_access(access: &Access, out: &mut Vec<u8>) {
+    [access.origin, access.sequence, access.operation].into_iter().for_each(|word| out.u32(word));
+    out.u64(access.arrival.as_ps());
+    match &access.action {
+        Action::Advance(etypes) => {
+            out.u8(0);
+            out.u64(*etypes);
+        }
+        Action::Read(pieces) => {
+            out.u8(1);
+            put_pieces(pieces, out);
+        }
+        Action::Write(pieces, data) => {
+            out.u8(2);
+            put_pieces(pieces, out);
+            out.bytes(data);
+        }
+        Action::Meet(number, meet) => {
+            out.u8(3);
+            out.u32(*number);
+            put_meet(*meet, out);
+        }
+        Action::Met(_) => unreachable!("made at home"),
+    }
+}
+
+fn take_access(file: u32, from: &mut Take) -> Access {
+    let (origin, sequence, operation) = (from.u32(), from.u32(), from.u32());
+    let arrival = Time::from_ps(from.u64());
+    let action = match from.u8() {
+        0 => Action::Advance(from.u64()),
+        1 => Action::Read(take_pieces(from)),
+        2 => Action::Write(take_pieces(from), from.bytes().to_vec()),
+        _ => Action::Meet(from.u32(), take_meet(from)),
+    };
+    Access { file, origin, arrival, sequence, action, operation }
+}
+
+fn put_answer(answer: &Answer, out: &mut Vec<u8>) {
+    out.u64(answer.value);
+    out.bytes(&answer.data);
+    out.u8(u8::from(answer.failure.is_some()));
+    if let Some(failure) = &answer.failure {
+        out.i32(failure.class.0);
+        out.bytes(failure.text.as_bytes());
+    }
+}
+
+fn take_answer(from: &mut Take) -> Answer {
+    let (value, data) = (from.u64(), from.bytes().to_vec());
+    let failure = (from.u8() != 0).then(|| Failure::new(ErrorClass(from.i32()), String::from_utf8_lossy(from.bytes())));
+    Answer { value, data, failure }
+}
+
+impl Files {
+    fn tell(messages: &mut Messages, to: u32, told: Told, effect: Time, body: &[u8]) {
+        let process = messages.others().blocks.process(to);
+        let streams = &mut messages.others().streams;
+        streams.begin(process, Kind::Chapter(CHAPTER, told as u8), effect, body.len()).extend_from_slice(body);
+        streams.end();
+        messages.crowded = messages.others().streams.crowded();
+    }
+
+    /// Something is asked of a home on another process.
+    #[cold]
+    pub(crate) fn tell_access(&mut self, messages: &mut Messages, objects: &Objects, access: &Access) {
+        let Some(comm) = objects.files.comm(&objects.comms, access.file) else { return };
+        let mut body = Vec::new();
+        body.u32(comm.context);
+        put_access(access, &mut body);
+        Files::tell(messages, objects.files.at(access.file).home, Told::Access, access.arrival, &body);
+    }
+
+    /// An answer leaves for a rank of another process.
+    #[cold]
+    pub(crate) fn tell_answer(&mut self, messages: &mut Messages, to: u32, operation: u32, answer: &Answer, at: Time) {
+        let mut body = Vec::new();
+        body.u32(operation);
+        body.u64(at.as_ps());
+        put_answer(answer, &mut body);
+        Files::tell(messages, to, Told::Answer, at, &body);
+    }
+
+    /// A record of another process.
+    pub(crate) fn told(&mut self, messages: &mut Messages, objects: &Objects, kind: u8, mut record: Take) {
+        if kind == Told::Answer as u8 {
+            let (operation, at) = (record.u32(), Time::from_ps(record.u64()));
+            return self.answered(messages, objects, operation, take_answer(&mut record), at);
+        }
+        // A file that is no more: of a member whose call was refused, for which nobody waits.
+        let Some(file) = objects.files.by_context(record.u32()) else { return };
+        self.arrive(messages, objects, take_access(file, &mut record));
+    }
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    #[test]
+    fn what_is_asked_and_answered_survives_its_way() {
+        let pieces: Pieces = Box::new([(3, 4), (1 << 40, 9)]);
+        let meets = [
+            Meet::Refused,
+            Meet::Access,
+            Meet::Ordered(7),
+            Meet::SetSize(8),
+            Meet::Preallocate(9),
+            Meet::SetView(10),
+            Meet::SetAtomicity(true),
+            Meet::Sync,
+            Meet::SeekShared(-5, 402, 11),
+        ];
+        let actions = [Action::Advance(6), Action::Read(pieces.clone()), Action::Write(pieces, vec![1, 2, 3])];
+        for action in actions.into_iter().chain(meets.map(|meet| Action::Meet(12, meet))) {
+            let access = Access { file: 1, origin: 2, arrival: Time::from_ps(3), sequence: 4, action, operation: 5 };
+            let mut bytes = Vec::new();
+            put_access(&access, &mut bytes);
+            assert_eq!(take_access(1, &mut Take(&bytes)), access);
+        }
+        for failure in [None, Some(Failure::new(ErrorClass::NO_SPACE, "full"))] {
+            let answer = Answer { value: 1, data: vec![4, 5], failure };
+            let mut bytes = Vec::new();
+            put_answer(&answer, &mut bytes);
+            assert_eq!(take_answer(&mut Take(&bytes)), answer);
+        }
+    }
+}

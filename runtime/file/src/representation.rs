@@ -1,0 +1,100 @@
+//! Data representations (MPI 5.0 section 14.5): how the values of a datatype lie in the file.
+
+use objects::Objects;
+use objects::datatype::predefined::BYTE;
+use objects::datatype::{Constructor, Datatype};
+use objects::error::{ErrorClass, Failure, Result};
+use std::rc::Rc;
+
+/// How values lie in a file.
+#[derive(Clone, Copy, PartialEq, Eq, Debug)]
+pub enum Representation {
+    /// As in memory. All ranks run on one kind of machine, so that `internal` is `native`.
+    Native,
+    /// As `native`, by the name that the program gave.
+    Internal,
+    /// Big-endian, of the standard's sizes.
+    External32,
+}
+
+impl Representation {
+    /// By its name.
+    ///
+    /// # Errors
+    /// `MPI_ERR_UNSUPPORTED_DATAREP`.
+    pub(crate) fn of(name: &str) -> Result<Representation> {
+        match name {
+            "native" => Ok(Representation::Native),
+            "internal" => Ok(Representation::Internal),
+            "external32" => Ok(Representation::External32),
+            _ => Err(Failure::new(
+                ErrorClass::UNSUPPORTED_DATAREP,
+                format!("there is no data representation \"{name}\": use \"native\", \"internal\" or \"external32\""),
+            )),
+        }
+    }
+
+    /// Its name.
+    pub(crate) fn name(self) -> &'static str {
+        match self {
+            Representation::Native => "native",
+            Representation::Internal => "internal",
+            Representation::External32 => "external32",
+        }
+    }
+
+    /// Whether bytes of the file are those of memory.
+    pub(crate) fn is_plain(self) -> bool {
+        self != Representation::External32
+    }
+
+    /// A datatype as it lies in the file: predefined types have the file's sizes, and displacements in bytes are the program's own (MPI 5.0 section
+    /// 14.5.1).
+    ///
+    /// # Errors
+    /// `MPI_ERR_TYPE`, `MPI_ERR_COUNT` for what is no datatype with these sizes.
+    pub(crate) fn in_file(self, objects: &Objects, datatype: &Rc<Datatype>) -> Result<Rc<Datatype>> {
+        if self.is_plain() {
+            return Ok(datatype.clone());
+        }
+        let Some(constructor) = datatype.constructor.try_map(&mut |old| self.in_file(objects, old))? else {
+            let size = datatype.external_size();
+            if datatype.contiguous && size == datatype.size {
+                return Ok(datatype.clone());
+            }
+            let byte = objects.types.get(BYTE)?.clone();
+            return Datatype::new(Constructor::Contiguous { count: size as i64, old: byte.into(), large: true });
+        };
+        Datatype::new(constructor)
+    }
+
+    /// Bytes that instances of a datatype have in the file.
+    pub(crate) fn in_file_bytes(self, datatype: &Datatype, count: u64) -> u64 {
+        count.saturating_mul(if self.is_plain() { datatype.size } else { datatype.external_size() })
+    }
+
+    /// Bytes of memory, packed, as they lie in the file.
+    ///
+    /// # Errors
+    /// `MPI_ERR_CONVERSION` for a value that the representation cannot hold.
+    pub(crate) fn encode(self, datatype: &Datatype, count: u64, packed: Vec<u8>) -> Result<Vec<u8>> {
+        if self.is_plain() { Ok(packed) } else { datatype.to_external(count, &packed) }
+    }
+
+    /// Bytes of the file, the first of `count` instances, as those of memory, packed: as many as there is data for.
+    pub(crate) fn decode(self, datatype: &Datatype, count: u64, mut bytes: Vec<u8>) -> Vec<u8> {
+        if self.is_plain() {
+            return bytes;
+        }
+        let (whole, have) = (datatype.external_size() * count, bytes.len() as u64);
+        bytes.resize(whole as usize, 0);
+        let mut packed = datatype.from_external(count, &bytes);
+        if have < whole {
+            // Where all elements are alike these can be cut, else whole instances.
+            let pieces = if datatype.element.is_some() { datatype.element_count.max(1) } else { 1 };
+            let (outer, inner) = (datatype.external_size() / pieces, datatype.size / pieces);
+            packed.truncate((have / outer.max(1) * inner) as usize);
+        }
+        packed
+    }
+}

@@ -1,0 +1,138 @@
+//! The way of what is asked to a file's home, what is done there in turn, and the way back.
+
+use crate::CHAPTER;
+use crate::access::{Access, Action, Answer};
+use crate::state::Files;
+use crate::transfer;
+use engine::Time;
+use message::Messages;
+use message::flight::Flight;
+use objects::Objects;
+
+/// What a shared network carries: the first word of a flight.
+#[derive(Clone, Copy, PartialEq, Eq, Debug)]
+#[repr(u32)]
+enum Leg {
+    There,
+    Back,
+}
+
+impl Files {
+    /// A rank of the process asks something of a file's home, for an operation (none if nobody waits for it).
+    pub(crate) fn ask(
+        &mut self,
+        messages: &mut Messages,
+        objects: &Objects,
+        (file, origin): (u32, u32),
+        action: Action,
+        operation: u32,
+        leaves: Time,
+    ) {
+        let home = objects.files.at(file).home;
+        if self.asked.is_empty() {
+            self.asked = vec![0; messages.local as usize];
+        }
+        let asked = &mut self.asked[(origin - messages.first) as usize];
+        *asked += 1;
+        let bytes = action.bytes();
+        let mut access = Access { file, origin, arrival: Time::MAX, sequence: *asked, action, operation };
+        messages.profile.message(bytes);
+        if messages.by_time() {
+            let index = self.accesses.insert(access);
+            messages.launch(origin, home, bytes, leaves, Flight::Chapter { chapter: CHAPTER, words: [Leg::There as u32, index, 0, 0] });
+            return;
+        }
+        // What the home's own rank asks is no earlier than what another could: who is decided together must be known by then.
+        access.arrival = leaves + messages.wire.latency(origin, home, bytes).max(messages.lookahead(true));
+        if messages.is_local(home) {
+            self.arrive(messages, objects, access);
+        } else {
+            self.tell_access(messages, objects, &access);
+        }
+    }
+
+    /// Something asked is at home, or will be at its arrival.
+    pub(crate) fn arrive(&mut self, messages: &mut Messages, objects: &Objects, access: Access) {
+        match access.action {
+            Action::Meet(number, meet) => self.enter(messages, objects, access, number, meet),
+            _ => self.wait_for_turn(messages, objects, access),
+        }
+    }
+
+    /// It waits until nothing comes before it.
+    pub(crate) fn wait_for_turn(&mut self, messages: &mut Messages, objects: &Objects, access: Access) {
+        let Some(home) = objects.files.alive(access.file).map(|file| file.home) else { return };
+        let index = self.accesses.insert(access);
+        self.arrivals.push(messages, home, self.accesses[index].turn(index));
+    }
+
+    /// Nothing comes before the first thing that waits at a home: that has its turn, and what follows before `until`.
+    pub(crate) fn serve(&mut self, messages: &mut Messages, objects: &Objects, rank: u32, until: Time) {
+        let mut next = self.arrivals.take(rank);
+        while let Some(turn) = next {
+            let access = self.accesses.remove(turn.index).expect("it waits at home");
+            self.perform(messages, objects, access, turn.time);
+            next = self.arrivals.take_before(rank, until);
+        }
+    }
+
+    fn perform(&mut self, messages: &mut Messages, objects: &Objects, access: Access, at: Time) {
+        let file = access.file;
+        let answer = match &access.action {
+            Action::Met(number) => return self.met(messages, objects, file, *number, at),
+            Action::Meet(..) => unreachable!("a member's part waits for the others'"),
+            Action::Advance(etypes) => {
+                let shared = &mut self.home(objects, file).shared;
+                let before = *shared;
+                *shared += etypes;
+                Answer::of(before)
+            }
+            Action::Read(pieces) => match self.host(objects, file).and_then(|host| transfer::read(&host, pieces)) {
+                Ok(data) => Answer { data, ..Answer::default() },
+                Err(failure) => Answer::failed(failure),
+            },
+            Action::Write(pieces, data) => match self.host(objects, file).and_then(|host| transfer::write(&host, pieces, data)) {
+                Ok(()) => Answer::default(),
+                Err(failure) => Answer::failed(failure),
+            },
+        };
+        self.answer(messages, objects, &access, answer, at);
+    }
+
+    /// An answer leaves home at `at`.
+    pub(crate) fn answer(&mut self, messages: &mut Messages, objects: &Objects, access: &Access, answer: Answer, at: Time) {
+        if access.operation == u32::MAX {
+            return;
+        }
+        let (home, to) = (objects.files.at(access.file).home, access.origin);
+        let bytes = answer.bytes(&access.action);
+        if bytes != 0 {
+            messages.profile.message(bytes);
+        }
+        if messages.by_time() {
+            let index = self.answers.insert((access.operation, answer));
+            messages.launch(home, to, bytes, at, Flight::Chapter { chapter: CHAPTER, words: [Leg::Back as u32, index, 0, 0] });
+            return;
+        }
+        let arrival = at + messages.wire.latency(home, to, bytes);
+        if messages.is_local(to) {
+            self.answered(messages, objects, access.operation, answer, arrival);
+        } else {
+            self.tell_answer(messages, to, access.operation, &answer, arrival);
+        }
+    }
+
+    /// What a shared network has delivered goes on.
+    pub(crate) fn land_all(&mut self, messages: &mut Messages, objects: &Objects) {
+        for ([leg, index, ..], at) in std::mem::take(&mut self.landed) {
+            if leg == Leg::There as u32 {
+                let mut access = self.accesses.remove(index).expect("it was launched");
+                access.arrival = at;
+                self.arrive(messages, objects, access);
+            } else {
+                let (operation, answer) = self.answers.remove(index).expect("it was launched");
+                self.answered(messages, objects, operation, answer, at);
+            }
+        }
+    }
+}

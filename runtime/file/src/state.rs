@@ -1,0 +1,87 @@
+//! What is kept of open files.
+
+use crate::access::{Access, Answer};
+use crate::check::other;
+use crate::home::Home;
+use crate::host::Host;
+use crate::operation::Operation;
+use crate::view::View;
+use engine::Time;
+use message::chapter::arrivals::Arrivals;
+use objects::error::Result;
+use objects::slab::Slab;
+use rustc_hash::FxHashMap;
+use std::rc::Rc;
+
+/// A split collective under way (MPI 5.0 section 14.4.5).
+#[derive(Clone, Copy, PartialEq, Eq, Debug)]
+pub(crate) struct Split {
+    /// Which one: its name without `_begin` and `_end`.
+    pub(crate) name: &'static str,
+    /// The handle of its request; none if it is complete, with so many bytes.
+    pub(crate) started: crate::issue::Started,
+}
+
+/// A rank's part in a file.
+#[derive(Clone)]
+pub(crate) struct Part {
+    pub(crate) view: Rc<View>,
+    /// The individual pointer, in etypes of the view.
+    pub(crate) pointer: u64,
+    /// What its members have done together.
+    pub(crate) meetings: u32,
+    pub(crate) atomic: bool,
+    pub(crate) split: Option<Split>,
+}
+
+impl Part {
+    pub(crate) fn new(view: Rc<View>) -> Part {
+        Part { view, pointer: 0, meetings: 0, atomic: false, split: None }
+    }
+
+    /// A collective call may not come between the halves of another one.
+    ///
+    /// # Errors
+    /// `MPI_ERR_OTHER`.
+    pub(crate) fn is_not_split(&self) -> Result {
+        match self.split {
+            None => Ok(()),
+            Some(split) => Err(other(format!("{}_begin has begun on this file: call {}_end first", split.name, split.name))),
+        }
+    }
+}
+
+/// Files that ranks of this process have open, and what is under way.
+#[derive(Default)]
+pub struct Files {
+    /// The host's files, by file.
+    pub(crate) hosts: FxHashMap<u32, Rc<Host>>,
+    /// By file and rank (world number).
+    pub(crate) parts: FxHashMap<(u32, u32), Part>,
+    /// What is decided here, by file.
+    pub(crate) homes: FxHashMap<u32, Home>,
+    pub(crate) operations: Slab<Operation>,
+    /// What waits at homes until nothing comes before it.
+    pub(crate) accesses: Slab<Access>,
+    pub(crate) arrivals: Arrivals,
+    /// Answers that a shared network carries: to which operation.
+    pub(crate) answers: Slab<(u32, Answer)>,
+    /// What a shared network has delivered.
+    pub(crate) landed: Vec<([u32; 4], Time)>,
+    /// What each rank of the process has asked, from its first on; nothing until there is one.
+    pub(crate) asked: Vec<u32>,
+    /// What the operation answered that was finished last.
+    pub(crate) answer: u64,
+}
+
+impl Files {
+    /// A rank's part in a file that it has open.
+    pub(crate) fn part(&self, file: u32, rank: u32) -> &Part {
+        self.parts.get(&(file, rank)).expect("a rank that has the handle has opened the file")
+    }
+
+    /// To change it.
+    pub(crate) fn part_mut(&mut self, file: u32, rank: u32) -> &mut Part {
+        self.parts.get_mut(&(file, rank)).expect("a rank that has the handle has opened the file")
+    }
+}

@@ -1,0 +1,254 @@
+//! The calls of files (MPI 5.0 chapter 14), as begin and end: what blocks. What a call means is the crate `file`.
+
+mod make;
+
+use crate::world::{Mpi, World};
+use collective::agreement::Contribution;
+use collective::mode::Mode;
+use file::{Asked, Direction, Files, Meet, NewView, Started};
+use message::Messages;
+use message::p2p::Buffer;
+use message::request::Status;
+use objects::Objects;
+use objects::error::{ErrorClass, Failure, Result};
+use std::rc::Rc;
+
+/// Bytes that each member contributes to the agreement on a file: the context of its communicator, and the access mode.
+const FILE_BYTES: u64 = 16;
+
+/// Where an access goes.
+#[derive(Clone, Copy, PartialEq, Eq, Debug)]
+pub enum Pointer {
+    /// To an offset, in etypes.
+    At(i64),
+    /// To the rank's own pointer, which moves on.
+    Individual,
+    /// To the pointer that all share, which moves on.
+    Shared,
+    /// To the shared pointer, one rank after the other: a collective call.
+    Ordered,
+}
+
+/// An access as a call names it.
+#[derive(Clone, Copy, Debug)]
+pub struct Access {
+    /// The file's handle.
+    pub file: usize,
+    /// Which way data goes.
+    pub direction: Direction,
+    /// Where it goes.
+    pub pointer: Pointer,
+    /// Whether all members call.
+    pub collective: bool,
+    /// The program's memory.
+    pub buffer: Buffer,
+}
+
+impl Mpi {
+    /// What a call of files goes through, while nothing else has the world.
+    #[inline(always)]
+    pub fn files<T>(&self, call: impl FnOnce(&mut Files, &mut Messages, &Objects) -> T) -> T {
+        let World { objects, messages, chapters, .. } = &mut *self.world();
+        call(&mut chapters.files, messages, objects)
+    }
+
+    /// `MPI_File_open`: the handle.
+    ///
+    /// # Errors
+    /// `MPI_ERR_COMM`, `MPI_ERR_AMODE`, `MPI_ERR_NOT_SAME` for modes that differ, and what the host says to the first member.
+    pub fn open_file(&self, comm: usize, name: &str, amode: i32) -> Result<usize> {
+        let first = {
+            let world = self.world();
+            let communicator = world.objects.comms.get(comm)?;
+            if communicator.is_inter() {
+                return Err(Failure::new(ErrorClass::COMM, "a file is opened on an intracommunicator, and this is an intercommunicator"));
+            }
+            communicator.is_self || communicator.rank(world.messages.current) == 0
+        };
+        let opened: std::result::Result<Box<str>, (i32, Box<str>)> = if first {
+            file::create(name, amode).map(Box::from).map_err(|failure| (failure.class.0, failure.text.into()))
+        } else {
+            Ok("".into())
+        };
+        // What is done to a file is told to others without its home's doing.
+        self.world().messages.handshakes = true;
+        let (_, handle) = self.agree(comm, FILE_BYTES, Contribution::File(amode, Rc::new(opened)), make::open, Mode::Blocking)?;
+        self.files(|files, messages, objects| files.opened(messages, objects, handle)).map(|()| handle)
+    }
+
+    /// `MPI_File_close`, which waits for all members.
+    ///
+    /// # Errors
+    /// `MPI_ERR_FILE`, `MPI_ERR_OTHER`; what the host says of deleting the file, if it is to be.
+    pub fn close_file(&self, handle: usize) -> Result {
+        let comm = self.files(|files, messages, objects| files.may_close(messages, objects, handle))?;
+        self.barrier(comm, Mode::Blocking)?;
+        let World { objects, messages, chapters, .. } = &mut *self.world();
+        let index = objects.files.index(&objects.comms, handle)?;
+        let context = objects.comms.get(comm)?.context;
+        let deleted = chapters.files.give_back(messages, objects, index);
+        objects.files.forget(messages.current, handle);
+        let gone = objects.comms.release(comm)?;
+        let last = !gone.is_empty();
+        gone.into_iter().for_each(|comm| chapters.forget_comm(comm));
+        if last {
+            objects.files.remove(index, context);
+            chapters.files.forget(index);
+        }
+        deleted
+    }
+
+    /// All members meet, each with its part, which may fail before: what the meeting answers.
+    ///
+    /// # Errors
+    /// What `part` fails with, which the others learn of; what the meeting fails with.
+    pub fn meet(&self, handle: usize, part: impl FnOnce(&mut Files, &mut Messages, &Objects, u32) -> Result<Meet>) -> Result<u64> {
+        let met = self.files(|files, messages, objects| {
+            let file = objects.files.index(&objects.comms, handle)?;
+            match part(files, messages, objects, file) {
+                Ok(meet) => files.meet(messages, objects, file, meet),
+                Err(failure) => {
+                    files.refuse(messages, objects, handle);
+                    Err(failure)
+                }
+            }
+        })?;
+        self.answer_of(met)
+    }
+
+    /// What is known at once, or what the request for it answers.
+    fn answer_of(&self, met: std::result::Result<u64, usize>) -> Result<u64> {
+        match met {
+            Ok(answer) => Ok(answer),
+            Err(request) => {
+                self.wait(request)?;
+                Ok(self.files(|files, _, _| files.answer_of_last()))
+            }
+        }
+    }
+
+    /// `MPI_File_set_view`.
+    ///
+    /// # Errors
+    /// As `Files::new_view`; `MPI_ERR_NOT_SAME` where etypes' extents or representations differ.
+    pub fn set_view(&self, handle: usize, new: &NewView) -> Result {
+        let mut made = None;
+        self.meet(handle, |files, messages, objects, file| {
+            let (view, meet) = files.new_view(messages, objects, file, new)?;
+            made = Some((file, view));
+            Ok(meet)
+        })?;
+        if let Some((file, view)) = made {
+            self.files(|files, messages, _| files.set_view(messages, file, view));
+        }
+        Ok(())
+    }
+
+    /// `MPI_File_set_atomicity`.
+    ///
+    /// # Errors
+    /// `MPI_ERR_FILE`, `MPI_ERR_NOT_SAME`.
+    pub fn set_atomicity(&self, handle: usize, atomic: bool) -> Result {
+        self.meet(handle, |_, _, _, _| Ok(Meet::SetAtomicity(atomic)))?;
+        self.files(|files, messages, objects| {
+            let file = objects.files.index(&objects.comms, handle)?;
+            files.set_atomic(messages, file, atomic);
+            Ok(())
+        })
+    }
+
+    /// `MPI_File_get_position_shared`: etypes.
+    ///
+    /// # Errors
+    /// `MPI_ERR_FILE`, `MPI_ERR_UNSUPPORTED_OPERATION`.
+    pub fn shared_position(&self, handle: usize) -> Result<u64> {
+        let asked = self.files(|files, messages, objects| {
+            let file = objects.files.index(&objects.comms, handle)?;
+            files.may_seek(objects, file)?;
+            Result::Ok(files.advance_shared(messages, objects, file, 0))
+        })?;
+        self.answer_of(asked)
+    }
+
+    /// An access of the mounted rank begins; what has to be known of the shared pointer is waited for here.
+    ///
+    /// # Errors
+    /// As `Files::prepare` and `Files::start`.
+    pub fn start_access(&self, access: Access) -> Result<Started> {
+        let by_shared = matches!(access.pointer, Pointer::Shared | Pointer::Ordered);
+        let asked = Asked { file: access.file, direction: access.direction, buffer: access.buffer, by_shared };
+        let together = access.collective || access.pointer == Pointer::Ordered;
+        let prepared = self.files(|files, messages, objects| {
+            let prepared = match access.pointer {
+                Pointer::At(offset) if offset < 0 => {
+                    Err(Failure::new(ErrorClass::ARG, format!("offset {offset} is negative: use 0 or more")))
+                }
+                _ if together => files.is_not_split(messages, objects, access.file).and_then(|()| files.prepare(messages, objects, asked)),
+                _ => files.prepare(messages, objects, asked),
+            };
+            if together && prepared.is_err() {
+                files.refuse(messages, objects, access.file);
+            }
+            prepared
+        })?;
+        let offset = match access.pointer {
+            Pointer::At(offset) => offset as u64,
+            Pointer::Individual => self.files(|files, messages, _| files.advance(messages, &prepared)),
+            Pointer::Shared => {
+                let asked =
+                    self.files(|files, messages, objects| files.advance_shared(messages, objects, prepared.file(), prepared.etypes()));
+                self.answer_of(asked)?
+            }
+            Pointer::Ordered => self.meet(access.file, |_, _, _, _| Ok(Meet::Ordered(prepared.etypes())))?,
+        };
+        self.files(|files, messages, objects| files.start(messages, objects, prepared, offset, access.collective))
+    }
+
+    /// The first half of a blocking access: its status, or the request to wait for.
+    ///
+    /// # Errors
+    /// As [`Mpi::start_access`].
+    pub fn begin_access(&self, access: Access) -> Result<std::result::Result<Status, usize>> {
+        let started = self.start_access(access)?;
+        self.begin_end_of(started)
+    }
+
+    /// What an access that has begun needs to be over: nothing, or that its request is waited for.
+    ///
+    /// # Errors
+    /// What it failed with.
+    pub fn begin_end_of(&self, started: Started) -> Result<std::result::Result<Status, usize>> {
+        match started {
+            Started::Done(_) => Ok(Ok(started.status().expect("it is done"))),
+            Started::Waits(request) if self.begin_wait(request)? => Ok(Err(request)),
+            Started::Waits(request) => Ok(Ok(self.end_wait(request)?.0)),
+        }
+    }
+
+    /// A nonblocking access: the handle of its request.
+    ///
+    /// # Errors
+    /// As [`Mpi::start_access`].
+    pub fn request_access(&self, access: Access) -> Result<usize> {
+        match self.start_access(access)? {
+            Started::Waits(request) => Ok(request),
+            Started::Done(bytes) => self.files(|files, messages, objects| {
+                let file = objects.files.index(&objects.comms, access.file)?;
+                Ok(files.done_request(messages, file, bytes))
+            }),
+        }
+    }
+
+    /// The first half of a split collective.
+    ///
+    /// # Errors
+    /// As [`Mpi::start_access`].
+    pub fn begin_split(&self, name: &'static str, access: Access) -> Result {
+        let started = self.start_access(access)?;
+        self.files(|files, messages, objects| {
+            let file = objects.files.index(&objects.comms, access.file)?;
+            files.begin_split(messages, file, name, started);
+            Ok(())
+        })
+    }
+}

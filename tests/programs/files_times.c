@@ -1,0 +1,82 @@
+/* Files: what comes first, and how long it takes, in picoseconds since the ranks were in step. The second argument is a file's name. */
+#include "check.h"
+#include <time.h>
+#include <unistd.h>
+
+static MPI_File fh;
+static const char *name;
+static long long start;
+
+static long long now(void) { return (long long)(MPI_Wtime() * 1e12 + 0.5); }
+static void say(const char *what) { printf("rank %d %s %lld\n", rank, what, now() - start); }
+
+static void in_step(void)
+{
+    CHECK(MPI_File_open(MPI_COMM_WORLD, name, MPI_MODE_CREATE | MPI_MODE_RDWR, MPI_INFO_NULL, &fh) == MPI_SUCCESS);
+    MPI_File_set_view(fh, 0, MPI_LONG, MPI_LONG, "native", MPI_INFO_NULL);
+    start = 1000000000;
+    struct timespec rest = {0, (start - now()) / 1000};
+    nanosleep(&rest, 0);
+    CHECK(now() == start);
+}
+
+/* What needs nobody takes no time; the shared pointer is asked for at its home. */
+static void pointers(void)
+{
+    in_step();
+    long record = rank;
+    MPI_File_write(fh, &record, 1, MPI_LONG, MPI_STATUS_IGNORE);
+    say("wrote");
+    MPI_File_write_shared(fh, &record, 1, MPI_LONG, MPI_STATUS_IGNORE);
+    say("shared");
+    MPI_File_close(&fh);
+}
+
+/* The ranks begin one after the other, the last first: so lie their records. */
+static void order(void)
+{
+    in_step();
+    for (int i = 0; i < size - 1 - rank; i++) usleep(10);
+    long record[64] = {rank};
+    MPI_File_write_shared(fh, record, 1, MPI_LONG, MPI_STATUS_IGNORE);
+    MPI_Barrier(MPI_COMM_WORLD);
+    MPI_File_read_at(fh, 0, record, size, MPI_LONG, MPI_STATUS_IGNORE);
+    for (int i = 0; i < size; i++)
+        if (rank == 0) printf("record %d of rank %ld\n", i, record[i]);
+    MPI_File_close(&fh);
+}
+
+/* All write the same block, the last rank first: it is that of rank 0 in the end. */
+static void atomic(void)
+{
+    in_step();
+    MPI_File_set_atomicity(fh, 1);
+    long block[100], seen[2];
+    for (int i = 0; i < 100; i++) block[i] = rank;
+    for (int i = 0; i < size - 1 - rank; i++) usleep(10);
+    MPI_File_read_at(fh, 0, &seen[0], 1, MPI_LONG, MPI_STATUS_IGNORE);
+    MPI_File_write_at(fh, 0, block, 100, MPI_LONG, MPI_STATUS_IGNORE);
+    if (rank != size - 1) printf("rank %d found %ld\n", rank, seen[0]);
+    MPI_Barrier(MPI_COMM_WORLD);
+    MPI_File_read_at(fh, 99, &seen[1], 1, MPI_LONG, MPI_STATUS_IGNORE);
+    CHECK(seen[1] == 0);
+    MPI_File_close(&fh);
+}
+
+/* Rank 1 comes 10 us later: nobody is through before. */
+static void together(void)
+{
+    in_step();
+    if (rank == 1) usleep(10);
+    MPI_File_set_size(fh, 100);
+    say("sized");
+    MPI_File_close(&fh);
+}
+
+static const Case cases[] = {{"pointers", pointers}, {"order", order}, {"atomic", atomic}, {"together", together}};
+
+int main(int argc, char **argv)
+{
+    name = argv[2];
+    return run_case(argc, argv, cases, sizeof cases / sizeof *cases);
+}

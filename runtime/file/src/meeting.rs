@@ -163,7 +163,8 @@ impl Files {
                     host.set_size(size)?;
                 }
             }
-            Meet::SetView(_) => self.home(objects, file).shared = 0,
+            // Where it was: a sequential file goes on from there.
+            Meet::SetView(_) => return Ok(vec![std::mem::take(&mut self.home(objects, file).shared)]),
             Meet::SeekShared(offset, whence, end) => {
                 let home = self.home(objects, file);
                 home.shared = seek(offset, whence, home.shared, end)?;

@@ -131,26 +131,22 @@ impl Files {
         Ok(self.part(file, messages.current).view.clone())
     }
 
-    /// The view that `MPI_File_set_view` asks for, and what the mounted rank brings to the meeting of all.
+    /// The view that `MPI_File_set_view` asks for, without what `MPI_DISPLACEMENT_CURRENT` adds, and what the mounted rank brings to the meeting of all.
     ///
     /// # Errors
     /// `MPI_ERR_TYPE`, `MPI_ERR_ARG`, `MPI_ERR_UNSUPPORTED_DATAREP`, `MPI_ERR_OTHER`.
-    pub fn new_view(&self, messages: &Messages, objects: &Objects, file: u32, new: &NewView) -> Result<(Rc<View>, crate::Meet)> {
+    pub fn new_view(&self, messages: &Messages, objects: &Objects, file: u32, new: &NewView) -> Result<(View, crate::Meet)> {
         let me = messages.current;
         let part = self.part(file, me);
         part.is_not_split()?;
         let object = objects.files.at(file);
-        let sequential = object.amode & MPI_MODE_SEQUENTIAL != 0;
-        let current = i64::from(MPI_DISPLACEMENT_CURRENT);
-        let disp = match new.disp {
-            disp if disp == current && sequential => part.view.place(part.pointer * part.view.unit),
-            disp if disp == current => {
-                return Err(bad_argument(
-                    "MPI_DISPLACEMENT_CURRENT is for files opened with MPI_MODE_SEQUENTIAL: give the displacement in bytes",
-                ));
-            }
-            disp => not_negative("disp", disp)?,
-        };
+        let goes_on = new.disp == i64::from(MPI_DISPLACEMENT_CURRENT);
+        if goes_on && object.amode & MPI_MODE_SEQUENTIAL == 0 {
+            return Err(bad_argument(
+                "MPI_DISPLACEMENT_CURRENT is for files opened with MPI_MODE_SEQUENTIAL: give the displacement in bytes",
+            ));
+        }
+        let disp = if goes_on { 0 } else { not_negative("disp", new.disp)? };
         let (etype, filetype) = (objects.types.usable(me, new.etype)?.clone(), objects.types.usable(me, new.filetype)?.clone());
         let representation = Representation::of(new.datarep)?;
         let writes = object.amode & MPI_MODE_RDONLY == 0;
@@ -158,13 +154,17 @@ impl Files {
         // Etypes' extents and the representation must be alike (MPI 5.0 section 14.3).
         let mut hasher = rustc_hash::FxHasher::default();
         (view.etype.extent(), representation.name()).hash(&mut hasher);
-        Ok((Rc::new(view), crate::Meet::SetView(hasher.finish())))
+        Ok((view, crate::Meet::SetView(hasher.finish())))
     }
 
-    /// The mounted rank has this view now, and its pointers are at its beginning.
-    pub fn set_view(&mut self, messages: &Messages, file: u32, view: Rc<View>) {
+    /// The mounted rank has this view now, and its pointers are at its beginning. With `goes_on` that is where the shared pointer, which the meeting answered, was in
+    /// the view before (MPI 5.0 section 14.3).
+    pub fn set_view(&mut self, messages: &Messages, file: u32, mut view: View, goes_on: Option<u64>) {
         let part = self.part_mut(file, messages.current);
-        (part.view, part.pointer) = (view, 0);
+        if let Some(shared) = goes_on {
+            view.disp = part.view.place(shared.saturating_mul(part.view.unit));
+        }
+        (part.view, part.pointer) = (Rc::new(view), 0);
     }
 
     /// Whether accesses of the mounted rank are atomic.

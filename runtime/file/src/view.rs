@@ -47,7 +47,8 @@ impl View {
     /// A view of these datatypes, in this representation; `writes` where the file may be written, so that its data may not overlap.
     ///
     /// # Errors
-    /// `MPI_ERR_TYPE` for an etype without data, a filetype that is not made of etypes, or one with displacements that are negative or descend.
+    /// `MPI_ERR_TYPE` for an etype without data or a filetype that is not made of etypes; `MPI_ERR_IO`, as ROMIO has it, where displacements are negative or
+    /// descend.
     pub(crate) fn new(
         objects: &Objects,
         disp: u64,
@@ -63,15 +64,18 @@ impl View {
         if !tile.size.is_multiple_of(unit) {
             return Err(wrong(format!("the filetype has {} bytes of data, which is no multiple of the etype's {unit}", tile.size)));
         }
-        let mut order = Order { end: 0, begin: 0, writes, wrong: None };
-        tile.walk(1, &mut order);
-        if tile.size != 0 && tile.extent() < 0 {
-            order.wrong = Some("it has a negative extent");
+        for (what, datatype) in [("etype", &etype), ("filetype", &filetype)] {
+            let mut order = Order { end: 0, begin: 0, writes, wrong: None };
+            let datatype = representation.in_file(objects, datatype)?;
+            datatype.walk(1, &mut order);
+            if datatype.size != 0 && datatype.extent() < 0 {
+                order.wrong = Some("its extent is negative");
+            }
+            if let Some(why) = order.wrong {
+                return Err(Failure::new(ErrorClass::IO, format!("the {what} cannot tile a file: {why}")));
+            }
         }
-        match order.wrong {
-            Some(why) => Err(wrong(format!("the filetype cannot tile a file: {why}"))),
-            None => Ok(View { disp, etype, filetype, representation, unit, tile }),
-        }
+        Ok(View { disp, etype, filetype, representation, unit, tile })
     }
 
     /// What `MPI_File_get_view` tells: displacement, etype, filetype, and the representation's name.
@@ -255,7 +259,7 @@ mod tests {
         let view = |filetype, writes| View::new(&objects, 0, int.clone(), filetype, Representation::Native, writes).map(|_| ());
         for (displacements, word) in [(&[-4, 8][..], "negative"), (&[8, 0], "descend"), (&[0, 2], "overlaps")] {
             let failure = view(blocks(displacements), true).unwrap_err();
-            assert!(failure.class == ErrorClass::TYPE && failure.text.contains(word), "{failure}");
+            assert!(failure.class == ErrorClass::IO && failure.text.contains(word), "{failure}");
         }
         assert!(view(blocks(&[0, 2]), false).is_ok() && view(byte.clone(), true).unwrap_err().text.contains("multiple"));
     }

@@ -10,6 +10,7 @@ use message::Messages;
 use message::p2p::Buffer;
 use message::request::Status;
 use objects::Objects;
+use objects::abi::MPI_DISPLACEMENT_CURRENT;
 use objects::error::{ErrorClass, Failure, Result};
 use std::rc::Rc;
 
@@ -133,13 +134,14 @@ impl Mpi {
     /// As `Files::new_view`; `MPI_ERR_NOT_SAME` where etypes' extents or representations differ.
     pub fn set_view(&self, handle: usize, new: &NewView) -> Result {
         let mut made = None;
-        self.meet(handle, |files, messages, objects, file| {
+        let shared = self.meet(handle, |files, messages, objects, file| {
             let (view, meet) = files.new_view(messages, objects, file, new)?;
             made = Some((file, view));
             Ok(meet)
         })?;
         if let Some((file, view)) = made {
-            self.files(|files, messages, _| files.set_view(messages, file, view));
+            let goes_on = (new.disp == i64::from(MPI_DISPLACEMENT_CURRENT)).then_some(shared);
+            self.files(|files, messages, _| files.set_view(messages, file, view, goes_on));
         }
         Ok(())
     }

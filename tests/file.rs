@@ -142,7 +142,7 @@ fn a_file_is_accessed_as_it_was_opened_and_while_it_is_open() {
 fn places_counts_and_datatypes_are_looked_at() {
     both("negative_offset", "MPI_ERR_ARG", &["MPI_File_write_at", "offset -1"]);
     both("negative_count", "MPI_ERR_COUNT", &["MPI_File_write_at", "-1"]);
-    both("no_datatype", "MPI_ERR_TYPE", &["MPI_File_write_at", "MPI_DATATYPE_NULL"]);
+    both("no_datatype", "MPI_ERR_TYPE", &["MPI_File_write_at", "null handle"]);
     both("null_buffer", "MPI_ERR_BUFFER", &["MPI_File_write_at", "null pointer"]);
     both("bad_whence", "MPI_ERR_ARG", &["MPI_File_seek", "whence 7"]);
     both("seek_before", "MPI_ERR_ARG", &["MPI_File_seek", "offset -1"]);

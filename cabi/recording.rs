@@ -244,6 +244,10 @@ pub fn install(mpi: &Mpi, recorders: Vec<Box<dyn Recorder>>, own: Range<u32>) {
     let short = recorders.iter().any(|recorder| recorder.wants_waits()).then(|| Short::of(own.clone()));
     if short.is_some() {
         mpi.world().messages.find_out_waits();
+        if recorders.iter().any(|recorder| recorder.wants_messages()) {
+            let wants = |rank| recorders.iter().any(|recorder| recorder.wants_messages() && recorder.wants(rank));
+            mpi.world().messages.find_out_messages(wants);
+        }
     }
     let callers = own.clone().map(|_| None).collect();
     let (spare, spare_facts) = (Vec::new(), Vec::new());
@@ -391,7 +395,7 @@ impl Recording {
     fn close_short(&mut self) {
         let Some(short) = &mut self.short else { return };
         let mut world = alone::mpi().world();
-        short.close(&world, &mut self.recorders);
+        short.close(&mut world, &mut self.recorders);
         tell_gathered(&mut self.recorders, &mut world);
     }
 
@@ -449,7 +453,7 @@ impl Recording {
     fn end(&mut self) -> Result<(), String> {
         let mut world = alone::mpi().world();
         if let Some(short) = &mut self.short {
-            short.end(&world, &mut self.recorders);
+            short.end(&mut world, &mut self.recorders);
         }
         tell_gathered(&mut self.recorders, &mut world);
         if let Some(waits) = &world.messages.waits {

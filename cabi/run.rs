@@ -118,7 +118,7 @@ pub fn setup(options: &Options, remote: Option<Remote>) -> Result<(Setup, String
     if remote.is_some() && setup.wire.is_shared() {
         return Err("a packet network runs on one native process only: start without mpirun, or choose an analytic machine".to_owned());
     }
-    simulation::recorders::check(options)?;
+    simulation::recorders::check(options, &NAMES)?;
     Ok((Setup { environment: environment(options, "MPI_THREAD_FUNNELED"), remote, ..setup }, machine))
 }
 

@@ -59,50 +59,72 @@ impl Short {
             world.messages.enter_gathering(comm, rule, words.root(), entered)
         });
         world.messages.begin_waiting();
-        let waited = waited(&world.messages);
+        let waited = waited(&world.messages, me);
         let bytes = words.sent_bytes(world);
         caller.open.push(Open { function, frame, site, entered, waited, bytes, gathering });
         before
     }
 
     /// The mounted rank's call has returned.
-    pub fn close(&mut self, world: &World, recorders: &mut [Box<dyn Recorder>]) {
-        let messages = &world.messages;
-        let (rank, left) = (messages.me(), messages.clock(messages.me()));
-        let caller = &mut self.callers[(rank - self.first) as usize];
+    pub fn close(&mut self, world: &mut World, recorders: &mut [Box<dyn Recorder>]) {
+        let me = world.messages.me();
+        let caller = &mut self.callers[(me - self.first) as usize];
         let Some(open) = caller.open.pop() else { return };
-        caller.left = left;
-        let call = Returned {
-            rank,
-            function: open.function as u16,
-            name: open.function.name(),
-            site: open.site,
-            inner: !caller.open.is_empty(),
-            entered: open.entered,
-            left,
-            wait: (waited(messages) - open.waited).min(left.since(open.entered)),
-            bytes: open.bytes,
-            cause: messages.cause_since(open.entered),
-            gathering: open.gathering,
-        };
+        let inner = !caller.open.is_empty();
+        caller.left = world.messages.clock(me);
+        for message in world.messages.take_received(me).into_iter().flatten() {
+            recorders.iter_mut().for_each(|recorder| recorder.received(&message));
+        }
+        let cause = world.messages.cause_since(open.entered);
+        let call = Returned { cause, ..open.told(&world.messages, me, inner) };
         recorders.iter_mut().for_each(|recorder| recorder.returned(&call));
+    }
+}
+
+impl Open {
+    /// What the rank's call did up to its clock.
+    fn told(&self, messages: &Messages, rank: u32, inner: bool) -> Returned {
+        let left = messages.clock(rank);
+        Returned {
+            rank,
+            function: self.function as u16,
+            name: self.function.name(),
+            site: self.site,
+            inner,
+            entered: self.entered,
+            left,
+            wait: (waited(messages, rank) - self.waited).min(left.since(self.entered)),
+            bytes: self.bytes,
+            cause: None,
+            gathering: self.gathering,
+        }
     }
 }
 
 impl Short {
     /// The run is over: with one rank a process it ends within `MPI_Finalize`, which has done its work.
-    pub fn end(&mut self, world: &World, recorders: &mut [Box<dyn Recorder>]) {
+    /// Other calls that have not returned are told of as they are: those of a deadlock, or of an abort.
+    pub fn end(&mut self, world: &mut World, recorders: &mut [Box<dyn Recorder>]) {
         let me = world.messages.me();
         let caller = self.callers.get(me.wrapping_sub(self.first) as usize);
         let finalizes = caller.and_then(|caller| caller.open.last()).is_some_and(|open| open.function == Function::Finalize);
         if finalizes && world.messages.phase(me) != Phase::Active {
             self.close(world, recorders);
         }
+        for (rank, caller) in (self.first..).zip(std::mem::take(&mut self.callers)) {
+            for (depth, open) in caller.open.iter().enumerate() {
+                for message in world.messages.take_received(rank).into_iter().flatten() {
+                    recorders.iter_mut().for_each(|recorder| recorder.received(&message));
+                }
+                let call = open.told(&world.messages, rank, depth > 0);
+                recorders.iter_mut().for_each(|recorder| recorder.unreturned(&call));
+            }
+        }
     }
 }
 
-fn waited(messages: &Messages) -> Span {
-    messages.profile.rank(messages.me()).wait
+fn waited(messages: &Messages, rank: u32) -> Span {
+    messages.profile.rank(rank).wait
 }
 
 /// Who waits for whom in a function.

@@ -132,7 +132,7 @@ impl Messages {
         self.latest = Status { source: envelope.source as i32, tag: envelope.tag, error: 0, bytes, cancelled: false };
         self.unexpected.remove(&mut self.ranks[me as usize].unexpected, place, &self.nodes);
         self.drop_message(index);
-        self.received(me, arrival, index);
+        self.received(me, arrival, index, (bytes, envelope.tag));
         Some(NIL)
     }
 

@@ -11,7 +11,7 @@ use crate::remote::block::Block;
 use engine::Time;
 use gatherings::Gatherings;
 use observe::Traffic;
-use observe::waiting::{Cause, Entries, Side};
+use observe::waiting::{Cause, Entries, Received, Side};
 use rustc_hash::FxHashMap;
 
 /// When somebody acted, and who: a message left its sender, a receive was posted.
@@ -34,6 +34,9 @@ pub struct Waits {
     /// What the ranks of this process have sent.
     pub traffic: Traffic,
     gatherings: Gatherings,
+    /// What the call under way of each rank has received, of those ranks that somebody listens to for it. By rank, because a call that waits for several
+    /// messages lets others run between them.
+    received: Option<Block<Option<Vec<Received>>>>,
 }
 
 impl Waits {
@@ -64,7 +67,25 @@ impl Messages {
             causes: Block::new(self.first, self.local),
             traffic: Traffic::of(self.size),
             gatherings: Gatherings::default(),
+            received: None,
         }));
+    }
+
+    /// From now on it is kept which messages these ranks receive; behind [`Messages::find_out_waits`].
+    pub fn find_out_messages(&mut self, wants: impl Fn(u32) -> bool) {
+        let mut received = Block::new(self.first, self.local);
+        for rank in (self.first..self.first + self.local).filter(|&rank| wants(rank)) {
+            received[rank as usize] = Some(Vec::new());
+        }
+        if let Some(waits) = &mut self.waits {
+            waits.received = Some(received);
+        }
+    }
+
+    /// What the call of a rank of this process has received; `None` if nobody listens to the rank for it.
+    pub fn take_received(&mut self, rank: u32) -> Option<std::vec::Drain<'_, Received>> {
+        let received = self.waits.as_mut()?.received.as_mut()?;
+        received[rank as usize].as_mut().map(|received| received.drain(..))
     }
 
     /// The mounted rank sends a message, which leaves at its clock.
@@ -114,20 +135,23 @@ impl Messages {
         waits.depart(receive, act);
     }
 
-    /// A rank goes on at the arrival of the message in this node.
+    /// A rank goes on at the arrival of the message in this node, of so many bytes and with this tag.
     #[inline(always)]
-    pub(crate) fn note_arrival_of(&mut self, rank: u32, node: u32, at: Time) {
+    pub(crate) fn note_arrival_of(&mut self, rank: u32, node: u32, at: Time, told: (u64, i32)) {
         if self.waits.is_some() {
-            self.keep_arrival_of(rank, node, at);
+            self.keep_arrival_of(rank, node, at, told);
         }
     }
 
     #[cold]
     #[inline(never)]
-    fn keep_arrival_of(&mut self, rank: u32, node: u32, at: Time) {
+    fn keep_arrival_of(&mut self, rank: u32, node: u32, at: Time, (bytes, tag): (u64, i32)) {
         let Some(waits) = &mut self.waits else { return };
         let act = waits.departures.get(node as usize).copied().unwrap_or_default();
         waits.note(rank, Cause { side: Side::Sender, at, acted: act.at, by: act.rank });
+        if let Some(received) = waits.received.as_mut().and_then(|received| received[rank as usize].as_mut()) {
+            received.push(Received { from: act.rank, sent: act.at, arrived: at, bytes, tag });
+        }
     }
 
     /// The receive of `to` that the sender of `request` waits for was posted then.

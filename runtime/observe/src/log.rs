@@ -24,6 +24,10 @@ impl RankList {
     pub fn all() -> RankList {
         RankList(vec![(0, u32::MAX)])
     }
+    /// These ranges, from first to last rank.
+    pub fn of(ranges: Vec<(u32, u32)>) -> RankList {
+        RankList(ranges)
+    }
     /// Reads `0-3,7`.
     ///
     /// # Errors

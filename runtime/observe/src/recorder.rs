@@ -6,7 +6,7 @@
 
 use crate::call_profile::CallProfile;
 use crate::traffic::Traffic;
-use crate::waiting::{Entries, Returned};
+use crate::waiting::{Entries, Received, Returned};
 use engine::{Span, Time};
 use std::path::PathBuf;
 
@@ -261,6 +261,14 @@ pub trait Recorder {
     }
     /// A call has returned: what a profile needs of it.
     fn returned(&mut self, _call: &Returned) {}
+    /// A call had not returned when the run ended: what it did up to then.
+    fn unreturned(&mut self, _call: &Returned) {}
+    /// Whether it is to be told by [`Recorder::received`] of the messages of the ranks that it wants; only one that wants waits may.
+    fn wants_messages(&self) -> bool {
+        false
+    }
+    /// A message was received in the call that is told of next ([`Recorder::returned`] or [`Recorder::unreturned`]).
+    fn received(&mut self, _message: &Received) {}
     /// All members of the collective `id` have entered it: when they did. Told before or after the calls of these members return.
     fn gathered(&mut self, _id: (u32, u32), _entries: &Entries) {}
     /// All that the ranks of this process have sent; told before [`Recorder::end`].

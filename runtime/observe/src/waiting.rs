@@ -31,6 +31,21 @@ pub struct Returned {
     pub gathering: Option<Gathering>,
 }
 
+/// A message between two ranks that was received, those within collectives aside.
+#[derive(Clone, Copy, PartialEq, Eq, Debug)]
+pub struct Received {
+    /// Who sent it, in `MPI_COMM_WORLD`.
+    pub from: u32,
+    /// When it left.
+    pub sent: Time,
+    /// When it was there; before the call that took it, if nobody waited for it.
+    pub arrived: Time,
+    /// Payload, in bytes; not more than there was room for.
+    pub bytes: u64,
+    /// Its tag.
+    pub tag: i32,
+}
+
 /// Whose act a wait ended with: the last one that the call waited for. Of several at one time it is the one that acted last, then the
 /// one with the lowest rank.
 #[derive(Clone, Copy, PartialEq, Eq, Debug)]

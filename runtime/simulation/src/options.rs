@@ -75,6 +75,18 @@ pub struct Options {
     pub trace_until: Option<Time>,
     /// How often what was recorded up to then is saved, in the host's time.
     pub trace_save: Span,
+    /// Where a timeline is written.
+    pub timeline: Option<PathBuf>,
+    /// In which format; `None`: the file's name says it.
+    pub timeline_format: Option<timeline::Format>,
+    /// Of which ranks; `None`: of as many as can be looked at.
+    pub timeline_ranks: Option<RankList>,
+    /// Of which functions.
+    pub timeline_functions: timeline::Functions,
+    /// The virtual time from which on it is written.
+    pub timeline_from: Time,
+    /// The virtual time before which it is; `None`: to the end.
+    pub timeline_until: Option<Time>,
     /// Where what the packet network did is written.
     pub network_report: Vec<PathBuf>,
     /// Say what was chosen, and why.
@@ -137,6 +149,12 @@ impl Default for Options {
             trace_from: Time::ZERO,
             trace_until: None,
             trace_save: Span::from_ps(60_000_000_000_000),
+            timeline: None,
+            timeline_format: None,
+            timeline_ranks: None,
+            timeline_functions: timeline::Functions::default(),
+            timeline_from: Time::ZERO,
+            timeline_until: None,
             network_report: Vec::new(),
             verbose: false,
             check: false,

@@ -5,15 +5,18 @@ use engine::Time;
 use observe::{Log, RankList, Recorder};
 use profile::Profiler;
 use std::ops::Range;
+use std::path::Path;
+use timeline::{Format, Timeline};
 use trace::Recording;
 
-/// What is wrong with the options of recorders.
+/// What is wrong with the options of recorders; `functions` are all of MPI.
 ///
 /// # Errors
 /// A sentence.
-pub fn check(options: &Options) -> Result<(), String> {
+pub fn check(options: &Options, functions: &[&str]) -> Result<(), String> {
     check_log(options)?;
-    check_trace(options)
+    check_trace(options)?;
+    check_timeline(options, functions)
 }
 
 fn check_log(options: &Options) -> Result<(), String> {
@@ -21,8 +24,12 @@ fn check_log(options: &Options) -> Result<(), String> {
     if options.log.is_none() {
         return Err("-xsim-log-ranks chooses ranks for a log: say where it goes, such as -xsim-log calls.log".to_owned());
     }
-    if ranks.last() >= options.np {
-        return Err(format!("-xsim-log-ranks names rank {}, but there are ranks 0 to {} only", ranks.last(), options.np - 1));
+    check_ranks("log-ranks", ranks, options.np)
+}
+
+fn check_ranks(option: &str, ranks: &RankList, np: u32) -> Result<(), String> {
+    if ranks.last() >= np {
+        return Err(format!("-xsim-{option} names rank {}, but there are ranks 0 to {} only", ranks.last(), np - 1));
     }
     Ok(())
 }
@@ -34,6 +41,27 @@ fn check_trace(options: &Options) -> Result<(), String> {
     }
     if options.trace_until.is_some_and(|until| until <= options.trace_from) {
         return Err("-xsim-trace-until is not later than -xsim-trace-from: there is nothing to record between them".to_owned());
+    }
+    Ok(())
+}
+
+fn check_timeline(options: &Options, functions: &[&str]) -> Result<(), String> {
+    let Some(path) = &options.timeline else {
+        let names = ["timeline-format", "timeline-ranks", "timeline-functions", "timeline-from", "timeline-until"];
+        return match names.into_iter().find(|&name| options.given.contains_key(name)) {
+            Some(name) => Err(format!("-xsim-{name} says what a timeline shows: say where it goes, such as -xsim-timeline run.pftrace")),
+            None => Ok(()),
+        };
+    };
+    options.timeline_format.map_or_else(|| Format::of(path), Ok)?;
+    if let Some(ranks) = &options.timeline_ranks {
+        check_ranks("timeline-ranks", ranks, options.np)?;
+    }
+    if let Some(name) = options.timeline_functions.unknown(functions) {
+        return Err(format!("-xsim-timeline-functions: no function of MPI is called {name}"));
+    }
+    if options.timeline_until.is_some_and(|until| until <= options.timeline_from) {
+        return Err("-xsim-timeline-until is not later than -xsim-timeline-from: there is nothing to show between them".to_owned());
     }
     Ok(())
 }
@@ -54,7 +82,23 @@ pub fn recorders(options: &Options, process: u32, own: Range<u32>) -> Result<Vec
         recorders.push(Box::new(Recording::create(trace::Options { path, timing, window, ranks, own, process, save, clock })?));
     }
     if options.profile {
-        recorders.push(Box::new(Profiler::new(options.np, own)));
+        recorders.push(Box::new(Profiler::new(options.np, own.clone())));
+    }
+    if let Some(path) = &options.timeline {
+        recorders.push(Box::new(Timeline::create(timeline_options(path, options, process, own)?)?));
     }
     Ok(recorders)
+}
+
+fn timeline_options(path: &Path, options: &Options, process: u32, own: Range<u32>) -> Result<timeline::Options, String> {
+    Ok(timeline::Options {
+        path: path.to_owned(),
+        format: options.timeline_format.map_or_else(|| Format::of(path), Ok)?,
+        selected: options.timeline_ranks.clone().unwrap_or_else(|| timeline::default_ranks(options.np)),
+        functions: options.timeline_functions.clone(),
+        window: options.timeline_from..options.timeline_until.unwrap_or(Time::MAX),
+        ranks: options.np,
+        own,
+        process,
+    })
 }

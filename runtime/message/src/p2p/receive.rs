@@ -181,10 +181,10 @@ impl Messages {
         }
     }
 
-    /// Moves a receiver's clock to the arrival of the message in `node` and charges its overhead.
+    /// Moves a receiver's clock to the arrival of the message in `node` and charges its overhead. `told` is what recorders learn of it: bytes and tag.
     #[inline(always)]
-    pub fn received(&mut self, me: u32, arrival: Time, node: u32) {
-        self.note_arrival_of(me, node, arrival);
+    pub fn received(&mut self, me: u32, arrival: Time, node: u32, told: (u64, i32)) {
+        self.note_arrival_of(me, node, arrival, told);
         self.advance(me, arrival);
         if self.wire.has_overheads {
             self.ranks[me as usize].clock += self.wire.overheads.receive;
@@ -215,7 +215,7 @@ impl Messages {
         let (arrival, status) =
             (node.arrival, Status { source: source as i32, tag: node.tag, error: 0, bytes: node.bytes, cancelled: false });
         self.nodes.free(index);
-        self.received(self.current, arrival, index);
+        self.received(self.current, arrival, index, (status.bytes, status.tag));
         Some(status)
     }
 
@@ -243,7 +243,7 @@ impl Messages {
         }
         self.release_layout(&node);
         self.nodes.free(index);
-        self.received(me, node.arrival, index);
+        self.received(me, node.arrival, index, (node.bytes, node.tag));
         if node.has(flag::TRUNCATED) {
             return Err(self.truncated(&node));
         }

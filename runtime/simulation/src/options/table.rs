@@ -156,6 +156,18 @@ pub static TABLE: &[Row] = &[
         .help("Record calls before this virtual time."),
     row("trace-save", "TIME", "60s", Group::Output, |o, v| value::instant(v).map(|t| o.trace_save = t.since(Time::ZERO)))
         .help("How often, by the host's clock, each process puts what was recorded up to then in `FILE.part0` and so on, for runs that do not come to their end; `0s`: after each call."),
+    row("timeline", "FILE", "", Group::Output, |o, v| value::path(v).map(|p| o.timeline = Some(p)))
+        .help("Write what each rank called when, and which messages went where, for a viewer (docs/timelines.md): `.pftrace` for Perfetto, `.json` for Chrome and Perfetto, `.prv` for Paraver, `.paje` or `.trace` for Paje's."),
+    row("timeline-format", "FORMAT", "", Group::Output, |o, v| timeline::Format::parse(v).map(|f| o.timeline_format = Some(f)))
+        .help("The timeline's format, whatever its file is called: `perfetto`, `json`, `paraver` or `paje`."),
+    row("timeline-ranks", "RANKS", "", Group::Output, |o, v| RankList::parse(v).map(|r| o.timeline_ranks = Some(r)))
+        .help("The timeline's ranks, such as `0-63,128`, and messages between them. Without it all up to 4096; of more, 64 blocks of 64 neighbours at equal distances."),
+    row("timeline-functions", "NAMES", "", Group::Output, |o, v| timeline::Functions::parse(v).map(|f| o.timeline_functions = f))
+        .help("The timeline's functions, such as `MPI_Allreduce,MPI_Wait*`, and messages that calls of them receive; without it all."),
+    row("timeline-from", "TIME", "0s", Group::Output, |o, v| value::instant(v).map(|t| o.timeline_from = t))
+        .help("The timeline has calls that are entered, and messages that are sent, from this virtual time on, such as `5ms`."),
+    row("timeline-until", "TIME", "", Group::Output, |o, v| value::instant(v).map(|t| o.timeline_until = Some(t)))
+        .help("The timeline has calls that are entered before this virtual time."),
     row("network-report", "FILE[,FILE]", "", Group::Output, |o, v| value::network_files(v).map(|p| o.network_report = p))
         .help("Write what the packets, messages and links of a packet network did (docs/packet.md), by the file's name: `.json` latencies, hops and kinds of links; `.csv` a line for each direction of each cable; `.svg` a heat map of the links' use."),
     row("verbose", "", "off", Group::Output, |o, v| value::switch(v).map(|b| o.verbose = b))

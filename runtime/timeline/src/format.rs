@@ -1,0 +1,172 @@
+//! The formats that viewers read. Each is a file that writes events as they come, in the order of virtual time.
+
+mod chrome;
+mod paje;
+mod paraver;
+mod perfetto;
+
+use crate::record::{Call, Message};
+use std::fs::File;
+use std::io::{self, BufWriter};
+use std::path::{Path, PathBuf};
+
+/// Which viewer a timeline is for.
+#[derive(Clone, Copy, PartialEq, Eq, Debug)]
+pub enum Format {
+    /// Perfetto's protobuf (ui.perfetto.dev).
+    Perfetto,
+    /// Chrome's JSON, which Perfetto and other viewers read as well.
+    Chrome,
+    /// Paraver's `.prv`, with `.pcf` and `.row` beside it.
+    Paraver,
+    /// Paje (pajeng, ViTE).
+    Paje,
+}
+
+/// Names, formats, and what files of theirs are called.
+const FORMATS: [(&str, Format, &[&str]); 4] = [
+    ("perfetto", Format::Perfetto, &["pftrace", "perfetto-trace"]),
+    ("json", Format::Chrome, &["json"]),
+    ("paraver", Format::Paraver, &["prv"]),
+    ("paje", Format::Paje, &["paje", "trace"]),
+];
+
+impl Format {
+    /// The format of this name.
+    ///
+    /// # Errors
+    /// A sentence with the names that there are.
+    pub fn parse(name: &str) -> Result<Format, String> {
+        let found = FORMATS.iter().find(|(known, ..)| *known == name);
+        found.map(|&(_, format, _)| format).ok_or_else(|| format!("there are {}", FORMATS.map(|(name, ..)| name).join(", ")))
+    }
+
+    /// The format that a file's name asks for.
+    ///
+    /// # Errors
+    /// A sentence with the names that are known.
+    pub fn of(path: &Path) -> Result<Format, String> {
+        let suffix = path.extension().unwrap_or_default();
+        let found = FORMATS.iter().find(|(_, _, suffixes)| suffixes.iter().any(|known| suffix == *known));
+        let suffixes =
+            || FORMATS.iter().flat_map(|(_, _, suffixes)| suffixes.iter().map(|suffix| format!(".{suffix}"))).collect::<Vec<_>>();
+        found.map(|&(_, format, _)| format).ok_or_else(|| {
+            format!(
+                "the name of the timeline {} says no format: it ends in {}, or -xsim-timeline-format says it",
+                path.display(),
+                suffixes().join(", ")
+            )
+        })
+    }
+
+    /// Whether it shows when ranks compute; in others that is where they do nothing else.
+    pub fn shows_computation(self) -> bool {
+        matches!(self, Format::Paraver | Format::Paje)
+    }
+
+    /// The files of a timeline at `path`, the one that it is written to first.
+    pub fn files(self, path: &Path) -> Vec<PathBuf> {
+        let beside =
+            |suffixes: &[&str]| std::iter::once(path.to_owned()).chain(suffixes.iter().map(|suffix| path.with_extension(suffix))).collect();
+        beside(if self == Format::Paraver { &["pcf", "row"] } else { &[] })
+    }
+
+    /// Begins a timeline.
+    ///
+    /// # Errors
+    /// Those of the system.
+    pub fn begin(self, path: &Path, head: &Head) -> io::Result<Box<dyn Output>> {
+        let out = BufWriter::with_capacity(1 << 20, File::create(path)?);
+        Ok(match self {
+            Format::Perfetto => Box::new(perfetto::Perfetto::begin(out, head)?),
+            Format::Chrome => Box::new(chrome::Chrome::begin(out, head)?),
+            Format::Paraver => Box::new(paraver::Paraver::begin(out, path, head)?),
+            Format::Paje => Box::new(paje::Paje::begin(out, head)?),
+        })
+    }
+}
+
+/// What is known before the first event.
+#[derive(Clone, Debug, Default)]
+pub struct Head {
+    /// The ranks that are shown, in order.
+    pub ranks: Vec<u32>,
+    /// Names of functions; those of calls are places in this list.
+    pub functions: Vec<String>,
+    /// Names of call sites, in the same way.
+    pub sites: Vec<String>,
+    /// When the last call returned, in picoseconds.
+    pub end: u64,
+}
+
+/// What is counted.
+#[derive(Clone, Copy, PartialEq, Eq, Debug)]
+pub enum Counter {
+    /// Ranks that wait in a call.
+    Waiting,
+    /// Messages between ranks that are shown which were sent and are not there yet.
+    UnderWay,
+}
+
+impl Counter {
+    /// All counters, each in the place of its number.
+    pub const ALL: [Counter; 2] = [Counter::Waiting, Counter::UnderWay];
+
+    /// What it is called.
+    pub fn name(self) -> &'static str {
+        ["ranks waiting", "messages under way"][self as usize]
+    }
+}
+
+/// What happens, in the order of time. Times are picoseconds.
+#[derive(Clone, Copy, PartialEq, Eq, Debug)]
+#[allow(missing_docs, reason = "the fields are those of `record`")]
+pub enum Event {
+    /// A rank begins a call.
+    Entered { rank: u32, at: u64, call: Call },
+    /// The call is over.
+    Left { rank: u32, at: u64, call: Call },
+    /// In the call, a rank waits.
+    Waits { rank: u32, at: u64, until: u64 },
+    /// That is over; the call returns later.
+    Waited { rank: u32, at: u64, left: u64 },
+    /// A rank computes.
+    Computes { rank: u32, at: u64, until: u64 },
+    /// The end of that.
+    Computed { rank: u32, at: u64 },
+    /// In its call, a rank sends a message.
+    Sent { rank: u32, at: u64, message: Message },
+    /// In its call, a rank receives a message.
+    Received { rank: u32, at: u64, id: u64, from: u32 },
+    /// A counter has another value from now on.
+    Counted { counter: Counter, at: u64, value: i64 },
+}
+
+/// Writes events in a format.
+pub trait Output {
+    /// What happens next.
+    ///
+    /// # Errors
+    /// Those of the system.
+    fn event(&mut self, event: &Event) -> io::Result<()>;
+    /// That was all.
+    ///
+    /// # Errors
+    /// Those of the system.
+    fn end(&mut self) -> io::Result<()>;
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    #[test]
+    fn the_name_of_a_file_says_its_format() {
+        let of = |name: &str| Format::of(Path::new(name));
+        assert_eq!(of("a/run.pftrace"), Ok(Format::Perfetto));
+        assert_eq!(of("run.trace"), Ok(Format::Paje));
+        assert!(of("run").unwrap_err().contains("it ends in .pftrace, .perfetto-trace, .json, .prv, .paje, .trace"));
+        assert_eq!(Format::parse("json"), Ok(Format::Chrome));
+        assert_eq!(Format::Paraver.files(Path::new("a/b.prv")), ["a/b.prv", "a/b.pcf", "a/b.row"].map(PathBuf::from));
+    }
+}

@@ -1,0 +1,148 @@
+//! What is kept of a run until it is put in order.
+
+use engine::record::{Put, Take};
+use std::cmp::Ordering;
+
+/// Something that a rank did. Times are picoseconds.
+#[derive(Clone, Copy, PartialEq, Eq, Debug)]
+pub struct Record {
+    /// What it is ordered by: when it began.
+    pub at: u64,
+    /// Who did it.
+    pub rank: u32,
+    /// What it was.
+    pub what: What,
+}
+
+/// What a rank did.
+#[derive(Clone, Copy, PartialEq, Eq, Debug)]
+pub enum What {
+    /// It sent a message. Written by the process of the receiver, which alone knows when it was received.
+    Sent(Message),
+    /// It computed.
+    Computed {
+        /// Up to here.
+        until: u64,
+    },
+    /// It called MPI.
+    Called(Call),
+    /// Within the call before this record, which it begins with, it received a message.
+    Received {
+        /// When.
+        at: u64,
+        /// The message.
+        id: u64,
+        /// Who sent it.
+        from: u32,
+    },
+}
+
+/// A message from its sender to its receiver.
+#[derive(Clone, Copy, PartialEq, Eq, Debug)]
+pub struct Message {
+    /// Which: the receiver and how many it had received, so that no agreement between processes is needed.
+    pub id: u64,
+    /// The receiver.
+    pub to: u32,
+    /// When it was there.
+    pub arrived: u64,
+    /// When a call of the receiver took it; not before that call's entry.
+    pub received: u64,
+    /// Payload.
+    pub bytes: u64,
+    /// Tag.
+    pub tag: i32,
+}
+
+/// A call.
+#[derive(Clone, Copy, PartialEq, Eq, Debug)]
+pub struct Call {
+    /// The function's row in the table of MPI functions.
+    pub function: u16,
+    /// The call site: in runs by the number that the process gave it, in events by its place among all.
+    pub site: u32,
+    /// When it returned.
+    pub left: u64,
+    /// How long it waited.
+    pub wait: u64,
+    /// When that was over; behind it are overheads of what it waited for.
+    pub waited: u64,
+    /// Bytes that count and datatype say it sends.
+    pub bytes: u64,
+    /// Whether it returned before the run ended.
+    pub returned: bool,
+}
+
+/// The most bytes of a record in a run.
+pub const LONGEST: usize = 64;
+
+impl Record {
+    /// The order of a timeline: time, then rank; what a rank sent at an instant before what it did then, which keeps the order in which it was told.
+    /// Messages that are alike in all of that are told apart by their names, so that the order does not depend on who wrote them.
+    pub fn order(&self, other: &Record) -> Ordering {
+        let id = |record: &Record| if let What::Sent(message) = record.what { (0, message.id) } else { (1, 0) };
+        (self.at, self.rank, id(self)).cmp(&(other.at, other.rank, id(other)))
+    }
+
+    /// Appends its bytes, at most [`LONGEST`].
+    pub fn put(&self, out: &mut Vec<u8>) {
+        let kind = match self.what {
+            What::Sent(_) => 0,
+            What::Computed { .. } => 1,
+            What::Called(Call { returned, .. }) => 2 + u8::from(returned),
+            What::Received { .. } => 4,
+        };
+        out.u8(kind);
+        out.u64(self.at);
+        out.u32(self.rank);
+        match self.what {
+            What::Sent(Message { id, to, arrived, received, bytes, tag }) => {
+                out.u64(id);
+                out.u32(to);
+                [arrived, received, bytes].into_iter().for_each(|number| out.u64(number));
+                out.i32(tag);
+            }
+            What::Computed { until } => out.u64(until),
+            What::Called(Call { function, site, left, wait, waited, bytes, .. }) => {
+                out.u32(function.into());
+                out.u32(site);
+                [left, wait, waited, bytes].into_iter().for_each(|number| out.u64(number));
+            }
+            What::Received { at, id, from } => {
+                out.u64(at);
+                out.u64(id);
+                out.u32(from);
+            }
+        }
+    }
+
+    /// From what [`Record::put`] appended.
+    ///
+    /// # Panics
+    /// If it is something else.
+    pub fn take(from: &mut Take) -> Record {
+        let (kind, at, rank) = (from.u8(), from.u64(), from.u32());
+        let what = match kind {
+            0 => What::Sent(Message {
+                id: from.u64(),
+                to: from.u32(),
+                arrived: from.u64(),
+                received: from.u64(),
+                bytes: from.u64(),
+                tag: from.i32(),
+            }),
+            1 => What::Computed { until: from.u64() },
+            2 | 3 => What::Called(Call {
+                function: from.u32() as u16,
+                site: from.u32(),
+                left: from.u64(),
+                wait: from.u64(),
+                waited: from.u64(),
+                bytes: from.u64(),
+                returned: kind == 3,
+            }),
+            _ => What::Received { at: from.u64(), id: from.u64(), from: from.u32() },
+        };
+        Record { at, rank, what }
+    }
+}

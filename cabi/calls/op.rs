@@ -55,7 +55,7 @@ pub fn reduce_local(c: &Call, inbuf: Addr, inoutbuf: Addr, count: i64, datatype:
             }
         }
         Op::Predefined(predefined) => {
-            let (element, kernel) = predefined.on(&elements, &name)?;
+            let (element, kernel) = predefined.on(&elements, || name.clone())?;
             if predefined.is_lenient_on(element) {
                 c.mpi
                     .world()

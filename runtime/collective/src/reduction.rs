@@ -65,13 +65,14 @@ pub(crate) fn reduction(messages: &Messages, objects: &Objects, op: usize, datat
     let kind = objects.types.usable(messages.current, datatype)?;
     let kernel = match &**operation {
         Op::Predefined(predefined) => {
-            let name = objects.types.describe(messages.current, datatype);
-            let (element, kernel) = predefined.on(kind, &name)?;
+            let name = || objects.types.describe(messages.current, datatype);
+            let (element, kernel) = predefined.on(kind, name)?;
             if predefined.is_lenient_on(element) {
                 messages.note_finding(|| {
                     format!(
-                        "{} of {name}, which MPI does not define (MPI 5.0 section 6.9.2); use MPI_SIGNED_CHAR or MPI_UNSIGNED_CHAR",
-                        predefined.name()
+                        "{} of {}, which MPI does not define (MPI 5.0 section 6.9.2); use MPI_SIGNED_CHAR or MPI_UNSIGNED_CHAR",
+                        predefined.name(),
+                        name()
                     )
                 });
             }

@@ -67,14 +67,15 @@ impl Predefined {
     ///
     /// # Errors
     /// `MPI_ERR_OP` where the table of MPI 5.0 section 6.9.2 has no such combination; `type_name`
-    /// is the datatype as messages show it.
-    pub fn on(self, datatype: &Datatype, type_name: &str) -> Result<(Element, Kernel)> {
+    /// says what the datatype is called, if it is asked for an error's text.
+    pub fn on(self, datatype: &Datatype, type_name: impl Fn() -> String) -> Result<(Element, Kernel)> {
         let Some(element) = datatype.element else {
             return Err(Failure::new(
                 ErrorClass::OP,
                 format!(
-                    "{} works on predefined datatypes, and {type_name} mixes several; make an operation with MPI_Op_create",
-                    self.name()
+                    "{} works on predefined datatypes, and {} mixes several; make an operation with MPI_Op_create",
+                    self.name(),
+                    type_name()
                 ),
             ));
         };
@@ -87,7 +88,7 @@ impl Predefined {
                 Element::One(kind) => kind.noun(),
                 Element::Pair(..) => "pairs",
             };
-            Failure::new(ErrorClass::OP, format!("{} is not defined for {noun} of type {type_name}; {way_out}", self.name()))
+            Failure::new(ErrorClass::OP, format!("{} is not defined for {noun} of type {}; {way_out}", self.name(), type_name()))
         })
     }
 }

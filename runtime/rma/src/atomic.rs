@@ -54,6 +54,14 @@ impl Combine {
         before
     }
 
+    /// Combines `data` into the memory at `base` and `offset`, through `piece`, which has room for it.
+    fn combine(self, base: usize, offset: i64, data: &[u8], piece: &mut [u8]) {
+        let (at, piece) = (Addr(base).offset(offset), &mut piece[..data.len()]);
+        memory::read(at, piece);
+        self.kernel()(data, piece);
+        memory::write(at, piece);
+    }
+
     /// Combines `data` into the memory at `place`.
     // Nothing is answered, so that what was there need not be kept: a large accumulate goes through a page at a
     // time.
@@ -69,21 +77,21 @@ impl Combine {
             }
             // Piece by piece, so that what was read is still in the cache when it is written.
             _ => {
-                let (kernel, from) = (self.kernel(), Addr(base).offset(place.at));
+                if data.len() <= FEW {
+                    return self.combine(base, place.at, data, &mut [0; FEW]);
+                }
                 let whole = PIECE - PIECE % self.element.size() as usize;
                 let mut piece = [0; PIECE];
                 for (index, data) in data.chunks(whole).enumerate() {
-                    let at = from.offset((index * whole) as i64);
-                    let piece = &mut piece[..data.len()];
-                    memory::read(at, piece);
-                    kernel(data, piece);
-                    memory::write(at, piece);
+                    self.combine(base, place.at + (index * whole) as i64, data, &mut piece);
                 }
             }
         }
     }
 }
 
+/// Bytes for which no page is cleared first.
+const FEW: usize = 64;
 /// Bytes that are combined at a time.
 // An eighth of the nearest cache: memory, operand and the piece stay in it together.
 const PIECE: usize = 4096;

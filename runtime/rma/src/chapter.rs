@@ -32,6 +32,7 @@ impl Chapter for Rma {
         };
         for piece in mounted.0 {
             self.touched(messages, &piece.access, piece.found, piece.at);
+            self.end(piece.access);
         }
     }
     // An access is sent when it is made: nothing waits for anybody to join it.

@@ -9,7 +9,7 @@ use message::chapter::Errand;
 // Holds the access whole, and finds what it finds here: nothing of the world is borrowed while the target is
 // mounted.
 pub(crate) struct Piece {
-    pub(crate) access: Access,
+    pub(crate) access: Box<Access>,
     base: usize,
     /// When it has its turn.
     pub(crate) at: Time,
@@ -18,7 +18,7 @@ pub(crate) struct Piece {
 }
 
 impl Piece {
-    pub(crate) fn new(access: Access, base: usize, at: Time) -> Piece {
+    pub(crate) fn new(access: Box<Access>, base: usize, at: Time) -> Piece {
         Piece { access, base, at, found: Bytes::new() }
     }
 }

@@ -81,6 +81,16 @@ pub(crate) struct Pair {
     pub(crate) to: u32,
 }
 
+/// By which epoch a rank may access a target.
+#[derive(Clone, Copy)]
+struct Way {
+    hold: Hold,
+    /// When the access is served.
+    turn: Turn,
+    /// The channel to the target, if there is one yet.
+    channel: Option<u32>,
+}
+
 impl Rma {
     /// The mounted rank's access: the handle of a request if one is wanted, which only epochs of locks may.
     ///
@@ -104,13 +114,13 @@ impl Rma {
         let ends = ends(objects, operation, action, buffer)?;
         let place = self.place(messages, objects, pair, target, datatype)?;
         fits(&ends, &place, operation)?;
-        let (hold, turn) = self.turn(messages, objects, pair, action)?;
-        if wants_request && hold == Hold::None {
+        let way = self.way(messages, objects, pair, action)?;
+        if wants_request && way.hold == Hold::None {
             return Err(unsynchronized(
                 "a request-based access is for epochs of MPI_Win_lock and MPI_Win_lock_all; use the form without a request, or lock the target",
             ));
         }
-        Ok(self.send_access(messages, objects, pair, (action, hold, turn), place, ends, wants_request))
+        Ok(self.send_access(messages, objects, pair, (action, way), place, ends, wants_request))
     }
 
     /// The target's memory, if it is in the window.
@@ -163,14 +173,16 @@ impl Rma {
     /// By which epoch the rank may access the target, and when that is served.
     // Epochs of the origin before those of fences: who has both (a fence that began no epoch, then a lock)
     // means the later.
-    fn turn(&self, messages: &Messages, objects: &Objects, pair: Pair, action: Action) -> Result<(Hold, Turn)> {
+    fn way(&self, messages: &Messages, objects: &Objects, pair: Pair, action: Action) -> Result<Way> {
+        let mut channel = None;
         if let Some(origin) = self.origins.get(&(pair.win, pair.me)) {
-            let channel = origin.channels.get(&pair.to).map(|&channel| &self.channels[channel]);
-            if let Some(channel) = channel.filter(|channel| channel.hold != Hold::None) {
-                return Ok((channel.hold, if channel.hold == Hold::Exclusive { Turn::AtOnce } else { Turn::Ordered }));
+            channel = origin.channels.get(&pair.to).copied();
+            let state = channel.map(|channel| &self.channels[channel]);
+            if let Some(Channel { hold, .. }) = state.filter(|state| state.hold != Hold::None) {
+                return Ok(Way { hold: *hold, turn: if *hold == Hold::Exclusive { Turn::AtOnce } else { Turn::Ordered }, channel });
             }
             if let Some(hold) = origin.locked_all {
-                return Ok((hold, if hold == Hold::Lazy { Turn::Acquires } else { Turn::Ordered }));
+                return Ok(Way { hold, turn: if hold == Hold::Lazy { Turn::Acquires } else { Turn::Ordered }, channel });
             }
             if let Some(started) = &origin.started {
                 if started.binary_search(&pair.to).is_err() {
@@ -180,8 +192,8 @@ impl Rma {
                 }
                 // Once one access to a target waits for its order, those behind it do so too: accesses of one
                 // origin to one target keep theirs.
-                let ordered = action.is_atomic() || channel.is_some_and(|channel| channel.ordered);
-                return Ok((Hold::None, if ordered { Turn::Ordered } else { Turn::AtOnce }));
+                let ordered = action.is_atomic() || state.is_some_and(|state| state.ordered);
+                return Ok(Way { hold: Hold::None, turn: if ordered { Turn::Ordered } else { Turn::AtOnce }, channel });
             }
             if origin.locked != 0 {
                 return Err(unsynchronized(
@@ -191,7 +203,7 @@ impl Rma {
         }
         let member = objects.comms.get(objects.wins.at(pair.win).comm)?.rank(messages.current);
         match self.fences.get(&pair.win).and_then(|fence| fence.epoch_of(member)) {
-            Some(epoch) => Ok((Hold::None, Turn::Fence(epoch))),
+            Some(epoch) => Ok(Way { hold: Hold::None, turn: Turn::Fence(epoch), channel }),
             None => Err(unsynchronized(
                 "the window is in no access epoch: call MPI_Win_fence, MPI_Win_start, MPI_Win_lock or MPI_Win_lock_all first",
             )),
@@ -212,12 +224,12 @@ impl Rma {
         messages: &mut Messages,
         objects: &Objects,
         pair: Pair,
-        (action, hold, turn): (Action, Hold, Turn),
+        (action, Way { hold, turn, channel }): (Action, Way),
         place: Place,
         ends: Ends,
         wants_request: bool,
     ) -> usize {
-        let channel = self.channel(pair, hold);
+        let channel = channel.unwrap_or_else(|| self.channel(pair, hold));
         let state = &mut self.channels[channel];
         state.used = true;
         state.ordered |= turn == Turn::Ordered;
@@ -271,7 +283,8 @@ impl Rma {
         }
         let issued = &mut self.issued[(me - messages.first) as usize];
         *issued += 1;
-        let mut access = Access { win, origin: me, target: to, arrival: Time::MAX, sequence: *issued, action, turn, place, data, back };
+        let sequence = *issued;
+        let mut access = self.begin(Access { win, origin: me, target: to, arrival: Time::MAX, sequence, action, turn, place, data, back });
         if messages.by_time() {
             let index = self.accesses.insert(access);
             self.take_off(index);
@@ -305,7 +318,7 @@ fn action(messages: &Messages, objects: &Objects, operation: Operation, datatype
             (Predefined::Replace | Predefined::NoOp, element) => element.unwrap_or(BYTES),
             // An access of nothing is no error, whatever the operation would be on.
             _ if datatype.size == 0 || target.count == 0 => return Ok(Combine { op: Predefined::Replace, element: BYTES }),
-            _ => op.on(datatype, &objects.types.describe(messages.current, target.datatype))?.0,
+            _ => op.on(datatype, || objects.types.describe(messages.current, target.datatype))?.0,
         };
         Ok(Combine { op: *op, element })
     };

@@ -13,7 +13,7 @@ pub(crate) struct Lock {
     /// What waits for it, with what its origin sent after that.
     // First come, first served, writers among readers: a stream of shared locks cannot keep an exclusive one
     // waiting for ever.
-    pub(crate) queue: VecDeque<Access>,
+    pub(crate) queue: VecDeque<Box<Access>>,
 }
 
 impl Lock {

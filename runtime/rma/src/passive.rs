@@ -17,6 +17,7 @@ use message::request::{Body, PROC_NULL};
 use objects::Objects;
 use objects::abi::{MPI_LOCK_EXCLUSIVE, MPI_LOCK_SHARED, MPI_MODE_NOCHECK};
 use objects::error::{ErrorClass, Failure, Result};
+use smallvec::SmallVec;
 
 /// Which accesses a flush is about.
 #[derive(Clone, Copy, PartialEq, Eq, Debug)]
@@ -248,7 +249,7 @@ impl Rma {
         let me = messages.current;
         let origin = self.origins.get(&(index, me));
         let locked_all = origin.is_some_and(|origin| origin.locked_all.is_some());
-        let channels = match which {
+        let channels: SmallVec<[u32; 8]> = match which {
             Flush::Target(PROC_NULL) => return Ok(None),
             Flush::Target(rank) => {
                 let pair = self.pair(messages, objects, index, rank)?;
@@ -258,13 +259,16 @@ impl Rma {
                         "rank {rank} is not locked: a flush is for epochs of MPI_Win_lock and MPI_Win_lock_all"
                     )));
                 }
-                channel.map(|channel| (pair.to, channel)).into_iter().collect()
+                channel.into_iter().collect()
             }
-            Flush::All if locked_all || origin.is_some_and(|origin| origin.locked != 0) => self.channels_of(index, me),
+            // In whatever order: a flush only counts what is still to come.
+            Flush::All if locked_all || origin.is_some_and(|origin| origin.locked != 0) => {
+                origin.map(|origin| origin.channels.values().copied().collect()).unwrap_or_default()
+            }
             Flush::All => return Err(unsynchronized("nothing is locked: a flush is for epochs of MPI_Win_lock and MPI_Win_lock_all")),
         };
         let wait = self.make_wait(messages, index, Purpose::Flush);
-        for (_, channel) in channels {
+        for channel in channels {
             // What was given away is out of the origin's memory already.
             if !local || self.channels[channel].fetching != 0 {
                 self.await_channel(channel, wait);

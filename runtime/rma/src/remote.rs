@@ -177,7 +177,7 @@ impl Rma {
         };
         match kind {
             _ if kind == Told::Access as u8 => {
-                let access = take_access(win, &mut record);
+                let access = self.begin(take_access(win, &mut record));
                 self.arrive(messages, objects, access);
             }
             _ if kind == Told::Closed as u8 => {

@@ -40,7 +40,7 @@ impl Rma {
     /// An access is at its target, or will be at its arrival.
     // AtOnce is served when it is sent, though it arrives later: the target may look at that memory only after
     // a synchronization that is later still, and so sees it in time.
-    pub(crate) fn arrive(&mut self, messages: &mut Messages, objects: &Objects, access: Access) {
+    pub(crate) fn arrive(&mut self, messages: &mut Messages, objects: &Objects, access: Box<Access>) {
         match access.turn {
             Turn::AtOnce => {
                 let at = access.arrival;
@@ -68,7 +68,7 @@ impl Rma {
     }
 
     /// An access has its turn at `at`.
-    pub(crate) fn perform(&mut self, messages: &mut Messages, objects: &Objects, access: Access, at: Time) {
+    pub(crate) fn perform(&mut self, messages: &mut Messages, objects: &Objects, access: Box<Access>, at: Time) {
         match access.action {
             Action::Lock { exclusive } => self.request_lock(messages, access, exclusive, at),
             Action::Unlock { exclusive } => self.release_lock(messages, objects, access, exclusive, at),
@@ -83,7 +83,7 @@ impl Rma {
 
     /// An access touches its target's memory, or waits until the target is mounted.
     // One memory is touched in one order: while some accesses to it wait for a switch, none may pass them.
-    pub(crate) fn touch(&mut self, messages: &mut Messages, objects: &Objects, access: Access, at: Time) {
+    pub(crate) fn touch(&mut self, messages: &mut Messages, objects: &Objects, access: Box<Access>, at: Time) {
         let base = base(objects, objects.wins.at(access.win), access.target);
         // What comes behind one that waits does so too.
         let waits = !self.unreached.is_empty() && self.unreached.contains(&access.target);
@@ -94,6 +94,7 @@ impl Rma {
         }
         let found = access.run(base);
         self.touched(messages, &access, found, at);
+        self.end(access);
     }
 
     /// An access has touched its target's memory: what it found goes back.

@@ -43,7 +43,9 @@ pub struct Rma {
     pub(crate) channels: Slab<Channel>,
     pub(crate) replies: Slab<Reply>,
     pub(crate) waits: Slab<Wait>,
-    pub(crate) accesses: Slab<Access>,
+    pub(crate) accesses: Slab<Box<Access>>,
+    /// Accesses that are over, for the next ones: an access under way is moved from one owner to the next as a pointer.
+    pub(crate) spare: Vec<Box<Access>>,
     /// Accesses that wait until nothing comes before them, by target.
     pub(crate) arrivals: Arrivals,
     /// Accesses to memory that only its mounted rank reaches, in the order in which they are served.
@@ -63,7 +65,28 @@ pub struct Rma {
     pub(crate) issued: Vec<u32>,
 }
 
+/// Accesses that are kept for reuse, at most.
+const SPARE: usize = 1 << 12;
+
 impl Rma {
+    /// An access that begins.
+    pub(crate) fn begin(&mut self, access: Access) -> Box<Access> {
+        match self.spare.pop() {
+            Some(mut old) => {
+                *old = access;
+                old
+            }
+            None => Box::new(access),
+        }
+    }
+
+    /// An access is over.
+    pub(crate) fn end(&mut self, access: Box<Access>) {
+        if self.spare.len() < SPARE {
+            self.spare.push(access);
+        }
+    }
+
     /// All members of the process have given a window back: nothing of it is left.
     pub fn forget(&mut self, win: u32) {
         self.fences.remove(&win);

@@ -42,6 +42,11 @@ fn external32_is_big_endian_whatever_the_datatype() {
 }
 
 #[test]
+fn a_representation_without_conversions_is_as_memory() {
+    holds("registered");
+}
+
+#[test]
 fn the_shared_pointer_gives_every_record_a_place_of_its_own() {
     holds("shared");
 }
@@ -86,6 +91,34 @@ fn records_and_atomic_accesses_are_in_virtual_order_whoever_ran_first() {
     assert_eq!(timed(Run::program("files_times.c"), "order", 8), records.join("\n"));
     let found: Vec<String> = (0..7).map(|rank| format!("rank {rank} found {}", rank + 1)).collect();
     assert_eq!(timed(Run::program("files_times.c"), "atomic", 8), found.join("\n"));
+}
+
+const STORAGE: &str = "star:l=1us,b=8Gbps/storage:servers=SERVERS,stripe=1000,b=8Gbps,l=10us";
+
+/// What the ranks said of a machine with so many servers of 1 GB/s, without when the last of what they do ended.
+fn served(run: Run, servers: u32, ranks: u32) -> String {
+    let output = with_file(run, "servers").ranks(ranks).machine(&STORAGE.replace("SERVERS", &servers.to_string())).run().success();
+    output.lines().into_iter().filter(|line| *line != "ok").collect::<Vec<_>>().join("\n")
+}
+
+// Requests are at a server 10 us after they were made, are served in their order at 1 ns a byte, and answered 10 us later.
+#[test]
+fn accesses_queue_at_the_servers_that_have_their_bytes() {
+    let before_the_end = |text: &str| text.lines().filter(|line| !line.contains("ended")).collect::<Vec<_>>().join("\n");
+    let one = "rank 0 read 43000000\nrank 0 wrote 21000000\nrank 1 read 45000000\nrank 1 wrote 22000000";
+    assert_eq!(before_the_end(&served(Run::program("files_times.c"), 1, 2)), one);
+    let two = "rank 0 read 42000000\nrank 0 wrote 21000000\nrank 1 read 43000000\nrank 1 wrote 21000000";
+    assert_eq!(before_the_end(&served(Run::program("files_times.c"), 2, 2)), two);
+}
+
+#[test]
+fn servers_take_the_same_time_on_several_processes() {
+    for servers in [1, 3] {
+        let one = served(Run::program("files_times.c"), servers, 6);
+        for processes in [2, 4] {
+            assert_eq!(served(Run::program("files_times.c").processes("mpich", processes), servers, 6), one, "{servers} on {processes}");
+        }
+    }
 }
 
 #[test]

@@ -153,6 +153,11 @@ fn fortran_kinds_have_datatypes_and_addresses_work() {
 }
 
 #[test]
+fn files_are_opened_viewed_and_accessed_from_fortran() {
+    works("files.f90", &[1, 3]);
+}
+
+#[test]
 fn callbacks_with_the_types_of_mpi_f08_are_called() {
     works("callbacks.f90", &[1, 3]);
 }

@@ -8,7 +8,7 @@
  * alltoall of 8 bytes for each member; alltoallv of 0 to 2 numbers of 8 bytes for each member; allgatherv of as many from each; neighbor_alltoall, neighbor_allgather and
  * neighbor_alltoallv of 8 bytes (0 to 2 numbers of them) with the neighbours in a periodic 3-D grid, which is made before; split into rows
  * of a power of two, about the square root of the ranks; cart: a 2-D grid; exchange: MPI_Irecv, MPI_Send and MPI_Wait with the
- * neighbours in a ring; rma_put, rma_get and rma_accumulate: 64 accesses of 8 bytes and a flush; rma_fence; switches: the same as exchange backwards, so that every message costs a switch of ranks, after writing 200 bytes
+ * neighbours in a ring; rma_put, rma_get and rma_accumulate: 64 accesses of 8 bytes and a flush; rma_fence; file_shared: 8 bytes written at the shared pointer of a file in the working directory; switches: the same as exchange backwards, so that every message costs a switch of ranks, after writing 200 bytes
  * of global data if a third argument is given. Rank 0 checks the result and prints how often the operation was done.
  */
 #include <mpi.h>
@@ -293,6 +293,14 @@ static int rma_get(void) { return access64(1); }
 static int rma_accumulate(void) { return access64(2); }
 static int rma_fence(void) { return MPI_Win_fence(0, window) == MPI_SUCCESS; }
 
+static MPI_File file;
+
+static int file_shared(void)
+{
+    long long mine = rank;
+    return MPI_File_write_shared(file, &mine, 8, MPI_BYTE, MPI_STATUS_IGNORE) == MPI_SUCCESS;
+}
+
 static int barrier(void) { return MPI_Barrier(MPI_COMM_WORLD) == MPI_SUCCESS; }
 static int gatherv(void) { return uneven(1); }
 static int scatterv(void) { return uneven(0); }
@@ -304,7 +312,7 @@ static const struct {
     const char *name;
     int (*run)(void);
 } operations[] = {
-    { "rma_put", rma_put }, { "rma_get", rma_get }, { "rma_accumulate", rma_accumulate }, { "rma_fence", rma_fence },
+    { "rma_put", rma_put }, { "rma_get", rma_get }, { "rma_accumulate", rma_accumulate }, { "rma_fence", rma_fence }, { "file_shared", file_shared },
     { "hello", barrier }, { "barrier", barrier }, { "ibarrier", ibarrier }, { "allreduce", allreduce }, { "iallreduce", iallreduce },
     { "function", function }, { "gatherv", gatherv }, { "scatterv", scatterv }, { "reduce", reduce }, { "scan", scan },
     { "alltoall", alltoall }, { "alltoallv", alltoallv }, { "allgatherv", allgatherv }, { "neighbor_alltoall", neighbor_alltoall },
@@ -323,6 +331,8 @@ int main(int argc, char **argv)
         make_grid();
     if (strncmp(name, "rma_", 4) == 0)
         make_window(strcmp(name, "rma_fence") == 0);
+    if (strcmp(name, "file_shared") == 0)
+        MPI_File_open(MPI_COMM_WORLD, "operations.data", MPI_MODE_CREATE | MPI_MODE_WRONLY | MPI_MODE_DELETE_ON_CLOSE, MPI_INFO_NULL, &file);
     for (size_t i = 0; i < sizeof operations / sizeof operations[0]; i++)
         if (strcmp(name, operations[i].name) == 0) {
             right = 1;
@@ -333,6 +343,8 @@ int main(int argc, char **argv)
         fprintf(stderr, "rank %d: %s is wrong\n", rank, name);
     if (rank == 0)
         printf("%s %d times\n", name, repetitions);
+    if (strcmp(name, "file_shared") == 0)
+        MPI_File_close(&file);
     if (strncmp(name, "rma_", 4) == 0) {
         if (strcmp(name, "rma_fence") != 0)
             MPI_Win_unlock_all(window);

@@ -6,9 +6,9 @@ pub mod split;
 use super::info::hints;
 use crate::args::{Handle, InOut, Out, OutCount, OutText, Text};
 use crate::call::{self, Call};
-use crate::constants::MPI_MAX_DATAREP_STRING;
+use crate::constants::{MPI_CONVERSION_FN_NULL, MPI_ERR_ARG, MPI_MAX_DATAREP_STRING};
 use mpi::attribute::Object;
-use mpi::error::{ErrorClass, Failure, Result};
+use mpi::error::Result;
 use mpi::file::{Meet, NewView};
 use mpi::file_object::FILE_NULL;
 use mpi::group::Group;
@@ -226,9 +226,13 @@ pub fn call_errhandler(c: &Call, fh: Handle, errorcode: i32) -> Result {
     Ok(())
 }
 
-/// `MPI_Register_datarep`.
-pub fn register_datarep(c: &Call, datarep: Text, _read: usize, _write: usize, _extent: usize, _state: Addr) -> Result {
+/// `MPI_Register_datarep`. Without conversion functions data lies as in memory, and the extents are those of memory.
+pub fn register_datarep(c: &Call, datarep: Text, read: usize, write: usize, extent: usize, _state: Addr) -> Result {
     concerns_no_file(c);
-    let text = format!("data representation \"{}\": those of the program's own are not built", datarep.text());
-    Err(Failure::new(ErrorClass::UNSUPPORTED_OPERATION, text))
+    if extent == 0 {
+        return Err(c.wrong(3, MPI_ERR_ARG, "it is a null pointer; pass a function"));
+    }
+    c.mpi.files(|files, messages, _| {
+        files.register(messages, &datarep.text(), read != MPI_CONVERSION_FN_NULL || write != MPI_CONVERSION_FN_NULL)
+    })
 }

@@ -125,6 +125,33 @@ static void external(void)
     MPI_File_close(&fh);
 }
 
+/* A representation of the program's own, without conversions. */
+static int extent_of(MPI_Datatype datatype, MPI_Aint *extent, void *state)
+{
+    MPI_Aint bound;
+    (void)state;
+    return MPI_Type_get_extent(datatype, &bound, extent);
+}
+
+static void registered(void)
+{
+    char representation[MPI_MAX_DATAREP_STRING];
+    MPI_Offset disp;
+    MPI_Datatype etype, filetype;
+    int value = rank, got = -1;
+    CHECK(MPI_Register_datarep("mine", MPI_CONVERSION_FN_NULL, MPI_CONVERSION_FN_NULL, extent_of, 0) == MPI_SUCCESS);
+    CHECK(MPI_Register_datarep("mine", MPI_CONVERSION_FN_NULL, MPI_CONVERSION_FN_NULL, extent_of, 0) == MPI_ERR_DUP_DATAREP);
+    CHECK(MPI_Register_datarep("native", MPI_CONVERSION_FN_NULL, MPI_CONVERSION_FN_NULL, extent_of, 0) == MPI_ERR_DUP_DATAREP);
+    reopen(MPI_MODE_CREATE | MPI_MODE_RDWR);
+    CHECK(MPI_File_set_view(fh, 0, MPI_INT, MPI_INT, "mine", MPI_INFO_NULL) == MPI_SUCCESS);
+    MPI_File_get_view(fh, &disp, &etype, &filetype, representation);
+    CHECK(!strcmp(representation, "mine"));
+    MPI_File_write_at(fh, rank, &value, 1, MPI_INT, MPI_STATUS_IGNORE);
+    MPI_File_read_at(fh, rank, &got, 1, MPI_INT, MPI_STATUS_IGNORE);
+    CHECK(got == rank);
+    MPI_File_close(&fh);
+}
+
 /* The shared pointer: every record is somewhere, once; in the order of ranks where that is asked for. */
 static void shared(void)
 {
@@ -276,7 +303,7 @@ static void objects(void)
 }
 
 static const Case cases[] = {
-    {"offsets", offsets}, {"views", views}, {"external", external}, {"shared", shared}, {"requests", requests}, {"atomic", atomic}, {"objects", objects},
+    {"offsets", offsets}, {"views", views}, {"external", external}, {"registered", registered}, {"shared", shared}, {"requests", requests}, {"atomic", atomic}, {"objects", objects},
 };
 
 int main(int argc, char **argv)

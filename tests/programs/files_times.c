@@ -73,7 +73,33 @@ static void together(void)
     MPI_File_close(&fh);
 }
 
-static const Case cases[] = {{"pointers", pointers}, {"order", order}, {"atomic", atomic}, {"together", together}};
+/* Each rank writes its 1000 bytes, then all read all. */
+static void servers(void)
+{
+    in_step();
+    long block[1000] = {rank};
+    MPI_Status status;
+    int count;
+    MPI_File_write_at(fh, 125 * rank, block, 125, MPI_LONG, MPI_STATUS_IGNORE);
+    say("wrote");
+    MPI_File_read_at(fh, 0, block, 125 * size, MPI_LONG, &status);
+    say("read");
+    MPI_Barrier(MPI_COMM_WORLD);
+    MPI_Request request;
+    MPI_File_iread_at_all(fh, 0, block, 125 * size, MPI_LONG, &request);
+    MPI_Wait(&request, &status);
+    MPI_Get_count(&status, MPI_LONG, &count);
+    CHECK(count == 125 * size && block[125 * (size - 1)] == size - 1);
+    MPI_File_set_atomicity(fh, 1);
+    MPI_File_write_at(fh, 0, block, 125, MPI_LONG, MPI_STATUS_IGNORE);
+    MPI_File_read_at_all(fh, 0, block, 125 * size, MPI_LONG, &status);
+    MPI_Get_count(&status, MPI_LONG, &count);
+    CHECK(count == 125 * size && block[125 * (size - 1)] == size - 1);
+    say("ended");
+    MPI_File_close(&fh);
+}
+
+static const Case cases[] = {{"servers", servers}, {"pointers", pointers}, {"order", order}, {"atomic", atomic}, {"together", together}};
 
 int main(int argc, char **argv)
 {

@@ -102,7 +102,6 @@ static int many_barriers(void)
 }
 
 /* Of chapters that are not built. */
-static int no_session(void) { return MPI_Session_get_num_psets(MPI_SESSION_NULL, MPI_INFO_NULL, &value); }
 static int no_port(void) { char port[MPI_MAX_PORT_NAME]; return MPI_Open_port(MPI_INFO_NULL, port); }
 
 static int uncommitted(void)
@@ -277,7 +276,7 @@ static const struct {
     { "init_twice", init_twice },         { "aborts", aborts },
     { "exits_early", exits_early },       { "crashes", crashes },
     { "calls_abort", calls_abort },       { "overflows", overflows }, { "takes_much", takes_much },
-    { "spins", spins },                   { "no_session", no_session },         { "no_port", no_port },
+    { "spins", spins },                   { "no_port", no_port },
     { "null_send", null_send },           { "null_receive", null_receive },
     { "in_place_send", in_place_send },   { "in_place_bcast", in_place_bcast },
     { "in_place_result", in_place_result }, { "null_result", null_result },

@@ -7,6 +7,9 @@ use objects::error::{ErrorClass, Failure, Result};
 use objects::group::Group;
 use std::rc::Rc;
 
+/// What became of opening a file: its name on the host, or an error class and a sentence.
+pub type Opened = std::result::Result<Box<str>, (i32, Box<str>)>;
+
 /// What a member contributes to making a communicator.
 // Members decide nothing: each says what it knows, and one function makes the outcome of all. So it is the same
 // on every process that gets the same list.
@@ -30,7 +33,7 @@ pub enum Contribution {
     /// `MPI_Win_create` and its like: where the member's memory begins, its bytes, its displacement unit.
     Window(u64, u64, i64),
     /// `MPI_File_open`: the access mode, and of the first member the file's name on the host or why it cannot be opened (class and sentence).
-    File(i32, Rc<std::result::Result<Box<str>, (i32, Box<str>)>>),
+    File(i32, Rc<Opened>),
     /// From a member whose call was refused: there is no outcome for anybody.
     Refused,
 }

@@ -1,6 +1,6 @@
 //! What ranks ask of a file's home, and what it answers.
 
-use crate::meeting::Meet;
+use crate::meet::Meet;
 use engine::Time;
 use message::chapter::arrivals::Arrival;
 use objects::error::Failure;
@@ -19,6 +19,8 @@ pub(crate) enum Action {
     Write(Pieces, Vec<u8>),
     /// One member's part in what all do together; its number among the file's.
     Meet(u32, Meet),
+    /// Bytes that each of these servers reads or writes: of no file that its home knows.
+    Serve(Box<[(u32, u64)]>),
     /// All members' parts are there. Never under way: made at home.
     Met(u32),
 }
@@ -32,7 +34,7 @@ impl Action {
         match self {
             Action::Read(_) => 0,
             Action::Write(_, data) => data.len() as u64,
-            Action::Advance(_) | Action::Meet(..) | Action::Met(_) => WORD,
+            Action::Advance(_) | Action::Meet(..) | Action::Met(_) | Action::Serve(_) => WORD,
         }
     }
 }
@@ -76,8 +78,16 @@ impl Answer {
         match action {
             Action::Read(_) => self.data.len() as u64,
             Action::Write(..) => 0,
-            Action::Advance(_) | Action::Meet(..) | Action::Met(_) => WORD,
+            Action::Advance(_) | Action::Meet(..) | Action::Met(_) | Action::Serve(_) => WORD,
         }
+    }
+    /// What another step of the operation answers beside this.
+    pub(crate) fn add(&mut self, other: Answer) {
+        self.value += other.value;
+        if self.data.is_empty() {
+            self.data = other.data;
+        }
+        self.failure = self.failure.take().or(other.failure);
     }
     /// Of what failed.
     pub(crate) fn failed(failure: Box<Failure>) -> Answer {

@@ -9,6 +9,7 @@ use message::chapter::{Chapter, Errand, Explanation, Wait, ranks_text};
 use message::request::{RequestArray, Status};
 use objects::Objects;
 use objects::error::Result;
+use rustc_hash::FxHashSet;
 
 impl Chapter for Files {
     #[inline]
@@ -92,7 +93,8 @@ impl Files {
     fn missing(&self, objects: &Objects, file: u32, number: u32) -> Option<String> {
         let meeting = self.homes.get(&file)?.meetings.get(&number)?;
         let comm = objects.files.comm(&objects.comms, file)?;
-        let mut missing: Vec<u32> = comm.group.iter().filter(|rank| !meeting.has(*rank)).collect();
+        let here: FxHashSet<u32> = meeting.here().collect();
+        let mut missing: Vec<u32> = comm.group.iter().filter(|rank| !here.contains(rank)).collect();
         missing.sort_unstable();
         Some(format!("{} to call on file \"{}\"", ranks_text(&missing), objects.files.alive(file)?.name))
     }

@@ -1,6 +1,7 @@
 //! What is wrong with a call.
 
-use crate::issue::Direction;
+use crate::asked::Direction;
+use objects::Objects;
 use objects::abi::{MPI_MODE_RDONLY, MPI_MODE_SEQUENTIAL, MPI_MODE_WRONLY};
 use objects::error::{ErrorClass, Failure, Result};
 use objects::file::File;
@@ -43,4 +44,9 @@ pub(crate) fn not_sequential(file: &File) -> Result {
 /// An offset or a size that must not be negative.
 pub(crate) fn not_negative(what: &str, value: i64) -> Result<u64> {
     u64::try_from(value).map_err(|_| bad_argument(format!("{what} {value} is negative: use 0 or more")))
+}
+
+/// Whether nobody but one rank has the file open.
+pub(crate) fn is_alone(objects: &Objects, file: u32) -> bool {
+    objects.files.at(file).owner.is_some() || objects.files.comm(&objects.comms, file).is_some_and(|comm| comm.size() == 1)
 }

@@ -2,81 +2,31 @@
 
 use crate::CHAPTER;
 use crate::access::{Action, Answer};
+use crate::asked::{Asked, Direction, Started, Transfer};
 use crate::check;
-use crate::meeting::Meet;
-use crate::operation::{Operation, Then, status};
+use crate::check::is_alone;
+use crate::meet::Meet;
+use crate::operation::{Operation, Then};
 use crate::state::Files;
 use crate::transfer::{self, Memory};
+use crate::view::View;
 use engine::Time;
 use message::Messages;
 use message::handle;
-use message::p2p::{Buffer, view};
-use message::request::{Body, Status};
+use message::p2p;
+use message::request::Body;
 use objects::Objects;
 use objects::error::{ErrorClass, Failure, Result};
 
-/// Which way data goes.
-#[derive(Clone, Copy, PartialEq, Eq, Debug)]
-pub enum Direction {
-    /// To the program's memory.
-    Read,
-    /// To the file.
-    Write,
-}
-
-/// An access as a call names it.
-#[derive(Clone, Copy, Debug)]
-pub struct Asked {
-    /// The file's handle.
-    pub file: usize,
-    /// Which way data goes.
-    pub direction: Direction,
-    /// The program's memory.
-    pub buffer: Buffer,
-    /// Whether the file's own pointers say where: a sequential file has no others.
-    pub by_shared: bool,
-}
-
-/// An access that may begin.
-#[derive(Clone)]
-pub struct Transfer {
-    pub(crate) file: u32,
-    pub(crate) direction: Direction,
-    pub(crate) memory: Memory,
-    /// Bytes in the file.
+/// What is to be done for an access beside what is done already.
+struct Plan {
+    /// What is asked, the first last.
+    steps: Vec<Action>,
+    then: Then,
+    /// Bytes of memory that were moved, or will have been.
     bytes: u64,
-    /// Etypes of the view.
-    pub(crate) etypes: u64,
-}
-
-impl Transfer {
-    /// The index of its file.
-    pub fn file(&self) -> u32 {
-        self.file
-    }
-    /// How far it moves a pointer, in etypes.
-    pub fn etypes(&self) -> u64 {
-        self.etypes
-    }
-}
-
-/// An access that has begun.
-#[derive(Clone, Copy, PartialEq, Eq, Debug)]
-pub enum Started {
-    /// All is done: so many bytes of memory were moved.
-    Done(u64),
-    /// The handle of the request that completes it.
-    Waits(usize),
-}
-
-impl Started {
-    /// The status of an access that is done.
-    pub fn status(self) -> Option<Status> {
-        match self {
-            Started::Done(bytes) => Some(status(bytes)),
-            Started::Waits(_) => None,
-        }
-    }
+    /// Why data was not moved.
+    failure: Option<Box<Failure>>,
 }
 
 impl Files {
@@ -93,7 +43,7 @@ impl Files {
             check::not_sequential(object)?;
         }
         let view_of = &self.part(file, messages.current).view;
-        let extent = view(objects, asked.buffer)?;
+        let extent = p2p::view(objects, asked.buffer)?;
         let (_, count, datatype) = asked.buffer;
         let datatype = objects.types.usable(messages.current, datatype)?.clone();
         let memory = Memory { extent, datatype, count: count as u64 };
@@ -130,61 +80,57 @@ impl Files {
         let alone = is_alone(objects, file);
         let (atomic, collective) = (part.atomic && !alone, collective && !alone);
         let from = offset.saturating_mul(view.unit);
-        if !atomic && !collective {
-            let host = self.host(objects, file)?;
-            return Ok(Started::Done(match transfer.direction {
-                Direction::Write => transfer::store(&host, &view, from, &transfer.memory)?,
-                Direction::Read => transfer::load(&host, &view, from, &transfer.memory)?,
-            }));
+        let load = self.load_of(messages, objects, file, &view, (from, transfer.bytes));
+        let Plan { mut steps, then, bytes, failure } = self.plan(objects, &view, &transfer, (from, atomic, collective))?;
+        // What is asked first is last: all members, then the file's home, then the servers.
+        steps.splice(0..0, load);
+        if collective {
+            steps.push(self.part_in(file, me, Meet::Access));
+        } else if let Some(failure) = failure {
+            return Err(failure);
+        } else if steps.is_empty() {
+            return Ok(Started::Done(bytes));
         }
         let index = self.make_operation(messages, file);
-        let mut written = Ok(transfer.memory.extent.bytes);
-        let mut next = None;
-        let mut then = Then::Nothing;
+        let operation = &mut self.operations[index];
+        (operation.then, operation.bytes, operation.transfer) = (then, bytes, Some((transfer, from)));
+        operation.answer.failure = failure;
+        let (request, first) = (operation.request, steps.pop().expect("an access that is not done asks for something"));
+        operation.next = steps;
+        // The servers are asked beside the network, which costs the rank nothing.
+        let leaves = if matches!(first, Action::Serve(_)) { messages.clock(me) } else { messages.inject(me) };
+        self.ask(messages, objects, (file, me), first, index, leaves);
+        Ok(Started::Waits(handle::of_cold(request)))
+    }
+
+    /// Moves the data of an access now where that is its time, and says what else is to be done for it.
+    fn plan(&mut self, objects: &Objects, view: &View, transfer: &Transfer, (from, atomic, collective): (u64, bool, bool)) -> Result<Plan> {
+        let mut plan = Plan { steps: Vec::new(), then: Then::Nothing, bytes: transfer.memory.extent.bytes, failure: None };
+        let pieces = || transfer::pieces(view, from, transfer.bytes);
         match (transfer.direction, atomic) {
             (Direction::Write, false) => {
-                written = self.host(objects, file).and_then(|host| transfer::store(&host, &view, from, &transfer.memory));
+                plan.failure =
+                    self.host(objects, transfer.file).and_then(|host| transfer::store(&host, view, from, &transfer.memory)).err();
             }
-            (Direction::Write, true) => match transfer::pack(&view, &transfer.memory) {
-                Ok(data) => next = Some(Action::Write(transfer::pieces(&view, from, transfer.bytes), data)),
-                Err(failure) => written = Err(failure),
+            (Direction::Write, true) => match transfer::pack(view, &transfer.memory) {
+                Ok(data) => plan.steps.push(Action::Write(pieces(), data)),
+                Err(failure) => plan.failure = Some(failure),
             },
-            (Direction::Read, false) => then = Then::Load,
+            (Direction::Read, false) if collective => plan.then = Then::Load,
+            (Direction::Read, false) => plan.bytes = transfer::load(&*self.host(objects, transfer.file)?, view, from, &transfer.memory)?,
             (Direction::Read, true) => {
-                next = Some(Action::Read(transfer::pieces(&view, from, transfer.bytes)));
-                then = Then::Unpack;
+                plan.steps.push(Action::Read(pieces()));
+                plan.then = Then::Unpack;
             }
         }
-        let operation = &mut self.operations[index];
-        operation.then = then;
-        operation.transfer = Some((transfer, from));
-        match written {
-            Ok(bytes) => operation.bytes = bytes,
-            Err(failure) if collective => self.fail(index, failure),
-            Err(failure) => {
-                let request = operation.request;
-                self.operations.remove(index);
-                messages.requests.remove(request);
-                return Err(failure);
-            }
-        }
-        let request = self.operations[index].request;
-        let leaves = messages.inject(me);
-        if collective {
-            self.operations[index].next = next;
-            let action = self.part_in(file, me, Meet::Access);
-            self.ask(messages, objects, (file, me), action, index, leaves);
-        } else if let Some(action) = next {
-            self.ask(messages, objects, (file, me), action, index, leaves);
-        }
-        Ok(Started::Waits(handle::of_cold(request)))
+        Ok(plan)
     }
 
     /// An operation of the mounted rank, with a request.
     pub(crate) fn make_operation(&mut self, messages: &mut Messages, file: u32) -> u32 {
         let rank = messages.current;
         let (answer, then) = (Answer::default(), Then::Nothing);
-        let index = self.operations.insert(Operation { file, rank, request: 0, next: None, then, transfer: None, bytes: 0, answer });
+        let index = self.operations.insert(Operation { file, rank, request: 0, next: Vec::new(), then, transfer: None, bytes: 0, answer });
         self.operations[index].request = messages.make_request(rank, Body::Chapter { chapter: CHAPTER, token: [index, 0] });
         index
     }
@@ -198,9 +144,4 @@ impl Files {
         messages.requests[request].done = Some(Time::ZERO);
         handle::of_cold(request)
     }
-}
-
-/// Whether nobody but one rank has the file open.
-pub(crate) fn is_alone(objects: &Objects, file: u32) -> bool {
-    objects.files.at(file).owner.is_some() || objects.files.comm(&objects.comms, file).is_some_and(|comm| comm.size() == 1)
 }

@@ -5,24 +5,29 @@
 //! order of time. docs/files.md has the model.
 
 pub(crate) mod access;
+pub(crate) mod asked;
 pub(crate) mod chapter;
 pub(crate) mod check;
+pub(crate) mod complete;
 pub(crate) mod home;
 pub(crate) mod host;
 pub(crate) mod issue;
+pub(crate) mod meet;
 pub(crate) mod meeting;
 pub(crate) mod open;
 pub(crate) mod operation;
 pub(crate) mod pointer;
+pub(crate) mod register;
 pub(crate) mod remote;
 pub(crate) mod representation;
 pub(crate) mod serve;
 pub(crate) mod state;
+pub(crate) mod storage;
 pub(crate) mod transfer;
 pub(crate) mod view;
 
-pub use issue::{Asked, Direction, Started, Transfer};
-pub use meeting::Meet;
+pub use asked::{Asked, Direction, Started, Transfer};
+pub use meet::Meet;
 pub use open::{create, delete};
 pub use state::Files;
 pub use view::NewView;

@@ -2,8 +2,8 @@
 //! know their meetings by number, so that one may be ahead of others.
 
 use crate::access::{Access, Action, Answer};
-use crate::check::{bad_argument, other};
-use crate::issue::is_alone;
+use crate::check::{bad_argument, is_alone, other};
+use crate::meet::Meet;
 use crate::state::Files;
 use engine::Time;
 use message::Messages;
@@ -11,54 +11,6 @@ use message::handle;
 use objects::Objects;
 use objects::abi::{MPI_SEEK_CUR, MPI_SEEK_SET};
 use objects::error::{ErrorClass, Failure, Result};
-
-/// A member's part.
-#[derive(Clone, Copy, PartialEq, Eq, Debug)]
-pub enum Meet {
-    /// None: its call failed before it was made.
-    Refused,
-    /// A collective access, whose data each member moves by itself.
-    Access,
-    /// An access in the order of ranks, of so many etypes: where it begins.
-    Ordered(u64),
-    /// `MPI_File_set_size`.
-    SetSize(u64),
-    /// `MPI_File_preallocate`.
-    Preallocate(u64),
-    /// `MPI_File_set_view`: what must be alike of the members' views.
-    SetView(u64),
-    /// `MPI_File_set_atomicity`.
-    SetAtomicity(bool),
-    /// `MPI_File_sync`.
-    Sync,
-    /// `MPI_File_seek_shared`: offset and `whence`, and the end of the file as the member sees it, in etypes.
-    SeekShared(i64, i32, u64),
-}
-
-impl Meet {
-    /// What must be the same for all members.
-    fn alike(&self) -> Meet {
-        match *self {
-            Meet::Ordered(_) => Meet::Ordered(0),
-            Meet::SeekShared(offset, whence, _) => Meet::SeekShared(offset, whence, 0),
-            meet => meet,
-        }
-    }
-}
-
-/// Members that have come so far.
-#[derive(Default)]
-pub(crate) struct Meeting {
-    /// Their parts, in any order.
-    parts: Vec<(Access, Meet)>,
-}
-
-impl Meeting {
-    /// Whether a rank (world number) has come.
-    pub(crate) fn has(&self, rank: u32) -> bool {
-        self.parts.iter().any(|(access, _)| access.origin == rank)
-    }
-}
 
 impl Files {
     /// The mounted rank's part in the next meeting of a file.

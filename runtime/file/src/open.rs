@@ -2,6 +2,7 @@
 //!
 //! The first member creates the file before it tells the others how that went: so a file is created once, whoever is on which process.
 
+use crate::home::Home;
 use crate::host::{Host, failed, options, plain_name};
 use crate::state::{Files, Part};
 use crate::view::View;
@@ -12,6 +13,7 @@ use objects::abi::{
     MPI_MODE_UNIQUE_OPEN, MPI_MODE_WRONLY,
 };
 use objects::error::{ErrorClass, Failure, Result};
+use std::collections::BTreeMap;
 use std::rc::Rc;
 
 /// All that an access mode is made of.
@@ -78,6 +80,24 @@ pub fn delete(name: &str) -> Result {
 }
 
 impl Files {
+    /// What is decided here of a file.
+    pub(crate) fn home(&mut self, objects: &Objects, file: u32) -> &mut Home {
+        if !self.homes.contains_key(&file) {
+            let shared = self.end_on_opening(objects, file);
+            self.homes.insert(file, Home { shared, meetings: BTreeMap::new() });
+        }
+        self.homes.get_mut(&file).expect("made above")
+    }
+
+    /// Where pointers are when a file is opened: at its beginning, with `MPI_MODE_APPEND` at its end (MPI 5.0 section 14.2.1).
+    pub(crate) fn end_on_opening(&mut self, objects: &Objects, file: u32) -> u64 {
+        let appends = objects.files.alive(file).is_some_and(|object| object.amode & MPI_MODE_APPEND != 0);
+        if !appends {
+            return 0;
+        }
+        self.host(objects, file).and_then(|host| host.size()).unwrap_or_default()
+    }
+
     /// The host's file, which the first rank of the process that needs it opens.
     pub(crate) fn host(&mut self, objects: &Objects, file: u32) -> Result<Rc<Host>> {
         if let Some(host) = self.hosts.get(&file) {

@@ -1,10 +1,9 @@
 //! File pointers and views of the mounted rank (MPI 5.0 sections 14.3, 14.4.2 to 14.4.4).
 
 use crate::access::Action;
-use crate::check::{self, bad_argument, not_negative};
-use crate::issue::{Direction, Started, Transfer, is_alone};
+use crate::asked::{Direction, Started, Transfer};
+use crate::check::{self, bad_argument, is_alone, not_negative};
 use crate::meeting::seek;
-use crate::representation::Representation;
 use crate::state::{Files, Split};
 use crate::view::{NewView, View};
 use message::Messages;
@@ -140,7 +139,7 @@ impl Files {
         let part = self.part(file, me);
         part.is_not_split()?;
         let object = objects.files.at(file);
-        let goes_on = new.disp == i64::from(MPI_DISPLACEMENT_CURRENT);
+        let goes_on = new.disp == MPI_DISPLACEMENT_CURRENT;
         if goes_on && object.amode & MPI_MODE_SEQUENTIAL == 0 {
             return Err(bad_argument(
                 "MPI_DISPLACEMENT_CURRENT is for files opened with MPI_MODE_SEQUENTIAL: give the displacement in bytes",
@@ -148,12 +147,12 @@ impl Files {
         }
         let disp = if goes_on { 0 } else { not_negative("disp", new.disp)? };
         let (etype, filetype) = (objects.types.usable(me, new.etype)?.clone(), objects.types.usable(me, new.filetype)?.clone());
-        let representation = Representation::of(new.datarep)?;
+        let representation = self.representation(messages, new.datarep)?;
         let writes = object.amode & MPI_MODE_RDONLY == 0;
         let view = View::new(objects, disp, etype, filetype, representation, writes)?;
         // Etypes' extents and the representation must be alike (MPI 5.0 section 14.3).
         let mut hasher = rustc_hash::FxHasher::default();
-        (view.etype.extent(), representation.name()).hash(&mut hasher);
+        (view.etype.extent(), view.representation.name()).hash(&mut hasher);
         Ok((view, crate::Meet::SetView(hasher.finish())))
     }
 

@@ -3,8 +3,9 @@
 
 use crate::CHAPTER;
 use crate::access::{Access, Action, Answer, Pieces};
-use crate::meeting::Meet;
+use crate::meet::Meet;
 use crate::state::Files;
+use crate::storage::PLACE;
 use engine::Time;
 use engine::record::{Put, Take};
 use message::Messages;
@@ -18,6 +19,7 @@ use objects::error::{ErrorClass, Failure};
 enum Told {
     Access,
     Answer,
+    Load,
 }
 
 fn put_meet(meet: Meet, out: &mut Vec<u8>) {
@@ -87,6 +89,14 @@ fn put_access(access: &Access, out: &mut Vec<u8>) {
             out.u32(*number);
             put_meet(*meet, out);
         }
+        Action::Serve(loads) => {
+            out.u8(4);
+            out.u64(loads.len() as u64);
+            for &(server, bytes) in loads {
+                out.u32(server);
+                out.u64(bytes);
+            }
+        }
         Action::Met(_) => unreachable!("made at home"),
     }
 }
@@ -98,6 +108,7 @@ fn take_access(file: u32, from: &mut Take) -> Access {
         0 => Action::Advance(from.u64()),
         1 => Action::Read(take_pieces(from)),
         2 => Action::Write(take_pieces(from), from.bytes().to_vec()),
+        4 => Action::Serve((0..from.u64()).map(|_| (from.u32(), from.u64())).collect()),
         _ => Action::Meet(from.u32(), take_meet(from)),
     };
     Access { file, origin, arrival, sequence, action, operation }
@@ -131,11 +142,15 @@ impl Files {
     /// Something is asked of a home on another process.
     #[cold]
     pub(crate) fn tell_access(&mut self, messages: &mut Messages, objects: &Objects, access: &Access) {
-        let Some(comm) = objects.files.comm(&objects.comms, access.file) else { return };
+        // Servers belong to no file, and their process may not know it.
+        let (told, to) = match access.action {
+            Action::Serve(_) => (Told::Load, PLACE),
+            _ => (Told::Access, objects.files.at(access.file).home),
+        };
         let mut body = Vec::new();
-        body.u32(comm.context);
+        body.u32(objects.files.comm(&objects.comms, access.file).map_or(u32::MAX, |comm| comm.context));
         put_access(access, &mut body);
-        Files::tell(messages, objects.files.at(access.file).home, Told::Access, access.arrival, &body);
+        Files::tell(messages, to, told, access.arrival, &body);
     }
 
     /// An answer leaves for a rank of another process.
@@ -154,8 +169,12 @@ impl Files {
             let (operation, at) = (record.u32(), Time::from_ps(record.u64()));
             return self.answered(messages, objects, operation, take_answer(&mut record), at);
         }
+        let context = record.u32();
+        if kind == Told::Load as u8 {
+            return self.wait_at(messages, PLACE, take_access(u32::MAX, &mut record));
+        }
         // A file that is no more: of a member whose call was refused, for which nobody waits.
-        let Some(file) = objects.files.by_context(record.u32()) else { return };
+        let Some(file) = objects.files.by_context(context) else { return };
         self.arrive(messages, objects, take_access(file, &mut record));
     }
 }
@@ -178,7 +197,8 @@ mod tests {
             Meet::Sync,
             Meet::SeekShared(-5, 402, 11),
         ];
-        let actions = [Action::Advance(6), Action::Read(pieces.clone()), Action::Write(pieces, vec![1, 2, 3])];
+        let actions =
+            [Action::Advance(6), Action::Read(pieces.clone()), Action::Write(pieces, vec![1, 2, 3]), Action::Serve(Box::new([(2, 5)]))];
         for action in actions.into_iter().chain(meets.map(|meet| Action::Meet(12, meet))) {
             let access = Access { file: 1, origin: 2, arrival: Time::from_ps(3), sequence: 4, action, operation: 5 };
             let mut bytes = Vec::new();

@@ -3,11 +3,11 @@
 use objects::Objects;
 use objects::datatype::predefined::BYTE;
 use objects::datatype::{Constructor, Datatype};
-use objects::error::{ErrorClass, Failure, Result};
+use objects::error::Result;
 use std::rc::Rc;
 
 /// How values lie in a file.
-#[derive(Clone, Copy, PartialEq, Eq, Debug)]
+#[derive(Clone, PartialEq, Eq, Debug)]
 pub enum Representation {
     /// As in memory. All ranks run on one kind of machine, so that `internal` is `native`.
     Native,
@@ -15,37 +15,34 @@ pub enum Representation {
     Internal,
     /// Big-endian, of the standard's sizes.
     External32,
+    /// One that the program has registered without conversion functions, so that values lie as in memory; its name.
+    Registered(Rc<str>),
 }
 
 impl Representation {
-    /// By its name.
-    ///
-    /// # Errors
-    /// `MPI_ERR_UNSUPPORTED_DATAREP`.
-    pub(crate) fn of(name: &str) -> Result<Representation> {
+    /// One of MPI's own by its name.
+    pub(crate) fn predefined(name: &str) -> Option<Representation> {
         match name {
-            "native" => Ok(Representation::Native),
-            "internal" => Ok(Representation::Internal),
-            "external32" => Ok(Representation::External32),
-            _ => Err(Failure::new(
-                ErrorClass::UNSUPPORTED_DATAREP,
-                format!("there is no data representation \"{name}\": use \"native\", \"internal\" or \"external32\""),
-            )),
+            "native" => Some(Representation::Native),
+            "internal" => Some(Representation::Internal),
+            "external32" => Some(Representation::External32),
+            _ => None,
         }
     }
 
     /// Its name.
-    pub(crate) fn name(self) -> &'static str {
+    pub(crate) fn name(&self) -> &str {
         match self {
             Representation::Native => "native",
             Representation::Internal => "internal",
             Representation::External32 => "external32",
+            Representation::Registered(name) => name,
         }
     }
 
     /// Whether bytes of the file are those of memory.
-    pub(crate) fn is_plain(self) -> bool {
-        self != Representation::External32
+    pub(crate) fn is_plain(&self) -> bool {
+        *self != Representation::External32
     }
 
     /// A datatype as it lies in the file: predefined types have the file's sizes, and displacements in bytes are the program's own (MPI 5.0 section
@@ -53,7 +50,7 @@ impl Representation {
     ///
     /// # Errors
     /// `MPI_ERR_TYPE`, `MPI_ERR_COUNT` for what is no datatype with these sizes.
-    pub(crate) fn in_file(self, objects: &Objects, datatype: &Rc<Datatype>) -> Result<Rc<Datatype>> {
+    pub(crate) fn in_file(&self, objects: &Objects, datatype: &Rc<Datatype>) -> Result<Rc<Datatype>> {
         if self.is_plain() {
             return Ok(datatype.clone());
         }
@@ -69,7 +66,7 @@ impl Representation {
     }
 
     /// Bytes that instances of a datatype have in the file.
-    pub(crate) fn in_file_bytes(self, datatype: &Datatype, count: u64) -> u64 {
+    pub(crate) fn in_file_bytes(&self, datatype: &Datatype, count: u64) -> u64 {
         count.saturating_mul(if self.is_plain() { datatype.size } else { datatype.external_size() })
     }
 
@@ -77,12 +74,12 @@ impl Representation {
     ///
     /// # Errors
     /// `MPI_ERR_CONVERSION` for a value that the representation cannot hold.
-    pub(crate) fn encode(self, datatype: &Datatype, count: u64, packed: Vec<u8>) -> Result<Vec<u8>> {
+    pub(crate) fn encode(&self, datatype: &Datatype, count: u64, packed: Vec<u8>) -> Result<Vec<u8>> {
         if self.is_plain() { Ok(packed) } else { datatype.to_external(count, &packed) }
     }
 
     /// Bytes of the file, the first of `count` instances, as those of memory, packed: as many as there is data for.
-    pub(crate) fn decode(self, datatype: &Datatype, count: u64, mut bytes: Vec<u8>) -> Vec<u8> {
+    pub(crate) fn decode(&self, datatype: &Datatype, count: u64, mut bytes: Vec<u8>) -> Vec<u8> {
         if self.is_plain() {
             return bytes;
         }

@@ -35,7 +35,11 @@ impl Files {
         let asked = &mut self.asked[(origin - messages.first) as usize];
         *asked += 1;
         let bytes = action.bytes();
+        let served = matches!(action, Action::Serve(_));
         let mut access = Access { file, origin, arrival: Time::MAX, sequence: *asked, action, operation };
+        if served {
+            return self.ask_servers(messages, objects, access, leaves);
+        }
         messages.profile.message(bytes);
         if messages.by_time() {
             let index = self.accesses.insert(access);
@@ -61,9 +65,15 @@ impl Files {
 
     /// It waits until nothing comes before it.
     pub(crate) fn wait_for_turn(&mut self, messages: &mut Messages, objects: &Objects, access: Access) {
-        let Some(home) = objects.files.alive(access.file).map(|file| file.home) else { return };
+        if let Some(home) = objects.files.alive(access.file).map(|file| file.home) {
+            self.wait_at(messages, home, access);
+        }
+    }
+
+    /// It waits at a rank.
+    pub(crate) fn wait_at(&mut self, messages: &mut Messages, rank: u32, access: Access) {
         let index = self.accesses.insert(access);
-        self.arrivals.push(messages, home, self.accesses[index].turn(index));
+        self.arrivals.push(messages, rank, self.accesses[index].turn(index));
     }
 
     /// Nothing comes before the first thing that waits at a home: that has its turn, and what follows before `until`.
@@ -81,6 +91,10 @@ impl Files {
         let answer = match &access.action {
             Action::Met(number) => return self.met(messages, objects, file, *number, at),
             Action::Meet(..) => unreachable!("a member's part waits for the others'"),
+            Action::Serve(loads) => {
+                let done = self.serve_load(messages, loads, at);
+                return self.give(messages, objects, &access, Answer::default(), done);
+            }
             Action::Advance(etypes) => {
                 let shared = &mut self.home(objects, file).shared;
                 let before = *shared;
@@ -115,10 +129,15 @@ impl Files {
             return;
         }
         let arrival = at + messages.wire.latency(home, to, bytes);
-        if messages.is_local(to) {
+        self.give(messages, objects, access, answer, arrival);
+    }
+
+    /// An answer will be back at its origin then.
+    fn give(&mut self, messages: &mut Messages, objects: &Objects, access: &Access, answer: Answer, arrival: Time) {
+        if messages.is_local(access.origin) {
             self.answered(messages, objects, access.operation, answer, arrival);
         } else {
-            self.tell_answer(messages, to, access.operation, &answer, arrival);
+            self.tell_answer(messages, access.origin, access.operation, &answer, arrival);
         }
     }
 

@@ -8,6 +8,7 @@ use crate::operation::Operation;
 use crate::view::View;
 use engine::Time;
 use message::chapter::arrivals::Arrivals;
+use network::Servers;
 use objects::error::Result;
 use objects::slab::Slab;
 use rustc_hash::FxHashMap;
@@ -19,7 +20,7 @@ pub(crate) struct Split {
     /// Which one: its name without `_begin` and `_end`.
     pub(crate) name: &'static str,
     /// The handle of its request; none if it is complete, with so many bytes.
-    pub(crate) started: crate::issue::Started,
+    pub(crate) started: crate::asked::Started,
 }
 
 /// A rank's part in a file.
@@ -58,12 +59,16 @@ pub struct Files {
     pub(crate) hosts: FxHashMap<u32, Rc<Host>>,
     /// By file and rank (world number).
     pub(crate) parts: FxHashMap<(u32, u32), Part>,
+    /// Data representations that ranks (world numbers) have registered, and whether they convert.
+    pub(crate) registered: FxHashMap<(u32, Rc<str>), bool>,
     /// What is decided here, by file.
     pub(crate) homes: FxHashMap<u32, Home>,
     pub(crate) operations: Slab<Operation>,
     /// What waits at homes until nothing comes before it.
     pub(crate) accesses: Slab<Access>,
     pub(crate) arrivals: Arrivals,
+    /// The file system's servers, at the process that has them, once something was asked of them.
+    pub(crate) servers: Option<Servers>,
     /// Answers that a shared network carries: to which operation.
     pub(crate) answers: Slab<(u32, Answer)>,
     /// What a shared network has delivered.

@@ -79,7 +79,7 @@ impl View {
     }
 
     /// What `MPI_File_get_view` tells: displacement, etype, filetype, and the representation's name.
-    pub fn arguments(&self) -> (u64, &Rc<Datatype>, &Rc<Datatype>, &'static str) {
+    pub fn arguments(&self) -> (u64, &Rc<Datatype>, &Rc<Datatype>, &str) {
         (self.disp, &self.etype, &self.filetype, self.representation.name())
     }
 

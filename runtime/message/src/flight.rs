@@ -19,13 +19,14 @@ impl Messages {
     }
 
     /// How long after a rank acts another can be reached at the earliest: by a message, or where there are `handshakes` by what follows
-    /// from the rank's posting a receive.
+    /// from the rank's posting a receive, or through the file system's servers.
     pub fn lookahead(&self, handshakes: bool) -> Span {
-        match (self.by_time, handshakes) {
+        let messages = match (self.by_time, handshakes) {
             (true, _) => Span::ZERO,
             (false, true) => self.wire.way_back(),
             (false, false) => self.wire.lookahead(),
-        }
+        };
+        self.wire.storage.as_ref().map_or(messages, |storage| messages.min(storage.latency))
     }
 
     /// Puts a message into the queue before the network, ordered by time of sending.

@@ -1,7 +1,7 @@
 //! From ranks to the network: placement, the fast way for formulas, overheads.
 
 use engine::{Span, Time};
-use network::{Built, Endpoint, Formula, Network, Overheads, Placement, Shared, Uniform};
+use network::{Built, Endpoint, Formula, Network, Overheads, Placement, Shared, Storage, Uniform};
 
 /// The network as ranks see it.
 pub struct Wire {
@@ -17,6 +17,8 @@ pub struct Wire {
     pub plain: bool,
     /// A lower bound on what the network takes for any message between two ranks.
     way: Span,
+    /// The file system, if files take time.
+    pub storage: Option<Storage>,
     /// Consecutive ranks on one node of the machine, 1 where it has no such level.
     pub node: u32,
 }
@@ -24,12 +26,12 @@ pub struct Wire {
 impl Wire {
     /// The network of a built machine; `node` consecutive ranks share a node of it.
     pub fn new(built: Built, node: u32) -> Wire {
-        let Built { network, placement, overheads, .. } = built;
+        let Built { network, placement, overheads, storage, .. } = built;
         let way = network.lookahead(Endpoint(0));
         let has_overheads = overheads != Overheads::default();
         let plain = !has_overheads && network.formula().is_some();
         let uniform = network.formula().and_then(Formula::uniform);
-        Wire { network, uniform, placement, has_overheads, plain, overheads, way, node }
+        Wire { network, uniform, placement, has_overheads, plain, overheads, way, storage, node }
     }
     /// Where a rank is attached.
     #[inline]

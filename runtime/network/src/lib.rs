@@ -15,7 +15,9 @@ mod topology;
 pub mod traffic;
 
 pub use bandwidth::{Bandwidth, ParseBandwidthError, Serialization};
-pub use machine::{Built, DEFAULT_MACHINE, Dealt, Machine, MachineError, Overheads, PRESETS, Placement, PlacementRule, Preset, preset};
+pub use machine::{
+    Built, DEFAULT_MACHINE, Dealt, Machine, MachineError, Overheads, PRESETS, Placement, PlacementRule, Preset, Servers, Storage, preset,
+};
 pub use message::{Delivered, Endpoint, Message};
 pub use model::{Formula, Network, Shared, Uniform};
 pub use packet::NetworkReport;

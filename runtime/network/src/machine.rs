@@ -5,12 +5,14 @@ mod file;
 mod overheads;
 mod placement;
 mod presets;
+mod storage;
 
 pub use error::MachineError;
 pub(crate) use error::Source;
 pub use overheads::Overheads;
 pub use placement::{Dealt, Placement, PlacementRule};
 pub use presets::{DEFAULT_MACHINE, PRESETS, Preset, preset};
+pub use storage::{Servers, Storage};
 
 use crate::model::{Formula, Network, Shared};
 use crate::nodes::Nodes;
@@ -47,6 +49,8 @@ pub struct Machine {
     pub flop_rate: Option<f64>,
     /// What messages cost the ranks themselves.
     pub overheads: Overheads,
+    /// What files cost, if they cost anything.
+    pub storage: Option<Storage>,
 }
 
 /// What a run of a given number of ranks needs from a machine.
@@ -62,6 +66,8 @@ pub struct Built {
     pub flop_rate: Option<f64>,
     /// What messages cost the ranks themselves.
     pub overheads: Overheads,
+    /// What files cost, if they cost anything.
+    pub storage: Option<Storage>,
     /// The specification with every size decided, as a report shows it.
     pub specification: String,
     /// How many consecutive ranks share a place of the outermost level (a node): 1 if there is one level
@@ -94,8 +100,8 @@ impl Machine {
     }
 
     fn described(Described { name, source, network, host }: Described) -> Machine {
-        let Host { overheads, placement, processor_factor, flop_rate } = host;
-        Machine { name, source, network, placement, processor_factor, flop_rate, overheads }
+        let Host { overheads, placement, processor_factor, flop_rate, storage } = host;
+        Machine { name, source, network, placement, processor_factor, flop_rate, overheads, storage }
     }
 
     /// Builds the machine for `ranks` ranks.
@@ -119,7 +125,8 @@ impl Machine {
         let placement = self.placement.build(ranks, network.endpoints(), group)?;
         let ranks_per_node = if matches!(placement, Placement::Block) { group } else { 1 };
         let Machine { processor_factor, flop_rate, overheads, .. } = *self;
-        Ok(Built { network, placement, processor_factor, flop_rate, overheads, specification, ranks_per_node })
+        let storage = self.storage.clone();
+        Ok(Built { network, placement, processor_factor, flop_rate, overheads, storage, specification, ranks_per_node })
     }
 }
 
@@ -139,7 +146,10 @@ impl std::fmt::Display for Machine {
         }
         rank.extend(self.flop_rate.map(|rate| format!("flops={rate}")));
         self.network.fmt(f)?;
-        if rank.is_empty() { Ok(()) } else { write!(f, "/rank:{}", rank.join(",")) }
+        if !rank.is_empty() {
+            write!(f, "/rank:{}", rank.join(","))?;
+        }
+        self.storage.as_ref().map_or(Ok(()), |storage| write!(f, "/{storage}"))
     }
 }
 

@@ -6,7 +6,7 @@ mod size;
 mod tests;
 pub(crate) mod text;
 
-pub(crate) use parse::{Host, RANK, Reader, bytes, parse};
+pub(crate) use parse::{Host, RANK, Reader, STORAGE, bytes, parse};
 pub use parse::{flop_rate, parse_packet};
 
 use crate::analytic::{Analytic, AnalyticLevel};

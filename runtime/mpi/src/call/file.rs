@@ -3,7 +3,7 @@
 mod make;
 
 use crate::world::{Mpi, World};
-use collective::agreement::Contribution;
+use collective::agreement::{Contribution, Opened};
 use collective::mode::Mode;
 use file::{Asked, Direction, Files, Meet, NewView, Started};
 use message::Messages;
@@ -66,7 +66,7 @@ impl Mpi {
             }
             communicator.is_self || communicator.rank(world.messages.current) == 0
         };
-        let opened: std::result::Result<Box<str>, (i32, Box<str>)> = if first {
+        let opened: Opened = if first {
             file::create(name, amode).map(Box::from).map_err(|failure| (failure.class.0, failure.text.into()))
         } else {
             Ok("".into())
@@ -140,7 +140,7 @@ impl Mpi {
             Ok(meet)
         })?;
         if let Some((file, view)) = made {
-            let goes_on = (new.disp == i64::from(MPI_DISPLACEMENT_CURRENT)).then_some(shared);
+            let goes_on = (new.disp == MPI_DISPLACEMENT_CURRENT).then_some(shared);
             self.files(|files, messages, _| files.set_view(messages, file, view, goes_on));
         }
         Ok(())

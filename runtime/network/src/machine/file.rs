@@ -3,8 +3,9 @@
 use super::error::{MachineError, Source};
 use super::overheads::Overheads;
 use super::placement::PlacementRule;
+use super::storage::Storage;
 use crate::spec::text::{Item, Level, Piece};
-use crate::spec::{Host, NetworkSpec, RANK, Reader, bytes, flop_rate, parse};
+use crate::spec::{Host, NetworkSpec, RANK, Reader, STORAGE, bytes, flop_rate, parse};
 use engine::Span;
 use serde::Deserialize;
 use std::collections::BTreeMap;
@@ -36,6 +37,7 @@ struct File {
     placement: Option<String>,
     #[serde(default)]
     overheads: FileOverheads,
+    storage: Option<Table>,
 }
 
 #[derive(Deserialize, Default)]
@@ -70,8 +72,11 @@ fn described(text: &str, place: &str) -> Result<Described, MachineError> {
     let network = match (file.network, file.level) {
         (Some(specification), None) => {
             let (network, host) = parse(&specification)?;
-            if host != Host::default() {
+            if host != (Host { storage: host.storage.clone(), ..Host::default() }) {
                 return Err(MachineError::new(RANK_ELSEWHERE));
+            }
+            if host.storage.is_some() {
+                return Err(MachineError::new("'storage:' is for specifications; here use a table [storage]"));
             }
             network
         }
@@ -87,6 +92,7 @@ fn described(text: &str, place: &str) -> Result<Described, MachineError> {
         placement: file.placement.as_deref().map_or(PlacementRule::Block, PlacementRule::from),
         processor_factor,
         flop_rate: file.flops.as_ref().map(rate).transpose()?,
+        storage: file.storage.as_ref().map(|table| storage(text, table)).transpose()?,
     };
     Ok(Described { name: file.name.unwrap_or_else(|| place.to_owned()), source: file.source.unwrap_or_default(), network, host })
 }
@@ -140,6 +146,34 @@ fn network(text: &str, tables: &[Table]) -> Result<NetworkSpec, MachineError> {
     Reader::new(source).network(&levels)
 }
 
+/// A `[storage]` table, read as the pseudo-level of a specification is.
+fn storage(text: &str, table: &Table) -> Result<Storage, MachineError> {
+    let source = Source::file(text);
+    let items = items(table, &source)?;
+    let name = Entry { text: STORAGE.to_owned(), at: table.span().start, is_verbatim: false };
+    let level = Entries { name, size: None, items };
+    Reader::new(source).storage(&level.level())
+}
+
+/// The options of a table that have a short name too, by that, and their values.
+fn items(table: &Table, source: &Source) -> Result<Vec<(Entry, Entry)>, MachineError> {
+    let item = |(key, given): (&Spanned<String>, &Spanned<Value>)| {
+        let name = key.get_ref().as_str();
+        let value = value(name, given, source)?;
+        Ok((Entry { text: short(name).to_owned(), at: key.span().start, is_verbatim: short(name) == name }, value))
+    };
+    table.get_ref().iter().map(item).collect()
+}
+
+/// What specifications call an option.
+fn short(name: &str) -> &str {
+    match name {
+        "latency" => "l",
+        "bandwidth" => "b",
+        other => other,
+    }
+}
+
 /// A part of a table as text, where it stands, and whether it stands there letter by letter.
 struct Entry {
     text: String,
@@ -178,11 +212,7 @@ fn entries(table: &Table, source: &Source) -> Result<Entries, MachineError> {
             "topology" => return Err(source.error(value.at, "the topology is not a text such as \"star\"")),
             "size" => size = Some(value),
             _ => {
-                let short = match name {
-                    "latency" => "l",
-                    "bandwidth" => "b",
-                    other => other,
-                };
+                let short = short(name);
                 items.push((Entry { text: short.to_owned(), at, is_verbatim: short == name }, value));
             }
         }
@@ -235,6 +265,12 @@ mod tests {
         send = "1us"
         gap = "10ns"
         eager_limit = "64KiB"
+
+        [storage]
+        servers = 4
+        stripe = "1MB"
+        bandwidth = "1GB/s"
+        latency = "20us"
     "#;
 
     fn file(text: &str, place: &str) -> Machine {
@@ -244,7 +280,7 @@ mod tests {
     #[test]
     fn a_file_says_what_a_specification_says() {
         let file = file(XT5, "xt5.toml");
-        let same = "torus:8x8x4,wrap=101,l=7us,b=8.8Gbps/star:2,l=0.32us,b=9.6Gbps/rank:o_send=1us,gap=10ns,eager=65536,place=round-robin,proc=0.5";
+        let same = "torus:8x8x4,wrap=101,l=7us,b=8.8Gbps/star:2,l=0.32us,b=9.6Gbps/rank:o_send=1us,gap=10ns,eager=65536,place=round-robin,proc=0.5/storage:servers=4,stripe=1MB,b=8Gbps,l=20us";
         let specified = Machine::parse(same).unwrap();
         assert_eq!((&*file.name, &*file.source), ("XT5-like", "Table I"));
         assert_eq!(Machine { name: specified.name.clone(), source: String::new(), ..file }, specified);
@@ -308,6 +344,9 @@ mod tests {
             ("network = \"star\"\nprocessor = -1.0", "not a factor"),
             ("network = \"star\"\n[overheads]\ngap = \"soon\"", "gap: 'soon' is not a length of time"),
             ("network = \"star\"\n[overheads]\neager_limit = -4", "not a number of bytes"),
+            ("network = \"star/storage:servers=2\"", "[storage]"),
+            ("network = \"star\"\n[storage]\nservers = 0", "from 1 to 65536"),
+            ("network = \"star\"\n[storage]\ndisks = 3", "'disks' is not an option of 'storage'"),
             ("network = ", "in the machine file 'x.toml'"),
         ] {
             let error = machine(text, "x.toml").unwrap_err().to_string();

@@ -4,7 +4,7 @@ use super::size::Size;
 use super::text::{Item, Level, PACKET, Piece};
 use super::{LevelSpec, NetworkSpec};
 use crate::bandwidth::Bandwidth;
-use crate::machine::{MachineError, Overheads, PlacementRule, Source};
+use crate::machine::{MachineError, Overheads, PlacementRule, Source, Storage};
 use crate::packet::{COMMON_KEYS, PacketSpec};
 use crate::topology::{Key, KeyKind, Options, Row, Sizing, TOPOLOGIES, Value};
 use engine::Span;
@@ -13,22 +13,25 @@ use engine::Span;
 pub(super) const NONE: &str = "none";
 /// The pseudo-level that describes the ranks themselves.
 pub(crate) const RANK: &str = "rank";
+/// The pseudo-level that describes the file system.
+pub(crate) const STORAGE: &str = "storage";
 /// What a level's links cost where the specification does not say: those of the default machine.
 const DEFAULT_LATENCY: Span = Span::from_ns(500);
 const DEFAULT_GBPS: u32 = 100;
 
-/// What the `rank` pseudo-level says.
+/// What the `rank` and `storage` pseudo-levels say.
 #[derive(Clone, PartialEq, Debug)]
 pub(crate) struct Host {
     pub(crate) overheads: Overheads,
     pub(crate) placement: PlacementRule,
     pub(crate) processor_factor: f64,
     pub(crate) flop_rate: Option<f64>,
+    pub(crate) storage: Option<Storage>,
 }
 
 impl Default for Host {
     fn default() -> Host {
-        Host { overheads: Overheads::default(), placement: PlacementRule::Block, processor_factor: 1.0, flop_rate: None }
+        Host { overheads: Overheads::default(), placement: PlacementRule::Block, processor_factor: 1.0, flop_rate: None, storage: None }
     }
 }
 
@@ -37,7 +40,7 @@ impl Default for Host {
 fn packet_level(whole: Piece<'_>) -> Option<(Piece<'_>, Option<Piece<'_>>)> {
     let is_level = |byte: usize| {
         let name = whole.text[byte + 1..].split_once(':').map_or("", |(name, _)| name.trim());
-        name == RANK || TOPOLOGIES.iter().any(|row| row.name == name)
+        name == RANK || name == STORAGE || TOPOLOGIES.iter().any(|row| row.name == name)
     };
     let end = whole.text.match_indices('/').map(|(byte, _)| byte).find(|&byte| is_level(byte));
     let outer = whole.part(0..end.unwrap_or(whole.text.len()));
@@ -51,13 +54,17 @@ pub(crate) struct Reader {
     source: Source,
 }
 
-/// Reads a whole specification: levels from the outermost in, then perhaps `rank:...`.
+/// Reads a whole specification: levels from the outermost in, then perhaps `rank:...`, then perhaps `storage:...`.
 pub(crate) fn parse(text: &str) -> Result<(NetworkSpec, Host), MachineError> {
     let reader = Reader::new(Source::specification(text));
     let whole = Piece::whole(text);
     let mut pieces = match packet_level(whole) {
         Some((packet, inside)) => [packet].into_iter().chain(inside.map_or(Vec::new(), Piece::levels)).collect(),
         None => whole.levels(),
+    };
+    let storage = match pieces.pop_if(|last| last.name().text == STORAGE) {
+        Some(piece) => Some(reader.storage(&Level::of(piece, &reader.source)?)?),
+        None => None,
     };
     let host = match pieces.pop_if(|last| last.name().text == RANK) {
         Some(piece) => reader.host(&Level::of(piece, &reader.source)?)?,
@@ -66,11 +73,14 @@ pub(crate) fn parse(text: &str) -> Result<(NetworkSpec, Host), MachineError> {
     if let Some(piece) = pieces.iter().find(|piece| piece.name().text == RANK) {
         return Err(reader.error(*piece, "'rank' describes the ranks themselves and comes last, after the innermost level of the network"));
     }
+    if let Some(piece) = pieces.iter().find(|piece| piece.name().text == STORAGE) {
+        return Err(reader.error(*piece, "'storage' describes the file system and comes last, after the network and 'rank'"));
+    }
     if pieces.is_empty() {
         return Err(reader.error(Piece::whole(""), format!("expected a topology before 'rank': {}", topologies())));
     }
     let levels = pieces.into_iter().map(|piece| Level::of(piece, &reader.source)).collect::<Result<Vec<_>, _>>()?;
-    Ok((reader.network(&levels)?, host))
+    Ok((reader.network(&levels)?, Host { storage, ..host }))
 }
 
 /// Reads the specification of a packet network alone, whether or not it says `level=packet`.
@@ -244,6 +254,38 @@ impl Reader {
 
     fn bandwidth(&self, piece: Piece<'_>) -> Result<Bandwidth, MachineError> {
         piece.text.parse().map_err(|why: crate::bandwidth::ParseBandwidthError| self.error(piece, why.to_string()))
+    }
+
+    /// What the `storage` pseudo-level says.
+    pub(crate) fn storage(&self, level: &Level<'_>) -> Result<Storage, MachineError> {
+        let mut storage = Storage::default();
+        let mut seen = Vec::new();
+        if let Some(size) = level.size {
+            return Err(self.error(size, format!("expected a setting such as servers=4, but found '{}'", size.text)));
+        }
+        for &Item { name, value } in &level.items {
+            if seen.contains(&name.text) {
+                return Err(self.error(name, format!("'{}' is given twice", name.text)));
+            }
+            seen.push(name.text);
+            match name.text {
+                "servers" => {
+                    let servers = number(value.text).filter(|servers| (1..=65_536).contains(servers));
+                    storage.servers = servers.ok_or_else(|| self.error(value, "expected a number of servers from 1 to 65536"))?;
+                }
+                "stripe" => {
+                    let why = || self.error(value, format!("'{}' is not a number of bytes above 0 such as 65536, 1MB or 1MiB", value.text));
+                    storage.stripe = bytes(value.text).filter(|&stripe| stripe != 0).ok_or_else(why)?;
+                }
+                "b" => storage.bandwidth = self.bandwidth(value)?,
+                "l" | "latency" => storage.latency = self.span(value)?,
+                other => {
+                    let why = format!("'{other}' is not an option of 'storage'; its options are: servers, stripe, b, l");
+                    return Err(self.error(name, why));
+                }
+            }
+        }
+        Ok(storage)
     }
 
     fn host(&self, level: &Level<'_>) -> Result<Host, MachineError> {

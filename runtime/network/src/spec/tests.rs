@@ -110,6 +110,12 @@ fn errors_point_at_the_character() {
         ("star/rank:place=file", 16, "block or round-robin"),
         ("star/rank:proc=-1", 15, "not a factor"),
         ("star/rank:o=1us", 10, "'o' is not an option of 'rank'"),
+        ("star/storage:servers=0", 21, "from 1 to 65536"),
+        ("star/storage:stripe=none", 20, "number of bytes above 0"),
+        ("star/storage:disks=2", 13, "'disks' is not an option of 'storage'"),
+        ("star/storage:l=soon", 15, "'soon' is not a length of time"),
+        ("star/storage:l=1us,l=1us", 19, "given twice"),
+        ("storage/star", 0, "'storage' describes the file system and comes last"),
         ("étoile", 0, "found 'étoile'"),
         ("moebius:4,level=packet", 0, "'moebius' is not a packet network"),
         ("fattree:m=4,n=3,vcs=0,level=packet", 20, "vcs=0 is not between 1 and 128"),
@@ -219,10 +225,12 @@ proptest! {
         keys in prop::sample::subsequence(vec!["l=10ns", " b = 12.5GB/s ", "vcs=4", "buf=64KiB", "packet=1kB", "weights=3:1", "router=0ns", "credit=1us", "chunk=32", "nic=1Tbps", "outq=0"], 0..8),
         inside in prop::collection::vec(any_level(), 0..3),
         rank: bool,
+        storage: bool,
     ) {
         let levels: Vec<String> = inside.into_iter().filter(|level| level.contains(':')).collect();
         let text: Vec<String> = [[&[kind], &keys[..], &["level=packet"]].concat().join(",")].into_iter().chain(levels).collect();
-        let text = format!("{}{}", text.join("/"), if rank { "/rank:gap=1ns" } else { "" });
+        let storage = if storage { "/storage:servers=3,stripe=65536,b=8Gbps,l=20us" } else { "" };
+        let text = format!("{}{}{storage}", text.join("/"), if rank { "/rank:gap=1ns" } else { "" });
         let first = Machine::parse(&text).unwrap_or_else(|error| panic!("{error}"));
         let second = Machine::parse(&first.to_string()).unwrap_or_else(|error| panic!("{error}"));
         prop_assert_eq!(&second, &Machine { name: second.name.clone(), ..first });

@@ -1,0 +1,74 @@
+//! Accesses as calls name them, and what becomes of them.
+
+use crate::transfer::Memory;
+use message::p2p::Buffer;
+use message::request::Status;
+
+/// Which way data goes.
+#[derive(Clone, Copy, PartialEq, Eq, Debug)]
+pub enum Direction {
+    /// To the program's memory.
+    Read,
+    /// To the file.
+    Write,
+}
+
+/// An access as a call names it.
+#[derive(Clone, Copy, Debug)]
+pub struct Asked {
+    /// The file's handle.
+    pub file: usize,
+    /// Which way data goes.
+    pub direction: Direction,
+    /// The program's memory.
+    pub buffer: Buffer,
+    /// Whether the file's own pointers say where: a sequential file has no others.
+    pub by_shared: bool,
+}
+
+/// An access that may begin.
+#[derive(Clone)]
+pub struct Transfer {
+    pub(crate) file: u32,
+    pub(crate) direction: Direction,
+    pub(crate) memory: Memory,
+    /// Bytes in the file.
+    pub(crate) bytes: u64,
+    /// Etypes of the view.
+    pub(crate) etypes: u64,
+}
+
+impl Transfer {
+    /// The index of its file.
+    pub fn file(&self) -> u32 {
+        self.file
+    }
+    /// How far it moves a pointer, in etypes.
+    pub fn etypes(&self) -> u64 {
+        self.etypes
+    }
+}
+
+/// An access that has begun.
+#[derive(Clone, Copy, PartialEq, Eq, Debug)]
+pub enum Started {
+    /// All is done: so many bytes of memory were moved.
+    Done(u64),
+    /// The handle of the request that completes it.
+    Waits(usize),
+}
+
+impl Started {
+    /// The status of an access that is done.
+    pub fn status(self) -> Option<Status> {
+        match self {
+            Started::Done(bytes) => Some(status(bytes)),
+            Started::Waits(_) => None,
+        }
+    }
+}
+
+/// The status of an access to a file: how many bytes of memory it moved, and nothing else (MPI 5.0 section 14.4.1).
+pub(crate) fn status(bytes: u64) -> Status {
+    Status { bytes, ..Status::EMPTY }
+}

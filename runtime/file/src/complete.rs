@@ -1,0 +1,60 @@
+//! What becomes of operations when an answer comes, and when their rank completes them.
+
+use crate::access::Answer;
+use crate::asked::status;
+use crate::operation::Then;
+use crate::state::Files;
+use crate::transfer;
+use engine::Time;
+use message::Messages;
+use message::request::Status;
+use objects::Objects;
+use objects::error::Result;
+
+impl Files {
+    /// The answer to an operation is back at its rank's process.
+    pub(crate) fn answered(&mut self, messages: &mut Messages, objects: &Objects, index: u32, answer: Answer, at: Time) {
+        let Some(operation) = self.operations.get_mut(index) else { return };
+        let (file, rank, request) = (operation.file, operation.rank, operation.request);
+        operation.answer.add(answer);
+        let next = if operation.answer.failure.is_none() { operation.next.pop() } else { None };
+        match next {
+            Some(action) => self.ask(messages, objects, (file, rank), action, index, at),
+            None => messages.finish_request(request, at),
+        }
+    }
+
+    /// Moves what a complete operation read into the program's memory; its rank is mounted.
+    pub(crate) fn deliver_operation(&mut self, objects: &Objects, index: u32) {
+        let Some(operation) = self.operations.get_mut(index) else { return };
+        let then = std::mem::replace(&mut operation.then, Then::Nothing);
+        if operation.answer.failure.is_some() || then == Then::Nothing {
+            return;
+        }
+        let (file, rank) = (operation.file, operation.rank);
+        let data = std::mem::take(&mut operation.answer.data);
+        let Some((transfer, from)) = operation.transfer.take() else { return };
+        // A program that is wrong has closed the file meanwhile: then the host's file is missing too.
+        let moved = match self.parts.get(&(file, rank)).map(|part| part.view.clone()) {
+            Some(view) if then == Then::Unpack => Ok(transfer::unpack(&view, &transfer.memory, data)),
+            Some(view) => self.host(objects, file).and_then(|host| transfer::load(&host, &view, from, &transfer.memory)),
+            None => self.host(objects, file).map(|_| 0),
+        };
+        let operation = &mut self.operations[index];
+        match moved {
+            Ok(bytes) => operation.bytes = bytes,
+            Err(failure) => operation.answer.failure = Some(failure),
+        }
+    }
+
+    /// The mounted rank completes an operation: its status.
+    ///
+    /// # Errors
+    /// What it failed with.
+    pub(crate) fn finish_operation(&mut self, objects: &Objects, index: u32) -> Result<Status> {
+        self.deliver_operation(objects, index);
+        let Some(operation) = self.operations.remove(index) else { return Ok(Status::EMPTY) };
+        self.answer = operation.answer.value;
+        operation.answer.failure.map_or(Ok(status(operation.bytes)), Err)
+    }
+}

@@ -1,0 +1,35 @@
+//! What members of a file may do together.
+
+/// A member's part.
+#[derive(Clone, Copy, PartialEq, Eq, Debug)]
+pub enum Meet {
+    /// None: its call failed before it was made.
+    Refused,
+    /// A collective access, whose data each member moves by itself.
+    Access,
+    /// An access in the order of ranks, of so many etypes: where it begins.
+    Ordered(u64),
+    /// `MPI_File_set_size`.
+    SetSize(u64),
+    /// `MPI_File_preallocate`.
+    Preallocate(u64),
+    /// `MPI_File_set_view`: what must be alike of the members' views.
+    SetView(u64),
+    /// `MPI_File_set_atomicity`.
+    SetAtomicity(bool),
+    /// `MPI_File_sync`.
+    Sync,
+    /// `MPI_File_seek_shared`: offset and `whence`, and the end of the file as the member sees it, in etypes.
+    SeekShared(i64, i32, u64),
+}
+
+impl Meet {
+    /// What must be the same for all members.
+    pub(crate) fn alike(&self) -> Meet {
+        match *self {
+            Meet::Ordered(_) => Meet::Ordered(0),
+            Meet::SeekShared(offset, whence, _) => Meet::SeekShared(offset, whence, 0),
+            meet => meet,
+        }
+    }
+}

@@ -69,6 +69,9 @@ pub(crate) enum Turn {
     Fence(u32),
 }
 
+/// An access as whoever has it hands it on: in place, because it has 140 bytes and several owners on its way.
+pub(crate) type Held = Box<Access>;
+
 /// An access under way, or one that waits at its target.
 #[derive(Clone, Debug)]
 pub(crate) struct Access {

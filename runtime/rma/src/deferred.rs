@@ -1,6 +1,6 @@
 //! Accesses to memory that only its mounted rank reaches, its globals and its stack: the main loop mounts the rank before anybody runs.
 
-use crate::access::Access;
+use crate::access::Held;
 use crate::atomic::Bytes;
 use engine::Time;
 use message::chapter::Errand;
@@ -9,7 +9,7 @@ use message::chapter::Errand;
 // Holds the access whole, and finds what it finds here: nothing of the world is borrowed while the target is
 // mounted.
 pub(crate) struct Piece {
-    pub(crate) access: Box<Access>,
+    pub(crate) access: Held,
     base: usize,
     /// When it has its turn.
     pub(crate) at: Time,
@@ -18,7 +18,7 @@ pub(crate) struct Piece {
 }
 
 impl Piece {
-    pub(crate) fn new(access: Box<Access>, base: usize, at: Time) -> Piece {
+    pub(crate) fn new(access: Held, base: usize, at: Time) -> Piece {
         Piece { access, base, at, found: Bytes::new() }
     }
 }

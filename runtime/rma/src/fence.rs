@@ -1,6 +1,6 @@
 //! What is kept of the fences of a window.
 
-use crate::access::Access;
+use crate::access::Held;
 use engine::Time;
 use rustc_hash::FxHashMap;
 use std::collections::BTreeMap;
@@ -36,7 +36,7 @@ pub(crate) struct Fence {
     /// Members whose last fence began an epoch.
     pub(crate) open: Bits,
     /// What has come, by epoch: ranks elsewhere may be one ahead.
-    pub(crate) kept: BTreeMap<u32, Vec<Box<Access>>>,
+    pub(crate) kept: BTreeMap<u32, Vec<Held>>,
     /// What a shared network carries, and processes that have closed the epoch, by epoch.
     pub(crate) expected: BTreeMap<u32, u32>,
     // A process sends its mark behind all accesses of the epoch: streams keep their order, so that when the
@@ -68,7 +68,7 @@ impl Fence {
         self.open.set(member, false, member + 1);
     }
     /// An access of this epoch is there.
-    pub(crate) fn keep(&mut self, epoch: u32, access: Box<Access>) {
+    pub(crate) fn keep(&mut self, epoch: u32, access: Held) {
         self.kept.entry(epoch).or_default().push(access);
     }
     /// A shared network carries something of this epoch.

@@ -1,6 +1,6 @@
 //! The lock of a target's memory in a window (MPI 5.0 section 12.5.3): who has it, and who waits for it.
 
-use crate::access::Access;
+use crate::access::Held;
 use std::collections::VecDeque;
 
 /// A lock that is held or waited for.
@@ -13,7 +13,7 @@ pub(crate) struct Lock {
     /// What waits for it, with what its origin sent after that.
     // First come, first served, writers among readers: a stream of shared locks cannot keep an exclusive one
     // waiting for ever.
-    pub(crate) queue: VecDeque<Box<Access>>,
+    pub(crate) queue: VecDeque<Held>,
 }
 
 impl Lock {

@@ -1,6 +1,6 @@
 //! How targets give their locks, in the order of arrivals.
 
-use crate::access::{Access, Action, Turn};
+use crate::access::{Access, Action, Held, Turn};
 use crate::atomic::Bytes;
 use crate::lock::Lock;
 use crate::state::Rma;
@@ -10,7 +10,7 @@ use objects::Objects;
 
 impl Rma {
     /// A request for a target's lock is there.
-    pub(crate) fn request_lock(&mut self, messages: &mut Messages, access: Box<Access>, exclusive: bool, at: Time) {
+    pub(crate) fn request_lock(&mut self, messages: &mut Messages, access: Held, exclusive: bool, at: Time) {
         let lock = self.locks.entry((access.win, access.target)).or_default();
         if lock.queue.is_empty() && lock.take(access.origin, exclusive) {
             self.answer(messages, &access, Bytes::new(), at);
@@ -22,7 +22,7 @@ impl Rma {
     /// An access goes on, or waits with what came before it from its origin for the lock.
     // With `MPI_Win_lock_all` no origin waits for its locks before it accesses: what it sent ahead waits here
     // in its place, in order.
-    pub(crate) fn after_lock(&mut self, access: Box<Access>) -> Option<Box<Access>> {
+    pub(crate) fn after_lock(&mut self, access: Held) -> Option<Held> {
         if access.turn == Turn::AtOnce || matches!(access.turn, Turn::Fence(_)) {
             return Some(access);
         }
@@ -45,7 +45,7 @@ impl Rma {
     }
 
     /// A lock is given back: who waits first gets it.
-    pub(crate) fn release_lock(&mut self, messages: &mut Messages, objects: &Objects, access: Box<Access>, exclusive: bool, at: Time) {
+    pub(crate) fn release_lock(&mut self, messages: &mut Messages, objects: &Objects, access: Held, exclusive: bool, at: Time) {
         let place = (access.win, access.target);
         let lock = self.locks.entry(place).or_default();
         if lock.queue.iter().any(|waiting| waiting.origin == access.origin) {
@@ -100,7 +100,7 @@ impl Rma {
 
     /// What an origin that has just got the lock sent while it waited for it.
     // What lies behind a new request of the same origin belongs to that one's epoch.
-    fn next_of(&mut self, place: (u32, u32), origin: u32) -> Option<Box<Access>> {
+    fn next_of(&mut self, place: (u32, u32), origin: u32) -> Option<Held> {
         let queue = &mut self.locks.get_mut(&place)?.queue;
         let next = queue.iter().position(|waiting| waiting.origin == origin && waiting.turn == Turn::Ordered)?;
         let asks_anew = queue.iter().take(next).any(|waiting| waiting.origin == origin);

@@ -159,7 +159,7 @@ impl Rma {
     }
 
     /// An origin has completed its accesses to a target.
-    pub(crate) fn completed(&mut self, messages: &mut Messages, access: Box<Access>, at: Time) {
+    pub(crate) fn completed(&mut self, messages: &mut Messages, access: &Access, at: Time) {
         let Some(exposure) = self.exposures.get_mut(&(access.win, access.target)) else { return };
         exposure.left = exposure.left.saturating_sub(1);
         exposure.latest = exposure.latest.max(at);

@@ -1,7 +1,7 @@
 //! How a target serves accesses: in which order, what they do to its memory, and what goes back.
 
 use crate::CHAPTER;
-use crate::access::{Access, Action, Back, NIL, Turn};
+use crate::access::{Access, Action, Back, Held, NIL, Turn};
 use crate::atomic::Bytes;
 use crate::deferred::Piece;
 use crate::state::Rma;
@@ -40,7 +40,7 @@ impl Rma {
     /// An access is at its target, or will be at its arrival.
     // AtOnce is served when it is sent, though it arrives later: the target may look at that memory only after
     // a synchronization that is later still, and so sees it in time.
-    pub(crate) fn arrive(&mut self, messages: &mut Messages, objects: &Objects, access: Box<Access>) {
+    pub(crate) fn arrive(&mut self, messages: &mut Messages, objects: &Objects, access: Held) {
         match access.turn {
             Turn::AtOnce => {
                 let at = access.arrival;
@@ -68,11 +68,11 @@ impl Rma {
     }
 
     /// An access has its turn at `at`.
-    pub(crate) fn perform(&mut self, messages: &mut Messages, objects: &Objects, access: Box<Access>, at: Time) {
+    pub(crate) fn perform(&mut self, messages: &mut Messages, objects: &Objects, access: Held, at: Time) {
         match access.action {
             Action::Lock { exclusive } => self.request_lock(messages, access, exclusive, at),
             Action::Unlock { exclusive } => self.release_lock(messages, objects, access, exclusive, at),
-            Action::Complete => self.completed(messages, access, at),
+            Action::Complete => self.completed(messages, &access, at),
             _ => {
                 if let Some(access) = self.after_lock(access) {
                     self.touch(messages, objects, access, at);
@@ -83,7 +83,7 @@ impl Rma {
 
     /// An access touches its target's memory, or waits until the target is mounted.
     // One memory is touched in one order: while some accesses to it wait for a switch, none may pass them.
-    pub(crate) fn touch(&mut self, messages: &mut Messages, objects: &Objects, access: Box<Access>, at: Time) {
+    pub(crate) fn touch(&mut self, messages: &mut Messages, objects: &Objects, access: Held, at: Time) {
         let base = base(objects, objects.wins.at(access.win), access.target);
         // What comes behind one that waits does so too.
         let waits = !self.unreached.is_empty() && self.unreached.contains(&access.target);

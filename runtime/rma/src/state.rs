@@ -1,6 +1,6 @@
 //! What is kept of windows in use: sparse, by window and rank, of those alone that have something under way.
 
-use crate::access::{Access, Back};
+use crate::access::{Access, Back, Held};
 use crate::atomic::Bytes;
 use crate::deferred::Piece;
 use crate::exposure::Exposure;
@@ -43,9 +43,9 @@ pub struct Rma {
     pub(crate) channels: Slab<Channel>,
     pub(crate) replies: Slab<Reply>,
     pub(crate) waits: Slab<Wait>,
-    pub(crate) accesses: Slab<Box<Access>>,
+    pub(crate) accesses: Slab<Held>,
     /// Accesses that are over, for the next ones: an access under way is moved from one owner to the next as a pointer.
-    pub(crate) spare: Vec<Box<Access>>,
+    pub(crate) spare: Vec<Held>,
     /// Accesses that wait until nothing comes before them, by target.
     pub(crate) arrivals: Arrivals,
     /// Accesses to memory that only its mounted rank reaches, in the order in which they are served.
@@ -70,7 +70,7 @@ const SPARE: usize = 1 << 12;
 
 impl Rma {
     /// An access that begins.
-    pub(crate) fn begin(&mut self, access: Access) -> Box<Access> {
+    pub(crate) fn begin(&mut self, access: Access) -> Held {
         match self.spare.pop() {
             Some(mut old) => {
                 *old = access;
@@ -81,7 +81,7 @@ impl Rma {
     }
 
     /// An access is over.
-    pub(crate) fn end(&mut self, access: Box<Access>) {
+    pub(crate) fn end(&mut self, access: Held) {
         if self.spare.len() < SPARE {
             self.spare.push(access);
         }

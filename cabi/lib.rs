@@ -17,6 +17,7 @@ pub mod folding;
 #[allow(non_snake_case)]
 pub mod fortran;
 pub mod function;
+pub mod given;
 mod interpose;
 pub mod introduction;
 pub mod recording;

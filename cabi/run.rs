@@ -114,6 +114,7 @@ fn remote(options: &Options) -> Result<Option<Remote>, String> {
 
 /// What a run needs to begin, and the machine's name.
 pub fn setup(options: &Options, remote: Option<Remote>) -> Result<(Setup, String), String> {
+    crate::given::install(&options.given);
     let (setup, machine) = simulation::setup(options, &NAMES)?;
     if remote.is_some() && setup.wire.is_shared() {
         return Err("a packet network runs on one native process only: start without mpirun, or choose an analytic machine".to_owned());

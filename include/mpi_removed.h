@@ -29,6 +29,11 @@ int MPI_Type_hindexed(int count, int *blocklengths, MPI_Aint *displacements, MPI
 int MPI_Type_struct(int count, int *blocklengths, MPI_Aint *displacements, MPI_Datatype *types,
                     MPI_Datatype *newtype);                                           /* MPI_Type_create_struct */
 
+/* What Fortran's constructors of MPI 1 were told apart by: no datatype has these combiners, programs compare with them. */
+#define MPI_COMBINER_HVECTOR_INTEGER  (-101)
+#define MPI_COMBINER_HINDEXED_INTEGER (-102)
+#define MPI_COMBINER_STRUCT_INTEGER   (-103)
+
 #if defined(XSIM_MPI_OLD_BOUNDS)
 #define MPI_LB ((MPI_Datatype)0x2fe)
 #define MPI_UB ((MPI_Datatype)0x2ff)

@@ -75,35 +75,13 @@ static void abi_is_set(void)
     CHECK(MPI_Abi_set_fortran_booleans(4, yes, no) == MPI_ERR_ABI);
 }
 
-static void tool(void)
-{
-    int provided, number, index;
-    MPI_T_pvar_session session;
-    MPI_T_cvar_handle handle;
-
-    CHECK(MPI_T_cvar_get_num(&number) == MPI_T_ERR_NOT_INITIALIZED);
-    MPI_T_init_thread(MPI_THREAD_SINGLE, &provided);
-    CHECK(provided == MPI_THREAD_SINGLE);
-    CHECK(MPI_T_cvar_get_num(&number) == MPI_SUCCESS && number == 0);
-    CHECK(MPI_T_pvar_get_num(&number) == MPI_SUCCESS && number == 0);
-    CHECK(MPI_T_cvar_get_index("limit", &index) == MPI_T_ERR_INVALID_NAME);
-    CHECK(MPI_T_cvar_handle_alloc(0, NULL, &handle, &number) == MPI_T_ERR_INVALID_INDEX);
-    CHECK(MPI_T_pvar_session_create(&session) == MPI_SUCCESS);
-    CHECK(MPI_T_pvar_start(session, MPI_T_PVAR_ALL_HANDLES) == MPI_SUCCESS);
-    CHECK(MPI_T_pvar_session_free(&session) == MPI_SUCCESS && session == MPI_T_PVAR_SESSION_NULL);
-    CHECK(MPI_T_finalize() == MPI_SUCCESS);
-    CHECK(MPI_T_finalize() == MPI_T_ERR_NOT_INITIALIZED);
-}
-
 int main(int argc, char **argv)
 {
-    tool();
     abi();
     MPI_Init(&argc, &argv);
     abi_is_set();
     handles();
     statuses();
-    tool();
     MPI_Finalize();
     puts("done");
     return 0;

@@ -26,6 +26,15 @@ int main(int argc, char **argv)
     MPI_Type_create_struct(5, lengths, places, types, &with_hole);
     MPI_Type_get_extent(with_hole, &lower, &extent);
     CHECK(lower == -8 && extent == sizeof(Record) + 8);
+    int integers, addresses, datatypes, combiner;
+    MPI_Type_get_envelope(record, &integers, &addresses, &datatypes, &combiner);
+    switch (combiner) {
+    case MPI_COMBINER_RESIZED: break; /* It has an upper bound of its own. */
+    case MPI_COMBINER_STRUCT_INTEGER:
+    case MPI_COMBINER_HINDEXED_INTEGER:
+    case MPI_COMBINER_HVECTOR_INTEGER:
+    default: CHECK(!"the combiner of a type with bounds");
+    }
     memset(mine, 0, sizeof mine);
     memset(theirs, 0, sizeof theirs);
     for (int i = 0; i < 3; i++)

@@ -173,6 +173,8 @@ pub struct Messages {
     pub flop_rate: Option<f64>,
     /// Buffers that ranks attached, by rank and communicator (`MPI_COMM_NULL` for all).
     pub buffers: FxHashMap<(u32, crate::buffered::Use), crate::buffered::Attached>,
+    /// What ranks have sent since that is counted ([`Messages::count_sends`]).
+    pub sent: Option<Box<FxHashMap<u32, crate::waits::Sent>>>,
     /// What the host has computed for the mounted rank.
     pub clock_host: rank::host::HostClock,
     /// What the host does for the call that is being served.
@@ -232,6 +234,7 @@ impl Messages {
             compute,
             flop_rate,
             buffers: FxHashMap::default(),
+            sent: None,
             effort: Effort::Unknown,
             names,
             findings: check.then(RefCell::default),

@@ -56,6 +56,15 @@ impl Waits {
     }
 }
 
+/// What a rank has sent, by calls of its own and not within collectives.
+#[derive(Clone, Copy, Default, PartialEq, Eq, Debug)]
+pub struct Sent {
+    /// Messages.
+    pub messages: u64,
+    /// Payload bytes.
+    pub bytes: u64,
+}
+
 impl Messages {
     /// From now on it is found out who keeps whom waiting; the run has not begun.
     pub fn find_out_waits(&mut self) {
@@ -88,9 +97,25 @@ impl Messages {
         received[rank as usize].as_mut().map(|received| received.drain(..))
     }
 
+    /// From now on it is counted what each rank sends: messages take the general way, on which there is time for it.
+    pub fn count_sends(&mut self) {
+        self.wire.plain = false;
+        self.sent.get_or_insert_default();
+    }
+
+    /// What a rank has sent since its messages are counted.
+    pub fn sent_by(&self, rank: u32) -> Sent {
+        self.sent.as_ref().and_then(|sent| sent.get(&rank)).copied().unwrap_or_default()
+    }
+
     /// The mounted rank sends a message, which leaves at its clock.
     pub fn note_sending(&mut self, to: u32, bytes: u64) {
         let me = self.current;
+        if let Some(sent) = &mut self.sent {
+            let sent = sent.entry(me).or_default();
+            sent.messages += 1;
+            sent.bytes += bytes;
+        }
         let Some(waits) = &mut self.waits else { return };
         waits.sending = Act { at: self.ranks[me as usize].clock, rank: me };
         waits.traffic.add(me, to, bytes);

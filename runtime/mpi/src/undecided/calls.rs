@@ -324,6 +324,21 @@ impl Mpi {
 
     // Out of the queue, so that nobody else can receive it: that is what a matched probe is for (MPI 5.0
     // section 3.8.2).
+    /// How many messages of a communicator have arrived by the mounted rank's clock without a receive of it: asked in virtual order, as a probe is.
+    ///
+    /// # Errors
+    /// `MPI_ERR_COMM`.
+    pub fn unexpected(&self, comm: usize) -> Result<u32> {
+        let pattern = Pattern { context: self.world().objects.comms.get(comm)?.context, source: None, tag: None };
+        let context = pattern.context;
+        self.ask(Question::Iprobe(pattern));
+        let world = self.world();
+        let (me, messages) = (world.messages.current, &world.messages);
+        let clock = messages.clock(me);
+        let arrived = |&index: &u32| messages.nodes[index].context == context && messages.nodes[index].arrival <= clock;
+        Ok(messages.unexpected.iter(messages.ranks[me as usize].unexpected).filter(arrived).count() as u32)
+    }
+
     fn extract(&self, index: u32) -> usize {
         let mut world = self.world();
         let me = world.messages.current;

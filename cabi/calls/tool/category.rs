@@ -1,0 +1,131 @@
+//! Categories (MPI 5.0 section 15.3.9): the groups of options as in the help, and what is known of a rank, all below one.
+
+use super::cvar::{self, Variable};
+use super::{fails, give_text, initialized, pvar};
+use crate::args::{InOut, Ints, Out, OutText, Text};
+use crate::call::Call;
+use crate::constants::{MPI_T_ERR_INVALID_INDEX, MPI_T_ERR_INVALID_NAME};
+use mpi::error::Result;
+use simulation::options::Group;
+
+/// What is in a category, by index.
+#[derive(Default)]
+struct Contents {
+    cvars: Vec<i32>,
+    pvars: Vec<i32>,
+    categories: Vec<i32>,
+}
+
+/// How many categories there are: the one of all, the groups of options, and that of performance variables.
+const COUNT: usize = Group::ALL.len() + 2;
+
+fn name_of(index: usize) -> (String, String) {
+    match index {
+        0 => ("xsim".to_owned(), "All variables of xsim.".to_owned()),
+        _ if index == COUNT - 1 => ("xsim_rank".to_owned(), "What is known of the calling rank at its clock.".to_owned()),
+        _ => {
+            let title = Group::ALL[index - 1].title();
+            (format!("xsim_{}", title.to_lowercase().replace([' ', '\''], "_")), format!("Options of the run: {}.", title.to_lowercase()))
+        }
+    }
+}
+
+fn contents(index: usize) -> Contents {
+    match index {
+        0 => Contents { categories: (1..COUNT as i32).collect(), ..Contents::default() },
+        _ if index == COUNT - 1 => Contents { pvars: (0..pvar::count() as i32).collect(), ..Contents::default() },
+        _ => {
+            let group = Group::ALL[index - 1];
+            let is_in = |&number: &usize| match cvar::at(number) {
+                Some(Variable::Option(row)) => row.group == group,
+                Some(Variable::TraceRank) => group == Group::Output,
+                None => false,
+            };
+            Contents { cvars: (0..cvar::count()).filter(is_in).map(|number| number as i32).collect(), ..Contents::default() }
+        }
+    }
+}
+
+fn of(c: &Call, index: i32) -> Result<(usize, Contents)> {
+    initialized(c)?;
+    match usize::try_from(index).ok().filter(|&index| index < COUNT) {
+        Some(index) => Ok((index, contents(index))),
+        None => fails(MPI_T_ERR_INVALID_INDEX),
+    }
+}
+
+fn give(all: &[i32], room: i32, indices: Ints) {
+    if !indices.is_null() {
+        all.iter().take(room as usize).enumerate().for_each(|(at, &index)| indices.set(at, index));
+    }
+}
+
+/// `MPI_T_category_get_num`.
+pub fn get_num(c: &Call, number: Out<i32>) -> Result {
+    initialized(c)?;
+    number.set(COUNT as i32);
+    Ok(())
+}
+
+/// `MPI_T_category_get_index`.
+pub fn get_index(c: &Call, name: Text, index: Out<i32>) -> Result {
+    initialized(c)?;
+    let name = name.text();
+    match (0..COUNT).find(|&index| name_of(index).0 == name) {
+        Some(found) => index.set(found as i32),
+        None => return fails(MPI_T_ERR_INVALID_NAME),
+    }
+    Ok(())
+}
+
+/// `MPI_T_category_get_info`.
+pub fn get_info(
+    c: &Call,
+    index: i32,
+    name: OutText,
+    name_len: InOut<i32>,
+    desc: OutText,
+    desc_len: InOut<i32>,
+    cvars: Out<i32>,
+    pvars: Out<i32>,
+    categories: Out<i32>,
+) -> Result {
+    let (index, contents) = of(c, index)?;
+    let (called, about) = name_of(index);
+    give_text(&called, name, name_len);
+    give_text(&about, desc, desc_len);
+    cvars.set(contents.cvars.len() as i32);
+    pvars.set(contents.pvars.len() as i32);
+    categories.set(contents.categories.len() as i32);
+    Ok(())
+}
+
+/// `MPI_T_category_get_num_events`.
+pub fn get_num_events(c: &Call, index: i32, number: Out<i32>) -> Result {
+    of(c, index)?;
+    number.set(0);
+    Ok(())
+}
+
+/// `MPI_T_category_get_events`: there is none to give.
+pub fn get_events(c: &Call, index: i32, _room: i32, _indices: Ints) -> Result {
+    of(c, index).map(|_| ())
+}
+
+/// `MPI_T_category_get_cvars`.
+pub fn get_cvars(c: &Call, index: i32, room: i32, indices: Ints) -> Result {
+    give(&of(c, index)?.1.cvars, room, indices);
+    Ok(())
+}
+
+/// `MPI_T_category_get_pvars`.
+pub fn get_pvars(c: &Call, index: i32, room: i32, indices: Ints) -> Result {
+    give(&of(c, index)?.1.pvars, room, indices);
+    Ok(())
+}
+
+/// `MPI_T_category_get_categories`.
+pub fn get_categories(c: &Call, index: i32, room: i32, indices: Ints) -> Result {
+    give(&of(c, index)?.1.categories, room, indices);
+    Ok(())
+}

@@ -1,0 +1,184 @@
+//! Control variables (MPI 5.0 section 15.3.6): the options of the run as texts, and whether the calling rank is recorded.
+
+use super::{fails, give_text, initialized, locked};
+use crate::args::{Handle, InOut, Out, OutText, Text};
+use crate::call::Call;
+use crate::constants::{
+    MPI_CHAR, MPI_INT, MPI_T_BIND_NO_OBJECT, MPI_T_CVAR_HANDLE_NULL, MPI_T_ENUM_NULL, MPI_T_ERR_CVAR_SET_NEVER, MPI_T_ERR_INVALID_HANDLE,
+    MPI_T_ERR_INVALID_INDEX, MPI_T_ERR_INVALID_NAME, MPI_T_SCOPE_CONSTANT, MPI_T_SCOPE_LOCAL, MPI_T_VERBOSITY_USER_BASIC,
+};
+use crate::given;
+use mpi::error::Result;
+use mpi::handle::{decode, encode};
+use mpi::slab::Slab;
+use rank::{Addr, memory};
+use simulation::options::{Row, TABLE};
+use std::collections::BTreeMap;
+use std::sync::Mutex;
+
+/// One variable.
+#[derive(Clone, Copy)]
+pub(super) enum Variable {
+    /// An option.
+    Option(&'static Row),
+    /// Whether the calling rank's calls go into the trace, as `xsim_trace_on` and `xsim_trace_off` say.
+    TraceRank,
+}
+
+/// How many there are.
+pub(super) fn count() -> usize {
+    TABLE.len() + 1
+}
+
+/// The variable of an index.
+pub(super) fn at(index: usize) -> Option<Variable> {
+    match TABLE.get(index) {
+        Some(row) => Some(Variable::Option(row)),
+        None => (index == TABLE.len()).then_some(Variable::TraceRank),
+    }
+}
+
+impl Variable {
+    pub(super) fn name(self) -> String {
+        match self {
+            Variable::Option(row) => format!("xsim_{}", row.name.replace('-', "_")),
+            Variable::TraceRank => "xsim_trace_rank".to_owned(),
+        }
+    }
+    fn description(self) -> &'static str {
+        match self {
+            Variable::Option(row) => row.help,
+            Variable::TraceRank => "Whether the calling rank's calls are recorded in the trace of -xsim-trace: 0 leaves them out.",
+        }
+    }
+    /// An option's value as text.
+    fn text(row: &Row) -> &str {
+        given::of(row.name).unwrap_or(row.default)
+    }
+}
+
+/// A handle's rank and variable.
+static HANDLES: Mutex<Option<Slab<(u32, usize)>>> = Mutex::new(None);
+/// What a rank has written to [`Variable::TraceRank`].
+static RECORDED: Mutex<BTreeMap<u32, i32>> = Mutex::new(BTreeMap::new());
+
+/// A rank has left the interface: its handles are gone.
+pub(super) fn forget(rank: u32) {
+    if let Some(handles) = &mut *locked(&HANDLES) {
+        for index in 0..handles.capacity() as u32 {
+            if handles.get(index).is_some_and(|(owner, _)| *owner == rank) {
+                handles.remove(index);
+            }
+        }
+    }
+}
+
+fn held(c: &Call, handle: Handle) -> Result<(u32, Variable)> {
+    let handles = locked(&HANDLES);
+    let found = decode(handle.0).and_then(|index| handles.as_ref()?.get(index).map(|held| (index, *held)));
+    match found.filter(|(_, (owner, _))| *owner == c.me()).and_then(|(index, (_, variable))| at(variable).map(|it| (index, it))) {
+        Some(found) => Ok(found),
+        None => fails(MPI_T_ERR_INVALID_HANDLE),
+    }
+}
+
+/// `MPI_T_cvar_get_num`.
+pub fn get_num(c: &Call, number: Out<i32>) -> Result {
+    initialized(c)?;
+    number.set(count() as i32);
+    Ok(())
+}
+
+/// `MPI_T_cvar_get_index`.
+pub fn get_index(c: &Call, name: Text, index: Out<i32>) -> Result {
+    initialized(c)?;
+    let name = name.text();
+    match (0..count()).find(|&index| at(index).is_some_and(|variable| variable.name() == name)) {
+        Some(found) => index.set(found as i32),
+        None => return fails(MPI_T_ERR_INVALID_NAME),
+    }
+    Ok(())
+}
+
+/// `MPI_T_cvar_get_info`.
+pub fn get_info(
+    c: &Call,
+    index: i32,
+    name: OutText,
+    name_len: InOut<i32>,
+    verbosity: Out<i32>,
+    datatype: Out<Handle>,
+    enumtype: Out<Handle>,
+    desc: OutText,
+    desc_len: InOut<i32>,
+    bind: Out<i32>,
+    scope: Out<i32>,
+) -> Result {
+    initialized(c)?;
+    let Some(variable) = usize::try_from(index).ok().and_then(at) else { return fails(MPI_T_ERR_INVALID_INDEX) };
+    let option = matches!(variable, Variable::Option(_));
+    give_text(&variable.name(), name, name_len);
+    give_text(variable.description(), desc, desc_len);
+    verbosity.set(MPI_T_VERBOSITY_USER_BASIC);
+    datatype.set(Handle(if option { MPI_CHAR } else { MPI_INT }));
+    enumtype.set(Handle(MPI_T_ENUM_NULL));
+    bind.set(MPI_T_BIND_NO_OBJECT);
+    scope.set(if option { MPI_T_SCOPE_CONSTANT } else { MPI_T_SCOPE_LOCAL });
+    Ok(())
+}
+
+/// `MPI_T_cvar_handle_alloc`: of a text as many elements as it has with its null byte.
+pub fn handle_alloc(c: &Call, index: i32, _object: Addr, handle: Out<Handle>, elements: Out<i32>) -> Result {
+    initialized(c)?;
+    let Some((index, variable)) = usize::try_from(index).ok().and_then(|index| at(index).map(|it| (index, it))) else {
+        return fails(MPI_T_ERR_INVALID_INDEX);
+    };
+    let made = locked(&HANDLES).get_or_insert_default().insert((c.me(), index));
+    handle.set(Handle(encode(made)));
+    elements.set(match variable {
+        Variable::Option(row) => Variable::text(row).len() as i32 + 1,
+        Variable::TraceRank => 1,
+    });
+    Ok(())
+}
+
+/// `MPI_T_cvar_handle_free`.
+pub fn handle_free(c: &Call, handle: InOut<Handle>) -> Result {
+    initialized(c)?;
+    if handle.at().is_null() {
+        return fails(MPI_T_ERR_INVALID_HANDLE);
+    }
+    let (index, _) = held(c, handle.get())?;
+    if let Some(handles) = &mut *locked(&HANDLES) {
+        handles.remove(index);
+    }
+    handle.set(Handle(MPI_T_CVAR_HANDLE_NULL));
+    Ok(())
+}
+
+/// `MPI_T_cvar_read`.
+pub fn read(c: &Call, handle: Handle, buffer: Addr) -> Result {
+    initialized(c)?;
+    match held(c, handle)?.1 {
+        Variable::Option(row) => {
+            let text = Variable::text(row);
+            OutText(buffer).set(text.as_bytes(), text.len() + 1);
+        }
+        Variable::TraceRank => memory::store(buffer, locked(&RECORDED).get(&c.me()).copied().unwrap_or(1)),
+    }
+    Ok(())
+}
+
+/// `MPI_T_cvar_write`.
+pub fn write(c: &Call, handle: Handle, buffer: Addr) -> Result {
+    initialized(c)?;
+    match held(c, handle)?.1 {
+        Variable::Option(_) => fails(MPI_T_ERR_CVAR_SET_NEVER),
+        Variable::TraceRank => {
+            let on: i32 = memory::load(buffer);
+            locked(&RECORDED).insert(c.me(), on);
+            crate::recording::listen(c.me(), on != 0);
+            Ok(())
+        }
+    }
+}

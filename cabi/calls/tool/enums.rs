@@ -1,0 +1,43 @@
+//! Enumerations (MPI 5.0 section 15.3.5): there is one, of the phases of a rank.
+
+use super::{fails, give_text, initialized};
+use crate::args::{Handle, InOut, Out, OutText};
+use crate::call::Call;
+use crate::constants::{MPI_T_ERR_INVALID_HANDLE, MPI_T_ERR_INVALID_ITEM};
+use mpi::error::Result;
+use mpi::world::Phase;
+
+/// The handle of the one enumeration.
+pub(super) const PHASES: usize = 1;
+
+/// Its items: what each is called, by value.
+const NAMES: [(Phase, &str); 4] =
+    [(Phase::Before, "before"), (Phase::Opened, "session"), (Phase::Active, "initialized"), (Phase::Finalized, "finalized")];
+
+/// The value of a phase.
+pub(super) fn value_of(phase: Phase) -> i32 {
+    NAMES.iter().position(|(known, _)| *known == phase).unwrap_or(NAMES.len() - 1) as i32
+}
+
+/// `MPI_T_enum_get_info`.
+pub fn get_info(c: &Call, enumtype: Handle, num: Out<i32>, name: OutText, name_len: InOut<i32>) -> Result {
+    initialized(c)?;
+    if enumtype.0 != PHASES {
+        return fails(MPI_T_ERR_INVALID_HANDLE);
+    }
+    num.set(NAMES.len() as i32);
+    give_text("xsim_phase", name, name_len);
+    Ok(())
+}
+
+/// `MPI_T_enum_get_item`.
+pub fn get_item(c: &Call, enumtype: Handle, index: i32, value: Out<i32>, name: OutText, name_len: InOut<i32>) -> Result {
+    initialized(c)?;
+    if enumtype.0 != PHASES {
+        return fails(MPI_T_ERR_INVALID_HANDLE);
+    }
+    let Some((_, text)) = usize::try_from(index).ok().and_then(|index| NAMES.get(index)) else { return fails(MPI_T_ERR_INVALID_ITEM) };
+    value.set(index);
+    give_text(text, name, name_len);
+    Ok(())
+}

@@ -1,0 +1,383 @@
+//! Performance variables (MPI 5.0 section 15.3.7): what is known of the calling rank at its clock.
+
+use super::{enums, fails, give_text, initialized, locked};
+use crate::args::{Handle, InOut, Out, OutText, Text};
+use crate::call::Call;
+use crate::constants::{
+    MPI_INT, MPI_T_BIND_MPI_COMM, MPI_T_BIND_NO_OBJECT, MPI_T_ENUM_NULL, MPI_T_ERR_INVALID, MPI_T_ERR_INVALID_HANDLE,
+    MPI_T_ERR_INVALID_INDEX, MPI_T_ERR_INVALID_NAME, MPI_T_ERR_INVALID_SESSION, MPI_T_ERR_PVAR_NO_STARTSTOP, MPI_T_ERR_PVAR_NO_WRITE,
+    MPI_T_PVAR_ALL_HANDLES, MPI_T_PVAR_CLASS_AGGREGATE, MPI_T_PVAR_CLASS_COUNTER, MPI_T_PVAR_CLASS_LEVEL, MPI_T_PVAR_CLASS_STATE,
+    MPI_T_PVAR_CLASS_TIMER, MPI_T_PVAR_HANDLE_NULL, MPI_T_PVAR_SESSION_NULL, MPI_T_VERBOSITY_USER_BASIC, MPI_UNSIGNED,
+    MPI_UNSIGNED_LONG_LONG,
+};
+use mpi::error::Result;
+use mpi::handle::{decode, encode};
+use mpi::slab::Slab;
+use rank::{Addr, memory};
+use std::sync::Mutex;
+
+/// One variable.
+#[derive(Clone, Copy, PartialEq, Eq)]
+enum Variable {
+    Clock,
+    Compute,
+    Wait,
+    Sent,
+    SentBytes,
+    Unexpected,
+    Phase,
+}
+
+/// What is said of a variable.
+struct Row {
+    variable: Variable,
+    name: &'static str,
+    description: &'static str,
+    class: i32,
+    /// Counted from its start on, and to be set; else always there, and only to be read.
+    counted: bool,
+}
+
+const ROWS: [Row; 7] = [
+    Row {
+        variable: Variable::Clock,
+        name: "xsim_virtual_time",
+        description: "The rank's virtual clock: picoseconds since its start.",
+        class: MPI_T_PVAR_CLASS_TIMER,
+        counted: false,
+    },
+    Row {
+        variable: Variable::Compute,
+        name: "xsim_compute_time",
+        description: "Virtual time that the rank has computed, in picoseconds.",
+        class: MPI_T_PVAR_CLASS_TIMER,
+        counted: false,
+    },
+    Row {
+        variable: Variable::Wait,
+        name: "xsim_wait_time",
+        description: "Virtual time that the rank has waited in MPI calls, in picoseconds.",
+        class: MPI_T_PVAR_CLASS_TIMER,
+        counted: false,
+    },
+    Row {
+        variable: Variable::Sent,
+        name: "xsim_messages_sent",
+        description: "Messages that the rank has sent by calls of chapters 3 and 4, not within collectives.",
+        class: MPI_T_PVAR_CLASS_COUNTER,
+        counted: true,
+    },
+    Row {
+        variable: Variable::SentBytes,
+        name: "xsim_bytes_sent",
+        description: "Payload bytes of the messages that the rank has sent by calls of chapters 3 and 4.",
+        class: MPI_T_PVAR_CLASS_AGGREGATE,
+        counted: true,
+    },
+    Row {
+        variable: Variable::Unexpected,
+        name: "xsim_unexpected_messages",
+        description: "Messages in a communicator that have arrived by the rank's clock and for which it has posted no receive.",
+        class: MPI_T_PVAR_CLASS_LEVEL,
+        counted: false,
+    },
+    Row {
+        variable: Variable::Phase,
+        name: "xsim_phase",
+        description: "Where the rank is in its life with MPI.",
+        class: MPI_T_PVAR_CLASS_STATE,
+        counted: false,
+    },
+];
+
+/// How many there are.
+pub(super) fn count() -> usize {
+    ROWS.len()
+}
+
+/// A handle of a session.
+struct Held {
+    session: usize,
+    row: usize,
+    /// The communicator that it is bound to.
+    comm: usize,
+    /// What was counted before it was last started, or was written to it.
+    total: u64,
+    /// What the rank had done when it was started, while it runs.
+    since: Option<u64>,
+}
+
+#[derive(Default)]
+struct Open {
+    /// Whose.
+    sessions: Slab<u32>,
+    handles: Slab<Held>,
+}
+
+static OPEN: Mutex<Option<Open>> = Mutex::new(None);
+
+fn open<T>(with: impl FnOnce(&mut Open) -> T) -> T {
+    with(locked(&OPEN).get_or_insert_default())
+}
+
+/// A rank has left the interface: its sessions are gone.
+pub(super) fn forget(rank: u32) {
+    open(|open| {
+        for session in 0..open.sessions.capacity() as u32 {
+            if open.sessions.get(session) == Some(&rank) {
+                close(open, session);
+            }
+        }
+    });
+}
+
+fn close(open: &mut Open, session: u32) {
+    open.sessions.remove(session);
+    for index in 0..open.handles.capacity() as u32 {
+        if open.handles.get(index).is_some_and(|held| held.session == encode(session)) {
+            open.handles.remove(index);
+        }
+    }
+}
+
+fn session_of(c: &Call, session: Handle) -> Result<u32> {
+    initialized(c)?;
+    let me = c.me();
+    match decode(session.0).filter(|&index| open(|open| open.sessions.get(index) == Some(&me))) {
+        Some(index) => Ok(index),
+        None => fails(MPI_T_ERR_INVALID_SESSION),
+    }
+}
+
+/// A handle of the session: its index.
+fn held(c: &Call, session: Handle, handle: Handle) -> Result<u32> {
+    session_of(c, session)?;
+    match decode(handle.0).filter(|&index| open(|open| open.handles.get(index).is_some_and(|held| held.session == session.0))) {
+        Some(index) => Ok(index),
+        None => fails(MPI_T_ERR_INVALID_HANDLE),
+    }
+}
+
+/// What the variable is now.
+fn value(c: &Call, variable: Variable, comm: usize) -> Result<u64> {
+    let me = c.me();
+    if variable == Variable::Unexpected {
+        return match c.mpi.unexpected(comm) {
+            Ok(count) => Ok(u64::from(count)),
+            // The communicator was freed since.
+            Err(_) => fails(MPI_T_ERR_INVALID),
+        };
+    }
+    let world = c.mpi.world();
+    let messages = &world.messages;
+    Ok(match variable {
+        Variable::Clock => messages.clock(me).as_ps(),
+        Variable::Compute => messages.profile.rank(me).compute.as_ps(),
+        Variable::Wait => messages.profile.rank(me).wait.as_ps(),
+        Variable::Sent => messages.sent_by(me).messages,
+        Variable::SentBytes => messages.sent_by(me).bytes,
+        Variable::Phase => enums::value_of(messages.phase(me)) as u64,
+        Variable::Unexpected => unreachable!("asked above"),
+    })
+}
+
+/// What a handle reads.
+fn reading(c: &Call, index: u32) -> Result<u64> {
+    let (row, comm, total, since) = open(|open| {
+        let held = &open.handles[index];
+        (held.row, held.comm, held.total, held.since)
+    });
+    let row = &ROWS[row];
+    if !row.counted {
+        return value(c, row.variable, comm);
+    }
+    Ok(total + since.map_or(Ok(0), |since| value(c, row.variable, comm).map(|now| now - since))?)
+}
+
+/// Does something to a handle, or to all of the session's that are counted. One that is not fails with `code` if it is named.
+fn each(c: &Call, session: Handle, handle: Handle, code: i32, mut with: impl FnMut(&mut Held, u64)) -> Result {
+    session_of(c, session)?;
+    let indices: Vec<u32> = if handle.0 == MPI_T_PVAR_ALL_HANDLES {
+        open(|open| {
+            (0..open.handles.capacity() as u32)
+                .filter(|&index| open.handles.get(index).is_some_and(|held| held.session == session.0))
+                .collect()
+        })
+    } else {
+        vec![held(c, session, handle)?]
+    };
+    for index in indices {
+        let row = &ROWS[open(|open| open.handles[index].row)];
+        if !row.counted {
+            if handle.0 == MPI_T_PVAR_ALL_HANDLES {
+                continue;
+            }
+            return fails(code);
+        }
+        let now = value(c, row.variable, 0)?;
+        open(|open| with(&mut open.handles[index], now));
+    }
+    Ok(())
+}
+
+/// `MPI_T_pvar_get_num`.
+pub fn get_num(c: &Call, number: Out<i32>) -> Result {
+    initialized(c)?;
+    number.set(ROWS.len() as i32);
+    Ok(())
+}
+
+/// `MPI_T_pvar_get_index`.
+pub fn get_index(c: &Call, name: Text, class: i32, index: Out<i32>) -> Result {
+    initialized(c)?;
+    let name = name.text();
+    match ROWS.iter().position(|row| row.name == name && row.class == class) {
+        Some(found) => index.set(found as i32),
+        None => return fails(MPI_T_ERR_INVALID_NAME),
+    }
+    Ok(())
+}
+
+/// `MPI_T_pvar_get_info`.
+pub fn get_info(
+    c: &Call,
+    index: i32,
+    name: OutText,
+    name_len: InOut<i32>,
+    verbosity: Out<i32>,
+    class: Out<i32>,
+    datatype: Out<Handle>,
+    enumtype: Out<Handle>,
+    desc: OutText,
+    desc_len: InOut<i32>,
+    bind: Out<i32>,
+    readonly: Out<bool>,
+    continuous: Out<bool>,
+    atomic: Out<bool>,
+) -> Result {
+    initialized(c)?;
+    let Some(row) = usize::try_from(index).ok().and_then(|index| ROWS.get(index)) else { return fails(MPI_T_ERR_INVALID_INDEX) };
+    give_text(row.name, name, name_len);
+    give_text(row.description, desc, desc_len);
+    verbosity.set(MPI_T_VERBOSITY_USER_BASIC);
+    class.set(row.class);
+    datatype.set(Handle(match row.variable {
+        Variable::Phase => MPI_INT,
+        Variable::Unexpected => MPI_UNSIGNED,
+        _ => MPI_UNSIGNED_LONG_LONG,
+    }));
+    enumtype.set(Handle(if row.variable == Variable::Phase { enums::PHASES } else { MPI_T_ENUM_NULL }));
+    bind.set(if row.variable == Variable::Unexpected { MPI_T_BIND_MPI_COMM } else { MPI_T_BIND_NO_OBJECT });
+    readonly.set(!row.counted);
+    continuous.set(!row.counted);
+    atomic.set(row.counted);
+    Ok(())
+}
+
+/// `MPI_T_pvar_session_create`.
+pub fn session_create(c: &Call, session: Out<Handle>) -> Result {
+    initialized(c)?;
+    let me = c.me();
+    session.set(Handle(encode(open(|open| open.sessions.insert(me)))));
+    Ok(())
+}
+
+/// `MPI_T_pvar_session_free`, with its handles.
+pub fn session_free(c: &Call, session: InOut<Handle>) -> Result {
+    let index = session_of(c, session.get())?;
+    open(|open| close(open, index));
+    session.set(Handle(MPI_T_PVAR_SESSION_NULL));
+    Ok(())
+}
+
+/// `MPI_T_pvar_handle_alloc`.
+pub fn handle_alloc(c: &Call, session: Handle, index: i32, object: Addr, handle: Out<Handle>, elements: Out<i32>) -> Result {
+    session_of(c, session)?;
+    let Some(row) = usize::try_from(index).ok().filter(|&index| index < ROWS.len()) else { return fails(MPI_T_ERR_INVALID_INDEX) };
+    let mut comm = 0;
+    if ROWS[row].variable == Variable::Unexpected {
+        if object.is_null() {
+            return fails(MPI_T_ERR_INVALID_HANDLE);
+        }
+        comm = memory::load::<usize>(object);
+        if c.mpi.world().objects.comms.get(comm).is_err() {
+            return fails(MPI_T_ERR_INVALID_HANDLE);
+        }
+    }
+    if ROWS[row].counted {
+        c.mpi.world().messages.count_sends();
+    }
+    let made = open(|open| open.handles.insert(Held { session: session.0, row, comm, total: 0, since: None }));
+    handle.set(Handle(encode(made)));
+    elements.set(1);
+    Ok(())
+}
+
+/// `MPI_T_pvar_handle_free`.
+pub fn handle_free(c: &Call, session: Handle, handle: InOut<Handle>) -> Result {
+    session_of(c, session)?;
+    if handle.at().is_null() {
+        return fails(MPI_T_ERR_INVALID_HANDLE);
+    }
+    let index = held(c, session, handle.get())?;
+    open(|open| open.handles.remove(index));
+    handle.set(Handle(MPI_T_PVAR_HANDLE_NULL));
+    Ok(())
+}
+
+/// `MPI_T_pvar_start`: one that runs already goes on.
+pub fn start(c: &Call, session: Handle, handle: Handle) -> Result {
+    each(c, session, handle, MPI_T_ERR_PVAR_NO_STARTSTOP, |held, now| held.since = held.since.or(Some(now)))
+}
+
+/// `MPI_T_pvar_stop`.
+pub fn stop(c: &Call, session: Handle, handle: Handle) -> Result {
+    each(c, session, handle, MPI_T_ERR_PVAR_NO_STARTSTOP, |held, now| {
+        if let Some(since) = held.since.take() {
+            held.total += now - since;
+        }
+    })
+}
+
+/// Sets what a handle has counted.
+fn set(c: &Call, session: Handle, handle: Handle, to: u64) -> Result {
+    each(c, session, handle, MPI_T_ERR_PVAR_NO_WRITE, |held, now| {
+        held.total = to;
+        held.since = held.since.map(|_| now);
+    })
+}
+
+/// `MPI_T_pvar_read`.
+pub fn read(c: &Call, session: Handle, handle: Handle, buffer: Addr) -> Result {
+    let index = held(c, session, handle)?;
+    let value = reading(c, index)?;
+    match ROWS[open(|open| open.handles[index].row)].variable {
+        Variable::Phase | Variable::Unexpected => memory::store(buffer, value as i32),
+        _ => memory::store(buffer, value),
+    }
+    Ok(())
+}
+
+/// `MPI_T_pvar_write`.
+pub fn write(c: &Call, session: Handle, handle: Handle, buffer: Addr) -> Result {
+    let index = held(c, session, handle)?;
+    if !ROWS[open(|open| open.handles[index].row)].counted {
+        return fails(MPI_T_ERR_PVAR_NO_WRITE);
+    }
+    set(c, session, handle, memory::load(buffer))
+}
+
+/// `MPI_T_pvar_reset`.
+pub fn reset(c: &Call, session: Handle, handle: Handle) -> Result {
+    set(c, session, handle, 0)
+}
+
+/// `MPI_T_pvar_readreset`.
+pub fn readreset(c: &Call, session: Handle, handle: Handle, buffer: Addr) -> Result {
+    let index = held(c, session, handle)?;
+    if !ROWS[open(|open| open.handles[index].row)].counted {
+        return fails(MPI_T_ERR_PVAR_NO_WRITE);
+    }
+    read(c, session, handle, buffer)?;
+    reset(c, session, handle)
+}

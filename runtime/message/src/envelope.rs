@@ -1,6 +1,6 @@
 //! What a message says of itself, and what a receive accepts of that.
 
-use crate::node::{Node, flag};
+use crate::node::{NIL, Node, flag};
 use engine::Time;
 
 /// What a message says of itself.
@@ -21,12 +21,20 @@ pub struct Envelope {
 pub struct Transit {
     /// Arrival at the receiver; with `flag::RENDEZVOUS` that of the request to send; unknown (`Time::MAX`) with `flag::UNDER_WAY`.
     pub arrival: Time,
-    /// `SYNCHRONOUS`, `RENDEZVOUS`, `UNDER_WAY` of the node flags.
+    /// `SYNCHRONOUS`, `RENDEZVOUS`, `UNDER_WAY`, `OWNED` of the node flags.
     pub flags: u16,
     /// The sender's request, where the sender waits for the match; else `NIL`.
     pub request: u32,
     /// Its number in a shared network, with `flag::UNDER_WAY`; else `NIL`.
     pub flight: u32,
+}
+
+impl Transit {
+    /// By a formula, its sender done with it: all that is to be known is when it arrives.
+    #[inline(always)]
+    pub fn at(arrival: Time) -> Transit {
+        Transit { arrival, flags: 0, request: NIL, flight: NIL }
+    }
 }
 
 /// What a receive or probe accepts.

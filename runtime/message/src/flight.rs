@@ -75,11 +75,7 @@ impl Messages {
             self.requests.remove(index);
             self.receive_of(index);
         } else if std::mem::take(&mut request.waited) {
-            let state = &mut self.ranks[owner as usize];
-            state.waiting -= 1;
-            if state.waiting == 0 {
-                self.ready.wake(owner);
-            }
+            self.one_less(owner);
         }
         if self.ranks[owner as usize].polling {
             self.mark_dirty(owner);

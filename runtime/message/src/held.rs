@@ -10,10 +10,11 @@ mod row;
 pub use row::{Held, Row};
 use row::{MOST, Operation, Pair};
 
-use crate::envelope::Envelope;
+use crate::envelope::{Envelope, Transit};
 use crate::messages::Messages;
-use crate::node::{INLINE_BYTES, NIL, Node, State, flag};
+use crate::node::{NIL, flag};
 use crate::reference::REFERRED;
+use crate::view::Extent;
 use crate::{handle, handle::REQUEST_SENT};
 use engine::Time;
 use rank::{Addr, memory};
@@ -30,15 +31,10 @@ impl Messages {
     #[inline(always)]
     pub fn hold_send(&mut self, to: u32, message: Envelope, (buffer, bytes): (Addr, u64), arrival: Time, stays: bool) -> usize {
         memory::prefetch(&self.ranks[to as usize]);
-        let inline = bytes <= INLINE_BYTES;
         let owned = stays && bytes >= REFERRED;
-        let data = if inline { memory::load_short(buffer, bytes as usize) } else { [0; 2] };
-        let node = self.nodes.alloc(Node {
-            buffer,
-            flags: if inline { flag::INLINE } else { flag::REFERS } | if owned { flag::OWNED } else { 0 },
-            data,
-            ..Node::of(&message, arrival, bytes, State::Unexpected)
-        });
+        let payload = self.load(&Extent { buffer, layout: None, bytes }, 0);
+        let flags = if owned { flag::OWNED } else { 0 };
+        let node = self.message_node(&message, payload, bytes, &Transit { arrival, flags, request: NIL, flight: NIL });
         self.hold(Operation { node, to });
         if owned { handle::of_node(node) } else { REQUEST_SENT }
     }
@@ -173,22 +169,11 @@ impl Messages {
     #[inline(always)]
     fn match_message(&mut self, to: u32, index: u32) -> Option<u32> {
         let envelope = Envelope::of(&self.nodes[index]);
-        let found = self.find_posted(to, &envelope);
-        if let Some((_, place)) = found {
-            self.posted.remove(&mut self.ranks[to as usize].posted, place, &self.nodes);
-        } else {
-            self.posted.searched(&mut self.ranks[to as usize].posted, &self.nodes);
+        let receive = self.match_posted(to, &envelope);
+        if receive.is_none() {
             self.settle_reference(index);
             self.enqueue(to, index);
         }
-        found.map(|(receive, _)| receive)
-    }
-
-    /// A message from the mounted rank, which is not in a row, reaches `to`.
-    #[inline(never)]
-    pub fn deliver_message(&mut self, to: u32, message: u32) {
-        if let Some(receive) = self.match_message(to, message) {
-            self.take(to, receive, message);
-        }
+        receive
     }
 }

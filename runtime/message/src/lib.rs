@@ -11,6 +11,7 @@ pub mod handle;
 pub mod held;
 pub mod matching;
 pub mod messages;
+pub mod moving;
 pub mod node;
 pub mod p2p;
 pub mod packing;

@@ -8,11 +8,10 @@
 use crate::envelope::{Envelope, Pattern, Transit};
 use crate::flight::Flight;
 use crate::messages::Messages;
+use crate::moving::Payload;
 use crate::node::{NIL, Node, State, flag};
 use crate::queue::Place;
-use crate::view::Extent;
 use engine::Time;
-use rank::memory;
 
 impl Messages {
     /// The posted receive of rank `to` that takes a message with this envelope now.
@@ -74,41 +73,67 @@ impl Messages {
         debug_assert!(found, "receive {receive} is in the queue of rank {rank}");
     }
 
-    /// A message from the mounted rank reaches rank `to`: into a posted receive, or into the unexpected queue.
+    /// A message reaches rank `to`: its posted receive, or the unexpected queue. Its payload is still where its sender has it.
+    // A message is a node even where its receive is posted already: to make and free one costs a few stores, and two ways of meeting a
+    // receive cost two places in which times, flags and truncation have to agree.
     #[inline(always)]
-    pub fn deliver(&mut self, to: u32, message: Envelope, payload: &Extent, transit: Transit) {
-        if !self.ranks[to as usize].posted.is_empty() {
-            if let Some((index, place)) = self.find_posted(to, &message) {
-                self.posted.remove(&mut self.ranks[to as usize].posted, place, &self.nodes);
-                return self.fill(to, index, &message, payload, transit);
-            }
-            self.posted.searched(&mut self.ranks[to as usize].posted, &self.nodes);
+    pub fn deliver(&mut self, to: u32, envelope: &Envelope, payload: Payload, bytes: u64, transit: &Transit) {
+        let awaited = !self.ranks[to as usize].posted.is_empty();
+        let message = self.message_node(envelope, payload, bytes, transit);
+        self.note_departure(message);
+        if awaited && self.meets_posted(to, message) {
+            return;
         }
-        let inline = payload.fits_inline(transit.flags);
-        let index = self.nodes.alloc(Node {
-            flags: transit.flags | if inline { flag::INLINE } else { 0 },
-            layout: transit.flight,
-            data: if inline { memory::load_short(payload.buffer, payload.bytes as usize) } else { [0; 2] },
-            ..Node::of(&message, transit.arrival, payload.bytes, State::Unexpected)
-        });
-        self.note_departure(index);
-        if !inline || transit.flags != 0 {
-            self.deliver_odd(to, index, payload, transit);
+        if !matches!(payload, Payload::Inline(_)) || transit.flags != 0 {
+            self.leave_unexpected(to, message, transit.flight);
         }
-        self.enqueue(to, index);
+        self.enqueue(to, message);
     }
 
-    /// What [`Messages::deliver`] has to do where a message is long, or not through when it is sent.
-    #[inline(never)]
-    fn deliver_odd(&mut self, to: u32, index: u32, payload: &Extent, transit: Transit) {
-        if !self.nodes[index].has(flag::INLINE) {
-            self.stage(index, payload);
-        }
+    /// Makes a message's node, which is in no queue yet.
+    #[inline(always)]
+    pub fn message_node(&mut self, envelope: &Envelope, payload: Payload, bytes: u64, transit: &Transit) -> u32 {
+        let (flags, buffer, mut data) = payload.parts();
         if transit.request != NIL {
-            self.nodes[index].data[1] = u64::from(transit.request);
+            data[1] = u64::from(transit.request);
         }
-        if transit.flight != NIL {
-            self.flights[transit.flight] = Flight::Unexpected { to, message: index };
+        self.nodes.alloc(Node {
+            buffer,
+            flags: transit.flags | flags,
+            layout: transit.flight,
+            data,
+            ..Node::of(envelope, transit.arrival, bytes, State::Unexpected)
+        })
+    }
+
+    /// Whether a posted receive of `to` takes the message, which is in no queue.
+    #[inline(never)]
+    fn meets_posted(&mut self, to: u32, message: u32) -> bool {
+        let envelope = Envelope::of(&self.nodes[message]);
+        let receive = self.match_posted(to, &envelope);
+        if let Some(receive) = receive {
+            self.take(to, receive, message);
+        }
+        receive.is_some()
+    }
+
+    /// The posted receive of `to` that a message meets, out of its queue.
+    #[inline(always)]
+    pub fn match_posted(&mut self, to: u32, envelope: &Envelope) -> Option<u32> {
+        let found = self.find_posted(to, envelope);
+        match found {
+            Some((_, place)) => self.posted.remove(&mut self.ranks[to as usize].posted, place, &self.nodes),
+            None => self.posted.searched(&mut self.ranks[to as usize].posted, &self.nodes),
+        }
+        found.map(|(receive, _)| receive)
+    }
+
+    /// What a message that goes into the unexpected queue needs where it is long, or not through when it is sent.
+    #[inline(never)]
+    fn leave_unexpected(&mut self, to: u32, message: u32, flight: u32) {
+        self.settle_reference(message);
+        if flight != NIL {
+            self.flights[flight] = Flight::Unexpected { to, message };
         }
     }
 
@@ -127,50 +152,6 @@ impl Messages {
     pub fn noticed(&mut self, to: u32) {
         self.unexpected.searched(&mut self.ranks[to as usize].unexpected, &self.nodes);
         self.mark_dirty(to);
-    }
-
-    /// Copies the payload out of the sender's memory: into the node if it fits, else into the pool.
-    #[inline]
-    pub fn stage(&mut self, index: u32, payload: &Extent) {
-        if payload.bytes == 0 || !payload.has_memory() {
-            return;
-        }
-        let node = &mut self.nodes[index];
-        if payload.fits_inline(node.flags) {
-            node.data = memory::load_short(payload.buffer, payload.bytes as usize);
-            node.flags |= flag::INLINE;
-            return;
-        }
-        let place = self.pool.alloc(payload.bytes as usize);
-        payload.append_to(self.pool.get_mut(place));
-        node.data[0] = u64::from(place);
-        node.flags |= flag::POOLED;
-    }
-
-    /// A posted receive meets its message while the sender is mounted.
-    #[inline]
-    fn fill(&mut self, to: u32, index: u32, message: &Envelope, payload: &Extent, transit: Transit) {
-        self.note_departure(index);
-        let posted_at = self.nodes[index].arrival;
-        let capacity = self.nodes[index].bytes;
-        let taken = payload.bytes.min(capacity);
-        let node = &mut self.nodes[index];
-        node.source = message.source;
-        node.tag = message.tag;
-        node.bytes = taken;
-        node.flags &= !flag::ANY_TAG;
-        if payload.bytes > capacity {
-            node.flags |= flag::TRUNCATED;
-            node.data[1] = payload.bytes;
-        }
-        if taken != 0 && !node.has(flag::TRUNCATED) {
-            if payload.layout.is_none() && !node.has(flag::LAYOUT | flag::MOUNTED_ONLY) {
-                memory::copy(node.buffer, payload.buffer, taken as usize);
-            } else {
-                self.stage(index, payload);
-            }
-        }
-        self.meet(to, index, posted_at, payload.bytes, transit);
     }
 
     /// A receive and its message are together: settles times, wakes whoever waits.
@@ -218,7 +199,7 @@ impl Messages {
 
     /// A blocked rank has one completion less to wait for.
     #[inline(always)]
-    fn one_less(&mut self, to: u32) {
+    pub(crate) fn one_less(&mut self, to: u32) {
         let state = &mut self.ranks[to as usize];
         state.waiting -= 1;
         if state.waiting == 0 {
@@ -238,21 +219,22 @@ impl Messages {
         if flags & !(flag::INLINE | flag::REFERS | flag::OWNED) == 0 && !node.has(flag::LAYOUT | flag::MOUNTED_ONLY) && bytes <= node.bytes
         {
             node.bytes = bytes;
+            let target = node.buffer;
             if flags & flag::INLINE != 0 {
-                memory::store_short(node.buffer, &data, bytes as usize);
+                self.put(Payload::Inline(data), target, bytes);
             } else {
-                memory::copy(node.buffer, buffer, bytes as usize);
+                self.put(Payload::At(buffer), target, bytes);
                 self.takes_a_while();
             }
             self.drop_message(message);
             return self.complete(to, receive, arrival);
         }
-        self.take_odd(to, receive, message);
+        self.take_slow(to, receive, message);
     }
 
     /// [`Messages::take`] of anything, into a receive that knows its message's envelope.
     #[inline(never)]
-    fn take_odd(&mut self, to: u32, receive: u32, message: u32) {
+    fn take_slow(&mut self, to: u32, receive: u32, message: u32) {
         self.take_payload(receive, message);
         let Node { arrival, bytes, layout, flags, data, .. } = self.nodes[message];
         let posted_at = self.nodes[receive].arrival;
@@ -265,34 +247,6 @@ impl Messages {
         };
         self.drop_message(message);
         self.meet(to, receive, posted_at, bytes, transit);
-    }
-
-    /// The payload's part of [`Messages::take`], of any kind.
-    fn take_payload(&mut self, receive: u32, message: u32) {
-        let from = self.nodes[message];
-        let node = &mut self.nodes[receive];
-        let capacity = node.bytes;
-        node.flags |= from.flags & (flag::INLINE | flag::POOLED);
-        node.data = from.data;
-        node.bytes = from.bytes.min(capacity);
-        if from.has(flag::REFERS) {
-            self.take_referred(receive, &from, from.bytes <= capacity);
-        }
-        if from.bytes > capacity {
-            self.drop_payload(receive);
-            let node = &mut self.nodes[receive];
-            node.flags |= flag::TRUNCATED;
-            node.data[1] = from.bytes;
-        }
-    }
-
-    /// Forgets a node's payload.
-    pub fn drop_payload(&mut self, index: u32) {
-        let node = &mut self.nodes[index];
-        if node.has(flag::POOLED) {
-            self.pool.free(node.data[0] as u32);
-        }
-        node.flags &= !(flag::POOLED | flag::INLINE);
     }
 
     /// Posts a receive of `rank`: matches it, or appends it to the posted list. Whether the rank `waits` for it before it does anything else.
@@ -308,7 +262,7 @@ impl Messages {
     pub fn match_receive(&mut self, rank: u32, index: u32, waits: bool) -> Option<u32> {
         let (node, state) = (&self.nodes[index], &mut self.ranks[rank as usize]);
         if state.wilds != 0 || node.flags & (flag::WILD | flag::ANY_TAG) != 0 {
-            return self.match_wild_receive(rank, index, waits);
+            return self.match_receive_slow(rank, index, waits);
         }
         if !state.unexpected.is_empty() {
             if let Some((message, place)) = self.unexpected.first_like(state.unexpected, &Envelope::of(node), &self.nodes) {
@@ -323,7 +277,7 @@ impl Messages {
 
     /// [`Messages::match_receive`] of one that takes any source or tag, or that such a one may be before.
     #[inline(never)]
-    fn match_wild_receive(&mut self, rank: u32, index: u32, waits: bool) -> Option<u32> {
+    fn match_receive_slow(&mut self, rank: u32, index: u32, waits: bool) -> Option<u32> {
         let pattern = Pattern::of(&self.nodes[index]);
         let found = if pattern.source.is_none() {
             self.choose_at_once(rank, &pattern, waits)

@@ -7,13 +7,14 @@
 use crate::envelope::{Envelope, Transit};
 use crate::held::Row;
 use crate::messages::Messages;
+use crate::moving::Payload;
 use crate::node::{INLINE_BYTES, NIL, Node, State, flag};
 use crate::p2p::{Buffer, FIRST_MEMORY, Peer, SendMode};
 use crate::request::Status;
 use crate::view::Extent;
 use engine::Time;
 use objects::Objects;
-use rank::{Addr, memory};
+use rank::Addr;
 
 /// Contiguous memory.
 #[derive(Clone, Copy)]
@@ -50,60 +51,51 @@ impl Messages {
         }
         self.release();
         if bytes <= INLINE_BYTES {
-            self.deliver_short(to, envelope, memory::load_short(buffer, bytes as usize), bytes, arrival);
+            let payload = self.load(&Extent { buffer, layout: None, bytes }, 0);
+            let awaited = !self.ranks[to as usize].posted.is_empty();
+            if !(awaited && self.hand_over(to, &envelope, payload, bytes, arrival)) {
+                self.deliver(to, &envelope, payload, bytes, &Transit::at(arrival));
+            }
             self.is_brief();
         } else {
-            self.deliver_plain(to, envelope, Stretch { buffer, bytes }, arrival);
+            self.deliver_long(to, envelope, Stretch { buffer, bytes }, arrival);
         }
         self.count_burst(to);
         Some(crate::handle::REQUEST_SENT)
     }
 
     #[inline(never)]
-    fn deliver_plain(&mut self, to: u32, envelope: Envelope, Stretch { buffer, bytes }: Stretch, arrival: Time) {
-        let transit = Transit { arrival, flags: 0, request: NIL, flight: NIL };
-        self.deliver(to, envelope, &Extent { buffer, layout: None, bytes }, transit);
+    fn deliver_long(&mut self, to: u32, envelope: Envelope, Stretch { buffer, bytes }: Stretch, arrival: Time) {
+        self.deliver(to, &envelope, Payload::At(buffer), bytes, &Transit::at(arrival));
     }
 
-    /// A message whose payload fits in a node reaches `to`.
+    /// A payload that fits in a node goes straight into the receive for which `to` is blocked, if that is its only one and takes it. Answers
+    /// whether it did.
+    // The one case made by hand beside `deliver`: a ring or a token of short messages is nothing else, and a node made, matched and freed
+    // would be a fifth of it.
     #[inline(always)]
-    fn deliver_short(&mut self, to: u32, envelope: Envelope, data: [u64; 2], bytes: u64, arrival: Time) {
+    fn hand_over(&mut self, to: u32, envelope: &Envelope, payload: Payload, bytes: u64, arrival: Time) -> bool {
         let receiver = &mut self.ranks[to as usize];
-        if !receiver.posted.is_empty() {
-            if !receiver.watches()
-                && let Some(index) = receiver.posted.only()
-            {
-                let node = &mut self.nodes[index];
-                if Envelope::of(node) == envelope
-                    && node.flags & !(flag::MOUNTED_ONLY | flag::UNSEEN) == flag::WAITED
-                    && bytes <= node.bytes
-                {
-                    if node.has(flag::MOUNTED_ONLY) {
-                        node.data = data;
-                        node.flags |= flag::INLINE;
-                    } else {
-                        memory::store_short(node.buffer, &data, bytes as usize);
-                    }
-                    node.bytes = bytes;
-                    receiver.posted = crate::queue::Queue::default();
-                    self.complete(to, index, arrival);
-                    return;
-                }
-            }
-            let message = self.short_message(envelope, data, bytes, arrival);
-            return self.deliver_message(to, message);
-        }
-        let message = self.short_message(envelope, data, bytes, arrival);
-        let receiver = &mut self.ranks[to as usize];
-        self.unexpected.push(&mut receiver.unexpected, message, &self.nodes);
         if receiver.watches() {
-            self.noticed(to);
+            return false;
         }
-    }
-
-    #[inline(always)]
-    fn short_message(&mut self, envelope: Envelope, data: [u64; 2], bytes: u64, arrival: Time) -> u32 {
-        self.nodes.alloc(Node { flags: flag::INLINE, data, ..Node::of(&envelope, arrival, bytes, State::Unexpected) })
+        let Some(index) = receiver.posted.only() else { return false };
+        let node = &mut self.nodes[index];
+        if Envelope::of(node) != *envelope || node.flags & !(flag::MOUNTED_ONLY | flag::UNSEEN) != flag::WAITED || bytes > node.bytes {
+            return false;
+        }
+        node.bytes = bytes;
+        receiver.posted = crate::queue::Queue::default();
+        if node.has(flag::MOUNTED_ONLY) {
+            let (flags, _, data) = payload.parts();
+            node.data = data;
+            node.flags |= flags;
+        } else {
+            let target = node.buffer;
+            self.put(payload, target, bytes);
+        }
+        self.complete(to, index, arrival);
+        true
     }
 
     /// [`Messages::begin_receive`] of a plain message; `None`, with nothing done, if it is not plain.
@@ -116,16 +108,22 @@ impl Messages {
             return None;
         }
         let Some((index, place)) = self.unexpected.first_like(state.unexpected, &envelope, &self.nodes) else {
-            return Some(self.expect(envelope, Stretch { buffer, bytes: room }));
+            // Nothing has come, and what comes next is what the rank waits for.
+            let index = self.plain_receive_node(envelope, Stretch { buffer, bytes: room }, flag::WAITED);
+            let state = &mut self.ranks[me as usize];
+            state.waiting = 1;
+            self.unexpected.searched(&mut state.unexpected, &self.nodes);
+            self.posted.push(&mut state.posted, index, &self.nodes);
+            return Some(index);
         };
-        let node = &mut self.nodes[index];
+        let node = &self.nodes[index];
         let (arrival, bytes) = (node.arrival, node.bytes);
         // Neither under way nor waited for by its sender.
         if node.flags & !(flag::INLINE | flag::POOLED | flag::REFERS | flag::OWNED) != 0 || bytes > room {
             return None;
         }
         if node.has(flag::INLINE) {
-            memory::store_short(buffer, &node.data, bytes as usize);
+            self.put(Payload::Inline(node.data), buffer, bytes);
         } else {
             self.unload_long(index, buffer);
         }
@@ -140,17 +138,6 @@ impl Messages {
     fn unload_long(&mut self, index: u32, buffer: Addr) {
         let node = self.nodes[index];
         self.unload(&node, &Extent { buffer, layout: None, bytes: node.bytes });
-    }
-
-    /// Posts a receive for which nothing has come, and which the mounted rank waits for: answers its node.
-    #[inline(always)]
-    fn expect(&mut self, envelope: Envelope, stretch: Stretch) -> u32 {
-        let index = self.plain_receive_node(envelope, stretch, flag::WAITED);
-        let state = &mut self.ranks[self.current as usize];
-        state.waiting = 1;
-        self.unexpected.searched(&mut state.unexpected, &self.nodes);
-        self.posted.push(&mut state.posted, index, &self.nodes);
-        index
     }
 
     /// Posts a plain receive, or holds it: answers its node; `None`, with nothing done, if it is not plain.

@@ -6,9 +6,7 @@
 
 use crate::messages::Messages;
 use crate::node::{Node, State, flag};
-use crate::packing::Packing;
 use crate::view::Extent;
-use rank::memory;
 
 /// Payload bytes from which on a message refers to them: shorter ones are copied for less.
 pub const REFERRED: u64 = 256;
@@ -45,40 +43,11 @@ impl Messages {
 
     /// Copies the payload that a message refers to.
     fn copy_referred(&mut self, message: u32) {
+        let Node { buffer, bytes, .. } = self.nodes[message];
+        let index = self.pack(&Extent { buffer, layout: None, bytes });
         let node = &mut self.nodes[message];
-        let index = self.pool.alloc(node.bytes as usize);
-        memory::append(node.buffer, node.bytes as usize, self.pool.get_mut(index));
         node.data[0] = u64::from(index);
         node.flags = node.flags & !flag::REFERS | flag::POOLED;
-    }
-
-    /// A receive takes a message that refers to its payload, which is copied if it fits.
-    pub fn take_referred(&mut self, receive: u32, message: &Node, fits: bool) {
-        if !fits {
-            return;
-        }
-        let node = &mut self.nodes[receive];
-        if node.has(flag::LAYOUT | flag::MOUNTED_ONLY) {
-            let index = self.pool.alloc(message.bytes as usize);
-            memory::append(message.buffer, message.bytes as usize, self.pool.get_mut(index));
-            node.data[0] = u64::from(index);
-            node.flags |= flag::POOLED;
-        } else {
-            memory::copy(node.buffer, message.buffer, message.bytes as usize);
-        }
-    }
-
-    /// Moves the payload that a message refers to into the mounted rank's memory.
-    pub fn unload_referred(&mut self, message: &Node, extent: &Extent) {
-        match &extent.layout {
-            None => memory::copy(extent.buffer, message.buffer, message.bytes as usize),
-            Some((datatype, count)) => {
-                let index = self.pool.alloc(message.bytes as usize);
-                memory::append(message.buffer, message.bytes as usize, self.pool.get_mut(index));
-                datatype.unpack(extent.buffer, *count, self.pool.get(index));
-                self.pool.free(index);
-            }
-        }
     }
 
     /// A message was received: its node is free, or all that is left is the sender's request.
@@ -92,11 +61,8 @@ impl Messages {
         }
     }
 
-    /// Completes a send whose request is its message: one that nobody received gets a copy of the payload it refers to.
-    pub fn finish_owned(&mut self, message: u32) {
-        if self.nodes[message].state == State::Sent {
-            return self.nodes.free(message);
-        }
+    /// The request of a send ends before its message is received, which gets a copy of the payload that it refers to.
+    pub fn disown(&mut self, message: u32) {
         if self.nodes[message].has(flag::REFERS) {
             self.copy_referred(message);
         }

@@ -5,7 +5,7 @@
 mod calls;
 mod row;
 
-use crate::envelope::{Envelope, Pattern};
+use crate::envelope::{Envelope, Pattern, Transit};
 use crate::node::{Node, State, flag};
 use crate::order::question::{Open, Poll, Question};
 use crate::request::{Completion, PROC_NULL};
@@ -13,6 +13,7 @@ use crate::view::Extent;
 use crate::world::World;
 pub use calls::Found;
 use engine::Time;
+use message::moving::Payload;
 
 impl World {
     /// When a blocked rank's poll can be answered from what is known.
@@ -152,19 +153,19 @@ impl World {
     // Ranks run ahead of each other, so that a receive may have a message that lies in its rank's future: as
     // the program sees it, none had come.
     fn give_back(&mut self, rank: u32, receive: u32) -> bool {
-        let Node { context, source, tag, arrival, bytes, buffer, flags, state, data, .. } = self.messages.nodes[receive];
+        let Node { context, source, tag, arrival, bytes, buffer, flags, state, .. } = self.messages.nodes[receive];
         let kept = flags & (flag::TOLD | flag::TRUNCATED) == 0;
         if state != State::Matched || arrival <= self.messages.clock(rank) || source == PROC_NULL as u32 || !kept {
             return false;
         }
-        let payload = flags & (flag::INLINE | flag::POOLED);
-        let envelope = Envelope::new(context, source, tag);
-        let message = self.messages.nodes.alloc(Node { flags: payload, data, ..Node::of(&envelope, arrival, bytes, State::Unexpected) });
+        let payload = match Payload::of(&self.messages.nodes[receive]) {
+            Payload::None => self.messages.load(&Extent { buffer, layout: None, bytes }, 0),
+            payload => payload,
+        };
+        let message = self.messages.message_node(&Envelope::new(context, source, tag), payload, bytes, &Transit::at(arrival));
         self.messages.note_taken(message, receive);
         self.messages.nodes[receive].flags &= !(flag::INLINE | flag::POOLED);
-        if payload == 0 {
-            self.messages.stage(message, &Extent { buffer, layout: None, bytes });
-        }
+        self.messages.settle_reference(message);
         let unexpected: Vec<u32> = self.messages.unexpected.iter(self.messages.ranks[rank as usize].unexpected).collect();
         let sent_later = |&other: &u32| {
             let other = &self.messages.nodes[other];

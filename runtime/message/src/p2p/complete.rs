@@ -2,7 +2,7 @@
 
 use crate::handle::{self, RequestRef};
 use crate::messages::Messages;
-use crate::node::{State, flag};
+use crate::node::flag;
 use crate::request::{RequestArray, Status};
 
 impl Messages {
@@ -11,10 +11,6 @@ impl Messages {
     pub fn finish_plain(&mut self, handle: usize) -> Option<Status> {
         match handle::request(handle) {
             RequestRef::Nothing | RequestRef::Sent | RequestRef::Unseen(_) => Some(Status::EMPTY),
-            RequestRef::Node(index) if self.nodes[index].state == State::Sent => {
-                self.nodes.free(index);
-                Some(Status::EMPTY)
-            }
             RequestRef::Node(index) => self.finish_plain_receive(index),
             _ => None,
         }

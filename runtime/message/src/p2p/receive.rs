@@ -8,12 +8,11 @@ use crate::messages::Messages;
 use crate::node::{NIL, Node, State, flag};
 use crate::p2p::pattern;
 use crate::p2p::{Buffer, Peer};
-use crate::packing::Packing;
 use crate::request::{ANY_TAG, PROC_NULL, Status};
 use crate::view::Extent;
 use engine::Time;
 use objects::Objects;
-use rank::{Addr, memory};
+use rank::Addr;
 impl Messages {
     /// A posted receive's node, not yet in any queue.
     #[inline(always)]
@@ -150,37 +149,6 @@ impl Messages {
         Ok(receive)
     }
 
-    /// Moves a payload from a node into the mounted rank's memory.
-    #[inline]
-    pub fn unload(&mut self, node: &Node, extent: &Extent) {
-        if node.bytes == 0 {
-            return;
-        }
-        if node.has(flag::INLINE) {
-            match &extent.layout {
-                None => memory::store_short(extent.buffer, &node.data, node.bytes as usize),
-                Some((datatype, count)) => {
-                    let mut bytes = [0u8; 16];
-                    bytes[..8].copy_from_slice(&node.data[0].to_le_bytes());
-                    bytes[8..].copy_from_slice(&node.data[1].to_le_bytes());
-                    datatype.unpack(extent.buffer, *count, &bytes[..node.bytes as usize]);
-                }
-            }
-        } else if node.has(flag::REFERS) {
-            self.unload_referred(node, extent);
-        } else if node.has(flag::POOLED) {
-            let index = node.data[0] as u32;
-            let bytes = &self.pool.get(index)[..node.bytes as usize];
-            match &extent.layout {
-                None => memory::write(extent.buffer, bytes),
-                Some((datatype, count)) => {
-                    datatype.unpack(extent.buffer, *count, bytes);
-                }
-            }
-            self.pool.free(index);
-        }
-    }
-
     /// Moves a receiver's clock to the arrival of the message in `node` and charges its overhead. `told` is what recorders learn of it: bytes and tag.
     #[inline(always)]
     pub fn received(&mut self, me: u32, arrival: Time, node: u32, told: (u64, i32)) {
@@ -191,25 +159,30 @@ impl Messages {
         }
     }
 
-    /// A complete receive of the mounted rank: moves the payload, frees the node.
+    /// A complete receive of the mounted rank, or its send that is its message: moves the payload, frees the node.
     // Always, so that the status need not pass through memory (see `Nodes::alloc`).
     #[inline(always)]
     pub fn finish_receive(&mut self, index: u32) -> Result<Status> {
         match self.finish_plain_receive(index) {
             Some(status) => Ok(status),
-            None => self.finish_odd_receive(index),
+            None => self.finish_receive_slow(index),
         }
     }
 
-    /// Completes a receive of the mounted rank whose payload is in place already; `None` if there is more to do.
+    /// Completes a request of the mounted rank that is a node and takes nothing but its status: a receive whose payload is in place, a send
+    /// whose message was received. `None` if there is more to do.
     #[inline(always)]
     pub fn finish_plain_receive(&mut self, index: u32) -> Option<Status> {
         let node = &self.nodes[index];
         let source = node.source;
-        if node.state != State::Matched
-            || source == PROC_NULL as u32
-            || node.flags & (flag::INLINE | flag::POOLED | flag::LAYOUT | flag::TRUNCATED) != 0
-        {
+        if node.state != State::Matched {
+            if node.state == State::Sent {
+                self.nodes.free(index);
+                return Some(Status::EMPTY);
+            }
+            return None;
+        }
+        if source == PROC_NULL as u32 || node.flags & (flag::INLINE | flag::POOLED | flag::LAYOUT | flag::TRUNCATED) != 0 {
             return None;
         }
         let (arrival, status) =
@@ -221,29 +194,27 @@ impl Messages {
 
     /// [`Messages::finish_receive`] where more is to do than to take the status.
     #[inline(never)]
-    pub fn finish_odd_receive(&mut self, index: u32) -> Result<Status> {
-        let me = self.current;
+    pub fn finish_receive_slow(&mut self, index: u32) -> Result<Status> {
         let node = self.nodes[index];
         if node.has(flag::OWNED) {
-            self.finish_owned(index);
+            self.disown(index);
             return Ok(Status::EMPTY);
-        }
-        if node.state == State::Cancelled {
-            self.release_layout(&node);
-            self.nodes.free(index);
-            return Ok(Status { cancelled: true, ..Status::EMPTY });
-        }
-        if node.source == PROC_NULL as u32 {
-            self.nodes.free(index);
-            return Ok(Status::PROC_NULL);
         }
         if node.flags & (flag::INLINE | flag::POOLED) != 0 {
             let extent = self.receive_extent(&node);
             self.unload(&node, &extent);
         }
-        self.release_layout(&node);
+        if node.has(flag::LAYOUT) {
+            self.layouts.remove(node.layout);
+        }
         self.nodes.free(index);
-        self.received(me, node.arrival, index, (node.bytes, node.tag));
+        if node.state == State::Cancelled {
+            return Ok(Status { cancelled: true, ..Status::EMPTY });
+        }
+        if node.source == PROC_NULL as u32 {
+            return Ok(Status::PROC_NULL);
+        }
+        self.received(self.current, node.arrival, index, (node.bytes, node.tag));
         if node.has(flag::TRUNCATED) {
             return Err(self.truncated(&node));
         }
@@ -259,11 +230,5 @@ impl Messages {
                 node.source as i32, node.tag, node.data[1], node.bytes
             ),
         )
-    }
-
-    fn release_layout(&mut self, node: &Node) {
-        if node.has(flag::LAYOUT) {
-            self.layouts.remove(node.layout);
-        }
     }
 }

@@ -6,7 +6,7 @@ use crate::flight::Flight;
 use crate::handle::{self, REQUEST_SENT};
 use crate::held::Row;
 use crate::messages::Messages;
-use crate::node::{NIL, flag};
+use crate::node::flag;
 use crate::p2p::{Buffer, Peer, SendMode, bad_tag};
 use crate::request::{Body, PROC_NULL};
 use engine::Time;
@@ -78,7 +78,9 @@ impl Messages {
         }
         self.release();
         if local {
-            self.deliver(to, envelope, &payload, transit);
+            let bytes = payload.bytes;
+            let payload = self.load(&payload, transit.flags);
+            self.deliver(to, &envelope, payload, bytes, &transit);
             self.count_burst(to);
         } else {
             self.send_away(to, envelope, &payload, transit);
@@ -93,7 +95,7 @@ impl Messages {
             self.claim_buffer(objects, me, comm, bytes)?;
         }
         let at = self.inject(me);
-        let mut transit = Transit { arrival: Time::MAX, flags: 0, request: NIL, flight: NIL };
+        let mut transit = Transit::at(Time::MAX);
         let mut request = REQUEST_SENT;
         let rendezvous =
             mode == SendMode::Standard && self.wire.overheads.eager_limit.is_some_and(|limit| bytes > limit) && !self.by_time();

@@ -45,8 +45,9 @@ impl Messages {
         let request = if waits { self.make_request(sender, Body::Away { process, request }) } else { NIL };
         let payload = Extent { buffer: Addr(record.0.as_ptr() as usize), layout: None, bytes: record.0.len() as u64 };
         self.note_sent_away(sender, to, if flags & flag::RENDEZVOUS != 0 { 0 } else { payload.bytes }, arrival);
-        self.deliver(to, message, &payload, Transit { arrival, flags, request, flight: NIL });
-        self.note_arrival(to, payload.bytes);
+        let (bytes, payload) = (payload.bytes, self.load(&payload, flags));
+        self.deliver(to, &message, payload, bytes, &Transit { arrival, flags, request, flight: NIL });
+        self.note_arrival(to, bytes);
     }
 
     /// A send of another process's rank is complete at `at`: tells it, and when its receive was posted and by whom.

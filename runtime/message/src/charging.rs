@@ -9,6 +9,8 @@ use engine::{Span, Time};
 
 impl Messages {
     /// Adds computation to a rank's clock.
+    // A span of zero is no computation: it does not end a row of polls, or runs without charged computation
+    // would never park any.
     #[inline]
     pub fn compute(&mut self, rank: u32, span: Span) {
         if span != Span::ZERO {
@@ -19,6 +21,8 @@ impl Messages {
         }
     }
     /// A call that may be a poll comes before the call is entered.
+    // Before the function's number is written over: whether the last call was a poll in vain stands in that
+    // word.
     #[inline]
     pub fn enter_poll(&mut self) {
         self.polls_again = self.ranks[self.current as usize].function & VAIN != 0;
@@ -30,6 +34,8 @@ impl Messages {
         self.wire.plain && !self.handshakes && self.clock_host.knows(function)
     }
     /// The call does more than to note something down: computation ends here.
+    // A call that only posts a receive leaves the host's clock running; once it turns out to do more, what was
+    // computed up to its entry is charged to it after all.
     #[inline(always)]
     pub fn ends_interval(&mut self) {
         if self.effort == Effort::Within {
@@ -57,11 +63,14 @@ impl Messages {
         }
     }
     /// What the call of the mounted rank does takes a while that nobody knows.
+    // The clock is then read when the call ends; after a brief one its usual time is taken off instead, which
+    // saves one of two readings.
     #[inline(always)]
     pub fn takes_a_while(&mut self) {
         self.effort = Effort::Varies;
     }
     /// The call ends: its virtual time goes to the profile, and computation is measured again.
+    // The profile first: it is told the call's virtual time, which no longer changes.
     #[inline(always)]
     pub fn leave_call(&mut self, function: u16, entered: Time) {
         let me = self.current;

@@ -91,6 +91,7 @@ impl Pattern {
             && self.source.is_none_or(|source| source == message.source)
     }
     /// Whether some message could fit both.
+    // In wider numbers, so that no tag or source is taken for "any".
     #[inline]
     pub fn overlaps(&self, other: &Pattern) -> bool {
         let meets = |a: Option<i64>, b: Option<i64>| a.is_none() || b.is_none() || a == b;
@@ -101,6 +102,9 @@ impl Pattern {
 }
 
 /// Of an envelope: 15 bits of the source in the upper half, as many of tag and context in the lower. Tags below 2^15 differ.
+// Two halves, so that a receive for any source or any tag compares the other half by a mask. 15 bits each: the
+// top bit of a half says "any" in the digest of a receive. Equal digests are not equal envelopes; who finds one
+// looks at the node.
 #[inline(always)]
 pub fn digest(context: u32, source: u32, tag: i32) -> u32 {
     upper(source) | lower(context, tag)
@@ -111,6 +115,8 @@ pub(crate) fn upper(source: u32) -> u32 {
     (source & 0x7fff) << 16
 }
 
+// The context is spread by an odd factor (of the golden ratio), because contexts and tags are both small
+// numbers from zero.
 #[inline(always)]
 pub(crate) fn lower(context: u32, tag: i32) -> u32 {
     let tag = tag as u32;

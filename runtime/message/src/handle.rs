@@ -3,6 +3,7 @@
 pub use objects::handle::*;
 
 /// A send request that was complete when it was made: there is nothing to keep.
+// One handle for all such sends: nothing is allocated, and completing it looks at nothing.
 pub const REQUEST_SENT: usize = 0x1a1;
 
 /// What a request handle names.
@@ -23,6 +24,7 @@ pub enum RequestRef {
 }
 
 /// The handle of receive node `index`.
+// Handles count in steps of 16: what kind of request it is needs no table to be told.
 #[inline]
 pub fn of_node(index: u32) -> usize {
     encode(index)
@@ -35,6 +37,8 @@ pub fn of_cold(index: u32) -> usize {
 }
 
 /// The handle of receive node `index` while its owner is blocked for it.
+// A kind of its own, so that a handle that reappears after its node is free is told apart from that of the
+// node's next owner.
 #[inline]
 pub fn of_unseen(index: u32) -> usize {
     encode(index) | 4

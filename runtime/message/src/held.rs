@@ -28,6 +28,7 @@ impl Messages {
     /// Holds a send: answers its request's handle.
     ///
     /// Without `stays` the buffer may change after the call, so that the payload must fit in a node.
+    // The node is made at once, so that the program may end up with its handle; what it meets is found later.
     #[inline(always)]
     pub fn hold_send(&mut self, to: u32, message: Envelope, (buffer, bytes): (Addr, u64), arrival: Time, stays: bool) -> usize {
         memory::prefetch(&self.ranks[to as usize]);
@@ -53,6 +54,7 @@ impl Messages {
         if self.sweeps {
             self.approach_queue(operation);
         }
+        // Full: the row goes on after that, with its waits for memory overlapping less.
         if self.held.count == MOST {
             self.ends_interval();
             self.release();
@@ -61,6 +63,8 @@ impl Messages {
 
     /// Where little is in the cache: the buffer of a receive will be, and the state that was asked for some calls ago tells by now
     /// where its queue is.
+    // A prefetch that is too early is lost again, one too late is no help: four calls are about a memory
+    // latency.
     #[inline(always)]
     fn approach_queue(&self, latest: Operation) {
         if latest.to == NIL {
@@ -81,6 +85,9 @@ impl Messages {
         }
     }
 
+    // In order: first all searches, which decide who meets whom exactly as one by one would (each leaves its
+    // queue before the next searches), then all payloads. Only addresses are computed ahead of time, never an
+    // outcome.
     #[inline(never)]
     fn release_row(&mut self) {
         let (me, count) = (self.current, std::mem::take(&mut self.held.count).min(MOST));

@@ -15,6 +15,9 @@ use engine::Time;
 
 impl Messages {
     /// The posted receive of rank `to` that takes a message with this envelope now.
+    // The first posted receive that accepts a message has it (MPI 5.0 section 3.5). If that one is for any
+    // source, whether it takes this message is decided in virtual time; until then the message lies in the
+    // unexpected queue, and so do all behind it that a named receive might have.
     #[inline(always)]
     pub fn find_posted(&self, to: u32, message: &Envelope) -> Option<(u32, Place)> {
         let rank = &self.ranks[to as usize];
@@ -29,11 +32,14 @@ impl Messages {
     }
 
     /// Whether a message lies there that this named receive accepts: an undecided receive before it may take that one.
+    // Then that message was sent before this one, and to take this one now would let it overtake.
     fn is_behind(&self, rank: u32, receive: u32) -> bool {
         self.find_unexpected(rank, &Pattern::of(&self.nodes[receive])).is_some()
     }
 
     /// Whether any undecided receive of `rank` for any source could take a message of `pattern`.
+    // With one such receive, the queue is looked through: O(posted). Several of one kind may be thousands, so
+    // their kinds are counted as they come and go: O(kinds).
     pub fn wild_overlaps(&self, rank: u32, pattern: &Pattern) -> bool {
         let state = &self.ranks[rank as usize];
         match state.wilds {
@@ -61,6 +67,7 @@ impl Messages {
     }
 
     /// Takes an unexpected message out of its queue, wherever it is.
+    // O(1) in an indexed queue, else O(its length, at most 256).
     pub fn unlink_message(&mut self, rank: u32, message: u32) {
         let state = &mut self.ranks[rank as usize];
         let found = self.unexpected.remove_node(&mut state.unexpected, message, &self.nodes);
@@ -138,6 +145,7 @@ impl Messages {
     }
 
     /// Puts a message into the unexpected queue of `to`.
+    // A rank that decides nothing is not told: a named receive finds its message when it is posted.
     #[inline]
     pub fn enqueue(&mut self, to: u32, index: u32) {
         let state = &mut self.ranks[to as usize];
@@ -148,6 +156,8 @@ impl Messages {
     }
 
     /// A message is in the unexpected queue of a rank that may have something to decide.
+    // Who decides looks for the best of all messages, each time: a long queue gets its index before and not
+    // after the first of those searches.
     #[inline(never)]
     pub fn noticed(&mut self, to: u32) {
         self.unexpected.searched(&mut self.ranks[to as usize].unexpected, &self.nodes);
@@ -155,6 +165,9 @@ impl Messages {
     }
 
     /// A receive and its message are together: settles times, wakes whoever waits.
+    // On a shared network the payload is moved at the match, long before the arrival: nobody may look at a
+    // receive's buffer before it is complete (MPI 5.0 section 3.7.2), and so nothing has to be kept for its
+    // delivery.
     #[inline]
     pub fn meet(&mut self, to: u32, index: u32, posted_at: Time, bytes: u64, transit: Transit) {
         if transit.flags == 0 {
@@ -163,6 +176,8 @@ impl Messages {
             self.nodes[index].state = State::InFlight;
             self.flights[transit.flight] = Flight::Received { to, receive: index, posted_at, bytes, transit };
         } else {
+            // From here on the sender's clock depends on this match: the receive cannot give its message back
+            // when it is cancelled.
             self.nodes[index].flags |= flag::TOLD;
             let arrival = self.handshake(to, posted_at, bytes, transit);
             self.complete(to, index, arrival);
@@ -174,6 +189,8 @@ impl Messages {
     pub fn complete(&mut self, to: u32, index: u32, arrival: Time) {
         let node = &mut self.nodes[index];
         // Its owner is blocked, and there is nothing to tell it but when.
+        // The node is free before its rank runs again. Nobody comes across it: the handles that the program has
+        // name it in a way that only the wait knows which the rank is blocked in (`handle::of_unseen`).
         if node.flags & (flag::WAITED | flag::UNSEEN | flag::INLINE | flag::POOLED | flag::TRUNCATED) == flag::WAITED | flag::UNSEEN {
             self.nodes.free(index);
             let state = &mut self.ranks[to as usize];
@@ -184,6 +201,8 @@ impl Messages {
         node.state = State::Matched;
         if node.flags & (flag::WAITED | flag::ORPHAN) != 0 {
             if node.has(flag::ORPHAN) {
+                // The main loop completes it, with its rank mounted: its payload may be for memory that nobody
+                // else reaches.
                 self.orphans.push((to, index));
             } else {
                 if node.has(flag::UNSEEN) {
@@ -198,6 +217,8 @@ impl Messages {
     }
 
     /// A blocked rank has one completion less to wait for.
+    // Each completion that was marked as waited for comes here once, so that the number ends at exactly 0 and a
+    // rank is never woken twice.
     #[inline(always)]
     pub(crate) fn one_less(&mut self, to: u32) {
         let state = &mut self.ranks[to as usize];
@@ -208,6 +229,9 @@ impl Messages {
     }
 
     /// Moves an unexpected (or extracted) message into a receive. The message's node is freed.
+    // One mask asks whether the message is complete and its payload can be put from here, one whether the
+    // receive can take it so: most can. Source and tag are the message's in any case, since the status is read
+    // from the receive.
     #[inline(always)]
     pub fn take(&mut self, to: u32, receive: u32, message: u32) {
         self.note_taken(receive, message);
@@ -233,6 +257,8 @@ impl Messages {
     }
 
     /// [`Messages::take`] of anything, into a receive that knows its message's envelope.
+    // The payload leaves before the message's node is free, and all of it before `meet`, which may wake the
+    // receiver or the sender.
     #[inline(never)]
     fn take_slow(&mut self, to: u32, receive: u32, message: u32) {
         self.take_payload(receive, message);
@@ -258,6 +284,8 @@ impl Messages {
     }
 
     /// Posts a receive of `rank`: the message that it meets, out of its queue; else it is in the posted list now.
+    // A message that is there comes before posting, and a search in vain before appending: so an index is made
+    // when a queue proves to be long, not when it merely could be.
     #[inline(always)]
     pub fn match_receive(&mut self, rank: u32, index: u32, waits: bool) -> Option<u32> {
         let (node, state) = (&self.nodes[index], &mut self.ranks[rank as usize]);
@@ -282,6 +310,7 @@ impl Messages {
         let found = if pattern.source.is_none() {
             self.choose_at_once(rank, &pattern, waits)
         } else {
+            // A receive posted before may accept that message too, and then has the first claim on it.
             self.find_unexpected(rank, &pattern).filter(|(message, _)| self.first_posted(rank, *message).is_none())
         };
         if let Some((message, place)) = found {
@@ -306,6 +335,8 @@ impl Messages {
     #[inline]
     pub fn choose_at_once(&self, rank: u32, pattern: &Pattern, waits: bool) -> Option<(u32, Place)> {
         let state = &self.ranks[rank as usize];
+        // Receives for any source are decided in the order in which they were posted; on a shared network no
+        // arrival is known ahead.
         if state.unexpected.is_empty() || state.wilds != 0 || self.by_time() {
             return None;
         }
@@ -330,6 +361,7 @@ impl Messages {
     }
 
     /// A receive of `rank` for any source is decided or withdrawn.
+    // The mirror of `open_wild`: one that is left is told by the queue again.
     pub fn close_wild(&mut self, rank: u32, receive: u32) {
         let state = &mut self.ranks[rank as usize];
         state.wilds -= 1;
@@ -355,11 +387,15 @@ impl Messages {
     }
 
     /// After a receive for any source was decided or withdrawn at `time`: named receives behind it may have their message, no earlier.
+    // O(posted), each with a search; nothing to do is told in O(1), which is so after nearly every decision:
+    // programs that receive from any source seldom have named receives behind those.
     pub fn rematch(&mut self, rank: u32, time: Time) {
         let state = &self.ranks[rank as usize];
         if state.unexpected.is_empty() || self.posted.length(state.posted) == state.wilds as usize {
             return;
         }
+        // A list of its own, because taking changes the queue. In the order of posting, so that the first of
+        // two alike has the message.
         let posted: Vec<u32> = self.posted.iter(state.posted).collect();
         for index in posted {
             let node = &self.nodes[index];
@@ -370,6 +406,8 @@ impl Messages {
                 self.unlink_posted(rank, index);
                 self.unlink_unexpected(rank, place);
                 let node = &mut self.nodes[message];
+                // The receive had to wait for the decision. What follows from the match, an acknowledgement for
+                // one, must not lie before it.
                 if !node.has(flag::UNDER_WAY) {
                     node.arrival = node.arrival.max(time);
                 }

@@ -24,6 +24,7 @@ use std::collections::BTreeSet;
 use std::rc::Rc;
 
 /// In [`RankState::function`] once that call was a poll in vain.
+// In a word that each call writes anyway, so that a call which is no poll clears it at no cost.
 pub const VAIN: u16 = 1 << 15;
 
 /// Polls in vain that cost no time, after which a rank that only polls is parked; the others are charged at each so many, so that those
@@ -57,6 +58,9 @@ pub enum Phase {
 }
 
 /// What every rank needs always: one cache line.
+// All that a sender has to see of its receiver is in this line: both queues, whether anybody decides there,
+// what it is blocked for. What only the rank itself needs, or what few ranks have, is kept beside the ranks
+// (`wilds`, `seen`, `buffers`, polls).
 #[derive(Clone, Default)]
 #[repr(C, align(64))]
 pub struct RankState {
@@ -71,6 +75,8 @@ pub struct RankState {
     /// Messages without a receive.
     pub unexpected: Queue,
     /// Completions it is blocked for.
+    // A number and not a list: nobody asks which completions are missing, and each counts one down wherever it
+    // comes from.
     pub waiting: u32,
     /// Undecided receives for any source in `posted`.
     pub wilds: u32,
@@ -117,6 +123,7 @@ pub struct Messages {
     /// This process's ranks, by world number.
     pub ranks: Block<RankState>,
     /// This process's ranks: the first of them, and how many.
+    // Again beside `remote`, since each message asks whether its receiver is here.
     pub first: u32,
     /// How many ranks this process has.
     pub local: u32,
@@ -129,6 +136,7 @@ pub struct Messages {
     /// What the mounted rank started in a row.
     pub held: Held,
     /// The status of the receive that has just ended.
+    // Kept here, because a status is more than a call can answer in registers, and most programs ignore it.
     pub latest: Status,
     /// Whether the mounted rank's call before this one was of the same function.
     pub again: bool,
@@ -151,6 +159,8 @@ pub struct Messages {
     /// Receives that were freed while active and have their message now: rank and node. Their payload goes into memory that only their rank reaches.
     pub orphans: Vec<(u32, u32)>,
     /// Receives with `flag::UNSEEN` that their ranks have to see all the same, and whose they are.
+    // Nearly always empty, so that ending a wait asks once whether it is: longer messages than their receives,
+    // and payloads that only the rank itself can move.
     pub seen: FxHashMap<u32, u32>,
     /// Who can run.
     pub ready: Ready,
@@ -180,12 +190,14 @@ pub struct Messages {
     /// Names of the MPI functions.
     pub names: &'static [&'static str],
     /// What was found in the program that works here and that MPI does not promise, if that is asked for (`-xsim-check`).
+    // To be noted where the world is only looked at; a set, so that a loop says it once.
     pub findings: Option<RefCell<BTreeSet<String>>>,
     /// Whether a sender has waited for its match.
     pub handshakes: bool,
     /// Ranks with open decisions to which something happened since these were looked at.
     pub dirty: Vec<u32>,
     /// No message earlier than this will come any more.
+    // Written by who decides and read by who matches: that is all that matching knows of decisions.
     pub safe: Time,
     /// What is counted for the report.
     pub profile: Profile,
@@ -244,6 +256,8 @@ impl Messages {
     }
 
     /// Something happened to a rank with open decisions: they are looked at again before the next one is made.
+    // A rank that gets a thousand messages is once in the list. Its order has no meaning: it goes into a queue
+    // by time and rank.
     #[inline]
     pub fn mark_dirty(&mut self, rank: u32) {
         let state = &mut self.ranks[rank as usize];
@@ -278,6 +292,8 @@ impl Messages {
         self.ranks[rank as usize].clock
     }
     /// The mounted rank does something that works here and that MPI does not promise: says so once, if that is asked for.
+    // The text is made by who has something to say only if somebody listens: calls that note findings are on
+    // hot paths.
     pub fn note_finding(&self, what: impl FnOnce() -> String) {
         let Some(findings) = &self.findings else { return };
         let me = self.me();
@@ -321,6 +337,8 @@ impl Messages {
         self.function_name(self.ranks[rank as usize].function & !VAIN)
     }
     /// Moves a rank's clock to `time` if that is later; the difference counts as waiting.
+    // Only forward: what completed before the rank asked costs it nothing, and just the rest counts as waiting.
+    // A clock that moves ends a row of polls, which are all of one instant.
     #[inline(always)]
     pub fn advance(&mut self, rank: u32, time: Time) {
         let state = &mut self.ranks[rank as usize];
@@ -334,6 +352,7 @@ impl Messages {
 
 impl Messages {
     /// The mounted rank's poll found nothing.
+    // The flag first: charging for the row of polls is rare, and who parks polls asks for the flag alone.
     #[inline]
     pub fn vain(&mut self) {
         let me = self.current;
@@ -347,6 +366,9 @@ impl Messages {
     pub fn spin(&mut self, rank: u32, together: u32) {
         let spins = self.ranks[rank as usize].spins + 1;
         if spins > FREE_SPINS && spins.is_multiple_of(together) {
+            // A poll costs the more the longer the row is, so that virtual time goes with the square of it: a
+            // program that polls until a second has passed is there after half a million polls, and one that
+            // polls a few hundred times has lost nanoseconds.
             self.ranks[rank as usize].clock += spin_cost(spins, together);
         }
         self.ranks[rank as usize].spins = spins;

@@ -9,6 +9,30 @@ use rank::growing::Growing;
 pub const NIL: u32 = u32::MAX;
 
 /// Where a node is in its life.
+// A message goes down the left side, a receive down the right; `take` is the one step that both make together.
+//
+//      message                                receive
+//
+//       Free                                   Free
+//        | sent                                | posted
+//        v          matched probe              v              cancelled
+//    Unexpected -----------------> Extracted  Posted --------------------> Cancelled
+//        |                             |       |    \ match, still on a       |
+//        +-------- received <----------+       |     \ shared network         |
+//        |                                     |      v                       |
+//        v                                     v    InFlight                  |
+//      Free, or with OWNED: Sent            Matched <-- delivered             |
+//                | completed                   | completed                    | completed
+//                v                             v                              v
+//              Free                           Free                           Free
+//
+// Flags of a message: where its payload is (INLINE, POOLED or REFERS; none if it has no bytes), SYNCHRONOUS or
+// RENDEZVOUS while its sender waits for the match (`data[1]` is that request, so INLINE is excluded), UNDER_WAY
+// until a shared network has delivered it (`layout` is its flight), OWNED until its sender's request is
+// completed. Flags of a receive: WILD and ANY_TAG while it is Posted; LAYOUT or MOUNTED_ONLY, if its message
+// cannot be put into its buffer by whoever sends it; WAITED while its rank is blocked for it, UNSEEN only
+// beside WAITED; ORPHAN once the program freed it; when Matched, INLINE or POOLED if its rank still has to move
+// the payload, TRUNCATED, TOLD.
 #[derive(Clone, Copy, PartialEq, Eq, Debug, Default)]
 #[repr(u8)]
 pub enum State {
@@ -32,6 +56,8 @@ pub enum State {
 }
 
 /// Bits of [`Node::flags`].
+// Bits of one word and not fields: the plain paths ask with one mask whether anything at all is out of the
+// ordinary, and a new peculiarity that has a bit is kept off them without another test.
 pub mod flag {
     /// The owner is blocked until this receive completes.
     pub const WAITED: u16 = 1;
@@ -68,9 +94,13 @@ pub mod flag {
 }
 
 /// Payload bytes that fit in a node.
+// What is left of a cache line beside the rest of a node; most messages of latency-bound programs fit.
 pub const INLINE_BYTES: u64 = 16;
 
 /// A message, or a receive that becomes one when matched.
+// One line, which a sender fills and a receiver reads: that is the one line of memory that a short message
+// costs beside its receiver's state. Both kinds in one type, because a receive becomes its message: no second
+// allocation, no copy at the match.
 #[derive(Clone, Copy, Default)]
 #[repr(C, align(64))]
 pub struct Node {
@@ -132,6 +162,8 @@ pub struct Nodes {
 
 impl Nodes {
     /// An empty arena.
+    // The free list runs through the nodes themselves (`key`), and the last freed is the first given out: it is
+    // still in cache.
     pub fn new() -> Nodes {
         Nodes { nodes: Growing::new(), free: NIL }
     }
@@ -181,6 +213,7 @@ impl Nodes {
         self.nodes.get_mut(index as usize)
     }
     /// The node, if the index was ever given out.
+    // A handle that the program made up may name any index: only here is that not a bug of ours.
     #[inline]
     pub fn get(&self, index: u32) -> Option<&Node> {
         self.nodes.get(index as usize)

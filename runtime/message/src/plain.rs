@@ -17,6 +17,8 @@ use objects::Objects;
 use rank::Addr;
 
 /// Contiguous memory.
+// Two words, which go through registers; an `Extent` with its counted layout would be built and dropped in
+// memory.
 #[derive(Clone, Copy)]
 struct Stretch {
     buffer: Addr,
@@ -25,6 +27,8 @@ struct Stretch {
 
 impl Messages {
     /// Sends a plain message: the request's handle; `None`, with nothing done, if it is not plain.
+    // Cheap questions first, and nothing is changed before the last of them: what is not plain starts over in
+    // the general way, which alone knows what to say of errors.
     #[inline(always)]
     pub fn send_plain(
         &mut self,
@@ -49,6 +53,8 @@ impl Messages {
         if row.holds(bytes) {
             return Some(self.hold_send(to, envelope, (buffer, bytes), arrival, row == Row::Request));
         }
+        // What the rank started before comes before: messages of one sender must not overtake (MPI 5.0 section
+        // 3.5).
         self.release();
         if bytes <= INLINE_BYTES {
             let payload = self.load(&Extent { buffer, layout: None, bytes }, 0);
@@ -64,6 +70,7 @@ impl Messages {
         Some(crate::handle::REQUEST_SENT)
     }
 
+    // Out of line, because a copy of this many bytes costs more than the call, and the short way stays short.
     #[inline(never)]
     fn deliver_long(&mut self, to: u32, envelope: Envelope, Stretch { buffer, bytes }: Stretch, arrival: Time) {
         self.deliver(to, &envelope, Payload::At(buffer), bytes, &Transit::at(arrival));
@@ -99,6 +106,8 @@ impl Messages {
     }
 
     /// [`Messages::begin_receive`] of a plain message; `None`, with nothing done, if it is not plain.
+    // If the message has come, no receive is ever made: it goes from its node to the buffer. With a receive for
+    // any source open, the message may be that one's: the general way finds out.
     #[inline(always)]
     pub fn receive_plain(&mut self, objects: &Objects, buffer: Buffer, from: Peer) -> Option<u32> {
         let (Stretch { buffer, bytes: room }, envelope) = plain_receive(objects, buffer, from)?;
@@ -134,6 +143,7 @@ impl Messages {
         Some(NIL)
     }
 
+    // Out of line: see `deliver_long`.
     #[inline(never)]
     fn unload_long(&mut self, index: u32, buffer: Addr) {
         let node = self.nodes[index];
@@ -154,6 +164,8 @@ impl Messages {
         Some(index)
     }
 
+    // Asked when it is posted and not when its message comes: then another rank is mounted, and this one's
+    // memory is not there to be asked about.
     #[inline(always)]
     fn plain_receive_node(&mut self, envelope: Envelope, Stretch { buffer, bytes }: Stretch, flags: u16) -> u32 {
         let mounted_only = if rank::is_addressable_unmounted(buffer, bytes as usize) { 0 } else { flag::MOUNTED_ONLY };

@@ -16,6 +16,8 @@ use rank::growing::Growing;
 use smallvec::SmallVec;
 
 /// Entries up to which a queue is searched one by one.
+// So many digests are 2 to 6 KiB, which a processor reads in order faster than it follows a hash table's one
+// cache miss.
 const SHORT: usize = 256;
 /// Queue classes: nothing, one node (`at` is its index), then blocks of 4, 8, 16 ... 32,768 entries.
 const EMPTY: u8 = 0;
@@ -59,6 +61,7 @@ impl Queue {
 }
 
 /// A place in a queue, as a search answers it; good until the queue changes.
+// Found once and removed by place: a second search for what was just found would double the cost of a match.
 #[derive(Clone, Copy, PartialEq, Eq, Debug)]
 pub struct Place(u32);
 
@@ -101,6 +104,7 @@ impl Element for Entry {
     }
 }
 
+// Twice the size, so that the least block, too, is a line or two.
 impl Element for Timed {
     const LEAST: u8 = 2;
     #[inline]
@@ -162,6 +166,8 @@ impl<E: Element> Queues<E> {
     }
 
     /// Appends a node.
+    // The single entry is most queues most of the time: it takes no block, and no other memory than the rank's
+    // own line.
     #[inline(always)]
     pub fn push(&mut self, queue: &mut Queue, index: u32, nodes: &Nodes) {
         if queue.class == EMPTY {
@@ -239,6 +245,8 @@ impl<E: Element> Queues<E> {
     }
 
     /// Takes out what is at `place`.
+    // Entries behind move up, so that order stays; from the front, which is where programs receive, nothing
+    // moves.
     #[inline(always)]
     pub fn remove(&mut self, queue: &mut Queue, place: Place, nodes: &Nodes) {
         if queue.class == SINGLE {
@@ -363,6 +371,8 @@ impl<E: Element> Queues<E> {
 
 impl Queues<Entry> {
     /// The first posted receive that a message fits.
+    // Order of posting decides (MPI 5.0 section 3.5), so the first that fits is the one. `any` is asked once a
+    // search: without wildcards a digest is compared whole, in a loop that the compiler vectorizes.
     #[inline(always)]
     pub fn first_for(&self, queue: Queue, message: &Envelope, nodes: &Nodes) -> Option<(u32, Place)> {
         let fits = |node: &Node| {
@@ -425,6 +435,9 @@ impl Queues<Timed> {
     }
 
     /// Among the first fitting messages of all sources the least by (arrival, source), those in `taken` left out.
+    // At a tie of arrivals the lesser source comes first, whichever was sent first by the host's order of
+    // things. Of each source only the first message that fits counts: a later one may arrive earlier, and must
+    // not overtake (MPI 5.0 section 3.5).
     pub fn best(&self, queue: Queue, pattern: &Pattern, taken: &[u32], nodes: &Nodes) -> Option<(u32, Place)> {
         match queue.class {
             EMPTY => return None,

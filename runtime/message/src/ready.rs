@@ -44,6 +44,8 @@ impl Ready {
         Ready { depth: DECK, ..self }
     }
     /// A rank can run.
+    // Whoever wakes many at once does so from the last to the first: then they are one entry, and run in the
+    // order of ranks.
     #[inline]
     pub fn wake(&mut self, rank: u32) {
         self.count += 1;
@@ -56,6 +58,7 @@ impl Ready {
         }
     }
     /// A rank can run but should not, because its receivers lag behind.
+    // By clock, because the one that is behind all others in virtual time is the most likely to be waited for.
     pub fn lag(&mut self, rank: u32, clock: Time) {
         self.lagging.push(EventKey { time: clock, source: rank, sequence: 0 }, rank);
     }

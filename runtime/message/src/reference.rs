@@ -9,8 +9,12 @@ use crate::node::{Node, State, flag};
 use crate::view::Extent;
 
 /// Payload bytes from which on a message refers to them: shorter ones are copied for less.
+// A reference is settled or received later, when the sender's line may have left the cache: a few lines are
+// cheaper to copy now.
 pub const REFERRED: u64 = 256;
 /// Payload bytes from which on copying one out costs more than letting its receiver run first.
+// More than the nearest caches hold: a copy out and in costs then what a switch of ranks costs a hundred times
+// over.
 pub const LONG: u64 = 256 << 10;
 
 impl Messages {
@@ -33,6 +37,8 @@ impl Messages {
 
     /// What becomes of a message's payload now that no receive is there: it stays where it is, or is copied if the
     /// sender's request will not keep it or it cannot be read there while others run.
+    // Memory that only a mounted rank reaches (its stack, its globals, where ranks have images of their own) is
+    // somebody else's as soon as another rank runs.
     pub fn settle_reference(&mut self, message: u32) {
         let node = &self.nodes[message];
         let stays = node.has(flag::OWNED) && rank::is_addressable_unmounted(node.buffer, node.bytes as usize);
@@ -51,6 +57,7 @@ impl Messages {
     }
 
     /// A message was received: its node is free, or all that is left is the sender's request.
+    // With a request of its sender left, the node is that, until the sender asks.
     #[inline(always)]
     pub fn drop_message(&mut self, message: u32) {
         let node = &mut self.nodes[message];

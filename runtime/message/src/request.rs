@@ -47,6 +47,7 @@ impl Messages {
     }
 
     /// What is known of the completion of `handle`.
+    // A send that is complete is so since time zero: whatever clock asks has passed it.
     #[inline]
     pub fn completion(&self, handle: usize) -> Result<Completion> {
         match handle::request(handle) {
@@ -98,6 +99,8 @@ impl Messages {
     ///
     /// Where no status is `wanted`, plain receives are completed here, or when their messages come ([`flag::UNSEEN`]), and not
     /// looked at again: by then their nodes may have left the cache. An error leaves none marked.
+    // Not where receiving costs the rank time (each completion would have to be charged in its order) or a
+    // recorder wants to know whom it waited for. Then all are completed one by one, in the order of the array.
     pub fn await_all(&mut self, requests: RequestArray, wanted: bool) -> Result<Awaited> {
         let me = self.current;
         let unseen = !wanted && !self.wire.has_overheads && self.waits.is_none();
@@ -105,6 +108,7 @@ impl Messages {
         self.ranks[me as usize].waiting = 0;
         for index in 0..requests.count {
             let handle = requests.get(index);
+            // By its value, before anything is looked up: half of a stencil's requests.
             if handle == handle::REQUEST_SENT {
                 continue;
             }
@@ -151,6 +155,7 @@ impl Messages {
                 Ok(_) => continue,
                 Err(failure) => failure,
             };
+            // As before the call: the program may go on (`MPI_ERRORS_RETURN`) and use the other requests.
             for marked in 0..index {
                 if let RequestRef::Unseen(at) = handle::request(requests.get(marked)) {
                     requests.set(marked, handle::of_node(at));
@@ -182,6 +187,8 @@ impl Messages {
     }
 
     /// Makes a table request.
+    // Where anybody ever waits for a match the lookahead is shorter (`Messages::lookahead`), for the rest of
+    // the run.
     pub fn make_request(&mut self, owner: u32, body: Body) -> u32 {
         self.handshakes |= matches!(body, Body::Synchronous | Body::Away { .. });
         self.requests.insert(Request { owner, done: None, waited: false, orphan: false, body })

@@ -3,6 +3,8 @@
 use crate::node::INLINE_BYTES;
 
 /// How many are held at most.
+// A processor has ten to twenty misses under way at a time: more in a row gain nothing, and the row stays in
+// the nearest cache.
 pub(super) const MOST: usize = 32;
 
 /// Whether an operation may be one of several in a row, which are done together.

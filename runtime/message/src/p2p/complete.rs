@@ -7,6 +7,8 @@ use crate::request::{RequestArray, Status};
 
 impl Messages {
     /// Completes a request that takes nothing but its status; `None` if there is more to do.
+    // The rest (what a rank has to unpack, table requests, errors) may call the program, for which the world is
+    // given back first: so it is left to the caller.
     #[inline(always)]
     pub fn finish_plain(&mut self, handle: usize) -> Option<Status> {
         match handle::request(handle) {
@@ -17,6 +19,8 @@ impl Messages {
     }
 
     /// What was completed while the mounted rank was blocked moves its clock; what could not be is a request like any other.
+    // One clock for all: completing them one by one would move it to each arrival in turn, with the same end
+    // and the same waiting.
     #[inline(always)]
     pub fn see_unseen(&mut self, requests: RequestArray) {
         let me = self.current;

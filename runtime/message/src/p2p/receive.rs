@@ -15,6 +15,7 @@ use objects::Objects;
 use rank::Addr;
 impl Messages {
     /// A posted receive's node, not yet in any queue.
+    // `arrival` is the time of posting until the match: a synchronous sender completes at the later of the two.
     #[inline(always)]
     fn receive_node_for(&mut self, pattern: &Pattern, extent: Extent) -> Node {
         let mut flags = 0;
@@ -77,6 +78,7 @@ impl Messages {
     /// Ends a receive, whose status is then [`Messages::latest`], or marks that the mounted rank waits for it: answers its node then.
     #[inline(always)]
     pub fn complete_or_wait(&mut self, index: u32) -> Result<Option<u32>> {
+        // The rank waits for nothing else, so that setting `waiting` needs no counting.
         if self.nodes[index].state == State::Matched {
             self.latest = self.finish_receive(index)?;
             return Ok(None);
@@ -97,6 +99,7 @@ impl Messages {
 
     /// [`Messages::start_receive`] of anything.
     // The arguments one by one, as of `start_any_send`.
+    // Computation ends before the receive is posted: its time of posting is seen by who waits for the match.
     #[inline(never)]
     #[allow(clippy::too_many_arguments)]
     fn start_any_receive(
@@ -112,6 +115,7 @@ impl Messages {
     ) -> Result<u32> {
         self.ends_interval();
         let Some(pattern) = pattern(objects, (source, tag, comm))? else {
+            // Complete at time zero, which moves no clock (MPI 5.0 section 3.11).
             let mut node = Node { state: State::Matched, source: PROC_NULL as u32, tag: ANY_TAG, ..Node::default() };
             node.arrival = Time::ZERO;
             return Ok(self.nodes.alloc(node));
@@ -119,6 +123,7 @@ impl Messages {
         let extent = self.payload(objects, (buffer, count, datatype))?;
         let node = self.receive_node_for(&pattern, extent);
         let index = self.nodes.alloc(node);
+        // One for any source is posted at once: whether it can take a message now depends on what is safe now.
         if row == Row::Request && pattern.source.is_some() {
             self.hold_receive(index);
             return Ok(index);
@@ -129,6 +134,8 @@ impl Messages {
     }
 
     /// Receives the message of a matched probe: answers the receive's node.
+    // The match was made by the probe, so that the receive is never posted and order has no say (MPI 5.0
+    // section 3.8.2).
     pub fn start_matched_receive(&mut self, objects: &Objects, buffer: Buffer, message: usize) -> Result<u32> {
         if message == handle::MESSAGE_NO_PROC {
             return self.start_receive(objects, buffer, (PROC_NULL, ANY_TAG, handle::COMM_WORLD), Row::Alone);
@@ -150,6 +157,8 @@ impl Messages {
     }
 
     /// Moves a receiver's clock to the arrival of the message in `node` and charges its overhead. `told` is what recorders learn of it: bytes and tag.
+    // The receive overhead comes after the arrival and the waiting: it is the receiver's processor that works
+    // then (LogGP's `o`).
     #[inline(always)]
     pub fn received(&mut self, me: u32, arrival: Time, node: u32, told: (u64, i32)) {
         self.note_arrival_of(me, node, arrival, told);
@@ -171,6 +180,7 @@ impl Messages {
 
     /// Completes a request of the mounted rank that is a node and takes nothing but its status: a receive whose payload is in place, a send
     /// whose message was received. `None` if there is more to do.
+    // `Matched` first: only what is not costs the second look.
     #[inline(always)]
     pub fn finish_plain_receive(&mut self, index: u32) -> Option<Status> {
         let node = &self.nodes[index];
@@ -193,6 +203,8 @@ impl Messages {
     }
 
     /// [`Messages::finish_receive`] where more is to do than to take the status.
+    // Also for what never had a message (cancelled, from `MPI_PROC_NULL`): those have no payload flags, and
+    // move no clock.
     #[inline(never)]
     pub fn finish_receive_slow(&mut self, index: u32) -> Result<Status> {
         let node = self.nodes[index];

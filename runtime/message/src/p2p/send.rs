@@ -13,6 +13,8 @@ use engine::Time;
 use objects::Objects;
 use rank::Addr;
 /// Messages that one rank may send in a row before long queues at its receivers make it step back.
+// A sender that never blocks could otherwise fill memory with messages whose receivers have not run yet; most
+// that send so many at once have receivers that keep up, and are forgiven.
 pub const BURST: u16 = 512;
 /// Unread messages at a receiver from which on its senders may have to step back.
 const UNREAD: usize = 2048;
@@ -31,6 +33,7 @@ impl Messages {
     /// Sends: answers the request's handle, [`REQUEST_SENT`] if there is nothing to wait for.
     ///
     /// What `row` allows, the send may be held (`held.rs`).
+    // Two functions, tried in turn: what is inlined into each call is the plain one alone.
     #[inline(always)]
     pub fn start_send(&mut self, objects: &Objects, mode: SendMode, buffer: Buffer, to: Peer, row: Row) -> Result<usize> {
         match self.send_plain(objects, mode, buffer, to, row) {
@@ -65,6 +68,8 @@ impl Messages {
         if destination == PROC_NULL {
             return Ok(REQUEST_SENT);
         }
+        // All that can be wrong is found before anything is charged or counted: a call that fails has not
+        // happened.
         let (context, source, to) = objects.comms.partner(comm, destination, "destination")?;
         let envelope = Envelope::new(context, source, tag);
         let payload = self.payload(objects, buffer)?;
@@ -89,6 +94,9 @@ impl Messages {
     }
 
     /// How a message travels, and its sender's request.
+    // A buffered send claims room and gives it back at once, because its message leaves at once. A ready send
+    // never waits for the match above the eager limit: the receive is posted, as its caller vouched. A shared
+    // network has no eager limit (docs/limitations.md).
     fn start_transit(&mut self, objects: &Objects, mode: SendMode, to: u32, bytes: u64, comm: usize) -> Result<(Transit, usize)> {
         let me = self.current;
         if mode == SendMode::Buffered {
@@ -108,6 +116,7 @@ impl Messages {
             transit.flags |= flag::UNDER_WAY;
             transit.flight = self.launch(me, to, bytes, at, Flight::Leaving);
         } else {
+            // Above the eager limit what travels now is a request to send, which is empty.
             transit.arrival = at + self.wire.latency(me, to, if rendezvous { 0 } else { bytes });
         }
         Ok((transit, request))
@@ -138,6 +147,7 @@ impl Messages {
     }
 
     /// A receiver that reads what it gets makes nobody step back.
+    // Looked at only once the burst is long: the receiver's queue may have left the cache.
     #[inline]
     pub fn forgive(&mut self, to: u32) {
         if self.unexpected.length(self.ranks[to as usize].unexpected) < UNREAD {

@@ -15,6 +15,8 @@ const HEAD: usize = 4 * 7 + 8;
 
 impl Messages {
     /// A message of the mounted rank leaves for a rank of another process.
+    // The arrival travels along. The receiver's process does not compute it again, so that it need not know the
+    // sender's clock, and the order of records of one process to another is the order of sending.
     #[cold]
     pub fn send_away(&mut self, to: u32, message: Envelope, payload: &Extent, transit: Transit) {
         let me = self.current;
@@ -35,6 +37,8 @@ impl Messages {
     }
 
     /// A message of a rank of `process` reaches one of this process.
+    // A sender that waits for the match has a stand-in request here, which is completed as any other and then
+    // tells.
     pub fn message_arrived(&mut self, process: u32, mut record: Take) {
         let (to, sender) = (record.u32(), record.u32());
         let message = Envelope::new(record.u32(), record.u32(), record.i32());

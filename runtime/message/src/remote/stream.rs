@@ -1,4 +1,8 @@
 //! A stream of records from each process to each other one, cut into chunks that the transport carries.
+//!
+//! A message's arrival is known when it is sent, so that receives from a named source need no agreement. When 8 MB wait, ranks that send step back;
+//! no chunks are taken while a rank that has 16 MB to receive could be served first. The MPI of the machine is called on the scheduler's stack
+//! only.
 
 use crate::chapter::id::ChapterId;
 use engine::Time;

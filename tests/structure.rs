@@ -295,9 +295,14 @@ struct Numbers {
     interpreters: usize,
 }
 
-/// Lines of a file before its tests.
+/// Rooms that came out of one hall, and lines of comments inside their code for each hundred lines of code, at the least: what the code cannot
+/// say itself (why this order, what a tie does, what it costs, which section of MPI asks for it).
+const REASONED: &[&str] = &["collective", "message", "mpi", "objects", "rma", "schedule"];
+const REASONS: usize = 4;
+
+/// Lines of a file but those of its tests, which come last if they are in it.
 fn product(text: &str) -> impl Iterator<Item = &str> {
-    text.split("#[cfg(test)]").next().unwrap_or_default().lines().map(str::trim)
+    text.split("#[cfg(test)]\nmod tests {").next().unwrap_or_default().lines().map(str::trim)
 }
 
 /// A crate's files but those of tests, with what they say.
@@ -346,6 +351,9 @@ fn the_house_in_numbers_stays_within_its_bounds() {
     println!("{all} lines; {parts} parts of the world; {interpreters} interpreters of a schedule's steps");
     assert!((1..=5).contains(&parts), "the world has {parts} parts");
     assert!((1..=3).contains(&interpreters), "{interpreters} files interpret a schedule's steps");
+    for (name, Numbers { code, reasons, .. }) in numbers.iter().filter(|(name, _)| REASONED.iter().any(|room| name.contains(room))) {
+        assert!(reasons * 100 >= REASONS * code, "{name} says why {reasons} times in {code} lines");
+    }
     let largest = numbers.iter().map(|(name, numbers)| (numbers.code, name)).max().unwrap();
     assert!(largest.0 * 4 < all, "{} has {} of {all} lines", largest.1, largest.0);
 }
@@ -451,4 +459,28 @@ fn messages_are_sent_received_completed_and_moved_in_few_ways() {
         );
         assert!((1..=kind.most).contains(&found.len()), "ways to {}: {found:#?}", kind.what);
     }
+}
+
+/// A comment is read where it stands, by a reader who came by a search: it must not lean on the one above it.
+#[test]
+fn no_description_leans_on_another_one() {
+    let root = Path::new(env!("CARGO_MANIFEST_DIR"));
+    let mut leaning = String::new();
+    for path in crates() {
+        let mut modules = Modules::new();
+        read(&path, Vec::new(), &mut modules);
+        for (path, text) in texts(&modules) {
+            let lines = text.lines().map(str::trim).zip(1..);
+            for (line, number) in lines.filter(|(line, _)| line.starts_with("//")) {
+                let words = line.trim_start_matches(['/', '!']).trim_start();
+                let begins = |opening: &&str| words.strip_prefix(*opening).is_some_and(|rest| !rest.starts_with(char::is_alphanumeric));
+                if (line.starts_with("///") || line.starts_with("//!"))
+                    && ["The same", "As above", "Those"].iter().any(|opening| begins(&opening))
+                {
+                    leaning += &format!("{}:{number}: {line}\n", path.strip_prefix(root).unwrap().display());
+                }
+            }
+        }
+    }
+    assert!(leaning.is_empty(), "say what it is of:\n{leaning}");
 }

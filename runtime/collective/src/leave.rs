@@ -61,7 +61,7 @@ impl Collectives {
         self.finish_agent(messages, objects, index, member, None)
     }
 
-    /// The same; the result goes to `target`, where the agent does not know.
+    /// [`Collectives::finish_collective`] of an agent; the result goes to `target`, where the agent does not know.
     pub(crate) fn finish_agent(
         &mut self,
         messages: &mut Messages,

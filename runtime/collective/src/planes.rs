@@ -123,7 +123,7 @@ pub(crate) fn run_blocked(
     }
 }
 
-/// The same of members that have gone on: their requests complete.
+/// [`run_blocked`] of members that have gone on: their requests complete.
 pub(crate) fn run_pending(
     messages: &mut Messages,
     objects: &Objects,

@@ -39,7 +39,7 @@ impl Ready {
         let stack = if count == 0 { Vec::new() } else { vec![Row { first, count }] };
         Ready { stack, count: count as usize, ..Ready::default() }
     }
-    /// The same, where a rank's turn is known some switches ahead.
+    /// These ranks, where a rank's turn is known some switches ahead.
     pub fn with_deck(self) -> Ready {
         Ready { depth: DECK, ..self }
     }

@@ -7,7 +7,7 @@ use engine::Span;
 pub enum Compute {
     /// Not at all.
     None,
-    /// The same for each interval.
+    /// This much for each interval.
     Fixed(Span),
     /// Host time times a factor.
     Measured {

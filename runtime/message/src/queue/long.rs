@@ -24,9 +24,9 @@ type Heads = BTreeSet<(Time, u32, u32)>;
 enum Order {
     /// All entries.
     All,
-    /// Those of the same key.
+    /// Entries of one key.
     Exact,
-    /// Those of the same source, whatever the tag.
+    /// Entries of one source, whatever the tag.
     Source,
 }
 

@@ -9,7 +9,7 @@ use crate::request::{Body, Completion, Request, RequestArray};
 use crate::world::World;
 use engine::Time;
 
-/// The same of a rank that was sent on from where it was parked, because it may compute between its polls. Twice as many each
+/// Polls in vain of a rank that was sent on from where it was parked, because it may compute between its polls. Twice as many each
 /// time that this was in vain again, but for so many times.
 const PATIENT_SPINS: u32 = 1_000;
 const DOUBLINGS: u32 = 4;

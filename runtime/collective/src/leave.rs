@@ -77,7 +77,7 @@ impl Collectives {
         if agent.clock > before {
             let state = &mut messages.ranks[me as usize];
             state.clock = agent.clock;
-            state.spins = 0;
+            state.failed_polls = 0;
         }
         // Before leaving, with which the instance may be gone.
         let outcome = self.instance(index).outcome(member);

@@ -195,7 +195,7 @@ pub(crate) fn release_member(messages: &mut Messages, rank: u32, plane: &TimePla
     let mut waited = clock - state.clock.as_ps();
     if waited != 0 {
         state.clock = Time::from_ps(clock);
-        state.spins = 0;
+        state.failed_polls = 0;
     }
     if let Some(burden) = plane.burden() {
         waited = burden.waited(place);

@@ -4,7 +4,7 @@ mod effort;
 
 pub use effort::{Compute, Course, Effort};
 
-use crate::messages::{Messages, VAIN};
+use crate::messages::{FAILED_POLL, Messages};
 use engine::{Span, Time};
 
 impl Messages {
@@ -16,7 +16,7 @@ impl Messages {
         if span != Span::ZERO {
             let state = &mut self.ranks[rank as usize];
             state.clock += span;
-            state.spins = 0;
+            state.failed_polls = 0;
             self.profile.compute(rank, span);
         }
     }
@@ -25,7 +25,7 @@ impl Messages {
     // word.
     #[inline]
     pub fn enter_poll(&mut self) {
-        self.polls_again = self.ranks[self.current as usize].function & VAIN != 0;
+        self.polls_again = self.ranks[self.current as usize].function & FAILED_POLL != 0;
     }
     /// Whether nothing depends on when a receive is posted: who waits for that are synchronous senders, and those of messages above
     /// an eager limit.
@@ -91,9 +91,9 @@ impl Messages {
             self.clock_host.start();
         } else {
             // Who looks at the time between polls may have more to do than to wait.
-            self.ranks[me as usize].function &= !VAIN;
+            self.ranks[me as usize].function &= !FAILED_POLL;
             // Each by itself, so that who waits for a time meets it.
-            self.spin(me, 1);
+            self.count_failed_poll(me, 1);
         }
         self.clock(me)
     }

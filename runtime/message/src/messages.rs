@@ -25,16 +25,16 @@ use std::rc::Rc;
 
 /// In [`RankState::function`] once that call was a poll in vain.
 // In a word that each call writes anyway, so that a call which is no poll clears it at no cost.
-pub const VAIN: u16 = 1 << 15;
+pub const FAILED_POLL: u16 = 1 << 15;
 
 /// Polls in vain that cost no time, after which a rank that only polls is parked; the others are charged at each so many, so that those
 /// between are asked at the same instant.
-pub const FREE_SPINS: u32 = 64;
+pub const FREE_POLLS: u32 = 64;
 
-/// What so many polls `together` cost a rank that has made `spins` in a row which found nothing.
+/// What so many polls `together` cost a rank that has made `failed_polls` in a row.
 #[inline]
-pub fn spin_cost(spins: u32, together: u32) -> Span {
-    Span::from_ps(u64::from(together) * 1_000.max(u64::from(spins) * 1_000 / 128))
+pub fn failed_poll_cost(failed_polls: u32, together: u32) -> Span {
+    Span::from_ps(u64::from(together) * 1_000.max(u64::from(failed_polls) * 1_000 / 128))
 }
 
 /// Up to so many ranks, what a switch touches is in the cache anyway, and so are the nodes of what a rank waited for.
@@ -81,10 +81,10 @@ pub struct RankState {
     /// Undecided receives for any source in `posted`.
     pub wilds: u32,
     /// Polls and clock readings in a row without its clock moving.
-    pub spins: u32,
+    pub failed_polls: u32,
     /// Messages since it last stepped back, or as many as can be counted.
     pub burst: u16,
-    /// The MPI function it is in, or was last in; with `VAIN` after a poll in vain.
+    /// The MPI function it is in, or was last in; with `FAILED_POLL` after a poll that found nothing.
     pub function: u16,
     /// Where it is in its life.
     pub phase: Phase,
@@ -334,7 +334,7 @@ impl Messages {
     }
     /// The MPI function a rank is in, or was last in.
     pub fn function_of(&self, rank: u32) -> &'static str {
-        self.function_name(self.ranks[rank as usize].function & !VAIN)
+        self.function_name(self.ranks[rank as usize].function & !FAILED_POLL)
     }
     /// Moves a rank's clock to `time` if that is later; the difference counts as waiting.
     // Only forward: what completed before the rank asked costs it nothing, and just the rest counts as waiting.
@@ -345,7 +345,7 @@ impl Messages {
         if time > state.clock {
             self.profile.wait(rank, time.since(state.clock));
             state.clock = time;
-            state.spins = 0;
+            state.failed_polls = 0;
         }
     }
 }
@@ -354,23 +354,23 @@ impl Messages {
     /// The mounted rank's poll found nothing.
     // The flag first: charging for the row of polls is rare, and who parks polls asks for the flag alone.
     #[inline]
-    pub fn vain(&mut self) {
+    pub fn failed_poll(&mut self) {
         let me = self.current;
-        self.ranks[me as usize].function |= VAIN;
-        self.spin(me, FREE_SPINS);
+        self.ranks[me as usize].function |= FAILED_POLL;
+        self.count_failed_poll(me, FREE_POLLS);
     }
 
     /// Counts a poll that found nothing, or a reading of a clock: after many in a row each costs time, which is charged once for so
     /// many as `together` says.
     #[inline]
-    pub fn spin(&mut self, rank: u32, together: u32) {
-        let spins = self.ranks[rank as usize].spins + 1;
-        if spins > FREE_SPINS && spins.is_multiple_of(together) {
+    pub fn count_failed_poll(&mut self, rank: u32, together: u32) {
+        let failed_polls = self.ranks[rank as usize].failed_polls + 1;
+        if failed_polls > FREE_POLLS && failed_polls.is_multiple_of(together) {
             // A poll costs the more the longer the row is, so that virtual time goes with the square of it: a
             // program that polls until a second has passed is there after half a million polls, and one that
             // polls a few hundred times has lost nanoseconds.
-            self.ranks[rank as usize].clock += spin_cost(spins, together);
+            self.ranks[rank as usize].clock += failed_poll_cost(failed_polls, together);
         }
-        self.ranks[rank as usize].spins = spins;
+        self.ranks[rank as usize].failed_polls = failed_polls;
     }
 }

@@ -9,7 +9,7 @@ pub(crate) mod question;
 use agreeing::Agreeing;
 use item::Agenda;
 use poller::Fruitless;
-use question::{Poll, Row};
+use question::{Poll, PollHistory};
 use rustc_hash::FxHashMap;
 
 /// Questions of blocked ranks, decisions and this process's part in agreeing on them.
@@ -19,7 +19,7 @@ pub(crate) struct Order {
     // line (`RankState::polling`).
     pub(crate) polls: FxHashMap<u32, Poll>,
     /// What ranks asked in vain that do nothing but ask.
-    pub(crate) rows: FxHashMap<u32, Row>,
+    pub(crate) histories: FxHashMap<u32, PollHistory>,
     pub(crate) agenda: Agenda,
     pub(crate) fruitless: Fruitless,
     pub(crate) agreeing: Agreeing,
@@ -30,7 +30,7 @@ impl Order {
     pub(crate) fn new(processes: u32) -> Order {
         Order {
             polls: FxHashMap::default(),
-            rows: FxHashMap::default(),
+            histories: FxHashMap::default(),
             agenda: Agenda::default(),
             fruitless: Fruitless::default(),
             agreeing: Agreeing::new(processes),

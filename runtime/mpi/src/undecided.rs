@@ -2,7 +2,7 @@
 //!
 //! A rank that must wait asks a [`Question`]; `agenda.rs` decides when it is answered.
 //!
-//! A question about an instant that is safe already is answered at once (`row.rs`), and so is the next poll at an instant whose item was decided
+//! A question about an instant that is safe already is answered at once (`parking.rs`), and so is the next poll at an instant whose item was decided
 //! alone; only what is neither makes its rank step back: so most polls in vain cost no switch. What asks for the completion of a synchronous send
 //! always steps back where there is lookahead, because when that is may be an open item of its receiver.
 //!
@@ -17,7 +17,7 @@
 //! parked.
 
 mod calls;
-mod row;
+mod parking;
 
 use crate::envelope::{Envelope, Pattern, Transit};
 use crate::node::{Node, State, flag};

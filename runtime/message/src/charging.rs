@@ -57,7 +57,7 @@ impl Messages {
     }
     /// The call of the mounted rank takes some ten nanoseconds, unless it does more than this.
     #[inline(always)]
-    pub fn is_brief(&mut self) {
+    pub fn mark_brief(&mut self) {
         if self.effort == Effort::Unknown {
             self.effort = Effort::Brief;
         }

@@ -1,9 +1,9 @@
 //! Ranks and what passes between them: the state that sends, receives and waits work on.
 
+use crate::batch::Batch;
 use crate::charging::{Compute, Effort};
 use crate::datatype::Datatype;
 use crate::flight::Flight;
-use crate::held::Held;
 use crate::node::Nodes;
 use crate::payload::Pool;
 use crate::queue::{self, Queue, Queues};
@@ -134,7 +134,7 @@ pub struct Messages {
     /// Whether so much waits for other processes that senders should step back.
     pub crowded: bool,
     /// What the mounted rank started in a row.
-    pub held: Held,
+    pub batch: Batch,
     /// The status of the receive that has just ended.
     // Kept here, because a status is more than a call can answer in registers, and most programs ignore it.
     pub latest: Status,
@@ -221,7 +221,7 @@ impl Messages {
             remote: remote.map(Box::new),
             crowded: false,
             latest: Status::EMPTY,
-            held: Held::default(),
+            batch: Batch::default(),
             again: false,
             polls_again: false,
             nodes: Nodes::new(),

@@ -4,8 +4,8 @@
 //! time that it is under way. Everything here does what the general way (`p2p/`, `matching.rs`) does, which serves all that is
 //! not plain, errors included.
 
+use crate::batch::Batching;
 use crate::envelope::{Envelope, Transit};
-use crate::held::Row;
 use crate::messages::Messages;
 use crate::moving::Payload;
 use crate::node::{INLINE_BYTES, NIL, Node, State, flag};
@@ -36,7 +36,7 @@ impl Messages {
         mode: SendMode,
         buffer: Buffer,
         (destination, tag, comm): Peer,
-        row: Row,
+        batching: Batching,
     ) -> Option<usize> {
         if !self.wire.plain || tag < 0 || !matches!(mode, SendMode::Standard | SendMode::Ready) {
             return None;
@@ -50,19 +50,19 @@ impl Messages {
         let me = self.current;
         let arrival = self.ranks[me as usize].clock + self.wire.latency(me, to, bytes);
         self.profile.message(bytes);
-        if row.holds(bytes) {
-            return Some(self.hold_send(to, envelope, (buffer, bytes), arrival, row == Row::Request));
+        if batching.holds(bytes) {
+            return Some(self.batch_send(to, envelope, (buffer, bytes), arrival, batching == Batching::UntilComplete));
         }
         // What the rank started before comes before: messages of one sender must not overtake (MPI 5.0 section
         // 3.5).
-        self.release();
+        self.flush_batch();
         if bytes <= INLINE_BYTES {
             let payload = self.load(&Extent { buffer, layout: None, bytes }, 0);
             let awaited = !self.ranks[to as usize].posted.is_empty();
             if !(awaited && self.hand_over(to, &envelope, payload, bytes, arrival)) {
                 self.deliver(to, &envelope, payload, bytes, &Transit::at(arrival));
             }
-            self.is_brief();
+            self.mark_brief();
         } else {
             self.deliver_long(to, envelope, Stretch { buffer, bytes }, arrival);
         }
@@ -152,14 +152,14 @@ impl Messages {
 
     /// Posts a plain receive, or holds it: answers its node; `None`, with nothing done, if it is not plain.
     #[inline(always)]
-    pub fn start_plain_receive(&mut self, objects: &Objects, buffer: Buffer, from: Peer, row: Row) -> Option<u32> {
+    pub fn start_plain_receive(&mut self, objects: &Objects, buffer: Buffer, from: Peer, batching: Batching) -> Option<u32> {
         let (stretch, envelope) = plain_receive(objects, buffer, from)?;
         let index = self.plain_receive_node(envelope, stretch, 0);
-        if row == Row::Request {
-            self.hold_receive(index);
+        if batching == Batching::UntilComplete {
+            self.batch_receive(index);
         } else {
-            self.release();
-            self.post(self.current, index, row == Row::Alone);
+            self.flush_batch();
+            self.post(self.current, index, batching == Batching::Never);
         }
         Some(index)
     }

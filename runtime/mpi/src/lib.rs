@@ -23,7 +23,7 @@ pub use ::rma;
 pub use ::schedule;
 pub use call::file as files;
 pub use message::{
-    buffered, charging, envelope, flight, handle, held, matching, messages, node, p2p, packing, queue, ready, reference, request, view,
+    batch, buffered, charging, envelope, flight, handle, matching, messages, node, p2p, packing, queue, ready, reference, request, view,
     wire,
 };
 pub use objects::file as file_object;

@@ -278,7 +278,7 @@ impl World {
     /// The mounted rank has left its `main`, or the process.
     // What it started last is done first: its messages leave as if it had gone on.
     pub(crate) fn rank_ended(&mut self, rank: u32, status: i32, ending: &mut Ending) {
-        self.messages.release();
+        self.messages.flush_batch();
         let phase = self.messages.phase(rank);
         self.run.ended += 1;
         self.messages.set_phase(rank, Phase::Ended);

@@ -26,7 +26,7 @@ impl Compute {
     }
 }
 
-/// What a call does to what its rank started in a row just before and is held (`held.rs`).
+/// What a call does to what its rank started in a row just before and is held (`batch.rs`).
 #[derive(Clone, Copy, PartialEq, Eq, Debug)]
 pub enum Course {
     /// What is held is done first.

@@ -1,9 +1,9 @@
 //! Receives: posting, what their message does to their buffer, and the calls that do both.
 
+use crate::batch::Batching;
 use crate::envelope::Pattern;
 use crate::error::{ErrorClass, Failure, Result};
 use crate::handle::{self};
-use crate::held::Row;
 use crate::messages::Messages;
 use crate::node::{NIL, Node, State, flag};
 use crate::p2p::pattern;
@@ -71,7 +71,7 @@ impl Messages {
         tag: i32,
         comm: usize,
     ) -> Result<u32> {
-        let index = self.start_any_receive(objects, Row::Alone, buffer, count, datatype, source, tag, comm)?;
+        let index = self.start_any_receive(objects, Batching::Never, buffer, count, datatype, source, tag, comm)?;
         Ok(self.complete_or_wait(index)?.unwrap_or(NIL))
     }
 
@@ -90,10 +90,10 @@ impl Messages {
 
     /// Posts a receive, or holds it: answers its node.
     #[inline(always)]
-    pub fn start_receive(&mut self, objects: &Objects, buffer: Buffer, from: Peer, row: Row) -> Result<u32> {
-        match self.start_plain_receive(objects, buffer, from, row) {
+    pub fn start_receive(&mut self, objects: &Objects, buffer: Buffer, from: Peer, batching: Batching) -> Result<u32> {
+        match self.start_plain_receive(objects, buffer, from, batching) {
             Some(index) => Ok(index),
-            None => self.start_any_receive(objects, row, buffer.0, buffer.1, buffer.2, from.0, from.1, from.2),
+            None => self.start_any_receive(objects, batching, buffer.0, buffer.1, buffer.2, from.0, from.1, from.2),
         }
     }
 
@@ -105,7 +105,7 @@ impl Messages {
     fn start_any_receive(
         &mut self,
         objects: &Objects,
-        row: Row,
+        batching: Batching,
         buffer: Addr,
         count: i64,
         datatype: usize,
@@ -124,12 +124,12 @@ impl Messages {
         let node = self.receive_node_for(&pattern, extent);
         let index = self.nodes.alloc(node);
         // One for any source is posted at once: whether it can take a message now depends on what is safe now.
-        if row == Row::Request && pattern.source.is_some() {
-            self.hold_receive(index);
+        if batching == Batching::UntilComplete && pattern.source.is_some() {
+            self.batch_receive(index);
             return Ok(index);
         }
-        self.release();
-        self.post(self.current, index, row == Row::Alone);
+        self.flush_batch();
+        self.post(self.current, index, batching == Batching::Never);
         Ok(index)
     }
 
@@ -138,7 +138,7 @@ impl Messages {
     // section 3.8.2).
     pub fn start_matched_receive(&mut self, objects: &Objects, buffer: Buffer, message: usize) -> Result<u32> {
         if message == handle::MESSAGE_NO_PROC {
-            return self.start_receive(objects, buffer, (PROC_NULL, ANY_TAG, handle::COMM_WORLD), Row::Alone);
+            return self.start_receive(objects, buffer, (PROC_NULL, ANY_TAG, handle::COMM_WORLD), Batching::Never);
         }
         let found = handle::decode(message).filter(|&index| self.nodes.get(index).is_some_and(|node| node.state == State::Extracted));
         let Some(index) = found else {

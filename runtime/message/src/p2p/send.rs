@@ -1,10 +1,10 @@
 //! Sends: from the program's buffer to the receiver's queue, and when their sender has to wait.
 
+use crate::batch::Batching;
 use crate::envelope::{Envelope, Transit};
 use crate::error::Result;
 use crate::flight::Flight;
 use crate::handle::{self, REQUEST_SENT};
-use crate::held::Row;
 use crate::messages::Messages;
 use crate::node::flag;
 use crate::p2p::{Buffer, Peer, SendMode, bad_tag};
@@ -32,13 +32,13 @@ impl Messages {
 
     /// Sends: answers the request's handle, [`REQUEST_SENT`] if there is nothing to wait for.
     ///
-    /// What `row` allows, the send may be held (`held.rs`).
+    /// If `batching` allows it, the send joins the batch (`batch.rs`).
     // Two functions, tried in turn: what is inlined into each call is the plain one alone.
     #[inline(always)]
-    pub fn start_send(&mut self, objects: &Objects, mode: SendMode, buffer: Buffer, to: Peer, row: Row) -> Result<usize> {
-        match self.send_plain(objects, mode, buffer, to, row) {
+    pub fn start_send(&mut self, objects: &Objects, mode: SendMode, buffer: Buffer, to: Peer, batching: Batching) -> Result<usize> {
+        match self.send_plain(objects, mode, buffer, to, batching) {
             Some(request) => Ok(request),
-            None => self.start_any_send(objects, mode, row, buffer.0, buffer.1, buffer.2, to.0, to.1, to.2),
+            None => self.start_any_send(objects, mode, batching, buffer.0, buffer.1, buffer.2, to.0, to.1, to.2),
         }
     }
 
@@ -50,7 +50,7 @@ impl Messages {
         &mut self,
         objects: &Objects,
         mode: SendMode,
-        row: Row,
+        batching: Batching,
         buffer: Addr,
         count: i64,
         datatype: usize,
@@ -77,11 +77,17 @@ impl Messages {
         self.profile.message(payload.bytes);
         self.note_sending(to, payload.bytes);
         let local = self.is_local(to);
-        let stays = self.waits.is_none() && payload.layout.is_none() && payload.has_memory() && row.holds(payload.bytes);
+        let stays = self.waits.is_none() && payload.layout.is_none() && payload.has_memory() && batching.holds(payload.bytes);
         if stays && local && transit.flags == 0 && mode != SendMode::Buffered {
-            return Ok(self.hold_send(to, envelope, (payload.buffer, payload.bytes), transit.arrival, row == Row::Request));
+            return Ok(self.batch_send(
+                to,
+                envelope,
+                (payload.buffer, payload.bytes),
+                transit.arrival,
+                batching == Batching::UntilComplete,
+            ));
         }
-        self.release();
+        self.flush_batch();
         if local {
             let bytes = payload.bytes;
             let payload = self.load(&payload, transit.flags);
@@ -141,7 +147,7 @@ impl Messages {
     /// The mounted rank, which is to block now, goes on after others: too much waits for other processes or for its receivers.
     #[cold]
     pub fn step_back(&mut self) {
-        self.release();
+        self.flush_batch();
         let (me, clock) = (self.current, self.clock(self.current));
         self.ready.lag(me, clock);
     }

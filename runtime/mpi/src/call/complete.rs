@@ -111,7 +111,7 @@ impl Mpi {
         if let RequestRef::Node(index) = handle::request(handle) {
             let mut world = self.world();
             if let Some(status) = world.messages.finish_plain_receive(index) {
-                world.messages.is_brief();
+                world.messages.mark_brief();
                 return Ok((status, REQUEST_NULL));
             }
             return Ok((world.messages.finish_receive_slow(index)?, REQUEST_NULL));

@@ -77,7 +77,7 @@ impl Messages {
         }
     }
 
-    /// Does what is held, if anything is. Its rank must be mounted.
+    /// Does what is in the batch. Its rank must be mounted.
     #[inline(always)]
     pub fn flush_batch(&mut self) {
         if !self.batch.is_empty() {

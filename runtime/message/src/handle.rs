@@ -15,8 +15,8 @@ pub enum RequestRef {
     Sent,
     /// A receive in the node arena.
     Node(u32),
-    /// A receive in the node arena whose owner is blocked for it (`flag::UNSEEN`): nobody but that call comes across it.
-    Unseen(u32),
+    /// A receive in the node arena whose owner is blocked for it (`flag::STATUS_IGNORED`): nobody but that call comes across it.
+    Ignored(u32),
     /// Any other request, in the request table.
     Cold(u32),
     /// Not a request handle.
@@ -40,7 +40,7 @@ pub fn of_cold(index: u32) -> usize {
 // A kind of its own, so that a handle that reappears after its node is free is told apart from that of the
 // node's next owner.
 #[inline]
-pub fn of_unseen(index: u32) -> usize {
+pub fn of_ignored(index: u32) -> usize {
     encode(index) | 4
 }
 
@@ -51,7 +51,7 @@ pub fn request(handle: usize) -> RequestRef {
         REQUEST_NULL => RequestRef::Nothing,
         REQUEST_SENT => RequestRef::Sent,
         _ if handle >= FIRST && handle & 15 == 0 => RequestRef::Node(((handle - FIRST) >> 4) as u32),
-        _ if handle >= FIRST && handle & 15 == 4 => RequestRef::Unseen(((handle - FIRST) >> 4) as u32),
+        _ if handle >= FIRST && handle & 15 == 4 => RequestRef::Ignored(((handle - FIRST) >> 4) as u32),
         _ if handle >= FIRST && handle & 15 == 8 => RequestRef::Cold(((handle - FIRST) >> 4) as u32),
         _ => RequestRef::Invalid,
     }

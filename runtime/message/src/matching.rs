@@ -190,8 +190,10 @@ impl Messages {
         let node = &mut self.nodes[index];
         // Its owner is blocked, and there is nothing to tell it but when.
         // The node is free before its rank runs again. Nobody comes across it: the handles that the program has
-        // name it in a way that only the wait knows which the rank is blocked in (`handle::of_unseen`).
-        if node.flags & (flag::WAITED | flag::UNSEEN | flag::INLINE | flag::POOLED | flag::TRUNCATED) == flag::WAITED | flag::UNSEEN {
+        // name it in a way that only the wait knows which the rank is blocked in (`handle::of_ignored`).
+        if node.flags & (flag::WAITED | flag::STATUS_IGNORED | flag::INLINE | flag::POOLED | flag::TRUNCATED)
+            == flag::WAITED | flag::STATUS_IGNORED
+        {
             self.nodes.free(index);
             let state = &mut self.ranks[to as usize];
             state.arrived = state.arrived.max(arrival);
@@ -205,8 +207,8 @@ impl Messages {
                 // else reaches.
                 self.orphans.push((to, index));
             } else {
-                if node.has(flag::UNSEEN) {
-                    self.seen.insert(index, to);
+                if node.has(flag::STATUS_IGNORED) {
+                    self.unsettled.insert(index, to);
                 }
                 self.one_less(to);
             }

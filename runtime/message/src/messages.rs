@@ -60,7 +60,7 @@ pub enum Phase {
 /// What every rank needs always: one cache line.
 // All that a sender has to see of its receiver is in this line: both queues, whether anybody decides there,
 // what it is blocked for. What only the rank itself needs, or what few ranks have, is kept beside the ranks
-// (`wilds`, `seen`, `buffers`, polls).
+// (`wilds`, `unsettled`, `buffers`, polls).
 #[derive(Clone, Default)]
 #[repr(C, align(64))]
 pub struct RankState {
@@ -68,7 +68,7 @@ pub struct RankState {
     pub clock: Time,
     /// When its NIC is free again (gap).
     pub nic_free: Time,
-    /// The latest arrival of what it was blocked for and what was completed unseen (`flag::UNSEEN`).
+    /// The latest arrival of what it was blocked for and what was completed without its status being asked for (`flag::STATUS_IGNORED`).
     pub arrived: Time,
     /// Receives without a message.
     pub posted: Queue,
@@ -158,10 +158,10 @@ pub struct Messages {
     pub requests: Slab<Request>,
     /// Receives that were freed while active and have their message now: rank and node. Their payload goes into memory that only their rank reaches.
     pub orphans: Vec<(u32, u32)>,
-    /// Receives with `flag::UNSEEN` that their ranks have to see all the same, and whose they are.
+    /// Receives with `flag::STATUS_IGNORED` that their ranks have to see all the same, and whose they are.
     // Nearly always empty, so that ending a wait asks once whether it is: longer messages than their receives,
     // and payloads that only the rank itself can move.
-    pub seen: FxHashMap<u32, u32>,
+    pub unsettled: FxHashMap<u32, u32>,
     /// Who can run.
     pub ready: Ready,
     /// The simulated network.
@@ -232,7 +232,7 @@ impl Messages {
             layouts: Slab::default(),
             requests: Slab::default(),
             orphans: Vec::new(),
-            seen: FxHashMap::default(),
+            unsettled: FxHashMap::default(),
             ready: if sweeps { Ready::all(first, local).with_deck() } else { Ready::all(first, local) },
             by_time: wire.is_shared(),
             payloads: true,

@@ -30,7 +30,7 @@ pub const NIL: u32 = u32::MAX;
 // RENDEZVOUS while its sender waits for the match (`data[1]` is that request, so INLINE is excluded), UNDER_WAY
 // until a shared network has delivered it (`layout` is its flight), OWNED until its sender's request is
 // completed. Flags of a receive: WILD and ANY_TAG while it is Posted; LAYOUT or MOUNTED_ONLY, if its message
-// cannot be put into its buffer by whoever sends it; WAITED while its rank is blocked for it, UNSEEN only
+// cannot be put into its buffer by whoever sends it; WAITED while its rank is blocked for it, STATUS_IGNORED only
 // beside WAITED; ORPHAN once the program freed it; when Matched, INLINE or POOLED if its rank still has to move
 // the payload, TRUNCATED, TOLD.
 #[derive(Clone, Copy, PartialEq, Eq, Debug, Default)]
@@ -88,7 +88,7 @@ pub mod flag {
     /// A message that is its sender's request as well, until that is completed.
     pub const OWNED: u16 = 1 << 13;
     /// The owner is blocked for this receive among others and does not want its status: completed as its message comes.
-    pub const UNSEEN: u16 = 1 << 14;
+    pub const STATUS_IGNORED: u16 = 1 << 14;
     /// A receive whose message's sender has been told of the match.
     pub const TOLD: u16 = 1 << 15;
 }

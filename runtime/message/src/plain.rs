@@ -88,7 +88,10 @@ impl Messages {
         }
         let Some(index) = receiver.posted.only() else { return false };
         let node = &mut self.nodes[index];
-        if Envelope::of(node) != *envelope || node.flags & !(flag::MOUNTED_ONLY | flag::UNSEEN) != flag::WAITED || bytes > node.bytes {
+        if Envelope::of(node) != *envelope
+            || node.flags & !(flag::MOUNTED_ONLY | flag::STATUS_IGNORED) != flag::WAITED
+            || bytes > node.bytes
+        {
             return false;
         }
         node.bytes = bytes;

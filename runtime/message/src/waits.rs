@@ -2,7 +2,7 @@
 //! was posted that a sender waited for, when the members of a collective entered it.
 //!
 //! Nothing of it changes a virtual time. While nobody wants to know, [`Messages::waits`] is empty, and the way of a message has three branches
-//! that are never taken; while somebody does, all messages take the general way ([`crate::plain`] says no) and no receive is completed unseen.
+//! that are never taken; while somebody does, all messages take the general way ([`crate::plain`] says no) and no receive is completed by whoever sends (`flag::STATUS_IGNORED`).
 
 mod gatherings;
 

@@ -86,7 +86,7 @@ pub(crate) fn drive<R: Runner>(mpi: &Mpi, ranks: &mut R, ending: &mut Ending, ti
             Next::Unload(rank, index) => {
                 mpi.world().mount(rank);
                 ranks.mounted(rank - first, || {
-                    let _ = mpi.world().finish_unseen(|world| world.messages.finish_receive(index));
+                    let _ = mpi.world().reap(|world| world.messages.finish_receive(index));
                 });
             }
             Next::Done => return Left::Over,

@@ -9,7 +9,7 @@ impl World {
     /// Completes something of the mounted rank whose request the program gave away: its clock does not move.
     // A freed request completes when the system likes (MPI 5.0 section 3.7.3): no clock of the program can tell
     // when.
-    pub(crate) fn finish_unseen<T>(&mut self, finish: impl FnOnce(&mut World) -> T) -> T {
+    pub(crate) fn reap<T>(&mut self, finish: impl FnOnce(&mut World) -> T) -> T {
         let (me, clock) = (self.messages.current, self.messages.clock(self.messages.current));
         let result = finish(self);
         self.messages.ranks[me as usize].clock = clock;
@@ -28,7 +28,7 @@ impl World {
                 }
                 self.finish_in_table(index)
             }
-            RequestRef::Unseen(_) | RequestRef::Invalid => self.messages.completion(handle).map(|_| Finished::ended(Status::EMPTY)),
+            RequestRef::Ignored(_) | RequestRef::Invalid => self.messages.completion(handle).map(|_| Finished::ended(Status::EMPTY)),
         }
     }
 
@@ -140,14 +140,14 @@ impl Mpi {
         Ok(awaited)
     }
 
-    /// Completes all requests of the array, which were all completed unseen: false, with nothing done, if some have to be seen.
+    /// Completes all requests of the array, whose statuses are ignored and which are complete: false, with nothing done, if some are not settled yet.
     #[inline]
-    pub fn finish_unseen_all(&self, requests: RequestArray) -> bool {
+    pub fn finish_ignored(&self, requests: RequestArray) -> bool {
         let mut world = self.world();
-        if !world.messages.seen.is_empty() {
+        if !world.messages.unsettled.is_empty() {
             return false;
         }
-        world.messages.see_unseen(requests);
+        world.messages.settle_ignored(requests);
         requests.fill(REQUEST_NULL);
         true
     }
@@ -157,7 +157,7 @@ impl Mpi {
     pub fn finish_all(&self, requests: RequestArray, mut statuses: impl FnMut(u32, &Status)) -> Result {
         let mut failed: Option<Box<Failure>> = None;
         let mut world = self.world();
-        world.messages.see_unseen(requests);
+        world.messages.settle_ignored(requests);
         // All nodes are asked for before the first is looked at; among few ranks they are in the cache.
         if world.messages.sweeps {
             for handle in requests.iter() {

@@ -233,7 +233,7 @@ impl Messages {
             requests: Slab::default(),
             orphans: Vec::new(),
             unsettled: FxHashMap::default(),
-            ready: if sweeps { Ready::all(first, local).with_deck() } else { Ready::all(first, local) },
+            ready: if sweeps { Ready::all(first, local).looking_ahead() } else { Ready::all(first, local) },
             by_time: wire.is_shared(),
             payloads: true,
             wire,

@@ -104,8 +104,8 @@ pub(crate) fn drive<R: Runner>(mpi: &Mpi, ranks: &mut R, ending: &mut Ending, ti
 #[inline(always)]
 fn approach<R: Runner>(world: &World, ranks: &mut R) {
     let messages = &world.messages;
-    let deck = messages.ready.on_deck();
-    if let (Some(&last), Some(&before)) = (deck.last(), deck.get(deck.len().saturating_sub(2))) {
+    let upcoming = messages.ready.upcoming();
+    if let (Some(&last), Some(&before)) = (upcoming.last(), upcoming.get(upcoming.len().saturating_sub(2))) {
         rank::memory::prefetch(&messages.ranks[last as usize]);
         ranks.prefetch(before - messages.first, last - messages.first);
     }

@@ -87,7 +87,7 @@ impl Collectives {
         }
         let instance = self.instance(index);
         if instance.is_started() {
-            self.agenda(index, refusal.member);
+            self.mark_movable(index, refusal.member);
         } else if is_spread || instance.arrived == instance.size {
             self.start_instance(messages, objects, index);
         }

@@ -12,7 +12,7 @@ pub struct Envelope {
     pub source: u32,
     /// Tag.
     pub tag: i32,
-    /// Digest of these, which queues compare first.
+    /// Fingerprint of these, which queues compare first.
     pub key: u32,
 }
 
@@ -52,7 +52,7 @@ impl Envelope {
     /// Of a message from `source` in the communicator of this context.
     #[inline(always)]
     pub fn new(context: u32, source: u32, tag: i32) -> Envelope {
-        Envelope { context, source, tag, key: digest(context, source, tag) }
+        Envelope { context, source, tag, key: fingerprint(context, source, tag) }
     }
     /// What a message says of itself.
     #[inline]
@@ -64,7 +64,7 @@ impl Envelope {
 impl PartialEq for Envelope {
     #[inline(always)]
     fn eq(&self, other: &Envelope) -> bool {
-        // The digest follows from the rest.
+        // The fingerprint follows from the rest.
         self.context == other.context && self.source == other.source && self.tag == other.tag
     }
 }
@@ -103,10 +103,10 @@ impl Pattern {
 
 /// Of an envelope: 15 bits of the source in the upper half, as many of tag and context in the lower. Tags below 2^15 differ.
 // Two halves, so that a receive for any source or any tag compares the other half by a mask. 15 bits each: the
-// top bit of a half says "any" in the digest of a receive. Equal digests are not equal envelopes; who finds one
+// top bit of a half says "any" in the fingerprint of a receive. Equal fingerprints are not equal envelopes; who finds one
 // looks at the node.
 #[inline(always)]
-pub fn digest(context: u32, source: u32, tag: i32) -> u32 {
+pub fn fingerprint(context: u32, source: u32, tag: i32) -> u32 {
     upper(source) | lower(context, tag)
 }
 

@@ -151,7 +151,7 @@ impl Messages {
         let state = &mut self.ranks[to as usize];
         self.unexpected.push(&mut state.unexpected, index, &self.nodes);
         if state.watches() {
-            self.noticed(to);
+            self.mark_for_decision(to);
         }
     }
 
@@ -159,7 +159,7 @@ impl Messages {
     // Who decides looks for the best of all messages, each time: a long queue gets its index before and not
     // after the first of those searches.
     #[inline(never)]
-    pub fn noticed(&mut self, to: u32) {
+    fn mark_for_decision(&mut self, to: u32) {
         self.unexpected.searched(&mut self.ranks[to as usize].unexpected, &self.nodes);
         self.mark_dirty(to);
     }

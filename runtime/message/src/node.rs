@@ -110,7 +110,7 @@ pub struct Node {
     pub tag: i32,
     /// Rank of the sender in the communicator; of a posted receive the pattern (see `flag::WILD`).
     pub source: u32,
-    /// Digest of the envelope or pattern, which queues compare first; of a free node the next free one.
+    /// Fingerprint of the envelope or pattern, which queues compare first; of a free node the next free one.
     pub key: u32,
     /// A message's arrival; a posted receive's time of posting.
     pub arrival: Time,

@@ -1,12 +1,12 @@
 //! The door to MPI: calls, collectives under way, decisions and their order, on the crates `message` and `objects`. `progress` owns the main loop.
 //! Knows nothing of the C ABI.
 
-mod agenda;
 pub mod alone;
 pub mod call;
 pub mod chapters;
 pub mod comm;
 mod deadlock;
+mod decisions;
 mod order;
 pub mod progress;
 pub mod remote;

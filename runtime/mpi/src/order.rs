@@ -7,7 +7,7 @@ pub(crate) mod poller;
 pub(crate) mod question;
 
 use agreeing::Agreeing;
-use item::Agenda;
+use item::Decisions;
 use poller::Fruitless;
 use question::{Poll, PollHistory};
 use rustc_hash::FxHashMap;
@@ -20,7 +20,7 @@ pub(crate) struct Order {
     pub(crate) polls: FxHashMap<u32, Poll>,
     /// What ranks asked in vain that do nothing but ask.
     pub(crate) histories: FxHashMap<u32, PollHistory>,
-    pub(crate) agenda: Agenda,
+    pub(crate) decisions: Decisions,
     pub(crate) fruitless: Fruitless,
     pub(crate) agreeing: Agreeing,
 }
@@ -31,7 +31,7 @@ impl Order {
         Order {
             polls: FxHashMap::default(),
             histories: FxHashMap::default(),
-            agenda: Agenda::default(),
+            decisions: Decisions::default(),
             fruitless: Fruitless::default(),
             agreeing: Agreeing::new(processes),
         }

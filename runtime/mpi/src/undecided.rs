@@ -1,6 +1,6 @@
 //! What must wait for safe time: receives for any source, probes, tests, waits for any or some.
 //!
-//! A rank that must wait asks a [`Question`]; `agenda.rs` decides when it is answered.
+//! A rank that must wait asks a [`Question`]; `decisions.rs` decides when it is answered.
 //!
 //! A question about an instant that is safe already is answered at once (`parking.rs`), and so is the next poll at an instant whose item was decided
 //! alone; only what is neither makes its rank step back: so most polls in vain cost no switch. What asks for the completion of a synchronous send

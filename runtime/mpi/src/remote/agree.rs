@@ -132,7 +132,7 @@ impl World {
     // under way, as nobody who reported has gone on (cf. F. Mattern, Algorithms for distributed termination
     // detection, 1987).
     fn report(&mut self) {
-        let (first, effect) = self.outlook();
+        let (first, effect) = self.first_and_effect();
         let poller = self.least_poller();
         let (held, ended, aborting) = (self.chapters.holds(), self.run.ended == self.messages.local, self.run.abort.is_some());
         let messages = self.messages.profile.messages();

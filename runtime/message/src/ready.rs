@@ -16,7 +16,7 @@ const UPCOMING: usize = 3;
 #[derive(Default)]
 pub struct Ready {
     /// Ranks in a row are one entry, so that a sweep over all ranks is a few words.
-    stack: Vec<Row>,
+    stack: Vec<Stretch>,
     count: usize,
     /// Who runs next, the first one first.
     upcoming: [u32; UPCOMING],
@@ -28,7 +28,7 @@ pub struct Ready {
 
 /// `count` ranks from `first` on, taken in this order.
 #[derive(Clone, Copy)]
-struct Row {
+struct Stretch {
     first: u32,
     count: u32,
 }
@@ -36,7 +36,7 @@ struct Row {
 impl Ready {
     /// All of `count` ranks from `first` on, the first one first.
     pub fn all(first: u32, count: u32) -> Ready {
-        let stack = if count == 0 { Vec::new() } else { vec![Row { first, count }] };
+        let stack = if count == 0 { Vec::new() } else { vec![Stretch { first, count }] };
         Ready { stack, count: count as usize, ..Ready::default() }
     }
     /// These ranks, where a rank's turn is known some switches ahead.
@@ -50,11 +50,11 @@ impl Ready {
     pub fn wake(&mut self, rank: u32) {
         self.count += 1;
         match self.stack.last_mut() {
-            Some(row) if row.first == rank.wrapping_add(1) => {
-                row.first = rank;
-                row.count += 1;
+            Some(stretch) if stretch.first == rank.wrapping_add(1) => {
+                stretch.first = rank;
+                stretch.count += 1;
             }
-            _ => self.stack.push(Row { first: rank, count: 1 }),
+            _ => self.stack.push(Stretch { first: rank, count: 1 }),
         }
     }
     /// A rank can run but should not, because its receivers lag behind.
@@ -97,11 +97,11 @@ impl Ready {
     }
     #[inline(always)]
     fn pop(&mut self) -> Option<u32> {
-        let row = self.stack.last_mut()?;
-        let rank = row.first;
-        row.first += 1;
-        row.count -= 1;
-        if row.count == 0 {
+        let stretch = self.stack.last_mut()?;
+        let rank = stretch.first;
+        stretch.first += 1;
+        stretch.count -= 1;
+        if stretch.count == 0 {
             self.stack.pop();
         }
         self.count -= 1;

@@ -58,7 +58,7 @@ pub(crate) struct Agent {
 
 impl Agent {
     /// A member that has entered a blocking call; its result is taken from it when it leaves.
-    pub(crate) fn held(
+    pub(crate) fn entered(
         rank: u32,
         clock: Time,
         member: Member,

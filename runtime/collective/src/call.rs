@@ -114,7 +114,7 @@ impl Entrance<'_> {
     }
 
     /// Enters a collective that may gather; `None` if it is to be made in the general way.
-    fn held(&mut self, brief: &Brief, source: &Extent, target: &Extent) -> Result<Option<Part>> {
+    fn join_gathering(&mut self, brief: &Brief, source: &Extent, target: &Extent) -> Result<Option<Part>> {
         self.try_gathering(brief, source, target.clone(), &mut Bring::Nothing)
     }
 

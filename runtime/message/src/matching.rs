@@ -146,7 +146,8 @@ impl Messages {
 
     /// Puts a message into the unexpected queue of `to`.
     // A rank that decides nothing is not told: a named receive finds its message when it is posted.
-    #[inline]
+    // Inlined always, or a message that comes before its receive, as most do, pays 13 instructions for the call.
+    #[inline(always)]
     pub fn enqueue(&mut self, to: u32, index: u32) {
         let state = &mut self.ranks[to as usize];
         self.unexpected.push(&mut state.unexpected, index, &self.nodes);

@@ -86,7 +86,7 @@ pub enum Length {
     Of(usize),
     /// One for each rank that the communicator's messages can go to.
     Peers,
-    /// The same at the root; elsewhere it says nothing.
+    /// As many as peers at the root; elsewhere the argument says nothing.
     PeersAtRoot,
     /// One for each neighbour that sends to this rank.
     Sources,

@@ -27,7 +27,7 @@ unsafe fn call(function: *const c_char, input: *const c_char) -> (String, String
 /// Whether some rank has made this call (SMPI_SHARED_CALL).
 ///
 /// # Safety
-/// The arguments are C strings, as in the next two.
+/// The arguments are C strings.
 #[unsafe(no_mangle)]
 pub unsafe extern "C" fn smpi_shared_known_call(function: *const c_char, input: *const c_char) -> c_int {
     // SAFETY: the caller's word.
@@ -38,7 +38,7 @@ pub unsafe extern "C" fn smpi_shared_known_call(function: *const c_char, input: 
 /// What the call gave; null if nobody has made it.
 ///
 /// # Safety
-/// As above.
+/// The arguments are C strings.
 #[unsafe(no_mangle)]
 pub unsafe extern "C" fn smpi_shared_get_call(function: *const c_char, input: *const c_char) -> *mut c_void {
     // SAFETY: the caller's word.
@@ -49,7 +49,7 @@ pub unsafe extern "C" fn smpi_shared_get_call(function: *const c_char, input: *c
 /// The calling rank made the call: keeps what it gave, unless another rank was first. Answers what is kept.
 ///
 /// # Safety
-/// As above.
+/// The arguments are C strings.
 #[unsafe(no_mangle)]
 pub unsafe extern "C" fn smpi_shared_set_call(function: *const c_char, input: *const c_char, data: *mut c_void) -> *mut c_void {
     // SAFETY: the caller's word.

@@ -209,7 +209,7 @@ fn reach(path: &Path) -> Reach {
 
 /// What an ELF program says of the libraries it needs.
 struct Linkage {
-    /// Those it names itself, in link order.
+    /// The ones that it names itself, in link order.
     needed: Vec<String>,
     /// Whether the loader runs first; without it there are no libraries.
     dynamic: bool,

@@ -295,9 +295,14 @@ struct Numbers {
     interpreters: usize,
 }
 
-/// Lines of a file before its tests.
+/// Rooms that came out of one hall, and lines of comments inside their code for each hundred lines of code, at the least: what the code cannot
+/// say itself (why this order, what a tie does, what it costs, which section of MPI asks for it).
+const REASONED: &[&str] = &["collective", "message", "mpi", "objects", "rma", "schedule"];
+const REASONS: usize = 4;
+
+/// Lines of a file but those of its tests, which come last if they are in it.
 fn product(text: &str) -> impl Iterator<Item = &str> {
-    text.split("#[cfg(test)]").next().unwrap_or_default().lines().map(str::trim)
+    text.split("#[cfg(test)]\nmod tests {").next().unwrap_or_default().lines().map(str::trim)
 }
 
 /// A crate's files but those of tests, with what they say.
@@ -346,6 +351,136 @@ fn the_house_in_numbers_stays_within_its_bounds() {
     println!("{all} lines; {parts} parts of the world; {interpreters} interpreters of a schedule's steps");
     assert!((1..=5).contains(&parts), "the world has {parts} parts");
     assert!((1..=3).contains(&interpreters), "{interpreters} files interpret a schedule's steps");
+    for (name, Numbers { code, reasons, .. }) in numbers.iter().filter(|(name, _)| REASONED.iter().any(|room| name.contains(room))) {
+        assert!(reasons * 100 >= REASONS * code, "{name} says why {reasons} times in {code} lines");
+    }
     let largest = numbers.iter().map(|(name, numbers)| (numbers.code, name)).max().unwrap();
     assert!(largest.0 * 4 < all, "{} has {} of {all} lines", largest.1, largest.0);
+}
+
+/// What point-to-point messages may be done in so many ways, told by what none of these ways can do without.
+struct Ways {
+    what: &'static str,
+    /// A function is a way if one of these is in its text. `x_slow` is the part of `x` that is kept out of line: both are one way.
+    told_by: &'static [&'static str],
+    /// Where that is looked for.
+    under: &'static [&'static str],
+    /// Functions that have it and are none, and why.
+    but: &'static [(&'static str, &'static str)],
+    most: usize,
+}
+
+const WAYS: &[Ways] = &[
+    Ways {
+        what: "send",
+        told_by: &["message_node(", "State::Unexpected)", "Kind::Message,"],
+        under: &["runtime/message/src", "runtime/mpi/src"],
+        but: &[
+            ("message_node", "makes what the ways put into the world"),
+            ("give_back", "takes a receive back: the message was sent before"),
+            ("of", "reads of which kind a record is"),
+        ],
+        most: 3,
+    },
+    Ways {
+        what: "receive",
+        told_by: &["posted.push(", ".drop_message("],
+        under: &["runtime/message/src", "runtime/mpi/src"],
+        but: &[],
+        most: 3,
+    },
+    Ways {
+        what: "complete",
+        told_by: &["nodes.free(", "requests.remove("],
+        under: &["runtime/message/src", "runtime/mpi/src"],
+        but: &[
+            ("drop_message", "a message whose sender has no request"),
+            ("finish_request", "requests that were given up, or of another process: nobody here is told"),
+            ("free_request", "the program gives the request up"),
+        ],
+        most: 4,
+    },
+    Ways {
+        what: "move a payload",
+        told_by: &[
+            "memory::copy(",
+            "memory::append(",
+            "memory::read(",
+            "memory::write(",
+            "memory::load_short(",
+            "memory::store_short(",
+            ".pack(*",
+            ".unpack(",
+        ],
+        under: &["runtime/message/src"],
+        // Bytes of the program's memory by a datatype, whatever they are for.
+        but: &[("packing.rs", "what a datatype's blocks are copied by, below all of them")],
+        most: 4,
+    },
+];
+
+/// The functions under a directory in whose text one of `told_by` is, but those that are no ways, with the files that they are in.
+fn ways(ways: &Ways) -> BTreeSet<String> {
+    let root = Path::new(env!("CARGO_MANIFEST_DIR"));
+    let mut found = BTreeSet::new();
+    for directory in ways.under {
+        let mut modules = Modules::new();
+        read(&root.join(directory).join("lib.rs"), Vec::new(), &mut modules);
+        for (path, text) in texts(&modules) {
+            let file = path.file_name().unwrap().to_str().unwrap();
+            let mut function = String::new();
+            for line in product(&text).filter(|line| !line.starts_with("//")) {
+                if let Some(name) = line
+                    .split_once("fn ")
+                    .filter(|(before, _)| before.split(' ').all(|word| word.is_empty() || word.starts_with("pub") || word == "const"))
+                {
+                    function = name.1.split(['(', '<']).next().unwrap().to_owned();
+                }
+                let is_one = ways.told_by.iter().any(|told| line.contains(told)) && !line.contains("fn ");
+                if is_one && !ways.but.iter().any(|(name, _)| *name == function || *name == file) {
+                    found.insert(format!("{file}: {}", function.trim_end_matches("_slow")));
+                }
+            }
+        }
+    }
+    found
+}
+
+#[test]
+fn messages_are_sent_received_completed_and_moved_in_few_ways() {
+    for kind in WAYS {
+        let found = ways(kind);
+        println!(
+            "ways to {}: {} of at most {}: {}",
+            kind.what,
+            found.len(),
+            kind.most,
+            found.iter().cloned().collect::<Vec<_>>().join(", ")
+        );
+        assert!((1..=kind.most).contains(&found.len()), "ways to {}: {found:#?}", kind.what);
+    }
+}
+
+/// A comment is read where it stands, by a reader who came by a search: it must not lean on the one above it.
+#[test]
+fn no_description_leans_on_another_one() {
+    let root = Path::new(env!("CARGO_MANIFEST_DIR"));
+    let mut leaning = String::new();
+    for path in crates() {
+        let mut modules = Modules::new();
+        read(&path, Vec::new(), &mut modules);
+        for (path, text) in texts(&modules) {
+            let lines = text.lines().map(str::trim).zip(1..);
+            for (line, number) in lines.filter(|(line, _)| line.starts_with("//")) {
+                let words = line.trim_start_matches(['/', '!']).trim_start();
+                let begins = |opening: &&str| words.strip_prefix(*opening).is_some_and(|rest| !rest.starts_with(char::is_alphanumeric));
+                if (line.starts_with("///") || line.starts_with("//!"))
+                    && ["The same", "As above", "Those"].iter().any(|opening| begins(&opening))
+                {
+                    leaning += &format!("{}:{number}: {line}\n", path.strip_prefix(root).unwrap().display());
+                }
+            }
+        }
+    }
+    assert!(leaning.is_empty(), "say what it is of:\n{leaning}");
 }

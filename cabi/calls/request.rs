@@ -47,17 +47,17 @@ pub fn wait_end(c: &Call, _: Wait, request: InOut<Handle>, out: StatusPointer) -
 #[inline(always)]
 pub fn waitall(c: &Call, count: i32, requests: Handles, statuses: OutStatuses) -> Result<Option<Wait>> {
     let awaited = c.mpi.begin_wait_all(array(count, requests), !statuses.is_ignored())?;
-    let unseen = Wait(awaited.all_unseen.into());
+    let ignored = Wait(awaited.all_ignored.into());
     if awaited.waits {
-        return Ok(Some(unseen));
+        return Ok(Some(ignored));
     }
-    waitall_end(c, unseen, count, requests, statuses).map(|()| None)
+    waitall_end(c, ignored, count, requests, statuses).map(|()| None)
 }
 
 /// `MPI_Waitall` after its wait.
 #[inline(always)]
-pub fn waitall_end(c: &Call, Wait(unseen): Wait, count: i32, requests: Handles, statuses: OutStatuses) -> Result {
-    if unseen != 0 && c.mpi.finish_unseen_all(array(count, requests)) {
+pub fn waitall_end(c: &Call, Wait(ignored): Wait, count: i32, requests: Handles, statuses: OutStatuses) -> Result {
+    if ignored != 0 && c.mpi.finish_ignored(array(count, requests)) {
         return Ok(());
     }
     c.mpi.finish_all(array(count, requests), |index, found| statuses.get(index as usize).set_all(&status(found)))

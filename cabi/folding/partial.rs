@@ -92,6 +92,6 @@ fn map(at: *mut libc::c_void, bytes: usize, flags: i32, descriptor: i32, offset:
 }
 
 thread_local! {
-    /// Those of this process.
+    /// The parts of this process.
     pub static PARTIAL: RefCell<Partial> = RefCell::default();
 }

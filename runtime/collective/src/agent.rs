@@ -58,7 +58,7 @@ pub(crate) struct Agent {
 
 impl Agent {
     /// A member that has entered a blocking call; its result is taken from it when it leaves.
-    pub(crate) fn held(
+    pub(crate) fn entered(
         rank: u32,
         clock: Time,
         member: Member,
@@ -194,7 +194,7 @@ pub(crate) fn buffer_of(agent: &Agent, slice: Slice) -> &[u8] {
     buffer.get(range).unwrap_or(&[])
 }
 
-/// The same, to write.
+/// [`buffer_of`], to write.
 pub(crate) fn buffer_mut(agent: &mut Agent, slice: Slice) -> &mut [u8] {
     let range = slice.offset as usize..(slice.offset + slice.bytes) as usize;
     let buffer: &mut [u8] = match slice.buffer {

@@ -66,7 +66,7 @@ impl From<Contribution> for objects::topology::Part {
 
 /// What comes of the agreement.
 pub enum Outcome {
-    /// The same handle for all.
+    /// One handle for all.
     Same(usize),
     /// A handle each, by member.
     Each(Vec<usize>),

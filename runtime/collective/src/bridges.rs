@@ -20,7 +20,7 @@ pub type Bridge = (Option<usize>, Rc<Group>);
 /// Leaders of groups that meet to make an intercommunicator.
 #[derive(Default)]
 pub struct Bridges {
-    /// Those of this process.
+    /// Leaders of this process.
     pub meetings: FxHashMap<Key, Bridge>,
     /// Contexts that leaders propose, where there are several processes.
     // Both leaders reserve a context, since neither knows whether it has the lesser rank until it knows who the

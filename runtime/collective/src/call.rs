@@ -114,7 +114,7 @@ impl Entrance<'_> {
     }
 
     /// Enters a collective that may gather; `None` if it is to be made in the general way.
-    fn held(&mut self, brief: &Brief, source: &Extent, target: &Extent) -> Result<Option<Part>> {
+    fn join_gathering(&mut self, brief: &Brief, source: &Extent, target: &Extent) -> Result<Option<Part>> {
         self.try_gathering(brief, source, target.clone(), &mut Bring::Nothing)
     }
 
@@ -125,7 +125,7 @@ impl Entrance<'_> {
         view(self.objects, (at, total, datatype)).map(Some)
     }
 
-    /// The same of an intracommunicator's rank, one block in place at the receiving side counted.
+    /// The memory of an intracommunicator's rank that is one block; in place, that at the receiving side.
     // In place means that a member's own block lies at its place among those received (MPI 5.0 sections 6.5 and
     // 6.7).
     fn own_block(&mut self, send: &Side, receive: &Side, me: u32) -> Result<Option<Extent>> {

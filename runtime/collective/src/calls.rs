@@ -22,7 +22,7 @@ pub(crate) enum CallId {
 pub(crate) struct Persistent {
     /// How many a member has made.
     pub(super) made: FxHashMap<u32, u32>,
-    /// The instances of those that are started, by turn.
+    /// The instances of those that are started, by number.
     pub(super) open: FxHashMap<(u32, u32), u32>,
 }
 
@@ -75,9 +75,9 @@ impl Calls {
     pub(crate) fn of_mut(&mut self, member: u32) -> Option<&mut u32> {
         self.made.get_mut(member.wrapping_sub(self.from) as usize)
     }
-    /// The instance of a turn, if a member has made it.
-    fn instance(&self, turn: CallId) -> Option<u32> {
-        match turn {
+    /// The instance of a call, if a member has made it.
+    fn instance(&self, call: CallId) -> Option<u32> {
+        match call {
             CallId::Call(call) => self.instances.get((call - self.first) as usize).copied().flatten(),
             CallId::Start(number, times) => self.persistent.as_ref()?.instance(number, times),
         }
@@ -201,9 +201,9 @@ impl CallTable {
     pub(crate) fn of(&self, comm: u32, member: u32) -> u32 {
         self.get(comm).map_or(0, |calls| calls.of(member))
     }
-    /// The instance of a turn, if a member has made it.
-    pub(crate) fn instance(&self, comm: u32, turn: CallId) -> Option<u32> {
-        self.get(comm)?.instance(turn)
+    /// The instance of a call, if a member has made it.
+    pub(crate) fn instance(&self, comm: u32, call: CallId) -> Option<u32> {
+        self.get(comm)?.instance(call)
     }
     /// The communicator with this index is no more; the next one with it starts anew.
     pub(crate) fn forget(&mut self, comm: u32) {

@@ -34,7 +34,7 @@ impl Errand for Work {
 impl Chapter for Collectives {
     #[inline]
     fn has_work(&self) -> bool {
-        self.has_agenda()
+        self.has_movable()
     }
     // Agents before functions: those may need the answer of one that is waited for already, and functions need
     // a switch each.

@@ -98,7 +98,7 @@ impl Collectives {
         let holds = blocking || self.gathers(messages, false);
         let instance = &mut self.instances[index];
         if instance.started {
-            self.agenda.push_back((index, member));
+            self.movable.push_back((index, member));
         } else if complete || !holds {
             self.start_instance(messages, objects, index);
         } else {
@@ -305,7 +305,7 @@ impl Collectives {
         let collectives = self;
         for (member, agent) in collectives.instances[index].agents.iter().enumerate() {
             if agent.is_some() {
-                collectives.agenda.push_back((index, member as u32));
+                collectives.movable.push_back((index, member as u32));
             }
         }
     }

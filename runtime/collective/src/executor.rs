@@ -18,7 +18,7 @@ impl Collectives {
     // its sender's clock alone.
     pub(crate) fn run_agents(&mut self, messages: &mut Messages, objects: &Objects) {
         while self.user.is_none()
-            && let Some((index, member)) = self.agenda.pop_front()
+            && let Some((index, member)) = self.movable.pop_front()
         {
             self.run_agent(messages, objects, index, member);
         }
@@ -161,7 +161,7 @@ impl Collectives {
         instance.mail.entry(key).or_default().push_back(Mail { at, bytes: from.bytes, payload, missing: agent.missing });
         let waits = instance.agents[to as usize].as_ref().is_some_and(|agent| agent.waiting == Some(key.1));
         if waits && at != Time::MAX {
-            self.agenda.push_back((index, to));
+            self.movable.push_back((index, to));
         }
     }
 
@@ -174,7 +174,7 @@ impl Collectives {
             mail.at = at;
         }
         if instance.agents[to as usize].as_ref().is_some_and(|agent| agent.waiting == Some(from)) {
-            self.agenda.push_back((index, to));
+            self.movable.push_back((index, to));
         }
     }
 
@@ -244,7 +244,7 @@ impl Collectives {
             buffer_mut(agent, work.into).copy_from_slice(&work.right);
             // In front: until this member has gone on no other one may call a function, because there is one
             // place for such work.
-            self.agenda.push_front((work.instance, work.member));
+            self.movable.push_front((work.instance, work.member));
         }
     }
 }

@@ -82,7 +82,7 @@ impl Collectives {
 
     /// The functions have been called; the members leave.
     pub(crate) fn functions_called(&mut self, messages: &mut Messages, objects: &Objects, work: FunctionWork) {
-        let mut gathering = self.instance_mut(work.index).gathering.take().expect("it is held together");
+        let mut gathering = self.instance_mut(work.index).gathering.take().expect("it is gathered");
         let Some(results) = work.results else {
             // The steps do not fit together: event by event, who is wrong is told so.
             gathering.data = Data::Each(work.input, work.stride);

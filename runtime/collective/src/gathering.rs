@@ -322,7 +322,7 @@ impl Collectives {
         }
         let schedule = schedule::choose::choose(&self.instance(index).shape, &self.policy);
         let instance = self.instance_mut(index);
-        let mut gathering = instance.gathering.take().expect("held together");
+        let mut gathering = instance.gathering.take().expect("gathered");
         if !gathering.make_results(&instance.shape, &schedule) {
             // Members contradict each other. Event by event each finds out by itself whether it is wrong, as it
             // would with a real library.
@@ -444,7 +444,7 @@ pub(crate) fn agent_of(messages: &Messages, gathering: &Gathering, shape: &Shape
     let clock = messages.ranks[rank as usize].clock;
     let place = member.rank - gathering.first;
     let allgatherv = gathering.varied.as_ref().map_or(&[][..], |varied| varied.targets(member.rank));
-    let mut agent = Agent::held(rank, clock, member, input, output, reduction);
+    let mut agent = Agent::entered(rank, clock, member, input, output, reduction);
     if let Some(pending) = &gathering.pending {
         (agent.clock, agent.request) = (pending.clock(place), Some(pending.request(place)));
         let target = pending.target(place, output);

@@ -65,7 +65,7 @@ pub(crate) struct Instance {
     pub(crate) started: bool,
     /// While its members are held in a few words each, and once they are through that way.
     pub(crate) gathering: Option<Box<Gathering>>,
-    /// Of a persistent collective: its turn.
+    /// Of a persistent collective: its number.
     pub(super) start: Option<(u32, u32)>,
     /// Its place in the list of those held.
     // So that taking an instance from the list of those held is O(1) among any number.
@@ -86,7 +86,7 @@ pub struct Collectives {
     pub(crate) calls: CallTable,
     // Instances by index and not by reference: one may be over, and its index another's, before its turn comes;
     // members that are done are passed over.
-    pub(super) agenda: VecDeque<(u32, u32)>,
+    pub(super) movable: VecDeque<(u32, u32)>,
     pub(super) held: Vec<u32>,
     pub(super) steps: Vec<Step>,
     /// Instances of groups: those with one key differ in the group, or follow one another.
@@ -96,7 +96,7 @@ pub struct Collectives {
     /// Reductions with functions of the program whose members are all in.
     pub(super) functions: VecDeque<u32>,
     pub(crate) latest: Option<Latest>,
-    /// The turn of the persistent collective that the mounted rank is starting.
+    /// The number of the persistent collective that the mounted rank is starting.
     pub(crate) starting: Option<(u32, u32)>,
     /// Whether collectives whose members are all here may run in one loop over clocks.
     pub(crate) batch: bool,
@@ -140,12 +140,12 @@ impl Collectives {
         }
     }
     /// A member can move on.
-    pub(crate) fn agenda(&mut self, index: u32, member: u32) {
-        self.agenda.push_back((index, member));
+    pub(crate) fn mark_movable(&mut self, index: u32, member: u32) {
+        self.movable.push_back((index, member));
     }
     /// Whether a member or a function of the program can go on.
-    pub(crate) fn has_agenda(&self) -> bool {
-        !self.agenda.is_empty() || self.user.is_some() || !self.functions.is_empty()
+    pub(crate) fn has_movable(&self) -> bool {
+        !self.movable.is_empty() || self.user.is_some() || !self.functions.is_empty()
     }
     /// Whether members are held that could start.
     // Without a known root nothing could begin: to count those would make the main loop start them over and
@@ -158,7 +158,7 @@ impl Collectives {
         let instance = &mut self.instances[index];
         instance.mail.entry(key).or_default().push_back(mail);
         if instance.agents[key.0 as usize].as_ref().is_some_and(|agent| agent.waiting == Some(key.1)) {
-            self.agenda.push_back((index, key.0));
+            self.movable.push_back((index, key.0));
         }
     }
     /// All instances.

@@ -61,7 +61,7 @@ impl Collectives {
         self.finish_agent(messages, objects, index, member, None)
     }
 
-    /// The same; the result goes to `target`, where the agent does not know.
+    /// [`Collectives::finish_collective`] of an agent; the result goes to `target`, where the agent does not know.
     pub(crate) fn finish_agent(
         &mut self,
         messages: &mut Messages,
@@ -77,7 +77,7 @@ impl Collectives {
         if agent.clock > before {
             let state = &mut messages.ranks[me as usize];
             state.clock = agent.clock;
-            state.spins = 0;
+            state.failed_polls = 0;
         }
         // Before leaving, with which the instance may be gone.
         let outcome = self.instance(index).outcome(member);

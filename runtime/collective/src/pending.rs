@@ -67,7 +67,7 @@ impl Pending {
             _ => Extent::none(),
         }
     }
-    /// The same, once: afterwards it goes nowhere.
+    /// [`Pending::target`], once: afterwards it goes nowhere.
     // Once: a request whose data was asked for early (`MPI_Request_get_status`) is completed later, when the
     // program may have changed the buffer.
     pub(super) fn take_target(&mut self, place: u32, bytes: u64) -> Extent {

@@ -123,7 +123,7 @@ pub(crate) fn run_blocked(
     }
 }
 
-/// The same of members that have gone on: their requests complete.
+/// [`run_blocked`] of members that have gone on: their requests complete.
 pub(crate) fn run_pending(
     messages: &mut Messages,
     objects: &Objects,
@@ -195,7 +195,7 @@ pub(crate) fn release_member(messages: &mut Messages, rank: u32, plane: &TimePla
     let mut waited = clock - state.clock.as_ps();
     if waited != 0 {
         state.clock = Time::from_ps(clock);
-        state.spins = 0;
+        state.failed_polls = 0;
     }
     if let Some(burden) = plane.burden() {
         waited = burden.waited(place);

@@ -87,7 +87,7 @@ impl Collectives {
         }
         let instance = self.instance(index);
         if instance.is_started() {
-            self.agenda(index, refusal.member);
+            self.mark_movable(index, refusal.member);
         } else if is_spread || instance.arrived == instance.size {
             self.start_instance(messages, objects, index);
         }
@@ -113,7 +113,7 @@ impl Collectives {
         let part = Member { rank: member, send, receive, sources, destinations };
         // Links that are shared know no time before that of who has the instance made.
         let clock = if messages.by_time() { clock.max(messages.ranks[messages.current as usize].clock) } else { clock };
-        let mut agent = Agent::held(rank, clock, part, Vec::new(), 0, None);
+        let mut agent = Agent::entered(rank, clock, part, Vec::new(), 0, None);
         (agent.refused, agent.nic_free) = (true, nic_free);
         // From the start: what it sends carries the name of the rank for want of whose data it is empty.
         agent.lacks(rank);

@@ -35,7 +35,7 @@ impl Ticket {
     pub fn of(word: usize) -> Ticket {
         Ticket(word)
     }
-    /// The same of a member that gets no result from those it waits for.
+    /// This member, which gets no result from those it waits for.
     fn without_result(self) -> Ticket {
         Ticket(self.0 | NO_RESULT)
     }

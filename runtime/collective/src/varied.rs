@@ -57,13 +57,13 @@ impl Varied {
             Varied::Neighbor(neighbor) => neighbor.enter(member, send, receive, each),
         }
     }
-    /// The same, of one block on each side.
+    /// A member is in, with one block on each side.
     pub(super) fn enter(&mut self, member: u32, source: &Extent, target: &Extent) {
         if let Varied::Gatherv(gatherv) = self {
             gatherv.enter(member, source, target);
         }
     }
-    /// The same of a reduction: where blocks begin.
+    /// A member of a reduction is in: where its blocks begin.
     pub(super) fn enter_begins(&mut self, member: u32, begins: &[u64]) {
         if let Varied::ReduceScatter(reduce_scatter) = self {
             reduce_scatter.enter(member, begins);
@@ -137,7 +137,7 @@ impl Varied {
             _ => {}
         }
     }
-    /// The same into a list of blocks.
+    /// [`Varied::deliver`] into a list of blocks.
     pub(super) fn deliver_to(&mut self, member: u32, list: &BlockList) {
         match self {
             Varied::Gatherv(_) | Varied::ReduceScatter(_) => {}

@@ -15,7 +15,7 @@ const CHUNK: u64 = 1 << 20;
 /// The text of the file at `path`, if it has at most `most` bytes.
 ///
 /// # Errors
-/// Those of the system; a longer file, and one that is not text, with an error that says so and continues "cannot be read: ".
+/// Errors of the system; a longer file, and one that is not text, with an error that says so and continues "cannot be read: ".
 pub fn read(path: &Path, most: u64) -> Result<String> {
     let mut file = File::open(path)?;
     let mut text = Vec::new();

@@ -9,6 +9,8 @@ use crate::messages::Messages;
 use objects::Objects;
 
 /// `MPI_BSEND_OVERHEAD`.
+// The value of the standard ABI (MPI 5.0 chapter 20): programs have it compiled in. Nothing here needs that
+// room.
 pub const BSEND_OVERHEAD: u64 = 512;
 
 impl Messages {
@@ -17,6 +19,8 @@ impl Messages {
     ///
     /// # Errors
     /// `MPI_ERR_BUFFER` if none is attached, or it is too small.
+    // Checked and not kept: MPI lets an implementation fail here only if the program's own sum does not fit one
+    // message.
     pub fn claim_buffer(&self, objects: &Objects, me: u32, comm: usize, bytes: u64) -> Result {
         let session = || objects.sessions.of_comm(me, comm).and_then(|session| self.buffers.get(&(me, Use::Session(session))));
         let buffer = self.buffers.get(&(me, Use::Comm(comm))).or_else(session).or_else(|| self.buffers.get(&(me, Use::All)));

@@ -18,6 +18,9 @@ use rustc_hash::FxHashMap;
 use std::any::Any;
 
 /// Operations of one chapter, under way in this process. What blocks is not here: calls begin and end.
+// One trait for all that the loop, requests, networks, processes and reports ask, so that the next chapter of
+// MPI is a crate and a row, and no other place knows which chapters there are. What only some need has to be
+// written by all: a chapter that does not hold anything back says so.
 pub trait Chapter {
     /// Whether something can go on now. Asked at every switch: O(1).
     fn has_work(&self) -> bool;
@@ -133,6 +136,8 @@ impl Explanation {
 }
 
 /// The first few ranks of a list that ascends, as ranges: "ranks 0-3, 7".
+// Ranges, because what ranks have in common in a report (who is missing, who is refused) mostly holds of
+// neighbours.
 pub fn ranks_text(ranks: &[u32]) -> String {
     let mut ranges: Vec<(u32, u32)> = Vec::new();
     for &rank in ranks {

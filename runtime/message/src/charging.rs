@@ -4,24 +4,28 @@ mod effort;
 
 pub use effort::{Compute, Course, Effort};
 
-use crate::messages::{Messages, VAIN};
+use crate::messages::{FAILED_POLL, Messages};
 use engine::{Span, Time};
 
 impl Messages {
     /// Adds computation to a rank's clock.
+    // A span of zero is no computation: it does not end a row of polls, or runs without charged computation
+    // would never park any.
     #[inline]
     pub fn compute(&mut self, rank: u32, span: Span) {
         if span != Span::ZERO {
             let state = &mut self.ranks[rank as usize];
             state.clock += span;
-            state.spins = 0;
+            state.failed_polls = 0;
             self.profile.compute(rank, span);
         }
     }
     /// A call that may be a poll comes before the call is entered.
+    // Before the function's number is written over: whether the last call was a poll in vain stands in that
+    // word.
     #[inline]
     pub fn enter_poll(&mut self) {
-        self.polls_again = self.ranks[self.current as usize].function & VAIN != 0;
+        self.polls_again = self.ranks[self.current as usize].function & FAILED_POLL != 0;
     }
     /// Whether nothing depends on when a receive is posted: who waits for that are synchronous senders, and those of messages above
     /// an eager limit.
@@ -30,6 +34,8 @@ impl Messages {
         self.wire.plain && !self.handshakes && self.clock_host.knows(function)
     }
     /// The call does more than to note something down: computation ends here.
+    // A call that only posts a receive leaves the host's clock running; once it turns out to do more, what was
+    // computed up to its entry is charged to it after all.
     #[inline(always)]
     pub fn ends_interval(&mut self) {
         if self.effort == Effort::Within {
@@ -51,17 +57,20 @@ impl Messages {
     }
     /// The call of the mounted rank takes some ten nanoseconds, unless it does more than this.
     #[inline(always)]
-    pub fn is_brief(&mut self) {
+    pub fn mark_brief(&mut self) {
         if self.effort == Effort::Unknown {
             self.effort = Effort::Brief;
         }
     }
     /// What the call of the mounted rank does takes a while that nobody knows.
+    // The clock is then read when the call ends; after a brief one its usual time is taken off instead, which
+    // saves one of two readings.
     #[inline(always)]
     pub fn takes_a_while(&mut self) {
         self.effort = Effort::Varies;
     }
     /// The call ends: its virtual time goes to the profile, and computation is measured again.
+    // The profile first: it is told the call's virtual time, which no longer changes.
     #[inline(always)]
     pub fn leave_call(&mut self, function: u16, entered: Time) {
         let me = self.current;
@@ -82,9 +91,9 @@ impl Messages {
             self.clock_host.start();
         } else {
             // Who looks at the time between polls may have more to do than to wait.
-            self.ranks[me as usize].function &= !VAIN;
+            self.ranks[me as usize].function &= !FAILED_POLL;
             // Each by itself, so that who waits for a time meets it.
-            self.spin(me, 1);
+            self.count_failed_poll(me, 1);
         }
         self.clock(me)
     }

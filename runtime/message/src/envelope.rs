@@ -1,6 +1,6 @@
 //! What a message says of itself, and what a receive accepts of that.
 
-use crate::node::{Node, flag};
+use crate::node::{NIL, Node, flag};
 use engine::Time;
 
 /// What a message says of itself.
@@ -12,7 +12,7 @@ pub struct Envelope {
     pub source: u32,
     /// Tag.
     pub tag: i32,
-    /// Digest of these, which queues compare first.
+    /// Fingerprint of these, which queues compare first.
     pub key: u32,
 }
 
@@ -21,12 +21,20 @@ pub struct Envelope {
 pub struct Transit {
     /// Arrival at the receiver; with `flag::RENDEZVOUS` that of the request to send; unknown (`Time::MAX`) with `flag::UNDER_WAY`.
     pub arrival: Time,
-    /// `SYNCHRONOUS`, `RENDEZVOUS`, `UNDER_WAY` of the node flags.
+    /// `SYNCHRONOUS`, `RENDEZVOUS`, `UNDER_WAY`, `OWNED` of the node flags.
     pub flags: u16,
     /// The sender's request, where the sender waits for the match; else `NIL`.
     pub request: u32,
     /// Its number in a shared network, with `flag::UNDER_WAY`; else `NIL`.
     pub flight: u32,
+}
+
+impl Transit {
+    /// By a formula, its sender done with it: all that is to be known is when it arrives.
+    #[inline(always)]
+    pub fn at(arrival: Time) -> Transit {
+        Transit { arrival, flags: 0, request: NIL, flight: NIL }
+    }
 }
 
 /// What a receive or probe accepts.
@@ -44,7 +52,7 @@ impl Envelope {
     /// Of a message from `source` in the communicator of this context.
     #[inline(always)]
     pub fn new(context: u32, source: u32, tag: i32) -> Envelope {
-        Envelope { context, source, tag, key: digest(context, source, tag) }
+        Envelope { context, source, tag, key: fingerprint(context, source, tag) }
     }
     /// What a message says of itself.
     #[inline]
@@ -56,7 +64,7 @@ impl Envelope {
 impl PartialEq for Envelope {
     #[inline(always)]
     fn eq(&self, other: &Envelope) -> bool {
-        // The digest follows from the rest.
+        // The fingerprint follows from the rest.
         self.context == other.context && self.source == other.source && self.tag == other.tag
     }
 }
@@ -83,6 +91,7 @@ impl Pattern {
             && self.source.is_none_or(|source| source == message.source)
     }
     /// Whether some message could fit both.
+    // In wider numbers, so that no tag or source is taken for "any".
     #[inline]
     pub fn overlaps(&self, other: &Pattern) -> bool {
         let meets = |a: Option<i64>, b: Option<i64>| a.is_none() || b.is_none() || a == b;
@@ -93,8 +102,11 @@ impl Pattern {
 }
 
 /// Of an envelope: 15 bits of the source in the upper half, as many of tag and context in the lower. Tags below 2^15 differ.
+// Two halves, so that a receive for any source or any tag compares the other half by a mask. 15 bits each: the
+// top bit of a half says "any" in the fingerprint of a receive. Equal fingerprints are not equal envelopes; who finds one
+// looks at the node.
 #[inline(always)]
-pub fn digest(context: u32, source: u32, tag: i32) -> u32 {
+pub fn fingerprint(context: u32, source: u32, tag: i32) -> u32 {
     upper(source) | lower(context, tag)
 }
 
@@ -103,6 +115,8 @@ pub(crate) fn upper(source: u32) -> u32 {
     (source & 0x7fff) << 16
 }
 
+// The context is spread by an odd factor (of the golden ratio), because contexts and tags are both small
+// numbers from zero.
 #[inline(always)]
 pub(crate) fn lower(context: u32, tag: i32) -> u32 {
     let tag = tag as u32;

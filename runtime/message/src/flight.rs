@@ -20,6 +20,8 @@ impl Messages {
 
     /// How long after a rank acts another can be reached at the earliest: by a message, or where there are `handshakes` by what follows
     /// from the rank's posting a receive, or through the file system's servers.
+    // Nothing can be promised on a shared network: its next event may be now. An acknowledgement is shorter
+    // than any message by the sender's overhead, so that where matches are waited for only that much is safe.
     pub fn lookahead(&self, handshakes: bool) -> Span {
         let messages = match (self.by_time, handshakes) {
             (true, _) => Span::ZERO,
@@ -30,6 +32,8 @@ impl Messages {
     }
 
     /// Puts a message into the queue before the network, ordered by time of sending.
+    // Not into the network at once: that takes messages in the order of time, and a rank whose clock is behind
+    // may send yet. At one time and from one rank they keep the order in which they were sent.
     pub fn launch(&mut self, from: u32, to: u32, bytes: u64, at: Time, flight: Flight) -> u32 {
         let id = self.flights.insert(flight);
         let message = Message { source: self.endpoint(from), destination: self.endpoint(to), bytes, id: u64::from(id), class: 0 };
@@ -48,6 +52,8 @@ impl Messages {
     ///
     /// A synchronous send completes at the match plus the way back of an empty message. Above the
     /// eager limit the payload leaves when that empty message (clear to send) is back.
+    // For an eager limit: request to send, clear to send, payload; each leg is one latency, and only the last
+    // has the bytes.
     pub fn handshake(&mut self, to: u32, posted_at: Time, bytes: u64, transit: Transit) -> Time {
         let met = transit.arrival.max(posted_at);
         let sender = self.requests[transit.request].owner;
@@ -62,6 +68,8 @@ impl Messages {
     }
 
     /// A table request is complete at `at`: wakes its owner if it waits for it.
+    // A request that nobody will ask for goes at once; a chapter's stays, since its operation may still be at
+    // work.
     pub fn finish_request(&mut self, index: u32, at: Time) {
         let Some(request) = self.requests.get_mut(index) else { return };
         if let Body::Away { process, request } = request.body {
@@ -76,11 +84,7 @@ impl Messages {
             self.requests.remove(index);
             self.receive_of(index);
         } else if std::mem::take(&mut request.waited) {
-            let state = &mut self.ranks[owner as usize];
-            state.waiting -= 1;
-            if state.waiting == 0 {
-                self.ready.wake(owner);
-            }
+            self.one_less(owner);
         }
         if self.ranks[owner as usize].polling {
             self.mark_dirty(owner);

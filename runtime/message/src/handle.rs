@@ -3,6 +3,7 @@
 pub use objects::handle::*;
 
 /// A send request that was complete when it was made: there is nothing to keep.
+// One handle for all such sends: nothing is allocated, and completing it looks at nothing.
 pub const REQUEST_SENT: usize = 0x1a1;
 
 /// What a request handle names.
@@ -14,8 +15,8 @@ pub enum RequestRef {
     Sent,
     /// A receive in the node arena.
     Node(u32),
-    /// A receive in the node arena whose owner is blocked for it (`flag::UNSEEN`): nobody but that call comes across it.
-    Unseen(u32),
+    /// A receive in the node arena whose owner is blocked for it (`flag::STATUS_IGNORED`): nobody but that call comes across it.
+    Ignored(u32),
     /// Any other request, in the request table.
     Cold(u32),
     /// Not a request handle.
@@ -23,6 +24,7 @@ pub enum RequestRef {
 }
 
 /// The handle of receive node `index`.
+// Handles count in steps of 16: what kind of request it is needs no table to be told.
 #[inline]
 pub fn of_node(index: u32) -> usize {
     encode(index)
@@ -35,8 +37,10 @@ pub fn of_cold(index: u32) -> usize {
 }
 
 /// The handle of receive node `index` while its owner is blocked for it.
+// A kind of its own, so that a handle that reappears after its node is free is told apart from that of the
+// node's next owner.
 #[inline]
-pub fn of_unseen(index: u32) -> usize {
+pub fn of_ignored(index: u32) -> usize {
     encode(index) | 4
 }
 
@@ -47,7 +51,7 @@ pub fn request(handle: usize) -> RequestRef {
         REQUEST_NULL => RequestRef::Nothing,
         REQUEST_SENT => RequestRef::Sent,
         _ if handle >= FIRST && handle & 15 == 0 => RequestRef::Node(((handle - FIRST) >> 4) as u32),
-        _ if handle >= FIRST && handle & 15 == 4 => RequestRef::Unseen(((handle - FIRST) >> 4) as u32),
+        _ if handle >= FIRST && handle & 15 == 4 => RequestRef::Ignored(((handle - FIRST) >> 4) as u32),
         _ if handle >= FIRST && handle & 15 == 8 => RequestRef::Cold(((handle - FIRST) >> 4) as u32),
         _ => RequestRef::Invalid,
     }

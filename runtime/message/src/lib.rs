@@ -2,15 +2,16 @@
 //!
 //! Knows MPI's objects and the simulated network, and nothing of collectives, decisions or the order in which those are made.
 
+pub mod batch;
 pub mod buffered;
 pub mod chapter;
 pub mod charging;
 pub mod envelope;
 pub mod flight;
 pub mod handle;
-pub mod held;
 pub mod matching;
 pub mod messages;
+pub mod moving;
 pub mod node;
 pub mod p2p;
 pub mod packing;

@@ -8,14 +8,16 @@
 use crate::envelope::{Envelope, Pattern, Transit};
 use crate::flight::Flight;
 use crate::messages::Messages;
+use crate::moving::Payload;
 use crate::node::{NIL, Node, State, flag};
 use crate::queue::Place;
-use crate::view::Extent;
 use engine::Time;
-use rank::memory;
 
 impl Messages {
     /// The posted receive of rank `to` that takes a message with this envelope now.
+    // The first posted receive that accepts a message has it (MPI 5.0 section 3.5). If that one is for any
+    // source, whether it takes this message is decided in virtual time; until then the message lies in the
+    // unexpected queue, and so do all behind it that a named receive might have.
     #[inline(always)]
     pub fn find_posted(&self, to: u32, message: &Envelope) -> Option<(u32, Place)> {
         let rank = &self.ranks[to as usize];
@@ -30,11 +32,14 @@ impl Messages {
     }
 
     /// Whether a message lies there that this named receive accepts: an undecided receive before it may take that one.
+    // Then that message was sent before this one, and to take this one now would let it overtake.
     fn is_behind(&self, rank: u32, receive: u32) -> bool {
         self.find_unexpected(rank, &Pattern::of(&self.nodes[receive])).is_some()
     }
 
     /// Whether any undecided receive of `rank` for any source could take a message of `pattern`.
+    // With one such receive, the queue is looked through: O(posted). Several of one kind may be thousands, so
+    // their kinds are counted as they come and go: O(kinds).
     pub fn wild_overlaps(&self, rank: u32, pattern: &Pattern) -> bool {
         let state = &self.ranks[rank as usize];
         match state.wilds {
@@ -62,6 +67,7 @@ impl Messages {
     }
 
     /// Takes an unexpected message out of its queue, wherever it is.
+    // O(1) in an indexed queue, else O(its length, at most 256).
     pub fn unlink_message(&mut self, rank: u32, message: u32) {
         let state = &mut self.ranks[rank as usize];
         let found = self.unexpected.remove_node(&mut state.unexpected, message, &self.nodes);
@@ -74,106 +80,95 @@ impl Messages {
         debug_assert!(found, "receive {receive} is in the queue of rank {rank}");
     }
 
-    /// A message from the mounted rank reaches rank `to`: into a posted receive, or into the unexpected queue.
+    /// A message reaches rank `to`: its posted receive, or the unexpected queue. Its payload is still where its sender has it.
+    // A message is a node even where its receive is posted already: to make and free one costs a few stores, and two ways of meeting a
+    // receive cost two places in which times, flags and truncation have to agree.
     #[inline(always)]
-    pub fn deliver(&mut self, to: u32, message: Envelope, payload: &Extent, transit: Transit) {
-        if !self.ranks[to as usize].posted.is_empty() {
-            if let Some((index, place)) = self.find_posted(to, &message) {
-                self.posted.remove(&mut self.ranks[to as usize].posted, place, &self.nodes);
-                return self.fill(to, index, &message, payload, transit);
-            }
-            self.posted.searched(&mut self.ranks[to as usize].posted, &self.nodes);
+    pub fn deliver(&mut self, to: u32, envelope: &Envelope, payload: Payload, bytes: u64, transit: &Transit) {
+        let awaited = !self.ranks[to as usize].posted.is_empty();
+        let message = self.message_node(envelope, payload, bytes, transit);
+        self.note_departure(message);
+        if awaited && self.meets_posted(to, message) {
+            return;
         }
-        let inline = payload.fits_inline(transit.flags);
-        let index = self.nodes.alloc(Node {
-            flags: transit.flags | if inline { flag::INLINE } else { 0 },
-            layout: transit.flight,
-            data: if inline { memory::load_short(payload.buffer, payload.bytes as usize) } else { [0; 2] },
-            ..Node::of(&message, transit.arrival, payload.bytes, State::Unexpected)
-        });
-        self.note_departure(index);
-        if !inline || transit.flags != 0 {
-            self.deliver_odd(to, index, payload, transit);
+        if !matches!(payload, Payload::Inline(_)) || transit.flags != 0 {
+            self.leave_unexpected(to, message, transit.flight);
         }
-        self.enqueue(to, index);
+        self.enqueue(to, message);
     }
 
-    /// What [`Messages::deliver`] has to do where a message is long, or not through when it is sent.
-    #[inline(never)]
-    fn deliver_odd(&mut self, to: u32, index: u32, payload: &Extent, transit: Transit) {
-        if !self.nodes[index].has(flag::INLINE) {
-            self.stage(index, payload);
-        }
+    /// Makes a message's node, which is in no queue yet.
+    #[inline(always)]
+    pub fn message_node(&mut self, envelope: &Envelope, payload: Payload, bytes: u64, transit: &Transit) -> u32 {
+        let (flags, buffer, mut data) = payload.parts();
         if transit.request != NIL {
-            self.nodes[index].data[1] = u64::from(transit.request);
+            data[1] = u64::from(transit.request);
         }
-        if transit.flight != NIL {
-            self.flights[transit.flight] = Flight::Unexpected { to, message: index };
+        self.nodes.alloc(Node {
+            buffer,
+            flags: transit.flags | flags,
+            layout: transit.flight,
+            data,
+            ..Node::of(envelope, transit.arrival, bytes, State::Unexpected)
+        })
+    }
+
+    /// Whether a posted receive of `to` takes the message, which is in no queue.
+    #[inline(never)]
+    fn meets_posted(&mut self, to: u32, message: u32) -> bool {
+        let envelope = Envelope::of(&self.nodes[message]);
+        let receive = self.match_posted(to, &envelope);
+        if let Some(receive) = receive {
+            self.take(to, receive, message);
+        }
+        receive.is_some()
+    }
+
+    /// The posted receive of `to` that a message meets, out of its queue.
+    #[inline(always)]
+    pub fn match_posted(&mut self, to: u32, envelope: &Envelope) -> Option<u32> {
+        let found = self.find_posted(to, envelope);
+        match found {
+            Some((_, place)) => self.posted.remove(&mut self.ranks[to as usize].posted, place, &self.nodes),
+            None => self.posted.searched(&mut self.ranks[to as usize].posted, &self.nodes),
+        }
+        found.map(|(receive, _)| receive)
+    }
+
+    /// What a message that goes into the unexpected queue needs where it is long, or not through when it is sent.
+    #[inline(never)]
+    fn leave_unexpected(&mut self, to: u32, message: u32, flight: u32) {
+        self.settle_reference(message);
+        if flight != NIL {
+            self.flights[flight] = Flight::Unexpected { to, message };
         }
     }
 
     /// Puts a message into the unexpected queue of `to`.
-    #[inline]
+    // A rank that decides nothing is not told: a named receive finds its message when it is posted.
+    // Inlined always, or a message that comes before its receive, as most do, pays 13 instructions for the call.
+    #[inline(always)]
     pub fn enqueue(&mut self, to: u32, index: u32) {
         let state = &mut self.ranks[to as usize];
         self.unexpected.push(&mut state.unexpected, index, &self.nodes);
         if state.watches() {
-            self.noticed(to);
+            self.mark_for_decision(to);
         }
     }
 
     /// A message is in the unexpected queue of a rank that may have something to decide.
+    // Who decides looks for the best of all messages, each time: a long queue gets its index before and not
+    // after the first of those searches.
     #[inline(never)]
-    pub fn noticed(&mut self, to: u32) {
+    fn mark_for_decision(&mut self, to: u32) {
         self.unexpected.searched(&mut self.ranks[to as usize].unexpected, &self.nodes);
         self.mark_dirty(to);
     }
 
-    /// Copies the payload out of the sender's memory: into the node if it fits, else into the pool.
-    #[inline]
-    pub fn stage(&mut self, index: u32, payload: &Extent) {
-        if payload.bytes == 0 || !payload.has_memory() {
-            return;
-        }
-        let node = &mut self.nodes[index];
-        if payload.fits_inline(node.flags) {
-            node.data = memory::load_short(payload.buffer, payload.bytes as usize);
-            node.flags |= flag::INLINE;
-            return;
-        }
-        let place = self.pool.alloc(payload.bytes as usize);
-        payload.append_to(self.pool.get_mut(place));
-        node.data[0] = u64::from(place);
-        node.flags |= flag::POOLED;
-    }
-
-    /// A posted receive meets its message while the sender is mounted.
-    #[inline]
-    fn fill(&mut self, to: u32, index: u32, message: &Envelope, payload: &Extent, transit: Transit) {
-        self.note_departure(index);
-        let posted_at = self.nodes[index].arrival;
-        let capacity = self.nodes[index].bytes;
-        let taken = payload.bytes.min(capacity);
-        let node = &mut self.nodes[index];
-        node.source = message.source;
-        node.tag = message.tag;
-        node.bytes = taken;
-        node.flags &= !flag::ANY_TAG;
-        if payload.bytes > capacity {
-            node.flags |= flag::TRUNCATED;
-            node.data[1] = payload.bytes;
-        }
-        if taken != 0 && !node.has(flag::TRUNCATED) {
-            if payload.layout.is_none() && !node.has(flag::LAYOUT | flag::MOUNTED_ONLY) {
-                memory::copy(node.buffer, payload.buffer, taken as usize);
-            } else {
-                self.stage(index, payload);
-            }
-        }
-        self.meet(to, index, posted_at, payload.bytes, transit);
-    }
-
     /// A receive and its message are together: settles times, wakes whoever waits.
+    // On a shared network the payload is moved at the match, long before the arrival: nobody may look at a
+    // receive's buffer before it is complete (MPI 5.0 section 3.7.2), and so nothing has to be kept for its
+    // delivery.
     #[inline]
     pub fn meet(&mut self, to: u32, index: u32, posted_at: Time, bytes: u64, transit: Transit) {
         if transit.flags == 0 {
@@ -182,6 +177,8 @@ impl Messages {
             self.nodes[index].state = State::InFlight;
             self.flights[transit.flight] = Flight::Received { to, receive: index, posted_at, bytes, transit };
         } else {
+            // From here on the sender's clock depends on this match: the receive cannot give its message back
+            // when it is cancelled.
             self.nodes[index].flags |= flag::TOLD;
             let arrival = self.handshake(to, posted_at, bytes, transit);
             self.complete(to, index, arrival);
@@ -193,7 +190,11 @@ impl Messages {
     pub fn complete(&mut self, to: u32, index: u32, arrival: Time) {
         let node = &mut self.nodes[index];
         // Its owner is blocked, and there is nothing to tell it but when.
-        if node.flags & (flag::WAITED | flag::UNSEEN | flag::INLINE | flag::POOLED | flag::TRUNCATED) == flag::WAITED | flag::UNSEEN {
+        // The node is free before its rank runs again. Nobody comes across it: the handles that the program has
+        // name it in a way that only the wait knows which the rank is blocked in (`handle::of_ignored`).
+        if node.flags & (flag::WAITED | flag::STATUS_IGNORED | flag::INLINE | flag::POOLED | flag::TRUNCATED)
+            == flag::WAITED | flag::STATUS_IGNORED
+        {
             self.nodes.free(index);
             let state = &mut self.ranks[to as usize];
             state.arrived = state.arrived.max(arrival);
@@ -203,10 +204,12 @@ impl Messages {
         node.state = State::Matched;
         if node.flags & (flag::WAITED | flag::ORPHAN) != 0 {
             if node.has(flag::ORPHAN) {
+                // The main loop completes it, with its rank mounted: its payload may be for memory that nobody
+                // else reaches.
                 self.orphans.push((to, index));
             } else {
-                if node.has(flag::UNSEEN) {
-                    self.seen.insert(index, to);
+                if node.has(flag::STATUS_IGNORED) {
+                    self.unsettled.insert(index, to);
                 }
                 self.one_less(to);
             }
@@ -217,8 +220,10 @@ impl Messages {
     }
 
     /// A blocked rank has one completion less to wait for.
+    // Each completion that was marked as waited for comes here once, so that the number ends at exactly 0 and a
+    // rank is never woken twice.
     #[inline(always)]
-    fn one_less(&mut self, to: u32) {
+    pub(crate) fn one_less(&mut self, to: u32) {
         let state = &mut self.ranks[to as usize];
         state.waiting -= 1;
         if state.waiting == 0 {
@@ -227,6 +232,9 @@ impl Messages {
     }
 
     /// Moves an unexpected (or extracted) message into a receive. The message's node is freed.
+    // One mask asks whether the message is complete and its payload can be put from here, one whether the
+    // receive can take it so: most can. Source and tag are the message's in any case, since the status is read
+    // from the receive.
     #[inline(always)]
     pub fn take(&mut self, to: u32, receive: u32, message: u32) {
         self.note_taken(receive, message);
@@ -238,21 +246,24 @@ impl Messages {
         if flags & !(flag::INLINE | flag::REFERS | flag::OWNED) == 0 && !node.has(flag::LAYOUT | flag::MOUNTED_ONLY) && bytes <= node.bytes
         {
             node.bytes = bytes;
+            let target = node.buffer;
             if flags & flag::INLINE != 0 {
-                memory::store_short(node.buffer, &data, bytes as usize);
+                self.put(Payload::Inline(data), target, bytes);
             } else {
-                memory::copy(node.buffer, buffer, bytes as usize);
+                self.put(Payload::At(buffer), target, bytes);
                 self.takes_a_while();
             }
             self.drop_message(message);
             return self.complete(to, receive, arrival);
         }
-        self.take_odd(to, receive, message);
+        self.take_slow(to, receive, message);
     }
 
     /// [`Messages::take`] of anything, into a receive that knows its message's envelope.
+    // The payload leaves before the message's node is free, and all of it before `meet`, which may wake the
+    // receiver or the sender.
     #[inline(never)]
-    fn take_odd(&mut self, to: u32, receive: u32, message: u32) {
+    fn take_slow(&mut self, to: u32, receive: u32, message: u32) {
         self.take_payload(receive, message);
         let Node { arrival, bytes, layout, flags, data, .. } = self.nodes[message];
         let posted_at = self.nodes[receive].arrival;
@@ -267,34 +278,6 @@ impl Messages {
         self.meet(to, receive, posted_at, bytes, transit);
     }
 
-    /// The payload's part of [`Messages::take`], of any kind.
-    fn take_payload(&mut self, receive: u32, message: u32) {
-        let from = self.nodes[message];
-        let node = &mut self.nodes[receive];
-        let capacity = node.bytes;
-        node.flags |= from.flags & (flag::INLINE | flag::POOLED);
-        node.data = from.data;
-        node.bytes = from.bytes.min(capacity);
-        if from.has(flag::REFERS) {
-            self.take_referred(receive, &from, from.bytes <= capacity);
-        }
-        if from.bytes > capacity {
-            self.drop_payload(receive);
-            let node = &mut self.nodes[receive];
-            node.flags |= flag::TRUNCATED;
-            node.data[1] = from.bytes;
-        }
-    }
-
-    /// Forgets a node's payload.
-    pub fn drop_payload(&mut self, index: u32) {
-        let node = &mut self.nodes[index];
-        if node.has(flag::POOLED) {
-            self.pool.free(node.data[0] as u32);
-        }
-        node.flags &= !(flag::POOLED | flag::INLINE);
-    }
-
     /// Posts a receive of `rank`: matches it, or appends it to the posted list. Whether the rank `waits` for it before it does anything else.
     #[inline]
     pub fn post(&mut self, rank: u32, index: u32, waits: bool) {
@@ -304,11 +287,13 @@ impl Messages {
     }
 
     /// Posts a receive of `rank`: the message that it meets, out of its queue; else it is in the posted list now.
+    // A message that is there comes before posting, and a search in vain before appending: so an index is made
+    // when a queue proves to be long, not when it merely could be.
     #[inline(always)]
     pub fn match_receive(&mut self, rank: u32, index: u32, waits: bool) -> Option<u32> {
         let (node, state) = (&self.nodes[index], &mut self.ranks[rank as usize]);
         if state.wilds != 0 || node.flags & (flag::WILD | flag::ANY_TAG) != 0 {
-            return self.match_wild_receive(rank, index, waits);
+            return self.match_receive_slow(rank, index, waits);
         }
         if !state.unexpected.is_empty() {
             if let Some((message, place)) = self.unexpected.first_like(state.unexpected, &Envelope::of(node), &self.nodes) {
@@ -323,11 +308,12 @@ impl Messages {
 
     /// [`Messages::match_receive`] of one that takes any source or tag, or that such a one may be before.
     #[inline(never)]
-    fn match_wild_receive(&mut self, rank: u32, index: u32, waits: bool) -> Option<u32> {
+    fn match_receive_slow(&mut self, rank: u32, index: u32, waits: bool) -> Option<u32> {
         let pattern = Pattern::of(&self.nodes[index]);
         let found = if pattern.source.is_none() {
             self.choose_at_once(rank, &pattern, waits)
         } else {
+            // A receive posted before may accept that message too, and then has the first claim on it.
             self.find_unexpected(rank, &pattern).filter(|(message, _)| self.first_posted(rank, *message).is_none())
         };
         if let Some((message, place)) = found {
@@ -352,6 +338,8 @@ impl Messages {
     #[inline]
     pub fn choose_at_once(&self, rank: u32, pattern: &Pattern, waits: bool) -> Option<(u32, Place)> {
         let state = &self.ranks[rank as usize];
+        // Receives for any source are decided in the order in which they were posted; on a shared network no
+        // arrival is known ahead.
         if state.unexpected.is_empty() || state.wilds != 0 || self.by_time() {
             return None;
         }
@@ -376,6 +364,7 @@ impl Messages {
     }
 
     /// A receive of `rank` for any source is decided or withdrawn.
+    // The mirror of `open_wild`: one that is left is told by the queue again.
     pub fn close_wild(&mut self, rank: u32, receive: u32) {
         let state = &mut self.ranks[rank as usize];
         state.wilds -= 1;
@@ -401,11 +390,15 @@ impl Messages {
     }
 
     /// After a receive for any source was decided or withdrawn at `time`: named receives behind it may have their message, no earlier.
+    // O(posted), each with a search; nothing to do is told in O(1), which is so after nearly every decision:
+    // programs that receive from any source seldom have named receives behind those.
     pub fn rematch(&mut self, rank: u32, time: Time) {
         let state = &self.ranks[rank as usize];
         if state.unexpected.is_empty() || self.posted.length(state.posted) == state.wilds as usize {
             return;
         }
+        // A list of its own, because taking changes the queue. In the order of posting, so that the first of
+        // two alike has the message.
         let posted: Vec<u32> = self.posted.iter(state.posted).collect();
         for index in posted {
             let node = &self.nodes[index];
@@ -416,6 +409,8 @@ impl Messages {
                 self.unlink_posted(rank, index);
                 self.unlink_unexpected(rank, place);
                 let node = &mut self.nodes[message];
+                // The receive had to wait for the decision. What follows from the match, an acknowledgement for
+                // one, must not lie before it.
                 if !node.has(flag::UNDER_WAY) {
                     node.arrival = node.arrival.max(time);
                 }

@@ -1,9 +1,9 @@
 //! Ranks and what passes between them: the state that sends, receives and waits work on.
 
+use crate::batch::Batch;
 use crate::charging::{Compute, Effort};
 use crate::datatype::Datatype;
 use crate::flight::Flight;
-use crate::held::Held;
 use crate::node::Nodes;
 use crate::payload::Pool;
 use crate::queue::{self, Queue, Queues};
@@ -24,16 +24,17 @@ use std::collections::BTreeSet;
 use std::rc::Rc;
 
 /// In [`RankState::function`] once that call was a poll in vain.
-pub const VAIN: u16 = 1 << 15;
+// In a word that each call writes anyway, so that a call which is no poll clears it at no cost.
+pub const FAILED_POLL: u16 = 1 << 15;
 
 /// Polls in vain that cost no time, after which a rank that only polls is parked; the others are charged at each so many, so that those
 /// between are asked at the same instant.
-pub const FREE_SPINS: u32 = 64;
+pub const FREE_POLLS: u32 = 64;
 
-/// What so many polls `together` cost a rank that has made `spins` in a row which found nothing.
+/// What so many polls `together` cost a rank that has made `failed_polls` in a row.
 #[inline]
-pub fn spin_cost(spins: u32, together: u32) -> Span {
-    Span::from_ps(u64::from(together) * 1_000.max(u64::from(spins) * 1_000 / 128))
+pub fn failed_poll_cost(failed_polls: u32, together: u32) -> Span {
+    Span::from_ps(u64::from(together) * 1_000.max(u64::from(failed_polls) * 1_000 / 128))
 }
 
 /// Up to so many ranks, what a switch touches is in the cache anyway, and so are the nodes of what a rank waited for.
@@ -57,6 +58,9 @@ pub enum Phase {
 }
 
 /// What every rank needs always: one cache line.
+// All that a sender has to see of its receiver is in this line: both queues, whether anybody decides there,
+// what it is blocked for. What only the rank itself needs, or what few ranks have, is kept beside the ranks
+// (`wilds`, `unsettled`, `buffers`, polls).
 #[derive(Clone, Default)]
 #[repr(C, align(64))]
 pub struct RankState {
@@ -64,21 +68,23 @@ pub struct RankState {
     pub clock: Time,
     /// When its NIC is free again (gap).
     pub nic_free: Time,
-    /// The latest arrival of what it was blocked for and what was completed unseen (`flag::UNSEEN`).
+    /// The latest arrival of what it was blocked for and what was completed without its status being asked for (`flag::STATUS_IGNORED`).
     pub arrived: Time,
     /// Receives without a message.
     pub posted: Queue,
     /// Messages without a receive.
     pub unexpected: Queue,
     /// Completions it is blocked for.
+    // A number and not a list: nobody asks which completions are missing, and each counts one down wherever it
+    // comes from.
     pub waiting: u32,
     /// Undecided receives for any source in `posted`.
     pub wilds: u32,
     /// Polls and clock readings in a row without its clock moving.
-    pub spins: u32,
+    pub failed_polls: u32,
     /// Messages since it last stepped back, or as many as can be counted.
     pub burst: u16,
-    /// The MPI function it is in, or was last in; with `VAIN` after a poll in vain.
+    /// The MPI function it is in, or was last in; with `FAILED_POLL` after a poll that found nothing.
     pub function: u16,
     /// Where it is in its life.
     pub phase: Phase,
@@ -117,6 +123,7 @@ pub struct Messages {
     /// This process's ranks, by world number.
     pub ranks: Block<RankState>,
     /// This process's ranks: the first of them, and how many.
+    // Again beside `remote`, since each message asks whether its receiver is here.
     pub first: u32,
     /// How many ranks this process has.
     pub local: u32,
@@ -127,8 +134,9 @@ pub struct Messages {
     /// Whether so much waits for other processes that senders should step back.
     pub crowded: bool,
     /// What the mounted rank started in a row.
-    pub held: Held,
+    pub batch: Batch,
     /// The status of the receive that has just ended.
+    // Kept here, because a status is more than a call can answer in registers, and most programs ignore it.
     pub latest: Status,
     /// Whether the mounted rank's call before this one was of the same function.
     pub again: bool,
@@ -150,8 +158,10 @@ pub struct Messages {
     pub requests: Slab<Request>,
     /// Receives that were freed while active and have their message now: rank and node. Their payload goes into memory that only their rank reaches.
     pub orphans: Vec<(u32, u32)>,
-    /// Receives with `flag::UNSEEN` that their ranks have to see all the same, and whose they are.
-    pub seen: FxHashMap<u32, u32>,
+    /// Receives with `flag::STATUS_IGNORED` that their ranks have to see all the same, and whose they are.
+    // Nearly always empty, so that ending a wait asks once whether it is: longer messages than their receives,
+    // and payloads that only the rank itself can move.
+    pub unsettled: FxHashMap<u32, u32>,
     /// Who can run.
     pub ready: Ready,
     /// The simulated network.
@@ -182,12 +192,14 @@ pub struct Messages {
     /// Names of the MPI functions.
     pub names: &'static [&'static str],
     /// What was found in the program that works here and that MPI does not promise, if that is asked for (`-xsim-check`).
+    // To be noted where the world is only looked at; a set, so that a loop says it once.
     pub findings: Option<RefCell<BTreeSet<String>>>,
     /// Whether a sender has waited for its match.
     pub handshakes: bool,
     /// Ranks with open decisions to which something happened since these were looked at.
     pub dirty: Vec<u32>,
     /// No message earlier than this will come any more.
+    // Written by who decides and read by who matches: that is all that matching knows of decisions.
     pub safe: Time,
     /// What is counted for the report.
     pub profile: Profile,
@@ -211,7 +223,7 @@ impl Messages {
             remote: remote.map(Box::new),
             crowded: false,
             latest: Status::EMPTY,
-            held: Held::default(),
+            batch: Batch::default(),
             again: false,
             polls_again: false,
             nodes: Nodes::new(),
@@ -222,8 +234,8 @@ impl Messages {
             layouts: Slab::default(),
             requests: Slab::default(),
             orphans: Vec::new(),
-            seen: FxHashMap::default(),
-            ready: if sweeps { Ready::all(first, local).with_deck() } else { Ready::all(first, local) },
+            unsettled: FxHashMap::default(),
+            ready: if sweeps { Ready::all(first, local).looking_ahead() } else { Ready::all(first, local) },
             by_time: wire.is_shared(),
             payloads: true,
             wire,
@@ -247,6 +259,8 @@ impl Messages {
     }
 
     /// Something happened to a rank with open decisions: they are looked at again before the next one is made.
+    // A rank that gets a thousand messages is once in the list. Its order has no meaning: it goes into a queue
+    // by time and rank.
     #[inline]
     pub fn mark_dirty(&mut self, rank: u32) {
         let state = &mut self.ranks[rank as usize];
@@ -281,6 +295,8 @@ impl Messages {
         self.ranks[rank as usize].clock
     }
     /// The mounted rank does something that works here and that MPI does not promise: says so once, if that is asked for.
+    // The text is made by who has something to say only if somebody listens: calls that note findings are on
+    // hot paths.
     pub fn note_finding(&self, what: impl FnOnce() -> String) {
         let Some(findings) = &self.findings else { return };
         let me = self.me();
@@ -321,37 +337,43 @@ impl Messages {
     }
     /// The MPI function a rank is in, or was last in.
     pub fn function_of(&self, rank: u32) -> &'static str {
-        self.function_name(self.ranks[rank as usize].function & !VAIN)
+        self.function_name(self.ranks[rank as usize].function & !FAILED_POLL)
     }
     /// Moves a rank's clock to `time` if that is later; the difference counts as waiting.
+    // Only forward: what completed before the rank asked costs it nothing, and just the rest counts as waiting.
+    // A clock that moves ends a row of polls, which are all of one instant.
     #[inline(always)]
     pub fn advance(&mut self, rank: u32, time: Time) {
         let state = &mut self.ranks[rank as usize];
         if time > state.clock {
             self.profile.wait(rank, time.since(state.clock));
             state.clock = time;
-            state.spins = 0;
+            state.failed_polls = 0;
         }
     }
 }
 
 impl Messages {
     /// The mounted rank's poll found nothing.
+    // The flag first: charging for the row of polls is rare, and who parks polls asks for the flag alone.
     #[inline]
-    pub fn vain(&mut self) {
+    pub fn failed_poll(&mut self) {
         let me = self.current;
-        self.ranks[me as usize].function |= VAIN;
-        self.spin(me, FREE_SPINS);
+        self.ranks[me as usize].function |= FAILED_POLL;
+        self.count_failed_poll(me, FREE_POLLS);
     }
 
     /// Counts a poll that found nothing, or a reading of a clock: after many in a row each costs time, which is charged once for so
     /// many as `together` says.
     #[inline]
-    pub fn spin(&mut self, rank: u32, together: u32) {
-        let spins = self.ranks[rank as usize].spins + 1;
-        if spins > FREE_SPINS && spins.is_multiple_of(together) {
-            self.ranks[rank as usize].clock += spin_cost(spins, together);
+    pub fn count_failed_poll(&mut self, rank: u32, together: u32) {
+        let failed_polls = self.ranks[rank as usize].failed_polls + 1;
+        if failed_polls > FREE_POLLS && failed_polls.is_multiple_of(together) {
+            // A poll costs the more the longer the row is, so that virtual time goes with the square of it: a
+            // program that polls until a second has passed is there after half a million polls, and one that
+            // polls a few hundred times has lost nanoseconds.
+            self.ranks[rank as usize].clock += failed_poll_cost(failed_polls, together);
         }
-        self.ranks[rank as usize].spins = spins;
+        self.ranks[rank as usize].failed_polls = failed_polls;
     }
 }

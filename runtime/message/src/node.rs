@@ -9,6 +9,30 @@ use rank::growing::Growing;
 pub const NIL: u32 = u32::MAX;
 
 /// Where a node is in its life.
+// A message goes down the left side, a receive down the right; `take` is the one step that both make together.
+//
+//      message                                receive
+//
+//       Free                                   Free
+//        | sent                                | posted
+//        v          matched probe              v              cancelled
+//    Unexpected -----------------> Extracted  Posted --------------------> Cancelled
+//        |                             |       |    \ match, still on a       |
+//        +-------- received <----------+       |     \ shared network         |
+//        |                                     |      v                       |
+//        v                                     v    InFlight                  |
+//      Free, or with OWNED: Sent            Matched <-- delivered             |
+//                | completed                   | completed                    | completed
+//                v                             v                              v
+//              Free                           Free                           Free
+//
+// Flags of a message: where its payload is (INLINE, POOLED or REFERS; none if it has no bytes), SYNCHRONOUS or
+// RENDEZVOUS while its sender waits for the match (`data[1]` is that request, so INLINE is excluded), UNDER_WAY
+// until a shared network has delivered it (`layout` is its flight), OWNED until its sender's request is
+// completed. Flags of a receive: WILD and ANY_TAG while it is Posted; LAYOUT or MOUNTED_ONLY, if its message
+// cannot be put into its buffer by whoever sends it; WAITED while its rank is blocked for it, STATUS_IGNORED only
+// beside WAITED; ORPHAN once the program freed it; when Matched, INLINE or POOLED if its rank still has to move
+// the payload, TRUNCATED, TOLD.
 #[derive(Clone, Copy, PartialEq, Eq, Debug, Default)]
 #[repr(u8)]
 pub enum State {
@@ -32,6 +56,8 @@ pub enum State {
 }
 
 /// Bits of [`Node::flags`].
+// Bits of one word and not fields: the plain paths ask with one mask whether anything at all is out of the
+// ordinary, and a new peculiarity that has a bit is kept off them without another test.
 pub mod flag {
     /// The owner is blocked until this receive completes.
     pub const WAITED: u16 = 1;
@@ -62,15 +88,19 @@ pub mod flag {
     /// A message that is its sender's request as well, until that is completed.
     pub const OWNED: u16 = 1 << 13;
     /// The owner is blocked for this receive among others and does not want its status: completed as its message comes.
-    pub const UNSEEN: u16 = 1 << 14;
+    pub const STATUS_IGNORED: u16 = 1 << 14;
     /// A receive whose message's sender has been told of the match.
     pub const TOLD: u16 = 1 << 15;
 }
 
 /// Payload bytes that fit in a node.
+// What is left of a cache line beside the rest of a node; most messages of latency-bound programs fit.
 pub const INLINE_BYTES: u64 = 16;
 
 /// A message, or a receive that becomes one when matched.
+// One line, which a sender fills and a receiver reads: that is the one line of memory that a short message
+// costs beside its receiver's state. Both kinds in one type, because a receive becomes its message: no second
+// allocation, no copy at the match.
 #[derive(Clone, Copy, Default)]
 #[repr(C, align(64))]
 pub struct Node {
@@ -80,7 +110,7 @@ pub struct Node {
     pub tag: i32,
     /// Rank of the sender in the communicator; of a posted receive the pattern (see `flag::WILD`).
     pub source: u32,
-    /// Digest of the envelope or pattern, which queues compare first; of a free node the next free one.
+    /// Fingerprint of the envelope or pattern, which queues compare first; of a free node the next free one.
     pub key: u32,
     /// A message's arrival; a posted receive's time of posting.
     pub arrival: Time,
@@ -132,6 +162,8 @@ pub struct Nodes {
 
 impl Nodes {
     /// An empty arena.
+    // The free list runs through the nodes themselves (`key`), and the last freed is the first given out: it is
+    // still in cache.
     pub fn new() -> Nodes {
         Nodes { nodes: Growing::new(), free: NIL }
     }
@@ -181,6 +213,7 @@ impl Nodes {
         self.nodes.get_mut(index as usize)
     }
     /// The node, if the index was ever given out.
+    // A handle that the program made up may name any index: only here is that not a bug of ours.
     #[inline]
     pub fn get(&self, index: u32) -> Option<&Node> {
         self.nodes.get(index as usize)

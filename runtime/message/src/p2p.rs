@@ -42,6 +42,8 @@ pub fn bad_tag(tag: i32, any: bool) -> Box<Failure> {
 }
 
 /// Addresses below are no memory: a null pointer, `MPI_IN_PLACE`, and what lies a little behind them.
+// A page, which no system maps there: what is wrong with such a buffer is told with the call, not by a crash in
+// a copy.
 pub const FIRST_MEMORY: usize = 4096;
 
 /// The failure of a call whose buffer is no memory.
@@ -59,6 +61,8 @@ pub fn bad_buffer(buffer: Addr, count: u64) -> Box<Failure> {
 ///
 /// # Errors
 /// `MPI_ERR_COUNT`, `MPI_ERR_TYPE`; `MPI_ERR_BUFFER` where data would begin at no memory (`MPI_BOTTOM` needs datatypes of absolute addresses).
+// `true_lb`: `MPI_BOTTOM` is the null pointer and right with datatypes of absolute addresses, so it is where
+// data begins that counts. An empty message may come from anywhere.
 #[inline(always)]
 pub fn view(objects: &Objects, (buffer, count, datatype): Buffer) -> Result<Extent> {
     let Ok(count) = u64::try_from(count) else {
@@ -76,6 +80,8 @@ pub fn view(objects: &Objects, (buffer, count, datatype): Buffer) -> Result<Exte
 }
 
 /// What a receive or probe accepts; `None` from `MPI_PROC_NULL`.
+// A communicator that is none is an error even with `MPI_PROC_NULL`; the named source is checked with the
+// communicator at once.
 #[inline(always)]
 pub fn pattern(objects: &Objects, (source, tag, comm): Peer) -> Result<Option<Pattern>> {
     if source < 0 {

@@ -8,6 +8,7 @@ use rank::Addr;
 use rank::memory;
 
 /// What can be done with instances of a datatype in the program's memory.
+// A trait, since the layout belongs to a crate that may not touch memory.
 pub trait Packing {
     /// Appends the packed bytes of `count` instances at `from`; `count * size` must fit memory.
     fn pack(&self, from: Addr, count: u64, out: &mut Vec<u8>);
@@ -62,6 +63,7 @@ impl Packing for Datatype {
         }
         let range = position..position + bytes.len() as u64;
         let mut sink = Unpack { to, bytes };
+        // Whole instances from the first one on: the walk needs no bounds.
         if position == 0 && (bytes.len() as u64).is_multiple_of(self.size) {
             return self.walk(range.end / self.size, &mut sink);
         }
@@ -119,6 +121,8 @@ impl Sink for Pack<'_> {
 }
 
 /// Copies a block of `len` bytes from each source; small powers of two by one move each.
+// One loop a size: a copy whose length the compiler does not know is a call, and a column of doubles makes one
+// for each 8 bytes.
 #[inline]
 fn gather(sources: impl Iterator<Item = Addr>, len: usize, out: &mut [u8]) {
     macro_rules! moves {

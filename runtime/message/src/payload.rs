@@ -2,6 +2,7 @@
 
 const CLASSES: usize = 24;
 /// Buffers above this many bytes go back to the allocator when freed.
+// A few messages of many megabytes would else leave their memory with the pool for the rest of the run.
 const KEEP: usize = 1 << 20;
 
 /// A pool of byte buffers, named by index.
@@ -9,9 +10,11 @@ const KEEP: usize = 1 << 20;
 pub struct Pool {
     buffers: Vec<Vec<u8>>,
     free: [Vec<u32>; CLASSES],
+    // Numbers whose buffers went back: a number is part of a message and must not move.
     hollow: Vec<u32>,
 }
 
+// By powers of two, so that a freed buffer fits whatever comes next in its class without looking at it.
 #[inline]
 fn class(bytes: usize) -> usize {
     (usize::BITS - bytes.max(64).next_power_of_two().leading_zeros()) as usize - 7

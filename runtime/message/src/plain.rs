@@ -4,18 +4,21 @@
 //! time that it is under way. Everything here does what the general way (`p2p/`, `matching.rs`) does, which serves all that is
 //! not plain, errors included.
 
+use crate::batch::Batching;
 use crate::envelope::{Envelope, Transit};
-use crate::held::Row;
 use crate::messages::Messages;
+use crate::moving::Payload;
 use crate::node::{INLINE_BYTES, NIL, Node, State, flag};
 use crate::p2p::{Buffer, FIRST_MEMORY, Peer, SendMode};
 use crate::request::Status;
 use crate::view::Extent;
 use engine::Time;
 use objects::Objects;
-use rank::{Addr, memory};
+use rank::Addr;
 
 /// Contiguous memory.
+// Two words, which go through registers; an `Extent` with its counted layout would be built and dropped in
+// memory.
 #[derive(Clone, Copy)]
 struct Stretch {
     buffer: Addr,
@@ -24,6 +27,8 @@ struct Stretch {
 
 impl Messages {
     /// Sends a plain message: the request's handle; `None`, with nothing done, if it is not plain.
+    // Cheap questions first, and nothing is changed before the last of them: what is not plain starts over in
+    // the general way, which alone knows what to say of errors.
     #[inline(always)]
     pub fn send_plain(
         &mut self,
@@ -31,7 +36,7 @@ impl Messages {
         mode: SendMode,
         buffer: Buffer,
         (destination, tag, comm): Peer,
-        row: Row,
+        batching: Batching,
     ) -> Option<usize> {
         if !self.wire.plain || tag < 0 || !matches!(mode, SendMode::Standard | SendMode::Ready) {
             return None;
@@ -45,68 +50,67 @@ impl Messages {
         let me = self.current;
         let arrival = self.ranks[me as usize].clock + self.wire.latency(me, to, bytes);
         self.profile.message(bytes);
-        if row.holds(bytes) {
-            return Some(self.hold_send(to, envelope, (buffer, bytes), arrival, row == Row::Request));
+        if batching.holds(bytes) {
+            return Some(self.batch_send(to, envelope, (buffer, bytes), arrival, batching == Batching::UntilComplete));
         }
-        self.release();
+        // What the rank started before comes before: messages of one sender must not overtake (MPI 5.0 section
+        // 3.5).
+        self.flush_batch();
         if bytes <= INLINE_BYTES {
-            self.deliver_short(to, envelope, memory::load_short(buffer, bytes as usize), bytes, arrival);
-            self.is_brief();
+            let payload = self.load(&Extent { buffer, layout: None, bytes }, 0);
+            let awaited = !self.ranks[to as usize].posted.is_empty();
+            if !(awaited && self.hand_over(to, &envelope, payload, bytes, arrival)) {
+                self.deliver(to, &envelope, payload, bytes, &Transit::at(arrival));
+            }
+            self.mark_brief();
         } else {
-            self.deliver_plain(to, envelope, Stretch { buffer, bytes }, arrival);
+            self.deliver_long(to, envelope, Stretch { buffer, bytes }, arrival);
         }
         self.count_burst(to);
         Some(crate::handle::REQUEST_SENT)
     }
 
+    // Out of line, because a copy of this many bytes costs more than the call, and the short way stays short.
     #[inline(never)]
-    fn deliver_plain(&mut self, to: u32, envelope: Envelope, Stretch { buffer, bytes }: Stretch, arrival: Time) {
-        let transit = Transit { arrival, flags: 0, request: NIL, flight: NIL };
-        self.deliver(to, envelope, &Extent { buffer, layout: None, bytes }, transit);
+    fn deliver_long(&mut self, to: u32, envelope: Envelope, Stretch { buffer, bytes }: Stretch, arrival: Time) {
+        self.deliver(to, &envelope, Payload::At(buffer), bytes, &Transit::at(arrival));
     }
 
-    /// A message whose payload fits in a node reaches `to`.
+    /// A payload that fits in a node goes straight into the receive for which `to` is blocked, if that is its only one and takes it. Answers
+    /// whether it did.
+    // The one case made by hand beside `deliver`: a ring or a token of short messages is nothing else, and a node made, matched and freed
+    // would be a fifth of it.
     #[inline(always)]
-    fn deliver_short(&mut self, to: u32, envelope: Envelope, data: [u64; 2], bytes: u64, arrival: Time) {
+    fn hand_over(&mut self, to: u32, envelope: &Envelope, payload: Payload, bytes: u64, arrival: Time) -> bool {
         let receiver = &mut self.ranks[to as usize];
-        if !receiver.posted.is_empty() {
-            if !receiver.watches()
-                && let Some(index) = receiver.posted.only()
-            {
-                let node = &mut self.nodes[index];
-                if Envelope::of(node) == envelope
-                    && node.flags & !(flag::MOUNTED_ONLY | flag::UNSEEN) == flag::WAITED
-                    && bytes <= node.bytes
-                {
-                    if node.has(flag::MOUNTED_ONLY) {
-                        node.data = data;
-                        node.flags |= flag::INLINE;
-                    } else {
-                        memory::store_short(node.buffer, &data, bytes as usize);
-                    }
-                    node.bytes = bytes;
-                    receiver.posted = crate::queue::Queue::default();
-                    self.complete(to, index, arrival);
-                    return;
-                }
-            }
-            let message = self.short_message(envelope, data, bytes, arrival);
-            return self.deliver_message(to, message);
-        }
-        let message = self.short_message(envelope, data, bytes, arrival);
-        let receiver = &mut self.ranks[to as usize];
-        self.unexpected.push(&mut receiver.unexpected, message, &self.nodes);
         if receiver.watches() {
-            self.noticed(to);
+            return false;
         }
-    }
-
-    #[inline(always)]
-    fn short_message(&mut self, envelope: Envelope, data: [u64; 2], bytes: u64, arrival: Time) -> u32 {
-        self.nodes.alloc(Node { flags: flag::INLINE, data, ..Node::of(&envelope, arrival, bytes, State::Unexpected) })
+        let Some(index) = receiver.posted.only() else { return false };
+        let node = &mut self.nodes[index];
+        if Envelope::of(node) != *envelope
+            || node.flags & !(flag::MOUNTED_ONLY | flag::STATUS_IGNORED) != flag::WAITED
+            || bytes > node.bytes
+        {
+            return false;
+        }
+        node.bytes = bytes;
+        receiver.posted = crate::queue::Queue::default();
+        if node.has(flag::MOUNTED_ONLY) {
+            let (flags, _, data) = payload.parts();
+            node.data = data;
+            node.flags |= flags;
+        } else {
+            let target = node.buffer;
+            self.put(payload, target, bytes);
+        }
+        self.complete(to, index, arrival);
+        true
     }
 
     /// [`Messages::begin_receive`] of a plain message; `None`, with nothing done, if it is not plain.
+    // If the message has come, no receive is ever made: it goes from its node to the buffer. With a receive for
+    // any source open, the message may be that one's: the general way finds out.
     #[inline(always)]
     pub fn receive_plain(&mut self, objects: &Objects, buffer: Buffer, from: Peer) -> Option<u32> {
         let (Stretch { buffer, bytes: room }, envelope) = plain_receive(objects, buffer, from)?;
@@ -116,16 +120,22 @@ impl Messages {
             return None;
         }
         let Some((index, place)) = self.unexpected.first_like(state.unexpected, &envelope, &self.nodes) else {
-            return Some(self.expect(envelope, Stretch { buffer, bytes: room }));
+            // Nothing has come, and what comes next is what the rank waits for.
+            let index = self.plain_receive_node(envelope, Stretch { buffer, bytes: room }, flag::WAITED);
+            let state = &mut self.ranks[me as usize];
+            state.waiting = 1;
+            self.unexpected.searched(&mut state.unexpected, &self.nodes);
+            self.posted.push(&mut state.posted, index, &self.nodes);
+            return Some(index);
         };
-        let node = &mut self.nodes[index];
+        let node = &self.nodes[index];
         let (arrival, bytes) = (node.arrival, node.bytes);
         // Neither under way nor waited for by its sender.
         if node.flags & !(flag::INLINE | flag::POOLED | flag::REFERS | flag::OWNED) != 0 || bytes > room {
             return None;
         }
         if node.has(flag::INLINE) {
-            memory::store_short(buffer, &node.data, bytes as usize);
+            self.put(Payload::Inline(node.data), buffer, bytes);
         } else {
             self.unload_long(index, buffer);
         }
@@ -136,37 +146,29 @@ impl Messages {
         Some(NIL)
     }
 
+    // Out of line: see `deliver_long`.
     #[inline(never)]
     fn unload_long(&mut self, index: u32, buffer: Addr) {
         let node = self.nodes[index];
         self.unload(&node, &Extent { buffer, layout: None, bytes: node.bytes });
     }
 
-    /// Posts a receive for which nothing has come, and which the mounted rank waits for: answers its node.
-    #[inline(always)]
-    fn expect(&mut self, envelope: Envelope, stretch: Stretch) -> u32 {
-        let index = self.plain_receive_node(envelope, stretch, flag::WAITED);
-        let state = &mut self.ranks[self.current as usize];
-        state.waiting = 1;
-        self.unexpected.searched(&mut state.unexpected, &self.nodes);
-        self.posted.push(&mut state.posted, index, &self.nodes);
-        index
-    }
-
     /// Posts a plain receive, or holds it: answers its node; `None`, with nothing done, if it is not plain.
     #[inline(always)]
-    pub fn start_plain_receive(&mut self, objects: &Objects, buffer: Buffer, from: Peer, row: Row) -> Option<u32> {
+    pub fn start_plain_receive(&mut self, objects: &Objects, buffer: Buffer, from: Peer, batching: Batching) -> Option<u32> {
         let (stretch, envelope) = plain_receive(objects, buffer, from)?;
         let index = self.plain_receive_node(envelope, stretch, 0);
-        if row == Row::Request {
-            self.hold_receive(index);
+        if batching == Batching::UntilComplete {
+            self.batch_receive(index);
         } else {
-            self.release();
-            self.post(self.current, index, row == Row::Alone);
+            self.flush_batch();
+            self.post(self.current, index, batching == Batching::Never);
         }
         Some(index)
     }
 
+    // Asked when it is posted and not when its message comes: then another rank is mounted, and this one's
+    // memory is not there to be asked about.
     #[inline(always)]
     fn plain_receive_node(&mut self, envelope: Envelope, Stretch { buffer, bytes }: Stretch, flags: u16) -> u32 {
         let mounted_only = if rank::is_addressable_unmounted(buffer, bytes as usize) { 0 } else { flag::MOUNTED_ONLY };

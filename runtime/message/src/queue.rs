@@ -1,13 +1,13 @@
 //! The two queues of a rank: posted receives and unexpected messages.
 //!
-//! A single entry is the queue itself. A short queue is one block of entries side by side, each with a 32-bit digest of its
+//! A single entry is the queue itself. A short queue is one block of entries side by side, each with a 32-bit fingerprint of its
 //! envelope, so that a search reads a line or two and touches only the node that it finds (a linked list touches every node
 //! before it, and those are seldom in cache). A stream, however long, is received from the front of the block. Once a queue of more than 256
 //! entries is searched further back it is indexed ([`long`]), so that finding does not depend on its length.
 
 pub mod long;
 
-use crate::envelope::{Envelope, Pattern, digest, lower, upper};
+use crate::envelope::{Envelope, Pattern, fingerprint, lower, upper};
 use crate::node::{Node, Nodes, flag};
 use crate::slab::Slab;
 use engine::Time;
@@ -16,6 +16,8 @@ use rank::growing::Growing;
 use smallvec::SmallVec;
 
 /// Entries up to which a queue is searched one by one.
+// So many fingerprints are 2 to 6 KiB, which a processor reads in order faster than it follows a hash table's one
+// cache miss.
 const SHORT: usize = 256;
 /// Queue classes: nothing, one node (`at` is its index), then blocks of 4, 8, 16 ... 32,768 entries.
 const EMPTY: u8 = 0;
@@ -23,7 +25,7 @@ const SINGLE: u8 = 1;
 const LARGEST: u8 = 15;
 const LONG: u8 = u8::MAX;
 
-/// In the digest of a receive.
+/// In the fingerprint of a receive.
 const ANY_SOURCE: u32 = 1 << 31;
 const ANY_TAG: u32 = 1 << 15;
 
@@ -59,13 +61,14 @@ impl Queue {
 }
 
 /// A place in a queue, as a search answers it; good until the queue changes.
+// Found once and removed by place: a second search for what was just found would double the cost of a match.
 #[derive(Clone, Copy, PartialEq, Eq, Debug)]
 pub struct Place(u32);
 
 /// What stands in a short queue for a node.
 #[derive(Clone, Copy, Default, Debug)]
 pub struct Entry {
-    /// Digest of the envelope or pattern.
+    /// Fingerprint of the envelope or pattern.
     key: u32,
     node: u32,
 }
@@ -101,6 +104,7 @@ impl Element for Entry {
     }
 }
 
+// Twice the size, so that the least block, too, is a line or two.
 impl Element for Timed {
     const LEAST: u8 = 2;
     #[inline]
@@ -119,7 +123,7 @@ pub fn key(pattern: &Pattern) -> u32 {
     pattern.source.map_or(ANY_SOURCE, upper) | pattern.tag.map_or(ANY_TAG, |tag| lower(pattern.context, tag))
 }
 
-/// The bits in which a message's digest must be that of what a receive accepts.
+/// The bits in which a message's fingerprint must be that of what a receive accepts.
 #[inline]
 fn told(key: u32) -> u32 {
     let source = if key & ANY_SOURCE == 0 { 0xffff_0000 } else { 0 };
@@ -162,6 +166,8 @@ impl<E: Element> Queues<E> {
     }
 
     /// Appends a node.
+    // The single entry is most queues most of the time: it takes no block, and no other memory than the rank's
+    // own line.
     #[inline(always)]
     pub fn push(&mut self, queue: &mut Queue, index: u32, nodes: &Nodes) {
         if queue.class == EMPTY {
@@ -239,6 +245,8 @@ impl<E: Element> Queues<E> {
     }
 
     /// Takes out what is at `place`.
+    // Entries behind move up, so that order stays; from the front, which is where programs receive, nothing
+    // moves.
     #[inline(always)]
     pub fn remove(&mut self, queue: &mut Queue, place: Place, nodes: &Nodes) {
         if queue.class == SINGLE {
@@ -302,7 +310,7 @@ impl<E: Element> Queues<E> {
         }
     }
 
-    /// The queue will be searched for this digest soon: whether there is an entry for it, as far as is seen at a glance.
+    /// The queue will be searched for this fingerprint soon: whether there is an entry for it, as far as is seen at a glance.
     #[inline(always)]
     pub fn approach(&self, queue: Queue, wanted: u32, nodes: &Nodes) -> bool {
         match queue.class {
@@ -363,6 +371,8 @@ impl<E: Element> Queues<E> {
 
 impl Queues<Entry> {
     /// The first posted receive that a message fits.
+    // Order of posting decides (MPI 5.0 section 3.5), so the first that fits is the one. `any` is asked once a
+    // search: without wildcards a fingerprint is compared whole, in a loop that the compiler vectorizes.
     #[inline(always)]
     pub fn first_for(&self, queue: Queue, message: &Envelope, nodes: &Nodes) -> Option<(u32, Place)> {
         let fits = |node: &Node| {
@@ -415,7 +425,7 @@ impl Queues<Timed> {
     /// The first message with this envelope.
     #[inline(always)]
     pub fn first_like(&self, queue: Queue, wanted: &Envelope, nodes: &Nodes) -> Option<(u32, Place)> {
-        debug_assert_eq!(wanted.key, digest(wanted.context, wanted.source, wanted.tag));
+        debug_assert_eq!(wanted.key, fingerprint(wanted.context, wanted.source, wanted.tag));
         match queue.class {
             EMPTY => None,
             SINGLE => (Envelope::of(&nodes[queue.at]) == *wanted).then_some((queue.at, Place(0))),
@@ -425,6 +435,9 @@ impl Queues<Timed> {
     }
 
     /// Among the first fitting messages of all sources the least by (arrival, source), those in `taken` left out.
+    // At a tie of arrivals the lesser source comes first, whichever was sent first by the host's order of
+    // things. Of each source only the first message that fits counts: a later one may arrive earlier, and must
+    // not overtake (MPI 5.0 section 3.5).
     pub fn best(&self, queue: Queue, pattern: &Pattern, taken: &[u32], nodes: &Nodes) -> Option<(u32, Place)> {
         match queue.class {
             EMPTY => return None,
@@ -441,7 +454,7 @@ impl Queues<Timed> {
         let told = told(key);
         let block = self.slice(queue);
         let fits = |entry: Entry| (entry.key ^ key) & told == 0 && pattern.accepts(&nodes[entry.node]) && !taken.contains(&entry.node);
-        // The least by digest alone is nearly always the one: only its node is looked at.
+        // The least by fingerprint alone is nearly always the one: only its node is looked at.
         let mut not: SmallVec<[usize; 8]> = SmallVec::new();
         loop {
             let (mut least, mut source, mut place) = (Time::MAX, u32::MAX, usize::MAX);

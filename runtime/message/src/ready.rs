@@ -3,7 +3,7 @@
 use engine::{EventKey, EventQueue, Time};
 
 /// Ranks that wait their turn where many ranks share the cache: what one of them will touch has so many switches to arrive.
-const DECK: usize = 3;
+const UPCOMING: usize = 3;
 
 /// The runnable ranks of a process.
 ///
@@ -12,23 +12,23 @@ const DECK: usize = 3;
 /// receivers is taken only when nobody else can run, the one with the least clock first.
 ///
 /// With very many ranks, what a rank needs is in memory rather than in cache, above all what it needs of itself: then the
-/// last woken do not run at once but after the few that are [on deck](Ready::on_deck), so that there is time to fetch it.
+/// last woken do not run at once but after the few that are [upcoming](Ready::upcoming), so that there is time to fetch it.
 #[derive(Default)]
 pub struct Ready {
     /// Ranks in a row are one entry, so that a sweep over all ranks is a few words.
-    stack: Vec<Row>,
+    stack: Vec<Stretch>,
     count: usize,
     /// Who runs next, the first one first.
-    deck: [u32; DECK],
-    on_deck: usize,
-    /// How many are on deck at most.
+    upcoming: [u32; UPCOMING],
+    coming: usize,
+    /// How many it names at most.
     depth: usize,
     lagging: EventQueue<u32>,
 }
 
 /// `count` ranks from `first` on, taken in this order.
 #[derive(Clone, Copy)]
-struct Row {
+struct Stretch {
     first: u32,
     count: u32,
 }
@@ -36,26 +36,29 @@ struct Row {
 impl Ready {
     /// All of `count` ranks from `first` on, the first one first.
     pub fn all(first: u32, count: u32) -> Ready {
-        let stack = if count == 0 { Vec::new() } else { vec![Row { first, count }] };
+        let stack = if count == 0 { Vec::new() } else { vec![Stretch { first, count }] };
         Ready { stack, count: count as usize, ..Ready::default() }
     }
-    /// The same, where a rank's turn is known some switches ahead.
-    pub fn with_deck(self) -> Ready {
-        Ready { depth: DECK, ..self }
+    /// These ranks, where a rank's turn is known some switches ahead.
+    pub fn looking_ahead(self) -> Ready {
+        Ready { depth: UPCOMING, ..self }
     }
     /// A rank can run.
+    // Whoever wakes many at once does so from the last to the first: then they are one entry, and run in the
+    // order of ranks.
     #[inline]
     pub fn wake(&mut self, rank: u32) {
         self.count += 1;
         match self.stack.last_mut() {
-            Some(row) if row.first == rank.wrapping_add(1) => {
-                row.first = rank;
-                row.count += 1;
+            Some(stretch) if stretch.first == rank.wrapping_add(1) => {
+                stretch.first = rank;
+                stretch.count += 1;
             }
-            _ => self.stack.push(Row { first: rank, count: 1 }),
+            _ => self.stack.push(Stretch { first: rank, count: 1 }),
         }
     }
     /// A rank can run but should not, because its receivers lag behind.
+    // By clock, because the one that is behind all others in virtual time is the most likely to be waited for.
     pub fn lag(&mut self, rank: u32, clock: Time) {
         self.lagging.push(EventKey { time: clock, source: rank, sequence: 0 }, rank);
     }
@@ -65,40 +68,40 @@ impl Ready {
         if self.depth == 0 {
             return self.pop();
         }
-        if self.on_deck == DECK
+        if self.coming == UPCOMING
             && let Some(rank) = self.pop()
         {
-            let [next, second, third] = self.deck;
-            self.deck = [second, third, rank];
+            let [next, second, third] = self.upcoming;
+            self.upcoming = [second, third, rank];
             return Some(next);
         }
         self.next_of_few()
     }
-    /// The next rank where the deck is not full, or nobody is left to get on it.
+    /// The next rank where the list of the next is not full, or nobody is left to join it.
     #[inline(never)]
     fn next_of_few(&mut self) -> Option<u32> {
-        if self.on_deck == 0 {
-            self.deck[0] = self.pop()?;
-            self.on_deck = 1;
+        if self.coming == 0 {
+            self.upcoming[0] = self.pop()?;
+            self.coming = 1;
         }
-        let [next, second, third] = self.deck;
-        self.deck = [second, third, 0];
-        self.on_deck -= 1;
-        while self.on_deck < self.depth
+        let [next, second, third] = self.upcoming;
+        self.upcoming = [second, third, 0];
+        self.coming -= 1;
+        while self.coming < self.depth
             && let Some(rank) = self.pop()
         {
-            self.deck[self.on_deck] = rank;
-            self.on_deck += 1;
+            self.upcoming[self.coming] = rank;
+            self.coming += 1;
         }
         Some(next)
     }
     #[inline(always)]
     fn pop(&mut self) -> Option<u32> {
-        let row = self.stack.last_mut()?;
-        let rank = row.first;
-        row.first += 1;
-        row.count -= 1;
-        if row.count == 0 {
+        let stretch = self.stack.last_mut()?;
+        let rank = stretch.first;
+        stretch.first += 1;
+        stretch.count -= 1;
+        if stretch.count == 0 {
             self.stack.pop();
         }
         self.count -= 1;
@@ -106,13 +109,13 @@ impl Ready {
     }
     /// Who runs after the rank that [`Ready::next_rank`] answered last, the first one first, as far as that is settled.
     #[inline]
-    pub fn on_deck(&self) -> &[u32] {
-        &self.deck[..self.on_deck]
+    pub fn upcoming(&self) -> &[u32] {
+        &self.upcoming[..self.coming]
     }
     /// Whether somebody other than lagging senders can run.
     #[inline]
     pub fn is_empty(&self) -> bool {
-        self.count == 0 && self.on_deck == 0
+        self.count == 0 && self.coming == 0
     }
     /// The least clock among lagging senders.
     pub fn least_lagging(&self) -> Option<Time> {
@@ -128,7 +131,7 @@ impl Ready {
     /// How many ranks other than lagging senders can run.
     #[inline]
     pub fn len(&self) -> usize {
-        self.count + self.on_deck
+        self.count + self.coming
     }
 }
 
@@ -156,21 +159,21 @@ mod tests {
 
         #[test]
         fn with_a_deck_they_come_as_they_got_on_it(ranks in proptest::collection::vec((0..9u32, any::<bool>()), 0..80)) {
-            let (mut ready, mut model, mut deck) = (Ready::all(0, 6).with_deck(), vec![5, 4, 3, 2, 1, 0], VecDeque::new());
+            let (mut ready, mut model, mut upcoming) = (Ready::all(0, 6).looking_ahead(), vec![5, 4, 3, 2, 1, 0], VecDeque::new());
             for (rank, wakes) in ranks {
                 if wakes {
                     ready.wake(rank);
                     model.push(rank);
                 } else {
-                    let next = deck.pop_front().or_else(|| model.pop());
-                    while let Some(rank) = (next.is_some() && deck.len() < DECK).then(|| model.pop()).flatten() {
-                        deck.push_back(rank);
+                    let next = upcoming.pop_front().or_else(|| model.pop());
+                    while let Some(rank) = (next.is_some() && upcoming.len() < UPCOMING).then(|| model.pop()).flatten() {
+                        upcoming.push_back(rank);
                     }
                     prop_assert_eq!(ready.next_rank(), next);
-                    prop_assert_eq!(ready.on_deck(), &*deck.make_contiguous());
+                    prop_assert_eq!(ready.upcoming(), &*upcoming.make_contiguous());
                 }
-                prop_assert_eq!(ready.len(), model.len() + deck.len());
-                prop_assert_eq!(ready.is_empty(), model.is_empty() && deck.is_empty());
+                prop_assert_eq!(ready.len(), model.len() + upcoming.len());
+                prop_assert_eq!(ready.is_empty(), model.is_empty() && upcoming.is_empty());
             }
         }
     }

@@ -6,13 +6,15 @@
 
 use crate::messages::Messages;
 use crate::node::{Node, State, flag};
-use crate::packing::Packing;
 use crate::view::Extent;
-use rank::memory;
 
 /// Payload bytes from which on a message refers to them: shorter ones are copied for less.
+// A reference is settled or received later, when the sender's line may have left the cache: a few lines are
+// cheaper to copy now.
 pub const REFERRED: u64 = 256;
 /// Payload bytes from which on copying one out costs more than letting its receiver run first.
+// More than the nearest caches hold: a copy out and in costs then what a switch of ranks costs a hundred times
+// over.
 pub const LONG: u64 = 256 << 10;
 
 impl Messages {
@@ -35,6 +37,8 @@ impl Messages {
 
     /// What becomes of a message's payload now that no receive is there: it stays where it is, or is copied if the
     /// sender's request will not keep it or it cannot be read there while others run.
+    // Memory that only a mounted rank reaches (its stack, its globals, where ranks have images of their own) is
+    // somebody else's as soon as another rank runs.
     pub fn settle_reference(&mut self, message: u32) {
         let node = &self.nodes[message];
         let stays = node.has(flag::OWNED) && rank::is_addressable_unmounted(node.buffer, node.bytes as usize);
@@ -45,43 +49,15 @@ impl Messages {
 
     /// Copies the payload that a message refers to.
     fn copy_referred(&mut self, message: u32) {
+        let Node { buffer, bytes, .. } = self.nodes[message];
+        let index = self.pack(&Extent { buffer, layout: None, bytes });
         let node = &mut self.nodes[message];
-        let index = self.pool.alloc(node.bytes as usize);
-        memory::append(node.buffer, node.bytes as usize, self.pool.get_mut(index));
         node.data[0] = u64::from(index);
         node.flags = node.flags & !flag::REFERS | flag::POOLED;
     }
 
-    /// A receive takes a message that refers to its payload, which is copied if it fits.
-    pub fn take_referred(&mut self, receive: u32, message: &Node, fits: bool) {
-        if !fits {
-            return;
-        }
-        let node = &mut self.nodes[receive];
-        if node.has(flag::LAYOUT | flag::MOUNTED_ONLY) {
-            let index = self.pool.alloc(message.bytes as usize);
-            memory::append(message.buffer, message.bytes as usize, self.pool.get_mut(index));
-            node.data[0] = u64::from(index);
-            node.flags |= flag::POOLED;
-        } else {
-            memory::copy(node.buffer, message.buffer, message.bytes as usize);
-        }
-    }
-
-    /// Moves the payload that a message refers to into the mounted rank's memory.
-    pub fn unload_referred(&mut self, message: &Node, extent: &Extent) {
-        match &extent.layout {
-            None => memory::copy(extent.buffer, message.buffer, message.bytes as usize),
-            Some((datatype, count)) => {
-                let index = self.pool.alloc(message.bytes as usize);
-                memory::append(message.buffer, message.bytes as usize, self.pool.get_mut(index));
-                datatype.unpack(extent.buffer, *count, self.pool.get(index));
-                self.pool.free(index);
-            }
-        }
-    }
-
     /// A message was received: its node is free, or all that is left is the sender's request.
+    // With a request of its sender left, the node is that, until the sender asks.
     #[inline(always)]
     pub fn drop_message(&mut self, message: u32) {
         let node = &mut self.nodes[message];
@@ -92,11 +68,8 @@ impl Messages {
         }
     }
 
-    /// Completes a send whose request is its message: one that nobody received gets a copy of the payload it refers to.
-    pub fn finish_owned(&mut self, message: u32) {
-        if self.nodes[message].state == State::Sent {
-            return self.nodes.free(message);
-        }
+    /// The request of a send ends before its message is received, which gets a copy of the payload that it refers to.
+    pub fn disown(&mut self, message: u32) {
         if self.nodes[message].has(flag::REFERS) {
             self.copy_referred(message);
         }

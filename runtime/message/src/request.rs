@@ -47,6 +47,7 @@ impl Messages {
     }
 
     /// What is known of the completion of `handle`.
+    // A send that is complete is so since time zero: whatever clock asks has passed it.
     #[inline]
     pub fn completion(&self, handle: usize) -> Result<Completion> {
         match handle::request(handle) {
@@ -68,7 +69,7 @@ impl Messages {
                 Some(request) if !request.orphan => Ok(request.done.map_or(Completion::Unknown, Completion::At)),
                 _ => Err(invalid(handle)),
             },
-            RequestRef::Unseen(_) | RequestRef::Invalid => Err(invalid(handle)),
+            RequestRef::Ignored(_) | RequestRef::Invalid => Err(invalid(handle)),
         }
     }
 
@@ -96,15 +97,18 @@ impl Messages {
 
     /// Marks all incomplete requests of an array as waited for by the mounted rank.
     ///
-    /// Where no status is `wanted`, plain receives are completed here, or when their messages come ([`flag::UNSEEN`]), and not
+    /// Where no status is `wanted`, plain receives are completed here, or when their messages come ([`flag::STATUS_IGNORED`]), and not
     /// looked at again: by then their nodes may have left the cache. An error leaves none marked.
+    // Not where receiving costs the rank time (each completion would have to be charged in its order) or a
+    // recorder wants to know whom it waited for. Then all are completed one by one, in the order of the array.
     pub fn await_all(&mut self, requests: RequestArray, wanted: bool) -> Result<Awaited> {
         let me = self.current;
-        let unseen = !wanted && !self.wire.has_overheads && self.waits.is_none();
-        let mut awaited = Awaited { waits: false, unread: 0, all_unseen: unseen };
+        let ignored = !wanted && !self.wire.has_overheads && self.waits.is_none();
+        let mut awaited = Awaited { waits: false, unread: 0, all_ignored: ignored };
         self.ranks[me as usize].waiting = 0;
         for index in 0..requests.count {
             let handle = requests.get(index);
+            // By its value, before anything is looked up: half of a stencil's requests.
             if handle == handle::REQUEST_SENT {
                 continue;
             }
@@ -115,30 +119,30 @@ impl Messages {
                 if state == State::Posted && !node.has(flag::WAITED) {
                     node.flags |= flag::WAITED;
                     // Without payloads nothing is left to be moved.
-                    if unseen && (!node.has(flag::LAYOUT | flag::MOUNTED_ONLY) || !self.payloads) {
-                        node.flags |= flag::UNSEEN;
-                        requests.set(index, handle::of_unseen(at));
+                    if ignored && (!node.has(flag::LAYOUT | flag::MOUNTED_ONLY) || !self.payloads) {
+                        node.flags |= flag::STATUS_IGNORED;
+                        requests.set(index, handle::of_ignored(at));
                     } else {
-                        awaited.all_unseen = false;
+                        awaited.all_ignored = false;
                     }
                     self.ranks[me as usize].waiting += 1;
                     continue;
                 }
                 if state == State::Matched || state == State::Sent {
-                    if unseen && self.finish_plain(handle).is_some() {
+                    if ignored && self.finish_plain(handle).is_some() {
                         requests.set(index, handle::REQUEST_NULL);
                     } else {
-                        awaited.all_unseen = false;
+                        awaited.all_ignored = false;
                     }
                     continue;
                 }
                 if state == State::Unexpected && node.has(flag::OWNED) {
                     awaited.unread += self.unread(at);
-                    awaited.all_unseen = false;
+                    awaited.all_ignored = false;
                     continue;
                 }
             }
-            awaited.all_unseen &= handle == handle::REQUEST_NULL;
+            awaited.all_ignored &= handle == handle::REQUEST_NULL;
             let failure = match self.completion(handle) {
                 Ok(Completion::Unknown) if self.is_awaited(handle) => Failure::new(
                     ErrorClass::REQUEST,
@@ -151,8 +155,9 @@ impl Messages {
                 Ok(_) => continue,
                 Err(failure) => failure,
             };
+            // As before the call: the program may go on (`MPI_ERRORS_RETURN`) and use the other requests.
             for marked in 0..index {
-                if let RequestRef::Unseen(at) = handle::request(requests.get(marked)) {
+                if let RequestRef::Ignored(at) = handle::request(requests.get(marked)) {
                     requests.set(marked, handle::of_node(at));
                 }
                 self.forget_request(requests.get(marked));
@@ -175,13 +180,15 @@ impl Messages {
     /// Takes back what [`Messages::await_request`] did.
     fn forget_request(&mut self, handle: usize) {
         match handle::request(self.active_part(handle)) {
-            RequestRef::Node(index) => self.nodes[index].flags &= !(flag::WAITED | flag::UNSEEN),
+            RequestRef::Node(index) => self.nodes[index].flags &= !(flag::WAITED | flag::STATUS_IGNORED),
             RequestRef::Cold(index) => self.requests[index].waited = false,
             _ => {}
         }
     }
 
     /// Makes a table request.
+    // Where anybody ever waits for a match the lookahead is shorter (`Messages::lookahead`), for the rest of
+    // the run.
     pub fn make_request(&mut self, owner: u32, body: Body) -> u32 {
         self.handshakes |= matches!(body, Body::Synchronous | Body::Away { .. });
         self.requests.insert(Request { owner, done: None, waited: false, orphan: false, body })

@@ -26,6 +26,7 @@ impl Extent {
         Extent { buffer: Addr::NULL, layout: None, bytes }
     }
     /// Whether there is memory behind it. Data at the null pointer has a layout of absolute addresses (`MPI_BOTTOM`).
+    // Two questions in one word: a run without payloads has neither.
     #[inline(always)]
     pub fn has_memory(&self) -> bool {
         !self.buffer.is_null() || self.layout.is_some()
@@ -52,6 +53,8 @@ impl Extent {
         }
     }
     /// Unpacks the beginning of `bytes`, as many as it has; its rank must be mounted.
+    // A result may be shorter than the buffer, never longer: who delivers has compared, and what is beyond is
+    // cut off here once more.
     pub fn fill(&self, bytes: &[u8]) {
         let part = &bytes[..bytes.len().min(self.bytes as usize)];
         match &self.layout {

@@ -2,7 +2,7 @@
 //! was posted that a sender waited for, when the members of a collective entered it.
 //!
 //! Nothing of it changes a virtual time. While nobody wants to know, [`Messages::waits`] is empty, and the way of a message has three branches
-//! that are never taken; while somebody does, all messages take the general way ([`crate::plain`] says no) and no receive is completed unseen.
+//! that are never taken; while somebody does, all messages take the general way ([`crate::plain`] says no) and no receive is completed by whoever sends (`flag::STATUS_IGNORED`).
 
 mod gatherings;
 
@@ -26,6 +26,8 @@ pub struct Waits {
     /// The message that is about to be delivered.
     sending: Act,
     /// When the messages left, by their nodes, or those of the receives that have them. Of others there is what was there before.
+    // Beside the nodes, which have no room for it: a message costs 16 bytes more only while somebody wants to
+    // know.
     departures: Vec<Act>,
     /// Receives that senders of this process waited for, by the senders' requests.
     receives: FxHashMap<u32, Act>,
@@ -42,6 +44,8 @@ pub struct Waits {
 impl Waits {
     fn note(&mut self, rank: u32, cause: Cause) {
         let known = &mut self.causes[rank as usize];
+        // At a tie the one who acted last kept the others waiting; of several then the least rank, so that the
+        // host's order is not seen.
         let key = |cause: &Cause| (cause.at, cause.acted, !cause.by);
         if known.as_ref().is_none_or(|known| key(&cause) > key(known)) {
             *known = Some(cause);
@@ -68,6 +72,7 @@ pub struct Sent {
 impl Messages {
     /// From now on it is found out who keeps whom waiting; the run has not begun.
     pub fn find_out_waits(&mut self) {
+        // Sends it off the plain path at its first question, which so needs no question about recorders.
         self.wire.plain = false;
         self.waits = Some(Box::new(Waits {
             sending: Act::default(),

@@ -7,6 +7,8 @@ use network::{Built, Endpoint, Formula, Network, Overheads, Placement, Shared, S
 pub struct Wire {
     network: Network,
     /// The formula's, asked before the network is.
+    // On the default machine all endpoints are equally far apart: one multiplication in line, where asking the
+    // network would be a placement, a table and a call.
     uniform: Option<Uniform>,
     placement: Placement,
     /// Costs on the ranks' own time.
@@ -60,6 +62,8 @@ impl Wire {
         self.uniform.as_ref()
     }
     /// A lower bound on what any message between two ranks takes.
+    // The sender's processor works before the message leaves, so that its overhead is time in which nobody
+    // hears of it.
     pub fn lookahead(&self) -> Span {
         self.way + self.overheads.send
     }

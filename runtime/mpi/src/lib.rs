@@ -1,12 +1,12 @@
 //! The door to MPI: calls, collectives under way, decisions and their order, on the crates `message` and `objects`. `progress` owns the main loop.
 //! Knows nothing of the C ABI.
 
-mod agenda;
 pub mod alone;
 pub mod call;
 pub mod chapters;
 pub mod comm;
 mod deadlock;
+mod decisions;
 mod order;
 pub mod progress;
 pub mod remote;
@@ -23,7 +23,7 @@ pub use ::rma;
 pub use ::schedule;
 pub use call::file as files;
 pub use message::{
-    buffered, charging, envelope, flight, handle, held, matching, messages, node, p2p, packing, queue, ready, reference, request, view,
+    batch, buffered, charging, envelope, flight, handle, matching, messages, node, p2p, packing, queue, ready, reference, request, view,
     wire,
 };
 pub use objects::file as file_object;

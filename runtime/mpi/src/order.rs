@@ -7,9 +7,9 @@ pub(crate) mod poller;
 pub(crate) mod question;
 
 use agreeing::Agreeing;
-use item::Agenda;
+use item::Decisions;
 use poller::Fruitless;
-use question::{Poll, Row};
+use question::{Poll, PollHistory};
 use rustc_hash::FxHashMap;
 
 /// Questions of blocked ranks, decisions and this process's part in agreeing on them.
@@ -19,8 +19,8 @@ pub(crate) struct Order {
     // line (`RankState::polling`).
     pub(crate) polls: FxHashMap<u32, Poll>,
     /// What ranks asked in vain that do nothing but ask.
-    pub(crate) rows: FxHashMap<u32, Row>,
-    pub(crate) agenda: Agenda,
+    pub(crate) histories: FxHashMap<u32, PollHistory>,
+    pub(crate) decisions: Decisions,
     pub(crate) fruitless: Fruitless,
     pub(crate) agreeing: Agreeing,
 }
@@ -30,8 +30,8 @@ impl Order {
     pub(crate) fn new(processes: u32) -> Order {
         Order {
             polls: FxHashMap::default(),
-            rows: FxHashMap::default(),
-            agenda: Agenda::default(),
+            histories: FxHashMap::default(),
+            decisions: Decisions::default(),
             fruitless: Fruitless::default(),
             agreeing: Agreeing::new(processes),
         }

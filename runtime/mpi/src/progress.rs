@@ -86,7 +86,7 @@ pub(crate) fn drive<R: Runner>(mpi: &Mpi, ranks: &mut R, ending: &mut Ending, ti
             Next::Unload(rank, index) => {
                 mpi.world().mount(rank);
                 ranks.mounted(rank - first, || {
-                    let _ = mpi.world().finish_unseen(|world| world.messages.finish_receive(index));
+                    let _ = mpi.world().reap(|world| world.messages.finish_receive(index));
                 });
             }
             Next::Done => return Left::Over,
@@ -104,8 +104,8 @@ pub(crate) fn drive<R: Runner>(mpi: &Mpi, ranks: &mut R, ending: &mut Ending, ti
 #[inline(always)]
 fn approach<R: Runner>(world: &World, ranks: &mut R) {
     let messages = &world.messages;
-    let deck = messages.ready.on_deck();
-    if let (Some(&last), Some(&before)) = (deck.last(), deck.get(deck.len().saturating_sub(2))) {
+    let upcoming = messages.ready.upcoming();
+    if let (Some(&last), Some(&before)) = (upcoming.last(), upcoming.get(upcoming.len().saturating_sub(2))) {
         rank::memory::prefetch(&messages.ranks[last as usize]);
         ranks.prefetch(before - messages.first, last - messages.first);
     }
@@ -278,7 +278,7 @@ impl World {
     /// The mounted rank has left its `main`, or the process.
     // What it started last is done first: its messages leave as if it had gone on.
     pub(crate) fn rank_ended(&mut self, rank: u32, status: i32, ending: &mut Ending) {
-        self.messages.release();
+        self.messages.flush_batch();
         let phase = self.messages.phase(rank);
         self.run.ended += 1;
         self.messages.set_phase(rank, Phase::Ended);

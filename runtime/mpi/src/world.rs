@@ -128,7 +128,7 @@ impl Mpi {
     // Always: a return behind a switch is one that the processor predicts wrongly (about 12 ns).
     #[inline(always)]
     pub fn block(&self) {
-        debug_assert!(self.world().messages.held.is_empty(), "a rank has finished what it started before it blocks");
+        debug_assert!(self.world().messages.batch.is_empty(), "a rank has finished what it started before it blocks");
         match self.alone.get() {
             Some(over) => self.wait_alone(over),
             None => rank::suspend(),

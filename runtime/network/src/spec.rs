@@ -99,7 +99,7 @@ impl fmt::Display for LevelSpec {
 pub(crate) struct BuiltLevels {
     pub(crate) network: Analytic,
     pub(crate) specification: String,
-    /// The same, level by level, outermost first.
+    /// The specification, level by level, outermost first.
     pub(crate) specification_levels: Vec<LevelSpec>,
     /// Endpoints below one place of the outermost level.
     pub(crate) group: u32,

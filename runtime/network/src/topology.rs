@@ -86,7 +86,7 @@ pub(crate) struct Range {
 }
 
 impl Range {
-    /// The same for every endpoint.
+    /// One number for every endpoint.
     pub(crate) fn constant(hops: u32) -> Range {
         Range { least: hops, greatest: hops, average: f64::from(hops) }
     }

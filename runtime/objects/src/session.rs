@@ -2,6 +2,8 @@
 //!
 //! The runtime behind all of them is one, so a session holds no more than what it was asked for. Which groups and communicators come from it matters to one thing alone, the
 //! buffer that is attached to a session, and is kept for those ranks only that have opened sessions.
+//! While one is open, calls are allowed outside the time between `MPI_Init` and `MPI_Finalize` (`cabi/edge.rs`, on the path that such calls took before to their refusal, so
+//! that others pay nothing).
 
 use crate::error::{ErrorClass, Failure, Result};
 use crate::group::Group;
@@ -29,6 +31,8 @@ struct Session {
 pub struct Sessions {
     slab: Slab<Session>,
     /// Sessions that a rank has open, for those that have any.
+    // A count beside the sessions themselves: whether a rank has any is asked on each call that it makes before
+    // MPI_Init, and must not walk them.
     open: FxHashMap<u32, u32>,
     /// Handles of groups and of communicators, each with its rank, that were derived from a session.
     groups: FxHashMap<(u32, usize), usize>,
@@ -43,6 +47,7 @@ impl Sessions {
     }
 
     fn get(&self, rank: u32, handle: usize) -> Result<&Session> {
+        // The handles of all ranks are places in one slab: another rank's session would be found under its number.
         let found = handle::decode(handle).and_then(|index| self.slab.get(index));
         found.filter(|session| session.owner == rank).ok_or_else(|| {
             let why = if handle == SESSION_NULL {
@@ -88,6 +93,7 @@ impl Sessions {
                 self.open.remove(&rank);
             }
         }
+        // O(all that was derived on this process): a session is finalized once, but derived from often.
         let stays = |key: &(u32, usize), session: &mut usize| key.0 != rank || *session != handle;
         self.groups.retain(stays);
         self.comms.retain(stays);
@@ -124,6 +130,7 @@ impl Sessions {
         }
         match from.iter().find_map(|&group| self.groups.get(&(rank, group)).copied()) {
             Some(session) => drop(self.groups.insert((rank, to), session)),
+            // A handle comes back once its group is freed, and must not bring that group's session along.
             None => drop(self.groups.remove(&(rank, to))),
         }
     }

@@ -29,7 +29,7 @@ pub(crate) fn end_of(messages: &Messages, request: usize) -> Option<u32> {
 impl Partitioned {
     /// `MPI_Start` of the mounted rank: the handle of the active operation's request.
     pub fn start(&mut self, messages: &mut Messages, number: u32) -> usize {
-        messages.release();
+        messages.flush_batch();
         let me = messages.current;
         let token = match self.ends[number] {
             End::Send(_) => Token::Send,
@@ -74,7 +74,7 @@ impl Partitioned {
             }
             sender.ready[partition as usize] = true;
         }
-        messages.release();
+        messages.flush_batch();
         for partition in partitions {
             self.make_ready(messages, number, partition as u32);
         }

@@ -37,7 +37,7 @@ impl Sums {
         self.max = longer(self.max, (ps, rank));
     }
 
-    /// Those of other calls as well.
+    /// Adds moments of other calls.
     pub fn add_all(&mut self, other: &Sums) {
         self.count += other.count;
         self.sum += other.sum;

@@ -48,7 +48,7 @@ impl Tally {
         add(&mut self.lost[state as usize], &one);
     }
 
-    /// Those that another process has added up.
+    /// Adds what another process has added up.
     pub fn add_all(&mut self, other: &Tally) {
         self.bytes += other.bytes;
         self.time.add_all(&other.time);

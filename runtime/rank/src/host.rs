@@ -91,7 +91,7 @@ pub fn ticks() -> u64 {
     kernel_ns(libc::CLOCK_MONOTONIC)
 }
 
-/// The same, once all that was begun before is done.
+/// The counter, read once all that was begun before is done.
 #[inline]
 fn ticks_when_done() -> u64 {
     #[cfg(target_arch = "x86_64")]
@@ -151,7 +151,7 @@ impl HostClock {
         clock.scaled(1.0)
     }
 
-    /// The same, for a virtual processor that needs `factor` times as long.
+    /// This clock, for a virtual processor that needs `factor` times as long.
     pub fn scaled(mut self, factor: f64) -> HostClock {
         let each = self.scale as f64 / (1u64 << 32) as f64 * 1000.0 * factor;
         self.factor = factor;
@@ -177,7 +177,7 @@ impl HostClock {
         }
     }
 
-    /// The same after a brief call of `function`, which [`HostClock::enter`] was told.
+    /// An interval begins after a brief call of `function`, which [`HostClock::enter`] was told.
     #[inline]
     pub fn start_after_brief(&mut self, function: u16) {
         let mean = &mut self.means[usize::from(function) % PLACES];
@@ -189,7 +189,7 @@ impl HostClock {
         self.started = self.stopped + u64::from(mean.ticks >> MEAN_BITS) + std::mem::take(&mut self.ahead);
     }
 
-    /// The same after a call of `function` that was not brief.
+    /// An interval begins after a call of `function` that was not brief.
     #[inline]
     pub fn start_after(&mut self, function: u16) {
         self.means[usize::from(function) % PLACES].brief = 0;
@@ -211,7 +211,7 @@ impl HostClock {
         self.started += u64::from(mean.ticks >> MEAN_BITS).saturating_sub(self.reading);
     }
 
-    /// The same, without the mean, which it goes into.
+    /// The interval begins now, after a call whose length goes into its mean.
     fn measure(&mut self, function: u16) {
         let now = ticks();
         (self.started, self.ahead) = (now + self.reading, 0);
@@ -249,7 +249,7 @@ impl HostClock {
         self.stop_at(ticks_when_done())
     }
 
-    /// The same as `function` is entered.
+    /// The interval ends as `function` is entered; returns its virtual time.
     #[inline]
     pub fn enter(&mut self, function: u16) -> Span {
         let mean = &self.means[usize::from(function) % PLACES];

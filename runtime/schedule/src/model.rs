@@ -30,6 +30,8 @@ pub(crate) fn reduces(kind: Kind) -> bool {
 }
 
 /// Contribution of `rank` to lane `lane` of a reduction: a set of ranks where the operation commutes, a range where not.
+// Data that says where it comes from: a contribution that is lost, counts twice or stands in the wrong place
+// cannot cancel out, as it could in a sum.
 fn element(commutative: bool, ranks: Range<u32>, lane: u64) -> [u8; 16] {
     let mut bytes = [0; 16];
     let head =

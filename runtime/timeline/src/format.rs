@@ -74,7 +74,7 @@ impl Format {
     /// Begins a timeline.
     ///
     /// # Errors
-    /// Those of the system.
+    /// What the system says of the file.
     pub fn begin(self, path: &Path, head: &Head) -> io::Result<Box<dyn Output>> {
         let out = BufWriter::with_capacity(1 << 20, File::create(path)?);
         Ok(match self {
@@ -147,12 +147,12 @@ pub trait Output {
     /// What happens next.
     ///
     /// # Errors
-    /// Those of the system.
+    /// What the system says of the file.
     fn event(&mut self, event: &Event) -> io::Result<()>;
     /// That was all.
     ///
     /// # Errors
-    /// Those of the system.
+    /// What the system says of the file.
     fn end(&mut self) -> io::Result<()>;
 }
 

@@ -41,7 +41,7 @@ pub struct Options {
     pub window: Range<Time>,
     /// Ranks of the run.
     pub ranks: u32,
-    /// Those of this process.
+    /// Ranks of this process.
     pub own: Range<u32>,
     /// The number of this process; the first writes the file.
     pub process: u32,
@@ -205,7 +205,7 @@ fn decode(key: &[u8], template: usize, ends: [usize; 4]) -> (Template, Vec<i64>)
 /// Puts what was folded into a part.
 struct Exporter<'a> {
     grammar: &'a mut Grammar,
-    /// Those that are in the part, by their places there.
+    /// The ones that are in the part, by their places there.
     loops: Dictionary<fold::Item>,
     part: &'a mut Part,
 }

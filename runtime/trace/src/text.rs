@@ -18,7 +18,7 @@ pub trait Numbers {
     fn value(&self, at: usize) -> Option<i64>;
 }
 
-/// Those of one rank: ranks are those that it named.
+/// Objects of one rank: ranks are those that it named.
 struct OfRank<'a> {
     numbers: &'a [i64],
     position: Position,

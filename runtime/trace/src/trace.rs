@@ -25,7 +25,7 @@ pub struct Function {
 /// A number of a shape.
 #[derive(Clone, Copy, PartialEq, Eq, Hash, Debug)]
 pub enum Cell {
-    /// The same for all ranks.
+    /// One for all ranks.
     Same(i64),
     /// From this column, by the rank's place among those of the shape.
     Column(u32),

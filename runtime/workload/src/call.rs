@@ -122,7 +122,7 @@ pub enum Wait {
     Some,
     /// `MPI_Testall`, of one request `MPI_Test`.
     Test,
-    /// The same until it finds all complete: only then does the rank see to the first of them.
+    /// Asks again until it finds all complete: only then does the rank see to the first of them.
     Tested,
 }
 

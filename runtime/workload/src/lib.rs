@@ -3,6 +3,15 @@
 //! A [`Workload`] says what each rank calls next; [`Machines`] makes the calls, through the same matching, collectives and networks as
 //! programs do, and with messages that have lengths and no bytes. A rank has no stack: what it is blocked in is a word, so that a million
 //! ranks take little more than a million clocks. Workloads are models in Aspen ([`Walk`]) and recorded runs ([`Replay`]).
+//!
+//! Its run has no payloads (`Messages::payloads`): a message is a length. Buffers have no address there, so that no message is a plain one, and a
+//! buffer without memory is neither copied nor packed; a receive counts as one whose buffer cannot be written before its rank runs. Collectives are
+//! told sizes alone (`collective::Lengths`) and take the way of all others, which asks for no more until it moves bytes: the data plane is left out,
+//! and agents have no buffers. What such a rank does happens at the picosecond at which a program's would (`tests/aspen_run.rs` and
+//! `tests/replay.rs` compare them).
+//!
+//! A replay makes of each different call of a trace once what it is to a rank, with the numbers that differ between ranks as places in columns, and
+//! lays loops out as steps; a rank's cursor is a place among these and the turns left of the loops around it.
 
 mod aspen;
 mod call;

@@ -305,7 +305,7 @@ impl<'m, W: Workload> Machines<'m, W> {
             let receive = mpi.ireceive(received, from)?;
             (mpi.isend(SendMode::Standard, sent, to)?, receive)
         };
-        mpi.world().messages.release();
+        mpi.world().messages.flush_batch();
         if send == REQUEST_SENT {
             if mpi.begin_wait(receive)? {
                 return Ok(Begun::Blocks(Blocked::Wait, receive));

@@ -12,7 +12,7 @@ pub(crate) const NONE: u32 = u32::MAX;
 pub(crate) struct Open {
     /// Handles by number; [`REQUEST_NULL`] for those that are complete, and of numbers that are not used.
     pub(crate) handles: Vec<usize>,
-    /// Those of them, by number, that the call in which the rank is names; `None` for all.
+    /// Requests, by number, that the call in which the rank is names; `None` for all.
     pub(crate) asked: Option<Rc<[u32]>>,
     /// Handles of messages that were probed and not received, by number; [`MESSAGE_NULL`] of numbers that are not used.
     pub(crate) messages: Vec<usize>,

@@ -70,7 +70,7 @@ impl Entrance<'_> {
         let is_plain = blocks.is_none() && reducing.is_some() == handles.is_some();
         if is_plain
             && self.may_gather()
-            && let Some(part) = self.held(&brief, &Extent::none(), &Extent::none())?
+            && let Some(part) = self.join_gathering(&brief, &Extent::none(), &Extent::none())?
         {
             return Ok(part);
         }

@@ -32,7 +32,7 @@ impl Entrance<'_> {
     pub fn join_barrier(&mut self, comm: usize, mode: Mode) -> Result<Part> {
         let brief = Brief::of(Kind::Barrier, mode, comm);
         if self.may_gather()
-            && let Some(part) = self.held(&brief, &Extent::none(), &Extent::none())?
+            && let Some(part) = self.join_gathering(&brief, &Extent::none(), &Extent::none())?
         {
             return Ok(part);
         }
@@ -53,7 +53,7 @@ impl Entrance<'_> {
             let extent = view(self.objects, buffer)?;
             let brief = Brief { bytes: extent.bytes, ..brief };
             let (source, target) = if is_root { (extent, Extent::none()) } else { (Extent::none(), extent) };
-            if let Some(part) = self.held(&brief, &source, &target)? {
+            if let Some(part) = self.join_gathering(&brief, &source, &target)? {
                 return Ok(part);
             }
         }
@@ -83,7 +83,7 @@ impl Entrance<'_> {
                 && (!is_root || target.bytes == source.bytes * u64::from(peers))
             {
                 let brief = Brief { root: Some(root), bytes: source.bytes, ..Brief::of(Kind::Gather, mode, comm) };
-                if let Some(part) = self.held(&brief, &source, &target)? {
+                if let Some(part) = self.join_gathering(&brief, &source, &target)? {
                     return Ok(part);
                 }
             }
@@ -150,7 +150,7 @@ impl Entrance<'_> {
             {
                 let bytes = if is_root { source.bytes / u64::from(peers) } else { target.bytes };
                 let brief = Brief { root: Some(root), bytes, ..Brief::of(Kind::Scatter, mode, comm) };
-                if let Some(part) = self.held(&brief, &source, &target)? {
+                if let Some(part) = self.join_gathering(&brief, &source, &target)? {
                     return Ok(part);
                 }
             }
@@ -211,7 +211,7 @@ impl Entrance<'_> {
             && target.bytes == source.bytes * u64::from(size)
         {
             let brief = Brief { bytes: source.bytes, ..Brief::of(Kind::Allgather, mode, comm) };
-            if let Some(part) = self.held(&brief, &source, &target)? {
+            if let Some(part) = self.join_gathering(&brief, &source, &target)? {
                 return Ok(part);
             }
         }
@@ -255,7 +255,7 @@ impl Entrance<'_> {
             && target.bytes == source.bytes
         {
             let brief = Brief { bytes: source.bytes / u64::from(size), ..Brief::of(Kind::Alltoall, mode, comm) };
-            if let Some(part) = self.held(&brief, &source, &target)? {
+            if let Some(part) = self.join_gathering(&brief, &source, &target)? {
                 return Ok(part);
             }
         }

@@ -55,7 +55,7 @@ impl Entrance<'_> {
             let source = view(self.objects, (from, count, datatype))?;
             let target = if is_root && !first { view(self.objects, (receive, count, datatype))? } else { Extent::none() };
             let brief = Brief { bytes: source.bytes, ..brief };
-            if let Some(part) = self.held(&brief, &source, &target)? {
+            if let Some(part) = self.join_gathering(&brief, &source, &target)? {
                 if all_receive && mode == Mode::Blocking && source.layout.is_none() && source.bytes != 0 {
                     // So the next member's call with these arguments need not have its operation and datatype
                     // looked up (`joins_again`).
@@ -142,7 +142,7 @@ impl Entrance<'_> {
         if holds && let Parts::Same(count) = counts {
             let source = view(self.objects, (from, total, datatype))?;
             let target = view(self.objects, (receive, count, datatype))?;
-            if let Some(part) = self.held(&Brief { bytes: source.bytes, ..brief }, &source, &target)? {
+            if let Some(part) = self.join_gathering(&Brief { bytes: source.bytes, ..brief }, &source, &target)? {
                 return Ok(part);
             }
         }

@@ -180,9 +180,9 @@ impl Collectives {
         let instance = self.instance_mut(index);
         instance.start();
         let agents = std::mem::take(&mut instance.agents);
-        let mut gathering = instance.gathering.take().expect("held together");
+        let mut gathering = instance.gathering.take().expect("gathered");
         let (shape, Place::Comm(comm)) = (instance.shape.clone(), &instance.place) else {
-            unreachable!("groups of their own are not held together")
+            unreachable!("groups of their own are not gathered")
         };
         let ident = instance.ident.expect("members are elsewhere");
         let group = objects.comms.at(*comm).group.clone();
@@ -223,7 +223,7 @@ impl Collectives {
         let ident = Ident::take(&mut record);
         let (plane, round) = (Plane::of(record.u8()), record.u32());
         let index = *self.spread.instances.get(&ident).expect("its members are in");
-        let distributed = self.instance_mut(index).gathering.as_mut().expect("held together").distributed_mut();
+        let distributed = self.instance_mut(index).gathering.as_mut().expect("gathered").distributed_mut();
         match &mut distributed.passage {
             None => distributed.early.push((plane, round, from, record.0.to_vec())),
             Some(passage) => {

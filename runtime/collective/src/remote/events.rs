@@ -78,7 +78,7 @@ impl Collectives {
         }
         let instance = self.instance(index);
         if instance.started {
-            self.agenda(index, member);
+            self.mark_movable(index, member);
         } else if instance.root_known {
             self.start_instance(messages, objects, index);
         }

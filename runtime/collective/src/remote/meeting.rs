@@ -100,6 +100,6 @@ impl Collectives {
             return;
         }
         let members: Vec<u32> = (0..instance.size).filter(|&member| instance.agents[member as usize].is_some()).collect();
-        members.into_iter().for_each(|member| self.agenda(index, member));
+        members.into_iter().for_each(|member| self.mark_movable(index, member));
     }
 }

@@ -26,11 +26,11 @@ impl Collectives {
         }
         let instance = self.instance(index);
         let ident = instance.ident.expect("members are elsewhere");
-        let gathering = instance.gathering.as_deref().expect("held together");
+        let gathering = instance.gathering.as_deref().expect("gathered");
         let segments = gathering.distributed().segments.clone();
         let me = messages.remote.as_ref().expect("several processes").me;
         let (signature, ..) = instance.describe();
-        let Place::Comm(comm) = instance.place else { unreachable!("groups of their own are not held together") };
+        let Place::Comm(comm) = instance.place else { unreachable!("groups of their own are not gathered") };
         let group = &objects.comms.at(comm).group;
         let own = segments.of_process(me);
         let clock = own.clone().map(|member| messages.ranks[group.world_rank(member) as usize].clock.as_ps()).collect::<Clocks>().equal();
@@ -111,7 +111,7 @@ impl Collectives {
         let processes: Vec<u32> = readies.iter().map(|(process, _)| *process).collect();
         let mut result = Vec::new();
         let instance = self.instance(index);
-        let gathering = instance.gathering.as_deref().expect("held together");
+        let gathering = instance.gathering.as_deref().expect("gathered");
         if let Some(association) = self.association_of(&instance.shape) {
             let mut tree = Tree::new(gathering.kernel().expect("an operation of MPI's own"), association, instance.size);
             tree.push_all(readies.into_iter().flat_map(|(_, ready)| ready.partials).collect());

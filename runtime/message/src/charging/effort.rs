@@ -7,7 +7,7 @@ use engine::Span;
 pub enum Compute {
     /// Not at all.
     None,
-    /// The same for each interval.
+    /// This much for each interval.
     Fixed(Span),
     /// Host time times a factor.
     Measured {
@@ -26,7 +26,7 @@ impl Compute {
     }
 }
 
-/// What a call does to what its rank started in a row just before and is held (`held.rs`).
+/// What a call does to what its rank started in a row just before and is held (`batch.rs`).
 #[derive(Clone, Copy, PartialEq, Eq, Debug)]
 pub enum Course {
     /// What is held is done first.

@@ -2,44 +2,44 @@
 
 use crate::handle::{self, RequestRef};
 use crate::messages::Messages;
-use crate::node::{State, flag};
+use crate::node::flag;
 use crate::request::{RequestArray, Status};
 
 impl Messages {
     /// Completes a request that takes nothing but its status; `None` if there is more to do.
+    // The rest (what a rank has to unpack, table requests, errors) may call the program, for which the world is
+    // given back first: so it is left to the caller.
     #[inline(always)]
     pub fn finish_plain(&mut self, handle: usize) -> Option<Status> {
         match handle::request(handle) {
-            RequestRef::Nothing | RequestRef::Sent | RequestRef::Unseen(_) => Some(Status::EMPTY),
-            RequestRef::Node(index) if self.nodes[index].state == State::Sent => {
-                self.nodes.free(index);
-                Some(Status::EMPTY)
-            }
+            RequestRef::Nothing | RequestRef::Sent | RequestRef::Ignored(_) => Some(Status::EMPTY),
             RequestRef::Node(index) => self.finish_plain_receive(index),
             _ => None,
         }
     }
 
     /// What was completed while the mounted rank was blocked moves its clock; what could not be is a request like any other.
+    // One clock for all: completing them one by one would move it to each arrival in turn, with the same end
+    // and the same waiting.
     #[inline(always)]
-    pub fn see_unseen(&mut self, requests: RequestArray) {
+    pub fn settle_ignored(&mut self, requests: RequestArray) {
         let me = self.current;
         let arrived = std::mem::take(&mut self.ranks[me as usize].arrived);
         self.advance(me, arrived);
-        if !self.seen.is_empty() {
-            self.see(me, requests);
+        if !self.unsettled.is_empty() {
+            self.settle_rest(me, requests);
         }
     }
 
     #[cold]
     #[inline(never)]
-    fn see(&mut self, me: u32, requests: RequestArray) {
+    fn settle_rest(&mut self, me: u32, requests: RequestArray) {
         for place in 0..requests.count {
-            // The node of one that was completed unseen may be another rank's by now.
-            if let RequestRef::Unseen(index) = handle::request(requests.get(place))
-                && self.seen.get(&index) == Some(&me)
+            // The node of one that was completed with its status ignored may be another rank's by now.
+            if let RequestRef::Ignored(index) = handle::request(requests.get(place))
+                && self.unsettled.get(&index) == Some(&me)
             {
-                self.seen.remove(&index);
+                self.unsettled.remove(&index);
                 requests.set(place, handle::of_node(index));
             }
         }

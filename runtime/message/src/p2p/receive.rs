@@ -1,21 +1,21 @@
 //! Receives: posting, what their message does to their buffer, and the calls that do both.
 
+use crate::batch::Batching;
 use crate::envelope::Pattern;
 use crate::error::{ErrorClass, Failure, Result};
 use crate::handle::{self};
-use crate::held::Row;
 use crate::messages::Messages;
 use crate::node::{NIL, Node, State, flag};
 use crate::p2p::pattern;
 use crate::p2p::{Buffer, Peer};
-use crate::packing::Packing;
 use crate::request::{ANY_TAG, PROC_NULL, Status};
 use crate::view::Extent;
 use engine::Time;
 use objects::Objects;
-use rank::{Addr, memory};
+use rank::Addr;
 impl Messages {
     /// A posted receive's node, not yet in any queue.
+    // `arrival` is the time of posting until the match: a synchronous sender completes at the later of the two.
     #[inline(always)]
     fn receive_node_for(&mut self, pattern: &Pattern, extent: Extent) -> Node {
         let mut flags = 0;
@@ -71,13 +71,14 @@ impl Messages {
         tag: i32,
         comm: usize,
     ) -> Result<u32> {
-        let index = self.start_any_receive(objects, Row::Alone, buffer, count, datatype, source, tag, comm)?;
+        let index = self.start_any_receive(objects, Batching::Never, buffer, count, datatype, source, tag, comm)?;
         Ok(self.complete_or_wait(index)?.unwrap_or(NIL))
     }
 
     /// Ends a receive, whose status is then [`Messages::latest`], or marks that the mounted rank waits for it: answers its node then.
     #[inline(always)]
     pub fn complete_or_wait(&mut self, index: u32) -> Result<Option<u32>> {
+        // The rank waits for nothing else, so that setting `waiting` needs no counting.
         if self.nodes[index].state == State::Matched {
             self.latest = self.finish_receive(index)?;
             return Ok(None);
@@ -89,21 +90,22 @@ impl Messages {
 
     /// Posts a receive, or holds it: answers its node.
     #[inline(always)]
-    pub fn start_receive(&mut self, objects: &Objects, buffer: Buffer, from: Peer, row: Row) -> Result<u32> {
-        match self.start_plain_receive(objects, buffer, from, row) {
+    pub fn start_receive(&mut self, objects: &Objects, buffer: Buffer, from: Peer, batching: Batching) -> Result<u32> {
+        match self.start_plain_receive(objects, buffer, from, batching) {
             Some(index) => Ok(index),
-            None => self.start_any_receive(objects, row, buffer.0, buffer.1, buffer.2, from.0, from.1, from.2),
+            None => self.start_any_receive(objects, batching, buffer.0, buffer.1, buffer.2, from.0, from.1, from.2),
         }
     }
 
     /// [`Messages::start_receive`] of anything.
     // The arguments one by one, as of `start_any_send`.
+    // Computation ends before the receive is posted: its time of posting is seen by who waits for the match.
     #[inline(never)]
     #[allow(clippy::too_many_arguments)]
     fn start_any_receive(
         &mut self,
         objects: &Objects,
-        row: Row,
+        batching: Batching,
         buffer: Addr,
         count: i64,
         datatype: usize,
@@ -113,6 +115,7 @@ impl Messages {
     ) -> Result<u32> {
         self.ends_interval();
         let Some(pattern) = pattern(objects, (source, tag, comm))? else {
+            // Complete at time zero, which moves no clock (MPI 5.0 section 3.11).
             let mut node = Node { state: State::Matched, source: PROC_NULL as u32, tag: ANY_TAG, ..Node::default() };
             node.arrival = Time::ZERO;
             return Ok(self.nodes.alloc(node));
@@ -120,19 +123,22 @@ impl Messages {
         let extent = self.payload(objects, (buffer, count, datatype))?;
         let node = self.receive_node_for(&pattern, extent);
         let index = self.nodes.alloc(node);
-        if row == Row::Request && pattern.source.is_some() {
-            self.hold_receive(index);
+        // One for any source is posted at once: whether it can take a message now depends on what is safe now.
+        if batching == Batching::UntilComplete && pattern.source.is_some() {
+            self.batch_receive(index);
             return Ok(index);
         }
-        self.release();
-        self.post(self.current, index, row == Row::Alone);
+        self.flush_batch();
+        self.post(self.current, index, batching == Batching::Never);
         Ok(index)
     }
 
     /// Receives the message of a matched probe: answers the receive's node.
+    // The match was made by the probe, so that the receive is never posted and order has no say (MPI 5.0
+    // section 3.8.2).
     pub fn start_matched_receive(&mut self, objects: &Objects, buffer: Buffer, message: usize) -> Result<u32> {
         if message == handle::MESSAGE_NO_PROC {
-            return self.start_receive(objects, buffer, (PROC_NULL, ANY_TAG, handle::COMM_WORLD), Row::Alone);
+            return self.start_receive(objects, buffer, (PROC_NULL, ANY_TAG, handle::COMM_WORLD), Batching::Never);
         }
         let found = handle::decode(message).filter(|&index| self.nodes.get(index).is_some_and(|node| node.state == State::Extracted));
         let Some(index) = found else {
@@ -150,38 +156,9 @@ impl Messages {
         Ok(receive)
     }
 
-    /// Moves a payload from a node into the mounted rank's memory.
-    #[inline]
-    pub fn unload(&mut self, node: &Node, extent: &Extent) {
-        if node.bytes == 0 {
-            return;
-        }
-        if node.has(flag::INLINE) {
-            match &extent.layout {
-                None => memory::store_short(extent.buffer, &node.data, node.bytes as usize),
-                Some((datatype, count)) => {
-                    let mut bytes = [0u8; 16];
-                    bytes[..8].copy_from_slice(&node.data[0].to_le_bytes());
-                    bytes[8..].copy_from_slice(&node.data[1].to_le_bytes());
-                    datatype.unpack(extent.buffer, *count, &bytes[..node.bytes as usize]);
-                }
-            }
-        } else if node.has(flag::REFERS) {
-            self.unload_referred(node, extent);
-        } else if node.has(flag::POOLED) {
-            let index = node.data[0] as u32;
-            let bytes = &self.pool.get(index)[..node.bytes as usize];
-            match &extent.layout {
-                None => memory::write(extent.buffer, bytes),
-                Some((datatype, count)) => {
-                    datatype.unpack(extent.buffer, *count, bytes);
-                }
-            }
-            self.pool.free(index);
-        }
-    }
-
     /// Moves a receiver's clock to the arrival of the message in `node` and charges its overhead. `told` is what recorders learn of it: bytes and tag.
+    // The receive overhead comes after the arrival and the waiting: it is the receiver's processor that works
+    // then (LogGP's `o`).
     #[inline(always)]
     pub fn received(&mut self, me: u32, arrival: Time, node: u32, told: (u64, i32)) {
         self.note_arrival_of(me, node, arrival, told);
@@ -191,25 +168,31 @@ impl Messages {
         }
     }
 
-    /// A complete receive of the mounted rank: moves the payload, frees the node.
+    /// A complete receive of the mounted rank, or its send that is its message: moves the payload, frees the node.
     // Always, so that the status need not pass through memory (see `Nodes::alloc`).
     #[inline(always)]
     pub fn finish_receive(&mut self, index: u32) -> Result<Status> {
         match self.finish_plain_receive(index) {
             Some(status) => Ok(status),
-            None => self.finish_odd_receive(index),
+            None => self.finish_receive_slow(index),
         }
     }
 
-    /// Completes a receive of the mounted rank whose payload is in place already; `None` if there is more to do.
+    /// Completes a request of the mounted rank that is a node and takes nothing but its status: a receive whose payload is in place, a send
+    /// whose message was received. `None` if there is more to do.
+    // `Matched` first: only what is not costs the second look.
     #[inline(always)]
     pub fn finish_plain_receive(&mut self, index: u32) -> Option<Status> {
         let node = &self.nodes[index];
         let source = node.source;
-        if node.state != State::Matched
-            || source == PROC_NULL as u32
-            || node.flags & (flag::INLINE | flag::POOLED | flag::LAYOUT | flag::TRUNCATED) != 0
-        {
+        if node.state != State::Matched {
+            if node.state == State::Sent {
+                self.nodes.free(index);
+                return Some(Status::EMPTY);
+            }
+            return None;
+        }
+        if source == PROC_NULL as u32 || node.flags & (flag::INLINE | flag::POOLED | flag::LAYOUT | flag::TRUNCATED) != 0 {
             return None;
         }
         let (arrival, status) =
@@ -220,30 +203,30 @@ impl Messages {
     }
 
     /// [`Messages::finish_receive`] where more is to do than to take the status.
+    // Also for what never had a message (cancelled, from `MPI_PROC_NULL`): those have no payload flags, and
+    // move no clock.
     #[inline(never)]
-    pub fn finish_odd_receive(&mut self, index: u32) -> Result<Status> {
-        let me = self.current;
+    pub fn finish_receive_slow(&mut self, index: u32) -> Result<Status> {
         let node = self.nodes[index];
         if node.has(flag::OWNED) {
-            self.finish_owned(index);
+            self.disown(index);
             return Ok(Status::EMPTY);
-        }
-        if node.state == State::Cancelled {
-            self.release_layout(&node);
-            self.nodes.free(index);
-            return Ok(Status { cancelled: true, ..Status::EMPTY });
-        }
-        if node.source == PROC_NULL as u32 {
-            self.nodes.free(index);
-            return Ok(Status::PROC_NULL);
         }
         if node.flags & (flag::INLINE | flag::POOLED) != 0 {
             let extent = self.receive_extent(&node);
             self.unload(&node, &extent);
         }
-        self.release_layout(&node);
+        if node.has(flag::LAYOUT) {
+            self.layouts.remove(node.layout);
+        }
         self.nodes.free(index);
-        self.received(me, node.arrival, index, (node.bytes, node.tag));
+        if node.state == State::Cancelled {
+            return Ok(Status { cancelled: true, ..Status::EMPTY });
+        }
+        if node.source == PROC_NULL as u32 {
+            return Ok(Status::PROC_NULL);
+        }
+        self.received(self.current, node.arrival, index, (node.bytes, node.tag));
         if node.has(flag::TRUNCATED) {
             return Err(self.truncated(&node));
         }
@@ -259,11 +242,5 @@ impl Messages {
                 node.source as i32, node.tag, node.data[1], node.bytes
             ),
         )
-    }
-
-    fn release_layout(&mut self, node: &Node) {
-        if node.has(flag::LAYOUT) {
-            self.layouts.remove(node.layout);
-        }
     }
 }

@@ -1,18 +1,20 @@
 //! Sends: from the program's buffer to the receiver's queue, and when their sender has to wait.
 
+use crate::batch::Batching;
 use crate::envelope::{Envelope, Transit};
 use crate::error::Result;
 use crate::flight::Flight;
 use crate::handle::{self, REQUEST_SENT};
-use crate::held::Row;
 use crate::messages::Messages;
-use crate::node::{NIL, flag};
+use crate::node::flag;
 use crate::p2p::{Buffer, Peer, SendMode, bad_tag};
 use crate::request::{Body, PROC_NULL};
 use engine::Time;
 use objects::Objects;
 use rank::Addr;
 /// Messages that one rank may send in a row before long queues at its receivers make it step back.
+// A sender that never blocks could otherwise fill memory with messages whose receivers have not run yet; most
+// that send so many at once have receivers that keep up, and are forgiven.
 pub const BURST: u16 = 512;
 /// Unread messages at a receiver from which on its senders may have to step back.
 const UNREAD: usize = 2048;
@@ -30,12 +32,13 @@ impl Messages {
 
     /// Sends: answers the request's handle, [`REQUEST_SENT`] if there is nothing to wait for.
     ///
-    /// What `row` allows, the send may be held (`held.rs`).
+    /// If `batching` allows it, the send joins the batch (`batch.rs`).
+    // Two functions, tried in turn: what is inlined into each call is the plain one alone.
     #[inline(always)]
-    pub fn start_send(&mut self, objects: &Objects, mode: SendMode, buffer: Buffer, to: Peer, row: Row) -> Result<usize> {
-        match self.send_plain(objects, mode, buffer, to, row) {
+    pub fn start_send(&mut self, objects: &Objects, mode: SendMode, buffer: Buffer, to: Peer, batching: Batching) -> Result<usize> {
+        match self.send_plain(objects, mode, buffer, to, batching) {
             Some(request) => Ok(request),
-            None => self.start_any_send(objects, mode, row, buffer.0, buffer.1, buffer.2, to.0, to.1, to.2),
+            None => self.start_any_send(objects, mode, batching, buffer.0, buffer.1, buffer.2, to.0, to.1, to.2),
         }
     }
 
@@ -47,7 +50,7 @@ impl Messages {
         &mut self,
         objects: &Objects,
         mode: SendMode,
-        row: Row,
+        batching: Batching,
         buffer: Addr,
         count: i64,
         datatype: usize,
@@ -65,6 +68,8 @@ impl Messages {
         if destination == PROC_NULL {
             return Ok(REQUEST_SENT);
         }
+        // All that can be wrong is found before anything is charged or counted: a call that fails has not
+        // happened.
         let (context, source, to) = objects.comms.partner(comm, destination, "destination")?;
         let envelope = Envelope::new(context, source, tag);
         let payload = self.payload(objects, buffer)?;
@@ -72,13 +77,21 @@ impl Messages {
         self.profile.message(payload.bytes);
         self.note_sending(to, payload.bytes);
         let local = self.is_local(to);
-        let stays = self.waits.is_none() && payload.layout.is_none() && payload.has_memory() && row.holds(payload.bytes);
+        let stays = self.waits.is_none() && payload.layout.is_none() && payload.has_memory() && batching.holds(payload.bytes);
         if stays && local && transit.flags == 0 && mode != SendMode::Buffered {
-            return Ok(self.hold_send(to, envelope, (payload.buffer, payload.bytes), transit.arrival, row == Row::Request));
+            return Ok(self.batch_send(
+                to,
+                envelope,
+                (payload.buffer, payload.bytes),
+                transit.arrival,
+                batching == Batching::UntilComplete,
+            ));
         }
-        self.release();
+        self.flush_batch();
         if local {
-            self.deliver(to, envelope, &payload, transit);
+            let bytes = payload.bytes;
+            let payload = self.load(&payload, transit.flags);
+            self.deliver(to, &envelope, payload, bytes, &transit);
             self.count_burst(to);
         } else {
             self.send_away(to, envelope, &payload, transit);
@@ -87,13 +100,16 @@ impl Messages {
     }
 
     /// How a message travels, and its sender's request.
+    // A buffered send claims room and gives it back at once, because its message leaves at once. A ready send
+    // never waits for the match above the eager limit: the receive is posted, as its caller vouched. A shared
+    // network has no eager limit (docs/limitations.md).
     fn start_transit(&mut self, objects: &Objects, mode: SendMode, to: u32, bytes: u64, comm: usize) -> Result<(Transit, usize)> {
         let me = self.current;
         if mode == SendMode::Buffered {
             self.claim_buffer(objects, me, comm, bytes)?;
         }
         let at = self.inject(me);
-        let mut transit = Transit { arrival: Time::MAX, flags: 0, request: NIL, flight: NIL };
+        let mut transit = Transit::at(Time::MAX);
         let mut request = REQUEST_SENT;
         let rendezvous =
             mode == SendMode::Standard && self.wire.overheads.eager_limit.is_some_and(|limit| bytes > limit) && !self.by_time();
@@ -106,6 +122,7 @@ impl Messages {
             transit.flags |= flag::UNDER_WAY;
             transit.flight = self.launch(me, to, bytes, at, Flight::Leaving);
         } else {
+            // Above the eager limit what travels now is a request to send, which is empty.
             transit.arrival = at + self.wire.latency(me, to, if rendezvous { 0 } else { bytes });
         }
         Ok((transit, request))
@@ -130,12 +147,13 @@ impl Messages {
     /// The mounted rank, which is to block now, goes on after others: too much waits for other processes or for its receivers.
     #[cold]
     pub fn step_back(&mut self) {
-        self.release();
+        self.flush_batch();
         let (me, clock) = (self.current, self.clock(self.current));
         self.ready.lag(me, clock);
     }
 
     /// A receiver that reads what it gets makes nobody step back.
+    // Looked at only once the burst is long: the receiver's queue may have left the cache.
     #[inline]
     pub fn forgive(&mut self, to: u32) {
         if self.unexpected.length(self.ranks[to as usize].unexpected) < UNREAD {

@@ -17,13 +17,16 @@ type Key = (u32, u32, u32);
 type Heads = BTreeSet<(Time, u32, u32)>;
 
 /// The three orders that an entry stands in.
+// An entry stands in three chains at once, because each question has its own: a message with its envelope
+// (`Exact`), a receive for any tag of a source (`Source`), and who looks at all (`All`). Doubly linked, so that
+// taking one out of all three is O(1).
 #[derive(Clone, Copy)]
 enum Order {
     /// All entries.
     All,
-    /// Those of the same key.
+    /// Entries of one key.
     Exact,
-    /// Those of the same source, whatever the tag.
+    /// Entries of one source, whatever the tag.
     Source,
 }
 
@@ -57,6 +60,8 @@ pub struct Long {
     exact: FxHashMap<Key, Chain>,
     source: FxHashMap<Key, Chain>,
     /// The first messages of all sources, by arrival, for each pattern without a source that was asked for.
+    // Made when it is first asked for: only receives and probes for any source want it. Behind a cell, since
+    // asking changes nothing that anybody sees.
     heads: RefCell<FxHashMap<(u32, u32), Heads>>,
 }
 
@@ -102,6 +107,7 @@ impl Long {
     }
 
     /// Appends a node.
+    // O(1); O(log heads) where arrivals are kept in order and the entry is a new head.
     pub fn push(&mut self, node: u32, nodes: &Nodes) {
         let entry = Entry { node, sequence: self.pushed, before: [NIL; 3], after: [NIL; 3] };
         self.pushed += 1;
@@ -136,6 +142,7 @@ impl Long {
     }
 
     /// Takes an entry out. Its node must still say what it said when it was appended.
+    // What stood behind the first message of a source is its first now, and takes its place among the heads.
     pub fn remove(&mut self, at: u32, nodes: &Nodes) {
         let Entry { node, before, after, .. } = self.entries[at as usize];
         let (exact, source) = keys(&nodes[node]);
@@ -181,6 +188,7 @@ impl Long {
     }
 
     /// The first posted receive that a message fits: `(node, place)`.
+    // Four kinds of receives accept a message; of their first ones that which was posted first has it. O(1).
     pub fn first_for(&self, message: &Envelope, _: &Nodes) -> Option<(u32, u32)> {
         let (context, source, tag) = (message.context, message.source, message.tag as u32);
         let keys = [(context, source, tag), (context, source, ANY), (context, ANY, tag), (context, ANY, ANY)];
@@ -205,6 +213,8 @@ impl Long {
     }
 
     /// Among the first fitting messages of all sources the least by (arrival, source), those in `taken` left out: `(node, place)`.
+    // O(log heads + taken): the least head is at hand, and each message already taken is replaced by what its
+    // source sent next.
     pub fn best(&self, pattern: &Pattern, taken: &[u32], nodes: &Nodes) -> Option<(u32, u32)> {
         let tag = pattern.tag.map_or(ANY, |tag| tag as u32);
         let (chains, order) = if pattern.tag.is_some() { (&self.exact, Order::Exact) } else { (&self.source, Order::Source) };
@@ -234,6 +244,8 @@ impl Long {
     }
 
     /// Arrivals of messages in the queue have changed.
+    // A shared network delivers one message at a time, each of which is looked for soon: to mend the order is
+    // not worth its code.
     pub fn forget_arrivals(&mut self) {
         self.heads.get_mut().clear();
     }

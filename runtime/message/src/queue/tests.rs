@@ -115,7 +115,7 @@ proptest! {
 #[test]
 fn sources_and_tags_with_the_same_digest_are_told_apart() {
     let alike = [(3, 0), (3 + (1 << 15), 0), (3, 0x8001), (3 + (1 << 15), 0x8001)];
-    assert!(alike.iter().all(|&(source, tag)| digest(7, source, tag) == digest(7, 3, 0)));
+    assert!(alike.iter().all(|&(source, tag)| fingerprint(7, source, tag) == fingerprint(7, 3, 0)));
     let mut nodes = Nodes::new();
     let (mut messages, mut unexpected) = (Queues::<Timed>::default(), Queue::default());
     let (mut receives, mut posted) = (Queues::<Entry>::default(), Queue::default());

@@ -3,6 +3,8 @@
 use crate::messages::Messages;
 
 /// Bytes of messages that a rank has not taken after which no more are taken for it while others can run.
+// A receiver that has not run for long would else collect all that its senders elsewhere ever sent it, in
+// memory.
 const FLOOD: u64 = 16 << 20;
 
 impl Messages {
@@ -11,6 +13,7 @@ impl Messages {
     pub fn is_flooded(&mut self) -> bool {
         let Some(rank) = self.others().flooded else { return false };
         let unread = self.unexpected.length(self.ranks[rank as usize].unexpected) as u64;
+        // Half of what made it so: at the limit itself each message received would switch back and forth.
         let still = unread * self.others().flooding > FLOOD / 2;
         if !still {
             self.others().flooded = None;

@@ -15,6 +15,8 @@ const HEAD: usize = 4 * 7 + 8;
 
 impl Messages {
     /// A message of the mounted rank leaves for a rank of another process.
+    // The arrival travels along. The receiver's process does not compute it again, so that it need not know the
+    // sender's clock, and the order of records of one process to another is the order of sending.
     #[cold]
     pub fn send_away(&mut self, to: u32, message: Envelope, payload: &Extent, transit: Transit) {
         let me = self.current;
@@ -35,6 +37,8 @@ impl Messages {
     }
 
     /// A message of a rank of `process` reaches one of this process.
+    // A sender that waits for the match has a stand-in request here, which is completed as any other and then
+    // tells.
     pub fn message_arrived(&mut self, process: u32, mut record: Take) {
         let (to, sender) = (record.u32(), record.u32());
         let message = Envelope::new(record.u32(), record.u32(), record.i32());
@@ -45,8 +49,9 @@ impl Messages {
         let request = if waits { self.make_request(sender, Body::Away { process, request }) } else { NIL };
         let payload = Extent { buffer: Addr(record.0.as_ptr() as usize), layout: None, bytes: record.0.len() as u64 };
         self.note_sent_away(sender, to, if flags & flag::RENDEZVOUS != 0 { 0 } else { payload.bytes }, arrival);
-        self.deliver(to, message, &payload, Transit { arrival, flags, request, flight: NIL });
-        self.note_arrival(to, payload.bytes);
+        let (bytes, payload) = (payload.bytes, self.load(&payload, flags));
+        self.deliver(to, &message, payload, bytes, &Transit { arrival, flags, request, flight: NIL });
+        self.note_arrival(to, bytes);
     }
 
     /// A send of another process's rank is complete at `at`: tells it, and when its receive was posted and by whom.

@@ -14,6 +14,7 @@ pub struct Blocks {
 
 impl Blocks {
     /// Rows of equal length, the first ones one longer where it does not divide.
+    // A row of ranks on each, because neighbours in rank mostly are neighbours in communication.
     pub fn even(ranks: u32, processes: u32) -> Blocks {
         let (each, more) = (ranks / processes, ranks % processes);
         Blocks { starts: (0..=processes).map(|process| process * each + process.min(more)).collect() }
@@ -48,6 +49,8 @@ impl Blocks {
         (0..self.processes()).filter(|&process| group.members_between(self.first(process), self.count(process)) > 0)
     }
     /// The process that has a rank.
+    // O(log processes), once a message that leaves. A division would do for even rows, and rows need not be
+    // even.
     pub fn process(&self, rank: u32) -> u32 {
         self.starts.partition_point(|&start| start <= rank) as u32 - 1
     }

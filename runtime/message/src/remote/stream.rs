@@ -1,4 +1,8 @@
 //! A stream of records from each process to each other one, cut into chunks that the transport carries.
+//!
+//! A message's arrival is known when it is sent, so that receives from a named source need no agreement. When 8 MB wait, ranks that send step back;
+//! no chunks are taken while a rank that has 16 MB to receive could be served first. The MPI of the machine is called on the scheduler's stack
+//! only.
 
 use crate::chapter::id::ChapterId;
 use engine::Time;
@@ -8,8 +12,10 @@ use std::time::Duration;
 use transport::{Lane, Transport};
 
 /// A chunk is sent when it has this many bytes, or when its process has nothing else to do.
+// From 64 KiB on MPI's own cost of a message is small beside its bytes; much more would let receivers wait.
 const CHUNK: usize = 64 << 10;
 /// Chunks of one destination that the transport may hold at a time.
+// Enough to keep a link busy, few enough that what waits is counted here, where senders see it, and not in MPI.
 const FLIGHTS: usize = 8;
 /// The longest message given to the transport: MPI counts in 32 bits.
 const LONGEST: usize = 1 << 30;
@@ -123,6 +129,8 @@ impl Streams {
     }
     /// Begins a record of `length` bytes to process `to`, which must be appended to the answer; [`end`](Self::end) follows. No rank acts
     /// because of it before `effect`.
+    // Written in place: a record has no copy of its own. Its length is told ahead, so that its head need not be
+    // mended.
     pub fn begin(&mut self, to: u32, kind: Kind, effect: Time, length: usize) -> &mut Vec<u8> {
         self.soonest = self.soonest.min(effect);
         let open = &mut self.outgoing[to as usize].open;
@@ -150,6 +158,7 @@ impl Streams {
         self.begin(to, kind, Time::ZERO, body.len()).extend_from_slice(body);
         self.end();
     }
+    // Open chunks grow beyond a chunk by one record; a buffer with an eighth more seldom has to grow for that.
     fn close(&mut self, to: u32) {
         let mut next = self.transport.buffer();
         next.reserve(CHUNK + CHUNK / 8);
@@ -174,6 +183,7 @@ impl Streams {
             if all && !self.outgoing[to].open.is_empty() {
                 self.close(to as u32);
             }
+            // In the order of the stream, so that records of one process to another never overtake each other.
             while !self.outgoing[to].waiting.is_empty() && self.transport.under_way(to as u32)? < FLIGHTS {
                 let chunk = self.outgoing[to].waiting.pop_front().expect("not empty");
                 self.waiting -= chunk.len();
@@ -185,6 +195,8 @@ impl Streams {
         Ok(empty)
     }
     /// What has arrived next.
+    // A chunk may end within a record; what is left of it waits for the next. Answered one chunk at a time, so
+    // that ranks may run between them.
     pub fn receive(&mut self) -> Result<Option<Arrived>, String> {
         loop {
             let Some((from, lane, data)) = self.transport.receive()? else { return Ok(None) };
@@ -229,6 +241,8 @@ impl Streams {
         (self.outgoing.iter().map(|out| out.sent).collect(), self.incoming.iter().map(|incoming| incoming.taken).collect())
     }
     /// The least time at which a rank of another process acts because of what was written, sent or not, since [`Streams::forget_effects`].
+    // What lets a process go on deciding without asking the others: none of them can act before, unless by
+    // itself.
     pub fn soonest(&self) -> Time {
         self.soonest
     }

@@ -158,7 +158,7 @@ pub struct Awaited {
     /// Whether some are not complete.
     pub waits: bool,
     /// Whether those that are complete then have been completed without being looked at again, but for what was noted down.
-    pub all_unseen: bool,
+    pub all_ignored: bool,
     /// Bytes that completing sends among the others would copy out.
     pub unread: u64,
 }

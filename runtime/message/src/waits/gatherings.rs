@@ -38,6 +38,8 @@ pub(super) struct Gatherings {
 }
 
 /// Counts one more part: all of it, once there are `of` parts.
+// At most one entry a call under way: the parts are added up as they come, since only the first, the last and
+// the root matter.
 fn together(open: &mut FxHashMap<(u32, u32), (u32, Entries)>, id: (u32, u32), entries: &Entries, of: Option<u32>) -> Option<Entries> {
     let (count, all) = open.entry(id).or_insert((0, Entries::NONE));
     *count += 1;

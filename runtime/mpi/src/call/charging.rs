@@ -23,8 +23,8 @@ impl World {
                 }
             }
         }
-        if course == Course::Ends && !self.messages.held.is_empty() {
-            self.messages.release();
+        if course == Course::Ends && !self.messages.batch.is_empty() {
+            self.messages.flush_batch();
         }
         let state = &mut self.messages.ranks[me as usize];
         self.messages.again = state.function == function;

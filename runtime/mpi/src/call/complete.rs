@@ -2,74 +2,89 @@
 
 use crate::error::{ErrorClass, Failure, Result};
 use crate::handle::{self, REQUEST_NULL, RequestRef};
-use crate::request::{Awaited, Body, Completion, RequestArray, Status};
+use crate::request::{Awaited, Body, Completion, Generalized, Request, RequestArray, Status};
 use crate::world::{Mpi, World};
 
 impl World {
     /// Completes something of the mounted rank whose request the program gave away: its clock does not move.
     // A freed request completes when the system likes (MPI 5.0 section 3.7.3): no clock of the program can tell
     // when.
-    pub(crate) fn finish_unseen<T>(&mut self, finish: impl FnOnce(&mut World) -> T) -> T {
+    pub(crate) fn reap<T>(&mut self, finish: impl FnOnce(&mut World) -> T) -> T {
         let (me, clock) = (self.messages.current, self.messages.clock(self.messages.current));
         let result = finish(self);
         self.messages.ranks[me as usize].clock = clock;
         result
     }
 
-    /// Completes a request that is known to be complete: `(status, the handle's new value)`.
-    pub(crate) fn finish(&mut self, handle: usize) -> Result<(Status, usize)> {
-        let me = self.messages.current;
+    /// Completes a request that is known to be complete.
+    pub(crate) fn finish(&mut self, handle: usize) -> Result<Finished> {
         match handle::request(handle) {
-            RequestRef::Nothing | RequestRef::Sent => Ok((Status::EMPTY, REQUEST_NULL)),
-            RequestRef::Node(index) => Ok((self.messages.finish_receive(index)?, REQUEST_NULL)),
+            RequestRef::Nothing | RequestRef::Sent => Ok(Finished::ended(Status::EMPTY)),
+            RequestRef::Node(index) => Ok(Finished::ended(self.messages.finish_receive(index)?)),
             RequestRef::Cold(index) => {
-                let done = self.messages.requests[index].done;
-                match &mut self.messages.requests[index].body {
-                    Body::Persistent { active, .. } => {
-                        let Some(active) = active.take() else { return Ok((Status::EMPTY, handle)) };
-                        Ok((self.finish(active)?.0, handle))
-                    }
-                    Body::Synchronous => {
-                        self.messages.requests.remove(index);
-                        self.messages.note_match_of(index, done.unwrap_or_default());
-                        self.messages.advance(me, done.unwrap_or_default());
-                        Ok((Status::EMPTY, REQUEST_NULL))
-                    }
-                    &mut Body::Chapter { chapter, token } => {
-                        self.messages.requests.remove(index);
-                        let chapter = self.chapters.of(chapter);
-                        chapter.reach(&mut self.messages, token, done.unwrap_or_default());
-                        Ok((chapter.finish(&mut self.messages, &self.objects, token)?, REQUEST_NULL))
-                    }
-                    Body::Generalized(_) | Body::Away { .. } => Ok((Status::EMPTY, handle)),
+                if let Body::Persistent { active, .. } = &mut self.messages.requests[index].body {
+                    let Some(active) = active.take() else { return Ok(Finished { next: handle, ..Finished::ended(Status::EMPTY) }) };
+                    return Ok(Finished { next: handle, ..self.finish(active)? });
                 }
+                self.finish_in_table(index)
             }
-            RequestRef::Unseen(_) | RequestRef::Invalid => self.messages.completion(handle).map(|_| (Status::EMPTY, REQUEST_NULL)),
+            RequestRef::Ignored(_) | RequestRef::Invalid => self.messages.completion(handle).map(|_| Finished::ended(Status::EMPTY)),
         }
+    }
+
+    /// [`World::finish`] of a request in the table that ends with that.
+    // The clock moves before the chapter or the program's functions hear of it: what they do is done at the completion.
+    fn finish_in_table(&mut self, index: u32) -> Result<Finished> {
+        let me = self.messages.current;
+        let Some(Request { done, body, .. }) = self.messages.requests.remove(index) else { unreachable!("it is known to be complete") };
+        let done = done.unwrap_or_default();
+        match body {
+            Body::Chapter { chapter, token } => {
+                let chapter = self.chapters.of(chapter);
+                chapter.reach(&mut self.messages, token, done);
+                return Ok(Finished::ended(chapter.finish(&mut self.messages, &self.objects, token)?));
+            }
+            Body::Generalized(callbacks) => {
+                self.messages.advance(me, done);
+                return Ok(Finished { callbacks: Some(callbacks), ..Finished::ended(Status::EMPTY) });
+            }
+            Body::Synchronous | Body::Persistent { .. } | Body::Away { .. } => {}
+        }
+        self.messages.note_match_of(index, done);
+        self.messages.advance(me, done);
+        Ok(Finished::ended(Status::EMPTY))
+    }
+}
+
+/// What completing a request says.
+pub(crate) struct Finished {
+    /// Its status, unless functions of the program fill it.
+    status: Status,
+    /// The handle's new value.
+    next: usize,
+    /// Of a generalized request, which are called once the world is given back: they may call MPI.
+    callbacks: Option<Box<Generalized>>,
+}
+
+impl Finished {
+    /// Of a request that is no more.
+    fn ended(status: Status) -> Finished {
+        Finished { status, next: REQUEST_NULL, callbacks: None }
     }
 }
 
 impl Mpi {
     /// Completes one request that is complete, generalized ones through their callbacks.
     pub(crate) fn finish_one(&self, handle: usize) -> Result<(Status, usize)> {
-        let mut world = self.world();
-        if let RequestRef::Cold(index) = handle::request(handle)
-            && matches!(world.messages.requests.get(index).map(|request| &request.body), Some(Body::Generalized(_)))
-        {
-            let me = world.messages.current;
-            let Some(request) = world.messages.requests.remove(index) else { unreachable!("looked up above") };
-            world.messages.advance(me, request.done.unwrap_or_default());
-            drop(world);
-            let Body::Generalized(callbacks) = request.body else { unreachable!("matched above") };
-            let mut status = Status::EMPTY;
-            let code = (callbacks.query)(&mut status);
-            let freed = (callbacks.free)();
-            return match if code != 0 { code } else { freed } {
-                0 => Ok((status, REQUEST_NULL)),
-                code => Err(Failure::new(ErrorClass(code), "a callback of the generalized request returned an error")),
-            };
+        let finished = self.world().finish(handle)?;
+        let Some(callbacks) = finished.callbacks else { return Ok((finished.status, finished.next)) };
+        let mut status = Status::EMPTY;
+        let code = (callbacks.query)(&mut status);
+        let freed = (callbacks.free)();
+        match if code != 0 { code } else { freed } {
+            0 => Ok((status, finished.next)),
+            code => Err(Failure::new(ErrorClass(code), "a callback of the generalized request returned an error")),
         }
-        world.finish(handle)
     }
 
     /// The first half of `MPI_Wait`: whether the mounted rank has to wait, for the request or for others to take a long message first.
@@ -96,10 +111,10 @@ impl Mpi {
         if let RequestRef::Node(index) = handle::request(handle) {
             let mut world = self.world();
             if let Some(status) = world.messages.finish_plain_receive(index) {
-                world.messages.is_brief();
+                world.messages.mark_brief();
                 return Ok((status, REQUEST_NULL));
             }
-            return Ok((world.messages.finish_odd_receive(index)?, REQUEST_NULL));
+            return Ok((world.messages.finish_receive_slow(index)?, REQUEST_NULL));
         }
         self.finish_one(handle)
     }
@@ -125,14 +140,14 @@ impl Mpi {
         Ok(awaited)
     }
 
-    /// Completes all requests of the array, which were all completed unseen: false, with nothing done, if some have to be seen.
+    /// Completes all requests of the array, whose statuses are ignored and which are complete: false, with nothing done, if some are not settled yet.
     #[inline]
-    pub fn finish_unseen_all(&self, requests: RequestArray) -> bool {
+    pub fn finish_ignored(&self, requests: RequestArray) -> bool {
         let mut world = self.world();
-        if !world.messages.seen.is_empty() {
+        if !world.messages.unsettled.is_empty() {
             return false;
         }
-        world.messages.see_unseen(requests);
+        world.messages.settle_ignored(requests);
         requests.fill(REQUEST_NULL);
         true
     }
@@ -142,7 +157,7 @@ impl Mpi {
     pub fn finish_all(&self, requests: RequestArray, mut statuses: impl FnMut(u32, &Status)) -> Result {
         let mut failed: Option<Box<Failure>> = None;
         let mut world = self.world();
-        world.messages.see_unseen(requests);
+        world.messages.settle_ignored(requests);
         // All nodes are asked for before the first is looked at; among few ranks they are in the cache.
         if world.messages.sweeps {
             for handle in requests.iter() {

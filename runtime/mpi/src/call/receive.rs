@@ -1,8 +1,8 @@
 //! The calls that receive (MPI 5.0 section 3.2.4, 3.7, 3.8, 3.10).
 
+use crate::batch::Batching;
 use crate::error::Result;
 use crate::handle::{self, REQUEST_SENT};
-use crate::held::Row;
 use crate::node::NIL;
 use crate::p2p::{Buffer, Peer, SendMode};
 use crate::request::Status;
@@ -61,7 +61,7 @@ impl Mpi {
     pub fn ireceive(&self, buffer: Buffer, from: Peer) -> Result<usize> {
         Ok(handle::of_node({
             let world = &mut *self.world();
-            world.messages.start_receive(&world.objects, buffer, from, Row::Request)
+            world.messages.start_receive(&world.objects, buffer, from, Batching::UntilComplete)
         }?))
     }
 
@@ -90,11 +90,11 @@ impl Mpi {
         let world = &mut *guard;
         let (index, request);
         if replace {
-            request = world.messages.start_send(&world.objects, SendMode::Standard, send, to, Row::Alone)?;
-            index = world.messages.start_receive(&world.objects, receive, from, Row::Alone)?;
+            request = world.messages.start_send(&world.objects, SendMode::Standard, send, to, Batching::Never)?;
+            index = world.messages.start_receive(&world.objects, receive, from, Batching::Never)?;
         } else {
-            index = world.messages.start_receive(&world.objects, receive, from, Row::Alone)?;
-            request = world.messages.start_send(&world.objects, SendMode::Standard, send, to, Row::Alone)?;
+            index = world.messages.start_receive(&world.objects, receive, from, Batching::Never)?;
+            request = world.messages.start_send(&world.objects, SendMode::Standard, send, to, Batching::Never)?;
         }
         if request == REQUEST_SENT {
             return world.messages.complete_or_wait(index);
@@ -114,11 +114,11 @@ impl Mpi {
         let mut guard = self.world();
         let world = &mut *guard;
         if replace {
-            world.messages.start_send(&world.objects, SendMode::Ready, send, to, Row::Alone)?;
-            return Ok(handle::of_node(world.messages.start_receive(&world.objects, receive, from, Row::Request)?));
+            world.messages.start_send(&world.objects, SendMode::Ready, send, to, Batching::Never)?;
+            return Ok(handle::of_node(world.messages.start_receive(&world.objects, receive, from, Batching::UntilComplete)?));
         }
-        let index = world.messages.start_receive(&world.objects, receive, from, Row::Request)?;
-        world.messages.start_send(&world.objects, SendMode::Ready, send, to, Row::Alone)?;
+        let index = world.messages.start_receive(&world.objects, receive, from, Batching::UntilComplete)?;
+        world.messages.start_send(&world.objects, SendMode::Ready, send, to, Batching::Never)?;
         Ok(handle::of_node(index))
     }
 }

@@ -38,19 +38,19 @@ impl Mpi {
         }
     }
 
-    /// `MPI_Request_free`: an active operation goes on and completes unseen.
+    /// `MPI_Request_free`: an active operation goes on, and nobody is told when it completes.
     // A receive's buffer is still written when its message comes (MPI 5.0 section 3.7.3): the node stays, as an
     // orphan.
     pub fn free_request(&self, request: usize) -> Result {
         let mut world = self.world();
         match handle::request(request) {
-            RequestRef::Nothing | RequestRef::Unseen(_) | RequestRef::Invalid => Err(invalid(request)),
+            RequestRef::Nothing | RequestRef::Ignored(_) | RequestRef::Invalid => Err(invalid(request)),
             RequestRef::Sent => Ok(()),
             RequestRef::Node(index) => {
                 world.messages.receive_node(index, request)?;
                 let node = &world.messages.nodes[index];
                 if node.has(flag::OWNED) || node.state == State::Matched {
-                    return world.finish_unseen(|world| world.messages.finish_receive(index)).map(|_| ());
+                    return world.reap(|world| world.messages.finish_receive(index)).map(|_| ());
                 }
                 world.messages.nodes[index].flags |= flag::ORPHAN;
                 Ok(())
@@ -66,7 +66,7 @@ impl Mpi {
                         (active.take(), template.datatype(), chapter)
                     }
                     Some(&mut Request { body: Body::Chapter { .. }, done: Some(_), orphan: false, .. }) => {
-                        return world.finish_unseen(|world| world.finish(request)).map(|_| ());
+                        return world.reap(|world| world.finish(request)).map(|_| ());
                     }
                     Some(request) if !request.orphan => {
                         if let (Body::Generalized(_), Some(_)) | (Body::Synchronous, Some(_)) = (&request.body, request.done) {

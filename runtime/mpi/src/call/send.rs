@@ -1,8 +1,8 @@
 //! The calls that send (MPI 5.0 sections 3.2 to 3.4, 3.7), and when their sender steps back.
 
+use crate::batch::Batching;
 use crate::error::Result;
 use crate::handle::REQUEST_SENT;
-use crate::held::Row;
 use crate::p2p::{Buffer, Peer, SendMode};
 use crate::world::Mpi;
 use message::p2p::send::BURST;
@@ -22,8 +22,8 @@ impl Mpi {
         let mut guard = self.world();
         let world = &mut *guard;
         // The second of two sends in a row is likely to be followed by a third.
-        let row = if world.messages.again { Row::Call } else { Row::Alone };
-        let request = world.messages.start_send(&world.objects, mode, buffer, to, row)?;
+        let batching = if world.messages.again { Batching::UntilReturn } else { Batching::Never };
+        let request = world.messages.start_send(&world.objects, mode, buffer, to, batching)?;
         if request == REQUEST_SENT && !world.messages.crowded && world.messages.ranks[world.messages.current as usize].burst <= BURST {
             return Ok(());
         }
@@ -37,7 +37,7 @@ impl Mpi {
     pub fn begin_send(&self, mode: SendMode, buffer: Buffer, to: Peer) -> Result<Option<usize>> {
         let request = {
             let world = &mut *self.world();
-            world.messages.start_send(&world.objects, mode, buffer, to, Row::Alone)?
+            world.messages.start_send(&world.objects, mode, buffer, to, Batching::Never)?
         };
         self.begin_pause(request)
     }
@@ -54,8 +54,8 @@ impl Mpi {
     pub(crate) fn send_many(&self, mode: SendMode, buffer: Buffer, to: Peer) -> Result {
         let mut guard = self.world();
         let world = &mut *guard;
-        let request = world.messages.start_send(&world.objects, mode, buffer, to, Row::Request)?;
-        world.messages.release();
+        let request = world.messages.start_send(&world.objects, mode, buffer, to, Batching::UntilComplete)?;
+        world.messages.flush_batch();
         drop(guard);
         self.pause_after_send(request)
     }
@@ -99,7 +99,7 @@ impl Mpi {
     pub fn isend(&self, mode: SendMode, buffer: Buffer, to: Peer) -> Result<usize> {
         let mut guard = self.world();
         let world = &mut *guard;
-        let request = world.messages.start_send(&world.objects, mode, buffer, to, Row::Request)?;
+        let request = world.messages.start_send(&world.objects, mode, buffer, to, Batching::UntilComplete)?;
         if world.messages.crowded {
             drop(guard);
             self.step_back();

@@ -340,7 +340,7 @@ impl Mpi {
         };
         let empty = (Addr::NULL, 0, BYTE);
         let request = self.isend(SendMode::Standard, empty, (remote_leader, tag, bridging))?;
-        self.world().messages.release();
+        self.world().messages.flush_batch();
         self.receive(empty, (remote_leader, tag, bridging))?;
         self.wait(request)?;
         let mut guard = self.world();

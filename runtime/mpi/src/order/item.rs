@@ -42,7 +42,7 @@ impl Decision for Item {
 
 /// All that is open in a process.
 #[derive(Default)]
-pub(crate) struct Agenda {
+pub(crate) struct Decisions {
     /// Of all ranks of the process; without owners until there is an item.
     pub(crate) queue: DecisionQueue<Item>,
     /// When a receive of a rank for any source was last decided or cancelled, from the first rank on: what had to wait for that meets its message no earlier.

@@ -122,9 +122,9 @@ impl Asked {
 
 /// What a rank has asked in vain since it did anything else.
 #[derive(Default)]
-pub(crate) struct Row {
+pub(crate) struct PollHistory {
     pub(crate) asked: Vec<Asked>,
-    /// The count of spins at its next poll, if nothing comes between.
+    /// The count of failed polls at its next poll, if nothing comes between.
     pub(crate) next: u32,
     /// How often it was parked in vain since it last was not.
     pub(crate) released: u32,

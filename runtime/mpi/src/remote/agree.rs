@@ -7,6 +7,11 @@
 //!
 //! An agreement costs far more than a decision. So a process goes on deciding alone ([`Lease`]) as long as no other can interfere: the others
 //! act only later, or because of what this one sends them.
+//!
+//! With `e` the least of the times at which a rank goes on once an item is decided, and `l` the lookahead, no message earlier than `e + l` will come
+//! any more, and everybody decides the items before that, now and later, without asking again. If the least item is not before it (`l` is zero), that
+//! item alone is decided: its process is told, and goes on up to the first item of the others, whose reports stand until a chunk reaches them. Held
+//! collectives, parked ranks, deadlock and the end are found in this way, too.
 
 use crate::order::agreeing::Lease;
 use crate::order::key::Key;
@@ -127,7 +132,7 @@ impl World {
     // under way, as nobody who reported has gone on (cf. F. Mattern, Algorithms for distributed termination
     // detection, 1987).
     fn report(&mut self) {
-        let (first, effect) = self.outlook();
+        let (first, effect) = self.first_and_effect();
         let poller = self.least_poller();
         let (held, ended, aborting) = (self.chapters.holds(), self.run.ended == self.messages.local, self.run.abort.is_some());
         let messages = self.messages.profile.messages();

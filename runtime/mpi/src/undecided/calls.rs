@@ -96,7 +96,7 @@ impl Mpi {
             world.messages.advance(me, least);
             return Ok(Found::Some);
         }
-        world.messages.vain();
+        world.messages.failed_poll();
         Ok(Found::Nothing)
     }
 
@@ -250,7 +250,7 @@ impl Mpi {
         if latest <= world.messages.clock(me) {
             return Ok(true);
         }
-        world.messages.vain();
+        world.messages.failed_poll();
         Ok(false)
     }
 
@@ -361,7 +361,7 @@ impl Mpi {
                 Some((index, Status { source: node.source as i32, tag: node.tag, error: 0, bytes: node.bytes, cancelled: false }))
             }
             _ => {
-                world.messages.vain();
+                world.messages.failed_poll();
                 None
             }
         }

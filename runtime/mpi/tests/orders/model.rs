@@ -1,4 +1,4 @@
-//! The order rules (docs/architecture.md, "Order"), taken literally, in two ways: every message and every receive is looked at each time,
+//! The order rules (`runtime/mpi/src/decisions.rs`), taken literally, in two ways: every message and every receive is looked at each time,
 //! and one thing is decided at a time. Slow, and without lookahead, queues or processes.
 
 use super::program::{Op, Outcome, Program, Seen, Step};

@@ -23,7 +23,7 @@ pub struct Packet {
     pub destination: u32,
     /// Bytes on the wire, header included.
     pub(crate) size: u32,
-    /// The same for all packets of a flow: what equal-cost choices are made by.
+    /// One number for all packets of a flow: what equal-cost choices are made by.
     pub hash: u32,
     /// While it waits, the packet behind it; on its way, the port it leaves the next router by, if that is known already.
     pub(crate) next: u32,

@@ -245,7 +245,7 @@ impl Constructor {
         }
     }
 
-    /// The same call with other datatypes, which `f` gives for each argument; none of a type that is not made of others.
+    /// This call with other datatypes, which `f` gives for each argument; none of a type that is not made of others.
     ///
     /// # Errors
     /// What `f` fails with.

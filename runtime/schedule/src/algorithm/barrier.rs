@@ -39,6 +39,7 @@ impl Schedule for Dissemination {
     }
     fn round(&self, member: &Member, round: u32, steps: &mut Vec<Step>) {
         let distance = 1 << round;
+        // Without data: what an agreement decides is known where its members have entered, and a message has but its size.
         let slice = nothing(self.message(round));
         steps.push(Step::Send { to: add(member.rank, distance, self.size), from: slice });
         steps.push(Step::Receive { from: subtract(member.rank, distance, self.size), into: slice });

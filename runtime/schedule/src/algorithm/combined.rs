@@ -9,7 +9,7 @@ use crate::{Buffer, Kind, Schedule, Shape};
 
 type Build = fn(&Shape, &Parameters) -> Rc<dyn Schedule>;
 
-/// The same members doing another collective, with member 0 as root.
+/// Another collective of these members, with member 0 as root.
 // `irregular` for the scatter, whose blocks are the reduction's and may differ.
 pub(super) fn as_kind(shape: &Shape, kind: Kind) -> Shape {
     Shape { kind, root: 0, irregular: kind == Kind::Scatter, sides: None, ..shape.clone() }

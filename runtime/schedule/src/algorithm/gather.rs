@@ -24,6 +24,7 @@ pub(super) fn linear_scatter(shape: &Shape, _: &Parameters) -> Rc<dyn Schedule> 
 }
 
 impl Linear {
+    // In the order of ranks, which shows: each message costs the root its overhead, and the next one waits for that.
     fn at_root(&self, member: &Member, steps: &mut Vec<Step>) {
         let blocks = if self.scatter { &member.send } else { &member.receive };
         for other in 0..self.size {

@@ -106,6 +106,7 @@ fn inter_allreduce(shape: &Shape, parameters: &Parameters) -> Rc<dyn Schedule> {
 
 /// Both groups reduce to their leaders, which exchange and scatter.
 fn inter_reduce_scatter(shape: &Shape, parameters: &Parameters) -> Rc<dyn Schedule> {
+    // Behind the group's own sum, which its leader still sends while the other group's arrives.
     let received = (Buffer::Scratch, shape.bytes);
     let down = sides(shape).map(|side| {
         let (group, schedule) = on(side, Kind::Scatter, shape, parameters);

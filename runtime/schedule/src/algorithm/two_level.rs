@@ -121,7 +121,7 @@ pub(super) fn two_level_allreduce(shape: &Shape, parameters: &Parameters) -> Rc<
         .finish()
 }
 
-/// The same members with the blocks of a whole node.
+/// A collective of these members with the blocks of a whole node.
 fn node_blocks(shape: &Shape) -> Shape {
     Shape { bytes: shape.bytes * u64::from(shape.node), ..shape.clone() }
 }

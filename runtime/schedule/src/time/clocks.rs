@@ -42,7 +42,7 @@ impl FromIterator<u64> for Clocks {
 }
 
 impl Clocks {
-    /// The same for `size` members. O(1).
+    /// One clock for `size` members. O(1).
     pub fn same(clock: u64, size: usize) -> Clocks {
         Clocks { equal: Some(clock), each: Vec::new(), spare: Vec::new(), exchanging: None, size }
     }
@@ -99,7 +99,7 @@ impl Clocks {
         std::mem::swap(&mut self.each, &mut self.spare);
     }
 
-    /// The same, where each message takes a time of its own: from which place to which.
+    /// [`Clocks::shift`], where each message takes a time of its own: from which place to which.
     pub(super) fn shift_by(&mut self, distance: usize, latency: impl Fn(usize, usize) -> u64) {
         self.spread();
         let size = self.size;

@@ -71,7 +71,7 @@ pub(super) fn direct_round(direct: Direct, members: &impl Members, costs: &impl 
     clocks.replace(after);
 }
 
-/// The same of members that pay for their messages: each sends in the order of distances, then receives in that order, as the schedule's steps do.
+/// [`direct_round`] of members that pay for their messages: each sends in the order of distances, then receives in that order, as the schedule's steps do.
 /// False, and nothing has happened, among neighbours, whose order is that of their lists.
 // Sends first, of all: when a message leaves depends on the sender's earlier ones, when it is taken on the
 // receiver's.

@@ -10,7 +10,7 @@ pub enum Compute {
     Measured,
     /// Nothing.
     None,
-    /// The same for every interval.
+    /// One span for every interval.
     Fixed(Span),
 }
 

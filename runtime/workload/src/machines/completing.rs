@@ -92,7 +92,7 @@ impl<W: Workload> Machines<'_, W> {
         let (waits, word) = match wait {
             Wait::All | Wait::Tested => {
                 let awaited = self.mpi.begin_wait_all(array, wait == Wait::Tested)?;
-                (awaited.waits, usize::from(awaited.all_unseen))
+                (awaited.waits, usize::from(awaited.all_ignored))
             }
             Wait::Any => (self.mpi.begin_wait_any(array), 0),
             Wait::Some => (self.mpi.begin_wait_some(array), 0),
@@ -102,13 +102,13 @@ impl<W: Workload> Machines<'_, W> {
         if waits { Ok(Begun::Blocks(Blocked::Complete(wait), word)) } else { self.end_completing(rank, wait, word != 0).map(Begun::Done) }
     }
 
-    pub(super) fn end_completing(&mut self, rank: u32, wait: Wait, unseen: bool) -> Result<Answer> {
+    pub(super) fn end_completing(&mut self, rank: u32, wait: Wait, ignored: bool) -> Result<Answer> {
         let list = self.machines[rank as usize].list;
         let array = self.array(list);
         let mpi = self.mpi;
         let mut completed = Vec::new();
         let answer = match wait {
-            Wait::All if unseen && mpi.finish_unseen_all(array) => Answer::Done,
+            Wait::All if ignored && mpi.finish_ignored(array) => Answer::Done,
             Wait::All | Wait::Tested => {
                 if wait == Wait::Tested {
                     self.reach_all(rank, array)?;

@@ -3,7 +3,7 @@
 use super::Cursor;
 use super::plan::Plan;
 use engine::{Span, Time};
-use mpi::messages::{FREE_SPINS, spin_cost};
+use mpi::messages::{FREE_POLLS, failed_poll_cost};
 use rustc_hash::FxHashMap;
 use trace::Trace;
 use trace::histogram::Summary;
@@ -75,7 +75,7 @@ impl<'t> Clockwork<'t> {
                 self.latest = next.unwrap_or_default();
                 let (computed, took) = self.latest;
                 // A poll that found nothing costs what it cost, but for what it waited: a rank that does nothing but poll is let sleep.
-                let waited = took > spin_cost(cursor.vain, FREE_SPINS);
+                let waited = took > failed_poll_cost(cursor.vain, FREE_POLLS);
                 return scaled(computed, self.factor) + if cursor.vain > 0 && !waited { took } else { Span::ZERO };
             }
             Source::Drawn(drawn) => {

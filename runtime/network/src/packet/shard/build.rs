@@ -22,7 +22,7 @@ use std::sync::Arc;
 pub(crate) struct Partition {
     /// Shard of each router, and its position there. Of one that shards share, its position behind the routers of each.
     places: Vec<(u32, u32)>,
-    /// Those that shards share.
+    /// Parts that shards share.
     shared: Option<Shared>,
     /// Routers of each shard, in ascending order, then those that shards share.
     pub(crate) routers: Vec<Vec<u32>>,

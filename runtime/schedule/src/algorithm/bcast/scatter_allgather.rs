@@ -126,6 +126,8 @@ impl Schedule for ScatterAllgather {
     }
     fn pattern(&self, round: u32) -> Option<Pattern> {
         let round = round.checked_sub(ceil_log2(self.size))?;
+        // With a remainder the last piece is shorter, and whose message that is changes from round to round: then there
+        // is no pattern, and the time plane asks every member.
         let even = self.pieces.bytes(0, 1) * u64::from(self.size) == self.bytes;
         match self.allgather {
             Allgather::Ring if even => Some(Pattern::Shift { distance: 1, bytes: self.pieces.bytes(0, 1) }),

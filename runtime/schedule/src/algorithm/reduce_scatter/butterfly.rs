@@ -35,6 +35,8 @@ impl Butterfly {
         part(whole, offset, member.send.offset(start(end)) - offset)
     }
 
+    // A copy of the whole vector in each member's own memory, instead of a last round in which every block crosses
+    // the network once more.
     fn permute(&self, member: &Member, steps: &mut Vec<Step>) {
         for index in 0..self.size {
             let from = block(member, self.reversed(index));
@@ -104,6 +106,8 @@ impl Schedule for Butterfly {
             self.exchange(member, position, round - before, steps);
         }
     }
+    // The partial result, and what arrives to be reduced into it: both whole vectors, because a piece keeps its
+    // offset through all rounds; what was given away is simply not looked at again.
     fn scratch(&self, member: &Member) -> u64 {
         2 * member.send.offset(self.size)
     }

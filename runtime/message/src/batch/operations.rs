@@ -1,29 +1,31 @@
-//! What the mounted rank started in a row.
+//! What is in the batch, and who may join it.
 
 use crate::node::INLINE_BYTES;
 
-/// How many are held at most.
+/// How many it holds at most.
+// A processor has ten to twenty misses under way at a time: more in a row gain nothing, and the row stays in
+// the nearest cache.
 pub(super) const MOST: usize = 32;
 
-/// Whether an operation may be one of several in a row, which are done together.
+/// Whether an operation may join the batch, and for how long its buffer stays as it is.
 #[derive(Clone, Copy, PartialEq, Eq, Debug)]
-pub enum Row {
+pub enum Batching {
     /// No: it is done now.
-    Alone,
+    Never,
     /// Its buffer may change as soon as the call returns.
-    Call,
+    UntilReturn,
     /// Its buffer stays until its request is completed.
-    Request,
+    UntilComplete,
 }
 
-impl Row {
-    /// Whether a send of so many contiguous bytes may be held.
+impl Batching {
+    /// Whether a send of so many contiguous bytes may join.
     #[inline(always)]
     pub fn holds(self, bytes: u64) -> bool {
         match self {
-            Row::Alone => false,
-            Row::Call => bytes <= INLINE_BYTES,
-            Row::Request => true,
+            Batching::Never => false,
+            Batching::UntilReturn => bytes <= INLINE_BYTES,
+            Batching::UntilComplete => true,
         }
     }
 }
@@ -45,15 +47,15 @@ pub(super) struct Pair {
 
 /// What the mounted rank started and nobody has seen yet, in the order of its calls.
 #[derive(Default)]
-pub struct Held {
+pub struct Batch {
     pub(super) operations: [Operation; MOST],
     pub(super) count: usize,
     /// What met, while the operations are done.
     pub(super) pairs: [Pair; MOST],
 }
 
-impl Held {
-    /// Whether nothing is held.
+impl Batch {
+    /// Whether nothing is in it.
     #[inline]
     pub fn is_empty(&self) -> bool {
         self.count == 0

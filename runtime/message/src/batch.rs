@@ -1,19 +1,20 @@
-//! Sends and receives that a rank starts in a row, done together before its next call of another kind.
+//! The batch: sends and receives that a rank starts in a row, done in stages before its next call of another kind.
 //!
 //! Each of them waits for memory several times over: for the other rank's state, its queue, the node that fits, the
 //! payload. One after the other, these waits add up; in stages, all states first, then all queues and so on, they overlap.
 //! What the calls do and when (their order, their times) is the same: until its next call a rank may not touch the
 //! buffers, and nobody else runs.
 
-mod row;
+mod operations;
 
-pub use row::{Held, Row};
-use row::{MOST, Operation, Pair};
+pub use operations::{Batch, Batching};
+use operations::{MOST, Operation, Pair};
 
-use crate::envelope::Envelope;
+use crate::envelope::{Envelope, Transit};
 use crate::messages::Messages;
-use crate::node::{INLINE_BYTES, NIL, Node, State, flag};
+use crate::node::{NIL, flag};
 use crate::reference::REFERRED;
+use crate::view::Extent;
 use crate::{handle, handle::REQUEST_SENT};
 use engine::Time;
 use rank::{Addr, memory};
@@ -24,74 +25,76 @@ const AHEAD: u64 = 2048;
 const LATER: usize = 4;
 
 impl Messages {
-    /// Holds a send: answers its request's handle.
+    /// Adds a send to the batch: answers its request's handle.
     ///
     /// Without `stays` the buffer may change after the call, so that the payload must fit in a node.
+    // The node is made at once, so that the program may end up with its handle; what it meets is found later.
     #[inline(always)]
-    pub fn hold_send(&mut self, to: u32, message: Envelope, (buffer, bytes): (Addr, u64), arrival: Time, stays: bool) -> usize {
+    pub fn batch_send(&mut self, to: u32, message: Envelope, (buffer, bytes): (Addr, u64), arrival: Time, stays: bool) -> usize {
         memory::prefetch(&self.ranks[to as usize]);
-        let inline = bytes <= INLINE_BYTES;
         let owned = stays && bytes >= REFERRED;
-        let data = if inline { memory::load_short(buffer, bytes as usize) } else { [0; 2] };
-        let node = self.nodes.alloc(Node {
-            buffer,
-            flags: if inline { flag::INLINE } else { flag::REFERS } | if owned { flag::OWNED } else { 0 },
-            data,
-            ..Node::of(&message, arrival, bytes, State::Unexpected)
-        });
-        self.hold(Operation { node, to });
+        let payload = self.load(&Extent { buffer, layout: None, bytes }, 0);
+        let flags = if owned { flag::OWNED } else { 0 };
+        let node = self.message_node(&message, payload, bytes, &Transit { arrival, flags, request: NIL, flight: NIL });
+        self.add_to_batch(Operation { node, to });
         if owned { handle::of_node(node) } else { REQUEST_SENT }
     }
 
     /// Holds a receive with a named source.
     #[inline(always)]
-    pub fn hold_receive(&mut self, node: u32) {
-        self.hold(Operation { node, to: NIL });
+    pub fn batch_receive(&mut self, node: u32) {
+        self.add_to_batch(Operation { node, to: NIL });
     }
 
     #[inline(always)]
-    fn hold(&mut self, operation: Operation) {
-        self.held.operations[self.held.count] = operation;
-        self.held.count += 1;
-        self.is_brief();
+    fn add_to_batch(&mut self, operation: Operation) {
+        self.batch.operations[self.batch.count] = operation;
+        self.batch.count += 1;
+        self.mark_brief();
         if self.sweeps {
             self.approach_queue(operation);
         }
-        if self.held.count == MOST {
+        // Full: the row goes on after that, with its waits for memory overlapping less.
+        if self.batch.count == MOST {
             self.ends_interval();
-            self.release();
+            self.flush_batch();
         }
     }
 
     /// Where little is in the cache: the buffer of a receive will be, and the state that was asked for some calls ago tells by now
     /// where its queue is.
+    // A prefetch that is too early is lost again, one too late is no help: four calls are about a memory
+    // latency.
     #[inline(always)]
     fn approach_queue(&self, latest: Operation) {
         if latest.to == NIL {
             memory::prefetch_range(self.nodes[latest.node].buffer, 1);
-        } else if let Some(before) = self.held.count.checked_sub(LATER)
-            && self.held.operations[before].to != NIL
+        } else if let Some(before) = self.batch.count.checked_sub(LATER)
+            && self.batch.operations[before].to != NIL
         {
-            let to = self.held.operations[before].to;
+            let to = self.batch.operations[before].to;
             self.posted.prefetch(self.ranks[to as usize].posted, &self.nodes);
         }
     }
 
-    /// Does what is held, if anything is. Its rank must be mounted.
+    /// Does what is in the batch. Its rank must be mounted.
     #[inline(always)]
-    pub fn release(&mut self) {
-        if !self.held.is_empty() {
-            self.release_row();
+    pub fn flush_batch(&mut self) {
+        if !self.batch.is_empty() {
+            self.do_batch();
         }
     }
 
+    // In order: first all searches, which decide who meets whom exactly as one by one would (each leaves its
+    // queue before the next searches), then all payloads. Only addresses are computed ahead of time, never an
+    // outcome.
     #[inline(never)]
-    fn release_row(&mut self) {
-        let (me, count) = (self.current, std::mem::take(&mut self.held.count).min(MOST));
+    fn do_batch(&mut self) {
+        let (me, count) = (self.current, std::mem::take(&mut self.batch.count).min(MOST));
         if count > 1 {
             self.takes_a_while();
             self.unexpected.prefetch(self.ranks[me as usize].unexpected, &self.nodes);
-            for operation in &self.held.operations[..count] {
+            for operation in &self.batch.operations[..count] {
                 if operation.to != NIL {
                     self.posted.prefetch(self.ranks[operation.to as usize].posted, &self.nodes);
                 }
@@ -102,7 +105,7 @@ impl Messages {
         }
         let (mut met, mut sent) = (0, 0);
         for at in 0..count {
-            let Operation { node, to } = self.held.operations[at];
+            let Operation { node, to } = self.batch.operations[at];
             let pair = if to == NIL {
                 self.match_receive(me, node, false).map(|message| Pair { to: me, receive: node, message })
             } else {
@@ -116,15 +119,15 @@ impl Messages {
                 if met == 0 && count > 1 {
                     self.approach_payload(pair);
                 }
-                self.held.pairs[met] = pair;
+                self.batch.pairs[met] = pair;
                 met += 1;
             }
         }
         for at in 0..met {
             if at + 1 < met {
-                self.approach_payload(self.held.pairs[at + 1]);
+                self.approach_payload(self.batch.pairs[at + 1]);
             }
-            let Pair { to, receive, message } = self.held.pairs[at];
+            let Pair { to, receive, message } = self.batch.pairs[at];
             self.take(to, receive, message);
         }
         if self.counts_burst(sent) {
@@ -136,7 +139,7 @@ impl Messages {
     #[inline(never)]
     fn forgive_burst(&mut self, count: usize) {
         for at in 0..count {
-            let to = self.held.operations[at].to;
+            let to = self.batch.operations[at].to;
             if to != NIL {
                 self.forgive(to);
             }
@@ -146,7 +149,7 @@ impl Messages {
     /// Where nodes are seldom in the cache, those that will be looked at are asked for all at once.
     #[inline]
     fn approach_nodes(&self, me: u32, count: usize) {
-        for &Operation { node, to } in &self.held.operations[..count] {
+        for &Operation { node, to } in &self.batch.operations[..count] {
             let key = self.nodes[node].key;
             if to == NIL {
                 self.unexpected.approach(self.ranks[me as usize].unexpected, key, &self.nodes);
@@ -173,22 +176,11 @@ impl Messages {
     #[inline(always)]
     fn match_message(&mut self, to: u32, index: u32) -> Option<u32> {
         let envelope = Envelope::of(&self.nodes[index]);
-        let found = self.find_posted(to, &envelope);
-        if let Some((_, place)) = found {
-            self.posted.remove(&mut self.ranks[to as usize].posted, place, &self.nodes);
-        } else {
-            self.posted.searched(&mut self.ranks[to as usize].posted, &self.nodes);
+        let receive = self.match_posted(to, &envelope);
+        if receive.is_none() {
             self.settle_reference(index);
             self.enqueue(to, index);
         }
-        found.map(|(receive, _)| receive)
-    }
-
-    /// A message from the mounted rank, which is not in a row, reaches `to`.
-    #[inline(never)]
-    pub fn deliver_message(&mut self, to: u32, message: u32) {
-        if let Some(receive) = self.match_message(to, message) {
-            self.take(to, receive, message);
-        }
+        receive
     }
 }

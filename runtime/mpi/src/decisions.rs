@@ -2,7 +2,13 @@
 //!
 //! When no rank of the process can run, everything still open is an item with a time; the items
 //! before safe time are decided in the order (time, rank, source). With no lookahead the single
-//! least item is decided (docs/architecture.md, "Order").
+//! least item is decided.
+//!
+//! The result does not depend on the order in which ranks ran. A receive may take a message if the message is the first of its source that the
+//! receive accepts, and the receive the first posted that accepts the message: that orders receives for any source and named ones among each
+//! other. A receive that had to wait for the decision about one before it meets its message no earlier than that one did, so that nothing that
+//! follows from a decision, an acknowledgement to a sender for one, lies before it, and a probe sees none earlier. Cancelling gives a message that
+//! arrives later back.
 //!
 //! Items are kept from one decision to the next: only those of ranks to which something happened are made anew, so
 //! that a decision costs what changed and not what waits. And what was safe stays so: a receive that is posted later and has
@@ -97,7 +103,7 @@ impl World {
         let receive = if state.wilds != 0 { self.wild_item_of(rank) } else { None };
         let poll = if state.polling { self.poll_item_of(rank) } else { None };
         let chapter = self.chapters.first_open(rank).map(|(id, time, source)| Item { time, rank, source, what: What::Chapter(id.0) });
-        self.order.agenda.queue.replace(rank, [receive, poll, chapter].into_iter().flatten());
+        self.order.decisions.queue.replace(rank, [receive, poll, chapter].into_iter().flatten());
     }
 
     /// Looks at all ranks to which something happened: answers polls that can be answered now, and makes their items anew.
@@ -106,7 +112,7 @@ impl World {
         if self.messages.dirty.is_empty() {
             return;
         }
-        self.order.agenda.quiet = None;
+        self.order.decisions.quiet = None;
         self.have_owners();
         while let Some(rank) = self.messages.dirty.pop() {
             self.messages.ranks[rank as usize].dirty = false;
@@ -115,25 +121,25 @@ impl World {
             }
             self.renew(rank);
         }
-        self.order.agenda.queue.tidy();
+        self.order.decisions.queue.tidy();
     }
 
     // Programs without such receives and polls never pay for a table of all ranks.
     #[inline]
     fn have_owners(&mut self) {
-        if self.order.agenda.queue.has_no_owners() {
+        if self.order.decisions.queue.has_no_owners() {
             let local = self.messages.local as usize;
-            self.order.agenda.queue = DecisionQueue::of(self.messages.first, local);
-            self.order.agenda.floors = vec![Time::ZERO; local];
+            self.order.decisions.queue = DecisionQueue::of(self.messages.first, local);
+            self.order.decisions.floors = vec![Time::ZERO; local];
         }
     }
 
     /// What the other processes must know of this one's open items: the first, and the least time at which a rank can act
     /// because one of them was decided.
-    pub(crate) fn outlook(&mut self) -> (Option<Item>, Option<Time>) {
+    pub(crate) fn first_and_effect(&mut self) -> (Option<Item>, Option<Time>) {
         self.refresh();
-        let effect = self.order.agenda.queue.iter().map(|item| self.acts(&item)).min();
-        (self.order.agenda.queue.first(), effect)
+        let effect = self.order.decisions.queue.iter().map(|item| self.acts(&item)).min();
+        (self.order.decisions.queue.first(), effect)
     }
 
     /// Whether no message that arrives at `time` or before will come any more.
@@ -147,12 +153,12 @@ impl World {
     /// Whether the mounted rank's poll at `time` is the first of all open items, because its poll before was and nothing happened since.
     #[inline]
     pub(crate) fn has_turn(&self, time: Time) -> bool {
-        self.order.agenda.turn == Some((self.messages.current, time)) && self.messages.polls_again && !self.chapters.has_work()
+        self.order.decisions.turn == Some((self.messages.current, time)) && self.messages.polls_again && !self.chapters.has_work()
     }
 
     /// The mounted rank steps back: others may come first.
     pub(crate) fn end_turn(&mut self) {
-        self.order.agenda.turn = None;
+        self.order.decisions.turn = None;
     }
 
     /// Decides the first of the mounted rank's receives for any source whose message arrives at `time` or before, which is safe;
@@ -165,7 +171,7 @@ impl World {
 
     #[inline]
     fn is_quiet(&self, time: Time) -> bool {
-        self.order.agenda.quiet.is_some_and(|(rank, until)| rank == self.messages.current && time < until)
+        self.order.decisions.quiet.is_some_and(|(rank, until)| rank == self.messages.current && time < until)
             && !self.messages.ranks[self.messages.current as usize].dirty
     }
 
@@ -175,7 +181,7 @@ impl World {
     fn decide_own_receive(&mut self, time: Time) -> bool {
         let first = self.wild_item_of(self.messages.current);
         let Some(item) = first.filter(|item| item.time <= time) else {
-            self.order.agenda.quiet = Some((self.messages.current, first.map_or(Time::MAX, |item| item.time)));
+            self.order.decisions.quiet = Some((self.messages.current, first.map_or(Time::MAX, |item| item.time)));
             return false;
         };
         self.decide_receive(&item);
@@ -201,7 +207,7 @@ impl World {
     /// blocked rank sees no message earlier, for else that would have been decided before.
     pub(crate) fn decided_until(&mut self, rank: u32, time: Time) {
         self.have_owners();
-        let floor = &mut self.order.agenda.floors[(rank - self.messages.first) as usize];
+        let floor = &mut self.order.decisions.floors[(rank - self.messages.first) as usize];
         *floor = time.max(*floor);
         self.messages.rematch(rank, time);
         if self.messages.ranks[rank as usize].polling {
@@ -219,7 +225,7 @@ impl World {
     pub(crate) fn decide_safe(&mut self) -> bool {
         self.refresh();
         let mut decided = false;
-        while let Some(item) = self.order.agenda.queue.first().filter(|item| item.time < self.messages.safe) {
+        while let Some(item) = self.order.decisions.queue.first().filter(|item| item.time < self.messages.safe) {
             self.apply(&item, self.messages.safe);
             decided = true;
         }
@@ -245,7 +251,7 @@ impl World {
         let lookahead = self.messages.lookahead(self.messages.handshakes);
         let mut safe = SafeTime::new(other, lookahead);
         let mut decided = 0;
-        while let Some(item) = self.order.agenda.queue.first() {
+        while let Some(item) = self.order.decisions.queue.first() {
             let mut own = safe;
             own.acts(self.acts(&item));
             let alone = decided == 0;
@@ -264,7 +270,7 @@ impl World {
     // Without lookahead nothing after the item itself is promised; `apply` is told its own time.
     pub(crate) fn decide_first_before(&mut self, until: Key) -> bool {
         self.refresh();
-        let first = self.order.agenda.queue.first().filter(|item| item.key() < until);
+        let first = self.order.decisions.queue.first().filter(|item| item.key() < until);
         if let Some(item) = first {
             self.apply(&item, item.time);
             self.give_turn(&item);
@@ -274,7 +280,7 @@ impl World {
 
     // Only after a decision that stood alone: of several at one instant another's might come between.
     fn give_turn(&mut self, item: &Item) {
-        self.order.agenda.turn = (item.what == What::Poll).then_some((item.rank, item.time));
+        self.order.decisions.turn = (item.what == What::Poll).then_some((item.rank, item.time));
     }
 
     /// Decides open items before safe time; false if there is nothing to decide.
@@ -285,7 +291,7 @@ impl World {
     // nothing would ever go on.
     pub(crate) fn decide(&mut self, other: Time) -> bool {
         self.refresh();
-        let first = self.order.agenda.queue.first();
+        let first = self.order.decisions.queue.first();
         let (decided, bound) = self.decide_below(other, other == Time::MAX);
         if decided != 0 {
             self.messages.safe = self.messages.safe.max(bound);
@@ -298,7 +304,7 @@ impl World {
 
     /// When a receive meets its message: not before the receive for any source that was decided before it, for which it may have had to wait.
     fn meets(&self, item: &Item) -> Time {
-        item.time.max(self.order.agenda.floors.get((item.rank - self.messages.first) as usize).copied().unwrap_or_default())
+        item.time.max(self.order.decisions.floors.get((item.rank - self.messages.first) as usize).copied().unwrap_or_default())
     }
 
     /// A time before which the rank of an item does nothing because that is decided.
@@ -321,7 +327,7 @@ impl World {
     ///
     /// A rank that it wakes may have other plans: what else is open there is looked at again when all wait once more.
     fn apply(&mut self, item: &Item, until: Time) {
-        self.order.agenda.queue.decided();
+        self.order.decisions.queue.decided();
         let runnable = self.messages.ready.len();
         match item.what {
             What::Poll => self.answer(item.rank),
@@ -337,7 +343,7 @@ impl World {
         if self.messages.ready.len() == runnable {
             self.renew(item.rank);
         } else {
-            self.order.agenda.queue.void(item.rank);
+            self.order.decisions.queue.void(item.rank);
             self.messages.mark_dirty(item.rank);
         }
     }

@@ -2,21 +2,21 @@
 //! that it asks for is there.
 
 use crate::handle::{self, RequestRef};
-use crate::messages::FREE_SPINS;
+use crate::messages::FREE_POLLS;
 use crate::order::poller::Poller;
 use crate::order::question::{Asked, Open, Poll, Question};
 use crate::request::{Body, Completion, Request, RequestArray};
 use crate::world::World;
 use engine::Time;
 
-/// The same of a rank that was sent on from where it was parked, because it may compute between its polls. Twice as many each
+/// Polls in vain of a rank that was sent on from where it was parked, because it may compute between its polls. Twice as many each
 /// time that this was in vain again, but for so many times.
-const PATIENT_SPINS: u32 = 1_000;
+const PATIENT_POLLS: u32 = 1_000;
 const DOUBLINGS: u32 = 4;
 /// Polls after which a rank is parked that does other things between them.
 // Long enough that a program which measures something between its polls is not disturbed, short enough to
 // notice one that will not end.
-const TIRED_SPINS: u32 = 100_000;
+const TIRED_POLLS: u32 = 100_000;
 /// The longest cycle of questions that is seen as one.
 // A loop over more requests than that one by one is not told from one that never repeats.
 const LONGEST_CYCLE: usize = 1_024;
@@ -51,7 +51,7 @@ impl First {
 
 /// How often a rank polls that was sent on so often before.
 fn patience(released: u32) -> u32 {
-    PATIENT_SPINS << released.min(DOUBLINGS)
+    PATIENT_POLLS << released.min(DOUBLINGS)
 }
 
 impl World {
@@ -104,45 +104,45 @@ impl World {
         let First { time, .. } = self.first_success(rank, cycle);
         if time != Time::MAX {
             self.messages.advance(rank, time);
-            self.order.rows.remove(&rank);
+            self.order.histories.remove(&rank);
         }
     }
 
     /// The mounted rank asks `question`: whether it is parked for that, and all that it has asked in vain since it asked it last.
     #[inline]
     pub(super) fn park(&mut self, question: &Question) -> Option<Vec<Asked>> {
-        if self.messages.ranks[self.messages.current as usize].spins < FREE_SPINS { None } else { self.park_idle(question) }
+        if self.messages.ranks[self.messages.current as usize].failed_polls < FREE_POLLS { None } else { self.park_idle(question) }
     }
 
     // A cycle is seen when its first question comes again with nothing else between: `next` is the count that
-    // an unbroken row must have.
+    // an unbroken history must have.
     #[inline(never)]
     fn park_idle(&mut self, question: &Question) -> Option<Vec<Asked>> {
-        let spins = self.messages.ranks[self.messages.current as usize].spins;
-        let alone = || (spins >= TIRED_SPINS).then(|| vec![Asked::keep(question)]);
+        let failed_polls = self.messages.ranks[self.messages.current as usize].failed_polls;
+        let alone = || (failed_polls >= TIRED_POLLS).then(|| vec![Asked::keep(question)]);
         if !self.messages.polls_again {
-            if let Some(row) = self.order.rows.get_mut(&self.messages.current) {
-                row.asked.clear();
+            if let Some(history) = self.order.histories.get_mut(&self.messages.current) {
+                history.asked.clear();
             }
             return alone();
         }
-        let row = self.order.rows.entry(self.messages.current).or_default();
+        let history = self.order.histories.entry(self.messages.current).or_default();
         // What was asked before something else may name requests that are no more.
-        if row.next != spins {
-            row.asked.clear();
+        if history.next != failed_polls {
+            history.asked.clear();
         }
-        row.next = spins + 1;
-        if row.released != 0 && spins < patience(row.released - 1) {
+        history.next = failed_polls + 1;
+        if history.released != 0 && failed_polls < patience(history.released - 1) {
             return None;
         }
-        if row.asked.first().is_some_and(|first| first.is(question)) {
-            return Some(std::mem::take(&mut row.asked));
+        if history.asked.first().is_some_and(|first| first.is(question)) {
+            return Some(std::mem::take(&mut history.asked));
         }
-        if row.asked.len() == LONGEST_CYCLE {
-            row.asked.clear();
+        if history.asked.len() == LONGEST_CYCLE {
+            history.asked.clear();
             return alone();
         }
-        row.asked.push(Asked::keep(question));
+        history.asked.push(Asked::keep(question));
         None
     }
 
@@ -191,15 +191,15 @@ impl World {
     pub(crate) fn least_poller(&self) -> Option<Poller> {
         let parked = self.order.polls.iter().filter(|(_, poll)| matches!(poll, Poll::Parked(_)));
         let (clock, rank) = parked.map(|(&rank, _)| (self.messages.clock(rank), rank)).min()?;
-        Some(Poller { clock, rank, polls: patience(self.order.rows.get(&rank).map_or(0, |row| row.released)) })
+        Some(Poller { clock, rank, polls: patience(self.order.histories.get(&rank).map_or(0, |history| history.released)) })
     }
 
     /// Answers "no" to a parked rank.
     pub(crate) fn send_poller_on(&mut self, rank: u32) {
         self.forget_safe();
-        self.messages.ranks[rank as usize].spins = 0;
+        self.messages.ranks[rank as usize].failed_polls = 0;
         self.answer(rank);
-        self.order.rows.entry(rank).or_default().released += 1;
+        self.order.histories.entry(rank).or_default().released += 1;
     }
 
     /// Nothing can happen unless a rank that is parked goes on polling: it may compute between its polls and send in

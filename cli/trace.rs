@@ -1,5 +1,7 @@
 //! `xsim trace`: what recorded runs did.
 
+mod benchmark;
+
 use crate::failure::{Failure, USAGE};
 use ::trace::stat::Statistics;
 use ::trace::{Trace, check, cut, diff, show};
@@ -64,6 +66,7 @@ pub fn command() -> Command {
                 )
                 .arg(Arg::new("until").long("until").value_name("TIME").help("Calls entered before this virtual time")),
         )
+        .subcommand(benchmark::command())
 }
 
 /// Runs it.
@@ -100,6 +103,10 @@ pub fn main(matches: &ArgMatches) -> Result<ExitCode, Failure> {
             let file = cut::cut(&open("TRACE")?, &ranks(sub)?, &window(sub)?).map_err(Failure::new)?;
             let output = path("output");
             std::fs::write(output, file).map_err(|why| Failure::new(format!("cannot write the trace {}: {why}", output.display())))?;
+            ExitCode::SUCCESS
+        }
+        "benchmark" => {
+            benchmark::write(&open("TRACE")?, path("TRACE"), sub)?;
             ExitCode::SUCCESS
         }
         _ => unreachable!("clap knows only the subcommands above"),

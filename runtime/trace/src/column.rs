@@ -4,6 +4,7 @@
 use crate::codec::{Put, Reader, Result};
 use crate::dictionary::Dictionary;
 use crate::fold::{Cursor, Grammar, Item, Kind};
+use std::fmt::Write;
 
 /// The longest run of values that is looked for again.
 const LONGEST: usize = 256;
@@ -161,6 +162,27 @@ impl Parts {
         }
     }
 
+    /// Values with spaces between, loops as `3x(...)`.
+    fn text(&self, text: &mut String) {
+        for part in &self.parts {
+            match part {
+                Part::Values(values) => {
+                    for value in values {
+                        let _ = write!(text, " {value}");
+                    }
+                }
+                Part::Loop { count, parts } => {
+                    let _ = write!(text, " {count}x(");
+                    let begin = text.len();
+                    parts.text(text);
+                    // The space before the first.
+                    text.remove(begin);
+                    text.push(')');
+                }
+            }
+        }
+    }
+
     fn tally(&self, times: u64, visit: &mut impl FnMut(i64, u64)) {
         for part in &self.parts {
             match part {
@@ -211,6 +233,17 @@ impl Column {
             return reader.wrong(format!("{kind} is no kind of column"));
         }
         Ok(Column { parts: Parts::read(reader, most, 0)?, differences: kind == 1 })
+    }
+    /// Of these values, folded; O(values).
+    pub fn of(values: impl Iterator<Item = i64> + Clone) -> Column {
+        Column::read(&mut Reader::new(&write(values)), u64::MAX).expect("what is written can be read")
+    }
+    /// Its values as people read them: `5 5 7`, `2x(1 3x(0)) 4` for 1 0 0 0 1 0 0 0 4, and `d 10 3x(1)` for 10 and three differences of 1, each to
+    /// the value before.
+    pub fn text(&self) -> String {
+        let mut text = String::new();
+        self.parts.text(&mut text);
+        if self.differences { format!("d{text}") } else { text.trim_start().to_owned() }
     }
     /// How many values it has.
     pub fn len(&self) -> u64 {
@@ -279,6 +312,15 @@ mod tests {
             }
             prop_assert_eq!(column.at(values.len() as u64), None);
         }
+    }
+
+    #[test]
+    fn people_read_loops_and_differences() {
+        let text = |values: &[i64]| Column::of(values.iter().copied()).text();
+        assert_eq!(text(&[5, 5, 7]), "5 5 7");
+        assert_eq!(text(&[1, 0, 0, 0].repeat(9)), "9x(1 3x(0))");
+        assert_eq!(text(&(10..40).collect::<Vec<_>>()), "d 10 29x(1)");
+        assert_eq!(text(&[]), "");
     }
 
     #[test]

@@ -17,6 +17,7 @@ pub mod file;
 pub mod fold;
 pub mod histogram;
 pub mod part;
+pub mod passages;
 pub mod recording;
 pub mod roles;
 mod saving;

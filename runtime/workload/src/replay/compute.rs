@@ -8,7 +8,6 @@ use rustc_hash::FxHashMap;
 use trace::Trace;
 use trace::histogram::Summary;
 use trace::times::Reading;
-use trace::trace::{Cell, Node};
 
 /// What of the recorded computation is replayed.
 #[derive(Clone, Copy, PartialEq, Debug)]
@@ -147,12 +146,7 @@ impl<'t> Drawn<'t> {
 
 /// Histograms by places, with how often ranks went there.
 fn drawn<'t>(trace: &'t Trace, plan: &Plan) -> FxHashMap<(u32, u32), Drawn<'t>> {
-    let mut passages = Passages { trace, plan, count: FxHashMap::default() };
-    for (nodes, &ranks) in trace.shapes.iter().zip(&trace.sizes) {
-        if let Some((first, _)) = passages.within(nodes, ranks, ranks) {
-            passages.add(0, first, ranks);
-        }
-    }
+    let passages = trace::passages::count(trace, &plan.places);
     let number: FxHashMap<(u32, u32), u32> = plan.sites.iter().copied().zip(0..).collect();
     let of = |(path, summary): &'t (trace::part::Path, Summary)| {
         let from = match path.0 {
@@ -160,60 +154,9 @@ fn drawn<'t>(trace: &'t Trace, plan: &Plan) -> FxHashMap<(u32, u32), Drawn<'t>> 
             None => 0,
         };
         let to = *number.get(&path.1)?;
-        Some(((from, to), Drawn::new(summary, passages.count.get(&(from, to)).copied().unwrap_or(0))))
+        Some(((from, to), Drawn::new(summary, passages.get(&(from, to)).copied().unwrap_or(0))))
     };
     trace.histograms.iter().filter_map(of).collect()
-}
-
-/// Counts how often ranks go from one place to another.
-struct Passages<'a> {
-    trace: &'a Trace,
-    plan: &'a Plan,
-    count: FxHashMap<(u32, u32), u64>,
-}
-
-impl Passages<'_> {
-    fn add(&mut self, from: u32, to: u32, times: u64) {
-        let count = self.count.entry((from, to)).or_default();
-        *count = count.saturating_add(times);
-    }
-
-    /// The first and last place of nodes that are gone through so many times, by ranks that go through what is around once each.
-    fn within(&mut self, nodes: &[Node], times: u64, ranks: u64) -> Option<(u32, u32)> {
-        let mut ends: Option<(u32, u32)> = None;
-        for node in nodes {
-            let (first, last) = match node {
-                Node::Call(call) => {
-                    let place = self.plan.places[*call as usize];
-                    (place, place)
-                }
-                Node::Loop { count, body } => {
-                    // Of each time that the loop is come upon.
-                    let turns = match count {
-                        Cell::Same(count) => u128::from(times) * u128::from(count.unsigned_abs()),
-                        Cell::Column(column) => {
-                            let mut sum = 0u128;
-                            self.trace.columns[*column as usize]
-                                .tally(&mut |count, often| sum += u128::from(count.unsigned_abs()) * u128::from(often));
-                            sum * u128::from(times) / u128::from(ranks.max(1))
-                        }
-                    };
-                    let turns = u64::try_from(turns).unwrap_or(u64::MAX);
-                    let Some((first, last)) = self.within(body, turns, ranks) else { continue };
-                    self.add(last + 1, first, turns.saturating_sub(times));
-                    (first, last)
-                }
-            };
-            match &mut ends {
-                None => ends = Some((first, last)),
-                Some((_, end)) => {
-                    let from = std::mem::replace(end, last) + 1;
-                    self.add(from, first, times);
-                }
-            }
-        }
-        ends
-    }
 }
 
 #[cfg(test)]

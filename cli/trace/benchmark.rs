@@ -1,0 +1,58 @@
+//! `xsim trace benchmark`: a recorded run as a C program.
+
+use crate::failure::Failure;
+use ::benchmark::{Datatypes, Options};
+use ::trace::Trace;
+use clap::{Arg, ArgAction, ArgMatches, Command};
+use std::path::{Path, PathBuf};
+
+/// The subcommand's arguments.
+pub fn command() -> Command {
+    let path = |name: &'static str| Arg::new(name).required(true).value_parser(clap::value_parser!(PathBuf));
+    let flag = |name: &'static str, help: &'static str| Arg::new(name).long(name).action(ArgAction::SetTrue).help(help);
+    Command::new("benchmark")
+        .about("Write a C program with MPI that does what a trace has, to read, compile with any MPI and change")
+        .arg(path("TRACE").help("A trace, from -xsim-trace"))
+        .arg(path("output").short('o').long("output").value_name("DIR").help("Where to; it is made if need be"))
+        .arg(
+            Arg::new("datatypes")
+                .long("datatypes")
+                .value_name("size|structure")
+                .value_parser(["size", "structure"])
+                .default_value("structure")
+                .help("Datatypes that the program made: made again, or as many bytes"),
+        )
+        .arg(flag("average", "MPI_Alltoall of the mean count instead of MPI_Alltoallv"))
+        .arg(flag("obfuscate", "No name of the program: no call sites, names of objects, or name of the trace"))
+        .arg(
+            Arg::new("without")
+                .long("without")
+                .value_name("FUNCTION,...")
+                .value_delimiter(',')
+                .help("Leaves out the calls of these functions, such as MPI_Comm_set_attr"),
+        )
+}
+
+/// Writes the files.
+pub fn write(trace: &Trace, path: &Path, matches: &ArgMatches) -> Result<(), Failure> {
+    let options = Options {
+        datatypes: if matches.get_one::<String>("datatypes").is_some_and(|how| how == "size") {
+            Datatypes::Size
+        } else {
+            Datatypes::Structure
+        },
+        averages: matches.get_flag("average"),
+        obfuscates: matches.get_flag("obfuscate"),
+        without: matches.get_many::<String>("without").into_iter().flatten().cloned().collect(),
+    };
+    let name = path.file_name().map_or_else(String::new, |name| name.to_string_lossy().into_owned());
+    let files = ::benchmark::generate(trace, &name, &options).map_err(|why| Failure::new(format!("{}: {why}", path.display())))?;
+    let directory: &PathBuf = matches.get_one("output").expect("clap asks for a directory");
+    let failed = |file: &Path, why: std::io::Error| Failure::new(format!("{} cannot be written: {why}", file.display()));
+    std::fs::create_dir_all(directory).map_err(|why| failed(directory, why))?;
+    for file in files {
+        let path = directory.join(file.name);
+        std::fs::write(&path, file.text).map_err(|why| failed(&path, why))?;
+    }
+    Ok(())
+}

@@ -1,0 +1,78 @@
+//! What a call needs in C, from the function table (`cabi/table`): generated programs spell the prototypes that `mpi.h` has.
+
+#[allow(dead_code, reason = "the library's build uses all of it")]
+#[path = "../../build/kinds.rs"]
+mod kinds;
+#[allow(dead_code, reason = "as above")]
+#[path = "../../build/table.rs"]
+mod table;
+
+use kinds::Kind;
+use std::fmt::Write;
+use std::path::{Path, PathBuf};
+use std::{env, fs};
+use table::{Direction, Parameter};
+
+fn main() {
+    let root = PathBuf::from(env::var_os("CARGO_MANIFEST_DIR").expect("set by cargo")).join("../..");
+    let out = PathBuf::from(env::var_os("OUT_DIR").expect("set by cargo"));
+    for read in ["cabi/table", "build/kinds.rs", "build/table.rs"] {
+        println!("cargo:rerun-if-changed={}", root.join(read).display());
+    }
+    fs::write(out.join("signatures.rs"), signatures(&root)).expect("OUT_DIR can be written to");
+}
+
+fn signatures(root: &Path) -> String {
+    let table = table::read(&root.join("cabi/table"));
+    let mut out = String::from("pub static SIGNATURES: &[Signature] = &[\n");
+    for row in &table.functions {
+        writeln!(out, "    Signature {{ name: \"MPI_{}\", has_large: {}, parameters: &[", row.name, row.large).unwrap();
+        row.parameters.iter().filter(|p| p.kind != Kind::Variadic).for_each(|p| parameter(&mut out, p));
+        out.push_str("    ] },\n");
+    }
+    out.push_str("];\n\npub static CONSTANTS: &[(&str, i64)] = &[\n");
+    for constant in &table.constants {
+        if let (true, Ok(value)) = (matches!(constant.kind.as_str(), "int" | "ints"), constant.value.parse::<i64>()) {
+            writeln!(out, "    (\"{}\", {value}),", constant.name).unwrap();
+        }
+    }
+    out.push_str("];\n");
+    out
+}
+
+fn parameter(out: &mut String, p: &Parameter) {
+    let way = match p.direction {
+        Direction::In => "In",
+        Direction::Out => "Out",
+        Direction::InOut => "InOut",
+    };
+    let kind = match &p.kind {
+        Kind::Function(name) => format!("Kind::Function(\"{name}\")"),
+        Kind::Handle(_) => "Kind::Handle".to_owned(),
+        kind if kind.wide(true) => "Kind::Number".to_owned(),
+        kind => format!(
+            "Kind::{}",
+            match kind {
+                Kind::Int | Kind::Keyval | Kind::Length | Kind::Logical => "Number",
+                Kind::Rank | Kind::Root => "Rank",
+                Kind::Tag => "Tag",
+                Kind::Weight => "Weight",
+                Kind::Status => "Status",
+                Kind::Buffer => "Buffer",
+                Kind::Text => "Text",
+                Kind::Argc | Kind::Argv => "Main",
+                _ => "Other",
+            }
+        ),
+    };
+    writeln!(
+        out,
+        "        Parameter {{ name: \"{}\", kind: {kind}, direction: Direction::{way}, is_array: {}, large_only: {}, types: [\"{}\", \"{}\"] }},",
+        p.name,
+        p.length.is_some(),
+        p.large_only,
+        p.kind.c_type(false),
+        p.kind.c_type(true)
+    )
+    .unwrap();
+}

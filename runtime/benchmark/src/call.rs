@@ -1,0 +1,192 @@
+//! A call of a trace, made by ranks of several shapes: what its arguments are, rank by rank.
+
+use crate::numbers::{Ranks, Value};
+use crate::signature::{Kind, Parameter, Signature};
+use crate::{Datatypes, Options};
+use trace::Trace;
+use trace::template::{Field, Peer, Position, Template, Whose};
+use trace::trace::Cell;
+
+/// Why a call cannot be written.
+pub type Refusal = String;
+
+/// An argument.
+#[derive(Clone, Copy)]
+pub struct Argument<'a> {
+    pub parameter: &'static Parameter,
+    pub field: &'a Field,
+    /// The place of its first number.
+    pub at: usize,
+}
+
+/// A call.
+pub struct Call<'a> {
+    pub ranks: &'a Ranks<'a>,
+    pub options: &'a Options,
+    pub template: &'a Template,
+    pub signature: &'static Signature,
+    pub arguments: Vec<Argument<'a>>,
+    /// By shape: its place in [`Trace::calls`].
+    variants: &'a [(u32, u32)],
+}
+
+impl<'a> Call<'a> {
+    /// Of calls with one template.
+    ///
+    /// # Errors
+    /// If it is no function of MPI.
+    pub fn new(ranks: &'a Ranks<'a>, options: &'a Options, variants: &'a [(u32, u32)]) -> Result<Call<'a>, Refusal> {
+        let trace = ranks.trace;
+        let template = &trace.templates[trace.calls[variants[0].1 as usize].0 as usize];
+        let function = &trace.functions[template.function as usize];
+        let signature = Signature::of(&function.name).ok_or("it is no function of MPI")?;
+        let mut at = 0usize;
+        let mut arguments = Vec::new();
+        for (name, field) in function.arguments.iter().zip(&template.fields) {
+            let parameter = signature.parameters.iter().find(|parameter| parameter.name == name);
+            arguments.push(Argument { parameter: parameter.ok_or_else(|| format!("it has no argument {name}"))?, field, at });
+            at += field.numbers().unwrap_or(0) as usize;
+        }
+        Ok(Call { ranks, options, template, signature, arguments, variants })
+    }
+
+    /// Whether all ranks of the trace make it.
+    pub fn is_of_all_ranks(&self) -> bool {
+        let ranks: u64 = self.variants.iter().map(|&(shape, _)| self.trace().sizes[shape as usize]).sum();
+        ranks == u64::from(self.trace().ranks)
+    }
+
+    /// The trace.
+    pub fn trace(&self) -> &'a Trace {
+        self.ranks.trace
+    }
+
+    /// The argument of this name.
+    pub fn argument(&self, name: &str) -> Option<Argument<'a>> {
+        self.arguments.iter().find(|argument| argument.parameter.name == name).copied()
+    }
+
+    /// The first that there is of these.
+    pub fn first(&self, names: &[&str]) -> Option<Argument<'a>> {
+        names.iter().find_map(|name| self.argument(name))
+    }
+
+    /// What `of` says of the numbers in these places ([`Ranks::map`]).
+    pub fn map(&self, places: &[usize], by_rank: bool, of: impl Fn(u32, &[i64]) -> i64) -> Value {
+        let cells: Vec<(u32, Vec<Cell>)> = self
+            .variants
+            .iter()
+            .map(|&(shape, call)| (shape, places.iter().map(|&place| self.trace().calls[call as usize].1[place]).collect()))
+            .collect();
+        self.ranks.map(&cells, by_rank, of)
+    }
+
+    /// The number in a place.
+    pub fn number(&self, place: usize) -> Value {
+        self.map(&[place], false, |_, numbers| numbers[0])
+    }
+
+    /// The number of a scalar argument; `None` if the trace does not say it.
+    pub fn scalar(&self, name: &str) -> Option<Value> {
+        let argument = self.argument(name)?;
+        (argument.field.numbers() == Some(1) && !matches!(argument.field, Field::List(_))).then(|| self.number(argument.at))
+    }
+
+    /// What `of` says of the numbers in these places, and of what the call's ranks are relative to.
+    pub fn relative(&self, places: &[usize], of: impl Fn(Position, &[i64]) -> i64) -> Value {
+        let comm = if let Whose::Made(place) = self.template.whose() { Some(place) } else { None };
+        let places: Vec<usize> = places.iter().copied().chain(comm).collect();
+        self.map(&places, true, |rank, numbers| of(self.position(rank, comm.and(numbers.last().copied())), numbers))
+    }
+
+    /// The ranks that are told in a place, in the communicator that the call names.
+    pub fn absolute(&self, place: usize) -> Value {
+        self.relative(&[place], |position, numbers| Peer::of(numbers[0]).rank(position).into())
+    }
+
+    /// What ranks are relative to, for a rank whose number for the communicator is this.
+    fn position(&self, rank: u32, comm: Option<i64>) -> Position {
+        let world = Position { rank, peers: self.trace().ranks };
+        match (self.template.whose(), comm) {
+            (Whose::Named(name), _) if self.trace().names[name as usize] == "MPI_COMM_SELF" => Position { rank: 0, peers: 1 },
+            (Whose::Made(_), Some(number)) => {
+                let member = self.trace().comms.member(rank, u32::try_from(number).unwrap_or(0));
+                member.map_or(world, |member| Position { rank: member.rank, peers: member.peers })
+            }
+            _ => world,
+        }
+    }
+
+    /// How many ranks messages can go to, at most.
+    pub fn peers(&self) -> i64 {
+        match self.template.whose() {
+            Whose::Made(_) => self.relative(&[], |position, _| position.peers.into()).most(),
+            _ => self.position(0, None).peers.into(),
+        }
+    }
+
+    /// Elements of an array with the places of their numbers; `None` if the trace does not say them.
+    pub fn elements(&self, argument: Argument<'a>) -> Option<Vec<(&'a Field, usize)>> {
+        let Field::List(runs) = argument.field else { return None };
+        let mut at = argument.at;
+        let mut elements = Vec::new();
+        for (length, field) in runs {
+            for _ in 0..*length {
+                elements.push((field, at));
+                at += field.numbers().unwrap_or(0) as usize;
+            }
+        }
+        Some(elements)
+    }
+
+    /// Whether messages tell the datatype in bytes.
+    pub fn is_told_in_bytes(&self, field: &Field) -> bool {
+        self.options.datatypes == Datatypes::Size && matches!(field, Field::Datatype(None))
+    }
+
+    /// Size and extent of a datatype for each rank, as the greatest; `None` if the trace does not say them.
+    pub fn extent(&self, field: &Field, at: usize) -> Option<i64> {
+        match field {
+            Field::Datatype(Some(place)) => {
+                let known = self.trace().types[*place as usize];
+                Some(known.extent.max(known.size as i64))
+            }
+            // Bytes lie side by side, but for what displacements in extents leave between them.
+            Field::Datatype(None) => Some(self.map(&[at + 1, at + 2], false, |_, numbers| numbers[0].max(numbers[1])).most()),
+            _ => None,
+        }
+    }
+
+    /// The datatype of the elements that an argument counts.
+    pub fn type_of(&self, counts: &str) -> Option<Argument<'a>> {
+        match counts {
+            "sendcount" | "sendcounts" | "sdispls" => self.first(&["sendtype", "sendtypes"]),
+            "displs" if self.argument("sendcounts").is_some() => self.first(&["sendtype"]),
+            "recvcount" | "recvcounts" | "rdispls" | "displs" => self.first(&["recvtype", "recvtypes", "datatype"]),
+            "count" | "incount" | "outcount" => self.argument("datatype"),
+            _ => None,
+        }
+    }
+
+    /// The function without what tells nonblocking and persistent forms apart: `alltoallv`.
+    pub fn base(&self) -> String {
+        let name = self.signature.name.trim_start_matches("MPI_").trim_end_matches("_init");
+        let lower = name.to_lowercase();
+        let collective = ["all", "bar", "bca", "exs", "gat", "nei", "red", "sca"];
+        match lower.strip_prefix('i') {
+            Some(rest) if collective.iter().any(|begin| rest.starts_with(begin)) => rest.to_owned(),
+            _ => lower,
+        }
+    }
+
+    /// Whether a parameter of this kind and name counts, so that more than an `int` needs the large variant.
+    pub fn is_large(&self) -> bool {
+        let is_count =
+            |argument: &&Argument| argument.parameter.types[0] != argument.parameter.types[1] && argument.parameter.kind == Kind::Number;
+        self.signature.has_large
+            && self.arguments.iter().filter(is_count).any(|argument| {
+                let numbers = argument.at..argument.at + argument.field.numbers().unwrap_or(0) as usize;
+                argument.parameter.types[0] == "int" && numbers.into_iter().any(|at| self.number(at).most() > i64::from(i32::MAX))
+            })
+    }
+}

@@ -1,0 +1,111 @@
+//! The files of a benchmark.
+
+use crate::lines::Program;
+use crate::{Datatypes, Options};
+use observe::recorder::Class;
+use std::fmt::Write;
+use trace::Trace;
+
+/// A file by its name.
+pub struct File {
+    /// `main.c`.
+    pub name: &'static str,
+    /// Its contents.
+    pub text: String,
+}
+
+const UTIL_C: &str = include_str!("c/util.c");
+const UTIL_H: &str = include_str!("c/util.h");
+const MAKEFILE: &str = include_str!("c/Makefile");
+const README: &str = include_str!("c/README");
+
+/// All of them.
+pub fn of(trace: &Trace, name: &str, options: &Options, program: &mut Program) -> Vec<File> {
+    vec![
+        File { name: "main.c", text: main_c(program) },
+        File { name: "main.h", text: main_h(trace, program) },
+        File { name: "util.h", text: UTIL_H.to_owned() },
+        File { name: "util.c", text: UTIL_C.to_owned() },
+        File { name: "Makefile", text: MAKEFILE.to_owned() },
+        File { name: "README", text: readme(trace, name, options) },
+    ]
+}
+
+fn main_c(program: &mut Program) -> String {
+    let mut out = String::from("#include \"main.h\"\n#include \"util.h\"\n\n");
+    let times = program.times.definitions(&mut program.speller.vectors);
+    let vectors = program.speller.vectors.definitions();
+    if !vectors.is_empty() {
+        out += &vectors;
+        out.push('\n');
+    }
+    out += &times;
+    out += &counters(program);
+    out += "int main(int argc, char **argv)\n{\n";
+    if !program.times.is_empty() {
+        out += "    paths_are(paths, (int)(sizeof paths / sizeof paths[0]));\n";
+    }
+    if !program.is_whole {
+        out += "    MPI_Init(&argc, &argv);\n    started();\n";
+    }
+    out += &program.body;
+    if !program.functions.contains("MPI_Finalize") {
+        out += "    MPI_Finalize();\n";
+    }
+    out + "    return 0;\n}\n"
+}
+
+/// With -DCOUNT each call counts itself.
+fn counters(program: &Program) -> String {
+    let mut out = String::from("#ifdef COUNT\nstatic const char *const names[FUNCTIONS] = {\n");
+    let names = || program.functions.iter().chain((!program.functions.contains("MPI_Finalize")).then_some(&"MPI_Finalize"));
+    for name in names() {
+        let _ = writeln!(out, "    \"{name}\",");
+    }
+    out += "};\n";
+    for (number, name) in names().enumerate() {
+        let prints = if *name == "MPI_Finalize" { "print_counts(names, FUNCTIONS), " } else { "" };
+        let arguments = if *name == "MPI_Finalize" { "" } else { "..." };
+        let given = if *name == "MPI_Finalize" { "" } else { "__VA_ARGS__" };
+        let _ = writeln!(out, "#define {name}({arguments}) (counted({number}), {prints}{name}({given}))");
+    }
+    out + "#endif\n\n"
+}
+
+fn main_h(trace: &Trace, program: &Program) -> String {
+    let sizes = &program.speller.sizes;
+    let functions = program.functions.len() + usize::from(!program.functions.contains("MPI_Finalize"));
+    let mut out = String::from("/* How much there is of what. */\n#ifndef MAIN_H\n#define MAIN_H\n\nenum {\n");
+    let _ = writeln!(out, "    RANKS = {},", trace.ranks);
+    for (name, class) in [
+        ("COMMS", Class::Comm),
+        ("REQUESTS", Class::Request),
+        ("TYPES", Class::Datatype),
+        ("OPS", Class::Op),
+        ("GROUPS", Class::Group),
+        ("INFOS", Class::Info),
+        ("ERRHANDLERS", Class::Errhandler),
+        ("MESSAGES", Class::Message),
+    ] {
+        // Compilers look into loops over arrays of one.
+        let _ = writeln!(out, "    {name} = {},", sizes.of(class).max(2));
+    }
+    let _ = writeln!(out, "    ANSWERS = {},\n    FUNCTIONS = {functions}\n}};\n\n#endif", sizes.answers.max(1));
+    out
+}
+
+fn readme(trace: &Trace, name: &str, options: &Options) -> String {
+    let of = if options.obfuscates { "a trace".to_owned() } else { format!("the trace {name}") };
+    let calls = trace.length().map_or("more than 2^64".to_owned(), |calls| calls.to_string());
+    let mut text = README.replace("{OF}", &of).replace("{RANKS}", &trace.ranks.to_string()).replace("{CALLS}", &calls);
+    if options.datatypes == Datatypes::Size {
+        text += "\nDatatypes that the program made are so many bytes (--datatypes size).\n";
+    }
+    if options.averages {
+        text += "\nEach MPI_Alltoallv is an MPI_Alltoall of the mean count (--average).\n";
+    }
+    if !options.without.is_empty() {
+        let _ = writeln!(text, "\nLeft out: calls of {}.", options.without.join(", "));
+    }
+    text
+}

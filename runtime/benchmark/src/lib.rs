@@ -1,0 +1,50 @@
+//! A trace as a program: C with MPI that does what was recorded, for people to read, compile with any MPI and change (docs/traces.md).
+//!
+//! After X. Wu, V. Deshpande, F. Mueller, "ScalaBenchGen: Auto-Generation of Communication Benchmarks Traces", IPDPS 2012: loops of the trace become
+//! loops, ranks that do something different are told apart by conditions, numbers that differ between ranks stand in vectors, and what ranks
+//! compute between two calls is drawn from the histogram of these. Beyond the paper, a call is any function whose arguments the trace has.
+
+mod call;
+mod files;
+mod lines;
+mod memory;
+mod merge;
+mod numbers;
+mod signature;
+mod spelling;
+mod times;
+
+pub use files::File;
+
+use trace::Trace;
+
+/// How messages say what they are made of.
+#[derive(Clone, Copy, PartialEq, Eq, Debug)]
+pub enum Datatypes {
+    /// Datatypes are made as in the recording.
+    Structure,
+    /// What the program made is so many bytes.
+    Size,
+}
+
+/// What is to be written.
+#[derive(Clone, PartialEq, Eq, Debug)]
+pub struct Options {
+    /// Datatypes of the program.
+    pub datatypes: Datatypes,
+    /// `MPI_Alltoallv` becomes `MPI_Alltoall` with the mean count.
+    pub averages: bool,
+    /// No name of the program: no call sites, no names of objects.
+    pub obfuscates: bool,
+    /// Functions whose calls are left out.
+    pub without: Vec<String>,
+}
+
+/// The program of a trace, as files; `name` is what it is called in their texts.
+///
+/// # Errors
+/// A sentence with the rank, the call and its site, if there is a call that cannot be written, and what can be done.
+pub fn generate(trace: &Trace, name: &str, options: &Options) -> Result<Vec<File>, String> {
+    let mut program = lines::Program::write(trace, options)?;
+    Ok(files::of(trace, name, options, &mut program))
+}

@@ -1,0 +1,284 @@
+//! The calls of a trace line by line.
+
+use crate::Options;
+use crate::call::{Argument, Call, Refusal};
+use crate::merge::{Item, merge};
+use crate::numbers::Ranks;
+use crate::spelling::{Spelled, Speller, is_left_out};
+use crate::times::Times;
+use indexmap::IndexSet;
+use std::fmt::Write;
+use trace::Trace;
+
+/// A program with more lines is refused: no one would read it, and compilers take minutes.
+const MOST_LINES: usize = 200_000;
+/// Functions that answer statuses in other ways than by arguments of the calls that complete something.
+const READS_STATUSES: &[&str] = &["MPI_Get_count", "MPI_Get_elements", "MPI_Get_elements_x", "MPI_Test_cancelled"];
+/// Polls that have to find what they found.
+const POLLS: &[&str] = &["MPI_Test", "MPI_Testall", "MPI_Iprobe", "MPI_Improbe", "MPI_Request_get_status"];
+
+/// What is to stand in the files.
+pub struct Program {
+    /// The statements of `main`.
+    pub body: String,
+    pub speller: Speller,
+    pub times: Times,
+    /// Functions that are called, in the order in which they come.
+    pub functions: IndexSet<&'static str>,
+    /// Whether the trace has the call that initializes MPI, and that which ends it.
+    pub is_whole: bool,
+}
+
+impl Program {
+    /// Of a trace.
+    ///
+    /// # Errors
+    /// A sentence, if there is a call that cannot be written.
+    pub fn write(trace: &Trace, options: &Options) -> Result<Program, String> {
+        let ranks = Ranks::new(trace);
+        let name = |call: u32| {
+            let template = &trace.templates[trace.calls[call as usize].0 as usize];
+            trace.functions[template.function as usize].name.as_str()
+        };
+        let items = merge(trace, &|call| !is_left_out(name(call), options));
+        let keeps_statuses = trace
+            .functions
+            .iter()
+            .any(|function| READS_STATUSES.contains(&function.name.as_str()) || function.name.starts_with("MPI_Status_get"));
+        let mut writer = Writer {
+            ranks: &ranks,
+            options,
+            program: Program {
+                body: String::new(),
+                speller: Speller { keeps_statuses, degree: degree(&ranks, options, &items), ..Speller::default() },
+                times: Times::of(trace),
+                functions: IndexSet::new(),
+                is_whole: trace.functions.iter().any(|function| matches!(function.name.as_str(), "MPI_Init" | "MPI_Init_thread")),
+            },
+            depth: 1,
+            loops: 0,
+            lines: 0,
+            is_begun: false,
+        };
+        writer.is_begun = !writer.program.is_whole;
+        let all: Vec<u32> = (0..trace.shapes.len() as u32).filter(|&shape| trace.sizes[shape as usize] > 0).collect();
+        writer.items(&items, &all)?;
+        Ok(writer.program)
+    }
+}
+
+/// The most neighbours that a rank can have in any topology of the trace.
+fn degree(ranks: &Ranks, options: &Options, items: &[Item]) -> i64 {
+    let of = |item: &Item| match item {
+        Item::Loop { body, .. } => degree(ranks, options, body),
+        Item::Call(variants) => {
+            let Ok(call) = Call::new(ranks, options, variants) else { return 0 };
+            let most = |name: &str| call.scalar(name).map_or(0, |value| value.most());
+            let length = |name: &str| call.argument(name).and_then(|list| call.elements(list)).map_or(0, |list| list.len() as i64);
+            match call.signature.name {
+                "MPI_Cart_create" => 2 * most("ndims"),
+                "MPI_Graph_create" => length("edges"),
+                "MPI_Dist_graph_create_adjacent" => most("indegree").max(most("outdegree")),
+                // Anybody may name edges to and from anybody.
+                "MPI_Dist_graph_create" => sum_of_edges(&call),
+                _ => 0,
+            }
+        }
+    };
+    items.iter().map(of).max().unwrap_or(0)
+}
+
+fn sum_of_edges(call: &Call) -> i64 {
+    let of = |list: Argument| -> Option<i64> {
+        let places: Vec<usize> = call.elements(list)?.into_iter().map(|(_, at)| at).collect();
+        Some(call.map(&places, false, |_, degrees| degrees.iter().sum()).most())
+    };
+    call.argument("degrees").and_then(of).unwrap_or(0) * i64::from(call.trace().ranks)
+}
+
+struct Writer<'a> {
+    ranks: &'a Ranks<'a>,
+    options: &'a Options,
+    program: Program,
+    depth: usize,
+    loops: usize,
+    lines: usize,
+    /// The call that initializes MPI was written, so that ranks know who they are.
+    is_begun: bool,
+}
+
+impl Writer<'_> {
+    fn line(&mut self, line: &str) -> Result<(), String> {
+        self.lines += 1;
+        if self.lines > MOST_LINES {
+            let why = "the benchmark would have more than 200,000 lines: the trace has few loops; cut a part of it (xsim trace cut), or record a part of the run";
+            return Err(why.to_owned());
+        }
+        let _ = writeln!(self.program.body, "{:1$}{line}", "", self.depth * 4);
+        Ok(())
+    }
+
+    /// Items of ranks of these shapes; neighbours of the same ranks under one condition.
+    fn items(&mut self, items: &[Item], around: &[u32]) -> Result<(), String> {
+        for run in items.chunk_by(|a, b| a.shapes() == b.shapes()) {
+            let shapes = run[0].shapes();
+            let is_part = shapes.as_slice() != around;
+            if is_part {
+                if !self.is_begun {
+                    let sentence = "ranks do different things before MPI_Init, where a program cannot tell them apart";
+                    return Err(format!("{sentence}: {}", self.place_of(&run[0])));
+                }
+                let members = self.ranks.members(&shapes);
+                let condition = self.program.speller.vectors.is_member(&members);
+                self.line(&format!("if ({condition}) {{ /* {} */", listed(&members)))?;
+                self.depth += 1;
+            }
+            run.iter().try_for_each(|item| self.item(item, &shapes))?;
+            if is_part {
+                self.depth -= 1;
+                self.line("}")?;
+            }
+        }
+        Ok(())
+    }
+
+    fn item(&mut self, item: &Item, shapes: &[u32]) -> Result<(), String> {
+        match item {
+            Item::Call(variants) => self.call(variants).map_err(|why| {
+                let way = "leave such calls out (--without), cut the trace (xsim trace cut) or switch recording off there (MPI_Pcontrol)";
+                format!("{}: {why}; {way}", self.place_of(item))
+            }),
+            Item::Loop { counts, body } => {
+                let cells: Vec<_> = counts.iter().map(|&(shape, count)| (shape, vec![count])).collect();
+                let turns = self.ranks.map(&cells, false, |_, counts| counts[0]);
+                let turns = self.program.speller.vectors.number(&turns);
+                let name = format!("i{}", self.loops);
+                self.line(&format!("for (long {name} = 0; {name} < {turns}; {name}++) {{"))?;
+                (self.loops, self.depth) = (self.loops + 1, self.depth + 1);
+                self.items(body, shapes)?;
+                (self.loops, self.depth) = (self.loops - 1, self.depth - 1);
+                self.line("}")
+            }
+        }
+    }
+
+    /// The function, the site and a rank of an item's first call, for messages.
+    fn place_of(&self, item: &Item) -> String {
+        match item {
+            Item::Loop { body, .. } => body.first().map_or_else(String::new, |item| self.place_of(item)),
+            Item::Call(variants) => {
+                let trace = self.ranks.trace;
+                let (shape, call) = variants[0];
+                let template = &trace.templates[trace.calls[call as usize].0 as usize];
+                let rank = self.ranks.members(&[shape]).iter().position(|&member| member == 1).unwrap_or(0);
+                format!("rank {rank}, {} at {}", trace.functions[template.function as usize].name, trace.site(template.site))
+            }
+        }
+    }
+
+    fn call(&mut self, variants: &[(u32, u32)]) -> Result<(), Refusal> {
+        let call = Call::new(self.ranks, self.options, variants)?;
+        if call.template.code != 0 {
+            return Err(format!("it failed with code {} when it was recorded", call.template.code));
+        }
+        let mut spelled = self.program.speller.spell(&call)?;
+        let mut name = call.signature.name;
+        if self.options.averages && call.base() == "alltoallv" {
+            (name, spelled.arguments) = averaged(&call, spelled.arguments)?;
+        }
+        if !self.program.times.is_empty() {
+            let place = self.program.times.place(variants[0].1);
+            self.line(&format!("compute({place});"))?;
+        }
+        spelled.before.iter().try_for_each(|line| self.line(line))?;
+        self.program.functions.insert(name);
+        let large = if call.is_large() { "_c" } else { "" };
+        let text = format!("{name}{large}({})", spelled.arguments.join(", "));
+        let statement = self.statement(&call, &spelled, text);
+        let site = self.ranks.trace.site(call.template.site);
+        // A comment ends where the name of a file could have it end.
+        let comment = if self.options.obfuscates || site == "?" { String::new() } else { format!(" /* {} */", site.replace("*/", "* /")) };
+        self.line(&format!("{statement}{comment}"))?;
+        spelled.after.iter().try_for_each(|line| self.line(line))?;
+        if matches!(call.signature.name, "MPI_Init" | "MPI_Init_thread") {
+            self.is_begun = true;
+            self.line("started();")?;
+        }
+        Ok(())
+    }
+
+    /// What a call found when it was recorded it has to find, at whatever time that is.
+    fn statement(&mut self, call: &Call, spelled: &Spelled, text: String) -> String {
+        let name = call.signature.name;
+        let found = call.scalar("flag").map(|flag| flag.least());
+        if POLLS.contains(&name) && found == Some(1) {
+            return format!("do {text}; while (!flag);");
+        }
+        let completes = matches!(name, "MPI_Waitany" | "MPI_Testany" | "MPI_Waitsome" | "MPI_Testsome");
+        if !completes || found == Some(0) {
+            return format!("{text};");
+        }
+        let (Some((count, wanted)), Some(first)) = (self.program.speller.completed(call), &spelled.requests) else {
+            return format!("{text};");
+        };
+        match name {
+            "MPI_Waitsome" | "MPI_Testsome" => format!("do {text}; while (unsettled({first}, done, indices, {count}, {wanted}));"),
+            "MPI_Testany" => format!("do {text}; while (!flag || unsettled({first}, 1, &done, {count}, {wanted}));"),
+            _ => format!("do {text}; while (unsettled({first}, 1, &done, {count}, {wanted}));"),
+        }
+    }
+}
+
+/// An all-to-all of blocks of one length, the mean of all blocks of all ranks, which all name alike: function and arguments.
+///
+/// # Errors
+/// If not all ranks make this call, so that what their mean is cannot be told from it.
+fn averaged(call: &Call, arguments: Vec<String>) -> Result<(&'static str, Vec<String>), Refusal> {
+    let ranks = call.trace().ranks;
+    let mean = |counts: &str| -> Option<i64> {
+        let elements = call.elements(call.argument(counts)?)?;
+        let sum: i64 = elements.iter().map(|&(_, at)| call.number(at).sum(ranks)).sum();
+        let blocks = (elements.len() as i64 * i64::from(ranks)).max(1);
+        Some((sum + blocks / 2) / blocks)
+    };
+    let (Some(send), Some(receive)) = (mean("sendcounts"), mean("recvcounts")) else {
+        return Err("it is in place, and has no mean count".to_owned());
+    };
+    if !call.is_of_all_ranks() {
+        return Err("not all ranks make this call alike, and --average takes the mean of all".to_owned());
+    }
+    let extent = |kind: &str| call.argument(kind).and_then(|kind| call.extent(kind.field, kind.at)).unwrap_or(0);
+    let [request, ..] = &arguments[..] else { return Err("it has no arguments".to_owned()) };
+    let request = request.trim_start_matches("out(").split(',').next().unwrap_or("0");
+    let buffer = |side: &str, count: i64, kind: &str| format!("{side}({request}, {})", count * extent(kind) * call.peers());
+    let mut all = vec![buffer("out", send, "sendtype"), send.to_string(), arguments[3].clone()];
+    all.extend([buffer("in", receive, "recvtype"), receive.to_string()]);
+    all.extend_from_slice(&arguments[7..]);
+    Ok((if call.signature.name.contains("_I") { "MPI_Ialltoall" } else { "MPI_Alltoall" }, all))
+}
+
+/// Ranges of ranks.
+fn listed(members: &[i64]) -> String {
+    let mut ranges: Vec<(usize, usize)> = Vec::new();
+    for rank in (0..members.len()).filter(|&rank| members[rank] == 1) {
+        match ranges.last_mut() {
+            Some((_, last)) if *last + 1 == rank => *last = rank,
+            _ => ranges.push((rank, rank)),
+        }
+    }
+    let shown: Vec<String> = ranges.iter().take(4).map(|&(a, b)| if a == b { a.to_string() } else { format!("{a}-{b}") }).collect();
+    let one = ranges.len() == 1 && ranges[0].0 == ranges[0].1;
+    format!("{} {}{}", if one { "rank" } else { "ranks" }, shown.join(", "), if ranges.len() > 4 { ", ..." } else { "" })
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    #[test]
+    fn ranges_of_ranks_are_told_shortly() {
+        assert_eq!(listed(&[0, 1, 0]), "rank 1");
+        assert_eq!(listed(&[1, 1, 0, 1]), "ranks 0-1, 3");
+        assert_eq!(listed(&[1, 0].repeat(9)), "ranks 0, 2, 4, 6, ...");
+    }
+}

@@ -1,0 +1,228 @@
+//! Numbers of ranks, and how they are written in C.
+
+use indexmap::IndexSet;
+use std::fmt::Write;
+use trace::Trace;
+use trace::column::Column;
+use trace::trace::Cell;
+
+/// Elements that stand in the line of a call; more go to a vector.
+const INLINE: usize = 16;
+/// Where a line of text ends.
+const WIDTH: usize = 100;
+
+/// A number of several ranks.
+#[derive(Clone, PartialEq, Eq, Debug)]
+pub enum Value {
+    /// The same for all.
+    Same(i64),
+    /// By rank in `MPI_COMM_WORLD`. Those that are not asked for have that of a rank before them: whatever folds well.
+    Each(Vec<i64>),
+}
+
+impl Value {
+    /// The greatest.
+    pub fn most(&self) -> i64 {
+        match self {
+            Value::Same(value) => *value,
+            Value::Each(values) => values.iter().copied().max().unwrap_or(0),
+        }
+    }
+    /// The least.
+    pub fn least(&self) -> i64 {
+        match self {
+            Value::Same(value) => *value,
+            Value::Each(values) => values.iter().copied().min().unwrap_or(0),
+        }
+    }
+    /// The sum over so many ranks.
+    pub fn sum(&self, ranks: u32) -> i64 {
+        match self {
+            Value::Same(value) => value.saturating_mul(ranks.into()),
+            Value::Each(values) => values.iter().fold(0, |sum: i64, &value| sum.saturating_add(value)),
+        }
+    }
+    /// Whether it holds for all.
+    pub fn all(&self, is: impl Fn(i64) -> bool) -> bool {
+        match self {
+            Value::Same(value) => is(*value),
+            Value::Each(values) => values.iter().all(|&value| is(value)),
+        }
+    }
+}
+
+/// The ranks of a trace by shape.
+pub struct Ranks<'t> {
+    pub trace: &'t Trace,
+    of_shape: Vec<Vec<u32>>,
+}
+
+impl<'t> Ranks<'t> {
+    /// O(ranks).
+    pub fn new(trace: &'t Trace) -> Ranks<'t> {
+        let mut of_shape = vec![Vec::new(); trace.shapes.len()];
+        let mut rank = 0;
+        trace.shape_of.each(|shape| {
+            of_shape[shape as usize].push(rank);
+            rank += 1;
+        });
+        Ranks { trace, of_shape }
+    }
+
+    /// 1 for the ranks of these shapes.
+    pub fn members(&self, shapes: &[u32]) -> Vec<i64> {
+        let mut members = vec![0; self.trace.ranks as usize];
+        shapes.iter().for_each(|&shape| self.of_shape[shape as usize].iter().for_each(|&rank| members[rank as usize] = 1));
+        members
+    }
+
+    /// What `of` says of each rank's numbers, which are those of these cells by shape. With `by_rank` it may say different things of equal
+    /// numbers. O(1) where shapes say the same numbers of all their ranks, else O(ranks).
+    pub fn map(&self, cells: &[(u32, Vec<Cell>)], by_rank: bool, of: impl Fn(u32, &[i64]) -> i64) -> Value {
+        let same = |(shape, cells): &(u32, Vec<Cell>)| {
+            let numbers: Option<Vec<i64>> =
+                cells.iter().map(|cell| if let Cell::Same(value) = cell { Some(*value) } else { None }).collect();
+            numbers.map(|numbers| of(self.of_shape[*shape as usize].first().copied().unwrap_or(0), &numbers))
+        };
+        if !by_rank
+            && let Some(values) = cells.iter().map(same).collect::<Option<Vec<i64>>>()
+            && let Some(&first) = values.first()
+            && values.iter().all(|&value| value == first)
+        {
+            return Value::Same(first);
+        }
+        let mut all: Vec<Option<i64>> = vec![None; self.trace.ranks as usize];
+        for (shape, cells) in cells {
+            let ranks = &self.of_shape[*shape as usize];
+            let columns: Vec<Vec<i64>> = cells.iter().map(|&cell| self.unfolded(cell, ranks.len())).collect();
+            let mut numbers = vec![0; cells.len()];
+            for (place, &rank) in ranks.iter().enumerate() {
+                numbers.iter_mut().zip(&columns).for_each(|(number, column)| *number = column[place % column.len()]);
+                all[rank as usize] = Some(of(rank, &numbers));
+            }
+        }
+        let mut before = all.iter().flatten().next().copied().unwrap_or(0);
+        let each: Vec<i64> = all
+            .into_iter()
+            .map(|value| {
+                before = value.unwrap_or(before);
+                before
+            })
+            .collect();
+        match each.first() {
+            Some(&first) if each.iter().all(|&value| value == first) => Value::Same(first),
+            _ => Value::Each(each),
+        }
+    }
+
+    /// One number, or one for each rank of a shape.
+    fn unfolded(&self, cell: Cell, ranks: usize) -> Vec<i64> {
+        match cell {
+            Cell::Same(value) => vec![value],
+            Cell::Column(column) => {
+                let mut values = Vec::with_capacity(ranks);
+                self.trace.columns[column as usize].each(|value| values.push(value));
+                values
+            }
+        }
+    }
+}
+
+/// The vectors of a program.
+#[derive(Default)]
+pub struct Vectors {
+    /// Text, and the C type of what is asked for.
+    known: IndexSet<(String, &'static str)>,
+}
+
+impl Vectors {
+    fn name(&mut self, text: String, kind: &'static str) -> String {
+        format!("&v{}", self.known.insert_full((text, kind)).0 + 1)
+    }
+
+    /// An expression for a number.
+    pub fn number(&mut self, value: &Value) -> String {
+        match value {
+            Value::Same(value) => value.to_string(),
+            Value::Each(values) => format!("value({})", self.name(Column::of(values.iter().copied()).text(), "long")),
+        }
+    }
+
+    /// The vector of a number, itself.
+    pub fn place(&mut self, value: &Value) -> String {
+        match value {
+            Value::Same(value) => self.name(format!("r {value}"), "long"),
+            Value::Each(values) => self.name(Column::of(values.iter().copied()).text(), "long"),
+        }
+    }
+
+    /// An expression for whether a rank is one of these.
+    pub fn is_member(&mut self, members: &[i64]) -> String {
+        format!("value({})", self.name(Column::of(members.iter().copied()).text(), "long"))
+    }
+
+    /// An expression for an array of numbers of this C type: `int`, `MPI_Aint` or `MPI_Count`. A `constant` may be changed by nobody, or it is used once.
+    pub fn array(&mut self, values: &[Value], kind: &'static str, constant: bool) -> String {
+        let same: Option<Vec<i64>> = values.iter().map(|value| if let Value::Same(value) = value { Some(*value) } else { None }).collect();
+        if let Some(numbers) = &same
+            && numbers.len() <= INLINE
+        {
+            let texts: Vec<String> = numbers.iter().map(i64::to_string).collect();
+            // C has no arrays of nothing.
+            let inside = if texts.is_empty() { "0".to_owned() } else { texts.join(", ") };
+            return format!("({}{kind}[]){{{inside}}}", if constant { "const " } else { "" });
+        }
+        let text = match same {
+            Some(numbers) => format!("r {}", Column::of(numbers.iter().copied()).text()),
+            None => columns(values),
+        };
+        let function = match kind {
+            "MPI_Aint" => "aints",
+            "MPI_Count" => "counts",
+            _ => "ints",
+        };
+        format!("{function}({})", self.name(text, kind))
+    }
+
+    /// Their definitions.
+    pub fn definitions(&self) -> String {
+        let mut out = String::new();
+        for (number, (text, _)) in (1..).zip(&self.known) {
+            let _ = writeln!(out, "static struct vector v{number} = VECTOR({});", broken(text));
+        }
+        out
+    }
+}
+
+/// Columns side by side, equal neighbours once.
+fn columns(values: &[Value]) -> String {
+    let ranks = values.iter().find_map(|value| if let Value::Each(values) = value { Some(values.len()) } else { None }).unwrap_or(1);
+    let one = |value: &Value| match value {
+        Value::Same(value) => format!("{ranks}x({value})"),
+        Value::Each(values) => Column::of(values.iter().copied()).text(),
+    };
+    let runs = values.chunk_by(|a, b| a == b).map(|run| match run.len() {
+        1 => one(&run[0]),
+        length => format!("{length}: {}", one(&run[0])),
+    });
+    runs.collect::<Vec<_>>().join("; ")
+}
+
+/// A C string over several lines.
+fn broken(text: &str) -> String {
+    let mut out = String::from("\"");
+    let mut width = 40;
+    for (at, word) in text.split(' ').enumerate() {
+        if at > 0 {
+            out.push(' ');
+        }
+        if width + word.len() > WIDTH {
+            out += "\"\n    \"";
+            width = 4;
+        }
+        out += word;
+        width += word.len() + 1;
+    }
+    out.push('"');
+    out
+}

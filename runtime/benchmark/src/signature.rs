@@ -1,0 +1,67 @@
+//! How MPI's functions are called in C, from the function table.
+
+/// What a function does with what a parameter names.
+#[derive(Clone, Copy, PartialEq, Eq, Debug)]
+pub enum Direction {
+    In,
+    Out,
+    InOut,
+}
+
+/// What a parameter is.
+#[derive(Clone, Copy, PartialEq, Eq, Debug)]
+pub enum Kind {
+    /// A count, a displacement, a truth value or another number.
+    Number,
+    Rank,
+    Tag,
+    /// Of an edge; an array of them may be a constant.
+    Weight,
+    Handle,
+    Status,
+    Buffer,
+    Text,
+    /// `argc` and `argv`.
+    Main,
+    /// A function of the program, by the name of its type.
+    Function(&'static str),
+    /// An address that says nothing without the program.
+    Other,
+}
+
+/// A parameter.
+#[derive(Debug)]
+pub struct Parameter {
+    /// The standard's name.
+    pub name: &'static str,
+    pub kind: Kind,
+    pub direction: Direction,
+    pub is_array: bool,
+    /// It is there in the large-count variant alone.
+    pub large_only: bool,
+    /// The C type of one value in the plain and in the large-count variant.
+    pub types: [&'static str; 2],
+}
+
+/// A function.
+#[derive(Debug)]
+pub struct Signature {
+    pub name: &'static str,
+    /// There is a large-count variant.
+    pub has_large: bool,
+    pub parameters: &'static [Parameter],
+}
+
+include!(concat!(env!("OUT_DIR"), "/signatures.rs"));
+
+impl Signature {
+    /// Of a function by its name; O(log functions).
+    pub fn of(name: &str) -> Option<&'static Signature> {
+        SIGNATURES.binary_search_by(|known| known.name.cmp(name)).ok().map(|at| &SIGNATURES[at])
+    }
+}
+
+/// The name of a constant whose name begins so, by its value in the standard ABI, which traces have.
+pub fn constant(prefix: &str, value: i64) -> Option<&'static str> {
+    CONSTANTS.iter().find(|(name, known)| *known == value && name.starts_with(prefix)).map(|(name, _)| *name)
+}

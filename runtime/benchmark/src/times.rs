@@ -1,0 +1,139 @@
+//! What ranks compute between calls, as a table for the program.
+
+use crate::numbers::{Value, Vectors};
+use rustc_hash::FxHashMap;
+use std::fmt::Write;
+use trace::Trace;
+use trace::histogram::{Histogram, Summary};
+use trace::part::{Path, Place};
+use trace::passages;
+use trace::times::Reading;
+
+/// The places of calls, from 1, and what is computed on the way from one to another.
+pub struct Times {
+    /// By [`Trace::calls`].
+    places: Vec<u32>,
+    /// By the place that they lead to.
+    paths: Vec<Way>,
+}
+
+/// What is computed on the way from one place to another.
+struct Way {
+    /// 0: the beginning.
+    from: u32,
+    to: u32,
+    /// How often ranks went that way.
+    passages: u64,
+    summary: Summary,
+    /// Of exact times.
+    means: Means,
+}
+
+/// The mean of each rank in picoseconds, and whether each rank computes that long each time.
+type Means = Option<(Value, bool)>;
+
+impl Times {
+    /// Of a trace. With exact times, which do not say where ranks were alike, those of all ranks are taken together; O(calls of all ranks) then.
+    pub fn of(trace: &Trace) -> Times {
+        let mut numbers: FxHashMap<Place, u32> = FxHashMap::default();
+        let places: Vec<u32> = trace
+            .calls
+            .iter()
+            .map(|(template, _)| {
+                let template = &trace.templates[*template as usize];
+                let next = numbers.len() as u32;
+                *numbers.entry((template.function, template.site)).or_insert(next)
+            })
+            .collect();
+        let passages = passages::count(trace, &places);
+        let histograms = match trace.times.is_empty() {
+            true => trace.histograms.iter().map(|(path, summary)| (*path, summary.clone(), None)).collect(),
+            false => of_exact(trace),
+        };
+        let mut paths = Vec::new();
+        for ((from, to), summary, means) in histograms {
+            let from = from.map_or(Some(0), |from| numbers.get(&from).map(|from| from + 1));
+            if let (Some(from), Some(&to)) = (from, numbers.get(&to)) {
+                let passages = passages.get(&(from, to)).copied().unwrap_or(0).max(summary.count);
+                paths.push(Way { from, to: to + 1, passages, summary, means });
+            }
+        }
+        paths.sort_by_key(|way| (way.to, way.from));
+        Times { places: places.into_iter().map(|place| place + 1).collect(), paths }
+    }
+
+    /// Whether anything is computed at all.
+    pub fn is_empty(&self) -> bool {
+        self.paths.is_empty()
+    }
+
+    /// The place of a call of the trace.
+    pub fn place(&self, call: u32) -> u32 {
+        self.places[call as usize]
+    }
+
+    /// The table; empty if nothing is computed.
+    pub fn definitions(&self, vectors: &mut Vectors) -> String {
+        let mut out = String::new();
+        if self.is_empty() {
+            return out;
+        }
+        out +=
+            "/* From, to, passages; seconds: least, mean, most; how many from 2^(first - 1) ps on, and so on; means of ranks in ps. */\n";
+        out += "static const struct path paths[] = {\n";
+        for Way { from, to, passages, summary, means } in &self.paths {
+            let [least, mean, most] = [summary.least, summary.mean, summary.most].map(|ps| ps as f64 * 1e-12);
+            let bins: Vec<String> = summary.bins.iter().map(u64::to_string).collect();
+            let (bins, of_rank) = match means {
+                None => (bins.join(" "), "NULL".to_owned()),
+                Some((value, is_exact)) => (if *is_exact { String::new() } else { bins.join(" ") }, vectors.place(value)),
+            };
+            let times = format!("{least:.12e}, {mean:.12e}, {most:.12e}");
+            let _ = writeln!(out, "    {{{from}, {to}, {passages}, {times}, {}, \"{bins}\", {of_rank}}},", summary.first_bits);
+        }
+        out + "};\n\n"
+    }
+}
+
+/// What one rank computed on one way.
+#[derive(Default)]
+struct OfRank {
+    sum: u64,
+    passages: u64,
+    least: u64,
+    most: u64,
+}
+
+/// All ways with the times of all ranks together, and the mean of each rank: who computes longer than others does so in the program too.
+fn of_exact(trace: &Trace) -> Vec<(Path, Summary, Means)> {
+    let mut all: FxHashMap<Path, (Histogram, Vec<i64>, bool)> = FxHashMap::default();
+    for rank in 0..trace.ranks {
+        let Some(mut times) = trace.times.get(&rank).and_then(|times| Reading::new(times).ok()) else { continue };
+        let view = trace.rank(rank);
+        let (mut before, mut own) = (None, FxHashMap::<Path, OfRank>::default());
+        for event in view.calls() {
+            let place = (event.template.function, event.template.site);
+            let path = (before.replace(place), place);
+            let Ok(Some((computed, _))) = times.next() else { break };
+            let (known, ps) = (own.entry(path).or_default(), computed.as_ps());
+            known.least = if known.passages == 0 { ps } else { known.least.min(ps) };
+            (known.sum, known.passages, known.most) = (known.sum.saturating_add(ps), known.passages + 1, known.most.max(ps));
+            if ps > 0 {
+                all.entry(path).or_insert_with(|| (Histogram::default(), vec![0; trace.ranks as usize], true)).0.add(computed);
+            }
+        }
+        for (path, OfRank { sum, passages, least, most }) in own {
+            if let Some((_, means, is_exact)) = all.get_mut(&path) {
+                means[rank as usize] = (sum / passages) as i64;
+                *is_exact &= least == most;
+            }
+        }
+    }
+    let one = |(path, (histogram, means, is_exact)): (Path, (Histogram, Vec<i64>, bool))| {
+        let value = if means.iter().all(|&mean| mean == means[0]) { Value::Same(means[0]) } else { Value::Each(means) };
+        (path, histogram.summary(), Some((value, is_exact)))
+    };
+    let mut all: Vec<_> = all.into_iter().map(one).collect();
+    all.sort_by_key(|(path, ..)| *path);
+    all
+}

@@ -1,0 +1,191 @@
+//! Benchmarks from traces: C that makes the calls of a recorded run again, under xsim and under the machine's MPIs.
+
+mod common;
+
+use common::{Run, clean, command, scratch};
+use std::path::{Path, PathBuf};
+use std::process::Command;
+use std::sync::atomic::{AtomicUsize, Ordering};
+
+const MACHINE: &str = "star:l=1us,b=8Gbps";
+
+fn directory() -> PathBuf {
+    static NUMBER: AtomicUsize = AtomicUsize::new(0);
+    scratch(&format!("benchmark-{}", NUMBER.fetch_add(1, Ordering::Relaxed)))
+}
+
+/// Runs it with a trace: the file, and the virtual time in picoseconds.
+#[track_caller]
+fn recorded(run: Run, times: &str) -> (PathBuf, u64) {
+    let path = directory().join("run.trace");
+    let report = path.with_extension("json");
+    let run = run.arg(format!("-xsim-trace={}", path.display())).arg(format!("-xsim-trace-times={times}"));
+    run.arg(format!("-xsim-report={}", report.display())).machine(MACHINE).run().success();
+    let report: serde_json::Value = serde_json::from_slice(&std::fs::read(report).unwrap()).unwrap();
+    (path, report["simulated"]["virtual_time_ps"].as_u64().unwrap())
+}
+
+/// `xsim trace benchmark`: the directory.
+fn generate(trace: &Path, args: &[&str]) -> PathBuf {
+    let to = directory();
+    let output = command(&["trace", "benchmark", trace.to_str().unwrap(), "-o", to.to_str().unwrap()]).args(args).output().unwrap();
+    assert!(output.status.success(), "{}", String::from_utf8_lossy(&output.stderr));
+    to
+}
+
+/// Compiles it without a warning.
+#[track_caller]
+fn built(benchmark: &Path, compiler: &str, flags: &[&str]) -> PathBuf {
+    let program = benchmark.join("benchmark");
+    let mut compile = if compiler == "xsim" { command(&["cc"]) } else { Command::new(compiler) };
+    let sources = [benchmark.join("main.c"), benchmark.join("util.c")];
+    let output = compile
+        .args(["-O2", "-std=c99", "-Wall", "-Wextra", "-Werror"])
+        .args(flags)
+        .args(sources)
+        .arg("-o")
+        .arg(&program)
+        .output()
+        .unwrap();
+    assert!(output.status.success(), "{compiler}: {}", String::from_utf8_lossy(&output.stderr));
+    program
+}
+
+fn is_same(a: &Path, b: &Path) -> Result<(), String> {
+    let output = command(&["trace", "diff", a.to_str().unwrap(), b.to_str().unwrap()]).output().unwrap();
+    if output.status.success() { Ok(()) } else { Err(String::from_utf8_lossy(&output.stdout).into_owned()) }
+}
+
+/// What was recorded, what the benchmark of it does, and their virtual times.
+#[track_caller]
+fn again(run: Run, ranks: u32, times: &str, args: &[&str]) -> ((PathBuf, u64), (PathBuf, u64)) {
+    let first = recorded(run.ranks(ranks), times);
+    let program = built(&generate(&first.0, args), "xsim", &[]);
+    let second = recorded(Run::of(program).ranks(ranks).variable("XSIM_COMPUTE", "none"), "exact");
+    (first, second)
+}
+
+#[track_caller]
+fn makes_the_same_calls_in_the_same_time(run: Run, ranks: u32, what: &str) {
+    let ((first, time), (second, other)) = again(run, ranks, "exact", &[]);
+    is_same(&first, &second).unwrap_or_else(|why| panic!("{what} on {ranks} ranks:\n{why}"));
+    assert_eq!(time, other, "virtual time of {what} on {ranks} ranks");
+}
+
+/// Messages, wildcards, probes, tests, collectives and communicators; where ranks do the same from the same place they compute for as long.
+#[test]
+fn a_benchmark_makes_the_calls_of_the_program() {
+    // Parts of this one are not recorded, and take time.
+    let ((first, _), (second, _)) = again(Run::program("traced.c").variable("XSIM_COMPUTE", "none"), 4, "exact", &[]);
+    is_same(&first, &second).unwrap();
+    for (seed, ranks) in (3..).zip([7, 16, 2, 1, 5]) {
+        let run = Run::program("mixture.c").arg(seed.to_string()).variable("XSIM_COMPUTE", "fixed:100ns");
+        makes_the_same_calls_in_the_same_time(run, ranks, &format!("mixture {seed}"));
+    }
+}
+
+/// All that MPI has, on communicators that come and go. Left out are seeds where what a rank computes on one way differs from time to time: that is
+/// drawn, and polls find other things then.
+#[test]
+fn random_programs_are_made_again() {
+    for (seed, ranks) in
+        [(1, 1), (2, 2), (3, 3), (4, 4), (6, 6), (11, 11), (13, 13), (14, 14), (15, 15), (16, 16), (1, 13), (2, 13), (4, 13)]
+    {
+        let run = Run::program("random_program.c").arg(seed.to_string()).arg("10").variable("XSIM_COMPUTE", "fixed:100ns");
+        makes_the_same_calls_in_the_same_time(run, ranks, &format!("seed {seed}"));
+    }
+}
+
+#[test]
+fn it_is_as_long_on_any_number_of_ranks() {
+    let lines = |ranks: u32| {
+        let program = common::compile("benches/peer/patterns.c", &[]);
+        let (trace, _) = recorded(Run::of(program).ranks(ranks).arg("faces").arg("5").variable("XSIM_COMPUTE", "none"), "histogram");
+        std::fs::read_to_string(generate(&trace, &[]).join("main.c")).unwrap().lines().count()
+    };
+    // 27 ranks are the least of which each has six different neighbours.
+    assert_eq!(lines(27), lines(1000));
+}
+
+/// From histograms a rank computes as long as ranks did on the mean.
+#[test]
+fn computation_is_that_of_the_recording() {
+    let run = Run::program("mixture.c").arg("4").variable("XSIM_COMPUTE", "fixed:1us");
+    let ((_, time), (_, other)) = again(run, 7, "histogram", &[]);
+    let error = (other as f64 / time as f64 - 1.0).abs();
+    assert!(error < 0.2, "{time} ps and {other} ps");
+    let ((_, time), (_, other)) = again(Run::program("mixture.c").arg("4").variable("XSIM_COMPUTE", "fixed:1us"), 7, "none", &[]);
+    assert!(other < time, "nothing is computed without times: {time} ps and {other} ps");
+}
+
+/// Calls by function, all ranks together, of what a benchmark compiled with -DCOUNT prints or `xsim trace stat` tells.
+fn counts(text: &str) -> Vec<(String, u64)> {
+    let row = |line: &str| {
+        let mut words = line.split_whitespace();
+        let name = words.next().filter(|name| name.starts_with("MPI_"))?;
+        Some((name.to_owned(), words.next()?.parse().ok()?))
+    };
+    let mut all: Vec<_> = text.lines().filter_map(row).collect();
+    all.sort();
+    all
+}
+
+#[test]
+fn other_implementations_make_as_many_calls() {
+    let (trace, _) = recorded(Run::program("traced.c").ranks(4).variable("XSIM_COMPUTE", "none"), "none");
+    let told = command(&["trace", "stat", trace.to_str().unwrap()]).output().unwrap();
+    let expected = counts(std::str::from_utf8(&told.stdout).unwrap());
+    assert!(expected.contains(&("MPI_Isend".to_owned(), 140)), "{expected:?}");
+    for (compiler, launcher) in [("mpicc.mpich", "mpirun.mpich"), ("mpicc.openmpi", "mpirun.openmpi")] {
+        let program = built(&generate(&trace, &[]), compiler, &["-DCOUNT"]);
+        let mut run = Command::new(launcher);
+        clean(&mut run).env("OMPI_ALLOW_RUN_AS_ROOT", "1").env("OMPI_ALLOW_RUN_AS_ROOT_CONFIRM", "1");
+        if launcher.ends_with("openmpi") {
+            run.arg("--oversubscribe");
+        }
+        let output = run.args(["-n", "4"]).arg(&program).output().unwrap();
+        assert!(output.status.success(), "{launcher}: {}", String::from_utf8_lossy(&output.stderr));
+        assert_eq!(counts(std::str::from_utf8(&output.stdout).unwrap()), expected, "{launcher}");
+    }
+}
+
+#[test]
+fn other_implementations_take_random_programs_without_a_warning() {
+    for seed in [3, 15] {
+        let run = Run::program("random_program.c").ranks(13).arg(seed.to_string()).arg("20").variable("XSIM_COMPUTE", "fixed:100ns");
+        let (trace, _) = recorded(run, "histogram");
+        for compiler in ["mpicc.mpich", "mpicc.openmpi"] {
+            for args in [&["--datatypes", "size"], &["--datatypes", "structure"]] {
+                built(&generate(&trace, args), compiler, &[]);
+            }
+        }
+    }
+}
+
+#[test]
+fn an_obfuscated_benchmark_has_no_names() {
+    let (trace, _) = recorded(Run::program("traced.c").ranks(4), "histogram");
+    let names = |args: &[&str]| {
+        let directory = generate(&trace, args);
+        let text: String = ["main.c", "main.h", "README"].map(|file| std::fs::read_to_string(directory.join(file)).unwrap()).concat();
+        (text.contains("traced.c"), text.contains("run.trace"))
+    };
+    assert_eq!(names(&[]), (true, true));
+    assert_eq!(names(&["--obfuscate"]), (false, false));
+}
+
+#[test]
+fn what_cannot_be_generated_is_named_with_a_way_out() {
+    let refused = |run: Run, args: &[&str], says: &[&str]| {
+        let (trace, _) = recorded(run, "none");
+        let output = command(&["trace", "benchmark", trace.to_str().unwrap(), "-o", "/dev/null/a"]).args(args).output().unwrap();
+        let text = String::from_utf8_lossy(&output.stderr).into_owned();
+        assert!(!output.status.success() && says.iter().all(|says| text.contains(says)), "{text}");
+    };
+    refused(
+        Run::program("rma.c").ranks(4).arg("fences"),
+        &[],
+        &["rank 0, MPI_Win_", "rma.c:", "one-sided communication is not generated", "--without"],
+    );
+    refused(Run::program("traced.c").ranks(4), &[], &["/dev/null/a cannot be written: Not a directory"]);
+}

@@ -129,6 +129,9 @@ fn only_the_ranks_that_are_asked_for_are_logged() {
     let (_, some) = logged(of_four().arg("-xsim-log-ranks=0,2-3"));
     let expected: Vec<_> = all.lines().filter(|line| !line.starts_with("rank 1  ")).collect();
     assert_eq!(some.lines().collect::<Vec<_>>(), expected);
+    // A profile wants all ranks.
+    let (_, beside) = logged(of_four().arg("-xsim-log-ranks=0,2-3").arg("-xsim-profile"));
+    assert_eq!(beside.lines().collect::<Vec<_>>(), expected);
     let wrong = |run: Run, says: &str| drop(run.run().failure().says(&[says]));
     wrong(of_four().arg("-xsim-log=x.log").arg("-xsim-log-ranks=2-4"), "-xsim-log-ranks names rank 4, but there are ranks 0 to 3 only");
     wrong(of_four().arg("-xsim-log-ranks=2"), "say where it goes, such as -xsim-log calls.log");

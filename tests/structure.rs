@@ -474,9 +474,7 @@ fn no_description_leans_on_another_one() {
             for (line, number) in lines.filter(|(line, _)| line.starts_with("//")) {
                 let words = line.trim_start_matches(['/', '!']).trim_start();
                 let begins = |opening: &&str| words.strip_prefix(*opening).is_some_and(|rest| !rest.starts_with(char::is_alphanumeric));
-                if (line.starts_with("///") || line.starts_with("//!"))
-                    && ["The same", "As above", "Those"].iter().any(|opening| begins(&opening))
-                {
+                if (line.starts_with("///") || line.starts_with("//!")) && ["The same", "As above", "Those"].iter().any(begins) {
                     leaning += &format!("{}:{number}: {line}\n", path.strip_prefix(root).unwrap().display());
                 }
             }

@@ -120,6 +120,9 @@ impl Recorder for Log {
     }
 
     fn call(&mut self, call: &Call, left: &Left) {
+        if !self.wants(call.rank) {
+            return;
+        }
         self.begin(call.rank, call.entered, Some(left.at.since(call.entered)));
         self.arguments(call);
         let _ = match left.name {
@@ -131,6 +134,9 @@ impl Recorder for Log {
     }
 
     fn unfinished(&mut self, call: &Call) {
+        if !self.wants(call.rank) {
+            return;
+        }
         self.begin(call.rank, call.entered, None);
         self.arguments(call);
         self.finish();
@@ -140,8 +146,8 @@ impl Recorder for Log {
         true
     }
 
-    fn matched(&mut self, _: u32, matched: &Matched) {
-        let Some(source) = matched.source else { return };
+    fn matched(&mut self, rank: u32, matched: &Matched) {
+        let Some(source) = matched.source.filter(|_| self.wants(rank)) else { return };
         let _ = match matched.request {
             Some(request) => write!(self.received, "; request#{request} from rank {source}"),
             None => write!(self.received, "; from rank {source}"),
@@ -149,6 +155,9 @@ impl Recorder for Log {
     }
 
     fn computed(&mut self, rank: u32, from: Time, span: Span) {
+        if !self.wants(rank) {
+            return;
+        }
         self.begin(rank, from, Some(span));
         self.line.push_str("computes");
         self.finish();

@@ -248,7 +248,7 @@ pub struct Brief<'a> {
 
 /// Listens to the calls of a process's ranks. Virtual times do not depend on whether anybody listens.
 pub trait Recorder {
-    /// Whether it listens to this rank; asked once a call.
+    /// Whether it listens to this rank; asked once a call. Where another recorder does, it is told all the same.
     fn wants(&self, rank: u32) -> bool;
     /// Whether it is to be told of calls by [`Recorder::call`], [`Recorder::recognize`] and [`Recorder::unfinished`]. If no recorder is, arguments are not read.
     fn wants_calls(&self) -> bool {

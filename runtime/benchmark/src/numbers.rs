@@ -14,7 +14,7 @@ const WIDTH: usize = 100;
 /// A number of several ranks.
 #[derive(Clone, PartialEq, Eq, Debug)]
 pub enum Value {
-    /// The same for all.
+    /// One for all.
     Same(i64),
     /// By rank in `MPI_COMM_WORLD`. Those that are not asked for have that of a rank before them: whatever folds well.
     Each(Vec<i64>),

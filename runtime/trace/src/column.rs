@@ -238,7 +238,7 @@ impl Column {
     pub fn of(values: impl Iterator<Item = i64> + Clone) -> Column {
         Column::read(&mut Reader::new(&write(values)), u64::MAX).expect("what is written can be read")
     }
-    /// Its values as people read them: `5 5 7`, `2x(1 3x(0)) 4` for 1 0 0 0 1 0 0 0 4, and `d 10 3x(1)` for 10 and three differences of 1, each to
+    /// Its values as people read them: `5 900 7`, `1 8x(3x(0) 1) 3x(0)` for nine times 1 0 0 0, and `d 10 3x(1)` for 10 and three differences of 1, each to
     /// the value before.
     pub fn text(&self) -> String {
         let mut text = String::new();
@@ -317,8 +317,9 @@ mod tests {
     #[test]
     fn people_read_loops_and_differences() {
         let text = |values: &[i64]| Column::of(values.iter().copied()).text();
-        assert_eq!(text(&[5, 5, 7]), "5 5 7");
-        assert_eq!(text(&[1, 0, 0, 0].repeat(9)), "9x(1 3x(0))");
+        assert_eq!(text(&[5, 900, 7]), "5 900 7");
+        // The loop that folding closes first is the inner one.
+        assert_eq!(text(&[1, 0, 0, 0].repeat(9)), "1 8x(3x(0) 1) 3x(0)");
         assert_eq!(text(&(10..40).collect::<Vec<_>>()), "d 10 29x(1)");
         assert_eq!(text(&[]), "");
     }

@@ -215,6 +215,8 @@ impl Run {
                 let mut command = Command::new(format!("mpirun.{mpi}"));
                 if mpi == "openmpi" {
                     command.arg("--oversubscribe").envs([("OMPI_ALLOW_RUN_AS_ROOT", "1"), ("OMPI_ALLOW_RUN_AS_ROOT_CONFIRM", "1")]);
+                    // Launchers at the same time take the one directory of their user from each other when they end.
+                    command.env("OMPI_MCA_orte_tmpdir_base", &directory);
                 }
                 command.arg("-np").arg(count.to_string()).arg(&self.program);
                 command

@@ -11,7 +11,7 @@ pub mod pvar;
 
 use crate::args::{InOut, Out, OutText};
 use crate::call::Call;
-use crate::constants::{MPI_T_ERR_NOT_INITIALIZED, MPI_THREAD_FUNNELED, MPI_THREAD_SINGLE};
+use crate::constants::{MPI_T_ERR_INVALID_NAME, MPI_T_ERR_NOT_INITIALIZED, MPI_THREAD_FUNNELED, MPI_THREAD_SINGLE};
 use mpi::error::{ErrorClass, Failure, Result};
 use std::collections::BTreeMap;
 use std::sync::{Mutex, MutexGuard, PoisonError};
@@ -43,6 +43,13 @@ fn give_text(text: &str, out: OutText, length: InOut<i32>) {
     }
     out.set(text.as_bytes(), usize::try_from(length.get()).unwrap_or(0));
     length.set(text.len() as i32 + 1);
+}
+
+/// The index of what a name was looked for, if it was found.
+fn give_index(found: Option<usize>, index: Out<i32>) -> Result {
+    let Some(found) = found else { return fails(MPI_T_ERR_INVALID_NAME) };
+    index.set(found as i32);
+    Ok(())
 }
 
 /// A function about something that xsim has none of.

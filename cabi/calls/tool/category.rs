@@ -1,10 +1,10 @@
 //! Categories (MPI 5.0 section 15.3.9): the groups of options as in the help, and what is known of a rank, all below one.
 
 use super::cvar::{self, Variable};
-use super::{fails, give_text, initialized, pvar};
+use super::{fails, give_index, give_text, initialized, pvar};
 use crate::args::{InOut, Ints, Out, OutText, Text};
 use crate::call::Call;
-use crate::constants::{MPI_T_ERR_INVALID_INDEX, MPI_T_ERR_INVALID_NAME};
+use crate::constants::MPI_T_ERR_INVALID_INDEX;
 use mpi::error::Result;
 use simulation::options::Group;
 
@@ -71,11 +71,7 @@ pub fn get_num(c: &Call, number: Out<i32>) -> Result {
 pub fn get_index(c: &Call, name: Text, index: Out<i32>) -> Result {
     initialized(c)?;
     let name = name.text();
-    match (0..COUNT).find(|&index| name_of(index).0 == name) {
-        Some(found) => index.set(found as i32),
-        None => return fails(MPI_T_ERR_INVALID_NAME),
-    }
-    Ok(())
+    give_index((0..COUNT).find(|&index| name_of(index).0 == name), index)
 }
 
 /// `MPI_T_category_get_info`.

@@ -1,11 +1,11 @@
 //! Control variables (MPI 5.0 section 15.3.6): the options of the run as texts, and whether the calling rank is recorded.
 
-use super::{fails, give_text, initialized, locked};
+use super::{fails, give_index, give_text, initialized, locked};
 use crate::args::{Handle, InOut, Out, OutText, Text};
 use crate::call::Call;
 use crate::constants::{
     MPI_CHAR, MPI_INT, MPI_T_BIND_NO_OBJECT, MPI_T_CVAR_HANDLE_NULL, MPI_T_ENUM_NULL, MPI_T_ERR_CVAR_SET_NEVER, MPI_T_ERR_INVALID_HANDLE,
-    MPI_T_ERR_INVALID_INDEX, MPI_T_ERR_INVALID_NAME, MPI_T_SCOPE_CONSTANT, MPI_T_SCOPE_LOCAL, MPI_T_VERBOSITY_USER_BASIC,
+    MPI_T_ERR_INVALID_INDEX, MPI_T_SCOPE_CONSTANT, MPI_T_SCOPE_LOCAL, MPI_T_VERBOSITY_USER_BASIC,
 };
 use crate::given;
 use mpi::error::Result;
@@ -65,11 +65,7 @@ static RECORDED: Mutex<BTreeMap<u32, i32>> = Mutex::new(BTreeMap::new());
 /// A rank has left the interface: its handles are gone.
 pub(super) fn forget(rank: u32) {
     if let Some(handles) = &mut *locked(&HANDLES) {
-        for index in 0..handles.capacity() as u32 {
-            if handles.get(index).is_some_and(|(owner, _)| *owner == rank) {
-                handles.remove(index);
-            }
-        }
+        handles.retain(|(owner, _)| *owner != rank);
     }
 }
 
@@ -93,11 +89,7 @@ pub fn get_num(c: &Call, number: Out<i32>) -> Result {
 pub fn get_index(c: &Call, name: Text, index: Out<i32>) -> Result {
     initialized(c)?;
     let name = name.text();
-    match (0..count()).find(|&index| at(index).is_some_and(|variable| variable.name() == name)) {
-        Some(found) => index.set(found as i32),
-        None => return fails(MPI_T_ERR_INVALID_NAME),
-    }
-    Ok(())
+    give_index((0..count()).find(|&index| at(index).is_some_and(|variable| variable.name() == name)), index)
 }
 
 /// `MPI_T_cvar_get_info`.

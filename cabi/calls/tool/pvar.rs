@@ -1,14 +1,13 @@
 //! Performance variables (MPI 5.0 section 15.3.7): what is known of the calling rank at its clock.
 
-use super::{enums, fails, give_text, initialized, locked};
+use super::{enums, fails, give_index, give_text, initialized, locked};
 use crate::args::{Handle, InOut, Out, OutText, Text};
 use crate::call::Call;
 use crate::constants::{
     MPI_INT, MPI_T_BIND_MPI_COMM, MPI_T_BIND_NO_OBJECT, MPI_T_ENUM_NULL, MPI_T_ERR_INVALID, MPI_T_ERR_INVALID_HANDLE,
-    MPI_T_ERR_INVALID_INDEX, MPI_T_ERR_INVALID_NAME, MPI_T_ERR_INVALID_SESSION, MPI_T_ERR_PVAR_NO_STARTSTOP, MPI_T_ERR_PVAR_NO_WRITE,
-    MPI_T_PVAR_ALL_HANDLES, MPI_T_PVAR_CLASS_AGGREGATE, MPI_T_PVAR_CLASS_COUNTER, MPI_T_PVAR_CLASS_LEVEL, MPI_T_PVAR_CLASS_STATE,
-    MPI_T_PVAR_CLASS_TIMER, MPI_T_PVAR_HANDLE_NULL, MPI_T_PVAR_SESSION_NULL, MPI_T_VERBOSITY_USER_BASIC, MPI_UNSIGNED,
-    MPI_UNSIGNED_LONG_LONG,
+    MPI_T_ERR_INVALID_INDEX, MPI_T_ERR_INVALID_SESSION, MPI_T_ERR_PVAR_NO_STARTSTOP, MPI_T_ERR_PVAR_NO_WRITE, MPI_T_PVAR_ALL_HANDLES,
+    MPI_T_PVAR_CLASS_AGGREGATE, MPI_T_PVAR_CLASS_COUNTER, MPI_T_PVAR_CLASS_LEVEL, MPI_T_PVAR_CLASS_STATE, MPI_T_PVAR_CLASS_TIMER,
+    MPI_T_PVAR_HANDLE_NULL, MPI_T_PVAR_SESSION_NULL, MPI_T_VERBOSITY_USER_BASIC, MPI_UNSIGNED, MPI_UNSIGNED_LONG_LONG,
 };
 use mpi::error::Result;
 use mpi::handle::{decode, encode};
@@ -123,21 +122,14 @@ fn open<T>(with: impl FnOnce(&mut Open) -> T) -> T {
 /// A rank has left the interface: its sessions are gone.
 pub(super) fn forget(rank: u32) {
     open(|open| {
-        for session in 0..open.sessions.capacity() as u32 {
-            if open.sessions.get(session) == Some(&rank) {
-                close(open, session);
-            }
-        }
+        let own: Vec<u32> = open.sessions.iter().filter(|(_, owner)| **owner == rank).map(|(session, _)| session).collect();
+        own.into_iter().for_each(|session| close(open, session));
     });
 }
 
 fn close(open: &mut Open, session: u32) {
     open.sessions.remove(session);
-    for index in 0..open.handles.capacity() as u32 {
-        if open.handles.get(index).is_some_and(|held| held.session == encode(session)) {
-            open.handles.remove(index);
-        }
-    }
+    open.handles.retain(|held| held.session != encode(session));
 }
 
 fn session_of(c: &Call, session: Handle) -> Result<u32> {
@@ -198,11 +190,7 @@ fn reading(c: &Call, index: u32) -> Result<u64> {
 fn each(c: &Call, session: Handle, handle: Handle, code: i32, mut with: impl FnMut(&mut Held, u64)) -> Result {
     session_of(c, session)?;
     let indices: Vec<u32> = if handle.0 == MPI_T_PVAR_ALL_HANDLES {
-        open(|open| {
-            (0..open.handles.capacity() as u32)
-                .filter(|&index| open.handles.get(index).is_some_and(|held| held.session == session.0))
-                .collect()
-        })
+        open(|open| open.handles.iter().filter(|(_, held)| held.session == session.0).map(|(index, _)| index).collect())
     } else {
         vec![held(c, session, handle)?]
     };
@@ -231,11 +219,7 @@ pub fn get_num(c: &Call, number: Out<i32>) -> Result {
 pub fn get_index(c: &Call, name: Text, class: i32, index: Out<i32>) -> Result {
     initialized(c)?;
     let name = name.text();
-    match ROWS.iter().position(|row| row.name == name && row.class == class) {
-        Some(found) => index.set(found as i32),
-        None => return fails(MPI_T_ERR_INVALID_NAME),
-    }
-    Ok(())
+    give_index(ROWS.iter().position(|row| row.name == name && row.class == class), index)
 }
 
 /// `MPI_T_pvar_get_info`.

@@ -31,6 +31,7 @@ impl Errand for Work {
     }
 }
 
+// Members go on by arrivals of messages whose times are known: nothing of a collective is an open item.
 impl Chapter for Collectives {
     #[inline]
     fn has_work(&self) -> bool {
@@ -82,14 +83,6 @@ impl Chapter for Collectives {
     }
     fn forget_comm(&mut self, comm: u32) {
         self.calls.forget(comm);
-    }
-    #[inline]
-    fn first_open(&self, _: u32) -> Option<(Time, u32)> {
-        None
-    }
-    // Members go on by arrivals of messages whose times are known: nothing of a collective is an open item.
-    fn decide(&mut self, _: &mut Messages, _: &Objects, _: u32, _: Time) {
-        unreachable!("nothing of a collective waits for time")
     }
     fn wait_of(&self, messages: &Messages, objects: &Objects, rank: u32, token: Option<Token>) -> Option<Wait> {
         let _ = messages;

@@ -163,7 +163,7 @@ impl Collectives {
     }
     /// All instances.
     pub(crate) fn instances(&self) -> impl Iterator<Item = &Instance> {
-        (0..self.instances.capacity() as u32).filter_map(|index| self.instances.get(index))
+        self.instances.iter().map(|(_, instance)| instance)
     }
 }
 
@@ -223,7 +223,7 @@ impl Collectives {
             }
             _ => instance.agents.iter().flatten().any(|agent| agent.rank == rank && !agent.is_by_itself() && agent.stage != Stage::Done),
         };
-        (0..self.instances.capacity() as u32).find(|&index| self.instances.get(index).is_some_and(waits))
+        self.instances.iter().find(|(_, instance)| waits(instance)).map(|(index, _)| index)
     }
 }
 

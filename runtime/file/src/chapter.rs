@@ -6,7 +6,7 @@ use engine::record::{Put, Take};
 use message::Messages;
 use message::chapter::id::Token;
 use message::chapter::{Chapter, Errand, Explanation, Wait, ranks_text};
-use message::request::{RequestArray, Status};
+use message::request::Status;
 use objects::Objects;
 use objects::error::Result;
 use rustc_hash::FxHashSet;
@@ -20,16 +20,6 @@ impl Chapter for Files {
         self.land_all(messages, objects);
         None
     }
-    fn done(&mut self, _: &mut Messages, _: &Objects, _: Box<dyn Errand>) {
-        unreachable!("files give no errands")
-    }
-    fn holds(&self) -> bool {
-        false
-    }
-    fn start_held(&mut self, _: &mut Messages, _: &Objects, _: bool) -> bool {
-        false
-    }
-    fn asked(&mut self, _: &mut Messages, _: &Objects, _: RequestArray) {}
     fn deliver(&mut self, objects: &Objects, [index, _]: Token) {
         self.deliver_operation(objects, index);
     }
@@ -42,8 +32,6 @@ impl Chapter for Files {
     fn record(&mut self, messages: &mut Messages, objects: &mut Objects, _: u32, kind: u8, record: Take) {
         self.told(messages, objects, kind, record);
     }
-    fn starting(&mut self, _: Option<(u32, u32)>) {}
-    fn forget_comm(&mut self, _: u32) {}
     #[inline]
     fn first_open(&self, rank: u32) -> Option<(Time, u32)> {
         self.arrivals.first(rank)

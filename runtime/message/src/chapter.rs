@@ -19,8 +19,8 @@ use std::any::Any;
 
 /// Operations of one chapter, under way in this process. What blocks is not here: calls begin and end.
 // One trait for all that the loop, requests, networks, processes and reports ask, so that the next chapter of
-// MPI is a crate and a row, and no other place knows which chapters there are. What only some need has to be
-// written by all: a chapter that does not hold anything back says so.
+// MPI is a crate and a row, and no other place knows which chapters there are. What only some need has the answer
+// of those that do not: a chapter says no more than it has.
 pub trait Chapter {
     /// Whether something can go on now. Asked at every switch: O(1).
     fn has_work(&self) -> bool;
@@ -29,16 +29,22 @@ pub trait Chapter {
     fn work(&mut self, messages: &mut Messages, objects: &Objects) -> Option<Box<dyn Errand>>;
 
     /// What [`Chapter::work`] gave has been run.
-    fn done(&mut self, messages: &mut Messages, objects: &Objects, errand: Box<dyn Errand>);
+    fn done(&mut self, _: &mut Messages, _: &Objects, _: Box<dyn Errand>) {
+        unreachable!("a chapter that gives errands takes them back")
+    }
 
     /// Whether operations are held back that could begin, if nothing else can run.
-    fn holds(&self) -> bool;
+    fn holds(&self) -> bool {
+        false
+    }
 
     /// Nothing else can run, or everywhere nothing else can (`agreed`): what is held back begins. False if nothing was.
-    fn start_held(&mut self, messages: &mut Messages, objects: &Objects, agreed: bool) -> bool;
+    fn start_held(&mut self, _: &mut Messages, _: &Objects, _agreed: bool) -> bool {
+        false
+    }
 
     /// The mounted rank asks whether these requests are complete: what is held back may not keep the answer waiting.
-    fn asked(&mut self, messages: &mut Messages, objects: &Objects, requests: RequestArray);
+    fn asked(&mut self, _: &mut Messages, _: &Objects, _: RequestArray) {}
 
     /// Moves what a complete request got into the program's memory, ahead of its completion; its rank is mounted.
     fn deliver(&mut self, objects: &Objects, token: Token);
@@ -73,18 +79,23 @@ pub trait Chapter {
     fn record(&mut self, messages: &mut Messages, objects: &mut Objects, from: u32, kind: u8, record: Take);
 
     /// The mounted rank starts a persistent operation: which, and how often it was started before; `None` when it has.
-    fn starting(&mut self, start: Option<(u32, u32)>);
+    fn starting(&mut self, _: Option<(u32, u32)>) {}
 
     /// A communicator is no more; another may get its index.
-    fn forget_comm(&mut self, comm: u32);
+    fn forget_comm(&mut self, _: u32) {}
 
     /// The first thing of `rank` that must wait until nothing can come before it: when that is, and because of which rank (world numbers). Whoever
     /// adds one marks the rank dirty ([`Messages::mark_dirty`]). Asked whenever something happened to the rank: O(1).
-    fn first_open(&self, rank: u32) -> Option<(Time, u32)>;
+    #[inline]
+    fn first_open(&self, _: u32) -> Option<(Time, u32)> {
+        None
+    }
 
     /// Nothing comes before the first open thing of `rank`: that happens now, and so does what follows it before `until`. Nobody acts because of it
     /// before its own time.
-    fn decide(&mut self, messages: &mut Messages, objects: &Objects, rank: u32, until: Time);
+    fn decide(&mut self, _: &mut Messages, _: &Objects, _rank: u32, _until: Time) {
+        unreachable!("nothing of this chapter waits for time")
+    }
 
     /// What a blocked rank waits for, if it is something of this chapter: with `token`, the operation of that request.
     fn wait_of(&self, messages: &Messages, objects: &Objects, rank: u32, token: Option<Token>) -> Option<Wait>;

@@ -217,8 +217,7 @@ fn wait_of(world: &World, rank: u32) -> Wait {
             .map_or(node.source, |comm| comm.peer(node.source as i32, rank, "source").unwrap_or(node.source));
         return Wait { function, source: Some(source), rest: format!("{}{more}", tag_text(node)), shared: None };
     }
-    for index in 0..world.messages.requests.capacity() as u32 {
-        let Some(request) = world.messages.requests.get(index) else { continue };
+    for (_, request) in world.messages.requests.iter() {
         if request.owner != rank || !request.waited {
             continue;
         }

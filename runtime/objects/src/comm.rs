@@ -341,9 +341,7 @@ impl Comms {
     }
     /// The communicator of `rank` with this context (for reports).
     pub fn by_context(&self, context: u32, rank: u32) -> Option<&Comm> {
-        (0..self.slab.capacity() as u32)
-            .filter_map(|index| self.slab.get(index))
-            .find(|comm| comm.context == context && (comm.is_self || comm.group.rank_of(rank).is_some()))
+        self.slab.iter().map(|(_, comm)| comm).find(|comm| comm.context == context && (comm.is_self || comm.group.rank_of(rank).is_some()))
     }
     /// One member frees it; the last one's freeing removes the object, and both sides of an intercommunicator. Answers the indices
     /// that are free from now on; O(1).

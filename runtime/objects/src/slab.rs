@@ -47,9 +47,17 @@ impl<T> Slab<T> {
     pub fn get_mut(&mut self, index: u32) -> Option<&mut T> {
         self.items.get_mut(index as usize)?.as_mut()
     }
-    /// How many places there ever were.
-    pub fn capacity(&self) -> usize {
-        self.items.len()
+    /// The items with their indices, in the order of these. O(places that there ever were).
+    pub fn iter(&self) -> impl Iterator<Item = (u32, &T)> {
+        (0..).zip(&self.items).filter_map(|(index, item)| Some((index, item.as_ref()?)))
+    }
+    /// Takes out what is not to be kept. O(places that there ever were).
+    pub fn retain(&mut self, keeps: impl Fn(&T) -> bool) {
+        for index in 0..self.items.len() as u32 {
+            if self.get(index).is_some_and(|item| !keeps(item)) {
+                self.remove(index);
+            }
+        }
     }
 }
 

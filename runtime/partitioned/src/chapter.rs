@@ -8,7 +8,7 @@ use engine::record::Take;
 use message::Messages;
 use message::chapter::id::Token as Words;
 use message::chapter::{Chapter, Errand, Explanation, Wait};
-use message::request::{RequestArray, Status};
+use message::request::Status;
 use objects::Objects;
 use objects::error::Result;
 
@@ -52,14 +52,6 @@ impl Chapter for Partitioned {
         }
         None
     }
-    fn done(&mut self, _: &mut Messages, _: &Objects, _: Box<dyn Errand>) {}
-    fn holds(&self) -> bool {
-        false
-    }
-    fn start_held(&mut self, _: &mut Messages, _: &Objects, _: bool) -> bool {
-        false
-    }
-    fn asked(&mut self, _: &mut Messages, _: &Objects, _: RequestArray) {}
     fn deliver(&mut self, _: &Objects, [number, _]: Words) {
         self.settle(number);
     }
@@ -102,13 +94,6 @@ impl Chapter for Partitioned {
     fn record(&mut self, messages: &mut Messages, _: &mut Objects, _: u32, _: u8, record: Take) {
         self.land(messages, Part::of(record));
     }
-    fn starting(&mut self, _: Option<(u32, u32)>) {}
-    fn forget_comm(&mut self, _: u32) {}
-    #[inline]
-    fn first_open(&self, _: u32) -> Option<(Time, u32)> {
-        None
-    }
-    fn decide(&mut self, _: &mut Messages, _: &Objects, _: u32, _: Time) {}
     fn wait_of(&self, _: &Messages, _: &Objects, _: u32, token: Option<Words>) -> Option<Wait> {
         let [number, _] = token?;
         let text = match self.ends.get(number)? {

@@ -10,7 +10,7 @@ use engine::record::{Put, Take};
 use message::Messages;
 use message::chapter::id::Token as Words;
 use message::chapter::{Chapter, Errand, Explanation, Wait, ranks_text};
-use message::request::{RequestArray, Status};
+use message::request::Status;
 use objects::Objects;
 use objects::error::Result;
 use std::any::Any;
@@ -36,13 +36,6 @@ impl Chapter for Rma {
         }
     }
     // An access is sent when it is made: nothing waits for anybody to join it.
-    fn holds(&self) -> bool {
-        false
-    }
-    fn start_held(&mut self, _: &mut Messages, _: &Objects, _: bool) -> bool {
-        false
-    }
-    fn asked(&mut self, _: &mut Messages, _: &Objects, _: RequestArray) {}
     fn deliver(&mut self, _: &Objects, [index, kind]: Words) {
         if Token::of(kind) == Token::Reply
             && let Some(reply) = self.replies.get_mut(index)
@@ -76,8 +69,6 @@ impl Chapter for Rma {
     fn record(&mut self, messages: &mut Messages, objects: &mut Objects, _: u32, kind: u8, record: Take) {
         self.told(messages, objects, kind, record);
     }
-    fn starting(&mut self, _: Option<(u32, u32)>) {}
-    fn forget_comm(&mut self, _: u32) {}
     // One item a target, however many accesses wait at it; the rest of its heap follows when that is decided.
     #[inline]
     fn first_open(&self, rank: u32) -> Option<(Time, u32)> {

@@ -22,6 +22,7 @@ pub mod op;
 pub mod p2p;
 pub mod pack;
 pub mod partitioned;
+pub mod process;
 pub mod request;
 pub mod rma;
 pub mod session;

@@ -10,6 +10,9 @@ use std::rc::Rc;
 /// What became of opening a file: its name on the host, or an error class and a sentence.
 pub type Opened = std::result::Result<Box<str>, (i32, Box<str>)>;
 
+/// What became of meeting another side: its group and the context that both take, or an error class and a sentence.
+pub type Met = std::result::Result<(Rc<Group>, u32), (i32, Box<str>)>;
+
 /// What a member contributes to making a communicator.
 // Members decide nothing: each says what it knows, and one function makes the outcome of all. So it is the same
 // on every process that gets the same list.
@@ -34,6 +37,8 @@ pub enum Contribution {
     Window(u64, u64, i64),
     /// `MPI_File_open`: the access mode, and of the first member the file's name on the host or why it cannot be opened (class and sentence).
     File(i32, Rc<Opened>),
+    /// `MPI_Comm_accept` and its kin, from the root: whom it has met.
+    Met(Rc<Met>),
     /// From a member whose call was refused: there is no outcome for anybody.
     Refused,
 }

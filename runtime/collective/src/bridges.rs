@@ -2,10 +2,10 @@
 //!
 //! Each leader tells the other its group and a context of its process; both sides take that of the leader with the lesser rank.
 
-use crate::remote::group::{put_group, take_group};
 use crate::remote::kind::Told;
 use engine::record::{Put, Take};
 use message::Messages;
+use message::remote::group::{put_group, take_group};
 use objects::Objects;
 use objects::group::Group;
 use rustc_hash::FxHashMap;

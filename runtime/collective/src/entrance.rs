@@ -25,7 +25,7 @@ pub(crate) fn membership(objects: &Objects, comm: u32) -> (u32, u32, Option<u32>
 /// The root as a member number; `None` for `MPI_PROC_NULL`.
 // Outside the root's group the root is named by its rank there (MPI 5.0 section 6.2.3); the numbers of members
 // are the same for all.
-pub(crate) fn root_member(objects: &Objects, comm: u32, root: i32) -> Result<Option<u32>> {
+pub fn root_member(objects: &Objects, comm: u32, root: i32) -> Result<Option<u32>> {
     let communicator = objects.comms.at(comm);
     let (_, me, sides) = membership(objects, comm);
     let bad = || {

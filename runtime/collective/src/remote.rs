@@ -4,7 +4,6 @@ pub(crate) mod contribution;
 pub(crate) mod data;
 pub(crate) mod distributed;
 pub(crate) mod events;
-pub(crate) mod group;
 pub(crate) mod kind;
 pub(crate) mod meeting;
 pub(crate) mod passage;

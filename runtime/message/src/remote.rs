@@ -6,6 +6,7 @@
 
 pub mod arrivals;
 pub mod block;
+pub mod group;
 pub mod message;
 pub mod stream;
 

@@ -24,6 +24,7 @@ pub(crate) mod buffered;
 pub(crate) mod charging;
 pub(crate) mod collective;
 pub(crate) mod complete;
+pub(crate) mod dynamic;
 pub mod file;
 pub(crate) mod land;
 pub(crate) mod partitioned;

@@ -2,6 +2,7 @@
 
 use crate::collective::Collectives;
 use crate::messages::Messages;
+use dynamic::Dynamic;
 use engine::Time;
 use file::Files;
 use message::chapter::id::ChapterId;
@@ -22,10 +23,12 @@ pub struct Chapters {
     pub partitioned: Partitioned,
     /// Chapter 14.
     pub files: Files,
+    /// Chapter 11.
+    pub dynamic: Dynamic,
 }
 
 /// How many there are.
-const COUNT: usize = 4;
+const COUNT: usize = 5;
 
 impl Chapters {
     /// Nothing is under way. `batch` says whether collectives whose members are all here may run in one loop over clocks.
@@ -35,6 +38,7 @@ impl Chapters {
             rma: Rma::default(),
             partitioned: Partitioned::default(),
             files: Files::default(),
+            dynamic: Dynamic::default(),
         }
     }
 
@@ -45,6 +49,7 @@ impl Chapters {
             (rma::CHAPTER, &self.rma),
             (partitioned::CHAPTER, &self.partitioned),
             (file::CHAPTER, &self.files),
+            (dynamic::CHAPTER, &self.dynamic),
         ]
     }
 
@@ -55,6 +60,7 @@ impl Chapters {
             (rma::CHAPTER, &mut self.rma),
             (partitioned::CHAPTER, &mut self.partitioned),
             (file::CHAPTER, &mut self.files),
+            (dynamic::CHAPTER, &mut self.dynamic),
         ]
     }
 
@@ -62,7 +68,11 @@ impl Chapters {
     // Each by itself and not through `all`: asked at every switch.
     #[inline(always)]
     pub(crate) fn has_work(&self) -> bool {
-        self.collectives.has_work() || self.rma.has_work() || self.partitioned.has_work() || self.files.has_work()
+        self.collectives.has_work()
+            || self.rma.has_work()
+            || self.partitioned.has_work()
+            || self.files.has_work()
+            || self.dynamic.has_work()
     }
 
     /// The chapter of this name.
@@ -101,6 +111,7 @@ impl Chapters {
             (collective::CHAPTER, self.collectives.first_open(rank)),
             (rma::CHAPTER, self.rma.first_open(rank)),
             (file::CHAPTER, self.files.first_open(rank)),
+            (dynamic::CHAPTER, self.dynamic.first_open(rank)),
         ];
         let open = open.into_iter().filter_map(|(id, first)| first.map(|(time, source)| (id, time, source)));
         open.min_by_key(|&(id, time, source)| (time, source, id.0))

@@ -17,6 +17,7 @@ mod undecided;
 pub mod world;
 
 pub use ::collective;
+pub use ::dynamic;
 pub use ::file;
 pub use ::partitioned;
 pub use ::rma;

@@ -1,8 +1,8 @@
 //! Contributions to new communicators as bytes. Members that bring the same share one copy of it.
 
 use crate::agreement::{Contribution, Contributions};
-use crate::remote::group::{put_group, put_list, take_group, take_list};
 use engine::record::{Put, Take};
+use message::remote::group::{put_group, put_list, take_group, take_list};
 use objects::topology::{Cart, DistGraph, Graph, Topology};
 use rustc_hash::FxHashMap;
 use std::rc::Rc;
@@ -91,6 +91,20 @@ fn put(contribution: &Contribution, out: &mut Vec<u8>) {
             out.i32(class);
             out.bytes(text.as_bytes());
         }
+        Contribution::Met(met) => {
+            out.u8(10);
+            match &**met {
+                Ok((group, context)) => {
+                    out.i32(0);
+                    put_group(group, out);
+                    out.u32(*context);
+                }
+                Err((class, why)) => {
+                    out.i32(*class);
+                    out.bytes(why.as_bytes());
+                }
+            }
+        }
     }
 }
 
@@ -109,6 +123,13 @@ fn take(from: &mut Take) -> Contribution {
             let (amode, class) = (from.i32(), from.i32());
             let text: Box<str> = String::from_utf8_lossy(from.bytes()).into();
             Contribution::File(amode, Rc::new(if class == 0 { Ok(text) } else { Err((class, text)) }))
+        }
+        10 => {
+            let class = from.i32();
+            Contribution::Met(Rc::new(match class {
+                0 => Ok((take_group(from), from.u32())),
+                _ => Err((class, String::from_utf8_lossy(from.bytes()).into())),
+            }))
         }
         4 => {
             let group = take_group(from);
@@ -251,7 +272,9 @@ mod tests {
             Contribution::Group(group.clone(), Some(Rc::new(cart))),
             Contribution::Group(group.clone(), Some(Rc::new(Topology::Graph(Graph { index: [1].into(), edges: [0].into() })))),
             Contribution::High(true),
-            Contribution::Bridge(group, (1, 2, -3), 77),
+            Contribution::Bridge(group.clone(), (1, 2, -3), 77),
+            Contribution::Met(Rc::new(Ok((group, 78)))),
+            Contribution::Met(Rc::new(Err((43, "nobody".into())))),
             Contribution::Edges(vec![(1, 2, -3)], true),
             Contribution::Adjacent(Rc::new(graph)),
             Contribution::Refused,
@@ -269,7 +292,7 @@ mod tests {
         assert_eq!(bytes, again);
         assert_eq!(
             back.iter().map(|(member, rank, _)| (*member, *rank)).collect::<Vec<_>>(),
-            (0..14).map(|i| (i, 10 + i)).collect::<Vec<_>>()
+            (0..16).map(|i| (i, 10 + i)).collect::<Vec<_>>()
         );
         assert!(matches!(&back[4].2, Contribution::Group(group, Some(_)) if group.iter().eq([5, 1, 9])));
     }

@@ -1,6 +1,6 @@
 //! Making communicators (MPI 5.0 chapters 7.4, 7.6 and 8.5): all members agree, the last to enter makes the objects.
 
-use crate::collective::agreement::{Contribution, Outcome};
+use crate::collective::agreement::{Contribution, Met, Outcome};
 use crate::collective::bridges::Bridges;
 use crate::collective::instance::sides;
 use crate::collective::mode::Mode;
@@ -187,11 +187,7 @@ fn bridge(bridges: &mut Bridges, messages: &Messages, objects: &mut Objects, com
             "no member of the local communicator is the local leader: all members must pass the same local_leader",
         ));
     };
-    let local =
-        if objects.comms.at(comm).is_self { Group::from_ranks(vec![contributions[0].1]) } else { objects.comms.at(comm).group.clone() };
-    if (0..local.size()).any(|i| remote.rank_of(local.world_rank(i)).is_some()) {
-        return Err(Failure::new(ErrorClass::COMM, "the two groups of an intercommunicator must not have a rank in common"));
-    }
+    let local = local_side(objects, comm, &contributions, &remote)?;
     if context != 0 {
         return Ok(Outcome::Same(bridges.bridge_between(messages, objects, local, remote, context)));
     }
@@ -204,6 +200,37 @@ fn bridge(bridges: &mut Bridges, messages: &Messages, objects: &mut Objects, com
         }
     };
     Ok(Outcome::Same(handle))
+}
+
+/// The group that agrees on an intercommunicator with another one.
+///
+/// # Errors
+/// `MPI_ERR_COMM` if they have a rank in common.
+fn local_side(objects: &Objects, comm: u32, contributions: &Contributions, remote: &Group) -> Result<Rc<Group>> {
+    let communicator = objects.comms.at(comm);
+    let local = if communicator.is_self { Group::from_ranks(vec![contributions[0].1]) } else { communicator.group.clone() };
+    if (0..local.size()).any(|i| remote.rank_of(local.world_rank(i)).is_some()) {
+        return Err(Failure::new(ErrorClass::COMM, "the two groups of an intercommunicator must not have a rank in common"));
+    }
+    Ok(local)
+}
+
+/// A root has met that of another side (`MPI_Comm_accept` and its kin): this side's half of the intercommunicator.
+fn met(bridges: &mut Bridges, messages: &Messages, objects: &mut Objects, comm: u32, contributions: Contributions) -> Result<Outcome> {
+    let found = contributions.iter().find_map(|(.., contribution)| match contribution {
+        Contribution::Met(met) => Some(met.clone()),
+        _ => None,
+    });
+    let Some(met) = found else {
+        return Err(Failure::new(ErrorClass::ROOT, "no member of the communicator is the root: all members must pass the same root"));
+    };
+    match &*met {
+        Err((class, why)) => Err(Failure::new(ErrorClass(*class), &**why)),
+        Ok((remote, context)) => {
+            let local = local_side(objects, comm, &contributions, remote)?;
+            Ok(Outcome::Same(bridges.bridge_between(messages, objects, local, remote.clone(), *context)))
+        }
+    }
 }
 
 fn distributed_graph(_: &mut Bridges, _: &Messages, objects: &mut Objects, comm: u32, contributions: Contributions) -> Result<Outcome> {
@@ -229,7 +256,7 @@ impl Mpi {
         Ok(self.agree(comm, CONTEXT_BYTES, contribution, resolve, Mode::Blocking)?.1)
     }
 
-    fn intra(&self, comm: usize, what: &str) -> Result {
+    pub(crate) fn intra(&self, comm: usize, what: &str) -> Result {
         if self.world().objects.comms.get(comm)?.is_inter() {
             return Err(Failure::new(ErrorClass::COMM, format!("{what} needs an intracommunicator, and this is an intercommunicator")));
         }
@@ -322,6 +349,11 @@ impl Mpi {
         };
         let contribution = if leads { self.meet_leader(group, peer, remote_leader, tag)? } else { Contribution::Nothing };
         self.made(local, contribution, bridge)
+    }
+
+    /// All members of `comm` make their half of an intercommunicator with the side that their root has `met`; the others bring nothing.
+    pub(crate) fn comm_with_met(&self, comm: usize, met: Option<Met>) -> Result<usize> {
+        self.made(comm, met.map_or(Contribution::Nothing, |met| Contribution::Met(Rc::new(met))), self::met)
     }
 
     /// The two leaders exchange their groups: an empty message each way, in a context of its own.

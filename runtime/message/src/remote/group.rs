@@ -4,18 +4,21 @@ use engine::record::{Put, Take};
 use objects::group::Group;
 use std::rc::Rc;
 
-pub(crate) fn put_list(list: &[u32], out: &mut Vec<u8>) {
+/// A list with its length before it.
+pub fn put_list(list: &[u32], out: &mut Vec<u8>) {
     out.u32(list.len() as u32);
     list.iter().for_each(|&item| out.u32(item));
 }
 
-pub(crate) fn take_list(from: &mut Take) -> Box<[u32]> {
+/// What [`put_list`] appended.
+pub fn take_list(from: &mut Take) -> Box<[u32]> {
     let count = from.u32();
     (0..count).map(|_| from.u32()).collect()
 }
 
+/// A group.
 // Most groups are a first rank, a stride and a count, whatever their size.
-pub(crate) fn put_group(group: &Group, out: &mut Vec<u8>) {
+pub fn put_group(group: &Group, out: &mut Vec<u8>) {
     match group.as_range() {
         Some((first, stride)) => {
             out.u8(0);
@@ -31,7 +34,8 @@ pub(crate) fn put_group(group: &Group, out: &mut Vec<u8>) {
     }
 }
 
-pub(crate) fn take_group(from: &mut Take) -> Rc<Group> {
+/// What [`put_group`] appended.
+pub fn take_group(from: &mut Take) -> Rc<Group> {
     if from.u8() == 0 {
         let (first, stride, size) = (from.u32(), from.u64() as i64, from.u32());
         Group::range(first, stride, size)

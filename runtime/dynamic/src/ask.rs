@@ -1,0 +1,101 @@
+//! What ranks ask, and what they are answered.
+
+use crate::port::PortName;
+use engine::Time;
+use message::chapter::arrivals::Arrival;
+use objects::error::Result;
+use objects::group::Group;
+use std::rc::Rc;
+
+/// One side of an intercommunicator that is to be made.
+#[derive(Clone, Debug)]
+pub struct Side {
+    /// Its members.
+    pub group: Rc<Group>,
+    /// The context that it proposes: that of who accepts is taken, which both then know.
+    pub context: u32,
+}
+
+/// What is asked.
+#[derive(Clone, Debug)]
+pub(crate) enum Action {
+    /// Waits at a port for somebody who connects.
+    Accept(PortName, Side),
+    /// Waits at a port for somebody who accepts.
+    Connect(PortName, Side),
+    /// Nobody connects to this port any more.
+    Close(PortName),
+    /// Waits for the other end of a socket, which both ends call by the same name.
+    Join(Box<str>, Side),
+    /// A service has a port under this name.
+    Publish(Box<str>, Box<str>),
+    /// It has none any more.
+    Unpublish(Box<str>, Box<str>),
+    /// Which port it has.
+    Look(Box<str>),
+}
+
+/// Bytes of a message that has no text: a port's number, a context.
+const WORD: u64 = 8;
+
+impl Action {
+    /// Bytes of the message that asks.
+    pub(crate) fn bytes(&self) -> u64 {
+        match self {
+            Action::Accept(..) | Action::Connect(..) | Action::Close(_) | Action::Join(..) => WORD,
+            Action::Publish(name, port) | Action::Unpublish(name, port) => (name.len() + port.len()) as u64,
+            Action::Look(name) => name.len() as u64,
+        }
+    }
+}
+
+/// A question on its way, or in its place.
+#[derive(Clone, Debug)]
+pub(crate) struct Ask {
+    /// The rank where it is answered (world number, as all others here).
+    pub(crate) place: u32,
+    pub(crate) origin: u32,
+    /// When it is there.
+    pub(crate) arrival: Time,
+    /// Of what its origin has asked.
+    pub(crate) sequence: u32,
+    pub(crate) action: Action,
+    /// What its origin's process knows it by; [`NOBODY`] if it waits for no answer.
+    pub(crate) operation: u32,
+}
+
+/// The operation of a question that nobody waits to be answered.
+pub(crate) const NOBODY: u32 = u32::MAX;
+
+impl Ask {
+    /// Its turn among those that wait at the place, of which it is this one.
+    pub(crate) fn turn(&self, index: u32) -> Arrival {
+        Arrival { time: self.arrival, origin: self.origin, sequence: self.sequence, index }
+    }
+}
+
+/// What is answered.
+#[derive(Clone, Debug, Default)]
+pub enum Reply {
+    /// It is done.
+    #[default]
+    Done,
+    /// A port's name.
+    Port(Box<str>),
+    /// Who is met, with the context that both sides take.
+    Met(Side),
+}
+
+impl Reply {
+    /// Bytes of the message that answers.
+    pub(crate) fn bytes(&self) -> u64 {
+        match self {
+            Reply::Done => 0,
+            Reply::Port(name) => name.len() as u64,
+            Reply::Met(_) => WORD,
+        }
+    }
+}
+
+/// A reply, or why there is none.
+pub(crate) type Answer = Result<Reply>;

@@ -1,0 +1,133 @@
+//! Operations under way: what a rank has asked and waits for.
+
+use crate::CHAPTER;
+use crate::ask::{Action, Answer, Ask, NOBODY, Reply, Side};
+use crate::port::{Port, PortName};
+use crate::state::{Dynamic, NAMES};
+use engine::Time;
+use message::Messages;
+use message::handle;
+use message::request::Body;
+use objects::Objects;
+use objects::error::Result;
+use objects::group::Group;
+use std::rc::Rc;
+
+/// What a rank of this process waits for.
+pub(crate) struct Operation {
+    /// The program's request for it.
+    pub(crate) request: u32,
+    pub(crate) answer: Option<Answer>,
+    /// What it waits for, in a deadlock's report.
+    pub(crate) waits: String,
+}
+
+impl Dynamic {
+    /// `MPI_Open_port` of the mounted rank: the name.
+    pub fn open_port(&mut self, messages: &Messages) -> String {
+        let owner = messages.current;
+        let opened = self.opened.entry(owner).or_default();
+        let name = PortName { owner, number: *opened };
+        *opened += 1;
+        self.ports.insert(name, Port::default());
+        name.to_string()
+    }
+
+    /// `MPI_Close_port` of the mounted rank. Who connects at a later time finds it closed, and so does who waits there.
+    ///
+    /// # Errors
+    /// `MPI_ERR_PORT` if the rank has no such port open.
+    pub fn close_port(&mut self, messages: &mut Messages, name: &str) -> Result {
+        let name = PortName::parse(name, messages.size)?;
+        match self.ports.get_mut(&name) {
+            Some(port) if name.owner == messages.current && !port.closing => port.closing = true,
+            _ => return Err(name.not_open()),
+        }
+        self.ask(messages, name.owner, Action::Close(name), NOBODY);
+        Ok(())
+    }
+
+    /// The mounted rank's side of an intercommunicator.
+    // The context is this process's next: which of them both sides take they know once they have met.
+    fn side(objects: &mut Objects, group: Rc<Group>) -> Side {
+        Side { group, context: objects.comms.reserve_context() }
+    }
+
+    /// `MPI_Comm_accept` of the mounted rank, for a group: the handle of the request that meets who connects.
+    ///
+    /// # Errors
+    /// `MPI_ERR_PORT` for what is no port's name.
+    pub fn accept(&mut self, messages: &mut Messages, objects: &mut Objects, port: &str, group: Rc<Group>) -> Result<usize> {
+        let name = PortName::parse(port, messages.size)?;
+        let action = Action::Accept(name, Dynamic::side(objects, group));
+        Ok(self.begin(messages, name.owner, action, format!("somebody who connects to port '{name}'")))
+    }
+
+    /// `MPI_Comm_connect` of the mounted rank, for a group: the handle of the request that meets who accepts.
+    ///
+    /// # Errors
+    /// `MPI_ERR_PORT` for what is no port's name.
+    pub fn connect(&mut self, messages: &mut Messages, objects: &mut Objects, port: &str, group: Rc<Group>) -> Result<usize> {
+        let name = PortName::parse(port, messages.size)?;
+        let action = Action::Connect(name, Dynamic::side(objects, group));
+        let waits = format!("somebody who accepts at port '{name}' (rank {} opened it)", name.owner);
+        Ok(self.begin(messages, name.owner, action, waits))
+    }
+
+    /// `MPI_Comm_join` of the mounted rank at one end of a socket, which both ends call by this name: the handle of the request that meets the other.
+    pub fn join(&mut self, messages: &mut Messages, objects: &mut Objects, socket: &str, group: Rc<Group>) -> usize {
+        let action = Action::Join(socket.into(), Dynamic::side(objects, group));
+        self.begin(messages, NAMES, action, "MPI_Comm_join at the other end of its socket".to_owned())
+    }
+
+    /// `MPI_Publish_name` of the mounted rank: the handle of its request.
+    pub fn publish(&mut self, messages: &mut Messages, service: &str, port: &str) -> usize {
+        let waits = format!("service '{service}' to be published");
+        self.begin(messages, NAMES, Action::Publish(service.into(), port.into()), waits)
+    }
+
+    /// `MPI_Unpublish_name` of the mounted rank: the handle of its request.
+    pub fn unpublish(&mut self, messages: &mut Messages, service: &str, port: &str) -> usize {
+        let waits = format!("service '{service}' to be unpublished");
+        self.begin(messages, NAMES, Action::Unpublish(service.into(), port.into()), waits)
+    }
+
+    /// `MPI_Lookup_name` of the mounted rank: the handle of its request.
+    pub fn look_up(&mut self, messages: &mut Messages, service: &str) -> usize {
+        self.begin(messages, NAMES, Action::Look(service.into()), format!("service '{service}' to be looked up"))
+    }
+
+    /// The mounted rank asks something and waits for the answer.
+    fn begin(&mut self, messages: &mut Messages, place: u32, action: Action, waits: String) -> usize {
+        messages.flush_batch();
+        let index = self.operations.insert(Operation { request: 0, answer: None, waits });
+        let request = messages.make_request(messages.current, Body::Chapter { chapter: CHAPTER, token: [index, 0] });
+        self.operations[index].request = request;
+        self.ask(messages, place, action, index);
+        handle::of_cold(request)
+    }
+
+    fn ask(&mut self, messages: &mut Messages, place: u32, action: Action, operation: u32) {
+        let origin = messages.current;
+        // What is answered is no message of the place's rank, which pays nothing for it and may not even run.
+        messages.handshakes = true;
+        messages.flush_batch();
+        let leaves = messages.inject(origin);
+        let asked = self.asked.entry(origin).or_default();
+        *asked += 1;
+        let ask = Ask { place, origin, arrival: Time::MAX, sequence: *asked, action, operation };
+        self.send(messages, ask, leaves);
+    }
+
+    /// The answer to an operation is back at its rank's process.
+    pub(crate) fn answered(&mut self, messages: &mut Messages, operation: u32, answer: Answer, at: Time) {
+        let Some(operation) = self.operations.get_mut(operation) else { return };
+        operation.answer = Some(answer);
+        messages.finish_request(operation.request, at);
+    }
+
+    /// What the operation that the mounted rank has completed last was answered.
+    pub fn take_reply(&mut self) -> Reply {
+        std::mem::take(&mut self.reply)
+    }
+}

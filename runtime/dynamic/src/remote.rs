@@ -1,0 +1,193 @@
+//! Questions and answers as bytes, between processes.
+
+use crate::CHAPTER;
+use crate::ask::{Action, Answer, Ask, Reply, Side};
+use crate::port::PortName;
+use crate::state::Dynamic;
+use engine::Time;
+use engine::record::{Put, Take};
+use message::Messages;
+use message::remote::group::{put_group, take_group};
+use message::remote::stream::Kind;
+use objects::error::{ErrorClass, Failure};
+
+/// Kinds of records.
+#[derive(Clone, Copy, PartialEq, Eq, Debug)]
+#[repr(u8)]
+enum Told {
+    Ask,
+    Answer,
+}
+
+fn put_side(side: &Side, out: &mut Vec<u8>) {
+    put_group(&side.group, out);
+    out.u32(side.context);
+}
+
+fn take_side(from: &mut Take) -> Side {
+    Side { group: take_group(from), context: from.u32() }
+}
+
+fn put_port(name: PortName, out: &mut Vec<u8>) {
+    out.u32(name.owner);
+    out.u32(name.number);
+}
+
+fn take_port(from: &mut Take) -> PortName {
+    PortName { owner: from.u32(), number: from.u32() }
+}
+
+fn take_text(from: &mut Take) -> Box<str> {
+    String::from_utf8_lossy(from.bytes()).into()
+}
+
+fn put_ask(ask: &Ask, out: &mut Vec<u8>) {
+    [ask.place, ask.origin, ask.sequence, ask.operation].into_iter().for_each(|word| out.u32(word));
+    out.u64(ask.arrival.as_ps());
+    let texts: [&str; 2] = match &ask.action {
+        Action::Accept(name, side) | Action::Connect(name, side) => {
+            out.u8(if matches!(ask.action, Action::Accept(..)) { 0 } else { 1 });
+            put_port(*name, out);
+            return put_side(side, out);
+        }
+        Action::Close(name) => {
+            out.u8(2);
+            return put_port(*name, out);
+        }
+        Action::Join(socket, side) => {
+            out.u8(3);
+            out.bytes(socket.as_bytes());
+            return put_side(side, out);
+        }
+        Action::Publish(name, port) => {
+            out.u8(4);
+            [name, port]
+        }
+        Action::Unpublish(name, port) => {
+            out.u8(5);
+            [name, port]
+        }
+        Action::Look(name) => {
+            out.u8(6);
+            [name, ""]
+        }
+    };
+    texts.iter().for_each(|text| out.bytes(text.as_bytes()));
+}
+
+fn take_ask(from: &mut Take) -> Ask {
+    let (place, origin, sequence, operation) = (from.u32(), from.u32(), from.u32(), from.u32());
+    let arrival = Time::from_ps(from.u64());
+    let action = match from.u8() {
+        0 => Action::Accept(take_port(from), take_side(from)),
+        1 => Action::Connect(take_port(from), take_side(from)),
+        2 => Action::Close(take_port(from)),
+        3 => Action::Join(take_text(from), take_side(from)),
+        4 => Action::Publish(take_text(from), take_text(from)),
+        5 => Action::Unpublish(take_text(from), take_text(from)),
+        _ => Action::Look(take_text(from)),
+    };
+    Ask { place, origin, arrival, sequence, action, operation }
+}
+
+fn put_answer(answer: &Answer, out: &mut Vec<u8>) {
+    match answer {
+        Ok(Reply::Done) => out.u8(0),
+        Ok(Reply::Port(name)) => {
+            out.u8(1);
+            out.bytes(name.as_bytes());
+        }
+        Ok(Reply::Met(side)) => {
+            out.u8(2);
+            put_side(side, out);
+        }
+        Err(failure) => {
+            out.u8(3);
+            out.i32(failure.class.0);
+            out.bytes(failure.text.as_bytes());
+        }
+    }
+}
+
+fn take_answer(from: &mut Take) -> Answer {
+    match from.u8() {
+        0 => Ok(Reply::Done),
+        1 => Ok(Reply::Port(take_text(from))),
+        2 => Ok(Reply::Met(take_side(from))),
+        _ => Err(Failure::new(ErrorClass(from.i32()), take_text(from))),
+    }
+}
+
+impl Dynamic {
+    fn tell(messages: &mut Messages, to: u32, told: Told, effect: Time, body: &[u8]) {
+        let process = messages.others().blocks.process(to);
+        let streams = &mut messages.others().streams;
+        streams.begin(process, Kind::Chapter(CHAPTER, told as u8), effect, body.len()).extend_from_slice(body);
+        streams.end();
+        messages.crowded = messages.others().streams.crowded();
+    }
+
+    /// A question leaves for a place on another process.
+    #[cold]
+    pub(crate) fn tell_ask(messages: &mut Messages, ask: &Ask) {
+        let mut body = Vec::new();
+        put_ask(ask, &mut body);
+        Dynamic::tell(messages, ask.place, Told::Ask, ask.arrival, &body);
+    }
+
+    /// An answer leaves for a rank of another process.
+    #[cold]
+    pub(crate) fn tell_answer(messages: &mut Messages, to: u32, operation: u32, answer: &Answer, at: Time) {
+        let mut body = Vec::new();
+        body.u32(operation);
+        body.u64(at.as_ps());
+        put_answer(answer, &mut body);
+        Dynamic::tell(messages, to, Told::Answer, at, &body);
+    }
+
+    /// A record of another process.
+    pub(crate) fn told(&mut self, messages: &mut Messages, kind: u8, mut record: Take) {
+        if kind == Told::Answer as u8 {
+            let (operation, at) = (record.u32(), Time::from_ps(record.u64()));
+            return self.answered(messages, operation, take_answer(&mut record), at);
+        }
+        self.arrive(messages, take_ask(&mut record));
+    }
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+    use objects::group::Group;
+
+    #[test]
+    fn what_is_asked_and_answered_survives_its_way() {
+        let side = || Side { group: Group::from_ranks(vec![4, 1, 9]), context: 6 };
+        let name = PortName { owner: 3, number: 2 };
+        let text = |text: &str| Box::<str>::from(text);
+        let actions = [
+            Action::Accept(name, side()),
+            Action::Connect(name, side()),
+            Action::Close(name),
+            Action::Join(text("s"), side()),
+            Action::Publish(text("a"), text("b")),
+            Action::Unpublish(text("a"), text("")),
+            Action::Look(text("a")),
+        ];
+        for action in actions {
+            let ask = Ask { place: 1, origin: 2, arrival: Time::from_ps(3), sequence: 4, action, operation: 5 };
+            let mut bytes = Vec::new();
+            put_ask(&ask, &mut bytes);
+            let mut from = Take(&bytes);
+            assert_eq!(format!("{:?}", take_ask(&mut from)), format!("{ask:?}"));
+            assert!(from.is_empty());
+        }
+        for answer in [Ok(Reply::Done), Ok(Reply::Port(text("p"))), Ok(Reply::Met(side())), Err(name.not_open())] {
+            let mut bytes = Vec::new();
+            put_answer(&answer, &mut bytes);
+            let mut from = Take(&bytes);
+            assert_eq!(format!("{:?}", take_answer(&mut from)), format!("{answer:?}"));
+            assert!(from.is_empty());
+        }
+    }
+}

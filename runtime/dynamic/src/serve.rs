@@ -1,0 +1,182 @@
+//! The way of a question to its place, what is done there in turn, and the way of the answer.
+
+use crate::CHAPTER;
+use crate::ask::{Action, Answer, Ask, NOBODY, Reply, Side};
+use crate::port::{Caller, PortName};
+use crate::state::Dynamic;
+use engine::Time;
+use message::Messages;
+use message::flight::Flight;
+use objects::error::{ErrorClass, Failure};
+use std::collections::hash_map::Entry;
+
+/// What a shared network carries: the first word of a flight.
+#[derive(Clone, Copy, PartialEq, Eq, Debug)]
+#[repr(u32)]
+enum Leg {
+    There,
+    Back,
+}
+
+/// To whom an answer goes, and from where.
+#[derive(Clone, Copy)]
+struct Way {
+    place: u32,
+    origin: u32,
+    operation: u32,
+}
+
+impl Dynamic {
+    /// A question leaves.
+    pub(crate) fn send(&mut self, messages: &mut Messages, mut ask: Ask, leaves: Time) {
+        let (origin, place, bytes) = (ask.origin, ask.place, ask.action.bytes());
+        messages.profile.message(bytes);
+        if messages.by_time() {
+            let index = self.asks.insert(ask);
+            messages.launch(origin, place, bytes, leaves, Flight::Chapter { chapter: CHAPTER, words: [Leg::There as u32, index, 0, 0] });
+            return;
+        }
+        // What the place's own rank asks is no earlier than what another could: who is served together must be known by then.
+        ask.arrival = leaves + messages.wire.latency(origin, place, bytes).max(messages.lookahead(true));
+        if messages.is_local(place) {
+            self.arrive(messages, ask);
+        } else {
+            Dynamic::tell_ask(messages, &ask);
+        }
+    }
+
+    /// A question waits in its place until nothing comes before it.
+    pub(crate) fn arrive(&mut self, messages: &mut Messages, ask: Ask) {
+        let place = ask.place;
+        let index = self.asks.insert(ask);
+        self.arrivals.push(messages, place, self.asks[index].turn(index));
+    }
+
+    /// Nothing comes before the first question in a place: that has its turn, and what follows before `until`.
+    pub(crate) fn serve(&mut self, messages: &mut Messages, rank: u32, until: Time) {
+        let mut next = self.arrivals.take(rank);
+        while let Some(turn) = next {
+            let ask = self.asks.remove(turn.index).expect("it waits here");
+            self.perform(messages, ask, turn.time);
+            next = self.arrivals.take_before(rank, until);
+        }
+    }
+
+    fn perform(&mut self, messages: &mut Messages, ask: Ask, at: Time) {
+        let Ask { place, origin, operation, action, .. } = ask;
+        let way = Way { place, origin, operation };
+        match action {
+            Action::Accept(name, side) => self.call_at(messages, name, Caller { origin, operation, side }, true, at),
+            Action::Connect(name, side) => self.call_at(messages, name, Caller { origin, operation, side }, false, at),
+            Action::Close(name) => {
+                let Some(port) = self.ports.remove(&name) else { return };
+                for caller in port.accepting.into_iter().chain(port.connecting) {
+                    self.answer(messages, caller.way(place), Err(name.not_open()), at);
+                }
+            }
+            Action::Join(socket, side) => {
+                let caller = Caller { origin, operation, side };
+                match self.ends.remove(&socket) {
+                    Some(first) => self.introduce(messages, place, first, caller, at),
+                    None => drop(self.ends.insert(socket, caller)),
+                }
+            }
+            Action::Publish(name, port) => {
+                let answer = match self.names.entry(name) {
+                    Entry::Occupied(known) => Err(known_already(known.key(), known.get())),
+                    Entry::Vacant(free) => {
+                        free.insert(port);
+                        Ok(Reply::Done)
+                    }
+                };
+                self.answer(messages, way, answer, at);
+            }
+            Action::Unpublish(name, port) => {
+                let answer = if self.names.get(&name) == Some(&port) {
+                    self.names.remove(&name);
+                    Ok(Reply::Done)
+                } else {
+                    Err(Failure::new(ErrorClass::SERVICE, format!("no service '{name}' is published with port '{port}'")))
+                };
+                self.answer(messages, way, answer, at);
+            }
+            Action::Look(name) => {
+                let answer = self.names.get(&name).map(|port| Reply::Port(port.clone())).ok_or_else(|| not_published(&name));
+                self.answer(messages, way, answer, at);
+            }
+        }
+    }
+
+    /// Somebody calls at a port: meets the first who waits for that, or waits.
+    fn call_at(&mut self, messages: &mut Messages, name: PortName, caller: Caller, accepts: bool, at: Time) {
+        let Some(port) = self.ports.get_mut(&name) else {
+            return self.answer(messages, caller.way(name.owner), Err(name.not_open()), at);
+        };
+        let (mine, theirs) =
+            if accepts { (&mut port.accepting, &mut port.connecting) } else { (&mut port.connecting, &mut port.accepting) };
+        match theirs.pop_front() {
+            None => mine.push_back(caller),
+            Some(other) if accepts => self.introduce(messages, name.owner, caller, other, at),
+            Some(other) => self.introduce(messages, name.owner, other, caller, at),
+        }
+    }
+
+    /// Two sides have met: each gets to know the other, and both take the context of the first.
+    fn introduce(&mut self, messages: &mut Messages, place: u32, first: Caller, second: Caller, at: Time) {
+        let context = first.side.context;
+        let (one, other) = (first.way(place), second.way(place));
+        self.answer(messages, one, Ok(Reply::Met(Side { group: second.side.group, context })), at);
+        self.answer(messages, other, Ok(Reply::Met(Side { group: first.side.group, context })), at);
+    }
+
+    /// An answer leaves at `at`.
+    fn answer(&mut self, messages: &mut Messages, way: Way, answer: Answer, at: Time) {
+        let Way { place, origin, operation } = way;
+        if operation == NOBODY {
+            return;
+        }
+        let bytes = answer.as_ref().map_or(0, Reply::bytes);
+        messages.profile.message(bytes);
+        if messages.by_time() {
+            let index = self.answers.insert((operation, answer));
+            messages.launch(place, origin, bytes, at, Flight::Chapter { chapter: CHAPTER, words: [Leg::Back as u32, index, 0, 0] });
+            return;
+        }
+        let arrival = at + messages.wire.latency(place, origin, bytes);
+        if messages.is_local(origin) {
+            self.answered(messages, operation, answer, arrival);
+        } else {
+            Dynamic::tell_answer(messages, origin, operation, &answer, arrival);
+        }
+    }
+
+    /// What a shared network has delivered goes on.
+    pub(crate) fn land_all(&mut self, messages: &mut Messages) {
+        for ([leg, index, ..], at) in std::mem::take(&mut self.landed) {
+            if leg == Leg::There as u32 {
+                let mut ask = self.asks.remove(index).expect("it was launched");
+                ask.arrival = at;
+                self.arrive(messages, ask);
+            } else {
+                let (operation, answer) = self.answers.remove(index).expect("it was launched");
+                self.answered(messages, operation, answer, at);
+            }
+        }
+    }
+}
+
+impl Caller {
+    fn way(&self, place: u32) -> Way {
+        Way { place, origin: self.origin, operation: self.operation }
+    }
+}
+
+fn known_already(name: &str, port: &str) -> Box<Failure> {
+    let text = format!("service '{name}' is published already, with port '{port}': unpublish it first");
+    Failure::new(ErrorClass::SERVICE, text)
+}
+
+fn not_published(name: &str) -> Box<Failure> {
+    let text = format!("no service '{name}' is published at this time: let its server publish it before others look for it");
+    Failure::new(ErrorClass::NAME, text)
+}

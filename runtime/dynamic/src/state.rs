@@ -1,0 +1,38 @@
+//! What is kept of dynamic processes.
+
+use crate::ask::{Answer, Ask, Reply};
+use crate::operation::Operation;
+use crate::port::{Caller, Port, PortName};
+use engine::Time;
+use message::chapter::arrivals::Arrivals;
+use objects::slab::Slab;
+use rustc_hash::FxHashMap;
+
+/// The rank at whose process names are published and sockets' ends meet.
+pub(crate) const NAMES: u32 = 0;
+
+/// Ports of this process's ranks, names if they are here, and what is under way.
+#[derive(Default)]
+pub struct Dynamic {
+    /// Ports that ranks of this process have open.
+    pub(crate) ports: FxHashMap<PortName, Port>,
+    /// How many ports a rank of this process has ever opened.
+    // A number is not used again: who knows the name of a closed port must not get to another one.
+    pub(crate) opened: FxHashMap<u32, u32>,
+    /// Ports by their services' names, at [`NAMES`].
+    pub(crate) names: FxHashMap<Box<str>, Box<str>>,
+    /// First ends of sockets, by what both ends call them, at [`NAMES`].
+    pub(crate) ends: FxHashMap<Box<str>, Caller>,
+    pub(crate) operations: Slab<Operation>,
+    /// What waits for its turn, or is carried by a shared network.
+    pub(crate) asks: Slab<Ask>,
+    pub(crate) arrivals: Arrivals,
+    /// Answers that a shared network carries: to which operation.
+    pub(crate) answers: Slab<(u32, Answer)>,
+    /// What a shared network has delivered.
+    pub(crate) landed: Vec<([u32; 4], Time)>,
+    /// How much each rank of this process has asked.
+    pub(crate) asked: FxHashMap<u32, u32>,
+    /// What the operation was answered that was finished last.
+    pub(crate) reply: Reply,
+}

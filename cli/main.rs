@@ -13,6 +13,7 @@ mod options;
 mod replay;
 mod report;
 mod run;
+mod sweep;
 mod topology;
 mod trace;
 mod traffic;
@@ -58,6 +59,7 @@ fn dispatch() -> Result<ExitCode, Failure> {
         "trace" => trace::main(sub),
         "report" => report::main(sub),
         "replay" => replay::main(sub),
+        "sweep" => sweep::main(sub),
         "presets" => {
             print!("{}", topology::presets());
             Ok(ExitCode::SUCCESS)
@@ -106,6 +108,7 @@ fn command() -> Command {
         .subcommand(trace::command())
         .subcommand(report::command())
         .subcommand(replay::command())
+        .subcommand(sweep::command())
         .subcommand(Command::new("presets").about("List the simulated machines that are known by name"))
         .subcommand(
             Command::new("install").about("Install xsim, its library, headers and documents").arg(

@@ -1,0 +1,190 @@
+//! Curves as SVG and PNG: what is drawn is said by whoever draws (`xsim sweep`, `xsim calibrate`), how it looks is said here.
+
+use plotters::coord::Shift;
+use plotters::coord::ranged1d::{AsRangedCoord, Ranged, ValueFormatter};
+use plotters::prelude::*;
+use plotters::style::register_font;
+use std::path::Path;
+
+const SIZE: (u32, u32) = (960, 640);
+/// Told apart with every common kind of colour blindness (Okabe and Ito).
+const COLOURS: [RGBColor; 7] = [
+    RGBColor(0, 0, 0),
+    RGBColor(230, 159, 0),
+    RGBColor(86, 180, 233),
+    RGBColor(0, 158, 115),
+    RGBColor(213, 94, 0),
+    RGBColor(0, 114, 178),
+    RGBColor(204, 121, 167),
+];
+/// An axis whose values differ by more than this is logarithmic: a linear one would hide the small ones.
+const RATIO: f64 = 30.0;
+
+/// How a series is shown.
+#[derive(Clone, Copy, PartialEq, Eq, Debug)]
+pub enum Mark {
+    /// Points that a line joins.
+    Line,
+    /// Points alone.
+    Points,
+    /// A line without points: a formula.
+    Curve,
+}
+
+/// Points that belong together.
+#[derive(Clone, PartialEq, Debug)]
+pub struct Series {
+    /// What it is called; without a name it is not listed.
+    pub name: String,
+    /// How it is shown.
+    pub mark: Mark,
+    /// Where its points are, in the order in which a line joins them.
+    pub points: Vec<(f64, f64)>,
+}
+
+/// A drawing: what the axes are, and what is on it.
+#[derive(Clone, PartialEq, Debug)]
+pub struct Chart {
+    /// What it shows.
+    pub title: String,
+    /// What goes to the right, with its unit.
+    pub x: String,
+    /// What goes up, with its unit.
+    pub y: String,
+    /// What is drawn.
+    pub series: Vec<Series>,
+}
+
+/// Draws it, as PNG if the file's name ends so and as SVG otherwise.
+///
+/// # Errors
+/// A sentence, if there is nothing to draw or the file cannot be written.
+pub fn draw(chart: &Chart, path: &Path) -> Result<(), String> {
+    let cannot = |why: String| format!("cannot draw {}: {why}", path.display());
+    let points = || chart.series.iter().flat_map(|series| &series.points);
+    if points().next().is_none() || points().any(|(x, y)| !x.is_finite() || !y.is_finite()) {
+        return Err(cannot("there is no point, or one that is no number".to_owned()));
+    }
+    // The same font everywhere, so that the same data give the same bytes.
+    let _ = register_font("sans-serif", FontStyle::Normal, epaint_default_fonts::UBUNTU_LIGHT);
+    // What the backends say of a file that cannot be written is no sentence.
+    std::fs::File::create(path).map_err(|why| cannot(why.to_string()))?;
+    let is_png = path.extension().is_some_and(|extension| extension.eq_ignore_ascii_case("png"));
+    match is_png {
+        true => on(chart, &BitMapBackend::new(path, SIZE).into_drawing_area()),
+        false => on(chart, &SVGBackend::new(path, SIZE).into_drawing_area()),
+    }
+    .map_err(cannot)
+}
+
+/// From where to where an axis goes, with room at both ends, and whether it is logarithmic.
+fn range(values: impl Iterator<Item = f64>) -> (std::ops::Range<f64>, bool) {
+    let (least, most) = values.fold((f64::MAX, f64::MIN), |(least, most), value| (least.min(value), most.max(value)));
+    if least > 0.0 && most / least > RATIO {
+        let room = (most / least).powf(0.04);
+        return (least / room..most * room, true);
+    }
+    // A line of one point, or at one height, has its place in the middle.
+    let room = if most > least { (most - least) * 0.04 } else { most.abs().max(1.0) * 0.1 };
+    (least - room..most + room, false)
+}
+
+fn on<B: DrawingBackend>(chart: &Chart, area: &DrawingArea<B, Shift>) -> Result<(), String> {
+    let points = || chart.series.iter().flat_map(|series| &series.points);
+    let ((x, is_x_log), (y, is_y_log)) = (range(points().map(|at| at.0)), range(points().map(|at| at.1)));
+    match (is_x_log, is_y_log) {
+        (false, false) => axes(chart, area, x, y),
+        (true, false) => axes(chart, area, x.log_scale(), y),
+        (false, true) => axes(chart, area, x, y.log_scale()),
+        (true, true) => axes(chart, area, x.log_scale(), y.log_scale()),
+    }
+    .map_err(|why| why.to_string())
+}
+
+fn label(value: f64) -> String {
+    let rounded = format!("{value:.3e}").parse::<f64>().unwrap_or(value);
+    if rounded != 0.0 && !(0.001..100_000.0).contains(&rounded.abs()) { format!("{rounded:e}") } else { format!("{rounded}") }
+}
+
+fn axes<B, X, Y>(chart: &Chart, area: &DrawingArea<B, Shift>, x: X, y: Y) -> Result<(), DrawingAreaErrorKind<B::ErrorType>>
+where
+    B: DrawingBackend,
+    X: AsRangedCoord<Value = f64>,
+    Y: AsRangedCoord<Value = f64>,
+    X::CoordDescType: Ranged<ValueType = f64> + ValueFormatter<f64>,
+    Y::CoordDescType: Ranged<ValueType = f64> + ValueFormatter<f64>,
+{
+    area.fill(&WHITE)?;
+    let mut context = ChartBuilder::on(area)
+        .caption(&chart.title, ("sans-serif", 20))
+        .margin(16)
+        .x_label_area_size(48)
+        .y_label_area_size(80)
+        .build_cartesian_2d(x, y)?;
+    context
+        .configure_mesh()
+        .x_desc(&chart.x)
+        .y_desc(&chart.y)
+        .label_style(("sans-serif", 15))
+        .x_label_formatter(&|value| label(*value))
+        .y_label_formatter(&|value| label(*value))
+        .light_line_style(RGBColor(240, 240, 240))
+        .draw()?;
+    for (series, colour) in chart.series.iter().zip(COLOURS.iter().cycle()) {
+        if series.mark != Mark::Curve {
+            context.draw_series(series.points.iter().map(|&at| Circle::new(at, 4, colour.filled())))?;
+        }
+        // Points alone get a line of no length, whose entry in the legend they share.
+        let line = if series.mark == Mark::Points { &[] } else { series.points.as_slice() };
+        let drawn = context.draw_series(LineSeries::new(line.iter().copied(), colour.stroke_width(2)))?;
+        if !series.name.is_empty() {
+            drawn.label(&series.name).legend(move |(a, b)| PathElement::new([(a, b), (a + 20, b)], colour.stroke_width(2)));
+        }
+    }
+    if chart.series.iter().any(|series| !series.name.is_empty()) {
+        let mut labels = context.configure_series_labels();
+        labels.position(SeriesLabelPosition::UpperLeft).label_font(("sans-serif", 15));
+        labels.background_style(WHITE.mix(0.85)).border_style(RGBColor(200, 200, 200)).draw()?;
+    }
+    area.present()
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    fn chart(points: &[(f64, f64)]) -> Chart {
+        let series = |mark, name: &str| Series { name: name.to_owned(), mark, points: points.to_vec() };
+        let series = vec![series(Mark::Line, "line"), series(Mark::Points, "points"), series(Mark::Curve, "")];
+        Chart { title: "title".to_owned(), x: "x [s]".to_owned(), y: "y [B]".to_owned(), series }
+    }
+
+    #[test]
+    fn both_formats_are_drawn_and_the_same_each_time() {
+        for (file, begin) in [("a.svg", "<svg".as_bytes()), ("a.png", b"\x89PNG")] {
+            let path = std::env::temp_dir().join(format!("xsim-plot-{}-{file}", std::process::id()));
+            let drawn = [0, 1].map(|_| {
+                draw(&chart(&[(1.0, 2.0), (1000.0, 3.0)]), &path).unwrap();
+                std::fs::read(&path).unwrap()
+            });
+            std::fs::remove_file(&path).unwrap();
+            assert!(drawn[0].starts_with(begin) && drawn[0] == drawn[1]);
+        }
+    }
+
+    #[test]
+    fn an_axis_is_logarithmic_where_values_differ_much() {
+        assert_eq!(range([1.0, 10.0].into_iter()), (0.64..10.36, false));
+        assert!(range([1.0, 100.0].into_iter()).1);
+        assert!(!range([0.0, 100.0].into_iter()).1, "nought has no logarithm");
+        let one = range([5.0].into_iter());
+        assert!(one.0.contains(&5.0) && !one.1);
+    }
+
+    #[test]
+    fn what_cannot_be_drawn_is_a_sentence() {
+        assert!(draw(&chart(&[]), "a.svg".as_ref()).unwrap_err().contains("there is no point"));
+        assert!(draw(&chart(&[(1.0, f64::NAN)]), "a.svg".as_ref()).unwrap_err().contains("no number"));
+        assert!(draw(&chart(&[(1.0, 1.0)]), "/nonexistent/a.svg".as_ref()).unwrap_err().contains("/nonexistent/a.svg"));
+    }
+}

@@ -4,6 +4,7 @@
 //! to it would make it stand in for this program's too.
 
 mod aspen;
+mod calibrate;
 mod compile;
 mod failure;
 mod fortran;
@@ -60,6 +61,7 @@ fn dispatch() -> Result<ExitCode, Failure> {
         "report" => report::main(sub),
         "replay" => replay::main(sub),
         "sweep" => sweep::main(sub),
+        "calibrate" => calibrate::main(sub),
         "presets" => {
             print!("{}", topology::presets());
             Ok(ExitCode::SUCCESS)
@@ -109,6 +111,7 @@ fn command() -> Command {
         .subcommand(report::command())
         .subcommand(replay::command())
         .subcommand(sweep::command())
+        .subcommand(calibrate::command())
         .subcommand(Command::new("presets").about("List the simulated machines that are known by name"))
         .subcommand(
             Command::new("install").about("Install xsim, its library, headers and documents").arg(

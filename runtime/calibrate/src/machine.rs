@@ -1,0 +1,228 @@
+//! The simulated machine whose times the lines are.
+
+use crate::fit::{Estimate, Fit};
+use crate::table::Row;
+use engine::Span;
+use network::{Bandwidth, Endpoint, Machine, Network};
+
+/// What is known of messages inside a node: their lines, and how many ranks a node has.
+pub struct Inside<'a> {
+    /// Lines through times between two ranks of a node.
+    pub fit: &'a Fit,
+    /// Ranks of a node.
+    pub ranks: u32,
+}
+
+/// A machine, as `-xsim-mn` takes it.
+#[derive(Clone, PartialEq, Debug)]
+pub struct Calibrated {
+    /// Its network and what ranks pay: `star:l=1.5us,b=10Gbps/rank:gap=50ns`.
+    pub specification: String,
+    network: String,
+    gap: Option<Span>,
+    eager_limit: Option<u64>,
+    /// What of the measurements the machine cannot have, a sentence each.
+    pub notes: Vec<String>,
+}
+
+impl Calibrated {
+    /// As a machine file, with a name and where the times are from.
+    pub fn file(&self, name: &str, source: &str) -> String {
+        let text = |text: &str| toml::Value::String(text.to_owned()).to_string();
+        let mut file = format!("name = {}\nsource = {}\nnetwork = {}\n", text(name), text(source), text(&self.network));
+        if self.gap.is_some() || self.eager_limit.is_some() {
+            file += "\n[overheads]\n";
+        }
+        file += &self.gap.map_or(String::new(), |gap| format!("gap = \"{gap}\"\n"));
+        file + &self.eager_limit.map_or(String::new(), |bytes| format!("eager_limit = {bytes}\n"))
+    }
+}
+
+/// The shortest decimal within the interval, of 3 to 6 digits: what was measured of a round number is that number.
+fn rounded(estimate: Estimate) -> f64 {
+    let with = |digits: usize| format!("{:.*e}", digits - 1, estimate.value).parse().unwrap_or(estimate.value);
+    (3..6).map(with).find(|value: &f64| (value - estimate.value).abs() <= estimate.within).unwrap_or_else(|| with(6))
+}
+
+/// A time of a machine; picoseconds are the finest that it has.
+fn span(seconds: f64) -> Span {
+    Span::from_ps((seconds.max(0.0) * 1e12).round() as u64)
+}
+
+/// The bandwidth of the largest messages: `b` of a level.
+fn bandwidth(fit: &Fit) -> Result<String, String> {
+    let last = fit.segments.last().ok_or("there is no line")?;
+    let Estimate { value, within } = last.per_byte;
+    if value <= within {
+        return Err(format!(
+            "the times of {} to {} bytes do not grow with the size for sure ({:.3e} s for a byte, within {within:.1e}): measure larger messages",
+            last.from, last.until, value
+        ));
+    }
+    // Bits in a second, whose interval is that of the time for a byte in proportion.
+    let rate = rounded(Estimate { value: 8.0 / value, within: 8.0 / value * (within / value) });
+    let (scale, unit) = if rate >= 1e9 { (1e9, "Gbps") } else { (1e6, "Mbps") };
+    // Again with the digits of the interval, which a quotient of doubles does not end at.
+    Ok(format!("{}{unit}", format!("{:.5e}", rate / scale).parse::<f64>().unwrap_or(rate / scale)))
+}
+
+fn latency(fit: &Fit) -> Result<Estimate, String> {
+    let Estimate { value, within } = fit.segments.first().ok_or("there is no line")?.latency;
+    if value <= 0.0 {
+        return Err(format!("the line through the smallest messages is at {value:.3e} s for no bytes: measure smaller messages"));
+    }
+    Ok(Estimate { value, within })
+}
+
+/// The machine of a ping-pong between two nodes, if given with one inside a node, and with many messages in a row.
+///
+/// A star has two links between any two ranks, and two more inside the nodes where these are stars themselves. What a rank spends on a message is
+/// a part of that: a ping-pong cannot tell it apart, and the sum is right.
+///
+/// # Errors
+/// A sentence, if latency or bandwidth do not follow from the lines.
+pub fn calibrate(fit: &Fit, inside: Option<&Inside<'_>>, stream: Option<&Fit>) -> Result<Calibrated, String> {
+    let mut notes = Vec::new();
+    let whole = latency(fit)?;
+    let mut network = String::new();
+    let half = |estimate: Estimate| span(rounded(Estimate { value: estimate.value / 2.0, within: estimate.within / 2.0 }));
+    let mut outside = half(whole);
+    let wide = bandwidth(fit)?;
+    if let Some(Inside { fit: inner, ranks }) = inside {
+        let part = latency(inner)?;
+        if part.value >= whole.value {
+            return Err(format!(
+                "an empty message inside a node takes {} and one between nodes {}: are the two tables the wrong way round?",
+                span(part.value),
+                span(whole.value)
+            ));
+        }
+        outside = half(Estimate { value: whole.value - part.value, within: whole.within + part.within });
+        let narrow = bandwidth(inner)?;
+        let rate = |text: &str| text.parse::<Bandwidth>().map_or(0.0, Bandwidth::as_bits_per_second);
+        if rate(&narrow) < rate(&wide) {
+            notes.push(format!("messages between nodes go through the nodes' own links, which are narrower ({narrow} against {wide}): the machine gives them {narrow}"));
+        }
+        network = format!("/star:{ranks},l={},b={narrow}", half(part));
+    }
+    network = format!("star:l={outside},b={wide}{network}");
+    let gap = stream.map(latency).transpose()?.map(|gap| span(rounded(gap)));
+    let jump = fit.jump();
+    if let Some((at, by)) = jump {
+        notes.push(format!(
+            "beyond {at} bytes a message takes {} longer: it waits for its receiver (rendezvous). The machine has this as its eager limit, which makes a sender wait and a ping-pong not longer",
+            span(by)
+        ));
+    }
+    if stream.is_none() {
+        notes.push("what a rank itself spends on a message is a part of the latency: a table of osu_bw beside this one tells the gap between messages".to_owned());
+    }
+    let eager_limit = jump.map(|(at, _)| at);
+    let settings: Vec<String> =
+        gap.map(|gap| format!("gap={gap}")).into_iter().chain(eager_limit.map(|bytes| format!("eager={bytes}"))).collect();
+    let specification = if settings.is_empty() { network.clone() } else { format!("{network}/rank:{}", settings.join(",")) };
+    Machine::parse(&specification).map_err(|why| format!("the machine would be {specification}, which cannot be: {why}"))?;
+    Ok(Calibrated { specification, network, gap, eager_limit, notes })
+}
+
+/// What the machine says of a measured row.
+#[derive(Clone, Copy, PartialEq, Debug)]
+pub struct Prediction {
+    /// The row.
+    pub row: Row,
+    /// The machine's time in seconds.
+    pub seconds: f64,
+}
+
+impl Prediction {
+    /// By how much the machine is off, in parts of what was measured; below nought it is too fast.
+    pub fn error(&self) -> f64 {
+        self.seconds / self.row.seconds - 1.0
+    }
+}
+
+/// What a machine says of rows: messages from the first rank to rank `to`, as the simulator itself has them.
+///
+/// # Errors
+/// A sentence, if the machine cannot be built or has packets, whose times depend on each other.
+pub fn predict(specification: &str, to: u32, rows: &[Row]) -> Result<Vec<Prediction>, String> {
+    let machine = Machine::parse(specification).map_err(|why| why.to_string())?;
+    let overheads = machine.overheads.send + machine.overheads.receive;
+    let built = machine.build(to + 1).map_err(|why| why.to_string())?;
+    let Network::Formula(network) = built.network else {
+        return Err(format!("{specification} has packets: run the ping-pong itself on it"));
+    };
+    let seconds = |row: &Row| (network.latency(Endpoint(0), Endpoint(to), row.bytes) + overheads).as_ps() as f64 * 1e-12;
+    Ok(rows.iter().map(|row| Prediction { row: *row, seconds: seconds(row) }).collect())
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+    use crate::fit::fit;
+
+    /// A table with four decimals of microseconds, as a program would print it.
+    fn rows(time: impl Fn(f64) -> f64) -> Vec<Row> {
+        let sizes = std::iter::once(0).chain((0..23).map(|power| 1u64 << power));
+        let row = |(at, bytes): (usize, u64)| Row {
+            bytes,
+            seconds: (time(bytes as f64) * 1e10).round() * 1e-10,
+            resolution: 1e-10,
+            line: at + 1,
+        };
+        sizes.enumerate().map(row).collect()
+    }
+
+    fn line(latency: f64, gbps: f64) -> Fit {
+        fit(&rows(|bytes| latency + bytes * 8e-9 / gbps)).unwrap()
+    }
+
+    #[test]
+    fn the_machine_of_a_line_has_its_numbers() {
+        assert_eq!(calibrate(&line(3e-6, 10.0), None, None).unwrap().specification, "star:l=1.5us,b=10Gbps");
+        assert_eq!(calibrate(&line(50e-6, 0.8), None, None).unwrap().specification, "star:l=25us,b=800Mbps");
+        let machine = calibrate(&line(3e-6, 10.0), None, Some(&line(0.2e-6, 10.0))).unwrap();
+        assert_eq!(machine.specification, "star:l=1.5us,b=10Gbps/rank:gap=200ns");
+        assert_eq!(
+            machine.file("a \"b\"", "c"),
+            "name = 'a \"b\"'\nsource = \"c\"\nnetwork = \"star:l=1.5us,b=10Gbps\"\n\n[overheads]\ngap = \"200ns\"\n"
+        );
+    }
+
+    #[test]
+    fn links_inside_nodes_are_told_apart() {
+        let (near, far) = (line(0.6e-6, 80.0), line(3e-6, 10.0));
+        let machine = calibrate(&far, Some(&Inside { fit: &near, ranks: 4 }), None).unwrap();
+        assert_eq!(machine.specification, "star:l=1.2us,b=10Gbps/star:4,l=300ns,b=80Gbps");
+        let row = |bytes| Row { bytes, seconds: 3e-6, resolution: 0.0, line: 1 };
+        let of = |to| predict(&machine.specification, to, &[row(0)]).unwrap()[0].seconds;
+        assert_eq!(((of(1) * 1e9).round(), (of(4) * 1e9).round()), (600.0, 3000.0));
+        let why = calibrate(&near, Some(&Inside { fit: &far, ranks: 4 }), None).unwrap_err();
+        assert!(why.contains("the wrong way round"), "{why}");
+    }
+
+    #[test]
+    fn a_jump_becomes_the_eager_limit() {
+        let time = |bytes: f64| if bytes <= 8192.0 { 2e-6 } else { 5e-6 } + bytes * 1e-10;
+        let machine = calibrate(&fit(&rows(time)).unwrap(), None, None).unwrap();
+        assert_eq!(machine.specification, "star:l=1us,b=80Gbps/rank:eager=8192");
+        assert!(machine.notes[0].contains("beyond 8192 bytes a message takes 3us longer"), "{:?}", machine.notes);
+    }
+
+    #[test]
+    fn what_the_sizes_do_not_tell_is_refused() {
+        let short: Vec<Row> = rows(|bytes| 1e-6 * if bytes as u64 % 3 == 1 { 1.01 } else { 1.0 }).into_iter().take(8).collect();
+        let why = calibrate(&fit(&short).unwrap(), None, None).unwrap_err();
+        assert!(why.contains("measure larger messages"), "{why}");
+        let long: Vec<Row> = rows(|bytes| bytes * 1e-9 - 1e-5).into_iter().skip(18).collect();
+        let why = calibrate(&fit(&long).unwrap(), None, None).unwrap_err();
+        assert!(why.contains("measure smaller messages"), "{why}");
+    }
+
+    #[test]
+    fn errors_have_signs() {
+        let row = |seconds| Row { bytes: 1000, seconds, resolution: 0.0, line: 1 };
+        let errors: Vec<f64> = predict("star:l=1us,b=8Gbps", 1, &[row(2e-6), row(4e-6)]).unwrap().iter().map(Prediction::error).collect();
+        assert!((errors[0] - 0.5).abs() < 1e-9 && (errors[1] + 0.25).abs() < 1e-9, "{errors:?}");
+    }
+}

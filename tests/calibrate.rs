@@ -1,0 +1,112 @@
+//! `xsim calibrate`: a ping-pong that ran on a known machine gives that machine back, and what no machine follows from is told.
+
+mod common;
+
+use common::{Output, Run, command, compile, scratch};
+use std::ffi::OsStr;
+use std::path::{Path, PathBuf};
+
+fn calibrate(arguments: &[&dyn AsRef<OsStr>]) -> Output {
+    let output = command(&["calibrate"]).args(arguments.iter().map(|argument| argument.as_ref())).output().unwrap();
+    let text = |bytes| String::from_utf8(bytes).unwrap();
+    Output { stdout: text(output.stdout), stderr: text(output.stderr), status: output.status }
+}
+
+#[track_caller]
+fn refused(output: &Output, status: i32, said: &str) {
+    assert_eq!(output.status.code(), Some(status), "{output}");
+    assert!(output.stderr.contains(said), "{said}\nis missing in\n{output}");
+}
+
+/// What our own ping-pong prints on a machine, between the first rank and the last.
+fn measured(directory: &Path, name: &str, machine: &str, ranks: u32) -> PathBuf {
+    let run = Run::of(compile("examples/c/pingpong.c", &[])).ranks(ranks).machine(machine).variable("XSIM_COMPUTE", "none");
+    let path = directory.join(name);
+    std::fs::write(&path, run.run().success().stdout).unwrap();
+    path
+}
+
+fn machine(output: &Output) -> &str {
+    output.stdout.lines().find_map(|line| line.strip_prefix("machine: ")).unwrap_or_else(|| panic!("{output}"))
+}
+
+#[test]
+fn a_ping_pong_on_a_machine_gives_the_machine_back() {
+    let directory = scratch("calibrate-back");
+    for (number, specification) in ["star:l=1.5us,b=10Gbps", "star:l=25us,b=1Gbps", "star:l=320ns,b=9.6Gbps"].into_iter().enumerate() {
+        let table = measured(&directory, &format!("{number}.txt"), specification, 2);
+        let output = calibrate(&[&table]).success();
+        assert_eq!(machine(&output), specification, "{output}");
+        assert!(output.stdout.contains("off by 0.0 % on average"), "{output}");
+    }
+}
+
+#[test]
+fn links_inside_and_between_nodes_are_given_back_from_two_tables() {
+    let directory = scratch("calibrate-inside");
+    let specification = "star:l=2us,b=10Gbps/star:4,l=200ns,b=80Gbps";
+    // Of two ranks both are on the first node, of five the last is on the second.
+    let (near, far) = (measured(&directory, "near.txt", specification, 2), measured(&directory, "far.txt", specification, 5));
+    let output = calibrate(&[&far, &"--inside", &near, &"--ranks-inside", &"4"]).success();
+    assert_eq!(machine(&output), specification, "{output}");
+}
+
+/// The file that is written is a machine on which the ping-pong prints what it was made from.
+#[test]
+fn the_machine_file_runs() {
+    let directory = scratch("calibrate-file");
+    let table = measured(&directory, "table.txt", "star:l=1.5us,b=10Gbps", 2);
+    let (file, svg) = (directory.join("machine.toml"), directory.join("fit.svg"));
+    calibrate(&[&table, &"-o", &file, &"--name", &"cluster", &"--plot", &svg]).success();
+    let again = measured(&directory, "again.txt", file.to_str().unwrap(), 2);
+    assert_eq!(std::fs::read_to_string(&again).unwrap(), std::fs::read_to_string(&table).unwrap());
+    let drawn = std::fs::read_to_string(&svg).unwrap();
+    for said in ["measured", "line 1", "star:l=1.5us,b=10Gbps", "size [B]"] {
+        assert!(drawn.contains(said), "{said}");
+    }
+    refused(&calibrate(&[&table, &"-o", &"/nonexistent/machine.toml"]), 1, "cannot write the machine /nonexistent/machine.toml");
+}
+
+/// 2 us and 1 ns a byte.
+const OSU: &str = "# OSU MPI Latency Test v5.9\n# Size          Latency (us)\n0 2.00\n100 2.10\n1000 3.00\n10000 12.00\n100000 102.00\n";
+
+#[test]
+fn times_that_it_was_not_made_from_are_compared_with_signs() {
+    let directory = scratch("calibrate-predict");
+    let file = |name: &str, text: &str| {
+        let path = directory.join(name);
+        std::fs::write(&path, text).unwrap();
+        path
+    };
+    let (table, unseen) = (file("osu.txt", OSU), file("unseen.txt", "bytes us\n500 2.0\n5000 10.0\n"));
+    let bandwidth = file(
+        "bw.txt",
+        "# OSU MPI Bandwidth Test v5.9\n# Size      Bandwidth (MB/s)\n100 250.00\n1000 769.23\n10000 970.87\n100000 997.01\n",
+    );
+    let output = calibrate(&[&table, &bandwidth, &"--predict", &unseen]).success();
+    // A message of 100 bytes each 0.4 us, of 1,000 each 1.3 us: 0.3 us and 1 ns a byte.
+    assert_eq!(machine(&output), "star:l=1us,b=8Gbps/rank:gap=300ns", "{output}");
+    // 2.5 us for 2.0, and 7 us for 10.
+    for said in ["+25.0%", "-30.0%", "off by 27.5 % on average"] {
+        assert!(output.stdout.contains(said), "{said}\nis missing in\n{output}");
+    }
+    refused(&calibrate(&[&bandwidth]), 2, "give one table of latencies");
+    refused(&calibrate(&[&table, &"--predict", &bandwidth]), 1, "give times of single messages");
+}
+
+#[test]
+fn what_no_machine_follows_from_is_told() {
+    let directory = scratch("calibrate-refused");
+    let refuses = |text: &str, arguments: &[&dyn AsRef<OsStr>], said: &str| {
+        let path = directory.join("table.txt");
+        std::fs::write(&path, text).unwrap();
+        let first: [&dyn AsRef<OsStr>; 1] = [&path];
+        refused(&calibrate(&[&first[..], arguments].concat()), if said.starts_with("--") { 2 } else { 1 }, said);
+    };
+    refuses("no table at all", &[], "there is no table of sizes and times");
+    refuses("bytes latency\n1 2\n", &[], "line 1: the column 'latency' has no unit that is known");
+    refuses("bytes latency\n1 2\n", &[&"--unit", &"fortnight"], "--unit fortnight: the unit is one of s, ms, us, ns");
+    refuses("bytes us\n1 2\n2 3\n", &[], "2 sizes: a line needs at least 3");
+    refuses("bytes us\n1 1\n2 90\n4 1\n8 70\n16 1\n32 80\n64 2\n", &[], "no line fits these times");
+    refused(&calibrate(&[&"/nonexistent"]), 1, "cannot read the table /nonexistent");
+}

@@ -1,11 +1,13 @@
 //! What a program may ask of the simulator itself. `include/xsim.h` is made from this file.
 
 use crate::alone;
+use crate::folding::text;
 use crate::{edge, recording};
 use engine::Span;
+use observe::recorder::Region;
 use rank::Addr;
 use rank::memory::load;
-use std::ffi::{c_double, c_int};
+use std::ffi::{c_char, c_double, c_int};
 
 /// Always 1. Declared weak by a program that also runs elsewhere, it tells whether xsim is there.
 #[unsafe(no_mangle)]
@@ -84,6 +86,30 @@ fn trace(on: bool) -> c_int {
     0
 }
 
+/// The calling rank goes into a region of the program, which profiles tell apart by its name (`-xsim-profile`, docs/report.md), within those
+/// that it is in. Answers 0.
+#[unsafe(no_mangle)]
+pub extern "C" fn xsim_region_begin(name: *const c_char) -> c_int {
+    region("xsim_region_begin", Region::Begin(&text(name)))
+}
+
+/// The calling rank leaves the region that it went into last. Answers 0, or -1, with nothing done, if that is one of another name.
+#[unsafe(no_mangle)]
+pub extern "C" fn xsim_region_end(name: *const c_char) -> c_int {
+    region("xsim_region_end", Region::End(&text(name)))
+}
+
+fn region(function: &str, region: Region) -> c_int {
+    let fits = edge::outside_mpi(function, || {
+        let (me, now) = {
+            let mut world = alone::mpi().world();
+            (world.messages.me(), world.messages.read_clock())
+        };
+        recording::region(me, now, region)
+    });
+    if fits { 0 } else { -1 }
+}
+
 /// The calling virtual rank: its rank in MPI_COMM_WORLD, without need of MPI_Init.
 #[unsafe(no_mangle)]
 pub extern "C" fn xsim_rank() -> c_int {
@@ -139,6 +165,19 @@ mod fortran {
     #[unsafe(no_mangle)]
     pub extern "C" fn xsim_compute_flops_(flops: Addr) -> c_int {
         xsim_compute_flops(load(flops))
+    }
+    /// A name has its length behind the arguments, and blanks at its end.
+    fn name(at: Addr, length: usize) -> String {
+        let bytes: Vec<u8> = (0..length as i64).map(|i| load(at.offset(i))).collect();
+        String::from_utf8_lossy(&bytes).trim_end().to_owned()
+    }
+    #[unsafe(no_mangle)]
+    pub extern "C" fn xsim_region_begin_(at: Addr, length: usize) -> c_int {
+        region("xsim_region_begin", Region::Begin(&name(at, length)))
+    }
+    #[unsafe(no_mangle)]
+    pub extern "C" fn xsim_region_end_(at: Addr, length: usize) -> c_int {
+        region("xsim_region_end", Region::End(&name(at, length)))
     }
     #[unsafe(no_mangle)]
     pub extern "C" fn xsim_measure_(on: Addr) -> c_int {

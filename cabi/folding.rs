@@ -34,7 +34,8 @@ thread_local! {
     static SAMPLES: RefCell<Samples> = RefCell::default();
 }
 
-fn text(name: *const c_char) -> String {
+/// A text of the program; a null pointer is an empty one.
+pub(crate) fn text(name: *const c_char) -> String {
     if name.is_null() {
         return String::new();
     }

@@ -26,7 +26,7 @@ use facts::Facts;
 use mpi::Mpi;
 use mpi::world::{Phase, World};
 use objects::Objects;
-use observe::recorder::{Argument, Call, Class, Left};
+use observe::recorder::{Argument, Call, Class, Left, Region};
 use observe::{CallProfile, Recorder};
 use short::Short;
 pub use sites::Frame;
@@ -303,6 +303,15 @@ pub fn close(opened: Opened, words: &[u64], code: i32) {
 /// The program wants its rank to be recorded from now on, or not any more.
 pub fn listen(rank: u32, on: bool) {
     with(|recording| recording.recorders.iter_mut().for_each(|recorder| recorder.listen(rank, on)));
+}
+
+/// A rank goes into a region of the program or leaves one; whether that fits what it said before, as far as anybody listens.
+pub fn region(rank: u32, at: Time, region: Region) -> bool {
+    let told = |recording: &mut Recording| {
+        let recorders = recording.recorders.iter_mut();
+        recorders.fold(true, |fits, recorder| recorder.region(rank, at, region) && fits)
+    };
+    with(told).unwrap_or(true)
 }
 
 /// The run is over: calls that have not returned are told of, and nothing after that.

@@ -37,6 +37,13 @@ int xsim_trace_on(void);
 // Leaves the calling rank's calls out of the trace from now on. Answers 0.
 int xsim_trace_off(void);
 
+// The calling rank goes into a region of the program, which profiles tell apart by its name (`-xsim-profile`, docs/report.md), within those
+// that it is in. Answers 0.
+int xsim_region_begin(const char *name);
+
+// The calling rank leaves the region that it went into last. Answers 0, or -1, with nothing done, if that is one of another name.
+int xsim_region_end(const char *name);
+
 // The calling virtual rank: its rank in MPI_COMM_WORLD, without need of MPI_Init.
 int xsim_rank(void);
 

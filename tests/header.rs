@@ -100,7 +100,9 @@ fn committed_xsim_header_is_made_from_the_source() {
 }
 
 /// Spellings for Fortran, which a C header has no use for.
-const FORTRAN_NAMES: [&str; 13] = [
+const FORTRAN_NAMES: [&str; 15] = [
+    "xsim_region_begin_",
+    "xsim_region_end_",
     "xsim_running_",
     "xsim_time_",
     "xsim_rank_",

@@ -132,7 +132,7 @@ fn a_log_and_a_profile_of_one_run_are_those_of_two() {
 
 #[test]
 fn profiles_are_the_same_on_any_number_of_processes() {
-    for (program, arguments) in [("waiting.c", ["all"].as_slice()), ("mixture.c", &[])] {
+    for (program, arguments) in [("waiting.c", ["all"].as_slice()), ("mixture.c", &[]), ("regions.c", &["checked"])] {
         let run = || {
             let run = Run::program(program).ranks(8).machine("star:l=1us,b=1Gbps/rank:eager=4KiB").arg("-xsim-profile");
             arguments.iter().fold(run, |run, &argument| run.arg(argument))
@@ -159,4 +159,34 @@ fn a_program_that_the_command_compiles_has_its_lines() {
     let line = said.lines().find(|line| line.starts_with("xsim:   ") && line.contains("MPI_Barrier")).unwrap_or_else(|| panic!("{said}"));
     // The call is the last thing that its function does: it returns to the caller of that, in check.h.
     assert!(line.contains("check.h:") && line.contains("wait at barrier 88 %"), "{line}");
+}
+
+/// A message takes 2 us. Rank 0's part of the barrier is with rank 1 before it comes, rank 1's with rank 0 2 us after it has.
+#[test]
+fn regions_have_their_times_and_efficiencies() {
+    let run = || Run::program("regions.c").ranks(2).machine("star:l=1us").arg("checked");
+    let profile = profiled(run());
+    let us = |ps: u64| ps / US as u64;
+    let told: Vec<_> = profile
+        .regions
+        .iter()
+        .map(|region| {
+            (
+                region.name.as_str(),
+                region.visits,
+                us(region.time.max_ps),
+                us(region.compute.mean_ps),
+                us(region.compute.max_ps),
+                us(region.wait.max_ps),
+            )
+        })
+        .collect();
+    // Rank 0 waits for 10 us and the message's 2, rank 1 not at all: with the 5 us of what is within it they are in "solve" for 27 and 25 us.
+    assert_eq!(told, [("solve", 2, 27, 20, 25, 12), ("MPI_Pcontrol 3", 2, 7, 7, 7, 0), ("write", 2, 5, 5, 5, 0)]);
+    let report = scratch("profile-regions").join("run.json");
+    run().variable("XSIM_COMPUTE", "none").arg("-xsim-profile").arg(format!("-xsim-report={}", report.display())).run().success();
+    let output = command(&["report"]).arg(&report).output().unwrap();
+    let text = String::from_utf8(output.stdout).unwrap().split_whitespace().collect::<Vec<_>>().join(" ");
+    // Of the run's 36 us the mean of the two is 26, and 6 of waiting; 20/27, 20/25 and 25/27.
+    assert!(text.contains("solve 2 27 us on 0 72 % 17 % 0.741 0.800 0.926"), "{text}");
 }

@@ -6,8 +6,10 @@ use crate::constants::{
     MPI_MAX_LIBRARY_VERSION_STRING, MPI_MAX_PROCESSOR_NAME, MPI_SUBVERSION, MPI_THREAD_FUNNELED, MPI_THREAD_SERIALIZED, MPI_THREAD_SINGLE,
     MPI_VERSION,
 };
+use crate::recording;
 use mpi::error::{ErrorClass, Failure, Result};
 use mpi::world::Phase;
+use observe::recorder::Region;
 use rank::Addr;
 
 /// `MPI_Get_version`.
@@ -137,8 +139,14 @@ pub fn wtime(c: &Call) -> f64 {
     now.as_seconds()
 }
 
-/// `MPI_Pcontrol`: no levels are defined.
-pub fn pcontrol(_: &Call, _level: i32) -> Result {
+/// `MPI_Pcontrol`: profiles tell the levels apart.
+pub fn pcontrol(c: &Call, level: i32) -> Result {
+    let (me, now) = {
+        let world = c.mpi.world();
+        let me = world.messages.me();
+        (me, world.messages.clock(me))
+    };
+    recording::region(me, now, Region::Level(level));
     Ok(())
 }
 

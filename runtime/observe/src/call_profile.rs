@@ -17,6 +17,9 @@ pub struct CallProfile {
     pub series: Series,
     /// What ranks did, by rank.
     pub load: Vec<Load>,
+    /// What ranks did in the regions that the program tells apart, those that took most first.
+    #[serde(default, skip_serializing_if = "Vec::is_empty")]
+    pub regions: Vec<RegionCost>,
 }
 
 /// The calls of one function from one place in the program.
@@ -92,6 +95,23 @@ pub struct Series {
     pub mpi_ps: Vec<u128>,
     /// Waiting.
     pub wait_ps: Vec<u128>,
+}
+
+/// A region of the program: what ranks did between its beginnings and its ends. Ranks that were never there count as well, with nought.
+#[derive(Clone, PartialEq, Eq, Debug, Serialize, Deserialize)]
+pub struct RegionCost {
+    /// What the program calls it.
+    pub name: String,
+    /// How often ranks went in.
+    pub visits: u64,
+    /// All of a rank's time in it.
+    pub time: Spread,
+    /// Outside MPI.
+    pub compute: Spread,
+    /// In MPI, without waiting.
+    pub mpi: Spread,
+    /// Waiting.
+    pub wait: Spread,
 }
 
 /// What some neighbouring ranks did.

@@ -246,6 +246,17 @@ pub struct Brief<'a> {
     pub words: &'a [u64],
 }
 
+/// What a rank says of the region of the program that it is in.
+#[derive(Clone, Copy, PartialEq, Eq, Debug)]
+pub enum Region<'a> {
+    /// It goes into one of this name, within those that it is in.
+    Begin(&'a str),
+    /// It leaves the one of this name, which is the last that it went into.
+    End(&'a str),
+    /// `MPI_Pcontrol` with this level, which holds until the next; 1 is the normal one (MPI 5.0 section 15.2.4).
+    Level(i32),
+}
+
 /// Listens to the calls of a process's ranks. Virtual times do not depend on whether anybody listens.
 pub trait Recorder {
     /// Whether it listens to this rank; asked once a call. Where another recorder does, it is told all the same.
@@ -296,6 +307,10 @@ pub trait Recorder {
     fn computed(&mut self, _rank: u32, _from: Time, _span: Span) {}
     /// The program wants a rank to be recorded from now on, or not any more; it is at the beginning.
     fn listen(&mut self, _rank: u32, _on: bool) {}
+    /// A rank goes into a region of the program or leaves one; whether that fits what it said before.
+    fn region(&mut self, _rank: u32, _at: Time, _region: Region) -> bool {
+        true
+    }
     /// Whether calls are to have their [`Call::site`].
     fn wants_sites(&self) -> bool {
         false

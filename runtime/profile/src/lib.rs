@@ -4,6 +4,7 @@
 mod gatherings;
 mod load;
 mod moments;
+mod regions;
 mod series;
 mod tally;
 
@@ -11,10 +12,11 @@ use engine::{Span, Time};
 use gatherings::Gatherings;
 use load::{Blocks, Load};
 use observe::call_profile::CallProfile;
-use observe::recorder::{Call, Left, Place, Recorder};
+use observe::recorder::{Call, Left, Place, Recorder, Region};
 use observe::traffic::Matrix;
 use observe::waiting::{Entries, Returned};
 use observe::{Symbols, Traffic};
+use regions::Regions;
 use rustc_hash::FxHashMap;
 use serde::{Deserialize, Serialize};
 use series::{Doing, Series};
@@ -39,6 +41,7 @@ pub struct Profiler {
     gatherings: Gatherings,
     series: Series,
     load: Load,
+    regions: Regions,
     traffic: Matrix,
     /// All processes together, on the first.
     whole: Option<CallProfile>,
@@ -50,6 +53,7 @@ struct Part {
     tallies: Vec<(String, String, Tally)>,
     series: Series,
     load: Blocks,
+    regions: regions::Part,
     traffic: Matrix,
 }
 
@@ -57,6 +61,7 @@ impl Profiler {
     /// Of the ranks `own` of `ranks`.
     pub fn new(ranks: u32, own: Range<u32>) -> Profiler {
         let load = Load::new(own.start, own.end - own.start, ranks);
+        let regions = Regions::new(own.start, own.end - own.start);
         Profiler {
             ranks,
             own,
@@ -68,6 +73,7 @@ impl Profiler {
             gatherings: Gatherings::default(),
             series: Series::default(),
             load,
+            regions,
             traffic: Matrix::default(),
             whole: None,
         }
@@ -101,6 +107,7 @@ impl Profiler {
     fn spent(&mut self, doing: Doing, rank: u32, from: Time, span: Span) {
         self.series.add(doing, from, span);
         self.load.add(doing, rank, span);
+        self.regions.add(doing, rank, from, span);
     }
 }
 
@@ -149,6 +156,10 @@ impl Recorder for Profiler {
         self.spent(Doing::Compute, rank, from, span);
     }
 
+    fn region(&mut self, rank: u32, at: Time, region: Region) -> bool {
+        self.regions.change(rank, at, region)
+    }
+
     fn traffic(&mut self, traffic: &Traffic) {
         self.traffic = traffic.matrix();
     }
@@ -164,6 +175,7 @@ impl Recorder for Profiler {
             tallies: tallies.into_iter().map(|(site, function, tally)| (name(site), function.to_owned(), tally)).collect(),
             series: std::mem::take(&mut self.series),
             load: self.load.blocks(),
+            regions: self.regions.part(),
             traffic: std::mem::take(&mut self.traffic),
         };
         serde_json::to_vec(&part).expect("plain data always has a JSON form")
@@ -173,6 +185,7 @@ impl Recorder for Profiler {
         // By name: what is one site in the source has another number on each process, and several where the compiler has copied it.
         let mut tallies: BTreeMap<(String, String), Tally> = BTreeMap::new();
         let (mut series, mut load, mut traffic) = (Series::default(), Blocks::default(), Traffic::of(self.ranks));
+        let mut regions = Vec::new();
         for part in &parts {
             let part: Part =
                 serde_json::from_slice(part).map_err(|why| format!("a process's part of the profile cannot be read: {why}"))?;
@@ -182,11 +195,12 @@ impl Recorder for Profiler {
             series.add_all(&part.series);
             load.add_all(&part.load);
             traffic.add_all(&part.traffic);
+            regions.push(part.regions);
         }
         let mut sites: Vec<_> = tallies.into_iter().map(|((site, function), tally)| tally.cost(site, function)).collect();
         sites.sort_by_key(|cost| Reverse((cost.time.sum_ps, cost.time.count)));
         let (series, load, traffic) = (series.report(), load.report(), traffic.matrix());
-        self.whole = Some(CallProfile { sites, traffic, series, load });
+        self.whole = Some(CallProfile { sites, traffic, series, load, regions: regions::Part::report(&regions) });
         Ok(())
     }
 

@@ -22,6 +22,8 @@ pub fn overview(report: &Report, efficiencies: &Result<Efficiencies, String>) ->
     ];
     match &run.profile {
         Some(profile) => {
+            let regions = Some(profile::regions(run, profile)).filter(|table| !table.rows.is_empty());
+            sections.push(Section { title: "Regions", lines: vec![], table: regions });
             let states = Some(profile::wait_states(run, profile)).filter(|table| !table.rows.is_empty());
             let lines = if states.is_none() { vec![NOTHING_LOST.to_owned()] } else { vec![] };
             sections.push(Section { title: "Wait states", lines, table: states });

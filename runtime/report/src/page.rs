@@ -5,7 +5,7 @@ mod chart;
 use crate::efficiency::Efficiencies;
 use crate::findings::findings;
 use crate::overview::{NO_PROFILE, NOTHING_LOST, functions, headline, load, parts, settings};
-use crate::profile::{longest, states, wait_states, whole};
+use crate::profile::{longest, regions, states, wait_states, whole};
 use crate::table::{Align, Table};
 use crate::units::{bytes, grouped, percent, short};
 use maud::{DOCTYPE, Markup, PreEscaped, html};
@@ -100,6 +100,9 @@ fn efficiency(efficiencies: &Result<Efficiencies, String>) -> Markup {
 
 fn of_profile(run: &Simulated, profile: &CallProfile) -> Markup {
     html! {
+        @if !profile.regions.is_empty() {
+            section { h2 { "Regions" } (plain(&regions(run, profile), "What ranks did in the regions that the program names, and POP's efficiencies there")) }
+        }
         section {
             h2 { "Wait states" }
             @let states = wait_states(run, profile);
@@ -263,6 +266,7 @@ mod tests {
             traffic: Matrix { ranks_per_block: 256, cells },
             series: Series { bin_ps: 1 << 31, compute_ps: bins(1), mpi_ps: bins(2), wait_ps: bins(3) },
             load: load.collect(),
+            regions: Vec::new(),
         };
         let page = page(&of(1 << 20, profile), &Err("none".into()));
         assert!(page.len() < 3_000_000, "{} bytes", page.len());

@@ -3,7 +3,7 @@
 use crate::table::{Align, Table};
 use crate::units::{bytes, grouped, percent, short};
 use observe::call_profile::{Lost, Moments, SiteCost};
-use observe::{CallProfile, Simulated, WaitState};
+use observe::{CallProfile, Simulated, Spread, WaitState};
 use std::cmp::Reverse;
 
 /// Call sites that the end of a run shows.
@@ -89,6 +89,39 @@ pub fn wait_states(run: &Simulated, profile: &CallProfile) -> Table {
     for (state, sum, site, _) in lost_by_state(profile) {
         let at = format!("{} {}", site.site, site.function);
         table.rows.push(vec![state.name().into(), long(sum), percent(sum, whole(run)), at, state.meaning().into()]);
+    }
+    table
+}
+
+/// Regions of the program, those that took most first: of the rank that is there longest, shares of all ranks' time, and POP's efficiencies within the
+/// region (C what a rank computes there, T the longest time of a rank there): parallel mean(C) / T = load balance mean(C) / max(C) x communication max(C) / T.
+pub fn regions(run: &Simulated, profile: &CallProfile) -> Table {
+    use Align::{Left, Right};
+    let mut table = Table::new(&[
+        ("region", Left),
+        ("visits", Right),
+        ("longest", Left),
+        ("of all", Right),
+        ("waits", Right),
+        ("parallel efficiency", Right),
+        ("load balance", Right),
+        ("communication efficiency", Right),
+    ]);
+    for region in &profile.regions {
+        // Of a mean of all ranks the whole is the run.
+        let share = |spread: &Spread| percent(spread.mean_ps.into(), run.virtual_time_ps.into());
+        let (mean, most, time) = (region.compute.mean_ps as f64, region.compute.max_ps as f64, region.time.max_ps as f64);
+        let part = |of: f64, whole: f64| if most > 0.0 { format!("{:.3}", of / whole) } else { "-".to_owned() };
+        table.rows.push(vec![
+            region.name.clone(),
+            grouped(region.visits.into()),
+            format!("{} on {}", short(region.time.max_ps), region.time.max_rank),
+            share(&region.time),
+            share(&region.wait),
+            part(mean, time),
+            part(mean, most),
+            part(most, time),
+        ]);
     }
     table
 }

@@ -2,7 +2,7 @@
 program extension
   use mpi
   implicit none
-  integer, external :: xsim_compute, xsim_rank, xsim_size, xsim_running
+  integer, external :: xsim_compute, xsim_rank, xsim_size, xsim_running, xsim_region_begin, xsim_region_end
   double precision, external :: xsim_time
   double precision :: before
   integer :: rank, ierr
@@ -13,7 +13,9 @@ program extension
   before = xsim_time()
   if (xsim_compute(0.5d0) /= 0 .or. abs(xsim_time() - before - 0.5d0) > 1d-12) stop 4
   if (xsim_compute(-0.5d0) /= -1) stop 5
+  if (xsim_region_begin('solve  ') /= 0) stop 6
   call MPI_Barrier(MPI_COMM_WORLD, ierr)
+  if (xsim_region_end('solve') /= 0) stop 7
   if (rank == 0) print '(a)', "done"
   call MPI_Finalize(ierr)
 end program

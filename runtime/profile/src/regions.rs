@@ -135,7 +135,7 @@ impl Regions {
 }
 
 impl Part {
-    /// Those of all processes, in the order of their ranks: what each region cost, the longest first.
+    /// What each region cost in a run whose processes, in the order of their ranks, have these parts; the longest first.
     pub fn report(parts: &[Part]) -> Vec<RegionCost> {
         let names: BTreeMap<&String, ()> = parts.iter().flat_map(|part| part.regions.keys()).map(|name| (name, ())).collect();
         let cost = |name: &String| {

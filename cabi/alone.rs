@@ -98,6 +98,12 @@ fn try_begin() -> Result<Mpi, String> {
         return Err(wrong_count(&options, processes));
     }
     options.np = processes;
+    if options.places() > processes {
+        return Err(
+            "-xsim-universe is for ranks that are spawned, and here each process is one rank, which cannot spawn others: leave it out"
+                .to_owned(),
+        );
+    }
     let remote = (processes > 1).then(|| Remote::new(transport, processes));
     let (setup, machine) = run::setup(&options, remote)?;
     let environment = run::environment(&options, "MPI_THREAD_SERIALIZED");

@@ -106,10 +106,10 @@ pub fn launcher(options: &Options) -> Option<transport::Launcher> {
 fn remote(options: &Options) -> Result<Option<Remote>, String> {
     let transport = transport::connect(launcher(options))?;
     if let Some(map) = &options.map {
-        let rows = simulation::map::read(map, options.np, transport.size())?;
+        let rows = simulation::map::read(map, options.places(), transport.size())?;
         return Ok((transport.size() > 1).then(|| Remote::placed(transport, Blocks::rows(&rows))));
     }
-    Ok((transport.size() > 1).then(|| Remote::new(transport, options.np)))
+    Ok((transport.size() > 1).then(|| Remote::new(transport, options.places())))
 }
 
 /// What a run needs to begin, and the machine's name.
@@ -145,8 +145,9 @@ fn config(options: &Options, (first, ranks): (u32, u32)) -> Config {
     let bytes = options.stack.map(|bytes| bytes as usize);
     Config {
         ranks,
+        spare: ranks - options.np.saturating_sub(first).min(ranks),
         first,
-        total: options.np,
+        total: options.places(),
         stack: match options.stack_mode {
             options::StackMode::Auto if bytes.is_some() => StackMode::Own { bytes },
             options::StackMode::Auto => StackMode::Auto,
@@ -169,7 +170,7 @@ fn config(options: &Options, (first, ranks): (u32, u32)) -> Config {
 fn run(program: Program, options: &Options, name: String) -> Result<i32, String> {
     let meter = HostMeter::start();
     let remote = remote(options)?;
-    let own = remote.as_ref().map_or((0, options.np), Remote::own);
+    let own = remote.as_ref().map_or((0, options.places()), Remote::own);
     let sharing = remote.as_ref().map_or(1, |_| transport::on_this_host(|name| std::env::var_os(name)));
     simulation::preflight(options, own.1, sharing, remote.as_ref().is_none_or(Remote::is_first))?;
     let (setup, machine) = setup(options, remote)?;
@@ -254,7 +255,8 @@ pub fn close(
     };
     mpi.part();
     // A full disk takes what was recorded, and nothing else of the run.
-    let told = Outcome { names, meter, processes, part, network, profile: recording::profile() }.tell(options);
+    let ranks = mpi.world().messages.started;
+    let told = Outcome { names, meter, processes, ranks, part, network, profile: recording::profile() }.tell(options);
     recorded.and(told)
 }
 

@@ -15,7 +15,8 @@ pub fn run(options: &Options, name: String, names: &'static [&'static str], work
     let meter = HostMeter::start();
     simulation::preflight(options, options.np, 1, true).map_err(unusable)?;
     let (setup, machine) = simulation::setup(options, names).map_err(unusable)?;
-    let mpi = Mpi::new(Setup { compute: Compute::None, payloads: false, ..setup });
+    // Machines spawn nothing: there are the ranks of the start alone.
+    let mpi = Mpi::new(Setup { compute: Compute::None, payloads: false, ranks: setup.initial, ..setup });
     let mut machines = Machines::new(&mpi, workload);
     let mut progress = Progress::new(options);
     let ending = EndOfTime::catch(|| machines.run(&mut |world: &World| progress.tick(world)));
@@ -28,6 +29,8 @@ pub fn run(options: &Options, name: String, names: &'static [&'static str], work
         let world = mpi.world();
         (outcome::part(&world, names, &meter, machines.resumed()), world.messages.network_report())
     };
-    Outcome { names: (name, machine), meter: &meter, processes: 1, part, network, profile: None }.tell(options).map_err(unusable)?;
+    Outcome { names: (name, machine), meter: &meter, processes: 1, ranks: options.np, part, network, profile: None }
+        .tell(options)
+        .map_err(unusable)?;
     Ok(ExitCode::from(u8::try_from(ending.status).unwrap_or(1)))
 }

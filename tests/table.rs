@@ -69,3 +69,53 @@ fn the_table_holds_the_664_functions_and_every_array_length_is_a_parameter_or_co
         }
     }
 }
+
+/// What `docs/mpi-coverage.md` says: each function of MPI 5.0 and whether it is built, by the file of the table that has it.
+fn coverage(table: &Table) -> String {
+    let built = table.functions.iter().filter(|row| row.body.is_some()).count();
+    let all = table.functions.len();
+    let large = table.functions.iter().filter(|row| row.large).count();
+    let mut out = format!(
+        "# Functions of MPI 5.0\n\nMade from `cabi/table/*.txt` by `BLESS=1 cargo test --test table`. {built} of {all} functions are built, {large} of them with a large-count variant `_c`: \
+         {} in all. What a function does not do stands in docs/limitations.md.\n",
+        all + large
+    );
+    let mut chapters: Vec<&str> = table.functions.iter().map(|row| row.chapter.as_str()).collect();
+    chapters.sort_unstable();
+    chapters.dedup();
+    for chapter in chapters {
+        out += &format!("\n## {chapter}\n\n| function | state |\n|---|---|\n");
+        let mut rows: Vec<_> = table.functions.iter().filter(|row| row.chapter == chapter).collect();
+        rows.sort_by(|a, b| a.name.cmp(&b.name));
+        for row in rows {
+            let mut state = match row.body.as_deref() {
+                None => "not built: fails with `MPI_ERR_UNSUPPORTED_OPERATION`".to_owned(),
+                Some(code) if code.starts_with('=') => {
+                    format!("built: there is nothing of what it asks for, so that it answers `{}`", &code[1..])
+                }
+                Some(_) => "built".to_owned(),
+            };
+            if row.large {
+                state += ", `_c`";
+            }
+            if let Some(version) = &row.deprecated {
+                state += &format!(", deprecated since {version}");
+            }
+            out += &format!("| `MPI_{}` | {state} |\n", row.name);
+        }
+    }
+    out
+}
+
+/// The committed document is the table's. `BLESS=1 cargo test --test table` rewrites it.
+#[test]
+fn the_list_of_functions_is_the_tables() {
+    let root = Path::new(env!("CARGO_MANIFEST_DIR"));
+    let wanted = coverage(&table::read(&root.join("cabi/table")));
+    let path = root.join("docs/mpi-coverage.md");
+    if std::env::var_os("BLESS").is_some() {
+        std::fs::write(&path, &wanted).unwrap();
+    }
+    let found = std::fs::read_to_string(&path).unwrap_or_default();
+    assert!(found == wanted, "docs/mpi-coverage.md is not the table's; run BLESS=1 cargo test --test table");
+}

@@ -214,7 +214,7 @@ fn predefined_value(c: &Call, predefined: Predefined) -> Option<i32> {
         Predefined::Io => Some(MPI_ANY_SOURCE),
         Predefined::Host => Some(MPI_PROC_NULL),
         Predefined::WtimeIsGlobal => Some(1),
-        Predefined::Appnum => Some(0),
+        Predefined::Appnum => Some(world.objects.comms.command() as i32),
         Predefined::LastUsedCode => Some(world.objects.codes.last_used(world.messages.me())),
         Predefined::UniverseSize => Some(world.messages.size() as i32),
         _ => None,

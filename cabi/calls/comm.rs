@@ -239,6 +239,7 @@ pub fn intercomm_create_from_groups(
     // Only the leader's own says who leads the other side.
     let leads = u32::try_from(local_leader).is_ok_and(|leader| local.rank_of(c.me()) == Some(leader));
     let far = u32::try_from(remote_leader).ok().filter(|&leader| leader < remote.size()).map(|leader| remote.world_rank(leader));
+    let far = far.and_then(|leader| c.mpi.world().objects.comms.get(mpi::handle::COMM_WORLD).ok()?.group.rank_of(leader));
     if leads && far.is_none() {
         let text = format_args!("remote_leader {remote_leader} is not a rank of the remote group, which has {}", remote.size());
         return Err(c.wrong(3, crate::constants::MPI_ERR_ARG, text));
@@ -326,8 +327,8 @@ pub fn get_info(c: &Call, comm: Handle, info_used: Out<Handle>) -> Result {
     Ok(())
 }
 
-/// `MPI_Comm_get_parent`: no virtual rank was spawned.
-pub fn get_parent(_: &Call, parent: Out<Handle>) -> Result {
-    parent.set(Handle(COMM_NULL));
+/// `MPI_Comm_get_parent`.
+pub fn get_parent(c: &Call, parent: Out<Handle>) -> Result {
+    parent.set(Handle(c.mpi.world().objects.comms.parent()));
     Ok(())
 }

@@ -1,11 +1,15 @@
-//! Dynamic processes (MPI 5.0 sections 11.8 to 11.10): ports, published names, and the ends of sockets.
+//! Dynamic processes (MPI 5.0 sections 11.8 to 11.10): ranks that are spawned, ports, published names, and the ends of sockets.
+
+mod program;
 
 use super::info::hints;
-use crate::args::{Handle, Out, OutText, Text};
+use crate::args::{Handle, Handles, Ints, Out, OutText, Text, Texts};
 use crate::call::Call;
-use crate::constants::{MPI_ERR_ARG, MPI_MAX_PORT_NAME};
-use mpi::error::Result;
+use crate::constants::{MPI_ERR_ARG, MPI_ERR_INFO_VALUE, MPI_ERR_SPAWN, MPI_ERRCODES_IGNORE, MPI_MAX_PORT_NAME, MPI_SUCCESS};
+use mpi::dynamic::Command;
+use mpi::error::{ErrorClass, Failure, Result};
 use mpi::handle::COMM_NULL;
+use rank::Addr;
 use std::mem::ManuallyDrop;
 use std::net::TcpStream;
 use std::os::fd::FromRawFd;
@@ -89,4 +93,139 @@ fn addresses(fd: i32) -> Option<(String, String)> {
     // SAFETY: never closed here (`ManuallyDrop`); a descriptor that is not open, or no socket, is told by its two questions.
     let socket = ManuallyDrop::new(unsafe { TcpStream::from_raw_fd(fd) });
     Some((socket.local_addr().ok()?.to_string(), socket.peer_addr().ok()?.to_string()))
+}
+
+/// Nothing for `MPI_ARGV_NULL`, else the texts up to the null pointer.
+fn texts(list: Texts) -> Vec<Box<[u8]>> {
+    if list.0.is_null() {
+        return Vec::new();
+    }
+    (0..).map(|i| list.get(i)).take_while(|text| !text.0.is_null()).map(|text| text.bytes().into()).collect()
+}
+
+/// One command of a spawn, as the root gives it.
+struct Wanted {
+    command: Text,
+    argv: Texts,
+    maxprocs: i32,
+    info: Handle,
+}
+
+impl Wanted {
+    fn command(&self, c: &Call) -> Result<Command> {
+        if c.mpi.is_alone() {
+            let text =
+                "each process is one rank here (libxsim was loaded late, as by Python, or with -xsim-one-rank), which cannot spawn others";
+            return Err(Failure::new(ErrorClass(MPI_ERR_SPAWN), text));
+        }
+        let hints = hints(c, self.info)?;
+        let command = self.command.text();
+        let key = |name| hints.get(name).ok().flatten();
+        program::check(&command, key("wdir"), key("path")).map_err(|why| Failure::new(ErrorClass(MPI_ERR_SPAWN), why))?;
+        let Ok(most) = u32::try_from(self.maxprocs) else {
+            return Err(Failure::new(ErrorClass(MPI_ERR_ARG), format!("argument maxprocs: {} processes cannot be spawned", self.maxprocs)));
+        };
+        let numbers = match key("soft") {
+            None => vec![most],
+            Some(soft) => program::numbers(soft, most).ok_or_else(|| {
+                let text = format!("the value of key soft is '{soft}', which is no list of numbers, ranges A:B and steps A:B:C");
+                Failure::new(ErrorClass(MPI_ERR_INFO_VALUE), text)
+            })?,
+        };
+        let arguments = std::iter::once(command.as_bytes().into()).chain(texts(self.argv)).collect();
+        Ok(Command { arguments, numbers: numbers.into() })
+    }
+}
+
+/// All of `wanted`, which the root alone gives, and what became of each process in `errcodes`.
+fn spawn_all(
+    c: &Call,
+    wanted: impl Fn() -> Result<Vec<Wanted>>,
+    (root, comm): (i32, Handle),
+    intercomm: Out<Handle>,
+    errcodes: Ints,
+) -> Result {
+    intercomm.set(Handle(COMM_NULL));
+    let is_root = {
+        let world = c.mpi.world();
+        world.objects.comms.get(comm.0)?.rank(world.messages.me()) as i32 == root
+    };
+    let most = |wanted: &[Wanted]| wanted.iter().map(|one| one.maxprocs.max(0)).collect::<Vec<_>>();
+    let made = c.mpi.comm_spawn(comm.0, root, || wanted()?.iter().map(|one| one.command(c)).collect());
+    let (made, counts) = match made {
+        Ok(made) => made,
+        Err(failure) => {
+            if is_root
+                && errcodes.0.0 != MPI_ERRCODES_IGNORE
+                && let Ok(wanted) = wanted()
+            {
+                let all: i32 = most(&wanted).iter().sum();
+                (0..all as usize).for_each(|i| errcodes.set(i, failure.class.0));
+            }
+            return Err(failure);
+        }
+    };
+    intercomm.set(Handle(made));
+    super::comm::inherit(c, comm.0, made);
+    if errcodes.0.0 == MPI_ERRCODES_IGNORE {
+        return Ok(());
+    }
+    // Others than the root know neither what was wanted nor of which command who is: of all that were spawned, that they were.
+    let Some(counts) = counts else {
+        let spawned = c.mpi.world().objects.comms.get(made)?.peers();
+        (0..spawned as usize).for_each(|i| errcodes.set(i, MPI_SUCCESS));
+        return Ok(());
+    };
+    let mut at = 0;
+    for (most, &count) in most(&wanted()?).into_iter().zip(&*counts) {
+        for i in 0..most {
+            errcodes.set(at, if (i as u32) < count { MPI_SUCCESS } else { MPI_ERR_SPAWN });
+            at += 1;
+        }
+    }
+    Ok(())
+}
+
+/// `MPI_Comm_spawn`. Command, arguments, number and info are the root's alone.
+#[allow(clippy::too_many_arguments)]
+pub fn spawn(
+    c: &Call,
+    command: Text,
+    argv: Texts,
+    maxprocs: i32,
+    info: Handle,
+    root: i32,
+    comm: Handle,
+    intercomm: Out<Handle>,
+    array_of_errcodes: Ints,
+) -> Result {
+    spawn_all(c, || Ok(vec![Wanted { command, argv, maxprocs, info }]), (root, comm), intercomm, array_of_errcodes)
+}
+
+/// `MPI_Comm_spawn_multiple`. All but the root and the communicator are the root's alone.
+#[allow(clippy::too_many_arguments)]
+pub fn spawn_multiple(
+    c: &Call,
+    count: i32,
+    array_of_commands: Texts,
+    array_of_argv: Addr,
+    array_of_maxprocs: Ints,
+    array_of_info: Handles,
+    root: i32,
+    comm: Handle,
+    intercomm: Out<Handle>,
+    array_of_errcodes: Ints,
+) -> Result {
+    let argv = |i| if array_of_argv.is_null() { Texts(Addr::NULL) } else { Texts(Texts(array_of_argv).get(i).0) };
+    let wanted =
+        |i| Wanted { command: array_of_commands.get(i), argv: argv(i), maxprocs: array_of_maxprocs.get(i), info: array_of_info.get(i) };
+    // Of others than the root nothing of this is looked at, so that the table cannot ask for it.
+    let all = || {
+        let given = !array_of_commands.0.is_null() && !array_of_maxprocs.0.is_null() && !array_of_info.is_null();
+        if count > 0 && !given {
+            return Err(Failure::new(ErrorClass(MPI_ERR_ARG), "commands, numbers or info objects are a null pointer at the root"));
+        }
+        Ok((0..count.max(0) as usize).map(wanted).collect())
+    };
+    spawn_all(c, all, (root, comm), intercomm, array_of_errcodes)
 }

@@ -145,7 +145,7 @@ pub fn get_pset_info(c: &Call, session: Handle, pset_name: Text, info: Out<Handl
     check(c, session)?;
     let size = {
         let world = c.mpi.world();
-        let set = Sessions::process_set(world.messages.me(), &pset_name.text(), &world.objects.comms.at(0).group)?;
+        let set = Sessions::process_set(world.messages.me(), &pset_name.text(), &world.objects.comms.get(mpi::handle::COMM_WORLD)?.group)?;
         set.size().to_string()
     };
     let mut about = Info::default();
@@ -158,7 +158,7 @@ pub fn group_from_pset(c: &Call, session: Handle, pset_name: Text, newgroup: Out
     check(c, session)?;
     let mut world = c.mpi.world();
     let me = world.messages.me();
-    let set = Sessions::process_set(me, &pset_name.text(), &world.objects.comms.at(0).group)?;
+    let set = Sessions::process_set(me, &pset_name.text(), &world.objects.comms.get(mpi::handle::COMM_WORLD)?.group)?;
     let made = world.objects.groups.create(me, set)?;
     world.objects.sessions.derive_group(me, made, session.0);
     newgroup.set(Handle(made));

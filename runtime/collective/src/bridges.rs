@@ -26,10 +26,6 @@ pub struct Bridges {
     // Both leaders reserve a context, since neither knows whether it has the lesser rank until it knows who the
     // other is; the one that is not taken is never used.
     proposals: FxHashMap<Key, u32>,
-    /// By context: the other side of an intercommunicator, made here and not taken yet.
-    // Both sides of an intercommunicator are made at once, because each holds the other: whoever comes second
-    // must find its own.
-    twins: FxHashMap<u32, usize>,
 }
 
 impl Bridges {
@@ -71,27 +67,5 @@ impl Bridges {
         }
         let other = self.proposals.remove(&(theirs, mine, tag)).unwrap_or_default();
         if mine < theirs { proposed } else { other }
-    }
-
-    /// The intercommunicator with this context: made by the first side of this process that comes, taken over by the other.
-    pub fn bridge_between(
-        &mut self,
-        messages: &Messages,
-        objects: &mut Objects,
-        local: Rc<Group>,
-        remote: Rc<Group>,
-        context: u32,
-    ) -> usize {
-        if let Some(twin) = self.twins.remove(&context) {
-            return twin;
-        }
-        let others_here = remote.members_between(messages.first, messages.local) > 0;
-        let before = objects.comms.continue_contexts(Some(context));
-        let (mine, theirs) = objects.comms.make_inter(local, remote);
-        objects.comms.restore_contexts(before);
-        if others_here {
-            self.twins.insert(context, theirs);
-        }
-        mine
     }
 }

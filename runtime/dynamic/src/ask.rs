@@ -16,6 +16,15 @@ pub struct Side {
     pub context: u32,
 }
 
+/// Ranks to spawn that run alike.
+#[derive(Clone, PartialEq, Eq, Debug)]
+pub struct Command {
+    /// The arguments of their `main`, the program's name first.
+    pub arguments: Box<[Box<[u8]>]>,
+    /// How many there may be, the best first.
+    pub numbers: Box<[u32]>,
+}
+
 /// What is asked.
 #[derive(Clone, Debug)]
 pub(crate) enum Action {
@@ -33,6 +42,8 @@ pub(crate) enum Action {
     Unpublish(Box<str>, Box<str>),
     /// Which port it has.
     Look(Box<str>),
+    /// Starts ranks that have not run; the second context is that of their world.
+    Spawn(Box<[Command]>, Side, u32),
 }
 
 /// Bytes of a message that has no text: a port's number, a context.
@@ -45,6 +56,7 @@ impl Action {
             Action::Accept(..) | Action::Connect(..) | Action::Close(_) | Action::Join(..) => WORD,
             Action::Publish(name, port) | Action::Unpublish(name, port) => (name.len() + port.len()) as u64,
             Action::Look(name) => name.len() as u64,
+            Action::Spawn(commands, ..) => commands.iter().flat_map(|command| &command.arguments).map(|text| text.len() as u64).sum(),
         }
     }
 }
@@ -84,6 +96,8 @@ pub enum Reply {
     Port(Box<str>),
     /// Who is met, with the context that both sides take.
     Met(Side),
+    /// Who was spawned, and how many of each command.
+    Spawned(Side, Rc<[u32]>),
 }
 
 impl Reply {
@@ -92,7 +106,7 @@ impl Reply {
         match self {
             Reply::Done => 0,
             Reply::Port(name) => name.len() as u64,
-            Reply::Met(_) => WORD,
+            Reply::Met(_) | Reply::Spawned(..) => WORD,
         }
     }
 }

@@ -6,7 +6,7 @@ use engine::record::Take;
 use message::Messages;
 use message::chapter::id::Token;
 use message::chapter::{Chapter, Errand, Explanation, Wait};
-use message::request::{RequestArray, Status};
+use message::request::Status;
 use objects::Objects;
 use objects::error::Result;
 
@@ -19,36 +19,24 @@ impl Chapter for Dynamic {
         self.land_all(messages);
         None
     }
-    fn done(&mut self, _: &mut Messages, _: &Objects, _: Box<dyn Errand>) {
-        unreachable!("dynamic processes give no errands")
-    }
-    fn holds(&self) -> bool {
-        false
-    }
-    fn start_held(&mut self, _: &mut Messages, _: &Objects, _: bool) -> bool {
-        false
-    }
-    fn asked(&mut self, _: &mut Messages, _: &Objects, _: RequestArray) {}
     fn deliver(&mut self, _: &Objects, _: Token) {}
     fn finish(&mut self, _: &mut Messages, _: &Objects, [index, _]: Token) -> Result<Status> {
         let answer = self.operations.remove(index).and_then(|operation| operation.answer);
-        self.reply = answer.unwrap_or_else(|| Ok(crate::ask::Reply::Done))?;
+        self.reply = answer.unwrap_or(Ok(crate::ask::Reply::Done))?;
         Ok(Status::EMPTY)
     }
     fn landed(&mut self, words: [u32; 4], at: Time) {
         self.landed.push((words, at));
     }
-    fn record(&mut self, messages: &mut Messages, _: &mut Objects, _: u32, kind: u8, record: Take) {
-        self.told(messages, kind, record);
+    fn record(&mut self, messages: &mut Messages, objects: &mut Objects, _: u32, kind: u8, record: Take) {
+        self.told(messages, objects, kind, record);
     }
-    fn starting(&mut self, _: Option<(u32, u32)>) {}
-    fn forget_comm(&mut self, _: u32) {}
     #[inline]
     fn first_open(&self, rank: u32) -> Option<(Time, u32)> {
         self.arrivals.first(rank)
     }
-    fn decide(&mut self, messages: &mut Messages, _: &Objects, rank: u32, until: Time) {
-        self.serve(messages, rank, until);
+    fn decide(&mut self, messages: &mut Messages, objects: &mut Objects, rank: u32, until: Time) {
+        self.serve(messages, objects, rank, until);
     }
     fn wait_of(&self, _: &Messages, _: &Objects, _: u32, token: Option<Token>) -> Option<Wait> {
         let [index, _] = token?;

@@ -14,9 +14,10 @@ pub(crate) mod operation;
 pub(crate) mod port;
 pub(crate) mod remote;
 pub(crate) mod serve;
+pub(crate) mod spawn;
 pub(crate) mod state;
 
-pub use ask::{Reply, Side};
+pub use ask::{Command, Reply, Side};
 pub use state::Dynamic;
 
 /// The name of this chapter.

@@ -1,7 +1,7 @@
 //! Operations under way: what a rank has asked and waits for.
 
 use crate::CHAPTER;
-use crate::ask::{Action, Answer, Ask, NOBODY, Reply, Side};
+use crate::ask::{Action, Answer, Ask, Command, NOBODY, Reply, Side};
 use crate::port::{Port, PortName};
 use crate::state::{Dynamic, NAMES};
 use engine::Time;
@@ -95,6 +95,13 @@ impl Dynamic {
     /// `MPI_Lookup_name` of the mounted rank: the handle of its request.
     pub fn look_up(&mut self, messages: &mut Messages, service: &str) -> usize {
         self.begin(messages, NAMES, Action::Look(service.into()), format!("service '{service}' to be looked up"))
+    }
+
+    /// `MPI_Comm_spawn` and its kin of the mounted rank, for a group: the handle of the request that meets those who were spawned.
+    pub fn spawn(&mut self, messages: &mut Messages, objects: &mut Objects, commands: &[Command], group: Rc<Group>) -> usize {
+        let side = Dynamic::side(objects, group);
+        let world = objects.comms.reserve_context();
+        self.begin(messages, NAMES, Action::Spawn(commands.into(), side, world), "ranks to be spawned".to_owned())
     }
 
     /// The mounted rank asks something and waits for the answer.

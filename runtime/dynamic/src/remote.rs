@@ -1,14 +1,16 @@
 //! Questions and answers as bytes, between processes.
 
 use crate::CHAPTER;
-use crate::ask::{Action, Answer, Ask, Reply, Side};
+use crate::ask::{Action, Answer, Ask, Command, Reply, Side};
 use crate::port::PortName;
+use crate::spawn::Birth;
 use crate::state::Dynamic;
 use engine::Time;
 use engine::record::{Put, Take};
 use message::Messages;
-use message::remote::group::{put_group, take_group};
+use message::remote::group::{put_group, put_list, take_group, take_list};
 use message::remote::stream::Kind;
+use objects::Objects;
 use objects::error::{ErrorClass, Failure};
 
 /// Kinds of records.
@@ -17,6 +19,7 @@ use objects::error::{ErrorClass, Failure};
 enum Told {
     Ask,
     Answer,
+    Birth,
 }
 
 fn put_side(side: &Side, out: &mut Vec<u8>) {
@@ -35,6 +38,39 @@ fn put_port(name: PortName, out: &mut Vec<u8>) {
 
 fn take_port(from: &mut Take) -> PortName {
     PortName { owner: from.u32(), number: from.u32() }
+}
+
+fn put_arguments(arguments: &[Box<[u8]>], out: &mut Vec<u8>) {
+    out.u32(arguments.len() as u32);
+    arguments.iter().for_each(|text| out.bytes(text));
+}
+
+fn take_arguments(from: &mut Take) -> Box<[Box<[u8]>]> {
+    (0..from.u32()).map(|_| from.bytes().into()).collect()
+}
+
+fn put_command(command: &Command, out: &mut Vec<u8>) {
+    put_arguments(&command.arguments, out);
+    put_list(&command.numbers, out);
+}
+
+fn take_command(from: &mut Take) -> Command {
+    Command { arguments: take_arguments(from), numbers: take_list(from) }
+}
+
+fn put_birth(birth: &Birth, out: &mut Vec<u8>) {
+    out.u32(birth.first);
+    put_list(&birth.counts, out);
+    birth.arguments.iter().for_each(|arguments| put_arguments(arguments, out));
+    put_side(&birth.parents, out);
+    out.u32(birth.world);
+    out.u64(birth.at.as_ps());
+}
+
+fn take_birth(from: &mut Take) -> Birth {
+    let (first, counts) = (from.u32(), take_list(from));
+    let arguments = counts.iter().map(|_| take_arguments(from)).collect();
+    Birth { first, counts: counts.into(), arguments, parents: take_side(from), world: from.u32(), at: Time::from_ps(from.u64()) }
 }
 
 fn take_text(from: &mut Take) -> Box<str> {
@@ -69,7 +105,14 @@ fn put_ask(ask: &Ask, out: &mut Vec<u8>) {
         }
         Action::Look(name) => {
             out.u8(6);
-            [name, ""]
+            return out.bytes(name.as_bytes());
+        }
+        Action::Spawn(commands, side, world) => {
+            out.u8(7);
+            out.u32(commands.len() as u32);
+            commands.iter().for_each(|command| put_command(command, out));
+            put_side(side, out);
+            return out.u32(*world);
         }
     };
     texts.iter().for_each(|text| out.bytes(text.as_bytes()));
@@ -85,7 +128,8 @@ fn take_ask(from: &mut Take) -> Ask {
         3 => Action::Join(take_text(from), take_side(from)),
         4 => Action::Publish(take_text(from), take_text(from)),
         5 => Action::Unpublish(take_text(from), take_text(from)),
-        _ => Action::Look(take_text(from)),
+        6 => Action::Look(take_text(from)),
+        _ => Action::Spawn((0..from.u32()).map(|_| take_command(from)).collect(), take_side(from), from.u32()),
     };
     Ask { place, origin, arrival, sequence, action, operation }
 }
@@ -101,6 +145,11 @@ fn put_answer(answer: &Answer, out: &mut Vec<u8>) {
             out.u8(2);
             put_side(side, out);
         }
+        Ok(Reply::Spawned(side, counts)) => {
+            out.u8(4);
+            put_side(side, out);
+            put_list(counts, out);
+        }
         Err(failure) => {
             out.u8(3);
             out.i32(failure.class.0);
@@ -114,6 +163,7 @@ fn take_answer(from: &mut Take) -> Answer {
         0 => Ok(Reply::Done),
         1 => Ok(Reply::Port(take_text(from))),
         2 => Ok(Reply::Met(take_side(from))),
+        4 => Ok(Reply::Spawned(take_side(from), take_list(from).into())),
         _ => Err(Failure::new(ErrorClass(from.i32()), take_text(from))),
     }
 }
@@ -145,8 +195,26 @@ impl Dynamic {
         Dynamic::tell(messages, to, Told::Answer, at, &body);
     }
 
+    /// Every other process learns of ranks that begin: those that have some, to run them; all, how many there are.
+    #[cold]
+    pub(crate) fn tell_birth(&mut self, messages: &mut Messages, birth: &Birth) {
+        let mut body = Vec::new();
+        put_birth(birth, &mut body);
+        let remote = messages.others();
+        let (me, processes) = (remote.me, remote.blocks.processes());
+        for process in (0..processes).filter(|&process| process != me) {
+            let streams = &mut messages.others().streams;
+            streams.begin(process, Kind::Chapter(CHAPTER, Told::Birth as u8), birth.at, body.len()).extend_from_slice(&body);
+            streams.end();
+        }
+        messages.crowded = messages.others().streams.crowded();
+    }
+
     /// A record of another process.
-    pub(crate) fn told(&mut self, messages: &mut Messages, kind: u8, mut record: Take) {
+    pub(crate) fn told(&mut self, messages: &mut Messages, objects: &mut Objects, kind: u8, mut record: Take) {
+        if kind == Told::Birth as u8 {
+            return self.begin_ranks(messages, objects, &take_birth(&mut record));
+        }
         if kind == Told::Answer as u8 {
             let (operation, at) = (record.u32(), Time::from_ps(record.u64()));
             return self.answered(messages, operation, take_answer(&mut record), at);
@@ -173,6 +241,7 @@ mod tests {
             Action::Publish(text("a"), text("b")),
             Action::Unpublish(text("a"), text("")),
             Action::Look(text("a")),
+            Action::Spawn([Command { arguments: [[65, 66].into(), [].into()].into(), numbers: [4, 2].into() }].into(), side(), 8),
         ];
         for action in actions {
             let ask = Ask { place: 1, origin: 2, arrival: Time::from_ps(3), sequence: 4, action, operation: 5 };
@@ -182,7 +251,13 @@ mod tests {
             assert_eq!(format!("{:?}", take_ask(&mut from)), format!("{ask:?}"));
             assert!(from.is_empty());
         }
-        for answer in [Ok(Reply::Done), Ok(Reply::Port(text("p"))), Ok(Reply::Met(side())), Err(name.not_open())] {
+        for answer in [
+            Ok(Reply::Done),
+            Ok(Reply::Port(text("p"))),
+            Ok(Reply::Met(side())),
+            Ok(Reply::Spawned(side(), [1, 2].into())),
+            Err(name.not_open()),
+        ] {
             let mut bytes = Vec::new();
             put_answer(&answer, &mut bytes);
             let mut from = Take(&bytes);

@@ -7,6 +7,7 @@ use crate::state::Dynamic;
 use engine::Time;
 use message::Messages;
 use message::flight::Flight;
+use objects::Objects;
 use objects::error::{ErrorClass, Failure};
 use std::collections::hash_map::Entry;
 
@@ -53,16 +54,16 @@ impl Dynamic {
     }
 
     /// Nothing comes before the first question in a place: that has its turn, and what follows before `until`.
-    pub(crate) fn serve(&mut self, messages: &mut Messages, rank: u32, until: Time) {
+    pub(crate) fn serve(&mut self, messages: &mut Messages, objects: &mut Objects, rank: u32, until: Time) {
         let mut next = self.arrivals.take(rank);
         while let Some(turn) = next {
             let ask = self.asks.remove(turn.index).expect("it waits here");
-            self.perform(messages, ask, turn.time);
+            self.perform(messages, objects, ask, turn.time);
             next = self.arrivals.take_before(rank, until);
         }
     }
 
-    fn perform(&mut self, messages: &mut Messages, ask: Ask, at: Time) {
+    fn perform(&mut self, messages: &mut Messages, objects: &mut Objects, ask: Ask, at: Time) {
         let Ask { place, origin, operation, action, .. } = ask;
         let way = Way { place, origin, operation };
         match action {
@@ -102,6 +103,13 @@ impl Dynamic {
             }
             Action::Look(name) => {
                 let answer = self.names.get(&name).map(|port| Reply::Port(port.clone())).ok_or_else(|| not_published(&name));
+                self.answer(messages, way, answer, at);
+            }
+            Action::Spawn(commands, side, world) => {
+                let (answer, at) = match self.spawn_all(messages, objects, &commands, &side, world, at) {
+                    Ok((reply, begin)) => (Ok(reply), begin),
+                    Err(failure) => (Err(failure), at),
+                };
                 self.answer(messages, way, answer, at);
             }
         }

@@ -3,7 +3,7 @@
 use crate::ask::{Answer, Ask, Reply};
 use crate::operation::Operation;
 use crate::port::{Caller, Port, PortName};
-use engine::Time;
+use engine::{Span, Time};
 use message::chapter::arrivals::Arrivals;
 use objects::slab::Slab;
 use rustc_hash::FxHashMap;
@@ -23,6 +23,8 @@ pub struct Dynamic {
     pub(crate) names: FxHashMap<Box<str>, Box<str>>,
     /// First ends of sockets, by what both ends call them, at [`NAMES`].
     pub(crate) ends: FxHashMap<Box<str>, Caller>,
+    /// From when ranks are spawned until they run.
+    pub(crate) start_up: Span,
     pub(crate) operations: Slab<Operation>,
     /// What waits for its turn, or is carried by a shared network.
     pub(crate) asks: Slab<Ask>,
@@ -35,4 +37,11 @@ pub struct Dynamic {
     pub(crate) asked: FxHashMap<u32, u32>,
     /// What the operation was answered that was finished last.
     pub(crate) reply: Reply,
+}
+
+impl Dynamic {
+    /// Nothing is under way. `start_up` is how long a spawned rank takes to begin.
+    pub fn new(start_up: Span) -> Dynamic {
+        Dynamic { start_up, ..Dynamic::default() }
+    }
 }

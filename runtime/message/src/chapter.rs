@@ -93,7 +93,7 @@ pub trait Chapter {
 
     /// Nothing comes before the first open thing of `rank`: that happens now, and so does what follows it before `until`. Nobody acts because of it
     /// before its own time.
-    fn decide(&mut self, _: &mut Messages, _: &Objects, _rank: u32, _until: Time) {
+    fn decide(&mut self, _: &mut Messages, _: &mut Objects, _rank: u32, _until: Time) {
         unreachable!("nothing of this chapter waits for time")
     }
 

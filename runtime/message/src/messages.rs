@@ -116,8 +116,11 @@ pub struct Costs {
 
 /// Ranks, their queues and requests, messages under way.
 pub struct Messages {
-    /// World size.
+    /// Ranks that there are numbers for: those that have started, and those that can be spawned.
     pub size: u32,
+    /// Ranks that have started, as far as this process knows: those below this number. All of its own that have are among them.
+    // Ranks are spawned in the order of their numbers, so that one number is enough.
+    pub started: u32,
     /// The mounted rank (world number).
     pub current: u32,
     /// This process's ranks, by world number.
@@ -208,13 +211,20 @@ pub struct Messages {
 }
 
 impl Messages {
-    /// Of `size` ranks, those of this process, which have not started. `names` are those of the MPI functions.
-    pub fn new(costs: Costs, size: u32, remote: Option<Remote>, (names, check): (&'static [&'static str], bool)) -> Messages {
+    /// Of `size` ranks, those of this process; the first `initial` of all can run. `names` are those of the MPI functions.
+    pub fn new(
+        costs: Costs,
+        (size, initial): (u32, u32),
+        remote: Option<Remote>,
+        (names, check): (&'static [&'static str], bool),
+    ) -> Messages {
         let Costs { wire, compute, flop_rate } = costs;
         let (first, local) = remote.as_ref().map_or((0, size), Remote::own);
         let sweeps = local > CACHED_RANKS;
+        let ready = Ready::all(first, initial.saturating_sub(first).min(local));
         Messages {
             size,
+            started: initial,
             current: 0,
             ranks: Block::new(first, local),
             first,
@@ -235,7 +245,7 @@ impl Messages {
             requests: Slab::default(),
             orphans: Vec::new(),
             unsettled: FxHashMap::default(),
-            ready: if sweeps { Ready::all(first, local).looking_ahead() } else { Ready::all(first, local) },
+            ready: if sweeps { ready.looking_ahead() } else { ready },
             by_time: wire.is_shared(),
             payloads: true,
             wire,
@@ -285,9 +295,13 @@ impl Messages {
     pub fn is_request(&self, handle: usize) -> Option<crate::request::Completion> {
         self.completion(handle).ok()
     }
-    /// World size.
+    /// Ranks that there are numbers for.
     pub fn size(&self) -> u32 {
         self.size
+    }
+    /// Ranks of this process that have started.
+    pub fn local_started(&self) -> u32 {
+        self.started.saturating_sub(self.first).min(self.local)
     }
     /// A rank's clock.
     #[inline]

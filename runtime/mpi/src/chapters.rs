@@ -3,7 +3,7 @@
 use crate::collective::Collectives;
 use crate::messages::Messages;
 use dynamic::Dynamic;
-use engine::Time;
+use engine::{Span, Time};
 use file::Files;
 use message::chapter::id::ChapterId;
 use message::chapter::{Chapter, Errand};
@@ -31,14 +31,15 @@ pub struct Chapters {
 const COUNT: usize = 5;
 
 impl Chapters {
-    /// Nothing is under way. `batch` says whether collectives whose members are all here may run in one loop over clocks.
-    pub(crate) fn new(batch: bool, policy: Policy) -> Chapters {
+    /// Nothing is under way. `batch` says whether collectives whose members are all here may run in one loop over clocks, `start_up` how long a spawned rank takes
+    /// to begin.
+    pub(crate) fn new(batch: bool, policy: Policy, start_up: Span) -> Chapters {
         Chapters {
             collectives: Collectives::new(batch, policy),
             rma: Rma::default(),
             partitioned: Partitioned::default(),
             files: Files::default(),
-            dynamic: Dynamic::default(),
+            dynamic: Dynamic::new(start_up),
         }
     }
 

@@ -44,7 +44,7 @@ struct Waits {
 impl Waits {
     fn of(world: &World) -> Waits {
         let mut all = Waits { latest: world.messages.latest(), ..Waits::default() };
-        for rank in world.messages.first..world.messages.first + world.messages.local {
+        for rank in world.messages.first..world.messages.first + world.messages.local_started() {
             if world.messages.phase(rank) == Phase::Ended {
                 all.ended += 1;
                 all.first_ended.get_or_insert(rank);
@@ -144,7 +144,7 @@ fn explain(world: &World, all: &Waits) -> String {
     let mut sorted: Vec<_> = chosen.into_iter().collect();
     sorted.sort_by_key(|(_, ranks)| (std::cmp::Reverse(ranks.len()), ranks[0]));
     let mut out =
-        format!("deadlock at virtual time {}: {} of {} ranks wait and nothing can wake them", latest, waits.len(), world.messages.size);
+        format!("deadlock at virtual time {}: {} of {} ranks wait and nothing can wake them", latest, waits.len(), world.messages.started);
     for ((_, text), ranks) in sorted.iter().take(GROUPS) {
         let _ = write!(out, "\n  {} in {text}: {}", plural(ranks.len()), ranks_text(ranks));
     }

@@ -335,7 +335,7 @@ impl World {
             What::Chapter(id) => {
                 // What a blocked rank asks is answered in its turn.
                 let until = if self.messages.ranks[item.rank as usize].polling { item.time } else { until };
-                self.chapters.of(ChapterId(id)).decide(&mut self.messages, &self.objects, item.rank, until);
+                self.chapters.of(ChapterId(id)).decide(&mut self.messages, &mut self.objects, item.rank, until);
             }
         }
         // Nobody woke: its items follow from what is known now. Else they are void until the rank waits again,

@@ -148,7 +148,7 @@ impl World {
             ));
             ending.status = if ending.status == 0 { 1 } else { ending.status };
         }
-        if ending.strangers == self.messages.size {
+        if ending.strangers == self.messages.started {
             ending.without_mpi = Some(ending.status);
             if ending.status == 0 {
                 ending.status = 1;
@@ -166,7 +166,7 @@ impl World {
     #[inline]
     pub(crate) fn mount(&mut self, rank: u32) {
         self.messages.current = rank;
-        self.objects.comms.current = rank;
+        self.objects.comms.mount(rank);
         self.messages.takes_a_while();
     }
 
@@ -197,7 +197,7 @@ impl World {
                     None => continue,
                 }
             }
-            if self.run.ended == self.messages.size {
+            if self.run.ended == self.messages.started {
                 return Next::Done;
             }
             if self.chapters.start_held(&mut self.messages, &self.objects, false) {

@@ -16,8 +16,12 @@ pub use crate::run::Abort;
 
 /// What a run needs to begin.
 pub struct Setup {
-    /// World size.
+    /// Ranks that there are numbers for.
     pub ranks: u32,
+    /// The first of these, which the run begins with; the others can be spawned.
+    pub initial: u32,
+    /// From when ranks are spawned until they run.
+    pub start_up: engine::Span,
     /// The network.
     pub wire: Wire,
     /// The processor model.
@@ -45,6 +49,8 @@ impl Setup {
     pub fn new(ranks: u32, wire: Wire, names: &'static [&'static str]) -> Setup {
         Setup {
             ranks,
+            initial: ranks,
+            start_up: engine::Span::ZERO,
             wire,
             compute: Compute::None,
             flop_rate: None,
@@ -95,15 +101,15 @@ impl Mpi {
         // Contexts that each process hands out by itself must differ from all others': each has a series of its
         // own, as wide as there are processes.
         let stride = setup.remote.as_ref().map_or((0, 1), |remote| (remote.me, remote.blocks.processes()));
-        let comms = Comms::new(setup.ranks, (first, local), stride);
+        let comms = Comms::new(setup.initial, (first, local), stride);
         let mut world = World {
             objects: Objects::new(comms, setup.environment),
-            chapters: Chapters::new(setup.batch, setup.policy),
+            chapters: Chapters::new(setup.batch, setup.policy, setup.start_up),
             order: Order::new(stride.1),
             run: Run::new(),
             messages: Messages::new(
                 Costs { wire: setup.wire, compute: setup.compute, flop_rate: setup.flop_rate },
-                setup.ranks,
+                (setup.ranks, setup.initial),
                 setup.remote,
                 (setup.names, setup.check),
             ),

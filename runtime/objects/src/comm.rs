@@ -115,11 +115,36 @@ impl Recent {
     const NONE: Recent = Recent { handle: 0, owner: u32::MAX, context: 0, me: 0, size: 0, first: 0 };
 }
 
+/// A world of ranks that were spawned together.
+struct Spawned {
+    /// Its ranks: the number of the first among all that there are, and how many.
+    first: u32,
+    /// How many are of each command.
+    counts: Rc<[u32]>,
+    /// Index of its `MPI_COMM_WORLD`.
+    world: u32,
+    /// Its ranks' side of the intercommunicator with those who spawned it, and the context of that.
+    // Contexts are never used again, and indices are: with its context a communicator is known to be still the same.
+    parent: usize,
+    parent_context: u32,
+}
+
 /// All communicators of a process.
 pub struct Comms {
     slab: Slab<Comm>,
-    /// World size.
+    /// Ranks of the first world, which the run began with.
+    initial: u32,
+    /// Ranks of the mounted rank's world, if that is the first; else 0.
+    // So that the way of most messages asks one thing and not two.
     ranks: u32,
+    /// Index of the mounted rank's world.
+    world: u32,
+    /// Worlds that were spawned and have ranks here, by their first ranks.
+    spawned: Vec<Spawned>,
+    /// By context: the other side of an intercommunicator, made here and not taken yet.
+    // Both sides of an intercommunicator are made at once, because each holds the other: whoever comes second
+    // must find its own.
+    twins: FxHashMap<u32, usize>,
     // Never used again: a late message of a freed communicator can then meet nobody else's receive.
     contexts: u32,
     /// From one context of this process to its next one: each process has contexts of its own.
@@ -135,14 +160,18 @@ pub struct Comms {
 }
 
 impl Comms {
-    /// `MPI_COMM_WORLD` of `ranks`, and `MPI_COMM_SELF`, on process `process` of `processes` with the ranks `own`.
+    /// `MPI_COMM_WORLD` of the first `ranks`, and `MPI_COMM_SELF`, on process `process` of `processes` with the ranks `own`.
     pub fn new(ranks: u32, own: (u32, u32), (process, processes): (u32, u32)) -> Comms {
         let mut slab = Slab::default();
-        slab.insert(Comm { local: own.1, ..Comm::new(0, Group::world(ranks)) });
+        slab.insert(Comm { local: ranks.saturating_sub(own.0).min(own.1), ..Comm::new(0, Group::world(ranks)) });
         slab.insert(Comm { is_self: true, ..Comm::new(1, Group::of_one(0)) });
         Comms {
             slab,
+            initial: ranks,
             ranks,
+            world: 0,
+            spawned: Vec::new(),
+            twins: FxHashMap::default(),
             contexts: 2 + process,
             stride: processes,
             own,
@@ -152,12 +181,77 @@ impl Comms {
             recent: Cell::new(Recent::NONE),
         }
     }
+    /// This rank's calls are served now.
+    // Asked at every switch: of a run that spawns nothing two words that are in the cache.
+    #[inline(always)]
+    pub fn mount(&mut self, rank: u32) {
+        self.current = rank;
+        if rank >= self.initial || self.world != 0 {
+            self.enter_world(rank);
+        }
+    }
+    #[inline(never)]
+    fn enter_world(&mut self, rank: u32) {
+        (self.world, self.ranks) = match self.spawned_of(rank) {
+            Some(spawned) => (spawned.world, 0),
+            None => (0, self.initial),
+        };
+    }
+    fn spawned_of(&self, rank: u32) -> Option<&Spawned> {
+        if rank < self.initial {
+            return None;
+        }
+        self.spawned[..self.spawned.partition_point(|spawned| spawned.first <= rank)].last()
+    }
+    /// Ranks are spawned, some of them here: from `first` on so many of each command, by a group that they have the intercommunicator with. Contexts of their world
+    /// and of that.
+    pub fn spawn(&mut self, first: u32, counts: Rc<[u32]>, parents: Rc<Group>, (world, inter): (u32, u32)) {
+        let group = Group::range(first, 1, counts.iter().sum());
+        let before = self.continue_contexts(Some(world));
+        let made = self.make(group.clone(), None, None);
+        self.restore_contexts(before);
+        let parent = self.make_side(group, parents, inter);
+        let world = handle::decode(made).expect("some of its ranks are here");
+        self.spawned.push(Spawned { first, counts, world, parent, parent_context: inter });
+    }
+    /// The mounted rank's intercommunicator with those who spawned it; `MPI_COMM_NULL` if nobody did, or it has freed it.
+    pub fn parent(&self) -> usize {
+        let Some(spawned) = self.spawned_of(self.current) else { return COMM_NULL };
+        match self.get(spawned.parent) {
+            Ok(comm) if comm.context == spawned.parent_context => spawned.parent,
+            _ => COMM_NULL,
+        }
+    }
+    /// Which command of those that were spawned together the mounted rank is of (`MPI_APPNUM`).
+    pub fn command(&self) -> u32 {
+        let Some(spawned) = self.spawned_of(self.current) else { return 0 };
+        let ends = spawned.counts.iter().scan(spawned.first, |end, count| {
+            *end += count;
+            Some(*end)
+        });
+        ends.take_while(|&end| end <= self.current).count() as u32
+    }
+    /// One side's half of an intercommunicator in a context that both sides have agreed on: made by the side that comes first on this process, taken over by the other.
+    pub fn make_side(&mut self, local: Rc<Group>, remote: Rc<Group>, context: u32) -> usize {
+        if let Some(twin) = self.twins.remove(&context) {
+            return twin;
+        }
+        let (first, count) = self.own;
+        let others_here = remote.members_between(first, count) > 0;
+        let before = self.continue_contexts(Some(context));
+        let (mine, theirs) = self.make_inter(local, remote);
+        self.restore_contexts(before);
+        if others_here {
+            self.twins.insert(context, theirs);
+        }
+        mine
+    }
     /// The slab index of a handle.
     // The two that everybody has are told by value, before anything is decoded.
     #[inline]
     pub fn index(&self, handle: usize) -> Result<u32> {
         match handle {
-            COMM_WORLD => Ok(0),
+            COMM_WORLD => Ok(self.world),
             COMM_SELF => Ok(1),
             _ => match handle::decode(handle) {
                 Some(index) if self.slab.get(index).is_some_and(|comm| !comm.released.contains(self.current)) => Ok(index),
@@ -178,7 +272,7 @@ impl Comms {
     #[inline(always)]
     pub fn get(&self, handle: usize) -> Result<&Comm> {
         if handle == COMM_WORLD {
-            return Ok(&self.slab[0]);
+            return Ok(&self.slab[self.world]);
         }
         Ok(&self.slab[self.index(handle)?])
     }
@@ -200,7 +294,10 @@ impl Comms {
     pub fn known_partner(&self, handle: usize, rank: i32) -> Option<(u32, u32, u32)> {
         // Most messages are of the one communicator of which all this is known.
         if handle == COMM_WORLD {
-            return ((rank as u32) < self.ranks).then_some((0, self.current, rank as u32));
+            if (rank as u32) < self.ranks {
+                return Some((0, self.current, rank as u32));
+            }
+            return if self.world == 0 { None } else { self.find_partner(handle, rank) };
         }
         let recent = self.recent.get();
         if handle == recent.handle && self.current == recent.owner {
@@ -228,8 +325,8 @@ impl Comms {
     /// [`Comms::context_from`], if handle and rank are right.
     #[inline(always)]
     pub fn known_context(&self, handle: usize, source: i32) -> Option<u32> {
-        if handle == COMM_WORLD {
-            return ((source as u32) < self.ranks).then_some(0);
+        if handle == COMM_WORLD && (source as u32) < self.ranks {
+            return Some(0);
         }
         self.known_partner(handle, source).map(|(context, ..)| context)
     }
@@ -387,6 +484,7 @@ impl Comms {
             (Some(name), _) => name,
             (None, COMM_WORLD) => b"MPI_COMM_WORLD",
             (None, COMM_SELF) => b"MPI_COMM_SELF",
+            (None, _) if handle == self.parent() => b"MPI_COMM_PARENT",
             _ => b"",
         })
     }

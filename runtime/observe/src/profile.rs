@@ -122,14 +122,14 @@ impl Profile {
         called.map(|(tally, name)| ((*name).to_owned(), FunctionCost { calls: tally.calls, time_ps: tally.time_ps })).collect()
     }
 
-    /// Compute time over ranks.
-    pub fn compute_sum(&self) -> Sum {
-        Sum::of(self.first, self.compute.iter().map(|&ps| Span::from_ps(ps)))
+    /// Compute time over the first `ranks`.
+    pub fn compute_sum(&self, ranks: u32) -> Sum {
+        Sum::of(self.first, self.compute[..ranks as usize].iter().map(|&ps| Span::from_ps(ps)))
     }
 
-    /// Waiting time over ranks.
-    pub fn wait_sum(&self) -> Sum {
-        Sum::of(self.first, self.wait.iter().map(|&ps| Span::from_ps(ps)))
+    /// Waiting time over the first `ranks`.
+    pub fn wait_sum(&self, ranks: u32) -> Sum {
+        Sum::of(self.first, self.wait[..ranks as usize].iter().map(|&ps| Span::from_ps(ps)))
     }
 }
 

@@ -35,6 +35,7 @@ mod reserve;
 mod running;
 mod shape;
 mod single;
+pub mod spawned;
 mod stack;
 pub mod stdio;
 mod symbols;

@@ -1,7 +1,7 @@
 //! A rank's life on its own stack: constructors, `main`, handlers, destructors.
 
 use std::ffi::c_char;
-use std::sync::atomic::{AtomicBool, AtomicUsize, Ordering::Relaxed};
+use std::sync::atomic::{AtomicBool, AtomicI32, AtomicUsize, Ordering::Relaxed};
 
 use crate::globals::{clone, early};
 pub use crate::handlers::{At, Handler};
@@ -14,7 +14,6 @@ pub mod start;
 /// What each rank needs to start, at one address for all.
 pub(crate) struct Life {
     pub(crate) main: Main,
-    pub(crate) count: i32,
     pub(crate) environment: *mut *mut c_char,
     pub(crate) constructors: Vec<usize>,
     pub(crate) destructors: Vec<usize>,
@@ -31,6 +30,7 @@ const RUNTIME_ERROR: i32 = 2;
 
 static LIFE: AtomicUsize = AtomicUsize::new(0);
 static ARGUMENTS: AtomicUsize = AtomicUsize::new(0);
+static COUNT: AtomicI32 = AtomicI32::new(0);
 static CONSTRUCTED: AtomicBool = AtomicBool::new(false);
 static CONSTRUCTING_FOR_ALL: AtomicBool = AtomicBool::new(false);
 
@@ -64,8 +64,9 @@ pub fn register(at: At, handler: Handler, dso: usize) -> bool {
     (dso == 0 || life().images.iter().any(|image| image.contains(dso))) && handlers::register(at, handler)
 }
 
-/// Says where the next rank to start finds its `argv`.
-pub(crate) fn set_arguments(argv: *mut *mut c_char) {
+/// Says where the next rank to start finds its `argv`, and how many arguments that has.
+pub(crate) fn set_arguments(argv: *mut *mut c_char, count: i32) {
+    COUNT.store(count, Relaxed);
     ARGUMENTS.store(argv as usize, Relaxed);
 }
 
@@ -92,20 +93,20 @@ pub(crate) extern "C" fn entry() -> ! {
         (hooks.entered)();
     }
     let life = life();
-    let argv = ARGUMENTS.load(Relaxed) as *mut *mut c_char;
+    let (argv, count) = (ARGUMENTS.load(Relaxed) as *mut *mut c_char, COUNT.load(Relaxed));
     if life.private_globals || !CONSTRUCTED.swap(true, Relaxed) {
         CONSTRUCTING_FOR_ALL.store(!life.private_globals, Relaxed);
         for &constructor in &life.constructors {
             // SAFETY: a constructor of the program, by its own dynamic section, called once for
             // this rank's globals, which are in place.
-            unsafe { std::mem::transmute::<usize, Constructor>(clone::in_place(constructor))(life.count, argv, life.environment) };
+            unsafe { std::mem::transmute::<usize, Constructor>(clone::in_place(constructor))(count, argv, life.environment) };
         }
         CONSTRUCTING_FOR_ALL.store(false, Relaxed);
     }
     // SAFETY: the program's main, or its clone, with the arguments of a C program.
     let status = unsafe {
         let main = std::mem::transmute::<usize, Main>(clone::in_place(life.main as usize));
-        main(life.count, argv, life.environment)
+        main(count, argv, life.environment)
     };
     leave(status, true)
 }

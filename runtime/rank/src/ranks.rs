@@ -17,7 +17,7 @@ use crate::running;
 use crate::stack::own::OwnStacks;
 use crate::stack::shared::SharedStack;
 use crate::stack::switch;
-use crate::{crash, fortran_random, output, random, stdio, watchdog};
+use crate::{crash, fortran_random, output, random, spawned, stdio, watchdog};
 
 /// Where ranks keep their stacks.
 #[derive(Clone, Copy, PartialEq, Eq, Debug)]
@@ -54,6 +54,8 @@ pub enum GlobalsMode {
 pub struct Config {
     /// Ranks of this process.
     pub ranks: u32,
+    /// The last of these, which may never start: they are given their arguments ([`crate::spawned::give`]).
+    pub spare: u32,
     /// Global number of the first of them.
     pub first: u32,
     /// Ranks of all processes.
@@ -77,6 +79,7 @@ impl Default for Config {
     fn default() -> Config {
         Config {
             ranks: 1,
+            spare: 0,
             first: 0,
             total: 1,
             stack: StackMode::Auto,
@@ -230,7 +233,6 @@ impl Ranks {
         globals::set_swapped(swapped);
         lifecycle::set(Life {
             main: program.main,
-            count: program.arguments.count(),
             environment: program.environment,
             constructors,
             destructors,
@@ -252,7 +254,7 @@ impl Ranks {
             stacks,
             arguments: program.arguments,
             switches: 0,
-            left: config.ranks,
+            left: config.ranks - config.spare,
             reader,
         })
     }
@@ -373,9 +375,14 @@ impl Ranks {
                 shared.bounds()
             }
         };
-        let argv = if self.above != 0 { top - self.above } else { Vec::leak(vec![0u64; self.arguments.bytes() / 8]).as_mut_ptr() as usize };
+        let given = spawned::arguments_of(rank);
+        self.left += u32::from(given.is_some());
+        // Above a shared stack's base is room for what all ranks have alike, and only for that.
+        let above = self.above != 0 && given.is_none();
+        let arguments = given.as_deref().unwrap_or(&self.arguments);
+        let argv = if above { top - self.above } else { Vec::leak(vec![0u64; arguments.bytes() / 8]).as_mut_ptr() as usize };
         // SAFETY: enough free bytes at the top of an empty stack, or of a fresh allocation, both aligned to 8.
-        lifecycle::set_arguments(unsafe { self.arguments.write(argv) });
+        lifecycle::set_arguments(unsafe { arguments.write(argv) }, arguments.count());
         now::mount(rank, limit, top - self.above);
         if Some(rank) == self.reader {
             stdio::swap_input();

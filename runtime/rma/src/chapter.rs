@@ -74,7 +74,7 @@ impl Chapter for Rma {
     fn first_open(&self, rank: u32) -> Option<(Time, u32)> {
         self.arrivals.first(rank)
     }
-    fn decide(&mut self, messages: &mut Messages, objects: &Objects, rank: u32, until: Time) {
+    fn decide(&mut self, messages: &mut Messages, objects: &mut Objects, rank: u32, until: Time) {
         self.serve(messages, objects, rank, until);
     }
     fn wait_of(&self, _: &Messages, objects: &Objects, rank: u32, token: Option<Words>) -> Option<Wait> {

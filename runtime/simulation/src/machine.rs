@@ -36,7 +36,7 @@ pub fn label(options: &Options, specification: &str) -> String {
 /// # Errors
 /// As [`select`]; also a network smaller than the ranks, and a placement that does not fit.
 pub fn build(options: &Options) -> Result<Built, String> {
-    select(options)?.build(options.np).map_err(|why| why.to_string())
+    select(options)?.build(options.places()).map_err(|why| why.to_string())
 }
 
 #[cfg(test)]

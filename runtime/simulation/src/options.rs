@@ -25,6 +25,10 @@ use std::path::PathBuf;
 pub struct Options {
     /// Virtual ranks, 1 to 2^31 - 1.
     pub np: u32,
+    /// The most ranks that there will be, those that are spawned included; `None`: nothing is spawned.
+    pub universe: Option<u32>,
+    /// From when ranks are spawned until they run.
+    pub spawn_time: Span,
     /// The simulated machine: a specification, a preset's name or a TOML file.
     pub machine: String,
     /// Placement of ranks on endpoints: `block`, `round-robin` or `file:PATH`.
@@ -124,6 +128,8 @@ impl Default for Options {
     fn default() -> Self {
         let mut options = Options {
             np: 1,
+            universe: None,
+            spawn_time: Span::ZERO,
             machine: String::new(),
             placement: String::new(),
             compute: Compute::Fixed(Span::ZERO),
@@ -174,6 +180,11 @@ impl Default for Options {
 }
 
 impl Options {
+    /// Ranks that there are numbers for: those of the start, and those that can be spawned.
+    pub fn places(&self) -> u32 {
+        self.universe.unwrap_or(self.np).max(self.np)
+    }
+
     /// Reads the environment, then `args`, and takes the simulator's options out of `args`.
     ///
     /// `args[0]` is the program's name. `environment` is every variable of the process; those that

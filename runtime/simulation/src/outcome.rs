@@ -15,8 +15,8 @@ pub fn part(world: &World, names: &[&'static str], meter: &HostMeter, switches: 
         messages,
         bytes,
         functions: world.messages.profile.functions(names),
-        compute: world.messages.profile.compute_sum(),
-        wait: world.messages.profile.wait_sum(),
+        compute: world.messages.profile.compute_sum(world.messages.local_started()),
+        wait: world.messages.profile.wait_sum(world.messages.local_started()),
         cpu_s: meter.cpu_s(),
         rss: crate::host::peak_rss_bytes(),
         switches,
@@ -31,6 +31,8 @@ pub struct Outcome<'a> {
     pub meter: &'a HostMeter,
     /// Native processes.
     pub processes: u32,
+    /// Ranks that have run.
+    pub ranks: u32,
     /// What all of them counted.
     pub part: Part,
     /// What a packet network did.
@@ -58,13 +60,13 @@ impl Outcome<'_> {
     }
 
     fn report(self, options: &Options, network: Option<&NetworkReport>) -> Report {
-        let Outcome { names: (program, machine), meter, processes, part, profile, .. } = self;
+        let Outcome { names: (program, machine), meter, processes, ranks, part, profile, .. } = self;
         Report {
             version: Report::VERSION,
             simulated: Simulated {
                 program,
                 machine,
-                ranks: options.np.into(),
+                ranks: ranks.into(),
                 virtual_time_ps: part.latest_ps,
                 messages: part.messages,
                 bytes: part.bytes,

@@ -24,7 +24,7 @@ fn check_log(options: &Options) -> Result<(), String> {
     if options.log.is_none() {
         return Err("-xsim-log-ranks chooses ranks for a log: say where it goes, such as -xsim-log calls.log".to_owned());
     }
-    check_ranks("log-ranks", ranks, options.np)
+    check_ranks("log-ranks", ranks, options.places())
 }
 
 fn check_ranks(option: &str, ranks: &RankList, np: u32) -> Result<(), String> {
@@ -38,6 +38,9 @@ fn check_trace(options: &Options) -> Result<(), String> {
     let given = ["trace-times", "trace-from", "trace-until", "trace-save"].into_iter().find(|&name| options.given.contains_key(name));
     if let Some(name) = given.filter(|_| options.trace.is_none()) {
         return Err(format!("-xsim-{name} says how a trace is recorded: say where it goes, such as -xsim-trace app.trace"));
+    }
+    if options.trace.is_some() && options.places() > options.np {
+        return Err("a trace has the ranks of the start alone, and -xsim-universe lets others be spawned: leave one of both out".to_owned());
     }
     if options.trace_until.is_some_and(|until| until <= options.trace_from) {
         return Err("-xsim-trace-until is not later than -xsim-trace-from: there is nothing to record between them".to_owned());
@@ -55,7 +58,7 @@ fn check_timeline(options: &Options, functions: &[&str]) -> Result<(), String> {
     };
     options.timeline_format.map_or_else(|| Format::of(path), Ok)?;
     if let Some(ranks) = &options.timeline_ranks {
-        check_ranks("timeline-ranks", ranks, options.np)?;
+        check_ranks("timeline-ranks", ranks, options.places())?;
     }
     if let Some(name) = options.timeline_functions.unknown(functions) {
         return Err(format!("-xsim-timeline-functions: no function of MPI is called {name}"));
@@ -82,7 +85,7 @@ pub fn recorders(options: &Options, process: u32, own: Range<u32>) -> Result<Vec
         recorders.push(Box::new(Recording::create(trace::Options { path, timing, window, ranks, own, process, save, clock })?));
     }
     if options.profile {
-        recorders.push(Box::new(Profiler::new(options.np, own.clone())));
+        recorders.push(Box::new(Profiler::new(options.places(), own.clone())));
     }
     if let Some(path) = &options.timeline {
         recorders.push(Box::new(Timeline::create(timeline_options(path, options, process, own)?)?));
@@ -94,10 +97,10 @@ fn timeline_options(path: &Path, options: &Options, process: u32, own: Range<u32
     Ok(timeline::Options {
         path: path.to_owned(),
         format: options.timeline_format.map_or_else(|| Format::of(path), Ok)?,
-        selected: options.timeline_ranks.clone().unwrap_or_else(|| timeline::default_ranks(options.np)),
+        selected: options.timeline_ranks.clone().unwrap_or_else(|| timeline::default_ranks(options.places())),
         functions: options.timeline_functions.clone(),
         window: options.timeline_from..options.timeline_until.unwrap_or(Time::MAX),
-        ranks: options.np,
+        ranks: options.places(),
         own,
         process,
     })

@@ -11,6 +11,12 @@ use mpi::wire::Wire;
 /// # Errors
 /// A sentence: the machine cannot be built for this run, or has not what is to be reported.
 pub fn setup(options: &Options, names: &'static [&'static str]) -> Result<(Setup, String), String> {
+    if let Some(universe) = options.universe.filter(|&universe| universe < options.np) {
+        let np = options.np;
+        return Err(format!(
+            "-xsim-universe {universe} is less than the {np} ranks of the start: it is the most ranks that there will be, those included"
+        ));
+    }
     let built = machine::build(options)?;
     let label = machine::label(options, &built.specification);
     let compute = compute(options, built.processor_factor);
@@ -22,7 +28,8 @@ pub fn setup(options: &Options, names: &'static [&'static str]) -> Result<(Setup
             .to_owned());
     }
     let (policy, batch, check) = (options.coll.clone(), !options.events, options.check);
-    Ok((Setup { compute, flop_rate, policy, batch, check, ..Setup::new(options.np, wire, names) }, label))
+    let (initial, start_up) = (options.np, options.spawn_time);
+    Ok((Setup { compute, flop_rate, policy, batch, check, initial, start_up, ..Setup::new(options.places(), wire, names) }, label))
 }
 
 fn compute(options: &Options, machine_factor: f64) -> Compute {

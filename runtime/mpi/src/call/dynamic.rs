@@ -5,7 +5,7 @@ use crate::error::{ErrorClass, Failure, Result};
 use crate::handle::COMM_SELF;
 use crate::world::{Mpi, World};
 use collective::agreement::Met;
-use dynamic::{Dynamic, Reply, Side};
+use dynamic::{Command, Dynamic, Reply, Side};
 use message::Messages;
 use objects::Objects;
 use objects::group::Group;
@@ -66,7 +66,7 @@ impl Mpi {
         let request = self.dynamic(|dynamic, messages, _| dynamic.look_up(messages, service));
         match self.reply(request)? {
             Reply::Port(port) => Ok(port),
-            Reply::Done | Reply::Met(_) => Err(no_such_answer()),
+            _ => Err(no_such_answer()),
         }
     }
 
@@ -78,6 +78,7 @@ impl Mpi {
         self.meet_other_side(comm, root, "MPI_Comm_accept", port, |dynamic, messages, objects, port, group| {
             dynamic.accept(messages, objects, port, group)
         })
+        .map(|(handle, _)| handle)
     }
 
     /// `MPI_Comm_connect`: the new handle. `port` is asked for at the root alone.
@@ -88,6 +89,7 @@ impl Mpi {
         self.meet_other_side(comm, root, "MPI_Comm_connect", port, |dynamic, messages, objects, port, group| {
             dynamic.connect(messages, objects, port, group)
         })
+        .map(|(handle, _)| handle)
     }
 
     /// `MPI_Comm_join`: the new handle. Both ends of the socket call it by the same name.
@@ -102,11 +104,35 @@ impl Mpi {
             || Ok(socket),
             |dynamic, messages, objects, socket, group| Ok(dynamic.join(messages, objects, socket, group)),
         )
+        .map(|(handle, _)| handle)
+    }
+
+    /// `MPI_Comm_spawn` and `MPI_Comm_spawn_multiple`: the new handle, and at the root how many of each command were started. `commands` is asked for at the root alone.
+    ///
+    /// # Errors
+    /// At all members: `MPI_ERR_SPAWN`, and what `commands` fails with; `MPI_ERR_COMM` for an intercommunicator; `MPI_ERR_ROOT`.
+    pub fn comm_spawn(
+        &self,
+        comm: usize,
+        root: i32,
+        commands: impl FnOnce() -> Result<Vec<Command>>,
+    ) -> Result<(usize, Option<Rc<[u32]>>)> {
+        self.meet_other_side(comm, root, "MPI_Comm_spawn", commands, |dynamic, messages, objects, commands, group| {
+            Ok(dynamic.spawn(messages, objects, commands, group))
+        })
     }
 
     /// The root of a communicator meets that of another one, then all members make their half of the intercommunicator.
     // What the root fails with goes to all: the others wait for it and cannot know.
-    fn meet_other_side<T>(&self, comm: usize, root: i32, what: &str, given: impl FnOnce() -> Result<T>, asks: Asks<T>) -> Result<usize> {
+    fn meet_other_side<T>(
+        &self,
+        comm: usize,
+        root: i32,
+        what: &str,
+        given: impl FnOnce() -> Result<T>,
+        asks: Asks<T>,
+    ) -> Result<(usize, Option<Rc<[u32]>>)> {
+        let mut spawned = None;
         self.intra(comm, what)?;
         let group = {
             let World { objects, messages, .. } = &*self.world();
@@ -121,11 +147,15 @@ impl Mpi {
             let asked = given.and_then(|given| self.dynamic(|dynamic, messages, objects| asks(dynamic, messages, objects, &given, group)));
             let met = asked.and_then(|request| match self.reply(request)? {
                 Reply::Met(Side { group, context }) => Ok((group, context)),
+                Reply::Spawned(Side { group, context }, counts) => {
+                    spawned = Some(counts);
+                    Ok((group, context))
+                }
                 Reply::Done | Reply::Port(_) => Err(no_such_answer()),
             });
             met.map_err(|failure| (failure.class.0, failure.text.into()))
         });
-        self.comm_with_met(comm, met)
+        Ok((self.comm_with_met(comm, met)?, spawned))
     }
 }
 

@@ -176,7 +176,7 @@ fn merge(_: &mut Bridges, _: &Messages, objects: &mut Objects, comm: u32, contri
 
 /// The two sides of `MPI_Intercomm_create` meet here: the second to come takes over the first one's context.
 // An intercommunicator has one context for both sides, so that a message of one finds the receive of the other.
-fn bridge(bridges: &mut Bridges, messages: &Messages, objects: &mut Objects, comm: u32, contributions: Contributions) -> Result<Outcome> {
+fn bridge(bridges: &mut Bridges, _: &Messages, objects: &mut Objects, comm: u32, contributions: Contributions) -> Result<Outcome> {
     let found = contributions.iter().find_map(|(.., contribution)| match contribution {
         Contribution::Bridge(remote, key, context) => Some((remote.clone(), *key, *context)),
         _ => None,
@@ -189,7 +189,7 @@ fn bridge(bridges: &mut Bridges, messages: &Messages, objects: &mut Objects, com
     };
     let local = local_side(objects, comm, &contributions, &remote)?;
     if context != 0 {
-        return Ok(Outcome::Same(bridges.bridge_between(messages, objects, local, remote, context)));
+        return Ok(Outcome::Same(objects.comms.make_side(local, remote, context)));
     }
     let handle = match bridges.meetings.remove(&key) {
         Some((Some(twin), ..)) => twin,
@@ -216,7 +216,7 @@ fn local_side(objects: &Objects, comm: u32, contributions: &Contributions, remot
 }
 
 /// A root has met that of another side (`MPI_Comm_accept` and its kin): this side's half of the intercommunicator.
-fn met(bridges: &mut Bridges, messages: &Messages, objects: &mut Objects, comm: u32, contributions: Contributions) -> Result<Outcome> {
+fn met(_: &mut Bridges, _: &Messages, objects: &mut Objects, comm: u32, contributions: Contributions) -> Result<Outcome> {
     let found = contributions.iter().find_map(|(.., contribution)| match contribution {
         Contribution::Met(met) => Some(met.clone()),
         _ => None,
@@ -228,7 +228,7 @@ fn met(bridges: &mut Bridges, messages: &Messages, objects: &mut Objects, comm: 
         Err((class, why)) => Err(Failure::new(ErrorClass(*class), &**why)),
         Ok((remote, context)) => {
             let local = local_side(objects, comm, &contributions, remote)?;
-            Ok(Outcome::Same(bridges.bridge_between(messages, objects, local, remote.clone(), *context)))
+            Ok(Outcome::Same(objects.comms.make_side(local, remote.clone(), *context)))
         }
     }
 }

@@ -134,7 +134,7 @@ impl World {
     fn report(&mut self) {
         let (first, effect) = self.first_and_effect();
         let poller = self.least_poller();
-        let (held, ended, aborting) = (self.chapters.holds(), self.run.ended == self.messages.local, self.run.abort.is_some());
+        let (held, ended, aborting) = (self.chapters.holds(), self.run.ended == self.messages.local_started(), self.run.abort.is_some());
         let messages = self.messages.profile.messages();
         let (sent, taken) = self.messages.others().streams.counts();
         let me = self.messages.others().me;

@@ -108,6 +108,10 @@ pub static TABLE: &[Row] = &[
     row("np", "N", "1", Group::Machine, |o, v| value::ranks(v).map(|n| o.np = n))
         .short('n')
         .help("Number of virtual ranks."),
+    row("universe", "N", "", Group::Machine, |o, v| value::ranks(v).map(|n| o.universe = Some(n)))
+        .help("The most ranks that there will be, those of the start included: `MPI_Comm_spawn` starts the others (docs/dynamic.md). Without it nothing can be spawned."),
+    row("spawn-time", "SPAN", "1ms", Group::Time, |o, v| value::instant(v).map(|t| o.spawn_time = t.since(Time::ZERO)))
+        .help("How long ranks take from when they are spawned until their `main` begins."),
     row("mn", "SPEC", "default", Group::Machine, |o, v| value::text(v).map(|s| o.machine = s))
         .short('m')
         .alias(&["machine"])

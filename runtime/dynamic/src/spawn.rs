@@ -1,0 +1,124 @@
+//! Ranks that are spawned: which of those that have not run, and how each process has its own of them begin.
+
+use crate::ask::{Command, Reply, Side};
+use crate::state::Dynamic;
+use engine::Time;
+use message::Messages;
+use objects::Objects;
+use objects::error::{ErrorClass, Failure, Result};
+use objects::group::Group;
+use std::rc::Rc;
+
+/// What a process must know of ranks that begin.
+#[derive(Clone, Debug)]
+pub(crate) struct Birth {
+    /// The first of them (world number).
+    pub(crate) first: u32,
+    /// How many are of each command.
+    pub(crate) counts: Rc<[u32]>,
+    /// The arguments of each command.
+    pub(crate) arguments: Vec<Box<[Box<[u8]>]>>,
+    /// Who spawned them, and the context of the intercommunicator with those.
+    pub(crate) parents: Side,
+    /// The context of their world.
+    pub(crate) world: u32,
+    /// When they begin.
+    pub(crate) at: Time,
+}
+
+impl Birth {
+    pub(crate) fn count(&self) -> u32 {
+        self.counts.iter().sum()
+    }
+}
+
+/// Of each command as many as there may be, the best first, while ranks are left.
+fn choose(commands: &[Command], mut left: u32) -> Option<Rc<[u32]>> {
+    let chosen = commands.iter().map(|command| {
+        let count = *command.numbers.iter().find(|&&number| number <= left)?;
+        left -= count;
+        Some(count)
+    });
+    chosen.collect()
+}
+
+impl Dynamic {
+    /// Ranks that have not run are taken for these commands, in the order of their numbers, and begin: the answer, and when they do.
+    // All or none (MPI 5.0 section 11.8.1): with none the parents' communicator has nobody to name what there is of
+    // them.
+    pub(crate) fn spawn_all(
+        &mut self,
+        messages: &mut Messages,
+        objects: &mut Objects,
+        commands: &[Command],
+        side: &Side,
+        world: u32,
+        at: Time,
+    ) -> Result<(Reply, Time)> {
+        let (first, left) = (messages.started, messages.size - messages.started);
+        let Some(counts) = choose(commands, left) else {
+            let wanted: u64 = commands.iter().map(|command| u64::from(command.numbers.first().copied().unwrap_or(0))).sum();
+            return Err(too_few(wanted, left, messages.size));
+        };
+        // No earlier than a message from here could have them begin: other processes have gone on up to then.
+        let at = at + self.start_up.max(messages.lookahead(true));
+        let arguments = commands.iter().map(|command| command.arguments.clone()).collect();
+        let birth = Birth { first, counts: counts.clone(), arguments, parents: side.clone(), world, at };
+        let group = Group::range(first, 1, birth.count());
+        if messages.remote.is_some() {
+            self.tell_birth(messages, &birth);
+        }
+        self.begin_ranks(messages, objects, &birth);
+        Ok((Reply::Spawned(Side { group, context: side.context }, counts), at))
+    }
+
+    /// Ranks of this process begin: its part of a birth.
+    pub(crate) fn begin_ranks(&mut self, messages: &mut Messages, objects: &mut Objects, birth: &Birth) {
+        let end = birth.first + birth.count();
+        let (first, last) = (birth.first.max(messages.first), end.min(messages.first + messages.local));
+        messages.started = messages.started.max(end);
+        if first >= last {
+            return;
+        }
+        objects.comms.spawn(birth.first, birth.counts.clone(), birth.parents.group.clone(), (birth.world, birth.parents.context));
+        let mut from = birth.first;
+        for (&count, arguments) in birth.counts.iter().zip(&birth.arguments) {
+            let (begin, end) = (from.max(first), (from + count).min(last));
+            if begin < end {
+                rank::spawned::give(begin - messages.first..end - messages.first, arguments);
+            }
+            from += count;
+        }
+        // From the last to the first: they run in the order of their numbers.
+        for rank in (first..last).rev() {
+            messages.ranks[rank as usize].clock = birth.at;
+            messages.ready.wake(rank);
+        }
+    }
+}
+
+fn too_few(wanted: u64, left: u32, size: u32) -> Box<Failure> {
+    let text = format!(
+        "{wanted} processes are to be spawned, and {left} can be: this run has room for {size} ranks in all, those of the start included; \
+         set -xsim-universe to the most ranks that there will be"
+    );
+    Failure::new(ErrorClass::SPAWN, text)
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    fn command(numbers: &[u32]) -> Command {
+        Command { arguments: [].into(), numbers: numbers.into() }
+    }
+
+    #[test]
+    fn each_command_gets_the_best_of_its_numbers_that_is_left() {
+        let chosen = |commands: &[Command], left| choose(commands, left).map(|counts| counts.to_vec());
+        assert_eq!(chosen(&[command(&[4]), command(&[2])], 6), Some(vec![4, 2]));
+        assert_eq!(chosen(&[command(&[4]), command(&[2])], 5), None);
+        assert_eq!(chosen(&[command(&[4]), command(&[2, 1, 0])], 5), Some(vec![4, 1]));
+        assert_eq!(chosen(&[command(&[9, 7, 3])], 6), Some(vec![3]));
+    }
+}

@@ -41,6 +41,18 @@ fn cases() -> Vec<Case> {
         target,
         large,
     };
+    // The grid that the pattern finds is the torus.
+    let stencil = |name, network, target| Case {
+        name,
+        network,
+        pattern: Pattern::Stencil3d,
+        size: 128 << 10,
+        interval: "1us",
+        packets: 6,
+        threads: 1,
+        target,
+        large: true,
+    };
     vec![
         uniform("tree128-400", "fattree:m=8,n=3", "400ns", 20_000, 1, Some((3.0, 64.0)), false),
         uniform("tree128-50", "fattree:m=8,n=3", "50ns", 20_000, 1, Some((1.8, 64.0)), false),
@@ -50,18 +62,10 @@ fn cases() -> Vec<Case> {
         uniform("tree8192-2", "fattree:m=32,n=3", "400ns", 300, 2, None, false),
         uniform("tree524288-1", "fattree:m=128,n=3", "400ns", 20, 1, Some((2.5, 2048.0)), true),
         uniform("tree524288-2", "fattree:m=128,n=3", "400ns", 20, 2, Some((2.2, 2048.0)), true),
+        uniform("dragonfly262656", "dragonfly:p=16,a=32,h=16", "400ns", 8, 1, None, true),
         uniform("dragonfly1328256", "dragonfly:p=24,a=48,h=24", "400ns", 4, 1, Some((1.2, 8192.0)), true),
-        Case {
-            name: "torus524288-stencil",
-            network: "torus:128x64x64,packet=4096",
-            pattern: Pattern::Stencil3d,
-            size: 128 << 10,
-            interval: "1us",
-            packets: 6,
-            threads: 1,
-            target: Some((1.2, 8192.0)),
-            large: true,
-        },
+        stencil("torus32768-stencil", "torus:32x32x32,packet=4096", None),
+        stencil("torus524288-stencil", "torus:128x64x64,packet=4096", Some((1.2, 8192.0))),
     ]
 }
 
@@ -71,7 +75,7 @@ fn run(case: &Case) -> Result<HostReport, String> {
         spec: parse(&network).map_err(|e| e.to_string())?,
         jobs: Vec::new(),
         pattern: case.pattern.clone(),
-        grid: (case.pattern == Pattern::Stencil3d).then(|| vec![128, 64, 64]),
+        grid: None,
         size: case.size,
         pace: Pace::Interval(case.interval.parse().map_err(|e| format!("{e}"))?),
         fixed: false,

@@ -7,6 +7,7 @@
 //! are taken if they are free, and the event at the next router follows. Only an output with waiting packets is woken, when its
 //! link or a credit becomes free. Credits on their way back are notes with a time and not events.
 
+mod arriving;
 mod event;
 mod fabric;
 mod failures;
@@ -16,6 +17,7 @@ mod network;
 mod pages;
 pub(crate) mod plot;
 mod port;
+mod port_table;
 pub(crate) mod report;
 mod routing;
 pub(crate) mod run;

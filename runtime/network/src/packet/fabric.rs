@@ -1,6 +1,7 @@
 //! What all shards of a network share and never change: cabling, routing, switching, links.
 
-use super::port::{Fifo, Lane, Port};
+use super::port::{FEW_KINDS, Fifo};
+use super::port_table::PortTable;
 use super::routing::Routing;
 use super::topology::{Neighbor, Topology};
 use crate::bandwidth::{Bandwidth, Serialization};
@@ -197,10 +198,9 @@ impl Fabric {
     /// Bytes of memory that the network takes before any packet enters it, about.
     pub(crate) fn memory(&self) -> u64 {
         let (lanes, classes) = (u64::from(self.switching.lanes), u64::from(self.switching.classes.count()));
-        let port = size_of::<Port>() as u64
-            + (lanes - 1) * size_of::<Lane>() as u64
+        let port = PortTable::bytes(self.switching.lanes)
             + 12 * (classes - 1)
-            + u64::from(self.links.len() > 1)
+            + u64::from(self.links.len() > usize::from(FEW_KINDS))
             + 8
             + if self.switching.wormhole.is_some() { 80 * lanes + 12 } else { 0 }
             + if self.switching.fifo.is_some() { lanes * size_of::<Fifo>() as u64 } else { 0 };

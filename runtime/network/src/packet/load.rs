@@ -1,8 +1,8 @@
 //! What an adaptive routing sees of the ports around it.
 
 use super::fabric::Fabric;
-use super::pages::Pages;
-use super::port::{Lane, Port, Waits};
+use super::port::{FEW_KINDS, Lane, Port, Waits};
+use super::port_table::PortTable;
 use super::slab::{NONE, Slab};
 use std::collections::VecDeque;
 
@@ -20,14 +20,23 @@ pub(crate) struct Flight {
 /// The state of a shard's ports.
 pub(crate) struct Ports {
     /// Routers' ports, then interfaces' ports.
-    pub(crate) ports: Pages<Port>,
-    /// Virtual channels 1 and up of each port. Not in the port: most networks have one, and a port is then one cache line.
-    pub(crate) more_lanes: Pages<Lane>,
+    pub(crate) ports: PortTable,
     pub(crate) waits: Slab<Waits>,
     /// What each port has put on its link and has no credit for yet; empty unless the routing counts queues.
     pub(crate) flights: Vec<VecDeque<Flight>>,
-    /// Kind of link of each port; empty if all are the same.
+    /// Kind of link of each port; empty if the ports themselves say it all.
     pub(crate) kinds: Vec<u8>,
+}
+
+impl Ports {
+    /// The kind of the link behind `port`.
+    #[inline]
+    pub(crate) fn kind(&self, port: u32) -> u8 {
+        match self.ports[port].kind() {
+            FEW_KINDS => self.kinds[port as usize],
+            kind => kind,
+        }
+    }
 }
 
 /// The ports of one router, as they are now.
@@ -41,25 +50,22 @@ pub struct Load<'a> {
 
 impl Load<'_> {
     fn lane(&self, port: u32, lane: u32) -> &Lane {
-        match lane {
-            0 => &self.at.ports[port as usize].first_lane,
-            lane => &self.at.more_lanes[(port * (self.fabric.switching.lanes - 1) + lane - 1) as usize],
-        }
+        self.at.ports.lane(port, lane)
     }
 
     #[inline]
     fn queued(&self, port: &Port) -> u32 {
-        if port.waits == NONE { 0 } else { self.at.waits[port.waits].queued }
+        if port.waits() == NONE { 0 } else { self.at.waits[port.waits()].queued }
     }
 
     /// Picoseconds until the link behind `port` has sent what is before a packet that comes now.
     #[inline]
     pub fn delay(&self, port: u32) -> u64 {
-        let index = (self.base + port) as usize;
+        let index = self.base + port;
         let port = &self.at.ports[index];
         let waiting = match self.queued(port) {
             0 => 0,
-            queued => self.fabric.links[self.at.kinds.get(index).map_or(0, |&kind| kind as usize)].time(queued),
+            queued => self.fabric.links[self.at.kind(index) as usize].time(queued),
         };
         port.busy.saturating_sub(self.now) + waiting
     }
@@ -75,7 +81,7 @@ impl Load<'_> {
         let taken = u64::from(self.fabric.switching.buffer) * u64::from(lanes) - free;
         let flies = |flight: &&Flight| flight.start <= self.now && self.now < flight.back;
         let flying: u64 = self.at.flights[port as usize].iter().filter(flies).map(|flight| u64::from(flight.charge)).sum();
-        u64::from(self.queued(&self.at.ports[port as usize])) + taken.saturating_sub(flying)
+        u64::from(self.queued(&self.at.ports[port])) + taken.saturating_sub(flying)
     }
 
     /// `occupancy` of another router's port; only for a routing that says it looks far, and that it counts queues.

@@ -202,18 +202,46 @@ pub(crate) struct Port {
     pub(crate) usage: Usage,
     /// Where the cable ends: a `TO_` constant in the highest two bits, `HOLDS`, and the port there.
     cable: u32,
-    /// Who waits, among the shard's; `NONE` if nobody does and no `Grant` is to come.
-    pub(crate) waits: u32,
+    /// The kind of the link in the highest bits (see `FEW_KINDS`), and who waits, among the shard's: `NOBODY` if nobody does and no
+    /// `Grant` is to come.
+    waiting: u32,
 }
 
 /// In `Port::cable` of an interface: messages wait in it that no packet was cut from.
 const HOLDS: u32 = 1 << 29;
 
+/// Kinds of links below this stand in their port, so that a packet loads no other line for them; of the others, which only networks from
+/// files have, a table knows. Three bits are left beside who waits, since no shard has more ports that can be waited for than `NOBODY`.
+pub(crate) const FEW_KINDS: u8 = 7;
+const KIND_SHIFT: u32 = 29;
+const NOBODY: u32 = (1 << KIND_SHIFT) - 1;
+
 impl Port {
-    pub(crate) fn new(end: u8, peer: u32, buffer: u32) -> Port {
+    pub(crate) fn new(end: u8, peer: u32, kind: u8, buffer: u32) -> Port {
         debug_assert!(peer < HOLDS);
+        let waiting = u32::from(kind.min(FEW_KINDS)) << KIND_SHIFT | NOBODY;
         let cable = u32::from(end) << 30 | peer;
-        Port { busy: 0, first_lane: Lane::new(buffer), usage: Usage::default(), cable, waits: NONE }
+        Port { busy: 0, first_lane: Lane::new(buffer), usage: Usage::default(), cable, waiting }
+    }
+
+    /// The kind of the link; `FEW_KINDS` if it stands in the table.
+    #[inline]
+    pub(crate) fn kind(&self) -> u8 {
+        (self.waiting >> KIND_SHIFT) as u8
+    }
+
+    /// Where the shard has what waits; `NONE` if nothing does.
+    #[inline]
+    pub(crate) fn waits(&self) -> u32 {
+        let place = self.waiting & NOBODY;
+        if place == NOBODY { NONE } else { place }
+    }
+
+    /// `place` is `NONE` or below the number of ports.
+    #[inline]
+    pub(crate) fn set_waits(&mut self, place: u32) {
+        debug_assert!(place < NOBODY || place == NONE);
+        self.waiting = self.waiting & !NOBODY | place & NOBODY;
     }
 
     /// One of the `TO_` constants.

@@ -7,8 +7,10 @@ mod fifo;
 mod forward;
 mod inject;
 mod islip;
+mod prefetch;
 mod wormhole;
 
+use super::arriving::Arriving;
 use super::event::{Event, Kind};
 use super::fabric::Fabric;
 use super::load::Ports;
@@ -75,9 +77,12 @@ pub(crate) trait Feed: Send {
     fn left_out(&self) -> u64;
 }
 
-/// Events between loading a packet, or its ports, and its turn.
-const PACKETS_AHEAD: usize = 24;
-const PORTS_AHEAD: usize = 12;
+/// Events between loading something and its turn: what an event names, what is found there, and so on. The distance of two is time enough
+/// for memory, and all that is on its way still fits a first-level cache.
+const FIRST_AHEAD: usize = 24;
+const SECOND_AHEAD: usize = 18;
+const THIRD_AHEAD: usize = 12;
+const LAST_AHEAD: usize = 6;
 /// Messages between loading an interface and its turn.
 const OFFERS_AHEAD: usize = 8;
 /// Ports that a second-level cache holds beside the rest.
@@ -142,6 +147,7 @@ pub(crate) struct Shard {
     /// The earliest time in it.
     pub(crate) told: u64,
     pub(crate) statistics: Statistics,
+    arriving: Arriving,
     pub(crate) delivered: Vec<Delivered>,
     pub(crate) feed: Option<Box<dyn Feed>>,
     offers: Vec<Offer>,
@@ -174,7 +180,7 @@ impl Shard {
             }
             for (index, &offer) in offers.iter().enumerate() {
                 if let Some(ahead) = offers.get(index + OFFERS_AHEAD) {
-                    self.prefetch_port(self.first_interface + ahead.interface);
+                    self.prefetch_interface(self.first_interface + ahead.interface);
                     if self.is_large {
                         self.packets.prefetch_place(OFFERS_AHEAD);
                     }
@@ -206,7 +212,7 @@ impl Shard {
                     self.lane_mut(port, lane).give(bytes);
                     // Served after the arrivals of this instant, as with a noted credit.
                     if !self.nobody_waits(port) {
-                        self.schedule(port, event.time.max(self.at.ports[port as usize].busy));
+                        self.schedule(port, event.time.max(self.at.ports[port].busy));
                     }
                 }
                 Kind::Inject => self.inject(event.place(), event.time),
@@ -220,43 +226,6 @@ impl Shard {
         }
     }
 
-    /// Starts loading what the events after the next ones need: first their packets, then the ports that those name.
-    #[inline]
-    fn prefetch(&mut self) {
-        self.wheel.look_ahead(PACKETS_AHEAD + 1);
-        if let Some(event) = self.wheel.upcoming(PACKETS_AHEAD)
-            && event.is_arrival()
-        {
-            self.packets.prefetch(event.load());
-        }
-        if let Some(event) = self.wheel.upcoming(PORTS_AHEAD)
-            && event.is_arrival()
-            && let Some(packet) = self.packets.get(event.load())
-        {
-            let output = if self.routes_early { packet.next } else { event.place() };
-            self.prefetch_port(output);
-            self.prefetch_lane(output, packet.lanes[0].into());
-            if packet.upstream & UPSTREAM_REMOTE == 0 {
-                self.prefetch_port(packet.upstream);
-                self.prefetch_lane(packet.upstream, packet.lane.into());
-            }
-        }
-    }
-
-    /// Starts loading a port; any number will do.
-    #[inline]
-    fn prefetch_port(&self, port: u32) {
-        self.at.ports.prefetch(port as usize);
-    }
-
-    /// Starts loading a virtual channel that does not lie in its port; any number will do.
-    #[inline]
-    fn prefetch_lane(&self, port: u32, lane: u32) {
-        if lane != 0 {
-            self.at.more_lanes.prefetch((port.wrapping_mul(self.fabric.switching.lanes - 1)).wrapping_add(lane - 1) as usize);
-        }
-    }
-
     /// Packets inside and messages not sent whole.
     pub(crate) fn inside(&self) -> usize {
         self.packets.len() + self.messages.len()
@@ -264,26 +233,18 @@ impl Shard {
 
     #[inline]
     fn lane_mut(&mut self, port: u32, lane: u32) -> &mut Lane {
-        if lane == 0 {
-            &mut self.at.ports[port as usize].first_lane
-        } else {
-            &mut self.at.more_lanes[(port * (self.fabric.switching.lanes - 1) + lane - 1) as usize]
-        }
+        self.at.ports.lane_mut(port, lane)
     }
 
     #[inline]
     fn lane(&self, port: u32, lane: u32) -> &Lane {
-        if lane == 0 {
-            &self.at.ports[port as usize].first_lane
-        } else {
-            &self.at.more_lanes[(port * (self.fabric.switching.lanes - 1) + lane - 1) as usize]
-        }
+        self.at.ports.lane(port, lane)
     }
 
     /// The input that packets from `upstream` come in by.
     #[inline]
     fn input_of(&self, upstream: u32) -> u32 {
-        if upstream & UPSTREAM_REMOTE == 0 { self.at.ports[upstream as usize].peer() } else { upstream & !UPSTREAM_REMOTE }
+        if upstream & UPSTREAM_REMOTE == 0 { self.at.ports[upstream].peer() } else { upstream & !UPSTREAM_REMOTE }
     }
 
     /// The router of a position in this shard.
@@ -300,10 +261,7 @@ impl Shard {
 
     /// The least free buffer each virtual channel behind `port` has had.
     pub(crate) fn lows(&self, port: u32) -> impl Iterator<Item = u32> + '_ {
-        let more = self.fabric.switching.lanes - 1;
-        let first = (port * more) as usize;
-        std::iter::once(self.at.ports[port as usize].first_lane.low())
-            .chain(self.at.more_lanes.as_slice()[first..first + more as usize].iter().map(Lane::low))
+        (0..self.fabric.switching.lanes).map(move |lane| self.lane(port, lane).low())
     }
 
     /// The ports at which something waits, for the report of a deadlock.
@@ -311,18 +269,18 @@ impl Shard {
         if let Some(wormhole) = &self.wormhole {
             return wormhole.waiting(self.fabric.switching.lanes);
         }
-        (0..self.at.ports.as_slice().len() as u32).map(|port| (port, self.queued(port))).filter(|&(_, queued)| queued > 0).collect()
+        (0..self.at.ports.len()).map(|port| (port, self.queued(port))).filter(|&(_, queued)| queued > 0).collect()
     }
 
     /// What the link behind `port` and the buffer at its end were used for.
     pub(crate) fn usage(&self, port: u32) -> LinkUse {
-        self.carried.total(port, &self.at.ports[port as usize].usage)
+        self.carried.total(port, &self.at.ports[port].usage)
     }
 
     /// The kind of the link behind `port`.
     #[inline]
     pub(crate) fn kind_of(&self, port: u32) -> u8 {
-        self.at.kinds.get(port as usize).copied().unwrap_or(0)
+        self.at.kind(port)
     }
 
     pub(crate) fn push(&mut self, time: u64, kind: Kind, place: u32, load: u32) {
@@ -335,14 +293,14 @@ impl Shard {
         if class != 0 {
             return self.more_rings[self.more_ring(port, class)];
         }
-        let waits = self.at.ports[port as usize].waits;
+        let waits = self.at.ports[port].waits();
         if waits == NONE { NONE } else { self.at.waits[waits].ring }
     }
     /// Something must wait at the port.
     #[inline]
     fn set_ring(&mut self, port: u32, class: u8, ring: u32) {
         if class == 0 {
-            self.at.waits[self.at.ports[port as usize].waits].ring = ring;
+            self.at.waits[self.at.ports[port].waits()].ring = ring;
         } else {
             let index = self.more_ring(port, class);
             self.more_rings[index] = ring;
@@ -359,16 +317,17 @@ impl Shard {
     /// Bytes of the packets that wait at a port.
     #[inline]
     fn queued(&self, port: u32) -> u32 {
-        let waits = self.at.ports[port as usize].waits;
+        let waits = self.at.ports[port].waits();
         if waits == NONE { 0 } else { self.at.waits[waits].queued }
     }
     /// Forgets a port's `Waits` once nothing waits and no `Grant` is to come.
     #[inline]
     fn settle(&mut self, port: u32) {
-        let port = &mut self.at.ports[port as usize];
-        if port.waits != NONE && self.at.waits[port.waits].queued == 0 && self.at.waits[port.waits].wake == NEVER {
-            self.at.waits.remove(port.waits);
-            port.waits = NONE;
+        let port = &mut self.at.ports[port];
+        let place = port.waits();
+        if place != NONE && self.at.waits[place].queued == 0 && self.at.waits[place].wake == NEVER {
+            self.at.waits.remove(place);
+            port.set_waits(NONE);
         }
     }
     #[inline]

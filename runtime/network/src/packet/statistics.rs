@@ -2,7 +2,6 @@
 
 use super::histogram::Histogram;
 use super::port::Packet;
-use rustc_hash::FxHashMap;
 use std::sync::Arc;
 
 /// The packets of one job.
@@ -38,16 +37,13 @@ pub struct Statistics {
     job_of: Option<Arc<Vec<u16>>>,
     /// Packets of every message; 0 if messages differ, and then they are not counted.
     message_packets: u32,
-    /// Packets that have arrived of the messages that have not arrived whole: by their time, source and destination. Messages of which all
-    /// three are the same count as if they arrived one after the other.
-    arriving: FxHashMap<(u64, u32, u32), u32>,
 }
 
 impl Statistics {
     /// `job_of` gives each endpoint's job below `jobs`.
     pub fn new(jobs: usize, job_of: Option<Arc<Vec<u16>>>, warmup: u64, window: (u64, u64)) -> Statistics {
         let jobs = vec![JobStatistics::default(); jobs.max(1)];
-        Statistics { jobs, warmup, window, job_of, message_packets: 0, arriving: FxHashMap::default() }
+        Statistics { jobs, warmup, window, job_of, message_packets: 0 }
     }
 
     /// Counts messages, all of so many packets.
@@ -75,22 +71,18 @@ impl Statistics {
             job.hops.resize(hops + 1, 0);
         }
         job.hops[hops] += 1;
-        if self.message_packets > 1 {
-            self.record_message(packet, at);
-        }
+    }
+
+    /// Whether packets of so early a message are counted, to know when it is whole.
+    #[inline]
+    pub(crate) fn counts_packets_of(&self, created: u64) -> bool {
+        self.message_packets > 1 && created >= self.warmup
     }
 
     /// Counts the message whose last packet this is. The packets of a destination come by one link, and so in the order of their time.
-    #[inline(never)]
-    fn record_message(&mut self, packet: &Packet, at: u64) {
-        let message = (packet.created, packet.source, packet.destination);
-        let arrived = self.arriving.entry(message).or_default();
-        *arrived += 1;
-        if *arrived == self.message_packets {
-            self.arriving.remove(&message);
-            let job = self.job_of.as_ref().map_or(0, |jobs| jobs[packet.source as usize] as usize);
-            self.jobs[job].messages.add(at - packet.created);
-        }
+    pub(crate) fn record_message(&mut self, packet: &Packet, at: u64) {
+        let job = self.job_of.as_ref().map_or(0, |jobs| jobs[packet.source as usize] as usize);
+        self.jobs[job].messages.add(at - packet.created);
     }
 
     /// Counts a message of any number of packets, given to the network at `created`, whose last byte came at `at`.

@@ -86,10 +86,10 @@ pub(crate) fn each_link(shards: &[Shard], duration: u64) -> Vec<LinkReport> {
     let fabric = &shard.fabric;
     let buffers = f64::from(fabric.switching.buffer);
     let duration = duration.max(1);
-    let mut links = Vec::with_capacity(shards.iter().map(|shard| shard.at.ports.as_slice().len()).sum());
+    let mut links = Vec::with_capacity(shards.iter().map(|shard| shard.at.ports.len() as usize).sum());
     for shard in shards {
         let stride = fabric.stride.divisor();
-        for index in 0..shard.at.ports.as_slice().len() as u32 {
+        for index in 0..shard.at.ports.len() {
             if shard.lies_elsewhere(index) {
                 continue;
             }

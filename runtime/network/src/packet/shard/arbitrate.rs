@@ -3,7 +3,7 @@
 use super::Shard;
 use crate::packet::event::Kind;
 use crate::packet::fabric::Classes;
-use crate::packet::port::{NEVER, Port, Requester, TO_ENDPOINT, Waits};
+use crate::packet::port::{NEVER, Requester, TO_ENDPOINT, Waits};
 use crate::packet::slab::NONE;
 
 impl Shard {
@@ -16,7 +16,7 @@ impl Shard {
                 return Err(free_at);
             }
         }
-        if self.at.ports[output as usize].end() == TO_ENDPOINT {
+        if self.at.ports[output].end() == TO_ENDPOINT {
             return Ok(0);
         }
         if packet.reserved.is_set() {
@@ -29,19 +29,18 @@ impl Shard {
     pub(super) fn roomiest(&self, output: u32, size: u32, bubble: bool, lanes: (u8, u8), now: u64) -> Result<u8, u64> {
         let switching = &self.fabric.switching;
         let need = switching.charge(size) + if bubble { switching.packet() } else { 0 };
-        let first = &self.at.ports[output as usize].first_lane;
         if lanes.1 == 1 {
+            let first = &self.at.ports[output].first_lane;
             return if first.has(need, now) { Ok(0) } else { Err(first.next_credit(now)) };
         }
-        let more = output as usize * (switching.lanes as usize - 1);
         // Most routings leave no choice, and then how much is free need not be counted.
         if lanes.1 == lanes.0 + 1 {
-            let state = &self.at.more_lanes[more + lanes.0 as usize - 1];
+            let state = self.lane(output, lanes.0.into());
             return if state.has(need, now) { Ok(lanes.0) } else { Err(state.next_credit(now)) };
         }
         let (mut best, mut room, mut credit) = (lanes.0, 0, NEVER);
         for lane in lanes.0..lanes.1 {
-            let state = if lane == 0 { first } else { &self.at.more_lanes[more + lane as usize - 1] };
+            let state = self.lane(output, lane.into());
             let free = state.free(now);
             credit = credit.min(state.next_credit(now));
             if free > room {
@@ -58,7 +57,7 @@ impl Shard {
             self.schedule_match(output, now);
             return;
         }
-        let busy = self.at.ports[output as usize].busy;
+        let busy = self.at.ports[output].busy;
         if busy > now { self.schedule(output, busy) } else { self.grant(output, now) }
     }
 
@@ -74,11 +73,11 @@ impl Shard {
             u64::from(packet.lane)
         };
         let key = (u64::from(packet.upstream) << 16) | channel;
-        let port = &mut self.at.ports[output as usize];
-        if port.waits == NONE {
-            port.waits = self.at.waits.insert(Waits { wake: NEVER, ring: NONE, queued: 0 });
+        let port = &mut self.at.ports[output];
+        if port.waits() == NONE {
+            port.set_waits(self.at.waits.insert(Waits { wake: NEVER, ring: NONE, queued: 0 }));
         }
-        self.at.waits[port.waits].queued += size;
+        self.at.waits[port.waits()].queued += size;
         let last = self.ring(output, class);
         if last == NONE {
             self.activate(output, class);
@@ -127,7 +126,7 @@ impl Shard {
             self.schedule_match(output, at);
             return;
         }
-        let waits = &mut self.at.waits[self.at.ports[output as usize].waits];
+        let waits = &mut self.at.waits[self.at.ports[output].waits()];
         if at < waits.wake {
             waits.wake = at;
             self.push(at, Kind::Grant, output, 0);
@@ -136,7 +135,8 @@ impl Shard {
 
     /// A `Grant` event, or a credit.
     pub(super) fn wake(&mut self, output: u32, now: u64) {
-        let &Port { waits, busy, .. } = &self.at.ports[output as usize];
+        let port = &self.at.ports[output];
+        let (waits, busy) = (port.waits(), port.busy);
         if waits == NONE {
             return;
         }
@@ -165,7 +165,7 @@ impl Shard {
                 self.grant_first(output, order.into_iter(), now)
             }
         };
-        let busy = self.at.ports[output as usize].busy;
+        let busy = self.at.ports[output].busy;
         if !self.nobody_waits(output) {
             match earliest {
                 None => self.schedule(output, busy),
@@ -211,7 +211,7 @@ impl Shard {
     pub(super) fn serve(&mut self, output: u32, class: u8, before: u32, at: u32, lane: u8, now: u64) {
         let index = self.requesters[at].head;
         let (size, next) = (self.packets[index].size, self.packets[index].next);
-        self.at.waits[self.at.ports[output as usize].waits].queued -= size;
+        self.at.waits[self.at.ports[output].waits()].queued -= size;
         if next != NONE {
             self.requesters[at].head = next;
             self.set_ring(output, class, at);

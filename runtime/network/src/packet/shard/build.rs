@@ -4,11 +4,12 @@ use super::cross::{Mail, SharedPlaces};
 use super::islip::Matching;
 use super::wormhole::Wormhole;
 use super::{CACHED_PORTS, Queue, Shard, Times};
+use crate::packet::arriving::Arriving;
 use crate::packet::event::{Event, PLACES};
 use crate::packet::fabric::{Classes, Fabric};
 use crate::packet::load::Ports;
-use crate::packet::pages::Pages;
-use crate::packet::port::{Fifo, Lane, NEVER, Port, TO_ENDPOINT, TO_NOTHING, TO_ROUTER, TO_SHARD};
+use crate::packet::port::{FEW_KINDS, Fifo, NEVER, Port, TO_ENDPOINT, TO_NOTHING, TO_ROUTER, TO_SHARD};
+use crate::packet::port_table::PortTable;
 use crate::packet::runs::Runs;
 use crate::packet::slab::{NONE, Slab};
 use crate::packet::statistics::Statistics;
@@ -101,22 +102,24 @@ impl Builder<'_> {
         let count = first_interface as usize + endpoints.len();
         assert!((count as u64) < PLACES, "the specification's check bounds the number of ports");
         let mut others = Vec::new();
-        let mut kinds = Vec::with_capacity(if fabric.links.len() > 1 { count } else { 0 });
+        let has_table = fabric.links.len() > usize::from(FEW_KINDS);
+        let mut kinds = Vec::with_capacity(if has_table { count } else { 0 });
         let ports = routers.iter().flat_map(|&router| (0..stride).map(move |port| (router, port)));
         let ports = ports.map(|(router, port)| self.port(router, port, first_interface, &mut others));
         let interfaces = endpoints.iter().map(|&endpoint| {
             let (router, port) = fabric.topology.attachment(endpoint);
             let place = partition.place(router, me).1 * stride + port;
-            (Port::new(TO_ROUTER, place, fabric.switching.buffer), fabric.injection_link(endpoint))
+            let kind = fabric.injection_link(endpoint);
+            (Port::new(TO_ROUTER, place, kind, fabric.switching.buffer), kind)
         });
         let ports = ports.chain(interfaces).map(|(port, kind)| {
-            if fabric.links.len() > 1 {
+            if has_table {
                 kinds.push(kind);
             }
             port
         });
-        let ports = Pages::new(count, ports);
         let switching = &fabric.switching;
+        let ports = PortTable::new(count, switching.lanes, switching.buffer, ports);
         let classes = switching.classes.count() as usize;
         let bounds = partition.endpoints[1..].iter().map(|endpoints| endpoints.first().copied().unwrap_or(NONE)).collect();
         let positions = (0..partition.routers.len()).map(|shard| partition.first_shared(shard));
@@ -157,6 +160,7 @@ impl Builder<'_> {
             told: NEVER,
             outbox: (0..partition.routers.len()).map(|_| Mail::default()).collect(),
             statistics: statistics.clone(),
+            arriving: Arriving::new(),
             delivered: Vec::new(),
             feed: None,
             offers: Vec::new(),
@@ -167,10 +171,6 @@ impl Builder<'_> {
                 kinds,
                 waits: Slab::new(),
                 flights: vec![VecDeque::new(); if fabric.routing.counts_queues() { first_interface as usize } else { 0 }],
-                more_lanes: {
-                    let more = count * (switching.lanes as usize - 1);
-                    Pages::new(more, std::iter::repeat_n(Lane::new(switching.buffer), more))
-                },
             },
             carried: Carried::default(),
         }
@@ -207,6 +207,6 @@ impl Builder<'_> {
             others.push(other_shard);
         }
         let kind = if neighbor == Neighbor::Nothing { 0 } else { fabric.link(router, port) };
-        (Port::new(end, peer, buffer), kind)
+        (Port::new(end, peer, kind, buffer), kind)
     }
 }

@@ -7,7 +7,7 @@ use crate::packet::topology::Shared;
 use prefetch_index::prefetch_index;
 
 /// Packets, or credits, between loading what one needs and its turn.
-const PACKETS_AHEAD: usize = 16;
+const FIRST_AHEAD: usize = 16;
 /// Taking a credit in is short.
 const CREDITS_AHEAD: usize = 24;
 
@@ -147,8 +147,8 @@ impl Shard {
     /// Takes in what another shard told.
     pub(crate) fn receive(&mut self, mail: &Mail) {
         for (index, packet) in mail.packets.iter().enumerate() {
-            prefetch_index(&mail.packets, index + PACKETS_AHEAD);
-            self.packets.prefetch_place(PACKETS_AHEAD);
+            prefetch_index(&mail.packets, index + FIRST_AHEAD);
+            self.packets.prefetch_place(FIRST_AHEAD);
             let (input, time) = (packet.upstream & !UPSTREAM_REMOTE, packet.ready);
             let index = self.packets.insert(*packet);
             if self.routes_early && !self.shared.is_any() {

@@ -81,7 +81,7 @@ impl Shard {
             return;
         }
         let fabric = &*self.fabric;
-        let port = &self.at.ports[output as usize];
+        let port = &self.at.ports[output];
         if self.matching.is_none()
             && self.nobody_waits(output)
             && (port.busy <= now || self.takes_ahead && port.busy - now <= self.times[self.kind_of(output) as usize].output)
@@ -124,7 +124,7 @@ impl Shard {
     /// Goes on with a packet whose credit is taken at once.
     fn arrive_reserved(&mut self, output: u32, index: u32, now: u64) {
         self.reserve(output, index, now);
-        if self.at.ports[output as usize].busy <= now
+        if self.at.ports[output].busy <= now
             && self.nobody_waits(output)
             && self.matching.is_none()
             && let Ok(lane) = self.eligible(output, index, now)
@@ -153,7 +153,7 @@ impl Shard {
     #[inline]
     pub(super) fn transmit(&mut self, output: u32, index: u32, lane: u8, now: u64) {
         let link = self.kind_of(output);
-        let port = &mut self.at.ports[output as usize];
+        let port = &mut self.at.ports[output];
         let packet = &mut self.packets[index];
         let size = packet.size;
         let times = &mut self.times[link as usize];
@@ -244,9 +244,9 @@ impl Shard {
     /// `bytes` of a virtual channel of `output`, `held` for so long, become free at `at`.
     #[inline(always)]
     pub(super) fn credit(&mut self, output: u32, lane: u8, bytes: u32, at: u64, held: u64, now: u64) {
-        let port = &mut self.at.ports[output as usize];
+        let port = &mut self.at.ports[output];
         self.carried.held(output, &mut port.usage, u64::from(bytes) * (held / 1000));
-        let (waits, when) = (port.waits != NONE, at.max(port.busy));
+        let (waits, when) = (port.waits() != NONE, at.max(port.busy));
         let noted =
             if lane == 0 { port.first_lane.note(bytes, at, now) } else { self.lane_mut(output, u32::from(lane)).note(bytes, at, now) };
         if !noted {

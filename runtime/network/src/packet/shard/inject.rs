@@ -22,7 +22,7 @@ impl Shard {
         let switching = &self.fabric.switching;
         let source = self.endpoint_at(offer.interface);
         let single = offer.bytes <= u64::from(switching.payload) && switching.classes.count() == 1 && self.wormhole.is_none();
-        if single && self.nobody_waits(port) && !self.at.ports[port as usize].holds() {
+        if single && self.nobody_waits(port) && !self.at.ports[port].holds() {
             let size = switching.wire(offer.bytes as u32);
             let lanes = self.fabric.routing.injection(switching.lanes);
             if let Ok(lane) = self.roomiest(port, size, false, lanes, offer.time) {
@@ -60,7 +60,7 @@ impl Shard {
         } else {
             self.insert_early(interface, index, time);
         }
-        self.at.ports[(self.first_interface + interface) as usize].set_holds(true);
+        self.at.ports[self.first_interface + interface].set_holds(true);
         self.push(time, Kind::Inject, self.first_interface + interface, 0);
     }
 
@@ -98,7 +98,7 @@ impl Shard {
         }
         if self.ring(port, class) == NONE {
             self.refill(port, class, now);
-            let busy = self.at.ports[port as usize].busy;
+            let busy = self.at.ports[port].busy;
             if busy > now { self.schedule(port, busy) } else { self.wake(port, now) }
         }
     }
@@ -140,7 +140,7 @@ impl Shard {
                 self.queues[queue] = Queue::EMPTY;
                 let queues = &self.queues[queue - class as usize..][..switching.classes.count() as usize];
                 let holds = self.early[interface as usize].head != NONE || queues.iter().any(|queue| queue.head != NONE);
-                self.at.ports[port as usize].set_holds(holds);
+                self.at.ports[port].set_holds(holds);
             }
             if !tracked {
                 self.messages.remove(head);
@@ -154,6 +154,9 @@ impl Shard {
     pub(super) fn arrived(&mut self, index: u32, at: u64) {
         let packet = &self.packets[index];
         self.statistics.record(packet, at);
+        if self.statistics.counts_packets_of(packet.created) && self.arriving.is_last(packet, self.statistics.message_packets()) {
+            self.statistics.record_message(packet, at);
+        }
         if self.alone && packet.origin != NONE {
             let (message, destination) = (packet.origin, packet.destination);
             let pending = &mut self.messages[message];

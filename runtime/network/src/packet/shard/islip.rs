@@ -89,7 +89,7 @@ impl Shard {
         for grant in grants.iter().flatten() {
             self.serve(grant.output, 0, grant.before, grant.at, grant.lane, now);
             if !self.nobody_waits(grant.output) {
-                again = again.min(self.at.ports[grant.output as usize].busy);
+                again = again.min(self.at.ports[grant.output].busy);
             }
         }
         if let Some(matching) = &mut self.matching {
@@ -107,7 +107,7 @@ impl Shard {
         if last == NONE {
             return NEVER;
         }
-        let busy = self.at.ports[output as usize].busy;
+        let busy = self.at.ports[output].busy;
         if busy > now {
             return busy;
         }

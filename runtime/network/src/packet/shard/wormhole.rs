@@ -173,8 +173,8 @@ impl Shard {
         let input = &mut worms.inputs[place];
         let held = u64::from(input.flits * worms.flit) * ((now - input.changed) / 1000);
         input.changed = now;
-        let upstream = self.at.ports[port as usize].peer();
-        self.carried.held(upstream, &mut self.at.ports[upstream as usize].usage, held);
+        let upstream = self.at.ports[port].peer();
+        self.carried.held(upstream, &mut self.at.ports[upstream].usage, held);
     }
 
     /// A step of the router whose first port is `base`, or of an interface.
@@ -235,7 +235,7 @@ impl Shard {
                     let packet = &self.packets[index];
                     (input.stage, input.output) = (Stage::Allocate, packet.next - base);
                     // An endpoint takes packets by any virtual channel.
-                    let ejects = self.at.ports[packet.next as usize].end() == TO_ENDPOINT;
+                    let ejects = self.at.ports[packet.next].end() == TO_ENDPOINT;
                     input.lanes = if ejects { (0, lanes as u8) } else { packet.lanes.into() };
                 }
                 Stage::Route(at) => again = again.min(at),
@@ -278,7 +278,7 @@ impl Shard {
 
     /// Whether a flit can go out by a virtual channel now; else when to ask again (`NEVER`: when a credit comes).
     fn can_send(&self, output: u32, lane: u8, from: u64, flit: u32, now: u64) -> Result<(), u64> {
-        let port = &self.at.ports[output as usize];
+        let port = &self.at.ports[output];
         let ahead = self.fabric.links[self.kind_of(output) as usize].time(self.fabric.switching.output.max(1));
         let soonest = from.max(if port.busy > now { port.busy.saturating_sub(ahead) } else { now });
         if soonest > now {
@@ -316,7 +316,7 @@ impl Shard {
         }
         let ready = self.packets[packet].ready;
         let end = self.put_flit(output, packet, out_lane, (sent - 1, flit, size), if sent == 1 { now - ready.min(now) } else { 0 }, now);
-        self.return_credit(self.at.ports[(base + port) as usize].peer(), lane as u8, flit, end, now);
+        self.return_credit(self.at.ports[base + port].peer(), lane as u8, flit, end, now);
     }
 
     /// Puts flit number `number` of a packet on the link behind `output`; the answer is when its last byte has left.
@@ -324,7 +324,7 @@ impl Shard {
         let link = self.kind_of(output);
         let (time, flight) = (self.fabric.links[link as usize].time(flit), self.fabric.links[link as usize].latency.as_ps());
         let (bytes, is_tail) = (flit.min(size - number * flit), (number + 1) * flit >= size);
-        let port = &mut self.at.ports[output as usize];
+        let port = &mut self.at.ports[output];
         let start = port.busy.max(now);
         let end = start + time;
         port.busy = end;
@@ -380,7 +380,7 @@ impl Shard {
         if injection.wake <= now {
             injection.wake = NEVER;
         }
-        let busy = self.at.ports[port as usize].busy;
+        let busy = self.at.ports[port].busy;
         if busy > now {
             worms.injections[interface] = injection;
             self.schedule_injection(port, busy);

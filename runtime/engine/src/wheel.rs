@@ -18,7 +18,7 @@ const BLOCK: usize = 16;
 /// Blocks of a bucket between loading one and its turn, and events between two loads in it: those of a cache line, if they have 16 bytes.
 const BLOCKS_AHEAD: usize = 4;
 const EVENTS_APART: usize = 4;
-/// Buckets of more events are spread over parts of the bucket before they are sorted.
+/// Buckets of more events are spread over parts of the bucket before they are sorted; more that come into an open one are sorted into it.
 const FEW: usize = 96;
 /// log2 of the number of parts.
 const PARTS: u32 = 6;
@@ -155,6 +155,9 @@ impl<E: Timed> TimingWheel<E> {
 
     /// As `pop_until`, where events have come into the open bucket since it was sorted, or it was just opened.
     fn pop_late(&mut self, until: u64) -> Option<E> {
+        if self.late.len() > FEW.max(self.open.len()) {
+            self.sort_late();
+        }
         if let Some(&Reverse(event)) = self.late.peek()
             && self.open.last().is_none_or(|&first| event < first)
         {
@@ -168,6 +171,18 @@ impl<E: Timed> TimingWheel<E> {
             self.open.pop();
             first
         })
+    }
+
+    /// Puts what has come into the open bucket in order with the rest of it. Of hundreds of thousands, which all ranks of a program send at one
+    /// instant, each would cost the heap a line of memory for every level. There are more of them than of the rest, so that each is
+    /// sorted a few times at most.
+    #[cold]
+    fn sort_late(&mut self) {
+        let mut late = std::mem::take(&mut self.late).into_vec();
+        self.open.extend(late.drain(..).map(|Reverse(event)| event));
+        self.open.sort_unstable_by(|a, b| b.cmp(a));
+        // Empty, with its memory.
+        self.late = late.into();
     }
 
     /// Opens buckets until `count` events can be seen by `upcoming`, or no bucket is left. Worth it where buckets have
@@ -372,6 +387,26 @@ mod tests {
                 prop_assert_eq!(wheel.pop_until(u64::MAX), Some(event));
             }
             prop_assert!(wheel.is_empty());
+        }
+
+        /// Many events that come into the open bucket, while it has none, few or many, come out in order.
+        #[test]
+        fn crowds_in_the_open_bucket_come_out_sorted(batches in prop::collection::vec((prop::collection::vec(0u64..3000, 0..400), 0usize..500), 1..6)) {
+            let (mut wheel, mut heap, mut now, mut number) = (TimingWheel::new(12, 6), BinaryHeap::new(), 0, 0);
+            for (times, pops) in batches {
+                for time in times {
+                    let event = Event(now + time, number % 5);
+                    number += 1;
+                    wheel.push(event);
+                    heap.push(Reverse(event));
+                }
+                for _ in 0..pops {
+                    let expected = heap.pop().map(|e| e.0);
+                    prop_assert_eq!(wheel.pop_until(u64::MAX), expected);
+                    now = expected.map_or(now, |event| event.0);
+                }
+                prop_assert_eq!(wheel.len(), heap.len());
+            }
         }
 
         /// Events set aside come out once, at any time, and do not disturb the others.

@@ -1,5 +1,7 @@
 //! Communicators: one shared object a process, whatever the number of its members.
 
+mod spawned;
+
 use crate::error::{ErrorClass, Failure, Result};
 use crate::group::Group;
 use crate::handle::{self, COMM_NULL, COMM_SELF, COMM_WORLD};
@@ -7,6 +9,7 @@ use crate::handles::{Names, RankSet};
 use crate::slab::Slab;
 use crate::topology::Topology;
 use rustc_hash::FxHashMap;
+use spawned::Spawned;
 use std::cell::Cell;
 use std::rc::Rc;
 
@@ -115,20 +118,6 @@ impl Recent {
     const NONE: Recent = Recent { handle: 0, owner: u32::MAX, context: 0, me: 0, size: 0, first: 0 };
 }
 
-/// A world of ranks that were spawned together.
-struct Spawned {
-    /// Its ranks: the number of the first among all that there are, and how many.
-    first: u32,
-    /// How many are of each command.
-    counts: Rc<[u32]>,
-    /// Index of its `MPI_COMM_WORLD`.
-    world: u32,
-    /// Its ranks' side of the intercommunicator with those who spawned it, and the context of that.
-    // Contexts are never used again, and indices are: with its context a communicator is known to be still the same.
-    parent: usize,
-    parent_context: u32,
-}
-
 /// All communicators of a process.
 pub struct Comms {
     slab: Slab<Comm>,
@@ -189,47 +178,6 @@ impl Comms {
         if rank >= self.initial || self.world != 0 {
             self.enter_world(rank);
         }
-    }
-    #[inline(never)]
-    fn enter_world(&mut self, rank: u32) {
-        (self.world, self.ranks) = match self.spawned_of(rank) {
-            Some(spawned) => (spawned.world, 0),
-            None => (0, self.initial),
-        };
-    }
-    fn spawned_of(&self, rank: u32) -> Option<&Spawned> {
-        if rank < self.initial {
-            return None;
-        }
-        self.spawned[..self.spawned.partition_point(|spawned| spawned.first <= rank)].last()
-    }
-    /// Ranks are spawned, some of them here: from `first` on so many of each command, by a group that they have the intercommunicator with. Contexts of their world
-    /// and of that.
-    pub fn spawn(&mut self, first: u32, counts: Rc<[u32]>, parents: Rc<Group>, (world, inter): (u32, u32)) {
-        let group = Group::range(first, 1, counts.iter().sum());
-        let before = self.continue_contexts(Some(world));
-        let made = self.make(group.clone(), None, None);
-        self.restore_contexts(before);
-        let parent = self.make_side(group, parents, inter);
-        let world = handle::decode(made).expect("some of its ranks are here");
-        self.spawned.push(Spawned { first, counts, world, parent, parent_context: inter });
-    }
-    /// The mounted rank's intercommunicator with those who spawned it; `MPI_COMM_NULL` if nobody did, or it has freed it.
-    pub fn parent(&self) -> usize {
-        let Some(spawned) = self.spawned_of(self.current) else { return COMM_NULL };
-        match self.get(spawned.parent) {
-            Ok(comm) if comm.context == spawned.parent_context => spawned.parent,
-            _ => COMM_NULL,
-        }
-    }
-    /// Which command of those that were spawned together the mounted rank is of (`MPI_APPNUM`).
-    pub fn command(&self) -> u32 {
-        let Some(spawned) = self.spawned_of(self.current) else { return 0 };
-        let ends = spawned.counts.iter().scan(spawned.first, |end, count| {
-            *end += count;
-            Some(*end)
-        });
-        ends.take_while(|&end| end <= self.current).count() as u32
     }
     /// One side's half of an intercommunicator in a context that both sides have agreed on: made by the side that comes first on this process, taken over by the other.
     pub fn make_side(&mut self, local: Rc<Group>, remote: Rc<Group>, context: u32) -> usize {

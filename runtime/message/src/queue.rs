@@ -5,7 +5,8 @@
 //! before it, and those are seldom in cache). A stream, however long, is received from the front of the block. Once a queue of more than 256
 //! entries is searched further back it is indexed ([`long`]), so that finding does not depend on its length.
 
-pub mod long;
+mod heads;
+mod long;
 
 use crate::envelope::{Envelope, Pattern, fingerprint, lower, upper};
 use crate::node::{Node, Nodes, flag};
@@ -85,6 +86,8 @@ pub struct Timed {
 pub trait Element: Copy + Default {
     /// The class of the least blocks.
     const LEAST: u8;
+    /// Whether entries of one source are looked for, whatever their tag.
+    const BY_SOURCE: bool;
     /// Made from a node.
     fn of(index: u32, node: &Node) -> Self;
     /// The part that every element has.
@@ -94,6 +97,7 @@ pub trait Element: Copy + Default {
 impl Element for Entry {
     // A line of the cache.
     const LEAST: u8 = 3;
+    const BY_SOURCE: bool = false;
     #[inline]
     fn of(index: u32, node: &Node) -> Entry {
         Entry { key: node.key, node: index }
@@ -107,6 +111,7 @@ impl Element for Entry {
 // Twice the size, so that the least block, too, is a line or two.
 impl Element for Timed {
     const LEAST: u8 = 2;
+    const BY_SOURCE: bool = true;
     #[inline]
     fn of(index: u32, node: &Node) -> Timed {
         Timed { entry: Entry { key: node.key, node: index }, source: node.source, arrival: node.arrival }
@@ -236,7 +241,7 @@ impl<E: Element> Queues<E> {
 
     #[cold]
     fn index(&mut self, queue: &mut Queue, nodes: &Nodes) {
-        let mut long = Long::default();
+        let mut long = Long::new(E::BY_SOURCE);
         for element in self.slice(*queue) {
             long.push(element.entry().node, nodes);
         }
@@ -383,7 +388,7 @@ impl Queues<Entry> {
         match queue.class {
             EMPTY => return None,
             SINGLE => return fits(&nodes[queue.at]).then_some((queue.at, Place(0))),
-            LONG => return self.long[queue.at].first_for(message, nodes).map(|(node, place)| (node, Place(place))),
+            LONG => return self.long[queue.at].first_for(message).map(|(node, place)| (node, Place(place))),
             _ => {}
         }
         if !queue.any {
@@ -480,7 +485,7 @@ impl Queues<Timed> {
     pub fn landed(&mut self, queue: Queue, index: u32, nodes: &Nodes) {
         match queue.class {
             EMPTY | SINGLE => return,
-            LONG => return self.long[queue.at].forget_arrivals(),
+            LONG => return self.long[queue.at].landed(index, nodes),
             _ => {}
         }
         let at = queue.first();

@@ -1,11 +1,10 @@
 //! A queue with an index: what fits is found in constant time however long the queue is.
 
+use super::heads::{Head, Heads, Places};
 use crate::envelope::{Envelope, Pattern};
 use crate::node::{NIL, Node, Nodes, flag};
-use engine::Time;
 use rustc_hash::FxHashMap;
-use std::cell::RefCell;
-use std::collections::BTreeSet;
+use std::cell::{Cell, RefCell};
 
 /// "Any" in a key: no rank and no tag has these numbers.
 const ANY: u32 = u32::MAX;
@@ -13,13 +12,10 @@ const ANY: u32 = u32::MAX;
 /// Context, source, tag; [`ANY`] where a receive takes any, or where the chain is of all tags.
 type Key = (u32, u32, u32);
 
-/// Entries by (arrival, source).
-type Heads = BTreeSet<(Time, u32, u32)>;
-
 /// The three orders that an entry stands in.
-// An entry stands in three chains at once, because each question has its own: a message with its envelope
-// (`Exact`), a receive for any tag of a source (`Source`), and who looks at all (`All`). Doubly linked, so that
-// taking one out of all three is O(1).
+// An entry stands in several chains at once, because each question has its own: a message with its envelope
+// (`Exact`), a receive for any tag of a source (`Source`, of messages only), and who looks at all (`All`).
+// Doubly linked, so that taking one out of all is O(1).
 #[derive(Clone, Copy)]
 enum Order {
     /// All entries.
@@ -34,44 +30,119 @@ enum Order {
 struct Entry {
     node: u32,
     sequence: u64,
+    /// The chains of one key and of one source.
+    // Kept, so that taking an entry out needs neither its node nor a search for its chains.
+    exact: u32,
+    source: u32,
     before: [u32; 3],
     after: [u32; 3],
 }
 
 #[derive(Clone, Copy)]
-struct Chain {
+struct Ends {
     first: u32,
     last: u32,
 }
 
-impl Default for Chain {
-    fn default() -> Chain {
-        Chain { first: NIL, last: NIL }
+const NONE: Ends = Ends { first: NIL, last: NIL };
+
+/// Entries of one key, or of one source.
+struct Chain {
+    key: Key,
+    ends: Ends,
+    /// Which [`Heads`] its first entry is one of, and where there.
+    heads: Cell<u32>,
+    place: Cell<u32>,
+}
+
+impl Places for Vec<Chain> {
+    #[inline]
+    fn place(&self, chain: u32) -> &Cell<u32> {
+        &self[chain as usize].place
     }
 }
 
 /// The entries of a long queue, chained by key, by source and altogether.
-#[derive(Default)]
 pub struct Long {
     entries: Vec<Entry>,
     free: Vec<u32>,
     pushed: u64,
-    all: Chain,
-    exact: FxHashMap<Key, Chain>,
-    source: FxHashMap<Key, Chain>,
-    /// The first messages of all sources, by arrival, for each pattern without a source that was asked for.
-    // Made when it is first asked for: only receives and probes for any source want it. Behind a cell, since
-    // asking changes nothing that anybody sees.
-    heads: RefCell<FxHashMap<(u32, u32), Heads>>,
+    all: Ends,
+    by_source: bool,
+    chains: Vec<Chain>,
+    chain_of: FxHashMap<Key, u32>,
+    free_chains: Vec<u32>,
+    /// Chains without an entry, which are kept for the next.
+    // A queue whose last message of a kind is taken is likely to get one more of that kind.
+    empty: usize,
+    /// Entries by what their keys leave open: nothing, the tag, the source, both.
+    // What nobody left open is not searched for.
+    open: [u32; 4],
+    /// The first messages of all sources, for each pattern without a source that was asked for.
+    // Made when it is first asked for: only receives and probes for any source want it.
+    heads: RefCell<Vec<Heads>>,
+    heads_of: RefCell<FxHashMap<(u32, u32), u32>>,
 }
 
-fn keys(node: &Node) -> (Key, Key) {
+fn key(node: &Node) -> Key {
     let source = if node.has(flag::WILD) { ANY } else { node.source };
     let tag = if node.has(flag::ANY_TAG) { ANY } else { node.tag as u32 };
-    ((node.context, source, tag), (node.context, source, ANY))
+    (node.context, source, tag)
+}
+
+/// Which of the four kinds of keys one is.
+#[inline]
+fn open(key: Key) -> usize {
+    usize::from(key.2 == ANY) | usize::from(key.1 == ANY) << 1
+}
+
+#[inline]
+fn link(entries: &mut [Entry], ends: &mut Ends, order: Order, at: u32) {
+    let order = order as usize;
+    entries[at as usize].before[order] = ends.last;
+    match ends.last {
+        NIL => ends.first = at,
+        last => entries[last as usize].after[order] = at,
+    }
+    ends.last = at;
+}
+
+/// Takes an entry out of an order; whether it was the first there.
+#[inline]
+fn unlink(entries: &mut [Entry], ends: &mut Ends, order: Order, at: u32) -> bool {
+    let order = order as usize;
+    let (before, after) = (entries[at as usize].before[order], entries[at as usize].after[order]);
+    match before {
+        NIL => ends.first = after,
+        other => entries[other as usize].after[order] = after,
+    }
+    match after {
+        NIL => ends.last = before,
+        other => entries[other as usize].before[order] = before,
+    }
+    before == NIL
 }
 
 impl Long {
+    /// Nothing is in it. `by_source`: entries of one source and any tag will be looked for, and the best of all sources.
+    // Messages are looked for so, receives never are.
+    pub fn new(by_source: bool) -> Long {
+        Long {
+            entries: Vec::new(),
+            free: Vec::new(),
+            pushed: 0,
+            all: NONE,
+            by_source,
+            chains: Vec::new(),
+            chain_of: FxHashMap::default(),
+            free_chains: Vec::new(),
+            empty: 0,
+            open: [0; 4],
+            heads: RefCell::default(),
+            heads_of: RefCell::default(),
+        }
+    }
+
     /// Whether nothing is in it.
     pub fn is_empty(&self) -> bool {
         self.all.first == NIL
@@ -82,34 +153,20 @@ impl Long {
         self.entries.len() - self.free.len()
     }
 
-    fn link(entries: &mut [Entry], chain: &mut Chain, order: Order, at: u32) {
-        let order = order as usize;
-        entries[at as usize].before[order] = chain.last;
-        entries[at as usize].after[order] = NIL;
-        match chain.last {
-            NIL => chain.first = at,
-            last => entries[last as usize].after[order] = at,
-        }
-        chain.last = at;
-    }
-
-    fn unlink(entries: &mut [Entry], chain: &mut Chain, order: Order, at: u32) {
-        let order = order as usize;
-        let Entry { before, after, .. } = entries[at as usize];
-        match before[order] {
-            NIL => chain.first = after[order],
-            other => entries[other as usize].after[order] = after[order],
-        }
-        match after[order] {
-            NIL => chain.last = before[order],
-            other => entries[other as usize].before[order] = before[order],
-        }
+    /// How many chains there are, those in reserve too.
+    #[cfg(test)]
+    pub fn chains(&self) -> usize {
+        self.chains.len()
     }
 
     /// Appends a node.
-    // O(1); O(log heads) where arrivals are kept in order and the entry is a new head.
+    // O(1); O(log heads) where heads are kept and the entry is a new one.
     pub fn push(&mut self, node: u32, nodes: &Nodes) {
-        let entry = Entry { node, sequence: self.pushed, before: [NIL; 3], after: [NIL; 3] };
+        let key = key(&nodes[node]);
+        self.open[open(key)] += 1;
+        let exact = self.chain(key);
+        let source = if self.by_source { self.chain((key.0, key.1, ANY)) } else { NIL };
+        let entry = Entry { node, sequence: self.pushed, exact, source, before: [NIL; 3], after: [NIL; 3] };
         self.pushed += 1;
         let at = match self.free.pop() {
             Some(at) => {
@@ -121,54 +178,100 @@ impl Long {
                 self.entries.len() as u32 - 1
             }
         };
-        let (exact, source) = keys(&nodes[node]);
-        Self::link(&mut self.entries, &mut self.all, Order::All, at);
-        Self::link(&mut self.entries, self.exact.entry(exact).or_default(), Order::Exact, at);
-        Self::link(&mut self.entries, self.source.entry(source).or_default(), Order::Source, at);
-        let before = self.entries[at as usize].before;
-        self.note_head(exact, before[Order::Exact as usize] == NIL, at, nodes);
-        self.note_head(source, before[Order::Source as usize] == NIL, at, nodes);
-    }
-
-    /// Enters `at` among the heads of its pattern if it is one and they are kept.
-    fn note_head(&mut self, key: Key, is_head: bool, at: u32, nodes: &Nodes) {
-        if is_head
-            && at != NIL
-            && let Some(heads) = self.heads.get_mut().get_mut(&(key.0, key.2))
-        {
-            let node = &nodes[self.entries[at as usize].node];
-            heads.insert((node.arrival, node.source, at));
+        link(&mut self.entries, &mut self.all, Order::All, at);
+        self.link_to(exact, Order::Exact, at, nodes);
+        if source != NIL {
+            self.link_to(source, Order::Source, at, nodes);
         }
     }
 
-    /// Takes an entry out. Its node must still say what it said when it was appended.
+    fn link_to(&mut self, chain: u32, order: Order, at: u32, nodes: &Nodes) {
+        let ends = &mut self.chains[chain as usize].ends;
+        let is_first = ends.first == NIL;
+        link(&mut self.entries, ends, order, at);
+        if is_first {
+            self.empty -= 1;
+            self.note_head(chain, nodes);
+        }
+    }
+
+    /// Takes an entry out. Its node may have changed since it was appended, or be gone.
     // What stood behind the first message of a source is its first now, and takes its place among the heads.
     pub fn remove(&mut self, at: u32, nodes: &Nodes) {
-        let Entry { node, before, after, .. } = self.entries[at as usize];
-        let (exact, source) = keys(&nodes[node]);
-        Self::unlink(&mut self.entries, &mut self.all, Order::All, at);
-        for (key, order) in [(exact, Order::Exact), (source, Order::Source)] {
-            let chains = if matches!(order, Order::Exact) { &mut self.exact } else { &mut self.source };
-            if let Some(chain) = chains.get_mut(&key) {
-                Self::unlink(&mut self.entries, chain, order, at);
-                if chain.first == NIL {
-                    chains.remove(&key);
-                }
-            }
-            if before[order as usize] == NIL {
-                if let Some(heads) = self.heads.get_mut().get_mut(&(key.0, key.2)) {
-                    heads.remove(&(nodes[node].arrival, nodes[node].source, at));
-                }
-                self.note_head(key, true, after[order as usize], nodes);
+        let Entry { exact, source, .. } = self.entries[at as usize];
+        self.open[open(self.chains[exact as usize].key)] -= 1;
+        unlink(&mut self.entries, &mut self.all, Order::All, at);
+        for (chain, order) in [(exact, Order::Exact), (source, Order::Source)] {
+            if chain != NIL && unlink(&mut self.entries, &mut self.chains[chain as usize].ends, order, at) {
+                self.empty += usize::from(self.chains[chain as usize].ends.first == NIL);
+                self.note_head(chain, nodes);
             }
         }
         self.free.push(at);
+        if self.empty > 64 + self.entries.len() {
+            self.drop_empty_chains();
+        }
+    }
+
+    /// The chain of a key.
+    fn chain(&mut self, key: Key) -> u32 {
+        let Long { chains, free_chains, empty, heads_of, .. } = self;
+        *self.chain_of.entry(key).or_insert_with(|| {
+            let heads = heads_of.get_mut().get(&(key.0, key.2)).copied().unwrap_or(NIL);
+            let chain = Chain { key, ends: NONE, heads: Cell::new(heads), place: Cell::new(NIL) };
+            *empty += 1;
+            match free_chains.pop() {
+                Some(at) => {
+                    chains[at as usize] = chain;
+                    at
+                }
+                None => {
+                    chains.push(chain);
+                    chains.len() as u32 - 1
+                }
+            }
+        })
+    }
+
+    /// Gives chains back that nobody used for long: what is kept stays in proportion to what is in the queue.
+    #[cold]
+    fn drop_empty_chains(&mut self) {
+        let Long { chains, free_chains, .. } = self;
+        self.chain_of.retain(|_, &mut chain| {
+            let stays = chains[chain as usize].ends.first != NIL;
+            if !stays {
+                free_chains.push(chain);
+            }
+            stays
+        });
+        self.empty = 0;
+    }
+
+    /// The first entry of a chain has changed, or when its message arrives.
+    fn note_head(&mut self, chain: u32, nodes: &Nodes) {
+        let Chain { key, ends, ref heads, .. } = self.chains[chain as usize];
+        let heads = heads.get();
+        if heads == NIL {
+            return;
+        }
+        let heads = &mut self.heads.get_mut()[heads as usize];
+        match ends.first {
+            NIL => heads.remove(chain, &self.chains),
+            first => {
+                let arrival = nodes[self.entries[first as usize].node].arrival;
+                heads.set(Head { arrival, source: key.1, chain }, &self.chains);
+            }
+        }
     }
 
     /// Where a node is.
     pub fn place_of(&self, node: u32, nodes: &Nodes) -> Option<u32> {
-        let chain = self.exact.get(&keys(&nodes[node]).0)?;
-        self.follow(chain.first, Order::Exact).find(|&at| self.entries[at as usize].node == node)
+        self.follow(self.first_of(&key(&nodes[node])), Order::Exact).find(|&at| self.entries[at as usize].node == node)
+    }
+
+    #[inline]
+    fn first_of(&self, key: &Key) -> u32 {
+        self.chain_of.get(key).map_or(NIL, |&chain| self.chains[chain as usize].ends.first)
     }
 
     fn follow(&self, first: u32, order: Order) -> impl Iterator<Item = u32> + '_ {
@@ -189,23 +292,23 @@ impl Long {
 
     /// The first posted receive that a message fits: `(node, place)`.
     // Four kinds of receives accept a message; of their first ones that which was posted first has it. O(1).
-    pub fn first_for(&self, message: &Envelope, _: &Nodes) -> Option<(u32, u32)> {
+    pub fn first_for(&self, message: &Envelope) -> Option<(u32, u32)> {
         let (context, source, tag) = (message.context, message.source, message.tag as u32);
         let keys = [(context, source, tag), (context, source, ANY), (context, ANY, tag), (context, ANY, ANY)];
-        let firsts = keys.iter().filter_map(|key| self.exact.get(key)).map(|chain| chain.first);
+        let asked = keys.iter().zip(self.open).filter(|(_, entries)| *entries != 0);
+        let firsts = asked.map(|(key, _)| self.first_of(key)).filter(|&at| at != NIL);
         let at = firsts.min_by_key(|&at| self.entries[at as usize].sequence)?;
         Some((self.entries[at as usize].node, at))
     }
 
     /// The first message that fits a pattern and is not in `taken`: `(node, place)`.
     pub fn first(&self, pattern: &Pattern, taken: &[u32], nodes: &Nodes) -> Option<(u32, u32)> {
-        let (chain, order) = match (pattern.source, pattern.tag) {
-            (Some(source), Some(tag)) => (self.exact.get(&(pattern.context, source, tag as u32)), Order::Exact),
-            (Some(source), None) => (self.source.get(&(pattern.context, source, ANY)), Order::Source),
-            (None, _) => (Some(&self.all), Order::All),
+        let (first, order) = match (pattern.source, pattern.tag) {
+            (Some(source), Some(tag)) => (self.first_of(&(pattern.context, source, tag as u32)), Order::Exact),
+            (Some(source), None) => (self.first_of(&(pattern.context, source, ANY)), Order::Source),
+            (None, _) => (self.all.first, Order::All),
         };
-        let mut places = self.follow(chain?.first, order);
-        let at = places.find(|&at| {
+        let at = self.follow(first, order).find(|&at| {
             let node = self.entries[at as usize].node;
             pattern.accepts(&nodes[node]) && !taken.contains(&node)
         })?;
@@ -213,40 +316,57 @@ impl Long {
     }
 
     /// Among the first fitting messages of all sources the least by (arrival, source), those in `taken` left out: `(node, place)`.
-    // O(log heads + taken): the least head is at hand, and each message already taken is replaced by what its
-    // source sent next.
+    // O(1), and a search for each message that is taken: behind a head that is, the source's next message may be
+    // better than the least head, however late the head itself.
     pub fn best(&self, pattern: &Pattern, taken: &[u32], nodes: &Nodes) -> Option<(u32, u32)> {
         let tag = pattern.tag.map_or(ANY, |tag| tag as u32);
-        let (chains, order) = if pattern.tag.is_some() { (&self.exact, Order::Exact) } else { (&self.source, Order::Source) };
-        let mut all = self.heads.borrow_mut();
-        let heads = all.entry((pattern.context, tag)).or_insert_with(|| {
-            let fitting = chains.iter().filter(|(key, _)| key.0 == pattern.context && key.2 == tag);
-            fitting
-                .map(|(_, chain)| {
-                    let node = &nodes[self.entries[chain.first as usize].node];
-                    (node.arrival, node.source, chain.first)
-                })
-                .collect()
-        });
-        let least = heads.iter().find(|(_, _, at)| !taken.contains(&self.entries[*at as usize].node)).copied();
-        // Behind a head that is taken the source's next message is its head, which may be better than the least.
-        let behind = taken.iter().filter_map(|&node| {
-            let (arrival, source) = (nodes[node].arrival, nodes[node].source);
-            let mut equal = heads.range((arrival, source, 0)..=(arrival, source, u32::MAX));
-            let head = equal.find(|(_, _, at)| self.entries[*at as usize].node == node)?;
-            let next = self.follow(head.2, order).find(|&at| !taken.contains(&self.entries[at as usize].node))?;
-            let node = &nodes[self.entries[next as usize].node];
-            Some((node.arrival, node.source, next))
+        let heads = self.heads_of(pattern.context, tag, nodes);
+        let first_of = |chain: u32| self.chains[chain as usize].ends.first;
+        let is_taken = |at: u32| taken.contains(&self.entries[at as usize].node);
+        let least = self.heads.borrow()[heads as usize].least(|head| !is_taken(first_of(head.chain)));
+        let least = least.map(|head| (head.arrival, head.source, first_of(head.chain)));
+        let order = if tag == ANY { Order::Source } else { Order::Exact };
+        let behind = taken.iter().filter_map(|&taken| {
+            let (context, source, _) = key(&nodes[taken]);
+            let first = self.first_of(&(context, source, tag));
+            // Of each source only what stands behind its head, if that is taken.
+            self.entries.get(first as usize).filter(|head| head.node == taken && context == pattern.context)?;
+            let next = self.follow(first, order).find(|&at| !is_taken(at))?;
+            Some((nodes[self.entries[next as usize].node].arrival, source, next))
         });
         let (_, _, at) = behind.chain(least).min()?;
         let node = self.entries[at as usize].node;
         (!nodes[node].has(flag::UNDER_WAY)).then_some((node, at))
     }
 
-    /// Arrivals of messages in the queue have changed.
-    // A shared network delivers one message at a time, each of which is looked for soon: to mend the order is
-    // not worth its code.
-    pub fn forget_arrivals(&mut self) {
-        self.heads.get_mut().clear();
+    /// Which heads are those of a pattern for any source.
+    fn heads_of(&self, context: u32, tag: u32, nodes: &Nodes) -> u32 {
+        *self.heads_of.borrow_mut().entry((context, tag)).or_insert_with(|| {
+            let mut all = self.heads.borrow_mut();
+            let (index, mut heads) = (all.len() as u32, Heads::default());
+            for &at in self.chain_of.values() {
+                let Chain { key, ends, heads: in_heads, .. } = &self.chains[at as usize];
+                if (key.0, key.2) == (context, tag) {
+                    in_heads.set(index);
+                    if ends.first != NIL {
+                        let arrival = nodes[self.entries[ends.first as usize].node].arrival;
+                        heads.set(Head { arrival, source: key.1, chain: at }, &self.chains);
+                    }
+                }
+            }
+            all.push(heads);
+            index
+        })
+    }
+
+    /// The arrival of a message in the queue has changed.
+    pub fn landed(&mut self, node: u32, nodes: &Nodes) {
+        let Some(at) = self.place_of(node, nodes) else { return };
+        let Entry { exact, source, .. } = self.entries[at as usize];
+        for chain in [exact, source] {
+            if chain != NIL && self.chains[chain as usize].ends.first == at {
+                self.note_head(chain, nodes);
+            }
+        }
     }
 }

@@ -135,3 +135,20 @@ fn sources_and_tags_with_the_same_digest_are_told_apart() {
         assert_eq!(messages.first(unexpected, &any, &[], &nodes).map(|(node, _)| node), first);
     }
 }
+
+#[test]
+fn chains_of_tags_that_are_gone_are_given_back() {
+    let mut nodes = Nodes::new();
+    let mut long = Long::new(true);
+    for source in 0..300 {
+        long.push(nodes.alloc(message(source, 0, 0)), &nodes);
+    }
+    for tag in 1..10_000 {
+        let node = nodes.alloc(message(1, tag, 0));
+        long.push(node, &nodes);
+        let place = long.place_of(node, &nodes).expect("what was appended");
+        long.remove(place, &nodes);
+        nodes.free(node);
+    }
+    assert!(long.chains() < 2_000, "{} chains for 300 messages", long.chains());
+}

@@ -29,6 +29,10 @@ struct Entry<T> {
 #[derive(Debug)]
 pub struct DecisionQueue<T> {
     heap: BinaryHeap<Reverse<Entry<T>>>,
+    /// Whether the top of the heap is decided: the next item takes its place.
+    // Most decisions make one new item, and to put that on top and sift it down costs half of taking the old one
+    // out and putting the new one in.
+    vacant: bool,
     versions: Versions,
 }
 
@@ -63,7 +67,7 @@ impl<T: Decision> Default for DecisionQueue<T> {
 impl<T: Decision> DecisionQueue<T> {
     /// Nothing is open, of `count` owners from `first` on. O(count) memory, four bytes each.
     pub fn of(first: u32, count: usize) -> DecisionQueue<T> {
-        DecisionQueue { heap: BinaryHeap::new(), versions: Versions { first, counts: vec![0; count] } }
+        DecisionQueue { heap: BinaryHeap::new(), vacant: false, versions: Versions { first, counts: vec![0; count] } }
     }
 
     /// Whether it has no owners: nothing can be open.
@@ -83,12 +87,28 @@ impl<T: Decision> DecisionQueue<T> {
         // One by one: `extend` may rebuild the heap.
         for item in items {
             debug_assert_eq!(item.owner(), owner);
-            self.heap.push(Reverse(Entry { item, version }));
+            let entry = Reverse(Entry { item, version });
+            if std::mem::take(&mut self.vacant)
+                && let Some(mut top) = self.heap.peek_mut()
+            {
+                *top = entry;
+            } else {
+                self.heap.push(entry);
+            }
+        }
+    }
+
+    /// The top of the heap is an item once more.
+    #[inline]
+    fn fill(&mut self) {
+        if std::mem::take(&mut self.vacant) {
+            self.heap.pop();
         }
     }
 
     /// The least open item. O(log n) for each void one that lies before it.
     pub fn first(&mut self) -> Option<T> {
+        self.fill();
         while let Some(Reverse(entry)) = self.heap.peek() {
             if self.versions.is_valid(entry) {
                 return Some(entry.item);
@@ -100,17 +120,21 @@ impl<T: Decision> DecisionQueue<T> {
 
     /// The item that [`DecisionQueue::first`] answered is decided: it is open no more. O(log n).
     pub fn decided(&mut self) {
-        self.heap.pop();
+        self.fill();
+        self.vacant = !self.heap.is_empty();
     }
 
     /// All open items, in any order. O(n), with the void ones.
     pub fn iter(&self) -> impl Iterator<Item = T> {
-        self.heap.iter().filter(|Reverse(entry)| self.versions.is_valid(entry)).map(|Reverse(entry)| entry.item)
+        // The top is the first of the heap's entries.
+        let entries = self.heap.iter().skip(usize::from(self.vacant));
+        entries.filter(|Reverse(entry)| self.versions.is_valid(entry)).map(|Reverse(entry)| entry.item)
     }
 
     /// Forgets void items, should they be most of the queue: there is about an item an owner.
     pub fn tidy(&mut self) {
         if self.heap.len() > 64 + 4 * self.versions.counts.len() {
+            self.fill();
             let versions = &self.versions;
             self.heap.retain(|Reverse(entry)| versions.is_valid(entry));
         }

@@ -26,7 +26,7 @@ use facts::Facts;
 use mpi::Mpi;
 use mpi::world::{Phase, World};
 use objects::Objects;
-use observe::recorder::{Argument, Call, Class, Left, Region};
+use observe::recorder::{Argument, Call, Class, Left, Leftover, Region};
 use observe::{CallProfile, Recorder};
 use short::Short;
 pub use sites::Frame;
@@ -385,6 +385,7 @@ impl Recording {
         if caller.open.is_empty() {
             tell_computed(&mut self.recorders, me, caller.left, entered);
         }
+        caller.objects.maker = (function, site);
         let words = Words::new(function, form, words);
         let handles = words.handles_before();
         let (mut arguments, mut brief) = (Vec::new(), None);
@@ -422,6 +423,8 @@ impl Recording {
         let Some(mut open) = caller.open.pop() else { return };
         open.words.come_back(words);
         caller.left = at;
+        // Callbacks may have called meanwhile.
+        caller.objects.maker = (open.function, open.site);
         let left = Left { at, code, name: call::code_name(code) };
         // Which recorders know the call; empty: none was asked.
         let mut known: SmallVec<[bool; 4]> = SmallVec::new();
@@ -459,6 +462,25 @@ impl Recording {
         mpi.world().messages.go_on_measuring();
     }
 
+    /// Tells what ranks that have finalized MPI have neither freed nor received.
+    // Of the others, in a run that was aborted, nobody knows what they would have done.
+    fn tell_left_over(&mut self, world: &World) {
+        for (rank, caller) in (self.first..).zip(&self.callers) {
+            if !matches!(world.messages.phase(rank), Phase::Finalized | Phase::Ended) {
+                continue;
+            }
+            let objects = caller.iter().flat_map(|caller| caller.objects.left_over());
+            let messages = world.messages.never_received(rank).map(|(envelope, bytes)| {
+                let comm = world.objects.comms.by_context(envelope.context, rank);
+                let source = comm.and_then(|comm| comm.peer(envelope.source as i32, rank, "source").ok());
+                Leftover::Message { source, tag: envelope.tag, bytes }
+            });
+            for what in objects.chain(messages) {
+                self.recorders.iter_mut().for_each(|recorder| recorder.left_over(rank, &what));
+            }
+        }
+    }
+
     fn end(&mut self) -> Result<(), String> {
         let mut world = alone::mpi().world();
         if let Some(short) = &mut self.short {
@@ -467,6 +489,9 @@ impl Recording {
         tell_gathered(&mut self.recorders, &mut world);
         if let Some(waits) = &world.messages.waits {
             self.recorders.iter_mut().for_each(|recorder| recorder.traffic(&waits.traffic));
+        }
+        if self.recorders.iter().any(|recorder| recorder.wants_leftovers()) {
+            self.tell_left_over(&world);
         }
         for (rank, caller) in (self.first..).zip(std::mem::take(&mut self.callers)) {
             // With one rank a process the run ends within this call, which has done its work.

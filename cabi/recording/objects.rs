@@ -3,7 +3,8 @@
 
 use super::HANDLES;
 use crate::alone;
-use observe::recorder::{Class, Member, Object, Value};
+use crate::function::Function;
+use observe::recorder::{Class, Leftover, Member, Object, Value};
 use rustc_hash::FxHashMap;
 use smallvec::SmallVec;
 use std::sync::LazyLock;
@@ -24,6 +25,8 @@ pub struct Pending {
 /// The objects that a rank has seen and not freed.
 pub struct Objects {
     made: FxHashMap<u64, Made>,
+    /// The call under way, which makes what is seen for the first time, and its site.
+    pub maker: (Function, u32),
     /// Of requests and probed messages, if a recorder wants to know what receives have learned.
     pending: Option<FxHashMap<u64, Pending>>,
     /// Few, and mostly communicators and requests: looked for one by one.
@@ -35,6 +38,7 @@ pub struct Objects {
 struct Made {
     number: u32,
     slot: u32,
+    maker: (Function, u32),
 }
 
 /// The objects of a class that were seen.
@@ -47,7 +51,7 @@ struct Seen {
 
 impl Seen {
     /// The next object's number, and the least slot that is free.
-    fn next(&mut self) -> Made {
+    fn next(&mut self, maker: (Function, u32)) -> Made {
         self.count += 1;
         let word = self.taken.iter().position(|&word| word != u64::MAX).unwrap_or(self.taken.len());
         if word == self.taken.len() {
@@ -55,7 +59,7 @@ impl Seen {
         }
         let bit = self.taken[word].trailing_ones();
         self.taken[word] |= 1 << bit;
-        Made { number: self.count, slot: word as u32 * 64 + bit + 1 }
+        Made { number: self.count, slot: word as u32 * 64 + bit + 1, maker }
     }
     fn free(&mut self, slot: u32) {
         self.taken[(slot - 1) as usize / 64] &= !(1 << ((slot - 1) % 64));
@@ -83,7 +87,12 @@ pub fn name(handle: usize) -> Option<&'static str> {
 impl Objects {
     /// Of a rank that has seen nothing; with `matches` it is kept what requests are for.
     pub fn new(matches: bool) -> Objects {
-        Objects { made: FxHashMap::default(), pending: matches.then(FxHashMap::default), classes: SmallVec::new() }
+        Objects {
+            made: FxHashMap::default(),
+            maker: (Function::Init, 0),
+            pending: matches.then(FxHashMap::default),
+            classes: SmallVec::new(),
+        }
     }
 
     /// The object behind a handle; one that is seen for the first time gets the next number.
@@ -91,19 +100,27 @@ impl Objects {
         if let Some(name) = name(handle) {
             return Object::Named(name);
         }
-        let Made { number, slot } = self.made(class, handle);
+        let Made { number, slot, .. } = self.made(class, handle);
         Object::Made { number, slot }
     }
 
     fn made(&mut self, class: Class, handle: usize) -> Made {
-        let classes = &mut self.classes;
+        let (classes, maker) = (&mut self.classes, self.maker);
         *self.made.entry(key(class, handle)).or_insert_with(|| {
             let place = classes.iter().position(|&(known, _)| known == class).unwrap_or_else(|| {
                 classes.push((class, Seen::default()));
                 classes.len() - 1
             });
-            classes[place].1.next()
+            classes[place].1.next(maker)
         })
+    }
+
+    /// What was not freed, in the order in which it was seen.
+    pub fn left_over(&self) -> Vec<Leftover> {
+        let mut left: Vec<_> = self.made.iter().map(|(key, made)| (Class::ALL[(key & 15) as usize], made)).collect();
+        left.sort_unstable_by_key(|(class, made)| (*class as usize, made.number));
+        let told = |(class, made): (Class, &Made)| Leftover::Object { class, function: made.maker.0.name(), site: made.maker.1 };
+        left.into_iter().map(told).collect()
     }
 
     /// A handle has become invalid: whatever has the same value later is another object.

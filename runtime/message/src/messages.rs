@@ -3,6 +3,7 @@
 use crate::batch::Batch;
 use crate::charging::{Compute, Effort};
 use crate::datatype::Datatype;
+use crate::envelope::Envelope;
 use crate::flight::Flight;
 use crate::node::Nodes;
 use crate::payload::Pool;
@@ -318,6 +319,11 @@ impl Messages {
         if findings.borrow_mut().insert(what.clone()) {
             eprintln!("xsim: finding: rank {me} at {}: {what}", self.clock(me));
         }
+    }
+    /// Messages that lie at a rank of this process and that it has not received, with their bytes.
+    pub fn never_received(&self, rank: u32) -> impl Iterator<Item = (Envelope, u64)> + '_ {
+        let lying = self.unexpected.iter(self.ranks[rank as usize].unexpected).map(|message| &self.nodes[message]);
+        lying.map(|node| (Envelope::of(node), node.bytes))
     }
     /// What packets and links did until the latest clock, on a network that has packets. O(links).
     pub fn network_report(&self) -> Option<network::NetworkReport> {

@@ -2,6 +2,7 @@
 //! Others report to it; it knows nothing but virtual time.
 
 pub mod call_profile;
+mod check;
 pub mod log;
 mod part;
 mod profile;
@@ -12,6 +13,7 @@ pub mod traffic;
 pub mod waiting;
 
 pub use call_profile::CallProfile;
+pub use check::Check;
 pub use log::{Log, RankList};
 pub use part::{Part, Sum};
 pub use profile::{FunctionTally, Profile, RankTally};

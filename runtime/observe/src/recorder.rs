@@ -231,6 +231,29 @@ pub struct Matched {
     pub status: Status,
 }
 
+/// What a rank has left behind when it has finalized MPI.
+#[derive(Clone, Copy, PartialEq, Eq, Debug)]
+pub enum Leftover {
+    /// An object that it has not freed, or a request that it has not completed.
+    Object {
+        /// Of what kind.
+        class: Class,
+        /// The name of the function in a call of which the rank first saw it, as a rule the one that made it.
+        function: &'static str,
+        /// Where that call was made ([`Call::site`]).
+        site: u32,
+    },
+    /// A message that it has not received.
+    Message {
+        /// Who sent it, in `MPI_COMM_WORLD`; `None` where the communicator is gone by now.
+        source: Option<u32>,
+        /// Its tag.
+        tag: i32,
+        /// Payload, in bytes.
+        bytes: u64,
+    },
+}
+
 /// A successful call in words, which tell it apart from others: calls with equal words are of one function and site, and their arguments are
 /// equal but for buffers and addresses, and for ranks above 0 that are no roots: these are as far ([`distance`]) from the caller in the
 /// call's communicator (the world where there is none).
@@ -303,6 +326,12 @@ pub trait Recorder {
     }
     /// A receive has learned its message, in the call that is told of next.
     fn matched(&mut self, _rank: u32, _matched: &Matched) {}
+    /// Whether it is to be told by [`Recorder::left_over`]; only one that wants calls may.
+    fn wants_leftovers(&self) -> bool {
+        false
+    }
+    /// A rank that has finalized MPI has left this behind. Told before [`Recorder::end`], ranks in their order.
+    fn left_over(&mut self, _rank: u32, _what: &Leftover) {}
     /// The rank computed for `span` from `from` on, outside MPI.
     fn computed(&mut self, _rank: u32, _from: Time, _span: Span) {}
     /// The program wants a rank to be recorded from now on, or not any more; it is at the beginning.

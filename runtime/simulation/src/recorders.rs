@@ -2,7 +2,7 @@
 
 use crate::options::Options;
 use engine::Time;
-use observe::{Log, RankList, Recorder};
+use observe::{Check, Log, RankList, Recorder};
 use profile::Profiler;
 use std::ops::Range;
 use std::path::Path;
@@ -83,6 +83,9 @@ pub fn recorders(options: &Options, process: u32, own: Range<u32>) -> Result<Vec
         let (path, timing, ranks, own) = (path.clone(), options.trace_times, options.np, own.clone());
         let (save, clock) = (options.trace_save.as_ps() / 1000, rank::host::now_ns as fn() -> u64);
         recorders.push(Box::new(Recording::create(trace::Options { path, timing, window, ranks, own, process, save, clock })?));
+    }
+    if options.check {
+        recorders.push(Box::new(Check::default()));
     }
     if options.profile {
         recorders.push(Box::new(Profiler::new(options.places(), own.clone())));

@@ -45,6 +45,13 @@ fn cancelling_does_not_see_what_arrives_later() {
     }
 }
 
+// Rank 4 has a process to itself and waits there for the root of a reduction, while a message that it has sent to itself is about to arrive.
+#[test]
+fn a_rank_that_waits_in_a_collective_goes_on_before_what_arrives_after_its_clock() {
+    let machine = "torus:4x4xn,l=7us,b=8.8Gbps/star:2,l=0.32us,b=9.6Gbps";
+    same((163_339_132, 63, 5, machine, "none"), &[3, 4]);
+}
+
 #[test]
 fn a_gap_does_not_depend_on_who_runs_first() {
     for seed in [1, 21, 29] {

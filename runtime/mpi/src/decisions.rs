@@ -222,7 +222,12 @@ impl World {
     }
 
     /// Decides open items that were safe to decide before; false if there are none.
+    // A rank that waits in a held collective goes on at its own clock, which may be before its items: that no
+    // message comes before these does not make them the next thing that happens to it.
     pub(crate) fn decide_safe(&mut self) -> bool {
+        if self.chapters.holds() {
+            return false;
+        }
         self.refresh();
         let mut decided = false;
         while let Some(item) = self.order.decisions.queue.first().filter(|item| item.time < self.messages.safe) {

@@ -308,8 +308,9 @@ pub fn listen(rank: u32, on: bool) {
 /// A rank goes into a region of the program or leaves one; whether that fits what it said before, as far as anybody listens.
 pub fn region(rank: u32, at: Time, region: Region) -> bool {
     let told = |recording: &mut Recording| {
-        let recorders = recording.recorders.iter_mut();
-        recorders.fold(true, |fits, recorder| recorder.region(rank, at, region) && fits)
+        // All are told, whatever the first says.
+        let fits = recording.recorders.iter_mut().map(|recorder| recorder.region(rank, at, region));
+        fits.filter(|fits| !fits).count() == 0
     };
     with(told).unwrap_or(true)
 }

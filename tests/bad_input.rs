@@ -80,11 +80,6 @@ fn the_end_of_virtual_time_names_rank_and_call_wherever_it_comes() {
 }
 
 #[test]
-fn a_call_that_is_not_built_says_so_and_its_error_can_be_returned() {
-    error("no_port", "MPI_ERR_UNSUPPORTED_OPERATION", &["MPI_Open_port", "not built", "docs/limitations.md"]);
-}
-
-#[test]
 fn a_freed_or_invented_handle_is_found() {
     error("freed_datatype", "MPI_ERR_TYPE", &["MPI_Send"]);
     error("freed_comm", "MPI_ERR_COMM", &["MPI_Barrier"]);

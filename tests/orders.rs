@@ -52,6 +52,20 @@ fn a_rank_that_waits_in_a_collective_goes_on_before_what_arrives_after_its_clock
     same((163_339_132, 63, 5, machine, "none"), &[3, 4]);
 }
 
+// The answer of an `MPI_Test` at the instant of an acknowledgement that the rank's own message brings back: a rank that
+// a message wakes between its process's report and the decision may cause it before the others' next decision.
+#[test]
+fn a_decision_stays_before_what_was_sent_since_the_report_can_cause() {
+    let run = || {
+        let run = Run::program("random_orders.c").ranks(15).machine("star:l=0.5us,b=100Gbps/rank:eager=0");
+        run.arg("-xsim-compute=fixed:20ns").arg("-xsim-coll=linear").arg("84781410").arg("4").arg("63")
+    };
+    let one = run().run().success();
+    for count in [3, 2, 3, 4, 3] {
+        assert_eq!(one.lines(), run().processes("mpich", count).run().success().lines(), "{count} processes change something");
+    }
+}
+
 #[test]
 fn a_gap_does_not_depend_on_who_runs_first() {
     for seed in [1, 21, 29] {

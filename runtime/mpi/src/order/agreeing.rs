@@ -22,6 +22,8 @@ pub(crate) struct Agreeing {
     // decision unnoticed.
     pub(crate) followed: u64,
     pub(crate) reported: bool,
+    /// Whether the next report tells all that was sent before it: no report since the last decision has.
+    pub(crate) effects_known: bool,
     pub(crate) decisions: VecDeque<Decision>,
     pub(crate) lease: Option<Lease>,
     /// Whether the last decision made this process go on alone.
@@ -32,6 +34,14 @@ pub(crate) struct Agreeing {
 
 impl Agreeing {
     pub(crate) fn new(processes: u32) -> Agreeing {
-        Agreeing { followed: 0, reported: false, decisions: VecDeque::new(), lease: None, alone: false, arbiter: Arbiter::new(processes) }
+        Agreeing {
+            followed: 0,
+            reported: false,
+            effects_known: true,
+            decisions: VecDeque::new(),
+            lease: None,
+            alone: false,
+            arbiter: Arbiter::new(processes),
+        }
     }
 }

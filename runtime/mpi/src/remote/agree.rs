@@ -138,6 +138,10 @@ impl World {
         let messages = self.messages.profile.messages();
         let (sent, taken) = self.messages.others().streams.counts();
         let me = self.messages.others().me;
+        // The next decision is of this report or of a later one: it counts what was sent before this one.
+        if std::mem::take(&mut self.order.agreeing.effects_known) {
+            self.messages.others().streams.forget_effects();
+        }
         let agreeing = &mut self.order.agreeing;
         let report = Report {
             followed: agreeing.followed,
@@ -181,9 +185,10 @@ impl World {
         }
     }
 
-    // What was sent before this decision is known to all now: effects count anew from here.
+    // What was sent before the first report since the decision before this one is known to all. What was sent
+    // since, because a message woke a rank before this decision came, may not be: others may act because of that.
     fn follow(&mut self, decision: Decision) -> Option<Next> {
-        self.messages.others().streams.forget_effects();
+        self.order.agreeing.effects_known = true;
         self.order.agreeing.alone = matches!(decision, Decision::First(_));
         self.order.agreeing.lease = match decision {
             Decision::Before(other) => Some(Lease { other, until: None }),
@@ -192,7 +197,8 @@ impl World {
         };
         match decision {
             Decision::Before(other) => {
-                self.decide_before_others(other);
+                let soonest = self.messages.others().streams.soonest();
+                self.decide_before_others(other.min(soonest));
             }
             Decision::First(_) => {
                 self.decide_first_before(Key::LAST);

@@ -22,7 +22,7 @@ pub fn introduce(mpi: &Mpi, options: &Options, me: u32) -> Option<String> {
     }
     let addresses: Vec<Address> = parts.iter().map(|(address, _)| Address::of(address)).collect();
     let mine = addresses[me as usize].host;
-    let bells: Vec<u32> = addresses.iter().map(|other| if other.host == mine { other.bell } else { 0 }).collect();
+    let bells: Vec<u64> = addresses.iter().map(|other| if other.host == mine { other.bell } else { 0 }).collect();
     mpi.learn_bells(&bells);
     watch(mpi, me, &addresses);
     None
@@ -33,7 +33,7 @@ struct Address<'a> {
     /// Its number on its host.
     pid: i32,
     /// [`Mpi::bell`].
-    bell: u32,
+    bell: u64,
     /// What the processes have in common that know each other by numbers.
     host: &'a str,
 }

@@ -47,11 +47,11 @@ pub trait Transport {
     /// As [`send`](Self::send).
     fn receive(&mut self) -> Result<Option<(u32, Lane, Vec<u8>)>, String>;
     /// What others must know to wake this process when they send to it, if they are on its host; 0 if they cannot.
-    fn bell(&self) -> u32 {
+    fn bell(&self) -> u64 {
         0
     }
     /// These are what all processes answered to [`bell`](Self::bell), 0 for those on other hosts; all know it.
-    fn learn_bells(&mut self, _: &[u32]) {}
+    fn learn_bells(&mut self, _: &[u64]) {}
     /// Sleeps: as long as `woken` where everybody who sends something wakes this process, else no longer than `unwoken`.
     fn wait(&mut self, unwoken: Duration, woken: Duration) {
         debug_assert!(unwoken <= woken);

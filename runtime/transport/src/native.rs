@@ -20,6 +20,8 @@ pub struct Native {
     bell: Bell,
     /// Whether something must have arrived since it was last looked for.
     expecting: bool,
+    /// What the last look before a sleep found: from whom, its tag, its bytes. It is taken before anything else.
+    found: Option<(u32, i32, usize)>,
     /// By destination: messages that may still be under way, oldest first.
     flights: Vec<VecDeque<(i64, Vec<u8>)>>,
     spare: Vec<Vec<u8>>,
@@ -122,9 +124,21 @@ impl Native {
             size,
             bell: Bell::new(size),
             expecting: false,
+            found: None,
             flights: (0..size).map(|_| VecDeque::new()).collect(),
             spare: Vec::new(),
         })
+    }
+
+    /// The next message that has arrived, which must be received before the next look: from whom, its tag, its bytes.
+    fn probe(&self) -> Result<Option<(u32, i32, usize)>, String> {
+        let (mut from, mut tag, mut bytes) = (0, 0, 0);
+        // SAFETY: all three are writable.
+        match unsafe { (self.table.probe)(&mut from, &mut tag, &mut bytes) } {
+            0 => Ok(None),
+            1 => Ok(Some((from, tag, bytes))),
+            _ => Err(self.failed()),
+        }
     }
 
     fn failed(&self) -> String {
@@ -167,22 +181,18 @@ impl Transport for Native {
         Ok(self.flights[to as usize].len())
     }
     fn receive(&mut self) -> Result<Option<(u32, Lane, Vec<u8>)>, String> {
-        let (mut from, mut tag, mut bytes) = (0, 0, 0);
-        // SAFETY: all three are writable.
-        let mut probe = || unsafe { (self.table.probe)(&mut from, &mut tag, &mut bytes) };
-        let mut found = probe();
+        let mut found = match self.found.take() {
+            None => self.probe()?,
+            found => found,
+        };
         // An MPI may look first and make progress then: what has arrived is found by the next look.
         if self.expecting {
-            if found == 0 {
-                found = probe();
+            if found.is_none() {
+                found = self.probe()?;
             }
-            self.expecting = found != 0;
+            self.expecting = found.is_some();
         }
-        match found {
-            0 => return Ok(None),
-            1 => {}
-            _ => return Err(self.failed()),
-        }
+        let Some((from, tag, bytes)) = found else { return Ok(None) };
         let mut data = self.buffer();
         data.resize(bytes, 0);
         // SAFETY: `data` has exactly the bytes that the probe told.
@@ -192,16 +202,22 @@ impl Transport for Native {
         let lane = if tag == Lane::Data as i32 { Lane::Data } else { Lane::Control };
         Ok(Some((from, lane, data)))
     }
-    fn bell(&self) -> u32 {
+    fn bell(&self) -> u64 {
         self.bell.number()
     }
-    fn learn_bells(&mut self, bells: &[u32]) {
+    fn learn_bells(&mut self, bells: &[u64]) {
         self.bell.learn(bells);
     }
     fn wait(&mut self, unwoken: Duration, woken: Duration) {
         // What has not left needs this process to look after it. A failure shows again, and is told, at the next message.
         let rests = self.bell.is_known() && (0..self.size).all(|to| self.under_way(to) == Ok(0));
-        self.expecting = self.bell.wait(if rests { woken } else { unwoken });
+        let mut found = Ok(None);
+        self.expecting = self.bell.wait(if rests { woken } else { unwoken }, || {
+            found = self.probe();
+            found != Ok(None)
+        });
+        // As for what has not left.
+        self.found = found.unwrap_or(None);
     }
     fn buffer(&mut self) -> Vec<u8> {
         self.spare.pop().unwrap_or_default()

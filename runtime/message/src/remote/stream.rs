@@ -225,11 +225,11 @@ impl Streams {
         self.transport.send(to, Lane::Control, data)
     }
     /// How others wake this process: [`Transport::bell`].
-    pub fn bell(&self) -> u32 {
+    pub fn bell(&self) -> u64 {
         self.transport.bell()
     }
     /// How to wake the others: [`Transport::learn_bells`].
-    pub fn learn_bells(&mut self, bells: &[u32]) {
+    pub fn learn_bells(&mut self, bells: &[u64]) {
         self.transport.learn_bells(bells);
     }
     /// Sleeps, as [`Transport::wait`].

@@ -132,12 +132,12 @@ impl Mpi {
     }
 
     /// How others wake this process, as a number; 0 if they cannot.
-    pub fn bell(&self) -> u32 {
+    pub fn bell(&self) -> u64 {
         self.world().messages.remote.as_ref().map_or(0, |remote| remote.streams.bell())
     }
 
     /// How to wake the others, by process: their numbers; 0 for those on other hosts. All processes are told at once.
-    pub fn learn_bells(&self, bells: &[u32]) {
+    pub fn learn_bells(&self, bells: &[u64]) {
         self.world().messages.others().streams.learn_bells(bells);
     }
 

@@ -147,10 +147,27 @@ pub fn end(function: Function, object: Object, begun: Begun, body: impl FnOnce(&
 /// The call's work is done: its code.
 #[inline(always)]
 fn left(c: &Call, entered: Time, result: Result) -> i32 {
-    c.mpi.world().messages.leave_call(c.function as u16, entered);
+    let over = {
+        let mut world = c.mpi.world();
+        world.messages.leave_call(c.function as u16, entered);
+        world.is_at_limit()
+    };
+    if over {
+        stop_after(c);
+    }
     match result {
         Ok(()) => MPI_SUCCESS,
         Err(failure) => left_failing(c, &failure),
+    }
+}
+
+/// The rank leaves a call when somebody has failed or aborted: after a failure it does not go on.
+#[cold]
+#[inline(never)]
+fn stop_after(c: &Call) {
+    let ends = c.mpi.world().must_stop_after();
+    if let Some(status) = ends {
+        stop(status);
     }
 }
 
@@ -168,7 +185,7 @@ fn left_failing(c: &Call, failure: &Failure) -> i32 {
 #[cold]
 fn outside(c: &Call) -> Result {
     let (phase, session, ends) = {
-        let world = c.mpi.world();
+        let mut world = c.mpi.world();
         let me = world.messages.me();
         (world.messages.phase(me), world.objects.sessions.any(me), world.must_stop())
     };

@@ -35,6 +35,17 @@ pub extern "C" fn xsim_compute(seconds: c_double) -> c_int {
     0
 }
 
+/// The calling rank fails: it stops here, at its virtual time, and does not return. What it has sent before is delivered. The run ends
+/// at that time (docs/failures.md).
+#[unsafe(no_mangle)]
+pub extern "C" fn xsim_fail() {
+    let mut world = alone::mpi().world();
+    world.messages.read_clock();
+    world.fail_here();
+    drop(world);
+    edge::stop(mpi::failure::STATUS)
+}
+
 /// Lets the calling rank compute so many floating-point operations, as many a second as its processor does: `-xsim-flops`, or
 /// `flops` of the simulated machine. A run of which that is not known ends with a sentence.
 /// Answers 0, or -1 if `flops` is negative, no number, or would take beyond 213 days.
@@ -157,6 +168,11 @@ mod fortran {
         xsim_real_size_ xsim_real_size c_int;
     }
 
+    /// A subroutine.
+    #[unsafe(no_mangle)]
+    pub extern "C" fn xsim_fail_() {
+        xsim_fail();
+    }
     /// An `integer function` of a `double precision`, as the next one.
     #[unsafe(no_mangle)]
     pub extern "C" fn xsim_compute_(seconds: Addr) -> c_int {

@@ -20,6 +20,10 @@ double xsim_time(void);
 // been busy. Answers 0, or -1 if `seconds` is negative, no number, or beyond 213 days.
 int xsim_compute(double seconds);
 
+// The calling rank fails: it stops here, at its virtual time, and does not return. What it has sent before is delivered. The run ends
+// at that time (docs/failures.md).
+void xsim_fail(void);
+
 // Lets the calling rank compute so many floating-point operations, as many a second as its processor does: `-xsim-flops`, or
 // `flops` of the simulated machine. A run of which that is not known ends with a sentence.
 // Answers 0, or -1 if `flops` is negative, no number, or would take beyond 213 days.

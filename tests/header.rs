@@ -100,7 +100,8 @@ fn committed_xsim_header_is_made_from_the_source() {
 }
 
 /// Spellings for Fortran, which a C header has no use for.
-const FORTRAN_NAMES: [&str; 15] = [
+const FORTRAN_NAMES: [&str; 16] = [
+    "xsim_fail_",
     "xsim_region_begin_",
     "xsim_region_end_",
     "xsim_running_",

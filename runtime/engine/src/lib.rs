@@ -3,6 +3,7 @@
 mod barrier;
 mod decision;
 mod queue;
+mod random;
 pub mod record;
 pub mod text;
 mod time;
@@ -11,5 +12,6 @@ mod wheel;
 pub use barrier::SpinBarrier;
 pub use decision::{Decision, DecisionQueue, SafeTime};
 pub use queue::{EventKey, EventQueue};
+pub use random::Random;
 pub use time::{EndOfTime, ParseSpanError, Span, Time};
 pub use wheel::{Timed, TimingWheel};

@@ -18,6 +18,7 @@ pub mod world;
 
 pub use ::collective;
 pub use ::dynamic;
+pub use ::failure;
 pub use ::file;
 pub use ::partitioned;
 pub use ::rma;

@@ -2,7 +2,7 @@
 
 pub use crate::run::Ending;
 use crate::runner::{Outcome, Runner};
-use crate::world::{Abort, Mpi, Phase, World};
+use crate::world::{Mpi, Phase, World};
 use engine::Time;
 use message::chapter::Errand;
 use message::chapter::id::ChapterId;
@@ -139,6 +139,7 @@ impl World {
         }
         if let Some(abort) = &self.run.abort {
             ending.status = abort.status;
+            ending.messages.extend(abort.sentence());
         }
         let (left, first) = ending.left;
         if left > 0 && self.run.abort.is_none() {
@@ -294,26 +295,6 @@ impl World {
         }
         if status != 0 && ending.failed.is_none() && self.run.abort.is_none() {
             ending.failed = Some((rank, status));
-        }
-    }
-
-    /// Stops the run: other ranks stop at their first call at or after the mounted rank's clock.
-    // By virtual time and not by who ran first: of several aborts the earliest counts, on any number of
-    // processes.
-    pub fn set_abort(&mut self, status: i32) {
-        let at = self.messages.clock(self.messages.current);
-        if self.run.abort.as_ref().is_none_or(|abort| at < abort.at) {
-            self.run.abort = Some(Abort { at, rank: self.messages.current, status: if status == 0 { 1 } else { status } });
-            self.tell_abort();
-        }
-    }
-
-    /// Whether the mounted rank must stop because of an abort.
-    #[inline]
-    pub fn must_stop(&self) -> Option<i32> {
-        match &self.run.abort {
-            None => None,
-            Some(abort) => (self.messages.clock(self.messages.current) >= abort.at).then_some(abort.status),
         }
     }
 }

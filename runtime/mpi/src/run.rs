@@ -1,6 +1,7 @@
 //! How a run goes as a whole: who has ended, whether somebody aborted it.
 
 use engine::Time;
+use failure::Plan;
 use std::collections::VecDeque;
 
 /// Why a run ends before its ranks do.
@@ -12,6 +13,8 @@ pub struct Abort {
     pub rank: u32,
     /// The exit status.
     pub status: i32,
+    /// Whether that rank has failed, and not called for it.
+    pub failed: bool,
 }
 
 /// The course of a run.
@@ -19,6 +22,11 @@ pub(crate) struct Run {
     /// Ranks of this process whose `main` has ended.
     pub(crate) ended: u32,
     pub(crate) abort: Option<Abort>,
+    /// Who fails when.
+    pub(crate) plan: Plan,
+    /// From when on a rank may not simply go on: somebody has failed or aborted by then.
+    // One time for both, so that a call asks one thing; the end of time while there is neither.
+    pub(crate) limit: Time,
     /// Ranks that ended without `MPI_Finalize`: how many, and the first.
     pub(crate) left: u32,
     pub(crate) left_first: u32,
@@ -28,8 +36,9 @@ pub(crate) struct Run {
 
 impl Run {
     /// Nobody has begun.
-    pub(crate) fn new() -> Run {
-        Run { ended: 0, abort: None, left: 0, left_first: 0, gathered: VecDeque::new() }
+    pub(crate) fn new(plan: Plan) -> Run {
+        let limit = plan.first().map_or(Time::MAX, |first| first.at);
+        Run { ended: 0, abort: None, plan, limit, left: 0, left_first: 0, gathered: VecDeque::new() }
     }
 }
 

@@ -40,6 +40,8 @@ pub struct Setup {
     pub check: bool,
     /// The other native processes, if there are any.
     pub remote: Option<Remote>,
+    /// Who fails when.
+    pub failures: failure::Plan,
     /// Whether messages carry bytes ([`Messages::payloads`]); without, all ranks are in one process.
     pub payloads: bool,
 }
@@ -60,6 +62,7 @@ impl Setup {
             environment: crate::info::Info::default(),
             check: false,
             remote: None,
+            failures: failure::Plan::default(),
             payloads: true,
         }
     }
@@ -106,7 +109,7 @@ impl Mpi {
             objects: Objects::new(comms, setup.environment),
             chapters: Chapters::new(setup.batch, setup.policy, setup.start_up),
             order: Order::new(stride.1),
-            run: Run::new(),
+            run: Run::new(setup.failures),
             messages: Messages::new(
                 Costs { wire: setup.wire, compute: setup.compute, flop_rate: setup.flop_rate },
                 (setup.ranks, setup.initial),

@@ -6,7 +6,6 @@
 mod generator;
 mod pattern;
 mod plot;
-mod random;
 mod report;
 mod sweep;
 

@@ -39,6 +39,8 @@ pub struct Options {
     pub proc: f64,
     /// Floating-point operations that a rank's processor does in a second; `None`: the machine may say.
     pub flops: Option<f64>,
+    /// Who fails, and when.
+    pub fail: mpi::failure::Specification,
     /// A standard-mode message longer than this waits for its receiver; `None`: no message does.
     pub eager_limit: Option<u64>,
     /// Choice of collective algorithms.
@@ -135,6 +137,7 @@ impl Default for Options {
             compute: Compute::Fixed(Span::ZERO),
             proc: 1.0,
             flops: None,
+            fail: mpi::failure::Specification::Nothing,
             eager_limit: None,
             coll: Policy::default(),
             events: false,

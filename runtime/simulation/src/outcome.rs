@@ -11,7 +11,7 @@ use observe::{CallProfile, Host, Part, Report, Simulated};
 pub fn part(world: &World, names: &[&'static str], meter: &HostMeter, switches: u64) -> Part {
     let (messages, bytes) = world.messages.traffic();
     Part {
-        latest_ps: world.messages.latest().as_ps(),
+        latest_ps: world.latest().as_ps(),
         messages,
         bytes,
         functions: world.messages.profile.functions(names),

@@ -27,9 +27,13 @@ pub fn setup(options: &Options, names: &'static [&'static str]) -> Result<(Setup
                     add level=packet to the machine or leave the option out"
             .to_owned());
     }
+    let failures = options.fail.plan(options.places(), node)?;
     let (policy, batch, check) = (options.coll.clone(), !options.events, options.check);
     let (initial, start_up) = (options.np, options.spawn_time);
-    Ok((Setup { compute, flop_rate, policy, batch, check, initial, start_up, ..Setup::new(options.places(), wire, names) }, label))
+    Ok((
+        Setup { compute, flop_rate, policy, batch, check, initial, start_up, failures, ..Setup::new(options.places(), wire, names) },
+        label,
+    ))
 }
 
 fn compute(options: &Options, machine_factor: f64) -> Compute {

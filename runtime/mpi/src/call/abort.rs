@@ -1,9 +1,10 @@
-//! An abort of the run, told to and by other processes.
+//! The early end of a run: a rank aborts it or fails. Told to and by other processes.
 
 use crate::remote::record::{Put, Take};
 use crate::remote::stream::Kind;
 use crate::world::{Abort, World};
 use engine::Time;
+use failure::Failure;
 
 impl World {
     /// A rank of this process aborted the run: tells the others.
@@ -13,6 +14,7 @@ impl World {
         body.u64(abort.at.as_ps());
         body.u32(abort.rank);
         body.i32(abort.status);
+        body.u8(abort.failed.into());
         for process in (0..remote.streams.processes()).filter(|&process| process != remote.me) {
             remote.streams.put(process, Kind::Abort, &body);
         }
@@ -20,9 +22,82 @@ impl World {
 
     // At a tie of times the least rank has aborted, on every process.
     pub(crate) fn abort_arrived(&mut self, mut record: Take) {
-        let abort = Abort { at: Time::from_ps(record.u64()), rank: record.u32(), status: record.i32() };
+        let abort = Abort { at: Time::from_ps(record.u64()), rank: record.u32(), status: record.i32(), failed: record.u8() != 0 };
         if self.run.abort.as_ref().is_none_or(|known| (abort.at, abort.rank) < (known.at, known.rank)) {
+            self.run.limit = self.run.limit.min(abort.at);
             self.run.abort = Some(abort);
         }
+    }
+}
+
+impl Abort {
+    /// What the user is told of a failure that has ended the run.
+    pub(crate) fn sentence(&self) -> Option<String> {
+        let (rank, at) = (self.rank, self.at);
+        self.failed.then(|| format!("rank {rank} failed at {at}: the run ends there, as a job does that loses a process"))
+    }
+}
+
+impl World {
+    /// Stops the run with an exit status: other ranks stop at their first call at or after the mounted rank's clock.
+    pub fn set_abort(&mut self, status: i32) {
+        let status = if status == 0 { 1 } else { status };
+        self.abort(Abort { at: self.messages.clock(self.messages.current), rank: self.messages.current, status, failed: false });
+    }
+
+    /// The mounted rank fails at its clock.
+    pub fn fail_here(&mut self) {
+        self.fail(Failure { at: self.messages.clock(self.messages.current), rank: self.messages.current });
+    }
+
+    fn fail(&mut self, Failure { at, rank }: Failure) {
+        self.abort(Abort { at, rank, status: failure::STATUS, failed: true });
+    }
+
+    // By virtual time and not by who ran first: of several aborts the earliest counts, on any number of
+    // processes.
+    fn abort(&mut self, abort: Abort) {
+        if self.run.abort.as_ref().is_none_or(|known| abort.at < known.at) {
+            self.run.limit = self.run.limit.min(abort.at);
+            self.run.abort = Some(abort);
+            self.tell_abort();
+        }
+    }
+
+    /// Whether the mounted rank, which enters a call, must stop because somebody has failed or aborted: its exit status.
+    ///
+    /// A planned failure ends the run when the first rank gets there.
+    // Every process knows the plan, so that nobody does anything beyond the first failure, whoever hears of it.
+    pub fn must_stop(&mut self) -> Option<i32> {
+        let clock = self.messages.clock(self.messages.current);
+        if clock < self.run.limit {
+            return None;
+        }
+        if let Some(first) = self.run.plan.first().filter(|first| first.at <= clock) {
+            self.fail(first);
+        }
+        self.run.abort.as_ref().filter(|abort| abort.at <= clock).map(|abort| abort.status)
+    }
+
+    /// Whether the mounted rank, which leaves a call, must stop because somebody has failed by then: its exit status.
+    // An abort is found at the next call, as ever: what a rank prints behind the call that another's abort ended is no mistake of
+    // either. A failure is an instant, and the rank is within the call then.
+    #[cold]
+    pub fn must_stop_after(&mut self) -> Option<i32> {
+        let status = self.must_stop();
+        status.filter(|_| self.run.abort.as_ref().is_some_and(|abort| abort.failed))
+    }
+
+    /// Whether the mounted rank's clock has got to where somebody has failed or aborted.
+    #[inline(always)]
+    pub fn is_at_limit(&self) -> bool {
+        self.messages.clock(self.messages.current) >= self.run.limit
+    }
+
+    /// The greatest clock of all ranks of this process, or when a failure has ended the run.
+    // What a rank would have computed beyond that has not happened.
+    pub fn latest(&self) -> Time {
+        let latest = self.messages.latest();
+        self.run.abort.as_ref().filter(|abort| abort.failed).map_or(latest, |abort| abort.at.min(latest))
     }
 }

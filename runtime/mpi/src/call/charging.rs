@@ -29,6 +29,6 @@ impl World {
         let state = &mut self.messages.ranks[me as usize];
         self.messages.again = state.function == function;
         state.function = function;
-        (state.clock, state.phase == Phase::Active && self.run.abort.is_none())
+        (state.clock, state.phase == Phase::Active && state.clock < self.run.limit)
     }
 }

@@ -1,7 +1,7 @@
 //! The messages of a shard's endpoints, in stretches of time.
 
 use super::pattern::Destinations;
-use super::random::Random;
+use engine::Random;
 use super::{Prepared, Traffic};
 use crate::packet::shard::{Feed, Offer};
 use prefetch_index::prefetch_index;

@@ -2,7 +2,7 @@
 
 mod file;
 
-use super::random::Random;
+use engine::Random;
 use file::Weights;
 use std::ops::Range;
 use std::path::PathBuf;

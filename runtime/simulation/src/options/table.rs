@@ -124,6 +124,8 @@ pub static TABLE: &[Row] = &[
         .help("A simulated processor is this many times slower than the host's: 2 doubles measured compute time, 0.5 halves it."),
     row("flops", "RATE", "none", Group::Time, |o, v| value::flops(v).map(|f| o.flops = f))
         .help("Floating-point operations that a rank's processor does in a second, such as `5Gflops`: what computation costs that a program states as a number of them (`xsim_compute_flops`, docs/folding.md). `none`: such a program ends with an error. The processor factor has no part in it."),
+    row("fail", "WHAT", "", Group::Machine, |o, v| mpi::failure::Specification::parse(v).map(|f| o.fail = f))
+        .help("Ranks that fail, and when: `3@1.5ms,8-15@2s`; `file:PATH`, with a line for each; or a law: `exponential:mtbf=5y,per=node,seed=7`, `weibull:mtbf=5y,shape=0.7,per=rank,seed=7`. The run ends at the first failure with exit status 75 (docs/failures.md)."),
     row("eager-limit", "BYTES", "none", Group::Time, |o, v| value::limit(v).map(|l| o.eager_limit = l))
         .help("A standard-mode message longer than this waits for its receiver (rendezvous); `none`: a sender is never held."),
     row("coll", "CHOICE", "mpich", Group::Time, |o, v| v.parse().map(|c| o.coll = c).map_err(|why: mpi::schedule::choose::PolicyError| why.to_string()))

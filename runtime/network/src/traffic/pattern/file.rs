@@ -1,6 +1,6 @@
 //! Patterns from files: a permutation, or weights of pairs.
 
-use crate::traffic::random::Random;
+use engine::Random;
 use std::io::Read;
 use std::path::Path;
 

@@ -2,7 +2,7 @@
 
 /// SplitMix64 (Steele, Lea and Flood, "Fast splittable pseudorandom number generators", OOPSLA 2014).
 #[derive(Clone, Copy, Debug)]
-pub(crate) struct Random(u64);
+pub struct Random(u64);
 
 #[inline]
 fn mix(mut x: u64) -> u64 {
@@ -13,31 +13,33 @@ fn mix(mut x: u64) -> u64 {
 
 impl Random {
     /// An independent stream for each `stream` of a seed.
-    pub(crate) fn new(seed: u64, stream: u64) -> Random {
+    pub fn new(seed: u64, stream: u64) -> Random {
         Random(mix(seed.wrapping_mul(0x9e37_79b9_7f4a_7c15) ^ mix(stream.wrapping_add(0xd1b5_4a32_d192_ed03))))
     }
 
+    /// The next 64 bits.
     #[inline]
-    pub(crate) fn next(&mut self) -> u64 {
+    #[allow(clippy::should_implement_trait, reason = "there is always a next one")]
+    pub fn next(&mut self) -> u64 {
         self.0 = self.0.wrapping_add(0x9e37_79b9_7f4a_7c15);
         mix(self.0)
     }
 
     /// Evenly from 0 to below `count`.
     #[inline]
-    pub(crate) fn below(&mut self, count: u32) -> u32 {
+    pub fn below(&mut self, count: u32) -> u32 {
         ((u128::from(self.next()) * u128::from(count)) >> 64) as u32
     }
 
     /// Evenly from above 0 to 1.
     #[inline]
-    pub(crate) fn unit(&mut self) -> f64 {
+    pub fn unit(&mut self) -> f64 {
         ((self.next() >> 11) + 1) as f64 * (1.0 / 9_007_199_254_740_992.0)
     }
 
     /// Exponential with mean 1.
     #[inline]
-    pub(crate) fn exponential(&mut self) -> f64 {
+    pub fn exponential(&mut self) -> f64 {
         -logarithm(self.unit())
     }
 }

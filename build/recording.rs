@@ -85,6 +85,10 @@ fn kind(kind: &Kind) -> String {
 /// How long an array is.
 fn length(row: &Row, shown: &[&Parameter], p: &Parameter) -> String {
     let of = |name: &str| shown.iter().position(|q| q.name == name).map(|index| format!("Length::Of({index})"));
+    let within = |how: &str, name: &str| {
+        let index = shown.iter().position(|q| q.name == name).expect("the list that has the length");
+        format!("Length::{how}({index})")
+    };
     let Some(length) = p.length.as_deref() else { return "Length::One".into() };
     if !length.is_empty() {
         return of(length).unwrap_or_else(|| "Length::Unknown".into());
@@ -95,6 +99,10 @@ fn length(row: &Row, shown: &[&Parameter], p: &Parameter) -> String {
         "collective" => "Length::Peers".into(),
         "neighbor" if p.name.starts_with('r') || p.name == "displs" => "Length::Sources".into(),
         "neighbor" => "Length::Destinations".into(),
+        "topology" if matches!(p.name.as_str(), "remain_dims" | "coords") => "Length::Dimensions".into(),
+        // Lists whose lengths stand in other lists (MPI 5.0 sections 8.5.3 and 8.5.4).
+        "topology" if row.name == "Graph_create" || row.name == "Graph_map" => within("Last", "index"),
+        "topology" if row.name == "Dist_graph_create" && p.name == "destinations" => within("Sum", "degrees"),
         "request" => of("outcount").or_else(|| of("count")).unwrap_or_else(|| "Length::Unknown".into()),
         _ => "Length::Unknown".into(),
     }

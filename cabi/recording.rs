@@ -92,6 +92,12 @@ pub enum Length {
     Sources,
     /// One for each neighbour that this rank sends to.
     Destinations,
+    /// One for each dimension of the communicator's grid.
+    Dimensions,
+    /// As many as the last element of another parameter says.
+    Last(usize),
+    /// As many as the elements of another parameter say together.
+    Sum(usize),
     /// Nobody can tell.
     Unknown,
 }

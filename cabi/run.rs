@@ -256,7 +256,7 @@ pub fn close(
     mpi.part();
     // A full disk takes what was recorded, and nothing else of the run.
     let ranks = mpi.world().messages.started;
-    let told = Outcome { names, meter, processes, ranks, part, network, profile: recording::profile() }.tell(options);
+    let told = Outcome { names, meter, processes, ranks, part, network, jobs: Vec::new(), profile: recording::profile() }.tell(options);
     recorded.and(told)
 }
 

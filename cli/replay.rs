@@ -1,4 +1,6 @@
-//! `xsim replay`: a recorded run once more, without its program, on any simulated machine.
+//! `xsim replay`: recorded runs once more, without their programs, on any simulated machine.
+
+mod jobs;
 
 use crate::failure::{Failure, USAGE};
 use crate::{options, workload};
@@ -15,7 +17,22 @@ const DIFFERS: u8 = 1;
 pub fn command() -> Command {
     Command::new("replay")
         .about("Run a trace (-xsim-trace) again without its program, on a simulated machine")
-        .arg(Arg::new("TRACE").required(true).value_parser(clap::value_parser!(PathBuf)).help("A trace, from -xsim-trace"))
+        .arg(Arg::new("TRACE").required_unless_present("job").value_parser(clap::value_parser!(PathBuf)).help("A trace, from -xsim-trace"))
+        .arg(
+            Arg::new("job")
+                .long("job")
+                .value_name("TRACE[@WHERE]")
+                .action(ArgAction::Append)
+                .conflicts_with_all(["TRACE", "compare", "np", "placement"])
+                .help("A trace of several that run at once, and its endpoints: 0-1023 or 0,8,16-31, random:SEED, or next, the first that are free [default: next]"),
+        )
+        .arg(
+            Arg::new("together")
+                .long("together")
+                .action(ArgAction::SetTrue)
+                .requires("job")
+                .help("Run the jobs together only, and not each alone before"),
+        )
         .arg(
             Arg::new("compute")
                 .long("compute")
@@ -43,6 +60,11 @@ pub fn command() -> Command {
 /// Runs.
 pub fn main(matches: &ArgMatches) -> Result<ExitCode, Failure> {
     let mut options = options::read_without_program(matches)?;
+    if let Some(jobs) = matches.get_many::<String>("job") {
+        let decides = matches.get_one::<String>("wildcards").is_some_and(|how| how == "open");
+        let how = How { computation: computation_of(matches)?, decides, compares: false };
+        return jobs::run(options, &jobs.collect::<Vec<_>>(), how, !matches.get_flag("together"));
+    }
     let path: &PathBuf = matches.get_one("TRACE").expect("clap asks for a trace");
     let trace = Trace::open(path).map_err(Failure::new)?;
     if options::is_given(matches, "np") && options.np != trace.ranks {
@@ -51,7 +73,7 @@ pub fn main(matches: &ArgMatches) -> Result<ExitCode, Failure> {
         return Err(Failure::with(USAGE, why));
     }
     options.np = trace.ranks;
-    let computation = computation(matches.get_one::<String>("compute").expect("it has a default"))?;
+    let computation = computation_of(matches)?;
     if computation != Computation::None && trace.times.is_empty() && trace.histograms.is_empty() {
         eprintln!("xsim: note: the trace has no computation: nothing is computed between calls");
     }
@@ -71,8 +93,8 @@ pub fn main(matches: &ArgMatches) -> Result<ExitCode, Failure> {
     Ok(code)
 }
 
-fn computation(text: &str) -> Result<Computation, Failure> {
-    match text {
+fn computation_of(matches: &ArgMatches) -> Result<Computation, Failure> {
+    match matches.get_one::<String>("compute").expect("it has a default").as_str() {
         "none" => Ok(Computation::None),
         "recorded" => Ok(Computation::RECORDED),
         factor => match factor.parse::<f64>() {

@@ -4,10 +4,24 @@ use crate::failure::{Failure, USAGE};
 use engine::EndOfTime;
 use mpi::charging::Compute;
 use mpi::{Mpi, Setup, World};
+use network::NetworkReport;
+use observe::{Job, Part};
 use simulation::outcome::{self, Outcome};
 use simulation::{HostMeter, Options, Progress};
 use std::process::ExitCode;
 use workload::{Machines, Workload};
+
+/// What a run was called, and the machine that it ran on.
+pub type Names = (String, String);
+
+/// A run that is over.
+pub struct Ran {
+    /// Where its ranks are.
+    pub mpi: Mpi,
+    status: i32,
+    part: Part,
+    network: Option<NetworkReport>,
+}
 
 /// Runs a workload of this name, whose calls are of the functions in `names`.
 pub fn run(options: &Options, name: String, names: &'static [&'static str], workload: impl Workload) -> Result<ExitCode, Failure> {
@@ -15,22 +29,41 @@ pub fn run(options: &Options, name: String, names: &'static [&'static str], work
     let meter = HostMeter::start();
     simulation::preflight(options, options.np, 1, true).map_err(unusable)?;
     let (setup, machine) = simulation::setup(options, names).map_err(unusable)?;
+    let ran = drive(options, setup, &meter, workload)?;
+    tell(options, (name, machine), &meter, Vec::new(), ran)
+}
+
+/// Runs a workload.
+pub fn drive(options: &Options, setup: Setup, meter: &HostMeter, workload: impl Workload) -> Result<Ran, Failure> {
+    let names = setup.names;
     // Machines spawn nothing: there are the ranks of the start alone.
     let mpi = Mpi::new(Setup { compute: Compute::None, payloads: false, ranks: setup.initial, ..setup });
     let mut machines = Machines::new(&mpi, workload);
     let mut progress = Progress::new(options);
     let ending = EndOfTime::catch(|| machines.run(&mut |world: &World| progress.tick(world)));
     progress.finish();
-    let ending = ending.map_err(|end| unusable(mpi.world().messages.explain(&end)))?;
+    let ending = ending.map_err(|end| Failure::with(USAGE, mpi.world().messages.explain(&end)))?;
     for message in &ending.messages {
         eprintln!("xsim: {message}");
     }
     let (part, network) = {
         let world = mpi.world();
-        (outcome::part(&world, names, &meter, machines.resumed()), world.messages.network_report())
+        (outcome::part(&world, names, meter, machines.resumed()), world.messages.network_report())
     };
-    Outcome { names: (name, machine), meter: &meter, processes: 1, ranks: options.np, part, network, profile: None }
+    drop(machines);
+    Ok(Ran { mpi, status: ending.status, part, network })
+}
+
+/// Prints the summary of a run and writes its reports.
+pub fn tell(options: &Options, names: Names, meter: &HostMeter, jobs: Vec<Job>, ran: Ran) -> Result<ExitCode, Failure> {
+    let Ran { part, network, status, .. } = ran;
+    Outcome { names, meter, processes: 1, ranks: options.np, part, network, jobs, profile: None }
         .tell(options)
-        .map_err(unusable)?;
-    Ok(ExitCode::from(u8::try_from(ending.status).unwrap_or(1)))
+        .map_err(|why| Failure::with(USAGE, why))?;
+    Ok(exit(status))
+}
+
+/// The exit code of a run.
+fn exit(status: i32) -> ExitCode {
+    ExitCode::from(u8::try_from(status).unwrap_or(1))
 }

@@ -103,6 +103,13 @@ fn messages_collectives_and_communicators_of_all_kinds_are_replayed() {
 }
 
 #[test]
+fn process_topologies_and_communicators_of_groups_are_replayed() {
+    for (machine, ranks) in MACHINES.iter().zip([12, 6, 5, 8, 9, 4, 16]) {
+        same(Run::program("neighborhoods.c").ranks(ranks).variable("XSIM_COMPUTE", "fixed:50ns"), machine, "neighborhoods");
+    }
+}
+
+#[test]
 fn calls_and_messages_are_those_of_the_run_with_any_times() {
     for times in ["none", "histogram"] {
         let machine = "torus:4x4x4,l=1us,b=8Gbps/rank:o_send=300ns,o_recv=200ns";
@@ -184,12 +191,11 @@ fn what_cannot_be_replayed_is_refused_with_its_rank_call_and_place() {
     let bytes = std::fs::read(&trace).unwrap();
     std::fs::write(&damaged, &bytes[..bytes.len() - 7]).unwrap();
     refused(&damaged, &[], &["cannot read the trace", "damaged"]);
-    // A process topology's collectives.
-    let source = directory().join("neighbors.c");
-    std::fs::write(&source, NEIGHBORS).unwrap();
+    let source = directory().join("window.c");
+    std::fs::write(&source, WINDOW).unwrap();
     let program = common::compile(source.to_str().unwrap(), &[]);
     let trace = recorded(Run::of(program).ranks(3).machine("none"), "none");
-    refused(&trace, &[], &["rank 0, call 2, MPI_Neighbor_allgather at neighbors.c:7 main", "no replay of this function"]);
+    refused(&trace, &[], &["rank 0, call 1, MPI_Win_create at window.c:6 main", "no replay of this function"]);
     // Half of the messages are not there.
     let trace = recorded(Run::program("traced.c").ranks(4).machine("none").variable("XSIM_COMPUTE", "none"), "none");
     let half = trace.with_extension("half");
@@ -198,14 +204,113 @@ fn what_cannot_be_replayed_is_refused_with_its_rank_call_and_place() {
     refused(&half, &[], &["deadlock"]);
 }
 
-const NEIGHBORS: &str = r#"
+const WINDOW: &str = r#"
 #include <mpi.h>
 int main(int argc, char **argv) {
-    int size = 3, periodic = 1, in[2], out = 1; MPI_Comm ring;
+    int memory; MPI_Win window;
     MPI_Init(&argc, &argv);
-    MPI_Cart_create(MPI_COMM_WORLD, 1, &size, &periodic, 0, &ring);
-    MPI_Neighbor_allgather(&out, 1, MPI_INT, in, 1, MPI_INT, ring);
+    MPI_Win_create(&memory, 4, 4, MPI_INFO_NULL, MPI_COMM_WORLD, &window);
+    MPI_Win_free(&window);
     MPI_Finalize();
     return 0;
 }
 "#;
+
+/// Replays jobs and answers the report's simulated part.
+#[track_caller]
+fn replayed_jobs(jobs: &[String], args: &[&str]) -> Value {
+    let report = directory().join("report.json");
+    let output = command(&["replay", "--quiet=on", "--report", report.to_str().unwrap()])
+        .args(jobs.iter().map(|job| format!("--job={job}")))
+        .args(args)
+        .output()
+        .unwrap();
+    assert!(output.status.success(), "{}", text(&output));
+    simulated(&report)
+}
+
+/// When each job ended, beside the others and alone, in picoseconds.
+fn ends(report: &Value) -> Vec<(u64, Option<u64>)> {
+    let jobs = report["jobs"].as_array().unwrap();
+    jobs.iter().map(|job| (job["virtual_time_ps"].as_u64().unwrap(), job["alone_ps"].as_u64())).collect()
+}
+
+const ONE_MESSAGE: &str = r#"
+#include <mpi.h>
+#include <stdlib.h>
+int main(int argc, char **argv) {
+    static char bytes[10000];
+    int rank, count = atoi(argv[1]);
+    MPI_Init(&argc, &argv);
+    MPI_Comm_rank(MPI_COMM_WORLD, &rank);
+    if (rank == 0) {
+        MPI_Send(bytes, count, MPI_CHAR, 1, 0, MPI_COMM_WORLD);
+    } else {
+        MPI_Recv(bytes, count, MPI_CHAR, 0, 0, MPI_COMM_WORLD, MPI_STATUS_IGNORE);
+    }
+    MPI_Finalize();
+    return 0;
+}
+"#;
+
+#[test]
+fn jobs_on_one_machine_wait_for_each_others_packets() {
+    let source = directory().join("message.c");
+    std::fs::write(&source, ONE_MESSAGE).unwrap();
+    let program = common::compile(source.to_str().unwrap(), &[]);
+    let sends = |bytes: &str| {
+        let run = Run::of(program.clone()).ranks(2).arg(bytes).machine("none").variable("XSIM_COMPUTE", "none");
+        recorded(run, "none").display().to_string()
+    };
+    let (short, long) = (sends("1000"), sends("2000"));
+    // A row of four routers. A packet of 1000 bytes takes 1 us on a link and 0.1 us to its end, and is forwarded whole.
+    let line = "mesh:4,b=8Gbps,l=100ns,router=0ns,packet=1000,header=0,switching=saf,level=packet";
+    // From endpoint 0 to 2 there are four links: 4.4 us. From 1 to 3 as well, and the second packet is 1 us behind. That takes the link between the
+    // routers 1 and 2 from 2.1 to 3.1 us; the packet of the first job comes to router 1 at 2.2 us and waits for 0.9 us.
+    let jobs = [format!("{short}@0,2"), format!("{long}@1,3")];
+    assert_eq!(ends(&replayed_jobs(&jobs, &["-m", line])), [(5_300_000, Some(4_400_000)), (5_400_000, Some(5_400_000))]);
+    // Without a link in common, and where messages are formulas, nobody waits.
+    let apart = [format!("{short}@0-1"), format!("{long}@2-3")];
+    assert_eq!(ends(&replayed_jobs(&apart, &["-m", line])), [(3_300_000, Some(3_300_000)), (4_300_000, Some(4_300_000))]);
+    let formula = "mesh:4,b=8Gbps,l=100ns";
+    assert_eq!(ends(&replayed_jobs(&jobs, &["-m", formula])), [(1_200_000, Some(1_200_000)), (2_200_000, Some(2_200_000))]);
+    let report = replayed_jobs(&jobs, &["-m", formula, "--together"]);
+    assert_eq!(ends(&report), [(1_200_000, None), (2_200_000, None)]);
+    assert_eq!(report["functions"]["MPI_Send"]["calls"], 2);
+}
+
+/// Each job has its own world: collectives, communicators and wildcards of one do not meet those of another.
+#[test]
+fn jobs_do_not_disturb_each_other_where_nothing_is_shared() {
+    let machine = "star:l=0.5us,b=100Gbps";
+    let record = |program: &str, ranks: u32, args: &[&str]| {
+        let run = args.iter().fold(Run::program(program).ranks(ranks), |run, arg| run.arg(*arg));
+        recorded(run.machine(machine).variable("XSIM_COMPUTE", "fixed:100ns"), "exact")
+    };
+    let traces = [record("mixture.c", 7, &["4"]), record("neighborhoods.c", 9, &[]), record("random_orders.c", 6, &["51", "4"])];
+    let expected = traces.iter().map(|trace| simulated(&report_of(trace))["virtual_time_ps"].as_u64().unwrap());
+    let expected: Vec<_> = expected.map(|end| (end, Some(end))).collect();
+    let shares = ["random:7", "next", "20-25"];
+    let jobs: Vec<String> = traces.iter().zip(shares).map(|(trace, share)| format!("{}@{share}", trace.display())).collect();
+    assert_eq!(ends(&replayed_jobs(&jobs, &["-m", machine, "--wildcards", "open"])), expected);
+}
+
+#[test]
+fn jobs_that_do_not_fit_say_why() {
+    let trace = recorded(Run::program("mixture.c").ranks(4).arg("4").machine("none").variable("XSIM_COMPUTE", "none"), "none");
+    let trace = trace.display();
+    let refused = |args: &[&str], parts: &[&str]| {
+        let output = command(&["replay", "--quiet=on"]).args(args).output().unwrap();
+        assert!(!output.status.success(), "{args:?} is not refused");
+        parts.iter().for_each(|part| assert!(text(&output).contains(part), "'{part}' is missing: {}", text(&output)));
+    };
+    let job = |share: &str| format!("--job={trace}@{share}");
+    refused(&[&job("0-3"), &job("3-6"), "-m", "star:16"], &["job 2", "endpoint 3", "job 1"]);
+    refused(&[&job("0-3"), &job("14-17"), "-m", "star:16"], &["job 2", "endpoint 16", "0 to 15"]);
+    refused(&[&job("next"), &job("next"), "-m", "star:6"], &["6"]);
+    refused(&[&job("random:x")], &["random:x", "no seed"]);
+    refused(&[&job("0-2")], &["3 endpoints are named for its 4 ranks"]);
+    refused(&["--job=/nonexistent.trace"], &["/nonexistent.trace", "cannot read"]);
+    refused(&[&job("0-3"), "--compare"], &["--compare"]);
+    refused(&[], &["TRACE"]);
+}

@@ -9,6 +9,7 @@ use crate::constants::{MPI_IN_PLACE, MPI_ROOT};
 use crate::fortran;
 use crate::function::Function;
 use mpi::handle::REQUEST_SENT;
+use mpi::topology::Topology;
 use observe::recorder::{Argument, Class, Matched, Status, Value};
 use rank::Addr;
 use rank::memory::{self, load, store};
@@ -157,8 +158,17 @@ impl Words {
             Length::PeersAtRoot => Err(Value::Unknown),
             Length::Sources => neighbors().map(|(sources, _)| sources),
             Length::Destinations => neighbors().map(|(_, destinations)| destinations),
+            Length::Dimensions => dimensions(comm).ok_or(Value::Unknown),
+            Length::Last(list) => Ok(self.numbers(list)?.last().unwrap_or(0)),
+            Length::Sum(list) => Ok(self.numbers(list)?.sum()),
             Length::Unknown => Err(Value::Address(self.word(index))),
         }
+    }
+
+    /// The elements of an array that has the lengths of another.
+    fn numbers(&self, list: usize) -> Result<impl Iterator<Item = usize>, Value> {
+        let count = if self.word(list) == 0 { 0 } else { self.count(list)? };
+        Ok((0..count).map(move |k| usize::try_from(self.number(list, k)).unwrap_or(0)))
     }
 
     fn is_root(&self, comm: usize) -> bool {
@@ -389,5 +399,14 @@ impl Words {
         self.plan.source?;
         let comm = self.comm()?;
         Some(Pending { number: 0, receives: true, comm, context: objects::context(comm) })
+    }
+}
+
+/// How many dimensions the grid of a communicator has; `None` if it has no grid.
+fn dimensions(comm: usize) -> Option<usize> {
+    let world = alone::mpi().world();
+    match world.objects.comms.get(comm).ok()?.topology.as_deref()? {
+        Topology::Cart(cart) => Some(cart.ndims()),
+        _ => None,
     }
 }

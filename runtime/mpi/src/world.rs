@@ -20,6 +20,8 @@ pub struct Setup {
     pub ranks: u32,
     /// The first of these, which the run begins with; the others can be spawned.
     pub initial: u32,
+    /// Ranks of each `MPI_COMM_WORLD`, in order, if the run begins with several that do not know of each other; else none.
+    pub worlds: Vec<u32>,
     /// From when ranks are spawned until they run.
     pub start_up: engine::Span,
     /// The network.
@@ -52,6 +54,7 @@ impl Setup {
         Setup {
             ranks,
             initial: ranks,
+            worlds: Vec::new(),
             start_up: engine::Span::ZERO,
             wire,
             compute: Compute::None,
@@ -104,7 +107,13 @@ impl Mpi {
         // Contexts that each process hands out by itself must differ from all others': each has a series of its
         // own, as wide as there are processes.
         let stride = setup.remote.as_ref().map_or((0, 1), |remote| (remote.me, remote.blocks.processes()));
-        let comms = Comms::new(setup.initial, (first, local), stride);
+        assert!(setup.worlds.is_empty() || setup.remote.is_none() && setup.worlds.iter().sum::<u32>() == setup.initial);
+        let mut comms = Comms::new(setup.worlds.first().copied().unwrap_or(setup.initial), (first, local), stride);
+        let mut begun = setup.worlds.first().copied().unwrap_or(0);
+        for &ranks in setup.worlds.iter().skip(1) {
+            comms.begin_world(begun, ranks);
+            begun += ranks;
+        }
         let mut world = World {
             objects: Objects::new(comms, setup.environment),
             chapters: Chapters::new(setup.batch, setup.policy, setup.start_up),

@@ -5,6 +5,7 @@ mod file;
 mod overheads;
 mod placement;
 mod presets;
+mod share;
 mod storage;
 
 pub use error::MachineError;
@@ -12,6 +13,7 @@ pub(crate) use error::Source;
 pub use overheads::Overheads;
 pub use placement::{Dealt, Placement, PlacementRule};
 pub use presets::{DEFAULT_MACHINE, PRESETS, Preset, preset};
+pub use share::Share;
 pub use storage::{Servers, Storage};
 
 use crate::model::{Formula, Network, Shared};
@@ -109,10 +111,29 @@ impl Machine {
     /// Errors: no ranks at all, a network smaller than the ranks, a size that does not suit the
     /// topology, latencies that pass 2^62 ps across the network, a placement that does not fit.
     pub fn build(&self, ranks: u32) -> Result<Built, MachineError> {
+        let (network, specification, group) = self.build_network(ranks)?;
+        let placement = self.placement.build(ranks, network.endpoints(), group)?;
+        let ranks_per_node = if matches!(placement, Placement::Block) { group } else { 1 };
+        Ok(self.built(network, specification, placement, ranks_per_node))
+    }
+
+    /// Builds the machine for several jobs of so many ranks each, whose ranks are numbered one job's behind the other's. How the machine itself
+    /// would place ranks does not count.
+    ///
+    /// # Errors
+    /// As [`Machine::build`]; a share that does not fit.
+    pub fn build_shared(&self, jobs: &[(Share, u32)]) -> Result<Built, MachineError> {
+        let (network, specification, _) = self.build_network(share::needed(jobs)?)?;
+        let placement = Placement::Table(share::endpoints(jobs, network.endpoints())?.into());
+        Ok(self.built(network, specification, placement, 1))
+    }
+
+    /// The network with room for so many ranks, its specification, and how many of its endpoints are a place of the outermost level.
+    fn build_network(&self, ranks: u32) -> Result<(Network, String, u32), MachineError> {
         if ranks == 0 {
             return Err(MachineError::new("a machine cannot be built for 0 ranks; ask for at least 1"));
         }
-        let (network, specification, group) = match &self.network {
+        Ok(match &self.network {
             NetworkSpec::Levels(levels) => {
                 let built = crate::spec::build(levels, Some(ranks))?;
                 (Network::Formula(Box::new(built.network)), built.specification, built.group)
@@ -121,12 +142,13 @@ impl Machine {
                 let (network, group) = packet(network, inside, ranks)?;
                 (Network::Shared(network), self.network.to_string(), group)
             }
-        };
-        let placement = self.placement.build(ranks, network.endpoints(), group)?;
-        let ranks_per_node = if matches!(placement, Placement::Block) { group } else { 1 };
+        })
+    }
+
+    fn built(&self, network: Network, specification: String, placement: Placement, ranks_per_node: u32) -> Built {
         let Machine { processor_factor, flop_rate, overheads, .. } = *self;
         let storage = self.storage.clone();
-        Ok(Built { network, placement, processor_factor, flop_rate, overheads, storage, specification, ranks_per_node })
+        Built { network, placement, processor_factor, flop_rate, overheads, storage, specification, ranks_per_node }
     }
 }
 

@@ -19,6 +19,7 @@ use engine::Span;
 use generator::Generator;
 use pattern::Destinations;
 pub use pattern::Pattern;
+pub(crate) use pattern::shuffled;
 pub use plot::{heat_map, latency_load};
 pub use report::{HostReport, Report, SimulatedReport};
 use std::sync::Arc;

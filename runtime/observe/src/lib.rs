@@ -18,7 +18,7 @@ pub use log::{Log, RankList};
 pub use part::{Part, Sum};
 pub use profile::{FunctionTally, Profile, RankTally};
 pub use recorder::Recorder;
-pub use report::{FunctionCost, Host, Report, Simulated, Spread};
+pub use report::{FunctionCost, Host, Job, Report, Simulated, Spread};
 pub use symbols::Symbols;
 pub use traffic::Traffic;
 pub use waiting::WaitState;

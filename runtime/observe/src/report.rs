@@ -41,12 +41,29 @@ pub struct Simulated {
     pub compute: Spread,
     /// Time in MPI calls that waited, over ranks.
     pub wait: Spread,
+    /// The jobs, if several had the machine at once.
+    #[serde(default, skip_serializing_if = "Vec::is_empty")]
+    pub jobs: Vec<Job>,
     /// Where the time went by call site, with `-xsim-profile`.
     #[serde(default, skip_serializing_if = "Option::is_none")]
     pub profile: Option<CallProfile>,
     /// What packets, messages and links did, on a network that has packets (docs/packet.md).
     #[serde(default, skip_serializing_if = "Option::is_none")]
     pub network: Option<serde_json::Value>,
+}
+
+/// One of several jobs that had the machine at once.
+#[derive(Clone, PartialEq, Eq, Debug, Serialize, Deserialize)]
+pub struct Job {
+    /// What it ran.
+    pub program: String,
+    /// Its ranks; those of all jobs are numbered one job's behind the other's.
+    pub ranks: u64,
+    /// The latest clock of any of its ranks at its end, beside the other jobs.
+    pub virtual_time_ps: u64,
+    /// That with the machine to itself, on the same endpoints, if it was run so.
+    #[serde(default, skip_serializing_if = "Option::is_none")]
+    pub alone_ps: Option<u64>,
 }
 
 /// One MPI function over all ranks.
@@ -171,6 +188,7 @@ mod tests {
         let spread = Spread::of([5, 3, 3, 9, 9].map(Span::from_ps));
         let simulated = Simulated {
             network: None,
+            jobs: Vec::new(),
             profile: None,
             program: "ring".into(),
             machine: "star:l=0.5us,b=100Gbps".into(),

@@ -237,6 +237,7 @@ mod tests {
             functions: [].into(),
             compute: spread,
             wait: spread,
+            jobs: Vec::new(),
             profile: Some(profile),
             network: None,
         };

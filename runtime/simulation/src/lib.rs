@@ -15,7 +15,7 @@ pub mod summary;
 pub use host::HostMeter;
 pub use options::{OptionError, Options};
 pub use progress::Progress;
-pub use setup::setup;
+pub use setup::{setup, setup_on};
 
 /// What can be known to fail before a run starts: more ranks than memory (of which this process has `ranks`, and shares the host's
 /// memory with `sharing - 1` others), a report that cannot be written, where this process writes it.

@@ -5,7 +5,7 @@ use crate::options::Options;
 use crate::summary;
 use mpi::World;
 use network::NetworkReport;
-use observe::{CallProfile, Host, Part, Report, Simulated};
+use observe::{CallProfile, Host, Job, Part, Report, Simulated};
 
 /// What this process counted; `names` are those of the MPI functions.
 pub fn part(world: &World, names: &[&'static str], meter: &HostMeter, switches: u64) -> Part {
@@ -37,6 +37,8 @@ pub struct Outcome<'a> {
     pub part: Part,
     /// What a packet network did.
     pub network: Option<NetworkReport>,
+    /// The jobs, if several had the machine at once.
+    pub jobs: Vec<Job>,
     /// Where the time went by call site, if that was asked for.
     pub profile: Option<CallProfile>,
 }
@@ -60,7 +62,7 @@ impl Outcome<'_> {
     }
 
     fn report(self, options: &Options, network: Option<&NetworkReport>) -> Report {
-        let Outcome { names: (program, machine), meter, processes, ranks, part, profile, .. } = self;
+        let Outcome { names: (program, machine), meter, processes, ranks, part, jobs, profile, .. } = self;
         Report {
             version: Report::VERSION,
             simulated: Simulated {
@@ -73,6 +75,7 @@ impl Outcome<'_> {
                 functions: part.functions,
                 compute: part.compute.spread(),
                 wait: part.wait.spread(),
+                jobs,
                 profile,
                 network: network.and_then(|network| serde_json::to_value(network).ok()),
             },

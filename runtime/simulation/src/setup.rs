@@ -5,6 +5,7 @@ use crate::options::{self, Options};
 use mpi::Setup;
 use mpi::charging::Compute;
 use mpi::wire::Wire;
+use network::Built;
 
 /// A run in one process, with functions of these names, and what its machine is called.
 ///
@@ -17,7 +18,14 @@ pub fn setup(options: &Options, names: &'static [&'static str]) -> Result<(Setup
             "-xsim-universe {universe} is less than the {np} ranks of the start: it is the most ranks that there will be, those included"
         ));
     }
-    let built = machine::build(options)?;
+    setup_on(options, machine::build(options)?, names)
+}
+
+/// As [`setup`], on a machine that was built for the run's ranks.
+///
+/// # Errors
+/// A sentence: the machine has not what is to be reported.
+pub fn setup_on(options: &Options, built: Built, names: &'static [&'static str]) -> Result<(Setup, String), String> {
     let label = machine::label(options, &built.specification);
     let compute = compute(options, built.processor_factor);
     let (flop_rate, node) = (built.flop_rate, built.ranks_per_node);

@@ -75,6 +75,7 @@ mod tests {
             bytes: 4000,
             functions: functions.map(|(name, cost)| (name.to_owned(), cost)).into(),
             compute: Spread::default(),
+            jobs: Vec::new(),
             profile: None,
             network: None,
             wait: Spread { min_ps: 1, min_rank: 0, mean_ps: 900_000_000, max_ps: 1_000_320_000, max_rank: 999 },

@@ -95,9 +95,14 @@ impl Recording {
         if options.process == 0 {
             File::create(&options.path).map_err(|why| cannot(&options.path, &why))?;
         }
+        Ok(Recording::unwritten(options))
+    }
+
+    /// Of a process's ranks, while nobody looks whether there can be a file.
+    pub fn unwritten(options: Options) -> Recording {
         let ranks = vec![Rank::default(); options.own.len()];
         let saving = Saving::new(&options.path, options.process, options.save, options.clock);
-        Ok(Recording {
+        Recording {
             options,
             saving,
             encoder: Encoder::default(),
@@ -108,7 +113,12 @@ impl Recording {
             ranks,
             comms: Vec::new(),
             histograms: FxHashMap::default(),
-        })
+        }
+    }
+
+    /// The bytes of the file of all that was recorded, at the end, if the ranks of this process are all.
+    pub fn file(&mut self) -> Vec<u8> {
+        file_of(self.options.ranks, [self.finish()])
     }
 
     /// What was recorded, at the end.

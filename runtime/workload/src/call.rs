@@ -50,6 +50,11 @@ pub enum Call {
     Dup(u32),
     /// `MPI_Comm_split` of a communicator, with color and key.
     Split(u32, i32, i32),
+    /// `MPI_Comm_create_group` within a communicator, of these members (all ranks of the run counted) in this order, with a tag; without a communicator
+    /// `MPI_Comm_create_from_group`.
+    Group(Option<u32>, Rc<[u32]>, i32),
+    /// A communicator with a process topology is made of one.
+    Neighborhood(u32, Box<Neighborhood>),
     /// `MPI_Comm_free` of a communicator that the rank made.
     FreeComm(u32),
     /// A call that neither communicates nor takes time.
@@ -76,6 +81,21 @@ impl Call {
             _ => Course::Ends,
         }
     }
+}
+
+/// The process topology of a communicator that is made.
+#[derive(Clone, PartialEq, Eq, Debug)]
+pub enum Neighborhood {
+    /// `MPI_Cart_create`: dimensions, and which of them wrap around.
+    Cart(Box<[i32]>, Box<[bool]>),
+    /// `MPI_Graph_create`: where each node's neighbours end, and the neighbours.
+    Graph(Box<[i32]>, Box<[i32]>),
+    /// `MPI_Dist_graph_create_adjacent`: where this rank's edges come from, and where they go.
+    Adjacent(Box<[u32]>, Box<[u32]>),
+    /// `MPI_Dist_graph_create`: edges from and to.
+    Edges(Vec<(u32, u32)>),
+    /// `MPI_Cart_sub` of a grid: which dimensions remain.
+    Part(Box<[bool]>),
 }
 
 /// Both messages of an `MPI_Sendrecv`.
@@ -126,7 +146,7 @@ pub enum Wait {
     Tested,
 }
 
-/// A collective on an intracommunicator.
+/// A collective on an intracommunicator; of a neighbourhood, on one that has a topology.
 #[derive(Clone, PartialEq, Eq, Debug)]
 pub struct Collective {
     /// Which.

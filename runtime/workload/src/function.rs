@@ -1,6 +1,6 @@
 //! The MPI functions that ranks without a program call, for messages and statistics.
 
-use crate::call::{Call, Requests, Wait};
+use crate::call::{Call, Neighborhood, Requests, Wait};
 use mpi::p2p::SendMode;
 use mpi::schedule::Kind;
 
@@ -24,7 +24,8 @@ functions! {
     Barrier Bcast Gather Scatter Allgather Alltoall Reduce Allreduce Reduce_scatter_block Scan Exscan
     Ibarrier Ibcast Igather Iscatter Iallgather Ialltoall Ireduce Iallreduce Ireduce_scatter_block Iscan Iexscan
     Barrier_init Bcast_init Gather_init Scatter_init Allgather_init Alltoall_init Reduce_init Allreduce_init Reduce_scatter_block_init
-    Scan_init Exscan_init Comm_dup Comm_split Comm_free
+    Scan_init Exscan_init Neighbor_alltoallv Ineighbor_alltoallv Neighbor_alltoallv_init
+    Comm_dup Comm_split Comm_create_group Comm_create_from_group Cart_create Graph_create Dist_graph_create_adjacent Dist_graph_create Cart_sub Comm_free
 }
 
 impl Function {
@@ -72,6 +73,15 @@ impl Function {
             Call::Start(_) => Function::Start,
             Call::Dup(_) => Function::Comm_dup,
             Call::Split(..) => Function::Comm_split,
+            Call::Group(Some(_), ..) => Function::Comm_create_group,
+            Call::Group(None, ..) => Function::Comm_create_from_group,
+            Call::Neighborhood(_, neighborhood) => match **neighborhood {
+                Neighborhood::Cart(..) => Function::Cart_create,
+                Neighborhood::Graph(..) => Function::Graph_create,
+                Neighborhood::Adjacent(..) => Function::Dist_graph_create_adjacent,
+                Neighborhood::Edges(_) => Function::Dist_graph_create,
+                Neighborhood::Part(_) => Function::Cart_sub,
+            },
             Call::FreeComm(_) => Function::Comm_free,
             Call::Local | Call::Compute(_) | Call::Fail(_) => return None,
             Call::End => Function::Finalize,
@@ -106,6 +116,8 @@ fn forms_of(kind: Kind) -> [Function; 3] {
         Kind::ReduceScatter => [Reduce_scatter_block, Ireduce_scatter_block, Reduce_scatter_block_init],
         Kind::Scan => [Scan, Iscan, Scan_init],
         Kind::Exscan => [Exscan, Iexscan, Exscan_init],
-        Kind::Agree | Kind::Neighbor => unreachable!("agreements and neighbourhoods are no collectives of a workload"),
+        // All forms of it are the same to who has no program: so many bytes for and from each neighbour.
+        Kind::Neighbor => [Neighbor_alltoallv, Ineighbor_alltoallv, Neighbor_alltoallv_init],
+        Kind::Agree => unreachable!("agreements are no collectives of a workload"),
     }
 }

@@ -16,14 +16,18 @@
 mod aspen;
 mod call;
 mod function;
+mod jobs;
 mod machines;
 mod replay;
 mod requests;
+mod script;
 mod workload;
 
 pub use aspen::Walk;
-pub use call::{Answer, Call, Collective, Envelope, Exchange, Requests, Wait};
+pub use call::{Answer, Call, Collective, Envelope, Exchange, Neighborhood, Requests, Wait};
 pub use function::{Function, NAMES};
+pub use jobs::Jobs;
 pub use machines::Machines;
 pub use replay::{Comparison, Computation, How, Replay};
+pub use script::Script;
 pub use workload::{Caller, Workload};

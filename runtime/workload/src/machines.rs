@@ -1,15 +1,16 @@
 //! Ranks as state machines: what each is blocked in, and the halves of its calls.
 
 mod completing;
+mod making;
 
 use crate::call::{Answer, Call, Collective, Envelope, Exchange, Requests, Wait};
 use crate::requests::{Lists, NONE};
-use crate::workload::{Caller, Workload, handle_of};
+use crate::workload::{Caller, Known, Workload, handle_of};
 use engine::Time;
 use mpi::collective::Lengths;
 use mpi::collective::mode::ENDED;
 use mpi::error::{ErrorClass, Failure, Result};
-use mpi::handle::{COMM_NULL, REQUEST_NULL, REQUEST_SENT};
+use mpi::handle::{REQUEST_NULL, REQUEST_SENT};
 use mpi::p2p::{Buffer, Peer, SendMode};
 use mpi::progress::{self, Ending};
 use mpi::runner::{Outcome, Runner};
@@ -169,7 +170,7 @@ impl<'m, W: Workload> Machines<'m, W> {
         let clock = self.mpi.world().messages.clock(rank);
         let Machine { cursor, comms, .. } = &mut self.machines[rank as usize];
         let made = comms.as_ref().map_or(&[][..], |comms| comms.as_slice());
-        self.workload.next(&Caller { rank, clock, mpi: self.mpi, made }, cursor, answer)
+        self.workload.next(&Caller { rank, clock, knows: Known::Made(self.mpi, made), first: 0 }, cursor, answer)
     }
 
     fn leave(&mut self, rank: u32) {
@@ -241,21 +242,11 @@ impl<'m, W: Workload> Machines<'m, W> {
                 let request = self.list(rank).handles.get(number as usize).copied();
                 mpi.start(request.unwrap_or(REQUEST_NULL)).map(|()| Begun::Done(Answer::Done))
             }
-            Call::Dup(comm) => {
-                let made = mpi.begin_comm_dup(self.comm(rank, comm))?;
-                self.making(rank, made)
-            }
-            Call::Split(comm, color, key) => {
-                let made = mpi.begin_comm_split(self.comm(rank, comm), color, key)?;
-                self.making(rank, made)
-            }
-            Call::FreeComm(comm) => {
-                mpi.release_comm(self.comm(rank, comm))?;
-                if let Some(made) = self.machines[rank as usize].comms.as_mut().and_then(|made| made.get_mut(comm as usize - 2)) {
-                    *made = COMM_NULL;
-                }
-                DONE
-            }
+            Call::Dup(comm) => self.begin_dup(rank, comm),
+            Call::Split(comm, color, key) => self.begin_split(rank, comm, color, key),
+            Call::Group(comm, members, tag) => self.begin_group(rank, comm, &members, tag),
+            Call::Neighborhood(comm, neighborhood) => self.begin_neighborhood(rank, comm, *neighborhood),
+            Call::FreeComm(comm) => self.free_comm(rank, comm),
             Call::Local | Call::Compute(_) | Call::Fail(_) => DONE,
             Call::End => {
                 mpi.world().messages.set_phase(rank, Phase::Finalized);
@@ -350,18 +341,6 @@ impl<'m, W: Workload> Machines<'m, W> {
 
     fn comm(&self, rank: u32, comm: u32) -> usize {
         handle_of(self.machines[rank as usize].comms.as_ref().map_or(&[], |made| made.as_slice()), comm)
-    }
-
-    fn making(&mut self, rank: u32, (word, waits): (usize, bool)) -> Result<Begun> {
-        if waits { Ok(Begun::Blocks(Blocked::Making, word)) } else { self.made(rank, word).map(Begun::Done) }
-    }
-
-    fn made(&mut self, rank: u32, word: usize) -> Result<Answer> {
-        let comm = self.mpi.end_comm(word)?;
-        if comm != COMM_NULL {
-            self.machines[rank as usize].comms.get_or_insert_default().push(comm);
-        }
-        Ok(Answer::Done)
     }
 
     /// A rank's call has failed: the run ends, and says why.

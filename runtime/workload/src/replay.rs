@@ -7,8 +7,10 @@
 //! runs. Messages and collectives take their time on the machine of the replay.
 
 mod arguments;
+mod collective;
 mod columns;
 mod compute;
+mod making;
 mod operation;
 mod outcome;
 mod plan;
@@ -19,17 +21,18 @@ pub use compute::Computation;
 use crate::call::{Answer, Call, Collective, Envelope, Exchange, Requests, Wait};
 use crate::workload::{Caller, Workload};
 use arguments::{Comm, Partner, Received};
+use collective::Reducer;
 use columns::Columns;
 use compute::Clockwork;
 use engine::{Span, Time};
 use mpi::collective::Reducing;
 use mpi::p2p::SendMode;
 use mpi::request::{ANY_SOURCE, ANY_TAG, UNDEFINED};
-use operation::{Completed, Make, Operation, Reducer, Slots};
+use operation::{Completed, Operation, Slots};
 use plan::Plan;
 use position::Position;
 use trace::Trace;
-use trace::trace::Cell;
+use trace::trace::{Cell, Comms};
 
 /// The most functions that a trace may name: a call's function is kept in 15 bits.
 const MOST_FUNCTIONS: usize = 1 << 15;
@@ -122,6 +125,18 @@ impl<'t> Replay<'t> {
         let clockwork = Clockwork::new(trace, &plan, computation);
         let expected = if compares { vec![Time::ZERO; trace.ranks as usize] } else { Vec::new() };
         Ok(Replay { trace, plan, columns, clockwork, names, expected, comparison: Comparison::default(), decides })
+    }
+
+    /// The communicators of the trace.
+    pub(crate) fn comms(&self) -> &'t Comms {
+        &self.trace.comms
+    }
+
+    /// From the beginning, for another run.
+    pub(crate) fn restart(&mut self) {
+        self.clockwork.rewind(self.trace);
+        self.expected.fill(Time::ZERO);
+        self.comparison = Comparison::default();
     }
 
     /// The names of the functions that its calls have, for [`mpi::Setup`].
@@ -300,7 +315,7 @@ impl<'t> Replay<'t> {
                     None => Call::Collective(collective),
                 }
             }
-            Operation::Make { comm, how } => self.make(caller, cursor, *comm, *how)?,
+            Operation::Make { comm, how } => self.make(caller, cursor, *comm, how)?,
             Operation::MakeOp { op, commutes } => {
                 let (slot, commutes) = (self.slot(cursor, *op), self.number(cursor, *commutes) != 0);
                 let ordered = &mut cursor.made.get_or_insert_default().ordered;
@@ -331,6 +346,11 @@ impl<'t> Replay<'t> {
         let these = match (completed, requests) {
             (Completed::All, Slots::Same(slots)) => slots.clone(),
             (Completed::All, Slots::Each(cells)) => cells.iter().flatten().map(|&cell| self.slot(cursor, cell)).collect(),
+            (Completed::Any, Slots::Same(slots)) => return Call::Complete(Wait::Any, Requests::These(slots.clone())),
+            (Completed::Any, Slots::Each(cells)) => {
+                let these = cells.iter().flatten().map(|&cell| self.slot(cursor, cell)).collect();
+                return Call::Complete(Wait::Any, Requests::These(these));
+            }
             (Completed::One(index), _) => match self.number(cursor, *index) {
                 index if index == i64::from(UNDEFINED) => return Call::Local,
                 index => one(index).into_iter().collect(),
@@ -360,7 +380,7 @@ impl<'t> Replay<'t> {
         Ok(if calls.len() == 1 { calls.remove(0) } else { Call::Several(calls.into()) })
     }
 
-    fn collective(&self, caller: &Caller, cursor: &Cursor, plan: &operation::Collective) -> Result<Collective, Refusal> {
+    fn collective(&self, caller: &Caller, cursor: &Cursor, plan: &collective::Collective) -> Result<Collective, Refusal> {
         let comm = self.comm(caller, cursor, plan.comm)?;
         let root = plan.root.map(|root| self.rank(caller, comm, self.number(cursor, root))).transpose()?;
         let (me, members) = match comm {
@@ -383,25 +403,6 @@ impl<'t> Replay<'t> {
                 Reducing::Function { commutative: made.is_none(), element: self.number(cursor, element).max(0) as u64 }
             }
         }
-    }
-
-    /// A call that makes a communicator. Who is together in it, and in which order, is in the trace, so that all of them are splits but those
-    /// of all members.
-    fn make(&self, caller: &Caller, cursor: &Cursor, comm: Comm, how: Make) -> Result<Call, Refusal> {
-        let comm = self.comm(caller, cursor, comm)?;
-        Ok(match how {
-            Make::Dup => Call::Dup(comm),
-            Make::Split { color, key } => Call::Split(comm, self.number(cursor, color) as i32, self.number(cursor, key) as i32),
-            Make::Nothing => Call::Split(comm, UNDEFINED, 0),
-            Make::Among(cell) => {
-                let number = u32::try_from(self.number(cursor, cell)).unwrap_or(0);
-                let found = self.trace.comms.member(caller.rank, number).zip(self.trace.comms.instance(caller.rank, number));
-                let Some((member, (instance, ..))) = found else {
-                    return Err(format!("the trace does not say who is in comm#{number}").into());
-                };
-                Call::Split(comm, instance.leader as i32, member.rank as i32)
-            }
-        })
     }
 
     fn compare(&mut self, caller: &Caller, cursor: &Cursor) {

@@ -2,6 +2,7 @@
 
 use crate::call::{Envelope, Requests};
 use mpi::handle::{MESSAGE_NULL, REQUEST_NULL};
+use mpi::topology::Cart;
 use std::rc::Rc;
 
 /// A rank without open requests.
@@ -16,6 +17,8 @@ pub(crate) struct Open {
     pub(crate) asked: Option<Rc<[u32]>>,
     /// Handles of messages that were probed and not received, by number; [`MESSAGE_NULL`] of numbers that are not used.
     pub(crate) messages: Vec<usize>,
+    /// What a communicator gets as its topology that the rank makes a part of a grid's with (`MPI_Cart_sub`).
+    pub(crate) part: Option<Cart>,
     /// What the rank waits for that probes, and the message's number if it takes it (`MPI_Mprobe`).
     pub(crate) probed: Option<(Envelope, Option<u32>)>,
 }

@@ -5,29 +5,53 @@ use crate::function::Function;
 use engine::Time;
 use mpi::Mpi;
 use mpi::handle::{COMM_NULL, COMM_SELF, COMM_WORLD};
+use trace::trace::Comms;
 
 /// A rank that is asked for its next call.
 pub struct Caller<'a> {
-    /// The rank in `MPI_COMM_WORLD`.
+    /// The rank in its `MPI_COMM_WORLD`.
     pub rank: u32,
     /// Its clock.
     pub clock: Time,
-    pub(crate) mpi: &'a Mpi,
-    /// The communicators that it has made.
-    pub(crate) made: &'a [usize],
+    pub(crate) knows: Known<'a>,
+    /// The first rank of that world among all ranks of the run.
+    pub(crate) first: u32,
+}
+
+/// What says who is what in which communicator.
+#[derive(Clone, Copy)]
+pub(crate) enum Known<'a> {
+    /// MPI, of the communicators that the rank has made.
+    Made(&'a Mpi, &'a [usize]),
+    /// What was recorded: nothing runs.
+    Recorded(&'a Comms),
 }
 
 impl Caller<'_> {
     /// The rank in a communicator, and how many its messages can go to there; `None` where the rank has no such communicator.
     pub fn position(&self, comm: u32) -> Option<(u32, u32)> {
-        let world = self.mpi.world();
-        let comm = world.objects.comms.get(handle_of(self.made, comm)).ok()?;
-        Some((comm.rank(self.rank), comm.peers()))
+        match self.knows {
+            Known::Made(mpi, made) => {
+                let world = mpi.world();
+                let comm = world.objects.comms.get(handle_of(made, comm)).ok()?;
+                Some((comm.rank(self.first + self.rank), comm.peers()))
+            }
+            Known::Recorded(_) if comm == Call::SELF => Some((0, 1)),
+            Known::Recorded(comms) => comms.member(self.rank, comm - Call::SELF).map(|member| (member.rank, member.peers)),
+        }
+    }
+
+    /// As the ranks from `first` on see it that are a world of their own.
+    pub(crate) fn of_world(&self, first: u32) -> Caller<'_> {
+        Caller { rank: self.rank - first, first, ..*self }
     }
 
     /// How many communicators it has made.
     pub fn made(&self) -> u32 {
-        self.made.len() as u32
+        match self.knows {
+            Known::Made(_, made) => made.len() as u32,
+            Known::Recorded(comms) => comms.len() as u32,
+        }
     }
 }
 

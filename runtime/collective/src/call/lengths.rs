@@ -19,7 +19,7 @@ use std::rc::Rc;
 // Owned and not borrowed from a program's arrays: there is no program.
 #[derive(Clone, Debug)]
 pub struct Lengths {
-    /// Which collective; neither [`Kind::Agree`] nor [`Kind::Neighbor`].
+    /// Which collective; not [`Kind::Agree`].
     pub kind: Kind,
     /// The communicator's handle.
     pub comm: usize,
@@ -28,7 +28,8 @@ pub struct Lengths {
     /// Of a block: what each member gives or gets, of an all-to-all what it gives each; of a reduction all that a member gives. Where blocks
     /// differ it is what all members know alike: of an allgather all blocks together, of a reduction that scatters all that a member gives, else 0.
     pub bytes: u64,
-    /// What the member gives and gets, where blocks differ from member to member (the v and w forms).
+    /// What the member gives and gets, where blocks differ from member to member (the v and w forms), and of [`Kind::Neighbor`]: there for each
+    /// neighbour that it sends to, and for each that sends to it.
     pub blocks: Option<(Blocks, Blocks)>,
     /// With what it reduces.
     pub reduction: Option<Reducing>,
@@ -61,6 +62,10 @@ impl Entrance<'_> {
     pub fn join_lengths(&mut self, call: &Lengths, mode: Mode) -> Result<Part> {
         debug_assert!(!self.messages.payloads, "who has payloads has buffers");
         let &Lengths { kind, comm, root, bytes, ref blocks, reduction: reducing } = call;
+        if kind == Kind::Neighbor {
+            let (send, receive) = blocks.clone().unwrap_or((Blocks::Uniform(0), Blocks::Uniform(0)));
+            return self.join_neighbor_lengths(comm, (send, receive), mode);
+        }
         let handles = match reducing {
             Some(Reducing::Predefined { op, datatype }) => Some((op, datatype)),
             _ => None,
@@ -97,6 +102,6 @@ impl Reducing {
 }
 
 /// Blocks of these lengths, in no memory.
-fn lengths(blocks: Blocks) -> Area {
+pub(super) fn lengths(blocks: Blocks) -> Area {
     Area { extents: Vec::new(), blocks, bytes: 0 }
 }

@@ -1,5 +1,6 @@
 //! Neighbourhood collectives (MPI 5.0 chapter 8.6).
 
+use super::lengths::lengths;
 use super::{Beside, Neighbors};
 use crate::area::Side;
 use crate::area::area;
@@ -10,7 +11,9 @@ use crate::entrance::{Entrance, Part};
 use crate::mode::Mode;
 use message::view::Extent;
 use objects::error::{ErrorClass, Failure, Result};
+use objects::topology::Topology;
 use schedule::{Blocks, Kind, NOBODY};
+use std::rc::Rc;
 
 // A topology's lists go into schedules as they are.
 const _: () = assert!(NOBODY == objects::topology::NOBODY);
@@ -39,20 +42,42 @@ impl Entrance<'_> {
         self.try_gathering(&brief, &Extent::none(), target, &mut Bring::Lists(&send, &receive, each))
     }
 
+    /// The mounted rank's number in a communicator, and the topology of that.
+    fn topology(&self, comm: usize) -> Result<(u32, Rc<Topology>)> {
+        let communicator = self.objects.comms.get(comm)?;
+        let topology = communicator.topology.clone().ok_or_else(|| {
+            Failure::new(
+                ErrorClass::TOPOLOGY,
+                "the communicator has no process topology: make one with MPI_Cart_create, MPI_Graph_create or MPI_Dist_graph_create",
+            )
+        })?;
+        Ok((communicator.rank(self.messages.current), topology))
+    }
+
+    /// As [`Entrance::join_neighbor`] in a run without payloads.
+    pub(super) fn join_neighbor_lengths(&mut self, comm: usize, (send, receive): (Blocks, Blocks), mode: Mode) -> Result<Part> {
+        let (me, topology) = self.topology(comm)?;
+        let (sources, destinations, cartesian) = topology.neighbors(me);
+        for (blocks, neighbors) in [(&send, &destinations), (&receive, &sources)] {
+            if let Blocks::Each(begins) = blocks
+                && begins.len() != neighbors.len() + 1
+            {
+                let (there, should) = (begins.len() - 1, neighbors.len());
+                return Err(Failure::new(ErrorClass::COUNT, format!("the call has {there} blocks for {should} neighbours")));
+            }
+        }
+        let (source, target) = (lengths(send), lengths(receive));
+        let brief = Brief { irregular: source.is_irregular() || target.is_irregular(), ..Brief::of(Kind::Neighbor, mode, comm) };
+        self.general(&brief, Beside::Neighbors(Neighbors { sources, destinations, cartesian }), source, target)
+    }
+
     /// The neighbourhood collectives: the mounted rank enters. With `each`, every neighbour gets a block of its own (alltoall forms).
     ///
     /// # Errors
     /// What is wrong with the arguments (MPI 5.0 section 6.2), or that members call something else.
     #[inline(never)]
     pub fn join_neighbor(&mut self, send: Side, receive: Side, each: bool, comm: usize, mode: Mode) -> Result<Part> {
-        let communicator = self.objects.comms.get(comm)?;
-        let me = communicator.rank(self.messages.current);
-        let Some(topology) = communicator.topology.clone() else {
-            return Err(Failure::new(
-                ErrorClass::TOPOLOGY,
-                "the communicator has no process topology: make one with MPI_Cart_create, MPI_Graph_create or MPI_Dist_graph_create",
-            ));
-        };
+        let (me, topology) = self.topology(comm)?;
         if self.may_gather()
             && let Some(part) = self.gather_neighbors(&send, &receive, each, comm, mode)?
         {

@@ -177,6 +177,19 @@ impl Mpi {
         self.await_result(&part)
     }
 
+    /// [`Mpi::agree_in_group`] up to its wait, as [`Mpi::begin_agreement`].
+    pub(crate) fn begin_agreement_in_group(
+        &self,
+        group: Rc<Group>,
+        key: (u32, i32, u32),
+        bytes: u64,
+        contribution: Contribution,
+        resolve: Resolve,
+    ) -> Result<(usize, bool)> {
+        let part = self.enter(|entrance| entrance.join_group(group, key, bytes, (contribution, resolve)))?;
+        Ok((part.waiting().word(), !part.through))
+    }
+
     /// A persistent collective of the mounted rank on a communicator: the handle of its request.
     pub fn persistent_collective(&self, comm: usize, start: impl Fn(&Mpi) -> Result<usize> + 'static) -> Result<usize> {
         let number = self.enter(|entrance| entrance.initialize(comm))?;

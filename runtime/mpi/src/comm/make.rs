@@ -22,6 +22,8 @@ type Contributions = Vec<(u32, u32, Contribution)>;
 const BYTE: usize = 0x247;
 /// Bytes that each member contributes to the agreement on a context.
 const CONTEXT_BYTES: u64 = 8;
+/// In place of the context that a group is found in, where it has no communicator: none has this one.
+const NO_PARENT: u32 = u32::MAX;
 
 /// The handle for each side of an intercommunicator, by member.
 // Each side has an object of its own, since its local group is the other's remote one.
@@ -318,23 +320,32 @@ impl Mpi {
     // 5.0 section 7.4.2).
     pub fn comm_create_group(&self, comm: usize, group: Rc<Group>, tag: i32) -> Result<usize> {
         let context = self.world().objects.comms.get(comm)?.context;
-        let me = self.world().messages.current;
-        if group.rank_of(me).is_none() {
+        self.made_in_group(group, context, tag)
+    }
+
+    /// A communicator of this group, whose members find each other by the context of what they have in common.
+    fn made_in_group(&self, group: Rc<Group>, context: u32, tag: i32) -> Result<usize> {
+        if group.rank_of(self.world().messages.current).is_none() {
             return Ok(COMM_NULL);
         }
         let key = (context, tag, group.world_rank(0));
         self.agree_in_group(group.clone(), key, CONTEXT_BYTES, Contribution::Group(group, None), create_in_group)
     }
 
+    /// The first half of `MPI_Comm_create_group` by a member of the group, as [`Mpi::begin_comm_dup`]; without a communicator of
+    /// `MPI_Comm_create_from_group`.
+    pub fn begin_comm_create_group(&self, comm: Option<usize>, group: Rc<Group>, tag: i32) -> Result<(usize, bool)> {
+        let context = match comm {
+            Some(comm) => self.world().objects.comms.get(comm)?.context,
+            None => NO_PARENT,
+        };
+        let key = (context, tag, group.world_rank(0));
+        self.begin_agreement_in_group(group.clone(), key, CONTEXT_BYTES, Contribution::Group(group, None), create_in_group)
+    }
+
     /// `MPI_Comm_create_from_group`, with a tag in place of its string: as [`comm_create_group`](Self::comm_create_group), without a parent.
     pub fn comm_create_from_group(&self, group: Rc<Group>, tag: i32) -> Result<usize> {
-        // No communicator has this context.
-        const NO_PARENT: u32 = u32::MAX;
-        if group.rank_of(self.world().messages.current).is_none() {
-            return Ok(COMM_NULL);
-        }
-        let key = (NO_PARENT, tag, group.world_rank(0));
-        self.agree_in_group(group.clone(), key, CONTEXT_BYTES, Contribution::Group(group, None), create_in_group)
+        self.made_in_group(group, NO_PARENT, tag)
     }
 
     /// `MPI_Intercomm_create`: the new handle.
@@ -394,6 +405,15 @@ impl Mpi {
 
     /// `MPI_Cart_create` and `MPI_Graph_create`: the first ranks of `comm` get the topology.
     pub fn comm_with_topology(&self, comm: usize, topology: Topology, ranks: u32) -> Result<usize> {
+        self.made(comm, self.with_topology(comm, topology, ranks)?, create)
+    }
+
+    /// The first half of [`Mpi::comm_with_topology`], as [`Mpi::begin_comm_dup`].
+    pub fn begin_comm_with_topology(&self, comm: usize, topology: Topology, ranks: u32) -> Result<(usize, bool)> {
+        self.begin_agreement(comm, CONTEXT_BYTES, self.with_topology(comm, topology, ranks)?, create)
+    }
+
+    fn with_topology(&self, comm: usize, topology: Topology, ranks: u32) -> Result<Contribution> {
         self.intra(comm, "a process topology")?;
         let group = {
             let world = self.world();
@@ -412,23 +432,35 @@ impl Mpi {
                 communicator.group.prefix(ranks)
             }
         };
-        self.made(comm, Contribution::Group(group, Some(Rc::new(topology))), create)
+        Ok(Contribution::Group(group, Some(Rc::new(topology))))
     }
 
     /// `MPI_Cart_sub`: splits by color, and gives each part its topology.
     // The first member of each part sets its topology, the others find it there: a grid's parts are alike.
     pub fn comm_split_with_topology(&self, comm: usize, color: i32, key: i32, topology: Topology) -> Result<usize> {
         let handle = self.comm_split(comm, color, key)?;
-        let mut world = self.world();
-        let index = world.objects.comms.index(handle)?;
-        world.objects.comms.at_mut(index).topology.get_or_insert_with(|| Rc::new(topology));
+        self.set_topology(handle, topology)?;
         Ok(handle)
+    }
+
+    /// A communicator of [`Mpi::comm_split_with_topology`] gets its topology, unless it has it.
+    pub fn set_topology(&self, comm: usize, topology: Topology) -> Result {
+        let mut world = self.world();
+        let index = world.objects.comms.index(comm)?;
+        world.objects.comms.at_mut(index).topology.get_or_insert_with(|| Rc::new(topology));
+        Ok(())
     }
 
     /// `MPI_Dist_graph_create` and `MPI_Dist_graph_create_adjacent`.
     pub fn comm_with_edges(&self, comm: usize, contribution: Contribution) -> Result<usize> {
         self.intra(comm, "a process topology")?;
         self.made(comm, contribution, distributed_graph)
+    }
+
+    /// The first half of [`Mpi::comm_with_edges`], as [`Mpi::begin_comm_dup`].
+    pub fn begin_comm_with_edges(&self, comm: usize, contribution: Contribution) -> Result<(usize, bool)> {
+        self.intra(comm, "a process topology")?;
+        self.begin_agreement(comm, CONTEXT_BYTES, contribution, distributed_graph)
     }
 }
 

@@ -224,7 +224,7 @@ impl Destinations {
 }
 
 /// Numbers below `count` in a random order.
-fn shuffled(count: u32, seed: u64) -> Vec<u32> {
+pub(crate) fn shuffled(count: u32, seed: u64) -> Vec<u32> {
     let mut random = Random::new(seed, u64::MAX);
     let mut permutation: Vec<u32> = (0..count).collect();
     for i in (1..count).rev() {

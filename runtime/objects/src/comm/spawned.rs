@@ -1,11 +1,11 @@
-//! Worlds of ranks that were spawned: what `MPI_COMM_WORLD` and the parents' intercommunicator are to whom.
+//! Worlds besides the first, of ranks that were spawned or are another job's: what `MPI_COMM_WORLD` and the parents' intercommunicator are to whom.
 
 use super::Comms;
 use crate::group::Group;
 use crate::handle::{self, COMM_NULL};
 use std::rc::Rc;
 
-/// A world of ranks that were spawned together.
+/// A world of ranks that were spawned together, or began beside the first world's.
 pub(super) struct Spawned {
     /// Its ranks: the number of the first among all that there are, and how many.
     pub(super) first: u32,
@@ -43,6 +43,12 @@ impl Comms {
         let parent = self.make_side(group, parents, inter);
         let world = handle::decode(made).expect("some of its ranks are here");
         self.spawned.push(Spawned { first, counts, world, parent, parent_context: inter });
+    }
+    /// Ranks begin beside those of the first world, spawned by nobody: from `first` on so many, behind all that there are.
+    pub fn begin_world(&mut self, first: u32, count: u32) {
+        let made = self.make(Group::range(first, 1, count), None, None);
+        let world = handle::decode(made).expect("a world has ranks");
+        self.spawned.push(Spawned { first, counts: Rc::new([count]), world, parent: COMM_NULL, parent_context: 0 });
     }
     /// The mounted rank's intercommunicator with those who spawned it; `MPI_COMM_NULL` if nobody did, or it has freed it.
     pub fn parent(&self) -> usize {

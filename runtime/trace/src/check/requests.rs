@@ -110,6 +110,11 @@ impl Requests {
         let which: Vec<usize> = match (number("index"), find("array_of_indices")) {
             (Some(index), _) => usize::try_from(index).into_iter().collect(),
             (None, Some(indices)) => indices.numbers.iter().filter_map(|&index| usize::try_from(index).ok()).collect(),
+            // A wait for any of which nobody knows which it was: one of those that are open.
+            (None, None) if find("index").is_some() => {
+                let is_open = |slot: &Option<i64>| slot.is_some_and(|slot| self.made.contains_key(&slot));
+                slots.iter().position(is_open).into_iter().collect()
+            }
             (None, None) => (0..slots.len()).collect(),
         };
         for (status, index) in (0..).zip(which) {

@@ -3,6 +3,8 @@
 use crate::codec::{Reader, Result};
 use crate::column::Column;
 use observe::recorder::Member;
+use rustc_hash::FxHashMap;
+use std::rc::Rc;
 
 /// A communicator, told apart by the first member of its (local) group and that one's number for it.
 #[derive(Clone, Copy, PartialEq, Eq, PartialOrd, Ord, Hash, Debug)]
@@ -84,6 +86,30 @@ impl Comms {
         let fact = |column: usize| columns[column].at(at).and_then(|value| u32::try_from(value).ok());
         let instance = |column: usize| Some(Instance { leader: fact(column)?, number: fact(column + 1)? });
         Some((instance(4)?, instance(6)?, fact(2)?))
+    }
+
+    /// The members of all communicators, in their order and by their ranks in `MPI_COMM_WORLD`; O(members).
+    ///
+    /// # Errors
+    /// If a communicator has something else than ranks 0 and up that differ.
+    pub fn groups(&self) -> std::result::Result<FxHashMap<Instance, Rc<[u32]>>, String> {
+        let mut members: FxHashMap<Instance, Vec<(u32, u32)>> = FxHashMap::default();
+        self.each(|rank, _, place, (instance, ..)| members.entry(instance).or_default().push((place, rank)));
+        let mut groups = FxHashMap::default();
+        for (instance, mut members) in members {
+            members.sort_unstable();
+            let group: Rc<[u32]> = members.iter().map(|member| member.1).collect();
+            let mut ranks = group.to_vec();
+            ranks.sort_unstable();
+            ranks.dedup();
+            let in_order = (0..).zip(&members).all(|(place, member)| member.0 == place);
+            if ranks.len() < members.len() || !in_order {
+                let Instance { leader, number } = instance;
+                return Err(format!("the trace does not say who is in comm#{number} of rank {leader}"));
+            }
+            groups.insert(instance, group);
+        }
+        Ok(groups)
     }
 
     /// All that ranks have: the rank, its number for it, the rank in it, and what [`Comms::instance`] says; O(members).

@@ -55,14 +55,20 @@ impl<'t> Clockwork<'t> {
             Computation::Scaled(factor) => factor,
         };
         let source = if !trace.times.is_empty() {
-            let of = |rank| trace.times.get(&rank).and_then(|times| Reading::new(times).ok());
-            Source::Exact((0..trace.ranks).map(of).collect())
+            Source::Exact(readings(trace))
         } else if trace.histograms.is_empty() || computation == Computation::None {
             Source::Nothing
         } else {
             Source::Drawn(drawn(trace, plan))
         };
         Clockwork { source, factor, latest: (Span::ZERO, Span::ZERO) }
+    }
+
+    /// Exact times are read once more; drawn ones are the same whenever they are asked for.
+    pub(super) fn rewind(&mut self, trace: &'t Trace) {
+        if let Source::Exact(ranks) = &mut self.source {
+            *ranks = readings(trace);
+        }
     }
 
     /// What a rank computes before the call that it makes now.
@@ -90,6 +96,10 @@ impl<'t> Clockwork<'t> {
     pub(super) fn ended(&self, before: Time) -> Time {
         before + self.latest.0 + self.latest.1
     }
+}
+
+fn readings(trace: &Trace) -> Vec<Option<Reading<'_>>> {
+    (0..trace.ranks).map(|rank| trace.times.get(&rank).and_then(|times| Reading::new(times).ok())).collect()
 }
 
 fn scaled(span: Span, factor: f64) -> Span {

@@ -1,11 +1,9 @@
 //! What a recorded call is to a replay.
 
 use super::arguments::{Arguments, Comm, Length, Partner, Received, Refused};
-use mpi::collective::Reducing;
-use mpi::datatype;
-use mpi::op::Predefined;
+use super::collective::{Collective, collective};
+use super::making::{Make, making};
 use mpi::p2p::SendMode;
-use mpi::schedule::{Blocks, Kind, begins};
 use std::rc::Rc;
 use trace::trace::Cell;
 
@@ -32,69 +30,8 @@ pub(super) enum Completed {
     /// The one at this index.
     One(Cell),
     Some(Box<[Cell]>),
-}
-
-/// How a communicator is made.
-#[derive(Clone, Copy, Debug)]
-pub(super) enum Make {
-    Dup,
-    Split {
-        color: Cell,
-        key: Cell,
-    },
-    /// Of those that the trace has in the communicator with this number.
-    Among(Cell),
-    /// The rank gets none.
-    Nothing,
-}
-
-/// The sizes of a collective's blocks.
-#[derive(Debug)]
-pub(super) enum Form {
-    Nothing,
-    Block(Length),
-    /// A block of the root's call, and of others'.
-    Rooted(Length, Length),
-    /// A block for each member.
-    Parts(Length),
-    /// Blocks that the root knows; and what others give it, or get.
-    RootBlocks {
-        gathers: bool,
-        blocks: Option<Box<[Length]>>,
-        own: Option<Length>,
-    },
-    Allgatherv {
-        own: Option<Length>,
-        blocks: Box<[Length]>,
-    },
-    Alltoallv {
-        send: Option<Box<[Length]>>,
-        receive: Box<[Length]>,
-    },
-    ReduceScatter(Box<[Length]>),
-}
-
-/// With what a reduction reduces.
-#[derive(Clone, Copy, Debug)]
-pub(super) enum Reducer {
-    Predefined(Reducing),
-    /// The program's operation with this number, on elements of so many bytes.
-    Function {
-        op: Cell,
-        element: Cell,
-    },
-}
-
-#[derive(Debug)]
-pub(super) struct Collective {
-    pub(super) kind: Kind,
-    pub(super) comm: Comm,
-    pub(super) root: Option<Cell>,
-    form: Form,
-    pub(super) reducer: Option<Reducer>,
-    pub(super) request: Option<Cell>,
-    /// Whether the request is started later.
-    pub(super) is_persistent: bool,
+    /// One, but the trace does not say which: the first that is complete in the replay.
+    Any,
 }
 
 /// What a call is.
@@ -158,8 +95,9 @@ pub(super) enum Operation {
         request: Option<Cell>,
     },
     Collective(Collective),
+    /// A communicator is made of this one, if of any.
     Make {
-        comm: Comm,
+        comm: Option<Comm>,
         how: Make,
     },
     FreeComm {
@@ -173,7 +111,7 @@ pub(super) enum Operation {
 }
 
 /// What begins the names of functions that change nothing beyond their rank.
-const LOCAL: [&str; 27] = [
+const LOCAL: [&str; 28] = [
     "Type_",
     "Group_",
     "Op_",
@@ -198,6 +136,7 @@ const LOCAL: [&str; 27] = [
     "Status_",
     "Buffer_",
     "Grequest_",
+    "Session_",
     "Add_error_",
     "Remove_error_",
     "T_",
@@ -251,20 +190,6 @@ fn mode(name: &str) -> SendMode {
         "Bsend" | "Ibsend" | "Bsend_init" | "Rsend" | "Irsend" | "Rsend_init" => SendMode::Ready,
         _ => SendMode::Standard,
     }
-}
-
-/// With what a call reduces.
-fn reducing(call: &Arguments) -> Result<Reducer, Refused> {
-    let Some(op) = call.name("op") else {
-        return Ok(Reducer::Function {
-            op: call.object("op")?.ok_or("its operation is not in the trace")?,
-            element: call.datatype("datatype")?,
-        });
-    };
-    let op = Predefined::ALL.iter().find(|known| known.name() == op).ok_or_else(|| format!("{op} is no operation"))?;
-    let Some(name) = call.name("datatype") else { return Err("it reduces elements of a datatype that the program made".to_owned()) };
-    let datatype = datatype::predefined::named(name).ok_or_else(|| format!("{name} is no datatype"))?;
-    Ok(Reducer::Predefined(Reducing::Predefined { op: op.handle(), datatype }))
 }
 
 impl Operation {
@@ -328,16 +253,12 @@ impl Operation {
             "Request_get_status_some" => Operation::Look { flag: call.known("outcount")? },
             "Start" | "Startall" => Operation::Start { requests: call.requests()?.into_iter().flatten().collect() },
             "Request_free" => Operation::FreeRequest { request: call.object("request")? },
-            "Comm_dup" | "Comm_dup_with_info" => Operation::Make { comm: call.comm("comm")?, how: Make::Dup },
-            "Comm_split" => {
-                Operation::Make { comm: call.comm("comm")?, how: Make::Split { color: call.known("color")?, key: call.known("key")? } }
-            }
-            "Comm_split_type" | "Cart_sub" | "Comm_create" => making(call, "comm", "newcomm")?,
-            "Cart_create" => making(call, "comm_old", "comm_cart")?,
-            "Graph_create" => making(call, "comm_old", "comm_graph")?,
-            "Dist_graph_create" | "Dist_graph_create_adjacent" => making(call, "comm_old", "comm_dist_graph")?,
-            "Comm_free" => Operation::FreeComm { comm: call.comm("comm")? },
-            _ => Operation::Collective(collective(call, name)?),
+            // All communication of the communicator is complete when it is disconnected.
+            "Comm_free" | "Comm_disconnect" => Operation::FreeComm { comm: call.comm("comm")? },
+            _ => match making(call, name)? {
+                Some(making) => making,
+                None => Operation::Collective(collective(call, name)?),
+            },
         })
     }
 
@@ -351,13 +272,8 @@ impl Operation {
     }
 }
 
-fn request(call: &Arguments) -> Result<Option<Cell>, Refused> {
+pub(super) fn request(call: &Arguments) -> Result<Option<Cell>, Refused> {
     call.object("request")?.map(Some).ok_or_else(|| "its request is not in the trace".to_owned())
-}
-
-fn making(call: &Arguments, comm: &str, made: &str) -> Result<Operation, Refused> {
-    let how = call.made(made)?.map_or(Make::Nothing, Make::Among);
-    Ok(Operation::Make { comm: call.comm(comm)?, how })
 }
 
 fn completing(call: &Arguments, name: &str) -> Result<Operation, Refused> {
@@ -375,7 +291,7 @@ fn completing(call: &Arguments, name: &str) -> Result<Operation, Refused> {
     let (flag, completed) = match name {
         "Wait" | "Waitall" => (None, Completed::All),
         "Test" | "Testall" => (Some(call.known("flag")?), Completed::All),
-        "Waitany" => (None, Completed::One(call.known("index")?)),
+        "Waitany" => (None, call.number("index").map_or(Completed::Any, Completed::One)),
         "Testany" => {
             (Some(call.known("flag")?), Completed::One(call.number("index").unwrap_or(Cell::Same(mpi::request::UNDEFINED.into()))))
         }
@@ -387,120 +303,4 @@ fn completing(call: &Arguments, name: &str) -> Result<Operation, Refused> {
 
 fn indices(call: &Arguments) -> Result<Box<[Cell]>, Refused> {
     Ok(if call.list("array_of_indices")?.is_some() { call.numbers("array_of_indices")?.into() } else { Box::default() })
-}
-
-fn collective(call: &Arguments, name: &str) -> Result<Collective, Refused> {
-    let unknown = || "there is no replay of this function".to_owned();
-    let (name, is_persistent) = name.strip_suffix("_init").map_or((name, false), |name| (name, true));
-    // Nonblocking ones are named like the others.
-    let known = ["Iallgather", "Iallreduce", "Ialltoall", "Ibarrier", "Ibcast", "Iexscan", "Igather", "Ireduce", "Iscan", "Iscatter"];
-    let starts = known.iter().any(|known| name.starts_with(known));
-    let plain = if starts { name[1..].to_lowercase() } else { name.to_lowercase() };
-    let (sent, received) = (("sendcount", "sendtype"), ("recvcount", "recvtype"));
-    let length = |(count, datatype): (&str, &str)| call.length(count, datatype);
-    let blocks = |counts: &str, datatype: &str| -> Result<Box<[Length]>, Refused> { Ok(call.lengths(counts, datatype)?.into()) };
-    let own = |buffer: &str, length: Result<Length, Refused>| if call.is_in_place(buffer) { Ok(None) } else { length.map(Some) };
-    let (kind, form) = match plain.as_str() {
-        "barrier" => (Kind::Barrier, Form::Nothing),
-        "bcast" => (Kind::Bcast, Form::Block(length(("count", "datatype"))?)),
-        "gather" => (Kind::Gather, Form::Rooted(length(received)?, length(sent)?)),
-        "scatter" => (Kind::Scatter, Form::Rooted(length(sent)?, length(received)?)),
-        "allgather" => (Kind::Allgather, Form::Block(length(received)?)),
-        "alltoall" => (Kind::Alltoall, Form::Block(length(received)?)),
-        "reduce" => (Kind::Reduce, Form::Block(length(("count", "datatype"))?)),
-        "allreduce" => (Kind::Allreduce, Form::Block(length(("count", "datatype"))?)),
-        "scan" => (Kind::Scan, Form::Block(length(("count", "datatype"))?)),
-        "exscan" => (Kind::Exscan, Form::Block(length(("count", "datatype"))?)),
-        "reduce_scatter_block" => (Kind::ReduceScatter, Form::Parts(length(("recvcount", "datatype"))?)),
-        "reduce_scatter" => (Kind::ReduceScatter, Form::ReduceScatter(blocks("recvcounts", "datatype")?)),
-        "gatherv" => {
-            let known = if call.list("recvcounts")?.is_some() { Some(blocks("recvcounts", "recvtype")?) } else { None };
-            (Kind::Gather, Form::RootBlocks { gathers: true, blocks: known, own: own("sendbuf", length(sent))? })
-        }
-        "scatterv" => {
-            let known = if call.list("sendcounts")?.is_some() { Some(blocks("sendcounts", "sendtype")?) } else { None };
-            (Kind::Scatter, Form::RootBlocks { gathers: false, blocks: known, own: own("recvbuf", length(received))? })
-        }
-        "allgatherv" => {
-            let form = Form::Allgatherv { own: own("sendbuf", length(sent))?, blocks: blocks("recvcounts", "recvtype")? };
-            (Kind::Allgather, form)
-        }
-        "alltoallv" | "alltoallw" => {
-            let of = |side: &str| if plain == "alltoallv" { format!("{side}type") } else { format!("{side}types") };
-            let send = if call.is_in_place("sendbuf") { None } else { Some(blocks("sendcounts", &of("send"))?) };
-            (Kind::Alltoall, Form::Alltoallv { send, receive: blocks("recvcounts", &of("recv"))? })
-        }
-        _ => return Err(unknown()),
-    };
-    let reduces = matches!(kind, Kind::Reduce | Kind::Allreduce | Kind::ReduceScatter | Kind::Scan | Kind::Exscan);
-    Ok(Collective {
-        kind,
-        comm: call.comm("comm")?,
-        root: call.number("root"),
-        form,
-        reducer: if reduces { Some(reducing(call)?) } else { None },
-        request: if starts || is_persistent { request(call)? } else { None },
-        is_persistent,
-    })
-}
-
-/// What [`crate::Collective`] has as bytes and blocks.
-pub(super) type Lengths = (u64, Option<(Blocks, Blocks)>);
-
-/// Blocks of these sizes.
-fn each(sizes: &[u64]) -> Blocks {
-    Blocks::Each(begins(sizes.iter().copied()).collect())
-}
-
-impl Collective {
-    /// The sizes for member `me`; `bytes` says how many a length is.
-    ///
-    /// # Errors
-    /// If the call has blocks for another number of members.
-    pub(super) fn lengths(&self, is_root: bool, (me, members): (u32, u32), bytes: &impl Fn(Length) -> u64) -> Result<Lengths, Box<str>> {
-        let sizes = |blocks: &[Length]| -> Result<Vec<u64>, Box<str>> {
-            if blocks.len() != members as usize {
-                return Err(format!("the trace has {} blocks of the call, and its communicator {members} members", blocks.len()).into());
-            }
-            let sizes: Vec<u64> = blocks.iter().map(|&length| bytes(length)).collect();
-            let sum = sizes.iter().try_fold(0u64, |sum, &size| sum.checked_add(size));
-            sum.map(|_| sizes).ok_or_else(|| "its blocks have more than 2^64 bytes together".into())
-        };
-        let own = |own: &Option<Length>, sizes: &[u64]| own.map_or_else(|| sizes[me as usize], bytes);
-        Ok(match &self.form {
-            Form::Nothing => (0, None),
-            Form::Block(length) => (bytes(*length), None),
-            Form::Rooted(root, others) => (bytes(if is_root { *root } else { *others }), None),
-            Form::Parts(length) => (bytes(*length).saturating_mul(members.into()), None),
-            Form::RootBlocks { gathers, blocks, own: length } => {
-                let (one, all) = match (is_root, blocks) {
-                    (true, Some(blocks)) => {
-                        let sizes = sizes(blocks)?;
-                        (Blocks::Uniform(own(length, &sizes)), each(&sizes))
-                    }
-                    _ => {
-                        let one = Blocks::Uniform(length.map_or(0, bytes));
-                        (one.clone(), one)
-                    }
-                };
-                (0, Some(if *gathers { (one, all) } else { (all, one) }))
-            }
-            Form::Allgatherv { own: length, blocks } => {
-                let sizes = sizes(blocks)?;
-                (sizes.iter().sum(), Some((Blocks::Uniform(own(length, &sizes)), each(&sizes))))
-            }
-            Form::Alltoallv { send, receive } => {
-                let receive = each(&sizes(receive)?);
-                let send = match send {
-                    Some(send) => each(&sizes(send)?),
-                    None => receive.clone(),
-                };
-                (0, Some((send, receive)))
-            }
-            Form::ReduceScatter(blocks) => {
-                let sizes = sizes(blocks)?;
-                (sizes.iter().sum(), Some((each(&sizes), Blocks::Uniform(sizes[me as usize]))))
-            }
-        })
-    }
 }

@@ -29,6 +29,8 @@ impl Replay<'_> {
                     let place = match completed {
                         Completed::All => (0..requests.len()).find(|&at| is_it(at)),
                         Completed::One(one) => is_it(index(*one)).then_some(0),
+                        // Nobody knows what it was then.
+                        Completed::Any => None,
                         Completed::Some(some) => some.iter().position(|&one| is_it(index(one))),
                     };
                     let Some(place) = place else { continue };

@@ -2,14 +2,16 @@
 
 use super::arguments::Arguments;
 use super::columns::Columns;
+use super::making::Make;
 use super::operation::Operation;
 use super::position::{Position, Step, lay_out};
 use rustc_hash::FxHashMap;
 use std::cell::RefCell;
 use std::collections::BTreeSet;
+use std::rc::Rc;
 use trace::Trace;
 use trace::roles::Roles;
-use trace::trace::{Cell, Node};
+use trace::trace::{Cell, Instance, Node};
 
 /// A trace, ready.
 pub(super) struct Plan {
@@ -22,6 +24,8 @@ pub(super) struct Plan {
     pub(super) places: Vec<u32>,
     /// The places themselves.
     pub(super) sites: Vec<(u32, u32)>,
+    /// Who is in the communicators, if members of a group make any by themselves.
+    pub(super) groups: FxHashMap<Instance, Rc<[u32]>>,
     /// Whether a receive may have been cancelled.
     pub(super) cancels: bool,
     steps: Vec<Step>,
@@ -45,12 +49,16 @@ impl Plan {
             places: Vec::with_capacity(trace.calls.len()),
             sites: Vec::new(),
             cancels: trace.functions.iter().any(|function| function.name == "MPI_Cancel"),
+            groups: FxHashMap::default(),
             steps: Vec::new(),
             begins: Vec::new(),
             ranks: Vec::new(),
             used: BTreeSet::new(),
         };
         plan.add_calls(trace);
+        if plan.operations.iter().any(|operation| matches!(operation, Operation::Make { how: Make::Group(..), .. })) {
+            plan.groups = trace.comms.groups()?;
+        }
         for nodes in &trace.shapes {
             plan.begins.push(plan.steps.len() as u32);
             lay_out(nodes, &mut plan.steps);

@@ -1,0 +1,111 @@
+//! Several replays at once on one machine: each job's ranks are a world of their own, and meet those of others in the network alone.
+
+use crate::call::{Answer, Call};
+use crate::replay::{Cursor, Replay};
+use crate::workload::{Caller, Workload};
+use engine::Time;
+use mpi::Mpi;
+
+/// One of them.
+struct Job<'t> {
+    name: String,
+    replay: Replay<'t>,
+    /// Its first rank, and how many it has.
+    first: u32,
+    ranks: u32,
+    /// Its functions among those of all jobs.
+    functions: Vec<u16>,
+}
+
+/// Where a rank is in its job.
+#[derive(Clone, Default)]
+pub struct Place {
+    /// The job's number, from 1; 0 before the first call.
+    job: u32,
+    cursor: Cursor,
+}
+
+/// Jobs whose ranks are numbered one job's behind the other's, in a run that begins with as many worlds ([`mpi::Setup::worlds`]).
+pub struct Jobs<'t> {
+    jobs: Vec<Job<'t>>,
+    names: &'static [&'static str],
+    /// The only job that does anything.
+    only: Option<usize>,
+}
+
+impl<'t> Jobs<'t> {
+    /// Of replays with their names and ranks.
+    pub fn new(jobs: Vec<(String, Replay<'t>, u32)>) -> Jobs<'t> {
+        let mut names: Vec<&'static str> = Vec::new();
+        let mut first = 0;
+        let mut all = Vec::with_capacity(jobs.len());
+        for (name, replay, ranks) in jobs {
+            let number = |function: &&'static str| {
+                let known = names.iter().position(|known| known == function);
+                known.unwrap_or_else(|| {
+                    names.push(function);
+                    names.len() - 1
+                }) as u16
+            };
+            let functions = replay.names().iter().map(number).collect();
+            all.push(Job { name, replay, first, ranks, functions });
+            first += ranks;
+        }
+        Jobs { jobs: all, names: names.leak(), only: None }
+    }
+
+    /// The names of the functions that their calls have, for [`mpi::Setup`].
+    pub fn names(&self) -> &'static [&'static str] {
+        self.names
+    }
+
+    /// The ranks of each, for [`mpi::Setup::worlds`].
+    pub fn worlds(&self) -> Vec<u32> {
+        self.jobs.iter().map(|job| job.ranks).collect()
+    }
+
+    /// All begin from the start; with a number that job alone, while the others' ranks end at once.
+    // The machine and all places on it stay as they are, so that nothing but the others' messages makes a difference.
+    pub fn restart(&mut self, only: Option<usize>) {
+        self.only = only;
+        self.jobs.iter_mut().for_each(|job| job.replay.restart());
+    }
+
+    /// When the last rank of each ended.
+    pub fn ends(&self, mpi: &Mpi) -> Vec<Time> {
+        let world = mpi.world();
+        let end = |job: &Job| (job.first..job.first + job.ranks).map(|rank| world.messages.clock(rank)).max();
+        self.jobs.iter().map(|job| end(job).unwrap_or(Time::ZERO)).collect()
+    }
+}
+
+impl Workload for Jobs<'_> {
+    type Cursor = Place;
+
+    fn next(&mut self, caller: &Caller, place: &mut Place, answer: &Answer) -> Call {
+        if place.job == 0 {
+            place.job = self.jobs.partition_point(|job| job.first <= caller.rank) as u32;
+        }
+        let at = place.job as usize - 1;
+        if self.only.is_some_and(|only| only != at) {
+            return Call::End;
+        }
+        let Job { replay, first, .. } = &mut self.jobs[at];
+        replay.next(&caller.of_world(*first), &mut place.cursor, answer)
+    }
+
+    fn function(&self, place: &Place, call: &Call) -> Option<u16> {
+        let job = &self.jobs[(place.job as usize).checked_sub(1)?];
+        job.replay.function(&place.cursor, call).map(|function| job.functions[usize::from(function)])
+    }
+
+    fn begins_with(&self) -> Option<u16> {
+        None
+    }
+
+    fn place(&self, place: &Place) -> String {
+        let Some(job) = (place.job as usize).checked_sub(1) else { return String::new() };
+        let Job { name, replay, first, ranks, .. } = &self.jobs[job];
+        format!("{} in job {} ({name}, whose ranks are {first} to {} here)", replay.place(&place.cursor), job + 1, first + ranks - 1)
+    }
+}

@@ -1,0 +1,101 @@
+//! Communicators of ranks without a program: making and freeing them.
+
+use super::{Begun, Blocked, DONE, Machines};
+use crate::call::{Answer, Neighborhood};
+use crate::workload::Workload;
+use mpi::collective::agreement::Contribution;
+use mpi::error::{ErrorClass, Failure, Result};
+use mpi::group::Group;
+use mpi::handle::COMM_NULL;
+use mpi::topology::{Cart, DistGraph, Graph, Topology};
+use std::rc::Rc;
+
+impl<W: Workload> Machines<'_, W> {
+    pub(super) fn begin_dup(&mut self, rank: u32, comm: u32) -> Result<Begun> {
+        let made = self.mpi.begin_comm_dup(self.comm(rank, comm))?;
+        self.making(rank, made)
+    }
+
+    pub(super) fn begin_split(&mut self, rank: u32, comm: u32, color: i32, key: i32) -> Result<Begun> {
+        let made = self.mpi.begin_comm_split(self.comm(rank, comm), color, key)?;
+        self.making(rank, made)
+    }
+
+    pub(super) fn begin_group(&mut self, rank: u32, comm: Option<u32>, members: &[u32], tag: i32) -> Result<Begun> {
+        let comm = comm.map(|comm| self.comm(rank, comm));
+        let made = self.mpi.begin_comm_create_group(comm, Group::from_ranks(members.to_vec()), tag)?;
+        self.making(rank, made)
+    }
+
+    pub(super) fn begin_neighborhood(&mut self, rank: u32, comm: u32, neighborhood: Neighborhood) -> Result<Begun> {
+        let handle = self.comm(rank, comm);
+        let size = self.mpi.world().objects.comms.get(handle)?.size();
+        let topology = match neighborhood {
+            Neighborhood::Cart(dims, periods) => Topology::Cart(Cart::new(&dims, &periods, size)?),
+            Neighborhood::Graph(index, edges) => Topology::Graph(Graph::new(&index, &edges, size)?),
+            Neighborhood::Adjacent(sources, destinations) => {
+                let own = DistGraph { sources, destinations, weights: None };
+                let made = self.mpi.begin_comm_with_edges(handle, Contribution::Adjacent(Rc::new(own)))?;
+                return self.making(rank, made);
+            }
+            Neighborhood::Edges(edges) => {
+                let edges = edges.into_iter().map(|(source, destination)| (source, destination, 0)).collect();
+                let made = self.mpi.begin_comm_with_edges(handle, Contribution::Edges(edges, false))?;
+                return self.making(rank, made);
+            }
+            Neighborhood::Part(remain) => return self.begin_part(rank, handle, &remain),
+        };
+        let ranks = match &topology {
+            Topology::Cart(cart) => cart.size(),
+            Topology::Graph(graph) => graph.size(),
+            Topology::DistGraph(_) => size,
+        };
+        let made = self.mpi.begin_comm_with_topology(handle, topology, ranks)?;
+        self.making(rank, made)
+    }
+
+    /// The first half of `MPI_Cart_sub`.
+    fn begin_part(&mut self, rank: u32, handle: usize, remain: &[bool]) -> Result<Begun> {
+        let found = {
+            let world = self.mpi.world();
+            let comm = world.objects.comms.get(handle)?;
+            match comm.topology.as_deref() {
+                Some(Topology::Cart(cart)) if cart.ndims() == remain.len() => Some(cart.sub(comm.rank(rank), remain)),
+                _ => None,
+            }
+        };
+        let Some((part, color, key)) = found else {
+            return Err(Failure::new(ErrorClass::TOPOLOGY, "the communicator has no grid of so many dimensions"));
+        };
+        // Kept until there is a communicator to give it to.
+        self.list(rank).part = Some(part);
+        let made = self.mpi.begin_comm_split(handle, color as i32, key as i32)?;
+        self.making(rank, made)
+    }
+
+    pub(super) fn free_comm(&mut self, rank: u32, comm: u32) -> Result<Begun> {
+        self.mpi.release_comm(self.comm(rank, comm))?;
+        if let Some(made) = self.machines[rank as usize].comms.as_mut().and_then(|made| made.get_mut(comm as usize - 2)) {
+            *made = COMM_NULL;
+        }
+        DONE
+    }
+
+    fn making(&mut self, rank: u32, (word, waits): (usize, bool)) -> Result<Begun> {
+        if waits { Ok(Begun::Blocks(Blocked::Making, word)) } else { self.made(rank, word).map(Begun::Done) }
+    }
+
+    pub(super) fn made(&mut self, rank: u32, word: usize) -> Result<Answer> {
+        let comm = self.mpi.end_comm(word)?;
+        if comm != COMM_NULL {
+            self.machines[rank as usize].comms.get_or_insert_default().push(comm);
+        }
+        if self.machines[rank as usize].list != crate::requests::NONE
+            && let Some(part) = self.list(rank).part.take()
+        {
+            self.mpi.set_topology(comm, Topology::Cart(part))?;
+            self.release(rank);
+        }
+        Ok(Answer::Done)
+    }
+}

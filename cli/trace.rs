@@ -1,6 +1,7 @@
 //! `xsim trace`: what recorded runs did.
 
 mod benchmark;
+mod convert;
 
 use crate::failure::{Failure, USAGE};
 use ::trace::stat::Statistics;
@@ -67,6 +68,7 @@ pub fn command() -> Command {
                 .arg(Arg::new("until").long("until").value_name("TIME").help("Calls entered before this virtual time")),
         )
         .subcommand(benchmark::command())
+        .subcommand(convert::command())
 }
 
 /// Runs it.
@@ -107,6 +109,10 @@ pub fn main(matches: &ArgMatches) -> Result<ExitCode, Failure> {
         }
         "benchmark" => {
             benchmark::write(&open("TRACE")?, path("TRACE"), sub)?;
+            ExitCode::SUCCESS
+        }
+        "convert" => {
+            convert::run(sub)?;
             ExitCode::SUCCESS
         }
         _ => unreachable!("clap knows only the subcommands above"),

@@ -22,6 +22,7 @@ impl<'r, 't> Script<'r, 't> {
     ///
     /// # Errors
     /// A sentence, if the trace does not say enough of it.
+    #[allow(clippy::should_implement_trait, reason = "it fails")]
     pub fn next(&mut self) -> Result<Option<(Span, Call)>, String> {
         let mut computed = Span::ZERO;
         loop {

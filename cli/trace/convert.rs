@@ -1,0 +1,78 @@
+//! `xsim trace convert`: from traces to the formats of other simulators, and back.
+
+use crate::failure::{Failure, USAGE};
+use ::convert::{Format, Options};
+use ::trace::Trace;
+use clap::{Arg, ArgMatches, Command};
+use mpi::schedule::choose::{Policy, PolicyError};
+use std::io::Read;
+use std::path::{Path, PathBuf};
+
+/// What a trace of ours begins with.
+const MAGIC: &[u8] = b"xsimtrc";
+
+/// The subcommand's arguments.
+pub fn command() -> Command {
+    let path = |name: &'static str| Arg::new(name).required(true).value_parser(clap::value_parser!(PathBuf));
+    let format = |name: &'static str, help: &'static str| {
+        Arg::new(name).long(name).value_name("goal|ti|trace").value_parser(["goal", "ti", "trace"]).help(help)
+    };
+    Command::new("convert")
+        .about("Convert a trace to or from GOAL (LogGOPSim's text) and time-independent traces (SimGrid)")
+        .arg(path("FILE").help("A trace, from -xsim-trace, or a file of another format"))
+        .arg(path("output").short('o').long("output").value_name("FILE").help("Where to"))
+        .arg(format("from", "What it is [default: by its contents and the ending of its name: .goal, .ti, .txt]"))
+        .arg(format("to", "What it becomes [default: by the ending of the output's name; else a trace]"))
+        .arg(
+            Arg::new("flops")
+                .long("flops")
+                .value_name("RATE")
+                .default_value("1Gflops")
+                .help("Operations a second: what computation that time-independent traces tell in operations takes"),
+        )
+        .arg(
+            Arg::new("coll")
+                .long("coll")
+                .value_name("CHOICE")
+                .default_value("mpich")
+                .help("Algorithms of the collectives that become messages in GOAL, as -xsim-coll has them"),
+        )
+}
+
+/// Converts.
+pub fn run(matches: &ArgMatches) -> Result<(), Failure> {
+    let path = |name: &str| matches.get_one::<PathBuf>(name).expect("clap asks for it");
+    let text = |name: &str| matches.get_one::<String>(name);
+    let (from, to) = (path("FILE"), path("output"));
+    let usage = |option: &str, why: String| Failure::with(USAGE, format!("--{option} {}: {why}", text(option).map_or("", String::as_str)));
+    let flops = network::flop_rate(text("flops").expect("it has a default")).map_err(|why| usage("flops", why))?;
+    let policy: Policy = text("coll").expect("it has a default").parse().map_err(|why: PolicyError| usage("coll", why.to_string()))?;
+    let options = Options { flops, policy };
+    let source = match text("from") {
+        Some(name) => Format::named(name),
+        None if is_trace(from)? => None,
+        None => Some(Format::of(from).ok_or_else(|| {
+            let what = "is no trace, and its name does not say what it is";
+            Failure::with(USAGE, format!("{} {what}: name its format, such as --from goal", from.display()))
+        })?),
+    };
+    let target = text("to").map_or_else(|| Format::of(to), |name| Format::named(name));
+    match (source, target) {
+        (Some(source), None) => ::convert::import(source, from, to, &options).map_err(Failure::new),
+        (None, Some(target)) => {
+            let trace = Trace::open(from).map_err(Failure::new)?;
+            ::convert::export(&trace, target, to, &options).map_err(|why| Failure::new(format!("{}: {why}", from.display())))
+        }
+        _ => Err(Failure::with(
+            USAGE,
+            "one of both is a trace: convert another simulator's file to a trace first, and that to what it is to be".to_owned(),
+        )),
+    }
+}
+
+fn is_trace(path: &Path) -> Result<bool, Failure> {
+    let mut begin = Vec::new();
+    let read = std::fs::File::open(path).and_then(|file| file.take(MAGIC.len() as u64).read_to_end(&mut begin));
+    read.map_err(|why| Failure::new(format!("{} cannot be read: {why}", path.display())))?;
+    Ok(begin == MAGIC)
+}

@@ -1,0 +1,32 @@
+//! Which formats there are.
+
+use std::path::Path;
+
+/// A format of another simulator.
+#[derive(Clone, Copy, PartialEq, Eq, Debug)]
+pub enum Format {
+    /// The text of LogGOPSim.
+    Goal,
+    /// The time-independent traces of SimGrid.
+    Ti,
+}
+
+impl Format {
+    /// By its name: `goal` or `ti`.
+    pub fn named(name: &str) -> Option<Format> {
+        match name {
+            "goal" => Some(Format::Goal),
+            "ti" => Some(Format::Ti),
+            _ => None,
+        }
+    }
+
+    /// By the ending of a file's name.
+    pub fn of(path: &Path) -> Option<Format> {
+        match path.extension()?.to_str()? {
+            "goal" => Some(Format::Goal),
+            "ti" | "txt" => Some(Format::Ti),
+            _ => None,
+        }
+    }
+}

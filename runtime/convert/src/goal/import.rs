@@ -1,0 +1,234 @@
+//! From GOAL to calls: operations are started without waiting, and waited for where others are behind them.
+
+use super::parse::{Parser, Statement, Work};
+use super::schedule::{Operations, Turn};
+use crate::lines::at;
+use crate::writer::{BYTE, Slots, Writer, buffer, given, request, result, status};
+use engine::Span;
+use observe::recorder::Value;
+use rustc_hash::FxHashMap;
+use std::fs::File;
+use std::io::{BufRead, BufReader};
+use std::path::Path;
+use trace::Trace;
+
+/// The most ranks of a file that is read into memory whole.
+const MOST_IN_MEMORY: u32 = 1 << 16;
+
+/// A trace of what a file says.
+pub fn import(from: &Path, to: &Path) -> Result<(), String> {
+    let cannot = |why: String| format!("{}: {why}", from.display());
+    let file = File::open(from).map_err(|why| cannot(format!("it cannot be read: {why}")))?;
+    let mut parser = Parser::new(BufReader::new(file));
+    let ranks = ranks(&mut parser).map_err(cannot)?;
+    let writer = Writer::create(to, ranks)?;
+    convert(&mut parser, ranks, writer).map_err(cannot)?.finish()
+}
+
+/// A trace of a text, in memory.
+pub fn read(text: &[u8]) -> Result<Trace, String> {
+    let mut parser = Parser::new(text);
+    let ranks = ranks(&mut parser)?;
+    if ranks > MOST_IN_MEMORY {
+        return Err(format!("{ranks} ranks are too many to be read at once"));
+    }
+    convert(&mut parser, ranks, Writer::in_memory(ranks))?.into_trace()
+}
+
+/// What a file begins with.
+fn ranks(parser: &mut Parser<impl BufRead>) -> Result<u32, String> {
+    match parser.next()? {
+        Some((number, Statement::Ranks(0))) => Err(at(number, "there are no ranks")),
+        Some((_, Statement::Ranks(ranks))) => Ok(ranks),
+        Some((number, _)) => Err(at(number, "num_ranks should stand here")),
+        None => Err("there is nothing in it: num_ranks should be the first word".to_owned()),
+    }
+}
+
+fn convert(parser: &mut Parser<impl BufRead>, ranks: u32, mut writer: Writer) -> Result<Writer, String> {
+    let mut told = vec![false; ranks as usize];
+    while let Some((number, statement)) = parser.next()? {
+        let Statement::Begin(rank) = statement else { return Err(at(number, "rank should stand here")) };
+        match told.get_mut(rank as usize) {
+            None => return Err(at(number, &format!("rank {rank} is not one of {ranks}"))),
+            Some(true) => return Err(at(number, &format!("rank {rank} is there a second time"))),
+            Some(told) => *told = true,
+        }
+        let operations = operations(parser, number, ranks)?;
+        let turns = operations.turns().map_err(|_| at(number, &format!("operations of rank {rank} wait for each other")))?;
+        Calls { writer: &mut writer, rank, slots: Slots::default(), requests: vec![0; operations.works.len()] }.make(&operations, &turns);
+    }
+    for rank in (0..ranks).filter(|&rank| !told[rank as usize]) {
+        Calls { writer: &mut writer, rank, slots: Slots::default(), requests: Vec::new() }.make(&Operations::default(), &[]);
+    }
+    Ok(writer)
+}
+
+/// The operations of a rank whose block begins at line `begin`.
+fn operations(parser: &mut Parser<impl BufRead>, begin: u64, ranks: u32) -> Result<Operations, String> {
+    let mut operations = Operations::default();
+    let mut labels: FxHashMap<String, u32> = FxHashMap::default();
+    // A dependency may stand before what it names.
+    let mut dependencies = Vec::new();
+    loop {
+        let Some((number, statement)) = parser.next()? else { return Err(at(begin, "the block that begins here has no end")) };
+        match statement {
+            Statement::End => break,
+            Statement::Operation(label, work) => {
+                if let Work::Send { to: peer, .. } | Work::Receive { from: peer, .. } = work
+                    && peer >= ranks as i32
+                {
+                    return Err(at(number, &format!("rank {peer} is not one of {ranks}")));
+                }
+                if let Work::Calculate(time) = work
+                    && time.checked_mul(1000).is_none()
+                {
+                    return Err(at(number, &format!("{time} nanoseconds are beyond the end of time")));
+                }
+                let place = operations.works.len() as u32;
+                operations.works.push(work);
+                if let Some(label) = label
+                    && let Some(_) = labels.insert(label.clone(), place)
+                {
+                    return Err(at(number, &format!("the label {label} is there a second time")));
+                }
+            }
+            Statement::Requires { label, other, starts } => dependencies.push((number, label, other, starts)),
+            Statement::Begin(_) | Statement::Ranks(_) => return Err(at(number, "the block of the rank before has no end")),
+        }
+    }
+    for (number, label, other, starts) in dependencies {
+        let find = |label: &str| labels.get(label).copied().ok_or_else(|| at(number, &format!("no operation has the label {label}")));
+        operations.edges.push((find(&label)?, find(&other)?, starts));
+    }
+    Ok(operations)
+}
+
+/// The calls of one rank.
+struct Calls<'w> {
+    writer: &'w mut Writer,
+    rank: u32,
+    slots: Slots<(i32, i32, u64)>,
+    /// The request of each operation that is under way; 0 of others.
+    requests: Vec<u32>,
+}
+
+impl Calls<'_> {
+    fn make(mut self, operations: &Operations, turns: &[Turn]) {
+        self.writer.call(self.rank, "MPI_Init", &[given("argc", Value::Null), given("argv", Value::Null)]);
+        for (place, turn) in turns.iter().enumerate() {
+            self.wait_for(&turn.behind);
+            // What the next operation is behind is waited for at once.
+            let blocks = turns.get(place + 1).is_some_and(|next| next.behind.contains(&turn.operation));
+            self.work(turn.operation, operations.works[turn.operation as usize], blocks);
+        }
+        let open: Vec<u32> = self.slots.iter().map(|(slot, _)| slot).collect();
+        self.wait(&open);
+        self.writer.call(self.rank, "MPI_Finalize", &[]);
+    }
+
+    fn work(&mut self, operation: u32, work: Work, blocks: bool) {
+        let (sends, bytes, peer, tag) = match work {
+            Work::Calculate(time) => return self.writer.compute(self.rank, Span::from_ps(time * 1000)),
+            Work::Send { bytes, to, tag } => (true, bytes, to, tag),
+            Work::Receive { bytes, from, tag } => (false, bytes, from, tag),
+        };
+        let world = self.writer.world(self.rank);
+        let peer_name = if sends { "dest" } else { "source" };
+        let mut arguments = vec![buffer("buf"), given("count", Value::Count(bytes as i64)), BYTE.of("datatype")];
+        arguments.extend([given(peer_name, Value::Rank(peer)), given("tag", Value::Tag(tag)), world]);
+        let name = match (sends, blocks) {
+            (true, true) => "MPI_Send",
+            (true, false) => "MPI_Isend",
+            (false, true) => "MPI_Recv",
+            (false, false) => "MPI_Irecv",
+        };
+        if !blocks {
+            let slot = self.slots.open(if sends { (-1, -1, 0) } else { (peer, tag, bytes) });
+            self.requests[operation as usize] = slot;
+            arguments.push(result("request", request(slot)));
+        } else if !sends {
+            arguments.push(result("status", status(peer, tag, bytes)));
+        }
+        self.writer.call(self.rank, name, &arguments);
+    }
+
+    fn wait_for(&mut self, operations: &[u32]) {
+        let mut open: Vec<u32> = operations.iter().map(|&operation| std::mem::take(&mut self.requests[operation as usize])).collect();
+        open.retain(|&slot| slot > 0);
+        self.wait(&open);
+    }
+
+    fn wait(&mut self, open: &[u32]) {
+        let closed: Vec<Value> = open
+            .iter()
+            .map(|&slot| {
+                let (source, tag, bytes) = self.slots.close(slot).unwrap_or((-1, -1, 0));
+                status(source, tag, bytes)
+            })
+            .collect();
+        match *open {
+            [] => {}
+            [one] => {
+                let [told] = closed.try_into().expect("one status");
+                self.writer.call(self.rank, "MPI_Wait", &[given("request", request(one)), result("status", told)]);
+            }
+            // A processor sees to a message when it comes, whichever that is, and not to all of them when the last has come.
+            _ => {
+                let requests = Value::List(open.iter().map(|&slot| request(slot)).collect());
+                let arguments = [
+                    given("count", Value::Count(open.len() as i64)),
+                    given("array_of_requests", requests),
+                    result("index", Value::Unknown),
+                    result("status", Value::Unknown),
+                ];
+                open.iter().for_each(|_| self.writer.call(self.rank, "MPI_Waitany", &arguments));
+            }
+        }
+    }
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    fn shown(text: &str, rank: u32) -> Vec<String> {
+        let trace = read(text.as_bytes()).unwrap();
+        let mut out = Vec::new();
+        trace::show::rank(&trace, rank, &mut out).unwrap();
+        let names = String::from_utf8(out).unwrap();
+        let name = |line: &str| Some(line[line.find("MPI_")?..].split('(').next()?.to_owned());
+        names.lines().filter_map(name).collect()
+    }
+
+    #[test]
+    fn what_others_are_behind_is_waited_for() {
+        let text = "num_ranks 3\nrank 0 {\nl1: recv 8b from 1\nl2: recv 8b from 2\nl3: calc 5\nl3 requires l1\nl4: send 8b to 1\nl4 irequires l3\n}\n\
+                    rank 1 {\nl1: send 8b to 0\nl2: recv 8b from 0\nl2 requires l1\nl3: calc 9\nl3 requires l2 }\n";
+        assert_eq!(
+            shown(text, 0),
+            ["MPI_Init", "MPI_Irecv", "MPI_Irecv", "MPI_Wait", "MPI_Isend", "MPI_Waitany", "MPI_Waitany", "MPI_Finalize"]
+        );
+        assert_eq!(shown(text, 1), ["MPI_Init", "MPI_Send", "MPI_Recv", "MPI_Finalize"]);
+        assert_eq!(shown(text, 2), ["MPI_Init", "MPI_Finalize"]);
+    }
+
+    #[test]
+    fn errors_name_the_line_and_the_reason() {
+        for (text, line, why) in [
+            ("rank 0 {\n}", 1, "num_ranks"),
+            ("num_ranks 0", 1, "no ranks"),
+            ("num_ranks 2\nrank 2 {\n}", 2, "rank 2 is not one of 2"),
+            ("num_ranks 2\nrank 0 {\n}\nrank 0 {\n}", 4, "a second time"),
+            ("num_ranks 2\nrank 0 {\nl1: send 1b to 5\n}", 3, "rank 5"),
+            ("num_ranks 2\nrank 0 {\nl1: calc 1\nl1: calc 2\n}", 4, "label l1"),
+            ("num_ranks 2\nrank 0 {\nl1: calc 1\nl1 requires l7\n}", 4, "label l7"),
+            ("num_ranks 2\nrank 0 {\nl1: calc 1\nl2: calc 1\nl1 requires l2\nl2 requires l1\n}", 2, "wait for each other"),
+            ("num_ranks 2\nrank 0 {\nl1: calc 1\n", 2, "no end"),
+            ("num_ranks 2\nrank 0 {\nl1: calc 18446744073709551\nl2: calc 18446744073709552\n}", 4, "end of time"),
+        ] {
+            let error = read(text.as_bytes()).unwrap_err();
+            assert!(error.starts_with(&format!("line {line}: ")) && error.contains(why), "{error}");
+        }
+    }
+}

@@ -1,0 +1,79 @@
+//! Traces in the formats of other simulators: GOAL, LogGOPSim's text (T. Hoefler, C. Siebert and A. Lumsdaine, "Group Operation Assembly Language", ICPP 2009),
+//! and the time-independent traces of SimGrid (docs/traces.md).
+//!
+//! What is read is told to the recorder of traces line by line, so that no more of a file is in memory than the trace keeps of it. What is written
+//! comes from a replay that no network runs: the calls of each rank, in order, with what it computes between them.
+
+mod format;
+mod goal;
+mod lines;
+mod script;
+mod ti;
+mod writer;
+
+pub use format::Format;
+
+use engine::Span;
+use mpi::schedule::choose::Policy;
+use std::path::Path;
+use trace::Trace;
+
+/// How traces are converted.
+#[derive(Clone, Debug)]
+pub struct Options {
+    /// Operations a second of a processor, by which computation that is told in operations becomes time, and back.
+    pub flops: f64,
+    /// How collectives choose their algorithms, where they become messages.
+    pub policy: Policy,
+}
+
+impl Options {
+    /// The time that so many operations take; `None` if that is no time.
+    fn time(&self, operations: f64) -> Option<Span> {
+        let ps = (operations / self.flops * 1e12).round();
+        (0.0..9.2e18).contains(&ps).then(|| Span::from_ps(ps as u64))
+    }
+
+    /// The operations that are done in a time.
+    fn operations(&self, span: Span) -> f64 {
+        span.as_ps() as f64 * 1e-12 * self.flops
+    }
+}
+
+/// Reads a file of this format and writes a trace of it.
+///
+/// # Errors
+/// A sentence with the file, the line and the reason.
+pub fn import(format: Format, from: &Path, to: &Path, options: &Options) -> Result<(), String> {
+    let imported = match format {
+        Format::Goal => goal::import(from, to),
+        Format::Ti => ti::import(from, to, options),
+    };
+    if imported.is_err() {
+        // What was begun is no trace.
+        let _ = std::fs::remove_file(to);
+    }
+    imported
+}
+
+/// Writes a trace in this format.
+///
+/// # Errors
+/// A sentence: a call that the format has no words for, with its rank and place, or why a file cannot be written.
+pub fn export(trace: &Trace, format: Format, to: &Path, options: &Options) -> Result<(), String> {
+    match format {
+        Format::Goal => goal::export(trace, to, options),
+        Format::Ti => ti::export(trace, to, options),
+    }
+}
+
+/// Reads what a file of this format says, and keeps nothing of it but a trace in memory (fuzz targets).
+///
+/// # Errors
+/// A sentence with the line and the reason.
+pub fn read(format: Format, text: &[u8], options: &Options) -> Result<Trace, String> {
+    match format {
+        Format::Goal => goal::read(text),
+        Format::Ti => ti::read(text, options),
+    }
+}

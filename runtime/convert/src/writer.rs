@@ -1,0 +1,197 @@
+//! Writes traces of calls that nobody made: what is read of other formats is told to the recorder as a run would tell it.
+
+use engine::{Span, Time};
+use observe::Recorder;
+use observe::recorder::{Argument, Call, Class, Left, Member, Object, Status, Value};
+use std::cmp::Reverse;
+use std::collections::BinaryHeap;
+use std::path::Path;
+use trace::{Options, Recording, Timing, Trace};
+
+/// The functions that it may be told of: a call's number is its place here.
+const FUNCTIONS: [&str; 27] = [
+    "MPI_Init",
+    "MPI_Finalize",
+    "MPI_Send",
+    "MPI_Recv",
+    "MPI_Isend",
+    "MPI_Irecv",
+    "MPI_Sendrecv",
+    "MPI_Wait",
+    "MPI_Waitall",
+    "MPI_Waitany",
+    "MPI_Test",
+    "MPI_Probe",
+    "MPI_Barrier",
+    "MPI_Bcast",
+    "MPI_Reduce",
+    "MPI_Allreduce",
+    "MPI_Alltoall",
+    "MPI_Alltoallv",
+    "MPI_Gather",
+    "MPI_Gatherv",
+    "MPI_Scatter",
+    "MPI_Scatterv",
+    "MPI_Allgather",
+    "MPI_Allgatherv",
+    "MPI_Reduce_scatter",
+    "MPI_Scan",
+    "MPI_Exscan",
+];
+
+fn options(path: &Path, ranks: u32) -> Options {
+    // Nothing is saved before the end: whoever reads a file can read it again.
+    Options {
+        path: path.to_owned(),
+        timing: Timing::Exact,
+        window: Time::ZERO..Time::MAX,
+        ranks,
+        own: 0..ranks,
+        process: 0,
+        save: u64::MAX,
+        clock: || 0,
+    }
+}
+
+/// A trace that comes to be.
+pub struct Writer {
+    recording: Recording,
+    ranks: u32,
+}
+
+impl Writer {
+    /// Of so many ranks, into a file.
+    ///
+    /// # Errors
+    /// If it cannot be made.
+    pub fn create(path: &Path, ranks: u32) -> Result<Writer, String> {
+        Ok(Writer { recording: Recording::create(options(path, ranks))?, ranks })
+    }
+
+    /// Of so many ranks, in memory.
+    pub fn in_memory(ranks: u32) -> Writer {
+        Writer { recording: Recording::unwritten(options(Path::new(""), ranks)), ranks }
+    }
+
+    /// The rank computes.
+    pub fn compute(&mut self, rank: u32, span: Span) {
+        self.recording.computed(rank, Time::ZERO, span);
+    }
+
+    /// The rank calls one of [`FUNCTIONS`].
+    pub fn call(&mut self, rank: u32, name: &'static str, arguments: &[Argument]) {
+        let function = FUNCTIONS.iter().position(|known| *known == name).expect("a function that is listed") as u16;
+        let call = Call { rank, function, name, site: 0, entered: Time::ZERO, arguments };
+        self.recording.call(&call, &Left { at: Time::ZERO, code: 0, name: Some("MPI_SUCCESS") });
+    }
+
+    /// Writes the file.
+    ///
+    /// # Errors
+    /// If it cannot be written.
+    pub fn finish(mut self) -> Result<(), String> {
+        let part = self.recording.part();
+        self.recording.merge(vec![part])
+    }
+
+    /// The trace, of which no file is written.
+    ///
+    /// # Errors
+    /// If what was told is no trace.
+    pub fn into_trace(mut self) -> Result<Trace, String> {
+        Trace::read(&self.recording.file())
+    }
+
+    /// `MPI_COMM_WORLD` as an argument of a rank's call.
+    pub fn world(&self, rank: u32) -> Argument {
+        let member = Some(Member { rank, peers: self.ranks, leaders: (0, 0) });
+        let value = Value::Comm { object: Object::Named("MPI_COMM_WORLD"), context: Some(0), size: self.ranks, member };
+        given("comm", value)
+    }
+}
+
+/// An argument that the program gives.
+pub fn given(name: &'static str, value: Value) -> Argument {
+    Argument { name, value, result: false }
+}
+
+/// One that the call alone says.
+pub fn result(name: &'static str, value: Value) -> Argument {
+    Argument { name, value, result: true }
+}
+
+/// A buffer of unknown whereabouts.
+pub fn buffer(name: &'static str) -> Argument {
+    given(name, Value::Buffer(1 << 20))
+}
+
+/// A datatype of the standard's.
+#[derive(Clone, Copy, PartialEq, Eq, Debug)]
+pub struct Type {
+    /// Its name.
+    pub name: &'static str,
+    /// Bytes of an element.
+    pub size: u64,
+}
+
+/// Bytes, of which everything is made where nobody says of what.
+pub const BYTE: Type = Type { name: "MPI_BYTE", size: 1 };
+
+impl Type {
+    /// As an argument.
+    pub fn of(self, name: &'static str) -> Argument {
+        given(name, Value::Datatype { object: Object::Named(self.name), size: self.size, extent: self.size as i64 })
+    }
+}
+
+/// The request with this number, from 1.
+pub fn request(slot: u32) -> Value {
+    Value::Handle(Class::Request, Object::Made { number: slot, slot })
+}
+
+/// What a receive is told, if that is known before.
+pub fn status(source: i32, tag: i32, bytes: u64) -> Value {
+    if source < 0 || tag < 0 {
+        return Value::Unknown;
+    }
+    Value::Status(Status { source, tag, bytes: i64::try_from(bytes).unwrap_or(i64::MAX), cancelled: false })
+}
+
+/// The requests that a rank has open, by the least numbers that are free: O(log) each.
+#[derive(Clone, Debug)]
+pub struct Slots<T> {
+    open: Vec<Option<T>>,
+    free: BinaryHeap<Reverse<u32>>,
+}
+
+impl<T> Default for Slots<T> {
+    fn default() -> Slots<T> {
+        Slots { open: Vec::new(), free: BinaryHeap::new() }
+    }
+}
+
+impl<T> Slots<T> {
+    /// Another one: its number, from 1.
+    pub fn open(&mut self, what: T) -> u32 {
+        let slot = self.free.pop().map_or(self.open.len() as u32 + 1, |Reverse(slot)| slot);
+        if slot as usize > self.open.len() {
+            self.open.push(None);
+        }
+        self.open[slot as usize - 1] = Some(what);
+        slot
+    }
+
+    /// What has this number, which is free from now on.
+    pub fn close(&mut self, slot: u32) -> Option<T> {
+        let closed = self.open.get_mut(slot.checked_sub(1)? as usize)?.take();
+        if closed.is_some() {
+            self.free.push(Reverse(slot));
+        }
+        closed
+    }
+
+    /// All that are open, by number.
+    pub fn iter(&self) -> impl Iterator<Item = (u32, &T)> {
+        (1..).zip(&self.open).filter_map(|(slot, open)| Some((slot, open.as_ref()?)))
+    }
+}

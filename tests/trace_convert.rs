@@ -1,0 +1,218 @@
+//! Traces in the formats of other simulators: what they publish comes out of our import, and what is written and read again takes the same time.
+
+mod common;
+
+use common::{Run, command, scratch};
+use serde_json::Value;
+use std::path::{Path, PathBuf};
+use std::process::Output;
+use std::sync::atomic::{AtomicUsize, Ordering};
+
+fn directory() -> PathBuf {
+    static NUMBER: AtomicUsize = AtomicUsize::new(0);
+    scratch(&format!("convert-{}", NUMBER.fetch_add(1, Ordering::Relaxed)))
+}
+
+fn text(output: &Output) -> String {
+    String::from_utf8_lossy(&output.stderr).into_owned()
+}
+
+fn convert(from: &Path, to: &Path, args: &[&str]) -> Output {
+    command(&["trace", "convert", from.to_str().unwrap(), "-o", to.to_str().unwrap()]).args(args).output().unwrap()
+}
+
+/// A file of another format, as a trace.
+#[track_caller]
+fn imported(name: &str, contents: &str, args: &[&str]) -> PathBuf {
+    let directory = directory();
+    let (from, to) = (directory.join(name), directory.join("imported.trace"));
+    std::fs::write(&from, contents).unwrap();
+    let output = convert(&from, &to, args);
+    assert!(output.status.success(), "{}", text(&output));
+    to
+}
+
+/// The simulated part of a replay's report.
+#[track_caller]
+fn replayed(trace: &Path, machine: &str) -> Value {
+    let report = directory().join("report.json");
+    let output =
+        command(&["replay", trace.to_str().unwrap(), "-m", machine, "--quiet=on", "--report", report.to_str().unwrap()]).output().unwrap();
+    assert!(output.status.success(), "{}", text(&output));
+    let report: Value = serde_json::from_str(&std::fs::read_to_string(report).unwrap()).unwrap();
+    report["simulated"].clone()
+}
+
+#[track_caller]
+fn takes(trace: &Path, machine: &str) -> u64 {
+    replayed(trace, machine)["virtual_time_ps"].as_u64().unwrap()
+}
+
+/// A binomial tree's reduction of 1024 bytes on eight hosts: each sends to the one without its highest bit once it has all that comes to it.
+fn tree(ranks: &[usize]) -> String {
+    let mut goal = "num_ranks 8\n".to_owned();
+    for &rank in ranks {
+        goal += &format!("rank {rank} {{\n");
+        let above = (0..3).map(|bit| 1 << bit).filter(|&bit| bit > rank);
+        let mut children = 0;
+        for (label, child) in (1..).zip(above.map(|bit| rank + bit)) {
+            goal += &format!("l{label}: recv 1024b from {child} tag 0\n");
+            children = label;
+        }
+        if rank > 0 {
+            let parent = rank - (1 << rank.ilog2());
+            goal += &format!("s: send 1024b to {parent} tag 0\n");
+            (1..=children).for_each(|label| goal += &format!("s requires l{label}\n"));
+        }
+        goal += "}\n";
+    }
+    goal
+}
+
+/// README.md of LogGOPSim: `schedgen --ptrn binomialtreereduce --datasize 1024` takes 34914 ns on host 0, 24776 on host 1, 13138 on hosts 2 and 3 and 1500 on the others with L=2500,
+/// o=1500, g=1000, G=6 and messages below S.
+#[test]
+fn loggopsims_example_takes_its_published_times() {
+    // A message of s bytes takes L + (s - 1) G there, and l + s / b here: L - G is the latency of one link of two.
+    let machine = "star:l=1247ns,b=1333.333333Mbps/rank:o_send=1500ns,o_recv=1500ns,gap=1000ns";
+    let trace = imported("tree.goal", &tree(&[0, 1, 2, 3, 4, 5, 6, 7]), &[]);
+    let whole = takes(&trace, machine);
+    assert!(whole.abs_diff(34_914_000) <= 10, "{whole}");
+    // What comes to an end on its own: parts of the tree, whose last host is then the latest.
+    for (ranks, expected) in [(&[2, 6][..], 13_138_000u64), (&[1, 3, 5, 7], 24_776_000)] {
+        // To who does not receive it a message is sent all the same.
+        let goal = tree(ranks);
+        let trace = imported("part.goal", &goal, &[]);
+        let end = takes(&trace, machine);
+        assert!(end.abs_diff(expected) <= 10, "{ranks:?}: {end}");
+    }
+}
+
+/// SimGrid's `actions_with_isend.txt`, with its computation at a rate at which it can be added up by hand.
+#[test]
+fn simgrids_example_takes_the_time_that_its_lines_add_up_to() {
+    let actions = "0 init\n1 init\n2 init\n\n0 compute 1e9\n0 send 1 0 1e6\n0 compute 1e9\n0 recv 2 2 1e6\n\n\
+                   1 irecv 0 0 1e6\n1 compute 5e8\n1 test 0 1 0\n1 compute 5e8\n1 wait 0 1 0\n1 send 2 1 1e6\n\n\
+                   2 compute 2e9\n2 irecv 1 1 1e6\n2 compute 2.5e8\n2 test 1 2 1\n2 compute 2.5e8\n2 wait 1 2 1\n2 isend 0 2 1e6\n2 compute 5e8\n\n\
+                   0 finalize\n1 finalize\n2 finalize\n";
+    let trace = imported("actions.txt", actions, &["--flops", "1Gflops"]);
+    // At 1e9 operations a second; a message takes 2 * 1 ms and 1e6 bytes / 1e8 B/s = 10 ms. Rank 1 has its message at 1.012 s and sends at once, rank 2 computes until
+    // 2.5 s, has had its message since 1.024 s, sends, and computes until 3 s; rank 0 computes until 2 s and waits until 2.512 s.
+    let machine = "star:l=1ms,b=800Mbps";
+    assert_eq!(takes(&trace, machine), 3_000_000_000_000);
+    let trace = imported("actions.txt", &actions.replace("2 compute 5e8\n\n", "\n"), &["--flops", "1Gflops"]);
+    assert_eq!(takes(&trace, machine), 2_512_000_000_000);
+    assert_eq!(takes(&imported("actions.txt", "0 init\n0 compute 3e9\n0 finalize\n", &["--flops", "2Gflops"]), machine), 1_500_000_000_000);
+}
+
+/// One file names those of the ranks, as `smpirun -trace-ti` leaves them.
+#[test]
+fn a_file_for_each_rank_is_read_through_the_one_that_names_them() {
+    let directory = directory();
+    std::fs::write(directory.join("p0.txt"), "0 init\n0 send 1 0 1000\n0 finalize\n").unwrap();
+    std::fs::write(directory.join("p1.txt"), "1 init\n1 recv 0 0 1000\n1 finalize\n").unwrap();
+    std::fs::write(directory.join("all.ti"), "p0.txt\np1.txt\n").unwrap();
+    let trace = directory.join("all.trace");
+    let output = convert(&directory.join("all.ti"), &trace, &[]);
+    assert!(output.status.success(), "{}", text(&output));
+    assert_eq!(takes(&trace, "star:l=1us,b=8Gbps"), 3_000_000);
+}
+
+const STEPS: &str = r#"
+#include <mpi.h>
+#include <xsim.h>
+/* Neighbours on a ring, communicators of both halves, and collectives of all. */
+int main(int argc, char **argv) {
+    static char out[20000], in[20000];
+    double mine[40] = {0}, all[40];
+    int rank, size;
+    MPI_Request requests[4];
+    MPI_Init(&argc, &argv);
+    MPI_Comm_rank(MPI_COMM_WORLD, &rank);
+    MPI_Comm_size(MPI_COMM_WORLD, &size);
+    SPLIT
+    for (int step = 0; step < 5; step++) {
+        int before = (rank + size - 1) % size, behind = (rank + 1) % size;
+        xsim_compute(1e-6 * (1 + (rank * 7 + step) % 5));
+        MPI_Irecv(in, 20000, MPI_CHAR, before, 1, MPI_COMM_WORLD, &requests[0]);
+        MPI_Irecv(in + 100, 100, MPI_CHAR, behind, 2, MPI_COMM_WORLD, &requests[1]);
+        MPI_Isend(out, 1000 * (step + 1), MPI_CHAR, behind, 1, MPI_COMM_WORLD, &requests[2]);
+        MPI_Isend(out, 100, MPI_CHAR, before, 2, MPI_COMM_WORLD, &requests[3]);
+        xsim_compute(3e-6);
+        MPI_Waitall(4, requests, MPI_STATUSES_IGNORE);
+        MPI_Sendrecv(out, 50, MPI_CHAR, behind, 3, in, 50, MPI_CHAR, MPI_ANY_SOURCE, 3, MPI_COMM_WORLD, MPI_STATUS_IGNORE);
+        MPI_Allreduce(mine, all, 40, MPI_DOUBLE, MPI_SUM, MPI_COMM_WORLD);
+        MPI_Bcast(all, 40, MPI_DOUBLE, step % size, MPI_COMM_WORLD);
+        HALVES
+    }
+    MPI_Alltoall(out, 30, MPI_CHAR, in, 30, MPI_CHAR, MPI_COMM_WORLD);
+    MPI_Reduce(mine, all, 40, MPI_DOUBLE, MPI_MAX, size - 1, MPI_COMM_WORLD);
+    MPI_Gather(out, 10, MPI_INT, in, 10, MPI_INT, 0, MPI_COMM_WORLD);
+    FREE
+    MPI_Finalize();
+    return 0;
+}
+"#;
+
+/// Records the program, with collectives of both halves or without.
+fn steps(ranks: u32, halves: bool) -> PathBuf {
+    let directory = directory();
+    let (source, trace) = (directory.join("steps.c"), directory.join("steps.trace"));
+    let parts = [
+        ("SPLIT", "MPI_Comm half; MPI_Comm_split(MPI_COMM_WORLD, rank % 2, -rank, &half);"),
+        ("HALVES", "MPI_Barrier(half); MPI_Allgather(out, 77, MPI_CHAR, in, 77, MPI_CHAR, half);"),
+        ("FREE", "MPI_Comm_free(&half);"),
+    ];
+    let text = parts.iter().fold(STEPS.to_owned(), |text, (place, part)| text.replace(place, if halves { part } else { "" }));
+    std::fs::write(&source, text).unwrap();
+    let run = Run::of(common::compile(source.to_str().unwrap(), &[])).ranks(ranks).machine("none").variable("XSIM_COMPUTE", "none");
+    run.arg(format!("-xsim-trace={}", trace.display())).arg("-xsim-trace-times=exact").run().success();
+    trace
+}
+
+/// GOAL has collectives as messages, also of halves of the ranks; time-independent traces have those of all ranks as they are.
+#[test]
+fn what_is_written_and_read_again_takes_the_same_time() {
+    let machines = ["star:l=1us,b=8Gbps", "torus:4x4,l=300ns,b=10Gbps", "torus:4x4,l=30ns,b=10Gbps,level=packet"];
+    for ranks in [4, 7, 16] {
+        for (ending, halves) in [("goal", true), ("ti", false)] {
+            let trace = steps(ranks, halves);
+            let (foreign, again) = (trace.with_extension(ending), trace.with_extension("again"));
+            for (from, to) in [(&trace, &foreign), (&foreign, &again)] {
+                let output = convert(from, to, &[]);
+                assert!(output.status.success(), "{}", text(&output));
+            }
+            for machine in machines {
+                let (ours, theirs) = (replayed(&trace, machine), replayed(&again, machine));
+                for key in ["messages", "bytes", "virtual_time_ps"] {
+                    assert_eq!(ours[key], theirs[key], "{key} of {ending}, {ranks} ranks on {machine}");
+                }
+            }
+        }
+    }
+}
+
+#[test]
+fn what_cannot_be_converted_says_where_and_why() {
+    let fails = |from: &Path, to: &str, args: &[&str], parts: &[&str]| {
+        let to = directory().join(to);
+        let output = convert(from, &to, args);
+        assert!(!output.status.success(), "{} is converted", from.display());
+        parts.iter().for_each(|part| assert!(text(&output).contains(part), "'{part}' is missing: {}", text(&output)));
+        // Nothing is left that looks like a trace.
+        assert!(to.extension().is_none_or(|ending| ending != "trace") || !to.exists());
+    };
+    let file = |name: &str, contents: &str| {
+        let path = directory().join(name);
+        std::fs::write(&path, contents).unwrap();
+        path
+    };
+    fails(&file("a.goal", "num_ranks 2\nrank 0 {\nl1: send 5b too 1\n}\n"), "a.trace", &[], &["a.goal: line 3", "'too'"]);
+    fails(&file("a.ti", "0 init\n0 dance\n"), "a.trace", &[], &["a.ti: line 2", "'dance'"]);
+    fails(&file("a.xyz", "0 init\n"), "a.trace", &[], &["--from"]);
+    fails(&file("a.goal", "num_ranks 1\n"), "a.ti", &[], &["a trace first"]);
+    fails(Path::new("/nonexistent.goal"), "a.trace", &[], &["/nonexistent.goal", "cannot be read"]);
+    fails(&file("a.ti", "0 init\n"), "a.trace", &["--flops", "many"], &["--flops many"]);
+    let halves = steps(4, true);
+    fails(&halves, "a.ti", &[], &["rank 0 ", "MPI_Barrier at steps.c:", "of all ranks alone"]);
+}

@@ -120,7 +120,9 @@ pub fn setup(options: &Options, remote: Option<Remote>) -> Result<(Setup, String
         return Err("a packet network runs on one native process only: start without mpirun, or choose an analytic machine".to_owned());
     }
     simulation::recorders::check(options, &NAMES)?;
-    Ok((Setup { environment: environment(options, "MPI_THREAD_FUNNELED"), remote, ..setup }, machine))
+    // Decided for the whole run before it begins: the first receive that is cancelled must find the matches held.
+    let cancels = rank::is_called("MPI_Cancel") || rank::is_called("PMPI_Cancel");
+    Ok((Setup { environment: environment(options, "MPI_THREAD_FUNNELED"), remote, cancels, ..setup }, machine))
 }
 
 /// What `MPI_INFO_ENV` says (MPI 5.0 section 11.2.1).

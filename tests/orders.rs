@@ -45,6 +45,16 @@ fn cancelling_does_not_see_what_arrives_later() {
     }
 }
 
+// A receive that is cancelled before its message arrives has met it already where the sender ran ahead: the sender must not know.
+#[test]
+fn who_waits_for_a_match_does_not_learn_of_one_that_is_cancelled() {
+    for seed in [1, 2, 3, 4, 5] {
+        same((seed, 73, 7, RENDEZVOUS, "fixed:7ns"), &[3]);
+        same((seed, 127, 5, "tree:degree=3,l=100ns,b=1Gbps/rank:eager=0", "fixed:20ns"), &[2]);
+        same((seed, 127, 9, &format!("star:l=1ps,b=inf/{OVERHEADS}"), "none"), &[4]);
+    }
+}
+
 // Rank 4 has a process to itself and waits there for the root of a reduction, while a message that it has sent to itself is about to arrive.
 #[test]
 fn a_rank_that_waits_in_a_collective_goes_on_before_what_arrives_after_its_clock() {

@@ -71,7 +71,7 @@ while [ "$(date +%s)" -lt "$end" ]; do
     compute=$chosen
     choose mpich mpich openmpi linear
     algorithms=$chosen
-    choose 63 63 63 1 2 18 7 12 9
+    choose 127 127 127 1 2 18 7 12 9 73
     kinds=$chosen
     draw 15
     ranks=$((2 + drawn))

@@ -6,7 +6,7 @@
  *
  * Each scene is a plan that all ranks draw alike: events at steps of one time line, where what blocks needs only events at earlier steps
  * of other ranks. So no order of running the ranks leads to a deadlock. KINDS is a sum of 1 (messages), 2 (any source), 4 (collectives),
- * 8 (cancelling), 16 (probes), 32 (computation); all unless told.
+ * 8 (cancelling), 16 (probes), 32 (computation), 64 (with 8: also receives whose sender waits for the match); all unless told.
  *
  * Each rank prints a hash of what MPI determines, one of orders and clocks, and its clock: `rank 3: values ... orders ... at ... ps`.
  */
@@ -18,7 +18,7 @@
 enum { MOST_EVENTS = 4000, MOST_OPEN = 400, MOST_BYTES = 6000, LAST = 100000, MOST_RANKS = 256 };
 enum Kind { SEND, RECEIVE, COMPLETE, COLLECTIVE, PROBED, POST, CANCEL, FETCH, SLEEP, BOTH };
 enum Mode { STANDARD, SYNCHRONOUS, BUFFERED };
-enum { MESSAGES = 1, WILD = 2, COLLECTIVES = 4, CANCELLING = 8, PROBES = 16, COMPUTING = 32 };
+enum { MESSAGES = 1, WILD = 2, COLLECTIVES = 4, CANCELLING = 8, PROBES = 16, COMPUTING = 32, CANCELLING_WAITED = 64 };
 
 /* What a rank does at a step. `open` is the request that it starts or completes. */
 typedef struct {
@@ -179,10 +179,15 @@ static void plan_cancelled(void)
     post->peer = from, post->tag = tag, post->open = started(), post->comm = named;
     int cancelled = after(step);
     plan(cancelled, CANCEL, to)->open = post->open;
+    /* Not drawn, so that the programs without these are what they were before there were any. */
+    int mode = kinds & CANCELLING_WAITED ? tag % 3 : BUFFERED;
     Event *send = plan(sent, SEND, from);
-    send->peer = to, send->tag = tag, send->bytes = 4, send->mode = BUFFERED, send->open = -1;
-    Event *fetch = plan(after(sent > cancelled ? sent : cancelled), FETCH, to);
+    send->peer = to, send->tag = tag, send->bytes = 4, send->mode = mode, send->open = mode == BUFFERED ? -1 : started();
+    int which = send->open, fetched = after(sent > cancelled ? sent : cancelled);
+    Event *fetch = plan(fetched, FETCH, to);
     fetch->peer = from, fetch->tag = tag, fetch->open = post->open;
+    if (which >= 0)
+        completed(after(fetched), from, which);
 }
 
 static void plan_rest(void)
@@ -455,7 +460,7 @@ int main(int argc, char **argv)
     MPI_Comm_size(MPI_COMM_WORLD, &size);
     CHECK(argc >= 3 && size <= MOST_RANKS);
     int room = 16 << 20, ignored;
-    kinds = argc > 3 ? (int)strtol(argv[3], NULL, 0) : 63;
+    kinds = argc > 3 ? (int)strtol(argv[3], NULL, 0) : 127;
     char *attached = malloc((size_t)room);
     MPI_Buffer_attach(attached, room);
     MPI_Comm_dup(MPI_COMM_WORLD, &named);

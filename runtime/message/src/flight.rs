@@ -62,9 +62,18 @@ impl Messages {
             self.launch(to, sender, 0, met, Flight::Acknowledgement { request: transit.request });
             return transit.arrival;
         }
-        let back = met + self.wire.latency(to, sender, 0);
-        self.finish_request(transit.request, back);
-        if transit.flags & flag::RENDEZVOUS != 0 { back + self.wire.latency(sender, to, bytes) } else { transit.arrival }
+        let arrival = self.payload_arrival(to, met, bytes, transit);
+        self.finish_request(transit.request, met + self.wire.latency(to, sender, 0));
+        arrival
+    }
+
+    /// When the payload of a message that was met at `met` arrives at `to`: above the eager limit after the clear to send, whose way is that of the match.
+    pub(crate) fn payload_arrival(&self, to: u32, met: Time, bytes: u64, transit: Transit) -> Time {
+        if transit.flags & flag::RENDEZVOUS == 0 {
+            return transit.arrival;
+        }
+        let sender = self.requests[transit.request].owner;
+        met + self.wire.latency(to, sender, 0) + self.wire.latency(sender, to, bytes)
     }
 
     /// A table request is complete at `at`: wakes its owner if it waits for it.

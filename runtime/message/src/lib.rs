@@ -9,6 +9,7 @@ pub mod charging;
 pub mod envelope;
 pub mod flight;
 pub mod handle;
+pub mod held;
 pub mod matching;
 pub mod messages;
 pub mod moving;

@@ -176,6 +176,9 @@ impl Messages {
         } else if transit.flags & flag::UNDER_WAY != 0 {
             self.nodes[index].state = State::InFlight;
             self.flights[transit.flight] = Flight::Received { to, receive: index, posted_at, bytes, transit };
+        } else if self.may_be_cancelled(to, index, transit.arrival.max(posted_at)) {
+            let arrival = self.hold_match(to, index, posted_at, bytes, transit);
+            self.complete(to, index, arrival);
         } else {
             // From here on the sender's clock depends on this match: the receive cannot give its message back
             // when it is cancelled.

@@ -5,6 +5,7 @@ use crate::charging::{Compute, Effort};
 use crate::datatype::Datatype;
 use crate::envelope::Envelope;
 use crate::flight::Flight;
+use crate::held::HeldMatches;
 use crate::node::Nodes;
 use crate::payload::Pool;
 use crate::queue::{self, Queue, Queues};
@@ -200,6 +201,8 @@ pub struct Messages {
     pub findings: Option<RefCell<BTreeSet<String>>>,
     /// Whether a sender has waited for its match.
     pub handshakes: bool,
+    /// Matches of which their senders are not told yet.
+    pub held: HeldMatches,
     /// Ranks with open decisions to which something happened since these were looked at.
     pub dirty: Vec<u32>,
     /// No message earlier than this will come any more.
@@ -262,6 +265,7 @@ impl Messages {
             names,
             findings: check.then(RefCell::default),
             handshakes: false,
+            held: HeldMatches::default(),
             dirty: Vec::new(),
             safe: Time::ZERO,
             profile: Profile::new(names.len(), first, local as usize),

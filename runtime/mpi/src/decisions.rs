@@ -103,7 +103,8 @@ impl World {
         let receive = if state.wilds != 0 { self.wild_item_of(rank) } else { None };
         let poll = if state.polling { self.poll_item_of(rank) } else { None };
         let chapter = self.chapters.first_open(rank).map(|(id, time, source)| Item { time, rank, source, what: What::Chapter(id.0) });
-        self.order.decisions.queue.replace(rank, [receive, poll, chapter].into_iter().flatten());
+        let held = self.messages.first_held(rank).map(|(time, source, receive)| Item { time, rank, source, what: What::Told(receive) });
+        self.order.decisions.queue.replace(rank, [receive, held, poll, chapter].into_iter().flatten());
     }
 
     /// Looks at all ranks to which something happened: answers polls that can be answered now, and makes their items anew.
@@ -225,11 +226,11 @@ impl World {
     // A rank that waits in a held collective goes on at its own clock, which may be before its items: that no
     // message comes before these does not make them the next thing that happens to it.
     pub(crate) fn decide_safe(&mut self) -> bool {
+        let mut decided = self.messages.tell_passed();
         if self.chapters.holds() {
-            return false;
+            return decided;
         }
         self.refresh();
-        let mut decided = false;
         while let Some(item) = self.order.decisions.queue.first().filter(|item| item.time < self.messages.safe) {
             self.apply(&item, self.messages.safe);
             decided = true;
@@ -295,6 +296,9 @@ impl World {
     // With nothing else in the process that could act, the least item must be decided wherever it is, or
     // nothing would ever go on.
     pub(crate) fn decide(&mut self, other: Time) -> bool {
+        if self.messages.tell_passed() {
+            return true;
+        }
         self.refresh();
         let first = self.order.decisions.queue.first();
         let (decided, bound) = self.decide_below(other, other == Time::MAX);
@@ -318,7 +322,7 @@ impl World {
         match item.what {
             What::Poll => return item.time.max(clock),
             // Who is told of it is another rank, whatever this one does meanwhile.
-            What::Chapter(_) => return item.time,
+            What::Chapter(_) | What::Told(_) => return item.time,
             What::Receive(..) => {}
         }
         let meets = self.meets(item);
@@ -337,6 +341,7 @@ impl World {
         match item.what {
             What::Poll => self.answer(item.rank),
             What::Receive(..) => self.decide_receive(item),
+            What::Told(receive) => self.messages.tell_held(item.rank, item.time, item.source, receive),
             What::Chapter(id) => {
                 // What a blocked rank asks is answered in its turn.
                 let until = if self.messages.ranks[item.rank as usize].polling { item.time } else { until };

@@ -168,15 +168,18 @@ impl World {
     // the program sees it, none had come.
     fn give_back(&mut self, rank: u32, receive: u32) -> bool {
         let Node { context, source, tag, arrival, bytes, buffer, flags, state, .. } = self.messages.nodes[receive];
-        let kept = flags & (flag::TOLD | flag::TRUNCATED) == 0;
+        let held = self.messages.take_held(rank, receive).map(|held| held.transit);
+        let kept = flags & flag::TRUNCATED == 0 && (held.is_some() || flags & flag::TOLD == 0);
+        let transit = held.unwrap_or(Transit::at(arrival));
+        let arrival = transit.arrival;
         if state != State::Matched || arrival <= self.messages.clock(rank) || source == PROC_NULL as u32 || !kept {
             return false;
         }
         let payload = match Payload::of(&self.messages.nodes[receive]) {
-            Payload::None => self.messages.load(&Extent { buffer, layout: None, bytes }, 0),
+            Payload::None => self.messages.load(&Extent { buffer, layout: None, bytes }, transit.flags),
             payload => payload,
         };
-        let message = self.messages.message_node(&Envelope::new(context, source, tag), payload, bytes, &Transit::at(arrival));
+        let message = self.messages.message_node(&Envelope::new(context, source, tag), payload, bytes, &transit);
         self.messages.note_taken(message, receive);
         self.messages.nodes[receive].flags &= !(flag::INLINE | flag::POOLED);
         self.messages.settle_reference(message);

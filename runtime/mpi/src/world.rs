@@ -46,6 +46,8 @@ pub struct Setup {
     pub failures: failure::Plan,
     /// Whether messages carry bytes ([`Messages::payloads`]); without, all ranks are in one process.
     pub payloads: bool,
+    /// Whether ranks may cancel receives ([`message::held`]).
+    pub cancels: bool,
 }
 
 impl Setup {
@@ -67,6 +69,7 @@ impl Setup {
             remote: None,
             failures: failure::Plan::default(),
             payloads: true,
+            cancels: false,
         }
     }
 }
@@ -127,6 +130,7 @@ impl Mpi {
             ),
         };
         world.messages.payloads = setup.payloads;
+        world.messages.held.cancels = setup.cancels;
         Mpi { alone: Cell::new(None), world: RefCell::new(world) }
     }
 

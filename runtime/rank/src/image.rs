@@ -290,6 +290,14 @@ impl Image {
         }
     }
 
+    /// Whether the image refers to a function or variable of another with this name, underscores and capitals aside.
+    pub(crate) fn refers_to(&self, name: &str) -> bool {
+        self.relocations().into_iter().flatten().any(|relocation| {
+            matches!(relocation.kind(), R_X86_64_JUMP_SLOT | R_X86_64_GLOB_DAT | R_X86_64_64)
+                && self.symbol_name(relocation).to_str().is_ok_and(|found| found.trim_matches('_').eq_ignore_ascii_case(name))
+        })
+    }
+
     /// Every word that the loader relocated to an address.
     pub(crate) fn address_slots(&self) -> Vec<Slot> {
         let mut slots = Vec::new();
@@ -355,6 +363,12 @@ impl Image {
             !handle.is_null() && self.contains(libc::dlsym(handle, name.as_ptr()) as usize)
         }
     }
+}
+
+/// Whether the program, or a library that is loaded by now, refers to this function, underscores and capitals aside; the simulator does not count.
+pub fn is_called(name: &str) -> bool {
+    let me = is_called as *const () as usize;
+    Image::all().iter().any(|image| !image.contains(me) && image.refers_to(name))
 }
 
 #[cfg(test)]

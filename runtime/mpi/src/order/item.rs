@@ -10,6 +10,8 @@ use engine::{Decision, DecisionQueue, Time};
 pub(crate) enum What {
     /// A receive for any source takes a message: their nodes.
     Receive(u32, u32),
+    /// A sender learns that its message was met by a receive that might have been cancelled: the receive's node.
+    Told(u32),
     /// The first open thing of a chapter happens: the chapter's number.
     Chapter(u8),
     /// The rank's poll is answered.

@@ -76,10 +76,11 @@ pub(super) fn doubling_exscan(shape: &Shape, _: &Parameters) -> Rc<dyn Schedule>
 
 impl Doubling {
     /// Whether a member has met a partner before `round`: then its group's sum is in `Scratch`.
-    // O(round), from the number alone: without it, scratch memory would have to be filled before the first
-    // round.
+    // From the number alone: without it, scratch memory would have to be filled before the first round. A partner
+    // below always exists; of those above the nearest is the first.
     fn started(&self, rank: u32, round: u32) -> bool {
-        (0..round).any(|earlier| rank ^ (1 << earlier) < self.size)
+        let below = rank & ((1 << round) - 1);
+        round > 0 && (below != 0 || rank + 1 < self.size)
     }
     fn prefix(&self, rank: u32, round: u32, received: Slice, steps: &mut Vec<Step>) {
         let result = output(0, self.bytes);

@@ -43,7 +43,7 @@ impl Rows {
         all
     }
     // In 64 bits: all members' bytes together may pass 4 GiB though none does.
-    #[inline]
+    #[inline(always)]
     fn row(&self, place: usize) -> Range<u64> {
         match self.begins.is_empty() {
             true => self.each * place as u64..self.each * (place as u64 + 1),
@@ -93,6 +93,15 @@ pub enum Fault {
 /// `right = left op right` by a member (its number), on packed elements of equal length.
 pub type Combine<'a> = dyn FnMut(u32, &[u8], &mut Vec<u8>) + 'a;
 
+/// Where part of a member's buffer lies in the rows of that buffer.
+// Looked up once a step: with small payloads the places of bytes cost more than the bytes.
+#[derive(Clone, Copy)]
+struct Part {
+    rows: usize,
+    begin: usize,
+    bytes: usize,
+}
+
 /// A message of the round: its size, and where its bytes begin if it carries any.
 #[derive(Clone, Copy)]
 struct Letter {
@@ -100,14 +109,16 @@ struct Letter {
     payload: Option<usize>,
 }
 
+/// Where outputs are among the rows of a plane.
+const OUTPUT: usize = 1;
+
 /// The data of one process's members on its way through the rounds.
 pub struct DataPlane {
     segment: Segment,
     schedule: Rc<dyn Schedule>,
     round: u32,
-    input: Rows,
-    output: Rows,
-    scratch: Rows,
+    /// Inputs, outputs and working memory.
+    rows: [Rows; 3],
     /// Messages to own members, and their bytes.
     mailbox: Mailbox<Letter>,
     // Copied when sent, since a sender may write the same bytes in the local steps of the round.
@@ -133,13 +144,11 @@ impl DataPlane {
             schedule.scratch(&member)
         };
         DataPlane {
-            output: Rows::zeroed(own.clone().map(|rank| members.output(rank))),
-            scratch: Rows::zeroed(own.clone().map(scratch_of)),
+            rows: [input, Rows::zeroed(own.clone().map(|rank| members.output(rank))), Rows::zeroed(own.clone().map(scratch_of))],
             mailbox: Mailbox::new(own.len()),
             segment,
             schedule,
             round: 0,
-            input,
             payloads: Vec::new(),
             expected: None,
             inbox: Vec::new(),
@@ -170,11 +179,12 @@ impl DataPlane {
     }
     /// What each member gets, by place.
     pub fn output(&self) -> &Rows {
-        &self.output
+        &self.rows[OUTPUT]
     }
     /// What each member gets, by place, and what they brought.
     pub fn into_rows(self) -> (Rows, Rows) {
-        (self.output, self.input)
+        let [input, output, _] = self.rows;
+        (output, input)
     }
     /// Members whose counts contradict the others', each with the first thing that was wrong.
     pub fn faults(&self) -> &[(u32, Fault)] {
@@ -213,19 +223,17 @@ impl DataPlane {
 
     /// A message leaves; answers the first record of the round for a process, if it is that.
     fn send(&mut self, rank: u32, to: u32, from: Slice, records: &mut [(u32, u32, Vec<u8>)], first: usize) -> Option<(u32, u32, Vec<u8>)> {
-        let carries = from.buffer != Buffer::Nothing && from.bytes != 0 && self.covers(rank, from);
-        let payload = match from.buffer {
-            _ if !carries => None,
-            Buffer::Input => Some(part(&self.input, self.segment.place(rank), from)),
-            Buffer::Output => Some(part(&self.output, self.segment.place(rank), from)),
-            _ => Some(part(&self.scratch, self.segment.place(rank), from)),
-        };
+        let carries = from.buffer != Buffer::Nothing && from.bytes != 0;
+        let payload = carries.then(|| self.part(rank, from)).flatten();
         if self.segment.has(to) {
             let begin = self.payloads.len();
-            self.payloads.extend_from_slice(payload.unwrap_or(&[]));
+            if let Some(part) = payload {
+                self.payloads.extend_from_slice(bytes_of(&self.rows, part));
+            }
             self.mailbox.push(self.segment.place(to) as u32, rank, Letter { bytes: from.bytes, payload: payload.map(|_| begin) });
             return None;
         }
+        let payload = payload.map(|part| bytes_of(&self.rows, part));
         let put = |out: &mut Vec<u8>| {
             out.u32(to);
             out.u32(rank);
@@ -286,68 +294,50 @@ impl DataPlane {
             self.fault(rank, Fault::Mismatch { from, got: letter.bytes, expected: into.bytes });
         }
         if let Some(begin) = letter.payload
-            && into.buffer != Buffer::Nothing
-            && self.covers(rank, into)
+            && let Some(into) = self.part(rank, into)
         {
-            let bytes = letter.bytes.min(into.bytes) as usize;
-            let payloads = std::mem::take(&mut self.payloads);
-            self.target(rank, into)[..bytes].copy_from_slice(&payloads[begin..begin + bytes]);
-            self.payloads = payloads;
+            let bytes = into.bytes.min(letter.bytes as usize);
+            write(&mut self.rows, into)[..bytes].copy_from_slice(&self.payloads[begin..begin + bytes]);
         }
     }
     fn copy(&mut self, rank: u32, from: Slice, into: Slice) {
-        if !self.covers(rank, from) || !self.covers(rank, into) {
-            return;
-        }
-        let mut bytes = std::mem::take(&mut self.left);
-        self.read(rank, from, &mut bytes);
-        self.target(rank, into).copy_from_slice(&bytes);
-        self.left = bytes;
+        let (Some(from), Some(into)) = (self.part(rank, from), self.part(rank, into)) else { return };
+        self.left.clear();
+        self.left.extend_from_slice(bytes_of(&self.rows, from));
+        write(&mut self.rows, into).copy_from_slice(&self.left);
     }
     /// `into = left op right`; `into` is one of the two.
     fn reduce(&mut self, rank: u32, (left, right): (Slice, Slice), into: Slice, combine: &mut Combine) {
-        if into.bytes == 0 || !self.covers(rank, left) || !self.covers(rank, right) {
+        if into.bytes == 0 {
             return;
         }
+        let is_left = into == left;
+        let (Some(left), Some(right)) = (self.part(rank, left), self.part(rank, right)) else { return };
         // Both copied out: a function of the program may run in between, which must not see members' buffers.
-        let (mut first, mut second) = (std::mem::take(&mut self.left), std::mem::take(&mut self.right));
-        self.read(rank, left, &mut first);
-        self.read(rank, right, &mut second);
-        combine(rank, &first, &mut second);
-        self.target(rank, into).copy_from_slice(&second);
-        (self.left, self.right) = (first, second);
+        self.left.clear();
+        self.left.extend_from_slice(bytes_of(&self.rows, left));
+        self.right.clear();
+        self.right.extend_from_slice(bytes_of(&self.rows, right));
+        combine(rank, &self.left, &mut self.right);
+        write(&mut self.rows, if is_left { left } else { right }).copy_from_slice(&self.right);
     }
 
-    fn buffer(&self, buffer: Buffer) -> Option<&Rows> {
-        match buffer {
-            Buffer::Input => Some(&self.input),
-            Buffer::Output => Some(&self.output),
-            Buffer::Scratch => Some(&self.scratch),
-            Buffer::Nothing => None,
-        }
-    }
-    fn read(&self, rank: u32, from: Slice, out: &mut Vec<u8>) {
-        out.clear();
-        if let Some(rows) = self.buffer(from.buffer) {
-            out.extend_from_slice(part(rows, self.segment.place(rank), from));
-        }
-    }
-    /// Part of a member's buffer, which it covers, to write; contributions are never written.
-    fn target(&mut self, rank: u32, into: Slice) -> &mut [u8] {
-        let place = self.segment.place(rank);
-        let rows = if into.buffer == Buffer::Scratch { &mut self.scratch } else { &mut self.output };
-        let begin = (rows.row(place).start + into.offset) as usize;
-        &mut rows.bytes[begin..begin + into.bytes as usize]
-    }
-    /// Whether a member has all of a slice; if not, that is its fault.
-    fn covers(&mut self, rank: u32, slice: Slice) -> bool {
-        let Some(rows) = self.buffer(slice.buffer) else { return true };
-        let row = rows.row(self.segment.place(rank));
+    /// Where a slice of a member's buffer lies; none if it has less, which is its fault, or no buffer is meant.
+    #[inline]
+    fn part(&mut self, rank: u32, slice: Slice) -> Option<Part> {
+        let rows = match slice.buffer {
+            Buffer::Input => 0,
+            Buffer::Output => OUTPUT,
+            Buffer::Scratch => 2,
+            Buffer::Nothing => return None,
+        };
+        let row = self.rows[rows].row(self.segment.place(rank));
         let (length, needed) = (row.end - row.start, slice.offset + slice.bytes);
         if needed > length {
             self.fault(rank, Fault::Short { buffer: slice.buffer, length, needed });
+            return None;
         }
-        needed <= length
+        Some(Part { rows, begin: (row.start + slice.offset) as usize, bytes: slice.bytes as usize })
     }
     // One a member: what follows from the first would only hide it.
     #[cold]
@@ -358,8 +348,14 @@ impl DataPlane {
     }
 }
 
-fn part(rows: &Rows, place: usize, slice: Slice) -> &[u8] {
-    &rows.get(place)[slice.offset as usize..(slice.offset + slice.bytes) as usize]
+#[inline]
+fn bytes_of(rows: &[Rows; 3], part: Part) -> &[u8] {
+    &rows[part.rows].bytes[part.begin..part.begin + part.bytes]
+}
+// Contributions are never written: no schedule has a step that does.
+#[inline]
+fn write(rows: &mut [Rows; 3], part: Part) -> &mut [u8] {
+    &mut rows[part.rows].bytes[part.begin..part.begin + part.bytes]
 }
 
 #[cfg(test)]

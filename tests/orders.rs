@@ -49,7 +49,7 @@ fn cancelling_does_not_see_what_arrives_later() {
 #[test]
 fn who_waits_for_a_match_does_not_learn_of_one_that_is_cancelled() {
     for seed in [1, 2, 3, 4, 5] {
-        same((seed, 73, 7, RENDEZVOUS, "fixed:7ns"), &[3]);
+        same((seed, 73, 7, "mesh:2d,l=2us,b=1Gbps/rank:eager=0", "fixed:7ns"), &[3]);
         same((seed, 127, 5, "tree:degree=3,l=100ns,b=1Gbps/rank:eager=0", "fixed:20ns"), &[2]);
         same((seed, 127, 9, &format!("star:l=1ps,b=inf/{OVERHEADS}"), "none"), &[4]);
     }

@@ -2,13 +2,13 @@
 //!
 //! A receive with a named source has its message as soon as both are known, whatever their times (`matching`): its owner may be
 //! behind, and cancel the receive before the message arrives. A sender that waits for the match would have gone on by then, or not, as the host
-//! pleases. So in a program that can cancel, such a match is held until the owner's clock has passed the arrival, or what is safe has: it is one more
+//! pleases. So in a program that can cancel, on machines with latency, such a match is held until the owner's clock has passed the arrival, or what is safe has: it is one more
 //! thing to be decided in the order of time. Receives for which their rank is blocked are not held: it cannot cancel them any more.
 
 use crate::envelope::Transit;
 use crate::messages::Messages;
 use crate::node::flag;
-use engine::Time;
+use engine::{Span, Time};
 use std::collections::BTreeMap;
 
 /// A match that is not told.
@@ -33,11 +33,13 @@ pub struct HeldMatches {
 
 impl Messages {
     /// Whether the sender of a message that the receive `index` of rank `to` meets at `met` must not know of it yet.
-    // On a shared network matches come in the order of time by themselves.
+    // On a shared network matches come in the order of time by themselves. Where nothing takes time on the way the news would share its
+    // instant with what its sender asks then, and which comes first would be the host's to say: there matches are told at once.
     #[inline]
     pub(crate) fn may_be_cancelled(&self, to: u32, index: u32, met: Time) -> bool {
         self.held.cancels
             && !self.by_time()
+            && self.wire.way_back() != Span::ZERO
             && met > self.clock(to)
             && self.nodes[index].flags & (flag::WAITED | flag::ORPHAN | flag::TRUNCATED) == 0
     }

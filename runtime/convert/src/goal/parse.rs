@@ -3,6 +3,7 @@
 //! The words are those of LogGOPSim's `txt2bin`: `num_ranks N`, and for each rank `rank R {`, a line for each operation or dependency, `}`.
 
 use crate::lines::{Lines, at};
+use std::collections::VecDeque;
 use std::io::BufRead;
 
 /// What an operation does.
@@ -56,7 +57,7 @@ pub enum Statement {
 pub struct Parser<R> {
     lines: Lines<R>,
     /// Words of a line that were not taken yet.
-    words: std::collections::VecDeque<String>,
+    words: VecDeque<String>,
     number: u64,
     in_comment: bool,
 }
@@ -64,7 +65,7 @@ pub struct Parser<R> {
 impl<R: BufRead> Parser<R> {
     /// From the beginning.
     pub fn new(from: R) -> Parser<R> {
-        Parser { lines: Lines::new(from), words: std::collections::VecDeque::new(), number: 0, in_comment: false }
+        Parser { lines: Lines::new(from), words: VecDeque::new(), number: 0, in_comment: false }
     }
 
     /// The next statement, and the number of its line; `None` behind the last.
@@ -171,7 +172,7 @@ impl<R: BufRead> Parser<R> {
 }
 
 /// The words of a line, without comments.
-fn words(line: &str, in_comment: &mut bool, words: &mut std::collections::VecDeque<String>) -> Result<(), String> {
+fn words(line: &str, in_comment: &mut bool, words: &mut VecDeque<String>) -> Result<(), String> {
     let mut rest = line;
     loop {
         if *in_comment {

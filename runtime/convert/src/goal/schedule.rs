@@ -20,11 +20,11 @@ pub struct Turn {
 
 impl Operations {
     /// All of them, so that each comes behind those that it waits for; of several that may come next the first in the text.
-    // A rank of ours does one thing after the other: where LogGOPSim would take what is ready first, which depends on the network, the text's order
-    // decides. Programs are written so that it is the order in which they call.
     ///
     /// # Errors
     /// The operations that wait for each other, by one of them.
+    // A rank of ours does one thing after the other: where LogGOPSim would take what is ready first, which depends on the network, the text's order
+    // decides. Programs are written so that it is the order in which they call.
     pub fn turns(&self) -> Result<Vec<Turn>, u32> {
         let count = self.works.len();
         let (mut missing, mut behind, mut before) = (vec![0u32; count], vec![Vec::new(); count], vec![Vec::new(); count]);

@@ -1,9 +1,9 @@
 //! The messages of a shard's endpoints, in stretches of time.
 
 use super::pattern::Destinations;
-use engine::Random;
 use super::{Prepared, Traffic};
 use crate::packet::shard::{Feed, Offer};
+use engine::Random;
 use prefetch_index::prefetch_index;
 use std::sync::Arc;
 

@@ -41,7 +41,7 @@ fn main() {
     write(&out, "mpi.h", &header::write(&table));
     write(&out, "checks.c", &header::checks(&table));
     // The aliases MPI_X are assembler symbols, which rustc's own export list does not know.
-    write(&out, "exports.map", "{ global: MPI_*; PMPI_*; mpi_*; pmpi_*; xsim_*; XSIM_*; };\n");
+    write(&out, "exports.map", "{ global: MPI_*; PMPI_*; mpi_*; pmpi_*; MPIX_*; PMPIX_*; mpix_*; pmpix_*; xsim_*; XSIM_*; };\n");
     standard_name(&out);
     println!("cargo:rustc-cdylib-link-arg=-Wl,--version-script={}", out.join("exports.map").display());
     println!("cargo:rustc-cdylib-link-arg=-Wl,-soname,libxsim.so");

@@ -4,7 +4,7 @@
 
 use crate::kinds::Kind;
 use crate::recording;
-use crate::table::{Direction, PROPERTIES, Parameter, Row, Table};
+use crate::table::{Direction, PROPERTIES, Parameter, Row, Table, symbol as symbol_of};
 use std::fmt::Write;
 
 /// The `Function` enum with names and argument names.
@@ -22,7 +22,7 @@ pub fn functions(table: &Table) -> String {
     out.push_str("\n/// The functions' names, by `Function as usize`.\n");
     writeln!(out, "pub static NAMES: [&str; {count}] = [").unwrap();
     for row in &table.functions {
-        writeln!(out, "    \"MPI_{}\",", row.name).unwrap();
+        writeln!(out, "    \"{}\",", row.full_name()).unwrap();
     }
     out.push_str("];\n\n/// The functions' argument names, by `Function as usize`.\n");
     writeln!(out, "pub static ARGUMENTS: [&[&str]; {count}] = [").unwrap();
@@ -66,11 +66,12 @@ fn entry(out: &mut String, row: &Row, large: bool) {
     } else {
         String::new()
     };
+    let (weak, strong) = (symbol_of("MPI", &symbol), symbol_of("PMPI", &symbol));
     writeln!(
         out,
-        "std::arch::global_asm!(\".weak MPI_{symbol}\", \".set MPI_{symbol}, PMPI_{symbol}\");\n\
+        "std::arch::global_asm!(\".weak {weak}\", \".set {weak}, {strong}\");\n\
          #[unsafe(no_mangle)]\n#[allow(unused_variables)]\n\
-         pub extern \"C-unwind\" fn PMPI_{symbol}({}) -> {returns} {{\n{recorded}    let boundary = edge::Boundary::enter();\n    let result = {{\n{body}    }};\n    boundary.leave();\n    result\n}}",
+         pub extern \"C-unwind\" fn {strong}({}) -> {returns} {{\n{recorded}    let boundary = edge::Boundary::enter();\n    let result = {{\n{body}    }};\n    boundary.leave();\n    result\n}}",
         arguments.join(", ")
     )
     .unwrap();

@@ -5,7 +5,7 @@
 use crate::exports::{body, object, rust_name, rust_return};
 use crate::kinds::{HANDLES, Kind};
 use crate::recording;
-use crate::table::{Direction, Parameter, Row, Table};
+use crate::table::{Direction, Parameter, Row, Table, symbol};
 use std::fmt::Write;
 
 /// Whether the standard has a Fortran interface for the function. The tool interface, the
@@ -112,9 +112,9 @@ pub fn name_has_pointer_form(row: &Row) -> bool {
 
 /// One function, four spellings, each also under its MPI name; `pmpi_send_` is the function.
 fn spellings(out: &mut String, name: &str) {
-    let function = format!("pmpi_{name}_");
+    let function = format!("{}_", symbol("pmpi", name));
     for (weak, prefix) in [(true, "mpi"), (false, "pmpi")] {
-        let plain = format!("{prefix}_{name}");
+        let plain = symbol(prefix, name);
         for spelling_of in [plain.clone(), format!("{plain}_"), format!("{plain}__"), plain.to_uppercase()] {
             if spelling_of != function {
                 spelling(out, &spelling_of, &function, weak);
@@ -144,7 +144,8 @@ fn entry(out: &mut String, row: &Row, large: bool, name: &str, buffers: Buffers)
     let returns = row.returns.as_deref().map(|r| format!(" -> {}", rust_return(r))).unwrap_or_default();
     writeln!(
         out,
-        "#[unsafe(no_mangle)]\n#[allow(unused_variables, unused_mut)]\npub extern \"C-unwind\" fn pmpi_{name}_({}){returns} {{",
+        "#[unsafe(no_mangle)]\n#[allow(unused_variables, unused_mut)]\npub extern \"C-unwind\" fn {}_({}){returns} {{",
+        symbol("pmpi", name),
         arguments.join(", ")
     )
     .unwrap();

@@ -1,7 +1,7 @@
 //! Writes `include/mpi.h` from the table.
 
 use crate::kinds::{HANDLES, Kind};
-use crate::table::{Constant, Direction, Parameter, Row, Table};
+use crate::table::{Constant, Direction, Parameter, Row, Table, symbol};
 use std::fmt::Write;
 
 const OPENING: &str = "\
@@ -70,11 +70,18 @@ pub fn write(table: &Table) -> String {
     constants(&mut out, &table.constants);
     for prefix in ["MPI", "PMPI"] {
         out.push('\n');
-        for row in &table.functions {
+        for row in table.functions.iter().filter(|row| row.is_standard()) {
             for &large in row.variants() {
                 out.push_str(&prototype(row, large, prefix));
                 out.push_str(";\n");
             }
+        }
+    }
+    out.push_str("\n/* Beyond the standard: failures of processes (docs/failures.md). */\n");
+    for prefix in ["MPI", "PMPI"] {
+        for row in table.functions.iter().filter(|row| !row.is_standard()) {
+            out.push_str(&prototype(row, false, prefix));
+            out.push_str(";\n");
         }
     }
     conversions(&mut out);
@@ -164,7 +171,7 @@ fn callback(out: &mut String, row: &Row, large: bool) {
 pub fn prototype(row: &Row, large: bool, prefix: &str) -> String {
     let suffix = if large { "_c" } else { "" };
     let returns = row.returns.as_deref().unwrap_or("int");
-    format!("{returns} {prefix}_{}{suffix}({})", row.name, parameters(row, large))
+    format!("{returns} {}{suffix}({})", symbol(prefix, &row.name), parameters(row, large))
 }
 
 fn parameters(row: &Row, large: bool) -> String {

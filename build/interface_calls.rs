@@ -4,7 +4,7 @@
 use crate::fortran::{in_fortran, visible};
 use crate::kinds::{Kind, large_function};
 use crate::modules::{f08_type, integer_type};
-use crate::table::{Parameter, Row, Table};
+use crate::table::{Parameter, Row, Table, symbol};
 use std::fmt::Write;
 
 /// How the program gets at MPI.
@@ -54,7 +54,7 @@ fn program(table: &Table, through: Through) -> String {
 
 fn calls(out: &mut String, row: &Row, large: bool, through: Through, prefix: &str) {
     let apart = row.parameters.iter().any(|p| matches!(p.kind, Kind::Function(_)));
-    let name = format!("{prefix}_{}{}", row.name, if large && apart { "_c" } else { "" });
+    let name = format!("{}{}", symbol(prefix, &row.name), if large && apart { "_c" } else { "" });
     let shown: Vec<&Parameter> = row.shown(large).filter(|p| visible(row, p)).collect();
     let arguments: Vec<&str> = shown.iter().map(|p| p.name.as_str()).collect();
     // The program's own name for the routine, apart from every MPI name.

@@ -3,7 +3,7 @@
 
 use crate::fortran::{blocking, in_fortran, name_has_pointer_form, visible};
 use crate::kinds::{HANDLES, Kind};
-use crate::table::{Constant, Direction, Parameter, Row, Table};
+use crate::table::{Constant, Direction, Parameter, Row, Table, symbol};
 use std::fmt::Write;
 
 /// Which of the two modules.
@@ -190,7 +190,7 @@ fn interfaces(table: &Table, style: Style) -> String {
 
 /// An abstract interface, or a procedure of that form under the name `as_procedure`.
 fn callback(out: &mut String, row: &Row, large: bool, as_procedure: Option<&str>) {
-    let name = as_procedure.map_or_else(|| format!("MPI_{}{}", row.name, if large { "_c" } else { "" }), str::to_string);
+    let name = as_procedure.map_or_else(|| format!("{}{}", row.full_name(), if large { "_c" } else { "" }), str::to_string);
     let mut declarations = Vec::new();
     let mut names: Vec<&str> = Vec::new();
     for p in row.parameters.iter().filter(|p| p.kind != Kind::Variadic) {
@@ -220,7 +220,7 @@ fn predefined(out: &mut String, row: &Row, name: &str, style: Style) {
 }
 
 fn function(out: &mut String, row: &Row, style: Style, prefix: &str) {
-    let name = format!("{prefix}_{}", row.name);
+    let name = symbol(prefix, &row.name);
     let choice = row.parameters.iter().any(|p| p.kind == Kind::Buffer);
     let old = row.deprecated.as_deref() == Some("2.0");
     match style {

@@ -118,7 +118,7 @@ pub fn around(row: &Row, large: bool, symbol: &str) -> String {
         .zip(&shown)
         .map(|(index, p)| if p.kind == Kind::Status { format!("Addr(words[{index}] as usize)") } else { rust_name(p) })
         .collect();
-    let (form, call) = (format!("recording::Form::c({large})"), format!("PMPI_{symbol}({})", passed.join(", ")));
+    let (form, call) = (format!("recording::Form::c({large})"), format!("{}({})", crate::table::symbol("PMPI", symbol), passed.join(", ")));
     function(row, &typed, &words, (&form, &call), (" -> i32", "code"))
 }
 
@@ -137,7 +137,7 @@ pub fn around_fortran(row: &Row, large: bool, name: &str, arguments: &[String], 
             None => name.into(),
         })
         .collect();
-    let call = format!("{{ let mut code = 0i32; pmpi_{name}_({}); code }}", passed.join(", "));
+    let call = format!("{{ let mut code = 0i32; {}_({}); code }}", crate::table::symbol("pmpi", name), passed.join(", "));
     let form = format!("recording::Form::fortran({large}, {descriptors})");
     let end = if names.contains(&"ierror") { "fortran::finish(ierror, code);" } else { "" };
     function(row, arguments, &words, (&form, &call), ("", end))

@@ -96,7 +96,21 @@ pub struct Table {
     pub constants: Vec<Constant>,
 }
 
+/// The whole name of a function: `MPI_Send`; `MPIX_Comm_revoke`, which stands in the table as `X_Comm_revoke`. `prefix` is `MPI`, `PMPI`, `mpi`, `pmpi`.
+pub fn symbol(prefix: &str, name: &str) -> String {
+    let between = if name.starts_with("X_") || name.starts_with("x_") { "" } else { "_" };
+    format!("{prefix}{between}{name}")
+}
+
 impl Row {
+    /// Whether it is in the standard.
+    pub fn is_standard(&self) -> bool {
+        !self.name.starts_with("X_")
+    }
+    /// Its whole name.
+    pub fn full_name(&self) -> String {
+        symbol("MPI", &self.name)
+    }
     /// The parameters of the `_c` variant (`large`) or of the plain one.
     pub fn shown(&self, large: bool) -> impl Iterator<Item = &Parameter> {
         self.parameters.iter().filter(move |p| large || !p.large_only)
@@ -131,7 +145,7 @@ pub fn read(directory: &Path) -> Table {
     }
     table.functions.sort_by(|a, b| a.name.cmp(&b.name));
     for pair in table.functions.windows(2) {
-        assert!(pair[0].name != pair[1].name, "MPI_{} is in the table twice", pair[0].name);
+        assert!(pair[0].name != pair[1].name, "{} is in the table twice", pair[0].full_name());
     }
     table
 }

@@ -14,6 +14,7 @@ pub mod datatype;
 pub mod environment;
 pub mod errhandler;
 pub mod external;
+pub mod failure;
 pub mod file;
 pub mod group;
 pub mod info;

@@ -9,6 +9,7 @@ use crate::function::{Function, Property};
 use crate::thrown;
 use engine::{EndOfTime, Time};
 use mpi::Mpi;
+use mpi::call::failure::Stop;
 use mpi::error::{ErrorClass, Failure, Result};
 use mpi::world::Phase;
 use std::cell::Cell;
@@ -66,6 +67,14 @@ pub fn begin(function: Function, object: Object, body: impl FnOnce(&Call) -> Res
         let (entered, ordinary) = mpi.world().enter_call(function as u16, function.course());
         if !ordinary && let Err(failure) = outside(&c) {
             return Begun::over(failed(&c, &failure));
+        }
+        // A collective call of others than those that have failed never ends: who knows that does not enter it.
+        if function.is(Property::Collective)
+            && let Object::Comm(comm) = object
+            && mpi.world().messages.faults.is_some()
+            && let Err(failure) = mpi.may_enter(comm.0)
+        {
+            return Begun::over(left(&c, entered, Err(failure)));
         }
         match body(&c) {
             Ok(Some(Wait(word))) => Begun { word, entered },
@@ -166,8 +175,16 @@ fn left(c: &Call, entered: Time, result: Result) -> i32 {
 #[inline(never)]
 fn stop_after(c: &Call) {
     let ends = c.mpi.world().must_stop_after();
-    if let Some(status) = ends {
-        stop(status);
+    if let Some(ends) = ends {
+        stop_as(c, ends);
+    }
+}
+
+/// The calling rank stops because somebody has failed or aborted.
+fn stop_as(c: &Call, how: Stop) -> ! {
+    match how {
+        Stop::Ends(status) => stop(status),
+        Stop::Rests => c.mpi.rest(),
     }
 }
 
@@ -189,8 +206,8 @@ fn outside(c: &Call) -> Result {
         let me = world.messages.me();
         (world.messages.phase(me), world.objects.sessions.any(me), world.must_stop())
     };
-    if let Some(status) = ends {
-        stop(status);
+    if let Some(ends) = ends {
+        stop_as(c, ends);
     }
     if phase == Phase::Active || session || c.function.is(Property::Anytime) {
         return Ok(());

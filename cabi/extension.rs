@@ -36,14 +36,15 @@ pub extern "C" fn xsim_compute(seconds: c_double) -> c_int {
 }
 
 /// The calling rank fails: it stops here, at its virtual time, and does not return. What it has sent before is delivered. The run ends
-/// at that time (docs/failures.md).
+/// at that time, unless it is tolerant of failures (-xsim-ft, docs/failures.md).
 #[unsafe(no_mangle)]
 pub extern "C" fn xsim_fail() {
     let mut world = alone::mpi().world();
     world.messages.read_clock();
     world.fail_here();
+    let tolerant = world.is_tolerant();
     drop(world);
-    edge::stop(mpi::failure::STATUS)
+    if tolerant { alone::mpi().rest() } else { edge::stop(mpi::failure::STATUS) }
 }
 
 /// Lets the calling rank compute so many floating-point operations, as many a second as its processor does: `-xsim-flops`, or

@@ -119,6 +119,9 @@ pub fn setup(options: &Options, remote: Option<Remote>) -> Result<(Setup, String
     if remote.is_some() && setup.wire.is_shared() {
         return Err("a packet network runs on one native process only: start without mpirun, or choose an analytic machine".to_owned());
     }
+    if remote.is_some() && setup.tolerance.is_some() {
+        return Err("-xsim-ft runs on one native process only: start without mpirun, or let the first failure end the run".to_owned());
+    }
     simulation::recorders::check(options, &NAMES)?;
     // Decided for the whole run before it begins: the first receive that is cancelled must find the matches held.
     let cancels = rank::is_called("MPI_Cancel") || rank::is_called("PMPI_Cancel");

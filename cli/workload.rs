@@ -36,6 +36,10 @@ pub fn run(options: &Options, name: String, names: &'static [&'static str], work
 /// Runs a workload.
 pub fn drive(options: &Options, setup: Setup, meter: &HostMeter, workload: impl Workload) -> Result<Ran, Failure> {
     let names = setup.names;
+    if setup.tolerance.is_some() {
+        let why = "-xsim-ft (--ft) is for programs: ranks without one cannot go on when another fails; leave it out";
+        return Err(Failure::with(USAGE, why.to_owned()));
+    }
     // Machines spawn nothing: there are the ranks of the start alone.
     let mpi = Mpi::new(Setup { compute: Compute::None, payloads: false, ranks: setup.initial, ..setup });
     let mut machines = Machines::new(&mpi, workload);

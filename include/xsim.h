@@ -21,7 +21,7 @@ double xsim_time(void);
 int xsim_compute(double seconds);
 
 // The calling rank fails: it stops here, at its virtual time, and does not return. What it has sent before is delivered. The run ends
-// at that time (docs/failures.md).
+// at that time, unless it is tolerant of failures (-xsim-ft, docs/failures.md).
 void xsim_fail(void);
 
 // Lets the calling rank compute so many floating-point operations, as many a second as its processor does: `-xsim-flops`, or

@@ -1,4 +1,4 @@
-//! Ranks fail (docs/failures.md): tests/programs/failures.c, on one process and on several, in every mode.
+//! Ranks fail (docs/failures.md): tests/programs/failures.c, on one process and on several, in every mode; tests/programs/ulfm.c, where the others go on.
 
 mod common;
 
@@ -130,4 +130,213 @@ fn what_is_no_failure_is_refused_with_what_may_be_written() {
     ] {
         program("ring", 4).arg(format!("-xsim-fail={text}")).run().failure().says(&["-xsim-fail", part]);
     }
+}
+
+/// The others go on: what they say, however collectives run and whoever listens.
+#[track_caller]
+fn tolerant(case: &str, ranks: u32, failures: &str) -> Output {
+    let log = common::scratch(&format!("ulfm-{case}")).join("log");
+    let run = || {
+        let run = Run::program("ulfm.c").arg(case).ranks(ranks).machine("star:l=1us,b=inf").arg("-xsim-ft").arg("-xsim-ft-delay=10us");
+        if failures.is_empty() { run } else { run.arg(format!("-xsim-fail={failures}")) }
+    };
+    let one = run().run();
+    let log = format!("-xsim-log={}", log.display());
+    for way in [&["-xsim-coll-events"][..], &["-xsim-stack-mode=shared", "-xsim-globals=clone"], &[&log]] {
+        let other = way.iter().fold(run(), |run, option| run.arg(*option)).run();
+        assert_eq!((one.lines(), one.status.code()), (other.lines(), other.status.code()), "{way:?} changes something: {other}");
+    }
+    one
+}
+
+/// All that the ranks of a case say, but `ok`.
+#[track_caller]
+fn said(output: Output, expected: &[&str]) {
+    let output = output.success();
+    let mut expected = expected.to_vec();
+    expected.sort_unstable();
+    let said: Vec<&str> = output.lines().into_iter().filter(|line| *line != "ok").collect();
+    assert_eq!(said, expected, "{output}");
+}
+
+// A message takes 2 us, and a failure at 5 us is known at 15 us.
+#[test]
+fn messages_of_a_failed_rank_come_and_nothing_else() {
+    said(
+        tolerant("messages", 3, "1@5us"),
+        &[
+            "0 first MPI_SUCCESS at 2000 ns",
+            "0 lost MPI_SUCCESS at 2000 ns",
+            "0 second MPIX_ERR_PROC_FAILED at 15000 ns",
+            "0 third MPIX_ERR_PROC_FAILED at 15000 ns",
+            "0 send MPIX_ERR_PROC_FAILED at 15000 ns",
+            "0 isend MPI_SUCCESS at 15000 ns",
+            "0 wait MPIX_ERR_PROC_FAILED at 15000 ns",
+            "0 sendrecv MPIX_ERR_PROC_FAILED at 15000 ns",
+            "2 ssend MPIX_ERR_PROC_FAILED at 15000 ns",
+            "2 alive MPI_SUCCESS at 17000 ns",
+            "2 probe MPIX_ERR_PROC_FAILED at 17000 ns",
+        ],
+    );
+}
+
+// The others' messages leave at 20 us and 40 us.
+#[test]
+fn of_several_requests_those_fail_that_name_the_failed_rank() {
+    said(
+        tolerant("several", 4, "1@5us"),
+        &[
+            "0 waitall MPI_ERR_IN_STATUS at 22000 ns",
+            "0 status MPIX_ERR_PROC_FAILED at 22000 ns",
+            "0 status MPI_SUCCESS at 22000 ns",
+            "0 status MPI_SUCCESS at 22000 ns",
+            "0 waitany MPIX_ERR_PROC_FAILED at 22000 ns",
+            "0 wait MPI_SUCCESS at 42000 ns",
+        ],
+    );
+}
+
+// There and back from the acknowledgement at 15 us on.
+#[test]
+fn a_receive_for_any_source_goes_on_once_the_failure_is_acknowledged() {
+    said(
+        tolerant("wildcard", 3, "1@5us"),
+        &[
+            "0 recv MPIX_ERR_PROC_FAILED at 15000 ns",
+            "0 pending MPIX_ERR_PROC_FAILED_PENDING at 15000 ns",
+            "0 iprobe MPIX_ERR_PROC_FAILED at 15000 ns",
+            "0 resumed MPI_SUCCESS at 19000 ns",
+        ],
+    );
+}
+
+// Known at 15 us, to all in the call; known at 11 us, at 12 us to who enters then.
+#[test]
+fn a_collective_fails_at_all_members_that_are_in_it_when_the_failure_is_known_and_at_those_that_come_later() {
+    for (failure, times) in [("1@5us", [15, 15, 15]), ("1@1us", [11, 11, 12])] {
+        let expected: Vec<String> = ["barrier", "again", "dup", "ibarrier"]
+            .iter()
+            .flat_map(|what| [0, 2, 3].iter().zip(times).map(move |(rank, us)| format!("{rank} {what} MPIX_ERR_PROC_FAILED at {us}000 ns")))
+            .collect();
+        said(tolerant("collectives", 4, failure), &expected.iter().map(String::as_str).collect::<Vec<_>>());
+    }
+}
+
+#[test]
+fn a_nonblocking_collective_fails_when_it_is_completed_and_others_end_as_ever() {
+    let expected = [0, 2, 3].map(|rank| format!("{rank} wait MPIX_ERR_PROC_FAILED at 110000 ns"));
+    said(tolerant("nonblocking", 4, "1@100us"), &expected.each_ref().map(String::as_str));
+}
+
+// The tree of five from rank 0: 1, 2 and 4 are its children, 3 is a child of 2.
+#[test]
+fn revoking_reaches_members_down_a_tree() {
+    let output = tolerant("revoke", 5, "").success();
+    let at = |rank: u32, what: &str, class: &str| -> i64 {
+        let begin = format!("{rank} {what} {class} at ");
+        let line = output.stdout.lines().find_map(|line| line.strip_prefix(&begin)).unwrap_or_else(|| panic!("no {begin}: {output}"));
+        line.strip_suffix(" ns").unwrap().parse().unwrap()
+    };
+    let begin = at(0, "revoke", "MPI_SUCCESS");
+    let revoked = "MPIX_ERR_REVOKED";
+    assert_eq!([at(0, "send", revoked), at(0, "after", revoked)], [begin; 2]);
+    for (rank, what, us) in [(1, "recv", 2), (2, "ssend", 2), (3, "barrier", 4), (4, "barrier", 2)] {
+        let told = begin + 1000 * us;
+        assert_eq!([at(rank, what, revoked), at(rank, "after", revoked), at(rank, "irecv", revoked)], [told; 3], "{output}");
+    }
+}
+
+// Three ranks, two below the root. It knows of the failure at 15 us, and they 2 us later what is agreed on; the next ones take 4 us from the last who comes.
+#[test]
+fn survivors_agree_and_shrink_by_messages() {
+    let expected: Vec<String> = [(0, [15, 15, 19, 23]), (2, [17, 17, 21, 25]), (3, [17, 17, 21, 25])]
+        .iter()
+        .flat_map(|(rank, us)| {
+            let calls = [("agree", "MPIX_ERR_PROC_FAILED"), ("iagree", "MPI_SUCCESS"), ("wait", "MPI_SUCCESS"), ("shrink", "MPI_SUCCESS")];
+            calls.iter().zip(us).map(move |((what, class), us)| format!("{rank} {what} {class} at {us}000 ns")).collect::<Vec<_>>()
+        })
+        .collect();
+    said(tolerant("agree", 4, "1@5us"), &expected.iter().map(String::as_str).collect::<Vec<_>>());
+}
+
+#[test]
+fn a_rank_that_leaves_has_failed() {
+    for case in ["leaves", "by_itself"] {
+        let output = tolerant(case, 4, "");
+        assert!(output.stderr.contains("1 rank has failed, the first of them rank 3 at 3us; the others went on"), "{output}");
+        let expected = [0, 1, 2].map(|rank| format!("{rank} barrier MPIX_ERR_PROC_FAILED at 13000 ns"));
+        said(output, &expected.each_ref().map(String::as_str));
+    }
+}
+
+#[test]
+fn without_an_error_handler_the_failure_ends_the_run() {
+    tolerant("fatal", 3, "1@5us").failure().says(&[
+        "at 15us",
+        "MPI_Barrier failed",
+        "rank 1 of MPI_COMM_WORLD has failed",
+        "MPIX_ERR_PROC_FAILED",
+    ]);
+}
+
+#[test]
+fn who_asks_over_and_over_gets_to_know() {
+    said(tolerant("asks", 3, "1@5us"), &[]);
+}
+
+#[test]
+fn a_program_that_shrinks_and_goes_on_ends_with_those_that_are_left() {
+    for (failures, left) in [("2@105us,5@106us,7@333us", 5), ("0@50us", 7), ("1-6@222us", 2)] {
+        let output = tolerant("recover", 8, failures).success();
+        assert!(output.stdout.contains(&format!("{left} of 8 left after ")), "{failures}: {output}");
+    }
+}
+
+#[test]
+fn where_failures_cannot_be_tolerated_a_sentence_says_so() {
+    let run = || Run::program("ulfm.c").arg("fatal").ranks(2).arg("-xsim-ft");
+    run().processes("mpich", 2).run().failure().says(&["-xsim-ft runs on one native process"]);
+    run().machine("star:l=1us,b=1Gbps,level=packet").run().failure().says(&["-xsim-ft is for analytic machines"]);
+}
+
+/// A program with checkpoints, started again until it is through: useful time through elapsed time, and how often it failed.
+fn efficiency(interval: u32, seed: u32) -> (f64, u32) {
+    const STEPS: u32 = 12_000;
+    let directory = common::scratch(&format!("checkpoint-{interval}"));
+    let (state, report) = (directory.join("state"), directory.join("report"));
+    let program = common::compile("examples/c/checkpoint.c", &[]);
+    let mut elapsed = 0.0;
+    for failures in 0.. {
+        let arguments = [state.display().to_string(), STEPS.to_string(), "60".into(), interval.to_string(), "360".into(), "600".into()];
+        let run = arguments.into_iter().fold(Run::of(program.clone()).ranks(8), Run::arg);
+        let run =
+            run.arg(format!("-xsim-report={}", report.display())).arg(format!("-xsim-fail=exponential:mtbf=80h,seed={}", seed + failures));
+        let output = run.run();
+        let report: serde_json::Value = serde_json::from_str(&std::fs::read_to_string(&report).unwrap()).unwrap();
+        elapsed += report["simulated"]["virtual_time_ps"].as_f64().unwrap() * 1e-12;
+        if output.status.code() != Some(STATUS) {
+            output.success();
+            return (f64::from(STEPS) * 60.0 / elapsed, failures);
+        }
+    }
+    unreachable!("it ends")
+}
+
+// 200 h of work on a machine that fails each 10 h, with checkpoints of 6 min and restarts of 10 min. Daly 2006: the time for t s between checkpoints is
+// M exp(R/M) (exp((t + d)/M) - 1) for each t, and the least at 81 min. Some 25 failures: what is lost to them is known to a fifth, a twentieth of all.
+#[test]
+fn checkpoints_cost_what_dalys_model_says() {
+    let model =
+        |minutes: f64| minutes * 60.0 / (36_000.0 * (600.0f64 / 36_000.0).exp() * (((minutes * 60.0 + 360.0) / 36_000.0f64).exp() - 1.0));
+    let mut measured = Vec::new();
+    for minutes in [10, 81, 600] {
+        let (efficiency, failures) = efficiency(minutes, 1000);
+        assert!(
+            failures > 5 && (efficiency - model(minutes.into())).abs() < 0.1,
+            "{minutes}: {efficiency} {failures} {}",
+            model(minutes.into())
+        );
+        measured.push(efficiency);
+    }
+    assert!(measured[1] > measured[0] && measured[1] > measured[2], "{measured:?}");
 }

@@ -264,6 +264,11 @@ fn the_simulators_own_functions_work_from_fortran() {
 }
 
 #[test]
+fn failures_are_agreed_on_revoked_and_shrunk_from_fortran() {
+    works("failures.f90", &[1, 3]);
+}
+
+#[test]
 fn a_crash_in_fortran_names_its_rank() {
     let source = "program crash\n  use mpi\n  implicit none\n  integer :: rank, ierror\n  integer, pointer :: nowhere\n  call mpi_init(ierror)\n  \
                   call mpi_comm_rank(mpi_comm_world, rank, ierror)\n  nullify(nowhere)\n  if (rank == 2) nowhere = 1\n  \

@@ -207,7 +207,7 @@ fn prototypes_agree_with_the_exported_functions() {
     for line in header.lines() {
         let Some((front, rest)) = line.strip_suffix(");").and_then(|l| l.split_once('(')) else { continue };
         let Some((returns, name)) = front.rsplit_once(' ') else { continue };
-        if name.starts_with("PMPI_") {
+        if name.starts_with("PMPI") {
             let list: Vec<_> = split(rest).into_iter().map(carrier).filter(|c| *c != "nothing").collect();
             declared.insert(name.to_string(), (carrier(returns), list));
         }
@@ -223,7 +223,8 @@ fn prototypes_agree_with_the_exported_functions() {
     // Conversions between C and Fortran, which MPI lets be macros, are written by hand (`cabi/calls/convert.rs`).
     let all = declared.len();
     declared.retain(|name, _| !["_c2f", "_f2c", "_c2f08", "_f2f08", "_f082f", "_f082c"].iter().any(|end| name.ends_with(end)));
-    assert_eq!((declared.len(), all - declared.len()), (664, 28));
+    let beyond = declared.keys().filter(|name| name.starts_with("PMPIX_")).count();
+    assert_eq!((declared.len() - beyond, all - declared.len()), (664, 28));
     for (name, signature) in &declared {
         assert_eq!(Some(signature), exported.get(name), "{name}");
     }

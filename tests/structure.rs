@@ -386,7 +386,7 @@ const WAYS: &[Ways] = &[
         what: "receive",
         told_by: &["posted.push(", ".drop_message("],
         under: &["runtime/message/src", "runtime/mpi/src"],
-        but: &[],
+        but: &[("fail_sends", "takes messages of a revoked communicator back: nobody receives them")],
         most: 3,
     },
     Ways {
@@ -397,6 +397,8 @@ const WAYS: &[Ways] = &[
             ("drop_message", "a message whose sender has no request"),
             ("finish_request", "requests that were given up, or of another process: nobody here is told"),
             ("free_request", "the program gives the request up"),
+            ("finish_failed", "ends a receive that nothing has come for and nothing will"),
+            ("bury", "receives of a rank that has failed: nobody is told"),
         ],
         most: 4,
     },

@@ -61,20 +61,22 @@ fn a_bad_row_is_refused_with_its_place_and_the_reason() {
 #[test]
 fn the_table_holds_the_664_functions_and_every_array_length_is_a_parameter_or_constant() {
     let table = table::read(&Path::new(env!("CARGO_MANIFEST_DIR")).join("cabi/table"));
-    assert_eq!(table.functions.iter().map(|row| row.variants().len()).sum::<usize>(), 664);
+    let standard = table.functions.iter().filter(|row| row.is_standard());
+    assert_eq!(standard.map(|row| row.variants().len()).sum::<usize>(), 664);
     for row in &table.functions {
         for length in row.parameters.iter().filter_map(|p| p.length.as_deref()).filter(|length| !length.is_empty()) {
             let known = row.parameters.iter().any(|p| p.name == length) || table.constants.iter().any(|c| c.name == length);
-            assert!(known, "MPI_{}: nothing is named {length}", row.name);
+            assert!(known, "{}: nothing is named {length}", row.full_name());
         }
     }
 }
 
 /// What `docs/mpi-coverage.md` says: each function of MPI 5.0 and whether it is built, by the file of the table that has it.
 fn coverage(table: &Table) -> String {
-    let built = table.functions.iter().filter(|row| row.body.is_some()).count();
-    let all = table.functions.len();
-    let large = table.functions.iter().filter(|row| row.large).count();
+    let standard = || table.functions.iter().filter(|row| row.is_standard());
+    let built = standard().filter(|row| row.body.is_some()).count();
+    let all = standard().count();
+    let large = standard().filter(|row| row.large).count();
     let mut out = format!(
         "# Functions of MPI 5.0\n\nMade from `cabi/table/*.txt` by `BLESS=1 cargo test --test table`. {built} of {all} functions are built, {large} of them with a large-count variant `_c`: \
          {} in all. What a function does not do stands in docs/limitations.md.\n",
@@ -101,7 +103,7 @@ fn coverage(table: &Table) -> String {
             if let Some(version) = &row.deprecated {
                 state += &format!(", deprecated since {version}");
             }
-            out += &format!("| `MPI_{}` | {state} |\n", row.name);
+            out += &format!("| `{}` | {state} |\n", row.full_name());
         }
     }
     out

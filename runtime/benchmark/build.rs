@@ -26,7 +26,7 @@ fn signatures(root: &Path) -> String {
     let table = table::read(&root.join("cabi/table"));
     let mut out = String::from("pub static SIGNATURES: &[Signature] = &[\n");
     for row in &table.functions {
-        writeln!(out, "    Signature {{ name: \"MPI_{}\", has_large: {}, parameters: &[", row.name, row.large).unwrap();
+        writeln!(out, "    Signature {{ name: \"{}\", has_large: {}, parameters: &[", row.full_name(), row.large).unwrap();
         row.parameters.iter().filter(|p| p.kind != Kind::Variadic).for_each(|p| parameter(&mut out, p));
         out.push_str("    ] },\n");
     }

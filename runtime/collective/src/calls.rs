@@ -82,6 +82,10 @@ impl Calls {
             CallId::Start(number, times) => self.persistent.as_ref()?.instance(number, times),
         }
     }
+    /// The number of the call that an instance is of, if it is none of a persistent collective.
+    pub(crate) fn number(&self, instance: u32) -> Option<u32> {
+        (self.first..).zip(&self.instances).find(|(_, known)| **known == Some(instance)).map(|(number, _)| number)
+    }
     /// Whether members may have made calls.
     pub(crate) fn has_begun(&self) -> bool {
         !self.made.is_empty()

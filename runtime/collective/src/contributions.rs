@@ -83,6 +83,11 @@ impl Gathering {
             self.clock = None;
         }
     }
+    /// A member that was in leaves before all are.
+    pub(crate) fn part(&mut self, member: u32) {
+        let member = member - self.first;
+        self.joined[member as usize / 64] &= !(1 << (member % 64));
+    }
     /// What the other processes have to do with it; there are some.
     pub(crate) fn distributed(&self) -> &Distributed {
         self.distributed.as_ref().expect("members are elsewhere")

@@ -422,6 +422,7 @@ impl Collectives {
         member: u32,
         target: &Extent,
     ) -> Result<usize> {
+        self.take_broken(index, member)?;
         let instance = self.instance(index);
         let Some(gathering) = &instance.gathering else { return self.finish_agent(messages, objects, index, member, Some(target)) };
         gathering.deliver(&instance.shape, member, target);

@@ -10,10 +10,10 @@ use crate::reduction::UserReduction;
 use crate::signature::Signature;
 use engine::Time;
 use objects::Objects;
-use objects::error::Result;
+use objects::error::{Failure, Result};
 use objects::group::Group;
 use objects::slab::Slab;
-use rustc_hash::FxHashMap;
+use rustc_hash::{FxHashMap, FxHashSet};
 use schedule::{Schedule, Shape, Step};
 use std::collections::VecDeque;
 use std::rc::Rc;
@@ -106,6 +106,10 @@ pub struct Collectives {
     pub bridges: Bridges,
     /// How often it was decided to start what is held, on all processes.
     pub(crate) epoch: u64,
+    /// Members that leave with an error because another has failed or the communicator is revoked, and why.
+    pub(crate) broken: FxHashMap<(u32, u32), Box<Failure>>,
+    /// Instances that some have left so.
+    pub(crate) abandoned: FxHashSet<u32>,
     /// Instances with members on other processes.
     pub(crate) spread: crate::remote::spread::Spread,
 }

@@ -27,6 +27,7 @@ pub mod area;
 pub(crate) mod blocks;
 pub mod bridges;
 pub(crate) mod brief;
+pub(crate) mod broken;
 pub(crate) mod call;
 pub(crate) mod call_id;
 pub(crate) mod calls;

@@ -3,12 +3,18 @@
 //! What a run is told to have fail (`specification.rs`: a list, a file, a law with a seed) becomes a [`Plan`], the same on every process of a run: nobody has to be
 //! told of a failure that everybody can work out. docs/failures.md has the model.
 
+mod agreement;
+mod chapter;
 mod law;
 mod plan;
 mod specification;
 
+pub use agreement::{Agreements, Subject};
 pub use plan::{Failure, Plan};
 pub use specification::Specification;
+
+/// The name of this chapter.
+pub const CHAPTER: message::chapter::id::ChapterId = message::chapter::id::ChapterId(5);
 
 /// The exit status of a run that a failure has ended.
 // EX_TEMPFAIL of sysexits.h: what failed may be tried again, from its last checkpoint for one. No error class of MPI that ends a run has this number.

@@ -7,6 +7,7 @@ pub mod buffered;
 pub mod chapter;
 pub mod charging;
 pub mod envelope;
+pub mod faults;
 pub mod flight;
 pub mod handle;
 pub mod held;

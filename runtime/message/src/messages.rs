@@ -4,6 +4,7 @@ use crate::batch::Batch;
 use crate::charging::{Compute, Effort};
 use crate::datatype::Datatype;
 use crate::envelope::Envelope;
+use crate::faults::Faults;
 use crate::flight::Flight;
 use crate::held::HeldMatches;
 use crate::node::Nodes;
@@ -199,6 +200,10 @@ pub struct Messages {
     /// What was found in the program that works here and that MPI does not promise, if that is asked for (`-xsim-check`).
     // To be noted where the world is only looked at; a set, so that a loop says it once.
     pub findings: Option<RefCell<BTreeSet<String>>>,
+    /// Who has failed, and what is revoked; none while nothing can be.
+    pub faults: Option<Box<Faults>>,
+    /// From a failure until all know.
+    pub detection: Span,
     /// Whether a sender has waited for its match.
     pub handshakes: bool,
     /// Matches of which their senders are not told yet.
@@ -264,6 +269,8 @@ impl Messages {
             effort: Effort::Unknown,
             names,
             findings: check.then(RefCell::default),
+            faults: None,
+            detection: Span::ZERO,
             handshakes: false,
             held: HeldMatches::default(),
             dirty: Vec::new(),

@@ -25,6 +25,7 @@ pub(crate) mod charging;
 pub(crate) mod collective;
 pub(crate) mod complete;
 pub(crate) mod dynamic;
+pub mod failure;
 pub mod file;
 pub(crate) mod land;
 pub(crate) mod partitioned;

@@ -4,6 +4,7 @@ use crate::collective::Collectives;
 use crate::messages::Messages;
 use dynamic::Dynamic;
 use engine::{Span, Time};
+use failure::Agreements;
 use file::Files;
 use message::chapter::id::ChapterId;
 use message::chapter::{Chapter, Errand};
@@ -25,10 +26,12 @@ pub struct Chapters {
     pub files: Files,
     /// Chapter 11.
     pub dynamic: Dynamic,
+    /// What is agreed on whoever fails, which is not in the standard.
+    pub failures: Agreements,
 }
 
 /// How many there are.
-const COUNT: usize = 5;
+const COUNT: usize = 6;
 
 impl Chapters {
     /// Nothing is under way. `batch` says whether collectives whose members are all here may run in one loop over clocks, `start_up` how long a spawned rank takes
@@ -40,6 +43,7 @@ impl Chapters {
             partitioned: Partitioned::default(),
             files: Files::default(),
             dynamic: Dynamic::new(start_up),
+            failures: Agreements::default(),
         }
     }
 
@@ -51,6 +55,7 @@ impl Chapters {
             (partitioned::CHAPTER, &self.partitioned),
             (file::CHAPTER, &self.files),
             (dynamic::CHAPTER, &self.dynamic),
+            (failure::CHAPTER, &self.failures),
         ]
     }
 
@@ -62,6 +67,7 @@ impl Chapters {
             (partitioned::CHAPTER, &mut self.partitioned),
             (file::CHAPTER, &mut self.files),
             (dynamic::CHAPTER, &mut self.dynamic),
+            (failure::CHAPTER, &mut self.failures),
         ]
     }
 

@@ -197,7 +197,7 @@ fn wait_of(world: &World, rank: u32) -> Wait {
             | Question::TestSome(requests) => {
                 format!("{} requests", requests.count)
             }
-            Question::Cancel(_) => String::new(),
+            Question::Instant | Question::Cancel(_) => String::new(),
         };
         return Wait { function, source: None, rest, shared: None };
     }

@@ -104,7 +104,9 @@ impl World {
         let poll = if state.polling { self.poll_item_of(rank) } else { None };
         let chapter = self.chapters.first_open(rank).map(|(id, time, source)| Item { time, rank, source, what: What::Chapter(id.0) });
         let held = self.messages.first_held(rank).map(|(time, source, receive)| Item { time, rank, source, what: What::Told(receive) });
-        self.order.decisions.queue.replace(rank, [receive, held, poll, chapter].into_iter().flatten());
+        let alarm = self.messages.faults.as_ref().and_then(|faults| faults.first_alarm(rank));
+        let alarm = alarm.map(|time| Item { time, rank, source: rank, what: What::Alarm });
+        self.order.decisions.queue.replace(rank, [receive, held, poll, chapter, alarm].into_iter().flatten());
     }
 
     /// Looks at all ranks to which something happened: answers polls that can be answered now, and makes their items anew.
@@ -322,7 +324,7 @@ impl World {
         match item.what {
             What::Poll => return item.time.max(clock),
             // Who is told of it is another rank, whatever this one does meanwhile.
-            What::Chapter(_) | What::Told(_) => return item.time,
+            What::Chapter(_) | What::Told(_) | What::Alarm => return item.time,
             What::Receive(..) => {}
         }
         let meets = self.meets(item);
@@ -342,6 +344,7 @@ impl World {
             What::Poll => self.answer(item.rank),
             What::Receive(..) => self.decide_receive(item),
             What::Told(receive) => self.messages.tell_held(item.rank, item.time, item.source, receive),
+            What::Alarm => self.ring(item.rank, item.time),
             What::Chapter(id) => {
                 // What a blocked rank asks is answered in its turn.
                 let until = if self.messages.ranks[item.rank as usize].polling { item.time } else { until };

@@ -1,6 +1,7 @@
 //! The door to MPI: calls, collectives under way, decisions and their order, on the crates `message` and `objects`. `progress` owns the main loop.
 //! Knows nothing of the C ABI.
 
+mod alarms;
 pub mod alone;
 pub mod call;
 pub mod chapters;

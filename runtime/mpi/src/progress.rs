@@ -141,6 +141,7 @@ impl World {
             ending.status = abort.status;
             ending.messages.extend(abort.sentence());
         }
+        ending.messages.extend(self.failed_ranks());
         let (left, first) = ending.left;
         if left > 0 && self.run.abort.is_none() {
             ending.messages.push(format!(
@@ -284,6 +285,12 @@ impl World {
         self.run.ended += 1;
         self.messages.set_phase(rank, Phase::Ended);
         let left = phase == Phase::Active || self.objects.sessions.any(rank);
+        if left && self.ends_as_failed(rank) {
+            return;
+        }
+        if let Some(faults) = &mut self.messages.faults {
+            faults.forget(rank);
+        }
         if left && self.run.abort.is_none() {
             if self.run.left == 0 {
                 self.run.left_first = rank;

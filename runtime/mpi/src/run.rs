@@ -27,6 +27,8 @@ pub(crate) struct Run {
     /// From when on a rank may not simply go on: somebody has failed or aborted by then.
     // One time for both, so that a call asks one thing; the end of time while there is neither.
     pub(crate) limit: Time,
+    /// Whether the others go on when a rank fails.
+    pub(crate) tolerant: bool,
     /// Ranks that ended without `MPI_Finalize`: how many, and the first.
     pub(crate) left: u32,
     pub(crate) left_first: u32,
@@ -36,9 +38,9 @@ pub(crate) struct Run {
 
 impl Run {
     /// Nobody has begun.
-    pub(crate) fn new(plan: Plan) -> Run {
+    pub(crate) fn new(plan: Plan, tolerant: bool) -> Run {
         let limit = plan.first().map_or(Time::MAX, |first| first.at);
-        Run { ended: 0, abort: None, plan, limit, left: 0, left_first: 0, gathered: VecDeque::new() }
+        Run { ended: 0, abort: None, plan, limit, tolerant, left: 0, left_first: 0, gathered: VecDeque::new() }
     }
 }
 

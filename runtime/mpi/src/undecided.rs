@@ -91,8 +91,11 @@ impl World {
             Question::Probe(pattern) => match (pattern.source, self.head(rank, pattern)) {
                 (Some(_), Some(_)) if !self.messages.wild_overlaps(rank, pattern) => Open::Final,
                 (_, Some((_, time))) => Open::At(time),
-                (_, None) => Open::Never,
+                (_, None) => {
+                    self.messages.fault_of(&self.objects, rank, pattern).map_or(Open::Never, |fault| Open::At(fault.known.max(clock)))
+                }
             },
+            Question::Instant => Open::At(clock),
             // Once it has one, no other can come before that.
             Question::Cancel(receive) if self.messages.nodes[*receive].state != State::Posted => Open::Final,
             Question::Cancel(_) => Open::At(clock),

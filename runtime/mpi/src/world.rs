@@ -44,6 +44,8 @@ pub struct Setup {
     pub remote: Option<Remote>,
     /// Who fails when.
     pub failures: failure::Plan,
+    /// Whether the others go on when a rank fails, and get to know so much later.
+    pub tolerance: Option<engine::Span>,
     /// Whether messages carry bytes ([`Messages::payloads`]); without, all ranks are in one process.
     pub payloads: bool,
     /// Whether ranks may cancel receives ([`message::held`]).
@@ -68,6 +70,7 @@ impl Setup {
             check: false,
             remote: None,
             failures: failure::Plan::default(),
+            tolerance: None,
             payloads: true,
             cancels: false,
         }
@@ -121,7 +124,7 @@ impl Mpi {
             objects: Objects::new(comms, setup.environment),
             chapters: Chapters::new(setup.batch, setup.policy, setup.start_up),
             order: Order::new(stride.1),
-            run: Run::new(setup.failures),
+            run: Run::new(setup.failures, setup.tolerance.is_some()),
             messages: Messages::new(
                 Costs { wire: setup.wire, compute: setup.compute, flop_rate: setup.flop_rate },
                 (setup.ranks, setup.initial),
@@ -131,6 +134,9 @@ impl Mpi {
         };
         world.messages.payloads = setup.payloads;
         world.messages.held.cancels = setup.cancels;
+        if let Some(delay) = setup.tolerance {
+            world.tolerate(delay);
+        }
         Mpi { alone: Cell::new(None), world: RefCell::new(world) }
     }
 

@@ -51,6 +51,10 @@ impl<T> Slab<T> {
     pub fn iter(&self) -> impl Iterator<Item = (u32, &T)> {
         (0..).zip(&self.items).filter_map(|(index, item)| Some((index, item.as_ref()?)))
     }
+    /// The items, to change. O(places that there ever were).
+    pub fn iter_mut(&mut self) -> impl Iterator<Item = &mut T> {
+        self.items.iter_mut().flatten()
+    }
     /// Takes out what is not to be kept. O(places that there ever were).
     pub fn retain(&mut self, keeps: impl Fn(&T) -> bool) {
         for index in 0..self.items.len() as u32 {

@@ -41,6 +41,10 @@ pub struct Options {
     pub flops: Option<f64>,
     /// Who fails, and when.
     pub fail: mpi::failure::Specification,
+    /// Whether the others go on when a rank fails.
+    pub ft: bool,
+    /// From a failure until they know.
+    pub ft_delay: Span,
     /// A standard-mode message longer than this waits for its receiver; `None`: no message does.
     pub eager_limit: Option<u64>,
     /// Choice of collective algorithms.
@@ -138,6 +142,8 @@ impl Default for Options {
             proc: 1.0,
             flops: None,
             fail: mpi::failure::Specification::Nothing,
+            ft: false,
+            ft_delay: Span::ZERO,
             eager_limit: None,
             coll: Policy::default(),
             events: false,

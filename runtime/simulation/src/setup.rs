@@ -36,10 +36,25 @@ pub fn setup_on(options: &Options, built: Built, names: &'static [&'static str])
             .to_owned());
     }
     let failures = options.fail.plan(options.places(), node)?;
+    if options.ft && wire.is_shared() {
+        return Err("-xsim-ft is for analytic machines, and this one is a packet network: leave level=packet out of the machine".to_owned());
+    }
+    let tolerance = options.ft.then_some(options.ft_delay);
     let (policy, batch, check) = (options.coll.clone(), !options.events, options.check);
     let (initial, start_up) = (options.np, options.spawn_time);
     Ok((
-        Setup { compute, flop_rate, policy, batch, check, initial, start_up, failures, ..Setup::new(options.places(), wire, names) },
+        Setup {
+            compute,
+            flop_rate,
+            policy,
+            batch,
+            check,
+            initial,
+            start_up,
+            failures,
+            tolerance,
+            ..Setup::new(options.places(), wire, names)
+        },
         label,
     ))
 }

@@ -7,6 +7,7 @@ use crate::call::{Answer, Call, Collective, Envelope, Exchange, Requests, Wait};
 use crate::requests::{Lists, NONE};
 use crate::workload::{Caller, Known, Workload, handle_of};
 use engine::Time;
+use mpi::call::failure::Stop;
 use mpi::collective::Lengths;
 use mpi::collective::mode::ENDED;
 use mpi::error::{ErrorClass, Failure, Result};
@@ -145,7 +146,7 @@ impl<'m, W: Workload> Machines<'m, W> {
                 let mut world = self.mpi.world();
                 let (entered, ordinary) = world.enter_call(function, call.course());
                 (self.machines[at].entered, self.machines[at].function) = (entered, function);
-                if !ordinary && let Some(status) = world.must_stop() {
+                if !ordinary && let Some(Stop::Ends(status)) = world.must_stop() {
                     return Ok(Outcome::Finished { status });
                 }
             }

@@ -80,6 +80,9 @@ impl Messages {
     pub fn complete_or_wait(&mut self, index: u32) -> Result<Option<u32>> {
         // The rank waits for nothing else, so that setting `waiting` needs no counting.
         if self.nodes[index].state == State::Matched {
+            if self.faults.is_some() {
+                self.end_pending(index);
+            }
             self.latest = self.finish_receive(index)?;
             return Ok(None);
         }
@@ -121,15 +124,21 @@ impl Messages {
             return Ok(self.nodes.alloc(node));
         };
         let extent = self.payload(objects, (buffer, count, datatype))?;
+        if self.faults.is_some() {
+            self.may_communicate(pattern.context)?;
+        }
         let node = self.receive_node_for(&pattern, extent);
         let index = self.nodes.alloc(node);
         // One for any source is posted at once: whether it can take a message now depends on what is safe now.
-        if batching == Batching::UntilComplete && pattern.source.is_some() {
+        if batching == Batching::UntilComplete && pattern.source.is_some() && self.faults.is_none() {
             self.batch_receive(index);
             return Ok(index);
         }
         self.flush_batch();
         self.post(self.current, index, batching == Batching::Never);
+        if self.faults.is_some() {
+            self.look_at_posted(objects, index);
+        }
         Ok(index)
     }
 
@@ -211,6 +220,11 @@ impl Messages {
         if node.has(flag::OWNED) {
             self.disown(index);
             return Ok(Status::EMPTY);
+        }
+        if self.faults.is_some()
+            && let Some(failure) = self.finish_failed(index)
+        {
+            return Err(failure);
         }
         if node.flags & (flag::INLINE | flag::POOLED) != 0 {
             let extent = self.receive_extent(&node);

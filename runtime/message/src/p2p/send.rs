@@ -73,6 +73,11 @@ impl Messages {
         let (context, source, to) = objects.comms.partner(comm, destination, "destination")?;
         let envelope = Envelope::new(context, source, tag);
         let payload = self.payload(objects, buffer)?;
+        if self.faults.is_some()
+            && let Some(request) = self.send_in_vain(mode, context, to, payload.bytes)?
+        {
+            return Ok(request);
+        }
         let (transit, request) = self.start_transit(objects, mode, to, payload.bytes, comm)?;
         self.profile.message(payload.bytes);
         self.note_sending(to, payload.bytes);

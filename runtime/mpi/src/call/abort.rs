@@ -1,9 +1,10 @@
 //! The early end of a run: a rank aborts it or fails. Told to and by other processes.
 
+use crate::call::failure::Stop;
 use crate::remote::record::{Put, Take};
 use crate::remote::stream::Kind;
 use crate::world::{Abort, World};
-use engine::Time;
+use engine::{Span, Time};
 use failure::Failure;
 
 impl World {
@@ -47,6 +48,11 @@ impl World {
 
     /// The mounted rank fails at its clock.
     pub fn fail_here(&mut self) {
+        let (me, clock) = (self.messages.current, self.messages.clock(self.messages.current));
+        if self.run.tolerant {
+            self.run.limit = self.run.limit.min(clock);
+            return self.messages.doom(me, clock);
+        }
         self.fail(Failure { at: self.messages.clock(self.messages.current), rank: self.messages.current });
     }
 
@@ -64,28 +70,63 @@ impl World {
         }
     }
 
-    /// Whether the mounted rank, which enters a call, must stop because somebody has failed or aborted: its exit status.
+    /// Whether the mounted rank, which enters a call, must stop because somebody has failed or aborted.
     ///
     /// A planned failure ends the run when the first rank gets there.
     // Every process knows the plan, so that nobody does anything beyond the first failure, whoever hears of it.
-    pub fn must_stop(&mut self) -> Option<i32> {
-        let clock = self.messages.clock(self.messages.current);
+    pub fn must_stop(&mut self) -> Option<Stop> {
+        let (me, clock) = (self.messages.current, self.messages.clock(self.messages.current));
         if clock < self.run.limit {
             return None;
+        }
+        if self.run.tolerant {
+            return self.must_stop_alone(me, clock);
         }
         if let Some(first) = self.run.plan.first().filter(|first| first.at <= clock) {
             self.fail(first);
         }
-        self.run.abort.as_ref().filter(|abort| abort.at <= clock).map(|abort| abort.status)
+        self.aborted_by(clock)
     }
 
-    /// Whether the mounted rank, which leaves a call, must stop because somebody has failed by then: its exit status.
+    fn aborted_by(&self, clock: Time) -> Option<Stop> {
+        self.run.abort.as_ref().filter(|abort| abort.at <= clock).map(|abort| Stop::Ends(abort.status))
+    }
+
+    /// [`World::must_stop`] where the others go on: its own failure stops a rank.
+    // Asked at every call from the first failure of all on.
+    #[inline(never)]
+    fn must_stop_alone(&self, me: u32, clock: Time) -> Option<Stop> {
+        let faults = self.messages.faults.as_ref()?;
+        if faults.has_failed(me) || faults.doom_of(me).is_some_and(|doom| doom <= clock) {
+            return Some(Stop::Rests);
+        }
+        self.aborted_by(clock)
+    }
+
+    /// From now on the others go on when a rank fails, and get to know so much later.
+    pub(crate) fn tolerate(&mut self, delay: Span) {
+        self.messages.detection = delay;
+        self.messages.have_faults();
+        let here = self.messages.first..self.messages.first + self.messages.local_started();
+        for rank in self.run.plan.ranks().into_iter().filter(|rank| here.contains(rank)) {
+            if let Some(at) = self.run.plan.of(rank) {
+                self.messages.doom(rank, at);
+            }
+        }
+    }
+
+    /// Whether the mounted rank, which leaves a call, must stop because somebody has failed by then.
     // An abort is found at the next call, as ever: what a rank prints behind the call that another's abort ended is no mistake of
     // either. A failure is an instant, and the rank is within the call then.
     #[cold]
-    pub fn must_stop_after(&mut self) -> Option<i32> {
-        let status = self.must_stop();
-        status.filter(|_| self.run.abort.as_ref().is_some_and(|abort| abort.failed))
+    pub fn must_stop_after(&mut self) -> Option<Stop> {
+        let stop = self.must_stop();
+        stop.filter(|stop| *stop == Stop::Rests || self.run.abort.as_ref().is_some_and(|abort| abort.failed))
+    }
+
+    /// Whether the others go on when a rank fails.
+    pub fn is_tolerant(&self) -> bool {
+        self.run.tolerant
     }
 
     /// Whether the mounted rank's clock has got to where somebody has failed or aborted.

@@ -174,6 +174,9 @@ impl Mpi {
         resolve: Resolve,
     ) -> Result<usize> {
         let part = self.enter(|entrance| entrance.join_group(group, key, bytes, (contribution, resolve)))?;
+        if self.world().messages.faults.is_some() {
+            self.look_around();
+        }
         self.await_result(&part)
     }
 

@@ -38,6 +38,10 @@ impl World {
         let me = self.messages.current;
         let Some(Request { done, body, .. }) = self.messages.requests.remove(index) else { unreachable!("it is known to be complete") };
         let done = done.unwrap_or_default();
+        if let Some(failure) = self.messages.take_send_fault(index) {
+            self.messages.advance(me, done);
+            return Err(failure);
+        }
         match body {
             Body::Chapter { chapter, token } => {
                 let chapter = self.chapters.of(chapter);
@@ -85,6 +89,11 @@ impl Mpi {
             0 => Ok((status, finished.next)),
             code => Err(Failure::new(ErrorClass(code), "a callback of the generalized request returned an error")),
         }
+    }
+
+    /// The new value of a request's handle whose completion has failed: itself where the request is still active.
+    pub(crate) fn after_failure(&self, handle: usize, failure: &Failure) -> usize {
+        if failure.class == ErrorClass::PROC_FAILED_PENDING { handle } else { REQUEST_NULL }
     }
 
     /// The first half of `MPI_Wait`: whether the mounted rank has to wait, for the request or for others to take a long message first.
@@ -181,7 +190,7 @@ impl Mpi {
                     statuses(index, &status);
                 }
                 Err(failure) => {
-                    requests.set(index, REQUEST_NULL);
+                    requests.set(index, self.after_failure(handle, &failure));
                     statuses(index, &Status { error: failure.class.0, ..truncated.unwrap_or(Status::EMPTY) });
                     failed.get_or_insert(failure);
                 }

@@ -23,6 +23,9 @@ impl Mpi {
     #[inline(always)]
     pub fn end_receive(&self, expected: u32) -> Result {
         let mut world = self.world();
+        if world.messages.faults.is_some() {
+            world.messages.end_pending(expected);
+        }
         world.messages.latest = world.messages.finish_receive(expected)?;
         Ok(())
     }

@@ -14,6 +14,8 @@ pub(crate) enum What {
     Told(u32),
     /// The first open thing of a chapter happens: the chapter's number.
     Chapter(u8),
+    /// The rank fails, or gets to know of a failure or a revocation.
+    Alarm,
     /// The rank's poll is answered.
     Poll,
 }

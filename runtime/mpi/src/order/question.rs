@@ -23,6 +23,8 @@ pub enum Question {
     Iprobe(Pattern),
     /// Wait for such a message.
     Probe(Pattern),
+    /// What has happened by now?
+    Instant,
     /// Has no message arrived for the receive of this node, so that it can be cancelled?
     Cancel(u32),
 }
@@ -30,7 +32,7 @@ pub enum Question {
 impl Question {
     /// Whether it is one of a call that does not wait.
     pub(crate) fn is_poll(&self) -> bool {
-        matches!(self, Question::TestAll(_) | Question::TestAny(_) | Question::TestSome(_) | Question::Iprobe(_))
+        matches!(self, Question::TestAll(_) | Question::TestAny(_) | Question::TestSome(_) | Question::Iprobe(_) | Question::Instant)
     }
     /// The requests that it asks about.
     pub(crate) fn requests(&self) -> Option<RequestArray> {
@@ -40,7 +42,7 @@ impl Question {
             | Question::TestSome(requests)
             | Question::WaitAny(requests)
             | Question::WaitSome(requests) => Some(*requests),
-            Question::Iprobe(_) | Question::Probe(_) | Question::Cancel(_) => None,
+            Question::Iprobe(_) | Question::Probe(_) | Question::Instant | Question::Cancel(_) => None,
         }
     }
 }
@@ -66,7 +68,7 @@ impl Asked {
             | Question::TestSome(requests)
             | Question::WaitAny(requests)
             | Question::WaitSome(requests) => requests,
-            Question::Iprobe(_) | Question::Probe(_) | Question::Cancel(_) => return Asked { question, _kept: None },
+            Question::Iprobe(_) | Question::Probe(_) | Question::Instant | Question::Cancel(_) => return Asked { question, _kept: None },
         };
         let kept: Rc<[usize]> = requests.iter().collect();
         *requests = RequestArray { at: Addr(kept.as_ptr() as usize), count: requests.count, wide: true };
@@ -84,6 +86,10 @@ pub enum Poll {
 }
 
 impl Poll {
+    /// Whether its rank does nothing else.
+    pub(crate) fn is_parked(&self) -> bool {
+        matches!(self, Poll::Parked(_))
+    }
     /// The question of the call that blocks.
     pub(crate) fn question(&self) -> &Question {
         match self {
@@ -115,6 +121,7 @@ impl Asked {
             (Question::TestAll(one), Question::TestAll(other))
             | (Question::TestAny(one), Question::TestAny(other))
             | (Question::TestSome(one), Question::TestSome(other)) => one.iter().eq(other.iter()),
+            (Question::Instant, Question::Instant) => true,
             _ => false,
         }
     }

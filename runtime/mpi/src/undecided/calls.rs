@@ -60,7 +60,7 @@ impl Mpi {
     }
 
     /// Blocks the mounted rank until its question can be answered.
-    fn ask(&self, question: Question) {
+    pub(crate) fn ask(&self, question: Question) {
         if self.begin_ask(question) {
             self.block();
         }
@@ -128,7 +128,7 @@ impl Mpi {
         let Some(index) = complete else { return Ok((Found::Some, UNDEFINED, Status::EMPTY)) };
         let handle = requests.get(index);
         let finished = self.finish_one(handle);
-        requests.set(index, finished.as_ref().map_or(handle::REQUEST_NULL, |(_, next)| *next));
+        requests.set(index, finished.as_ref().map_or_else(|failure| self.after_failure(handle, failure), |(_, next)| *next));
         Ok((Found::Some, index as i32, finished?.0))
     }
 
@@ -199,7 +199,7 @@ impl Mpi {
                     found(count, index, &status);
                 }
                 Err(failure) => {
-                    requests.set(index, handle::REQUEST_NULL);
+                    requests.set(index, self.after_failure(handle, &failure));
                     found(count, index, &Status { error: failure.class.0, ..truncated.unwrap_or(Status::EMPTY) });
                     failed.get_or_insert(failure);
                 }
@@ -269,7 +269,7 @@ impl Mpi {
             return Ok(None);
         }
         let finished = self.finish_one(request.get(0));
-        request.set(0, finished.as_ref().map_or(handle::REQUEST_NULL, |(_, next)| *next));
+        request.set(0, finished.as_ref().map_or_else(|failure| self.after_failure(request.get(0), failure), |(_, next)| *next));
         Ok(Some(finished?.0))
     }
 
@@ -288,14 +288,14 @@ impl Mpi {
     /// The second half of `MPI_Probe`.
     pub fn end_probe(&self, from: Peer) -> Result<Status> {
         let Some(pattern) = self.sought(from)? else { return Ok(Status::PROC_NULL) };
-        Ok(self.look(&pattern, true).map_or(Status::PROC_NULL, |(_, status)| status))
+        Ok(self.look_or_fail(&pattern, true)?.map_or(Status::PROC_NULL, |(_, status)| status))
     }
 
     /// `MPI_Iprobe`: the status of a message that is there.
     pub fn iprobe(&self, from: Peer) -> Result<Option<Status>> {
         let Some(pattern) = self.sought(from)? else { return Ok(Some(Status::PROC_NULL)) };
         self.ask(Question::Iprobe(pattern));
-        Ok(self.look(&pattern, false).map(|(_, status)| status))
+        Ok(self.look_or_fail(&pattern, false)?.map(|(_, status)| status))
     }
 
     /// The first half of `MPI_Iprobe` and `MPI_Improbe`: whether the mounted rank has to wait until it may be answered.
@@ -306,12 +306,15 @@ impl Mpi {
     /// The second half of `MPI_Iprobe`.
     pub fn end_iprobe(&self, from: Peer) -> Result<Option<Status>> {
         let Some(pattern) = self.sought(from)? else { return Ok(Some(Status::PROC_NULL)) };
-        Ok(self.look(&pattern, false).map(|(_, status)| status))
+        Ok(self.look_or_fail(&pattern, false)?.map(|(_, status)| status))
     }
 
     /// The second half of `MPI_Mprobe`: message handle and status.
     pub fn end_matched_probe(&self, from: Peer) -> Result<(usize, Status)> {
-        let found = self.sought(from)?.and_then(|pattern| self.look(&pattern, true));
+        let found = match self.sought(from)? {
+            Some(pattern) => self.look_or_fail(&pattern, true)?,
+            None => None,
+        };
         Ok(found.map_or((handle::MESSAGE_NO_PROC, Status::PROC_NULL), |(index, status)| (self.extract(index), status)))
     }
 
@@ -319,7 +322,7 @@ impl Mpi {
     pub fn matched_iprobe(&self, from: Peer) -> Result<Option<(usize, Status)>> {
         let Some(pattern) = self.sought(from)? else { return Ok(Some((handle::MESSAGE_NO_PROC, Status::PROC_NULL))) };
         self.ask(Question::Iprobe(pattern));
-        Ok(self.look(&pattern, false).map(|(index, status)| (self.extract(index), status)))
+        Ok(self.look_or_fail(&pattern, false)?.map(|(index, status)| (self.extract(index), status)))
     }
 
     // Out of the queue, so that nobody else can receive it: that is what a matched probe is for (MPI 5.0
@@ -346,6 +349,23 @@ impl Mpi {
         world.messages.mark_dirty(me);
         world.messages.nodes[index].state = State::Extracted;
         handle::encode(index)
+    }
+
+    /// [`Mpi::look`], or why no such message will come, if that is known by now or the rank has waited for it.
+    fn look_or_fail(&self, pattern: &Pattern, wait: bool) -> Result<Option<(u32, Status)>> {
+        let found = self.look(pattern, wait);
+        let World { messages, objects, .. } = &mut *self.world();
+        if found.is_some() || messages.faults.is_none() {
+            return Ok(found);
+        }
+        let me = messages.current;
+        match messages.fault_of(objects, me, pattern) {
+            Some(fault) if wait || fault.known <= messages.clock(me) => {
+                messages.advance(me, fault.known);
+                Err(fault.without_request().failure())
+            }
+            _ => Ok(None),
+        }
     }
 
     /// Looks for a message, which is there if the rank has waited.

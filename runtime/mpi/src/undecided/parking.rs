@@ -85,6 +85,7 @@ impl World {
                 None => First { unknown: true, ..First::NONE },
                 Some((_, time)) => First { time, unknown: pattern.source.is_none() || self.messages.wild_overlaps(rank, pattern) },
             },
+            Question::Instant => First { unknown: true, ..First::NONE },
             Question::WaitAny(_) | Question::WaitSome(_) | Question::Probe(_) | Question::Cancel(_) => First::NONE,
         }
     }

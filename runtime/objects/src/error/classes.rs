@@ -78,6 +78,9 @@ classes! {
     SESSION MPI_ERR_SESSION "The session is not valid.";
     ERRHANDLER MPI_ERR_ERRHANDLER "The error handler is not valid.";
     ABI MPI_ERR_ABI "The binary interface does not allow this.";
+    PROC_FAILED MPIX_ERR_PROC_FAILED "A process that takes part has failed.";
+    PROC_FAILED_PENDING MPIX_ERR_PROC_FAILED_PENDING "A process that may be the source has failed: the request is still active.";
+    REVOKED MPIX_ERR_REVOKED "The communicator is revoked.";
     T_CANNOT_INIT MPI_T_ERR_CANNOT_INIT "The tool interface cannot be initialised.";
     T_NOT_ACCESSIBLE MPI_T_ERR_NOT_ACCESSIBLE "The tool interface cannot be used at this time.";
     T_NOT_INITIALIZED MPI_T_ERR_NOT_INITIALIZED "The tool interface is not initialised.";

@@ -1,0 +1,200 @@
+//! Ranks that have failed and communicators that were revoked, and what becomes of messages by that (docs/failures.md).
+//!
+//! When something has happened is one thing, and from when on a rank reckons with it another: a failure is known to all a delay later, a revocation when
+//! its message has come. Both reach a rank as an alarm, an item that is decided when nothing can come before it (`mpi/alarms.rs`): then what the rank waits for and
+//! cannot get ends with an error.
+
+mod p2p;
+mod telling;
+
+use engine::{Span, Time};
+use objects::error::{ErrorClass, Failure};
+use objects::group::Group;
+use rustc_hash::{FxHashMap, FxHashSet};
+use std::collections::BTreeSet;
+
+/// A rank that has failed.
+#[derive(Clone, Copy, Debug)]
+pub struct Failed {
+    /// Its world number.
+    pub rank: u32,
+    /// When it did.
+    pub at: Time,
+}
+
+/// Why an operation cannot come to its end, and from when on its rank knows.
+#[derive(Clone, Copy, PartialEq, Eq, Debug)]
+pub struct Fault {
+    /// `MPIX_ERR_PROC_FAILED`, `MPIX_ERR_PROC_FAILED_PENDING` or `MPIX_ERR_REVOKED`.
+    pub class: ErrorClass,
+    /// From when on.
+    pub known: Time,
+    /// Who has failed (world number); of a revocation the rank itself.
+    pub rank: u32,
+}
+
+/// A revoked communicator, as one of its ranks sees it.
+#[derive(Clone, Copy)]
+struct Revoked {
+    /// When the rank is told.
+    at: Time,
+    /// Whether it has been.
+    known: bool,
+}
+
+/// What has failed, and who knows.
+// In a box that programs without failures do not have: what they pay is a question whether it is there, off the plain path.
+#[derive(Default)]
+pub struct Faults {
+    /// From a failure until all know.
+    delay: Span,
+    /// In the order in which they failed: it is decided in virtual time who has.
+    failed: Vec<Failed>,
+    /// Their places in that, by rank.
+    places: FxHashMap<u32, u32>,
+    /// When ranks stop that have not yet.
+    doomed: FxHashMap<u32, Time>,
+    /// What ranks have to look at, and when.
+    alarms: FxHashMap<u32, BTreeSet<Time>>,
+    /// By rank and context.
+    revoked: FxHashMap<(u32, u32), Revoked>,
+    /// Contexts that somebody has revoked.
+    contexts: FxHashSet<u32>,
+    /// How many of those that have failed a rank has acknowledged in a communicator, by rank and context: the first so many of all.
+    acknowledged: FxHashMap<(u32, u32), u32>,
+    /// Receives that have ended with an error.
+    receives: FxHashMap<u32, Fault>,
+    /// Sends that have.
+    sends: FxHashMap<u32, Fault>,
+}
+
+impl Faults {
+    /// Nobody has failed; who does is known so much later.
+    pub fn new(delay: Span) -> Faults {
+        Faults { delay, ..Faults::default() }
+    }
+
+    /// Who has failed, in order.
+    pub fn failed(&self) -> &[Failed] {
+        &self.failed
+    }
+
+    /// Whether a rank has failed.
+    pub fn has_failed(&self, rank: u32) -> bool {
+        self.places.contains_key(&rank)
+    }
+
+    /// From when on it is known that this failed.
+    pub fn known(&self, failed: &Failed) -> Time {
+        failed.at + self.delay
+    }
+
+    /// When a rank stops that has not yet.
+    pub fn doom_of(&self, rank: u32) -> Option<Time> {
+        self.doomed.get(&rank).copied()
+    }
+
+    /// The first thing that a rank has to look at. O(1) where there is none.
+    #[inline]
+    pub fn first_alarm(&self, rank: u32) -> Option<Time> {
+        if self.alarms.is_empty() { None } else { self.alarms.get(&rank)?.first().copied() }
+    }
+
+    /// A rank looks at what it has to up to `time`: the contexts that it gets to know to be revoked.
+    pub fn take_alarms(&mut self, rank: u32, time: Time) -> Vec<u32> {
+        if let Some(alarms) = self.alarms.get_mut(&rank) {
+            while alarms.first().is_some_and(|&first| first <= time) {
+                alarms.pop_first();
+            }
+            if alarms.is_empty() {
+                self.alarms.remove(&rank);
+            }
+        }
+        let revoked = self.revoked.iter_mut().filter(|((of, _), revoked)| *of == rank && revoked.at <= time && !revoked.known);
+        let mut contexts: Vec<u32> = revoked
+            .map(|((_, context), revoked)| {
+                revoked.known = true;
+                *context
+            })
+            .collect();
+        contexts.sort_unstable();
+        contexts
+    }
+
+    /// A rank will not look at anything any more.
+    pub fn forget(&mut self, rank: u32) {
+        self.alarms.remove(&rank);
+        self.doomed.remove(&rank);
+    }
+
+    /// A rank has stopped.
+    pub fn note_failed(&mut self, failed: Failed) {
+        self.doomed.remove(&failed.rank);
+        self.places.insert(failed.rank, self.failed.len() as u32);
+        self.failed.push(failed);
+    }
+
+    /// How many of those that have failed a rank has acknowledged in a communicator.
+    pub fn acknowledged(&self, rank: u32, context: u32) -> u32 {
+        self.acknowledged.get(&(rank, context)).copied().unwrap_or(0)
+    }
+
+    /// The members of a group that have failed and are known by `clock` to have, with their places among all that have, in the order of
+    /// these.
+    pub fn known_in<'a>(&'a self, group: &'a Group, clock: Time) -> impl Iterator<Item = (u32, Failed)> + 'a {
+        let known = (0..).zip(&self.failed).take_while(move |(_, failed)| self.known(failed) <= clock);
+        known.map(|(place, &failed)| (place, failed)).filter(|(_, failed)| group.rank_of(failed.rank).is_some())
+    }
+
+    /// A rank acknowledges the first so many of all that have failed, in a communicator.
+    pub fn acknowledge(&mut self, rank: u32, context: u32, count: u32) {
+        let known = self.acknowledged.entry((rank, context)).or_default();
+        *known = count.max(*known);
+    }
+
+    /// Whether a rank has been told that a communicator is revoked.
+    pub fn is_revoked(&self, rank: u32, context: u32) -> bool {
+        self.revoked.get(&(rank, context)).is_some_and(|revoked| revoked.known)
+    }
+
+    /// Whether somebody has revoked a communicator.
+    pub fn was_revoked(&self, context: u32) -> bool {
+        self.contexts.contains(&context)
+    }
+
+    /// When a rank is told that a communicator is revoked, if it is.
+    pub fn told_revoked(&self, rank: u32, context: u32) -> Option<Time> {
+        self.revoked.get(&(rank, context)).map(|revoked| revoked.at)
+    }
+
+    /// Of a group, the first that has failed and that a rank has not acknowledged in a communicator.
+    fn first_unacknowledged(&self, rank: u32, context: u32, group: &Group) -> Option<Failed> {
+        let new = &self.failed[self.acknowledged(rank, context) as usize..];
+        new.iter().find(|failed| group.rank_of(failed.rank).is_some()).copied()
+    }
+
+    fn fault(&self, class: ErrorClass, failed: &Failed) -> Fault {
+        Fault { class, known: self.known(failed), rank: failed.rank }
+    }
+}
+
+impl Fault {
+    /// Of an operation that leaves no request behind, with which its rank could go on waiting.
+    pub fn without_request(self) -> Fault {
+        let pending = self.class == ErrorClass::PROC_FAILED_PENDING;
+        Fault { class: if pending { ErrorClass::PROC_FAILED } else { self.class }, ..self }
+    }
+
+    /// What the program is told.
+    #[cold]
+    pub fn failure(&self) -> Box<Failure> {
+        let text = match self.class {
+            ErrorClass::REVOKED => "the communicator is revoked".to_owned(),
+            ErrorClass::PROC_FAILED_PENDING => {
+                format!("rank {} of MPI_COMM_WORLD has failed and may be the source: acknowledge that to go on waiting", self.rank)
+            }
+            _ => format!("rank {} of MPI_COMM_WORLD has failed", self.rank),
+        };
+        Failure::new(self.class, text)
+    }
+}

@@ -1,0 +1,249 @@
+//! Messages of and to those that have failed.
+
+use super::Fault;
+use crate::Messages;
+use crate::envelope::Pattern;
+use crate::handle::{self, REQUEST_SENT};
+use crate::node::{Node, State, flag};
+use crate::p2p::SendMode;
+use crate::request::Body;
+use engine::Time;
+use objects::Objects;
+use objects::error::{ErrorClass, Failure, Result};
+
+impl Messages {
+    /// Why nothing that this pattern accepts will come to `rank` any more, unless it is on its way.
+    pub fn fault_of(&self, objects: &Objects, rank: u32, pattern: &Pattern) -> Option<Fault> {
+        let faults = self.faults.as_ref()?;
+        if faults.is_revoked(rank, pattern.context) {
+            return Some(Fault { class: ErrorClass::REVOKED, known: Time::ZERO, rank });
+        }
+        if faults.failed.is_empty() {
+            return None;
+        }
+        let comm = objects.comms.by_context(pattern.context, rank)?;
+        let sources = comm.remote.as_ref().unwrap_or(&comm.group);
+        match pattern.source {
+            _ if comm.is_self => None,
+            Some(source) => {
+                let place = faults.places.get(&sources.world_rank(source))?;
+                Some(faults.fault(ErrorClass::PROC_FAILED, &faults.failed[*place as usize]))
+            }
+            None => {
+                let failed = faults.first_unacknowledged(rank, pattern.context, sources)?;
+                Some(faults.fault(ErrorClass::PROC_FAILED_PENDING, &failed))
+            }
+        }
+    }
+
+    /// Whether the mounted rank may communicate in a context.
+    ///
+    /// # Errors
+    /// `MPIX_ERR_REVOKED`.
+    pub(crate) fn may_communicate(&self, context: u32) -> Result {
+        let me = self.current;
+        match &self.faults {
+            Some(faults) if faults.is_revoked(me, context) => {
+                Err(Fault { class: ErrorClass::REVOKED, known: Time::ZERO, rank: me }.failure())
+            }
+            _ => Ok(()),
+        }
+    }
+
+    /// The mounted rank sends to a rank that may have failed: the request of a send that is not to be made.
+    ///
+    /// # Errors
+    /// `MPIX_ERR_REVOKED`.
+    // What is sent before the failure is known is lost, as it would be on its way; a synchronous send waits until it is known.
+    #[cold]
+    pub(crate) fn send_in_vain(&mut self, mode: SendMode, context: u32, to: u32, bytes: u64) -> Result<Option<usize>> {
+        let me = self.current;
+        self.may_communicate(context)?;
+        let Some(faults) = &self.faults else { return Ok(None) };
+        let Some(&place) = faults.places.get(&to) else { return Ok(None) };
+        let fault = faults.fault(ErrorClass::PROC_FAILED, &faults.failed[place as usize]);
+        let rendezvous = mode == SendMode::Standard && self.wire.overheads.eager_limit.is_some_and(|limit| bytes > limit);
+        if self.clock(me) < fault.known && mode != SendMode::Synchronous && !rendezvous {
+            return Ok(Some(REQUEST_SENT));
+        }
+        let request = self.make_request(me, Body::Synchronous);
+        self.fail_send(request, fault);
+        Ok(Some(handle::of_cold(request)))
+    }
+
+    /// A send that waits for its match will not have one.
+    pub fn fail_send(&mut self, request: u32, fault: Fault) {
+        self.finish_request(request, fault.known);
+        // One that nobody will ask for is gone now.
+        if let (Some(faults), Some(_)) = (&mut self.faults, self.requests.get(request)) {
+            faults.sends.insert(request, fault);
+        }
+    }
+
+    /// Why a complete send of the mounted rank has failed.
+    pub fn take_send_fault(&mut self, request: u32) -> Option<Box<Failure>> {
+        let fault = self.faults.as_mut()?.sends.remove(&request)?;
+        Some(fault.failure())
+    }
+
+    /// The mounted rank has posted a receive for which nothing may come.
+    // A named one ends at once, a wildcard when it is decided that no message comes before.
+    #[cold]
+    pub(crate) fn look_at_posted(&mut self, objects: &Objects, receive: u32) {
+        let me = self.current;
+        let node = &self.nodes[receive];
+        if node.state != State::Posted {
+            return;
+        }
+        let Some(fault) = self.fault_of(objects, me, &Pattern::of(node)) else { return };
+        if node.has(flag::WILD) || !self.gets_nothing(me, receive) {
+            let at = fault.known.max(self.clock(me));
+            return self.alarm(me, at);
+        }
+        self.fail_receive(me, receive, fault);
+    }
+
+    /// Whether no message lies there that this posted receive accepts: one may, that a receive before it may take.
+    fn gets_nothing(&self, rank: u32, receive: u32) -> bool {
+        self.find_unexpected(rank, &Pattern::of(&self.nodes[receive])).is_none()
+    }
+
+    /// Posted receives of `rank` that get nothing any more, as is known at `now`, end with an error.
+    // O(posted), each with a search: once a failure and rank.
+    pub fn fail_receives(&mut self, objects: &Objects, rank: u32, now: Time) {
+        let posted: Vec<u32> = self.posted.iter(self.ranks[rank as usize].posted).collect();
+        for receive in posted {
+            let pattern = Pattern::of(&self.nodes[receive]);
+            if let Some(fault) = self.fault_of(objects, rank, &pattern)
+                && fault.known <= now
+                && (fault.class == ErrorClass::REVOKED || self.gets_nothing(rank, receive))
+            {
+                self.fail_receive(rank, receive, Fault { known: now, ..fault });
+            }
+        }
+    }
+
+    /// A posted receive ends with an error, when that is known or when it was posted, whichever is later.
+    fn fail_receive(&mut self, rank: u32, receive: u32, fault: Fault) {
+        self.unlink_posted(rank, receive);
+        let node = &mut self.nodes[receive];
+        let at = fault.known.max(node.arrival);
+        // Marked as a message that was too long: off all plain paths, to where its error is made.
+        node.flags |= flag::TRUNCATED;
+        if node.has(flag::WILD) {
+            self.close_wild(rank, receive);
+        }
+        if let Some(faults) = &mut self.faults {
+            faults.receives.insert(receive, fault);
+        }
+        self.complete(rank, receive, at);
+        self.mark_dirty(rank);
+    }
+
+    /// The rank that ends this receive has no request for it: it cannot go on waiting.
+    #[cold]
+    pub fn end_pending(&mut self, receive: u32) {
+        if let Some(fault) = self.faults.as_mut().and_then(|faults| faults.receives.get_mut(&receive)) {
+            *fault = fault.without_request();
+        }
+    }
+
+    /// The mounted rank ends a receive that has failed, if this is one. One for any source goes on, as its request does (MPI's fault tolerance, section 17.2 of the
+    /// proposal).
+    #[cold]
+    pub(crate) fn finish_failed(&mut self, receive: u32) -> Option<Box<Failure>> {
+        let fault = self.faults.as_mut()?.receives.remove(&receive)?;
+        let (me, node) = (self.current, self.nodes[receive]);
+        self.advance(me, node.arrival);
+        if fault.class == ErrorClass::PROC_FAILED_PENDING {
+            self.post_again(receive);
+        } else {
+            if node.has(flag::LAYOUT) {
+                self.layouts.remove(node.layout);
+            }
+            self.nodes.free(receive);
+        }
+        Some(fault.failure())
+    }
+
+    /// A receive for any source that had ended, of the mounted rank, waits again.
+    fn post_again(&mut self, receive: u32) {
+        let (me, clock) = (self.current, self.clock(self.current));
+        let node = &mut self.nodes[receive];
+        node.flags &= !(flag::TRUNCATED | flag::WAITED | flag::STATUS_IGNORED);
+        (node.state, node.arrival) = (State::Posted, clock);
+        self.post(me, receive, false);
+        self.alarm(me, clock);
+    }
+
+    /// The mounted rank has acknowledged failures in a communicator: receives for any source that had ended because of them wait again.
+    pub fn resume_pending(&mut self, context: u32) {
+        let Some(faults) = &mut self.faults else { return };
+        let of_comm = |(receive, fault): (&u32, &Fault)| {
+            (fault.class == ErrorClass::PROC_FAILED_PENDING && self.nodes[*receive].context == context).then_some(*receive)
+        };
+        let mut pending: Vec<u32> = faults.receives.iter().filter_map(of_comm).collect();
+        pending.sort_unstable();
+        for receive in pending {
+            if let Some(faults) = &mut self.faults {
+                faults.receives.remove(&receive);
+            }
+            self.post_again(receive);
+        }
+    }
+
+    /// A rank has failed at a time: nothing that it has posted gets a message any more, who waits for it to take a message is told, and nobody
+    /// wakes it.
+    pub fn bury(&mut self, rank: u32, at: Time) {
+        let posted: Vec<u32> = self.posted.iter(self.ranks[rank as usize].posted).collect();
+        for receive in posted {
+            self.unlink_posted(rank, receive);
+            if self.nodes[receive].has(flag::WILD) {
+                self.close_wild(rank, receive);
+            }
+            self.nodes.free(receive);
+        }
+        let known = self.faults.as_ref().map_or(at, |faults| at + faults.delay);
+        let fault = Fault { class: ErrorClass::PROC_FAILED, known, rank };
+        let waiting = |node: &Node| node.has(flag::SYNCHRONOUS | flag::RENDEZVOUS).then_some(node.data[1] as u32);
+        let lying: Vec<u32> = self.unexpected.iter(self.ranks[rank as usize].unexpected).collect();
+        for message in lying {
+            if let Some(request) = waiting(&self.nodes[message]) {
+                self.fail_send(request, fault);
+            }
+        }
+        for request in self.requests.iter_mut().filter(|request| request.owner == rank) {
+            (request.waited, request.orphan) = (false, true);
+        }
+        let state = &mut self.ranks[rank as usize];
+        // A rank that waits in a collective keeps the clock at which it has entered that: others may still need it.
+        (state.clock, state.waiting, state.polling) = (at.min(state.clock), 0, false);
+    }
+
+    /// Sends of `rank` in a context that wait for their match end with an error, because the communicator is revoked.
+    // O(messages that lie at its members), and nothing where it waits for none.
+    pub fn fail_sends(&mut self, objects: &Objects, rank: u32, context: u32, now: Time) {
+        let waits = self
+            .requests
+            .iter()
+            .any(|(_, request)| request.owner == rank && request.done.is_none() && matches!(request.body, Body::Synchronous));
+        let Some(comm) = objects.comms.by_context(context, rank).filter(|_| waits) else { return };
+        let peers = comm.remote.as_ref().unwrap_or(&comm.group);
+        for peer in 0..peers.size() {
+            let to = peers.world_rank(peer);
+            let lying: Vec<u32> = self.unexpected.iter(self.ranks[to as usize].unexpected).collect();
+            for message in lying {
+                let node = &self.nodes[message];
+                let request = node.data[1] as u32;
+                if node.context == context
+                    && node.has(flag::SYNCHRONOUS | flag::RENDEZVOUS)
+                    && self.requests.get(request).is_some_and(|request| request.owner == rank)
+                {
+                    self.unlink_message(to, message);
+                    self.drop_message(message);
+                    self.fail_send(request, Fault { class: ErrorClass::REVOKED, known: now, rank });
+                }
+            }
+        }
+    }
+}

@@ -1,0 +1,61 @@
+//! Who gets to know of failures and revocations, and when.
+
+use super::{Fault, Faults, Revoked};
+use crate::Messages;
+use engine::Time;
+use objects::Objects;
+use objects::error::ErrorClass;
+use objects::group::Group;
+
+impl Messages {
+    /// Failures and revocations are reckoned with from now on. Nobody hears of a failure before a message of that time could have come.
+    // Sends leave the plain path at its first question, which so needs no question about failures.
+    pub fn have_faults(&mut self) -> &mut Faults {
+        self.wire.plain = false;
+        let delay = self.detection.max(self.lookahead(false));
+        self.faults.get_or_insert_with(|| Box::new(Faults::new(delay)))
+    }
+
+    /// A rank will have something to look at.
+    pub fn alarm(&mut self, rank: u32, at: Time) {
+        if let Some(faults) = &mut self.faults {
+            faults.alarms.entry(rank).or_default().insert(at);
+            self.mark_dirty(rank);
+        }
+    }
+
+    /// A rank of this process stops at a time, unless it does before.
+    pub fn doom(&mut self, rank: u32, at: Time) {
+        let Some(faults) = &mut self.faults else { return };
+        let doom = faults.doomed.entry(rank).or_insert(at);
+        *doom = at.min(*doom);
+        let doom = *doom;
+        self.alarm(rank, doom);
+    }
+
+    /// A rank of this communicator is told at a time that it is revoked.
+    pub fn revoke(&mut self, rank: u32, context: u32, at: Time) {
+        let Some(faults) = &mut self.faults else { return };
+        faults.contexts.insert(context);
+        let revoked = faults.revoked.entry((rank, context)).or_insert(Revoked { at, known: false });
+        revoked.at = at.min(revoked.at);
+        self.alarm(rank, at);
+    }
+
+    /// Why a collective call of `rank` on a communicator (its index) that it enters at `clock` cannot come to an end. A failure that is known later
+    /// counts: nobody gets through without that member.
+    pub fn fault_of_collective(&self, objects: &Objects, rank: u32, comm: u32) -> Option<Fault> {
+        let faults = self.faults.as_ref()?;
+        let communicator = objects.comms.at(comm);
+        if faults.is_revoked(rank, communicator.context) {
+            return Some(Fault { class: ErrorClass::REVOKED, known: Time::ZERO, rank });
+        }
+        let of = |group: &Group| faults.failed.iter().find(|failed| group.rank_of(failed.rank).is_some());
+        let failed = match &communicator.remote {
+            _ if communicator.is_self => None,
+            None => of(&communicator.group),
+            Some(remote) => of(&communicator.group).or_else(|| of(remote)),
+        };
+        failed.map(|failed| faults.fault(ErrorClass::PROC_FAILED, failed))
+    }
+}

@@ -1,0 +1,79 @@
+//! What ranks get to know of failures and revocations, and when: items that are decided as receives for any source are.
+//!
+//! A failure happens when nothing can come before it, to a rank that is blocked or has got to that time. Everybody knows a delay later: each rank then ends with
+//! an error what it waits for and cannot get. So a rank that runs on without waiting for anything hears of it when it waits, as it would of a message.
+
+use crate::world::{Phase, World};
+use engine::Time;
+use message::faults::Failed;
+
+impl World {
+    /// A rank looks at what it has to at `at`: it stops, or gets to know of others.
+    pub(crate) fn ring(&mut self, rank: u32, at: Time) {
+        let Some(faults) = &mut self.messages.faults else { return };
+        let doom = faults.doom_of(rank).filter(|&doom| doom <= at);
+        let revoked = faults.take_alarms(rank, at);
+        if let Some(doom) = doom {
+            return self.rank_fails(Failed { rank, at: doom });
+        }
+        if self.messages.phase(rank) == Phase::Ended {
+            return;
+        }
+        let World { messages, chapters, objects, .. } = self;
+        messages.fail_receives(objects, rank, at);
+        for context in revoked {
+            messages.fail_sends(objects, rank, context, at);
+        }
+        chapters.collectives.break_off(messages, objects, rank, at);
+        self.answer_parked(rank, at);
+    }
+
+    /// A rank that polls without anything else asks again: what it asks may fail now.
+    fn answer_parked(&mut self, rank: u32, at: Time) {
+        if self.order.polls.get(&rank).is_some_and(crate::order::question::Poll::is_parked) {
+            self.messages.advance(rank, at);
+            self.answer(rank);
+        }
+    }
+
+    /// A rank has failed: nobody wakes it any more, and all others get to know.
+    fn rank_fails(&mut self, failed: Failed) {
+        let Failed { rank, at } = failed;
+        if self.messages.phase(rank) != Phase::Ended {
+            self.run.ended += 1;
+        }
+        self.messages.set_phase(rank, Phase::Ended);
+        self.order.polls.remove(&rank);
+        self.order.histories.remove(&rank);
+        let World { messages, chapters, objects, .. } = self;
+        let Some(faults) = &mut messages.faults else { return };
+        faults.forget(rank);
+        faults.note_failed(failed);
+        let known = faults.known(&failed);
+        messages.bury(rank, at);
+        for other in messages.first..messages.first + messages.local_started() {
+            if messages.phase(other) != Phase::Ended {
+                messages.alarm(other, known);
+            }
+        }
+        chapters.failures.failed(messages, objects, rank);
+    }
+
+    /// Who has failed while the others went on, in a sentence.
+    pub(crate) fn failed_ranks(&self) -> Option<String> {
+        let failed = self.messages.faults.as_ref()?.failed();
+        let first = failed.first()?;
+        let ranks = if failed.len() == 1 { "1 rank has" } else { &format!("{} ranks have", failed.len()) };
+        Some(format!("{ranks} failed, the first of them rank {} at {}; the others went on", first.rank, first.at))
+    }
+
+    /// The mounted rank ends without having finalized MPI: to the others it has failed.
+    pub(crate) fn ends_as_failed(&mut self, rank: u32) -> bool {
+        if !self.run.tolerant {
+            return false;
+        }
+        let clock = self.messages.clock(rank);
+        self.messages.doom(rank, clock);
+        true
+    }
+}

@@ -1,0 +1,245 @@
+//! The calls for failures of ranks: those that ULFM adds to MPI (Bland et al., "Post-failure recovery of MPI communication capability", 2013), as MPICH and Open MPI name
+//! them. What is agreed on is the crate `failure`.
+
+use crate::error::{ErrorClass, Failure, Result};
+use crate::group::Group;
+use crate::order::question::Question;
+use crate::request::Status;
+use crate::world::{Mpi, World};
+use failure::Subject;
+use message::faults::{Fault, Faults};
+use rank::Addr;
+use std::rc::Rc;
+
+impl World {
+    /// Failures and revocations are reckoned with from now on.
+    ///
+    /// # Errors
+    /// `MPI_ERR_UNSUPPORTED_OPERATION` where they cannot be.
+    fn have_faults(&mut self) -> Result<&mut Faults> {
+        if self.messages.remote.is_some() || self.messages.by_time() {
+            return Err(Failure::new(
+                ErrorClass::UNSUPPORTED_OPERATION,
+                "what it does is not told to other native processes, nor on a packet network: start without mpirun, on an analytic machine",
+            ));
+        }
+        Ok(self.messages.have_faults())
+    }
+
+    /// The group of an intracommunicator and its context; all peers and members of an intercommunicator are asked for alike.
+    fn group_of(&self, comm: usize) -> Result<(Rc<Group>, u32)> {
+        let communicator = self.objects.comms.get(comm)?;
+        let group = if communicator.is_self { Group::of_one(self.messages.current) } else { communicator.group.clone() };
+        Ok((group, communicator.context))
+    }
+}
+
+impl Mpi {
+    /// Whether the mounted rank may enter a collective call on this communicator: not if it is known that it cannot come to an end.
+    ///
+    /// # Errors
+    /// `MPIX_ERR_PROC_FAILED`, `MPIX_ERR_REVOKED`.
+    #[cold]
+    pub fn may_enter(&self, comm: usize) -> Result {
+        let World { objects, messages, chapters, .. } = &mut *self.world();
+        let Ok(index) = objects.comms.index(comm) else { return Ok(()) };
+        let me = messages.current;
+        let clock = messages.clock(me);
+        if let Some(fault) = messages.fault_of_collective(objects, me, index).filter(|fault| fault.known <= clock) {
+            return Err(fault.failure().after_entry());
+        }
+        // Others have left the call already because they were told before: this rank will be, and can only wait for that.
+        let told = messages.faults.as_ref().and_then(|faults| faults.told_revoked(me, objects.comms.at(index).context));
+        if let Some(told) = told
+            && chapters.collectives.is_next_abandoned(objects, index)
+        {
+            messages.advance(me, told);
+            return Err(Fault { class: ErrorClass::REVOKED, known: told, rank: me }.failure().after_entry());
+        }
+        Ok(())
+    }
+
+    /// The mounted rank looks at who has failed once nothing can come before its clock: it waits among ranks of which some may be known to have.
+    #[cold]
+    pub(crate) fn look_around(&self) {
+        let mut world = self.world();
+        let (me, clock) = (world.messages.current, world.messages.clock(world.messages.current));
+        world.messages.alarm(me, clock);
+    }
+
+    /// Waits until nothing can come before the mounted rank's clock.
+    fn await_now(&self) {
+        if self.world().messages.faults.is_some() {
+            self.ask(Question::Instant);
+        }
+    }
+
+    /// `MPIX_Comm_revoke`.
+    ///
+    /// A message without payload goes down a binomial tree of the members, from the rank that revokes.
+    ///
+    /// # Errors
+    /// `MPI_ERR_COMM`; `MPI_ERR_UNSUPPORTED_OPERATION` on several processes and on packet networks.
+    pub fn comm_revoke(&self, comm: usize) -> Result {
+        let world = &mut *self.world();
+        let (group, context) = world.group_of(comm)?;
+        let remote = world.objects.comms.get(comm)?.remote.clone();
+        world.have_faults()?;
+        let messages = &mut world.messages;
+        messages.flush_batch();
+        let (me, clock) = (messages.current, messages.clock(messages.current));
+        if messages.faults.as_ref().is_some_and(|faults| faults.is_revoked(me, context)) {
+            return Ok(());
+        }
+        let members: Vec<u32> = (0..group.size()).map(|member| group.world_rank(member)).collect();
+        let peers = remote.iter().flat_map(|remote| (0..remote.size()).map(|peer| remote.world_rank(peer)));
+        let all: Vec<u32> = members.into_iter().chain(peers).collect();
+        let from = all.iter().position(|&rank| rank == me).unwrap_or(0);
+        // Told now, and not by an alarm: what the rank does next is on a revoked communicator.
+        let mut told = vec![clock; all.len()];
+        for relative in 1..all.len() {
+            let (child, parent) = ((from + relative) % all.len(), (from + (relative & (relative - 1))) % all.len());
+            let overheads = &messages.wire.overheads;
+            let way = overheads.send + messages.wire.latency(all[parent], all[child], 0) + overheads.receive;
+            told[relative] = told[relative & (relative - 1)] + way.max(messages.lookahead(false));
+            messages.profile.message(0);
+            messages.revoke(all[child], context, told[relative]);
+        }
+        messages.revoke(me, context, clock);
+        world.ring(me, clock);
+        Ok(())
+    }
+
+    /// `MPIX_Comm_is_revoked`: whether the mounted rank has been told of it by now.
+    ///
+    /// # Errors
+    /// `MPI_ERR_COMM`.
+    pub fn comm_is_revoked(&self, comm: usize) -> Result<bool> {
+        let context = self.world().objects.comms.get(comm)?.context;
+        self.await_now();
+        let mut world = self.world();
+        let me = world.messages.current;
+        let revoked = world.messages.faults.as_ref().is_some_and(|faults| faults.is_revoked(me, context));
+        if !revoked {
+            world.messages.failed_poll();
+        }
+        Ok(revoked)
+    }
+
+    /// The members of a communicator that have failed, in the order in which they did: those of which the mounted rank knows by now, with their places among all
+    /// that have failed.
+    fn known_failed(&self, comm: usize) -> Result<(Vec<(u32, u32)>, u32)> {
+        self.world().objects.comms.get(comm)?;
+        self.await_now();
+        let world = self.world();
+        let (group, context) = world.group_of(comm)?;
+        let (remote, clock) = (world.objects.comms.get(comm)?.remote.clone(), world.messages.clock(world.messages.current));
+        let of = |group: &Group| -> Vec<(u32, u32)> {
+            let faults = world.messages.faults.iter();
+            faults.flat_map(|faults| faults.known_in(group, clock).map(|(place, failed)| (place, failed.rank))).collect()
+        };
+        let mut failed = of(&group);
+        failed.extend(remote.iter().flat_map(|remote| of(remote)));
+        failed.sort_unstable();
+        Ok((failed, context))
+    }
+
+    /// `MPIX_Comm_get_failed`: the group of those that have failed, in the order in which they did.
+    ///
+    /// # Errors
+    /// `MPI_ERR_COMM`.
+    pub fn comm_get_failed(&self, comm: usize) -> Result<Rc<Group>> {
+        let (failed, _) = self.known_failed(comm)?;
+        // Who asks over and over waits for a failure: time must pass.
+        self.world().messages.failed_poll();
+        Ok(Group::from_ranks(failed.into_iter().map(|(_, rank)| rank).collect()))
+    }
+
+    /// `MPIX_Comm_ack_failed`: acknowledges the first so many (at most) of those that [`Mpi::comm_get_failed`] gives; how many are then.
+    ///
+    /// # Errors
+    /// `MPI_ERR_COMM`.
+    pub fn comm_ack_failed(&self, comm: usize, count: u32) -> Result<u32> {
+        let (failed, context) = self.known_failed(comm)?;
+        let mut world = self.world();
+        let me = world.messages.current;
+        let Some(faults) = &mut world.messages.faults else { return Ok(0) };
+        if let Some((place, _)) = failed.get(failed.len().min(count as usize).wrapping_sub(1)) {
+            faults.acknowledge(me, context, place + 1);
+        }
+        let acknowledged = faults.acknowledged(me, context);
+        world.messages.resume_pending(context);
+        Ok(failed.iter().filter(|(place, _)| *place < acknowledged).count() as u32)
+    }
+
+    /// `MPIX_Comm_failure_get_acked`: the group of those that are acknowledged.
+    ///
+    /// # Errors
+    /// `MPI_ERR_COMM`.
+    pub fn comm_failure_get_acked(&self, comm: usize) -> Result<Rc<Group>> {
+        let (failed, context) = self.known_failed(comm)?;
+        let world = self.world();
+        let acknowledged = world.messages.faults.as_ref().map_or(0, |faults| faults.acknowledged(world.messages.current, context));
+        Ok(Group::from_ranks(failed.into_iter().filter(|(place, _)| *place < acknowledged).map(|(_, rank)| rank).collect()))
+    }
+
+    /// `MPIX_Comm_iagree`, of which `MPIX_Comm_agree` is the first half: the request. The flag that is agreed on goes to `target` when it completes.
+    ///
+    /// # Errors
+    /// `MPI_ERR_COMM`; `MPI_ERR_UNSUPPORTED_OPERATION` as [`Mpi::comm_revoke`].
+    pub fn comm_iagree(&self, comm: usize, flag: i32, target: Addr) -> Result<usize> {
+        self.enter_agreement(comm, Subject::Flag, (flag, target))
+    }
+
+    /// `MPIX_Comm_agree`: the flag goes to `target`, whatever the outcome.
+    ///
+    /// # Errors
+    /// As [`Mpi::comm_iagree`]; `MPIX_ERR_PROC_FAILED` if a member has failed and not all have acknowledged that.
+    pub fn comm_agree(&self, comm: usize, flag: i32, target: Addr) -> Result {
+        let request = self.comm_iagree(comm, flag, target)?;
+        self.wait(request).map(|_: (Status, usize)| ())
+    }
+
+    /// `MPIX_Comm_shrink`: the handle of a communicator of those that have not failed.
+    ///
+    /// # Errors
+    /// As [`Mpi::comm_iagree`].
+    pub fn comm_shrink(&self, comm: usize) -> Result<usize> {
+        let request = self.enter_agreement(comm, Subject::Survivors, (0, Addr::NULL))?;
+        self.wait(request)?;
+        Ok(self.world().chapters.failures.made())
+    }
+
+    fn enter_agreement(&self, comm: usize, subject: Subject, flag: (i32, Addr)) -> Result<usize> {
+        self.intra(comm, "an agreement whoever fails")?;
+        let world = &mut *self.world();
+        world.have_faults()?;
+        let index = world.objects.comms.index(comm)?;
+        let World { objects, messages, chapters, .. } = world;
+        chapters.failures.enter(messages, objects, index, subject, flag)
+    }
+}
+
+/// What the mounted rank is to do that has got to where somebody has failed or aborted.
+#[derive(Clone, Copy, PartialEq, Eq, Debug)]
+pub enum Stop {
+    /// It ends with this exit status.
+    Ends(i32),
+    /// It has failed: it never goes on.
+    Rests,
+}
+
+impl Mpi {
+    /// The mounted rank has got to the time of its failure: blocks for ever.
+    pub fn rest(&self) -> ! {
+        loop {
+            {
+                let mut world = self.world();
+                world.messages.flush_batch();
+                let me = world.messages.current;
+                world.messages.mark_dirty(me);
+            }
+            self.block();
+        }
+    }
+}

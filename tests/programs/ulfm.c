@@ -1,0 +1,291 @@
+/* What the others can do when ranks fail (-xsim-ft): tests/failures.rs says who fails and when. */
+#include "check.h"
+#include <xsim.h>
+
+static void say(const char *what, int code)
+{
+    char text[MPI_MAX_ERROR_STRING];
+    int length, class;
+    MPI_Error_class(code, &class);
+    MPI_Error_string(class, text, &length);
+    if (strchr(text, ':'))
+        *strchr(text, ':') = 0;
+    printf("%d %s %s at %.0f ns\n", rank, what, text, xsim_time() * 1e9);
+}
+
+static void returns(MPI_Comm comm) { MPI_Comm_set_errhandler(comm, MPI_ERRORS_RETURN); }
+
+/* The failed rank of a case computes until then. */
+static void fails(void)
+{
+    xsim_compute(1);
+    MPI_Barrier(MPI_COMM_WORLD);
+    CHECK(!"a rank that has failed goes on");
+}
+
+/* Rank 1 fails: what it has sent comes, and nothing else; sends are lost until it is known, and refused then. */
+static void messages(void)
+{
+    int value = 7, more[8] = {0};
+    MPI_Request request;
+    returns(MPI_COMM_WORLD);
+    if (rank == 1) {
+        MPI_Send(&value, 1, MPI_INT, 0, 0, MPI_COMM_WORLD);
+        fails();
+    }
+    if (rank == 0) {
+        value = 0;
+        say("first", MPI_Recv(&value, 1, MPI_INT, 1, 0, MPI_COMM_WORLD, MPI_STATUS_IGNORE));
+        CHECK(value == 7);
+        say("lost", MPI_Send(&value, 1, MPI_INT, 1, 0, MPI_COMM_WORLD));
+        say("second", MPI_Recv(&value, 1, MPI_INT, 1, 0, MPI_COMM_WORLD, MPI_STATUS_IGNORE));
+        say("third", MPI_Recv(&value, 1, MPI_INT, 1, 0, MPI_COMM_WORLD, MPI_STATUS_IGNORE));
+        say("send", MPI_Send(&value, 1, MPI_INT, 1, 0, MPI_COMM_WORLD));
+        say("isend", MPI_Isend(&value, 1, MPI_INT, 1, 0, MPI_COMM_WORLD, &request));
+        say("wait", MPI_Wait(&request, MPI_STATUS_IGNORE));
+        CHECK(request == MPI_REQUEST_NULL);
+        say("sendrecv", MPI_Sendrecv(&value, 1, MPI_INT, 2, 5, more, 1, MPI_INT, 1, 0, MPI_COMM_WORLD, MPI_STATUS_IGNORE));
+    }
+    if (rank == 2) {
+        say("ssend", MPI_Ssend(&value, 1, MPI_INT, 1, 9, MPI_COMM_WORLD));
+        say("alive", MPI_Recv(&value, 1, MPI_INT, 0, 5, MPI_COMM_WORLD, MPI_STATUS_IGNORE));
+        say("probe", MPI_Probe(1, 0, MPI_COMM_WORLD, MPI_STATUS_IGNORE));
+    }
+}
+
+/* One of several requests is of the failed rank 1. */
+static void several(void)
+{
+    int got[3], value = rank;
+    MPI_Request requests[3];
+    MPI_Status statuses[3];
+    returns(MPI_COMM_WORLD);
+    if (rank == 1)
+        fails();
+    if (rank == 0) {
+        for (int i = 0; i < 3; i++)
+            MPI_Irecv(&got[i], 1, MPI_INT, i + 1, 0, MPI_COMM_WORLD, &requests[i]);
+        say("waitall", MPI_Waitall(3, requests, statuses));
+        for (int i = 0; i < 3; i++)
+            say("status", statuses[i].MPI_ERROR);
+        CHECK(got[1] == 2 && got[2] == 3);
+        MPI_Irecv(&got[0], 1, MPI_INT, 1, 0, MPI_COMM_WORLD, &requests[0]);
+        MPI_Irecv(&got[1], 1, MPI_INT, 2, 0, MPI_COMM_WORLD, &requests[1]);
+        int index = -1;
+        say("waitany", MPI_Waitany(2, requests, &index, MPI_STATUS_IGNORE));
+        CHECK(index == 0 || requests[0] == MPI_REQUEST_NULL);
+        say("wait", MPI_Wait(&requests[1], MPI_STATUS_IGNORE));
+    }
+    if (rank > 1)
+        for (int i = 0; i < 2; i++) {
+            xsim_compute(20e-6);
+            MPI_Send(&value, 1, MPI_INT, 0, 0, MPI_COMM_WORLD);
+        }
+}
+
+/* Receives for any source go on once the failure is acknowledged. */
+static void wildcard(void)
+{
+    int value = 0, flag;
+    MPI_Request request;
+    MPI_Group failed;
+    returns(MPI_COMM_WORLD);
+    if (rank == 1)
+        fails();
+    if (rank == 0) {
+        say("recv", MPI_Recv(&value, 1, MPI_INT, MPI_ANY_SOURCE, 0, MPI_COMM_WORLD, MPI_STATUS_IGNORE));
+        MPI_Irecv(&value, 1, MPI_INT, MPI_ANY_SOURCE, 0, MPI_COMM_WORLD, &request);
+        say("pending", MPI_Wait(&request, MPI_STATUS_IGNORE));
+        CHECK(request != MPI_REQUEST_NULL);
+        say("iprobe", MPI_Iprobe(MPI_ANY_SOURCE, 0, MPI_COMM_WORLD, &flag, MPI_STATUS_IGNORE));
+        MPIX_Comm_failure_ack(MPI_COMM_WORLD);
+        MPIX_Comm_failure_get_acked(MPI_COMM_WORLD, &failed);
+        int members, one = 0, world;
+        MPI_Group all;
+        MPI_Group_size(failed, &members);
+        MPI_Comm_group(MPI_COMM_WORLD, &all);
+        MPI_Group_translate_ranks(failed, 1, &one, all, &world);
+        CHECK(members == 1 && world == 1);
+        MPI_Send(NULL, 0, MPI_INT, 2, 0, MPI_COMM_WORLD);
+        say("resumed", MPI_Wait(&request, MPI_STATUS_IGNORE));
+        CHECK(request == MPI_REQUEST_NULL && value == 2);
+    }
+    if (rank == 2) {
+        MPI_Recv(NULL, 0, MPI_INT, 0, 0, MPI_COMM_WORLD, MPI_STATUS_IGNORE);
+        MPI_Send(&rank, 1, MPI_INT, 0, 0, MPI_COMM_WORLD);
+    }
+}
+
+/* Rank r enters a collective at r * 4 us; rank 1 never does. */
+static void collectives(void)
+{
+    int in = 1, out = 0;
+    MPI_Request request;
+    returns(MPI_COMM_WORLD);
+    if (rank == 1)
+        fails();
+    xsim_compute(rank * 4e-6);
+    say("barrier", MPI_Barrier(MPI_COMM_WORLD));
+    say("again", MPI_Allreduce(&in, &out, 1, MPI_INT, MPI_SUM, MPI_COMM_WORLD));
+    say("dup", MPI_Comm_dup(MPI_COMM_WORLD, &(MPI_Comm){MPI_COMM_NULL}));
+    int code = MPI_Ibarrier(MPI_COMM_WORLD, &request);
+    say("ibarrier", code);
+}
+
+/* A nonblocking collective is under way when rank 1 fails, and one among the others ends as ever. */
+static void nonblocking(void)
+{
+    int in = 1, out = 0;
+    MPI_Comm others;
+    MPI_Request request;
+    MPI_Comm_split(MPI_COMM_WORLD, rank == 1, 0, &others);
+    returns(MPI_COMM_WORLD);
+    if (rank == 1)
+        fails();
+    MPI_Iallreduce(&in, &out, 1, MPI_INT, MPI_SUM, MPI_COMM_WORLD, &request);
+    MPI_Allreduce(MPI_IN_PLACE, &in, 1, MPI_INT, MPI_SUM, others);
+    CHECK(in == size - 1);
+    say("wait", MPI_Wait(&request, MPI_STATUS_IGNORE));
+    MPI_Comm_free(&others);
+}
+
+/* Rank 0 revokes while others wait in different ways. */
+static void revoke(void)
+{
+    int value, flag;
+    MPI_Comm comm;
+    MPI_Comm_dup(MPI_COMM_WORLD, &comm);
+    returns(comm);
+    double begin = xsim_time();
+    MPIX_Comm_is_revoked(comm, &flag);
+    CHECK(!flag);
+    if (rank == 0) {
+        xsim_compute(begin + 20e-6 - xsim_time());
+        say("revoke", MPIX_Comm_revoke(comm));
+        say("send", MPI_Send(&value, 1, MPI_INT, 1, 0, comm));
+    } else if (rank == 1) {
+        say("recv", MPI_Recv(&value, 1, MPI_INT, 0, 0, comm, MPI_STATUS_IGNORE));
+    } else if (rank == 2) {
+        say("ssend", MPI_Ssend(&value, 1, MPI_INT, 3, 0, comm));
+    } else {
+        say("barrier", MPI_Barrier(comm));
+    }
+    MPIX_Comm_is_revoked(comm, &flag);
+    CHECK(flag);
+    say("after", MPI_Barrier(comm));
+    say("irecv", MPI_Irecv(&value, 1, MPI_INT, 0, 0, comm, &(MPI_Request){MPI_REQUEST_NULL}));
+    CHECK(MPI_Barrier(MPI_COMM_WORLD) == MPI_SUCCESS);
+    MPI_Comm_free(&comm);
+}
+
+/* Agreement: the bits that all have, whoever fails; it fails until all have acknowledged that. */
+static void agree(void)
+{
+    int flag = ~(1 << rank), sum, one = 1, members;
+    MPI_Request request;
+    MPI_Comm shrunk;
+    returns(MPI_COMM_WORLD);
+    if (rank == 1)
+        fails();
+    xsim_compute(rank * 1e-6);
+    say("agree", MPIX_Comm_agree(MPI_COMM_WORLD, &flag));
+    for (int r = 0; r < size; r++)
+        CHECK((flag >> r & 1) == (r == 1));
+    MPIX_Comm_ack_failed(MPI_COMM_WORLD, 1, &members);
+    CHECK(members == 1);
+    flag = rank + 8;
+    say("iagree", MPIX_Comm_iagree(MPI_COMM_WORLD, &flag, &request));
+    say("wait", MPI_Wait(&request, MPI_STATUS_IGNORE));
+    CHECK(flag == 8);
+    say("shrink", MPIX_Comm_shrink(MPI_COMM_WORLD, &shrunk));
+    MPI_Comm_size(shrunk, &members);
+    CHECK(members == size - 1);
+    MPI_Allreduce(&one, &sum, 1, MPI_INT, MPI_SUM, shrunk);
+    CHECK(sum == members);
+    flag = 3;
+    CHECK(MPIX_Comm_agree(shrunk, &flag) == MPI_SUCCESS && flag == 3);
+    MPI_Comm_free(&shrunk);
+}
+
+/* The last rank leaves without MPI_Finalize, or by itself: to the others it has failed. */
+static void leaves(void)
+{
+    returns(MPI_COMM_WORLD);
+    if (rank == size - 1) {
+        xsim_compute(3e-6);
+        exit(3);
+    }
+    say("barrier", MPI_Barrier(MPI_COMM_WORLD));
+}
+static void by_itself(void)
+{
+    returns(MPI_COMM_WORLD);
+    if (rank == size - 1) {
+        xsim_compute(3e-6);
+        xsim_fail();
+    }
+    say("barrier", MPI_Barrier(MPI_COMM_WORLD));
+}
+
+/* Who has not asked for errors ends the run. */
+static void fatal(void)
+{
+    if (rank == 1)
+        fails();
+    MPI_Barrier(MPI_COMM_WORLD);
+}
+
+/* Who waits for a failure by asking over and over. */
+static void asks(void)
+{
+    int failed = 0, flag = 0, calls = 0;
+    MPI_Group group;
+    returns(MPI_COMM_WORLD);
+    if (rank == 1)
+        fails();
+    while (!failed) {
+        MPIX_Comm_get_failed(MPI_COMM_WORLD, &group);
+        MPI_Group_size(group, &failed);
+        MPI_Group_free(&group);
+        calls++;
+    }
+    CHECK(xsim_time() >= 15e-6 && calls > 1);
+    (void)flag;
+}
+
+/* Steps that are begun again with those that are left, whoever fails. */
+static void recover(void)
+{
+    MPI_Comm comm = MPI_COMM_WORLD, next;
+    int members, failures = 0;
+    returns(comm);
+    for (int step = 0; step < 50; step++) {
+        int sum = 0, one = 1, good;
+        xsim_compute(10e-6);
+        int code = MPI_Allreduce(&one, &sum, 1, MPI_INT, MPI_SUM, comm);
+        good = code == MPI_SUCCESS;
+        if (!good)
+            MPIX_Comm_revoke(comm);
+        MPIX_Comm_agree(comm, &good);
+        MPI_Comm_size(comm, &members);
+        if (good) {
+            CHECK(code == MPI_SUCCESS && sum == members);
+            continue;
+        }
+        CHECK(MPIX_Comm_shrink(comm, &next) == MPI_SUCCESS);
+        returns(next);
+        comm = next;
+        failures++;
+        step--;
+    }
+    MPI_Comm_size(comm, &members);
+    int me;
+    MPI_Comm_rank(comm, &me);
+    if (me == 0)
+        printf("%d of %d left after %d recoveries at %.0f ns\n", members, size, failures, xsim_time() * 1e9);
+}
+
+static const Case cases[] = {{"messages", messages}, {"several", several}, {"wildcard", wildcard}, {"collectives", collectives},
+                             {"nonblocking", nonblocking}, {"revoke", revoke}, {"agree", agree}, {"leaves", leaves},
+                             {"by_itself", by_itself}, {"fatal", fatal}, {"asks", asks}, {"recover", recover}};
+RUN_CASES(cases)

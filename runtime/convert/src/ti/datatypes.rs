@@ -4,7 +4,7 @@ use crate::writer::Type;
 
 macro_rules! types {
     ($($number:literal $name:literal $size:literal)*) => {
-        /// Those that have a name and a size in MPI.
+        /// Datatypes that have a name and a size in MPI.
         const TYPES: &[(u32, Type)] = &[$(($number, Type { name: concat!("MPI_", $name), size: $size })),*];
     };
 }

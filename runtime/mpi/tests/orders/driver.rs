@@ -181,25 +181,25 @@ impl Runner for Driver<'_> {
 }
 
 /// What the ranks of one process saw.
-fn run_process(program: &Program, machine: &str, channels: Option<Channels>) -> Outcome {
+fn run_process(program: &Program, (machine, cancels): (&str, bool), channels: Option<Channels>) -> Outcome {
     let ranks = program.len() as u32;
     let built = Machine::parse(machine).unwrap().build(ranks).unwrap();
     let remote = channels.map(|channels| Remote::new(Box::new(channels), ranks));
     let (first, local) = remote.as_ref().map_or((0, ranks), |remote| (remote.blocks.first(remote.me), remote.blocks.count(remote.me)));
-    let mpi = Mpi::new(Setup { remote, ..Setup::new(ranks, Wire::new(built, 1), &["a call"; 32]) });
+    let mpi = Mpi::new(Setup { remote, cancels, ..Setup::new(ranks, Wire::new(built, 1), &["a call"; 32]) });
     let place = |_| Place { next: 0, blocked: None, requests: Vec::new(), steps: Vec::new() };
     let mut driver = Driver { mpi: &mpi, program, first, places: (0..local).map(place).collect(), payload: [0; LONGEST] };
     progress::run(&mpi, &mut driver, &mut |_| {});
     driver.places.into_iter().map(|place| place.steps).collect()
 }
 
-/// What the ranks see, spread over so many processes.
-pub fn run(program: &Program, machine: &str, processes: u32) -> Outcome {
+/// What the ranks see on such a machine, spread over so many processes; matches are held as in a program that `cancels`.
+pub fn run(program: &Program, on: (&str, bool), processes: u32) -> Outcome {
     if processes == 1 {
-        return run_process(program, machine, None);
+        return run_process(program, on, None);
     }
     std::thread::scope(|scope| {
-        let run = |channels| scope.spawn(move || run_process(program, machine, Some(channels)));
+        let run = |channels| scope.spawn(move || run_process(program, on, Some(channels)));
         let threads: Vec<_> = connect(processes).into_iter().map(run).collect();
         threads.into_iter().flat_map(|thread| thread.join().expect("a process ran through")).collect()
     })

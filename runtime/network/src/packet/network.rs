@@ -81,7 +81,8 @@ impl Shared for PacketNetwork {
             outstanding: 1,
             next: NONE,
             class: message.class.min(classes - 1),
-            tracked: true,
+            tracked: true.into(),
+            unused: [0; 14],
         };
         self.shard.send(message.source.0, pending);
         // Before the network has looked, the message itself is what happens next.

@@ -1,6 +1,5 @@
 //! Large arrays on large pages.
 
-use super::slab::Store;
 use bytemuck::Pod;
 use memmap2::{Advice, MmapMut};
 use std::ops::{Index, IndexMut};
@@ -41,21 +40,21 @@ impl<T: Pod> Pages<T> {
     }
 
     /// Starts loading a value; any number will do.
+    // Outside of it the first, which is in the cache: looking for a page that is not there keeps others waiting.
     #[inline]
     pub(crate) fn prefetch(&self, index: usize) {
-        prefetch_index::prefetch_index(&*self.values, index);
+        prefetch_index::prefetch_index(&*self.values, if index < self.values.len() { index } else { 0 });
     }
-}
 
-impl<T: Pod> Store<T> for Pages<T> {
-    fn with_capacity(capacity: usize) -> Self {
+    /// Without values, with memory for about so many.
+    pub(crate) fn with_capacity(capacity: usize) -> Self {
         const { assert!(GRAIN.is_multiple_of(size_of::<T>())) };
         let bytes = capacity.max(1).checked_mul(size_of::<T>()).and_then(|bytes| bytes.checked_next_multiple_of(GRAIN));
         let bytes = bytes.expect("the specification's check bounds the memory");
         Pages { values: bytemuck::cast_slice_mut(take_spare(bytes).unwrap_or_else(|| map(bytes))), len: 0 }
     }
 
-    fn push(&mut self, value: T) {
+    pub(crate) fn push(&mut self, value: T) {
         if self.len == self.values.len() {
             let mut larger = Pages::with_capacity(2 * self.len);
             larger.values[..self.len].copy_from_slice(self.values);
@@ -64,11 +63,6 @@ impl<T: Pod> Store<T> for Pages<T> {
         }
         self.values[self.len] = value;
         self.len += 1;
-    }
-
-    #[inline]
-    fn as_slice(&self) -> &[T] {
-        self.as_slice()
     }
 }
 

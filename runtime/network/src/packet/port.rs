@@ -269,7 +269,8 @@ impl Port {
 }
 
 /// What waits at a port.
-#[derive(Clone, Copy, Default, Debug)]
+#[derive(Clone, Copy, Default, Debug, Pod, Zeroable)]
+#[repr(C)]
 pub(crate) struct Waits {
     /// When the earliest `Grant` event for it happens.
     pub(crate) wake: u64,
@@ -296,7 +297,8 @@ impl Fifo {
 }
 
 /// The packets of one input that wait for one output and the same virtual channels, first come first.
-#[derive(Clone, Copy, Default, Debug)]
+#[derive(Clone, Copy, Default, Debug, Pod, Zeroable)]
+#[repr(C, align(32))]
 pub(crate) struct Requester {
     /// Input port, whether a ring is entered, and first lane.
     pub(crate) key: u64,
@@ -304,6 +306,15 @@ pub(crate) struct Requester {
     pub(crate) tail: u32,
     /// Next in the circular list.
     pub(crate) next: u32,
+    unused: [u32; 3],
+}
+
+impl Requester {
+    /// With one packet.
+    #[inline]
+    pub(crate) fn new(key: u64, packet: u32, next: u32) -> Requester {
+        Requester { key, head: packet, tail: packet, next, unused: [0; 3] }
+    }
 }
 
 const _: () = assert!(size_of::<Packet>() == 64 && size_of::<Port>() == 64 && size_of::<Lane>() == 32);

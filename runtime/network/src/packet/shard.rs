@@ -15,12 +15,13 @@ use super::event::{Event, Kind};
 use super::fabric::Fabric;
 use super::load::Ports;
 use super::pages::Pages;
-use super::port::{Fifo, Lane, NEVER, Packet, Requester, UPSTREAM_REMOTE};
+use super::port::{Fifo, Flag, Lane, NEVER, Packet, Requester, UPSTREAM_REMOTE};
 use super::runs::Runs;
 use super::slab::{NONE, Slab};
 use super::statistics::Statistics;
 use super::usage::{Carried, LinkUse};
 use crate::message::Delivered;
+use bytemuck::{Pod, Zeroable};
 use engine::{Time, TimingWheel};
 use std::sync::Arc;
 
@@ -33,7 +34,8 @@ pub(crate) use cross::Mail;
 use cross::{LEAVING, SharedPlaces};
 
 /// A message an interface has not sent whole yet, or that waits for its last packet.
-#[derive(Clone, Copy, Default)]
+#[derive(Clone, Copy, Default, Pod, Zeroable)]
+#[repr(C, align(64))]
 pub(crate) struct Pending {
     pub(crate) created: u64,
     pub(crate) left: u64,
@@ -46,11 +48,13 @@ pub(crate) struct Pending {
     pub(crate) next: u32,
     pub(crate) class: u8,
     /// Whether the caller wants to know of the delivery.
-    pub(crate) tracked: bool,
+    pub(crate) tracked: Flag,
+    pub(crate) unused: [u8; 14],
 }
 
 /// The messages waiting in one interface, of one class.
-#[derive(Clone, Copy)]
+#[derive(Clone, Copy, Pod, Zeroable)]
+#[repr(C)]
 struct Queue {
     head: u32,
     tail: u32,
@@ -78,11 +82,8 @@ pub(crate) trait Feed: Send {
 }
 
 /// Events between loading something and its turn: what an event names, what is found there, and so on. The distance of two is time enough
-/// for memory, and all that is on its way still fits a first-level cache.
-const FIRST_AHEAD: usize = 24;
-const SECOND_AHEAD: usize = 18;
-const THIRD_AHEAD: usize = 12;
-const LAST_AHEAD: usize = 6;
+/// for memory, and all that is on its way still fits a first-level cache. The last three steps are for packets that wait for others.
+const AHEAD: [usize; 6] = [36, 29, 22, 16, 10, 5];
 /// Messages between loading an interface and its turn.
 const OFFERS_AHEAD: usize = 8;
 /// Ports that a second-level cache holds beside the rest.
@@ -122,12 +123,12 @@ pub(crate) struct Shard {
     takes_ahead: bool,
     /// Picoseconds.
     router_delay: u64,
-    packets: Slab<Packet, Pages<Packet>>,
+    packets: Slab<Packet>,
     requesters: Slab<Requester>,
     messages: Slab<Pending>,
-    queues: Vec<Queue>,
+    queues: Pages<Queue>,
     /// Messages of each interface whose time has not come, by time and, at one instant, in the order in which they were given.
-    early: Vec<Queue>,
+    early: Pages<Queue>,
     /// First port of the interfaces.
     pub(crate) first_interface: u32,
     /// Router of each position.

@@ -81,7 +81,7 @@ impl Shard {
         let last = self.ring(output, class);
         if last == NONE {
             self.activate(output, class);
-            let fresh = self.requesters.insert(Requester { key, head: index, tail: index, next: NONE });
+            let fresh = self.requesters.insert(Requester::new(key, index, NONE));
             self.requesters[fresh].next = fresh;
             self.set_ring(output, class, fresh);
             return;
@@ -100,7 +100,7 @@ impl Shard {
             }
         }
         let first = self.requesters[last].next;
-        let fresh = self.requesters.insert(Requester { key, head: index, tail: index, next: first });
+        let fresh = self.requesters.insert(Requester::new(key, index, first));
         self.requesters[last].next = fresh;
         self.set_ring(output, class, fresh);
     }
@@ -210,10 +210,21 @@ impl Shard {
     /// Sends the first packet of requester `at`, which then is last in turn.
     pub(super) fn serve(&mut self, output: u32, class: u8, before: u32, at: u32, lane: u8, now: u64) {
         let index = self.requesters[at].head;
-        let (size, next) = (self.packets[index].size, self.packets[index].next);
-        self.at.waits[self.at.ports[output].waits()].queued -= size;
+        let (size, mut next) = (self.packets[index].size, self.packets[index].next);
+        let mut fresh = 0;
+        // The next packet of an interface takes the place of this one. With weights its class begins to wait anew.
+        let refills = self.is_interface(output) && self.served.is_empty();
+        if refills && let Some(cut) = self.cut(output, class, now) {
+            (next, fresh) = (cut, self.packets[cut].size);
+        }
+        let waits = &mut self.at.waits[self.at.ports[output].waits()];
+        waits.queued = waits.queued + fresh - size;
         if next != NONE {
-            self.requesters[at].head = next;
+            let requester = &mut self.requesters[at];
+            requester.head = next;
+            if fresh != 0 {
+                requester.tail = next;
+            }
             self.set_ring(output, class, at);
         } else {
             let after = self.requesters[at].next;
@@ -227,7 +238,7 @@ impl Shard {
         }
         self.settle(output);
         self.transmit(output, index, lane, now);
-        if self.is_interface(output) {
+        if !refills && self.is_interface(output) {
             self.refill(output, class, now);
         }
     }

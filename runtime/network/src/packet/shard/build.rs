@@ -8,6 +8,7 @@ use crate::packet::arriving::Arriving;
 use crate::packet::event::{Event, PLACES};
 use crate::packet::fabric::{Classes, Fabric};
 use crate::packet::load::Ports;
+use crate::packet::pages::Pages;
 use crate::packet::port::{FEW_KINDS, Fifo, NEVER, Port, TO_ENDPOINT, TO_NOTHING, TO_ROUTER, TO_SHARD};
 use crate::packet::port_table::PortTable;
 use crate::packet::runs::Runs;
@@ -87,6 +88,10 @@ fn wheel(fabric: &Fabric, width: u32) -> TimingWheel<Event> {
     TimingWheel::new(width, horizon.saturating_sub(width).clamp(12, 16))
 }
 
+fn empty_queues(count: usize) -> Pages<Queue> {
+    Pages::new(count, std::iter::repeat_n(Queue::EMPTY, count))
+}
+
 struct Builder<'a> {
     fabric: &'a Arc<Fabric>,
     partition: &'a Partition,
@@ -147,8 +152,8 @@ impl Builder<'_> {
             packets: Slab::with_capacity(endpoints.len()),
             requesters: Slab::new(),
             messages: Slab::new(),
-            queues: vec![Queue::EMPTY; endpoints.len() * classes],
-            early: vec![Queue::EMPTY; endpoints.len()],
+            queues: empty_queues(endpoints.len() * classes),
+            early: empty_queues(endpoints.len()),
             first_interface,
             routers: Runs::new(routers),
             endpoints: Runs::new(endpoints),

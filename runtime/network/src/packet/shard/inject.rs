@@ -42,7 +42,8 @@ impl Shard {
             outstanding: 1,
             next: NONE,
             class: offer.class,
-            tracked: false,
+            tracked: Flag::CLEAR,
+            unused: [0; 14],
         };
         self.send(offer.interface, message);
     }
@@ -52,16 +53,21 @@ impl Shard {
         let time = message.created;
         let index = self.messages.insert(message);
         let early = &mut self.early[interface as usize];
+        let mut is_first = true;
         if early.head == NONE {
             *early = Queue { head: index, tail: index };
         } else if self.messages[early.tail].created <= time {
+            is_first = self.messages[early.tail].created < time;
             self.messages[early.tail].next = index;
             early.tail = index;
         } else {
             self.insert_early(interface, index, time);
         }
         self.at.ports[self.first_interface + interface].set_holds(true);
-        self.push(time, Kind::Inject, self.first_interface + interface, 0);
+        // Messages of one instant, as of a halo exchange, share the event.
+        if is_first {
+            self.push(time, Kind::Inject, self.first_interface + interface, 0);
+        }
     }
 
     /// Puts a message before those of later times.
@@ -79,14 +85,25 @@ impl Shard {
         }
     }
 
-    /// The first message that waited for its time enters the queue of its interface.
+    /// The messages that waited for this time enter the queues of their interface.
     pub(super) fn inject(&mut self, port: u32, now: u64) {
         let interface = (port - self.first_interface) as usize;
-        let index = self.early[interface].head;
-        let next = std::mem::replace(&mut self.messages[index].next, NONE);
-        self.early[interface] = if next == NONE { Queue::EMPTY } else { Queue { head: next, ..self.early[interface] } };
+        loop {
+            let index = self.early[interface].head;
+            // Another event of this instant took it.
+            if index == NONE || self.messages[index].created > now {
+                return;
+            }
+            let next = std::mem::replace(&mut self.messages[index].next, NONE);
+            self.early[interface] = if next == NONE { Queue::EMPTY } else { Queue { head: next, ..self.early[interface] } };
+            self.inject_message(port, index, now);
+        }
+    }
+
+    /// A message enters the queue of its class.
+    fn inject_message(&mut self, port: u32, index: u32, now: u64) {
         let class = self.messages[index].class;
-        let queue = interface * self.fabric.switching.classes.count() as usize + class as usize;
+        let queue = (port - self.first_interface) as usize * self.fabric.switching.classes.count() as usize + class as usize;
         let tail = std::mem::replace(&mut self.queues[queue].tail, index);
         if tail != NONE {
             self.messages[tail].next = index;
@@ -96,11 +113,32 @@ impl Shard {
         if self.wormhole.is_some() {
             return self.schedule_injection(port, now);
         }
-        if self.ring(port, class) == NONE {
-            self.refill(port, class, now);
-            let busy = self.at.ports[port].busy;
-            if busy > now { self.schedule(port, busy) } else { self.wake(port, now) }
+        if self.ring(port, class) == NONE
+            && let Some(packet) = self.cut(port, class, now)
+        {
+            self.send_or_wait(port, packet, now);
         }
+    }
+
+    /// The first packet that waits in an interface leaves if it can; else it is queued.
+    fn send_or_wait(&mut self, port: u32, packet: u32, now: u64) {
+        let state = &self.at.ports[port];
+        let (busy, waits) = (state.busy, state.waits());
+        let class = self.packets[packet].class;
+        if busy <= now
+            && waits == NONE
+            && self.fabric.switching.classes.count() == 1
+            && let Ok(lane) = self.eligible(port, packet, now)
+        {
+            self.transmit(port, packet, lane, now);
+            self.refill(port, class, now);
+            if !self.nobody_waits(port) {
+                self.schedule(port, self.at.ports[port].busy);
+            }
+            return;
+        }
+        self.enqueue(port, packet);
+        if busy > now { self.schedule(port, busy) } else { self.wake(port, now) }
     }
 
     /// Cuts the next packet of a class, if a message waits, and queues it.
@@ -128,7 +166,7 @@ impl Shard {
         packet.ready = now;
         packet.tail = now;
         packet.lanes = lanes.into();
-        let (last, tracked, next) = (message.left == 0, message.tracked, message.next);
+        let (last, tracked, next) = (message.left == 0, message.tracked.is_set(), message.next);
         if tracked {
             packet.origin = head;
             // The place that the last packet's cutting would free is taken by that packet.
@@ -138,7 +176,7 @@ impl Shard {
             self.queues[queue].head = next;
             if next == NONE {
                 self.queues[queue] = Queue::EMPTY;
-                let queues = &self.queues[queue - class as usize..][..switching.classes.count() as usize];
+                let queues = &self.queues.as_slice()[queue - class as usize..][..switching.classes.count() as usize];
                 let holds = self.early[interface as usize].head != NONE || queues.iter().any(|queue| queue.head != NONE);
                 self.at.ports[port].set_holds(holds);
             }

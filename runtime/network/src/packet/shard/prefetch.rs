@@ -1,9 +1,8 @@
 //! Loading what events need ahead of their turn: a large network lies in memory that no cache holds, and its events go all over it.
 
-use super::{FIRST_AHEAD, LAST_AHEAD, SECOND_AHEAD, Shard, THIRD_AHEAD};
+use super::{AHEAD, Shard};
 use crate::packet::event::{Event, Kind};
-use crate::packet::port::{TO_ENDPOINT, UPSTREAM_REMOTE};
-use prefetch_index::prefetch_index;
+use crate::packet::port::{Requester, TO_ENDPOINT, UPSTREAM_REMOTE};
 
 /// What is read here may be of another time than the event's own: it says where to load from, and a wrong place costs a load. So every
 /// number that comes from memory is looked up with `get` and not by index.
@@ -11,20 +10,30 @@ impl Shard {
     /// Takes each upcoming event one step further on the way to what it needs. A step reads what the step before it has loaded.
     #[inline]
     pub(super) fn prefetch(&mut self) {
-        self.wheel.look_ahead(FIRST_AHEAD + 1);
-        if let Some(event) = self.wheel.upcoming(FIRST_AHEAD) {
-            if event.is_arrival() { self.packets.prefetch(event.load()) } else { self.prefetch_port(event.place()) }
+        self.wheel.look_ahead(AHEAD[0] + 1);
+        if let Some(event) = self.wheel.upcoming(AHEAD[0]) {
+            if event.is_arrival() { self.packets.prefetch(event.load()) } else { self.prefetch_place(event) }
         }
-        if let Some(event) = self.wheel.upcoming(SECOND_AHEAD) {
+        if let Some(event) = self.wheel.upcoming(AHEAD[1]) {
             if event.is_arrival() { self.prefetch_way(event) } else { self.prefetch_waits(event) }
         }
-        if let Some(event) = self.wheel.upcoming(THIRD_AHEAD) {
+        if let Some(event) = self.wheel.upcoming(AHEAD[2]) {
             if event.is_arrival() { self.prefetch_output(event) } else { self.prefetch_ring(event) }
         }
-        if let Some(event) = self.wheel.upcoming(LAST_AHEAD)
-            && !event.is_arrival()
+        // Where nothing waits nothing else is needed.
+        if self.at.waits.len() == 0 {
+            return;
+        }
+        if let Some(event) = self.wheel.upcoming(AHEAD[3]) {
+            if event.is_arrival() { self.prefetch_requester(event) } else { self.prefetch_turn(event) }
+        }
+        if let Some(event) = self.wheel.upcoming(AHEAD[4]) {
+            if event.is_arrival() { self.prefetch_last(event) } else { self.prefetch_head(event) }
+        }
+        if let Some(event) = self.wheel.upcoming(AHEAD[5])
+            && event.kind() == Kind::Grant
         {
-            self.prefetch_head(event);
+            self.prefetch_sent(event);
         }
     }
 
@@ -49,6 +58,12 @@ impl Shard {
         self.prefetch_lane(port, self.fabric.switching.lanes - 1);
     }
 
+    /// What an event names that is no arrival: a port, or the message that is delivered.
+    #[inline]
+    fn prefetch_place(&self, event: Event) {
+        if event.kind() == Kind::Deliver { self.messages.prefetch(event.load()) } else { self.prefetch_port(event.place()) }
+    }
+
     /// The ports that an arriving packet leaves by and came by.
     #[inline]
     fn prefetch_way(&self, event: Event) {
@@ -56,24 +71,43 @@ impl Shard {
         let output = if self.routes_early { packet.next } else { event.place() };
         self.prefetch_port(output);
         self.prefetch_lane(output, packet.lanes[0].into());
-        if packet.upstream & UPSTREAM_REMOTE == 0 {
-            self.prefetch_port(packet.upstream);
-            self.prefetch_lane(packet.upstream, packet.lane.into());
+        self.prefetch_upstream(packet.upstream, packet.lane);
+    }
+
+    /// The port that sent a packet here, which gets its credit.
+    #[inline]
+    fn prefetch_upstream(&self, upstream: u32, lane: u8) {
+        if upstream & UPSTREAM_REMOTE == 0 {
+            self.prefetch_port(upstream);
+            self.prefetch_lane(upstream, lane.into());
         }
     }
 
-    /// Who waits at the output of an arriving packet, which will be behind them; at its destination, what is known of its message.
+    /// Who waits at the output of an arriving packet, which will be behind them, and who waits for its credit; at its destination, what is
+    /// known of its message.
     #[inline]
     fn prefetch_output(&self, event: Event) {
+        let Some(packet) = self.packets.get(event.load()) else { return };
+        if let Some(port) = self.at.ports.get(packet.upstream) {
+            self.at.waits.prefetch(port.waits());
+        }
         if self.routes_early
-            && let Some(packet) = self.packets.get(event.load())
             && let Some(port) = self.at.ports.get(packet.next)
         {
             self.at.waits.prefetch(port.waits());
-            if port.end() == TO_ENDPOINT && self.statistics.counts_packets_of(packet.created) {
-                self.arriving.prefetch(packet.hash);
+            if port.end() == TO_ENDPOINT {
+                self.prefetch_message(packet.created, packet.hash, packet.origin);
             }
         }
+    }
+
+    /// What is known of the message of a packet that reaches its destination.
+    #[inline]
+    fn prefetch_message(&self, created: u64, hash: u32, origin: u32) {
+        if self.statistics.counts_packets_of(created) {
+            self.arriving.prefetch(hash);
+        }
+        self.messages.prefetch(origin);
     }
 
     /// Who waits at a port that sends, and the messages of an interface.
@@ -85,11 +119,19 @@ impl Shard {
         let Some(port) = self.at.ports.get(event.place()) else { return };
         self.at.waits.prefetch(port.waits());
         if let Some(interface) = self.interface(event) {
-            prefetch_index(&self.queues, interface * self.fabric.switching.classes.count() as usize);
+            self.queues.prefetch(interface * self.fabric.switching.classes.count() as usize);
             if event.kind() == Kind::Inject {
-                prefetch_index(&self.early, interface);
+                self.early.prefetch(interface);
             }
         }
+    }
+
+    /// The last of the requesters that wait at a port.
+    #[inline]
+    fn last_requester(&self, port: u32) -> Option<(u32, &Requester)> {
+        let port = self.at.ports.get(port)?;
+        let waits = self.at.waits.get(port.waits())?;
+        self.requesters.get(waits.ring).map(|last| (waits.ring, last))
     }
 
     /// The requesters that wait there, and the message that an interface cuts.
@@ -102,20 +144,71 @@ impl Shard {
         if let Some(interface) = self.interface(event) {
             let queues = if event.kind() == Kind::Inject { &self.early } else { &self.queues };
             let first = if event.kind() == Kind::Inject { interface } else { interface * self.fabric.switching.classes.count() as usize };
-            if let Some(queue) = queues.get(first) {
+            if let Some(queue) = queues.as_slice().get(first) {
                 self.messages.prefetch(queue.head);
+            }
+        }
+    }
+
+    /// The requesters at the output of an arriving packet.
+    #[inline]
+    fn prefetch_requester(&self, event: Event) {
+        if self.routes_early
+            && let Some(packet) = self.packets.get(event.load())
+            && let Some(port) = self.at.ports.get(packet.next)
+            && let Some(waits) = self.at.waits.get(port.waits())
+        {
+            self.requesters.prefetch(waits.ring);
+        }
+    }
+
+    /// The packet that an arriving one will be behind, where one requester waits; where several do, the next of them.
+    #[inline]
+    fn prefetch_last(&self, event: Event) {
+        if self.routes_early
+            && let Some(packet) = self.packets.get(event.load())
+            && let Some((ring, last)) = self.last_requester(packet.next)
+        {
+            self.packets.prefetch(last.tail);
+            if last.next != ring {
+                self.requesters.prefetch(last.next);
             }
         }
     }
 
     /// The packet that is sent next, where one requester waits, as in an interface; where several do, the one whose turn it is.
     #[inline]
+    fn prefetch_turn(&self, event: Event) {
+        if let Some((ring, last)) = self.last_requester(event.place()) {
+            if last.next == ring { self.packets.prefetch(last.head) } else { self.requesters.prefetch(last.next) }
+        }
+    }
+
+    /// The requester whose turn it is at a port, most likely.
+    #[inline]
+    fn first_requester(&self, port: u32) -> Option<&Requester> {
+        let (ring, last) = self.last_requester(port)?;
+        if last.next == ring { Some(last) } else { self.requesters.get(last.next) }
+    }
+
+    /// The packet whose turn it is, where several requesters wait.
+    #[inline]
     fn prefetch_head(&self, event: Event) {
-        if let Some(port) = self.at.ports.get(event.place())
-            && let Some(waits) = self.at.waits.get(port.waits())
-            && let Some(last) = self.requesters.get(waits.ring)
+        if let Some(first) = self.first_requester(event.place()) {
+            self.packets.prefetch(first.head);
+        }
+    }
+
+    /// What the packet that is sent next needs: the port that gets its credit; at its destination, what is known of its message.
+    #[inline]
+    fn prefetch_sent(&self, event: Event) {
+        if let Some(first) = self.first_requester(event.place())
+            && let Some(packet) = self.packets.get(first.head)
         {
-            if last.next == waits.ring { self.packets.prefetch(last.head) } else { self.requesters.prefetch(last.next) }
+            self.prefetch_upstream(packet.upstream, packet.lane);
+            if self.at.ports.get(event.place()).is_some_and(|port| port.end() == TO_ENDPOINT) {
+                self.prefetch_message(packet.created, packet.hash, packet.origin);
+            }
         }
     }
 

@@ -57,7 +57,7 @@ impl<'w> Words<'w> {
 
     fn tag(&mut self, any: bool) -> Result<i32, String> {
         let word = self.next("a tag")?;
-        let tag = word.parse::<i32>().ok().filter(|&tag| tag >= 0 || any && tag < 0);
+        let tag = word.parse::<i32>().ok().filter(|&tag| tag >= 0 || any);
         tag.map(|tag| tag.max(-2).min(if tag < 0 { -2 } else { tag })).ok_or_else(|| format!("'{word}' is no tag"))
     }
 

@@ -9,7 +9,9 @@
 //! known what a wildcard received, and which request is which. Virtual times do not depend on either.
 
 mod arguments;
+mod chains;
 mod facts;
+mod module;
 mod objects;
 mod plan;
 mod sent;
@@ -21,6 +23,7 @@ use crate::call;
 use crate::constants::{MPI_ERR_IN_STATUS, MPI_SUCCESS};
 use crate::function::Function;
 use arguments::Words;
+use chains::Chains;
 use engine::Time;
 use facts::Facts;
 use mpi::Mpi;
@@ -28,7 +31,7 @@ use mpi::world::{Phase, World};
 use objects::Objects;
 use observe::recorder::{Argument, Call, Class, Left, Leftover, Region};
 use observe::{CallProfile, Recorder};
-use short::Short;
+use short::{Origin, Short};
 pub use sites::Frame;
 use sites::Sites;
 use smallvec::SmallVec;
@@ -214,6 +217,8 @@ struct Recording {
     spare_facts: Vec<Vec<u64>>,
     /// If a recorder wants them.
     sites: Option<Sites>,
+    /// If a recorder wants to know through which functions calls come.
+    chains: Option<Chains>,
     /// Whether a recorder wants to know what receives have learned.
     matches: bool,
     /// Whether all recorders that want calls know them again by their words.
@@ -244,6 +249,8 @@ pub fn install(mpi: &Mpi, recorders: Vec<Box<dyn Recorder>>, own: Range<u32>) {
         return MODE.store(OFF, Relaxed);
     }
     let sites = recorders.iter().any(|recorder| recorder.wants_sites()).then(Sites::default);
+    let depth = recorders.iter().map(|recorder| recorder.wants_chains()).max().unwrap_or(0);
+    let chains = (depth > 0).then(|| Chains::new(depth));
     let matches = recorders.iter().any(|recorder| recorder.wants_matches());
     let recognized = recorders.iter().all(|recorder| recorder.recognizes() || !recorder.wants_calls());
     let calls = recorders.iter().any(|recorder| recorder.wants_calls());
@@ -257,7 +264,8 @@ pub fn install(mpi: &Mpi, recorders: Vec<Box<dyn Recorder>>, own: Range<u32>) {
     }
     let callers = own.clone().map(|_| None).collect();
     let (spare, spare_facts) = (Vec::new(), Vec::new());
-    let recording = Recording { recorders, callers, first: own.start, spare, spare_facts, sites, matches, recognized, calls, short };
+    let recording =
+        Recording { recorders, callers, first: own.start, spare, spare_facts, sites, chains, matches, recognized, calls, short };
     // SAFETY: as in `with`; the run has not begun.
     unsafe { *RECORDING.0.get() = Some(recording) };
     MODE.store(ON, Relaxed);
@@ -374,7 +382,12 @@ impl Recording {
         let site = self.sites.as_mut().map_or(0, |sites| {
             sites.of(frame, words, |number, place| self.recorders.iter_mut().for_each(|recorder| recorder.site(number, place)))
         });
-        let before = self.short.as_mut().and_then(|short| short.open(&mut world, function, form, words, site, entered));
+        let chain = self.chains.as_mut().map_or(0, |chains| {
+            let told = |number, places: &[_]| self.recorders.iter_mut().for_each(|recorder| recorder.chain(number, places));
+            chains.of(function as u16, site, told)
+        });
+        let origin = Origin { site, chain, entered };
+        let before = self.short.as_mut().and_then(|short| short.open(&mut world, function, form, words, origin));
         drop(world);
         if !self.calls {
             if let Some(left) = before {

@@ -4,7 +4,7 @@
 mod common;
 
 use common::{Run, command, root, scratch};
-use observe::call_profile::{Lost, SiteCost};
+use observe::call_profile::{ChainCost, Lost, SiteCost};
 use observe::{CallProfile, Report, WaitState};
 use std::sync::atomic::{AtomicUsize, Ordering};
 
@@ -189,4 +189,52 @@ fn regions_have_their_times_and_efficiencies() {
     let text = String::from_utf8(output.stdout).unwrap().split_whitespace().collect::<Vec<_>>().join(" ");
     // Of the run's 36 us the mean of the two is 26, and 6 of waiting; 20/27, 20/25 and 25/27.
     assert!(text.contains("solve 2 27 us on 0 72 % 17 % 0.741 0.800 0.926"), "{text}");
+}
+
+/// The calls of a function by their callers: functions from inside out, calls, microseconds.
+fn chains(profile: &CallProfile, function: &str) -> Vec<(Vec<String>, u64, u128)> {
+    let last_word = |name: &String| name.rsplit(' ').next().unwrap_or(name).split('+').next().unwrap().to_owned();
+    let told = |cost: &ChainCost| (cost.chain.iter().map(last_word).collect(), cost.calls, cost.time_ps / US);
+    of(profile, function).callers.iter().map(told).collect()
+}
+
+#[test]
+fn a_site_has_the_chains_of_its_callers() {
+    let run =
+        |depth: u32| Run::program("callers.c").ranks(2).machine("star:l=1us").arg("chains").arg(format!("-xsim-profile-callers={depth}"));
+    let profile = profiled(run(16));
+    // Rank 1 waits for 10 us and the message's 2, and then twice for 30: messages of 2 us follow each other 30 us apart.
+    let all = |first: &[&str]| first.iter().chain(&["chains", "run_case", "main"]).map(ToString::to_string).collect::<Vec<_>>();
+    // The compiler has put `step` into `twice`.
+    assert_eq!(chains(&profile, "MPI_Recv"), [(all(&["right", "step", "twice"]), 2, 60), (all(&["left"]), 1, 12)]);
+    assert_eq!(of(&profile, "MPI_Recv").callers[0].wait_ps, 60 * US);
+    let senders = chains(&profile, "MPI_Send");
+    assert_eq!(senders.iter().map(|(_, calls, time)| (*calls, *time)).collect::<Vec<_>>(), [(2, 0), (1, 0)]);
+    // Two frames, of which the second has two functions.
+    let two = chains(&profiled(run(2)), "MPI_Recv");
+    assert_eq!(two[0].0, ["right", "step", "twice"]);
+    assert_eq!(two[1].0[..2], ["left", "chains"]);
+    assert_eq!(chains(&profiled(run(0)), "MPI_Recv"), []);
+    // Nothing else of the profile changes.
+    let mut without = profile.clone();
+    without.sites.iter_mut().for_each(|site| site.callers.clear());
+    assert_eq!(without, profiled(run(0)));
+}
+
+#[test]
+fn chains_pass_through_libraries_and_are_the_same_everywhere() {
+    let run = |name: &str| Run::program("callers.c").ranks(4).machine("star:l=1us").arg(name).arg("-xsim-profile-callers=16");
+    let sorted = profiled(run("sorted"));
+    let names = &of(&sorted, "MPI_Recv").callers[0].chain;
+    assert!(names[0].ends_with(" compare") && names.iter().any(|name| name.starts_with("libc.so")), "{names:?}");
+    assert!(names.last().unwrap().ends_with(" main"), "{names:?}");
+    let alone = profiled(run("chains"));
+    for globals in ["clone", "copy"] {
+        assert_eq!(profiled(run("chains").arg(format!("-xsim-globals={globals}"))), alone, "{globals}");
+    }
+    for stacks in ["own", "shared"] {
+        assert_eq!(profiled(run("chains").arg(format!("-xsim-stack-mode={stacks}"))), alone, "{stacks}");
+    }
+    assert_eq!(profiled(run("chains").processes("mpich", 2)), alone);
+    assert_eq!(profiled(run("chains").processes("mpich", 4).arg("-xsim-one-rank")), alone);
 }

@@ -11,13 +11,23 @@ use observe::waiting::{Gathering, Returned, Rule};
 use smallvec::SmallVec;
 use std::ops::Range;
 
+/// Where and when a call is made.
+#[derive(Clone, Copy)]
+pub struct Origin {
+    /// The number of its site; 0 if nobody asked.
+    pub site: u32,
+    /// The number of its chain of callers; 0 if nobody asked.
+    pub chain: u32,
+    /// The rank's clock on entry.
+    pub entered: Time,
+}
+
 /// A call that has not returned.
 struct Open {
     function: Function,
     /// Where its words are on the stack.
     frame: usize,
-    site: u32,
-    entered: Time,
+    origin: Origin,
     /// How long the rank had waited before.
     waited: Span,
     bytes: u64,
@@ -45,7 +55,7 @@ impl Short {
     }
 
     /// The mounted rank begins a call: when it had returned from the one before, if that was not within another.
-    pub fn open(&mut self, world: &mut World, function: Function, form: Form, words: &mut [u64], site: u32, entered: Time) -> Option<Time> {
+    pub fn open(&mut self, world: &mut World, function: Function, form: Form, words: &mut [u64], origin: Origin) -> Option<Time> {
         let (me, frame) = (world.messages.me(), words.as_ptr() as usize);
         let caller = &mut self.callers[(me - self.first) as usize];
         // Their frames are gone: they were left by an exception or a jump.
@@ -56,12 +66,12 @@ impl Short {
         let words = Words::unchanged(function, form, words);
         let gathering = rule(function).and_then(|rule| {
             let comm = world.objects.comms.get(words.comm()?).ok()?;
-            world.messages.enter_gathering(comm, rule, words.root(), entered)
+            world.messages.enter_gathering(comm, rule, words.root(), origin.entered)
         });
         world.messages.begin_waiting();
         let waited = waited(&world.messages, me);
         let bytes = words.sent_bytes(world);
-        caller.open.push(Open { function, frame, site, entered, waited, bytes, gathering });
+        caller.open.push(Open { function, frame, origin, waited, bytes, gathering });
         before
     }
 
@@ -75,7 +85,7 @@ impl Short {
         for message in world.messages.take_received(me).into_iter().flatten() {
             recorders.iter_mut().for_each(|recorder| recorder.received(&message));
         }
-        let cause = world.messages.cause_since(open.entered);
+        let cause = world.messages.cause_since(open.origin.entered);
         let call = Returned { cause, ..open.told(&world.messages, me, inner) };
         recorders.iter_mut().for_each(|recorder| recorder.returned(&call));
     }
@@ -89,11 +99,12 @@ impl Open {
             rank,
             function: self.function as u16,
             name: self.function.name(),
-            site: self.site,
+            site: self.origin.site,
+            chain: self.origin.chain,
             inner,
-            entered: self.entered,
+            entered: self.origin.entered,
             left,
-            wait: (waited(messages, rank) - self.waited).min(left.since(self.entered)),
+            wait: (waited(messages, rank) - self.waited).min(left.since(self.origin.entered)),
             bytes: self.bytes,
             cause: None,
             gathering: self.gathering,

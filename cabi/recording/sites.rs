@@ -3,11 +3,11 @@
 //! The first call of an entry point has its stack unwound. Where the address was found lies as far from the words of the call each time,
 //! since both are in frames of the same code; so later calls read it from there.
 
+use super::module;
 use observe::recorder::Place;
 use rustc_hash::FxHashMap;
-use std::ffi::{CStr, c_int, c_void};
+use std::ffi::{c_int, c_void};
 use std::ops::Range;
-use std::path::PathBuf;
 use std::sync::atomic::{AtomicUsize, Ordering::Relaxed};
 
 /// How far above the words of a call its return address is; of one entry point.
@@ -43,7 +43,7 @@ pub struct Sites {
 
 impl Default for Sites {
     fn default() -> Sites {
-        let own = module_of(unwind_frame as *const () as usize).map_or(0..0, |module| module.code);
+        let own = module::of(unwind_frame as *const () as usize).map_or(0..0, |module| module.code);
         Sites { numbers: FxHashMap::default(), originals: FxHashMap::default(), count: 0, own }
     }
 }
@@ -61,9 +61,7 @@ impl Sites {
             None => {
                 self.count += 1;
                 self.originals.insert(original, self.count);
-                let module = module_of(original);
-                let place = module.map(|module| Place { file: module.file, address: (original - module.base) as u64 });
-                explain(self.count, &place.unwrap_or(Place { file: PathBuf::new(), address: original as u64 }));
+                explain(self.count, &module::place(original));
                 self.count
             }
         };
@@ -130,37 +128,4 @@ fn unwind(own: &Range<usize>) -> Option<(usize, usize)> {
     // SAFETY: the callback gets the search, which outlives the call, and does not unwind.
     unsafe { _Unwind_Backtrace(unwind_frame, (&raw mut search).cast()) };
     search.found
-}
-
-struct Module {
-    file: PathBuf,
-    base: usize,
-    code: Range<usize>,
-}
-
-/// The loaded file that holds an address.
-fn module_of(address: usize) -> Option<Module> {
-    struct Wanted {
-        address: usize,
-        found: Option<Module>,
-    }
-    unsafe extern "C" fn each(info: *mut libc::dl_phdr_info, _: usize, wanted: *mut c_void) -> c_int {
-        // SAFETY: the loader's own tables, during the call; `wanted` is the one below.
-        let (info, wanted) = unsafe { (&*info, &mut *wanted.cast::<Wanted>()) };
-        // SAFETY: as many headers as it says.
-        let headers = unsafe { std::slice::from_raw_parts(info.dlpi_phdr, info.dlpi_phnum.into()) };
-        let base = info.dlpi_addr as usize;
-        let segments = headers.iter().filter(|header| header.p_type == libc::PT_LOAD);
-        let mut ranges = segments.map(|header| base + header.p_vaddr as usize..base + (header.p_vaddr + header.p_memsz) as usize);
-        let Some(code) = ranges.find(|range| range.contains(&wanted.address)) else { return 0 };
-        // SAFETY: a text that the loader keeps.
-        let name = unsafe { CStr::from_ptr(info.dlpi_name) }.to_string_lossy().into_owned();
-        let file = if name.is_empty() { std::fs::read_link("/proc/self/exe").unwrap_or_default() } else { name.into() };
-        wanted.found = Some(Module { file, base, code });
-        1
-    }
-    let mut wanted = Wanted { address, found: None };
-    // SAFETY: the callback gets what it expects.
-    unsafe { libc::dl_iterate_phdr(Some(each), (&raw mut wanted).cast()) };
-    wanted.found
 }

@@ -40,6 +40,22 @@ pub struct SiteCost {
     /// Waiting by its reason; what is missing to all waiting is messages under way.
     #[serde(default, skip_serializing_if = "BTreeMap::is_empty")]
     pub states: BTreeMap<WaitState, Lost>,
+    /// The same calls by the callers of the place, those that took most first; nothing if nobody asked for them.
+    #[serde(default, skip_serializing_if = "Vec::is_empty")]
+    pub callers: Vec<ChainCost>,
+}
+
+/// The calls of a site that come through the same callers.
+#[derive(Clone, PartialEq, Eq, Debug, Default, Serialize, Deserialize)]
+pub struct ChainCost {
+    /// Where each function was called, from the caller of the site's function outwards.
+    pub chain: Vec<String>,
+    /// How many.
+    pub calls: u64,
+    /// Their time from entry to return.
+    pub time_ps: u128,
+    /// Waiting within it.
+    pub wait_ps: u128,
 }
 
 /// Lengths of time, one for each call.

@@ -346,6 +346,14 @@ pub trait Recorder {
     }
     /// Calls with site `number` are made here: where they return to. Told before the first of them.
     fn site(&mut self, _number: u32, _place: &Place) {}
+    /// How many callers of a site are to be told by [`Recorder::chain`]; only one that wants sites may ask for any. To find them out takes
+    /// its time of the host at each call.
+    fn wants_chains(&self) -> u32 {
+        0
+    }
+    /// Calls with this chain come from where these frames return to, innermost first: those behind the frame of the site, fewer if the
+    /// rank began there. Told before the first of them; a chain is of one function and site.
+    fn chain(&mut self, _number: u32, _places: &[Place]) {}
     /// All calls of this process have been told of.
     ///
     /// # Errors

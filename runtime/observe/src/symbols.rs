@@ -23,29 +23,40 @@ pub struct Symbols {
 impl Symbols {
     /// The name of the place that a call returns to. Paths of sources are left out: a name does not depend on where a program was built.
     pub fn name(&mut self, place: &Place) -> String {
+        self.names(place).swap_remove(0)
+    }
+
+    /// The place that a call returns to, and where the functions are called that the compiler has put into each other there, innermost first.
+    pub fn names(&mut self, place: &Place) -> Vec<String> {
         let loader = self.files.entry(place.file.clone()).or_insert_with(|| Loader::new(readable(&place.file)).ok());
         let file = place.file.file_name().unwrap_or_default().to_string_lossy();
         let file = file.strip_suffix(DELETED).unwrap_or(&file);
-        let Some(loader) = loader else { return format!("{file}+{:#x}", place.address) };
+        let Some(loader) = loader else { return vec![format!("{file}+{:#x}", place.address)] };
         // The call is before the place that it returns to.
         let at = loader.relative_address_base() + place.address.saturating_sub(1);
-        let (mut line, mut function) = (None, None);
-        if let Ok(mut frames) = loader.find_frames(at)
-            && let Ok(Some(frame)) = frames.next()
-        {
-            function = frame.function.and_then(|function| function.demangle().ok().map(std::borrow::Cow::into_owned));
-            line = frame.location.and_then(|location| {
-                let source = location.file?.rsplit('/').next()?.to_owned();
-                Some(format!("{source}:{}", location.line?))
+        let mut names = Vec::new();
+        let mut unnamed = None;
+        if let Ok(mut frames) = loader.find_frames(at) {
+            while let Ok(Some(frame)) = frames.next() {
+                let function = frame.function.and_then(|function| function.demangle().ok().map(std::borrow::Cow::into_owned));
+                let line = frame.location.and_then(|location| {
+                    let source = location.file?.rsplit('/').next()?.to_owned();
+                    Some(format!("{source}:{}", location.line?))
+                });
+                match (line, function) {
+                    (Some(line), Some(function)) => names.push(format!("{line} {function}")),
+                    (line, _) => unnamed = line,
+                }
+            }
+        }
+        if names.is_empty() {
+            names.push(match (unnamed, loader.find_symbol_info(at)) {
+                (Some(line), Some(symbol)) => format!("{line} {}", symbol.name()),
+                (Some(line), None) => line,
+                (None, Some(symbol)) => format!("{file} {}+{:#x}", symbol.name(), at - symbol.address() + 1),
+                (None, None) => format!("{file}+{:#x}", place.address),
             });
         }
-        let symbol = loader.find_symbol_info(at);
-        match (line, function, symbol) {
-            (Some(line), Some(function), _) => format!("{line} {function}"),
-            (Some(line), None, Some(symbol)) => format!("{line} {}", symbol.name()),
-            (Some(line), None, None) => line,
-            (None, _, Some(symbol)) => format!("{file} {}+{:#x}", symbol.name(), at - symbol.address() + 1),
-            (None, _, None) => format!("{file}+{:#x}", place.address),
-        }
+        names
     }
 }

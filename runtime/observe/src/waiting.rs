@@ -15,6 +15,8 @@ pub struct Returned {
     pub name: &'static str,
     /// Where the program made it, as [`Call::site`](crate::recorder::Call::site).
     pub site: u32,
+    /// Through which callers, function and site included: a number that [`Recorder::chain`](crate::Recorder::chain) has explained; 0: nobody asked.
+    pub chain: u32,
     /// Whether it was made within another call, by a function of the program that this one called: its time is a part of that call's.
     pub inner: bool,
     /// The rank's clock on entry and on return.
@@ -226,6 +228,7 @@ mod tests {
             function: 0,
             name: "MPI_Recv",
             site: 1,
+            chain: 0,
             inner: false,
             entered: Time::from_ps(entered),
             left: Time::from_ps(entered + wait),

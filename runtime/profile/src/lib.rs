@@ -1,6 +1,7 @@
 //! Where the time of a run goes, call site by call site (`-xsim-profile`, docs/report.md): folded while the run goes on, so that memory grows with
 //! the number of call sites and, by a few words each, with the ranks, and not with their product or with time.
 
+mod chains;
 mod gatherings;
 mod load;
 mod moments;
@@ -8,10 +9,11 @@ mod regions;
 mod series;
 mod tally;
 
+use chains::Chains;
 use engine::{Span, Time};
 use gatherings::Gatherings;
 use load::{Blocks, Load};
-use observe::call_profile::CallProfile;
+use observe::call_profile::{CallProfile, SiteCost};
 use observe::recorder::{Call, Left, Place, Recorder, Region};
 use observe::traffic::Matrix;
 use observe::waiting::{Entries, Returned};
@@ -30,8 +32,11 @@ pub struct Profiler {
     ranks: u32,
     own: Range<u32>,
     symbols: Symbols,
-    /// The names of sites, by their numbers.
-    sites: FxHashMap<u32, String>,
+    /// The names of sites, by their numbers, and of the functions that the compiler has put around them.
+    sites: FxHashMap<u32, Vec<String>>,
+    /// How many callers of a site are told apart.
+    depth: u32,
+    chains: Chains,
     /// Which tally is of a site and a function.
     places: FxHashMap<(u32, u16), u32>,
     /// By the number of a site, the function that was called from there last, and its tally: the same one but where a pointer is called.
@@ -50,7 +55,7 @@ pub struct Profiler {
 /// What a process tells the first one.
 #[derive(Default, Serialize, Deserialize)]
 struct Part {
-    tallies: Vec<(String, String, Tally)>,
+    tallies: Vec<(String, String, Tally, chains::Part)>,
     series: Series,
     load: Blocks,
     regions: regions::Part,
@@ -58,8 +63,8 @@ struct Part {
 }
 
 impl Profiler {
-    /// Of the ranks `own` of `ranks`.
-    pub fn new(ranks: u32, own: Range<u32>) -> Profiler {
+    /// Of the ranks `own` of `ranks`; calls are told apart by up to `depth` callers of their place.
+    pub fn new(ranks: u32, own: Range<u32>, depth: u32) -> Profiler {
         let load = Load::new(own.start, own.end - own.start, ranks);
         let regions = Regions::new(own.start, own.end - own.start);
         Profiler {
@@ -67,6 +72,8 @@ impl Profiler {
             own,
             symbols: Symbols::default(),
             sites: FxHashMap::default(),
+            depth,
+            chains: Chains::default(),
             places: FxHashMap::default(),
             latest: Vec::new(),
             tallies: Vec::new(),
@@ -129,12 +136,23 @@ impl Recorder for Profiler {
     }
 
     fn site(&mut self, number: u32, place: &Place) {
-        self.sites.insert(number, self.symbols.name(place));
+        self.sites.insert(number, self.symbols.names(place));
+    }
+
+    fn wants_chains(&self) -> u32 {
+        self.depth
+    }
+
+    fn chain(&mut self, number: u32, places: &[Place]) {
+        self.chains.explain(number, places, &mut self.symbols);
     }
 
     fn returned(&mut self, call: &Returned) {
         let place = self.tally(call);
         self.tallies[place as usize].2.add(call);
+        if call.chain != 0 {
+            self.chains.add(place, call);
+        }
         if call.gathering.is_some() {
             let tallies = &mut self.tallies;
             self.gatherings.returned(place, call, |place, call, entries| lose(&mut tallies[place as usize].2, call, entries));
@@ -169,10 +187,13 @@ impl Recorder for Profiler {
     fn unfinished(&mut self, _: &Call) {}
 
     fn part(&mut self) -> Vec<u8> {
-        let name = |site: u32| self.sites.get(&site).map_or("unknown", String::as_str).to_owned();
-        let tallies = std::mem::take(&mut self.tallies);
+        let tallies = (0..).zip(std::mem::take(&mut self.tallies)).map(|(number, (site, function, tally))| {
+            let names = self.sites.get(&site).map_or(&[][..], Vec::as_slice);
+            let name = names.first().map_or("unknown", String::as_str);
+            (name.to_owned(), function.to_owned(), tally, self.chains.part(number, names))
+        });
         let part = Part {
-            tallies: tallies.into_iter().map(|(site, function, tally)| (name(site), function.to_owned(), tally)).collect(),
+            tallies: tallies.collect(),
             series: std::mem::take(&mut self.series),
             load: self.load.blocks(),
             regions: self.regions.part(),
@@ -183,21 +204,27 @@ impl Recorder for Profiler {
 
     fn merge(&mut self, parts: Vec<Vec<u8>>) -> Result<(), String> {
         // By name: what is one site in the source has another number on each process, and several where the compiler has copied it.
-        let mut tallies: BTreeMap<(String, String), Tally> = BTreeMap::new();
+        let mut tallies: BTreeMap<(String, String), (Tally, Vec<chains::Part>)> = BTreeMap::new();
         let (mut series, mut load, mut traffic) = (Series::default(), Blocks::default(), Traffic::of(self.ranks));
         let mut regions = Vec::new();
         for part in &parts {
             let part: Part =
                 serde_json::from_slice(part).map_err(|why| format!("a process's part of the profile cannot be read: {why}"))?;
-            for (site, function, tally) in &part.tallies {
-                tallies.entry((site.clone(), function.clone())).or_default().add_all(tally);
+            for (site, function, tally, chains) in part.tallies {
+                let (all, all_chains) = tallies.entry((site, function)).or_default();
+                all.add_all(&tally);
+                all_chains.push(chains);
             }
             series.add_all(&part.series);
             load.add_all(&part.load);
             traffic.add_all(&part.traffic);
             regions.push(part.regions);
         }
-        let mut sites: Vec<_> = tallies.into_iter().map(|((site, function), tally)| tally.cost(site, function)).collect();
+        let cost = |((site, function), (tally, chains)): ((String, String), (Tally, Vec<chains::Part>))| SiteCost {
+            callers: chains::Part::report(&chains),
+            ..tally.cost(site, function)
+        };
+        let mut sites: Vec<_> = tallies.into_iter().map(cost).collect();
         sites.sort_by_key(|cost| Reverse((cost.time.sum_ps, cost.time.count)));
         let (series, load, traffic) = (series.report(), load.report(), traffic.matrix());
         self.whole = Some(CallProfile { sites, traffic, series, load, regions: regions::Part::report(&regions) });

@@ -68,6 +68,7 @@ impl Tally {
             wait: self.wait.moments(),
             histogram: (0..).zip(&self.histogram).filter(|(_, calls)| **calls > 0).map(|(bits, &calls)| (bits, calls)).collect(),
             states: states.map(|(&state, &lost)| (state, lost)).collect(),
+            callers: Vec::new(),
         }
     }
 }

@@ -48,7 +48,7 @@ pub use globals::clone::{FoundObject, find_object, original};
 pub use image::is_called;
 pub use lifecycle::exit_current;
 pub use memory::Addr;
-pub use now::{current, last_call, note_call};
+pub use now::{bounds as stack_bounds, current, last_call, note_call};
 pub use program::Program;
 pub use ranks::{Config, GlobalsMode, Outcome, Ranks, StackMode, is_addressable_unmounted};
 pub use running::suspend;

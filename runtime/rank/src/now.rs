@@ -89,9 +89,9 @@ pub(crate) fn home() -> *mut usize {
     NOW.home.as_ptr()
 }
 
-/// The stack in place: lowest usable address and base.
+/// The stack in place: lowest usable address and base; nothing lies between them while no rank has a stack.
 #[inline]
-pub(crate) fn bounds() -> (usize, usize) {
+pub fn bounds() -> (usize, usize) {
     (NOW.limit.load(Relaxed), NOW.base.load(Relaxed))
 }
 

@@ -28,6 +28,8 @@ pub fn overview(report: &Report, efficiencies: &Result<Efficiencies, String>) ->
             let lines = if states.is_none() { vec![NOTHING_LOST.to_owned()] } else { vec![] };
             sections.push(Section { title: "Wait states", lines, table: states });
             sections.push(Section { title: "Call sites", lines: vec![], table: Some(profile::sites(run, profile, usize::MAX)) });
+            let callers = Some(profile::callers(run, profile)).filter(|table| !table.rows.is_empty());
+            sections.push(Section { title: "Callers", lines: vec![], table: callers });
         }
         None => sections.push(Section { title: "Call sites", lines: vec![NO_PROFILE.to_owned()], table: None }),
     }

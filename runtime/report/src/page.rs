@@ -14,6 +14,8 @@ use observe::{CallProfile, Report, Simulated};
 
 /// Call sites that a page has at most.
 const SITES: usize = 500;
+/// Chains of callers that a site opens to at most.
+const CHAINS: usize = 20;
 /// Pairs of ranks that are told beside the matrix.
 const PAIRS: usize = 20;
 
@@ -191,7 +193,7 @@ fn site_row(run: &Simulated, site: &SiteCost) -> Markup {
     let whole = whole(run);
     html! {
         tr {
-            td { code { (site.site) } }
+            td { code { (site.site) } (callers(whole, site)) }
             td { (site.function) }
             td class="number" data-value=(site.time.count) { (grouped(site.time.count.into())) }
             td class="number" data-value=(site.bytes) { (bytes(site.bytes)) }
@@ -202,6 +204,27 @@ fn site_row(run: &Simulated, site: &SiteCost) -> Markup {
             td class="number" data-value=(site.time.max_ps) { (longest(&site.time)) }
             td { (chart::durations(&site.histogram)) }
             td { (states(site)) }
+        }
+    }
+}
+
+/// Behind a site its callers, closed until somebody wants them.
+fn callers(whole: u128, site: &SiteCost) -> Markup {
+    let more = site.callers.len().saturating_sub(CHAINS);
+    html! {
+        @if !site.callers.is_empty() {
+            details class="callers" {
+                summary { "called from " @match site.callers.len() { 1 => { "one place" } count => { (count) " places" } } }
+                ul {
+                    @for cost in site.callers.iter().take(CHAINS) {
+                        li {
+                            (percent(cost.time_ps, whole)) ", waits " (percent(cost.wait_ps, whole)) ", " (grouped(cost.calls.into())) " calls"
+                            ol { @for name in &cost.chain { li { code { (name) } } } }
+                        }
+                    }
+                    @if more > 0 { li { "and " (more) " that took less: xsim report shows them as text" } }
+                }
+            }
         }
     }
 }
@@ -261,6 +284,7 @@ mod tests {
             wait: Default::default(),
             histogram: (0..64).map(|bits| (bits, 1 << bits.min(20))).collect(),
             states: [].into(),
+            callers: Vec::new(),
         };
         let profile = CallProfile {
             sites: vec![site; 2000],

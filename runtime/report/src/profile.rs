@@ -56,6 +56,27 @@ pub fn sites(run: &Simulated, profile: &CallProfile, most: usize) -> Table {
     table
 }
 
+/// The call sites by the callers that they are reached through, in the order of the sites; no rows if nobody asked for them.
+pub fn callers(run: &Simulated, profile: &CallProfile) -> Table {
+    use Align::{Left, Right};
+    let whole = whole(run);
+    let mut table =
+        Table::new(&[("call site", Left), ("function", Left), ("calls", Right), ("time", Right), ("waits", Right), ("called from", Left)]);
+    for site in profile.sites.iter().filter(|site| site.time.sum_ps > 0) {
+        for cost in &site.callers {
+            table.rows.push(vec![
+                site.site.clone(),
+                site.function.clone(),
+                grouped(cost.calls.into()),
+                percent(cost.time_ps, whole),
+                percent(cost.wait_ps, whole),
+                cost.chain.join(" < "),
+            ]);
+        }
+    }
+    table
+}
+
 /// The longest call and whose it was.
 pub fn longest(time: &Moments) -> String {
     format!("{} on {}", short(time.max_ps), time.max_rank)

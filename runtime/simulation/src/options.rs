@@ -75,6 +75,8 @@ pub struct Options {
     pub log_ranks: Option<RankList>,
     /// Whether it is told where the time goes by call site.
     pub profile: bool,
+    /// How many callers of a call site are told apart.
+    pub profile_callers: u32,
     /// Where a trace is recorded.
     pub trace: Option<PathBuf>,
     /// What it has of the time between calls.
@@ -159,6 +161,7 @@ impl Default for Options {
             log: None,
             log_ranks: None,
             profile: false,
+            profile_callers: 0,
             trace: None,
             trace_times: trace::Timing::Histogram,
             trace_from: Time::ZERO,

@@ -15,6 +15,9 @@ use trace::Recording;
 /// A sentence.
 pub fn check(options: &Options, functions: &[&str]) -> Result<(), String> {
     check_log(options)?;
+    if options.profile_callers > 0 && !options.profile {
+        return Err("-xsim-profile-callers says what a profile tells apart: ask for one with -xsim-profile".to_owned());
+    }
     check_trace(options)?;
     check_timeline(options, functions)
 }
@@ -88,7 +91,7 @@ pub fn recorders(options: &Options, process: u32, own: Range<u32>) -> Result<Vec
         recorders.push(Box::new(Check::default()));
     }
     if options.profile {
-        recorders.push(Box::new(Profiler::new(options.places(), own.clone())));
+        recorders.push(Box::new(Profiler::new(options.places(), own.clone(), options.profile_callers)));
     }
     if let Some(path) = &options.timeline {
         recorders.push(Box::new(Timeline::create(timeline_options(path, options, process, own)?)?));

@@ -163,6 +163,13 @@ pub(super) fn switch(text: &str) -> Result<bool, String> {
     }
 }
 
+pub(super) fn depth(text: &str) -> Result<u32, String> {
+    match text.parse::<u32>() {
+        Ok(depth) if depth <= 64 => Ok(depth),
+        _ => Err("write how many callers, such as 4: a whole number up to 64".into()),
+    }
+}
+
 pub(super) fn heap(text: &str) -> Result<bool, String> {
     match text {
         "clear" => Ok(false),

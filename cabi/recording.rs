@@ -30,7 +30,7 @@ use mpi::Mpi;
 use mpi::world::{Phase, World};
 use objects::Objects;
 use observe::recorder::{Argument, Call, Class, Left, Leftover, Region};
-use observe::{CallProfile, Recorder};
+use observe::{CallProfile, CriticalPath, Recorder};
 use short::{Origin, Short};
 pub use sites::Frame;
 use sites::Sites;
@@ -354,6 +354,11 @@ pub fn merge(parts: Vec<Vec<Vec<u8>>>) -> Result<(), String> {
 /// Where the time went by call site, if a recorder has found out, on the first process, after [`merge`].
 pub fn profile() -> Option<CallProfile> {
     with(|recording| recording.recorders.iter_mut().find_map(|recorder| recorder.profile())).flatten()
+}
+
+/// What the run's time depended on, if a recorder has found out, on the first process, after [`merge`].
+pub fn critical_path() -> Option<CriticalPath> {
+    with(|recording| recording.recorders.iter_mut().find_map(|recorder| recorder.critical_path())).flatten()
 }
 
 /// The rank computed between two calls.

@@ -61,7 +61,7 @@ pub fn drive(options: &Options, setup: Setup, meter: &HostMeter, workload: impl 
 /// Prints the summary of a run and writes its reports.
 pub fn tell(options: &Options, names: Names, meter: &HostMeter, jobs: Vec<Job>, ran: Ran) -> Result<ExitCode, Failure> {
     let Ran { part, network, status, .. } = ran;
-    Outcome { names, meter, processes: 1, ranks: options.np, part, network, jobs, profile: None }
+    Outcome { names, meter, processes: 1, ranks: options.np, part, network, jobs, profile: None, critical_path: None }
         .tell(options)
         .map_err(|why| Failure::with(USAGE, why))?;
     Ok(exit(status))

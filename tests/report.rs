@@ -145,3 +145,17 @@ fn what_is_no_report_is_refused_with_its_name() {
     report(&[&nothing, &"-o", &nothing.with_file_name("page.html")]).success();
     report(&[&nothing]).success();
 }
+
+#[test]
+fn a_network_of_packets_has_its_links_in_the_report() {
+    let path = run("all", 9, &["-xsim-mn=torus:3x3,level=packet,l=100ns,b=10Gbps", "-xsim-profile"]);
+    let text = report(&[&path]).success().stdout;
+    let at = text.find("\nNetwork\n").unwrap_or_else(|| panic!("{text}"));
+    let said: Vec<&str> = text[at..].lines().skip(2).take(2).collect();
+    assert!(said[0].contains("9 routers, routing ") && said[0].contains(" packets passed "), "{said:?}");
+    assert!(said[1].trim_start().starts_with("links") && said[1].contains("busiest"), "{said:?}");
+    let page = path.with_extension("html");
+    report(&[&path, &"-o", &page]).success();
+    assert!(std::fs::read_to_string(page).unwrap().contains(">Network</h2>"));
+    assert!(!report(&[&run("all", 4, &[MACHINE])]).stdout.contains("\nNetwork\n"));
+}

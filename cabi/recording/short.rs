@@ -130,6 +130,8 @@ impl Short {
                 let call = open.told(&world.messages, rank, depth > 0);
                 recorders.iter_mut().for_each(|recorder| recorder.unreturned(&call));
             }
+            let clock = world.messages.clock(rank);
+            recorders.iter_mut().for_each(|recorder| recorder.finished(rank, clock));
         }
     }
 }

@@ -57,7 +57,6 @@ impl Messages {
     pub fn handshake(&mut self, to: u32, posted_at: Time, bytes: u64, transit: Transit) -> Time {
         let met = transit.arrival.max(posted_at);
         let sender = self.requests[transit.request].owner;
-        self.note_receive_of(transit.request, to, posted_at);
         if self.by_time() {
             self.launch(to, sender, 0, met, Flight::Acknowledgement { request: transit.request });
             return transit.arrival;

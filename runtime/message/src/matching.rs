@@ -176,14 +176,16 @@ impl Messages {
         } else if transit.flags & flag::UNDER_WAY != 0 {
             self.nodes[index].state = State::InFlight;
             self.flights[transit.flight] = Flight::Received { to, receive: index, posted_at, bytes, transit };
-        } else if self.may_be_cancelled(to, index, transit.arrival.max(posted_at)) {
-            let arrival = self.hold_match(to, index, posted_at, bytes, transit);
-            self.complete(to, index, arrival);
         } else {
-            // From here on the sender's clock depends on this match: the receive cannot give its message back
-            // when it is cancelled.
-            self.nodes[index].flags |= flag::TOLD;
-            let arrival = self.handshake(to, posted_at, bytes, transit);
+            self.note_meeting(transit.request, index, (posted_at, to), posted_at > transit.arrival, transit.flags & flag::RENDEZVOUS != 0);
+            let arrival = if self.may_be_cancelled(to, index, transit.arrival.max(posted_at)) {
+                self.hold_match(to, index, posted_at, bytes, transit)
+            } else {
+                // From here on the sender's clock depends on this match: the receive cannot give its message back
+                // when it is cancelled.
+                self.nodes[index].flags |= flag::TOLD;
+                self.handshake(to, posted_at, bytes, transit)
+            };
             self.complete(to, index, arrival);
         }
     }

@@ -8,6 +8,7 @@ mod gatherings;
 
 use crate::messages::Messages;
 use crate::remote::block::Block;
+use crate::remote::record::{Put, Take};
 use engine::Time;
 use gatherings::Gatherings;
 use observe::Traffic;
@@ -21,6 +22,31 @@ struct Act {
     rank: u32,
 }
 
+/// A receive that a sender waited for.
+#[derive(Clone, Copy, Default)]
+pub struct Met {
+    /// When it was posted, and by whom.
+    posted: Act,
+    /// The later of both: that, or the message's leaving.
+    follows: Act,
+}
+
+impl Met {
+    /// For another process.
+    pub fn put(self, out: &mut impl Put) {
+        for act in [self.posted, self.follows] {
+            out.u64(act.at.as_ps());
+            out.u32(act.rank);
+        }
+    }
+
+    /// What another process has put.
+    pub fn take(record: &mut Take) -> Met {
+        let mut act = || Act { at: Time::from_ps(record.u64()), rank: record.u32() };
+        Met { posted: act(), follows: act() }
+    }
+}
+
 /// What is known of who keeps whom waiting.
 pub struct Waits {
     /// The message that is about to be delivered.
@@ -30,7 +56,9 @@ pub struct Waits {
     // know.
     departures: Vec<Act>,
     /// Receives that senders of this process waited for, by the senders' requests.
-    receives: FxHashMap<u32, Act>,
+    receives: FxHashMap<u32, Met>,
+    /// Receives that were posted after the message above the eager limit had asked for them, by their nodes: it left because of that.
+    held_up: FxHashMap<u32, Act>,
     /// What ended the wait of each rank's call under way.
     causes: Block<Option<Cause>>,
     /// What the ranks of this process have sent.
@@ -78,6 +106,7 @@ impl Messages {
             sending: Act::default(),
             departures: Vec::new(),
             receives: FxHashMap::default(),
+            held_up: FxHashMap::default(),
             causes: Block::new(self.first, self.local),
             traffic: Traffic::of(self.size),
             gatherings: Gatherings::default(),
@@ -178,33 +207,46 @@ impl Messages {
     fn keep_arrival_of(&mut self, rank: u32, node: u32, at: Time, (bytes, tag): (u64, i32)) {
         let Some(waits) = &mut self.waits else { return };
         let act = waits.departures.get(node as usize).copied().unwrap_or_default();
-        waits.note(rank, Cause { side: Side::Sender, at, acted: act.at, by: act.rank });
+        let follows = waits.held_up.remove(&node).unwrap_or(act);
+        waits.note(rank, Cause { side: Side::Sender, at, acted: act.at, by: act.rank, follows: (follows.at, follows.rank) });
         if let Some(received) = waits.received.as_mut().and_then(|received| received[rank as usize].as_mut()) {
             received.push(Received { from: act.rank, sent: act.at, arrived: at, bytes, tag });
         }
     }
 
-    /// The receive of `to` that the sender of `request` waits for was posted then.
-    pub(crate) fn note_receive_of(&mut self, request: u32, to: u32, posted_at: Time) {
-        if let Some(waits) = &mut self.waits {
-            waits.receives.insert(request, Act { at: posted_at, rank: to });
+    /// The receive of `to` in the node `receive`, which the sender of `request` waits for, was posted then: after the message asked for it, or before (`late`). Above the
+    /// eager limit the payload `waits` for it too.
+    pub(crate) fn note_meeting(&mut self, request: u32, receive: u32, posted: (Time, u32), late: bool, waits_too: bool) {
+        let Some(waits) = &mut self.waits else { return };
+        let posted = Act { at: posted.0, rank: posted.1 };
+        let sent = waits.departures.get(receive as usize).copied().unwrap_or_default();
+        waits.receives.insert(request, Met { posted, follows: if late { posted } else { sent } });
+        if late && waits_too {
+            waits.held_up.insert(receive, posted);
         }
     }
 
-    /// Who received what a request has sent, and when that receive was posted; forgotten here. `(Time::ZERO, 0)` while nobody wants to know.
-    pub(crate) fn receive_of(&mut self, request: u32) -> (Time, u32) {
-        let act = self.waits.as_mut().and_then(|waits| waits.receives.remove(&request)).unwrap_or_default();
-        (act.at, act.rank)
+    /// Another process has told of the receive that the sender of `request` waits for.
+    pub(crate) fn note_met(&mut self, request: u32, met: Met) {
+        if let Some(waits) = &mut self.waits {
+            waits.receives.insert(request, met);
+        }
+    }
+
+    /// Who received what a request has sent, and when that receive was posted; forgotten here. Nothing but zeros while nobody wants to know.
+    pub(crate) fn receive_of(&mut self, request: u32) -> Met {
+        self.waits.as_mut().and_then(|waits| waits.receives.remove(&request)).unwrap_or_default()
     }
 
     /// The mounted rank goes on at the match of what its request has sent.
     #[inline]
     pub fn note_match_of(&mut self, request: u32, at: Time) {
         if self.waits.is_some() {
-            let (acted, by) = self.receive_of(request);
+            let Met { posted, follows } = self.receive_of(request);
             let me = self.current;
             if let Some(waits) = &mut self.waits {
-                waits.note(me, Cause { side: Side::Receiver, at, acted, by });
+                let follows = (follows.at, follows.rank);
+                waits.note(me, Cause { side: Side::Receiver, at, acted: posted.at, by: posted.rank, follows });
             }
         }
     }

@@ -3,6 +3,7 @@
 
 pub mod call_profile;
 mod check;
+pub mod critical_path;
 pub mod log;
 mod part;
 mod profile;
@@ -14,6 +15,7 @@ pub mod waiting;
 
 pub use call_profile::CallProfile;
 pub use check::Check;
+pub use critical_path::CriticalPath;
 pub use log::{Log, RankList};
 pub use part::{Part, Sum};
 pub use profile::{FunctionTally, Profile, RankTally};

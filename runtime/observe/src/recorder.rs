@@ -5,6 +5,7 @@
 //! them, which differs from one number of native processes to another, so that a file of several ranks is put in order at the end.
 
 use crate::call_profile::CallProfile;
+use crate::critical_path::CriticalPath;
 use crate::traffic::Traffic;
 use crate::waiting::{Entries, Received, Returned};
 use engine::{Span, Time};
@@ -305,6 +306,8 @@ pub trait Recorder {
     fn received(&mut self, _message: &Received) {}
     /// All members of the collective `id` have entered it: when they did. Told before or after the calls of these members return.
     fn gathered(&mut self, _id: (u32, u32), _entries: &Entries) {}
+    /// A rank's clock at the end of the run, of each rank of this process; told before [`Recorder::end`] to who wants waits.
+    fn finished(&mut self, _rank: u32, _at: Time) {}
     /// All that the ranks of this process have sent; told before [`Recorder::end`].
     fn traffic(&mut self, _traffic: &Traffic) {}
     /// A call has returned. Calls from within callbacks come before the call that the callback was for.
@@ -367,6 +370,10 @@ pub trait Recorder {
     }
     /// What it found out for the report of the run, on the first process, after [`Recorder::merge`].
     fn profile(&mut self) -> Option<CallProfile> {
+        None
+    }
+    /// What the run's time depends on, if it found that out, on the first process, after [`Recorder::merge`].
+    fn critical_path(&mut self) -> Option<CriticalPath> {
         None
     }
     /// Brings the parts of all processes, by number, together on the first of them, after all have ended.

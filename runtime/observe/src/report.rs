@@ -1,6 +1,7 @@
 //! The report of a run: what `-xsim-report FILE.json` writes and the summary prints.
 
 use crate::call_profile::CallProfile;
+use crate::critical_path::CriticalPath;
 use engine::{Span, Time};
 use serde::{Deserialize, Serialize};
 use serde_json::ser::{Formatter, PrettyFormatter};
@@ -47,6 +48,9 @@ pub struct Simulated {
     /// Where the time went by call site, with `-xsim-profile`.
     #[serde(default, skip_serializing_if = "Option::is_none")]
     pub profile: Option<CallProfile>,
+    /// What the time depended on, with `-xsim-critical-path`.
+    #[serde(default, skip_serializing_if = "Option::is_none")]
+    pub critical_path: Option<CriticalPath>,
     /// What packets, messages and links did, on a network that has packets (docs/packet.md).
     #[serde(default, skip_serializing_if = "Option::is_none")]
     pub network: Option<serde_json::Value>,
@@ -190,6 +194,7 @@ mod tests {
             network: None,
             jobs: Vec::new(),
             profile: None,
+            critical_path: None,
             program: "ring".into(),
             machine: "star:l=0.5us,b=100Gbps".into(),
             ranks: 5,

@@ -60,6 +60,9 @@ pub struct Cause {
     pub acted: Time,
     /// Who that was, in `MPI_COMM_WORLD`.
     pub by: u32,
+    /// When which rank did what it all depended on: messages took the rest, up to `at`. The act above, but where it met one of the other side that
+    /// came later: a message above the eager limit leaves when its receive is posted.
+    pub follows: (Time, u32),
 }
 
 /// Who kept whom waiting.
@@ -241,7 +244,15 @@ mod tests {
 
     #[test]
     fn what_is_under_way_is_not_lost_to_the_sender() {
-        let cause = |acted| Some(Cause { side: Side::Sender, at: Time::from_ps(150), acted: Time::from_ps(acted), by: 3 });
+        let cause = |acted| {
+            Some(Cause {
+                side: Side::Sender,
+                at: Time::from_ps(150),
+                acted: Time::from_ps(acted),
+                by: 3,
+                follows: (Time::from_ps(acted), 3),
+            })
+        };
         let call = returned(100, 50);
         assert_eq!(Returned { cause: cause(130), ..call }.lost_to_partner(), Some((WaitState::LateSender, Span::from_ps(30), 3)));
         assert_eq!(Returned { cause: cause(90), ..call }.lost_to_partner(), None, "it was sent before the receive was posted");

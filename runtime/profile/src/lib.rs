@@ -2,6 +2,7 @@
 //! the number of call sites and, by a few words each, with the ranks, and not with their product or with time.
 
 mod chains;
+mod critical;
 mod gatherings;
 mod load;
 mod moments;
@@ -10,6 +11,7 @@ mod series;
 mod tally;
 
 use chains::Chains;
+pub use critical::Critical;
 use engine::{Span, Time};
 use gatherings::Gatherings;
 use load::{Blocks, Load};

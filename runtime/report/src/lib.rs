@@ -1,9 +1,11 @@
 //! A run's report for people (`xsim report`, docs/report.md): what a table or a page shows of the numbers that `observe::Report` has.
 
+pub mod critical;
 pub mod difference;
 pub mod document;
 pub mod efficiency;
 pub mod findings;
+pub mod network;
 pub mod overview;
 pub mod page;
 pub mod profile;

@@ -1,8 +1,10 @@
 //! A run in sections: for a terminal, Markdown and comma-separated values; the page shows the same with pictures.
 
+use crate::critical;
 use crate::document::{Document, Section};
 use crate::efficiency::Efficiencies;
 use crate::findings::findings;
+use crate::network;
 use crate::profile::{self, long, whole};
 use crate::table::{Align, Table};
 use crate::units::{bytes, grouped, percent, short};
@@ -32,6 +34,19 @@ pub fn overview(report: &Report, efficiencies: &Result<Efficiencies, String>) ->
             sections.push(Section { title: "Callers", lines: vec![], table: callers });
         }
         None => sections.push(Section { title: "Call sites", lines: vec![NO_PROFILE.to_owned()], table: None }),
+    }
+    if let Some(path) = &run.critical_path {
+        sections.push(Section {
+            title: "Critical path",
+            lines: vec![critical::said(path)],
+            table: Some(critical::sites(path, usize::MAX)),
+        });
+        sections.push(Section { title: "Critical path by rank", lines: vec![], table: Some(critical::ranks(path)) });
+        let delays = Some(critical::delays(run, path, usize::MAX)).filter(|table| !table.rows.is_empty());
+        sections.push(Section { title: "Delays", lines: vec![], table: delays });
+    }
+    if let Some((said, table)) = network::network(run) {
+        sections.push(Section { title: "Network", lines: vec![said], table: Some(table) });
     }
     sections.push(Section { title: "Functions", lines: vec![], table: Some(functions(run)) });
     sections.push(Section { title: "Load", lines: vec![], table: Some(load(run)) });

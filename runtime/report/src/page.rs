@@ -2,15 +2,17 @@
 
 mod chart;
 
+use crate::critical;
 use crate::efficiency::Efficiencies;
 use crate::findings::findings;
+use crate::network::network;
 use crate::overview::{NO_PROFILE, NOTHING_LOST, functions, headline, load, parts, settings};
 use crate::profile::{longest, regions, states, wait_states, whole};
 use crate::table::{Align, Table};
 use crate::units::{bytes, grouped, percent, short};
 use maud::{DOCTYPE, Markup, PreEscaped, html};
 use observe::call_profile::SiteCost;
-use observe::{CallProfile, Report, Simulated};
+use observe::{CallProfile, CriticalPath, Report, Simulated};
 
 /// Call sites that a page has at most.
 const SITES: usize = 500;
@@ -38,9 +40,13 @@ pub fn page(report: &Report, efficiencies: &Result<Efficiencies, String>) -> Str
                 main {
                     (found(report))
                     (efficiency(efficiencies))
+                    @if let Some(path) = &run.critical_path { (critical_path(run, path)) }
                     @match &run.profile {
                         Some(profile) => (of_profile(run, profile)),
                         None => section { h2 id="sites" { "Call sites" } p { (NO_PROFILE) } },
+                    }
+                    @if let Some((said, table)) = network(run) {
+                        section { h2 { "Network" } p { (said) "." } (plain(&table, "Links of the simulated network: shares of the run's time and of their buffers")) }
                     }
                     section { h2 { "Functions" } (plain(&functions(run), "MPI functions, those that took most first")) }
                     section { h2 { "A rank" } (plain(&load(run), "Computation and waiting over ranks")) }
@@ -134,6 +140,33 @@ fn of_profile(run: &Simulated, profile: &CallProfile) -> Markup {
             }
         }
         (who_to_whom(run, profile))
+    }
+}
+
+fn critical_path(run: &Simulated, path: &CriticalPath) -> Markup {
+    let of = path.whole;
+    let parts = [
+        ("computation", of.compute_ps),
+        ("messages under way", of.transfer_ps),
+        ("overheads of MPI", of.mpi_ps),
+        ("other waiting", of.wait_ps),
+    ];
+    let parts = parts.map(|(name, ps)| (name, u128::from(ps)));
+    let classes = &["compute", "wait", "mpi", "rest"];
+    let more = path.sites.len().saturating_sub(SITES);
+    let delays = critical::delays(run, path, SITES);
+    html! {
+        section {
+            h2 id="path" { "Critical path" }
+            p { (critical::said(path)) "." }
+            figure { (chart::strip(&critical::said(path), &parts, classes)) }
+            (plain(&critical::sites(path, SITES), "Places that the run's time depends on; a place that took no time would save its part at most"))
+            @if more > 0 { p class="soft" { "And " (more) " more: xsim report shows them as text." } }
+            details { summary { "By rank" } (plain(&critical::ranks(path), "Ranks that have most of the path")) }
+        }
+        @if !delays.rows.is_empty() {
+            section { h2 { "Delays" } (plain(&delays, "Places where time is lost, and the places whose calls came late")) }
+        }
     }
 }
 
@@ -262,6 +295,7 @@ mod tests {
             wait: spread,
             jobs: Vec::new(),
             profile: Some(profile),
+            critical_path: None,
             network: None,
         };
         let host =

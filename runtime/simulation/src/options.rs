@@ -75,6 +75,8 @@ pub struct Options {
     pub log_ranks: Option<RankList>,
     /// Whether it is told where the time goes by call site.
     pub profile: bool,
+    /// Whether it is found out what the run's time depends on.
+    pub critical_path: bool,
     /// How many callers of a call site are told apart.
     pub profile_callers: u32,
     /// Where a trace is recorded.
@@ -162,6 +164,7 @@ impl Default for Options {
             log_ranks: None,
             profile: false,
             profile_callers: 0,
+            critical_path: false,
             trace: None,
             trace_times: trace::Timing::Histogram,
             trace_from: Time::ZERO,

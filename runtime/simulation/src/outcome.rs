@@ -5,7 +5,7 @@ use crate::options::Options;
 use crate::summary;
 use mpi::World;
 use network::NetworkReport;
-use observe::{CallProfile, Host, Job, Part, Report, Simulated};
+use observe::{CallProfile, CriticalPath, Host, Job, Part, Report, Simulated};
 
 /// What this process counted; `names` are those of the MPI functions.
 pub fn part(world: &World, names: &[&'static str], meter: &HostMeter, switches: u64) -> Part {
@@ -41,6 +41,8 @@ pub struct Outcome<'a> {
     pub jobs: Vec<Job>,
     /// Where the time went by call site, if that was asked for.
     pub profile: Option<CallProfile>,
+    /// What the time depended on, if that was asked for.
+    pub critical_path: Option<CriticalPath>,
 }
 
 impl Outcome<'_> {
@@ -54,6 +56,7 @@ impl Outcome<'_> {
         if !options.quiet {
             eprint!("{}", summary::text(&report));
             eprint!("{}", ::report::profile::summary(&report.simulated));
+            eprint!("{}", ::report::critical::summary(&report.simulated));
         }
         if let Some(path) = &options.report {
             report.write(path)?;
@@ -62,7 +65,7 @@ impl Outcome<'_> {
     }
 
     fn report(self, options: &Options, network: Option<&NetworkReport>) -> Report {
-        let Outcome { names: (program, machine), meter, processes, ranks, part, jobs, profile, .. } = self;
+        let Outcome { names: (program, machine), meter, processes, ranks, part, jobs, profile, critical_path, .. } = self;
         Report {
             version: Report::VERSION,
             simulated: Simulated {
@@ -77,6 +80,7 @@ impl Outcome<'_> {
                 wait: part.wait.spread(),
                 jobs,
                 profile,
+                critical_path,
                 network: network.and_then(|network| serde_json::to_value(network).ok()),
             },
             host: Host {

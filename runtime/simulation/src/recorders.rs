@@ -3,7 +3,7 @@
 use crate::options::Options;
 use engine::Time;
 use observe::{Check, Log, RankList, Recorder};
-use profile::Profiler;
+use profile::{Critical, Profiler};
 use std::ops::Range;
 use std::path::Path;
 use timeline::{Format, Timeline};
@@ -17,6 +17,9 @@ pub fn check(options: &Options, functions: &[&str]) -> Result<(), String> {
     check_log(options)?;
     if options.profile_callers > 0 && !options.profile {
         return Err("-xsim-profile-callers says what a profile tells apart: ask for one with -xsim-profile".to_owned());
+    }
+    if options.critical_path && options.report.is_none() {
+        return Err("-xsim-critical-path keeps its files beside the report, and puts what it finds there: ask for one, such as -xsim-report run.json".to_owned());
     }
     check_trace(options)?;
     check_timeline(options, functions)
@@ -92,6 +95,9 @@ pub fn recorders(options: &Options, process: u32, own: Range<u32>) -> Result<Vec
     }
     if options.profile {
         recorders.push(Box::new(Profiler::new(options.places(), own.clone(), options.profile_callers)));
+    }
+    if let Some(report) = options.report.as_ref().filter(|_| options.critical_path) {
+        recorders.push(Box::new(Critical::create(report, process, own.clone())?));
     }
     if let Some(path) = &options.timeline {
         recorders.push(Box::new(Timeline::create(timeline_options(path, options, process, own)?)?));

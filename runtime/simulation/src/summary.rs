@@ -77,6 +77,7 @@ mod tests {
             compute: Spread::default(),
             jobs: Vec::new(),
             profile: None,
+            critical_path: None,
             network: None,
             wait: Spread { min_ps: 1, min_rank: 0, mean_ps: 900_000_000, max_ps: 1_000_320_000, max_rank: 999 },
         };

@@ -7,6 +7,7 @@ use crate::remote::record::{Put, Take};
 use crate::remote::stream::Kind;
 use crate::request::Body;
 use crate::view::Extent;
+use crate::waits::Met;
 use engine::Time;
 use rank::Addr;
 
@@ -56,21 +57,19 @@ impl Messages {
 
     /// A send of another process's rank is complete at `at`: tells it, and when its receive was posted and by whom.
     #[cold]
-    pub fn tell_matched(&mut self, process: u32, request: u32, at: Time, (posted_at, by): (Time, u32)) {
+    pub fn tell_matched(&mut self, process: u32, request: u32, at: Time, met: Met) {
         let streams = &mut self.others().streams;
-        let out = streams.begin(process, Kind::Matched, at, 24);
+        let out = streams.begin(process, Kind::Matched, at, 36);
         out.u32(request);
         out.u64(at.as_ps());
-        out.u64(posted_at.as_ps());
-        out.u32(by);
+        met.put(out);
         streams.end();
     }
 
     /// A synchronous or rendezvous send of this process was matched elsewhere.
     pub fn matched_arrived(&mut self, mut record: Take) {
         let (request, at) = (record.u32(), Time::from_ps(record.u64()));
-        let (posted_at, by) = (Time::from_ps(record.u64()), record.u32());
-        self.note_receive_of(request, by, posted_at);
+        self.note_met(request, Met::take(&mut record));
         self.finish_request(request, at);
     }
 }

@@ -154,6 +154,8 @@ pub static TABLE: &[Row] = &[
         .help("Find out where the time goes: for each place in the program that calls MPI its calls, bytes, time and waiting, and for whom it waited; who sends to whom; what ranks did when. A table after the summary, all of it in the report (docs/report.md)."),
     row("profile-callers", "DEPTH", "0", Group::Output, |o, v| value::depth(v).map(|d| o.profile_callers = d))
         .help("Tell the calls of each place apart by the chain of its callers, up to so many functions of the program (docs/report.md)."),
+    row("critical-path", "", "off", Group::Output, |o, v| value::switch(v).map(|b| o.critical_path = b))
+        .help("Find out what the time of the run depends on, by place in the program, by rank and by what happens there, and which places delay which others (docs/report.md); in the report, beside which each process keeps a file of 73 bytes a call until the end."),
     row("log", "FILE", "", Group::Output, |o, v| value::path(v).map(|p| o.log = Some(p)))
         .help("Write every MPI call with its arguments and virtual times, a line each, in the order of virtual time (docs/log.md)."),
     row("log-ranks", "RANKS", "", Group::Output, |o, v| RankList::parse(v).map(|r| o.log_ranks = Some(r)))

@@ -1,0 +1,103 @@
+//! Who delays whom: for each wait state the call that came late, and whether its rank computed before it (the delay costs of D. Böhme et al., "Identifying
+//! the root causes of wait states in large-scale parallel applications", ICPP 2010, at the first step and not through all that follows).
+//!
+//! Waits are taken in the order of when the late ones acted, last first: so all ranks' steps are read twice, once each for those that wait and those that
+//! are late. O(steps x log ranks).
+
+use super::steps::{Cursor, Reader, Step, acts};
+use observe::critical_path::Delay;
+use observe::waiting::WaitState;
+use rustc_hash::FxHashMap;
+use std::cmp::Reverse;
+use std::collections::BinaryHeap;
+use std::io;
+
+/// How a delay is told apart: state, place that waits, place that is late.
+type Key = (u8, u32, u32);
+
+#[derive(Default)]
+struct Cost {
+    calls: u64,
+    lost: u128,
+    compute: u128,
+}
+
+/// All delays, by their places.
+pub fn delays(reader: &mut Reader, names: &[&(String, String)]) -> io::Result<Vec<Delay>> {
+    let mut waiting: Vec<Cursor> = reader.ranks().map(|rank| reader.cursor(rank)).collect::<io::Result<_>>()?;
+    let mut late = waiting.clone();
+    let mut heap = BinaryHeap::new();
+    for rank in reader.ranks() {
+        if let Some(step) = loss(reader, &mut waiting[rank as usize])? {
+            heap.push((step.acted, rank));
+        }
+    }
+    let mut costs: FxHashMap<Key, Cost> = FxHashMap::default();
+    while let Some((_, rank)) = heap.pop() {
+        let cursor = &mut waiting[rank as usize];
+        let Some(step) = loss(reader, cursor)? else { continue };
+        cursor.pass();
+        if let Some(next) = loss(reader, cursor)? {
+            heap.push((next.acted, rank));
+        }
+        let Some((place, computed)) = culprit(reader, &mut late[step.by as usize], &step)? else { continue };
+        let cost = costs.entry((step.state, step.place, place)).or_default();
+        cost.calls += 1;
+        cost.lost += u128::from(step.lost);
+        cost.compute += u128::from(computed.min(step.lost));
+    }
+    let delay = |((state, place, by), cost): (Key, Cost)| {
+        let ((site, function), (by_site, by_function)) = (names[place as usize].clone(), names[by as usize].clone());
+        let state = WaitState::ALL[state as usize];
+        Delay { state, site, function, by_site, by_function, calls: cost.calls, lost_ps: cost.lost, compute_ps: cost.compute }
+    };
+    let mut all: Vec<Delay> = costs.into_iter().map(delay).collect();
+    all.sort_by(|a, b| {
+        let names =
+            |delay: &Delay| (delay.state, delay.site.clone(), delay.function.clone(), delay.by_site.clone(), delay.by_function.clone());
+        (Reverse(a.lost_ps), names(a)).cmp(&(Reverse(b.lost_ps), names(b)))
+    });
+    Ok(all)
+}
+
+/// The last step of a rank that lost anything, of those that are not passed.
+fn loss(reader: &mut Reader, cursor: &mut Cursor) -> io::Result<Option<Step>> {
+    while let Some(step) = reader.last(cursor)? {
+        if step.lost > 0 {
+            return Ok(Some(step));
+        }
+        cursor.pass();
+    }
+    Ok(None)
+}
+
+/// The place of the call with which a rank acted too late for `wait`, and how long it had computed when it came there.
+// The first call that was entered at that instant and does what was waited for: calls that take no time are many at one instant. If there is none, the
+// one within which the rank acted; if that does nothing of the kind (a persistent request, a function of the program's), the first at that instant.
+fn culprit(reader: &mut Reader, cursor: &mut Cursor, wait: &Step) -> io::Result<Option<(u32, u64)>> {
+    let wanted = match WaitState::ALL[wait.state as usize] {
+        WaitState::LateSender => acts::SENDS,
+        WaitState::LateReceiver => acts::RECEIVES,
+        _ => acts::GATHERS,
+    };
+    while reader.last(cursor)?.is_some_and(|step| step.entered > wait.acted) {
+        cursor.pass();
+    }
+    // Others may ask for the same instant: what is passed from here on is passed for this question alone.
+    let mut look = cursor.clone();
+    let (mut at_once, mut within, mut other): (Option<Step>, Option<Step>, Option<Step>) = (None, None, None);
+    let mut before = 0;
+    while let Some(step) = reader.last(&mut look)? {
+        let acts = step.acts & wanted != 0;
+        if step.entered == wait.acted {
+            (at_once, other) = if acts { (Some(step), other) } else { (at_once, Some(step)) };
+        } else if at_once.is_none() && within.is_none() && step.left >= wait.acted && acts {
+            within = Some(step);
+        } else {
+            before = step.left;
+            break;
+        }
+        look.pass();
+    }
+    Ok(at_once.or(within).or(other).map(|found| (found.place, found.entered.saturating_sub(before))))
+}

@@ -1,0 +1,179 @@
+//! `-xsim-critical-path`: the path of programs whose times are known in advance, and who delays whom; as long as the run to the picosecond, and
+//! the same on any number of processes.
+
+mod common;
+
+use common::{Run, command, compile, scratch};
+use observe::critical_path::{CriticalPath, Delay, Kinds};
+use observe::{Report, WaitState};
+use std::path::PathBuf;
+use std::sync::atomic::{AtomicUsize, Ordering};
+
+const US: u64 = 1_000_000;
+
+fn written(run: Run) -> PathBuf {
+    static NUMBER: AtomicUsize = AtomicUsize::new(0);
+    let directory = scratch(&format!("critical-{}", NUMBER.fetch_add(1, Ordering::Relaxed)));
+    let path = directory.join("run.json");
+    run.variable("XSIM_COMPUTE", "none").arg("-xsim-critical-path").arg(format!("-xsim-report={}", path.display())).run().success();
+    let files: Vec<_> = std::fs::read_dir(&directory).unwrap().map(|entry| entry.unwrap().file_name()).collect();
+    assert_eq!(files, ["run.json"], "nothing else is left");
+    path
+}
+
+fn reported(run: Run) -> Report {
+    serde_json::from_str(&std::fs::read_to_string(written(run)).unwrap()).unwrap()
+}
+
+/// The path of a run; its parts are as long as the run.
+#[track_caller]
+fn path(run: Run) -> CriticalPath {
+    let run = reported(run).simulated;
+    let path = run.critical_path.expect("it was asked for");
+    assert_eq!(path.whole.sum(), run.virtual_time_ps);
+    assert_eq!(path.sites.iter().map(|site| site.of.sum()).sum::<u64>(), run.virtual_time_ps);
+    if path.ranks as usize == path.by_rank.len() {
+        assert_eq!(path.by_rank.iter().map(|rank| rank.of.sum()).sum::<u64>(), run.virtual_time_ps);
+    }
+    path
+}
+
+fn case(name: &str, ranks: u32) -> Run {
+    Run::program("waiting.c").ranks(ranks).machine("star:l=1us").arg(name)
+}
+
+/// Microseconds of computation, in MPI, of messages under way and of other waiting.
+fn us(of: &Kinds) -> [u64; 4] {
+    [of.compute_ps, of.mpi_ps, of.transfer_ps, of.wait_ps].map(|ps| ps / US)
+}
+
+fn by_function(path: &CriticalPath) -> Vec<(&str, [u64; 4])> {
+    path.sites.iter().map(|site| (site.function.as_str(), us(&site.of))).collect()
+}
+
+fn by_rank(path: &CriticalPath) -> Vec<(u32, [u64; 4])> {
+    path.by_rank.iter().map(|rank| (rank.rank, us(&rank.of))).collect()
+}
+
+fn told(delay: &Delay) -> (WaitState, &str, &str, u64, u128, u128) {
+    let us = u128::from(US);
+    (delay.state, delay.function.as_str(), delay.by_function.as_str(), delay.calls, delay.lost_ps / us, delay.compute_ps / us)
+}
+
+#[test]
+fn a_chain_goes_through_all_ranks() {
+    // Each of four computes for 10 us when it has the message of the one before, which takes 2 us.
+    let path = path(case("chain", 4));
+    assert_eq!(us(&path.whole), [40, 0, 6, 0]);
+    assert_eq!((path.hops, path.ranks), (3, 4));
+    // The last one's computation leads to no send but to the end.
+    assert_eq!(by_function(&path), [("MPI_Send", [30, 0, 0, 0]), ("MPI_Finalize", [10, 0, 0, 0]), ("MPI_Recv", [0, 0, 6, 0])]);
+    assert_eq!(by_rank(&path), [(1, [10, 0, 2, 0]), (2, [10, 0, 2, 0]), (3, [10, 0, 2, 0]), (0, [10, 0, 0, 0])]);
+    // Rank r waits for what r - 1 sends at 10 r + 2 (r - 1): all of it is lost to computing there or to waiting further up.
+    let [delay] = path.delays.as_slice() else { panic!("{:?}", path.delays) };
+    assert_eq!(told(delay), (WaitState::LateSender, "MPI_Recv", "MPI_Send", 3, 10 + 22 + 34, 30));
+    assert!(delay.site.contains(" chain") && delay.by_site.contains(" chain"));
+}
+
+#[test]
+fn a_path_goes_to_whoever_acted_last() {
+    let sender = path(case("late_sender", 2));
+    assert_eq!((by_function(&sender), sender.hops), (vec![("MPI_Send", [50, 0, 0, 0]), ("MPI_Recv", [0, 0, 2, 0])], 1));
+    // The acknowledgement of a receive at 40 us takes 2 us; rank 1 is through before.
+    let receiver = path(case("late_receiver", 2));
+    assert_eq!((by_function(&receiver), receiver.hops), (vec![("MPI_Recv", [40, 0, 0, 0]), ("MPI_Ssend", [0, 0, 2, 0])], 1));
+    assert_eq!(told(&receiver.delays[0]), (WaitState::LateReceiver, "MPI_Ssend", "MPI_Recv", 1, 40, 40));
+    // Above the eager limit the payload leaves because the receive was posted, by the rank that waits for it: 2 us to ask for it and 2 and a bit for it.
+    let rendezvous = path(case("rendezvous", 2).arg("-xsim-eager-limit=1000"));
+    assert_eq!((by_function(&rendezvous), rendezvous.hops), (vec![("MPI_Recv", [40, 0, 4, 0])], 0));
+    // A message that was sent long before needs no more than its time, and the rest is what it followed.
+    let under_way = path(case("under_way", 2));
+    assert_eq!((by_function(&under_way), us(&under_way.whole)), (vec![("MPI_Recv", [0, 0, 2, 0])], [0, 0, 2, 0]));
+    // Of several messages the last: sent at 30 us by rank 2.
+    let several = path(case("late_senders", 4));
+    assert_eq!(
+        (by_function(&several), by_rank(&several)),
+        (vec![("MPI_Send", [30, 0, 0, 0]), ("MPI_Waitall", [0, 0, 2, 0])], vec![(2, [30, 0, 0, 0]), (0, [0, 0, 2, 0])])
+    );
+    assert_eq!(told(&several.delays[0]), (WaitState::LateSender, "MPI_Waitall", "MPI_Send", 1, 25, 25));
+}
+
+/// Of two ranks the second computes 100 us longer in each of 10 steps; both start their receives and then their sends at one instant.
+#[test]
+fn who_is_late_is_the_call_that_sends_and_not_another_at_its_instant() {
+    let run = Run::of(compile("examples/c/slow.c", &[])).ranks(2).machine("star:l=1us").arg("sides");
+    let delays = path(run).delays;
+    // What is more is the rank that waited: it is late in its turn at the reduction, by the message's time.
+    assert_eq!(told(&delays[0]), (WaitState::LateSender, "MPI_Waitall", "MPI_Isend", 10, 1000, 1000));
+}
+
+#[test]
+fn a_collective_goes_to_its_last_member_or_its_root() {
+    // Ranks enter after 0, 10, 20 and 30 us; a barrier takes 4 us then.
+    let barrier = path(case("barrier", 4));
+    assert_eq!(by_function(&barrier), [("MPI_Barrier", [30, 0, 4, 0])]);
+    assert_eq!(by_rank(&barrier).last(), Some(&(2, [0, 0, 4, 0])));
+    assert_eq!(told(&barrier.delays[0]), (WaitState::WaitAtBarrier, "MPI_Barrier", "MPI_Barrier", 3, 60, 60));
+    // The root enters at 25 us.
+    let bcast = path(case("bcast", 4));
+    assert_eq!(by_function(&bcast), [("MPI_Bcast", [25, 0, 4, 0])]);
+    assert_eq!(told(&bcast.delays[0]), (WaitState::LateBroadcast, "MPI_Bcast", "MPI_Bcast", 3, 75, 75));
+    let reduce = path(case("reduce", 4));
+    assert_eq!(by_function(&reduce)[0].1[0], 30, "what all wait for is the last one's computation");
+}
+
+#[test]
+fn overheads_and_computation_behind_the_last_call_have_their_places() {
+    let run = Run::program("waiting.c").ranks(2).machine("star:l=1us/rank:o_send=3us,o_recv=5us").arg("late_sender");
+    // 50 us of computation, 3 to send, 2 under way and 5 to receive.
+    let path = path(run);
+    assert_eq!(us(&path.whole), [50, 8, 2, 0]);
+    assert_eq!(by_function(&path), [("MPI_Send", [50, 3, 0, 0]), ("MPI_Recv", [0, 5, 2, 0])]);
+}
+
+#[test]
+fn paths_are_the_same_on_any_number_of_processes() {
+    for (program, machine) in [("waiting.c", "star:l=1us,b=1Gbps/rank:eager=4KiB"), ("mixture.c", "star:l=1us"), ("waiting.c", "none")] {
+        let run = || Run::program(program).ranks(8).machine(machine).arg("all");
+        let alone = path(run());
+        assert!(alone.hops > 3 || machine == "none", "{alone:?}");
+        for processes in [2, 4] {
+            assert_eq!(path(run().processes("mpich", processes)), alone, "{program} on {processes} processes");
+        }
+    }
+}
+
+#[test]
+fn a_path_changes_nothing_else() {
+    let run = || case("all", 6).arg("-xsim-profile");
+    let mut with = reported(run()).simulated;
+    assert!(with.critical_path.take().is_some());
+    let path = scratch("critical-without").join("run.json");
+    run().variable("XSIM_COMPUTE", "none").arg(format!("-xsim-report={}", path.display())).run().success();
+    let without: Report = serde_json::from_str(&std::fs::read_to_string(path).unwrap()).unwrap();
+    assert_eq!(with, without.simulated);
+}
+
+#[test]
+fn it_is_told_as_text_and_on_the_page() {
+    let json = written(case("chain", 4));
+    let output = command(&["report"]).arg(&json).output().unwrap();
+    let text = String::from_utf8(output.stdout).unwrap().split_whitespace().collect::<Vec<_>>().join(" ");
+    for said in [
+        "critical path of 46 us: 87 % computation, 13 % messages under way, 0 % overheads of MPI, 0 % other waiting; on 4 ranks, 3 times from one to another",
+        "MPI_Send 65 % 30 us 0 s 0 s 0 s 30 us",
+        "late sender waiting.c:",
+        "MPI_Send 3 66 us 36 % 45 %",
+    ] {
+        assert!(text.contains(said), "{said}\nis missing in\n{text}");
+    }
+    let page = json.with_extension("html");
+    assert!(command(&["report", "-o"]).arg(&page).arg(&json).status().unwrap().success());
+    let page = std::fs::read_to_string(page).unwrap();
+    assert!(page.contains(">Critical path</h2>") && page.contains(">Delays</h2>"));
+}
+
+#[test]
+fn it_needs_a_report() {
+    case("chain", 2).arg("-xsim-critical-path").run().failure().says(&["-xsim-critical-path keeps its files beside the report"]);
+}

@@ -11,6 +11,7 @@ use std::ffi::OsString;
 use std::io::Read;
 use std::path::PathBuf;
 use std::process::ExitCode;
+use std::time::Duration;
 
 /// A run failed.
 const FAILED: u8 = 1;
@@ -35,6 +36,8 @@ pub fn command() -> Command {
         .arg(Arg::new("jobs").long("jobs").value_name("N").value_parser(clap::value_parser!(u32).range(1..)).help("Runs at a time [default: as many as the host has processors]"))
         .arg(Arg::new("scaling").long("scaling").value_name("strong|weak").value_parser(["strong", "weak"]).help("Efficiencies against the fewest ranks: of the same problem, or of one that grows with the ranks"))
         .arg(path("plot", "FILE.svg|FILE.png").help("Draw virtual times along the first variable with numbers, a line for each combination of the others"))
+        .arg(path("map", "FILE.svg|FILE.png").help("Draw virtual times as a map of the two variables that have several values"))
+        .arg(Arg::new("limit").long("limit").value_name("TIME").help("End a run that takes longer than this of the host's time, such as 90s: it counts as failed"))
         .arg(Arg::new("WORDS").num_args(1..).required(true).last(true).value_parser(clap::value_parser!(OsString)).help("What stands behind xsim run, or xsim replay"))
 }
 
@@ -46,7 +49,8 @@ pub fn main(matches: &ArgMatches) -> Result<ExitCode, Failure> {
         given.map(|text| Variable::parse(text).map_err(|why| usage(format!("--vary {text}: {why}")))).collect::<Result<_, _>>()?;
     let points = Points(&variables).all().map_err(usage)?;
     let words = texts(rest(matches, "WORDS"))?;
-    let base = Base { kind: kind(&words), words, directory: matches.get_one::<PathBuf>("output").expect("clap asks for it").clone() };
+    let base =
+        Base { kind: kind(&words), words, limit: None, directory: matches.get_one::<PathBuf>("output").expect("clap asks for it").clone() };
     check(&base, &variables)?;
     let scaling = matches.get_one::<String>("scaling").map(|how| if how == "weak" { Scaling::Weak } else { Scaling::Strong });
     // What is wrong with the question is told before anything runs.
@@ -54,6 +58,8 @@ pub fn main(matches: &ArgMatches) -> Result<ExitCode, Failure> {
     base.open().map_err(usage)?;
     let there = std::thread::available_parallelism().map_or(1, usize::from);
     let jobs = matches.get_one::<u32>("jobs").map_or(there, |&jobs| jobs as usize);
+    let limit = matches.get_one::<String>("limit").map(|text| limit(text)).transpose().map_err(usage)?;
+    let base = Base { limit, ..base };
     let results = base.all(&variables, &points, jobs);
     let table = Table::new(variables, points.into_iter().zip(results).collect(), scaling).map_err(usage)?;
     let csv = base.directory.join("sweep.csv");
@@ -62,6 +68,10 @@ pub fn main(matches: &ArgMatches) -> Result<ExitCode, Failure> {
     if let Some(path) = matches.get_one::<PathBuf>("plot") {
         let chart = ::sweep::curves(&table).map_err(|why| Failure::new(format!("--plot {}: {why}", path.display())))?;
         plot::draw(&chart, path).map_err(Failure::new)?;
+    }
+    if let Some(path) = matches.get_one::<PathBuf>("map") {
+        let map = ::sweep::map(&table).map_err(|why| Failure::new(format!("--map {}: {why}", path.display())))?;
+        plot::draw_map(&map, path).map_err(Failure::new)?;
     }
     match table.failed() {
         0 => Ok(ExitCode::SUCCESS),
@@ -73,6 +83,13 @@ pub fn main(matches: &ArgMatches) -> Result<ExitCode, Failure> {
             );
             Ok(ExitCode::from(FAILED))
         }
+    }
+}
+
+fn limit(text: &str) -> Result<Duration, String> {
+    match text.parse::<engine::Span>() {
+        Ok(span) if span > engine::Span::ZERO => Ok(Duration::from_nanos(span.as_ps() / 1000)),
+        _ => Err(format!("--limit {text}: write how long a run may take, such as 90s or 500ms")),
     }
 }
 

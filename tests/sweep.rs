@@ -140,3 +140,33 @@ fn what_cannot_be_varied_is_told_before_anything_runs() {
     refused(&output, 1, "1 of 2 runs failed");
     assert!(output.stdout.contains("nothing"), "{output}");
 }
+
+#[test]
+fn a_run_that_takes_too_long_is_ended_and_the_others_go_on() {
+    let directory = scratch("sweep-limit");
+    let source = directory.join("hangs.c");
+    std::fs::write(&source, "#include <mpi.h>\nint main(int c, char **v) { MPI_Init(&c, &v); for (volatile int go = v[1][0] == 'h'; go;) ; MPI_Finalize(); return 0; }\n").unwrap();
+    let output = sweep(&directory.join("results"), &["--vary", "how=h,e", "--limit", "3s"], &[&"--compute=none", &source, &"{how}"]);
+    refused(&output, 1, "1 of 2 runs failed");
+    let lines = csv(&directory.join("results"));
+    assert!(lines[1].ends_with("it took longer than 3s of the host's time (--limit)") && lines[2].starts_with("e,0,"), "{lines:?}");
+    refused(
+        &sweep(&directory.join("other"), &["--vary", "how=e", "--limit", "soon"], &[&source, &"{how}"]),
+        2,
+        "write how long a run may take",
+    );
+}
+
+#[test]
+fn two_variables_are_drawn_as_a_map() {
+    let directory = scratch("sweep-map");
+    let map = directory.join("map.svg");
+    let words: [&dyn AsRef<OsStr>; 8] = [&"-n", &"2", &"--compute=none", &"-m", &"star:l={l},b=1Gbps", &program(), &"messages", &"{way}"];
+    let varied = ["--vary", "way=4x1000,1x100000", "--vary", "l=1us..1ms*10", "--map", map.to_str().unwrap()];
+    sweep(&directory, &varied, &words).success();
+    let drawn = std::fs::read_to_string(&map).unwrap();
+    for said in ["<svg", "8.032ms", "802us", "1x100000", "virtual time"] {
+        assert!(drawn.contains(said), "{said}");
+    }
+    refused(&sweep(&directory, &[&varied[..2], &["--vary", "l=1us", "--map", map.to_str().unwrap()]].concat(), &words), 1, "here are 1");
+}

@@ -3,9 +3,10 @@
 use ::sweep::{Outcome, Point, Points, Variable};
 use std::fs::{self, File};
 use std::path::{Path, PathBuf};
-use std::process::{Command, Stdio};
+use std::process::{Child, Command, ExitStatus, Stdio};
 use std::sync::atomic::{AtomicUsize, Ordering};
 use std::sync::{Mutex, PoisonError};
+use std::time::{Duration, Instant};
 
 /// Options that the sweep itself gives.
 pub fn is_ours(option: &str) -> bool {
@@ -27,6 +28,8 @@ pub struct Base {
     pub kind: Kind,
     /// Options, program and arguments, with `{NAME}` where a value goes.
     pub words: Vec<String>,
+    /// How long a run may take, of the host's time.
+    pub limit: Option<Duration>,
     /// Where results are.
     pub directory: PathBuf,
 }
@@ -107,8 +110,8 @@ impl Base {
         let error = output.try_clone().map_err(|why| format!("cannot write {}: {why}", log.display()))?;
         let mut command = Command::new(own);
         command.args(self.arguments(variables, point)).arg("--report").arg(&new).args(self.filled(variables, point));
-        let status =
-            command.stdin(Stdio::null()).stdout(output).stderr(error).status().map_err(|why| format!("it cannot be started: {why}"))?;
+        let child = command.stdin(Stdio::null()).stdout(output).stderr(error).spawn();
+        let status = self.ended(child.map_err(|why| format!("it cannot be started: {why}"))?)?;
         if !status.success() {
             return Err(reason(&log).unwrap_or_else(|| status.to_string()));
         }
@@ -117,6 +120,27 @@ impl Base {
         fs::rename(&new, path).map_err(|why| format!("cannot write {}: {why}", path.display()))?;
         let _ = fs::remove_file(log);
         Ok(outcome(&report))
+    }
+
+    /// How a run ended; one that takes too long is ended here.
+    // Asked for again and again, because a wait with a limit is no part of the standard library; pauses grow to a hundredth of what has passed, so that
+    // short runs are not held up and long ones cost nothing.
+    fn ended(&self, mut child: Child) -> Result<ExitStatus, String> {
+        let cannot = |why: std::io::Error| format!("nobody knows how it ended: {why}");
+        let Some(limit) = self.limit else { return child.wait().map_err(cannot) };
+        let begun = Instant::now();
+        loop {
+            if let Some(status) = child.try_wait().map_err(cannot)? {
+                return Ok(status);
+            }
+            let passed = begun.elapsed();
+            if passed >= limit {
+                child.kill().and_then(|()| child.wait()).map_err(cannot)?;
+                return Err(format!("it took longer than {limit:?} of the host's time (--limit)"));
+            }
+            let pause = (passed / 100).clamp(Duration::from_millis(1), Duration::from_millis(200));
+            std::thread::sleep(pause.min(limit - passed));
+        }
     }
 
     /// The subcommand, and values that are options.

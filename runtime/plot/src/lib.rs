@@ -1,5 +1,8 @@
-//! Curves as SVG and PNG: what is drawn is said by whoever draws (`xsim sweep`, `xsim calibrate`), how it looks is said here.
+//! Curves and maps as SVG and PNG: what is drawn is said by whoever draws (`xsim sweep`, `xsim calibrate`), how it looks is said here.
 
+mod map;
+
+pub use map::{Map, draw_map};
 use plotters::coord::Shift;
 use plotters::coord::ranged1d::{AsRangedCoord, Ranged, ValueFormatter};
 use plotters::prelude::*;
@@ -65,16 +68,20 @@ pub fn draw(chart: &Chart, path: &Path) -> Result<(), String> {
     if points().next().is_none() || points().any(|(x, y)| !x.is_finite() || !y.is_finite()) {
         return Err(cannot("there is no point, or one that is no number".to_owned()));
     }
-    // The same font everywhere, so that the same data give the same bytes.
-    let _ = register_font("sans-serif", FontStyle::Normal, epaint_default_fonts::UBUNTU_LIGHT);
-    // What the backends say of a file that cannot be written is no sentence.
-    std::fs::File::create(path).map_err(|why| cannot(why.to_string()))?;
-    let is_png = path.extension().is_some_and(|extension| extension.eq_ignore_ascii_case("png"));
-    match is_png {
+    match open(path)? {
         true => on(chart, &BitMapBackend::new(path, SIZE).into_drawing_area()),
         false => on(chart, &SVGBackend::new(path, SIZE).into_drawing_area()),
     }
     .map_err(cannot)
+}
+
+/// Makes the file, and sees to the font: whether it is to be PNG.
+fn open(path: &Path) -> Result<bool, String> {
+    // The same font everywhere, so that the same data give the same bytes.
+    let _ = register_font("sans-serif", FontStyle::Normal, epaint_default_fonts::UBUNTU_LIGHT);
+    // What the backends say of a file that cannot be written is no sentence.
+    std::fs::File::create(path).map_err(|why| format!("cannot draw {}: {why}", path.display()))?;
+    Ok(path.extension().is_some_and(|extension| extension.eq_ignore_ascii_case("png")))
 }
 
 /// From where to where an axis goes, with room at both ends, and whether it is logarithmic.

@@ -194,3 +194,28 @@ fn a_full_disk_takes_the_timeline_and_nothing_else() {
         assert!(report.exists() && !Path::new(&report).with_file_name("run.json.part0").exists());
     }
 }
+
+#[test]
+fn regions_are_around_the_calls_in_them() {
+    let run = || Run::program("regions.c").ranks(2).machine("star:l=1us").variable("XSIM_COMPUTE", "none").arg("checked");
+    for name in ["run.pftrace", "run.json", "run.paje"] {
+        let timeline = shown(run(), name);
+        let regions: Vec<Slice> =
+            timeline.slices.iter().filter(|slice| ["solve", "write"].contains(&slice.name.as_str())).cloned().collect();
+        // Rank 0 enters the barrier at 11 us and leaves it with rank 1's message at 23, rank 1 enters and leaves it at 21; both write for 5 us.
+        let expected = [slice(0, "write", 23, 28), slice(0, "solve", 1, 28), slice(1, "write", 21, 26), slice(1, "solve", 1, 26)];
+        assert_eq!(regions, expected, "{name}");
+    }
+    let path = written(run(), "run.prv");
+    let text = std::fs::read_to_string(&path).unwrap();
+    for line in ["2:1:1:1:1:1000:60000019:1", "2:1:1:1:1:23000:60000019:2", "2:2:1:2:1:26000:60000019:0"] {
+        assert!(text.lines().any(|told| told == line), "{line} is missing in {text}");
+    }
+    assert!(
+        std::fs::read_to_string(path.with_extension("pcf"))
+            .unwrap()
+            .contains("60000019    User function\nVALUES\n0    End\n1    solve\n2    write")
+    );
+    let alone = std::fs::read(written(run(), "run.json")).unwrap();
+    assert_eq!(std::fs::read(written(run().processes("mpich", 2), "run.json")).unwrap(), alone);
+}

@@ -57,6 +57,7 @@ fn json(text: &str) -> Timeline {
     let file: serde_json::Value = serde_json::from_str(text).unwrap();
     let mut timeline = Timeline::default();
     let mut starts = HashMap::new();
+    let mut regions: HashMap<u32, Vec<(String, u64)>> = HashMap::new();
     for event in file["traceEvents"].as_array().unwrap() {
         // Numbers have at most 15 digits here, which a double keeps.
         let time = |name: &str| (event[name].as_f64().unwrap() * 1e6).round() as u64;
@@ -66,6 +67,11 @@ fn json(text: &str) -> Timeline {
             "M" if name == "thread_name" => timeline.ranks.push(event["args"]["name"].as_str().unwrap().to_owned()),
             "M" => {}
             "X" => timeline.slices.push(Slice { rank, name, from: time("ts"), until: time("ts") + time("dur") }),
+            "B" => regions.entry(rank).or_default().push((name, time("ts"))),
+            "E" => {
+                let (name, from) = regions.get_mut(&rank).and_then(Vec::pop).expect("a region that began");
+                timeline.slices.push(Slice { rank, name, from, until: time("ts") });
+            }
             "s" => assert!(starts.insert(event["id"].as_str().unwrap(), (rank, time("ts"))).is_none(), "an id comes twice"),
             "f" => {
                 let (from, sent) = starts.remove(event["id"].as_str().unwrap()).expect("a message that was sent");
@@ -215,7 +221,7 @@ fn paje(text: &str) -> Timeline {
     let mut timeline = Timeline::default();
     let mut definitions: HashMap<String, (String, Vec<String>)> = HashMap::new();
     let (mut number, mut names): (String, HashMap<String, String>) = Default::default();
-    let mut stacks: HashMap<String, Vec<(String, u64)>> = HashMap::new();
+    let mut stacks: HashMap<(String, String), Vec<(String, u64)>> = HashMap::new();
     let mut starts = HashMap::new();
     let mut last = 0;
     for line in text.lines() {
@@ -242,9 +248,9 @@ fn paje(text: &str) -> Timeline {
                 timeline.ranks.extend(Some(field("Name")).filter(|name| name.starts_with("rank ")));
             }
             "PajeDefineEntityValue" | "PajeDefineVariableType" => drop(names.insert(field("Alias"), field("Name"))),
-            "PajePushState" => stacks.entry(field("Container")).or_default().push((names[&field("Value")].clone(), at)),
+            "PajePushState" => stacks.entry((field("Container"), field("Type"))).or_default().push((names[&field("Value")].clone(), at)),
             "PajePopState" => {
-                let (name, from) = stacks.get_mut(&field("Container")).and_then(Vec::pop).expect("a state that began");
+                let (name, from) = stacks.get_mut(&(field("Container"), field("Type"))).and_then(Vec::pop).expect("a state that began");
                 if name != "computing" {
                     timeline.slices.push(Slice { rank: rank(&field("Container")), name, from, until: at });
                 }

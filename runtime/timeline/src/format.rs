@@ -95,6 +95,8 @@ pub struct Head {
     pub functions: Vec<String>,
     /// Names of call sites, in the same way.
     pub sites: Vec<String>,
+    /// Names of regions of the program, in the same way.
+    pub regions: Vec<String>,
     /// When the last call returned, in picoseconds.
     pub end: u64,
 }
@@ -134,6 +136,10 @@ pub enum Event {
     Computes { rank: u32, at: u64, until: u64 },
     /// The end of that.
     Computed { rank: u32, at: u64 },
+    /// A rank goes into a region of the program, within those that it is in.
+    Began { rank: u32, at: u64, region: u32 },
+    /// It leaves the one that it went into last.
+    Ended { rank: u32, at: u64, region: u32 },
     /// In its call, a rank sends a message.
     Sent { rank: u32, at: u64, message: Message },
     /// In its call, a rank receives a message.

@@ -70,6 +70,16 @@ fn messages(function: &str) -> u32 {
     }
 }
 
+/// Where in the head is what records name by other numbers.
+pub struct Places {
+    /// Functions, by their rows.
+    pub functions: Vec<u16>,
+    /// Call sites, by process and the number that it gave them.
+    pub sites: Vec<FxHashMap<u32, u32>>,
+    /// Regions, in the same way.
+    pub regions: Vec<Vec<u32>>,
+}
+
 pub struct Merge<'a> {
     head: &'a Head,
     out: &'a mut dyn Output,
@@ -92,12 +102,16 @@ impl<'a> Merge<'a> {
         Merge { head, out, messages, pending, number: 0, open, held: Vec::new(), held_at: (0, 0), counters }
     }
 
-    /// Writes all of it. `places` are those of functions and of each process's sites in the head.
-    pub fn run(mut self, records: &mut Merged, functions: &[u16], sites: &[FxHashMap<u32, u32>]) -> io::Result<()> {
+    /// Writes all of it.
+    pub fn run(mut self, records: &mut Merged, places: &Places) -> io::Result<()> {
         while let Some((process, mut record)) = records.next()? {
-            if let What::Called(call) = &mut record.what {
-                call.function = functions[call.function as usize];
-                call.site = sites[process as usize].get(&call.site).copied().unwrap_or(0);
+            match &mut record.what {
+                What::Called(call) => {
+                    call.function = places.functions[call.function as usize];
+                    call.site = places.sites[process as usize].get(&call.site).copied().unwrap_or(0);
+                }
+                What::Region { region, .. } => *region = places.regions[process as usize][*region as usize],
+                _ => {}
             }
             self.record(&record)?;
         }
@@ -122,6 +136,10 @@ impl<'a> Merge<'a> {
                 self.flush((at, rank), true)?;
                 self.later(until, rank, Later::Computed);
                 self.out.event(&Event::Computes { rank, at, until })
+            }
+            What::Region { region, begins } => {
+                self.flush((at, rank), true)?;
+                self.out.event(&if begins { Event::Began { rank, at, region } } else { Event::Ended { rank, at, region } })
             }
             What::Called(call) => {
                 self.flush((at, rank), true)?;

@@ -35,6 +35,13 @@ pub enum What {
         /// Who sent it.
         from: u32,
     },
+    /// It went into a region of the program, or out of the last one that it went into.
+    Region {
+        /// In runs by the number that the process gave it, in events by its place among all.
+        region: u32,
+        /// Whether it went in.
+        begins: bool,
+    },
 }
 
 /// A message from its sender to its receiver.
@@ -91,6 +98,7 @@ impl Record {
             What::Computed { .. } => 1,
             What::Called(Call { returned, .. }) => 2 + u8::from(returned),
             What::Received { .. } => 4,
+            What::Region { begins, .. } => 5 + u8::from(begins),
         };
         out.u8(kind);
         out.u64(self.at);
@@ -103,6 +111,7 @@ impl Record {
                 out.i32(tag);
             }
             What::Computed { until } => out.u64(until),
+            What::Region { region, .. } => out.u32(region),
             What::Called(Call { function, site, left, wait, waited, bytes, .. }) => {
                 out.u32(function.into());
                 out.u32(site);
@@ -141,6 +150,7 @@ impl Record {
                 bytes: from.u64(),
                 returned: kind == 3,
             }),
+            5 | 6 => What::Region { region: from.u32(), begins: kind == 6 },
             _ => What::Received { at: from.u64(), id: from.u64(), from: from.u32() },
         };
         Record { at, rank, what }

@@ -1,12 +1,12 @@
 //! The recorder: writes what the ranks of a process do, and on the first process the timeline in the end.
 
 use crate::format::{Format, Head};
-use crate::merge::Merge;
+use crate::merge::{Merge, Places};
 use crate::record::{self, Message, Record, What};
 use crate::runs::{Merged, Writer};
 use crate::selection::Functions;
 use engine::{Span, Time};
-use observe::recorder::{Call, Left, Place, Recorder};
+use observe::recorder::{Call, Left, Place, Recorder, Region};
 use observe::waiting::{Received, Returned};
 use observe::{RankList, Symbols};
 use rustc_hash::FxHashMap;
@@ -47,6 +47,10 @@ pub struct Timeline {
     symbols: Symbols,
     sites: Vec<(u32, String)>,
     functions: BTreeMap<u16, (&'static str, bool)>,
+    /// Names of regions, by their numbers, and these by name.
+    regions: (Vec<String>, FxHashMap<String, u32>),
+    /// The regions that ranks are in, the last one last, and whether they are shown.
+    inside: FxHashMap<u32, Vec<(u32, bool)>>,
     /// How many messages each own rank has received.
     received: Vec<u32>,
     /// What the call that is told of next has received.
@@ -64,6 +68,7 @@ pub struct Timeline {
 struct Part {
     ends: Vec<u64>,
     sites: Vec<(u32, String)>,
+    regions: Vec<String>,
     functions: Vec<(u16, String)>,
     changes: u64,
     end: u64,
@@ -101,6 +106,8 @@ impl Timeline {
             symbols: Symbols::default(),
             sites: Vec::new(),
             functions: BTreeMap::new(),
+            regions: Default::default(),
+            inside: FxHashMap::default(),
             received: vec![0; options.own.len()],
             messages: Vec::new(),
             changes: 0,
@@ -161,6 +168,36 @@ impl Timeline {
     }
 }
 
+impl Timeline {
+    fn enter(&mut self, rank: u32, at: Time, name: &str) {
+        let (names, numbers) = &mut self.regions;
+        let number = *numbers.entry(name.to_owned()).or_insert_with(|| {
+            names.push(name.to_owned());
+            names.len() as u32 - 1
+        });
+        let shown = self.selected[rank as usize] && self.options.window.contains(&at);
+        self.inside.entry(rank).or_default().push((number, shown));
+        if shown {
+            self.change_region(rank, at, What::Region { region: number, begins: true });
+        }
+    }
+
+    /// Whether that is the one that the rank went into last.
+    fn leave(&mut self, rank: u32, at: Time, name: &str) -> bool {
+        let Some(&number) = self.regions.1.get(name) else { return false };
+        let last = self.inside.get_mut(&rank).and_then(|inside| inside.pop_if(|(last, _)| *last == number));
+        if last.is_some_and(|(_, shown)| shown) {
+            self.change_region(rank, at, What::Region { region: number, begins: false });
+        }
+        last.is_some()
+    }
+
+    fn change_region(&mut self, rank: u32, at: Time, what: What) {
+        self.end = self.end.max(at.as_ps());
+        self.add(Record { at: at.as_ps(), rank, what });
+    }
+}
+
 impl Recorder for Timeline {
     fn wants(&self, rank: u32) -> bool {
         self.selected[rank as usize]
@@ -206,6 +243,16 @@ impl Recorder for Timeline {
         }
     }
 
+    fn region(&mut self, rank: u32, at: Time, region: Region) -> bool {
+        match region {
+            Region::Begin(name) => self.enter(rank, at, name),
+            Region::End(name) => return self.leave(rank, at, name),
+            // Levels overlap with regions, which slices of a viewer cannot.
+            Region::Level(_) => {}
+        }
+        true
+    }
+
     fn call(&mut self, _: &Call, _: &Left) {}
 
     fn unfinished(&mut self, _: &Call) {}
@@ -228,6 +275,7 @@ impl Recorder for Timeline {
         let part = Part {
             ends: std::mem::take(&mut self.ends),
             sites: std::mem::take(&mut self.sites),
+            regions: std::mem::take(&mut self.regions.0),
             functions: self.functions.iter().map(|(&function, &(name, _))| (function, name.to_owned())).collect(),
             changes: self.changes,
             end: self.end,
@@ -258,15 +306,20 @@ fn write(options: &Options, selected: &[bool], parts: &[Part]) -> io::Result<()>
     let places: FxHashMap<&str, u32> = known.keys().copied().zip(1..).collect();
     let sites: Vec<FxHashMap<u32, u32>> =
         parts.iter().map(|part| part.sites.iter().map(|(number, name)| (*number, places[name.as_str()])).collect()).collect();
+    let regions: BTreeMap<&str, ()> = parts.iter().flat_map(|part| part.regions.iter().map(|name| (name.as_str(), ()))).collect();
+    let numbers: FxHashMap<&str, u32> = regions.keys().copied().zip(0..).collect();
+    let of_part = |part: &Part| part.regions.iter().map(|name| numbers[name.as_str()]).collect();
+    let places = Places { functions, sites, regions: parts.iter().map(of_part).collect() };
     let head = Head {
         ranks,
         functions: names.values().map(|&name| name.to_owned()).collect(),
         sites: std::iter::once("unknown").chain(known.into_keys()).map(str::to_owned).collect(),
+        regions: regions.into_keys().map(str::to_owned).collect(),
         end: parts.iter().map(|part| part.end).max().unwrap_or(0),
     };
     let open = |(process, part): (u32, &Part)| Ok((File::open(part_of(&options.path, process))?, part.ends.clone()));
     let mut records = Merged::new((0..).zip(parts).map(open).collect::<io::Result<_>>()?)?;
     let changes = parts.iter().map(|part| part.changes).sum();
     let mut out = options.format.begin(&options.path, &head)?;
-    Merge::new(&head, changes, out.as_mut()).run(&mut records, &functions, &sites)
+    Merge::new(&head, changes, out.as_mut()).run(&mut records, &places)
 }

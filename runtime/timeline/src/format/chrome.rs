@@ -9,6 +9,7 @@ pub struct Chrome<W> {
     /// As JSON.
     functions: Vec<String>,
     sites: Vec<String>,
+    regions: Vec<String>,
 }
 
 struct Micro(u64);
@@ -28,7 +29,7 @@ impl<W: Write> Chrome<W> {
             write!(out, ",\n{{\"ph\":\"M\",\"pid\":0,\"tid\":{rank},\"name\":\"thread_name\",\"args\":{{\"name\":\"rank {rank}\"}}}}")?;
             write!(out, ",\n{{\"ph\":\"M\",\"pid\":0,\"tid\":{rank},\"name\":\"thread_sort_index\",\"args\":{{\"sort_index\":{rank}}}}}")?;
         }
-        Ok(Chrome { out, functions: json(&head.functions), sites: json(&head.sites) })
+        Ok(Chrome { out, functions: json(&head.functions), sites: json(&head.sites), regions: json(&head.regions) })
     }
 }
 
@@ -50,6 +51,14 @@ impl<W: Write> Output for Chrome<W> {
                     write!(out, ",\"unfinished\":true")?;
                 }
                 out.write_all(b"}}")
+            }
+            Event::Began { rank, at, region } => {
+                write!(out, ",\n{{\"ph\":\"B\",\"pid\":0,\"tid\":{rank},\"ts\":{},\"cat\":\"region\",", Micro(at))?;
+                write!(out, "\"name\":{}}}", self.regions[region as usize])
+            }
+            Event::Ended { rank, at, region } => {
+                write!(out, ",\n{{\"ph\":\"E\",\"pid\":0,\"tid\":{rank},\"ts\":{},", Micro(at))?;
+                write!(out, "\"name\":{}}}", self.regions[region as usize])
             }
             Event::Sent { rank, at, message } => {
                 let (id, to, bytes, tag) = (message.id, message.to, message.bytes, message.tag);

@@ -80,12 +80,18 @@ impl<W: Write> Paje<W> {
             writeln!(out, "%EndEventDef")?;
         }
         out.write_all(b"0 RUN 0 \"run\"\n0 RANK RUN \"rank\"\n1 CALL RANK \"call\"\n3 MESSAGE RUN RANK RANK \"message\"\n")?;
+        if !head.regions.is_empty() {
+            writeln!(out, "1 REGION RANK \"region\"")?;
+        }
         for counter in Counter::ALL {
             writeln!(out, "2 V{} RUN \"{}\"", counter as u32, counter.name())?;
         }
         writeln!(out, "4 compute CALL \"computing\" \"0.80 0.80 0.80\"\n4 m MESSAGE \"message\" \"0.00 0.00 0.00\"")?;
         for (place, function) in head.functions.iter().enumerate() {
             writeln!(out, "4 f{place} CALL \"{function}\" \"{}\"", COLORS[place % COLORS.len()])?;
+        }
+        for (place, region) in head.regions.iter().enumerate() {
+            writeln!(out, "4 g{place} REGION \"{}\" \"{}\"", region.replace('"', "'"), COLORS[place % COLORS.len()])?;
         }
         writeln!(out, "5 {} run RUN 0 \"run\"", Seconds(0))?;
         for rank in &head.ranks {
@@ -101,6 +107,8 @@ impl<W: Write> Output for Paje<W> {
         match *event {
             Event::Entered { rank, at, call } => writeln!(out, "7 {} CALL r{rank} f{}", Seconds(at), call.function),
             Event::Computes { rank, at, .. } => writeln!(out, "7 {} CALL r{rank} compute", Seconds(at)),
+            Event::Began { rank, at, region } => writeln!(out, "7 {} REGION r{rank} g{region}", Seconds(at)),
+            Event::Ended { rank, at, .. } => writeln!(out, "8 {} REGION r{rank}", Seconds(at)),
             Event::Left { rank, at, .. } | Event::Computed { rank, at } => writeln!(out, "8 {} CALL r{rank}", Seconds(at)),
             Event::Counted { counter, at, value } => writeln!(out, "9 {} V{} run {value}", Seconds(at), counter as u32),
             Event::Sent { rank, at, message } => writeln!(out, "10 {} MESSAGE run m r{rank} {}", Seconds(at), message.id),

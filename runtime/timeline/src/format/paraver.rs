@@ -15,6 +15,8 @@ const OTHERS: u32 = 15;
 
 /// Types of events for calls, those of Extrae; the values are places of functions from 1, 0 is the end.
 const CALLS: [(u32, &str); 3] = [(50_000_001, "MPI Point-to-point"), (50_000_002, "MPI Collective Comm"), (50_000_003, "MPI Other")];
+/// The type of events for regions, that of Extrae's user functions; the values are their places from 1, 0 is the end of the last.
+const REGION: u32 = 60_000_019;
 /// The type of the event that says the call site.
 const SITE: u32 = 70_000_001;
 
@@ -81,6 +83,10 @@ fn write_names(path: &Path, head: &Head, types: &[u32]) -> io::Result<()> {
     }
     write!(out, "\nEVENT_TYPE\n9    {SITE}    Caller\nVALUES\n0    End\n")?;
     (1..).zip(&head.sites).try_for_each(|(value, site): (u32, _)| writeln!(out, "{value}    {site}"))?;
+    if !head.regions.is_empty() {
+        write!(out, "\nEVENT_TYPE\n9    {REGION}    User function\nVALUES\n0    End\n")?;
+        (1..).zip(&head.regions).try_for_each(|(value, region): (u32, _)| writeln!(out, "{value}    {region}"))?;
+    }
     out.flush()
 }
 
@@ -107,6 +113,14 @@ impl<W: Write> Output for Paraver<W> {
             Event::Left { rank, at, call } => {
                 let (task, kind) = (self.task(rank), self.types[call.function as usize]);
                 writeln!(self.out, "2:{task}:1:{task}:1:{}:{kind}:0:{SITE}:0", at / 1000)
+            }
+            Event::Began { rank, at, region } => {
+                let task = self.task(rank);
+                writeln!(self.out, "2:{task}:1:{task}:1:{}:{REGION}:{}", at / 1000, region + 1)
+            }
+            Event::Ended { rank, at, .. } => {
+                let task = self.task(rank);
+                writeln!(self.out, "2:{task}:1:{task}:1:{}:{REGION}:0", at / 1000)
             }
             Event::Waits { rank, at, until } => self.state(rank, (at, until), WAITING),
             Event::Waited { rank, at, left } => self.state(rank, (at, left), OTHERS),

@@ -118,6 +118,7 @@ const SEQUENCE: u32 = 1;
 /// The track that those of ranks are in; counters follow, then ranks.
 const RANKS: u64 = 1;
 const CATEGORY: u64 = 1;
+const OF_REGIONS: u64 = 2;
 /// Names of annotations, by their numbers from 1.
 const ANNOTATIONS: [&str; 7] = ["site", "bytes", "wait_ps", "unfinished", "to", "tag", "from"];
 const SITE: u64 = 1;
@@ -147,18 +148,18 @@ fn number(name_iid: u64, value: u64) -> DebugAnnotation {
 pub struct Perfetto<W> {
     out: W,
     bytes: Vec<u8>,
-    /// The names of what is sent and received, behind those of functions.
+    /// The names of what is sent and received, behind those of functions; those of regions follow.
     send: u64,
 }
 
 impl<W: Write> Perfetto<W> {
     /// Writes tracks and names.
     pub fn begin(out: W, head: &Head) -> io::Result<Perfetto<W>> {
-        let functions = head.functions.iter().map(String::as_str).chain(["send", "receive"]);
+        let functions = head.functions.iter().map(String::as_str).chain(["send", "receive"]).chain(head.regions.iter().map(String::as_str));
         let mut perfetto = Perfetto { out, bytes: Vec::new(), send: head.functions.len() as u64 + 1 };
         perfetto.packet(&TracePacket {
             interned_data: Some(InternedData {
-                event_categories: names(["MPI"]),
+                event_categories: names(["MPI", "region"]),
                 event_names: names(functions),
                 debug_annotation_names: names(ANNOTATIONS),
                 debug_annotation_string_values: names(head.sites.iter().map(String::as_str)),
@@ -235,6 +236,11 @@ impl<W: Write> Output for Perfetto<W> {
                 let debug_annotations = annotations(&call);
                 self.happens(at, TrackEvent { name_iid, category_iids, debug_annotations, ..of(kind::SLICE_BEGIN, of_rank(rank)) })
             }
+            Event::Began { rank, at, region } => {
+                let (name_iid, category_iids) = (Some(self.send + 2 + u64::from(region)), vec![OF_REGIONS]);
+                self.happens(at, TrackEvent { name_iid, category_iids, ..of(kind::SLICE_BEGIN, of_rank(rank)) })
+            }
+            Event::Ended { rank, at, .. } => self.happens(at, of(kind::SLICE_END, of_rank(rank))),
             Event::Left { rank, at, .. } => self.happens(at, of(kind::SLICE_END, of_rank(rank))),
             Event::Sent { rank, at, message } => {
                 let tag = DebugAnnotation { name_iid: TAG, int_value: Some(message.tag.into()), ..DebugAnnotation::default() };

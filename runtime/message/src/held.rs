@@ -6,16 +6,14 @@
 //! thing to be decided in the order of time. Receives for which their rank is blocked are not held: it cannot cancel them any more.
 
 use crate::envelope::Transit;
-use crate::messages::Messages;
-use crate::node::flag;
-use engine::{Span, Time};
+use engine::Time;
 use std::collections::BTreeMap;
 
 /// A match that is not told.
 #[derive(Clone, Copy, Debug)]
 pub struct HeldMatch {
-    posted_at: Time,
-    bytes: u64,
+    pub(crate) posted_at: Time,
+    pub(crate) bytes: u64,
     /// As the message came.
     pub transit: Transit,
 }
@@ -28,63 +26,5 @@ pub struct HeldMatches {
     /// Whether the program can cancel.
     pub cancels: bool,
     /// By owner, time of the match, source and receive.
-    all: BTreeMap<(u32, Time, u32, u32), HeldMatch>,
-}
-
-impl Messages {
-    /// Whether the sender of a message that the receive `index` of rank `to` meets at `met` must not know of it yet.
-    // On a shared network matches come in the order of time by themselves. Where nothing takes time on the way the news would share its
-    // instant with what its sender asks then, and which comes first would be the host's to say: there matches are told at once.
-    #[inline]
-    pub(crate) fn may_be_cancelled(&self, to: u32, index: u32, met: Time) -> bool {
-        self.held.cancels
-            && !self.by_time()
-            && self.wire.way_back() != Span::ZERO
-            && met > self.clock(to)
-            && self.nodes[index].flags & (flag::WAITED | flag::ORPHAN | flag::TRUNCATED) == 0
-    }
-
-    /// Keeps a match back; answers when the payload arrives.
-    // All times are known: what is held is nothing but the news.
-    #[cold]
-    pub(crate) fn hold_match(&mut self, to: u32, index: u32, posted_at: Time, bytes: u64, transit: Transit) -> Time {
-        let met = transit.arrival.max(posted_at);
-        self.held.all.insert((to, met, self.nodes[index].source, index), HeldMatch { posted_at, bytes, transit });
-        self.mark_dirty(to);
-        self.payload_arrival(to, met, bytes, transit)
-    }
-
-    /// The first match of `rank` that is held: when, from what source, of what receive.
-    #[inline]
-    pub fn first_held(&self, rank: u32) -> Option<(Time, u32, u32)> {
-        if self.held.all.is_empty() {
-            return None;
-        }
-        let mut of_rank = self.held.all.range((rank, Time::ZERO, 0, 0)..=(rank, Time::MAX, u32::MAX, u32::MAX));
-        of_rank.next().map(|(&(_, met, source, receive), _)| (met, source, receive))
-    }
-
-    /// Tells the sender of a held match.
-    pub fn tell_held(&mut self, rank: u32, met: Time, source: u32, receive: u32) {
-        if let Some(HeldMatch { posted_at, bytes, transit }) = self.held.all.remove(&(rank, met, source, receive)) {
-            self.handshake(rank, posted_at, bytes, transit);
-            self.mark_dirty(rank);
-        }
-    }
-
-    /// Tells the senders of all held matches that their receivers' clocks have passed; whether there were any.
-    pub fn tell_passed(&mut self) -> bool {
-        if self.held.all.is_empty() {
-            return false;
-        }
-        let passed: Vec<_> = self.held.all.keys().filter(|(rank, met, ..)| *met <= self.clock(*rank)).copied().collect();
-        passed.iter().for_each(|&(rank, met, source, receive)| self.tell_held(rank, met, source, receive));
-        !passed.is_empty()
-    }
-
-    /// Takes the match of a receive out, which its rank gives back before the message arrives; none if it is not held, or the message has arrived.
-    pub fn take_held(&mut self, rank: u32, receive: u32) -> Option<HeldMatch> {
-        let key = *self.held.all.keys().find(|(owner, met, _, index)| (*owner, *index) == (rank, receive) && *met > self.clock(rank))?;
-        self.held.all.remove(&key)
-    }
+    pub(crate) all: BTreeMap<(u32, Time, u32, u32), HeldMatch>,
 }

@@ -11,6 +11,7 @@ pub mod faults;
 pub mod flight;
 pub mod handle;
 pub mod held;
+pub mod holding;
 pub mod matching;
 pub mod messages;
 pub mod moving;

@@ -40,7 +40,7 @@ pub struct SiteCost {
     /// Waiting by its reason; what is missing to all waiting is messages under way.
     #[serde(default, skip_serializing_if = "BTreeMap::is_empty")]
     pub states: BTreeMap<WaitState, Lost>,
-    /// The same calls by the callers of the place, those that took most first; nothing if nobody asked for them.
+    /// These calls by the callers of their place, those that took most first; nothing if nobody asked for them.
     #[serde(default, skip_serializing_if = "Vec::is_empty")]
     pub callers: Vec<ChainCost>,
 }

@@ -52,7 +52,7 @@ impl Chains {
         cost.wait_ps += u128::from(call.wait.as_ps());
     }
 
-    /// Those of a tally; `site` is the name of its place, with those of the functions that the compiler has put around it. Nothing behind `main` is the
+    /// The chains of a tally; `site` is the name of its place, with those of the functions that the compiler has put around it. Nothing behind `main` is the
     /// program's: where a process is one rank the system's start would follow.
     pub fn part(&self, tally: u32, site: &[String]) -> Part {
         let of_tally = (0..).zip(&self.tallies).zip(&self.costs).filter(|((_, of), cost)| **of == tally && cost.calls > 0);

@@ -227,7 +227,7 @@ pub struct Reader {
 /// Where a rank's steps are read, from the last to the first.
 #[derive(Clone, Debug, Default)]
 pub struct Cursor {
-    /// Those that are read and not passed, in order.
+    /// Steps that are read and not passed, in order.
     steps: Vec<Step>,
     /// The chunk before them.
     before: u64,

@@ -87,7 +87,7 @@ impl Walk<'_> {
         self.within(at, rank, &step)
     }
 
-    /// The same within a call: `at` is behind its entry, and not behind its end.
+    /// Goes back within a call: `at` is behind its entry, and not behind its end.
     fn within(&mut self, at: u64, rank: u32, step: &Step) -> io::Result<(u64, u32)> {
         let began = step.ended.saturating_sub(step.wait).max(step.entered);
         if at > step.ended {

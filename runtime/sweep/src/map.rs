@@ -18,7 +18,7 @@ pub fn map(table: &Table) -> Result<Map, String> {
     let mut cells = vec![vec![None; columns.len()]; rows.len()];
     let mut others = String::new();
     for (point, time) in table.times() {
-        cells[point[down]][point[across]] = Some((time as f64 * 1e-12, Span::from_ps(time).to_string()));
+        cells[point[down]][point[across]] = Some((time as f64 / 1e12, Span::from_ps(time).to_string()));
         others = table.name_without(point, &several);
     }
     if cells.iter().flatten().all(Option::is_none) {

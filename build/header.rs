@@ -194,6 +194,8 @@ fn parameter(p: &Parameter, large: bool) -> String {
         Kind::Argv => format!("char ***{name}"),
         Kind::Ranges => format!("int {name}[][3]"),
         Kind::Function(_) => format!("{c_type} *{name}"),
+        // MPI_UNWEIGHTED is no array, and compilers know that of an array's parameter.
+        _ if p.length.is_some() && name.contains("weights") => format!("{read_only}{c_type} *{name}"),
         _ if p.length.is_some() => format!("{read_only}{c_type} {name}[]"),
         Kind::Status => format!("{read_only}{c_type} *{name}"),
         _ if p.direction != Direction::In => format!("{c_type} *{name}"),

@@ -265,7 +265,10 @@ fn the_simulators_own_functions_work_from_fortran() {
 
 #[test]
 fn failures_are_agreed_on_revoked_and_shrunk_from_fortran() {
-    works("failures.f90", &[1, 3]);
+    let program = built("tests/programs/fortran/failures.f90");
+    for ranks in [1, 3] {
+        assert_eq!(common::Run::of(program.clone()).ranks(ranks).one_process().run().success().stdout, "done\n");
+    }
 }
 
 #[test]

@@ -306,7 +306,7 @@ fn jobs_that_do_not_fit_say_why() {
     };
     let job = |share: &str| format!("--job={trace}@{share}");
     refused(&[&job("0-3"), &job("3-6"), "-m", "star:16"], &["job 2", "endpoint 3", "job 1"]);
-    refused(&[&job("0-3"), &job("14-17"), "-m", "star:16"], &["job 2", "endpoint 16", "0 to 15"]);
+    refused(&[&job("0-3"), &job("14-17"), "-m", "star:16"], &["16 endpoints", "up to 17"]);
     refused(&[&job("next"), &job("next"), "-m", "star:6"], &["6"]);
     refused(&[&job("random:x")], &["random:x", "no seed"]);
     refused(&[&job("0-2")], &["3 endpoints are named for its 4 ranks"]);

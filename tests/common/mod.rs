@@ -118,6 +118,8 @@ pub struct Run {
     summary: bool,
     /// The MPI whose launcher starts it, and how many processes.
     launcher: Option<(&'static str, u32)>,
+    /// Whether it must be one process, wherever others run.
+    is_one: bool,
 }
 
 /// What a run left behind.
@@ -140,7 +142,7 @@ impl Run {
     /// Of an executable.
     pub fn of(program: PathBuf) -> Run {
         xsim();
-        Run { program, ranks: 1, args: Vec::new(), variables: Vec::new(), input: None, summary: false, launcher: None }
+        Run { program, ranks: 1, args: Vec::new(), variables: Vec::new(), input: None, summary: false, launcher: None, is_one: false }
     }
 
     /// On this many virtual ranks.
@@ -185,6 +187,12 @@ impl Run {
         self
     }
 
+    /// On one process, also where `PROCESSES` says otherwise: it asks for what several cannot do.
+    pub fn one_process(mut self) -> Run {
+        self.is_one = true;
+        self
+    }
+
     /// Runs it.
     ///
     /// # Panics
@@ -208,8 +216,8 @@ impl Run {
         let directory = scratch(&format!("run-{number}"));
         let (out, err) = (directory.join("stdout"), directory.join("stderr"));
         // A packet network has one process.
-        let packets = self.args.iter().any(|arg| arg.contains("level=packet"));
-        let mut command = match self.launcher.or_else(|| everywhere().filter(|_| !packets)) {
+        let is_one = self.is_one || self.args.iter().any(|arg| arg.contains("level=packet"));
+        let mut command = match self.launcher.or_else(|| everywhere().filter(|_| !is_one)) {
             None => Command::new(&self.program),
             Some((mpi, count)) => {
                 let mut command = Command::new(format!("mpirun.{mpi}"));

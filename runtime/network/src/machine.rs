@@ -123,7 +123,9 @@ impl Machine {
     /// # Errors
     /// As [`Machine::build`]; a share that does not fit.
     pub fn build_shared(&self, jobs: &[(Share, u32)]) -> Result<Built, MachineError> {
-        let (network, specification, _) = self.build_network(share::needed(jobs)?)?;
+        let needed = share::needed(jobs)?;
+        let too_small = |why| MachineError::new(format!("{why}; the jobs' endpoints go up to {}", i64::from(needed) - 1));
+        let (network, specification, _) = self.build_network(needed).map_err(too_small)?;
         let placement = Placement::Table(share::endpoints(jobs, network.endpoints())?.into());
         Ok(self.built(network, specification, placement, 1))
     }

@@ -36,6 +36,13 @@ pub fn read(path: &Path, most: u64) -> Result<String> {
     String::from_utf8(text).map_err(|_| not_text())
 }
 
+/// The bounds that `3-7` or `3` alone has, both of them in; `None` if it is no number and no two with a dash between them. The first may be the
+/// greater one: some say that it must not, others what to do about it.
+pub fn bounds(text: &str) -> Option<(u32, u32)> {
+    let (first, last) = text.split_once('-').unwrap_or((text, text));
+    Some((first.trim().parse().ok()?, last.trim().parse().ok()?))
+}
+
 fn not_text() -> Error {
     Error::new(ErrorKind::InvalidData, "it is not a text in UTF-8")
 }
@@ -43,6 +50,12 @@ fn not_text() -> Error {
 #[cfg(test)]
 mod tests {
     use super::*;
+
+    #[test]
+    fn bounds_are_two_numbers_or_one() {
+        assert_eq!(["3", " 3 - 7", "9-1"].map(bounds), [Some((3, 3)), Some((3, 7)), Some((9, 1))]);
+        assert_eq!(["", "-", "3-", "x", "1-2-3", "4294967296"].map(bounds), [None; 6]);
+    }
 
     fn why(path: &Path, most: u64) -> String {
         read(path, most).unwrap_err().to_string()

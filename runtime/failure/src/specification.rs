@@ -99,10 +99,7 @@ impl Ranks {
     fn parse(text: &str) -> Result<Ranks, String> {
         let (ranks, time) =
             text.split_once('@').or_else(|| text.split_once(char::is_whitespace)).ok_or(format!("'{text}' is no failure: {FORM}"))?;
-        let (first, last) = ranks.split_once('-').unwrap_or((ranks, ranks));
-        let (Ok(first), Ok(last)) = (first.trim().parse(), last.trim().parse()) else {
-            return Err(format!("'{ranks}' is no rank and no range of ranks: {FORM}"));
-        };
+        let (first, last) = engine::text::bounds(ranks).ok_or_else(|| format!("'{ranks}' is no rank and no range of ranks: {FORM}"))?;
         if first > last {
             return Err(format!("the range {first}-{last} has no rank: write the lesser one first"));
         }

@@ -33,11 +33,7 @@ impl RankList {
     /// # Errors
     /// A sentence, if it is something else.
     pub fn parse(text: &str) -> Result<RankList, String> {
-        let range = |part: &str| {
-            let (first, last) = part.split_once('-').unwrap_or((part, part));
-            let (first, last) = (first.trim().parse().ok()?, last.trim().parse().ok()?);
-            (first <= last).then_some((first, last))
-        };
+        let range = |part: &str| engine::text::bounds(part).filter(|(first, last)| first <= last);
         let ranges: Option<Vec<_>> = text.split(',').map(range).collect();
         ranges.map(RankList).ok_or_else(|| "write ranks and ranges of ranks with commas between them, such as 0-3,7".to_owned())
     }

@@ -28,11 +28,7 @@ impl std::str::FromStr for Share {
         if let Some(seed) = text.strip_prefix("random:") {
             return seed.parse().map(Share::Random).map_err(|_| format!("'{seed}' is no seed: write a number, random:7"));
         }
-        let range = |part: &str| -> Option<RangeInclusive<u32>> {
-            let (first, last) = part.split_once('-').unwrap_or((part, part));
-            let (first, last) = (first.trim().parse().ok()?, last.trim().parse().ok()?);
-            (first <= last).then_some(first..=last)
-        };
+        let range = |part: &str| engine::text::bounds(part).filter(|(first, last)| first <= last).map(|(first, last)| first..=last);
         let wrong = |part: &str| format!("'{part}' names no endpoints: write 0-1023, or 0,8,16-31, or next, or random:7");
         let ranges = text.split(',').map(|part| range(part).ok_or_else(|| wrong(part)));
         Ok(Share::Endpoints(ranges.collect::<Result<_, _>>()?))

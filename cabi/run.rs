@@ -124,7 +124,7 @@ pub fn setup(options: &Options, remote: Option<Remote>) -> Result<(Setup, String
     }
     simulation::recorders::check(options, &NAMES)?;
     // Decided for the whole run before it begins: the first receive that is cancelled must find the matches held.
-    let cancels = rank::is_called("MPI_Cancel") || rank::is_called("PMPI_Cancel");
+    let cancels = rank::is_any_called(&["MPI_Cancel", "PMPI_Cancel"]);
     Ok((Setup { environment: environment(options, "MPI_THREAD_FUNNELED"), remote, cancels, ..setup }, machine))
 }
 

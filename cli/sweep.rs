@@ -49,8 +49,9 @@ pub fn main(matches: &ArgMatches) -> Result<ExitCode, Failure> {
         given.map(|text| Variable::parse(text).map_err(|why| usage(format!("--vary {text}: {why}")))).collect::<Result<_, _>>()?;
     let points = Points(&variables).all().map_err(usage)?;
     let words = texts(rest(matches, "WORDS"))?;
-    let base =
-        Base { kind: kind(&words), words, limit: None, directory: matches.get_one::<PathBuf>("output").expect("clap asks for it").clone() };
+    let limit = matches.get_one::<String>("limit").map(|text| limit(text)).transpose().map_err(usage)?;
+    let directory = matches.get_one::<PathBuf>("output").expect("clap asks for it").clone();
+    let base = Base { kind: kind(&words), words, limit, directory };
     check(&base, &variables)?;
     let scaling = matches.get_one::<String>("scaling").map(|how| if how == "weak" { Scaling::Weak } else { Scaling::Strong });
     // What is wrong with the question is told before anything runs.
@@ -58,8 +59,6 @@ pub fn main(matches: &ArgMatches) -> Result<ExitCode, Failure> {
     base.open().map_err(usage)?;
     let there = std::thread::available_parallelism().map_or(1, usize::from);
     let jobs = matches.get_one::<u32>("jobs").map_or(there, |&jobs| jobs as usize);
-    let limit = matches.get_one::<String>("limit").map(|text| limit(text)).transpose().map_err(usage)?;
-    let base = Base { limit, ..base };
     let results = base.all(&variables, &points, jobs);
     let table = Table::new(variables, points.into_iter().zip(results).collect(), scaling).map_err(usage)?;
     let csv = base.directory.join("sweep.csv");

@@ -9,7 +9,6 @@ use std::io::Read;
 use std::path::{Path, PathBuf};
 
 /// What a trace of ours begins with.
-const MAGIC: &[u8] = b"xsimtrc";
 
 /// The subcommand's arguments.
 pub fn command() -> Command {
@@ -72,7 +71,7 @@ pub fn run(matches: &ArgMatches) -> Result<(), Failure> {
 
 fn is_trace(path: &Path) -> Result<bool, Failure> {
     let mut begin = Vec::new();
-    let read = std::fs::File::open(path).and_then(|file| file.take(MAGIC.len() as u64).read_to_end(&mut begin));
+    let read = std::fs::File::open(path).and_then(|file| file.take(::trace::file::MAGIC.len() as u64).read_to_end(&mut begin));
     read.map_err(|why| Failure::new(format!("{} cannot be read: {why}", path.display())))?;
-    Ok(begin == MAGIC)
+    Ok(::trace::file::is_trace(&begin))
 }

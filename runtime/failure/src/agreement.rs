@@ -228,8 +228,7 @@ fn is_member(comm: &Comm, rank: u32) -> bool {
 /// Up a binomial tree of those that are there and down again: when each has the outcome. The root waits until `known`.
 // The parent of i is i without its last bit, so that all children of one come behind it: one pass back and one forth.
 fn walk(messages: &mut Messages, there: &[&Entry], known: Time, bytes: u64) -> Vec<Time> {
-    let overheads = &messages.wire.overheads;
-    let way = |from: usize, to: usize| overheads.send + messages.wire.latency(there[from].rank, there[to].rank, bytes) + overheads.receive;
+    let way = |from: usize, to: usize| messages.wire.way(there[from].rank, there[to].rank, bytes);
     let mut times: Vec<Time> = there.iter().map(|entry| entry.clock).collect();
     for child in (1..there.len()).rev() {
         let parent = child & (child - 1);

@@ -49,6 +49,10 @@ impl Wire {
             None => self.latency_by_place(from, to, bytes),
         }
     }
+    /// How long a message of the simulator's own takes from processor to processor, both overheads in it: one that no call of the program sends.
+    pub fn way(&self, from: u32, to: u32, bytes: u64) -> Span {
+        self.overheads.send + self.latency(from, to, bytes) + self.overheads.receive
+    }
     #[inline(never)]
     fn latency_by_place(&self, from: u32, to: u32, bytes: u64) -> Span {
         match &self.network {

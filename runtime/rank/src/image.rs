@@ -290,11 +290,16 @@ impl Image {
         }
     }
 
-    /// Whether the image refers to a function or variable of another with this name, underscores and capitals aside.
-    pub(crate) fn refers_to(&self, name: &str) -> bool {
+    /// Whether the image refers to a function or variable of another with one of these names, underscores at their ends and capitals aside.
+    pub(crate) fn refers_to(&self, names: &[&str]) -> bool {
         self.relocations().into_iter().flatten().any(|relocation| {
-            matches!(relocation.kind(), R_X86_64_JUMP_SLOT | R_X86_64_GLOB_DAT | R_X86_64_64)
-                && self.symbol_name(relocation).to_str().is_ok_and(|found| found.trim_matches('_').eq_ignore_ascii_case(name))
+            matches!(relocation.kind(), R_X86_64_JUMP_SLOT | R_X86_64_GLOB_DAT | R_X86_64_64) && {
+                let mut found = self.symbol_name(relocation).to_bytes();
+                while let [b'_', rest @ ..] | [rest @ .., b'_'] = found {
+                    found = rest;
+                }
+                names.iter().any(|name| found.eq_ignore_ascii_case(name.as_bytes()))
+            }
         })
     }
 
@@ -365,10 +370,10 @@ impl Image {
     }
 }
 
-/// Whether the program, or a library that is loaded by now, refers to this function, underscores and capitals aside; the simulator does not count.
-pub fn is_called(name: &str) -> bool {
-    let me = is_called as *const () as usize;
-    Image::all().iter().any(|image| !image.contains(me) && image.refers_to(name))
+/// Whether the program, or a library that is loaded by now, refers to one of these functions, underscores at their ends and capitals aside; the simulator does not count.
+pub fn is_any_called(names: &[&str]) -> bool {
+    let me = is_any_called as *const () as usize;
+    Image::all().iter().any(|image| !image.contains(me) && image.refers_to(names))
 }
 
 #[cfg(test)]

@@ -45,7 +45,7 @@ mod watchdog;
 
 pub use crash::take_signals;
 pub use globals::clone::{FoundObject, find_object, original};
-pub use image::is_called;
+pub use image::is_any_called;
 pub use lifecycle::exit_current;
 pub use memory::Addr;
 pub use now::{bounds as stack_bounds, current, last_call, note_call};

@@ -17,6 +17,11 @@ const WINDOW: u32 = 24;
 const LARGE: usize = 16 << 20;
 const QUALITY_OF_LARGE: u32 = 6;
 
+/// Whether a file that begins so is a trace, of this version or another.
+pub fn is_trace(begin: &[u8]) -> bool {
+    begin.starts_with(&MAGIC[..MAGIC.len() - 1])
+}
+
 /// The file with these contents.
 pub fn pack(contents: &[u8]) -> Vec<u8> {
     let mut bytes = MAGIC.to_vec();

@@ -31,6 +31,7 @@ use mpi::request::{ANY_SOURCE, ANY_TAG, UNDEFINED};
 use operation::{Completed, Operation, Slots};
 use plan::Plan;
 use position::Position;
+use std::rc::Rc;
 use trace::Trace;
 use trace::trace::{Cell, Comms};
 
@@ -343,19 +344,20 @@ impl<'t> Replay<'t> {
                 Slots::Each(cells) => (*cells.get(usize::try_from(index).ok()?)?).map(|cell| self.slot(cursor, cell)),
             }
         };
-        let these = match (completed, requests) {
-            (Completed::All, Slots::Same(slots)) => slots.clone(),
-            (Completed::All, Slots::Each(cells)) => cells.iter().flatten().map(|&cell| self.slot(cursor, cell)).collect(),
-            (Completed::Any, Slots::Same(slots)) => return Call::Complete(Wait::Any, Requests::These(slots.clone())),
-            (Completed::Any, Slots::Each(cells)) => {
-                let these = cells.iter().flatten().map(|&cell| self.slot(cursor, cell)).collect();
-                return Call::Complete(Wait::Any, Requests::These(these));
+        let all = || -> Rc<[u32]> {
+            match requests {
+                Slots::Same(slots) => slots.clone(),
+                Slots::Each(cells) => cells.iter().flatten().map(|&cell| self.slot(cursor, cell)).collect(),
             }
-            (Completed::One(index), _) => match self.number(cursor, *index) {
+        };
+        let these: Rc<[u32]> = match completed {
+            Completed::All => all(),
+            Completed::Any => return Call::Complete(Wait::Any, Requests::These(all())),
+            Completed::One(index) => match self.number(cursor, *index) {
                 index if index == i64::from(UNDEFINED) => return Call::Local,
                 index => one(index).into_iter().collect(),
             },
-            (Completed::Some(indices), _) => indices.iter().filter_map(|&index| one(self.number(cursor, index))).collect(),
+            Completed::Some(indices) => indices.iter().filter_map(|&index| one(self.number(cursor, index))).collect(),
         };
         let wait = if polls { Wait::Tested } else { Wait::All };
         if these.is_empty() { Call::Local } else { Call::Complete(wait, Requests::These(these)) }

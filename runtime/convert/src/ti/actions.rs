@@ -58,7 +58,8 @@ impl<'w> Words<'w> {
     fn tag(&mut self, any: bool) -> Result<i32, String> {
         let word = self.next("a tag")?;
         let tag = word.parse::<i32>().ok().filter(|&tag| tag >= 0 || any);
-        tag.map(|tag| tag.max(-2).min(if tag < 0 { -2 } else { tag })).ok_or_else(|| format!("'{word}' is no tag"))
+        // Any negative number is any tag; the writer's is -2.
+        tag.map(|tag| if tag < 0 { -2 } else { tag }).ok_or_else(|| format!("'{word}' is no tag"))
     }
 
     fn root(&mut self, ranks: u32) -> Result<i32, String> {

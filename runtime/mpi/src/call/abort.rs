@@ -53,7 +53,7 @@ impl World {
             self.run.limit = self.run.limit.min(clock);
             return self.messages.doom(me, clock);
         }
-        self.fail(Failure { at: self.messages.clock(self.messages.current), rank: self.messages.current });
+        self.fail(Failure { at: clock, rank: me });
     }
 
     fn fail(&mut self, Failure { at, rank }: Failure) {

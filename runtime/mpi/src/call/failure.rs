@@ -26,11 +26,11 @@ impl World {
         Ok(self.messages.have_faults())
     }
 
-    /// The group of an intracommunicator and its context; all peers and members of an intercommunicator are asked for alike.
-    fn group_of(&self, comm: usize) -> Result<(Rc<Group>, u32)> {
+    /// The members of a communicator, its peers behind them if it has any, and its context.
+    fn everybody(&self, comm: usize) -> Result<(Vec<Rc<Group>>, u32)> {
         let communicator = self.objects.comms.get(comm)?;
-        let group = if communicator.is_self { Group::of_one(self.messages.current) } else { communicator.group.clone() };
-        Ok((group, communicator.context))
+        let members = if communicator.is_self { Group::of_one(self.messages.current) } else { communicator.group.clone() };
+        Ok((std::iter::once(members).chain(communicator.remote.clone()).collect(), communicator.context))
     }
 }
 
@@ -82,8 +82,7 @@ impl Mpi {
     /// `MPI_ERR_COMM`; `MPI_ERR_UNSUPPORTED_OPERATION` on several processes and on packet networks.
     pub fn comm_revoke(&self, comm: usize) -> Result {
         let world = &mut *self.world();
-        let (group, context) = world.group_of(comm)?;
-        let remote = world.objects.comms.get(comm)?.remote.clone();
+        let (groups, context) = world.everybody(comm)?;
         world.have_faults()?;
         let messages = &mut world.messages;
         messages.flush_batch();
@@ -91,17 +90,14 @@ impl Mpi {
         if messages.faults.as_ref().is_some_and(|faults| faults.is_revoked(me, context)) {
             return Ok(());
         }
-        let members: Vec<u32> = (0..group.size()).map(|member| group.world_rank(member)).collect();
-        let peers = remote.iter().flat_map(|remote| (0..remote.size()).map(|peer| remote.world_rank(peer)));
-        let all: Vec<u32> = members.into_iter().chain(peers).collect();
+        let all: Vec<u32> = groups.iter().flat_map(|group| (0..group.size()).map(|member| group.world_rank(member))).collect();
         let from = all.iter().position(|&rank| rank == me).unwrap_or(0);
         // Told now, and not by an alarm: what the rank does next is on a revoked communicator.
         let mut told = vec![clock; all.len()];
         for relative in 1..all.len() {
             let (child, parent) = ((from + relative) % all.len(), (from + (relative & (relative - 1))) % all.len());
-            let overheads = &messages.wire.overheads;
-            let way = overheads.send + messages.wire.latency(all[parent], all[child], 0) + overheads.receive;
-            told[relative] = told[relative & (relative - 1)] + way.max(messages.lookahead(false));
+            let way = messages.wire.way(all[parent], all[child], 0).max(messages.lookahead(false));
+            told[relative] = told[relative & (relative - 1)] + way;
             messages.profile.message(0);
             messages.revoke(all[child], context, told[relative]);
         }
@@ -132,14 +128,10 @@ impl Mpi {
         self.world().objects.comms.get(comm)?;
         self.await_now();
         let world = self.world();
-        let (group, context) = world.group_of(comm)?;
-        let (remote, clock) = (world.objects.comms.get(comm)?.remote.clone(), world.messages.clock(world.messages.current));
-        let of = |group: &Group| -> Vec<(u32, u32)> {
-            let faults = world.messages.faults.iter();
-            faults.flat_map(|faults| faults.known_in(group, clock).map(|(place, failed)| (place, failed.rank))).collect()
-        };
-        let mut failed = of(&group);
-        failed.extend(remote.iter().flat_map(|remote| of(remote)));
+        let (groups, context) = world.everybody(comm)?;
+        let clock = world.messages.clock(world.messages.current);
+        let known = world.messages.faults.iter().flat_map(|faults| groups.iter().flat_map(|group| faults.known_in(group, clock)));
+        let mut failed: Vec<(u32, u32)> = known.map(|(place, failed)| (place, failed.rank)).collect();
         failed.sort_unstable();
         Ok((failed, context))
     }

@@ -55,6 +55,24 @@ fn who_waits_for_a_match_does_not_learn_of_one_that_is_cancelled() {
     }
 }
 
+// Between its sender's request and its payload a receive has its message, and its sender knows of that.
+#[test]
+fn a_receive_is_not_cancelled_once_its_sender_is_told() {
+    for machine in
+        ["star:l=2us,b=1Gbps", "star:l=2us,b=1Gbps/rank:eager=0", "mesh:2d,l=1us,b=1Gbps/rank:o_send=1us,o_recv=2us,gap=3us,eager=0"]
+    {
+        let run = || Run::program("cancelled_in_between.c").ranks(3).machine(machine).arg("-xsim-compute=none");
+        let one = run().run().success();
+        for count in [2, 3] {
+            assert_eq!(
+                one.lines(),
+                run().processes("mpich", count).run().success().lines(),
+                "{count} processes change something on {machine}"
+            );
+        }
+    }
+}
+
 // Rank 4 has a process to itself and waits there for the root of a reduction, while a message that it has sent to itself is about to arrive.
 #[test]
 fn a_rank_that_waits_in_a_collective_goes_on_before_what_arrives_after_its_clock() {

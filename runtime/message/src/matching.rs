@@ -178,12 +178,13 @@ impl Messages {
             self.flights[transit.flight] = Flight::Received { to, receive: index, posted_at, bytes, transit };
         } else {
             self.note_meeting(transit.request, index, (posted_at, to), posted_at > transit.arrival, transit.flags & flag::RENDEZVOUS != 0);
-            let arrival = if self.may_be_cancelled(to, index, transit.arrival.max(posted_at)) {
+            let may_be_cancelled = self.may_be_cancelled(to, index, transit.arrival.max(posted_at));
+            // The sender's clock depends on this match once it is told: the receive cannot give its message back when it is cancelled, unless the match is
+            // still held.
+            self.nodes[index].flags |= flag::TOLD;
+            let arrival = if may_be_cancelled {
                 self.hold_match(to, index, posted_at, bytes, transit)
             } else {
-                // From here on the sender's clock depends on this match: the receive cannot give its message back
-                // when it is cancelled.
-                self.nodes[index].flags |= flag::TOLD;
                 self.handshake(to, posted_at, bytes, transit)
             };
             self.complete(to, index, arrival);

@@ -134,13 +134,20 @@ impl Shard {
         self.requesters.get(waits.ring).map(|last| (waits.ring, last))
     }
 
+    /// The requesters that wait at a port.
+    #[inline]
+    fn prefetch_requesters(&self, port: u32) {
+        if let Some(port) = self.at.ports.get(port)
+            && let Some(waits) = self.at.waits.get(port.waits())
+        {
+            self.requesters.prefetch(waits.ring);
+        }
+    }
+
     /// The requesters that wait there, and the message that an interface cuts.
     #[inline]
     fn prefetch_ring(&self, event: Event) {
-        let Some(port) = self.at.ports.get(event.place()) else { return };
-        if let Some(waits) = self.at.waits.get(port.waits()) {
-            self.requesters.prefetch(waits.ring);
-        }
+        self.prefetch_requesters(event.place());
         if let Some(interface) = self.interface(event) {
             let queues = if event.kind() == Kind::Inject { &self.early } else { &self.queues };
             let first = if event.kind() == Kind::Inject { interface } else { interface * self.fabric.switching.classes.count() as usize };
@@ -155,10 +162,8 @@ impl Shard {
     fn prefetch_requester(&self, event: Event) {
         if self.routes_early
             && let Some(packet) = self.packets.get(event.load())
-            && let Some(port) = self.at.ports.get(packet.next)
-            && let Some(waits) = self.at.waits.get(port.waits())
         {
-            self.requesters.prefetch(waits.ring);
+            self.prefetch_requesters(packet.next);
         }
     }
 

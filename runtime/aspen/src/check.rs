@@ -28,6 +28,8 @@ struct Call<'a> {
 #[derive(Default)]
 struct Contents<'a> {
     formulas: Vec<(&'a Expr, Vec<String>)>,
+    /// Bare names as values of traits, which need not stand for anything: `pattern(stencil4)`.
+    words: Vec<(&'a Expr, Vec<String>)>,
     calls: Vec<Call<'a>>,
     samples: Vec<String>,
     data: Vec<&'a Name>,
@@ -43,8 +45,10 @@ pub(crate) fn application(model: &mut Application, sources: &Sources) -> Result<
     let (mut errors, mut warnings) = (Vec::new(), Vec::new());
     let mut used = BTreeSet::new();
     for (at, kernel) in model.kernels.iter().enumerate() {
-        let found = kernel_findings(model, at, &contents[at], &visible[at], reached[at], &mut used);
+        let known = known(model, at, &contents[at], &visible[at]);
+        let found = kernel_findings(model, at, &contents[at], &known, reached[at], &mut used);
         if reached[at] { &mut errors } else { &mut warnings }.extend(found);
+        warnings.extend(word_findings(model, kernel.scope, &contents[at], &known, reached[at], &mut used));
         let all = contents[at].data.iter().filter(|name| !model.has_data(kernel.scope, at, &name.text));
         warnings.extend(all.map(|name| AspenError::at(name.span, format!("there are no data '{}'", name.text))));
     }
@@ -145,24 +149,58 @@ fn visible(model: &Application, contents: &[Contents<'_>]) -> Vec<BTreeSet<(Scop
     visible
 }
 
+/// The names that a kernel knows besides those of its model.
+fn known(model: &Application, kernel: usize, contents: &Contents<'_>, visible: &BTreeSet<(ScopeId, String)>) -> Vec<String> {
+    let scope = model.kernels[kernel].scope;
+    let mut known = own(model, kernel, contents);
+    known.extend(visible.iter().filter(|(of, _)| *of == scope).map(|(_, name)| name.clone()));
+    known
+}
+
+/// Words that stand for nothing. Compilers of C to Aspen write them (`loads [n] from a as pattern(stencil4)`), and the reference looks at a
+/// trait's value only where a machine's cost has it, so that they are no error before.
+fn word_findings(
+    model: &Application,
+    scope: ScopeId,
+    contents: &Contents<'_>,
+    known: &[String],
+    is_reached: bool,
+    used: &mut BTreeSet<usize>,
+) -> Vec<AspenError> {
+    let mut found = Vec::new();
+    for (word, counters) in &contents.words {
+        each_name(word, &mut |name, span| {
+            if is_reached {
+                mark_used(&model.names, scope, name, used);
+            }
+            let is_known = |list: &[String]| list.iter().any(|known| known == name);
+            if !is_known(known) && !is_known(counters) && model.names.find(scope, name).is_none() {
+                let also = known.iter().chain(counters).map(String::as_str);
+                let unknown = model.names.unknown(scope, name, span, also);
+                let sentence = unknown.sentence();
+                found.push(AspenError::at(span, format!("{sentence}; it is taken as a word, which no machine's cost can have")));
+            }
+        });
+    }
+    found
+}
+
 fn kernel_findings(
     model: &Application,
     kernel: usize,
     contents: &Contents<'_>,
-    visible: &BTreeSet<(ScopeId, String)>,
+    known: &[String],
     is_reached: bool,
     used: &mut BTreeSet<usize>,
 ) -> Vec<AspenError> {
     let scope = model.kernels[kernel].scope;
-    let mut known = own(model, kernel, contents);
-    known.extend(visible.iter().filter(|(of, _)| *of == scope).map(|(_, name)| name.clone()));
     let mut found = Vec::new();
     let locals = model.kernels[kernel].tree.locals.iter().filter_map(|local| match local {
         Global::Param(param) => Some((&param.value, Vec::new())),
         _ => None,
     });
     for (formula, counters) in contents.formulas.iter().map(|(formula, counters)| (*formula, counters.clone())).chain(locals) {
-        found.extend(formula_findings(&model.names, scope, formula, &known, &counters));
+        found.extend(formula_findings(&model.names, scope, formula, known, &counters));
         if is_reached {
             each_name(formula, &mut |name, _| mark_used(&model.names, scope, name, used));
         }
@@ -179,7 +217,7 @@ fn kernel_findings(
         for argument in call.arguments.iter().filter(|argument| matches!(argument.kind, ExprKind::Name(_))) {
             each_name(argument, &mut |name, _| {
                 if !model.has_data(scope, kernel, name) {
-                    found.extend(formula_findings(&model.names, scope, argument, &known, &call.counters));
+                    found.extend(formula_findings(&model.names, scope, argument, known, &call.counters));
                 }
                 if is_reached {
                     mark_used(&model.names, scope, name, used);
@@ -313,6 +351,8 @@ fn collect<'a>(body: &'a [Statement], counters: &mut Vec<String>, always: bool, 
                 into.formulas.extend(execute.parallelism.iter().map(|formula| (formula, counters.clone())));
                 for usage in &execute.uses {
                     let values = usage.traits.iter().filter_map(|one| one.value.as_ref());
+                    let (words, values): (Vec<&Expr>, Vec<&Expr>) = values.partition(|value| matches!(value.kind, ExprKind::Name(_)));
+                    into.words.extend(words.into_iter().map(|word| (word, counters.clone())));
                     let formulas = [Some(&usage.count), usage.size.as_ref()].into_iter().flatten().chain(values);
                     into.formulas.extend(formulas.map(|formula| (formula, counters.clone())));
                     into.data.extend(&usage.data);

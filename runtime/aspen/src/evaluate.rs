@@ -107,6 +107,18 @@ impl<'n, N: Number> Values<'n, N> {
         }
     }
 
+    /// The value of a trait: a number, or nothing where it is a word that stands for none.
+    pub(crate) fn worth(&self, scope: ScopeId, locals: &[Local<N>], value: &Expr) -> Result<Option<N>, AspenError> {
+        match &value.kind {
+            ExprKind::Name(name) if !self.knows(scope, locals, name) => Ok(None),
+            _ => self.number(scope, locals, value).map(Some),
+        }
+    }
+
+    fn knows(&self, scope: ScopeId, locals: &[Local<N>], name: &str) -> bool {
+        locals.iter().any(|local| local.scope == scope && *local.name == *name) || self.names.find(scope, name).is_some()
+    }
+
     /// A formula's value as a number.
     pub(crate) fn number(&self, scope: ScopeId, locals: &[Local<N>], formula: &Expr) -> Result<N, AspenError> {
         match self.formula(scope, locals, formula)? {

@@ -236,6 +236,10 @@ impl<'m, N: Number> Hardware<'m, N> {
             locals.push(bound("base", &seconds));
             if let Some(argument) = &cost.argument {
                 let Some(value) = value else {
+                    if let Some(word) = &one.value {
+                        let sentence = format!("the trait '{}' takes a number on this machine, and this is a word", one.name.text);
+                        return Err(AspenError::at(word.span, sentence));
+                    }
                     let sentence = format!("the trait '{0}' takes a value on this machine: {0}(2)", one.name.text);
                     return Err(AspenError::at(one.name.span, sentence));
                 };

@@ -180,8 +180,9 @@ impl<'m, N: Number> Walk<'m, N> {
             let count = self.quantity(scope, &tree.count, "the amount")?;
             let size = tree.size.as_ref().map(|size| self.quantity(scope, size, "the size")).transpose()?;
             let quantity = size.as_ref().map_or_else(|| count.clone(), |size| count.times(size));
-            let value = |one: &crate::tree::Trait| one.value.as_ref().map(|value| self.number(scope, value)).transpose();
-            let traits = tree.traits.iter().map(value).collect::<Result<_, _>>()?;
+            let value =
+                |one: &crate::tree::Trait| one.value.as_ref().map(|value| self.values.worth(scope, &self.locals, value)).transpose();
+            let traits = tree.traits.iter().map(|one| Ok(value(one)?.flatten())).collect::<Result<_, _>>()?;
             usages.push(Usage { tree, quantity, count, size, traits });
         }
         visitor.execute(&execute.label, &parallelism, &usages, span)

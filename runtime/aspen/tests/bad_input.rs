@@ -42,6 +42,15 @@ fn what_nobody_reaches_is_a_warning() {
 }
 
 #[test]
+fn words_as_values_of_traits_are_warnings() {
+    let model = application("model m { param n = 2 kernel main { execute { loads [1] as stride(n), pattern(stencil4) } } }");
+    let warnings: Vec<String> = model.warnings.iter().map(ToString::to_string).collect();
+    assert_eq!(warnings.len(), 1, "{warnings:?}");
+    assert!(warnings[0].contains("nothing is called 'stencil4' here; it is taken as a word"), "{warnings:?}");
+    says("model m { kernel main { execute { loads [1] as stride(m + 1) } } }", (1, 55), &["nothing is called 'm' here"]);
+}
+
+#[test]
 fn circles_are_refused_with_their_way() {
     says(
         "model m { param a = b + 1 param b = 2 * c\nparam c = a kernel main { } }",
@@ -142,6 +151,8 @@ fn machines_without_what_is_asked_for_are_refused() {
     assert!(on(&whole, "execute { flops [1] }", "cpu").contains("nothing can be divided by it"));
     assert!(on(&whole, "execute { intops [1] }", "cpu").contains("-1 seconds"));
     assert!(on(&whole, "execute { loads [1] as stride }", "cpu").contains("'stride' takes a value"));
+    let error = on(&whole, "execute { loads [1] as stride(wide) }", "cpu");
+    assert!(error.contains("'stride' takes a number on this machine"), "{error}");
     assert!(on(&machine(parts), "execute { flops [1] }", "cpu").contains("parts of machines only"));
     let none = machine("machine m { node box } node box { socket [0] cpu } socket cpu { core x } core x { resource flops(n) [n] }");
     assert!(on(&none, "execute { flops [1] }", "cpu").contains("there are 0 of these"));

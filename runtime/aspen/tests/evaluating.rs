@@ -159,6 +159,8 @@ fn traits_change_costs_in_their_order() {
     assert_eq!(seconds("execute { flops [giga] as dp, simd }", "cpu"), 0.5);
     assert_eq!(seconds("execute { loads [giga] as stride(3) }", "cpu"), 3.0);
     assert_eq!(seconds("execute { flops [giga] as unknown }", "cpu"), 1.0);
+    // Written by OpenARC, which compiles C to Aspen.
+    assert_eq!(seconds("execute { flops [giga] as pattern(stencil4), simd }", "cpu"), 0.25);
 }
 
 #[test]

@@ -110,6 +110,13 @@ fn a_quantity_is_plotted_over_a_range() {
     ] {
         assert!(shown.contains(part), "'{part}' is missing: {shown}");
     }
+    let file = scratch("aspen-plot").join("runtime.svg");
+    let drawn = accepted(&["eval", "stencil.aspen", "cluster.aspen", "--plot", "n=10..1000", "--draw", file.to_str().unwrap()]);
+    assert!(drawn.ends_with("          1000               5\n"), "the table alone: {drawn}");
+    let svg = std::fs::read_to_string(&file).unwrap();
+    assert!(svg.starts_with("<svg") && svg.contains("runtime [s]") && svg.contains("runtime on cpu"), "{svg}");
+    refused(&["eval", "stencil.aspen", "--plot", "n=1..9", "--draw", "/nonexistent/a.svg"], 1, &["/nonexistent/a.svg"]);
+    refused(&["eval", "stencil.aspen", "--draw", "a.svg"], 2, &["--plot"]);
     refused(&["eval", "stencil.aspen", "--plot", "n=10..1000", "--of", "intops"], 2, &["uses no such resource"]);
     refused(&["eval", "stencil.aspen", "--plot", "n=10"], 2, &["NAME=LEAST..MOST"]);
 }

@@ -112,6 +112,25 @@ fn computation_takes_what_the_model_of_the_machine_says() {
 }
 
 #[test]
+fn each_round_computes_on_the_socket_of_its_kernel() {
+    let args = |more: &[&'static str]| {
+        let machine =
+            ["-n", "16", "-m", "dragonfly:p=2,a=4,h=2,packet=512,level=packet", "--machine-model", "rig.aspen", "--socket", "cpu"];
+        walked("rounds.aspen", &[&machine[..], more].concat())
+    };
+    let computed = |report: &Value| report["compute"]["max_ps"].as_f64().unwrap() * 1e-12;
+    // An element's 2 * 256 words and one more come from a memory of 16 (40 and 800 GB/s), which takes longer than its 512 operations.
+    let (cpu, gpu) = (4096.0 * 513.0 * 8.0 / 40e9, 4096.0 * 513.0 * 8.0 / 800e9);
+    let near = |a: f64, b: f64| assert!((a / b - 1.0).abs() < 1e-6, "{a} s, and {b} s");
+    near(computed(&args(&[])), 2.0 * cpu);
+    let both = args(&["--socket", "accelerator=gpu"]);
+    near(computed(&both), cpu + gpu);
+    // Two requests to each of two neighbours in each of two rounds.
+    assert_eq!(both["messages"], 16 * 2 * 2 * 2);
+    assert_eq!(both["network"]["total"]["packets"], 16 * 2 * 2 * 2 * 2, "1,024 bytes and a header in packets of 512");
+}
+
+#[test]
 fn what_cannot_run_is_refused() {
     let refused = |args: &[&str], part: &str| {
         let output = aspen(&[&["run"][..], args].concat());
@@ -122,6 +141,12 @@ fn what_cannot_run_is_refused() {
     refused(&["cluster.aspen", "-n", "8"], "is a machine");
     refused(&["lulesh.aspen", "-n", "8", "--machine-model", "stencil.aspen"], "--machine-model takes a machine");
     refused(&["lulesh.aspen", "-n", "8", "--machine-model", "cluster.aspen", "--socket", "gpu"], "no socket 'gpu'");
-    refused(&["lulesh.aspen", "-n", "8", "--network-report", "net.json"], "packet networks");
+    let rounds = |more: &[&'static str]| [&["rounds.aspen", "-n", "8", "--machine-model", "rig.aspen"][..], more].concat();
+    refused(&rounds(&[]), "several kinds of sockets (cpu, gpu)");
+    refused(&rounds(&["--socket", "cpu", "--socket", "gpu"]), "only a kernel can have another kind, --socket KERNEL=gpu");
+    refused(&rounds(&["--socket", "cpu", "--socket", "acelerator=gpu"]), "did you mean 'accelerator'?");
+    refused(&rounds(&["--socket", "cpu", "--socket", "accelerator=tpu"]), "no socket 'tpu'");
+    let file = scratch("aspen-refused").join("net.json");
+    refused(&["lulesh.aspen", "-n", "8", "--network-report", file.to_str().unwrap()], "packet networks");
     refused(&["lulesh.aspen", "-n", "0"], "--np 0");
 }

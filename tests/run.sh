@@ -75,6 +75,9 @@ suite="--test point_to_point --test collectives --test objects --test virtual_ti
     several openmpi:2 --test collectives --test virtual_time
 }
 
+# What LULESH moves as a model and as the program that is made from it, and the small cases of the other rows of models.
+step env NO_BUILD=1 benches/aspen/run --quick
+
 # Random programs until the time is up; RANDOM_MINUTES=0 leaves them out.
 [ "${RANDOM_MINUTES:-5}" = 0 ] || step sh tests/random_orders.sh "${RANDOM_MINUTES:-5}"
 

@@ -42,6 +42,11 @@ pub fn command() -> Command {
                 .default_value("25"),
         )
         .arg(value("of", "WHAT", "What is plotted: runtime, energy, data, or a resource; runtime or flops, unless told").requires("plot"))
+        .arg(
+            value("draw", "FILE.svg|FILE.png", "Draw the curves into a file, instead of with characters")
+                .value_parser(clap::value_parser!(PathBuf))
+                .requires("plot"),
+        )
         .arg(Arg::new("json").long("json").action(ArgAction::SetTrue).help("As JSON"))
 }
 
@@ -106,7 +111,8 @@ pub fn main(matches: &ArgMatches) -> Result<ExitCode, Failure> {
     if let Some(range) = matches.get_one::<String>("plot") {
         let points = matches.get_one::<u32>("points").copied().unwrap_or(25);
         let of = matches.get_one::<String>("of").map(String::as_str);
-        return super::plot::main(&asked, range, points, of);
+        let file = matches.get_one::<PathBuf>("draw").map(PathBuf::as_path);
+        return super::plot::main(&asked, range, points, of, file);
     }
     if open.is_empty() {
         asked.print(&choice.parameters)
@@ -119,7 +125,8 @@ pub fn main(matches: &ArgMatches) -> Result<ExitCode, Failure> {
 
 /// What is asked of which model.
 pub struct Asked<'a> {
-    model: &'a Application,
+    /// The model.
+    pub model: &'a Application,
     machine: Option<&'a Machine>,
     /// None for no machine.
     pub sockets: Vec<Option<&'a str>>,

@@ -1,8 +1,10 @@
-//! `xsim aspen eval --plot n=1..1e6`: a quantity over a range of a parameter.
+//! `xsim aspen eval --plot n=1..1e6`: a quantity over a range of a parameter, as a table, and as curves of characters or in a file.
 
 use super::evaluate::{Asked, significant};
 use crate::failure::{Failure, USAGE};
 use ::aspen::{Evaluation, Sources, constant};
+use ::plot::{Mark, Series};
+use std::path::Path;
 use std::process::ExitCode;
 use textplots::{AxisBuilder, Chart, LabelBuilder, LabelFormat, LineStyle, Plot, Shape, TickDisplay, TickDisplayBuilder};
 
@@ -11,8 +13,8 @@ const WIDE: f64 = 100.0;
 /// Dots of the curve, two by four of them a character.
 const DOTS: (u32, u32) = (120, 48);
 
-/// Prints the table, and a curve for each socket.
-pub fn main(asked: &Asked<'_>, range: &str, points: u32, of: Option<&str>) -> Result<ExitCode, Failure> {
+/// Prints the table, and a curve for each socket, unless a file is to have them.
+pub fn main(asked: &Asked<'_>, range: &str, points: u32, of: Option<&str>, file: Option<&Path>) -> Result<ExitCode, Failure> {
     let (name, least, most) = read(range)?;
     let of = of.unwrap_or(if asked.sockets == [None] { "flops" } else { "runtime" });
     let places = places(least, most, points);
@@ -32,11 +34,32 @@ pub fn main(asked: &Asked<'_>, range: &str, points: u32, of: Option<&str>) -> Re
         let values: String = curves.iter().map(|curve| format!("  {:>width$}", significant(curve[at]))).collect();
         println!("{:>14}{values}", significant(*place));
     }
+    if let Some(file) = file {
+        let series = |(head, curve): (String, &Vec<f64>)| {
+            let points = places.iter().copied().zip(curve.iter().copied()).collect();
+            Series { name: head, mark: Mark::Line, points }
+        };
+        let series = heads.into_iter().zip(&curves).map(series).collect();
+        let chart = ::plot::Chart { title: asked.model.name.clone(), x: name, y: with_unit(of), series };
+        ::plot::draw(&chart, file).map_err(Failure::new)?;
+        return Ok(ExitCode::SUCCESS);
+    }
     for (head, curve) in heads.iter().zip(&curves) {
         println!("\n{head} over {name}:");
         draw(&places, curve);
     }
     Ok(ExitCode::SUCCESS)
+}
+
+/// A quantity's name with its unit, if it has one of its own: those of resources are the model's.
+fn with_unit(of: &str) -> String {
+    let unit = match of {
+        "runtime" => " [s]",
+        "energy" => " [J]",
+        "data" | "bytes" => " [B]",
+        _ => "",
+    };
+    format!("{of}{unit}")
 }
 
 /// `n=1..1e6`

@@ -4,9 +4,9 @@ use super::evaluate::{Choice, choices};
 use super::{application, failed, machine};
 use crate::failure::{Failure, USAGE};
 use crate::{options, workload};
-use ::aspen::{Machine, Request, Sources};
+use ::aspen::{Machine, Request, Sockets, Sources};
 use ::workload::{NAMES, Walk};
-use clap::{Arg, ArgMatches, Command};
+use clap::{Arg, ArgAction, ArgMatches, Command};
 use std::path::PathBuf;
 use std::process::ExitCode;
 
@@ -25,9 +25,10 @@ pub fn command() -> Command {
         .arg(
             Arg::new("socket")
                 .long("socket")
-                .value_name("NAME")
+                .value_name("[KERNEL=]NAME")
+                .action(ArgAction::Append)
                 .requires("machine-model")
-                .help("The kind of socket on which all ranks compute; where there is one kind, that"),
+                .help("The kind of socket on which ranks compute, or on which they do in a kernel and what it calls; may be repeated"),
         )
         .args(choices())
         .args(options::without_program())
@@ -42,8 +43,8 @@ pub fn main(matches: &ArgMatches) -> Result<ExitCode, Failure> {
     let machine = matches.get_one::<PathBuf>("machine-model").map(|path| machine(&mut sources, path, "--machine-model")).transpose()?;
     let choice = Choice::read(matches, &mut sources)?;
     let request = Request { kernel: choice.kernel.as_ref(), parameters: &choice.parameters, ..choice.request() };
-    let socket = machine.as_deref().map(|machine| socket(machine, matches)).transpose()?;
-    let plan = model.plan(&request, machine.as_deref().zip(socket)).map_err(|error| failed(&error.located(&sources)))?;
+    let sockets = machine.as_deref().map(|machine| sockets(machine, matches)).transpose()?;
+    let plan = model.plan(&request, sockets.as_ref()).map_err(|error| failed(&error.located(&sources)))?;
     for note in &plan.notes {
         eprintln!("xsim: note: {note}");
     }
@@ -51,17 +52,23 @@ pub fn main(matches: &ArgMatches) -> Result<ExitCode, Failure> {
     workload::run(&options, model.name.clone(), &NAMES, walk)
 }
 
-/// The socket on which ranks compute.
-fn socket<'m>(machine: &'m Machine, matches: &'m ArgMatches) -> Result<&'m str, Failure> {
-    if let Some(socket) = matches.get_one::<String>("socket") {
-        return Ok(socket);
-    }
-    match machine.sockets().as_slice() {
-        [only] => Ok(only),
-        [] => Err(Failure::new("the machine has no socket to compute on")),
-        several => {
+/// The sockets on which ranks compute.
+fn sockets<'m>(machine: &'m Machine, matches: &'m ArgMatches) -> Result<Sockets<'m>, Failure> {
+    let given = matches.get_many::<String>("socket").into_iter().flatten();
+    let (of_kernels, everywhere): (Vec<&String>, Vec<&String>) = given.partition(|given| given.contains('='));
+    let of_kernels = of_kernels.into_iter().filter_map(|given| given.split_once('=')).collect();
+    let socket = match (everywhere.as_slice(), machine.sockets().as_slice()) {
+        ([socket], _) => socket.as_str(),
+        ([], [only]) => only,
+        ([], []) => return Err(Failure::new("the machine has no socket to compute on")),
+        ([], several) => {
             let known = several.join(", ");
-            Err(Failure::with(USAGE, format!("the machine has several kinds of sockets ({known}): choose one with --socket")))
+            return Err(Failure::with(USAGE, format!("the machine has several kinds of sockets ({known}): choose one with --socket NAME")));
         }
-    }
+        ([first, second, ..], _) => {
+            let sentence = format!("--socket {first} and --socket {second}: only a kernel can have another kind, --socket KERNEL={second}");
+            return Err(Failure::with(USAGE, sentence));
+        }
+    };
+    Ok(Sockets { machine, socket, of_kernels })
 }

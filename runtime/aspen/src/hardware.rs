@@ -17,7 +17,7 @@ use std::collections::{BTreeSet, HashMap};
 pub(crate) struct Hardware<'m, N> {
     machine: &'m Machine,
     root: usize,
-    socket: &'m str,
+    socket: Box<str>,
     values: &'m Values<'m, N>,
     served: RefCell<HashMap<String, Option<Served<'m, N>>>>,
     conflicts: BTreeSet<(&'m str, &'m str)>,
@@ -53,7 +53,7 @@ impl Machine {
 }
 
 impl<'m, N: Number> Hardware<'m, N> {
-    pub(crate) fn new(machine: &'m Machine, socket: &'m str, values: &'m Values<'m, N>) -> Result<Hardware<'m, N>, AspenError> {
+    pub(crate) fn new(machine: &'m Machine, socket: &str, values: &'m Values<'m, N>) -> Result<Hardware<'m, N>, AspenError> {
         let Some(root) = machine.root else {
             return Err(AspenError::new("the machine's file has parts of machines only, and no component of the kind 'machine'"));
         };
@@ -62,8 +62,15 @@ impl<'m, N: Number> Hardware<'m, N> {
             let hint = suggestion(socket, sockets.iter().copied());
             return Err(AspenError::new(format!("the machine has no socket '{socket}'{hint} (it has {})", sockets.join(", "))));
         }
-        let mut hardware =
-            Hardware { machine, root, socket, values, served: RefCell::default(), conflicts: BTreeSet::new(), notes: RefCell::default() };
+        let mut hardware = Hardware {
+            machine,
+            root,
+            socket: socket.into(),
+            values,
+            served: RefCell::default(),
+            conflicts: BTreeSet::new(),
+            notes: RefCell::default(),
+        };
         let mut reached = BTreeSet::new();
         hardware.reach(root, &mut reached);
         for item in reached.iter().flat_map(|&at| &machine.components[at].items) {
@@ -74,9 +81,14 @@ impl<'m, N: Number> Hardware<'m, N> {
         Ok(hardware)
     }
 
+    /// Another kind of socket of the machine.
+    pub(crate) fn beside(&self, socket: &str) -> Result<Hardware<'m, N>, AspenError> {
+        Hardware::new(self.machine, socket, self.values)
+    }
+
     fn reach(&self, component: usize, reached: &mut BTreeSet<usize>) {
         if reached.insert(component) {
-            self.machine.parts_for(component, Some(self.socket)).for_each(|(part, _)| self.reach(part, reached));
+            self.machine.parts_for(component, Some(&self.socket)).for_each(|(part, _)| self.reach(part, reached));
         }
     }
 
@@ -100,7 +112,7 @@ impl<'m, N: Number> Hardware<'m, N> {
         if self.machine.components[component].items.iter().any(has) {
             return Ok(Some((component, N::new(1.0))));
         }
-        for (part, count) in self.machine.parts_for(component, Some(self.socket)) {
+        for (part, count) in self.machine.parts_for(component, Some(&self.socket)) {
             if without.contains(&part) {
                 continue;
             }
@@ -276,7 +288,7 @@ impl<'m, N: Number> Hardware<'m, N> {
 
     /// Bytes that the memories of the machine's sockets of this kind hold.
     pub(crate) fn capacity(&self) -> Result<N, AspenError> {
-        self.total(self.root, Some(self.socket), &mut HashMap::new(), &|item| match item {
+        self.total(self.root, Some(&self.socket), &mut HashMap::new(), &|item| match item {
             Item::Property(name, Some(value)) if name.text == "capacity" => Some(value),
             _ => None,
         })
@@ -286,7 +298,7 @@ impl<'m, N: Number> Hardware<'m, N> {
     fn total(
         &self,
         component: usize,
-        socket: Option<&'m str>,
+        socket: Option<&str>,
         known: &mut HashMap<usize, N>,
         formula: &dyn Fn(&'m Item) -> Option<&'m Expr>,
     ) -> Result<N, AspenError> {

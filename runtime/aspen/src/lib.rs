@@ -44,7 +44,7 @@ pub use model::{Application, Machine, Model};
 pub use number::{Function, Number};
 pub use outline::constant;
 pub use parse::{parse, parse_formula};
-pub use plan::{Part, Plan};
+pub use plan::{Part, Plan, Sockets};
 pub use source::{FileId, Place, Source, Sources, Span};
 pub use steps::{Communication, Traffic};
 pub use usage::Usage;

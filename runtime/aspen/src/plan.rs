@@ -30,27 +30,57 @@ pub enum Part {
     Communicate(Step),
 }
 
+/// On which sockets of a machine ranks compute.
+#[derive(Clone, Debug)]
+pub struct Sockets<'a> {
+    /// The machine.
+    pub machine: &'a Machine,
+    /// The kind of socket where nothing else is said.
+    pub socket: &'a str,
+    /// Kernels that compute on other kinds, with all that they call but for what has a kind of its own: name and kind.
+    pub of_kernels: Vec<(&'a str, &'a str)>,
+}
+
 impl Application {
-    /// What the ranks do, each computing on a socket of the machine; without a machine computation takes no time. In an `execute` a rank
+    /// What the ranks do, each computing on one socket at a time; without a machine computation takes no time. In an `execute` a rank
     /// computes first, then it communicates in the order of the text; parallel steps and times are one after the other.
     ///
     /// # Errors
-    /// As for [`Application::evaluate`] and [`Application::communication`]; a branch has a probability and the traversal is implicit.
-    pub fn plan(&self, request: &Request<'_, f64>, machine: Option<(&Machine, &str)>) -> Result<Plan, AspenError> {
-        self.on_hardware(request, machine, |values, hardware| {
-            let mut planner = Planner { hardware, open: vec![(1, Vec::new())], notes: BTreeSet::new() };
+    /// As for [`Application::evaluate`] and [`Application::communication`]; a branch has a probability and the traversal is implicit; a kernel that
+    /// has a socket is not there.
+    pub fn plan(&self, request: &Request<'_, f64>, sockets: Option<&Sockets<'_>>) -> Result<Plan, AspenError> {
+        let of_kernels = sockets.map_or(&[][..], |sockets| sockets.of_kernels.as_slice());
+        let others = of_kernels.iter().map(|(name, _)| self.full_name(name)).collect::<Result<Vec<&str>, AspenError>>()?;
+        self.on_hardware(request, sockets.map(|sockets| (sockets.machine, sockets.socket)), |values, hardware| {
+            let mut all: Vec<Hardware<'_, f64>> = Vec::new();
+            for (_, socket) in of_kernels {
+                all.extend(hardware.map(|hardware| hardware.beside(socket)).transpose()?);
+            }
+            let kernels = others.iter().copied().zip(&all).collect();
+            let mut planner = Planner { on: vec![hardware], kernels, open: vec![(1, Vec::new())], notes: BTreeSet::new() };
             let (kernel, arguments) = self.asked(request.kernel, values)?;
             Walk::new(self, values, request.traversal, request.seed).kernel(kernel, arguments, &mut planner)?;
             let mut notes: Vec<String> = planner.notes.into_iter().collect();
-            notes.extend(hardware.map(Hardware::notes).unwrap_or_default());
+            notes.extend(hardware.into_iter().chain(&all).flat_map(Hardware::notes));
+            notes.sort_unstable();
+            notes.dedup();
             let (_, parts) = planner.open.pop().unwrap_or_default();
             Ok(Plan { parts, notes })
         })
     }
+
+    /// The name of a kernel with the models it is in, as a traversal says it.
+    fn full_name(&self, name: &str) -> Result<&str, AspenError> {
+        let found = self.kernel(0, name).ok_or_else(|| AspenError::new(self.no_kernel(0, name)))?;
+        Ok(&self.kernels[found].full)
+    }
 }
 
 struct Planner<'h, 'm> {
-    hardware: Option<&'h Hardware<'m, f64>>,
+    /// On what the parts compute that are being gone through, innermost last: the model's own socket is the first.
+    on: Vec<Option<&'h Hardware<'m, f64>>>,
+    /// Kernels with sockets of their own.
+    kernels: Vec<(&'h str, &'h Hardware<'m, f64>)>,
     /// Parts that are being gone through, and how often each happens.
     open: Vec<(u64, Vec<Part>)>,
     notes: BTreeSet<String>,
@@ -74,11 +104,17 @@ impl Visitor<f64> for Planner<'_, '_> {
             }
             _ => 1,
         };
+        let own = match structure {
+            Structure::Kernel(name) => self.kernels.iter().find(|(kernel, _)| kernel == name).map(|(_, hardware)| *hardware),
+            _ => None,
+        };
+        self.on.push(own.or(self.on.last().copied().flatten()));
         self.open.push((times, Vec::new()));
         Ok(())
     }
 
     fn leave(&mut self) -> Result<(), AspenError> {
+        self.on.pop();
         let Some((times, mut parts)) = self.open.pop() else { return Ok(()) };
         match times {
             1 => {
@@ -104,7 +140,7 @@ impl Visitor<f64> for Planner<'_, '_> {
                 Some(step) => steps.push(step),
             }
         }
-        if let Some(hardware) = self.hardware {
+        if let Some(hardware) = self.on.last().copied().flatten() {
             let (seconds, _) = hardware.together(parallelism, &computes)?;
             if seconds > 0.0 {
                 self.add(Part::Compute(seconds));

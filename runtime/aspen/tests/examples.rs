@@ -36,7 +36,7 @@ fn near(a: f64, b: f64) {
 
 #[test]
 fn all_are_formatted_and_checked() {
-    for name in ["stencil.aspen", "cg.aspen", "lulesh.aspen", "transformer.aspen", "cluster.aspen"] {
+    for name in ["stencil.aspen", "cg.aspen", "lulesh.aspen", "transformer.aspen", "rounds.aspen", "cluster.aspen", "rig.aspen"] {
         let (_, sources) = read(name);
         assert_eq!(aspen::format(&sources, 0).unwrap(), sources.file(0).text, "{name}");
     }

@@ -160,6 +160,18 @@ pub(crate) fn drain(rank: u32) {
     }
 }
 
+/// How many bytes glibc has written to the stream's memory file.
+///
+/// The file is asked: a flush of glibc's own, as in `error` and a failed `assert`, which no interposed
+/// `fflush` sees, writes and leaves an `offset` of -1 behind ("not known").
+///
+/// # Safety
+/// `file` is a stream that `take_over` changed.
+unsafe fn spilled(file: *const File) -> i64 {
+    // SAFETY: the caller's contract; moves nothing.
+    unsafe { libc::lseek((*file).descriptor, 0, libc::SEEK_CUR) }.max(0)
+}
+
 #[cold]
 fn drain_stream(rank: u32, file: *mut File, stream: Stream) {
     // SAFETY: a stream that `take_over` changed, and no other function uses it now: its buffer from
@@ -169,8 +181,8 @@ fn drain_stream(rank: u32, file: *mut File, stream: Stream) {
             // A wide stream converts its own buffer only when flushed.
             FLUSH.get::<Flush>()(file);
         }
-        if (*file).offset > 0 {
-            let mut bytes = vec![0; (*file).offset as usize];
+        if (*file).offset != 0 {
+            let mut bytes = vec![0; spilled(file) as usize];
             let got = libc::pread((*file).descriptor, bytes.as_mut_ptr().cast(), bytes.len(), 0);
             output::add(rank, stream, &bytes[..got.max(0) as usize]);
             libc::ftruncate((*file).descriptor, 0);
@@ -195,8 +207,8 @@ pub(crate) fn pour(rank: u32) {
         let mut piece = [0u8; 4096];
         // SAFETY: as in `drain_stream`; the process ends after this.
         unsafe {
-            let mut at = 0;
-            while at < (*file).offset {
+            let (mut at, end) = (0, spilled(file));
+            while at < end {
                 let got = libc::pread((*file).descriptor, piece.as_mut_ptr().cast(), piece.len(), at);
                 if got <= 0 {
                     break;

@@ -57,6 +57,16 @@ fn arithmetic_errors_and_abort_are_reported() {
 }
 
 #[test]
+fn a_failed_assertion_is_shown_before_the_report() {
+    let program = compile("crash.c", Link::Pie, &[]);
+    let result = run(&program, &[("RANKS", "4")], &["assert"], "");
+    assert_eq!(result.status, Some(128 + 6));
+    let (before, report) = result.error.split_once('\n').expect("two lines");
+    assert!(before.ends_with("Assertion `nothing' failed."), "{}", result.error);
+    assert!(report.starts_with("xsim: rank 2 called abort (SIGABRT), in or after yield_"), "{}", result.error);
+}
+
+#[test]
 fn a_rank_that_computes_without_end_is_named() {
     let program = compile("crash.c", Link::Pie, &[]);
     let result = run(&program, &[("WATCHDOG_MS", "200"), ("RANKS", "4")], &["busy"], "");

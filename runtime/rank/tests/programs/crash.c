@@ -1,5 +1,6 @@
 /* One rank does what argv[1] says after the others have printed. */
 #include "ranks.h"
+#include <assert.h>
 #include <string.h>
 
 static int *volatile nowhere;
@@ -20,6 +21,7 @@ int main(int argc, char **argv) {
         if (!strcmp(argv[1], "stack")) return deeper(0);
         if (!strcmp(argv[1], "division")) return 1000 / nothing;
         if (!strcmp(argv[1], "abort")) abort();
+        if (!strcmp(argv[1], "assert")) assert(nothing);
         if (!strcmp(argv[1], "busy")) /* Divisions, of which no processor does a billion a second. */
             for (volatile double n = 1.5, i = 0; i < 1e8; i++) n = 3 / n;
     }

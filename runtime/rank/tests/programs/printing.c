@@ -1,9 +1,13 @@
 /* Lines of several ranks, through stdio and past it. */
 #include "ranks.h"
 #include <errno.h>
+#include <error.h>
 #include <string.h>
 #include <unistd.h>
 #include <wchar.h>
+
+/* `error` then prints the text alone. */
+static void no_name(void) {}
 
 int main(int argc, char **argv) {
     int rank = rank_();
@@ -19,6 +23,11 @@ int main(int argc, char **argv) {
     fprintf(stderr, " end\n");
     errno = ENOENT;
     perror("perror");
+    /* glibc flushes standard output and error itself, not through `fflush`. */
+    error_print_progname = no_name;
+    printf("before ");
+    error(0, 0, "error()");
+    printf("and after\n");
     char line[100];
     if (fgets(line, sizeof line, stdin)) printf("rank %d read %s", rank, line);
     yield_();

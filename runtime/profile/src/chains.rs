@@ -52,14 +52,22 @@ impl Chains {
         cost.wait_ps += u128::from(call.wait.as_ps());
     }
 
-    /// The chains of a tally; `site` is the name of its place, with those of the functions that the compiler has put around it. Nothing behind `main` is the
+    /// The chains of which there were calls, by their tallies, of which there are so many.
+    pub fn by_tally(&self, tallies: usize) -> Vec<Vec<u32>> {
+        let mut all = vec![Vec::new(); tallies];
+        for ((number, &tally), _) in (0..).zip(&self.tallies).zip(&self.costs).filter(|(_, cost)| cost.calls > 0) {
+            all[tally as usize].push(number);
+        }
+        all
+    }
+
+    /// These chains of one tally; `site` is the name of its place, with those of the functions that the compiler has put around it. Nothing behind `main` is the
     /// program's: where a process is one rank the system's start would follow.
-    pub fn part(&self, tally: u32, site: &[String]) -> Part {
-        let of_tally = (0..).zip(&self.tallies).zip(&self.costs).filter(|((_, of), cost)| **of == tally && cost.calls > 0);
-        let chains = of_tally.map(|((number, _), cost)| {
-            let all: Vec<&String> = site.iter().chain(self.names.get(&number).into_iter().flatten()).collect();
+    pub fn part(&self, numbers: &[u32], site: &[String]) -> Part {
+        let chains = numbers.iter().map(|number| {
+            let all: Vec<&String> = site.iter().chain(self.names.get(number).into_iter().flatten()).collect();
             let main = all.iter().position(|name| is_main(name)).unwrap_or(all.len());
-            (all.into_iter().take(main.saturating_add(1)).skip(1).cloned().collect(), *cost)
+            (all.into_iter().take(main.saturating_add(1)).skip(1).cloned().collect(), self.costs[*number as usize])
         });
         Part(chains.collect())
     }

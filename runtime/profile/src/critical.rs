@@ -9,6 +9,7 @@ mod steps;
 mod walk;
 
 use crate::gatherings::Gatherings;
+use crate::places::Places;
 use engine::Time;
 use observe::Symbols;
 use observe::critical_path::CriticalPath;
@@ -30,9 +31,9 @@ pub struct Critical {
     writer: Writer,
     symbols: Symbols,
     sites: FxHashMap<u32, String>,
-    /// Places by site and function with what their calls do, and what they are called.
-    places: FxHashMap<(u32, u16), (u32, u32)>,
-    names: Vec<(u32, &'static str)>,
+    places: Places,
+    /// What the calls of a place do.
+    acts: Vec<u32>,
     gatherings: Gatherings,
     failed: Option<io::Error>,
     whole: Option<CriticalPath>,
@@ -73,8 +74,8 @@ impl Critical {
             writer,
             symbols: Symbols::default(),
             sites: FxHashMap::default(),
-            places: FxHashMap::default(),
-            names: Vec::new(),
+            places: Places::default(),
+            acts: Vec::new(),
             gatherings: Gatherings::default(),
             failed: None,
             whole: None,
@@ -82,10 +83,11 @@ impl Critical {
     }
 
     fn place(&mut self, call: &Returned) -> (u32, u32) {
-        *self.places.entry((call.site, call.function)).or_insert_with(|| {
-            self.names.push((call.site, call.name));
-            (self.names.len() as u32 - 1, acts::of(call.name))
-        })
+        let place = self.places.number(call);
+        if self.acts.len() == place as usize {
+            self.acts.push(acts::of(call.name));
+        }
+        (place, self.acts[place as usize])
     }
 
     fn step(&mut self, call: &Returned) -> Step {
@@ -201,7 +203,7 @@ impl Recorder for Critical {
         let name = |&(site, function): &(u32, &'static str)| {
             (self.sites.get(&site).map_or("unknown", String::as_str).to_owned(), function.to_owned())
         };
-        let names = self.names.iter().map(name).collect();
+        let names = self.places.met().iter().map(name).collect();
         let part = Part { own: self.own.clone(), names, table: self.writer.table(), latest: self.writer.latest() };
         serde_json::to_vec(&part).expect("plain data always has a JSON form")
     }

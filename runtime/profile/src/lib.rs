@@ -6,6 +6,7 @@ mod critical;
 mod gatherings;
 mod load;
 mod moments;
+mod places;
 mod regions;
 mod series;
 mod tally;
@@ -20,6 +21,7 @@ use observe::recorder::{Call, Left, Place, Recorder, Region};
 use observe::traffic::Matrix;
 use observe::waiting::{Entries, Returned};
 use observe::{Symbols, Traffic};
+use places::Places;
 use regions::Regions;
 use rustc_hash::FxHashMap;
 use serde::{Deserialize, Serialize};
@@ -39,12 +41,9 @@ pub struct Profiler {
     /// How many callers of a site are told apart.
     depth: u32,
     chains: Chains,
-    /// Which tally is of a site and a function.
-    places: FxHashMap<(u32, u16), u32>,
-    /// By the number of a site, the function that was called from there last, and its tally: the same one but where a pointer is called.
-    latest: Vec<(u16, u32)>,
-    /// Site, function and what is added up of them.
-    tallies: Vec<(u32, &'static str, Tally)>,
+    places: Places,
+    /// What is added up, by place.
+    tallies: Vec<Tally>,
     gatherings: Gatherings,
     series: Series,
     load: Load,
@@ -76,8 +75,7 @@ impl Profiler {
             sites: FxHashMap::default(),
             depth,
             chains: Chains::default(),
-            places: FxHashMap::default(),
-            latest: Vec::new(),
+            places: Places::default(),
             tallies: Vec::new(),
             gatherings: Gatherings::default(),
             series: Series::default(),
@@ -86,29 +84,6 @@ impl Profiler {
             traffic: Matrix::default(),
             whole: None,
         }
-    }
-
-    #[inline]
-    fn tally(&mut self, call: &Returned) -> u32 {
-        match self.latest.get(call.site as usize) {
-            Some(&(function, place)) if function == call.function => place,
-            _ => self.other_tally(call),
-        }
-    }
-
-    #[cold]
-    fn other_tally(&mut self, call: &Returned) -> u32 {
-        let tallies = &mut self.tallies;
-        let place = *self.places.entry((call.site, call.function)).or_insert_with(|| {
-            tallies.push((call.site, call.name, Tally::default()));
-            tallies.len() as u32 - 1
-        });
-        let site = call.site as usize;
-        if self.latest.len() <= site {
-            self.latest.resize(site + 1, (u16::MAX, 0));
-        }
-        self.latest[site] = (call.function, place);
-        place
     }
 
     /// A rank did this.
@@ -150,14 +125,17 @@ impl Recorder for Profiler {
     }
 
     fn returned(&mut self, call: &Returned) {
-        let place = self.tally(call);
-        self.tallies[place as usize].2.add(call);
+        let place = self.places.number(call);
+        if self.tallies.len() == place as usize {
+            self.tallies.push(Tally::default());
+        }
+        self.tallies[place as usize].add(call);
         if call.chain != 0 {
             self.chains.add(place, call);
         }
         if call.gathering.is_some() {
             let tallies = &mut self.tallies;
-            self.gatherings.returned(place, call, |place, call, entries| lose(&mut tallies[place as usize].2, call, entries));
+            self.gatherings.returned(place, call, |place, call, entries| lose(&mut tallies[place as usize], call, entries));
         }
         if !call.inner && call.left > call.entered {
             let took = call.left.since(call.entered);
@@ -169,7 +147,7 @@ impl Recorder for Profiler {
 
     fn gathered(&mut self, id: (u32, u32), entries: &Entries) {
         let tallies = &mut self.tallies;
-        self.gatherings.gathered(id, entries, |place, call, entries| lose(&mut tallies[place as usize].2, call, entries));
+        self.gatherings.gathered(id, entries, |place, call, entries| lose(&mut tallies[place as usize], call, entries));
     }
 
     fn computed(&mut self, rank: u32, from: Time, span: Span) {
@@ -189,10 +167,12 @@ impl Recorder for Profiler {
     fn unfinished(&mut self, _: &Call) {}
 
     fn part(&mut self) -> Vec<u8> {
-        let tallies = (0..).zip(std::mem::take(&mut self.tallies)).map(|(number, (site, function, tally))| {
+        let chains = self.chains.by_tally(self.tallies.len());
+        let of_places = self.places.met().iter().zip(std::mem::take(&mut self.tallies)).zip(&chains);
+        let tallies = of_places.map(|((&(site, function), tally), chains)| {
             let names = self.sites.get(&site).map_or(&[][..], Vec::as_slice);
             let name = names.first().map_or("unknown", String::as_str);
-            (name.to_owned(), function.to_owned(), tally, self.chains.part(number, names))
+            (name.to_owned(), function.to_owned(), tally, self.chains.part(chains, names))
         });
         let part = Part {
             tallies: tallies.collect(),

@@ -123,8 +123,9 @@ pub fn setup(options: &Options, remote: Option<Remote>) -> Result<(Setup, String
         return Err("-xsim-ft runs on one native process only: start without mpirun, or let the first failure end the run".to_owned());
     }
     simulation::recorders::check(options, &NAMES)?;
-    // Decided for the whole run before it begins: the first receive that is cancelled must find the matches held.
-    let cancels = rank::is_any_called(&["MPI_Cancel", "PMPI_Cancel"]);
+    // Decided for the whole run before it begins: the first receive that is cancelled must find the matches held. What a program loads while it
+    // runs, as Python does, may cancel.
+    let cancels = rank::is_any_called(&["MPI_Cancel", "PMPI_Cancel", "dlopen"]);
     Ok((Setup { environment: environment(options, "MPI_THREAD_FUNNELED"), remote, cancels, ..setup }, machine))
 }
 

@@ -52,6 +52,9 @@ fn who_waits_for_a_match_does_not_learn_of_one_that_is_cancelled() {
         same((seed, 73, 7, "mesh:2d,l=2us,b=1Gbps/rank:eager=0", "fixed:7ns"), &[3]);
         same((seed, 127, 5, "tree:degree=3,l=100ns,b=1Gbps/rank:eager=0", "fixed:20ns"), &[2]);
         same((seed, 127, 9, &format!("star:l=1ps,b=inf/{OVERHEADS}"), "none"), &[4]);
+        // Where nothing takes time the news of a match comes in the instant in which its sender asks for it.
+        same((seed, 73, 8, "none/rank:eager=0", "none"), &[2, 4]);
+        same((seed, 127, 6, "ring:l=0,b=1Gbps/rank:eager=0", "none"), &[3]);
     }
 }
 

@@ -73,8 +73,6 @@ while [ "$(date +%s)" -lt "$end" ]; do
     algorithms=$chosen
     choose 127 127 127 1 2 18 7 12 9 73
     kinds=$chosen
-    # Receives are cancelled whose senders wait, but not where nothing takes time on the way (docs/limitations.md).
-    case $machine in none* | *l=0,*) kinds=$((kinds & 63)) ;; esac
     draw 15
     ranks=$((2 + drawn))
     draw 3

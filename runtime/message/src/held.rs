@@ -2,7 +2,7 @@
 //!
 //! A receive with a named source has its message as soon as both are known, whatever their times (`matching`): its owner may be
 //! behind, and cancel the receive before the message arrives. A sender that waits for the match would have gone on by then, or not, as the host
-//! pleases. So in a program that can cancel, on machines with latency, such a match is held until the owner's clock has passed the arrival, or what is safe has: it is one more
+//! pleases. So in a program that can cancel such a match is held until the owner's clock has passed the arrival, or what is safe has: it is one more
 //! thing to be decided in the order of time. Receives for which their rank is blocked are not held: it cannot cancel them any more.
 
 use crate::envelope::Transit;

@@ -4,17 +4,15 @@ use crate::envelope::Transit;
 use crate::held::HeldMatch;
 use crate::messages::Messages;
 use crate::node::flag;
-use engine::{Span, Time};
+use engine::Time;
 
 impl Messages {
     /// Whether the sender of a message that the receive `index` of rank `to` meets at `met` must not know of it yet.
-    // On a shared network matches come in the order of time by themselves. Where nothing takes time on the way the news would share its
-    // instant with what its sender asks then, and which comes first would be the host's to say: there matches are told at once.
+    // On a shared network matches come in the order of time by themselves.
     #[inline]
     pub(crate) fn may_be_cancelled(&self, to: u32, index: u32, met: Time) -> bool {
         self.held.cancels
             && !self.by_time()
-            && self.wire.way_back() != Span::ZERO
             && met > self.clock(to)
             && self.nodes[index].flags & (flag::WAITED | flag::ORPHAN | flag::TRUNCATED) == 0
     }

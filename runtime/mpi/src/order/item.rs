@@ -2,6 +2,7 @@
 
 use crate::order::key::Key;
 use engine::{Decision, DecisionQueue, Time};
+use std::cmp::Ordering;
 
 /// What happens when an item is decided.
 // In the order in which things of one time, rank and source happen. A receive comes before a poll of that
@@ -21,9 +22,8 @@ pub(crate) enum What {
 }
 
 /// One thing to decide.
-// The order of its fields is the order of decisions: (time, rank, source), then what. No two items are equal in
-// all of these.
-#[derive(Clone, Copy, PartialEq, Eq, PartialOrd, Ord, Debug)]
+// Items are in the order of their keys, then of what they are. No two are equal in all of these.
+#[derive(Clone, Copy, PartialEq, Eq, Debug)]
 pub(crate) struct Item {
     /// When the message arrives, or what is asked about.
     pub(crate) time: Time,
@@ -34,7 +34,19 @@ pub(crate) struct Item {
 
 impl Item {
     pub(crate) fn key(&self) -> Key {
-        Key { time: self.time, rank: self.rank, source: self.source }
+        Key { time: self.time, rest: !matches!(self.what, What::Told(_)), rank: self.rank, source: self.source }
+    }
+}
+
+impl Ord for Item {
+    fn cmp(&self, other: &Item) -> Ordering {
+        (self.key(), self.what).cmp(&(other.key(), other.what))
+    }
+}
+
+impl PartialOrd for Item {
+    fn partial_cmp(&self, other: &Item) -> Option<Ordering> {
+        Some(self.cmp(other))
     }
 }
 

@@ -7,6 +7,10 @@ use engine::Time;
 #[derive(Clone, Copy, PartialEq, Eq, PartialOrd, Ord, Default, Debug)]
 pub(crate) struct Key {
     pub(crate) time: Time,
+    /// False for the news of a match that was held ([`What::Told`](crate::order::item::What::Told)).
+    // Whether a match is held is the host's to say. One that is not is told at once, before anything of its instant is decided: so news comes
+    // before everything else of the instant, and where nothing takes time on the way nobody can see which way it took.
+    pub(crate) rest: bool,
     pub(crate) rank: u32,
     /// Of the message; the greatest for a poll, which so comes after all receives of its instant.
     pub(crate) source: u32,
@@ -14,7 +18,7 @@ pub(crate) struct Key {
 
 impl Key {
     /// After all items.
-    pub(crate) const LAST: Key = Key { time: Time::MAX, rank: u32::MAX, source: u32::MAX };
+    pub(crate) const LAST: Key = Key { time: Time::MAX, rest: true, rank: u32::MAX, source: u32::MAX };
 
     /// Before all items of an instant.
     pub(crate) fn at(time: Time) -> Key {

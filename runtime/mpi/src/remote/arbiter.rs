@@ -113,7 +113,7 @@ mod tests {
     fn item(processes: usize, (time, rank): (u64, u32), clock: u64) -> Report {
         let (time, effect) = (Time::from_ps(time), Time::from_ps(time.max(clock)));
         let none = vec![0; processes];
-        Report { least: Some(Key { time, rank, source: 0 }), effect: Some(effect), ..idle(&none, &none) }
+        Report { least: Some(Key { time, rest: true, rank, source: 0 }), effect: Some(effect), ..idle(&none, &none) }
     }
     /// What is told once these have come from all.
     fn told(reports: &[Report], lookahead: u64) -> Vec<(u32, Decision)> {
@@ -168,7 +168,7 @@ mod tests {
     fn without_lookahead_only_the_process_of_the_first_item_goes_on() {
         // One rank may reach another at once: the least alone, ties by rank.
         let reports = [item(3, (7, 1), 7), item(3, (7, 0), 7), item(3, (9, 2), 9)];
-        let until = Key { time: Time::from_ps(7), rank: 1, source: 0 };
+        let until = Key { time: Time::from_ps(7), rest: true, rank: 1, source: 0 };
         let mut arbiter = Arbiter::new(3);
         for (process, report) in reports.iter().enumerate() {
             arbiter.note(process as u32, report.clone());
@@ -178,7 +178,7 @@ mod tests {
         arbiter.note(1, Report { followed: 1, sent: vec![1, 0, 0], ..idle(&[0; 3], &[0; 3]) });
         assert_eq!(arbiter.conclude(|_| Span::ZERO), []);
         arbiter.note(0, Report { taken: vec![0, 1, 0], ..item(3, (8, 1), 8) });
-        let until = Key { time: Time::from_ps(9), rank: 2, source: 0 };
+        let until = Key { time: Time::from_ps(9), rest: true, rank: 2, source: 0 };
         assert_eq!(arbiter.conclude(|_| Span::ZERO), [(0, Decision::First(until))]);
     }
 

@@ -89,17 +89,17 @@ impl Decision {
 
 /// Writes a key, or that there is none.
 fn put_key(key: Option<Key>, out: &mut Vec<u8>) {
-    out.u8(u8::from(key.is_some()));
-    let Key { time, rank, source } = key.unwrap_or_default();
+    let Key { time, rest, rank, source } = key.unwrap_or_default();
+    out.u8(u8::from(key.is_some()) | u8::from(rest) << 1);
     out.u64(time.as_ps());
     out.u32(rank);
     out.u32(source);
 }
 
 fn take_key(from: &mut Take) -> Option<Key> {
-    let is = from.u8() != 0;
-    let key = Key { time: Time::from_ps(from.u64()), rank: from.u32(), source: from.u32() };
-    is.then_some(key)
+    let flags = from.u8();
+    let key = Key { time: Time::from_ps(from.u64()), rest: flags & 2 != 0, rank: from.u32(), source: from.u32() };
+    (flags & 1 != 0).then_some(key)
 }
 
 impl Report {
@@ -108,7 +108,7 @@ impl Report {
         self.sent.iter().chain(&self.taken).for_each(|&count| out.u64(count));
         put_key(self.least, out);
         put_key(self.effect.map(|time| Key { time, ..Key::default() }), out);
-        put_key(self.poller.map(|Poller { clock, rank, polls }| Key { time: clock, rank, source: polls }), out);
+        put_key(self.poller.map(|Poller { clock, rank, polls }| Key { time: clock, rank, source: polls, ..Key::default() }), out);
         out.u64(self.messages);
         out.u8(u8::from(self.held) | u8::from(self.ended) << 1 | u8::from(self.aborting) << 2 | u8::from(self.handshakes) << 3);
     }
@@ -125,7 +125,7 @@ impl Report {
             taken,
             least,
             effect: effect.map(|key| key.time),
-            poller: poller.map(|Key { time, rank, source }| Poller { clock: time, rank, polls: source }),
+            poller: poller.map(|Key { time, rank, source, .. }| Poller { clock: time, rank, polls: source }),
             messages,
             held: flags & 1 != 0,
             ended: flags & 2 != 0,
@@ -145,7 +145,7 @@ mod tests {
             followed: 7,
             sent: vec![1, 2],
             taken: vec![3, 4],
-            least: Some(Key { time: Time::from_ps(5), rank: 6, source: 7 }),
+            least: Some(Key { time: Time::from_ps(5), rest: true, rank: 6, source: 7 }),
             effect: Some(Time::MAX),
             held: true,
             poller: Some(Poller { clock: Time::from_ps(1), rank: 2, polls: 3 }),
@@ -159,7 +159,7 @@ mod tests {
         assert_eq!(Report::take(&mut Take(&bytes), 2), report);
         for decision in [
             Decision::Before(Time::MAX),
-            Decision::First(Key { time: Time::from_ps(8), rank: 9, source: u32::MAX }),
+            Decision::First(Key { time: Time::from_ps(8), rest: true, rank: 9, source: u32::MAX }),
             Decision::Held,
             Decision::Forget,
             Decision::Release(4),

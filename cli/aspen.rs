@@ -2,6 +2,7 @@
 
 mod communication;
 mod evaluate;
+mod from;
 mod generate;
 mod plot;
 mod run;
@@ -39,6 +40,7 @@ pub fn command() -> Command {
         .subcommand(communication::command())
         .subcommand(generate::command())
         .subcommand(run::command())
+        .subcommand(from::command())
 }
 
 /// Does what is asked.
@@ -51,6 +53,7 @@ pub fn main(matches: &ArgMatches) -> Result<ExitCode, Failure> {
         Some(("comm", sub)) => communication::main(sub),
         Some(("generate", sub)) => generate::main(sub),
         Some(("run", sub)) => run::main(sub),
+        Some(("from", sub)) => from::main(sub),
         _ => Err(Failure::with(USAGE, "what is to be done with the model?")),
     }
 }

@@ -8,8 +8,6 @@ use mpi::schedule::choose::{Policy, PolicyError};
 use std::io::Read;
 use std::path::{Path, PathBuf};
 
-/// What a trace of ours begins with.
-
 /// The subcommand's arguments.
 pub fn command() -> Command {
     let path = |name: &'static str| Arg::new(name).required(true).value_parser(clap::value_parser!(PathBuf));

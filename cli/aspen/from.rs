@@ -1,0 +1,87 @@
+//! `xsim aspen from`: a model from traces of a program at several rank counts.
+
+use super::evaluate::significant;
+use crate::failure::{Failure, USAGE};
+use ::aspen::Sources;
+use ::trace::Trace;
+use clap::{Arg, ArgAction, ArgMatches, Command};
+use infer::Compared;
+use std::path::{Path, PathBuf};
+use std::process::ExitCode;
+
+/// The subcommand's arguments.
+pub fn command() -> Command {
+    let path = |name: &'static str| Arg::new(name).required(true).value_parser(clap::value_parser!(PathBuf));
+    Command::new("from")
+        .about("Write the model that traces at several rank counts have in common, its numbers as formulas in the number of ranks")
+        .arg(
+            path("TRACE")
+                .action(ArgAction::Append)
+                .num_args(1..)
+                .help("Traces of one program (-xsim-trace), each of another number of ranks"),
+        )
+        .arg(
+            path("output")
+                .short('o')
+                .long("output")
+                .value_name("DIR")
+                .help("Where the model goes, and a machine on which it computes as recorded"),
+        )
+        .arg(Arg::new("name").long("name").value_name("NAME").default_value("recorded").help("What the model is called"))
+}
+
+/// Writes the model and the machine, and shows how the model compares with the traces.
+pub fn main(matches: &ArgMatches) -> Result<ExitCode, Failure> {
+    let name: &String = matches.get_one("name").expect("it has a default");
+    if name.is_empty()
+        || name.starts_with(|first: char| first.is_ascii_digit())
+        || !name.chars().all(|c| c.is_ascii_alphanumeric() || c == '_')
+    {
+        return Err(Failure::with(USAGE, format!("--name {name}: a model is called by letters, digits and '_', a letter first")));
+    }
+    let paths = matches.get_many::<PathBuf>("TRACE").into_iter().flatten();
+    let traces = paths.map(|path| Trace::open(path)).collect::<Result<Vec<Trace>, String>>().map_err(Failure::new)?;
+    let inferred = infer::infer(name, &traces).map_err(Failure::new)?;
+    for note in &inferred.notes {
+        eprintln!("xsim: note: {note}");
+    }
+    let directory: &PathBuf = matches.get_one("output").expect("clap asks for a directory");
+    write(directory, &format!("{name}.aspen"), &inferred.model)?;
+    write(directory, &format!("{name}-machine.aspen"), &inferred.machine)?;
+    show(&inferred.compared);
+    Ok(ExitCode::SUCCESS)
+}
+
+fn write(directory: &Path, name: &str, text: &str) -> Result<(), Failure> {
+    let mut sources = Sources::default();
+    let id = sources.add(name, text);
+    let text = ::aspen::format(&sources, id).map_err(|error| super::failed(&error))?;
+    let path = directory.join(name);
+    let written = std::fs::create_dir_all(directory).and_then(|()| std::fs::write(&path, text));
+    written.map_err(|why| Failure::new(format!("{} cannot be written: {why}", path.display())))?;
+    println!("{}", path.display());
+    Ok(())
+}
+
+/// One line for each trace: what it has, and what the model has where that differs.
+fn show(compared: &[Compared]) {
+    let cell = |(run, model): (f64, f64)| match run == model {
+        true => significant(run),
+        false => format!("{} ({})", significant(run), significant(model)),
+    };
+    let mut rows = vec![["ranks", "messages", "bytes", "collectives", "their bytes", "computation"].map(str::to_owned)];
+    for one in compared {
+        let (run, model) = one.computed;
+        let seconds = if run == 0.0 { "0 s".to_owned() } else { format!("{run:.4e} s ({:+.2} %)", (model / run - 1.0) * 100.0) };
+        rows.push([one.ranks.to_string(), cell(one.messages), cell(one.bytes), cell(one.collectives), cell(one.parts), seconds]);
+    }
+    let widths: Vec<usize> = (0..rows[0].len()).map(|column| rows.iter().map(|row| row[column].len()).max().unwrap_or(0)).collect();
+    for row in rows {
+        let line: String = row.iter().zip(&widths).map(|(cell, width)| format!("  {cell:>width$}")).collect();
+        println!("{}", &line[2..]);
+    }
+    match compared.iter().all(Compared::is_equal) {
+        true => println!("the model sends what the traces have"),
+        false => println!("in brackets: the model, where it differs"),
+    }
+}

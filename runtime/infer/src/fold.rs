@@ -1,0 +1,122 @@
+//! Loops in a sequence of steps.
+
+use crate::steps::{Run, What};
+
+/// The most steps of a loop's body that are looked for.
+const LONGEST: usize = 64;
+
+/// A step or a loop.
+#[derive(Clone, Debug)]
+pub enum Node {
+    /// A step, with the seconds computed before it all the times that it happens, and how often that is.
+    Step {
+        /// What it is.
+        what: What,
+        /// Seconds in all.
+        computed: f64,
+        /// How often.
+        times: f64,
+    },
+    /// What happens so often, one time after the other.
+    Loop {
+        /// How often.
+        count: u64,
+        /// What.
+        body: Vec<Node>,
+    },
+}
+
+impl Node {
+    /// Whether both do the same, times of computation aside.
+    fn is_like(&self, other: &Node) -> bool {
+        match (self, other) {
+            (Node::Step { what, .. }, Node::Step { what: other, .. }) => what == other,
+            (Node::Loop { count, body }, Node::Loop { count: times, body: other }) => count == times && are_alike(body, other),
+            _ => false,
+        }
+    }
+
+    /// Adds the computation of another time.
+    fn add(&mut self, other: &Node) {
+        match (self, other) {
+            (Node::Step { computed, times, .. }, Node::Step { computed: more, times: also, .. }) => {
+                *computed += more;
+                *times += also;
+            }
+            (Node::Loop { body, .. }, Node::Loop { body: other, .. }) => add_all(body, other),
+            _ => {}
+        }
+    }
+}
+
+fn are_alike(a: &[Node], b: &[Node]) -> bool {
+    a.len() == b.len() && a.iter().zip(b).all(|(a, b)| a.is_like(b))
+}
+
+fn add_all(body: &mut [Node], other: &[Node]) {
+    body.iter_mut().zip(other).for_each(|(mine, other)| mine.add(other));
+}
+
+/// The steps of a run as loops. O(steps * 64 ^ 2), of which nearly all comparisons end at once.
+pub fn fold(run: &Run) -> Vec<Node> {
+    let mut nodes: Vec<Node> = Vec::new();
+    for step in &run.steps {
+        nodes.push(Node::Step { what: step.what.clone(), computed: step.computed, times: 1.0 });
+        while shorten(&mut nodes) {}
+    }
+    nodes
+}
+
+/// Makes the end of a sequence a turn of the loop before it, or the first two turns of a new one.
+fn shorten(nodes: &mut Vec<Node>) -> bool {
+    for length in 1..=LONGEST.min(nodes.len()) {
+        let end = nodes.len() - length;
+        if end > 0
+            && let (before, turn) = nodes.split_at_mut(end)
+            && let Some(Node::Loop { count, body }) = before.last_mut()
+            && are_alike(body, turn)
+        {
+            *count += 1;
+            add_all(body, turn);
+            nodes.truncate(end);
+            return true;
+        }
+        if end >= length && are_alike(&nodes[end - length..end], &nodes[end..]) {
+            let turn = nodes.split_off(end);
+            let mut body = nodes.split_off(end - length);
+            add_all(&mut body, &turn);
+            nodes.push(Node::Loop { count: 2, body });
+            return true;
+        }
+    }
+    false
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+    use crate::steps::Step;
+    use aspen::{Collective, Operation};
+
+    fn run(bytes: &[u64]) -> Run {
+        let step = |&bytes: &u64| Step { what: What::Collective(Collective::Bcast, Operation::Sum, bytes), computed: 1.0 };
+        Run { ranks: 2, steps: bytes.iter().map(step).collect() }
+    }
+
+    fn shown(nodes: &[Node]) -> String {
+        let one = |node: &Node| match node {
+            Node::Step { what: What::Collective(_, _, bytes), computed, .. } => format!("{bytes}/{computed} "),
+            Node::Step { .. } => String::new(),
+            Node::Loop { count, body } => format!("{count}({})", shown(body)),
+        };
+        nodes.iter().map(one).collect()
+    }
+
+    #[test]
+    fn turns_become_loops_within_loops() {
+        assert_eq!(shown(&fold(&run(&[7, 7, 7]))), "3(7/3 )");
+        assert_eq!(shown(&fold(&run(&[1, 2, 1, 2, 3]))), "2(1/2 2/2 )3/1 ");
+        assert_eq!(shown(&fold(&run(&[1, 2, 2, 9, 1, 2, 2, 9]))), "2(1/2 2(2/4 )9/2 )");
+        assert_eq!(shown(&fold(&run(&[5, 1, 1, 2]))), "5/1 2(1/2 )2/1 ");
+    }
+}

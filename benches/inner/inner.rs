@@ -32,6 +32,9 @@ impl Timed for Event {
     fn time(&self) -> u64 {
         self.0
     }
+    fn rank(&self) -> u32 {
+        self.1
+    }
 }
 
 /// Takes the first event and adds one later, with 10,000 waiting.

@@ -1,6 +1,7 @@
 //! Virtual time and the order of events. Knows nothing of MPI, networks or ranks.
 
 mod barrier;
+mod crowd;
 mod decision;
 mod queue;
 mod random;

@@ -117,8 +117,13 @@ impl Ready {
     pub fn is_empty(&self) -> bool {
         self.count == 0 && self.coming == 0
     }
+    /// Whether senders lag.
+    #[inline]
+    pub fn has_lagging(&self) -> bool {
+        !self.lagging.is_empty()
+    }
     /// The least clock among lagging senders.
-    pub fn least_lagging(&self) -> Option<Time> {
+    pub fn least_lagging(&mut self) -> Option<Time> {
         self.lagging.peek().map(|key| key.time)
     }
     /// The lagging sender with the least clock.

@@ -32,7 +32,7 @@ impl Messages {
     /// Whether completing sends of so many unread bytes should wait until other ranks have run: they may receive them.
     #[inline]
     pub fn should_linger(&self, unread: u64) -> bool {
-        unread >= LONG && (!self.ready.is_empty() || self.ready.least_lagging().is_some())
+        unread >= LONG && (!self.ready.is_empty() || self.ready.has_lagging())
     }
 
     /// What becomes of a message's payload now that no receive is there: it stays where it is, or is copied if the

@@ -103,4 +103,10 @@ impl Timed for Event {
     fn time(&self) -> u64 {
         self.time
     }
+
+    /// Kind and place: what is left of the order is the load of events that are interchangeable.
+    #[inline]
+    fn rank(&self) -> u32 {
+        (self.rest >> 32) as u32
+    }
 }

@@ -16,7 +16,6 @@ use crate::node::{NIL, flag};
 use crate::reference::REFERRED;
 use crate::view::Extent;
 use crate::{handle, handle::REQUEST_SENT};
-use engine::Time;
 use rank::{Addr, memory};
 
 /// Bytes of a payload that are asked for ahead; beyond, the processor has seen the pattern itself.
@@ -28,14 +27,15 @@ impl Messages {
     /// Adds a send to the batch: answers its request's handle.
     ///
     /// Without `stays` the buffer may change after the call, so that the payload must fit in a node.
-    // The node is made at once, so that the program may end up with its handle; what it meets is found later.
+    // The node is made at once, so that the program may end up with its handle; what it meets is found later. On a
+    // shared network it is nobody's request: when its payload is moved says nothing of when it has left.
     #[inline(always)]
-    pub fn batch_send(&mut self, to: u32, message: Envelope, (buffer, bytes): (Addr, u64), arrival: Time, stays: bool) -> usize {
+    pub fn batch_send(&mut self, to: u32, message: Envelope, (buffer, bytes): (Addr, u64), transit: Transit, stays: bool) -> usize {
         memory::prefetch(&self.ranks[to as usize]);
-        let owned = stays && bytes >= REFERRED;
+        let owned = stays && bytes >= REFERRED && transit.flags == 0;
         let payload = self.load(&Extent { buffer, layout: None, bytes }, 0);
-        let flags = if owned { flag::OWNED } else { 0 };
-        let node = self.message_node(&message, payload, bytes, &Transit { arrival, flags, request: NIL, flight: NIL });
+        let flags = if owned { flag::OWNED } else { transit.flags };
+        let node = self.message_node(&message, payload, bytes, &Transit { flags, ..transit });
         self.add_to_batch(Operation { node, to });
         if owned { handle::of_node(node) } else { REQUEST_SENT }
     }
@@ -179,6 +179,7 @@ impl Messages {
         let receive = self.match_posted(to, &envelope);
         if receive.is_none() {
             self.settle_reference(index);
+            self.note_under_way(to, index);
             self.enqueue(to, index);
         }
         receive

@@ -92,7 +92,7 @@ impl Messages {
             return;
         }
         if !matches!(payload, Payload::Inline(_)) || transit.flags != 0 {
-            self.leave_unexpected(to, message, transit.flight);
+            self.leave_unexpected(to, message);
         }
         self.enqueue(to, message);
     }
@@ -137,9 +137,17 @@ impl Messages {
 
     /// What a message that goes into the unexpected queue needs where it is long, or not through when it is sent.
     #[inline(never)]
-    fn leave_unexpected(&mut self, to: u32, message: u32, flight: u32) {
+    fn leave_unexpected(&mut self, to: u32, message: u32) {
         self.settle_reference(message);
-        if flight != NIL {
+        self.note_under_way(to, message);
+    }
+
+    /// Where a shared network's delivery finds a message that no receive has taken.
+    #[inline(always)]
+    pub(crate) fn note_under_way(&mut self, to: u32, message: u32) {
+        let node = &self.nodes[message];
+        if node.has(flag::UNDER_WAY) {
+            let flight = node.layout;
             self.flights[flight] = Flight::Unexpected { to, message };
         }
     }

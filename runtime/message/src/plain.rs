@@ -51,7 +51,7 @@ impl Messages {
         let arrival = self.ranks[me as usize].clock + self.wire.latency(me, to, bytes);
         self.profile.message(bytes);
         if batching.holds(bytes) {
-            return Some(self.batch_send(to, envelope, (buffer, bytes), arrival, batching == Batching::UntilComplete));
+            return Some(self.batch_send(to, envelope, (buffer, bytes), Transit::at(arrival), batching == Batching::UntilComplete));
         }
         // What the rank started before comes before: messages of one sender must not overtake (MPI 5.0 section
         // 3.5).

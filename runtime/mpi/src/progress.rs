@@ -6,6 +6,8 @@ use crate::world::{Mpi, Phase, World};
 use engine::Time;
 use message::chapter::Errand;
 use message::chapter::id::ChapterId;
+use message::flight::Flight;
+use network::Delivered;
 
 // What the loop does without the world: everything that runs the program's code, which may borrow it.
 pub(crate) enum Next {
@@ -19,6 +21,9 @@ pub(crate) enum Next {
 /// Ticks of the processor, some tenths of a millisecond, after which other processes get what is there for them.
 // Looking costs microseconds: at each switch it would be most of the work.
 const PATIENCE: u64 = 500_000;
+
+/// Messages between asking for what one needs and its turn, where ranks seldom lie in the cache.
+const MESSAGES_AHEAD: usize = 8;
 
 /// Runs all ranks to their end. `tick` is called now and then with the world, for a progress display.
 pub fn run<R: Runner>(mpi: &Mpi, ranks: &mut R, tick: &mut dyn FnMut(&World)) -> Ending {
@@ -260,6 +265,11 @@ impl World {
         {
             let Some((key, message)) = self.messages.outbox.pop() else { return };
             let Some(network) = self.messages.wire.shared() else { return };
+            if self.messages.sweeps
+                && let Some(ahead) = self.messages.outbox.upcoming(MESSAGES_AHEAD)
+            {
+                network.prefetch(ahead);
+            }
             if let Some(arrival) = network.send(key.time, &message) {
                 self.land(message.id as u32, arrival);
             }
@@ -272,8 +282,26 @@ impl World {
         if let Some(network) = self.messages.wire.shared() {
             network.advance(until, &mut delivered);
         }
-        for delivery in delivered {
+        for (place, delivery) in delivered.iter().enumerate() {
+            if self.messages.sweeps {
+                self.approach_flights(&delivered[place..]);
+            }
             self.land(delivery.id as u32, delivery.at);
+        }
+    }
+
+    /// Fetches what messages need that land after the first of these.
+    #[inline]
+    fn approach_flights(&self, delivered: &[Delivered]) {
+        let flight = |ahead: usize| delivered.get(ahead).map(|delivery| delivery.id as u32);
+        if let Some(flight) = flight(2 * MESSAGES_AHEAD) {
+            self.messages.flights.prefetch(flight);
+        }
+        if let Some(Flight::Received { to, receive: node, .. } | Flight::Unexpected { to, message: node }) =
+            flight(MESSAGES_AHEAD).and_then(|flight| self.messages.flights.get(flight))
+        {
+            rank::memory::prefetch(&self.messages.ranks[*to as usize]);
+            self.messages.nodes.prefetch(*node);
         }
     }
 

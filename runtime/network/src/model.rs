@@ -50,6 +50,8 @@ pub trait Shared {
     /// Gives a message to the network at `at`; times must not decrease from call to call, nor lie before what `advance` has reached. The
     /// arrival, if the message shares nothing with any other; else `advance` tells it.
     fn send(&mut self, at: Time, message: &Message) -> Option<Time>;
+    /// The message will be sent soon: asks for what that needs. O(1).
+    fn prefetch(&self, _message: &Message) {}
     /// The time of the earliest event inside it.
     fn next_event(&self) -> Option<Time>;
     /// Carries it through all events at or before `until`; appends deliveries in (time, id) order.

@@ -37,6 +37,11 @@ impl<T> Slab<T> {
         }
         item
     }
+    /// The item will be used soon.
+    #[inline]
+    pub fn prefetch(&self, index: u32) {
+        prefetch_index::prefetch_index(&self.items, index as usize);
+    }
     /// The item.
     #[inline]
     pub fn get(&self, index: u32) -> Option<&T> {

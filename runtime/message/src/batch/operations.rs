@@ -1,6 +1,6 @@
 //! What is in the batch, and who may join it.
 
-use crate::node::INLINE_BYTES;
+use crate::node::{INLINE_BYTES, NIL};
 
 /// How many it holds at most.
 // A processor has ten to twenty misses under way at a time: more in a row gain nothing, and the row stays in
@@ -59,5 +59,11 @@ impl Batch {
     #[inline]
     pub fn is_empty(&self) -> bool {
         self.count == 0
+    }
+
+    /// Whether a receive was added last.
+    #[inline]
+    pub fn ends_with_receive(&self) -> bool {
+        self.operations[..self.count].last().is_some_and(|operation| operation.to == NIL)
     }
 }

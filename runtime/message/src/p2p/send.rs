@@ -83,14 +83,13 @@ impl Messages {
         self.note_sending(to, payload.bytes);
         let local = self.is_local(to);
         let stays = self.waits.is_none() && payload.layout.is_none() && payload.has_memory() && batching.holds(payload.bytes);
-        if stays && local && transit.flags == 0 && mode != SendMode::Buffered {
-            return Ok(self.batch_send(
-                to,
-                envelope,
-                (payload.buffer, payload.bytes),
-                transit.arrival,
-                batching == Batching::UntilComplete,
-            ));
+        if stays && local && transit.flags & !flag::UNDER_WAY == 0 && mode != SendMode::Buffered {
+            // The receives before it may tell senders of their match, by messages that enter a shared network after this one and
+            // before the next.
+            if transit.flags != 0 && self.batch.ends_with_receive() {
+                self.flush_batch();
+            }
+            return Ok(self.batch_send(to, envelope, (payload.buffer, payload.bytes), transit, batching == Batching::UntilComplete));
         }
         self.flush_batch();
         if local {

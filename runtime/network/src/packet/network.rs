@@ -95,6 +95,10 @@ impl Shared for PacketNetwork {
         None
     }
 
+    fn prefetch(&self, message: &Message) {
+        self.shard.prefetch_sender(message.source.0);
+    }
+
     fn next_event(&self) -> Option<Time> {
         self.next
     }

@@ -58,6 +58,13 @@ impl Shard {
         self.prefetch_lane(port, self.fabric.switching.lanes - 1);
     }
 
+    /// Starts loading what an interface needs that is given a message.
+    #[inline]
+    pub(crate) fn prefetch_sender(&self, interface: u32) {
+        self.early.prefetch(interface as usize);
+        self.prefetch_port(self.first_interface + interface);
+    }
+
     /// What an event names that is no arrival: a port, or the message that is delivered.
     #[inline]
     fn prefetch_place(&self, event: Event) {

@@ -146,6 +146,7 @@ fn only_packet_networks_have_a_network_report() {
     };
     let path = scratch("packet-no-report").join("net.json");
     run("star:2,l=1us,b=1Gbps", path.to_str().unwrap()).failure().says(&["-xsim-network-report", "level=packet"]);
+    assert!(!path.exists(), "a run that is refused leaves nothing");
     run("star:n=2,level=packet", "net.txt").failure().says(&["net.txt", ".json"]);
     run("star:n=2,classes=2,level=packet", path.to_str().unwrap()).failure().says(&["classes=", "one class"]);
 }

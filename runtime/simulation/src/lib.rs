@@ -26,9 +26,14 @@ pub fn preflight(options: &Options, ranks: u32, sharing: u32, writes: bool) -> R
     memory::check(ranks.into(), memory::LEAST_BYTES_PER_RANK, memory::available(), sharing)
         .map_err(|why| format!("-xsim-np {}: {why}", options.np))?;
     for path in options.report.iter().chain(&options.network_report).filter(|_| writes) {
-        // Opened without truncation: a run that fails must not destroy the report of one that did not.
+        // Opened without truncation: a run that fails must not destroy the report of one that did not, nor leave an empty one.
+        let is_there = path.symlink_metadata().is_ok();
         if let Err(why) = std::fs::OpenOptions::new().append(true).create(true).open(path) {
             return Err(format!("cannot write the report to {}: {why}", path.display()));
+        }
+        if !is_there {
+            // Whoever has taken it away meanwhile did the same.
+            let _ = std::fs::remove_file(path);
         }
     }
     Ok(())

@@ -78,6 +78,26 @@ fn a_walk_takes_the_time_of_the_generated_program_to_the_picosecond() {
 }
 
 /// Packets and hops between routers of a report.
+#[test]
+fn the_trace_of_a_walk_is_replayed_as_the_walk_went() {
+    let directory = scratch("aspen-trace");
+    let (path, trace, report) = (directory.join("patterns.aspen"), directory.join("walk.trace"), directory.join("replayed.json"));
+    std::fs::write(&path, MODEL.replace("execute { comm [2000] as random }", "execute { flops [2e6] as dp, simd }")).unwrap();
+    let (path, trace) = (path.to_str().unwrap(), trace.to_str().unwrap());
+    let computes = ["--machine-model", "cluster.aspen"];
+    for (machine, ranks) in
+        [("star:l=1us,b=8Gbps/rank:o_send=300ns,o_recv=200ns,eager=1kB", "12"), ("torus:4x4x4,l=1us,b=8Gbps,level=packet", "64")]
+    {
+        let walk = walked(path, &[&["-n", ranks, "-m", machine, "--trace", trace][..], &computes].concat());
+        let replay = command(&["replay", trace, "-m", machine, "--quiet", "--report", report.to_str().unwrap()]).output().unwrap();
+        assert!(replay.status.success(), "{}", String::from_utf8_lossy(&replay.stderr));
+        let replay = simulated(&report);
+        for what in ["virtual_time_ps", "messages", "bytes", "compute", "wait", "network"] {
+            assert_eq!(walk[what], replay[what], "{what} of {ranks} ranks on {machine}");
+        }
+    }
+}
+
 fn packets_and_hops(report: &Value) -> (u64, u64) {
     let total = &report["network"]["total"];
     let passed = total["routers_histogram"].as_array().unwrap();
@@ -146,6 +166,11 @@ fn what_cannot_run_is_refused() {
     refused(&rounds(&["--socket", "cpu", "--socket", "gpu"]), "only a kernel can have another kind, --socket KERNEL=gpu");
     refused(&rounds(&["--socket", "cpu", "--socket", "acelerator=gpu"]), "did you mean 'accelerator'?");
     refused(&rounds(&["--socket", "cpu", "--socket", "accelerator=tpu"]), "no socket 'tpu'");
+    let patterns = scratch("aspen-random").join("random.aspen");
+    std::fs::write(&patterns, "model random { kernel main { execute { comm [2000] as random } } }").unwrap();
+    let trace = patterns.with_extension("trace");
+    refused(&[patterns.to_str().unwrap(), "-n", "8", "--trace", trace.to_str().unwrap()], "record that (-xsim-trace)");
+    assert!(!trace.exists(), "a trace that is not whole is none");
     let file = scratch("aspen-refused").join("net.json");
     refused(&["lulesh.aspen", "-n", "8", "--network-report", file.to_str().unwrap()], "packet networks");
     refused(&["lulesh.aspen", "-n", "0"], "--np 0");

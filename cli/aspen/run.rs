@@ -30,6 +30,12 @@ pub fn command() -> Command {
                 .requires("machine-model")
                 .help("The kind of socket on which ranks compute, or on which they do in a kernel and what it calls; may be repeated"),
         )
+        .arg(
+            path("trace")
+                .long("trace")
+                .value_name("FILE")
+                .help("Also write the calls of all ranks, and what they compute between them, as a trace (xsim trace, xsim replay)"),
+        )
         .args(choices())
         .args(options::without_program())
 }
@@ -48,7 +54,10 @@ pub fn main(matches: &ArgMatches) -> Result<ExitCode, Failure> {
     for note in &plan.notes {
         eprintln!("xsim: note: {note}");
     }
-    let walk = Walk::new(&plan, options.np).map_err(|error| failed(&error))?;
+    let mut walk = Walk::new(&plan, options.np).map_err(|error| failed(&error))?;
+    if let Some(file) = matches.get_one::<PathBuf>("trace") {
+        convert::walked(&mut walk, options.np, file).map_err(|why| Failure::new(format!("--trace {}: {why}", file.display())))?;
+    }
     workload::run(&options, model.name.clone(), &NAMES, walk)
 }
 

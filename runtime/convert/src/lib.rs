@@ -9,9 +9,11 @@ mod goal;
 mod lines;
 mod script;
 mod ti;
+mod walk;
 mod writer;
 
 pub use format::Format;
+pub use walk::walked;
 
 use engine::Span;
 use mpi::schedule::choose::Policy;

@@ -1,4 +1,4 @@
-//! What all exporters do: they follow the calls of a rank, and know who is who in a communicator.
+//! What all do that write what ranks call: they follow the calls of a rank, and know who is who in a communicator.
 
 use engine::Span;
 use mpi::schedule::Kind;
@@ -6,7 +6,7 @@ use rustc_hash::FxHashMap;
 use std::rc::Rc;
 use trace::Trace;
 use trace::trace::Instance;
-use workload::{Call, Collective, Computation, Envelope, How, Replay, Script};
+use workload::{Call, Collective, Computation, Envelope, How, Replay, Script, Workload};
 
 /// A replay that keeps what the recording decided, with computation as recorded.
 ///
@@ -39,7 +39,11 @@ pub trait Writing {
 }
 
 /// Writes all that a rank does; `cannot` explains what the file's system says.
-pub fn follow(script: &mut Script, writing: &mut impl Writing, cannot: &impl Fn(std::io::Error) -> String) -> Result<(), String> {
+pub fn follow<W: Workload>(
+    script: &mut Script<'_, '_, W>,
+    writing: &mut impl Writing,
+    cannot: &impl Fn(std::io::Error) -> String,
+) -> Result<(), String> {
     while let Some((computed, call)) = script.next()? {
         writing.compute(computed).map_err(cannot)?;
         match writing.call(call) {

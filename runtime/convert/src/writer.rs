@@ -85,6 +85,41 @@ impl Writer {
         self.recording.call(&call, &Left { at: Time::ZERO, code: 0, name: Some("MPI_SUCCESS") });
     }
 
+    /// The rank sends or receives a message by this function of [`FUNCTIONS`]. The number of the request that the call makes, 0 if it makes none.
+    pub fn message(&mut self, rank: u32, name: &'static str, message: Message, slots: &mut Slots<Told>) -> u32 {
+        let Message { peer, tag, count: elements, datatype } = message;
+        let (receives, starts) = (matches!(name, "MPI_Recv" | "MPI_Irecv"), matches!(name, "MPI_Isend" | "MPI_Irecv"));
+        let mut arguments = vec![buffer("buf"), count("count", elements), datatype.of("datatype")];
+        let peer_name = if receives { "source" } else { "dest" };
+        arguments.extend([given(peer_name, Value::Rank(peer)), given("tag", Value::Tag(tag)), self.world(rank)]);
+        let told = if receives { (peer, tag, elements.saturating_mul(datatype.size)) } else { UNTOLD };
+        let slot = if starts { slots.open(told) } else { 0 };
+        if starts {
+            arguments.push(result("request", request(slot)));
+        } else if receives {
+            arguments.push(result("status", status(told)));
+        }
+        self.call(rank, name, &arguments);
+        slot
+    }
+
+    /// The rank waits for all requests that it has open, if there are any.
+    pub fn wait_all(&mut self, rank: u32, slots: &mut Slots<Told>) {
+        let open: Vec<(u32, Told)> = slots.iter().map(|(slot, told)| (slot, *told)).collect();
+        if open.is_empty() {
+            return;
+        }
+        for &(slot, _) in &open {
+            slots.close(slot);
+        }
+        let arguments = [
+            count("count", open.len() as u64),
+            given("array_of_requests", Value::List(open.iter().map(|&(slot, _)| request(slot)).collect())),
+            result("array_of_statuses", Value::List(open.iter().map(|&(_, told)| status(told)).collect())),
+        ];
+        self.call(rank, "MPI_Waitall", &arguments);
+    }
+
     /// Writes the file.
     ///
     /// # Errors
@@ -120,6 +155,11 @@ pub fn result(name: &'static str, value: Value) -> Argument {
     Argument { name, value, result: true }
 }
 
+/// How many there are of something.
+pub fn count(name: &'static str, count: u64) -> Argument {
+    given(name, Value::Count(count as i64))
+}
+
 /// A buffer of unknown whereabouts.
 pub fn buffer(name: &'static str) -> Argument {
     given(name, Value::Buffer(1 << 20))
@@ -149,8 +189,26 @@ pub fn request(slot: u32) -> Value {
     Value::Handle(Class::Request, Object::Made { number: slot, slot })
 }
 
+/// A message as a call has it: with any source or tag below 0.
+#[derive(Clone, Copy, Debug)]
+pub struct Message {
+    /// The other rank.
+    pub peer: i32,
+    /// The tag.
+    pub tag: i32,
+    /// Elements.
+    pub count: u64,
+    /// Of what.
+    pub datatype: Type,
+}
+
+/// What the status of a request will say: source, tag and bytes.
+pub type Told = (i32, i32, u64);
+/// Nothing, of a send.
+pub const UNTOLD: Told = (-1, -1, 0);
+
 /// What a receive is told, if that is known before.
-pub fn status(source: i32, tag: i32, bytes: u64) -> Value {
+pub fn status((source, tag, bytes): Told) -> Value {
     if source < 0 || tag < 0 {
         return Value::Unknown;
     }

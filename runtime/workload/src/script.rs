@@ -1,43 +1,55 @@
-//! The calls of a replay one after the other, without a machine that they run on.
+//! The calls of a workload one after the other, without a machine that they run on.
 
 use crate::call::{Answer, Call};
-use crate::replay::{Cursor, Replay};
+use crate::replay::Replay;
 use crate::workload::{Caller, Known, Workload};
 use engine::{Span, Time};
+use trace::trace::Comms;
 
-/// What one rank does.
-pub struct Script<'r, 't> {
-    replay: &'r mut Replay<'t>,
+/// What one rank does, if that does not depend on how its calls are answered.
+pub struct Script<'r, 't, W: Workload> {
+    workload: &'r mut W,
+    comms: &'t Comms,
     rank: u32,
-    cursor: Cursor,
+    cursor: W::Cursor,
+    is_over: bool,
 }
 
-impl<'r, 't> Script<'r, 't> {
+impl<'r, 't> Script<'r, 't, Replay<'t>> {
     /// Of a rank of the trace, from its first call. Each rank has one, once.
-    pub fn new(replay: &'r mut Replay<'t>, rank: u32) -> Script<'r, 't> {
-        Script { replay, rank, cursor: Cursor::default() }
+    pub fn new(replay: &'r mut Replay<'t>, rank: u32) -> Script<'r, 't, Replay<'t>> {
+        let comms = replay.comms();
+        Script::of(replay, comms, rank)
+    }
+}
+
+impl<'r, 't, W: Workload> Script<'r, 't, W> {
+    /// Of a rank of a workload, with what is known of the communicators that ranks make. Each rank has one, once.
+    pub fn of(workload: &'r mut W, comms: &'t Comms, rank: u32) -> Script<'r, 't, W> {
+        Script { workload, comms, rank, cursor: W::Cursor::default(), is_over: false }
     }
 
-    /// The next call, and what the rank computes before it; `None` behind the last.
+    /// The next call, and what the rank computes before it; `None` behind the last. What it computes behind that comes with a [`Call::Local`].
     ///
     /// # Errors
-    /// A sentence, if the trace does not say enough of it.
+    /// A sentence, if the workload does not say enough of it.
     #[allow(clippy::should_implement_trait, reason = "it fails")]
     pub fn next(&mut self) -> Result<Option<(Span, Call)>, String> {
         let mut computed = Span::ZERO;
-        loop {
-            let caller = Caller { rank: self.rank, clock: Time::ZERO, knows: Known::Recorded(self.replay.comms()), first: 0 };
-            match self.replay.next(&caller, &mut self.cursor, &Answer::Done) {
+        while !self.is_over {
+            let caller = Caller { rank: self.rank, clock: Time::ZERO, knows: Known::Recorded(self.comms), first: 0 };
+            match self.workload.next(&caller, &mut self.cursor, &Answer::Done) {
                 Call::Compute(span) => computed += span,
                 Call::Fail(why) => return Err(self.refusal(&why)),
-                Call::End => return Ok(None),
+                Call::End => self.is_over = true,
                 call => return Ok(Some((computed, call))),
             }
         }
+        Ok((computed != Span::ZERO).then_some((computed, Call::Local)))
     }
 
     /// Why the call that was asked for last is refused, with its rank and place.
     pub fn refusal(&self, why: &str) -> String {
-        format!("rank {}{}: {why}", self.rank, self.replay.place(&self.cursor))
+        format!("rank {}{}: {why}", self.rank, self.workload.place(&self.cursor))
     }
 }

@@ -3,7 +3,7 @@
 use super::parse::{Parser, Statement, Work};
 use super::schedule::{Operations, Turn};
 use crate::lines::at;
-use crate::writer::{BYTE, Slots, Writer, buffer, given, request, result, status};
+use crate::writer::{BYTE, Message, Slots, Told, UNTOLD, Writer, given, request, result, status};
 use engine::Span;
 use observe::recorder::Value;
 use rustc_hash::FxHashMap;
@@ -108,7 +108,7 @@ fn operations(parser: &mut Parser<impl BufRead>, begin: u64, ranks: u32) -> Resu
 struct Calls<'w> {
     writer: &'w mut Writer,
     rank: u32,
-    slots: Slots<(i32, i32, u64)>,
+    slots: Slots<Told>,
     /// The request of each operation that is under way; 0 of others.
     requests: Vec<u32>,
 }
@@ -133,24 +133,14 @@ impl Calls<'_> {
             Work::Send { bytes, to, tag } => (true, bytes, to, tag),
             Work::Receive { bytes, from, tag } => (false, bytes, from, tag),
         };
-        let world = self.writer.world(self.rank);
-        let peer_name = if sends { "dest" } else { "source" };
-        let mut arguments = vec![buffer("buf"), given("count", Value::Count(bytes as i64)), BYTE.of("datatype")];
-        arguments.extend([given(peer_name, Value::Rank(peer)), given("tag", Value::Tag(tag)), world]);
         let name = match (sends, blocks) {
             (true, true) => "MPI_Send",
             (true, false) => "MPI_Isend",
             (false, true) => "MPI_Recv",
             (false, false) => "MPI_Irecv",
         };
-        if !blocks {
-            let slot = self.slots.open(if sends { (-1, -1, 0) } else { (peer, tag, bytes) });
-            self.requests[operation as usize] = slot;
-            arguments.push(result("request", request(slot)));
-        } else if !sends {
-            arguments.push(result("status", status(peer, tag, bytes)));
-        }
-        self.writer.call(self.rank, name, &arguments);
+        let message = Message { peer, tag, count: bytes, datatype: BYTE };
+        self.requests[operation as usize] = self.writer.message(self.rank, name, message, &mut self.slots);
     }
 
     fn wait_for(&mut self, operations: &[u32]) {
@@ -160,13 +150,7 @@ impl Calls<'_> {
     }
 
     fn wait(&mut self, open: &[u32]) {
-        let closed: Vec<Value> = open
-            .iter()
-            .map(|&slot| {
-                let (source, tag, bytes) = self.slots.close(slot).unwrap_or((-1, -1, 0));
-                status(source, tag, bytes)
-            })
-            .collect();
+        let closed: Vec<Value> = open.iter().map(|&slot| status(self.slots.close(slot).unwrap_or(UNTOLD))).collect();
         match *open {
             [] => {}
             [one] => {

@@ -2,7 +2,7 @@
 
 use super::datatypes::{numbered, operation};
 use crate::Options;
-use crate::writer::{BYTE, Slots, Type, Writer, buffer, given, request, result, status};
+use crate::writer::{BYTE, Message, Slots, Told, Type, UNTOLD, Writer, buffer, count, given, request, result, status};
 use engine::Span;
 use observe::recorder::{Argument, Class, Object, Value};
 use std::collections::BTreeMap;
@@ -13,7 +13,7 @@ pub struct Rank {
     number: u32,
     /// In which volumes are told where no datatype is.
     default: Type,
-    slots: Slots<(i32, i32, u64)>,
+    slots: Slots<Told>,
     /// Open requests by source, destination and tag, in order.
     open: BTreeMap<(i32, i32, i32), VecDeque<u32>>,
     is_over: bool,
@@ -85,10 +85,6 @@ impl<'w> Words<'w> {
             None => Ok(()),
         }
     }
-}
-
-fn count(name: &'static str, count: u64) -> Argument {
-    given(name, Value::Count(count as i64))
 }
 
 fn counts(name: &'static str, counts: &[u64]) -> Argument {
@@ -190,25 +186,17 @@ impl Rank {
             words.volume("the size")?
         };
         let datatype = words.datatype(self.default)?;
-        let world = writer.world(self.number);
-        let mut arguments = vec![buffer("buf"), count("count", size), datatype.of("datatype")];
-        arguments.extend([given(if receives { "source" } else { "dest" }, Value::Rank(peer)), given("tag", Value::Tag(tag)), world]);
-        let told = (peer, tag, size.saturating_mul(datatype.size));
-        if name.starts_with('i') {
-            let slot = self.slots.open(if receives { told } else { (-1, -1, 0) });
-            let key = if receives { (peer, self.number as i32, tag) } else { (self.number as i32, peer, tag) };
-            self.open.entry(key).or_default().push_back(slot);
-            arguments.push(result("request", request(slot)));
-        } else if receives {
-            arguments.push(result("status", status(told.0, told.1, told.2)));
-        }
         let name = match name {
             "send" => "MPI_Send",
             "isend" => "MPI_Isend",
             "recv" => "MPI_Recv",
             _ => "MPI_Irecv",
         };
-        writer.call(self.number, name, &arguments);
+        let slot = writer.message(self.number, name, Message { peer, tag, count: size, datatype }, &mut self.slots);
+        if slot != 0 {
+            let key = if receives { (peer, self.number as i32, tag) } else { (self.number as i32, peer, tag) };
+            self.open.entry(key).or_default().push_back(slot);
+        }
         Ok(())
     }
 
@@ -228,7 +216,7 @@ impl Rank {
             given("source", Value::Rank(from)),
             given("recvtag", Value::Tag(0)),
             writer.world(self.number),
-            result("status", status(from, 0, received.saturating_mul(receives.size))),
+            result("status", status((from, 0, received.saturating_mul(receives.size)))),
         ];
         writer.call(self.number, "MPI_Sendrecv", &arguments);
         Ok(())
@@ -250,27 +238,14 @@ impl Rank {
         if slots.is_empty() {
             self.open.remove(&key);
         }
-        let (source, tag, bytes) = self.slots.close(slot).unwrap_or((-1, -1, 0));
-        writer.call(self.number, "MPI_Wait", &[given("request", request(slot)), result("status", status(source, tag, bytes))]);
+        let told = self.slots.close(slot).unwrap_or(UNTOLD);
+        writer.call(self.number, "MPI_Wait", &[given("request", request(slot)), result("status", status(told))]);
         Ok(())
     }
 
     fn wait_all(&mut self, writer: &mut Writer) {
         self.open.clear();
-        let open: Vec<(u32, (i32, i32, u64))> = self.slots.iter().map(|(slot, told)| (slot, *told)).collect();
-        if open.is_empty() {
-            return;
-        }
-        for &(slot, _) in &open {
-            self.slots.close(slot);
-        }
-        let statuses = open.iter().map(|&(_, (source, tag, bytes))| status(source, tag, bytes)).collect();
-        let arguments = [
-            count("count", open.len() as u64),
-            given("array_of_requests", Value::List(open.iter().map(|&(slot, _)| request(slot)).collect())),
-            result("array_of_statuses", Value::List(statuses)),
-        ];
-        writer.call(self.number, "MPI_Waitall", &arguments);
+        writer.wait_all(self.number, &mut self.slots);
     }
 
     fn collective(&mut self, name: &str, words: &mut Words, writer: &mut Writer, ranks: u32, options: &Options) -> Result<(), String> {

@@ -37,8 +37,21 @@ pub fn set(options: &mut Options, row: &'static Row, value: &str) -> Result<(), 
 }
 
 /// Options of runs whose ranks have no program: those of the machine, of collectives and of what is told.
-const WITHOUT_PROGRAM: [&str; 11] =
-    ["np", "mn", "placement", "eager-limit", "coll", "events", "report", "network-report", "quiet", "progress", "proc"];
+const WITHOUT_PROGRAM: [&str; 13] = [
+    "np",
+    "mn",
+    "placement",
+    "eager-limit",
+    "coll",
+    "events",
+    "report",
+    "network-report",
+    "quiet",
+    "progress",
+    "proc",
+    "profile",
+    "critical-path",
+];
 
 fn rows_without_program() -> impl Iterator<Item = &'static Row> {
     TABLE.iter().filter(|row| WITHOUT_PROGRAM.contains(&row.name))

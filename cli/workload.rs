@@ -9,7 +9,7 @@ use observe::{Job, Part};
 use simulation::outcome::{self, Outcome};
 use simulation::{HostMeter, Options, Progress};
 use std::process::ExitCode;
-use workload::{Machines, Workload};
+use workload::{Found, Machines, Workload};
 
 /// What a run was called, and the machine that it ran on.
 pub type Names = (String, String);
@@ -21,6 +21,7 @@ pub struct Ran {
     status: i32,
     part: Part,
     network: Option<NetworkReport>,
+    found: Found,
 }
 
 /// Runs a workload of this name, whose calls are of the functions in `names`.
@@ -40,9 +41,13 @@ pub fn drive(options: &Options, setup: Setup, meter: &HostMeter, workload: impl 
         let why = "-xsim-ft (--ft) is for programs: ranks without one cannot go on when another fails; leave it out";
         return Err(Failure::with(USAGE, why.to_owned()));
     }
+    let ranks = setup.initial;
     // Machines spawn nothing: there are the ranks of the start alone.
     let mpi = Mpi::new(Setup { compute: Compute::None, payloads: false, ranks: setup.initial, ..setup });
     let mut machines = Machines::new(&mpi, workload);
+    let unusable = |why: String| Failure::with(USAGE, why);
+    simulation::recorders::check(options, names).map_err(unusable)?;
+    machines.listen(simulation::recorders::recorders(options, 0, 0..ranks).map_err(unusable)?);
     let mut progress = Progress::new(options);
     let ending = EndOfTime::catch(|| machines.run(&mut |world: &World| progress.tick(world)));
     progress.finish();
@@ -54,14 +59,15 @@ pub fn drive(options: &Options, setup: Setup, meter: &HostMeter, workload: impl 
         let world = mpi.world();
         (outcome::part(&world, names, meter, machines.resumed()), world.messages.network_report())
     };
+    let found = machines.found().map_err(Failure::new)?;
     drop(machines);
-    Ok(Ran { mpi, status: ending.status, part, network })
+    Ok(Ran { mpi, status: ending.status, part, network, found })
 }
 
 /// Prints the summary of a run and writes its reports.
 pub fn tell(options: &Options, names: Names, meter: &HostMeter, jobs: Vec<Job>, ran: Ran) -> Result<ExitCode, Failure> {
-    let Ran { part, network, status, .. } = ran;
-    Outcome { names, meter, processes: 1, ranks: options.np, part, network, jobs, profile: None, critical_path: None }
+    let Ran { part, network, status, found: Found { profile, critical_path }, .. } = ran;
+    Outcome { names, meter, processes: 1, ranks: options.np, part, network, jobs, profile, critical_path }
         .tell(options)
         .map_err(|why| Failure::with(USAGE, why))?;
     Ok(exit(status))

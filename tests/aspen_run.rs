@@ -30,12 +30,21 @@ fn simulated(report: &Path) -> Value {
 /// The same of the program that `xsim aspen generate` writes.
 #[track_caller]
 fn generated(model: &str, machine: &str, ranks: u32, more: &[&str]) -> Value {
+    generated_with(model, machine, ranks, more, |run| run)
+}
+
+fn profiled(model: &str, machine: &str, ranks: u32) -> Value {
+    generated_with(model, machine, ranks, &[], |run| run.arg("-xsim-profile"))
+}
+
+#[track_caller]
+fn generated_with(model: &str, machine: &str, ranks: u32, more: &[&str], with: impl Fn(Run) -> Run) -> Value {
     let directory = scratch("aspen-generated");
     let output = aspen(&[&["generate", model, "-o", directory.to_str().unwrap()][..], more].concat());
     assert!(output.status.success(), "{}", String::from_utf8_lossy(&output.stderr));
     let program = compile(String::from_utf8(output.stdout).unwrap().trim(), &["-std=c99"]);
     let report = directory.join("report.json");
-    Run::of(program).ranks(ranks).machine(machine).arg(format!("-xsim-report={}", report.display())).run().success();
+    with(Run::of(program).ranks(ranks).machine(machine).arg(format!("-xsim-report={}", report.display()))).run().success();
     simulated(&report)
 }
 
@@ -78,6 +87,39 @@ fn a_walk_takes_the_time_of_the_generated_program_to_the_picosecond() {
 }
 
 /// Packets and hops between routers of a report.
+#[test]
+fn a_walk_has_the_profile_of_the_generated_program() {
+    let path = scratch("aspen-profile").join("patterns.aspen");
+    std::fs::write(&path, MODEL).unwrap();
+    let (path, machine) = (path.to_str().unwrap(), "torus:4x4x4,l=1us,b=8Gbps");
+    let (walk, program) = (walked(path, &["-n", "64", "-m", machine, "--profile"]), profiled(path, machine, 64));
+    // What is at one place in the model may be at several in the program.
+    let of_function = |report: &Value, name: &str| {
+        let sites = report["profile"]["sites"].as_array().unwrap().iter().filter(|site| site["function"] == name);
+        let numbers = |site: &Value| {
+            ["/time/count", "/bytes", "/time/sum_ps", "/wait/sum_ps"].map(|what| site.pointer(what).unwrap().as_u64().unwrap())
+        };
+        sites.map(numbers).fold([0; 4], |sum, one| std::array::from_fn(|at| sum[at] + one[at]))
+    };
+    for name in [
+        "MPI_Isend",
+        "MPI_Irecv",
+        "MPI_Waitall",
+        "MPI_Recv",
+        "MPI_Allreduce",
+        "MPI_Reduce",
+        "MPI_Scan",
+        "MPI_Bcast",
+        "MPI_Barrier",
+        "MPI_Alltoall",
+        "MPI_Gather",
+    ] {
+        assert_eq!(of_function(&walk, name), of_function(&program, name), "{name}");
+        assert!(of_function(&walk, name)[0] > 0);
+    }
+    assert_eq!(walk["profile"]["traffic"], program["profile"]["traffic"]);
+}
+
 #[test]
 fn the_trace_of_a_walk_is_replayed_as_the_walk_went() {
     let directory = scratch("aspen-trace");

@@ -110,6 +110,23 @@ fn process_topologies_and_communicators_of_groups_are_replayed() {
 }
 
 #[test]
+fn a_replay_has_the_profile_and_the_critical_path_of_the_run() {
+    for (seed, machine) in (3..).zip(&MACHINES[..3]) {
+        let run = Run::program("mixture.c").ranks(7).arg(seed.to_string()).variable("XSIM_COMPUTE", "fixed:100ns").machine(machine);
+        let trace = recorded(run.arg("-xsim-profile").arg("-xsim-critical-path"), "exact");
+        let (run, replay) = (simulated(&report_of(&trace)), replayed(&trace, &["-m", machine, "--profile", "--critical-path"]));
+        // Of one time the order may be that of names; all else is the same, call sites by name among it.
+        for what in ["traffic", "series", "load"] {
+            assert_eq!(run["profile"][what], replay["profile"][what], "{what} on {machine}");
+        }
+        let sites = |report: &Value| report["profile"]["sites"].as_array().unwrap().clone();
+        assert!(sites(&run).len() > 10);
+        assert_eq!(sites(&run), sites(&replay), "{machine}");
+        assert_eq!(run["critical_path"], replay["critical_path"], "{machine}");
+    }
+}
+
+#[test]
 fn calls_and_messages_are_those_of_the_run_with_any_times() {
     for times in ["none", "histogram"] {
         let machine = "torus:4x4x4,l=1us,b=8Gbps/rank:o_send=300ns,o_recv=200ns";

@@ -349,6 +349,8 @@ pub trait Recorder {
     }
     /// Calls with site `number` are made here: where they return to. Told before the first of them.
     fn site(&mut self, _number: u32, _place: &Place) {}
+    /// Calls with site `number` are made at a place of this name, which is in no program that runs: calls of a trace. Told before the first of them.
+    fn named_site(&mut self, _number: u32, _name: &str) {}
     /// How many callers of a site are to be told by [`Recorder::chain`]; only one that wants sites may ask for any. To find them out takes
     /// its time of the host at each call.
     fn wants_chains(&self) -> u32 {

@@ -153,6 +153,10 @@ impl Recorder for Critical {
         self.sites.insert(number, self.symbols.name(place));
     }
 
+    fn named_site(&mut self, number: u32, name: &str) {
+        self.sites.insert(number, name.to_owned());
+    }
+
     fn returned(&mut self, call: &Returned) {
         // What is called within a call is a part of that one.
         if call.inner {

@@ -116,6 +116,10 @@ impl Recorder for Profiler {
         self.sites.insert(number, self.symbols.names(place));
     }
 
+    fn named_site(&mut self, number: u32, name: &str) {
+        self.sites.insert(number, vec![name.to_owned()]);
+    }
+
     fn wants_chains(&self) -> u32 {
         self.depth
     }

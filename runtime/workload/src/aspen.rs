@@ -274,6 +274,10 @@ fn collective(which: Kinds, operation: Operation, bytes: u64) -> Collective {
 impl Workload for Walk {
     type Cursor = Cursor;
 
+    fn site_name(&self, _: u32) -> String {
+        "model".to_owned()
+    }
+
     fn next(&mut self, &Caller { rank, .. }: &Caller, cursor: &mut Cursor, _: &Answer) -> Call {
         loop {
             if cursor.action == 0 {

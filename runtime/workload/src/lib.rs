@@ -27,7 +27,7 @@ pub use aspen::Walk;
 pub use call::{Answer, Call, Collective, Envelope, Exchange, Neighborhood, Requests, Wait};
 pub use function::{Function, NAMES};
 pub use jobs::Jobs;
-pub use machines::Machines;
+pub use machines::{Found, Machines};
 pub use replay::{Comparison, Computation, How, Replay};
 pub use script::Script;
 pub use workload::{Caller, Workload};

@@ -1,12 +1,16 @@
 //! Ranks as state machines: what each is blocked in, and the halves of its calls.
 
 mod completing;
+mod listening;
 mod making;
+
+pub use listening::Found;
 
 use crate::call::{Answer, Call, Collective, Envelope, Exchange, Requests, Wait};
 use crate::requests::{Lists, NONE};
 use crate::workload::{Caller, Known, Workload, handle_of};
 use engine::Time;
+use listening::{Listening, Made};
 use mpi::call::failure::Stop;
 use mpi::collective::Lengths;
 use mpi::collective::mode::ENDED;
@@ -17,6 +21,7 @@ use mpi::progress::{self, Ending};
 use mpi::runner::{Outcome, Runner};
 use mpi::world::Phase;
 use mpi::{Mpi, World};
+use observe::Recorder;
 use rank::Addr;
 
 /// A buffer of so many bytes, in no memory.
@@ -83,6 +88,8 @@ pub struct Machines<'m, W: Workload> {
     /// What went wrong, in sentences.
     failures: Vec<String>,
     resumed: u64,
+    /// Who is told of calls, if anybody is.
+    listening: Option<Listening>,
 }
 
 const DONE: Result<Begun> = Ok(Begun::Done(Answer::Done));
@@ -93,7 +100,7 @@ impl<'m, W: Workload> Machines<'m, W> {
         let size = mpi.world().messages.size();
         let machine = Machine { list: NONE, ..Machine::default() };
         let machines = rank::memory::table(machine, size as usize);
-        Machines { mpi, workload, machines, lists: Lists::default(), some: Vec::new(), failures: Vec::new(), resumed: 0 }
+        Machines { mpi, workload, machines, lists: Lists::default(), some: Vec::new(), failures: Vec::new(), resumed: 0, listening: None }
     }
 
     /// Runs them to their end; `tick` as for [`progress::run`]. A call that fails ends the run, and is told.
@@ -102,6 +109,22 @@ impl<'m, W: Workload> Machines<'m, W> {
         let mut ending = progress::run(mpi, self, tick);
         ending.messages.splice(0..0, self.failures.drain(..));
         ending
+    }
+
+    /// Before they begin: these recorders are told of their calls.
+    pub fn listen(&mut self, recorders: Vec<Box<dyn Recorder>>) {
+        if !recorders.is_empty() {
+            self.listening = Some(Listening::new(&mut self.mpi.world(), recorders));
+        }
+    }
+
+    /// After the run: what recorders have found.
+    ///
+    /// # Errors
+    /// A sentence, if something could not be written or read.
+    pub fn found(&mut self) -> std::result::Result<Found, String> {
+        let listening = self.listening.take();
+        listening.map_or_else(|| Ok(Found::default()), |listening| listening.end(&mut self.mpi.world()))
     }
 
     /// How often a rank went on.
@@ -150,6 +173,9 @@ impl<'m, W: Workload> Machines<'m, W> {
                     return Ok(Outcome::Finished { status });
                 }
             }
+            if self.listening.is_some() {
+                self.tell_entered(rank, &call);
+            }
             let ends = matches!(call, Call::End);
             match self.begin(rank, call)? {
                 Begun::Done(done) => answer = done,
@@ -176,7 +202,23 @@ impl<'m, W: Workload> Machines<'m, W> {
 
     fn leave(&mut self, rank: u32) {
         let Machine { function, entered, .. } = self.machines[rank as usize];
-        self.mpi.world().messages.leave_call(function, entered);
+        let mut world = self.mpi.world();
+        world.messages.leave_call(function, entered);
+        if let Some(listening) = &mut self.listening {
+            listening.returned(&mut world);
+        }
+    }
+
+    #[cold]
+    fn tell_entered(&mut self, rank: u32, call: &Call) {
+        let Machine { cursor, function, entered, .. } = &self.machines[rank as usize];
+        let site = self.workload.site(cursor);
+        let comm = if let Call::Collective(collective) = call { Some(self.comm(rank, collective.comm)) } else { None };
+        let mut world = self.mpi.world();
+        let made = Made { function: *function, name: world.messages.function_of(rank), site, entered: *entered };
+        let Some(listening) = &mut self.listening else { return };
+        listening.site(site, || self.workload.site_name(site));
+        listening.entered(&mut world, call, comm, made);
     }
 
     /// The first half of a call; all of it, if there is nothing to wait for.

@@ -472,6 +472,14 @@ impl Workload for Replay<'_> {
         None
     }
 
+    fn site(&self, cursor: &Cursor) -> u32 {
+        self.plan.site(self.trace, cursor.call)
+    }
+
+    fn site_name(&self, site: u32) -> String {
+        self.trace.site(site).to_string()
+    }
+
     fn place(&self, cursor: &Cursor) -> String {
         match cursor.calls.checked_sub(1) {
             Some(number) => format!(" (call {number}, {})", self.plan.name(self.trace, cursor.call)),

@@ -87,6 +87,16 @@ pub trait Workload {
     fn place(&self, _: &Self::Cursor) -> String {
         String::new()
     }
+
+    /// Where a rank's last call is made, by a number, for recorders.
+    fn site(&self, _: &Self::Cursor) -> u32 {
+        0
+    }
+
+    /// What a site is called.
+    fn site_name(&self, _: u32) -> String {
+        "no program".to_owned()
+    }
 }
 
 impl<W: Workload> Workload for &mut W {
@@ -102,5 +112,11 @@ impl<W: Workload> Workload for &mut W {
     }
     fn place(&self, cursor: &Self::Cursor) -> String {
         (**self).place(cursor)
+    }
+    fn site(&self, cursor: &Self::Cursor) -> u32 {
+        (**self).site(cursor)
+    }
+    fn site_name(&self, site: u32) -> String {
+        (**self).site_name(site)
     }
 }

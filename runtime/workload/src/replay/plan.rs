@@ -147,6 +147,11 @@ impl Plan {
         position.next(&self.steps, columns)
     }
 
+    /// The number of the place in the program that made a call.
+    pub(super) fn site(&self, trace: &Trace, call: u32) -> u32 {
+        trace.templates[trace.calls[call as usize].0 as usize].site
+    }
+
     /// A call's function and site, for messages.
     pub(super) fn name(&self, trace: &Trace, call: u32) -> String {
         let template = &trace.templates[trace.calls[call as usize].0 as usize];

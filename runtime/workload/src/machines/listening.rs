@@ -1,0 +1,177 @@
+//! What recorders are told of the calls of ranks without a program: which call it was, when, and what it waited for
+//! ([`Recorder::returned`]). Recorders that want arguments hear nothing: there are none.
+
+use crate::call::{Call, Collective};
+use engine::{Span, Time};
+use mpi::World;
+use mpi::schedule::{Blocks, Kind};
+use observe::waiting::{Gathering, Returned, Rule};
+use observe::{CallProfile, CriticalPath, Recorder};
+
+/// A call that has not returned.
+#[derive(Clone, Copy)]
+struct Open {
+    call: Made,
+    /// How long the rank had waited before.
+    waited: Span,
+    bytes: u64,
+    gathering: Option<Gathering>,
+}
+
+/// Which call it is.
+#[derive(Clone, Copy)]
+pub(super) struct Made {
+    pub function: u16,
+    pub name: &'static str,
+    pub site: u32,
+    pub entered: Time,
+}
+
+/// What recorders have found.
+#[derive(Clone, Debug, Default)]
+pub struct Found {
+    /// Where the time went.
+    pub profile: Option<CallProfile>,
+    /// What the time depended on.
+    pub critical_path: Option<CriticalPath>,
+}
+
+/// Recorders, and the calls under way of all ranks.
+pub(super) struct Listening {
+    recorders: Vec<Box<dyn Recorder>>,
+    open: Vec<Option<Open>>,
+    /// When the last call of each returned.
+    left: Vec<Time>,
+    /// Sites that recorders know, by number.
+    known: Vec<bool>,
+}
+
+impl Listening {
+    /// Of all ranks of a run that has not begun.
+    pub(super) fn new(world: &mut World, recorders: Vec<Box<dyn Recorder>>) -> Listening {
+        let ranks = world.messages.size() as usize;
+        world.messages.find_out_waits();
+        Listening { recorders, open: vec![None; ranks], left: vec![Time::ZERO; ranks], known: Vec::new() }
+    }
+
+    /// A call is about to be made at this site, which is called so.
+    pub(super) fn site(&mut self, number: u32, name: impl FnOnce() -> String) {
+        let at = number as usize;
+        if self.known.len() <= at {
+            self.known.resize(at + 1, false);
+        }
+        if !std::mem::replace(&mut self.known[at], true) {
+            let name = name();
+            self.recorders.iter_mut().for_each(|recorder| recorder.named_site(number, &name));
+        }
+    }
+
+    /// The mounted rank has entered a call; `comm` is the communicator's handle, of a collective that waits.
+    pub(super) fn entered(&mut self, world: &mut World, call: &Call, comm: Option<usize>, made: Made) {
+        let me = world.messages.me();
+        let left = self.left[me as usize];
+        if made.entered > left {
+            self.recorders.iter_mut().for_each(|recorder| recorder.computed(me, left, made.entered.since(left)));
+        }
+        let gathering = match (call, comm.and_then(|comm| world.objects.comms.get(comm).ok())) {
+            (Call::Collective(collective), Some(comm)) => rule(collective.kind)
+                .and_then(|rule| world.messages.enter_gathering(comm, rule, collective.root.unwrap_or(-1), made.entered)),
+            _ => None,
+        };
+        world.messages.begin_waiting();
+        let waited = world.messages.profile.rank(me).wait;
+        self.open[me as usize] = Some(Open { call: made, waited, bytes: sent(call), gathering });
+    }
+
+    /// The mounted rank's call has returned.
+    pub(super) fn returned(&mut self, world: &mut World) {
+        let me = world.messages.me();
+        let Some(open) = self.open[me as usize].take() else { return };
+        self.left[me as usize] = world.messages.clock(me);
+        let cause = world.messages.cause_since(open.call.entered);
+        let call = Returned { cause, ..open.told(world, me) };
+        self.recorders.iter_mut().for_each(|recorder| recorder.returned(&call));
+        self.tell_gathered(world);
+    }
+
+    fn tell_gathered(&mut self, world: &mut World) {
+        for (id, entries) in world.messages.gathered() {
+            self.recorders.iter_mut().for_each(|recorder| recorder.gathered(id, &entries));
+        }
+    }
+
+    /// The run is over: what they have found.
+    ///
+    /// # Errors
+    /// A sentence, if something could not be written or read.
+    pub(super) fn end(mut self, world: &mut World) -> Result<Found, String> {
+        for (rank, open) in (0..).zip(std::mem::take(&mut self.open)) {
+            if let Some(open) = open {
+                let call = open.told(world, rank);
+                self.recorders.iter_mut().for_each(|recorder| recorder.unreturned(&call));
+            }
+            let clock = world.messages.clock(rank);
+            self.recorders.iter_mut().for_each(|recorder| recorder.finished(rank, clock));
+        }
+        self.tell_gathered(world);
+        if let Some(waits) = &world.messages.waits {
+            self.recorders.iter_mut().for_each(|recorder| recorder.traffic(&waits.traffic));
+        }
+        for recorder in &mut self.recorders {
+            recorder.end()?;
+            let part = recorder.part();
+            recorder.merge(vec![part])?;
+        }
+        let profile = self.recorders.iter_mut().find_map(|recorder| recorder.profile());
+        let critical_path = self.recorders.iter_mut().find_map(|recorder| recorder.critical_path());
+        Ok(Found { profile, critical_path })
+    }
+}
+
+impl Open {
+    /// What the rank's call did up to its clock.
+    fn told(&self, world: &World, rank: u32) -> Returned {
+        let left = world.messages.clock(rank);
+        let Made { function, name, site, entered } = self.call;
+        Returned {
+            rank,
+            function,
+            name,
+            site,
+            chain: 0,
+            inner: false,
+            entered,
+            left,
+            wait: (world.messages.profile.rank(rank).wait - self.waited).min(left.since(entered)),
+            bytes: self.bytes,
+            cause: None,
+            gathering: self.gathering,
+        }
+    }
+}
+
+/// Who waits for whom in a collective.
+fn rule(kind: Kind) -> Option<Rule> {
+    match kind {
+        Kind::Barrier => Some(Rule::Barrier),
+        Kind::Allreduce | Kind::Allgather | Kind::Alltoall | Kind::ReduceScatter => Some(Rule::All),
+        Kind::Bcast | Kind::Scatter => Some(Rule::FromRoot),
+        Kind::Reduce | Kind::Gather => Some(Rule::ToRoot),
+        _ => None,
+    }
+}
+
+/// Bytes that a call says it sends.
+fn sent(call: &Call) -> u64 {
+    let of = |collective: &Collective| match &collective.blocks {
+        Some((Blocks::Each(begins), _)) => begins.last().copied().unwrap_or(0),
+        Some((Blocks::Uniform(bytes) | Blocks::Same(bytes), _)) => *bytes,
+        None => collective.bytes,
+    };
+    match call {
+        Call::Send(_, envelope) | Call::Isend(_, envelope, _) => envelope.bytes,
+        Call::SendReceive(exchange) | Call::IsendReceive(exchange, _) => exchange.to.bytes,
+        Call::Collective(collective) | Call::Icollective(collective, _) => of(collective),
+        _ => 0,
+    }
+}

@@ -37,7 +37,7 @@ pub fn set(options: &mut Options, row: &'static Row, value: &str) -> Result<(), 
 }
 
 /// Options of runs whose ranks have no program: those of the machine, of collectives and of what is told.
-const WITHOUT_PROGRAM: [&str; 13] = [
+const WITHOUT_PROGRAM: [&str; 19] = [
     "np",
     "mn",
     "placement",
@@ -51,6 +51,12 @@ const WITHOUT_PROGRAM: [&str; 13] = [
     "proc",
     "profile",
     "critical-path",
+    "timeline",
+    "timeline-format",
+    "timeline-ranks",
+    "timeline-functions",
+    "timeline-from",
+    "timeline-until",
 ];
 
 fn rows_without_program() -> impl Iterator<Item = &'static Row> {

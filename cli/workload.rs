@@ -59,18 +59,18 @@ pub fn drive(options: &Options, setup: Setup, meter: &HostMeter, workload: impl 
         let world = mpi.world();
         (outcome::part(&world, names, meter, machines.resumed()), world.messages.network_report())
     };
-    let found = machines.found().map_err(Failure::new)?;
+    let found = machines.found();
     drop(machines);
     Ok(Ran { mpi, status: ending.status, part, network, found })
 }
 
 /// Prints the summary of a run and writes its reports.
 pub fn tell(options: &Options, names: Names, meter: &HostMeter, jobs: Vec<Job>, ran: Ran) -> Result<ExitCode, Failure> {
-    let Ran { part, network, status, found: Found { profile, critical_path }, .. } = ran;
+    let Ran { part, network, status, found: Found { profile, critical_path, failed }, .. } = ran;
     Outcome { names, meter, processes: 1, ranks: options.np, part, network, jobs, profile, critical_path }
         .tell(options)
         .map_err(|why| Failure::with(USAGE, why))?;
-    Ok(exit(status))
+    failed.map_or(Ok(exit(status)), |why| Err(Failure::new(why)))
 }
 
 /// The exit code of a run.

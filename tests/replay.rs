@@ -110,12 +110,14 @@ fn process_topologies_and_communicators_of_groups_are_replayed() {
 }
 
 #[test]
-fn a_replay_has_the_profile_and_the_critical_path_of_the_run() {
+fn a_replay_has_the_profile_the_critical_path_and_the_timeline_of_the_run() {
     for (seed, machine) in (3..).zip(&MACHINES[..3]) {
+        let [of_run, of_replay] = ["run.json", "replay.json"].map(|name| directory().join(name));
         let run = Run::program("mixture.c").ranks(7).arg(seed.to_string()).variable("XSIM_COMPUTE", "fixed:100ns").machine(machine);
-        let trace = recorded(run.arg("-xsim-profile").arg("-xsim-critical-path"), "exact");
-        let (run, replay) = (simulated(&report_of(&trace)), replayed(&trace, &["-m", machine, "--profile", "--critical-path"]));
-        // Of one time the order may be that of names; all else is the same, call sites by name among it.
+        let run = run.arg("-xsim-profile").arg("-xsim-critical-path").arg(format!("-xsim-timeline={}", of_run.display()));
+        let trace = recorded(run, "exact");
+        let options = ["-m", machine, "--profile", "--critical-path", "--timeline", of_replay.to_str().unwrap()];
+        let (run, replay) = (simulated(&report_of(&trace)), replayed(&trace, &options));
         for what in ["traffic", "series", "load"] {
             assert_eq!(run["profile"][what], replay["profile"][what], "{what} on {machine}");
         }
@@ -123,6 +125,8 @@ fn a_replay_has_the_profile_and_the_critical_path_of_the_run() {
         assert!(sites(&run).len() > 10);
         assert_eq!(sites(&run), sites(&replay), "{machine}");
         assert_eq!(run["critical_path"], replay["critical_path"], "{machine}");
+        let [of_run, of_replay] = [of_run, of_replay].map(|path| std::fs::read_to_string(path).unwrap());
+        assert!(of_run == of_replay, "timelines on {machine}");
     }
 }
 

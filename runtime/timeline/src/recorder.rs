@@ -223,6 +223,10 @@ impl Recorder for Timeline {
         self.sites.push((number, self.symbols.name(place)));
     }
 
+    fn named_site(&mut self, number: u32, name: &str) {
+        self.sites.push((number, name.to_owned()));
+    }
+
     fn received(&mut self, message: &Received) {
         self.messages.push(*message);
     }

@@ -119,12 +119,8 @@ impl<'m, W: Workload> Machines<'m, W> {
     }
 
     /// After the run: what recorders have found.
-    ///
-    /// # Errors
-    /// A sentence, if something could not be written or read.
-    pub fn found(&mut self) -> std::result::Result<Found, String> {
-        let listening = self.listening.take();
-        listening.map_or_else(|| Ok(Found::default()), |listening| listening.end(&mut self.mpi.world()))
+    pub fn found(&mut self) -> Found {
+        self.listening.take().map_or_else(Found::default, |listening| listening.end(&mut self.mpi.world()))
     }
 
     /// How often a rank went on.

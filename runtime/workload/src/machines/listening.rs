@@ -34,6 +34,8 @@ pub struct Found {
     pub profile: Option<CallProfile>,
     /// What the time depended on.
     pub critical_path: Option<CriticalPath>,
+    /// Why something of it could not be written or read: a sentence.
+    pub failed: Option<String>,
 }
 
 /// Recorders, and the calls under way of all ranks.
@@ -51,6 +53,10 @@ impl Listening {
     pub(super) fn new(world: &mut World, recorders: Vec<Box<dyn Recorder>>) -> Listening {
         let ranks = world.messages.size() as usize;
         world.messages.find_out_waits();
+        if recorders.iter().any(|recorder| recorder.wants_messages()) {
+            let wants = |rank| recorders.iter().any(|recorder| recorder.wants_messages() && recorder.wants(rank));
+            world.messages.find_out_messages(wants);
+        }
         Listening { recorders, open: vec![None; ranks], left: vec![Time::ZERO; ranks], known: Vec::new() }
     }
 
@@ -88,10 +94,17 @@ impl Listening {
         let me = world.messages.me();
         let Some(open) = self.open[me as usize].take() else { return };
         self.left[me as usize] = world.messages.clock(me);
+        self.tell_received(world, me);
         let cause = world.messages.cause_since(open.call.entered);
         let call = Returned { cause, ..open.told(world, me) };
         self.recorders.iter_mut().for_each(|recorder| recorder.returned(&call));
         self.tell_gathered(world);
+    }
+
+    fn tell_received(&mut self, world: &mut World, rank: u32) {
+        for message in world.messages.take_received(rank).into_iter().flatten() {
+            self.recorders.iter_mut().for_each(|recorder| recorder.received(&message));
+        }
     }
 
     fn tell_gathered(&mut self, world: &mut World) {
@@ -101,12 +114,10 @@ impl Listening {
     }
 
     /// The run is over: what they have found.
-    ///
-    /// # Errors
-    /// A sentence, if something could not be written or read.
-    pub(super) fn end(mut self, world: &mut World) -> Result<Found, String> {
+    pub(super) fn end(mut self, world: &mut World) -> Found {
         for (rank, open) in (0..).zip(std::mem::take(&mut self.open)) {
             if let Some(open) = open {
+                self.tell_received(world, rank);
                 let call = open.told(world, rank);
                 self.recorders.iter_mut().for_each(|recorder| recorder.unreturned(&call));
             }
@@ -117,14 +128,15 @@ impl Listening {
         if let Some(waits) = &world.messages.waits {
             self.recorders.iter_mut().for_each(|recorder| recorder.traffic(&waits.traffic));
         }
+        let mut found = Found::default();
         for recorder in &mut self.recorders {
-            recorder.end()?;
+            let ended = recorder.end();
             let part = recorder.part();
-            recorder.merge(vec![part])?;
+            found.failed = found.failed.or(ended.and(recorder.merge(vec![part])).err());
+            found.profile = found.profile.or_else(|| recorder.profile());
+            found.critical_path = found.critical_path.or_else(|| recorder.critical_path());
         }
-        let profile = self.recorders.iter_mut().find_map(|recorder| recorder.profile());
-        let critical_path = self.recorders.iter_mut().find_map(|recorder| recorder.critical_path());
-        Ok(Found { profile, critical_path })
+        found
     }
 }
 

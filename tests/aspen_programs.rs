@@ -2,9 +2,10 @@
 
 mod common;
 
-use common::{Run, command, compile, root, scratch};
+use common::{Run, clean, command, compile, root, scratch};
 use serde_json::Value;
 use std::path::Path;
+use std::process::Command;
 
 /// What a command of `xsim aspen` prints.
 #[track_caller]
@@ -69,6 +70,31 @@ fn all_patterns_between_pairs_move_what_is_said() {
     for ranks in [12, 64] {
         assert_eq!(moved(path, &[], ranks), said(path, &[], ranks), "{ranks} ranks");
     }
+}
+
+#[test]
+fn under_mpich_the_program_sends_what_the_walk_does() {
+    let directory = scratch("aspen-mpich");
+    let path = directory.join("patterns.aspen");
+    let uses = "comm [5] of size [8] as nn1d, periodic comm [6] of size [8] as nn3d, face comm [4] of size [300] as nn3d, nodal \
+                comm [1] of size [8] as allreduce, min comm [0] as barrier";
+    std::fs::write(&path, format!("model patterns {{ kernel main {{ iterate [3] {{ execute {{ {uses} }} }} }} }}")).unwrap();
+    let (path, report) = (path.to_str().unwrap(), directory.join("report.json"));
+    aspen(&["run", path, "-n", "8", "--quiet=on", "--report", report.to_str().unwrap()]);
+    let walk: Value = serde_json::from_str(&std::fs::read_to_string(&report).unwrap()).unwrap();
+    let calls = |name: &str| walk["simulated"]["functions"][name]["calls"].as_u64().unwrap();
+    let (messages, bytes) = said(path, &[], 8);
+    assert_eq!(calls("MPI_Isend"), messages);
+    let expected = format!("messages {messages} bytes {bytes} allreduces {} barriers {}\n", calls("MPI_Allreduce"), calls("MPI_Barrier"));
+
+    let source = aspen(&["generate", path, "-o", directory.to_str().unwrap()]);
+    let program = directory.join("counted");
+    let mut compiler = Command::new("mpicc.mpich");
+    compiler.args(["-std=c99", "-O1", source.trim()]).arg(root().join("tests/programs/count_messages.c")).arg("-o").arg(&program);
+    let compiled = compiler.output().unwrap();
+    assert!(compiled.status.success(), "{}", String::from_utf8_lossy(&compiled.stderr));
+    let output = clean(Command::new("mpirun.mpich").args(["-n", "8"])).arg(&program).output().unwrap();
+    assert_eq!(String::from_utf8_lossy(&output.stdout), expected, "{}", String::from_utf8_lossy(&output.stderr));
 }
 
 #[test]

@@ -295,8 +295,14 @@ fn jobs_on_one_machine_wait_for_each_others_packets() {
     assert_eq!(ends(&replayed_jobs(&apart, &["-m", line])), [(3_300_000, Some(3_300_000)), (4_300_000, Some(4_300_000))]);
     let formula = "mesh:4,b=8Gbps,l=100ns";
     assert_eq!(ends(&replayed_jobs(&jobs, &["-m", formula])), [(1_200_000, Some(1_200_000)), (2_200_000, Some(2_200_000))]);
-    let report = replayed_jobs(&jobs, &["-m", formula, "--together"]);
+    let report = replayed_jobs(&jobs, &["-m", formula, "--together", "--profile"]);
     assert_eq!(ends(&report), [(1_200_000, None), (2_200_000, None)]);
+    let sites = report["profile"]["sites"].as_array().unwrap().iter().filter(|site| site["function"] == "MPI_Send");
+    let mut sites: Vec<_> = sites.map(|site| site["site"].as_str().unwrap()).collect();
+    sites.sort_unstable();
+    let mut expected = [&short, &long].map(|job| format!("{job}: message.c:10 main"));
+    expected.sort_unstable();
+    assert_eq!(sites, expected);
     assert_eq!(report["functions"]["MPI_Send"]["calls"], 2);
 }
 

@@ -15,6 +15,8 @@ struct Job<'t> {
     ranks: u32,
     /// Its functions among those of all jobs.
     functions: Vec<u16>,
+    /// The number of its site 0 among those of all jobs.
+    first_site: u32,
 }
 
 /// Where a rank is in its job.
@@ -37,7 +39,7 @@ impl<'t> Jobs<'t> {
     /// Of replays with their names and ranks.
     pub fn new(jobs: Vec<(String, Replay<'t>, u32)>) -> Jobs<'t> {
         let mut names: Vec<&'static str> = Vec::new();
-        let mut first = 0;
+        let (mut first, mut first_site) = (0, 0);
         let mut all = Vec::with_capacity(jobs.len());
         for (name, replay, ranks) in jobs {
             let number = |function: &&'static str| {
@@ -48,8 +50,10 @@ impl<'t> Jobs<'t> {
                 }) as u16
             };
             let functions = replay.names().iter().map(number).collect();
-            all.push(Job { name, replay, first, ranks, functions });
+            let sites = replay.sites();
+            all.push(Job { name, replay, first, ranks, functions, first_site });
             first += ranks;
+            first_site += sites;
         }
         Jobs { jobs: all, names: names.leak(), only: None }
     }
@@ -101,6 +105,16 @@ impl Workload for Jobs<'_> {
 
     fn begins_with(&self) -> Option<u16> {
         None
+    }
+
+    fn site(&self, place: &Place) -> u32 {
+        let job = (place.job as usize).checked_sub(1).map(|job| &self.jobs[job]);
+        job.map_or(0, |job| job.first_site + job.replay.site(&place.cursor))
+    }
+
+    fn site_name(&self, site: u32) -> String {
+        let job = &self.jobs[self.jobs.partition_point(|job| job.first_site <= site) - 1];
+        format!("{}: {}", job.name, job.replay.site_name(site - job.first_site))
     }
 
     fn place(&self, place: &Place) -> String {

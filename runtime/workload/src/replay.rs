@@ -128,6 +128,11 @@ impl<'t> Replay<'t> {
         Ok(Replay { trace, plan, columns, clockwork, names, expected, comparison: Comparison::default(), decides })
     }
 
+    /// How many numbers its sites have, 0 among them.
+    pub(crate) fn sites(&self) -> u32 {
+        self.trace.sites.len() as u32 + 1
+    }
+
     /// The communicators of the trace.
     pub(crate) fn comms(&self) -> &'t Comms {
         &self.trace.comms

@@ -147,9 +147,9 @@ impl Plan {
         position.next(&self.steps, columns)
     }
 
-    /// The number of the place in the program that made a call.
+    /// The number of the place in the program that made a call; 0 of a rank that has made none.
     pub(super) fn site(&self, trace: &Trace, call: u32) -> u32 {
-        trace.templates[trace.calls[call as usize].0 as usize].site
+        trace.calls.get(call as usize).map_or(0, |call| trace.templates[call.0 as usize].site)
     }
 
     /// A call's function and site, for messages.

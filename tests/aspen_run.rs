@@ -39,7 +39,9 @@ fn profiled(model: &str, machine: &str, ranks: u32) -> Value {
 
 #[track_caller]
 fn generated_with(model: &str, machine: &str, ranks: u32, more: &[&str], with: impl Fn(Run) -> Run) -> Value {
-    let directory = scratch("aspen-generated");
+    // Tests run side by side.
+    static NUMBER: AtomicU32 = AtomicU32::new(0);
+    let directory = scratch(&format!("aspen-generated-{}", NUMBER.fetch_add(1, Ordering::Relaxed)));
     let output = aspen(&[&["generate", model, "-o", directory.to_str().unwrap()][..], more].concat());
     assert!(output.status.success(), "{}", String::from_utf8_lossy(&output.stderr));
     let program = compile(String::from_utf8(output.stdout).unwrap().trim(), &["-std=c99"]);

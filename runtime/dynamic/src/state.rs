@@ -44,4 +44,9 @@ impl Dynamic {
     pub fn new(start_up: Span) -> Dynamic {
         Dynamic { start_up, ..Dynamic::default() }
     }
+
+    /// Whether a rank of this process has asked for anything of the chapter.
+    pub fn is_used(&self) -> bool {
+        !self.asked.is_empty()
+    }
 }

@@ -348,7 +348,7 @@ impl Messages {
     /// that is still to come can be better.
     ///
     /// Unless the rank waits for it before it does anything else, that message must have arrived: receives that the rank posts before
-    /// then are behind this one.
+    /// then are behind this one. And not just now: the rank may yet send itself one that arrives at once and comes first by its source.
     #[inline]
     pub fn choose_at_once(&self, rank: u32, pattern: &Pattern, waits: bool) -> Option<(u32, Place)> {
         let state = &self.ranks[rank as usize];
@@ -359,7 +359,7 @@ impl Messages {
         }
         let best = self.unexpected.best(state.unexpected, pattern, &[], &self.nodes)?;
         let arrival = self.nodes[best.0].arrival;
-        (arrival < self.safe && (waits || arrival <= state.clock)).then_some(best)
+        (arrival < self.safe && (waits || arrival < state.clock)).then_some(best)
     }
 
     /// A receive of `rank` for any source, which is the last posted, is open.

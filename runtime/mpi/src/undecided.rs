@@ -26,8 +26,9 @@ use crate::request::{Completion, PROC_NULL};
 use crate::view::Extent;
 use crate::world::World;
 pub use calls::Found;
-use engine::Time;
+use engine::{Span, Time};
 use message::moving::Payload;
+use parking::First;
 
 impl World {
     /// When a blocked rank's poll can be answered from what is known.
@@ -39,11 +40,16 @@ impl World {
     }
 
     /// When one question of `rank` can be answered from what is known.
+    ///
+    /// What can be known ahead of its time is the host's to say: who ran first, and on which process. So an answer that rests on it, as "not yet"
+    /// does for what arrives later, is given in its turn where [`World::sees_turns`] says that this is seen. One that rests only on what has happened
+    /// by then is given at once everywhere: it is known to all before anything of its instant is decided.
     // A question with several answers that could still change is open at the asking rank's clock: what arrives
     // later does not change them.
     fn open_once(&self, rank: u32, question: &Question) -> Open {
         let clock = self.messages.clock(rank);
         let known = |handle: usize| self.messages.completion(handle).unwrap_or(Completion::Null);
+        let foreknown = || if self.sees_turns(rank) { Open::At(clock) } else { Open::Final };
         match question {
             Question::TestAll(requests) => {
                 let (mut unknown, mut late) = (false, false);
@@ -54,38 +60,53 @@ impl World {
                         Completion::Null => {}
                     }
                 }
-                if late || !unknown { Open::Final } else { Open::At(clock) }
+                match (late, unknown) {
+                    (true, _) => foreknown(),
+                    (false, true) => Open::At(clock),
+                    (false, false) => Open::Final,
+                }
             }
             Question::TestAny(requests) => {
+                let mut late = false;
                 for (_, handle) in requests.active() {
                     match known(handle) {
                         Completion::Unknown => return Open::At(clock),
-                        Completion::At(time) if time <= clock => return Open::Final,
-                        _ => {}
+                        Completion::At(time) if time > clock => late = true,
+                        Completion::At(_) => break,
+                        Completion::Null => {}
                     }
                 }
-                Open::Final
+                if late { foreknown() } else { Open::Final }
             }
             Question::TestSome(requests) => {
-                if requests.iter().any(|handle| known(handle) == Completion::Unknown) {
-                    Open::At(clock)
-                } else {
-                    Open::Final
+                let mut late = false;
+                for handle in requests.iter() {
+                    match known(handle) {
+                        Completion::Unknown => return Open::At(clock),
+                        Completion::At(time) => late = late || time > clock,
+                        Completion::Null => {}
+                    }
                 }
+                if late { foreknown() } else { Open::Final }
             }
             Question::WaitAny(requests) => {
+                // However many are asked about, the first tell most often.
+                let mut late = false;
                 for (_, handle) in requests.active() {
                     match known(handle) {
                         Completion::Unknown => break,
-                        Completion::At(time) if time <= clock => return Open::Final,
-                        _ => {}
+                        Completion::At(time) if time > clock => late = true,
+                        Completion::At(_) => return if late { foreknown() } else { Open::Final },
+                        Completion::Null => {}
                     }
                 }
-                self.first_of(requests).open(clock)
+                self.open_first(rank, self.first_of(requests))
             }
-            Question::WaitSome(requests) => self.first_of(requests).open(clock),
+            Question::WaitSome(requests) => self.open_first(rank, self.first_of(requests)),
             Question::Iprobe(pattern) => match (pattern.source, self.head(rank, pattern)) {
-                (Some(_), Some(_)) if !self.messages.wild_overlaps(rank, pattern) => Open::Final,
+                (Some(_), Some(_)) if self.messages.wild_overlaps(rank, pattern) => Open::At(clock),
+                (Some(_), Some((_, time))) if time > clock => foreknown(),
+                (Some(_), Some(_)) => Open::Final,
                 _ => Open::At(clock),
             },
             Question::Probe(pattern) => match (pattern.source, self.head(rank, pattern)) {
@@ -97,9 +118,27 @@ impl World {
             },
             Question::Instant => Open::At(clock),
             // Once it has one, no other can come before that.
-            Question::Cancel(receive) if self.messages.nodes[*receive].state != State::Posted => Open::Final,
-            Question::Cancel(_) => Open::At(clock),
+            Question::Cancel(receive) => match self.messages.nodes[*receive] {
+                Node { state: State::Posted, .. } => Open::At(clock),
+                Node { arrival, .. } if arrival > clock => foreknown(),
+                _ => Open::Final,
+            },
         }
+    }
+
+    /// When a rank that waits for the first of several can go on.
+    pub(crate) fn open_first(&self, rank: u32, first: First) -> Open {
+        first.open(self.messages.clock(rank), self.sees_turns(rank))
+    }
+
+    /// Whether it is seen when within an instant a rank goes on: before or after what else is open there is decided.
+    // Where nothing takes time, all others see it. Else what it does at that instant reaches nobody but itself: its receives for any source, its window
+    // and its part of a file, which messages of its own may reach before or after those of others.
+    fn sees_turns(&self, rank: u32) -> bool {
+        self.messages.ranks[rank as usize].wilds != 0
+            || self.messages.lookahead(true) == Span::ZERO
+            || self.objects.have_targets()
+            || self.chapters.dynamic.is_used()
     }
 
     /// The best message for a probe: of the heads of all sources the least by (arrival, source).

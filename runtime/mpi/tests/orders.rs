@@ -14,7 +14,7 @@ use engine::Span;
 use model::Pace;
 use mpi::wire::Wire;
 use network::Machine;
-use program::{Outcome, Program, programs};
+use program::{Op, Outcome, Program, programs};
 use proptest::prelude::*;
 
 /// With lookahead and without; times that coincide, and long messages that arrive after later short ones.
@@ -39,6 +39,23 @@ fn expected(program: &Program, machine: &str) -> Outcome {
 fn agrees(program: &Program, machine: &str, processes: u32, cancels: bool) {
     let (expected, found) = (expected(program, machine), driver::run(program, (machine, cancels), processes));
     assert_eq!(found, expected, "{machine} on {processes} processes, matches held: {cancels}");
+}
+
+/// A rank that waits for the first of two goes on when that is there, after what else is decided at that instant, whether or not it is known
+/// by then when the second will come.
+#[test]
+fn an_answer_does_not_rest_on_what_arrives_later() {
+    let message = |to, tag| Op::Send { to, tag, bytes: 0, synchronous: false };
+    let (one, any) = (Op::Post { from: Some(1), tag: Some(0) }, Op::Post { from: None, tag: Some(1) });
+    let waits = vec![one, one, any, Op::WaitAny(2), message(0, 1), Op::WaitAny(usize::MAX), Op::WaitAny(usize::MAX)];
+    // Whoever sends the second may run ahead, or wait itself for something at that later time.
+    for between in [vec![Op::Compute(1_000)], vec![Op::Compute(1_000), Op::Iprobe { from: None, tag: None }]] {
+        let sends = [vec![message(0, 0)], between, vec![message(0, 0)]].concat();
+        let program = vec![waits.clone(), sends, vec![message(0, 1)]];
+        let machine = "star:l=5ps,b=inf";
+        assert_eq!(expected(&program, machine)[0][5].seen, Some((2, 1)), "the rank's own message is sent after the other was met");
+        (1..=3).for_each(|processes| agrees(&program, machine, processes, false));
+    }
 }
 
 /// So many programs, or as many as `PROPTEST_CASES` says.

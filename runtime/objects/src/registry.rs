@@ -58,6 +58,11 @@ impl Objects {
         }
     }
 
+    /// Whether ranks of the process may have memory, or parts of files, that others reach without a call of theirs.
+    pub fn have_targets(&self) -> bool {
+        !self.wins.is_empty() || !self.files.is_empty()
+    }
+
     /// The pair type of a [`Constructor::ValueIndex`], where `MPI_MAXLOC` is defined for it; one handle for all ranks and all time.
     ///
     /// # Errors

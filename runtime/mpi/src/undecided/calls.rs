@@ -405,9 +405,7 @@ impl Mpi {
         };
         match handle::request(part) {
             handle::RequestRef::Node(index) => {
-                if self.world().messages.nodes[index].state == State::Posted {
-                    self.ask(Question::Cancel(index));
-                }
+                self.ask(Question::Cancel(index));
                 let mut world = self.world();
                 let me = world.messages.current;
                 if world.messages.nodes[index].state == State::Posted || world.give_back(me, index) {

@@ -25,23 +25,31 @@ const LONGEST_CYCLE: usize = 1_024;
 // Two numbers for a whole set of questions: folding them is associative, so that a cycle is looked at in any
 // order.
 #[derive(Clone, Copy)]
-pub(super) struct First {
+pub(crate) struct First {
     /// The least time that is known; [`Time::MAX`] if none is.
     time: Time,
+    /// The greatest.
+    latest: Time,
     /// Whether an earlier one may become known.
     unknown: bool,
 }
 
 impl First {
-    const NONE: First = First { time: Time::MAX, unknown: false };
+    const NONE: First = First { time: Time::MAX, latest: Time::ZERO, unknown: false };
+    const UNKNOWN: First = First { unknown: true, ..First::NONE };
 
-    fn or(self, other: First) -> First {
-        First { time: self.time.min(other.time), unknown: self.unknown || other.unknown }
+    fn at(time: Time) -> First {
+        First { time, latest: time, unknown: false }
     }
 
-    /// For a rank that waits for it.
-    pub(super) fn open(self, clock: Time) -> Open {
-        match (self.unknown, self.time) {
+    fn or(self, other: First) -> First {
+        First { time: self.time.min(other.time), latest: self.latest.max(other.latest), unknown: self.unknown || other.unknown }
+    }
+
+    /// For a rank that waits for it, `in_turn` if it may not make use of what is known ahead of its time ([`World::open_once`]).
+    pub(super) fn open(self, clock: Time, in_turn: bool) -> Open {
+        let foreknown = in_turn && self.latest > self.time.max(clock);
+        match (self.unknown || foreknown, self.time) {
             (false, _) => Open::Final,
             (true, Time::MAX) => Open::Never,
             (true, time) => Open::At(time.max(clock)),
@@ -59,8 +67,8 @@ impl World {
     pub(super) fn first_of(&self, requests: &RequestArray) -> First {
         requests.active().fold(First::NONE, |first, (_, handle)| {
             first.or(match self.messages.completion(handle) {
-                Ok(Completion::At(time)) => First { time, unknown: false },
-                Ok(Completion::Unknown) => First { unknown: true, ..First::NONE },
+                Ok(Completion::At(time)) => First::at(time),
+                Ok(Completion::Unknown) => First::UNKNOWN,
                 Ok(Completion::Null) | Err(_) => First::NONE,
             })
         })
@@ -70,22 +78,25 @@ impl World {
     fn success(&self, rank: u32, question: &Question) -> First {
         match question {
             Question::TestAll(requests) => {
-                let mut latest = First { time: self.messages.clock(rank), unknown: false };
+                let mut latest = self.messages.clock(rank);
                 for handle in requests.iter() {
                     match self.messages.completion(handle) {
-                        Ok(Completion::At(time)) => latest.time = latest.time.max(time),
-                        Ok(Completion::Unknown) => return First { unknown: true, ..First::NONE },
+                        Ok(Completion::At(time)) => latest = latest.max(time),
+                        Ok(Completion::Unknown) => return First::UNKNOWN,
                         Ok(Completion::Null) | Err(_) => {}
                     }
                 }
-                latest
+                First::at(latest)
             }
             Question::TestAny(requests) | Question::TestSome(requests) => self.first_of(requests),
             Question::Iprobe(pattern) => match self.head(rank, pattern) {
-                None => First { unknown: true, ..First::NONE },
-                Some((_, time)) => First { time, unknown: pattern.source.is_none() || self.messages.wild_overlaps(rank, pattern) },
+                None => First::UNKNOWN,
+                Some((_, time)) => {
+                    let unknown = pattern.source.is_none() || self.messages.wild_overlaps(rank, pattern);
+                    First { unknown, ..First::at(time) }
+                }
             },
-            Question::Instant => First { unknown: true, ..First::NONE },
+            Question::Instant => First::UNKNOWN,
             Question::WaitAny(_) | Question::WaitSome(_) | Question::Probe(_) | Question::Cancel(_) => First::NONE,
         }
     }
@@ -95,7 +106,7 @@ impl World {
     }
 
     pub(super) fn open_cycle(&self, rank: u32, cycle: &[Asked]) -> Open {
-        self.first_success(rank, cycle).open(self.messages.clock(rank))
+        self.open_first(rank, self.first_success(rank, cycle))
     }
 
     /// A parked rank goes on, at the instant at which the first of its polls succeeds.

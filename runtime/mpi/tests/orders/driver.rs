@@ -59,9 +59,9 @@ impl Driver<'_> {
         (Addr(self.payload.as_mut_ptr() as usize), bytes as i64, BYTE)
     }
 
-    fn array(&mut self, at: usize) -> RequestArray {
+    fn array(&mut self, at: usize, many: usize) -> RequestArray {
         let requests = &mut self.places[at].requests;
-        RequestArray { at: Addr(requests.as_mut_ptr() as usize), count: requests.len() as u32, wide: true }
+        RequestArray { at: Addr(requests.as_mut_ptr() as usize), count: requests.len().min(many) as u32, wide: true }
     }
 
     /// A call begins.
@@ -91,13 +91,13 @@ impl Driver<'_> {
                 let request = mpi.ireceive(buffer, peer(from, tag)).expect("the ranks exist");
                 self.places[at].requests.push(request);
             }
-            Op::WaitAny => {
-                let blocks = mpi.begin_wait_any(self.array(at));
+            Op::WaitAny(many) => {
+                let blocks = mpi.begin_wait_any(self.array(at, many));
                 return if blocks { Err(Blocked::Asks) } else { Ok(self.answer(at, op)) };
             }
-            Op::TestAny => {
+            Op::TestAny(many) => {
                 mpi.world().messages.enter_poll();
-                let blocks = mpi.begin_test_any(self.array(at));
+                let blocks = mpi.begin_test_any(self.array(at, many));
                 return if blocks { Err(Blocked::Asks) } else { Ok(self.answer(at, op)) };
             }
             Op::Probe { from, tag } => {
@@ -131,10 +131,10 @@ impl Driver<'_> {
     fn answer(&mut self, at: usize, op: Op) -> (Option<usize>, Seen) {
         let mpi = self.mpi;
         match op {
-            Op::WaitAny | Op::TestAny => {
-                let array = self.array(at);
+            Op::WaitAny(many) | Op::TestAny(many) => {
+                let array = self.array(at, many);
                 let (index, status) = match op {
-                    Op::WaitAny => mpi.end_wait_any(array).expect("the buffers are long enough"),
+                    Op::WaitAny(_) => mpi.end_wait_any(array).expect("the buffers are long enough"),
                     _ => {
                         let (_, index, status) = mpi.end_test_any(array).expect("the buffers are long enough");
                         (index, status)

@@ -128,8 +128,10 @@ impl Model<'_> {
                 rank.receives.push(Receive { from, tag, posted: rank.clock, done: None, reaped: false });
                 self.done(me, None, None);
             }
-            Op::WaitAny | Op::TestAny if self.ranks[me as usize].receives.iter().all(|receive| receive.reaped) => self.done(me, None, None),
-            Op::WaitAny | Op::TestAny | Op::Probe { .. } | Op::Iprobe { .. } => self.ranks[me as usize].state = State::Asks,
+            Op::WaitAny(_) | Op::TestAny(_) if self.ranks[me as usize].receives.iter().all(|receive| receive.reaped) => {
+                self.done(me, None, None)
+            }
+            Op::WaitAny(_) | Op::TestAny(_) | Op::Probe { .. } | Op::Iprobe { .. } => self.ranks[me as usize].state = State::Asks,
         }
         true
     }
@@ -210,17 +212,18 @@ impl Model<'_> {
         there.min_by_key(|&message| (self.messages[message].arrival, self.messages[message].source))
     }
 
-    /// The posted receives that the program has not seen completed: number, and when that is.
+    /// The posted receives that the rank asks about, of those that it has not seen completed: number, and when that is.
     fn requests(&self, rank: u32) -> impl Iterator<Item = (usize, Option<u64>)> {
-        let receives = self.ranks[rank as usize].receives.iter().enumerate().filter(|(_, receive)| !receive.reaped);
+        let state = &self.ranks[rank as usize];
+        let (Op::WaitAny(many) | Op::TestAny(many)) = self.program[rank as usize][state.next] else {
+            unreachable!("only these ask about receives")
+        };
+        let receives = state.receives.iter().enumerate().filter(|(_, receive)| !receive.reaped).take(many);
         receives.map(|(index, receive)| (index, receive.done.map(|(time, ..)| time)))
     }
 
-    /// Answers what nothing that happens can change any more, of ranks that run ahead.
+    /// Answers what rests on nothing but what has happened by then, and cannot change any more.
     fn settle(&mut self) -> bool {
-        if self.pace == Pace::Together {
-            return false;
-        }
         let settled = (0..self.ranks.len() as u32).find(|&rank| self.ranks[rank as usize].state == State::Asks && self.is_settled(rank));
         if let Some(rank) = settled {
             self.answer(rank);
@@ -228,21 +231,27 @@ impl Model<'_> {
         settled.is_some()
     }
 
+    // What is known ahead of its time does not count: it depends on who ran first.
     fn is_settled(&self, rank: u32) -> bool {
         let state = &self.ranks[rank as usize];
-        let mut known = self.requests(rank).take_while(|(_, done)| done.is_some());
+        let done_by = |time: u64, done: Option<u64>| done.is_some_and(|done| done <= time);
         match self.program[rank as usize][state.next] {
-            // The first of those that are complete, if none before it is open.
-            Op::WaitAny | Op::TestAny => {
-                let any = known.any(|(_, done)| done.is_some_and(|time| time <= state.clock));
-                any || self.requests(rank).all(|(_, done)| done.is_some())
+            // The first of all is complete, or all are at the instant at which one is.
+            Op::WaitAny(_) | Op::TestAny(_) => {
+                let first = self.requests(rank).filter_map(|(_, done)| done).min().unwrap_or(u64::MAX);
+                let waits = self.program[rank as usize][state.next].waits();
+                let until = if waits { state.clock.max(first) } else { state.clock };
+                let first_of_all = self.requests(rank).next().is_some_and(|(_, done)| done_by(state.clock, done));
+                until <= self.now && (first_of_all || self.requests(rank).all(|(_, done)| done_by(until, done)))
             }
             // Nobody else's message, and no earlier receive that might take it.
             Op::Probe { from, tag } | Op::Iprobe { from, tag } => {
                 let overlaps = |receive: &Receive| {
                     receive.done.is_none() && receive.from.is_none() && (receive.tag.is_none() || tag.is_none() || receive.tag == tag)
                 };
-                from.is_some_and(|source| self.head(rank, source, (from, tag)).is_some()) && !state.receives.iter().any(overlaps)
+                let until = if self.program[rank as usize][state.next].waits() { self.now } else { state.clock };
+                let is_there = |source| self.head(rank, source, (from, tag)).is_some_and(|message| self.messages[message].arrival <= until);
+                from.is_some_and(is_there) && !state.receives.iter().any(overlaps)
             }
             _ => unreachable!("these ask"),
         }
@@ -264,8 +273,8 @@ impl Model<'_> {
             return;
         }
         let time = match self.program[rank as usize][state.next] {
-            Op::TestAny | Op::Iprobe { .. } => Some(state.clock),
-            Op::WaitAny => {
+            Op::TestAny(_) | Op::Iprobe { .. } => Some(state.clock),
+            Op::WaitAny(_) => {
                 let first = self.requests(rank).filter_map(|(_, done)| done).min().map(|time| time.max(state.clock));
                 first.filter(|&time| time <= self.now)
             }
@@ -302,8 +311,8 @@ impl Model<'_> {
         let mut clock = self.ranks[rank as usize].clock;
         let op = self.program[rank as usize][self.ranks[rank as usize].next];
         match op {
-            Op::TestAny | Op::WaitAny => {
-                if op == Op::WaitAny {
+            Op::TestAny(_) | Op::WaitAny(_) => {
+                if op.waits() {
                     clock = clock.max(self.requests(rank).filter_map(|(_, done)| done).min().unwrap_or(0));
                 }
                 let done = |&(_, (_, time)): &(usize, (usize, Option<u64>))| time.is_some_and(|time| time <= clock);
@@ -315,7 +324,7 @@ impl Model<'_> {
                 }
             }
             Op::Probe { from, tag } | Op::Iprobe { from, tag } => {
-                let until = if matches!(op, Op::Probe { .. }) { self.now } else { clock };
+                let until = if op.waits() { self.now } else { clock };
                 if let Some(message) = self.visible(rank, (from, tag), until) {
                     let Message { source, tag, arrival, .. } = self.messages[message];
                     (seen, clock) = (Some((source, tag)), clock.max(arrival));

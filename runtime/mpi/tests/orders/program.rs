@@ -13,14 +13,21 @@ pub enum Op {
     Receive { from: Option<u32>, tag: Option<i32> },
     /// Posts a receive.
     Post { from: Option<u32>, tag: Option<i32> },
-    /// Waits for one of all posted.
-    WaitAny,
-    /// Tests all posted, for one.
-    TestAny,
+    /// Waits for one of the posted, of which it asks about so many.
+    WaitAny(usize),
+    /// Tests so many of the posted, for one.
+    TestAny(usize),
     /// Waits for a message to receive.
     Probe { from: Option<u32>, tag: Option<i32> },
     /// Asks for a message to receive.
     Iprobe { from: Option<u32>, tag: Option<i32> },
+}
+
+impl Op {
+    /// Whether a call that asks waits for what it asks for.
+    pub fn waits(self) -> bool {
+        matches!(self, Op::WaitAny(_) | Op::Probe { .. })
+    }
 }
 
 /// The calls of each rank.
@@ -51,16 +58,19 @@ pub fn programs(ranks: std::ops::RangeInclusive<usize>, longest: usize) -> impl 
 
 fn op(me: u32, ranks: u32) -> impl Strategy<Value = Op> {
     let other = move || (1..ranks).prop_map(move |step| (me + step) % ranks);
-    let from = move || prop_oneof![2 => Just(None), 1 => other().prop_map(Some)];
+    // Also itself, which is at no distance on any machine.
+    let to = move || prop_oneof![3 => other(), 1 => Just(me)];
+    let from = move || prop_oneof![2 => Just(None), 1 => to().prop_map(Some)];
+    let many = || prop_oneof![2 => Just(usize::MAX), 1 => 1..=2_usize];
     let tag = || prop_oneof![1 => Just(None), 2 => (0..2).prop_map(Some)];
     let bytes = prop_oneof![Just(0u64), Just(8), Just(300)];
     prop_oneof![
         2 => prop_oneof![Just(1u64), Just(10), Just(1_000)].prop_map(Op::Compute),
-        6 => (other(), 0..2, bytes, prop::bool::weighted(0.25)).prop_map(|(to, tag, bytes, synchronous)| Op::Send { to, tag, bytes, synchronous }),
+        6 => (to(), 0..2, bytes, prop::bool::weighted(0.25)).prop_map(|(to, tag, bytes, synchronous)| Op::Send { to, tag, bytes, synchronous }),
         3 => (from(), tag()).prop_map(|(from, tag)| Op::Receive { from, tag }),
         4 => (from(), tag()).prop_map(|(from, tag)| Op::Post { from, tag }),
-        2 => Just(Op::WaitAny),
-        1 => Just(Op::TestAny),
+        3 => many().prop_map(Op::WaitAny),
+        1 => many().prop_map(Op::TestAny),
         1 => (from(), tag()).prop_map(|(from, tag)| Op::Probe { from, tag }),
         1 => (from(), tag()).prop_map(|(from, tag)| Op::Iprobe { from, tag }),
     ]

@@ -91,6 +91,11 @@ impl<T: OfGroup> Grouped<T> {
         &self.slab[index]
     }
 
+    /// Whether there is none.
+    pub fn is_empty(&self) -> bool {
+        self.by_context.is_empty()
+    }
+
     /// The object at an index, if it still is.
     pub fn alive(&self, index: u32) -> Option<&T> {
         self.slab.get(index)

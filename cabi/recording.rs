@@ -11,8 +11,10 @@
 mod arguments;
 mod chains;
 mod facts;
+mod host;
 mod module;
 mod objects;
+mod parameter;
 mod plan;
 mod sent;
 mod short;
@@ -29,8 +31,9 @@ use facts::Facts;
 use mpi::Mpi;
 use mpi::world::{Phase, World};
 use objects::Objects;
-use observe::recorder::{Argument, Call, Class, Left, Leftover, Region};
+use observe::recorder::{Argument, Call, Left, Leftover, Region};
 use observe::{CallProfile, CriticalPath, Recorder};
+pub use parameter::Form;
 use short::{Origin, Short};
 pub use sites::Frame;
 use sites::Sites;
@@ -39,112 +42,6 @@ use std::cell::UnsafeCell;
 use std::ops::Range;
 use std::panic::{AssertUnwindSafe, catch_unwind};
 use std::sync::atomic::{AtomicU8, Ordering::Relaxed};
-
-/// What a parameter is, for recorders.
-#[derive(Clone, Copy, PartialEq, Eq, Debug)]
-pub enum Kind {
-    /// A number of no other kind.
-    Integer,
-    /// A count, displacement, extent or length.
-    Count,
-    /// A truth value.
-    Logical,
-    /// A rank or a root.
-    Rank,
-    /// A tag.
-    Tag,
-    /// A communicator.
-    Comm,
-    /// A datatype.
-    Datatype,
-    /// Another object.
-    Handle(Class),
-    /// A status.
-    Status,
-    /// A choice buffer.
-    Buffer,
-    /// Any other address.
-    Address,
-    /// Text.
-    Text,
-    /// An argument of `main`.
-    Main,
-}
-
-/// Whether the function reads or writes what a parameter names.
-#[derive(Clone, Copy, PartialEq, Eq, Debug)]
-#[allow(missing_docs, reason = "as in the table")]
-pub enum Direction {
-    In,
-    Out,
-    InOut,
-}
-
-/// How many elements a parameter has.
-#[derive(Clone, Copy, PartialEq, Eq, Debug)]
-pub enum Length {
-    /// It is no array.
-    One,
-    /// As many as another parameter says.
-    Of(usize),
-    /// One for each rank that the communicator's messages can go to.
-    Peers,
-    /// As many as peers at the root; elsewhere the argument says nothing.
-    PeersAtRoot,
-    /// One for each neighbour that sends to this rank.
-    Sources,
-    /// One for each neighbour that this rank sends to.
-    Destinations,
-    /// One for each dimension of the communicator's grid.
-    Dimensions,
-    /// As many as the last element of another parameter says.
-    Last(usize),
-    /// As many as the elements of another parameter say together.
-    Sum(usize),
-    /// Nobody can tell.
-    Unknown,
-}
-
-/// One parameter of a function, as the table has it.
-#[derive(Clone, Copy, Debug)]
-pub struct Parameter {
-    /// The standard's name.
-    pub name: &'static str,
-    /// What it is.
-    pub kind: Kind,
-    /// In, out or both.
-    pub direction: Direction,
-    /// How long an array is.
-    pub length: Length,
-    /// Whether a number takes 64 bits, in the plain variant and in the one of large counts.
-    pub wide: [bool; 2],
-    /// Whether only the variant of large counts has it.
-    pub large_only: bool,
-}
-
-include!(concat!(env!("OUT_DIR"), "/recording.rs"));
-
-/// How an entry point's arguments come.
-#[derive(Clone, Copy, PartialEq, Eq, Debug)]
-pub struct Form {
-    /// In the variant of large counts.
-    large: bool,
-    /// By reference, handles as integers, texts with their lengths behind all others.
-    fortran: bool,
-    /// Fortran, with buffers and texts in descriptors.
-    descriptors: bool,
-}
-
-impl Form {
-    /// As C passes them.
-    pub const fn c(large: bool) -> Form {
-        Form { large, fortran: false, descriptors: false }
-    }
-    /// As Fortran passes them.
-    pub const fn fortran(large: bool, descriptors: bool) -> Form {
-        Form { large, fortran: true, descriptors }
-    }
-}
 
 /// Nobody listens.
 const OFF: u8 = 0;

@@ -1,22 +1,15 @@
 //! From the words that an entry point got to values with names: what each word is, the table says.
 
+use super::host;
 use super::objects::{self, Objects, Pending};
+use super::parameter::{Direction, Form, Kind, Length, Parameter};
 use super::plan::Plan;
-use super::{Direction, Form, Kind, Length, Parameter};
-use crate::alone;
-use crate::args::{StatusPointer, Text};
 use crate::constants::{MPI_IN_PLACE, MPI_ROOT};
-use crate::fortran;
 use crate::function::Function;
-use mpi::handle::REQUEST_SENT;
-use mpi::topology::Topology;
 use observe::recorder::{Argument, Class, Matched, Status, Value};
 use rank::Addr;
 use rank::memory::{self, load, store};
 use smallvec::SmallVec;
-
-/// Bytes of a status.
-const STATUS: i64 = 32;
 
 /// What an entry point was called with. It is read when the call begins and when it has returned.
 pub struct Words {
@@ -40,7 +33,7 @@ impl Words {
             && let Some(place) = plan.words[index]
             && words.is_ignored(index)
         {
-            words.statuses = vec![0; words.room(index) * STATUS as usize / 8];
+            words.statuses = vec![0; (words.room(index) * host::STATUS).div_ceil(8)];
             given[place] = words.statuses.as_ptr() as u64;
         }
         words
@@ -73,7 +66,7 @@ impl Words {
     /// Whether the program wants no such status.
     fn is_ignored(&self, index: usize) -> bool {
         let given = Addr(self.word(index) as usize);
-        if self.form.fortran { fortran::status(given).is_null() } else { given.is_null() }
+        if self.form.fortran { host::fortran_status(given).is_null() } else { given.is_null() }
     }
 
     /// How many statuses there may be.
@@ -105,7 +98,7 @@ impl Words {
         } else if self.parameter(index).wide[usize::from(self.form.large)] {
             load(at.offset(8 * k as i64))
         } else {
-            load::<i32>(at.offset(4 * k as i64)).into()
+            host::number(self.parameter(index), load::<i32>(at.offset(4 * k as i64))).into()
         }
     }
 
@@ -130,7 +123,7 @@ impl Words {
         } else if self.form.fortran {
             load::<i32>(at.offset(4 * k as i64)) as usize
         } else {
-            load(at.offset(8 * k as i64))
+            host::handle(self.parameter(index).class(), at, k)
         }
     }
 
@@ -148,8 +141,8 @@ impl Words {
     /// How many elements there are; else the value that stands for them.
     fn count(&self, index: usize) -> Result<usize, Value> {
         let comm = self.comm().unwrap_or_default();
-        let peers = || alone::mpi().world().objects.comms.get(comm).map(|comm| comm.peers() as usize).map_err(|_| Value::Unknown);
-        let neighbors = || alone::mpi().neighbor_counts(comm).map_err(|_| Value::Unknown);
+        let peers = || host::membership(comm).map(|comm| comm.peers as usize).ok_or(Value::Unknown);
+        let neighbors = || host::neighbors(comm).ok_or(Value::Unknown);
         match self.parameter(index).length {
             Length::One => Ok(1),
             Length::Of(length) => Ok(usize::try_from(self.number(length, 0)).unwrap_or(0)),
@@ -158,7 +151,7 @@ impl Words {
             Length::PeersAtRoot => Err(Value::Unknown),
             Length::Sources => neighbors().map(|(sources, _)| sources),
             Length::Destinations => neighbors().map(|(_, destinations)| destinations),
-            Length::Dimensions => dimensions(comm).ok_or(Value::Unknown),
+            Length::Dimensions => host::dimensions(comm).ok_or(Value::Unknown),
             Length::Last(list) => Ok(self.numbers(list)?.last().unwrap_or(0)),
             Length::Sum(list) => Ok(self.numbers(list)?.sum()),
             Length::Unknown => Err(Value::Address(self.word(index))),
@@ -173,19 +166,15 @@ impl Words {
 
     fn is_root(&self, comm: usize) -> bool {
         let root = self.plan.root.map_or(-1, |root| self.number(root, 0));
-        let world = alone::mpi().world();
-        world.objects.comms.get(comm).is_ok_and(|comm| {
-            let own = if comm.is_inter() { i64::from(MPI_ROOT) } else { comm.rank(world.messages.me()).into() };
-            root == own
-        })
+        host::membership(comm).is_some_and(|comm| root == if comm.is_inter { i64::from(MPI_ROOT) } else { comm.rank.into() })
     }
 
     fn buffer_at(&self, index: usize) -> usize {
         let given = Addr(self.word(index) as usize);
         let at = match (self.form.fortran, self.form.descriptors) {
             (false, _) => given,
-            (true, false) => fortran::buffer(given),
-            (true, true) => fortran::descriptor::base(given),
+            (true, false) => host::fortran_buffer(given),
+            (true, true) => host::fortran_base(given),
         };
         at.0
     }
@@ -224,7 +213,7 @@ impl Words {
             (false, _) => (given, None),
             (true, false) => (given, Some(self.text_length(index))),
             (true, true) => {
-                let (at, length) = fortran::descriptor::text(given);
+                let (at, length) = host::fortran_text(given);
                 (at, Some(length))
             }
         };
@@ -233,7 +222,7 @@ impl Words {
         }
         let mut bytes = Vec::new();
         match length {
-            None => bytes = Text(at).bytes(),
+            None => bytes = host::text(at),
             Some(length) => memory::append(at, length, &mut bytes),
         }
         let text = String::from_utf8_lossy(&bytes);
@@ -241,8 +230,7 @@ impl Words {
     }
 
     pub(super) fn status(&self, index: usize, k: usize) -> Status {
-        let status = StatusPointer(Addr(self.word(index) as usize).offset(STATUS * k as i64)).get();
-        Status { source: status.source, tag: status.tag, bytes: status.bytes, cancelled: status.cancelled }
+        host::status(Addr(self.word(index) as usize), k)
     }
 
     fn value(&self, index: usize, objects: &mut Objects) -> Value {
@@ -354,13 +342,13 @@ impl Words {
     pub(super) fn distinguish(&self, index: usize, objects: &mut Objects) {
         let Kind::Handle(class @ (Class::Request | Class::Message)) = self.parameter(index).kind else { return };
         let mut handle = self.handle(index, 0);
-        if handle == REQUEST_SENT {
-            handle = alone::mpi().distinct_sent();
+        if let Some(distinct) = host::distinct(handle) {
+            handle = distinct;
             self.set_handle(index, handle);
         }
         let Some(comm) = self.comm().filter(|_| objects::name(handle).is_none()) else { return };
         let receives = self.plan.source.is_some() || class == Class::Message;
-        objects.keep(class, handle, || Pending { number: 0, receives, comm, context: objects::context(comm) });
+        objects.keep(class, handle, || Pending { number: 0, receives, comm, context: host::context(comm) });
     }
 
     /// Tells what the receives that the call completes have learned, by its statuses. To be asked before [`Words::results`], which forgets
@@ -377,13 +365,13 @@ impl Words {
                 (None, self.received_here(before, objects)?)
             };
             let real = pending.receives && status.source >= 0 && !status.cancelled;
-            real.then(|| Matched { request, source: objects::source(pending.comm, status.source), context: pending.context, status })
+            real.then(|| Matched { request, source: host::source(pending.comm, status.source), context: pending.context, status })
         };
         (0..self.handles(status)).filter_map(matched).collect()
     }
 
     /// Which of its requests the `k`th status is of.
-    fn completed(&self, k: usize) -> usize {
+    pub(super) fn completed(&self, k: usize) -> usize {
         let Some(indices) = self.plan.indices else { return k };
         (self.number(indices, k) - i64::from(self.form.fortran)) as usize
     }
@@ -398,15 +386,6 @@ impl Words {
         }
         self.plan.source?;
         let comm = self.comm()?;
-        Some(Pending { number: 0, receives: true, comm, context: objects::context(comm) })
-    }
-}
-
-/// How many dimensions the grid of a communicator has; `None` if it has no grid.
-fn dimensions(comm: usize) -> Option<usize> {
-    let world = alone::mpi().world();
-    match world.objects.comms.get(comm).ok()?.topology.as_deref()? {
-        Topology::Cart(cart) => Some(cart.ndims()),
-        _ => None,
+        Some(Pending { number: 0, receives: true, comm, context: host::context(comm) })
     }
 }

@@ -7,7 +7,7 @@
 
 use super::arguments::{Handles, Words};
 use super::objects::{self, Objects, Position};
-use super::{Direction, Kind, Length, Parameter};
+use super::parameter::{Direction, Kind, Length, Parameter};
 use engine::Time;
 use observe::recorder::{Brief, Class, Object, distance};
 

@@ -1,8 +1,8 @@
 //! The objects of one rank by name or number. Handles are reused and differ from one number of processes to another; numbers count
 //! what the rank has seen.
 
-use super::HANDLES;
-use crate::alone;
+use super::host;
+use super::parameter::HANDLES;
 use crate::function::Function;
 use observe::recorder::{Class, Leftover, Member, Object, Value};
 use rustc_hash::FxHashMap;
@@ -133,6 +133,7 @@ impl Objects {
         if let Some(pending) = &mut self.pending {
             pending.remove(&key(class, handle));
         }
+        host::forget(class, handle);
     }
 
     /// What a request or a message is has become known; its number is put in.
@@ -159,8 +160,13 @@ impl Objects {
 
     /// A communicator; unknown where the handle is none.
     fn comm(&mut self, handle: usize) -> Value {
-        match membership(handle) {
-            Some((context, size, member)) => Value::Comm { object: self.object(Class::Comm, handle), context: Some(context), size, member },
+        match host::membership(handle) {
+            Some(comm) => Value::Comm {
+                object: self.object(Class::Comm, handle),
+                context: Some(comm.context),
+                size: comm.size,
+                member: comm.member(),
+            },
             None => name(handle).map_or(Value::Unknown, |name| Value::Comm {
                 object: Object::Named(name),
                 context: None,
@@ -172,8 +178,7 @@ impl Objects {
 
     /// A datatype; unknown where the handle is none.
     fn datatype(&mut self, handle: usize) -> Value {
-        let known = alone::mpi().world().objects.types.get(handle).ok().map(|datatype| (datatype.size, datatype.extent()));
-        match known {
+        match host::datatype(handle) {
             Some((size, extent)) => Value::Datatype { object: self.object(Class::Datatype, handle), size, extent },
             None => name(handle).map_or(Value::Unknown, |name| Value::Datatype { object: Object::Named(name), size: 0, extent: 0 }),
         }
@@ -189,41 +194,40 @@ pub struct Position {
     pub peers: u32,
 }
 
-/// What the mounted rank is in a communicator; in the world if it is no member or there is none.
+/// What the calling rank is in a communicator; in the world if it is no member or there is none.
 pub fn position(comm: Option<usize>) -> Position {
-    let world = alone::mpi().world();
-    let me = world.messages.me();
-    let of = comm.and_then(|comm| world.objects.comms.get(comm).ok()).filter(|comm| comm.rank(me) < comm.size());
-    match of {
-        Some(comm) => Position { rank: comm.rank(me), peers: comm.peers() },
-        None => Position { rank: me, peers: world.messages.size() },
+    match comm.and_then(host::membership).filter(|comm| comm.rank < comm.size) {
+        Some(comm) => Position { rank: comm.rank, peers: comm.peers },
+        None => host::world(),
     }
 }
 
 /// The size and the extent of a datatype.
 pub fn size_and_extent(datatype: usize) -> [u64; 2] {
-    let world = alone::mpi().world();
-    world.objects.types.get(datatype).map_or([0; 2], |datatype| [datatype.size, datatype.extent() as u64])
+    host::datatype(datatype).map_or([0; 2], |(size, extent)| [size, extent as u64])
 }
 
-/// A communicator's context and size, and what the mounted rank is in it.
-fn membership(handle: usize) -> Option<(u32, u32, Option<Member>)> {
-    let world = alone::mpi().world();
-    let comm = world.objects.comms.get(handle).ok()?;
-    let me = world.messages.me();
-    let leader = if comm.is_self { me } else { comm.group.world_rank(0) };
-    let remote = comm.remote.as_ref().map_or(leader, |remote| remote.world_rank(0));
-    let rank = Some(comm.rank(me)).filter(|&rank| rank < comm.size());
-    Some((comm.context, comm.size(), rank.map(|rank| Member { rank, peers: comm.peers(), leaders: (leader, remote) })))
+/// A communicator as the calling rank sees it.
+#[derive(Clone, Copy, PartialEq, Eq, Debug)]
+pub struct Membership {
+    /// What tells communicators apart on all ranks.
+    pub context: u32,
+    /// Members of the (local) group.
+    pub size: u32,
+    /// Ranks that messages can go to.
+    pub peers: u32,
+    /// The calling rank; not below `size` if it is no member.
+    pub rank: u32,
+    /// The rank in the world of rank 0 of the (local) group, and of the group that messages go to.
+    pub leaders: (u32, u32),
+    /// Whether messages go to another group.
+    pub is_inter: bool,
 }
 
-/// The context of a communicator.
-pub fn context(comm: usize) -> Option<u32> {
-    alone::mpi().world().objects.comms.get(comm).ok().map(|comm| comm.context)
-}
-
-/// The world rank of a source in a communicator of the mounted rank.
-pub fn source(comm: usize, source: i32) -> Option<u32> {
-    let world = alone::mpi().world();
-    world.objects.comms.get(comm).ok()?.peer(source, world.messages.me(), "source").ok()
+impl Membership {
+    /// What the calling rank is in it, if it is a member.
+    fn member(&self) -> Option<Member> {
+        let Membership { rank, peers, leaders, .. } = *self;
+        (rank < self.size).then_some(Member { rank, peers, leaders })
+    }
 }

@@ -2,8 +2,8 @@
 //! by name.
 
 use super::facts::{self, Fact};
+use super::parameter::{Direction, Kind, Length, PARAMETERS, Parameter};
 use super::sent::Sent;
-use super::{Direction, Kind, Length, PARAMETERS, Parameter};
 use crate::function::{Function, NAMES};
 use observe::recorder::Class;
 use std::sync::LazyLock;

@@ -1,6 +1,6 @@
 //! Where a call says what it sends, for profiles.
 
-use super::{Direction, Kind, Length, Parameter};
+use super::parameter::{Direction, Kind, Length, Parameter};
 
 /// Where a function says what it sends, by parameter.
 #[derive(Clone, Copy, Debug)]

@@ -1,7 +1,7 @@
 //! What profiles are told of calls: no values, only which call it was, when, and what it waited for (`Recorder::returned`).
 
 use super::arguments::Words;
-use super::{Form, Length};
+use super::parameter::{Form, Length};
 use crate::function::Function;
 use engine::{Span, Time};
 use mpi::messages::Messages;

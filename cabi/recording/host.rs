@@ -1,0 +1,119 @@
+//! What handles, statuses and communicators say, in the simulated world. Files here that read arguments know nothing else of it: the
+//! recorder of real runs (`cabi/tracer`) compiles the same files over a `host` of the machine's own MPI.
+
+use super::objects::{Membership, Position};
+use super::parameter::Parameter;
+use crate::alone;
+use crate::args::{StatusPointer, Text};
+use crate::fortran;
+use mpi::handle::REQUEST_SENT;
+use mpi::topology::Topology;
+use observe::recorder::{Class, Status};
+use rank::Addr;
+use rank::memory::load;
+
+/// Bytes of a status.
+pub const STATUS: usize = 32;
+
+/// Element `k` of an array of statuses of the program.
+pub fn status(at: Addr, k: usize) -> Status {
+    let status = StatusPointer(at.offset((STATUS * k) as i64)).get();
+    Status { source: status.source, tag: status.tag, bytes: status.bytes, cancelled: status.cancelled }
+}
+
+/// Element `k` of an array of handles as C has them.
+pub fn handle(_: Option<Class>, at: Addr, k: usize) -> usize {
+    load(at.offset(8 * k as i64))
+}
+
+/// A number in the memory of the program, which may be a constant.
+pub fn number(_: &Parameter, number: i32) -> i32 {
+    number
+}
+
+/// The handle that a request gets in place of one that several have.
+pub fn distinct(request: usize) -> Option<usize> {
+    (request == REQUEST_SENT).then(|| alone::mpi().distinct_sent())
+}
+
+/// A handle is that of no object any more.
+#[inline(always)]
+pub fn forget(_: Class, _: usize) {}
+
+/// Text of C, without its end.
+pub fn text(at: Addr) -> Vec<u8> {
+    Text(at).bytes()
+}
+
+/// Fortran's argument for a status: null if it is ignored.
+pub fn fortran_status(given: Addr) -> Addr {
+    fortran::status(given)
+}
+
+/// Fortran's argument for a buffer.
+pub fn fortran_buffer(given: Addr) -> Addr {
+    fortran::buffer(given)
+}
+
+/// Fortran's argument for a buffer, in a descriptor.
+pub fn fortran_base(given: Addr) -> Addr {
+    fortran::descriptor::base(given)
+}
+
+/// Fortran's argument for a text, in a descriptor: where it is, and its length.
+pub fn fortran_text(given: Addr) -> (Addr, usize) {
+    fortran::descriptor::text(given)
+}
+
+/// The mounted rank in the world.
+pub fn world() -> Position {
+    let world = alone::mpi().world();
+    Position { rank: world.messages.me(), peers: world.messages.size() }
+}
+
+/// A communicator as the mounted rank sees it; `None` if the handle is none.
+pub fn membership(handle: usize) -> Option<Membership> {
+    let world = alone::mpi().world();
+    let comm = world.objects.comms.get(handle).ok()?;
+    let me = world.messages.me();
+    let leader = if comm.is_self { me } else { comm.group.world_rank(0) };
+    let remote = comm.remote.as_ref().map_or(leader, |remote| remote.world_rank(0));
+    Some(Membership {
+        context: comm.context,
+        size: comm.size(),
+        peers: comm.peers(),
+        rank: comm.rank(me),
+        leaders: (leader, remote),
+        is_inter: comm.is_inter(),
+    })
+}
+
+/// The context of a communicator.
+pub fn context(comm: usize) -> Option<u32> {
+    alone::mpi().world().objects.comms.get(comm).ok().map(|comm| comm.context)
+}
+
+/// How many neighbours send to the mounted rank in a communicator, and how many it sends to.
+pub fn neighbors(comm: usize) -> Option<(usize, usize)> {
+    alone::mpi().neighbor_counts(comm).ok()
+}
+
+/// How many dimensions the grid of a communicator has; `None` if it has no grid.
+pub fn dimensions(comm: usize) -> Option<usize> {
+    let world = alone::mpi().world();
+    match world.objects.comms.get(comm).ok()?.topology.as_deref()? {
+        Topology::Cart(cart) => Some(cart.ndims()),
+        _ => None,
+    }
+}
+
+/// The size and the extent of a datatype.
+pub fn datatype(handle: usize) -> Option<(u64, i64)> {
+    alone::mpi().world().objects.types.get(handle).ok().map(|datatype| (datatype.size, datatype.extent()))
+}
+
+/// The world rank of a source in a communicator of the mounted rank.
+pub fn source(comm: usize, source: i32) -> Option<u32> {
+    let world = alone::mpi().world();
+    world.objects.comms.get(comm).ok()?.peer(source, world.messages.me(), "source").ok()
+}

@@ -78,8 +78,8 @@ pub fn main(language: Language, mut args: Vec<OsString>) -> Result<ExitCode, Fai
 }
 
 /// Compiles `source` into `output` with optimisation, as `xsim run program.c` does.
-pub fn to_program(language: Language, source: &OsStr, output: &OsStr) -> Result<(), Failure> {
-    let args = ["-O2".into(), "-g".into(), "-o".into(), output.to_owned(), source.to_owned(), "-lm".into()];
+pub fn to_program(language: Language, source: &OsStr, output: &OsStr, optimization: &str) -> Result<(), Failure> {
+    let args = [optimization.into(), "-g".into(), "-o".into(), output.to_owned(), source.to_owned(), "-lm".into()];
     let words = command(language, &args, true, &Layout::find()?)?;
     match Command::new(&words[0]).args(&words[1..]).status() {
         Ok(status) if status.success() => Ok(()),

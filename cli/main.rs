@@ -6,6 +6,7 @@
 mod aspen;
 mod calibrate;
 mod compile;
+mod debug;
 mod failure;
 mod fortran;
 mod install;

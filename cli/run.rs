@@ -1,10 +1,11 @@
 //! `xsim run [options] PROGRAM [ARGS]`: gives the options to the program's libxsim and becomes the program.
 
 use crate::compile::{self, Language};
+use crate::debug;
 use crate::failure::{Failure, NOT_FOUND, NOT_RUNNABLE, USAGE};
 use crate::layout::{LIBRARY, Layout, STANDARD};
 use crate::options;
-use clap::{ArgMatches, Command};
+use clap::{Arg, ArgMatches, Command, value_parser};
 use object::read::elf::{Dyn, FileHeader, ProgramHeader};
 use object::{Endianness, elf};
 use simulation::Options;
@@ -27,6 +28,8 @@ pub fn command() -> Command {
         .override_usage("xsim run [OPTIONS] PROGRAM [ARGS]...")
         .after_help("PROGRAM is an executable made with `xsim cc`, or a C, C++ or Fortran source file, which is compiled first. Each option can also be given to the program as -xsim-NAME, or in the environment as XSIM_NAME (docs/options.md).");
     command = command.args(rows().map(options::arg));
+    let debug = Arg::new("debug").long("debug").value_name("RANK").value_parser(value_parser!(u32));
+    command = command.arg(debug.help("Run under gdb and stop when this rank is in its main (docs/debugging.md)"));
     // Everything from the first word that is no option on is the program's, its options included.
     command.disable_help_subcommand(true).allow_external_subcommands(true).external_subcommand_value_parser(clap::value_parser!(OsString))
 }
@@ -48,11 +51,15 @@ pub fn main(matches: &ArgMatches) -> Result<ExitCode, Failure> {
         ));
     };
     let (name, words) = (OsStr::new(name), crate::rest(rest, ""));
+    let debugged = matches.get_one::<u32>("debug").copied();
     let mut program = match source(name) {
-        Some(language) => compiled(language, Path::new(name))?,
+        Some(language) => compiled(language, Path::new(name), debugged.is_some())?,
         None => existing(name)?,
     };
     program.args(words).envs(variables);
+    if let Some(rank) = debugged {
+        return Err(debug::cannot_start(&debug::under(&program, rank)?.exec()));
+    }
     let why = program.exec();
     Err(Failure::with(NOT_RUNNABLE, format!("cannot run {}: {why}", name.display())))
 }
@@ -62,8 +69,8 @@ fn source(name: &OsStr) -> Option<Language> {
 }
 
 /// Compiles into a temporary file that is gone from its directory before the program starts, so
-/// that nothing is left behind however the program ends.
-fn compiled(language: Language, source: &Path) -> Result<std::process::Command, Failure> {
+/// that nothing is left behind however the program ends. `plain`: without optimization, to be debugged.
+fn compiled(language: Language, source: &Path, plain: bool) -> Result<std::process::Command, Failure> {
     if !source.is_file() {
         return Err(Failure::with(NOT_FOUND, format!("there is no file {}", source.display())));
     }
@@ -74,7 +81,7 @@ fn compiled(language: Language, source: &Path) -> Result<std::process::Command, 
     std::fs::create_dir(&directory).map_err(io)?;
     let stem = source.file_stem().unwrap_or(source.as_os_str());
     let output = directory.join(stem);
-    let result = compile::to_program(language, source.as_os_str(), output.as_os_str()).and_then(|()| {
+    let result = compile::to_program(language, source.as_os_str(), output.as_os_str(), if plain { "-O0" } else { "-O2" }).and_then(|()| {
         // Without close-on-exec: the program is started through this descriptor.
         rustix::fs::open(&output, rustix::fs::OFlags::RDONLY, rustix::fs::Mode::empty()).map_err(|why| io(why.into()))
     });

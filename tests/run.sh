@@ -10,7 +10,7 @@ failed=0
 
 need() { command -v "$1" >/dev/null 2>&1; }
 
-# Programs of the tests are C, C++ and Fortran; runs on several processes need an MPI, and libclang to build against it.
+# Programs of the tests are C, C++ and Fortran; runs on several processes need an MPI, and libclang to build against it; one test is of gdb.
 install() {
     missing=
     need cc || missing="$missing gcc libc6-dev"
@@ -18,6 +18,7 @@ install() {
     need gfortran || missing="$missing gfortran"
     need mpirun.mpich && need mpicc.mpich || missing="$missing mpich libmpich-dev"
     need mpirun.openmpi && need mpicc.openmpi || missing="$missing openmpi-bin libopenmpi-dev"
+    need gdb || missing="$missing gdb"
     ls /usr/lib/llvm-*/lib/libclang.so* >/dev/null 2>&1 || missing="$missing libclang-dev"
     [ -z "$missing" ] && return
     echo "== installing$missing"

@@ -9,6 +9,7 @@ mod arena;
 mod arguments;
 pub mod clock;
 mod crash;
+pub mod debug;
 mod delta;
 pub mod exception;
 pub mod fortran_random;

@@ -47,6 +47,11 @@ pub fn current() -> Option<u32> {
     (rank != NOBODY).then_some(rank)
 }
 
+/// Where the number of the rank that runs is, for debuggers.
+pub(crate) fn number() -> usize {
+    NOW.rank.as_ptr() as usize
+}
+
 /// The rank for which the scheduler calls a function of the program now, if any.
 pub(crate) fn served() -> Option<u32> {
     let rank = SERVED.load(Relaxed);

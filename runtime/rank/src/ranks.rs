@@ -17,7 +17,7 @@ use crate::running;
 use crate::stack::own::OwnStacks;
 use crate::stack::shared::SharedStack;
 use crate::stack::switch;
-use crate::{crash, fortran_random, output, random, spawned, stdio, watchdog};
+use crate::{crash, debug, fortran_random, output, random, spawned, stdio, watchdog};
 
 /// Where ranks keep their stacks.
 #[derive(Clone, Copy, PartialEq, Eq, Debug)]
@@ -246,8 +246,14 @@ impl Ranks {
         crash::begin(config.first);
         watchdog::begin(config.watchdog);
         crate::heap::clear(config.clear_heap);
+        let places = crate::memory::table(Place { stack: NEW, depth: 0 }, config.ranks as usize);
+        let own = match &stacks {
+            Stacks::Own(own) => Some(own.layout()),
+            Stacks::Shared(_) => None,
+        };
+        debug::show(config.first, &places, own);
         Ok(Ranks {
-            places: crate::memory::table(Place { stack: NEW, depth: 0 }, config.ranks as usize),
+            places,
             globals,
             explanation,
             above: if bytes <= (top - limit) / 8 { bytes } else { 0 },

@@ -11,6 +11,7 @@ pub(crate) const LEAST_SLOT: usize = 32 << 10;
 const PAGE: usize = 4096;
 /// Tops are spread over this many cache lines.
 const COLOURS: usize = 32;
+const LINE: usize = 64;
 /// Linux 6.13: makes a page fault without a mapping of its own.
 const MADV_GUARD_INSTALL: i32 = 102;
 /// `mprotect` guards split the mapping, and Linux allows 65,530 mappings by default.
@@ -21,6 +22,17 @@ enum Guard {
     Advice,
     Protect,
     None,
+}
+
+/// Where slots and their tops are.
+pub(crate) struct Layout {
+    /// Where the first slot begins.
+    pub(crate) arena: usize,
+    /// Bytes of a slot.
+    pub(crate) slot: usize,
+    /// How far apart, and how many, the places are over which tops are spread.
+    pub(crate) line: usize,
+    pub(crate) colours: usize,
 }
 
 /// The slots.
@@ -81,7 +93,12 @@ impl OwnStacks {
     #[inline]
     pub(crate) fn bounds(&self, slot: u32) -> (usize, usize) {
         let bottom = self.arena + slot as usize * self.slot;
-        (bottom + PAGE, bottom + self.slot - (slot as usize * 7 % COLOURS) * 64)
+        (bottom + PAGE, bottom + self.slot - (slot as usize * 7 % COLOURS) * LINE)
+    }
+
+    /// Where they are, for who is told of a slot by its number.
+    pub(crate) fn layout(&self) -> Layout {
+        Layout { arena: self.arena, slot: self.slot, line: LINE, colours: COLOURS }
     }
 }
 

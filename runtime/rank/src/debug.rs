@@ -1,0 +1,63 @@
+//! Where a debugger finds the ranks: a table in memory whose meaning does not depend on this library's debug information.
+//!
+//! `cli/debug.py` reads it. A rank that does not run is a place, that is, a slot and a depth: its stack pointer is so far below the slot's top, and
+//! there lie the address at which it goes on and the registers that [`crate::stack::switch`] keeps (the address, `rbx`, `rbp`; two
+//! instructions of one byte at that address take the registers back).
+
+use crate::now;
+use crate::ranks::Place;
+use crate::stack::own::Layout;
+use std::sync::atomic::{AtomicU64, Ordering::Relaxed};
+
+/// Of this description. Another number whenever the meaning of a word changes.
+const VERSION: u64 = 1;
+
+/// Words, all of 64 bits.
+#[repr(C)]
+pub struct View {
+    version: AtomicU64,
+    /// The address of the running rank's number in the process (32 bits; all ones if none runs).
+    running: AtomicU64,
+    /// The first rank's number among those of all processes, and how many this process has.
+    first: AtomicU64,
+    count: AtomicU64,
+    /// The address of their places, 8 bytes each: the slot (all ones: has not begun; one less: has ended), and the depth in units of 8 bytes.
+    places: AtomicU64,
+    /// The slots: where the first begins (zero where ranks share one stack), and how far apart they are.
+    arena: AtomicU64,
+    slot: AtomicU64,
+    /// A slot's top is its end less so many bytes times the remainder of seven times its number by so many.
+    line: AtomicU64,
+    colours: AtomicU64,
+}
+
+/// All zeros until there are ranks.
+#[unsafe(no_mangle)]
+#[used]
+pub static XSIM_DEBUG_VIEW: View = View {
+    version: AtomicU64::new(0),
+    running: AtomicU64::new(0),
+    first: AtomicU64::new(0),
+    count: AtomicU64::new(0),
+    places: AtomicU64::new(0),
+    arena: AtomicU64::new(0),
+    slot: AtomicU64::new(0),
+    line: AtomicU64::new(0),
+    colours: AtomicU64::new(0),
+};
+
+/// Says where the ranks are; `stacks` if each has its own.
+pub(crate) fn show(first: u32, places: &[Place], stacks: Option<Layout>) {
+    let view = &XSIM_DEBUG_VIEW;
+    view.running.store(now::number() as u64, Relaxed);
+    view.first.store(u64::from(first), Relaxed);
+    view.count.store(places.len() as u64, Relaxed);
+    view.places.store(places.as_ptr() as u64, Relaxed);
+    if let Some(Layout { arena, slot, line, colours }) = stacks {
+        view.arena.store(arena as u64, Relaxed);
+        view.slot.store(slot as u64, Relaxed);
+        view.line.store(line as u64, Relaxed);
+        view.colours.store(colours as u64, Relaxed);
+    }
+    view.version.store(VERSION, Relaxed);
+}

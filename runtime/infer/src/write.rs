@@ -1,8 +1,8 @@
 //! The text of a model.
 
-use crate::fit::{Fit, fit};
 use crate::join::{Common, Doing, Joined, Numbers};
 use aspen::Collective;
+use fit::{Fit, fit};
 use std::fmt::Write;
 
 /// What a recording's computation takes: itself. One core, whatever is computed side by side.
@@ -55,7 +55,7 @@ impl Writing<'_> {
     /// A number in the text: itself if it is the same on any number of ranks, else a parameter of its own.
     fn number(&mut self, kind: Kind, values: &Numbers) -> String {
         let seen: Vec<(f64, f64)> = self.joined.ranks.iter().map(|&ranks| f64::from(ranks)).zip(values.iter().copied()).collect();
-        let Fit { text, error, varies } = fit(&seen, !matches!(kind, Kind::Seconds));
+        let Fit { text, error, varies, .. } = fit(&seen, !matches!(kind, Kind::Seconds));
         if !varies && error == 0.0 {
             return text;
         }

@@ -5,7 +5,7 @@
 //! counts is not explained by much.
 
 /// A formula of Aspen's, and how far it is from what was seen.
-#[derive(Clone, PartialEq, Debug)]
+#[derive(Clone, Debug)]
 pub struct Fit {
     /// In `ranks`.
     pub text: String,
@@ -13,6 +13,18 @@ pub struct Fit {
     pub error: f64,
     /// Whether the ranks are in it.
     pub varies: bool,
+    candidate: Candidate,
+    whole: bool,
+}
+
+impl Fit {
+    /// Its value on so many ranks.
+    pub fn at(&self, ranks: f64) -> f64 {
+        let value = self.candidate.at(ranks);
+        // As the text says it.
+        let value = if self.candidate.crosses_nought() { value.max(0.0) } else { value };
+        if self.whole { (value + 0.5).floor() } else { value }
+    }
 }
 
 /// A term of formulas: how it is written, and its value on so many ranks.
@@ -38,7 +50,7 @@ const EXACT: f64 = 1e-9;
 const BETTER: f64 = 2.0;
 
 /// A constant, and a factor of a term.
-#[derive(Clone, Copy)]
+#[derive(Clone, Copy, Debug)]
 struct Candidate {
     constant: f64,
     factor: f64,
@@ -48,6 +60,11 @@ struct Candidate {
 impl Candidate {
     fn at(&self, ranks: f64) -> f64 {
         self.constant + self.term.map_or(0.0, |(_, value)| self.factor * value(ranks))
+    }
+
+    /// Whether it falls below nought at some rank count.
+    fn crosses_nought(&self) -> bool {
+        self.constant * self.factor < 0.0
     }
 
     fn text(&self) -> String {
@@ -121,16 +138,18 @@ pub fn fit(seen: &[(f64, f64)], whole: bool) -> Fit {
             best = Some((numbers, error, candidate));
         }
     }
-    let Some((_, found, candidate)) = best else { return Fit { text: "0".to_owned(), error: 0.0, varies: false } };
+    let nothing = Candidate { constant: 0.0, factor: 0.0, term: None };
+    let (_, found, candidate) = best.unwrap_or((0, 0.0, nothing));
     let (text, varies) = (candidate.text(), candidate.term.is_some());
     // Beyond the ranks that were seen a line may fall below nought.
-    let text = if candidate.constant * candidate.factor < 0.0 { format!("max(0, {text})") } else { text };
+    let text = if candidate.crosses_nought() { format!("max(0, {text})") } else { text };
     let is_integer = !varies && candidate.constant.round() == candidate.constant;
     if !whole || is_integer {
-        return Fit { text, error: found, varies };
+        return Fit { text, error: found, varies, candidate, whole: false };
     }
     // A term that is whole by itself need not be rounded, but its factor may not be exact.
-    Fit { text: format!("floor({text} + 0.5)"), error: error(|ranks| (candidate.at(ranks) + 0.5).floor(), seen), varies }
+    let error = error(|ranks| (candidate.at(ranks) + 0.5).floor(), seen);
+    Fit { text: format!("floor({text} + 0.5)"), error, varies, candidate, whole: true }
 }
 
 #[cfg(test)]
@@ -144,7 +163,10 @@ mod tests {
     #[test]
     fn the_simplest_formula_that_fits_is_taken() {
         let ranks = [8.0, 27.0, 64.0];
-        assert_eq!(of(|_| 45.0, &ranks, true), Fit { text: "45".to_owned(), error: 0.0, varies: false });
+        let same = of(|_| 45.0, &ranks, true);
+        assert_eq!((same.text.as_str(), same.error, same.varies, same.at(125.0)), ("45", 0.0, false, 45.0));
+        assert_eq!(of(|p| 90.0 / p.cbrt(), &ranks, true).at(125.0), 18.0);
+        assert_eq!(of(|p| 100.0 - p, &ranks, false).at(125.0), 0.0);
         assert_eq!(of(|p| 3.0 * p, &ranks, false).text, "3 * ranks");
         assert_eq!(of(|p| p, &ranks, false).text, "ranks");
         assert_eq!(of(|p| 5e-6 / p, &ranks, false).text, "5e-6 / ranks");

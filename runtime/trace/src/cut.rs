@@ -1,11 +1,11 @@
 //! Parts of a trace: some ranks, or calls of a stretch of virtual time.
 
+use crate::assembly::Assembly;
 use crate::builder::Builder;
 use crate::dictionary::Dictionary;
-use crate::fold::{Cursor, Grammar, Kind};
 use crate::part::{Item, Part, Seen};
 use crate::times::{Reading, Times};
-use crate::trace::{Node, Trace, View};
+use crate::trace::{Function, Node, Trace, View};
 use engine::Time;
 use observe::RankList;
 use std::ops::Range;
@@ -31,21 +31,14 @@ pub fn cut(trace: &Trace, ranks: &RankList, window: &Range<Time>) -> Result<Vec<
 
 struct Cutter<'a> {
     trace: &'a Trace,
-    part: Part,
-    /// Template and numbers.
-    calls: Dictionary<(u32, Vec<i64>)>,
-    loops: Dictionary<(u64, Vec<Item>)>,
-    classes: Dictionary<Vec<Item>>,
-    grammar: Grammar,
+    assembly: Assembly,
 }
 
 impl<'a> Cutter<'a> {
     fn new(trace: &'a Trace) -> Cutter<'a> {
-        let functions =
-            trace.functions.iter().map(|function| [std::slice::from_ref(&function.name), &function.arguments].concat().join(" "));
         let mut part = Part {
             ranks: trace.ranks,
-            functions: functions.collect(),
+            functions: trace.functions.iter().map(Function::text).collect(),
             sites: trace.sites.iter().cloned().collect(),
             names: trace.names.iter().cloned().collect(),
             types: trace.types.iter().copied().collect(),
@@ -58,43 +51,31 @@ impl<'a> Cutter<'a> {
             let peers = trace.comms.member(world_rank, number).map_or(size, |member| member.peers);
             part.comms.push(Seen { world_rank, number, context, rank, size, peers, leaders: (own.leader, instances.1.leader) });
         });
-        let grammar = Grammar::default();
-        let (calls, loops, classes) = (Dictionary::default(), Dictionary::default(), Dictionary::default());
-        Cutter { trace, part, calls, loops, classes, grammar }
+        Cutter { trace, assembly: Assembly::new(part) }
     }
 
-    fn call(&mut self, view: &View, call: u32) -> u32 {
-        self.calls.place((self.trace.calls[call as usize].0, view.event(call).numbers.to_vec()))
+    fn call(&mut self, view: &View, call: u32) -> Item {
+        self.assembly.call(self.trace.calls[call as usize].0, view.event(call).numbers.to_vec())
     }
 
     fn items(&mut self, view: &View, nodes: &[Node]) -> Vec<Item> {
         let mut items = Vec::new();
         for node in nodes {
             items.push(match node {
-                Node::Call(call) => Item::Call(self.call(view, *call)),
+                Node::Call(call) => self.call(view, *call),
                 Node::Loop { count, body } => {
                     let body = self.items(view, body);
-                    self.repeated(view.turns(*count), body)
+                    self.assembly.repeated(view.turns(*count), body)
                 }
             });
         }
         items
     }
 
-    fn repeated(&mut self, count: u64, body: Vec<Item>) -> Item {
-        Item::Loop(self.loops.place((count, body)))
-    }
-
-    fn keep(&mut self, rank: u32, items: Vec<Item>, times: Option<Vec<u8>>) {
-        let class = self.classes.place(items);
-        self.part.ranks_of.push((rank, class));
-        self.part.times.extend(times.map(|times| (rank, times)));
-    }
-
     fn all_of(&mut self, rank: u32) {
         let view = self.trace.rank(rank);
         let items = self.items(&view, view.nodes);
-        self.keep(rank, items, self.trace.times.get(&rank).cloned());
+        self.assembly.keep(rank, items, self.trace.times.get(&rank).cloned());
     }
 
     fn within(&mut self, rank: u32, window: &Range<Time>) -> Result<(), String> {
@@ -102,42 +83,22 @@ impl<'a> Cutter<'a> {
         let Some(bytes) = self.trace.times.get(&rank) else { return Ok(()) };
         let damaged = |why| format!("the times of rank {rank}: {why}");
         let mut reading = Reading::new(bytes).map_err(damaged)?;
-        let (mut cursor, mut times, mut clock) = (Cursor::default(), Times::default(), Time::ZERO);
+        let (mut items, mut times, mut clock) = (Vec::new(), Times::default(), Time::ZERO);
         for event in view.calls() {
             let Some((computed, took)) = reading.next().map_err(damaged)? else { break };
             let entered = Time::from_ps(clock.as_ps().saturating_add(computed.as_ps()));
             clock = Time::from_ps(entered.as_ps().saturating_add(took.as_ps()));
             if window.contains(&entered) {
-                let symbol = self.call(&view, event.call);
-                self.grammar.add(&mut cursor, symbol);
+                items.push(self.call(&view, event.call));
                 times.add(computed, took);
             }
         }
-        let stack = self.grammar.close(&mut cursor);
-        let folded = self.grammar.items(stack);
-        let items = self.unfolded(&folded);
-        self.keep(rank, items, Some(times.finish()));
+        let items = self.assembly.folded(&items);
+        self.assembly.keep(rank, items, Some(times.finish()));
         Ok(())
     }
 
-    fn unfolded(&mut self, folded: &[crate::fold::Item]) -> Vec<Item> {
-        let mut items = Vec::new();
-        for &item in folded {
-            items.push(match self.grammar.kind(item) {
-                Kind::Symbol(call) => Item::Call(call),
-                Kind::Loop { body, count } => {
-                    let body = self.grammar.body(body).to_vec();
-                    let body = self.unfolded(&body);
-                    self.repeated(count, body)
-                }
-            });
-        }
-        items
-    }
-
     fn finish(self) -> Part {
-        let calls = self.calls.into_values().map(|(template, numbers)| (self.trace.templates[template as usize].clone(), numbers));
-        let (calls, loops, classes) = (calls.collect(), self.loops.into_values().collect(), self.classes.into_values().collect());
-        Part { calls, loops, classes, ..self.part }
+        self.assembly.finish(&self.trace.templates)
     }
 }

@@ -133,7 +133,7 @@ impl Encoder {
             Value::Count(number) => self.plain(&Field::Count, *number),
             Value::Integer(number) => self.plain(&Field::Integer, *number),
             Value::Logical(truth) => self.plain(&Field::Logical, i64::from(*truth)),
-            Value::Rank(rank) => self.peer(peer(*rank, position)),
+            Value::Rank(rank) => self.peer(Peer::told(*rank, position)),
             Value::Tag(tag) => self.plain(&Field::Tag, i64::from(*tag)),
             Value::Comm { object: Object::Named(name), .. } => {
                 let name = self.name(name);
@@ -148,7 +148,7 @@ impl Encoder {
             Value::Handle(class, Object::Made { slot, .. }) => self.plain(&Field::Handle(*class, None), i64::from(*slot)),
             Value::Status(status) => {
                 Field::Status.write(&mut self.template);
-                let numbers = [peer(status.source, position).number(), status.tag.into(), status.bytes, status.cancelled.into()];
+                let numbers = [Peer::told(status.source, position).number(), status.tag.into(), status.bytes, status.cancelled.into()];
                 numbers.iter().for_each(|&number| self.numbers.signed(number));
             }
             Value::Text(text) => {
@@ -200,9 +200,4 @@ impl Encoder {
         part.names = self.names.clone();
         part.types = self.types.clone();
     }
-}
-
-/// A rank as it is told while nobody knows what other ranks say: rank 0, whom many talk to, as it is, others by their distance.
-fn peer(rank: i32, position: Position) -> Peer {
-    if rank <= 0 { Peer::Absolute(rank) } else { Peer::relative(rank, position) }
 }

@@ -93,6 +93,17 @@ impl Histogram {
         Ok(Histogram { count, least, most, sum, squares, bins })
     }
 
+    /// One that has this summary; what that has rounded away is lost.
+    pub fn of(summary: &Summary) -> Histogram {
+        let count = u128::from(summary.count);
+        let (mean, deviation) = (u128::from(summary.mean / 1000), u128::from(summary.deviation / 1000));
+        let mut bins = [0; 65];
+        bins[summary.first_bits as usize..][..summary.bins.len()].copy_from_slice(&summary.bins);
+        let squares = count * (mean * mean + deviation * deviation);
+        let least = if summary.count == 0 { u64::MAX } else { summary.least };
+        Histogram { count: summary.count, least, most: summary.most, sum: count * u128::from(summary.mean), squares, bins }
+    }
+
     /// What a file has of it.
     pub fn summary(&self) -> Summary {
         let count = u128::from(self.count.max(1));

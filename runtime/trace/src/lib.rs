@@ -4,6 +4,7 @@
 //! column of numbers ([`mod@column`]) where they differ ([`builder`]). Nothing here knows MPI: the seam (`observe::recorder`) says what each
 //! argument is.
 
+pub mod assembly;
 pub mod builder;
 mod calls;
 pub mod check;

@@ -104,6 +104,10 @@ impl Peer {
         }
         Peer::Relative(distance(from.rank, rank as u32, from.peers))
     }
+    /// A rank as it is told while nobody knows what other ranks say: rank 0, whom many talk to, as it is, others by their distance.
+    pub fn told(rank: i32, from: Position) -> Peer {
+        if rank <= 0 { Peer::Absolute(rank) } else { Peer::relative(rank, from) }
+    }
 }
 
 /// What a number of a call is.

@@ -22,6 +22,13 @@ pub struct Function {
     pub arguments: Vec<String>,
 }
 
+impl Function {
+    /// As dictionaries have it: the name and those of the arguments, with spaces between.
+    pub fn text(&self) -> String {
+        [std::slice::from_ref(&self.name), &self.arguments].concat().join(" ")
+    }
+}
+
 /// A number of a shape.
 #[derive(Clone, Copy, PartialEq, Eq, Hash, Debug)]
 pub enum Cell {

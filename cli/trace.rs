@@ -2,6 +2,7 @@
 
 mod benchmark;
 mod convert;
+mod extrapolate;
 
 use crate::failure::{Failure, USAGE};
 use ::trace::stat::Statistics;
@@ -69,6 +70,7 @@ pub fn command() -> Command {
         )
         .subcommand(benchmark::command())
         .subcommand(convert::command())
+        .subcommand(extrapolate::command())
 }
 
 /// Runs it.
@@ -113,6 +115,10 @@ pub fn main(matches: &ArgMatches) -> Result<ExitCode, Failure> {
         }
         "convert" => {
             convert::run(sub)?;
+            ExitCode::SUCCESS
+        }
+        "extrapolate" => {
+            extrapolate::run(sub)?;
             ExitCode::SUCCESS
         }
         _ => unreachable!("clap knows only the subcommands above"),

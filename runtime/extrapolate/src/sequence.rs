@@ -1,0 +1,195 @@
+//! What a rank does, told so that it can be compared between ranks and rank counts: which calls of the program follow each other, whatever their
+//! numbers, and how often.
+//!
+//! A recorder makes a loop of what comes again with the same numbers. A loop of the program over the bits of a rank, or over other ranks, says
+//! another number in each turn and stands in the trace as it ran: as so many calls of one place behind each other. Here both are one thing, a place
+//! of the program with its turns.
+
+use crate::common::{Common, Key, Renamed};
+use std::rc::Rc;
+use trace::trace::{Node, View};
+
+/// The longest body that is looked for where its turns differ, in elements.
+const LONGEST: usize = 64;
+
+/// A call's numbers, with the template that says what they are.
+pub type Said = Rc<(u32, Box<[i64]>)>;
+
+/// Calls of a place, or several places, once or more often.
+#[derive(Clone, Debug)]
+pub struct Element {
+    /// [`Common::key`].
+    pub key: u32,
+    /// What was done, with how often behind each other that was.
+    pub turns: Turns,
+}
+
+/// The turns of an element.
+#[derive(Clone, Debug)]
+pub enum Turns {
+    /// Calls of one kind.
+    Calls(Vec<(u64, Said)>),
+    /// Elements with equal keys.
+    Groups(Vec<(u64, Vec<Element>)>),
+}
+
+impl Turns {
+    /// How many turns differ from the ones before.
+    pub fn entries(&self) -> usize {
+        match self {
+            Turns::Calls(turns) => turns.len(),
+            Turns::Groups(turns) => turns.len(),
+        }
+    }
+
+    /// How often each entry comes.
+    pub fn times(&self, entry: usize) -> u64 {
+        match self {
+            Turns::Calls(turns) => turns[entry].0,
+            Turns::Groups(turns) => turns[entry].0,
+        }
+    }
+
+    /// Turns in all.
+    pub fn total(&self) -> u64 {
+        (0..self.entries()).fold(0, |sum, entry| sum.saturating_add(self.times(entry)))
+    }
+}
+
+/// What a rank does. O(its folded calls, times [`LONGEST`]).
+pub fn elements(common: &mut Common, renamed: &Renamed, view: &View) -> Vec<Element> {
+    let mut said: Vec<Option<Said>> = vec![None; view.trace.calls.len()];
+    Reader { common, renamed, view, said: &mut said }.elements(view.nodes)
+}
+
+struct Reader<'a, 'v> {
+    common: &'a mut Common,
+    renamed: &'a Renamed,
+    view: &'a View<'v>,
+    said: &'a mut [Option<Said>],
+}
+
+impl Reader<'_, '_> {
+    fn elements(&mut self, nodes: &[Node]) -> Vec<Element> {
+        let mut elements: Vec<Element> = Vec::new();
+        for node in nodes {
+            match node {
+                Node::Call(call) => {
+                    let element = self.call(*call);
+                    add(&mut elements, element);
+                }
+                Node::Loop { count, body } => {
+                    let turns = self.view.turns(*count);
+                    let mut body = self.elements(body);
+                    match (&mut body[..], turns) {
+                        (_, 0) => {}
+                        ([Element { turns: Turns::Calls(calls), .. }], _) if calls.len() == 1 => {
+                            calls[0].0 = calls[0].0.saturating_mul(turns);
+                            body.into_iter().for_each(|element| add(&mut elements, element));
+                        }
+                        _ => {
+                            let key = self.common.key(Key::Group(body.iter().map(|element| element.key).collect()));
+                            elements.push(Element { key, turns: Turns::Groups(vec![(turns, body)]) });
+                        }
+                    }
+                }
+            }
+        }
+        self.grouped(elements)
+    }
+
+    fn call(&mut self, call: u32) -> Element {
+        let event = self.view.event(call);
+        let template = self.view.trace.calls[call as usize].0;
+        let said = self.said[call as usize].get_or_insert_with(|| Rc::new((template, event.numbers.into())));
+        let key = self.common.key(Key::Call(self.renamed.templates[template as usize].1));
+        Element { key, turns: Turns::Calls(vec![(1, Rc::clone(said))]) }
+    }
+
+    /// With elements whose keys come again behind each other as groups, the shortest first.
+    fn grouped(&mut self, mut elements: Vec<Element>) -> Vec<Element> {
+        let mut length = 1;
+        while length <= LONGEST.min(elements.len()) {
+            match self.group(&elements, length) {
+                Some(grouped) => {
+                    elements = grouped;
+                    // What is shorter now may repeat.
+                    length = 1;
+                }
+                None => length += 1,
+            }
+        }
+        elements
+    }
+
+    /// With all that comes again after so many elements as groups; nothing if nothing does.
+    fn group(&mut self, elements: &[Element], length: usize) -> Option<Vec<Element>> {
+        let mut grouped = Vec::new();
+        let mut at = 0;
+        let mut found = false;
+        while at < elements.len() {
+            let Some((body, end)) = self.repeated(elements, at, length) else {
+                grouped.push(elements[at].clone());
+                at += 1;
+                continue;
+            };
+            found = true;
+            let mut entries = Vec::new();
+            while at < end {
+                match &elements[at].turns {
+                    Turns::Groups(turns) if self.common.group(elements[at].key) == Some(&body) => {
+                        entries.extend(turns.iter().cloned());
+                        at += 1;
+                    }
+                    _ => {
+                        entries.push((1, elements[at..at + length].to_vec()));
+                        at += length;
+                    }
+                }
+            }
+            grouped.push(Element { key: self.common.key(Key::Group(body)), turns: Turns::Groups(entries) });
+        }
+        found.then_some(grouped)
+    }
+
+    /// The keys that come twice or more from this place on, and where that ends: as groups that a recorder found, or beside them.
+    fn repeated(&self, elements: &[Element], begin: usize, length: usize) -> Option<(Vec<u32>, usize)> {
+        let keys = |at: usize| {
+            let run = elements.get(at..at + length)?;
+            // Calls of one key are one element already.
+            (length > 1).then(|| run.iter().map(|element| element.key).collect::<Vec<u32>>())
+        };
+        let of_group = self.common.group(elements[begin].key).filter(|body| body.len() == length).map(<[u32]>::to_vec);
+        [of_group, keys(begin)].into_iter().flatten().find_map(|body| {
+            let (mut at, mut turns) = (begin, 0);
+            while at < elements.len() {
+                if self.common.group(elements[at].key) == Some(&body) {
+                    at += 1;
+                } else if keys(at).as_ref() == Some(&body) {
+                    at += length;
+                } else {
+                    break;
+                }
+                turns += 1;
+            }
+            (turns > 1).then_some((body, at))
+        })
+    }
+}
+
+/// Puts a call behind the others, together with the last if that is of the same kind.
+fn add(elements: &mut Vec<Element>, element: Element) {
+    if let Some(Element { key, turns: Turns::Calls(calls) }) = elements.last_mut()
+        && *key == element.key
+        && let Turns::Calls(more) = &element.turns
+    {
+        for (times, said) in more {
+            match calls.last_mut() {
+                Some((before, last)) if last == said => *before = before.saturating_add(*times),
+                _ => calls.push((*times, Rc::clone(said))),
+            }
+        }
+        return;
+    }
+    elements.push(element);
+}

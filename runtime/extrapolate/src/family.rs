@@ -76,9 +76,9 @@ pub enum Partition {
 /// plane, 8, 18 and 32. So these are looked at only where the others do not explain a trace, and those of two and of three dimensions apart.
 #[derive(Clone, Copy, PartialEq, Eq, Debug)]
 pub enum Grids {
-    /// Those whose sides have the same proportions for all counts: squares, cubes, rectangles twice as long as wide.
+    /// Grids whose sides have the same proportions for all counts: squares, cubes, rectangles twice as long as wide.
     Regular,
-    /// All of so many dimensions that `MPI_Dims_create` makes.
+    /// Whatever `MPI_Dims_create` makes of so many dimensions.
     Balanced(usize),
 }
 

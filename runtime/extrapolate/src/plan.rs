@@ -37,7 +37,7 @@ pub struct Place {
 pub enum Passed {
     /// Not at all.
     Never,
-    /// The same number of turns that differ: each so often.
+    /// Equally many turns that differ: each so often.
     Each(Vec<(Quantity, Content)>),
     /// So often, with numbers that follow from the turn.
     Counted(Quantity, Box<Content>),

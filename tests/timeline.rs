@@ -10,7 +10,7 @@ use std::path::{Path, PathBuf};
 use std::sync::atomic::{AtomicUsize, Ordering};
 
 const US: u64 = 1_000_000;
-const NAMES: [&str; 4] = ["run.pftrace", "run.json", "run.prv", "run.paje"];
+const NAMES: [&str; 5] = ["run.pftrace", "run.json", "run.prv", "run.paje", "run.otf2"];
 
 fn directory() -> PathBuf {
     static NUMBER: AtomicUsize = AtomicUsize::new(0);
@@ -75,6 +75,17 @@ fn ranks_that_wait_and_messages_under_way_are_counted() {
 }
 
 #[test]
+fn an_archive_has_the_same_bytes_on_any_number_of_processes() {
+    let files = |run: Run| {
+        let path = written(run, "run.otf2");
+        let beside = ["run.def", "run/0.def", "run/0.evt", "run/1.evt", "run/2.evt"].map(|name| path.with_file_name(name));
+        std::iter::once(&path).chain(&beside).map(|file| std::fs::read(file).unwrap()).collect::<Vec<_>>()
+    };
+    let run = || case("late_senders", 3);
+    assert_eq!(files(run().processes("mpich", 2)), files(run()));
+}
+
+#[test]
 fn states_are_computation_waiting_and_the_rest() {
     // Sending takes its processor 1 us and receiving 3; the message is under way for 2 us.
     let run = || case("late_sender", 2).machine("star:l=1us/rank:o_send=1us,o_recv=3us");
@@ -120,7 +131,8 @@ fn of_ten_thousand_ranks_blocks_of_neighbours_are_shown() {
 
 #[test]
 fn the_file_is_the_same_on_any_number_of_processes() {
-    for name in NAMES {
+    // An archive is several files, which have a test of their own.
+    for name in NAMES.into_iter().filter(|name| !name.ends_with(".otf2")) {
         let run = || Run::program("mixture.c").ranks(8).machine("star:l=1us,b=1Gbps/rank:eager=4KiB,o_send=0.2us,o_recv=0.1us,gap=0.1us");
         let bytes = |run: Run| std::fs::read(written(run.variable("XSIM_COMPUTE", "fixed:3us"), name)).unwrap();
         let alone = bytes(run());
@@ -168,7 +180,7 @@ fn refused(arguments: &[&str]) -> Output {
 #[test]
 fn what_cannot_be_written_is_told_before_the_run() {
     refused(&["-xsim-timeline=run.txt"]).says(&["run.txt says no format", ".pftrace", "-xsim-timeline-format"]);
-    refused(&["-xsim-timeline=run", "-xsim-timeline-format=otf2"]).says(&["perfetto, json, paraver, paje"]);
+    refused(&["-xsim-timeline=run", "-xsim-timeline-format=vampir"]).says(&["perfetto, json, paraver, paje, otf2"]);
     refused(&["-xsim-timeline=/nowhere/run.json"]).says(&["cannot write the timeline /nowhere/run.json", "No such file"]);
     refused(&["-xsim-timeline=run.json", "-xsim-timeline-ranks=2-4"]).says(&["-xsim-timeline-ranks names rank 4", "ranks 0 to 3 only"]);
     refused(&["-xsim-timeline=run.json", "-xsim-timeline-ranks="]).says(&["such as 0-3,7"]);
@@ -198,7 +210,7 @@ fn a_full_disk_takes_the_timeline_and_nothing_else() {
 #[test]
 fn regions_are_around_the_calls_in_them() {
     let run = || Run::program("regions.c").ranks(2).machine("star:l=1us").variable("XSIM_COMPUTE", "none").arg("checked");
-    for name in ["run.pftrace", "run.json", "run.paje"] {
+    for name in ["run.pftrace", "run.json", "run.paje", "run.otf2"] {
         let timeline = shown(run(), name);
         let regions: Vec<Slice> =
             timeline.slices.iter().filter(|slice| ["solve", "write"].contains(&slice.name.as_str())).cloned().collect();

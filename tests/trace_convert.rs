@@ -124,7 +124,7 @@ const STEPS: &str = r#"
 /* Neighbours on a ring, communicators of both halves, and collectives of all. */
 int main(int argc, char **argv) {
     static char out[20000], in[20000];
-    double mine[40] = {0}, all[40];
+    double mine[48] = {0}, all[48];
     int rank, size;
     MPI_Request requests[4];
     MPI_Init(&argc, &argv);
@@ -141,12 +141,12 @@ int main(int argc, char **argv) {
         xsim_compute(3e-6);
         MPI_Waitall(4, requests, MPI_STATUSES_IGNORE);
         MPI_Sendrecv(out, 50, MPI_CHAR, behind, 3, in, 50, MPI_CHAR, MPI_ANY_SOURCE, 3, MPI_COMM_WORLD, MPI_STATUS_IGNORE);
-        MPI_Allreduce(mine, all, 40, MPI_DOUBLE, MPI_SUM, MPI_COMM_WORLD);
-        MPI_Bcast(all, 40, MPI_DOUBLE, step % size, MPI_COMM_WORLD);
+        MPI_Allreduce(mine, all, 48, MPI_DOUBLE, MPI_SUM, MPI_COMM_WORLD);
+        MPI_Bcast(all, 48, MPI_DOUBLE, step % size, MPI_COMM_WORLD);
         HALVES
     }
     MPI_Alltoall(out, 30, MPI_CHAR, in, 30, MPI_CHAR, MPI_COMM_WORLD);
-    MPI_Reduce(mine, all, 40, MPI_DOUBLE, MPI_MAX, size - 1, MPI_COMM_WORLD);
+    MPI_Reduce(mine, all, 48, MPI_DOUBLE, MPI_MAX, size - 1, MPI_COMM_WORLD);
     MPI_Gather(out, 10, MPI_INT, in, 10, MPI_INT, 0, MPI_COMM_WORLD);
     FREE
     MPI_Finalize();
@@ -170,12 +170,13 @@ fn steps(ranks: u32, halves: bool) -> PathBuf {
     trace
 }
 
-/// GOAL has collectives as messages, also of halves of the ranks; time-independent traces have those of all ranks as they are.
+/// GOAL has collectives as messages, also of halves of the ranks; time-independent traces have collectives of all ranks as they are. OTF2 has all of them, in
+/// bytes: what is reduced is as many elements for each rank, so that algorithms which split it do so at the same places.
 #[test]
 fn what_is_written_and_read_again_takes_the_same_time() {
     let machines = ["star:l=1us,b=8Gbps", "torus:4x4,l=300ns,b=10Gbps", "torus:4x4,l=30ns,b=10Gbps,level=packet"];
     for ranks in [4, 7, 16] {
-        for (ending, halves) in [("goal", true), ("ti", false)] {
+        for (ending, halves) in [("goal", true), ("ti", false), ("otf2", true)] {
             let trace = steps(ranks, halves);
             let (foreign, again) = (trace.with_extension(ending), trace.with_extension("again"));
             for (from, to) in [(&trace, &foreign), (&foreign, &again)] {
@@ -211,6 +212,10 @@ fn what_cannot_be_converted_says_where_and_why() {
     fails(&file("a.ti", "0 init\n0 dance\n"), "a.trace", &[], &["a.ti: line 2", "'dance'"]);
     fails(&file("a.xyz", "0 init\n"), "a.trace", &[], &["--from"]);
     fails(&file("a.goal", "num_ranks 1\n"), "a.ti", &[], &["a trace first"]);
+    fails(&file("a.otf2", "OTF2"), "a.trace", &[], &["a.otf2: byte 0", "no anchor file of OTF2"]);
+    fails(&file("a.meta", "hostname=a\n"), "a.trace", &[], &["a.meta: ", "numprocs"]);
+    fails(&file("a.meta", "numprocs=2\nfileprefix=b\n"), "a.trace", &[], &["b-0000.bin cannot be read"]);
+    fails(&file("dumpi-0000.bin", "nothing to speak of"), "a.trace", &[], &["dumpi-0000.bin: byte 0", "no file of DUMPI"]);
     fails(Path::new("/nonexistent.goal"), "a.trace", &[], &["/nonexistent.goal", "cannot be read"]);
     fails(&file("a.ti", "0 init\n"), "a.trace", &["--flops", "many"], &["--flops many"]);
     let halves = steps(4, true);

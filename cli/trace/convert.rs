@@ -12,13 +12,13 @@ use std::path::{Path, PathBuf};
 pub fn command() -> Command {
     let path = |name: &'static str| Arg::new(name).required(true).value_parser(clap::value_parser!(PathBuf));
     let format = |name: &'static str, help: &'static str| {
-        Arg::new(name).long(name).value_name("goal|ti|trace").value_parser(["goal", "ti", "trace"]).help(help)
+        Arg::new(name).long(name).value_name("goal|ti|otf2|dumpi|trace").value_parser(["goal", "ti", "otf2", "dumpi", "trace"]).help(help)
     };
     Command::new("convert")
-        .about("Convert a trace to or from GOAL (LogGOPSim's text) and time-independent traces (SimGrid)")
+        .about("Convert a trace to or from GOAL (LogGOPSim's text), time-independent traces (SimGrid) and OTF2 (Score-P, Vampir), and from DUMPI (SST)")
         .arg(path("FILE").help("A trace, from -xsim-trace, or a file of another format"))
         .arg(path("output").short('o').long("output").value_name("FILE").help("Where to"))
-        .arg(format("from", "What it is [default: by its contents and the ending of its name: .goal, .ti, .txt]"))
+        .arg(format("from", "What it is [default: by its contents and the ending of its name: .goal, .ti, .txt, .otf2, .meta, .bin]"))
         .arg(format("to", "What it becomes [default: by the ending of the output's name; else a trace]"))
         .arg(
             Arg::new("flops")

@@ -38,6 +38,7 @@ pub fn read(path: &Path) -> Timeline {
         Some("json") => json(&text()),
         Some("pftrace") => perfetto(&bytes),
         Some("paje") => paje(&text()),
+        Some("otf2") => otf2(path),
         _ => paraver(path, &text()),
     };
     timeline.slices.sort_by_key(|slice| slice.rank);
@@ -265,6 +266,40 @@ fn paje(text: &str) -> Timeline {
             }
             _ => {}
         }
+    }
+    timeline
+}
+
+/// By the crate that writes it, which reads what Score-P writes as well.
+fn otf2(path: &Path) -> Timeline {
+    use ::otf2::{Archive, Event, Files};
+    let archive = Archive::open(Files::of(path)).unwrap();
+    assert_eq!(archive.definitions.ticks, 1_000_000_000_000);
+    let (mut timeline, locations) = (Timeline::default(), archive.definitions.ranks());
+    let mut messages: HashMap<(u32, u32, u32), Vec<u64>> = HashMap::new();
+    let mut received = Vec::new();
+    for (rank, &location) in (0u32..).zip(&locations) {
+        timeline.ranks.push(format!("rank {location}"));
+        let (mut events, mut stack) = (archive.events(location).unwrap(), Vec::new());
+        while let Some((at, _, event)) = events.next().unwrap() {
+            match event {
+                Event::Enter(region) => stack.push((region, at)),
+                Event::Leave(region) => {
+                    let (entered, from) = stack.pop().expect("a region that began");
+                    assert_eq!(entered, region);
+                    let name = archive.definitions.region(region).unwrap().to_owned();
+                    timeline.slices.push(Slice { rank, name, from, until: at });
+                }
+                Event::Send(message) => messages.entry((rank, message.peer, message.tag)).or_default().push(at),
+                Event::Recv(message) => received.push(((message.peer, rank, message.tag), at)),
+                other => panic!("{other:?}"),
+            }
+        }
+        assert!(stack.is_empty());
+    }
+    for ((from, to, tag), at) in received {
+        let sent = messages.get_mut(&(from, to, tag)).expect("a message that was sent").remove(0);
+        timeline.links.push(Link { sent, from, to, received: at });
     }
     timeline
 }

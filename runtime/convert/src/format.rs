@@ -9,14 +9,20 @@ pub enum Format {
     Goal,
     /// The time-independent traces of SimGrid.
     Ti,
+    /// Archives of OTF2.
+    Otf2,
+    /// The traces of SST, which are read and not written.
+    Dumpi,
 }
 
 impl Format {
-    /// By its name: `goal` or `ti`.
+    /// By its name: `goal`, `ti`, `otf2` or `dumpi`.
     pub fn named(name: &str) -> Option<Format> {
         match name {
             "goal" => Some(Format::Goal),
             "ti" => Some(Format::Ti),
+            "otf2" => Some(Format::Otf2),
+            "dumpi" => Some(Format::Dumpi),
             _ => None,
         }
     }
@@ -26,6 +32,8 @@ impl Format {
         match path.extension()?.to_str()? {
             "goal" => Some(Format::Goal),
             "ti" | "txt" => Some(Format::Ti),
+            "otf2" => Some(Format::Otf2),
+            "meta" | "bin" => Some(Format::Dumpi),
             _ => None,
         }
     }

@@ -1,12 +1,15 @@
 //! Traces in the formats of other simulators: GOAL, LogGOPSim's text (T. Hoefler, C. Siebert and A. Lumsdaine, "Group Operation Assembly Language", ICPP 2009),
-//! and the time-independent traces of SimGrid (docs/traces.md).
+//! the time-independent traces of SimGrid, archives of OTF2, and SST's DUMPI (docs/traces.md).
 //!
 //! What is read is told to the recorder of traces line by line, so that no more of a file is in memory than the trace keeps of it. What is written
 //! comes from a replay that no network runs: the calls of each rank, in order, with what it computes between them.
 
+mod dumpi;
 mod format;
 mod goal;
 mod lines;
+mod otf2;
+mod place;
 mod script;
 mod ti;
 mod walk;
@@ -50,6 +53,8 @@ pub fn import(format: Format, from: &Path, to: &Path, options: &Options) -> Resu
     let imported = match format {
         Format::Goal => goal::import(from, to),
         Format::Ti => ti::import(from, to, options),
+        Format::Otf2 => otf2::import(from, to),
+        Format::Dumpi => dumpi::import(from, to),
     };
     if imported.is_err() {
         // What was begun is no trace.
@@ -66,6 +71,8 @@ pub fn export(trace: &Trace, format: Format, to: &Path, options: &Options) -> Re
     match format {
         Format::Goal => goal::export(trace, to, options),
         Format::Ti => ti::export(trace, to, options),
+        Format::Otf2 => otf2::export(trace, to),
+        Format::Dumpi => Err("DUMPI's files are read and not written".to_owned()),
     }
 }
 
@@ -77,5 +84,7 @@ pub fn read(format: Format, text: &[u8], options: &Options) -> Result<Trace, Str
     match format {
         Format::Goal => goal::read(text),
         Format::Ti => ti::read(text, options),
+        Format::Otf2 => otf2::read(text),
+        Format::Dumpi => dumpi::read(text),
     }
 }

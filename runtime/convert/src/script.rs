@@ -136,6 +136,14 @@ impl<'t> Groups<'t> {
         Ok(Groups { trace, members, numbers })
     }
 
+    /// The communicators that a program made: their numbers, from 2 on, and their members.
+    pub fn made(&self) -> Vec<(u32, Rc<[u32]>)> {
+        let mut made: Vec<(u32, Rc<[u32]>)> =
+            self.numbers.iter().map(|(instance, &number)| (number, self.members[instance].clone())).collect();
+        made.sort_unstable_by_key(|(number, _)| *number);
+        made
+    }
+
     /// A rank's communicator by its number in calls: a number that it has for all members, and who they are.
     pub fn get(&self, rank: u32, comm: u32) -> Result<(u32, Group), String> {
         match comm {

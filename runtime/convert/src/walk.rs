@@ -1,7 +1,7 @@
 //! A trace of a walk: the calls of ranks that follow a model, told to the recorder as a run would tell them.
 
 use crate::script::{Stop, Writing, follow};
-use crate::writer::{BYTE, Message, Slots, Told, Type, Writer, buffer, count, given};
+use crate::writer::{BYTE, Message, Slots, Told, Type, Writer, blocks_of, buffer, count, given};
 use engine::Span;
 use mpi::abi::{MPI_DOUBLE, MPI_FLOAT, MPI_MAX, MPI_MIN, MPI_PROD, MPI_SUM, MPI_UNSIGNED_CHAR};
 use mpi::collective::Reducing;
@@ -82,22 +82,16 @@ impl Telling<'_> {
             Kind::Allreduce => ("MPI_Allreduce", reduced(*bytes, reduction.as_ref())),
             Kind::Reduce => ("MPI_Reduce", reduced(*bytes, reduction.as_ref())),
             Kind::Scan => ("MPI_Scan", reduced(*bytes, reduction.as_ref())),
-            Kind::Allgather => ("MPI_Allgather", blocks(*bytes)),
-            Kind::Alltoall => ("MPI_Alltoall", blocks(*bytes)),
-            Kind::Gather => ("MPI_Gather", blocks(*bytes)),
-            Kind::Scatter => ("MPI_Scatter", blocks(*bytes)),
+            Kind::Allgather => ("MPI_Allgather", blocks_of(*bytes)),
+            Kind::Alltoall => ("MPI_Alltoall", blocks_of(*bytes)),
+            Kind::Gather => ("MPI_Gather", blocks_of(*bytes)),
+            Kind::Scatter => ("MPI_Scatter", blocks_of(*bytes)),
             other => unreachable!("models have no {other:?}"),
         };
         arguments.extend(root);
         arguments.push(comm);
         self.writer.call(self.rank, name, &arguments);
     }
-}
-
-/// What each has for each, and gets of each.
-fn blocks(bytes: u64) -> Vec<Argument> {
-    let side = |buf, of, datatype| [buffer(buf), count(of, bytes), BYTE.of(datatype)];
-    [side("sendbuf", "sendcount", "sendtype"), side("recvbuf", "recvcount", "recvtype")].concat()
 }
 
 /// What is reduced, of the datatype and by the operation that a walk takes.

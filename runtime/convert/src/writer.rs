@@ -9,7 +9,7 @@ use std::path::Path;
 use trace::{Options, Recording, Timing, Trace};
 
 /// The functions that it may be told of: a call's number is its place here.
-const FUNCTIONS: [&str; 27] = [
+const FUNCTIONS: [&str; 51] = [
     "MPI_Init",
     "MPI_Finalize",
     "MPI_Send",
@@ -37,6 +37,30 @@ const FUNCTIONS: [&str; 27] = [
     "MPI_Reduce_scatter",
     "MPI_Scan",
     "MPI_Exscan",
+    "MPI_Ssend",
+    "MPI_Bsend",
+    "MPI_Rsend",
+    "MPI_Issend",
+    "MPI_Ibsend",
+    "MPI_Irsend",
+    "MPI_Testall",
+    "MPI_Reduce_scatter_block",
+    "MPI_Comm_dup",
+    "MPI_Comm_create",
+    "MPI_Comm_create_group",
+    "MPI_Comm_free",
+    "MPI_Ibarrier",
+    "MPI_Ibcast",
+    "MPI_Ireduce",
+    "MPI_Iallreduce",
+    "MPI_Ialltoall",
+    "MPI_Ialltoallv",
+    "MPI_Igather",
+    "MPI_Iscatter",
+    "MPI_Iallgather",
+    "MPI_Ireduce_scatter_block",
+    "MPI_Iscan",
+    "MPI_Iexscan",
 ];
 
 fn options(path: &Path, ranks: u32) -> Options {
@@ -57,6 +81,8 @@ fn options(path: &Path, ranks: u32) -> Options {
 pub struct Writer {
     recording: Recording,
     ranks: u32,
+    /// How long the next call takes.
+    takes: Span,
 }
 
 impl Writer {
@@ -65,12 +91,12 @@ impl Writer {
     /// # Errors
     /// If it cannot be made.
     pub fn create(path: &Path, ranks: u32) -> Result<Writer, String> {
-        Ok(Writer { recording: Recording::create(options(path, ranks))?, ranks })
+        Ok(Writer { recording: Recording::create(options(path, ranks))?, ranks, takes: Span::ZERO })
     }
 
     /// Of so many ranks, in memory.
     pub fn in_memory(ranks: u32) -> Writer {
-        Writer { recording: Recording::unwritten(options(Path::new(""), ranks)), ranks }
+        Writer { recording: Recording::unwritten(options(Path::new(""), ranks)), ranks, takes: Span::ZERO }
     }
 
     /// The rank computes.
@@ -78,20 +104,32 @@ impl Writer {
         self.recording.computed(rank, Time::ZERO, span);
     }
 
+    /// The next call takes so long, of which a replay makes its own time.
+    pub fn takes(&mut self, span: Span) {
+        self.takes = span;
+    }
+
     /// The rank calls one of [`FUNCTIONS`].
     pub fn call(&mut self, rank: u32, name: &'static str, arguments: &[Argument]) {
         let function = FUNCTIONS.iter().position(|known| *known == name).expect("a function that is listed") as u16;
         let call = Call { rank, function, name, site: 0, entered: Time::ZERO, arguments };
-        self.recording.call(&call, &Left { at: Time::ZERO, code: 0, name: Some("MPI_SUCCESS") });
+        let at = Time::ZERO + std::mem::take(&mut self.takes);
+        self.recording.call(&call, &Left { at, code: 0, name: Some("MPI_SUCCESS") });
     }
 
     /// The rank sends or receives a message by this function of [`FUNCTIONS`]. The number of the request that the call makes, 0 if it makes none.
     pub fn message(&mut self, rank: u32, name: &'static str, message: Message, slots: &mut Slots<Told>) -> u32 {
+        let comm = self.world(rank);
+        self.message_in(comm, rank, name, message, slots)
+    }
+
+    /// As [`Writer::message`], in a communicator that the rank is in.
+    pub fn message_in(&mut self, comm: Argument, rank: u32, name: &'static str, message: Message, slots: &mut Slots<Told>) -> u32 {
         let Message { peer, tag, count: elements, datatype } = message;
-        let (receives, starts) = (matches!(name, "MPI_Recv" | "MPI_Irecv"), matches!(name, "MPI_Isend" | "MPI_Irecv"));
+        let (receives, starts) = (matches!(name, "MPI_Recv" | "MPI_Irecv"), name.starts_with("MPI_I"));
         let mut arguments = vec![buffer("buf"), count("count", elements), datatype.of("datatype")];
         let peer_name = if receives { "source" } else { "dest" };
-        arguments.extend([given(peer_name, Value::Rank(peer)), given("tag", Value::Tag(tag)), self.world(rank)]);
+        arguments.extend([given(peer_name, Value::Rank(peer)), given("tag", Value::Tag(tag)), comm]);
         let told = if receives { (peer, tag, elements.saturating_mul(datatype.size)) } else { UNTOLD };
         let slot = if starts { slots.open(told) } else { 0 };
         if starts {
@@ -101,6 +139,54 @@ impl Writer {
         }
         self.call(rank, name, &arguments);
         slot
+    }
+
+    /// The rank sends one message and receives another in one call.
+    pub fn exchange_in(&mut self, comm: Argument, rank: u32, to: Message, from: Message) {
+        let told = (from.peer, from.tag, from.count.saturating_mul(from.datatype.size));
+        let arguments = [
+            buffer("sendbuf"),
+            count("sendcount", to.count),
+            to.datatype.of("sendtype"),
+            given("dest", Value::Rank(to.peer)),
+            given("sendtag", Value::Tag(to.tag)),
+            buffer("recvbuf"),
+            count("recvcount", from.count),
+            from.datatype.of("recvtype"),
+            given("source", Value::Rank(from.peer)),
+            given("recvtag", Value::Tag(from.tag)),
+            comm,
+            result("status", status(told)),
+        ];
+        self.call(rank, "MPI_Sendrecv", &arguments);
+    }
+
+    /// The rank waits for these requests, or a test finds them complete.
+    pub fn complete(&mut self, rank: u32, open: &[u32], tests: bool, slots: &mut Slots<Told>) {
+        let mut told: Vec<Value> = open.iter().map(|&slot| status(slots.close(slot).unwrap_or(UNTOLD))).collect();
+        let flag = tests.then(|| result("flag", Value::Logical(true)));
+        match *open {
+            [] => {}
+            [slot] => {
+                let mut arguments = vec![given("request", request(slot))];
+                arguments.extend(flag);
+                arguments.push(result("status", told.pop().expect("one status")));
+                self.call(rank, if tests { "MPI_Test" } else { "MPI_Wait" }, &arguments);
+            }
+            _ => {
+                let requests = Value::List(open.iter().map(|&slot| request(slot)).collect());
+                let mut arguments = vec![count("count", open.len() as u64), given("array_of_requests", requests)];
+                arguments.extend(flag);
+                arguments.push(result("array_of_statuses", Value::List(told)));
+                self.call(rank, if tests { "MPI_Testall" } else { "MPI_Waitall" }, &arguments);
+            }
+        }
+    }
+
+    /// The rank asks for a request that is not complete.
+    pub fn test_in_vain(&mut self, rank: u32, slot: u32) {
+        let flag = result("flag", Value::Logical(false));
+        self.call(rank, "MPI_Test", &[given("request", request(slot)), flag, result("status", Value::Unknown)]);
     }
 
     /// The rank waits for all requests that it has open, if there are any.
@@ -158,6 +244,28 @@ pub fn result(name: &'static str, value: Value) -> Argument {
 /// How many there are of something.
 pub fn count(name: &'static str, count: u64) -> Argument {
     given(name, Value::Count(count as i64))
+}
+
+/// How many there are for each of several.
+pub fn counts(name: &'static str, counts: &[u64]) -> Argument {
+    given(name, Value::List(counts.iter().map(|&count| Value::Count(count as i64)).collect()))
+}
+
+/// Where blocks begin that lie one behind the other.
+pub fn displacements(name: &'static str, counts: &[u64]) -> Argument {
+    let mut at = 0u64;
+    let begin = |&count: &u64| {
+        let begin = at;
+        at = at.saturating_add(count);
+        Value::Count(begin as i64)
+    };
+    given(name, Value::List(counts.iter().map(begin).collect()))
+}
+
+/// What each has for each, and gets of each, in bytes.
+pub fn blocks_of(bytes: u64) -> Vec<Argument> {
+    let side = |buf, of, datatype| [buffer(buf), count(of, bytes), BYTE.of(datatype)];
+    [side("sendbuf", "sendcount", "sendtype"), side("recvbuf", "recvcount", "recvtype")].concat()
 }
 
 /// A buffer of unknown whereabouts.

@@ -1,6 +1,7 @@
 //! The formats that viewers read. Each is a file that writes events as they come, in the order of virtual time.
 
 mod chrome;
+mod otf2;
 mod paje;
 mod paraver;
 mod perfetto;
@@ -21,14 +22,17 @@ pub enum Format {
     Paraver,
     /// Paje (pajeng, ViTE).
     Paje,
+    /// OTF2 (Vampir, Scalasca), of several files.
+    Otf2,
 }
 
 /// Names, formats, and what files of theirs are called.
-const FORMATS: [(&str, Format, &[&str]); 4] = [
+const FORMATS: [(&str, Format, &[&str]); 5] = [
     ("perfetto", Format::Perfetto, &["pftrace", "perfetto-trace"]),
     ("json", Format::Chrome, &["json"]),
     ("paraver", Format::Paraver, &["prv"]),
     ("paje", Format::Paje, &["paje", "trace"]),
+    ("otf2", Format::Otf2, &["otf2"]),
 ];
 
 impl Format {
@@ -76,12 +80,13 @@ impl Format {
     /// # Errors
     /// What the system says of the file.
     pub fn begin(self, path: &Path, head: &Head) -> io::Result<Box<dyn Output>> {
-        let out = BufWriter::with_capacity(1 << 20, File::create(path)?);
+        let out = || Ok::<_, io::Error>(BufWriter::with_capacity(1 << 20, File::create(path)?));
         Ok(match self {
-            Format::Perfetto => Box::new(perfetto::Perfetto::begin(out, head)?),
-            Format::Chrome => Box::new(chrome::Chrome::begin(out, head)?),
-            Format::Paraver => Box::new(paraver::Paraver::begin(out, path, head)?),
-            Format::Paje => Box::new(paje::Paje::begin(out, head)?),
+            Format::Otf2 => Box::new(otf2::Otf2::begin(path, head)?),
+            Format::Perfetto => Box::new(perfetto::Perfetto::begin(out()?, head)?),
+            Format::Chrome => Box::new(chrome::Chrome::begin(out()?, head)?),
+            Format::Paraver => Box::new(paraver::Paraver::begin(out()?, path, head)?),
+            Format::Paje => Box::new(paje::Paje::begin(out()?, head)?),
         })
     }
 }
@@ -171,7 +176,8 @@ mod tests {
         let of = |name: &str| Format::of(Path::new(name));
         assert_eq!(of("a/run.pftrace"), Ok(Format::Perfetto));
         assert_eq!(of("run.trace"), Ok(Format::Paje));
-        assert!(of("run").unwrap_err().contains("it ends in .pftrace, .perfetto-trace, .json, .prv, .paje, .trace"));
+        assert_eq!(of("run.otf2"), Ok(Format::Otf2));
+        assert!(of("run").unwrap_err().contains("it ends in .pftrace, .perfetto-trace, .json, .prv, .paje, .trace, .otf2"));
         assert_eq!(Format::parse("json"), Ok(Format::Chrome));
         assert_eq!(Format::Paraver.files(Path::new("a/b.prv")), ["a/b.prv", "a/b.pcf", "a/b.row"].map(PathBuf::from));
     }

@@ -21,6 +21,11 @@ impl<'r, 't> Script<'r, 't, Replay<'t>> {
         let comms = replay.comms();
         Script::of(replay, comms, rank)
     }
+
+    /// The name of the function that the program called, when it made this call, the last one.
+    pub fn function(&self, call: &Call) -> Option<&'static str> {
+        self.workload.function(&self.cursor, call).and_then(|function| self.workload.names().get(usize::from(function)).copied())
+    }
 }
 
 impl<'r, 't, W: Workload> Script<'r, 't, W> {

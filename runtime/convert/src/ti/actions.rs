@@ -2,7 +2,7 @@
 
 use super::datatypes::{numbered, operation};
 use crate::Options;
-use crate::writer::{BYTE, Message, Slots, Told, Type, UNTOLD, Writer, buffer, count, given, request, result, status};
+use crate::writer::{BYTE, Message, Slots, Told, Type, Writer, buffer, count, counts, displacements, given};
 use engine::Span;
 use observe::recorder::{Argument, Class, Object, Value};
 use std::collections::BTreeMap;
@@ -85,21 +85,6 @@ impl<'w> Words<'w> {
             None => Ok(()),
         }
     }
-}
-
-fn counts(name: &'static str, counts: &[u64]) -> Argument {
-    given(name, Value::List(counts.iter().map(|&count| Value::Count(count as i64)).collect()))
-}
-
-/// Where blocks begin that lie one behind the other.
-fn displacements(name: &'static str, counts: &[u64]) -> Argument {
-    let mut at = 0u64;
-    let begin = |&count: &u64| {
-        let begin = at;
-        at = at.saturating_add(count);
-        Value::Count(begin as i64)
-    };
-    given(name, Value::List(counts.iter().map(begin).collect()))
 }
 
 fn root(root: i32) -> Argument {
@@ -204,21 +189,9 @@ impl Rank {
         let (sent, to) = (words.volume("the size sent")?, words.rank("the destination", ranks, false)?);
         let (received, from) = (words.volume("the size received")?, words.rank("the source", ranks, true)?);
         let (sends, receives) = (words.datatype(self.default)?, words.datatype(self.default)?);
-        let arguments = [
-            buffer("sendbuf"),
-            count("sendcount", sent),
-            sends.of("sendtype"),
-            given("dest", Value::Rank(to)),
-            given("sendtag", Value::Tag(0)),
-            buffer("recvbuf"),
-            count("recvcount", received),
-            receives.of("recvtype"),
-            given("source", Value::Rank(from)),
-            given("recvtag", Value::Tag(0)),
-            writer.world(self.number),
-            result("status", status((from, 0, received.saturating_mul(receives.size)))),
-        ];
-        writer.call(self.number, "MPI_Sendrecv", &arguments);
+        let to = Message { peer: to, tag: 0, count: sent, datatype: sends };
+        let from = Message { peer: from, tag: 0, count: received, datatype: receives };
+        writer.exchange_in(writer.world(self.number), self.number, to, from);
         Ok(())
     }
 
@@ -230,16 +203,14 @@ impl Rank {
         if name == "test" {
             // What it finds depends on the machine. As one that finds nothing it changes nothing: whoever tests waits in the end.
             let slot = *slots.front().expect("nothing empty is kept");
-            let arguments = [given("request", request(slot)), result("flag", Value::Logical(false)), result("status", Value::Unknown)];
-            writer.call(self.number, "MPI_Test", &arguments);
+            writer.test_in_vain(self.number, slot);
             return Ok(());
         }
         let slot = slots.pop_front().expect("nothing empty is kept");
         if slots.is_empty() {
             self.open.remove(&key);
         }
-        let told = self.slots.close(slot).unwrap_or(UNTOLD);
-        writer.call(self.number, "MPI_Wait", &[given("request", request(slot)), result("status", status(told))]);
+        writer.complete(self.number, &[slot], false, &mut self.slots);
         Ok(())
     }
 

@@ -171,9 +171,9 @@ pub static TABLE: &[Row] = &[
     row("trace-save", "TIME", "60s", Group::Output, |o, v| value::instant(v).map(|t| o.trace_save = t.since(Time::ZERO)))
         .help("How often, by the host's clock, each process puts what was recorded up to then in `FILE.part0` and so on, for runs that do not come to their end; `0s`: after each call."),
     row("timeline", "FILE", "", Group::Output, |o, v| value::path(v).map(|p| o.timeline = Some(p)))
-        .help("Write what each rank called when, and which messages went where, for a viewer (docs/timelines.md): `.pftrace` for Perfetto, `.json` for Chrome and Perfetto, `.prv` for Paraver, `.paje` or `.trace` for Paje's."),
+        .help("Write what each rank called when, and which messages went where, for a viewer (docs/timelines.md): `.pftrace` for Perfetto, `.json` for Chrome and Perfetto, `.prv` for Paraver, `.paje` or `.trace` for Paje's, `.otf2` for Vampir and Scalasca."),
     row("timeline-format", "FORMAT", "", Group::Output, |o, v| timeline::Format::parse(v).map(|f| o.timeline_format = Some(f)))
-        .help("The timeline's format, whatever its file is called: `perfetto`, `json`, `paraver` or `paje`."),
+        .help("The timeline's format, whatever its file is called: `perfetto`, `json`, `paraver`, `paje` or `otf2`."),
     row("timeline-ranks", "RANKS", "", Group::Output, |o, v| RankList::parse(v).map(|r| o.timeline_ranks = Some(r)))
         .help("The timeline's ranks, such as `0-63,128`, and messages between them. Without it all up to 4096; of more, 64 blocks of 64 neighbours at equal distances."),
     row("timeline-functions", "NAMES", "", Group::Output, |o, v| timeline::Functions::parse(v).map(|f| o.timeline_functions = f))

@@ -186,8 +186,9 @@ impl Recording {
         }
     }
 
+    /// Puts what was recorded up to now beside the file, as is done from time to time: the run may not come to its end.
     #[cold]
-    fn save(&mut self) {
+    pub fn save(&mut self) {
         let ranks = self.ranks.clone();
         let part = self.of(ranks);
         self.saving.save(|| file_of(part.ranks, [part]));

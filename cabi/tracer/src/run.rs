@@ -1,0 +1,313 @@
+//! The recording of this process's calls, from `MPI_Init` to `MPI_Finalize`.
+
+use crate::function::Function;
+use crate::recording::arguments::{Handles, Words};
+use crate::recording::facts::Facts;
+use crate::recording::host::{self, Key};
+use crate::recording::module;
+use crate::recording::objects::Objects;
+use crate::recording::parameter::Form;
+use crate::recording::translate;
+use engine::{Span, Time};
+use observe::Recorder;
+use observe::recorder::{Argument, Call, Left};
+use rustc_hash::FxHashMap;
+use std::ffi::{c_char, c_int};
+use std::ops::Range;
+use std::path::PathBuf;
+use std::sync::OnceLock;
+use std::sync::atomic::{AtomicBool, Ordering::Relaxed};
+use std::time::Instant;
+use trace::part::Part;
+use trace::{Options, Recording, Timing};
+
+/// Whether it was said that other threads call MPI.
+pub static OTHER_THREADS: AtomicBool = AtomicBool::new(false);
+
+/// `MPI_SUCCESS` and, of the standard ABI, the error that leaves results.
+const SUCCESS: i32 = 0;
+const IN_STATUS: i32 = crate::constants::MPI_ERR_IN_STATUS;
+
+// Of native.c.
+unsafe extern "C" {
+    fn xsimtrace_code() -> u64;
+    fn xsimtrace_begin(rank: *mut c_int, size: *mut c_int);
+    fn xsimtrace_abort();
+    fn xsimtrace_send(data: *const c_char, bytes: u64) -> c_int;
+    fn xsimtrace_receive_size(rank: c_int, bytes: *mut u64) -> c_int;
+    fn xsimtrace_receive(rank: c_int, data: *mut c_char, bytes: u64) -> c_int;
+    fn xsimtrace_end();
+}
+
+/// Says something to the user.
+pub fn say(what: &str) {
+    eprintln!("xsim: {what}");
+}
+
+/// Says it the first time.
+pub fn say_once(said: &AtomicBool, what: &str) {
+    if !said.swap(true, Relaxed) {
+        say(what);
+    }
+}
+
+/// Nanoseconds since this was asked first.
+fn now() -> u64 {
+    static BEGIN: OnceLock<Instant> = OnceLock::new();
+    BEGIN.get_or_init(Instant::now).elapsed().as_nanos() as u64
+}
+
+/// A call that has not returned.
+struct Open {
+    function: Function,
+    words: Words,
+    entered: Time,
+    site: u32,
+    arguments: Vec<Argument>,
+    brief: Option<Facts>,
+    handles: Handles,
+}
+
+impl Open {
+    fn call(&self, rank: u32) -> Call<'_> {
+        let Open { function, entered, site, ref arguments, .. } = *self;
+        Call { rank, function: function as u16, name: function.name(), site, entered, arguments }
+    }
+}
+
+/// A process's calls.
+pub struct Run {
+    rank: u32,
+    size: u32,
+    recording: Recording,
+    objects: Objects,
+    open: Vec<Open>,
+    /// Call sites by return address.
+    sites: FxHashMap<usize, u32>,
+    /// The MPI's own code: calls from within it, under way of others, are not the program's.
+    own_code: Range<usize>,
+    /// When the last call returned.
+    left: Time,
+    /// Nanoseconds that recording took, which are not the program's.
+    lost: u64,
+}
+
+/// What a user has asked for wrongly: nothing that follows would be what was meant.
+fn refuse(why: &str) {
+    say(why);
+    // SAFETY: MPI is initialized.
+    unsafe { xsimtrace_abort() };
+}
+
+impl Run {
+    /// MPI is initialized.
+    pub fn begin() -> Option<Run> {
+        let (mut rank, mut size) = (0, 0);
+        // SAFETY: MPI is initialized; native.c writes both.
+        unsafe { xsimtrace_begin(&raw mut rank, &raw mut size) };
+        let (rank, size) = (rank as u32, size as u32);
+        host::begin(rank, size);
+        let variable = |name: &str| std::env::var(name).ok().filter(|value| !value.is_empty());
+        let path = PathBuf::from(variable("XSIM_TRACE").unwrap_or_else(|| "xsim.trace".into()));
+        let timing = match variable("XSIM_TRACE_TIMES").as_deref() {
+            None | Some("histogram") => Timing::Histogram,
+            Some("exact") => Timing::Exact,
+            Some("none") => Timing::None,
+            Some(other) => {
+                refuse(&format!("XSIM_TRACE_TIMES is {other}; it must be histogram, exact or none"));
+                return None;
+            }
+        };
+        // A minute, as libxsim.so has it.
+        let (save, window) = (60_000_000_000, Time::ZERO..Time::MAX);
+        let options = Options { path, timing, window, ranks: size, own: rank..rank + 1, process: rank, save, clock: now };
+        let recording = match Recording::create(options) {
+            Ok(recording) => recording,
+            Err(why) => {
+                refuse(&why);
+                return None;
+            }
+        };
+        // SAFETY: of native.c.
+        let own_code = module::of(unsafe { xsimtrace_code() } as usize).map_or(0..0, |module| module.code);
+        let mut run = Run {
+            rank,
+            size,
+            recording,
+            objects: Objects::new(true),
+            open: Vec::new(),
+            sites: FxHashMap::default(),
+            own_code,
+            left: Time::ZERO,
+            lost: now(),
+        };
+        // What the program computed before is no part of the run.
+        run.left = run.time(now());
+        Some(run)
+    }
+
+    /// The program's time.
+    fn time(&self, now: u64) -> Time {
+        Time::ZERO + Span::from_ps((now - self.lost).saturating_mul(1000))
+    }
+
+    /// A call begins; whether it is recorded.
+    pub fn open(&mut self, function: Function, large: bool, words: &mut [u64], site: usize) -> bool {
+        if !self.open.is_empty() && self.own_code.contains(&site) {
+            return false;
+        }
+        let begin = now();
+        let entered = self.time(begin);
+        if self.open.is_empty() && entered > self.left {
+            self.recording.computed(self.rank, self.left, entered.since(self.left));
+        }
+        translate(function, large, words);
+        let site = self.site(site);
+        self.objects.maker = (function, site);
+        let words = Words::new(function, Form::c(large), words);
+        let handles = words.handles_before();
+        let (mut arguments, mut brief) = (Vec::new(), None);
+        if words.has_facts() {
+            let head = function as u64 | u64::from(large) << 16 | u64::from(site) << 32;
+            brief = Some(Facts::on_entry(head, &words, &handles, &mut self.objects, Vec::new()));
+        } else {
+            words.arguments(&handles, &mut self.objects, &mut arguments);
+        }
+        self.open.push(Open { function, words, entered, site, arguments, brief, handles });
+        self.lost += now() - begin;
+        if function == Function::Finalize {
+            // What it does itself is not recorded: what was recorded goes to rank 0 before.
+            self.close_at(entered, 0);
+        }
+        true
+    }
+
+    fn site(&mut self, address: usize) -> u32 {
+        let next = self.sites.len() as u32 + 1;
+        *self.sites.entry(address).or_insert_with(|| {
+            self.recording.site(next, &module::place(address));
+            next
+        })
+    }
+
+    /// The call that was opened last has returned.
+    // Its words are where they were: the wrapper hands them over once more, so that they are kept.
+    pub fn close(&mut self, code: i32) {
+        let begin = now();
+        self.close_at(self.time(begin), code);
+        self.lost += now() - begin;
+    }
+
+    fn close_at(&mut self, at: Time, code: i32) {
+        let Some(mut open) = self.open.pop() else { return };
+        self.left = at;
+        self.objects.maker = (open.function, open.site);
+        let code = if code == SUCCESS { SUCCESS } else { host::error_class(code) };
+        let left = Left { at, code, name: None };
+        let has_results = code == SUCCESS || code == IN_STATUS;
+        if has_results {
+            open.words.begin_requests();
+            open.words.begin_copy(open.function);
+            open.words.note_statuses(&open.handles, &self.objects);
+        }
+        if let Some(mut facts) = open.brief.take() {
+            if code == SUCCESS {
+                facts.results(&open.words, &mut self.objects);
+                if self.recording.recognize(&facts.brief(self.rank, open.entered), &left) {
+                    return open.words.forget_replaced(&open.handles, &mut self.objects);
+                }
+            }
+            open.words.arguments(&open.handles, &mut self.objects, &mut open.arguments);
+        }
+        if has_results {
+            let found = open.words.has_found();
+            open.words.results(&mut open.arguments, found, &open.handles, &mut self.objects);
+        }
+        self.recording.call(&open.call(self.rank), &left);
+    }
+
+    /// The run may not come to its end: what was recorded up to now is kept beside the file.
+    pub fn save(&mut self) {
+        self.recording.save();
+    }
+
+    /// All calls were recorded: rank 0 gets them and writes the file.
+    pub fn end(mut self) {
+        let part = self.recording.finish();
+        let keys = host::keys();
+        let mut own = (keys.len() as u64).to_le_bytes().to_vec();
+        keys.iter().flatten().for_each(|key| own.extend(key.to_le_bytes()));
+        own.extend(part.write());
+        if self.rank != 0 {
+            // SAFETY: of native.c; MPI is initialized, and rank 0 receives.
+            if unsafe { xsimtrace_send(own.as_ptr().cast(), own.len() as u64) } == 0 {
+                say(&format!("rank {} could not send what it has recorded to rank 0", self.rank));
+            }
+        } else if let Err(why) = self.gather(own) {
+            say(&why);
+            fail();
+        }
+        // SAFETY: of native.c; all messages of the recorder are received.
+        unsafe { xsimtrace_end() };
+    }
+
+    fn gather(&mut self, own: Vec<u8>) -> Result<(), String> {
+        let mut all = vec![own];
+        for rank in 1..self.size as c_int {
+            let mut bytes = 0;
+            // SAFETY: of native.c; it writes the size, then as many bytes as there is room for.
+            let data = unsafe {
+                if xsimtrace_receive_size(rank, &raw mut bytes) == 0 {
+                    return Err(format!("what rank {rank} has recorded cannot be received"));
+                }
+                let mut data = vec![0; bytes as usize];
+                if xsimtrace_receive(rank, data.as_mut_ptr().cast(), bytes) == 0 {
+                    return Err(format!("what rank {rank} has recorded cannot be received"));
+                }
+                data
+            };
+            all.push(data);
+        }
+        self.recording.merge(with_contexts(&all).ok_or("what a rank has recorded cannot be read")?)
+    }
+}
+
+/// The parts of all ranks, each behind its communicators' keys, with contexts that mean the same in all of them.
+fn with_contexts(all: &[Vec<u8>]) -> Option<Vec<Vec<u8>>> {
+    let mut contexts: FxHashMap<Key, u32> = FxHashMap::default();
+    all.iter()
+        .map(|bytes| {
+            let word = |k: usize| Some(u64::from_le_bytes(bytes.get(8 * k..8 * k + 8)?.try_into().ok()?));
+            let count = word(0)? as usize;
+            let mut keys = Vec::with_capacity(count);
+            for k in 0..count {
+                let next = contexts.len() as u32;
+                keys.push(*contexts.entry([word(1 + 2 * k)?, word(2 + 2 * k)?]).or_insert(next));
+            }
+            let mut part = Part::read(&bytes[8 * (1 + 2 * count)..]).ok()?;
+            for seen in &mut part.comms {
+                seen.context = *keys.get(seen.context as usize)?;
+            }
+            Some(part.write())
+        })
+        .collect()
+}
+
+/// The process's exit status is to tell that the trace is not there.
+fn fail() {
+    extern "C" fn tell(status: c_int, _: *mut libc::c_void) {
+        if status == 0 {
+            // SAFETY: all streams; then the process ends.
+            unsafe {
+                libc::fflush(std::ptr::null_mut());
+                libc::_exit(1);
+            }
+        }
+    }
+    unsafe extern "C" {
+        // stdlib.h of the GNU C library.
+        fn on_exit(function: extern "C" fn(c_int, *mut libc::c_void), argument: *mut libc::c_void) -> c_int;
+    }
+    // SAFETY: the function needs no argument.
+    unsafe { on_exit(tell, std::ptr::null_mut()) };
+}

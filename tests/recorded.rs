@@ -1,0 +1,139 @@
+//! Traces of real runs, under `mpirun` with `libxsimtrace_MPI.so`: they are those of virtual runs of the same programs.
+//!
+//! Needs both MPIs with their compilers; tests/run.sh installs them.
+
+mod common;
+
+use common::{Run, clean, command, root, scratch, xsim};
+use std::path::{Path, PathBuf};
+use std::process::{Command, Output};
+use std::sync::{Mutex, OnceLock};
+
+const MPICH: &str = "mpich";
+const OPENMPI: &str = "openmpi";
+
+/// The library for an MPI, built beside libxsim.so.
+fn library(mpi: &'static str) -> PathBuf {
+    static BUILT: OnceLock<Mutex<Vec<&'static str>>> = OnceLock::new();
+    let directory = xsim().parent().unwrap();
+    let mut built = BUILT.get_or_init(Mutex::default).lock().unwrap_or_else(|poisoned| poisoned.into_inner());
+    if !built.contains(&mpi) {
+        let mut build = Command::new("sh");
+        build.arg(root().join("cabi/tracer/build.sh")).arg(mpi).arg(directory).env("CARGO_TARGET_DIR", directory.parent().unwrap());
+        assert!(build.status().unwrap().success(), "the recorder for {mpi} does not build: install {mpi} with its development files");
+        built.push(mpi);
+    }
+    directory.join(format!("libxsimtrace_{mpi}.so"))
+}
+
+/// A program, compiled for an MPI of the machine.
+fn compiled(mpi: &str, source: &str, directory: &Path) -> PathBuf {
+    let program = directory.join(format!("{}.{mpi}", Path::new(source).file_stem().unwrap().display()));
+    let mut compiler = Command::new(format!("mpicc.{mpi}"));
+    let status = compiler.args(["-O1", "-g", "-w", "-o"]).arg(&program).arg(root().join(source)).arg("-lm").status().unwrap();
+    assert!(status.success(), "{source} does not compile for {mpi}");
+    program
+}
+
+/// A real run of a program that is recorded.
+fn real(mpi: &'static str, ranks: u32, program: &Path, args: &[&str], trace: &Path, times: &str) -> Output {
+    let library = library(mpi);
+    let mut run = Command::new("timeout");
+    clean(&mut run).args(["50", &format!("mpirun.{mpi}"), "-n", &ranks.to_string()]);
+    if mpi == OPENMPI {
+        run.args(["--allow-run-as-root", "--oversubscribe"]);
+    }
+    run.env("XSIM_TRACE", trace).env("XSIM_TRACE_TIMES", times);
+    // The launcher is none of those that are recorded.
+    run.arg("env").arg(format!("LD_PRELOAD={}", library.display())).arg(program).args(args).output().unwrap()
+}
+
+fn text(bytes: &[u8]) -> String {
+    String::from_utf8_lossy(bytes).into_owned()
+}
+
+fn recorded(mpi: &'static str, ranks: u32, source: &str, directory: &Path) -> PathBuf {
+    let trace = directory.join(format!("{}-{mpi}{ranks}.trace", Path::new(source).file_stem().unwrap().display()));
+    let output = real(mpi, ranks, &compiled(mpi, source, directory), &[], &trace, "exact");
+    assert!(output.status.success(), "{mpi}: {}", text(&output.stderr));
+    trace
+}
+
+#[test]
+fn real_runs_give_the_calls_of_virtual_ones() {
+    let directory = scratch("recorded");
+    for (source, counts) in [("tests/programs/recorded.c", &[1, 2, 4][..]), ("examples/c/ring.c", &[3]), ("examples/c/cg.c", &[2])] {
+        for &ranks in counts {
+            let virtual_trace = directory.join("virtual.trace");
+            let program = common::compile(source, &[]);
+            Run::of(program).ranks(ranks).arg(format!("-xsim-trace={}", virtual_trace.display())).run().success();
+            for mpi in [MPICH, OPENMPI] {
+                let real_trace = recorded(mpi, ranks, source, &directory);
+                let files = [virtual_trace.to_str().unwrap(), real_trace.to_str().unwrap()];
+                let output = command(&[&["trace", "diff"], &files[..]].concat()).output().unwrap();
+                assert!(output.status.success(), "{source} on {ranks} ranks of {mpi}: {}", text(&output.stdout));
+            }
+        }
+    }
+    std::fs::remove_dir_all(directory).unwrap();
+}
+
+#[test]
+fn what_was_recorded_is_shown_checked_and_replayed() {
+    let directory = scratch("recorded-replayed");
+    for mpi in [MPICH, OPENMPI] {
+        let all = recorded(mpi, 2, "tests/programs/recorded.c", &directory);
+        let few = recorded(mpi, 2, "examples/c/stencil3d.c", &directory);
+        let told = |args: &[&str], trace: &Path| {
+            let output = command(&[args, &[trace.to_str().unwrap()]].concat()).output().unwrap();
+            assert!(output.status.success(), "{args:?} of {mpi}: {}{}", text(&output.stdout), text(&output.stderr));
+            text(&output.stdout)
+        };
+        let shown = told(&["trace", "show"], &all);
+        assert!(shown.contains(" nonblocking\n") && shown.contains("recorded.c:"), "{shown}");
+        told(&["trace", "check"], &all);
+        let replayed = |compute: &str| {
+            let report = directory.join("report.json");
+            told(&["replay", "-m", "star:l=1us,b=10Gbps", "--compute", compute, "--report", report.to_str().unwrap()], &few);
+            let report = std::fs::read_to_string(&report).unwrap();
+            let time = report.split("\"virtual_time_ps\": ").nth(1).unwrap_or_else(|| panic!("{report}"));
+            time.split(',').next().unwrap().parse::<u64>().unwrap()
+        };
+        // What the processes computed between their calls took some time of the host, and is in it.
+        let (with, without) = (replayed("recorded"), replayed("none"));
+        assert!(0 < without && without < with, "{with} ps with the computation of {mpi}, {without} ps without");
+    }
+    std::fs::remove_dir_all(directory).unwrap();
+}
+
+#[test]
+fn what_was_recorded_up_to_an_abort_can_be_read() {
+    let directory = scratch("recorded-aborted");
+    for mpi in [MPICH, OPENMPI] {
+        let trace = directory.join(format!("{mpi}.trace"));
+        let output = real(mpi, 1, &compiled(mpi, "tests/programs/recorded.c", &directory), &["abort"], &trace, "none");
+        assert!(!output.status.success(), "{mpi} says that the run went well");
+        let part = format!("{}.part0", trace.display());
+        let shown = command(&["trace", "show", &part]).output().unwrap();
+        assert!(shown.status.success() && text(&shown.stdout).contains("MPI_Pcontrol(level=1)"), "{}", text(&shown.stderr));
+    }
+    std::fs::remove_dir_all(directory).unwrap();
+}
+
+#[test]
+fn what_is_wrong_is_said_and_the_exit_status_tells() {
+    let directory = scratch("recorded-wrong");
+    for mpi in [MPICH, OPENMPI] {
+        let program = compiled(mpi, "examples/c/ring.c", &directory);
+        for (trace, times, expected) in [
+            ("/nowhere/ring.trace", "none", "cannot write the trace /nowhere/ring.trace: No such file or directory"),
+            ("/dev/full", "none", "cannot write the trace /dev/full: No space left on device"),
+            ("ring.trace", "sometimes", "XSIM_TRACE_TIMES is sometimes; it must be histogram, exact or none"),
+        ] {
+            let output = real(mpi, 2, &program, &[], Path::new(trace), times);
+            assert!(text(&output.stderr).contains(expected), "{mpi}: {}", text(&output.stderr));
+            assert!(!output.status.success(), "{mpi} and {trace}: the run is said to have gone well");
+        }
+    }
+    std::fs::remove_dir_all(directory).unwrap();
+}

@@ -93,12 +93,14 @@ pub unsafe extern "C" fn xsimtrace_close(told: c_int, words: *mut u64, code: c_i
 /// # Safety
 /// As of [`xsimtrace_open`].
 unsafe fn begin(words: *mut u64) {
+    let (function, site) = BEGINNING.with(Cell::get);
+    // What is looked up once is looked up before the program's time begins.
+    let count = [false, true].map(|large| function.parameters(large))[0];
     let run = catch_unwind(Run::begin).ok().flatten();
     RECORDS.store(run.is_some(), Relaxed);
     let _ = RUN.try_with(|cell| cell.replace(run));
-    let (function, site) = BEGINNING.with(Cell::get);
     // SAFETY: as the caller promises.
-    let words = unsafe { std::slice::from_raw_parts_mut(words, function.parameters(false)) };
+    let words = unsafe { std::slice::from_raw_parts_mut(words, count) };
     if with(|run| run.open(function, false, words, site)) == Some(true) {
         with(|run| run.close(0));
     }

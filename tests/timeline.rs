@@ -181,6 +181,10 @@ fn refused(arguments: &[&str]) -> Output {
 fn what_cannot_be_written_is_told_before_the_run() {
     refused(&["-xsim-timeline=run.txt"]).says(&["run.txt says no format", ".pftrace", "-xsim-timeline-format"]);
     refused(&["-xsim-timeline=run", "-xsim-timeline-format=vampir"]).says(&["perfetto, json, paraver, paje, otf2"]);
+    refused(&["-xsim-timeline=run", "-xsim-timeline-format=otf2"]).says(&["cannot write the timeline", "ends in .otf2"]);
+    let archive = directory();
+    std::fs::write(archive.join("run"), "a program").unwrap();
+    refused(&[&format!("-xsim-timeline={}", archive.join("run.otf2").display())]).says(&["a file is there; choose another name"]);
     refused(&["-xsim-timeline=/nowhere/run.json"]).says(&["cannot write the timeline /nowhere/run.json", "No such file"]);
     refused(&["-xsim-timeline=run.json", "-xsim-timeline-ranks=2-4"]).says(&["-xsim-timeline-ranks names rank 4", "ranks 0 to 3 only"]);
     refused(&["-xsim-timeline=run.json", "-xsim-timeline-ranks="]).says(&["such as 0-3,7"]);

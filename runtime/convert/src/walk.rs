@@ -28,7 +28,7 @@ pub fn walked(walk: &mut Walk, ranks: u32, to: &Path) -> Result<(), String> {
 
 fn tell(walk: &mut Walk, rank: u32, writer: &mut Writer) -> Result<(), String> {
     let comms = Comms::default();
-    writer.call(rank, "MPI_Init", &[given("argc", Value::Null), given("argv", Value::Null)]);
+    writer.init(rank);
     let mut telling = Telling { writer, rank, slots: Slots::default() };
     follow(&mut Script::of(walk, &comms, rank), &mut telling, &|why| why.to_string())?;
     writer.call(rank, "MPI_Finalize", &[]);

@@ -9,7 +9,7 @@ use std::path::Path;
 use trace::{Options, Recording, Timing, Trace};
 
 /// The functions that it may be told of: a call's number is its place here.
-const FUNCTIONS: [&str; 51] = [
+const FUNCTIONS: [&str; 55] = [
     "MPI_Init",
     "MPI_Finalize",
     "MPI_Send",
@@ -61,6 +61,10 @@ const FUNCTIONS: [&str; 51] = [
     "MPI_Ireduce_scatter_block",
     "MPI_Iscan",
     "MPI_Iexscan",
+    "MPI_Igatherv",
+    "MPI_Iscatterv",
+    "MPI_Iallgatherv",
+    "MPI_Ireduce_scatter",
 ];
 
 fn options(path: &Path, ranks: u32) -> Options {
@@ -115,6 +119,11 @@ impl Writer {
         let call = Call { rank, function, name, site: 0, entered: Time::ZERO, arguments };
         let at = Time::ZERO + std::mem::take(&mut self.takes);
         self.recording.call(&call, &Left { at, code: 0, name: Some("MPI_SUCCESS") });
+    }
+
+    /// The rank begins, as a recording has it: without what `MPI_Init` was given.
+    pub fn init(&mut self, rank: u32) {
+        self.call(rank, "MPI_Init", &[]);
     }
 
     /// The rank sends or receives a message by this function of [`FUNCTIONS`]. The number of the request that the call makes, 0 if it makes none.

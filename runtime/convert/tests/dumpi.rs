@@ -206,15 +206,12 @@ fn what_is_no_call_of_a_trace_is_refused_by_its_name_and_byte() {
 #[test]
 fn files_that_are_cut_or_changed_anywhere_are_read_or_refused() {
     let files = example();
-    for at in 0..files[1].len() {
+    // Counts of calls are many, and alike.
+    for at in (0..files[1].len()).filter(|at| !(600..2660).contains(at) || at % 50 == 0) {
         let mut cut = files.clone();
         cut[1].truncate(at);
         let error = read(&cut).unwrap_err();
         assert!(error.contains("rank 1: byte"), "{error}");
-        // Counts of calls are many, and alike.
-        if (600..2660).contains(&at) {
-            continue;
-        }
         for value in [0, 1, 0x7f, 0xff] {
             let mut changed = files.clone();
             changed[1][at] = value;

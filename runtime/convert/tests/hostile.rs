@@ -160,7 +160,7 @@ fn archives_that_are_cut_or_changed_anywhere_are_read_or_refused() {
                 let error = of(Format::Otf2, &packed(&cut)).unwrap_err();
                 assert!(error.contains("byte"), "{error}");
             }
-            for value in [0, 1, 0x7f, 0xff] {
+            for value in [0, 0x7f, 0xff] {
                 let mut changed = files.clone();
                 changed[file][at] = value;
                 read(Format::Otf2, &packed(&changed));

@@ -99,3 +99,49 @@ fn an_archive_does_not_take_the_place_of_a_file() {
     assert!(error.contains("a file is there") && error.contains("another name"), "{error}");
     std::fs::remove_dir_all(&directory).unwrap();
 }
+
+/// Every collective that OTF2 knows, waiting and with a request, on three ranks.
+#[test]
+fn all_collectives_can_be_replayed() {
+    use otf2::{Collective, Communicator, Contents, Event, Writer};
+    use workload::{Computation, How, Replay, Script};
+    let directory = directory("collectives");
+    let anchor = directory.join("a.otf2");
+    let contents = Contents {
+        ticks: 1_000_000_000,
+        ranks: (0..3).map(|rank| format!("rank {rank}")).collect(),
+        regions: ["MPI_Of_some_kind", "MPI_Wait"].map(str::to_owned).to_vec(),
+        communicators: vec![Communicator { name: "all".to_owned(), members: Some(vec![0, 1, 2]), parent: None, has_events: false }],
+    };
+    let mut writer = Writer::create(&anchor, contents).unwrap();
+    for rank in 0..3 {
+        let mut time = 0;
+        let mut call = |region: u32, event: Event| {
+            time += 1000;
+            for event in [Event::Enter(region), event, Event::Leave(region)] {
+                writer.event(rank, time, &event).unwrap();
+            }
+        };
+        for operation in 0..=16 {
+            let collective = Collective { operation, comm: 0, root: 1, sent: 30, received: 30 };
+            call(0, Event::CollectiveEnd(collective));
+            call(0, Event::IcollectiveRequest(operation.into()));
+            call(1, Event::IcollectiveComplete(collective, operation.into()));
+        }
+    }
+    writer.finish().unwrap();
+    let to = directory.join("a.trace");
+    convert::import(Format::Otf2, &anchor, &to, &options()).unwrap();
+    let trace = Trace::open(&to).unwrap();
+    let mut replay = Replay::new(&trace, How { computation: Computation::RECORDED, decides: false, compares: false }).unwrap();
+    for rank in 0..3 {
+        let mut script = Script::new(&mut replay, rank);
+        let mut calls = 0;
+        while script.next().unwrap().is_some() {
+            calls += 1;
+        }
+        // Beside MPI_Init and MPI_Finalize.
+        assert_eq!(calls, 2 + 3 * 17, "rank {rank}");
+    }
+    std::fs::remove_dir_all(&directory).unwrap();
+}

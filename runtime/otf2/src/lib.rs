@@ -19,4 +19,4 @@ mod writer;
 pub use definitions::Definitions;
 pub use event::{Collective, Event, Message, operation};
 pub use reader::{Archive, Events, Files};
-pub use writer::{Communicator, Contents, Writer};
+pub use writer::{Communicator, Contents, Writer, prepare};

@@ -63,6 +63,23 @@ struct Location {
     time: u64,
 }
 
+/// Makes the directory of an archive with this anchor file, beside it and without its ending, where there is none.
+///
+/// # Errors
+/// What the system says, or a sentence: the name has no ending, or a file has that of the directory.
+pub fn prepare(anchor: &Path) -> io::Result<PathBuf> {
+    let directory = anchor.with_extension("");
+    if directory == anchor {
+        return Err(io::Error::new(io::ErrorKind::InvalidInput, "the name of an archive ends in .otf2"));
+    }
+    if directory.exists() && !directory.is_dir() {
+        let why = format!("its files go to the directory {}, and a file is there; choose another name", directory.display());
+        return Err(io::Error::new(io::ErrorKind::AlreadyExists, why));
+    }
+    fs::create_dir_all(&directory)?;
+    Ok(directory)
+}
+
 /// Writes an archive.
 pub struct Writer {
     anchor: PathBuf,
@@ -81,19 +98,13 @@ impl Writer {
     /// # Errors
     /// What the system says of a file.
     pub fn create(anchor: &Path, contents: Contents) -> io::Result<Writer> {
-        let directory = anchor.with_extension("");
-        if directory == anchor {
-            return Err(io::Error::new(io::ErrorKind::InvalidInput, "the name of an archive ends in .otf2"));
-        }
-        if directory.exists() && !directory.is_dir() {
-            let why = format!("its files go to the directory {}, and a file is there; choose another name", directory.display());
-            return Err(io::Error::new(io::ErrorKind::AlreadyExists, why));
-        }
-        fs::create_dir_all(&directory)?;
+        let directory = prepare(anchor)?;
         // What another archive of this name has left would be read as this one's.
         for file in fs::read_dir(&directory)? {
             let file = file?.path();
-            if file.extension().is_some_and(|suffix| suffix == "evt" || suffix == "def") {
+            let is_of_archive = file.extension().is_some_and(|suffix| suffix == "evt" || suffix == "def")
+                && file.file_stem().and_then(|stem| stem.to_str()).is_some_and(|stem| stem.parse::<u64>().is_ok());
+            if is_of_archive {
                 fs::remove_file(file)?;
             }
         }

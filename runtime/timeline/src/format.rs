@@ -75,6 +75,17 @@ impl Format {
         beside(if self == Format::Paraver { &["pcf", "row"] } else { &[] })
     }
 
+    /// Makes the files, so that a place where they cannot be is known before the run.
+    ///
+    /// # Errors
+    /// The file, and what the system says of it.
+    pub fn prepare(self, path: &Path) -> Result<(), (PathBuf, io::Error)> {
+        if self == Format::Otf2 {
+            ::otf2::prepare(path).map_err(|why| (path.to_owned(), why))?;
+        }
+        self.files(path).into_iter().try_for_each(|file| File::create(&file).map(drop).map_err(|why| (file, why)))
+    }
+
     /// Begins a timeline.
     ///
     /// # Errors

@@ -93,9 +93,7 @@ impl Timeline {
         // The program may go to another directory.
         options.path = std::path::absolute(&options.path).map_err(|why| cannot(&options.path, &why))?;
         if options.process == 0 {
-            for file in options.format.files(&options.path) {
-                File::create(&file).map_err(|why| cannot(&file, &why))?;
-            }
+            options.format.prepare(&options.path).map_err(|(file, why)| cannot(&file, &why))?;
         }
         let name = part_of(&options.path, options.process);
         let file = File::create(&name).map_err(|why| cannot(&name, &why))?;

@@ -107,7 +107,7 @@ impl<'a> Rank<'a> {
 
     fn init(&mut self) {
         self.has_begun = true;
-        self.writer.call(self.number, "MPI_Init", &[given("argc", Value::Null), given("argv", Value::Null)]);
+        self.writer.init(self.number);
     }
 
     fn call(&mut self, function: &Function, record: &Record) -> Result<Outcome, String> {

@@ -115,7 +115,7 @@ struct Calls<'w> {
 
 impl Calls<'_> {
     fn make(mut self, operations: &Operations, turns: &[Turn]) {
-        self.writer.call(self.rank, "MPI_Init", &[given("argc", Value::Null), given("argv", Value::Null)]);
+        self.writer.init(self.rank);
         for (place, turn) in turns.iter().enumerate() {
             self.wait_for(&turn.behind);
             // What the next operation is behind is waited for at once.

@@ -302,7 +302,7 @@ impl<'a> Rank<'a> {
 
     fn init(&mut self) -> Result<(), String> {
         self.has_begun = true;
-        self.writer.call(self.number, "MPI_Init", &[given("argc", Value::Null), given("argv", Value::Null)]);
+        self.writer.init(self.number);
         for &comm in self.all.first(self.number) {
             self.make("MPI_Comm_create_group", None, Some(comm))?;
         }
@@ -355,10 +355,7 @@ impl<'a> Rank<'a> {
             What::Icollective(outcome, number) => {
                 let Outcome::Known(of) = outcome else { return Err(format!("the collective with the request {number} is never complete")) };
                 let place = self.comms.place(of.comm)?;
-                let ([blocking, name], mut arguments) = collective::call(&of, &place)?;
-                if name.is_empty() {
-                    return Err(format!("{blocking} with a request is not made into a call of a trace"));
-                }
+                let ([_, name], mut arguments) = collective::call(&of, &place)?;
                 let slot = self.slots.open(UNTOLD);
                 self.requests.insert(number, slot);
                 arguments.extend([place.of("comm"), result("request", request(slot))]);

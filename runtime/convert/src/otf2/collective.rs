@@ -56,28 +56,28 @@ pub fn call(collective: &Collective, place: &Place) -> Result<([&'static str; 2]
         }
         operation::REDUCE_SCATTER => {
             let all = list("recvcounts", &spread(sent, size));
-            (["MPI_Reduce_scatter", ""], vec![buffer("sendbuf"), buffer("recvbuf"), all, BYTE.of("datatype"), bits()])
+            (["MPI_Reduce_scatter", "MPI_Ireduce_scatter"], vec![buffer("sendbuf"), buffer("recvbuf"), all, BYTE.of("datatype"), bits()])
         }
         operation::GATHERV => {
             let all = spread(if is_root { received } else { 0 }, size);
             let own = if is_root && sent == 0 { all[place.rank as usize] } else { sent };
             let mut arguments = vec![buffer("sendbuf"), count("sendcount", own), BYTE.of("sendtype"), buffer("recvbuf")];
             arguments.extend([list("recvcounts", &all), displacements("displs", &all), BYTE.of("recvtype")]);
-            (["MPI_Gatherv", ""], arguments)
+            (["MPI_Gatherv", "MPI_Igatherv"], arguments)
         }
         operation::SCATTERV => {
             let all = spread(if is_root { sent } else { 0 }, size);
             let own = if is_root && received == 0 { all[place.rank as usize] } else { received };
             let mut arguments = vec![buffer("sendbuf"), list("sendcounts", &all), displacements("displs", &all), BYTE.of("sendtype")];
             arguments.extend([buffer("recvbuf"), count("recvcount", own), BYTE.of("recvtype")]);
-            (["MPI_Scatterv", ""], arguments)
+            (["MPI_Scatterv", "MPI_Iscatterv"], arguments)
         }
         operation::ALLGATHERV => {
             let all = spread(received, size);
             let own = count("sendcount", all[place.rank as usize]);
             let mut arguments = vec![buffer("sendbuf"), own, BYTE.of("sendtype"), buffer("recvbuf")];
             arguments.extend([list("recvcounts", &all), displacements("displs", &all), BYTE.of("recvtype")]);
-            (["MPI_Allgatherv", ""], arguments)
+            (["MPI_Allgatherv", "MPI_Iallgatherv"], arguments)
         }
         operation::ALLTOALLV | operation::ALLTOALLW => {
             let (to, from) = (spread(sent, size), spread(received, size));

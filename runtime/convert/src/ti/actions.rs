@@ -120,7 +120,7 @@ impl Rank {
                 // Any word says that datatypes are told by doubles.
                 self.default = if words.words.is_empty() { BYTE } else { Type { name: "MPI_DOUBLE", size: 8 } };
                 words.at = words.words.len();
-                writer.call(self.number, "MPI_Init", &[given("argc", Value::Null), given("argv", Value::Null)]);
+                writer.init(self.number);
             }
             "finalize" => self.finish(writer),
             "compute" => self.operate(words.amount("the operations")?, writer, options)?,

@@ -154,8 +154,8 @@ fn check(out: &mut String, row: &Row, index: usize, p: &Parameter, large: bool) 
     let name = rust_name(p);
     let scalar = p.length.is_none();
     match p.kind {
-        Kind::Count | Kind::Length if p.direction == Direction::In && scalar => {
-            let check = if p.kind == Kind::Count { "count" } else { "length" };
+        Kind::Count | Kind::LargeCount | Kind::Length if p.direction == Direction::In && scalar => {
+            let check = if p.kind == Kind::Length { "length" } else { "count" };
             writeln!(out, "        args::check_{check}(c, {index}, {})?;", long(p, large)).unwrap();
         }
         // Sentinels, optional values and what only the root passes are the implementation's affair.

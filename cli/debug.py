@@ -14,12 +14,22 @@ def words(address, form):
     return struct.unpack(form, bytes(memory))
 
 
+def evaluate(expression):
+    """A number, whatever language the frame is in that gdb looks at."""
+    language = gdb.parameter("language")
+    gdb.execute("set language c", to_string=True)
+    try:
+        return int(gdb.parse_and_eval(expression))
+    finally:
+        gdb.execute("set language " + language, to_string=True)
+
+
 class View:
     """The ranks of the process, as runtime/rank/src/debug.rs describes them."""
 
     def __init__(self):
         try:
-            at = int(gdb.parse_and_eval("(unsigned long) &XSIM_DEBUG_VIEW"))
+            at = evaluate("(unsigned long) &XSIM_DEBUG_VIEW")
             version, running, self.first, self.count, self.places, self.arena, self.slot, self.line, self.colours = words(at, "<9Q")
         except gdb.error:
             raise gdb.GdbError("there are no ranks yet: the program does not run, or is not linked with libxsim")
@@ -61,7 +71,7 @@ class As:
         min(gdb.selected_inferior().threads(), key=lambda thread: thread.num).switch()
         gdb.newest_frame().select()
         if self.registers:
-            self.kept = {name: int(gdb.parse_and_eval("(unsigned long) $" + name)) for name in REGISTERS}
+            self.kept = {name: evaluate("(unsigned long) $" + name) for name in REGISTERS}
             self.put(self.registers)
 
     def __exit__(self, *_):
@@ -71,7 +81,7 @@ class As:
 
     def put(self, registers):
         for name, value in registers.items():
-            gdb.execute("set $%s = %#x" % (name, value))
+            gdb.execute("with language c -- set $%s = %#x" % (name, value))
 
 
 def where():

@@ -8,7 +8,7 @@ pub use kernel::{Kernel, kernel};
 pub use registry::Ops;
 
 use crate::abi;
-use crate::datatype::{Datatype, Element};
+use crate::datatype::{Datatype, Element, Kind};
 use crate::error::{ErrorClass, Failure, Result};
 use std::fmt;
 use std::rc::Rc;
@@ -58,9 +58,15 @@ impl Predefined {
         self as usize
     }
 
-    /// Whether it takes elements that MPI defines it not for: arithmetic and logic on characters, as other implementations allow.
+    /// Whether it takes elements that MPI defines it not for: arithmetic and logic on characters and bytes, as other implementations allow.
     pub fn is_lenient_on(self, element: Element) -> bool {
-        element == Element::One(crate::datatype::Kind::Char) && !matches!(self, Predefined::Replace | Predefined::NoOp)
+        let bits = matches!(self, Predefined::Band | Predefined::Bor | Predefined::Bxor);
+        match element {
+            _ if matches!(self, Predefined::Replace | Predefined::NoOp) => false,
+            Element::One(Kind::Char) => true,
+            Element::One(Kind::Byte) => !bits,
+            _ => false,
+        }
     }
 
     /// What one element of `datatype` is to this operation, and how to combine packed buffers of them.

@@ -97,6 +97,9 @@ struct Header {
 
 /// Directories whose libraries belong to the system: shared by all ranks.
 const SYSTEM: [&str; 6] = ["/lib/", "/lib64/", "/usr/lib/", "/usr/lib64/", "/usr/local/lib/", "/opt/"];
+/// How the file names of libraries begin that belong to no rank wherever they are: the simulator, what it runs on, the loader.
+// An MPI's own and not all that begin as they do: a profiler (`libmpiP.so`) keeps what it counts for each rank.
+const COMMON: [&str; 7] = ["libxsim", "libmpi.", "libmpi_", "libmpich", "libmpicxx", "libmpifort", "ld-linux"];
 
 impl Image {
     /// Whether a library is the program's own: outside the system's directories, or its file name
@@ -107,7 +110,7 @@ impl Image {
         let is_named = named.iter().any(|name| file.contains(name.as_str()));
         let is_system = !self.name.contains('/')
             || SYSTEM.iter().any(|directory| self.name.starts_with(directory))
-            || ["libxsim", "libmpi", "libmpich", "ld-linux"].iter().any(|known| file.starts_with(known));
+            || COMMON.iter().any(|known| file.starts_with(known));
         (is_named || !is_system) && !self.contains(me)
     }
 

@@ -54,17 +54,6 @@ macro_rules! logicals {
     };
 }
 
-macro_rules! bits {
-    ($op:expr, $type:ty) => {
-        match $op {
-            Predefined::Band => each!($type, |a, b| a & b),
-            Predefined::Bor => each!($type, |a, b| a | b),
-            Predefined::Bxor => each!($type, |a, b| a ^ b),
-            _ => None,
-        }
-    };
-}
-
 macro_rules! floats {
     ($op:expr, $type:ty) => {
         match $op {
@@ -118,7 +107,7 @@ macro_rules! pairs {
 /// The loop for an operation on an element; none where MPI 5.0 section 6.9.2 defines none.
 ///
 /// Beyond the standard's table, all integers take all of the integer operations, whichever
-/// language they are of, and so do characters ([`Predefined::is_lenient_on`]).
+/// language they are of, and so do characters and bytes ([`Predefined::is_lenient_on`]).
 pub fn kernel(op: Predefined, element: Element) -> Option<Kernel> {
     match (op, element) {
         (Predefined::Replace, _) => Some(|input, inout| inout.copy_from_slice(input)),
@@ -130,7 +119,8 @@ pub fn kernel(op: Predefined, element: Element) -> Option<Kernel> {
 
 fn single(op: Predefined, kind: Kind) -> Option<Kernel> {
     match kind {
-        Kind::Byte => bits!(op, u8),
+        // Beyond bits as a C `unsigned char`.
+        Kind::Byte => integers!(op, u8),
         // A C `char`, of which MPI says nothing.
         Kind::Char => integers!(op, i8),
         Kind::WideChar => None,
@@ -208,6 +198,19 @@ mod tests {
         assert_eq!(run!(Land, one, i32, [6, 0], [3, 10]), [1, 0]);
         assert_eq!(run!(Lxor, one, i32, [6, 0], [3, 10]), [0, 1]);
         assert_eq!(run!(Min, Element::One(Kind::U64), u64, [u64::MAX], [7]), [7]);
+    }
+
+    #[test]
+    fn bytes_combine_as_unsigned_characters_beyond_what_is_said_of_them() {
+        let byte = Element::One(Kind::Byte);
+        assert_eq!(run!(Sum, byte, u8, [200], [100]), [44]);
+        assert_eq!(run!(Max, byte, u8, [200], [100]), [200]);
+        assert!(
+            Sum.is_lenient_on(byte)
+                && !Bor.is_lenient_on(byte)
+                && !Replace.is_lenient_on(byte)
+                && !Sum.is_lenient_on(Element::One(Kind::U8))
+        );
     }
 
     /// What an operation means on whole numbers of any width, in arithmetic that no width limits.

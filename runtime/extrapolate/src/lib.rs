@@ -60,6 +60,9 @@ pub fn extrapolate(traces: &[Trace], ranks: u32) -> Result<Extrapolated, String>
         let of_rank = |rank| sequence::elements(&mut common, renamed, &trace.rank(rank));
         elements.push((0..trace.ranks).map(of_rank).collect::<Vec<_>>());
     }
+    let mut groups = FxHashSet::default();
+    elements.iter().flatten().for_each(|elements| sequence::bodies(elements, &mut groups));
+    elements.iter_mut().flatten().for_each(|elements| sequence::regroup(&mut common, &groups, elements));
     let recorded = Recorded { traces: &traces, common: &common, renamed: &renamed, elements: &elements };
     let by = |grids: Grids| recorded.part(&Family::new(&counts, ranks, grids));
     let mut part = match by(Grids::Regular) {

@@ -90,6 +90,18 @@ fn gcd(a: i128, b: i128) -> i128 {
 }
 
 impl Linear {
+    /// With the factors of each feature by run, and others that are the same on all; `None` if they are too large.
+    fn of(mut features: Vec<Feature>, factors: &[Vec<Exact>], fixed: &[(Feature, i64)], runs: usize) -> Option<Linear> {
+        let of_run = |run: usize| {
+            let fixed = fixed.iter().map(|&(_, factor)| Exact::from(i128::from(factor)));
+            let all: Vec<Exact> = factors.iter().map(|factors| factors[run]).chain(fixed).collect();
+            Factors::of(all.iter())
+        };
+        let factors = (0..runs).map(of_run).collect::<Option<_>>()?;
+        features.extend(fixed.iter().map(|&(feature, _)| feature));
+        Some(Linear { features, factors })
+    }
+
     /// Its value; `None` if that is no whole number.
     pub fn at(&self, family: &Family, at: &At) -> Option<i64> {
         let factors = &self.factors[at.run];
@@ -117,26 +129,39 @@ pub fn fit(family: &Family, terms: &[Term], rows: &[&At], values: &[i64], featur
     // What does not differ needs no features: most numbers are like that.
     let is_constant = runs.iter().all(|&(begin, end)| values[begin..end].iter().all(|&value| value == values[begin]));
     let mut features = if is_constant { vec![Feature::One] } else { features.to_vec() };
+    let mut values = values.to_vec();
+    // Factors that are known without the rest.
+    let mut fixed: Vec<(Feature, i64)> = Vec::new();
     loop {
         let mut solved = Vec::with_capacity(runs.len());
         for &(begin, end) in &runs {
             solved.push(solve(family, &rows[begin..end], &values[begin..end], &features).ok_or(Unfit::NoFormula)?);
         }
-        // A feature that follows from others on one of the runs is not known there, so that it has no formula.
-        let known: Vec<bool> = (0..features.len()).map(|feature| solved.iter().all(|factors| factors[feature].is_some())).collect();
-        if known.iter().all(|&known| known) {
-            let mut factors = vec![Vec::with_capacity(features.len()); family.counts.len()];
-            for feature in 0..features.len() {
-                let seen: Vec<Exact> = solved.iter().filter_map(|factors| factors[feature]).collect();
-                let all = exact(terms, &seen, family.counts.len())?;
-                factors.iter_mut().zip(all).for_each(|(of_run, factor)| of_run.push(factor));
+        let known = |feature: usize| solved.iter().filter_map(move |factors| factors[feature]);
+        let Some(unknown) = (0..features.len()).find(|&feature| known(feature).count() < runs.len()) else {
+            let factors = (0..features.len()).map(|feature| exact(terms, &known(feature).collect::<Vec<_>>(), family.counts.len()));
+            return Linear::of(features, &factors.collect::<Result<Vec<_>, _>>()?, &fixed, family.counts.len()).ok_or(Unfit::NoFormula);
+        };
+        // What follows from the others on a run, such as the turn where there is one turn, is not known there: only what runs with more of it agree in is.
+        let feature = features.remove(unknown);
+        let mut agreed = solved.iter().filter_map(|factors| factors[unknown]);
+        let first = agreed.next().filter(|first| first.is_integer()).and_then(|first| i64::try_from(first.to_integer()).ok());
+        if let Some(factor) = first
+            && known_again(&mut agreed, factor)
+        {
+            for (row, value) in rows.iter().zip(&mut values) {
+                let part = feature.at(family, row).and_then(|of| of.checked_mul(factor));
+                *value = part.and_then(|part| value.checked_sub(part)).ok_or(Unfit::NoFormula)?;
             }
-            let factors = factors.iter().map(|factors| Factors::of(factors.iter())).collect::<Option<_>>().ok_or(Unfit::NoFormula)?;
-            return Ok(Linear { features, factors });
+            fixed.push((feature, factor));
         }
-        let mut known = known.into_iter();
-        features.retain(|_| known.next() == Some(true));
     }
+}
+
+/// Whether there are more of these numbers and all are this one.
+fn known_again(agreed: &mut dyn Iterator<Item = Exact>, factor: i64) -> bool {
+    let mut more = agreed.peekable();
+    more.peek().is_some() && more.all(|other| other == Exact::from(i128::from(factor)))
 }
 
 /// A row of an echelon form: where its first number that is not 0 is (that is 1), the numbers, and what they sum to.
@@ -242,6 +267,19 @@ mod tests {
                 prop_assert_eq!(found.at(&family, &at), Some(value(&at)));
             }
         }
+    }
+
+    #[test]
+    fn what_one_run_does_not_tell_is_learned_from_the_others() {
+        let family = Family::new(&[2, 4, 8], 16, Grids::Regular);
+        let position = Position { rank: 0, peers: 0 };
+        let turns = |run: usize| (0..=run as i64).map(move |turn| At { run, rank: 0, index: Index::from_slice(&[turn]), position });
+        let rows: Vec<At> = (0..3).flat_map(turns).collect();
+        // The bits of the rank count, from the highest.
+        let values: Vec<i64> = rows.iter().map(|at| at.run as i64 - at.index[0]).collect();
+        let found = fit(&family, &family.terms, &rows.iter().collect::<Vec<_>>(), &values, &[Feature::One, Feature::Index(0)]).unwrap();
+        let wanted: Vec<Option<i64>> = turns(3).map(|at| found.at(&family, &at)).collect();
+        assert_eq!(wanted, [3, 2, 1, 0].map(Some));
     }
 
     #[test]

@@ -6,6 +6,7 @@
 //! of the program with its turns.
 
 use crate::common::{Common, Key, Renamed};
+use rustc_hash::FxHashSet;
 use std::rc::Rc;
 use trace::trace::{Node, View};
 
@@ -174,6 +175,41 @@ impl Reader<'_, '_> {
             }
             (turns > 1).then_some((body, at))
         })
+    }
+}
+
+/// Makes groups of one turn of what is a group elsewhere: a loop over the bits of the rank count has one turn on the fewest ranks, and what comes
+/// once is not found as a loop. `groups` are the bodies of all groups.
+pub fn regroup(common: &mut Common, groups: &FxHashSet<Vec<u32>>, elements: &mut Vec<Element>) {
+    for element in elements.iter_mut() {
+        if let Turns::Groups(turns) = &mut element.turns {
+            turns.iter_mut().for_each(|(_, body)| regroup(common, groups, body));
+            element.key = common.key(Key::Group(turns[0].1.iter().map(|element| element.key).collect()));
+        }
+    }
+    let keys: Vec<u32> = elements.iter().map(|element| element.key).collect();
+    let mut at = keys.len();
+    // From the end, so that places before it stay what they are.
+    while at > 0 {
+        let found = (2..=LONGEST.min(at)).rev().find(|&length| length < keys.len() && groups.contains(&keys[at - length..at]));
+        if let Some(length) = found {
+            let body: Vec<Element> = elements.drain(at - length..at).collect();
+            let key = common.key(Key::Group(keys[at - length..at].to_vec()));
+            elements.insert(at - length, Element { key, turns: Turns::Groups(vec![(1, body)]) });
+            at -= length;
+        } else {
+            at -= 1;
+        }
+    }
+}
+
+/// Adds the bodies of all groups among the elements and within them.
+pub fn bodies(elements: &[Element], groups: &mut FxHashSet<Vec<u32>>) {
+    for element in elements {
+        if let Turns::Groups(turns) = &element.turns {
+            groups.insert(turns[0].1.iter().map(|element| element.key).collect());
+            turns.iter().for_each(|(_, body)| bodies(body, groups));
+        }
     }
 }
 

@@ -10,7 +10,7 @@ use std::process::ExitCode;
 /// The names under which the command is a compiler.
 const WRAPPERS: [&str; 3] = ["xsimcc", "xsimcxx", "xsimfc"];
 /// Libraries that reach the machine's MPI.
-const NATIVE: [&str; 2] = ["libxsim_native_mpich.so", "libxsim_native_openmpi.so"];
+const NATIVE: [&str; 4] = ["libxsim_native_mpich.so", "libxsim_native_openmpi.so", "libxsimtrace_mpich.so", "libxsimtrace_openmpi.so"];
 /// Directories of the source that are installed under share/xsim.
 const SHARED: [&str; 3] = ["docs", "examples", "fortran"];
 const SHARED_FILES: [&str; 4] = ["README.md", "CHANGELOG.md", "LICENSE-MIT", "LICENSE-APACHE"];
@@ -36,7 +36,7 @@ fn install(layout: &Layout, executable: &Path, prefix: &Path) -> Outcome {
     }
     copy(&layout.library.join(LIBRARY), &prefix.join("lib").join(LIBRARY))?;
     link(LIBRARY, prefix.join("lib").join(STANDARD))?;
-    // Those that were built: libxsim.so looks for them beside itself.
+    // Those that were built: libxsim.so and `xsim record` look for them beside it.
     for name in NATIVE.iter().filter(|name| layout.library.join(name).is_file()) {
         copy(&layout.library.join(name), &prefix.join("lib").join(name))?;
     }

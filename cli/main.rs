@@ -12,6 +12,7 @@ mod fortran;
 mod install;
 mod layout;
 mod options;
+mod record;
 mod replay;
 mod report;
 mod run;
@@ -60,6 +61,7 @@ fn dispatch() -> Result<ExitCode, Failure> {
         "aspen" => aspen::main(sub),
         "trace" => trace::main(sub),
         "report" => report::main(sub),
+        "record" => record::main(sub),
         "replay" => replay::main(sub),
         "sweep" => sweep::main(sub),
         "calibrate" => calibrate::main(sub),
@@ -108,6 +110,7 @@ fn command() -> Command {
         .subcommand(compiler("fc", "Compile and link a Fortran program, like mpifort"))
         .subcommand(topology::command())
         .subcommand(aspen::command())
+        .subcommand(record::command())
         .subcommand(trace::command())
         .subcommand(report::command())
         .subcommand(replay::command())

@@ -147,7 +147,7 @@ fn existing(name: &OsStr) -> Result<std::process::Command, Failure> {
 }
 
 /// Like a launcher: a path as it is, a bare name here first and then in PATH.
-fn search(name: &OsStr) -> Result<PathBuf, Failure> {
+pub fn search(name: &OsStr) -> Result<PathBuf, Failure> {
     let runnable = |path: &Path| path.is_file() && rustix::fs::access(path, rustix::fs::Access::EXEC_OK).is_ok();
     let given = PathBuf::from(name);
     if name.as_encoded_bytes().contains(&b'/') {
@@ -169,7 +169,7 @@ fn search(name: &OsStr) -> Result<PathBuf, Failure> {
 
 /// How a program comes to libxsim.
 #[derive(PartialEq, Eq, Debug)]
-enum Reach {
+pub enum Reach {
     /// It is linked with it, before the C library.
     Direct,
     /// Another library of its own is, or the C library comes first.
@@ -184,7 +184,8 @@ enum Reach {
     NotElf,
 }
 
-fn reach(path: &Path) -> Reach {
+/// How the program at `path` does.
+pub fn reach(path: &Path) -> Reach {
     // A device or a pipe may never end.
     let data = if path.is_file() { std::fs::read(path).ok() } else { None };
     let Some(Linkage { needed, dynamic }) = data.and_then(|data| linkage(&data)) else {

@@ -79,6 +79,40 @@ fn real_runs_give_the_calls_of_virtual_ones() {
 }
 
 #[test]
+fn the_command_finds_the_mpi_of_a_program() {
+    let directory = scratch("recorded-command");
+    let own = common::compile("examples/c/ring.c", &[]);
+    let virtual_trace = directory.join("virtual.trace");
+    Run::of(own.clone()).ranks(3).arg(format!("-xsim-trace={}", virtual_trace.display())).run().success();
+    let record = |args: &[&str], program: &Path| {
+        let mut record = command(&["record", "-n", "3", "-o"]);
+        record.arg(directory.join("real.trace")).args(args).arg(program);
+        // As the test may run as anybody, on a machine with few cores.
+        let allowed =
+            [("OMPI_ALLOW_RUN_AS_ROOT", "1"), ("OMPI_ALLOW_RUN_AS_ROOT_CONFIRM", "1"), ("OMPI_MCA_rmaps_base_oversubscribe", "1")];
+        record.envs(allowed).current_dir(&directory).output().unwrap()
+    };
+    for mpi in [MPICH, OPENMPI] {
+        library(mpi);
+        let output = record(&["--times", "exact"], &compiled(mpi, "examples/c/ring.c", &directory));
+        assert!(output.status.success(), "{mpi}: {}", text(&output.stderr));
+        let files = [virtual_trace.clone(), directory.join("real.trace")];
+        let compared = command(&["trace", "diff"]).args(&files).output().unwrap();
+        assert!(compared.status.success(), "{mpi}: {}", text(&compared.stdout));
+        std::fs::remove_file(&files[1]).unwrap();
+    }
+    let refused = |args: &[&str], program: &Path, part: &str| {
+        let output = record(args, program);
+        assert!(!output.status.success() && text(&output.stderr).contains(part), "{}", text(&output.stderr));
+    };
+    refused(&[], &own, "xsim run --trace FILE records it");
+    refused(&[], &root().join("tests/run.sh"), "is not executable");
+    refused(&[], Path::new("/bin/true"), "is not linked with an MPI");
+    refused(&["--launcher", "srun"], &own, "cannot be used with");
+    std::fs::remove_dir_all(directory).unwrap();
+}
+
+#[test]
 fn what_was_recorded_is_shown_checked_and_replayed() {
     let directory = scratch("recorded-replayed");
     for mpi in [MPICH, OPENMPI] {

@@ -1,7 +1,7 @@
 //! Where a debugger finds the ranks: a table in memory whose meaning does not depend on this library's debug information.
 //!
 //! `cli/debug.py` reads it. A rank that does not run is a place, that is, a slot and a depth: its stack pointer is so far below the slot's top, and
-//! there lie the address at which it goes on and the registers that [`crate::stack::switch`] keeps (the address, `rbx`, `rbp`; two
+//! there lie the address at which it goes on and the registers that a switch (`stack/switch.rs`) keeps (the address, `rbx`, `rbp`; two
 //! instructions of one byte at that address take the registers back).
 
 use crate::now;

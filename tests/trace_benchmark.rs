@@ -82,6 +82,7 @@ fn a_benchmark_makes_the_calls_of_the_program() {
         let run = Run::program("mixture.c").arg(seed.to_string()).variable("XSIM_COMPUTE", "fixed:100ns");
         makes_the_same_calls_in_the_same_time(run, ranks, &format!("mixture {seed}"));
     }
+    makes_the_same_calls_in_the_same_time(Run::program("neighborhoods.c").variable("XSIM_COMPUTE", "none"), 5, "neighborhoods");
 }
 
 /// All that MPI has, on communicators that come and go. Left out are seeds where what a rank computes on one way differs from time to time: that is

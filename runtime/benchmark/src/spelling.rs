@@ -38,6 +38,16 @@ impl Sizes {
     }
 }
 
+/// What stands for weights of a graph where there are none.
+fn no_weights(call: &Call, argument: Argument) -> Option<&'static str> {
+    // Only of an address is there a number that may be one of these.
+    if *argument.field != Field::Address {
+        return None;
+    }
+    let Value::Same(value @ 1..4096) = call.number(argument.at) else { return None };
+    Some(constant("MPI_UN", value).or(constant("MPI_WEIGHTS", value)).unwrap_or("NULL"))
+}
+
 /// A call in C.
 pub struct Spelled {
     pub arguments: Vec<String>,
@@ -165,19 +175,24 @@ impl Speller {
             let bound =
                 bounds.filter(|other| other.field.numbers() == Some(1)).map(|other| call.number(other.at).most().clamp(0, 1 << 20)).max();
             self.sizes.answers = self.sizes.answers.max(told).max(bound.unwrap_or(0) as u64);
-            return match (parameter.name, parameter.types[form]) {
-                ("array_of_indices", _) => Ok("indices".to_owned()),
-                (_, "int") => Ok("answers".to_owned()),
-                _ => Err(format!("nothing takes its answer {}", parameter.name)),
-            };
         }
         // A call may answer several, and must not be given one place for two of them.
         let place = call
             .arguments
             .iter()
-            .filter(|other| other.parameter.direction == Direction::Out)
+            .filter(|other| other.parameter.direction == Direction::Out && other.parameter.is_array == parameter.is_array)
             .position(|other| other.at == argument.at && other.parameter.name == parameter.name)
             .unwrap_or(0);
+        if parameter.is_array {
+            if let Some(constant) = no_weights(call, argument) {
+                return Ok(constant.to_owned());
+            }
+            return match (parameter.name, parameter.types[form]) {
+                ("array_of_indices", _) => Ok("indices".to_owned()),
+                (_, "int") => Ok(format!("answers[{place}]")),
+                _ => Err(format!("nothing takes its answer {}", parameter.name)),
+            };
+        }
         Ok(match (parameter.name, parameter.types[form]) {
             ("flag", "int") => "&flag".to_owned(),
             ("outcount" | "index", "int") => "&done".to_owned(),
@@ -276,14 +291,12 @@ impl Speller {
         let parameter = argument.parameter;
         let Some(elements) = call.elements(argument) else {
             return Ok(match argument.field {
-                Field::Address => match call.number(argument.at) {
-                    Value::Same(value @ 1..4096) => {
-                        constant("MPI_UN", value).or(constant("MPI_WEIGHTS", value)).unwrap_or("NULL").to_owned()
-                    }
-                    _ => return Err(format!("its argument {} is not in the trace", parameter.name)),
+                Field::Address => match no_weights(call, argument) {
+                    Some(constant) => constant.to_owned(),
+                    None => return Err(format!("its argument {} is not in the trace", parameter.name)),
                 },
                 // Of other members than the root, which MPI does not look at.
-                Field::Unknown if parameter.types[form] == "int" => "answers".to_owned(),
+                Field::Unknown if parameter.types[form] == "int" => "answers[0]".to_owned(),
                 _ => "NULL".to_owned(),
             });
         };

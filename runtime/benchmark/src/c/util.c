@@ -15,7 +15,7 @@ MPI_Info infos[INFOS];
 MPI_Errhandler errhandlers[ERRHANDLERS];
 MPI_Message messages[MESSAGES];
 MPI_Request requests[REQUESTS], picked[REQUESTS];
-int flag, done, answer[SCALARS], answers[ANSWERS], indices[REQUESTS];
+int flag, done, answer[SCALARS], answers[ARRAYS][ANSWERS], indices[REQUESTS];
 MPI_Aint answer_aint[SCALARS];
 MPI_Count answer_count[SCALARS];
 MPI_Offset answer_offset[SCALARS];

@@ -2,6 +2,7 @@
 #ifndef UTIL_H
 #define UTIL_H
 
+#include "main.h"
 #include <mpi.h>
 #include <stddef.h>
 
@@ -72,8 +73,8 @@ size_t span(size_t count, MPI_Datatype type);
 size_t spans(int blocks, const int *lengths, const MPI_Aint *places, const MPI_Datatype *of);
 
 /* What calls answer and nobody reads. */
-enum { SCALARS = 8 };
-extern int flag, done, answer[], answers[], indices[];
+enum { SCALARS = 8, ARRAYS = 4 };
+extern int flag, done, answer[], answers[][ANSWERS], indices[];
 extern MPI_Aint answer_aint[];
 extern MPI_Count answer_count[];
 extern MPI_Offset answer_offset[];

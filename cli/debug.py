@@ -81,7 +81,7 @@ class As:
 
     def put(self, registers):
         for name, value in registers.items():
-            gdb.execute("with language c -- set $%s = %#x" % (name, value))
+            gdb.execute("with language c -- set $%s = %#x" % (name, value), to_string=True)
 
 
 def where():

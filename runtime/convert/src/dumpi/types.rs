@@ -189,10 +189,10 @@ mod tests {
     fn what_is_reduced_is_what_ours_can_reduce() {
         let known = Known::new();
         let types = Types::new(&known, Vec::new());
-        // 9 is MPI_INT, 3 MPI_SUM; 23 MPI_DOUBLE_INT, 12 MPI_MAXLOC; 19 MPI_PACKED, which nothing sums up.
+        // 9 is MPI_INT, 3 MPI_SUM; 23 MPI_DOUBLE_INT, 12 MPI_MAXLOC, which takes no MPI_PACKED (19).
         assert_eq!(types.reduced(5, 9, 3), Ok((5, Type { name: "MPI_INT", size: 4 }, "MPI_SUM")));
         assert_eq!(types.reduced(5, 23, 12).unwrap().2, "MPI_MAXLOC");
-        assert_eq!(types.reduced(5, 19, 3), Ok((5, BYTE, "MPI_BOR")));
+        assert_eq!(types.reduced(5, 19, 12), Ok((5, BYTE, "MPI_BOR")));
         assert_eq!(types.reduced(5, 9, 20), Ok((20, BYTE, "MPI_BOR")));
         assert!(types.reduced(5, 40, 3).unwrap_err().contains("datatype 40"));
         // A machine whose MPI_LONG is shorter than ours.

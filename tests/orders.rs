@@ -116,3 +116,17 @@ fn a_wait_for_any_is_answered_in_its_turn_whatever_is_known_to_come_later() {
         assert_eq!(one.lines(), several.lines(), "{count} processes change something");
     }
 }
+
+// A process that goes on may let a rank of another one enter a collective which the first has started by then, before that other one is told to start
+// what it holds: it took all to be in. Who comes first is the host's to say.
+#[test]
+fn what_was_held_back_starts_everywhere_before_anything_that_follows_from_it() {
+    let run = || {
+        let run = Run::program("random_orders.c").ranks(4).machine(&format!("star:l=1ps,b=inf/{OVERHEADS}"));
+        run.arg("-xsim-compute=fixed:1us").arg("62198597").arg("4").arg("127")
+    };
+    let one = run().run().success();
+    for _ in 0..8 {
+        assert_eq!(one.lines(), run().processes("mpich", 4).run().success().lines(), "4 processes change something");
+    }
+}

@@ -33,6 +33,8 @@ pub enum Kind {
     Abort,
     /// When members of a collective call entered it.
     Entries,
+    /// How often all processes have started together what they held back ([`Streams::started`]).
+    Started,
     /// A record of another chapter, and its kind there, of which each has at most 16.
     Chapter(ChapterId, u8),
 }
@@ -47,6 +49,7 @@ impl Kind {
             Kind::Matched => 1,
             Kind::Abort => 2,
             Kind::Entries => 3,
+            Kind::Started => 4,
             Kind::Chapter(chapter, kind) => {
                 debug_assert!(chapter.0 < ChapterId::MOST && kind < KINDS);
                 (chapter.0 + 1) * KINDS + kind
@@ -59,6 +62,7 @@ impl Kind {
             1 => Kind::Matched,
             2 => Kind::Abort,
             3 => Kind::Entries,
+            4 => Kind::Started,
             _ => Kind::Chapter(ChapterId(byte / KINDS - 1), byte % KINDS),
         }
     }
@@ -72,6 +76,8 @@ struct Outgoing {
     waiting: VecDeque<Vec<u8>>,
     /// Chunks given to the transport so far.
     sent: u64,
+    /// Of [`Streams::started`], what this process was told.
+    told: u64,
 }
 
 #[derive(Default)]
@@ -95,6 +101,8 @@ pub struct Streams {
     at_once: bool,
     /// The least time at which a rank of another process acts because of a record since this was last asked for.
     soonest: Time,
+    /// How often this process has started what all held back.
+    started: u64,
 }
 
 /// What has arrived.
@@ -110,13 +118,14 @@ impl Streams {
     pub fn new(transport: Box<dyn Transport>) -> Streams {
         let size = transport.size();
         Streams {
-            outgoing: (0..size).map(|_| Outgoing { open: Vec::new(), waiting: VecDeque::new(), sent: 0 }).collect(),
+            outgoing: (0..size).map(|_| Outgoing { open: Vec::new(), waiting: VecDeque::new(), sent: 0, told: 0 }).collect(),
             incoming: (0..size).map(|_| Incoming::default()).collect(),
             transport,
             waiting: 0,
             writing: None,
             at_once: false,
             soonest: Time::MAX,
+            started: 0,
         }
     }
     /// Lets each record leave at once from now on.
@@ -133,12 +142,23 @@ impl Streams {
     // mended.
     pub fn begin(&mut self, to: u32, kind: Kind, effect: Time, length: usize) -> &mut Vec<u8> {
         self.soonest = self.soonest.min(effect);
-        let open = &mut self.outgoing[to as usize].open;
+        let Outgoing { open, told, .. } = &mut self.outgoing[to as usize];
+        if *told != self.started {
+            *told = self.started;
+            open.u8(Kind::Started.byte());
+            open.u64(size_of::<u64>() as u64);
+            open.u64(self.started);
+        }
         open.reserve(HEAD + length);
         open.u8(kind.byte());
         open.u64(length as u64);
         self.writing = Some((to, open.len() + length));
         open
+    }
+    /// This process has once more started what all held back, as all do: whoever gets a record of what followed from that gets to know of it first.
+    // The decision comes to each on another way, so that what another process did because of it may be here before it.
+    pub fn started(&mut self, times: u64) {
+        self.started = times;
     }
     /// Ends the record that was begun.
     pub fn end(&mut self) {

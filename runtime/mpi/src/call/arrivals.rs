@@ -56,12 +56,13 @@ impl World {
 
     pub(crate) fn records_arrived(&mut self, from: u32, data: &[u8]) {
         let mut data = Take(data);
-        while let Some((kind, record)) = next_record(&mut data) {
+        while let Some((kind, mut record)) = next_record(&mut data) {
             match kind {
                 Kind::Message => self.messages.message_arrived(from, record),
                 Kind::Matched => self.messages.matched_arrived(record),
                 Kind::Abort => self.abort_arrived(record),
                 Kind::Entries => self.messages.entries_arrived(record),
+                Kind::Started => self.start_held_up_to(record.u64()),
                 Kind::Chapter(chapter, kind) => {
                     self.chapters.of(chapter).record(&mut self.messages, &mut self.objects, from, kind, record);
                 }

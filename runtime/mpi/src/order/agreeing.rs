@@ -28,6 +28,9 @@ pub(crate) struct Agreeing {
     pub(crate) lease: Option<Lease>,
     /// Whether the last decision made this process go on alone.
     pub(crate) alone: bool,
+    /// How often it was decided that all start what they hold back, as far as this process was told, and how often it has done so.
+    pub(crate) held: u64,
+    pub(crate) started: u64,
     /// Of use on process 0.
     pub(crate) arbiter: Arbiter,
 }
@@ -41,6 +44,8 @@ impl Agreeing {
             decisions: VecDeque::new(),
             lease: None,
             alone: false,
+            held: 0,
+            started: 0,
             arbiter: Arbiter::new(processes),
         }
     }

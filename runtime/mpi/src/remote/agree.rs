@@ -185,6 +185,18 @@ impl World {
         }
     }
 
+    /// Starts what is held back, unless all have done so together as often as this already.
+    // Also before the decision is here, when another process tells that it has followed it: what that did since may let a rank go on here, and into
+    // a collective that others have started one by one by then. This process has not gone on since it reported, and holds what it told.
+    pub(crate) fn start_held_up_to(&mut self, times: u64) {
+        while self.order.agreeing.started < times {
+            self.order.agreeing.started += 1;
+            self.order.agreeing.lease = None;
+            self.messages.others().streams.started(self.order.agreeing.started);
+            self.chapters.start_held(&mut self.messages, &self.objects, true);
+        }
+    }
+
     // What was sent before the first report since the decision before this one is known to all. What was sent
     // since, because a message woke a rank before this decision came, may not be: others may act because of that.
     fn follow(&mut self, decision: Decision) -> Option<Next> {
@@ -206,7 +218,8 @@ impl World {
             Decision::Release(rank) if self.messages.is_local(rank) => self.send_poller_on(rank),
             Decision::Release(_) | Decision::Forget => self.forget_safe(),
             Decision::Held => {
-                self.chapters.start_held(&mut self.messages, &self.objects, true);
+                self.order.agreeing.held += 1;
+                self.start_held_up_to(self.order.agreeing.held);
             }
             Decision::Done => return Some(Next::Done),
             Decision::Deadlock => return Some(Next::Deadlock),

@@ -3,20 +3,22 @@
 mod common;
 
 use common::{Output, Run, compile, scratch};
+use std::path::PathBuf;
+use std::sync::OnceLock;
 
 const RANKS: u32 = 16;
 
 /// One network of every topology, with at least 16 endpoints.
 fn networks() -> Vec<String> {
-    let graph = scratch("packet-graph").join("ring.txt");
-    let mut text = String::new();
-    for router in 0..8 {
-        text += &format!("router r{router} endpoints=2\n");
-    }
-    for router in 0..8 {
-        text += &format!("link r{router} r{}\n", (router + 1) % 8);
-    }
-    std::fs::write(&graph, text).unwrap();
+    // Once: the tests that ask for it run at one time.
+    static GRAPH: OnceLock<PathBuf> = OnceLock::new();
+    let graph = GRAPH.get_or_init(|| {
+        let graph = scratch("packet-graph").join("ring.txt");
+        let routers = (0..8).map(|router| format!("router r{router} endpoints=2\n"));
+        let links = (0..8).map(|router| format!("link r{router} r{}\n", (router + 1) % 8));
+        std::fs::write(&graph, routers.chain(links).collect::<String>()).unwrap();
+        graph
+    });
     let mut networks: Vec<String> = [
         "fattree:m=4,n=3",
         "taperedtree:down=4x4,up=2",

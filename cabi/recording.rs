@@ -14,6 +14,7 @@ mod facts;
 mod host;
 mod module;
 mod objects;
+mod open;
 mod parameter;
 mod plan;
 mod sent;
@@ -31,8 +32,9 @@ use facts::Facts;
 use mpi::Mpi;
 use mpi::world::{Phase, World};
 use objects::Objects;
-use observe::recorder::{Argument, Call, Left, Leftover, Region};
+use observe::recorder::{Argument, Left, Leftover, Region};
 use observe::{CallProfile, CriticalPath, Recorder};
+use open::Open;
 pub use parameter::Form;
 use short::{Origin, Short};
 pub use sites::Frame;
@@ -74,19 +76,6 @@ pub fn unheard<T>(call: impl FnOnce() -> T) -> T {
         MODE.store(PASS, Relaxed);
     }
     call()
-}
-
-/// A call that has not returned.
-struct Open {
-    function: Function,
-    words: Words,
-    entered: Time,
-    site: u32,
-    arguments: Vec<Argument>,
-    /// The call in words, instead of arguments.
-    brief: Option<Facts>,
-    /// The handles that the call may replace.
-    handles: arguments::Handles,
 }
 
 /// What is known of a rank.
@@ -428,18 +417,5 @@ impl Recording {
             }
         }
         self.recorders.iter_mut().try_for_each(|recorder| recorder.end())
-    }
-}
-
-impl Open {
-    fn call(&self, rank: u32) -> Call<'_> {
-        Call {
-            rank,
-            function: self.function as u16,
-            name: self.function.name(),
-            site: self.site,
-            entered: self.entered,
-            arguments: &self.arguments,
-        }
     }
 }

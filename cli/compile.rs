@@ -77,7 +77,7 @@ pub fn main(language: Language, mut args: Vec<OsString>) -> Result<ExitCode, Fai
     Err(cannot_start(language, &words[0], &why))
 }
 
-/// Compiles `source` into `output` with optimisation, as `xsim run program.c` does.
+/// Compiles `source` into `output` with debug information and this `optimization` (`-O2`, ...), as `xsim run program.c` does.
 pub fn to_program(language: Language, source: &OsStr, output: &OsStr, optimization: &str) -> Result<(), Failure> {
     let args = [optimization.into(), "-g".into(), "-o".into(), output.to_owned(), source.to_owned(), "-lm".into()];
     let words = command(language, &args, true, &Layout::find()?)?;

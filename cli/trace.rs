@@ -8,7 +8,7 @@ use crate::failure::{Failure, USAGE};
 use ::trace::stat::Statistics;
 use ::trace::{Trace, check, cut, diff, show};
 
-use clap::{Arg, ArgMatches, Command};
+use clap::{Arg, ArgAction, ArgMatches, Command};
 use engine::{Span, Time};
 use observe::RankList;
 use std::io::{BufWriter, Write};
@@ -18,6 +18,25 @@ use std::process::ExitCode;
 
 /// Two traces differ, or one is wrong.
 const FOUND: u8 = 1;
+
+/// The argument of what reads traces of one program at several rank counts.
+pub fn family() -> Arg {
+    Arg::new("TRACE")
+        .required(true)
+        .value_parser(clap::value_parser!(PathBuf))
+        .action(ArgAction::Append)
+        .num_args(1..)
+        .help("Traces of one program (-xsim-trace), each of another number of ranks")
+}
+
+/// The traces that were given for it, in the order given.
+///
+/// # Errors
+/// A sentence about the first that cannot be read.
+pub fn open_family(matches: &ArgMatches) -> Result<Vec<Trace>, Failure> {
+    let paths = matches.get_many::<PathBuf>("TRACE").into_iter().flatten();
+    paths.map(|path| Trace::open(path)).collect::<Result<_, String>>().map_err(Failure::new)
+}
 
 /// The subcommand's arguments.
 pub fn command() -> Command {

@@ -2,26 +2,22 @@
 
 use super::evaluate::significant;
 use crate::failure::{Failure, USAGE};
+use crate::trace;
 use ::aspen::Sources;
-use ::trace::Trace;
-use clap::{Arg, ArgAction, ArgMatches, Command};
+use clap::{Arg, ArgMatches, Command};
 use infer::Compared;
 use std::path::{Path, PathBuf};
 use std::process::ExitCode;
 
 /// The subcommand's arguments.
 pub fn command() -> Command {
-    let path = |name: &'static str| Arg::new(name).required(true).value_parser(clap::value_parser!(PathBuf));
     Command::new("from")
         .about("Write the model that traces at several rank counts have in common, its numbers as formulas in the number of ranks")
+        .arg(trace::family())
         .arg(
-            path("TRACE")
-                .action(ArgAction::Append)
-                .num_args(1..)
-                .help("Traces of one program (-xsim-trace), each of another number of ranks"),
-        )
-        .arg(
-            path("output")
+            Arg::new("output")
+                .required(true)
+                .value_parser(clap::value_parser!(PathBuf))
                 .short('o')
                 .long("output")
                 .value_name("DIR")
@@ -39,8 +35,7 @@ pub fn main(matches: &ArgMatches) -> Result<ExitCode, Failure> {
     {
         return Err(Failure::with(USAGE, format!("--name {name}: a model is called by letters, digits and '_', a letter first")));
     }
-    let paths = matches.get_many::<PathBuf>("TRACE").into_iter().flatten();
-    let traces = paths.map(|path| Trace::open(path)).collect::<Result<Vec<Trace>, String>>().map_err(Failure::new)?;
+    let traces = trace::open_family(matches)?;
     let inferred = infer::infer(name, &traces).map_err(Failure::new)?;
     for note in &inferred.notes {
         eprintln!("xsim: note: {note}");

@@ -13,6 +13,8 @@ pub mod module;
 #[path = "../../recording/objects.rs"]
 #[allow(dead_code)]
 pub mod objects;
+#[path = "../../recording/open.rs"]
+pub mod open;
 #[path = "../../recording/parameter.rs"]
 #[allow(dead_code)]
 pub mod parameter;

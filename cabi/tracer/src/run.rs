@@ -1,16 +1,17 @@
 //! The recording of this process's calls, from `MPI_Init` to `MPI_Finalize`.
 
 use crate::function::Function;
-use crate::recording::arguments::{Handles, Words};
+use crate::recording::arguments::Words;
 use crate::recording::facts::Facts;
 use crate::recording::host::{self, Key};
 use crate::recording::module;
 use crate::recording::objects::Objects;
+use crate::recording::open::Open;
 use crate::recording::parameter::Form;
 use crate::recording::translate;
 use engine::{Span, Time};
 use observe::Recorder;
-use observe::recorder::{Argument, Call, Left};
+use observe::recorder::Left;
 use rustc_hash::FxHashMap;
 use std::ffi::{c_char, c_int};
 use std::ops::Range;
@@ -55,24 +56,6 @@ pub fn say_once(said: &AtomicBool, what: &str) {
 fn now() -> u64 {
     static BEGIN: OnceLock<Instant> = OnceLock::new();
     BEGIN.get_or_init(Instant::now).elapsed().as_nanos() as u64
-}
-
-/// A call that has not returned.
-struct Open {
-    function: Function,
-    words: Words,
-    entered: Time,
-    site: u32,
-    arguments: Vec<Argument>,
-    brief: Option<Facts>,
-    handles: Handles,
-}
-
-impl Open {
-    fn call(&self, rank: u32) -> Call<'_> {
-        let Open { function, entered, site, ref arguments, .. } = *self;
-        Call { rank, function: function as u16, name: function.name(), site, entered, arguments }
-    }
 }
 
 /// A process's calls.

@@ -1,0 +1,30 @@
+//! A call that has not returned: what recorders are told of it when it does.
+
+use super::arguments::{Handles, Words};
+use super::facts::Facts;
+use crate::function::Function;
+use engine::Time;
+use observe::recorder::{Argument, Call};
+
+/// A call that has not returned.
+pub struct Open {
+    pub function: Function,
+    pub words: Words,
+    pub entered: Time,
+    /// The number of the place that called it; 0 is none.
+    pub site: u32,
+    /// Those known when it began, unless it is told in words.
+    pub arguments: Vec<Argument>,
+    /// The call in words, instead of arguments.
+    pub brief: Option<Facts>,
+    /// The handles that the call may replace.
+    pub handles: Handles,
+}
+
+impl Open {
+    /// It as recorders see it, made by `rank`.
+    pub fn call(&self, rank: u32) -> Call<'_> {
+        let Open { function, site, entered, ref arguments, .. } = *self;
+        Call { rank, function: function as u16, name: function.name(), site, entered, arguments }
+    }
+}

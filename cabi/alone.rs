@@ -5,7 +5,6 @@
 //! first MPI call and ends in `MPI_Finalize`, or at the process's exit. Nothing of the process is exchanged or interposed.
 
 use crate::function::{Function, Property};
-use crate::introduction;
 use crate::recording;
 use crate::run;
 use crate::state;
@@ -14,7 +13,7 @@ use mpi::progress::Ending;
 use mpi::remote::Remote;
 use mpi::world::Phase;
 use mpi::{Mpi, Setup};
-use simulation::{HostMeter, Options};
+use simulation::{HostMeter, Options, processes};
 use std::cell::Cell;
 use std::ffi::{OsString, c_int, c_void};
 use std::os::unix::ffi::OsStringExt;
@@ -88,7 +87,7 @@ fn try_begin() -> Result<Mpi, String> {
     if options.map.is_some() {
         return Err("-xsim-map says which ranks a process has, but here each process is one rank: leave it out".to_owned());
     }
-    let launcher = run::launcher(&options);
+    let launcher = processes::launcher(&options);
     if launcher == Some(transport::Launcher::OpenMpi) {
         show_symbols();
     }
@@ -110,7 +109,7 @@ fn try_begin() -> Result<Mpi, String> {
     let mpi = Mpi::alone(Setup { environment, ..setup }, over);
     let (processes, me) = mpi.processes();
     if processes > 1
-        && let Some(why) = introduction::introduce(&mpi, &options, me)
+        && let Some(why) = processes::introduce(&mpi, &options, "")
     {
         mpi.part();
         if me == 0 {

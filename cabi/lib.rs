@@ -19,7 +19,6 @@ pub mod fortran;
 pub mod function;
 pub mod given;
 mod interpose;
-pub mod introduction;
 pub mod recording;
 pub mod removed;
 pub mod run;

@@ -1,19 +1,17 @@
 //! A run from beginning to end: options, machine, ranks, main loop, report.
 
 use crate::function::NAMES;
-use crate::introduction;
 use crate::recording;
 use crate::state;
 use engine::EndOfTime;
 use mpi::info::Info;
-use mpi::remote::{Blocks, Remote};
+use mpi::remote::Remote;
 use mpi::{Mpi, Setup, World};
-use observe::Part;
 use rank::{Config, GlobalsMode, Program, Ranks, StackMode};
 use simulation::host::resident_bytes;
 use simulation::memory::Forecast;
 use simulation::outcome::{self, Outcome};
-use simulation::{HostMeter, Options, Progress, options};
+use simulation::{HostMeter, Options, Progress, options, processes};
 use std::ffi::OsString;
 
 /// Exit status of a run that could not begin.
@@ -93,40 +91,16 @@ pub fn refuse(why: &dyn std::fmt::Display) -> i32 {
     USAGE
 }
 
-/// The MPI whose launcher started several processes, if one did.
-pub fn launcher(options: &Options) -> Option<transport::Launcher> {
-    match options.native {
-        options::Native::Off => None,
-        options::Native::Auto => transport::launcher(|name| std::env::var_os(name)),
-        options::Native::Mpich => Some(transport::Launcher::Mpich),
-        options::Native::OpenMpi => Some(transport::Launcher::OpenMpi),
-    }
-}
-
-fn remote(options: &Options) -> Result<Option<Remote>, String> {
-    let transport = transport::connect(launcher(options))?;
-    if let Some(map) = &options.map {
-        let rows = simulation::map::read(map, options.places(), transport.size())?;
-        return Ok((transport.size() > 1).then(|| Remote::placed(transport, Blocks::rows(&rows))));
-    }
-    Ok((transport.size() > 1).then(|| Remote::new(transport, options.places())))
-}
-
 /// What a run needs to begin, and the machine's name.
 pub fn setup(options: &Options, remote: Option<Remote>) -> Result<(Setup, String), String> {
     crate::given::install(&options.given);
     let (setup, machine) = simulation::setup(options, &NAMES)?;
-    if remote.is_some() && setup.wire.is_shared() {
-        return Err("a packet network runs on one native process only: start without mpirun, or choose an analytic machine".to_owned());
-    }
-    if remote.is_some() && setup.tolerance.is_some() {
-        return Err("-xsim-ft runs on one native process only: start without mpirun, or let the first failure end the run".to_owned());
-    }
+    let setup = processes::spread(setup, remote)?;
     simulation::recorders::check(options, &NAMES)?;
     // Decided for the whole run before it begins: the first receive that is cancelled must find the matches held. What a program loads while it
     // runs, as Python does, may cancel.
     let cancels = rank::is_any_called(&["MPI_Cancel", "PMPI_Cancel", "dlopen"]);
-    Ok((Setup { environment: environment(options, "MPI_THREAD_FUNNELED"), remote, cancels, ..setup }, machine))
+    Ok((Setup { environment: environment(options, "MPI_THREAD_FUNNELED"), cancels, ..setup }, machine))
 }
 
 /// What `MPI_INFO_ENV` says (MPI 5.0 section 11.2.1).
@@ -175,9 +149,8 @@ fn config(options: &Options, (first, ranks): (u32, u32)) -> Config {
 
 fn run(program: Program, options: &Options, name: String) -> Result<i32, String> {
     let meter = HostMeter::start();
-    let remote = remote(options)?;
-    let own = remote.as_ref().map_or((0, options.places()), Remote::own);
-    let sharing = remote.as_ref().map_or(1, |_| transport::on_this_host(|name| std::env::var_os(name)));
+    let remote = processes::remote(options)?;
+    let (own, sharing) = processes::own(options, remote.as_ref());
     simulation::preflight(options, own.1, sharing, remote.as_ref().is_none_or(Remote::is_first))?;
     let (setup, machine) = setup(options, remote)?;
     let mut stacks = Ranks::new(program, config(options, own))?;
@@ -187,7 +160,7 @@ fn run(program: Program, options: &Options, name: String) -> Result<i32, String>
     let mpi = state::install(Mpi::new(setup));
     let (processes, me) = mpi.processes();
     if processes > 1
-        && let Some(why) = introduction::introduce(mpi, options, me)
+        && let Some(why) = processes::introduce(mpi, options, "")
     {
         mpi.part();
         return if me == 0 { Err(why) } else { Ok(0) };
@@ -253,7 +226,7 @@ pub fn close(
     let part = outcome::part(&mpi.world(), &NAMES, meter, switches);
     let network = mpi.world().messages.network_report();
     // All processes have ended their parts of what was recorded when they send theirs of the report.
-    let part = together(mpi, part)?;
+    let part = processes::together(mpi, part)?;
     let recorded = recorded.and(merge(mpi));
     let Some(part) = part else {
         mpi.part();
@@ -274,17 +247,4 @@ fn merge(mpi: &Mpi) -> Result<(), String> {
         of_recorders.extend(mpi.gather_bytes(part));
     }
     if mpi.processes().1 == 0 { recording::merge(of_recorders) } else { Ok(()) }
-}
-
-/// The parts of all processes as one, on process 0.
-fn together(mpi: &Mpi, part: Part) -> Result<Option<Part>, String> {
-    if mpi.processes().0 == 1 {
-        return Ok(Some(part));
-    }
-    let Some(texts) = mpi.gather_texts(part.to_text()) else { return Ok(None) };
-    let mut all = Part::default();
-    for text in &texts {
-        all.add(&Part::from_text(text)?);
-    }
-    Ok(Some(all))
 }

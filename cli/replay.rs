@@ -3,6 +3,7 @@
 mod jobs;
 
 use crate::failure::{Failure, USAGE};
+use crate::workload::Processes;
 use crate::{options, workload};
 use ::trace::Trace;
 use ::workload::{Computation, How, Replay};
@@ -74,15 +75,18 @@ pub fn main(matches: &ArgMatches) -> Result<ExitCode, Failure> {
     }
     options.np = trace.ranks;
     let computation = computation_of(matches)?;
-    if computation != Computation::None && trace.times.is_empty() && trace.histograms.is_empty() {
-        eprintln!("xsim: note: the trace has no computation: nothing is computed between calls");
-    }
     let compares = matches.get_flag("compare");
     let decides = matches.get_one::<String>("wildcards").map_or(compares, |how| how == "open");
     let how = How { computation, decides, compares };
     let mut replay = Replay::new(&trace, how).map_err(|why| Failure::new(format!("{}: {why}", path.display())))?;
-    let code = workload::run(&options, path.display().to_string(), replay.names(), &mut replay)?;
-    let Some(found) = replay.comparison() else { return Ok(code) };
+    let processes = Processes::connect(&options, path)?;
+    if processes.is_first() && computation != Computation::None && trace.times.is_empty() && trace.histograms.is_empty() {
+        eprintln!("xsim: note: the trace has no computation: nothing is computed between calls");
+    }
+    let ran = workload::run(&options, processes, path.display().to_string(), replay.names(), &mut replay)?;
+    let found = replay.comparison(&ran.mpi);
+    let code = workload::tell(&options, Vec::new(), ran)?;
+    let Some(found) = found else { return Ok(code) };
     match &found.first {
         None => eprintln!("xsim: all {} calls ended when they did in the recording", found.calls),
         Some((.., first)) => {

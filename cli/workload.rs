@@ -1,75 +1,149 @@
-//! Runs of ranks without a program, from the options to the report.
+//! Runs of ranks without a program, from the options to the report, on one native process or several.
 
 use crate::failure::{Failure, USAGE};
 use engine::EndOfTime;
 use mpi::charging::Compute;
+use mpi::remote::Remote;
 use mpi::{Mpi, Setup, World};
 use network::NetworkReport;
 use observe::{Job, Part};
 use simulation::outcome::{self, Outcome};
-use simulation::{HostMeter, Options, Progress};
+use simulation::{HostMeter, Options, Progress, processes};
+use std::fmt::Write;
+use std::path::Path;
 use std::process::ExitCode;
 use workload::{Found, Machines, Workload};
 
 /// What a run was called, and the machine that it ran on.
 pub type Names = (String, String);
 
+/// The native processes of a run, as this one knows them.
+pub struct Processes {
+    remote: Option<Remote>,
+    /// What they must have alike besides the options, in lines.
+    besides: String,
+}
+
+impl Processes {
+    /// This process alone.
+    pub fn one() -> Processes {
+        Processes { remote: None, besides: String::new() }
+    }
+
+    /// The processes that a launcher started, if one did. All must have the same command line and the same file at `path`.
+    pub fn connect(options: &Options, path: &Path) -> Result<Processes, Failure> {
+        let remote = processes::remote(options).map_err(|why| Failure::with(USAGE, why))?;
+        let mut besides = String::new();
+        if remote.is_some() {
+            for argument in std::env::args().skip(1) {
+                let _ = writeln!(besides, "the argument {}", argument.escape_debug());
+            }
+            let _ = writeln!(besides, "a file of {}", processes::fingerprint(path).unwrap_or_default());
+        }
+        Ok(Processes { remote, besides })
+    }
+
+    /// Whether this is the one that speaks, and writes files.
+    pub fn is_first(&self) -> bool {
+        self.remote.as_ref().is_none_or(Remote::is_first)
+    }
+}
+
 /// A run that is over.
 pub struct Ran {
-    /// Where its ranks are.
+    /// Where this process's ranks are.
     pub mpi: Mpi,
     status: i32,
-    part: Part,
+    /// Of all processes, on process 0.
+    part: Option<Part>,
     network: Option<NetworkReport>,
     found: Found,
+    /// What has measured the host, and what program and machine are called.
+    meter: HostMeter,
+    names: Names,
 }
 
 /// Runs a workload of this name, whose calls are of the functions in `names`.
-pub fn run(options: &Options, name: String, names: &'static [&'static str], workload: impl Workload) -> Result<ExitCode, Failure> {
+pub fn run(
+    options: &Options,
+    others: Processes,
+    name: String,
+    names: &'static [&'static str],
+    workload: impl Workload,
+) -> Result<Ran, Failure> {
     let unusable = |why: String| Failure::with(USAGE, why);
     let meter = HostMeter::start();
-    simulation::preflight(options, options.np, 1, true).map_err(unusable)?;
+    let ((_, ranks), sharing) = processes::own(options, others.remote.as_ref());
+    simulation::preflight(options, ranks, sharing, others.is_first()).map_err(unusable)?;
     let (setup, machine) = simulation::setup(options, names).map_err(unusable)?;
-    let ran = drive(options, setup, &meter, workload)?;
-    tell(options, (name, machine), &meter, Vec::new(), ran)
+    drive(options, others, setup, meter, (name, machine), workload)
 }
 
 /// Runs a workload.
-pub fn drive(options: &Options, setup: Setup, meter: &HostMeter, workload: impl Workload) -> Result<Ran, Failure> {
-    let names = setup.names;
+pub fn drive(
+    options: &Options,
+    Processes { remote, besides }: Processes,
+    setup: Setup,
+    meter: HostMeter,
+    names: Names,
+    workload: impl Workload,
+) -> Result<Ran, Failure> {
+    let functions = setup.names;
+    let unusable = |why: String| Failure::with(USAGE, why);
     if setup.tolerance.is_some() {
         let why = "-xsim-ft (--ft) is for programs: ranks without one cannot go on when another fails; leave it out";
-        return Err(Failure::with(USAGE, why.to_owned()));
+        return Err(unusable(why.to_owned()));
     }
-    let ranks = setup.initial;
+    let setup = processes::spread(setup, remote).map_err(unusable)?;
+    simulation::recorders::check(options, functions).map_err(unusable)?;
     // Machines spawn nothing: there are the ranks of the start alone.
     let mpi = Mpi::new(Setup { compute: Compute::None, payloads: false, ranks: setup.initial, ..setup });
+    let (processes, me) = mpi.processes();
+    if processes > 1
+        && let Some(why) = processes::introduce(&mpi, options, &besides)
+    {
+        mpi.part();
+        // Process 0 says it for all.
+        return if me == 0 { Err(unusable(why)) } else { std::process::exit(0) };
+    }
+    let (first, ranks) = mpi.ranks_of(me);
     let mut machines = Machines::new(&mpi, workload);
-    let unusable = |why: String| Failure::with(USAGE, why);
-    simulation::recorders::check(options, names).map_err(unusable)?;
-    machines.listen(simulation::recorders::recorders(options, 0, 0..ranks).map_err(unusable)?);
+    machines.listen(simulation::recorders::recorders(options, me, first..first + ranks).map_err(unusable)?);
     let mut progress = Progress::new(options);
-    let ending = EndOfTime::catch(|| machines.run(&mut |world: &World| progress.tick(world)));
+    let mut tick = |world: &World| {
+        if me == 0 {
+            progress.tick(world);
+        }
+    };
+    let ending = EndOfTime::catch(|| machines.run(&mut tick));
     progress.finish();
-    let ending = ending.map_err(|end| Failure::with(USAGE, mpi.world().messages.explain(&end)))?;
+    let ending = ending.map_err(|end| {
+        // The launcher ends the other processes with this one.
+        transport::watch::over();
+        unusable(mpi.world().messages.explain(&end))
+    })?;
     for message in &ending.messages {
         eprintln!("xsim: {message}");
     }
-    let (part, network) = {
-        let world = mpi.world();
-        (outcome::part(&world, names, meter, machines.resumed()), world.messages.network_report())
-    };
     let found = machines.found();
+    let resumed = machines.resumed();
     drop(machines);
-    Ok(Ran { mpi, status: ending.status, part, network, found })
+    let part = outcome::part(&mpi.world(), functions, &meter, resumed);
+    let part = processes::together(&mpi, part).map_err(unusable)?;
+    let network = mpi.world().messages.network_report();
+    Ok(Ran { mpi, status: ending.status, part, network, found, meter, names })
 }
 
-/// Prints the summary of a run and writes its reports.
-pub fn tell(options: &Options, names: Names, meter: &HostMeter, jobs: Vec<Job>, ran: Ran) -> Result<ExitCode, Failure> {
-    let Ran { part, network, status, found: Found { profile, critical_path, failed }, .. } = ran;
-    Outcome { names, meter, processes: 1, ranks: options.np, part, network, jobs, profile, critical_path }
-        .tell(options)
-        .map_err(|why| Failure::with(USAGE, why))?;
+/// Parts from the other processes; process 0 prints the summary of a run and writes its reports.
+pub fn tell(options: &Options, jobs: Vec<Job>, ran: Ran) -> Result<ExitCode, Failure> {
+    let Ran { mpi, part, network, status, found: Found { profile, critical_path, failed }, meter, names } = ran;
+    let processes = mpi.processes().0;
+    mpi.part();
+    if let Some(part) = part {
+        Outcome { names, meter: &meter, processes, ranks: options.np, part, network, jobs, profile, critical_path }
+            .tell(options)
+            .map_err(|why| Failure::with(USAGE, why))?;
+    }
     failed.map_or(Ok(exit(status)), |why| Err(Failure::new(why)))
 }
 

@@ -3,6 +3,7 @@
 use super::evaluate::{Choice, choices};
 use super::{application, failed, machine};
 use crate::failure::{Failure, USAGE};
+use crate::workload::Processes;
 use crate::{options, workload};
 use ::aspen::{Machine, Request, Sockets, Sources};
 use ::workload::{NAMES, Walk};
@@ -51,14 +52,16 @@ pub fn main(matches: &ArgMatches) -> Result<ExitCode, Failure> {
     let request = Request { kernel: choice.kernel.as_ref(), parameters: &choice.parameters, ..choice.request() };
     let sockets = machine.as_deref().map(|machine| sockets(machine, matches)).transpose()?;
     let plan = model.plan(&request, sockets.as_ref()).map_err(|error| failed(&error.located(&sources)))?;
-    for note in &plan.notes {
+    let mut walk = Walk::new(&plan, options.np).map_err(|error| failed(&error))?;
+    let processes = Processes::connect(&options, path)?;
+    for note in plan.notes.iter().filter(|_| processes.is_first()) {
         eprintln!("xsim: note: {note}");
     }
-    let mut walk = Walk::new(&plan, options.np).map_err(|error| failed(&error))?;
-    if let Some(file) = matches.get_one::<PathBuf>("trace") {
+    if let Some(file) = matches.get_one::<PathBuf>("trace").filter(|_| processes.is_first()) {
         convert::walked(&mut walk, options.np, file).map_err(|why| Failure::new(format!("--trace {}: {why}", file.display())))?;
     }
-    workload::run(&options, model.name.clone(), &NAMES, walk)
+    let ran = workload::run(&options, processes, model.name.clone(), &NAMES, walk)?;
+    workload::tell(&options, Vec::new(), ran)
 }
 
 /// The sockets on which ranks compute.

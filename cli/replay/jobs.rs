@@ -1,14 +1,14 @@
 //! `xsim replay --job`: several traces at once on one machine, and what they cost each other.
 
 use crate::failure::{Failure, USAGE};
-use crate::workload::{Ran, drive, tell};
+use crate::workload::{Processes, Ran, drive, tell};
 use ::trace::Trace;
 use ::workload::{How, Jobs, Replay};
 use engine::{Span, Time};
 use mpi::Setup;
 use network::Share;
 use observe::Job;
-use simulation::{HostMeter, Options};
+use simulation::{HostMeter, Options, processes};
 use std::fmt::Write;
 use std::path::PathBuf;
 use std::process::ExitCode;
@@ -34,6 +34,10 @@ impl Given {
 
 /// Runs all of them together and, if `alone`, each with the machine to itself before that.
 pub fn run(mut options: Options, given: &[&String], how: How, alone: bool) -> Result<ExitCode, Failure> {
+    if processes::launcher(&options).is_some() {
+        let why = "several jobs at once run on one native process only: start without mpirun, or replay one trace".to_owned();
+        return Err(Failure::with(USAGE, why));
+    }
     let given = given.iter().map(|text| Given::parse(text)).collect::<Result<Vec<_>, _>>()?;
     let traces = given.iter().map(|job| Trace::open(&job.path).map_err(Failure::new)).collect::<Result<Vec<_>, _>>()?;
     let mut replays = Vec::new();
@@ -45,21 +49,22 @@ pub fn run(mut options: Options, given: &[&String], how: How, alone: bool) -> Re
     options.np = ranks.ok_or_else(|| Failure::with(USAGE, "the jobs have 2^31 ranks and more together".to_owned()))?;
     let mut jobs = Jobs::new(replays);
     let shares: Vec<(Share, u32)> = given.iter().zip(&traces).map(|(job, trace)| (job.share.clone(), trace.ranks)).collect();
-    let meter = HostMeter::start();
     simulation::preflight(&options, options.np, 1, true).map_err(|why| Failure::with(USAGE, why))?;
-    let mut once = |only: Option<usize>| -> Result<(Ran, Vec<Time>, String), Failure> {
+    let name = given.iter().map(Given::name).collect::<Vec<_>>().join(" + ");
+    let meter = HostMeter::start();
+    let mut once = |only: Option<usize>| -> Result<(Ran, Vec<Time>), Failure> {
         jobs.restart(only);
         let (setup, machine) = setup(&options, &shares, jobs.names())?;
         let setup = Setup { worlds: jobs.worlds(), ..setup };
-        let ran = drive(&options, setup, &meter, &mut jobs)?;
+        let ran = drive(&options, Processes::one(), setup, meter.clone(), (name.clone(), machine), &mut jobs)?;
         let ends = jobs.ends(&ran.mpi);
-        Ok((ran, ends, machine))
+        Ok((ran, ends))
     };
     let mut apart = vec![None; given.len()];
     for (job, apart) in apart.iter_mut().enumerate().filter(|_| alone) {
         *apart = Some(once(Some(job))?.1[job]);
     }
-    let (ran, ends, machine) = once(None)?;
+    let (ran, ends) = once(None)?;
     let told = |(job, (given, trace)): (usize, (&Given, &Trace))| Job {
         program: given.name(),
         ranks: trace.ranks.into(),
@@ -70,8 +75,7 @@ pub fn run(mut options: Options, given: &[&String], how: How, alone: bool) -> Re
     if !options.quiet {
         eprint!("{}", table(&told));
     }
-    let name = given.iter().map(Given::name).collect::<Vec<_>>().join(" + ");
-    tell(&options, (name, machine), &meter, told, ran)
+    tell(&options, told, ran)
 }
 
 fn setup(options: &Options, shares: &[(Share, u32)], names: &'static [&'static str]) -> Result<(Setup, String), Failure> {

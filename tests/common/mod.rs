@@ -52,6 +52,18 @@ pub fn native(mpi: &'static str) {
     }
 }
 
+/// A program on several native processes of an MPI, whose launcher has a directory for itself.
+pub fn launched(mpi: &str, count: u32, directory: &Path, program: &Path) -> Command {
+    let mut command = Command::new(format!("mpirun.{mpi}"));
+    if mpi == "openmpi" {
+        command.arg("--oversubscribe").envs([("OMPI_ALLOW_RUN_AS_ROOT", "1"), ("OMPI_ALLOW_RUN_AS_ROOT_CONFIRM", "1")]);
+        // Launchers at the same time take the one directory of their user from each other when they end.
+        command.env("OMPI_MCA_orte_tmpdir_base", directory);
+    }
+    command.arg("-np").arg(count.to_string()).arg(program);
+    command
+}
+
 /// A command of xsim's, in an environment without options.
 pub fn command(args: &[&str]) -> Command {
     let mut command = Command::new(xsim());
@@ -219,16 +231,7 @@ impl Run {
         let is_one = self.is_one || self.args.iter().any(|arg| arg.contains("level=packet"));
         let mut command = match self.launcher.or_else(|| everywhere().filter(|_| !is_one)) {
             None => Command::new(&self.program),
-            Some((mpi, count)) => {
-                let mut command = Command::new(format!("mpirun.{mpi}"));
-                if mpi == "openmpi" {
-                    command.arg("--oversubscribe").envs([("OMPI_ALLOW_RUN_AS_ROOT", "1"), ("OMPI_ALLOW_RUN_AS_ROOT_CONFIRM", "1")]);
-                    // Launchers at the same time take the one directory of their user from each other when they end.
-                    command.env("OMPI_MCA_orte_tmpdir_base", &directory);
-                }
-                command.arg("-np").arg(count.to_string()).arg(&self.program);
-                command
-            }
+            Some((mpi, count)) => launched(mpi, count, &directory, &self.program),
         };
         clean(&mut command).env("XSIM_NP", self.ranks.to_string()).env("XSIM_COMPUTE", "none");
         if !self.summary {

@@ -46,7 +46,7 @@ pub struct Setup {
     pub failures: failure::Plan,
     /// Whether the others go on when a rank fails, and get to know so much later.
     pub tolerance: Option<engine::Span>,
-    /// Whether messages carry bytes ([`Messages::payloads`]); without, all ranks are in one process.
+    /// Whether messages carry bytes ([`Messages::payloads`]): alike in all processes.
     pub payloads: bool,
     /// Whether ranks may cancel receives ([`message::held`]).
     pub cancels: bool,
@@ -108,7 +108,6 @@ pub struct Mpi {
 impl Mpi {
     /// A world of ranks that have not started.
     pub fn new(setup: Setup) -> Mpi {
-        assert!(setup.payloads || setup.remote.is_none(), "what passes between processes has bytes");
         let (first, local) = setup.remote.as_ref().map_or((0, setup.ranks), Remote::own);
         // Contexts that each process hands out by itself must differ from all others': each has a series of its
         // own, as wide as there are processes.

@@ -2,10 +2,11 @@
 
 use rustix::time::{ClockId, Timespec, clock_gettime};
 
-/// Measures the host from its creation on.
+/// Measures the host from its creation on; a copy from that of the first.
 ///
 /// Asks the kernel directly: the C library's clocks answer in virtual time where libxsim stands
 /// in for them.
+#[derive(Clone)]
 pub struct HostMeter {
     wall: f64,
     cpu: f64,

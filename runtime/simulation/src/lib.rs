@@ -7,6 +7,7 @@ pub mod map;
 pub mod memory;
 pub mod options;
 pub mod outcome;
+pub mod processes;
 pub mod progress;
 pub mod recorders;
 mod setup;

@@ -54,7 +54,10 @@ fn last_error() -> String {
 
 fn load(launcher: Launcher) -> Result<&'static Table, String> {
     let file = format!("libxsim_native_{}.so", launcher.short());
-    let directory = home().ok_or("cannot find the directory of libxsim.so")?;
+    let home = home().ok_or("cannot find the directory of libxsim.so")?;
+    // An installed command (`xsim replay`) is in bin, and the libraries are in lib.
+    let beside = [home.clone(), home.join("../lib")];
+    let directory = beside.iter().find(|directory| directory.join(&file).exists()).unwrap_or(&home);
     let path = directory.join(&file);
     if !path.exists() {
         return Err(format!(

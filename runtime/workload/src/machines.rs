@@ -18,6 +18,7 @@ use mpi::error::{ErrorClass, Failure, Result};
 use mpi::handle::{REQUEST_NULL, REQUEST_SENT};
 use mpi::p2p::{Buffer, Peer, SendMode};
 use mpi::progress::{self, Ending};
+use mpi::remote::block::Block;
 use mpi::runner::{Outcome, Runner};
 use mpi::world::Phase;
 use mpi::{Mpi, World};
@@ -48,7 +49,7 @@ enum Blocked {
 }
 
 /// A rank.
-#[derive(Clone, Default)]
+#[derive(Clone)]
 struct Machine<C> {
     cursor: C,
     /// When it entered its call.
@@ -62,6 +63,12 @@ struct Machine<C> {
     /// The communicators that it has made.
     #[allow(clippy::box_collection, reason = "each rank has this, and few make any")]
     comms: Option<Box<Vec<usize>>>,
+}
+
+impl<C: Default> Default for Machine<C> {
+    fn default() -> Machine<C> {
+        Machine { cursor: C::default(), entered: Time::ZERO, word: 0, list: NONE, blocked: Blocked::default(), function: 0, comms: None }
+    }
 }
 
 /// The first half of a call.
@@ -81,7 +88,9 @@ impl Begun {
 pub struct Machines<'m, W: Workload> {
     mpi: &'m Mpi,
     workload: W,
-    machines: Vec<Machine<W::Cursor>>,
+    /// Of this process, by world rank.
+    machines: Block<Machine<W::Cursor>>,
+    first: u32,
     lists: Lists,
     /// The requests of a call that names some of its rank's.
     some: Vec<usize>,
@@ -95,15 +104,28 @@ pub struct Machines<'m, W: Workload> {
 const DONE: Result<Begun> = Ok(Begun::Done(Answer::Done));
 
 impl<'m, W: Workload> Machines<'m, W> {
-    /// All ranks of a run without payloads, in one process. They have not begun.
+    /// This process's ranks of a run without payloads. They have not begun.
     pub fn new(mpi: &'m Mpi, workload: W) -> Machines<'m, W> {
-        let size = mpi.world().messages.size();
-        let machine = Machine { list: NONE, ..Machine::default() };
-        let machines = rank::memory::table(machine, size as usize);
-        Machines { mpi, workload, machines, lists: Lists::default(), some: Vec::new(), failures: Vec::new(), resumed: 0, listening: None }
+        let (first, local) = {
+            let world = mpi.world();
+            (world.messages.first, world.messages.local)
+        };
+        let machines = Block::new(first, local);
+        Machines {
+            mpi,
+            workload,
+            machines,
+            first,
+            lists: Lists::default(),
+            some: Vec::new(),
+            failures: Vec::new(),
+            resumed: 0,
+            listening: None,
+        }
     }
 
-    /// Runs them to their end; `tick` as for [`progress::run`]. A call that fails ends the run, and is told.
+    /// Runs them to their end; `tick` as for [`progress::run`]. A call that fails ends the run, and is told: by its own process, as what a
+    /// program prints is, where there are several.
     pub fn run(&mut self, tick: &mut dyn FnMut(&World)) -> Ending {
         let mpi = self.mpi;
         let mut ending = progress::run(mpi, self, tick);
@@ -118,9 +140,9 @@ impl<'m, W: Workload> Machines<'m, W> {
         }
     }
 
-    /// After the run: what recorders have found.
+    /// After the run, on all processes: what recorders have found, on process 0.
     pub fn found(&mut self) -> Found {
-        self.listening.take().map_or_else(Found::default, |listening| listening.end(&mut self.mpi.world()))
+        self.listening.take().map_or_else(Found::default, |listening| listening.end(self.mpi))
     }
 
     /// How often a rank went on.
@@ -396,6 +418,7 @@ impl<'m, W: Workload> Machines<'m, W> {
 
 impl<W: Workload> Runner for Machines<'_, W> {
     fn resume(&mut self, rank: u32) -> Outcome {
+        let rank = self.first + rank;
         self.resumed += 1;
         self.go_on(rank).unwrap_or_else(|failure| self.fail(rank, &failure))
     }
@@ -408,7 +431,7 @@ impl<W: Workload> Runner for Machines<'_, W> {
     #[inline]
     fn prefetch(&mut self, rank: u32, later: u32) {
         for rank in [rank, later] {
-            rank::memory::prefetch(&self.machines[rank as usize]);
+            rank::memory::prefetch(&self.machines[(self.first + rank) as usize]);
         }
     }
 }

@@ -9,6 +9,7 @@
 mod arguments;
 mod collective;
 mod columns;
+mod comparison;
 mod compute;
 mod making;
 mod operation;
@@ -16,6 +17,7 @@ mod outcome;
 mod plan;
 mod position;
 
+pub use comparison::Comparison;
 pub use compute::Computation;
 
 use crate::call::{Answer, Call, Collective, Envelope, Exchange, Requests, Wait};
@@ -25,6 +27,7 @@ use collective::Reducer;
 use columns::Columns;
 use compute::Clockwork;
 use engine::{Span, Time};
+use mpi::Mpi;
 use mpi::collective::Reducing;
 use mpi::p2p::SendMode;
 use mpi::request::{ANY_SOURCE, ANY_TAG, UNDEFINED};
@@ -62,19 +65,6 @@ struct Made {
     persistent: Vec<(u32, u32)>,
     /// Operations that do not commute.
     ordered: Vec<u32>,
-}
-
-/// What a replay has found when it is over, if it was to compare clocks with those of the recording.
-#[derive(Clone, PartialEq, Eq, Debug, Default)]
-pub struct Comparison {
-    /// Calls that ended at another time, and all.
-    pub differ: u64,
-    /// Calls.
-    pub calls: u64,
-    /// The first of them in the recording (of several at an instant that of the least rank): when it ended, its rank, and a sentence.
-    pub first: Option<(Time, u32, String)>,
-    /// The greatest difference between the clocks of a rank at the end of a call.
-    pub most: Span,
 }
 
 /// How a trace is replayed.
@@ -150,9 +140,9 @@ impl<'t> Replay<'t> {
         self.names
     }
 
-    /// What was found, if clocks were compared.
-    pub fn comparison(&self) -> Option<&Comparison> {
-        (!self.expected.is_empty()).then_some(&self.comparison)
+    /// What was found on all processes, on process 0, if clocks were compared. All call it after the run.
+    pub fn comparison(&self, mpi: &Mpi) -> Option<Comparison> {
+        if self.expected.is_empty() { None } else { self.comparison.together(mpi) }
     }
 
     fn number(&self, cursor: &Cursor, cell: Cell) -> i64 {
@@ -417,19 +407,8 @@ impl<'t> Replay<'t> {
         if cursor.calls == 0 {
             return;
         }
-        self.comparison.calls += 1;
-        if caller.clock == expected {
-            return;
-        }
-        let (least, most) = (caller.clock.min(expected), caller.clock.max(expected));
-        self.comparison.differ += 1;
-        self.comparison.most = self.comparison.most.max(most.since(least));
-        let is_first = self.comparison.first.as_ref().is_none_or(|first| (expected, caller.rank) < (first.0, first.1));
-        if is_first {
-            let (rank, number, place) = (caller.rank, cursor.calls - 1, self.plan.name(self.trace, cursor.call));
-            let sentence = format!("rank {rank}, call {number}, {place}: it ended at {}, and at {expected} in the recording", caller.clock);
-            self.comparison.first = Some((expected, rank, sentence));
-        }
+        let told = || format!("call {}, {}", cursor.calls - 1, self.plan.name(self.trace, cursor.call));
+        self.comparison.note(caller.rank, caller.clock, expected, told);
     }
 }
 

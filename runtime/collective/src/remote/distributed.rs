@@ -197,8 +197,8 @@ impl Collectives {
         let mut passage = Passage::new(segment, time);
         if !agents.is_empty() {
             let agents = agents.into_iter().skip(own.start as usize).take(own.len()).collect();
-            passage = passage.with_agents(schedule, agents);
-        } else if is_reduced(shape.kind) && !is_tree {
+            passage = passage.with_agents(schedule, agents, messages.payloads);
+        } else if messages.payloads && is_reduced(shape.kind) && !is_tree {
             let input = match std::mem::replace(&mut gathering.data, Data::Nothing) {
                 Data::Each(input, stride) => Rows::even(input, stride),
                 _ => Rows::even(Vec::new(), 0),
@@ -212,7 +212,7 @@ impl Collectives {
         distributed.passage = Some(Box::new(passage));
         if is_tree {
             gathering.data = Data::One(result);
-        } else if shape.bytes != 0 && by_meaning {
+        } else if messages.payloads && shape.bytes != 0 && by_meaning {
             send_data(messages, ident, &shape, &mut gathering);
         }
         self.instance_mut(index).gathering = Some(gathering);
@@ -297,7 +297,7 @@ impl Collectives {
         if let Some(data) = data {
             debug_assert!(data.faults().is_empty(), "all processes have the same blocks");
             gathering.take_results(&shape, data.into_rows().0);
-        } else if shape.bytes != 0 {
+        } else if messages.payloads && shape.bytes != 0 {
             gathering.data.complete(&shape, &segments, me, parts);
         }
         gathering.set_complete();

@@ -92,7 +92,7 @@ impl Collectives {
         let instance = self.instance(index);
         let ident = instance.ident.expect("a member is elsewhere");
         let signature = instance.describe().0;
-        let carries = from.buffer != Buffer::Nothing && from.bytes != 0 && agent.covers(from);
+        let carries = messages.payloads && from.buffer != Buffer::Nothing && from.bytes != 0 && agent.covers(from);
         let missing = agent.missing.map(u32::to_le_bytes);
         let (content, payload) = match &missing {
             None if carries => (Content::Data, buffer_of(agent, from)),

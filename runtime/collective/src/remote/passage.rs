@@ -48,11 +48,11 @@ impl Passage {
         let data = DataPlane::new(self.segment.clone(), schedule, shape, input);
         Passage { data: Some(Box::new(data)), ..self }
     }
-    /// With all own members as agents.
-    pub(crate) fn with_agents(self, schedule: Rc<dyn Schedule>, agents: Vec<Option<Box<Agent>>>) -> Passage {
+    /// With all own members as agents; in a run without payloads there is no `data`.
+    pub(crate) fn with_agents(self, schedule: Rc<dyn Schedule>, agents: Vec<Option<Box<Agent>>>, data: bool) -> Passage {
         let members = AgentMembers { agents: &agents, first: self.segment.own().start };
-        let data = DataPlane::new(self.segment.clone(), schedule, &members, members.inputs());
-        Passage { data: Some(Box::new(data)), agents: Some(agents), ..self }
+        let data = data.then(|| Box::new(DataPlane::new(self.segment.clone(), schedule, &members, members.inputs())));
+        Passage { data, agents: Some(agents), ..self }
     }
     pub(crate) fn deliver(&mut self, (plane, round, process, record): RoundRecord) {
         match (plane, &mut self.data) {

@@ -43,7 +43,7 @@ impl Collectives {
             clock,
             // A reduction's data goes along with the word that is sent anyway, and its result with the answer:
             // no round more than a barrier has.
-            partials: self.reduce_own(&instance.shape, gathering, own),
+            partials: if messages.payloads { self.reduce_own(&instance.shape, gathering, own) } else { Vec::new() },
         };
         let mut body = Vec::new();
         ident.put(&mut body);
@@ -112,7 +112,9 @@ impl Collectives {
         let mut result = Vec::new();
         let instance = self.instance(index);
         let gathering = instance.gathering.as_deref().expect("gathered");
-        if let Some(association) = self.association_of(&instance.shape) {
+        if messages.payloads
+            && let Some(association) = self.association_of(&instance.shape)
+        {
             let mut tree = Tree::new(gathering.kernel().expect("an operation of MPI's own"), association, instance.size);
             tree.push_all(readies.into_iter().flat_map(|(_, ready)| ready.partials).collect());
             result = tree.result();

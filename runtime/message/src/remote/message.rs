@@ -20,10 +20,11 @@ impl Messages {
     // sender's clock, and the order of records of one process to another is the order of sending.
     #[cold]
     pub fn send_away(&mut self, to: u32, message: Envelope, payload: &Extent, transit: Transit) {
-        let me = self.current;
+        let (me, payloads) = (self.current, self.payloads);
         let remote = self.others();
         let process = remote.blocks.process(to);
-        let out = remote.streams.begin(process, Kind::Message, transit.arrival, HEAD + payload.bytes as usize);
+        let content = if payloads { payload.bytes as usize } else { size_of::<u64>() };
+        let out = remote.streams.begin(process, Kind::Message, transit.arrival, HEAD + content);
         out.u32(to);
         out.u32(me);
         out.u32(message.context);
@@ -32,7 +33,11 @@ impl Messages {
         out.u32(transit.flags.into());
         out.u32(transit.request);
         out.u64(transit.arrival.as_ps());
-        payload.append_to(out);
+        // All processes of a run have payloads, or none has: the record need not say which it is.
+        match payloads {
+            true => payload.append_to(out),
+            false => out.u64(payload.bytes),
+        }
         remote.streams.end();
         self.crowded = self.others().streams.crowded();
     }
@@ -48,11 +53,15 @@ impl Messages {
         let arrival = Time::from_ps(record.u64());
         let waits = flags & (flag::SYNCHRONOUS | flag::RENDEZVOUS) != 0;
         let request = if waits { self.make_request(sender, Body::Away { process, request }) } else { NIL };
-        let payload = Extent { buffer: Addr(record.0.as_ptr() as usize), layout: None, bytes: record.0.len() as u64 };
+        let payload = match self.payloads {
+            true => Extent { buffer: Addr(record.0.as_ptr() as usize), layout: None, bytes: record.0.len() as u64 },
+            false => Extent::length(record.u64()),
+        };
         self.note_sent_away(sender, to, if flags & flag::RENDEZVOUS != 0 { 0 } else { payload.bytes }, arrival);
         let (bytes, payload) = (payload.bytes, self.load(&payload, flags));
         self.deliver(to, &message, payload, bytes, &Transit { arrival, flags, request, flight: NIL });
-        self.note_arrival(to, bytes);
+        // A length takes no more memory than its node.
+        self.note_arrival(to, if self.payloads { bytes } else { 0 });
     }
 
     /// A send of another process's rank is complete at `at`: tells it, and when its receive was posted and by whom.

@@ -3,8 +3,9 @@
 
 use crate::call::{Call, Collective};
 use engine::{Span, Time};
-use mpi::World;
+use mpi::remote::block::Block;
 use mpi::schedule::{Blocks, Kind};
+use mpi::{Mpi, World};
 use observe::waiting::{Gathering, Returned, Rule};
 use observe::{CallProfile, CriticalPath, Recorder};
 
@@ -38,26 +39,26 @@ pub struct Found {
     pub failed: Option<String>,
 }
 
-/// Recorders, and the calls under way of all ranks.
+/// Recorders, and the calls under way of this process's ranks.
 pub(super) struct Listening {
     recorders: Vec<Box<dyn Recorder>>,
-    open: Vec<Option<Open>>,
+    open: Block<Option<Open>>,
     /// When the last call of each returned.
-    left: Vec<Time>,
+    left: Block<Time>,
     /// Sites that recorders know, by number.
     known: Vec<bool>,
 }
 
 impl Listening {
-    /// Of all ranks of a run that has not begun.
+    /// Of this process's ranks of a run that has not begun.
     pub(super) fn new(world: &mut World, recorders: Vec<Box<dyn Recorder>>) -> Listening {
-        let ranks = world.messages.size() as usize;
+        let (first, local) = (world.messages.first, world.messages.local);
         world.messages.find_out_waits();
         if recorders.iter().any(|recorder| recorder.wants_messages()) {
             let wants = |rank| recorders.iter().any(|recorder| recorder.wants_messages() && recorder.wants(rank));
             world.messages.find_out_messages(wants);
         }
-        Listening { recorders, open: vec![None; ranks], left: vec![Time::ZERO; ranks], known: Vec::new() }
+        Listening { recorders, open: Block::new(first, local), left: Block::new(first, local), known: Vec::new() }
     }
 
     /// A call is about to be made at this site, which is called so.
@@ -113,10 +114,27 @@ impl Listening {
         }
     }
 
-    /// The run is over: what they have found.
-    pub(super) fn end(mut self, world: &mut World) -> Found {
-        for (rank, open) in (0..).zip(std::mem::take(&mut self.open)) {
-            if let Some(open) = open {
+    /// The run is over, on all processes: what they have found, on process 0.
+    pub(super) fn end(mut self, mpi: &Mpi) -> Found {
+        self.tell_ends(&mut mpi.world());
+        let ended: Vec<_> = self.recorders.iter_mut().map(|recorder| recorder.end()).collect();
+        let mut found = Found::default();
+        for (recorder, ended) in self.recorders.iter_mut().zip(ended) {
+            found.failed = found.failed.or(ended.err());
+            // Who has others' parts puts them together; what cannot be written is known there.
+            let Some(parts) = mpi.gather_bytes(recorder.part()) else { continue };
+            found.failed = found.failed.or(recorder.merge(parts).err());
+            found.profile = found.profile.or_else(|| recorder.profile());
+            found.critical_path = found.critical_path.or_else(|| recorder.critical_path());
+        }
+        found
+    }
+
+    /// Tells of the calls that have not returned, and when each rank ended.
+    fn tell_ends(&mut self, world: &mut World) {
+        let own = world.messages.first..world.messages.first + world.messages.local;
+        for rank in own {
+            if let Some(open) = self.open[rank as usize].take() {
                 self.tell_received(world, rank);
                 let call = open.told(world, rank);
                 self.recorders.iter_mut().for_each(|recorder| recorder.unreturned(&call));
@@ -128,15 +146,6 @@ impl Listening {
         if let Some(waits) = &world.messages.waits {
             self.recorders.iter_mut().for_each(|recorder| recorder.traffic(&waits.traffic));
         }
-        let mut found = Found::default();
-        for recorder in &mut self.recorders {
-            let ended = recorder.end();
-            let part = recorder.part();
-            found.failed = found.failed.or(ended.and(recorder.merge(vec![part])).err());
-            found.profile = found.profile.or_else(|| recorder.profile());
-            found.critical_path = found.critical_path.or_else(|| recorder.critical_path());
-        }
-        found
     }
 }
 

@@ -1,15 +1,18 @@
 //! Processes of a run meet: whether they belong together, how they wake each other, who watches whom.
 
+use crate::Options;
 use mpi::Mpi;
-use simulation::Options;
+use std::path::Path;
 
-/// Processes tell each other who they are: what is wrong, if one has other options or another program than process 0.
-pub fn introduce(mpi: &Mpi, options: &Options, me: u32) -> Option<String> {
+/// Processes tell each other who they are: what is wrong, if one has other options or another program than process 0, or `besides`, in lines, what
+/// else must be alike.
+pub fn introduce(mpi: &Mpi, options: &Options, besides: &str) -> Option<String> {
+    let me = mpi.processes().1;
     // Where process numbers are the same processes'.
     let host = std::fs::read_to_string("/proc/sys/kernel/random/boot_id").unwrap_or_default();
     let numbers = std::fs::read_link("/proc/self/ns/pid").unwrap_or_default();
     transport::watch::prepare();
-    let mut text = format!("{} {} {} {}\n{}", std::process::id(), mpi.bell(), host.trim(), numbers.display(), identity(options));
+    let mut text = format!("{} {} {} {}\n{}", std::process::id(), mpi.bell(), host.trim(), numbers.display(), identity(options, besides));
     if options.map.is_some() {
         let rows: Vec<u32> = (0..mpi.processes().0).map(|process| mpi.ranks_of(process).0).collect();
         text += &format!("\na map with the first ranks {rows:?}");
@@ -81,19 +84,28 @@ fn stranger(other: usize, ours: &str, theirs: &str) -> String {
 }
 
 /// What all processes of a run must have alike, in lines.
-fn identity(options: &Options) -> String {
+fn identity(options: &Options, besides: &str) -> String {
     let mut identity = format!("xsim {}", env!("CARGO_PKG_VERSION"));
     for (name, value) in &options.given {
         identity += &format!("\n-xsim-{name}={}", value.escape_debug());
     }
-    if let Ok(program) = std::fs::read("/proc/self/exe") {
-        // FNV-1a, by eight bytes.
-        let hash = program.chunks(8).fold(0xcbf2_9ce4_8422_2325u64, |hash, chunk| {
-            let mut word = [0; 8];
-            word[..chunk.len()].copy_from_slice(chunk);
-            (hash ^ u64::from_le_bytes(word)).wrapping_mul(0x100_0000_01b3)
-        });
-        identity += &format!("\na program of {} bytes (fingerprint {hash:x})", program.len());
+    if let Some(program) = fingerprint(Path::new("/proc/self/exe")) {
+        identity += &format!("\na program of {program}");
+    }
+    for line in besides.lines() {
+        identity += &format!("\n{line}");
     }
     identity
+}
+
+/// What tells a file from others, in words; nothing of one that cannot be read.
+pub fn fingerprint(path: &Path) -> Option<String> {
+    let contents = std::fs::read(path).ok()?;
+    // FNV-1a, by eight bytes.
+    let hash = contents.chunks(8).fold(0xcbf2_9ce4_8422_2325u64, |hash, chunk| {
+        let mut word = [0; 8];
+        word[..chunk.len()].copy_from_slice(chunk);
+        (hash ^ u64::from_le_bytes(word)).wrapping_mul(0x100_0000_01b3)
+    });
+    Some(format!("{} bytes (fingerprint {hash:x})", contents.len()))
 }

@@ -3,7 +3,7 @@
 use crate::delivery::Delivery;
 use crate::reduction::Reduction;
 use engine::Time;
-use message::view::Extent;
+use message::view::BufferView;
 use objects::error::{ErrorClass, Failure};
 use schedule::data::steps::{Fault, Rows};
 use schedule::{Blocks, Buffer, Member, Members, Slice, member_of};
@@ -206,11 +206,11 @@ pub(crate) fn buffer_mut(agent: &mut Agent, slice: Slice) -> &mut [u8] {
     buffer.get_mut(range).unwrap_or(&mut [])
 }
 
-/// Packs extents one behind the other.
-pub(crate) fn pack(extents: &[Extent]) -> Vec<u8> {
-    let mut out = Vec::with_capacity(extents.iter().map(|extent| extent.bytes as usize).sum());
-    for extent in extents {
-        extent.append_to(&mut out);
+/// Packs views one behind the other.
+pub(crate) fn pack(views: &[BufferView]) -> Vec<u8> {
+    let mut out = Vec::with_capacity(views.iter().map(|view| view.bytes as usize).sum());
+    for view in views {
+        view.append_to(&mut out);
     }
     out
 }

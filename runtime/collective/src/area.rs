@@ -2,7 +2,7 @@
 
 use message::p2p::Buffer;
 use message::p2p::view;
-use message::view::Extent;
+use message::view::BufferView;
 use objects::Objects;
 use objects::error::{ErrorClass, Failure, Result};
 use rank::Addr;
@@ -80,14 +80,14 @@ impl Side<'_> {
 
 /// Blocks in memory.
 pub(super) struct Area {
-    pub(super) extents: Vec<Extent>,
+    pub(super) views: Vec<BufferView>,
     pub(super) blocks: Blocks,
     pub(super) bytes: u64,
 }
 
 impl Area {
     pub(super) fn none() -> Area {
-        Area { extents: Vec::new(), blocks: Blocks::Uniform(0), bytes: 0 }
+        Area { views: Vec::new(), blocks: Blocks::Uniform(0), bytes: 0 }
     }
     /// No memory: the blocks of the other side, of members that have it.
     // Schedules ask every member for its blocks: of who has no buffer on a side they are told the sizes that
@@ -96,21 +96,21 @@ impl Area {
         Area { blocks: other.blocks.clone(), ..Area::none() }
     }
     /// One block in these places.
-    pub(super) fn block_of(extents: Vec<Extent>) -> Area {
-        let bytes = extents.iter().map(|extent| extent.bytes).sum();
-        Area { extents, blocks: Blocks::Uniform(bytes), bytes }
+    pub(super) fn block_of(views: Vec<BufferView>) -> Area {
+        let bytes = views.iter().map(|view| view.bytes).sum();
+        Area { views, blocks: Blocks::Uniform(bytes), bytes }
     }
     pub(super) fn is_irregular(&self) -> bool {
         matches!(self.blocks, Blocks::Each(_))
     }
     /// The memory of one block alone.
-    pub(super) fn block(&self, objects: &Objects, side: &Side, index: u32) -> Result<Vec<Extent>> {
+    pub(super) fn block(&self, objects: &Objects, side: &Side, index: u32) -> Result<Vec<BufferView>> {
         match side {
             Side::One((at, count, datatype)) => {
                 let step = objects.types.get(*datatype)?.extent() * *count;
                 Ok(vec![view(objects, (at.offset(step * i64::from(index)), *count, *datatype))?])
             }
-            _ => Ok(self.extents.get(index as usize).cloned().into_iter().collect()),
+            _ => Ok(self.views.get(index as usize).cloned().into_iter().collect()),
         }
     }
 }
@@ -126,7 +126,7 @@ pub(super) fn area(objects: &Objects, side: &Side, blocks: u32) -> Result<Area> 
                 return Err(Failure::new(ErrorClass::COUNT, format!("count {count} for each of {blocks} members is beyond 2^63 elements")));
             };
             let all = view(objects, (*at, total, *datatype))?;
-            Ok(Area { bytes: all.bytes, extents: vec![all], blocks: Blocks::Uniform(one) })
+            Ok(Area { bytes: all.bytes, views: vec![all], blocks: Blocks::Uniform(one) })
         }
         Side::Each(vector) => {
             let extent = objects.types.get(vector.datatype)?.extent();
@@ -138,16 +138,16 @@ pub(super) fn area(objects: &Objects, side: &Side, blocks: u32) -> Result<Area> 
     }
 }
 
-fn gathered(blocks: u32, extent: impl Fn(usize) -> Result<Extent>) -> Result<Area> {
-    let mut extents = Vec::with_capacity(blocks as usize);
+fn gathered(blocks: u32, view: impl Fn(usize) -> Result<BufferView>) -> Result<Area> {
+    let mut views = Vec::with_capacity(blocks as usize);
     let mut offsets = Vec::with_capacity(blocks as usize + 1);
     let mut bytes = 0;
     offsets.push(0);
     for index in 0..blocks as usize {
-        let extent = extent(index)?;
-        bytes += extent.bytes;
+        let view = view(index)?;
+        bytes += view.bytes;
         offsets.push(bytes);
-        extents.push(extent);
+        views.push(view);
     }
-    Ok(Area { extents, blocks: Blocks::Each(offsets.into()), bytes })
+    Ok(Area { views, blocks: Blocks::Each(offsets.into()), bytes })
 }

@@ -5,7 +5,7 @@ use crate::area::{IN_PLACE, Side};
 use message::Messages;
 use message::p2p::FIRST_MEMORY;
 use message::packing::Packing;
-use message::view::Extent;
+use message::view::BufferView;
 use objects::Objects;
 use objects::datatype::Datatype;
 use objects::error::{ErrorClass, Failure, Result};
@@ -14,7 +14,7 @@ use schedule::NOBODY;
 use std::rc::Rc;
 
 /// Blocks in the memory of the mounted rank.
-// Borrows the program's own arrays: a list of extents for a thousand neighbours would be made and dropped twice
+// Borrows the program's own arrays: a list of views for a thousand neighbours would be made and dropped twice
 // a call, once in each half.
 pub(crate) struct BlockList<'a> {
     at: Addr,
@@ -71,7 +71,7 @@ impl BlockList<'_> {
     #[cold]
     fn check_memory(&self) -> Result {
         for index in 0..self.len {
-            let ((count, datatype), block) = (self.elements(index), self.extent(index));
+            let ((count, datatype), block) = (self.elements(index), self.view(index));
             if block.bytes != 0 && block.buffer.offset(datatype.true_lb).0 < FIRST_MEMORY {
                 return Err(message::p2p::bad_buffer(block.buffer, count));
             }
@@ -114,11 +114,11 @@ impl BlockList<'_> {
             Places::Typed(_, displacements, _) => self.at.offset(displacements[index]),
         }
     }
-    /// A block as an extent of memory.
-    pub(crate) fn extent(&self, index: usize) -> Extent {
+    /// A block as a view of memory.
+    pub(crate) fn view(&self, index: usize) -> BufferView {
         let (count, datatype) = self.elements(index);
         let layout = (!datatype.contiguous).then(|| (datatype.clone(), count));
-        Extent { buffer: self.at(index), layout, bytes: count * datatype.size }
+        BufferView { buffer: self.at(index), layout, bytes: count * datatype.size }
     }
     /// Where all of it lies side by side.
     pub(crate) fn side_by_side(&self) -> Option<Addr> {
@@ -182,7 +182,7 @@ impl BlockList<'_> {
     }
     /// Unpacks one block; the rank must be mounted.
     pub(crate) fn fill_block(&self, index: usize, packed: &[u8]) {
-        self.extent(index).fill(packed);
+        self.view(index).fill(packed);
     }
     /// Unpacks the packed blocks of all, but those of neighbours that do not exist; the rank must be mounted.
     pub(crate) fn fill_known(&self, packed: &[u8], sources: &[u32]) {

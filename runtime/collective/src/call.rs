@@ -19,7 +19,7 @@ use crate::signature::Signature;
 use message::handle;
 use message::p2p::view;
 use message::request::ROOT;
-use message::view::Extent;
+use message::view::BufferView;
 use objects::error::Result;
 use schedule::{Member, Shape};
 use std::rc::Rc;
@@ -43,7 +43,7 @@ impl Entrance<'_> {
     /// The mounted rank enters as an agent.
     fn enter(&mut self, entry: Entry) -> Result<Part> {
         let (instance, member, request) = self.collectives.enter_collective(self.messages, self.objects, entry)?;
-        Ok(self.collectives.entered(self.messages, self.objects, instance, member, request.map(handle::of_cold), Extent::none()))
+        Ok(self.collectives.entered(self.messages, self.objects, instance, member, request.map(handle::of_cold), BufferView::none()))
     }
 
     /// Whether calls may gather.
@@ -94,7 +94,7 @@ impl Entrance<'_> {
             place: Place::Comm(comm),
             root_known: root != Some(None),
             shape,
-            input: pack(&send.extents),
+            input: pack(&send.views),
             member: Member { rank, send: send.blocks, receive: receive.blocks, sources, destinations },
             output_bytes: receive.bytes,
             reduction,
@@ -114,12 +114,12 @@ impl Entrance<'_> {
     }
 
     /// Enters a collective that may gather; `None` if it is to be made in the general way.
-    fn join_gathering(&mut self, brief: &Brief, source: &Extent, target: &Extent) -> Result<Option<Part>> {
+    fn join_gathering(&mut self, brief: &Brief, source: &BufferView, target: &BufferView) -> Result<Option<Part>> {
         self.try_gathering(brief, source, target.clone(), &mut Bring::Nothing)
     }
 
     /// Memory of `blocks` blocks of one datatype; `None` for other sides, and for too many elements.
-    fn blocks(&mut self, side: &Side, blocks: u32) -> Result<Option<Extent>> {
+    fn blocks(&mut self, side: &Side, blocks: u32) -> Result<Option<BufferView>> {
         let Side::One((at, count, datatype)) = *side else { return Ok(None) };
         let Some(total) = count.checked_mul(i64::from(blocks)).filter(|_| at != IN_PLACE) else { return Ok(None) };
         view(self.objects, (at, total, datatype)).map(Some)
@@ -128,7 +128,7 @@ impl Entrance<'_> {
     /// The memory of an intracommunicator's rank that is one block; in place, that at the receiving side.
     // In place means that a member's own block lies at its place among those received (MPI 5.0 sections 6.5 and
     // 6.7).
-    fn own_block(&mut self, send: &Side, receive: &Side, me: u32) -> Result<Option<Extent>> {
+    fn own_block(&mut self, send: &Side, receive: &Side, me: u32) -> Result<Option<BufferView>> {
         match (send.is_in_place(), receive) {
             (true, Side::One((at, count, datatype))) => {
                 let step = self.objects.types.get(*datatype)?.extent() * *count;

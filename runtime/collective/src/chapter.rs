@@ -31,7 +31,7 @@ impl Errand for Work {
     }
 }
 
-// Members go on by arrivals of messages whose times are known: nothing of a collective is an open item.
+// Members go on by arrivals of messages whose times are known: nothing of a collective is an open decision.
 impl Chapter for Collectives {
     #[inline]
     fn has_work(&self) -> bool {

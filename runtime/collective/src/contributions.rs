@@ -7,7 +7,7 @@ use crate::reduction::Reduction;
 use crate::remote::passage::Distributed;
 use crate::varied::Varied;
 use engine::Time;
-use message::view::Extent;
+use message::view::BufferView;
 use rank::memory;
 use schedule::{Blocks, Kind, Members, Shape};
 use std::rc::Rc;
@@ -105,18 +105,18 @@ impl Gathering {
     pub(crate) fn is_complete(&self) -> bool {
         self.complete
     }
-    pub(super) fn contribute(&mut self, shape: &Shape, member: u32, here: u32, extent: &Extent, target: &Extent) {
+    pub(super) fn contribute(&mut self, shape: &Shape, member: u32, here: u32, view: &BufferView, target: &BufferView) {
         if let Some(varied) = self.varied.as_mut().filter(|varied| !varied.is_reduced()) {
-            return varied.enter(member, extent, target);
+            return varied.enter(member, view, target);
         }
-        let bytes = extent.bytes as usize;
+        let bytes = view.bytes as usize;
         if bytes == 0 {
             return;
         }
         // What the root brings is there once and not for each member: a broadcast of 1 MB to a million ranks
         // takes 1 MB.
         if matches!(shape.kind, Kind::Bcast | Kind::Scatter) {
-            self.data = Data::One(pack(std::slice::from_ref(extent)));
+            self.data = Data::One(pack(std::slice::from_ref(view)));
             return;
         }
         if let Data::Nothing = self.data {
@@ -125,9 +125,9 @@ impl Gathering {
         let Data::Each(data, stride) = &mut self.data else { return };
         // Read straight to its place among the others: for gathers this is the result already.
         let place = &mut data[(member - self.first) as usize * *stride..][..bytes];
-        match &extent.layout {
-            None => memory::read(extent.buffer, place),
-            Some(_) => place.copy_from_slice(&pack(std::slice::from_ref(extent))),
+        match &view.layout {
+            None => memory::read(view.buffer, place),
+            Some(_) => place.copy_from_slice(&pack(std::slice::from_ref(view))),
         }
     }
     pub(crate) fn contribution(&self, shape: &Shape, member: u32) -> &[u8] {
@@ -156,7 +156,7 @@ impl Gathering {
     /// The packed result of a member of a complete collective.
     // Straight from the contributions, without a copy for each member. What a member gets is known by place
     // alone.
-    pub(super) fn deliver(&self, shape: &Shape, member: u32, target: &Extent) {
+    pub(super) fn deliver(&self, shape: &Shape, member: u32, target: &BufferView) {
         if let Some(varied) = &self.varied {
             return varied.deliver(member, target);
         }

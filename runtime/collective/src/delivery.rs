@@ -1,7 +1,7 @@
 //! Where results go.
 
 use message::packing::Packing;
-use message::view::Extent;
+use message::view::BufferView;
 use rank::Addr;
 use std::rc::Rc;
 
@@ -12,10 +12,10 @@ pub enum Delivery {
     /// Nowhere.
     #[default]
     None,
-    /// Into these extents, one behind the other.
-    To(Vec<Extent>),
-    /// An extent for each source; where there is none (`NOBODY`), the program's memory stays as it is.
-    From(Vec<Extent>, Rc<[u32]>),
+    /// Into these views, one behind the other.
+    To(Vec<BufferView>),
+    /// A view for each source; where there is none (`NOBODY`), the program's memory stays as it is.
+    From(Vec<BufferView>, Rc<[u32]>),
     /// The handle of a new communicator, to this address.
     Handle(Addr),
 }
@@ -23,22 +23,22 @@ pub enum Delivery {
 impl Delivery {
     /// Moves the result into the program's memory; the rank must be mounted.
     pub(crate) fn deliver(&self, output: &[u8]) {
-        let (extents, sources): (_, &[u32]) = match self {
-            Delivery::To(extents) => (extents, &[]),
-            Delivery::From(extents, sources) => (extents, sources),
+        let (views, sources): (_, &[u32]) = match self {
+            Delivery::To(views) => (views, &[]),
+            Delivery::From(views, sources) => (views, sources),
             Delivery::None | Delivery::Handle(_) => return,
         };
         let mut rest = output;
-        for (index, extent) in extents.iter().enumerate() {
-            let (part, behind) = rest.split_at((extent.bytes as usize).min(rest.len()));
+        for (index, view) in views.iter().enumerate() {
+            let (part, behind) = rest.split_at((view.bytes as usize).min(rest.len()));
             rest = behind;
             if sources.get(index) == Some(&schedule::NOBODY) {
                 continue;
             }
-            match &extent.layout {
-                None => rank::memory::write(extent.buffer, part),
+            match &view.layout {
+                None => rank::memory::write(view.buffer, part),
                 Some((datatype, count)) => {
-                    datatype.unpack(extent.buffer, *count, part);
+                    datatype.unpack(view.buffer, *count, part);
                 }
             }
         }

@@ -4,7 +4,7 @@ use crate::instance::Collectives;
 use crate::instance::sides;
 use message::Messages;
 use message::request::{PROC_NULL, ROOT};
-use message::view::Extent;
+use message::view::BufferView;
 use objects::Objects;
 use objects::error::{ErrorClass, Failure, Result};
 
@@ -58,7 +58,7 @@ pub struct Part {
     /// Whether there is nothing to wait for.
     pub through: bool,
     /// The memory for a result that no agent delivers.
-    pub(crate) target: Extent,
+    pub(crate) target: BufferView,
 }
 
 /// What a call enters through: the parts that it changes.
@@ -81,7 +81,7 @@ impl Collectives {
         instance: u32,
         member: u32,
         request: Option<usize>,
-        target: Extent,
+        target: BufferView,
     ) -> Part {
         // Now and not at the next switch: who can leave at once, an early root for one, must not block first.
         self.run_agents(messages, objects);

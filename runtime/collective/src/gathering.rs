@@ -31,7 +31,7 @@ use engine::Span;
 use message::Messages;
 use message::handle::{self, RequestRef};
 use message::request::{Body, Request, RequestArray};
-use message::view::Extent;
+use message::view::BufferView;
 use objects::Objects;
 use objects::error::Result;
 use objects::op::Op;
@@ -102,8 +102,8 @@ impl Collectives {
         messages: &mut Messages,
         objects: &mut Objects,
         brief: &Brief,
-        source: &Extent,
-        target: &Extent,
+        source: &BufferView,
+        target: &BufferView,
         bring: &mut Bring,
     ) -> Result<Option<(u32, u32, Option<u32>)>> {
         if let Some(member) = self.joins_latest(messages, objects, brief) {
@@ -264,7 +264,7 @@ impl Collectives {
         objects: &mut Objects,
         index: u32,
         member: u32,
-        (source, target): (&Extent, &Extent),
+        (source, target): (&BufferView, &BufferView),
         bring: &mut Bring,
     ) -> Option<u32> {
         let me = messages.current;
@@ -420,7 +420,7 @@ impl Collectives {
         objects: &Objects,
         index: u32,
         member: u32,
-        target: &Extent,
+        target: &BufferView,
     ) -> Result<usize> {
         self.take_broken(index, member)?;
         let instance = self.instance(index);
@@ -462,7 +462,13 @@ pub(crate) fn agent_of(messages: &Messages, gathering: &Gathering, shape: &Shape
 
 impl Entrance<'_> {
     /// Enters a collective that may gather: `None` if it cannot be, and nothing has happened.
-    pub(crate) fn try_gathering(&mut self, brief: &Brief, source: &Extent, target: Extent, bring: &mut Bring) -> Result<Option<Part>> {
+    pub(crate) fn try_gathering(
+        &mut self,
+        brief: &Brief,
+        source: &BufferView,
+        target: BufferView,
+        bring: &mut Bring,
+    ) -> Result<Option<Part>> {
         let Some((index, member, request)) =
             self.collectives.enter_gathering(self.messages, self.objects, brief, source, &target, bring)?
         else {

@@ -4,14 +4,14 @@
 //! find out who is wrong.
 
 use crate::agent::pack;
-use message::view::Extent;
+use message::view::BufferView;
 use schedule::{Blocks, Kind};
 use std::rc::Rc;
 
 /// What the root of a gather or scatter says.
 pub(crate) struct RootBlocks {
     /// Its memory, block by block.
-    pub extents: Vec<Extent>,
+    pub views: Vec<BufferView>,
     /// As in [`Blocks::Each`].
     pub begins: Rc<[u64]>,
     /// Whether its own block stays where it is.
@@ -32,7 +32,7 @@ pub(crate) struct Gatherv {
     /// How the root sees them, once it is in.
     blocks: Option<Rc<[u64]>>,
     /// Where the root's blocks go.
-    targets: Vec<Extent>,
+    targets: Vec<BufferView>,
 }
 
 impl Gatherv {
@@ -43,7 +43,7 @@ impl Gatherv {
         Gatherv { scatters, root, lengths: vec![0; members], begins, data: Vec::new(), blocks: None, targets: Vec::new() }
     }
     /// A member is in.
-    pub(super) fn enter(&mut self, member: u32, source: &Extent, target: &Extent) {
+    pub(super) fn enter(&mut self, member: u32, source: &BufferView, target: &BufferView) {
         let member = member as usize;
         if self.scatters {
             self.lengths[member] = target.bytes;
@@ -61,9 +61,9 @@ impl Gatherv {
         }
         self.blocks = Some(root.begins);
         if self.scatters {
-            self.data = pack(&root.extents);
+            self.data = pack(&root.views);
         } else {
-            self.targets = root.extents;
+            self.targets = root.views;
         }
     }
     /// Whether all say the same.
@@ -99,11 +99,11 @@ impl Gatherv {
         }
     }
     /// Where the root of a gather gets its blocks.
-    pub(super) fn targets(&self, member: u32) -> &[Extent] {
+    pub(super) fn targets(&self, member: u32) -> &[BufferView] {
         if member == self.root { &self.targets } else { &[] }
     }
     /// A member's result, whose rank is mounted, into its memory: of a scatter to `target`.
-    pub(super) fn deliver(&self, member: u32, target: &Extent) {
+    pub(super) fn deliver(&self, member: u32, target: &BufferView) {
         if self.scatters {
             let begin = self.blocks.as_ref().map_or(0, |blocks| blocks[member as usize]);
             target.fill(&self.data[begin as usize..]);

@@ -10,7 +10,7 @@ use crate::instance::Place;
 use message::Messages;
 use message::handle::{self, RequestRef};
 use message::request::{Body, Request};
-use message::view::Extent;
+use message::view::BufferView;
 use objects::Objects;
 use objects::error::Result;
 use rank::Addr;
@@ -69,7 +69,7 @@ impl Collectives {
         objects: &Objects,
         index: u32,
         member: u32,
-        target: Option<&Extent>,
+        target: Option<&BufferView>,
     ) -> Result<usize> {
         let me = messages.current;
         let Some(mut agent) = self.instances[index].agents[member as usize].take() else { return Ok(0) };

@@ -29,6 +29,6 @@ impl Mode {
     }
     /// Where an agent's result goes: of a call that is made in halves, the second half says so again.
     pub(crate) fn delivery(self, target: &Area) -> Delivery {
-        if self == Mode::Entering { Delivery::None } else { Delivery::To(target.extents.clone()) }
+        if self == Mode::Entering { Delivery::None } else { Delivery::To(target.views.clone()) }
     }
 }

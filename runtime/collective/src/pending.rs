@@ -5,7 +5,7 @@
 
 use engine::Time;
 use message::node::NIL;
-use message::view::Extent;
+use message::view::BufferView;
 use rank::Addr;
 use rustc_hash::FxHashMap;
 
@@ -20,7 +20,7 @@ pub(crate) struct Pending {
     // Eight bytes a member, and none where nobody gets anything; what is laid out is rare and elsewhere.
     targets: Vec<Addr>,
     /// Where one does not lie side by side.
-    scattered: FxHashMap<u32, Extent>,
+    scattered: FxHashMap<u32, BufferView>,
 }
 
 impl Pending {
@@ -29,7 +29,7 @@ impl Pending {
         Pending { requests, clock: Time::ZERO, clocks: Vec::new(), targets: Vec::new(), scattered: FxHashMap::default() }
     }
     /// A member is in; `first` if nobody was.
-    pub(super) fn enter(&mut self, place: u32, first: bool, clock: Time, request: u32, target: &Extent) {
+    pub(super) fn enter(&mut self, place: u32, first: bool, clock: Time, request: u32, target: &BufferView) {
         self.requests[place as usize] = request;
         if first {
             self.clock = clock;
@@ -58,19 +58,19 @@ impl Pending {
         self.clocks.get(place as usize).copied().unwrap_or(self.clock)
     }
     /// Where a result of `bytes` goes.
-    pub(super) fn target(&self, place: u32, bytes: u64) -> Extent {
-        if let Some(extent) = self.scattered.get(&place) {
-            return extent.clone();
+    pub(super) fn target(&self, place: u32, bytes: u64) -> BufferView {
+        if let Some(view) = self.scattered.get(&place) {
+            return view.clone();
         }
         match self.targets.get(place as usize) {
-            Some(&buffer) if buffer != Addr::NULL => Extent { buffer, layout: None, bytes },
-            _ => Extent::none(),
+            Some(&buffer) if buffer != Addr::NULL => BufferView { buffer, layout: None, bytes },
+            _ => BufferView::none(),
         }
     }
     /// [`Pending::target`], once: afterwards it goes nowhere.
     // Once: a request whose data was asked for early (`MPI_Request_get_status`) is completed later, when the
     // program may have changed the buffer.
-    pub(super) fn take_target(&mut self, place: u32, bytes: u64) -> Extent {
+    pub(super) fn take_target(&mut self, place: u32, bytes: u64) -> BufferView {
         let target = self.target(place, bytes);
         self.scattered.remove(&place);
         if let Some(place) = self.targets.get_mut(place as usize) {

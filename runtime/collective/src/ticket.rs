@@ -5,7 +5,7 @@ use crate::area::Side;
 use crate::blocks::block_list;
 use crate::entrance::{Entrance, Part};
 use crate::mode::ENDED;
-use message::view::Extent;
+use message::view::BufferView;
 use objects::error::Result;
 use rank::Addr;
 use schedule::Members;
@@ -78,9 +78,9 @@ impl Entrance<'_> {
         let (index, member) = ticket.parts();
         let target = if ticket.has_result() {
             let bytes = self.collectives.instance(index).shape.output(member);
-            Extent { buffer: to, layout: None, bytes }
+            BufferView { buffer: to, layout: None, bytes }
         } else {
-            Extent::none()
+            BufferView::none()
         };
         self.collectives.finish_part(self.messages, self.objects, index, member, &target).map(|_| ())
     }
@@ -91,7 +91,7 @@ impl Entrance<'_> {
     /// What the members' agreement failed with.
     pub fn end_agreement(&mut self, ticket: Ticket) -> Result<usize> {
         let (index, member) = ticket.parts();
-        self.collectives.finish_part(self.messages, self.objects, index, member, &Extent::none())
+        self.collectives.finish_part(self.messages, self.objects, index, member, &BufferView::none())
     }
 
     /// The rank, which is through, takes its result into its blocks and leaves.

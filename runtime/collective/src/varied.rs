@@ -6,7 +6,7 @@ use crate::blocks::BlockList;
 use crate::gatherv::Gatherv;
 use crate::neighbor::Neighbor;
 use crate::reduce_scatter::ReduceScatter;
-use message::view::Extent;
+use message::view::BufferView;
 use objects::topology::Topology;
 use schedule::{Blocks, Kind, Member, Members, Shape, member_of};
 use std::rc::Rc;
@@ -58,7 +58,7 @@ impl Varied {
         }
     }
     /// A member is in, with one block on each side.
-    pub(super) fn enter(&mut self, member: u32, source: &Extent, target: &Extent) {
+    pub(super) fn enter(&mut self, member: u32, source: &BufferView, target: &BufferView) {
         if let Varied::Gatherv(gatherv) = self {
             gatherv.enter(member, source, target);
         }
@@ -120,14 +120,14 @@ impl Varied {
         }
     }
     /// Where the root of a gather gets its blocks.
-    pub(super) fn targets(&self, member: u32) -> &[Extent] {
+    pub(super) fn targets(&self, member: u32) -> &[BufferView] {
         match self {
             Varied::Gatherv(gatherv) => gatherv.targets(member),
             _ => &[],
         }
     }
     /// A member's result, whose rank is mounted, into its memory.
-    pub(super) fn deliver(&self, member: u32, target: &Extent) {
+    pub(super) fn deliver(&self, member: u32, target: &BufferView) {
         match self {
             Varied::Gatherv(gatherv) => gatherv.deliver(member, target),
             // Side by side: others are delivered to a list of blocks.

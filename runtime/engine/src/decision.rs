@@ -1,42 +1,42 @@
 //! What is decided in the order of time, and how far that is safe.
 //!
-//! Where several things may happen and which comes first matters (which message a receive for any source takes, who gets a lock), each is an item with a time, and items are
-//! decided in order once nothing earlier can appear any more. An item is decided, its owner acts, and what it does reaches others no earlier than
-//! the lookahead after that: so all items before the least such time are safe to decide together (the conservative window of Chandy and Misra, 1979, and of YAWNS,
-//! Nicol 1993). Without lookahead it is one item at a time.
+//! Where several things may happen and which comes first matters (which message a receive for any source takes, who gets a lock), each is a decision with a time, and decisions are
+//! made in order once nothing earlier can appear any more. A decision is made, its owner acts, and what it does reaches others no earlier than
+//! the lookahead after that: so all decisions before the least such time are safe to make together (the conservative window of Chandy and Misra, 1979, and of YAWNS,
+//! Nicol 1993). Without lookahead it is one decision at a time.
 
 use crate::{Span, Time};
 use std::cmp::Reverse;
 use std::collections::BinaryHeap;
 
-/// Something to decide. Items are decided in their order, which begins with the time.
-pub trait Decision: Copy + Ord {
-    /// Whose it is: all items of one owner are made anew together.
+/// A decision to make. Decisions are made in their order, which begins with the time.
+pub trait Decidable: Copy + Ord {
+    /// Whose it is: all decisions of one owner are found anew together.
     fn owner(&self) -> u32;
 }
 
-/// An item, and how often its owner's items had been made when it was.
+/// A decision, and how often its owner's decisions had been found when it was.
 #[derive(Clone, Copy, PartialEq, Eq, PartialOrd, Ord, Debug)]
 struct Entry<T> {
-    item: T,
+    decision: T,
     version: u32,
 }
 
-/// Open items of a row of owners, the least first; of equal ones, either.
+/// Open decisions of a row of owners, the least first; of equal ones, either.
 ///
-/// Items are kept from one decision to the next, so that a decision costs what changed and not what waits: void ones stay in the heap until they come to the top, or until
+/// Open decisions are kept from one to the next, so that each costs what changed and not what waits: void ones stay in the heap until they come to the top, or until
 /// they are most of it.
 #[derive(Debug)]
 pub struct DecisionQueue<T> {
     heap: BinaryHeap<Reverse<Entry<T>>>,
-    /// Whether the top of the heap is decided: the next item takes its place.
-    // Most decisions make one new item, and to put that on top and sift it down costs half of taking the old one
+    /// Whether the top of the heap is made: the next decision takes its place.
+    // Most decisions lead to one new one, and to put that on top and sift it down costs half of taking the old one
     // out and putting the new one in.
     vacant: bool,
     versions: Versions,
 }
 
-/// How often the items of each owner of a row were made.
+/// How often the decisions of each owner of a row were found.
 #[derive(Debug)]
 struct Versions {
     /// The first owner.
@@ -45,7 +45,7 @@ struct Versions {
 }
 
 impl Versions {
-    /// The next version of the items of `owner`.
+    /// The next version of the decisions of `owner`.
     fn renew(&mut self, owner: u32) -> u32 {
         let version = &mut self.counts[(owner - self.first) as usize];
         *version = version.wrapping_add(1);
@@ -53,18 +53,18 @@ impl Versions {
     }
 
     #[inline]
-    fn is_valid<T: Decision>(&self, entry: &Entry<T>) -> bool {
-        self.counts[(entry.item.owner() - self.first) as usize] == entry.version
+    fn is_valid<T: Decidable>(&self, entry: &Entry<T>) -> bool {
+        self.counts[(entry.decision.owner() - self.first) as usize] == entry.version
     }
 }
 
-impl<T: Decision> Default for DecisionQueue<T> {
+impl<T: Decidable> Default for DecisionQueue<T> {
     fn default() -> Self {
         DecisionQueue::of(0, 0)
     }
 }
 
-impl<T: Decision> DecisionQueue<T> {
+impl<T: Decidable> DecisionQueue<T> {
     /// Nothing is open, of `count` owners from `first` on. O(count) memory, four bytes each.
     pub fn of(first: u32, count: usize) -> DecisionQueue<T> {
         DecisionQueue { heap: BinaryHeap::new(), vacant: false, versions: Versions { first, counts: vec![0; count] } }
@@ -76,18 +76,18 @@ impl<T: Decision> DecisionQueue<T> {
         self.versions.counts.is_empty()
     }
 
-    /// The items of `owner` are void. O(1).
+    /// The decisions of `owner` are void. O(1).
     pub fn void(&mut self, owner: u32) {
         self.versions.renew(owner);
     }
 
-    /// These are the items of `owner` now, and no others. O(log n) for each.
-    pub fn replace(&mut self, owner: u32, items: impl IntoIterator<Item = T>) {
+    /// These are the decisions of `owner` now, and no others. O(log n) for each.
+    pub fn replace(&mut self, owner: u32, decisions: impl IntoIterator<Item = T>) {
         let version = self.versions.renew(owner);
         // One by one: `extend` may rebuild the heap.
-        for item in items {
-            debug_assert_eq!(item.owner(), owner);
-            let entry = Reverse(Entry { item, version });
+        for decision in decisions {
+            debug_assert_eq!(decision.owner(), owner);
+            let entry = Reverse(Entry { decision, version });
             if std::mem::take(&mut self.vacant)
                 && let Some(mut top) = self.heap.peek_mut()
             {
@@ -98,7 +98,7 @@ impl<T: Decision> DecisionQueue<T> {
         }
     }
 
-    /// The top of the heap is an item once more.
+    /// The top of the heap is a decision once more.
     #[inline]
     fn fill(&mut self) {
         if std::mem::take(&mut self.vacant) {
@@ -106,32 +106,32 @@ impl<T: Decision> DecisionQueue<T> {
         }
     }
 
-    /// The least open item. O(log n) for each void one that lies before it.
+    /// The least open decision. O(log n) for each void one that lies before it.
     pub fn first(&mut self) -> Option<T> {
         self.fill();
         while let Some(Reverse(entry)) = self.heap.peek() {
             if self.versions.is_valid(entry) {
-                return Some(entry.item);
+                return Some(entry.decision);
             }
             self.heap.pop();
         }
         None
     }
 
-    /// The item that [`DecisionQueue::first`] answered is decided: it is open no more. O(log n).
+    /// The decision that [`DecisionQueue::first`] answered is made: it is open no more. O(log n).
     pub fn decided(&mut self) {
         self.fill();
         self.vacant = !self.heap.is_empty();
     }
 
-    /// All open items, in any order. O(n), with the void ones.
+    /// All open decisions, in any order. O(n), with the void ones.
     pub fn iter(&self) -> impl Iterator<Item = T> {
         // The top is the first of the heap's entries.
         let entries = self.heap.iter().skip(usize::from(self.vacant));
-        entries.filter(|Reverse(entry)| self.versions.is_valid(entry)).map(|Reverse(entry)| entry.item)
+        entries.filter(|Reverse(entry)| self.versions.is_valid(entry)).map(|Reverse(entry)| entry.decision)
     }
 
-    /// Forgets void items, should they be most of the queue: there is about an item an owner.
+    /// Forgets void decisions, should they be most of the queue: there is about one an owner.
     pub fn tidy(&mut self) {
         if self.heap.len() > 64 + 4 * self.versions.counts.len() {
             self.fill();
@@ -141,7 +141,7 @@ impl<T: Decision> DecisionQueue<T> {
     }
 }
 
-/// Until when items are safe to decide, while they are.
+/// Until when decisions are safe to make, while they are made.
 #[derive(Clone, Copy, Debug)]
 pub struct SafeTime {
     bound: Time,
@@ -160,7 +160,7 @@ impl SafeTime {
         time < self.bound
     }
 
-    /// An item was decided because of which its owner acts at `time`, or later.
+    /// A decision was made because of which its owner acts at `time`, or later.
     #[inline]
     pub fn acts(&mut self, time: Time) {
         self.bound = self.bound.min(time.saturating_add(self.lookahead));
@@ -179,9 +179,9 @@ mod tests {
 
     /// Time, owner, source.
     #[derive(Clone, Copy, PartialEq, Eq, PartialOrd, Ord, Debug)]
-    struct Item(Time, u32, u32);
+    struct Decision(Time, u32, u32);
 
-    impl Decision for Item {
+    impl Decidable for Decision {
         fn owner(&self) -> u32 {
             self.1
         }
@@ -196,9 +196,9 @@ mod tests {
             steps in proptest::collection::vec((0..OWNERS, proptest::collection::vec((0u64..20, 0u32..3), 0..3), 0u32..4), 0..80),
         ) {
             let mut queue = DecisionQueue::of(FIRST, OWNERS as usize);
-            let mut model: Vec<Vec<Item>> = vec![Vec::new(); OWNERS as usize];
-            for (owner, items, what) in steps {
-                let items: Vec<Item> = items.into_iter().map(|(time, source)| Item(Time::from_ps(time), FIRST + owner, source)).collect();
+            let mut model: Vec<Vec<Decision>> = vec![Vec::new(); OWNERS as usize];
+            for (owner, decisions, what) in steps {
+                let decisions: Vec<Decision> = decisions.into_iter().map(|(time, source)| Decision(Time::from_ps(time), FIRST + owner, source)).collect();
                 let least = model.iter().flatten().min().copied();
                 prop_assert_eq!(queue.first(), least);
                 match (what, least) {
@@ -209,16 +209,16 @@ mod tests {
                     (1, Some(least)) => {
                         queue.decided();
                         let list = &mut model[(least.1 - FIRST) as usize];
-                        let place = list.iter().position(|item| *item == least).unwrap();
+                        let place = list.iter().position(|decision| *decision == least).unwrap();
                         list.remove(place);
                     }
                     _ => {
-                        queue.replace(FIRST + owner, items.iter().copied());
-                        model[owner as usize] = items;
+                        queue.replace(FIRST + owner, decisions.iter().copied());
+                        model[owner as usize] = decisions;
                     }
                 }
                 queue.tidy();
-                let (mut open, mut expected): (Vec<Item>, Vec<Item>) = (queue.iter().collect(), model.iter().flatten().copied().collect());
+                let (mut open, mut expected): (Vec<Decision>, Vec<Decision>) = (queue.iter().collect(), model.iter().flatten().copied().collect());
                 open.sort();
                 expected.sort();
                 prop_assert_eq!(open, expected);
@@ -229,61 +229,61 @@ mod tests {
     /// How long a rank computes, to whom it sends then, and how much longer than the lookahead each message takes.
     type Step = (u64, Vec<(u32, u64)>);
 
-    /// A program of ranks that wait for items: at each that it gets, a rank computes and sends messages, which are items of others.
+    /// A program of ranks that wait for decisions: at each that it gets, a rank computes and sends messages, which are decisions of others.
     #[derive(Clone, Debug)]
     struct Program {
-        /// Items that are there from the beginning.
-        items: Vec<Item>,
+        /// Decisions that are there from the beginning.
+        decisions: Vec<Decision>,
         /// What a rank does at each of its decisions, in turn.
         steps: Vec<Vec<Step>>,
         lookahead: u64,
     }
 
     impl Program {
-        /// What a rank does because of its decision number `count`, at `time`: when it acts, and the items that follow.
-        fn react(&self, item: Item, count: usize) -> (Time, Vec<Item>) {
-            let Item(time, rank, _) = item;
+        /// What a rank does because of its decision number `count`, at `time`: when it acts, and the decisions that follow.
+        fn react(&self, decision: Decision, count: usize) -> (Time, Vec<Decision>) {
+            let Decision(time, rank, _) = decision;
             let Some((compute, sends)) = self.steps[(rank - FIRST) as usize].get(count) else { return (time, Vec::new()) };
             let acts = time + Span::from_ps(*compute);
             let arrival = |late: u64| acts + Span::from_ps(self.lookahead + late);
-            (acts, sends.iter().map(|&(to, late)| Item(arrival(late), FIRST + to, rank)).collect())
+            (acts, sends.iter().map(|&(to, late)| Decision(arrival(late), FIRST + to, rank)).collect())
         }
 
-        /// Decides one item at a time, each with all that follows.
-        fn one_by_one(&self) -> Vec<Item> {
-            let (mut open, mut counts, mut order) = (self.items.clone(), [0; OWNERS as usize], Vec::new());
+        /// Makes one decision at a time, each with all that follows.
+        fn one_by_one(&self) -> Vec<Decision> {
+            let (mut open, mut counts, mut order) = (self.decisions.clone(), [0; OWNERS as usize], Vec::new());
             while let Some(place) = (0..open.len()).min_by_key(|&place| open[place]) {
-                let item = open.swap_remove(place);
-                order.push(item);
-                open.extend(self.react(item, counts[(item.1 - FIRST) as usize]).1);
-                counts[(item.1 - FIRST) as usize] += 1;
+                let decision = open.swap_remove(place);
+                order.push(decision);
+                open.extend(self.react(decision, counts[(decision.1 - FIRST) as usize]).1);
+                counts[(decision.1 - FIRST) as usize] += 1;
             }
             order
         }
 
         /// Decides all that is safe, and lets the ranks act only then.
-        fn in_windows(&self) -> Vec<Item> {
+        fn in_windows(&self) -> Vec<Decision> {
             let mut queue = DecisionQueue::of(FIRST, OWNERS as usize);
-            let (mut open, mut counts, mut order) = (self.items.clone(), [0; OWNERS as usize], Vec::new());
+            let (mut open, mut counts, mut order) = (self.decisions.clone(), [0; OWNERS as usize], Vec::new());
             loop {
                 for owner in FIRST..FIRST + OWNERS {
-                    queue.replace(owner, open.iter().copied().filter(|item| item.1 == owner));
+                    queue.replace(owner, open.iter().copied().filter(|decision| decision.1 == owner));
                 }
                 let mut safe = SafeTime::new(Time::MAX, Span::from_ps(self.lookahead));
                 let (mut decided, mut later) = (0, Vec::new());
-                while let Some(item) = queue.first() {
-                    // The least item is safe whatever the lookahead is.
-                    if !safe.covers(item.0) && decided != 0 {
+                while let Some(decision) = queue.first() {
+                    // The least decision is safe whatever the lookahead is.
+                    if !safe.covers(decision.0) && decided != 0 {
                         break;
                     }
                     queue.decided();
-                    let place = open.iter().position(|open| *open == item).unwrap();
+                    let place = open.iter().position(|open| *open == decision).unwrap();
                     open.swap_remove(place);
-                    let (acts, follow) = self.react(item, counts[(item.1 - FIRST) as usize]);
-                    counts[(item.1 - FIRST) as usize] += 1;
+                    let (acts, follow) = self.react(decision, counts[(decision.1 - FIRST) as usize]);
+                    counts[(decision.1 - FIRST) as usize] += 1;
                     safe.acts(acts);
                     later.extend(follow);
-                    order.push(item);
+                    order.push(decision);
                     decided += 1;
                 }
                 if decided == 0 {
@@ -295,11 +295,11 @@ mod tests {
     }
 
     fn programs() -> impl Strategy<Value = Program> {
-        let items = proptest::collection::vec((0u64..30, 0..OWNERS, 0u32..3), 0..8);
+        let decisions = proptest::collection::vec((0u64..30, 0..OWNERS, 0u32..3), 0..8);
         let sends = proptest::collection::vec((0..OWNERS, 0u64..10), 0..3);
         let steps = proptest::collection::vec(proptest::collection::vec((0u64..6, sends), 0..5), OWNERS as usize);
-        (items, steps, 0u64..12).prop_map(|(items, steps, lookahead)| Program {
-            items: items.into_iter().map(|(time, rank, source)| Item(Time::from_ps(time), FIRST + rank, source)).collect(),
+        (decisions, steps, 0u64..12).prop_map(|(decisions, steps, lookahead)| Program {
+            decisions: decisions.into_iter().map(|(time, rank, source)| Decision(Time::from_ps(time), FIRST + rank, source)).collect(),
             steps,
             lookahead,
         })

@@ -11,7 +11,7 @@ mod time;
 mod wheel;
 
 pub use barrier::SpinBarrier;
-pub use decision::{Decision, DecisionQueue, SafeTime};
+pub use decision::{Decidable, DecisionQueue, SafeTime};
 pub use queue::{EventKey, EventQueue};
 pub use random::Random;
 pub use time::{EndOfTime, ParseSpanError, Span, Time};

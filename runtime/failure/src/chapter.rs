@@ -10,7 +10,7 @@ use message::request::Status;
 use objects::Objects;
 use objects::error::Result;
 
-// An agreement is over when its last member comes in or fails: nothing of it is an open item.
+// An agreement is over when its last member comes in or fails: nothing of it is an open decision.
 impl Chapter for Agreements {
     #[inline]
     fn has_work(&self) -> bool {

@@ -6,7 +6,7 @@
 //!
 //! An access becomes a `Transfer` (`asked.rs`, `issue.rs`): memory, and bytes of a view (`view.rs`), which is a datatype that tiles the file, walked as those of memory are. `transfer.rs`
 //! moves data between both, where the rank calls or when it completes its request. What the home is asked for (`access.rs`, `serve.rs`) has its turn as accesses to windows
-//! have: the first thing that waits is an open item (`message::chapter::arrivals`). What all do together (`meeting.rs`) waits at home until every member's part is there, and
+//! have: the first thing that waits is an open decision (`message::chapter::arrivals`). What all do together (`meeting.rs`) waits at home until every member's part is there, and
 //! has its turn with the last. An answer either completes a request or lets the next thing of its operation be asked (`complete.rs`), the time at the servers
 //! of the machine (`storage.rs`) last. A file is an object of `objects`, made by
 //! an agreement to which the first member brings whether the host opened it; each process opens the host's file when the first of its ranks needs it.

@@ -4,7 +4,7 @@ use crate::access::Pieces;
 use crate::host::Host;
 use crate::view::View;
 use message::packing::Packing;
-use message::view::Extent;
+use message::view::BufferView;
 use objects::datatype::Datatype;
 use objects::error::Result;
 use rank::memory;
@@ -16,7 +16,7 @@ const CHUNK: u64 = 4 << 20;
 /// The program's memory.
 #[derive(Clone)]
 pub(crate) struct Memory {
-    pub(crate) extent: Extent,
+    pub(crate) extent: BufferView,
     pub(crate) datatype: Rc<Datatype>,
     pub(crate) count: u64,
 }

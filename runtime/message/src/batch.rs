@@ -14,7 +14,7 @@ use crate::envelope::{Envelope, Transit};
 use crate::messages::Messages;
 use crate::node::{NIL, flag};
 use crate::reference::REFERRED;
-use crate::view::Extent;
+use crate::view::BufferView;
 use crate::{handle, handle::REQUEST_SENT};
 use rank::{Addr, memory};
 
@@ -33,7 +33,7 @@ impl Messages {
     pub fn batch_send(&mut self, to: u32, message: Envelope, (buffer, bytes): (Addr, u64), transit: Transit, stays: bool) -> usize {
         memory::prefetch(&self.ranks[to as usize]);
         let owned = stays && bytes >= REFERRED && transit.flags == 0;
-        let payload = self.load(&Extent { buffer, layout: None, bytes }, 0);
+        let payload = self.load(&BufferView { buffer, layout: None, bytes }, 0);
         let flags = if owned { flag::OWNED } else { transit.flags };
         let node = self.message_node(&message, payload, bytes, &Transit { flags, ..transit });
         self.add_to_batch(Operation { node, to });

@@ -1,7 +1,7 @@
 //! Ranks that have failed and communicators that were revoked, and what becomes of messages by that (docs/failures.md).
 //!
 //! When something has happened is one thing, and from when on a rank reckons with it another: a failure is known to all a delay later, a revocation when
-//! its message has come. Both reach a rank as an alarm, an item that is decided when nothing can come before it (`mpi/alarms.rs`): then what the rank waits for and
+//! its message has come. Both reach a rank as an alarm, a decision that is made when nothing can come before it (`mpi/alarms.rs`): then what the rank waits for and
 //! cannot get ends with an error.
 
 mod p2p;

@@ -12,7 +12,7 @@
 
 use crate::messages::Messages;
 use crate::node::{Node, flag};
-use crate::view::Extent;
+use crate::view::BufferView;
 use rank::{Addr, memory};
 
 /// Where a payload is that no receive has taken.
@@ -60,7 +60,7 @@ impl Messages {
     // What is laid out is packed before anybody knows whether its receive is there: to unpack straight from one layout into another would take
     // the product of both walks, and a pooled buffer is warm by then.
     #[inline(always)]
-    pub fn load(&mut self, view: &Extent, flags: u16) -> Payload {
+    pub fn load(&mut self, view: &BufferView, flags: u16) -> Payload {
         if view.fits_inline(flags) {
             Payload::Inline(memory::load_short(view.buffer, view.bytes as usize))
         } else if view.bytes == 0 || !view.has_memory() {
@@ -74,7 +74,7 @@ impl Messages {
 
     /// Copies what lies there into a buffer of the pool.
     #[inline(never)]
-    pub fn pack(&mut self, view: &Extent) -> u32 {
+    pub fn pack(&mut self, view: &BufferView) -> u32 {
         let index = self.pool.alloc(view.bytes as usize);
         view.append_to(self.pool.get_mut(index));
         index
@@ -92,7 +92,7 @@ impl Messages {
     }
 
     /// Moves a payload from a node into the mounted rank's memory. The node has none any more.
-    pub fn unload(&mut self, node: &Node, view: &Extent) {
+    pub fn unload(&mut self, node: &Node, view: &BufferView) {
         if node.bytes == 0 {
             return;
         }
@@ -101,7 +101,7 @@ impl Messages {
             self.put(payload, view.buffer, node.bytes);
         } else {
             if let Payload::At(buffer) = payload {
-                payload = Payload::Pooled(self.pack(&Extent { buffer, layout: None, bytes: node.bytes }));
+                payload = Payload::Pooled(self.pack(&BufferView { buffer, layout: None, bytes: node.bytes }));
             }
             match payload {
                 Payload::None | Payload::At(_) => {}
@@ -134,7 +134,7 @@ impl Messages {
                 self.put(payload, to, from.bytes);
                 payload = Payload::None;
             }
-            Payload::At(buffer) => payload = Payload::Pooled(self.pack(&Extent { buffer, layout: None, bytes: from.bytes })),
+            Payload::At(buffer) => payload = Payload::Pooled(self.pack(&BufferView { buffer, layout: None, bytes: from.bytes })),
             Payload::None | Payload::Inline(_) | Payload::Pooled(_) => {}
         }
         let (flags, _, data) = payload.parts();

@@ -9,7 +9,7 @@ pub mod send;
 use crate::envelope::Pattern;
 use crate::error::{ErrorClass, Failure, Result};
 use crate::request::{ANY_SOURCE, ANY_TAG, PROC_NULL};
-use crate::view::Extent;
+use crate::view::BufferView;
 use objects::Objects;
 use rank::Addr;
 
@@ -57,14 +57,14 @@ pub fn bad_buffer(buffer: Addr, count: u64) -> Box<Failure> {
     Failure::new(ErrorClass::BUFFER, text)
 }
 
-/// Buffer, count and datatype as an extent of memory.
+/// Buffer, count and datatype as a view of memory.
 ///
 /// # Errors
 /// `MPI_ERR_COUNT`, `MPI_ERR_TYPE`; `MPI_ERR_BUFFER` where data would begin at no memory (`MPI_BOTTOM` needs datatypes of absolute addresses).
 // `true_lb`: `MPI_BOTTOM` is the null pointer and right with datatypes of absolute addresses, so it is where
 // data begins that counts. An empty message may come from anywhere.
 #[inline(always)]
-pub fn view(objects: &Objects, (buffer, count, datatype): Buffer) -> Result<Extent> {
+pub fn view(objects: &Objects, (buffer, count, datatype): Buffer) -> Result<BufferView> {
     let Ok(count) = u64::try_from(count) else {
         return Err(Failure::new(ErrorClass::COUNT, format!("count {count} is negative")));
     };
@@ -74,9 +74,9 @@ pub fn view(objects: &Objects, (buffer, count, datatype): Buffer) -> Result<Exte
         return Err(bad_buffer(buffer, count));
     }
     if kind.contiguous {
-        return Ok(Extent { buffer, layout: None, bytes });
+        return Ok(BufferView { buffer, layout: None, bytes });
     }
-    Ok(Extent { buffer, layout: Some((kind.clone(), count)), bytes })
+    Ok(BufferView { buffer, layout: Some((kind.clone(), count)), bytes })
 }
 
 /// What a receive or probe accepts; `None` from `MPI_PROC_NULL`.

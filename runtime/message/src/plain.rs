@@ -11,13 +11,13 @@ use crate::moving::Payload;
 use crate::node::{INLINE_BYTES, NIL, Node, State, flag};
 use crate::p2p::{Buffer, FIRST_MEMORY, Peer, SendMode};
 use crate::request::Status;
-use crate::view::Extent;
+use crate::view::BufferView;
 use engine::Time;
 use objects::Objects;
 use rank::Addr;
 
 /// Contiguous memory.
-// Two words, which go through registers; an `Extent` with its counted layout would be built and dropped in
+// Two words, which go through registers; an `BufferView` with its counted layout would be built and dropped in
 // memory.
 #[derive(Clone, Copy)]
 struct Stretch {
@@ -57,7 +57,7 @@ impl Messages {
         // 3.5).
         self.flush_batch();
         if bytes <= INLINE_BYTES {
-            let payload = self.load(&Extent { buffer, layout: None, bytes }, 0);
+            let payload = self.load(&BufferView { buffer, layout: None, bytes }, 0);
             let awaited = !self.ranks[to as usize].posted.is_empty();
             if !(awaited && self.hand_over(to, &envelope, payload, bytes, arrival)) {
                 self.deliver(to, &envelope, payload, bytes, &Transit::at(arrival));
@@ -150,7 +150,7 @@ impl Messages {
     #[inline(never)]
     fn unload_long(&mut self, index: u32, buffer: Addr) {
         let node = self.nodes[index];
-        self.unload(&node, &Extent { buffer, layout: None, bytes: node.bytes });
+        self.unload(&node, &BufferView { buffer, layout: None, bytes: node.bytes });
     }
 
     /// Posts a plain receive, or holds it: answers its node; `None`, with nothing done, if it is not plain.

@@ -6,7 +6,7 @@
 
 use crate::messages::Messages;
 use crate::node::{Node, State, flag};
-use crate::view::Extent;
+use crate::view::BufferView;
 
 /// Payload bytes from which on a message refers to them: shorter ones are copied for less.
 // A reference is settled or received later, when the sender's line may have left the cache: a few lines are
@@ -50,7 +50,7 @@ impl Messages {
     /// Copies the payload that a message refers to.
     fn copy_referred(&mut self, message: u32) {
         let Node { buffer, bytes, .. } = self.nodes[message];
-        let index = self.pack(&Extent { buffer, layout: None, bytes });
+        let index = self.pack(&BufferView { buffer, layout: None, bytes });
         let node = &mut self.nodes[message];
         node.data[0] = u64::from(index);
         node.flags = node.flags & !flag::REFERS | flag::POOLED;

@@ -12,7 +12,7 @@ use crate::error::{ErrorClass, Failure, Result};
 use crate::handle::{self, RequestRef};
 use crate::messages::Messages;
 use crate::node::{Node, State, flag};
-use crate::view::Extent;
+use crate::view::BufferView;
 use engine::Time;
 
 /// The failure of a call that was given a handle which is no active request.
@@ -195,8 +195,8 @@ impl Messages {
     }
 
     /// Where a receive node's payload goes.
-    pub fn receive_extent(&self, node: &Node) -> Extent {
+    pub fn receive_view(&self, node: &Node) -> BufferView {
         let layout = node.has(flag::LAYOUT).then(|| self.layouts[node.layout].clone());
-        Extent { buffer: node.buffer, layout, bytes: node.bytes }
+        BufferView { buffer: node.buffer, layout, bytes: node.bytes }
     }
 }

@@ -7,7 +7,7 @@ use std::rc::Rc;
 
 /// Memory as a program names it: address, layout and count.
 #[derive(Clone)]
-pub struct Extent {
+pub struct BufferView {
     /// Where.
     pub buffer: Addr,
     /// How it lies there; `None` for contiguous bytes.
@@ -16,14 +16,14 @@ pub struct Extent {
     pub bytes: u64,
 }
 
-impl Extent {
+impl BufferView {
     /// No memory.
-    pub fn none() -> Extent {
-        Extent::length(0)
+    pub fn none() -> BufferView {
+        BufferView::length(0)
     }
     /// A payload of so many bytes that nobody has, in a run without payloads ([`Messages::payloads`](crate::messages::Messages::payloads)).
-    pub fn length(bytes: u64) -> Extent {
-        Extent { buffer: Addr::NULL, layout: None, bytes }
+    pub fn length(bytes: u64) -> BufferView {
+        BufferView { buffer: Addr::NULL, layout: None, bytes }
     }
     /// Whether there is memory behind it. Data at the null pointer has a layout of absolute addresses (`MPI_BOTTOM`).
     // Two questions in one word: a run without payloads has neither.
@@ -32,9 +32,9 @@ impl Extent {
         !self.buffer.is_null() || self.layout.is_some()
     }
     /// So many equal parts of bytes that lie side by side.
-    pub fn parts(&self, count: usize) -> Vec<Extent> {
+    pub fn parts(&self, count: usize) -> Vec<BufferView> {
         let bytes = self.bytes / count.max(1) as u64;
-        (0..count as i64).map(|index| Extent { buffer: self.buffer.offset(index * bytes as i64), layout: None, bytes }).collect()
+        (0..count as i64).map(|index| BufferView { buffer: self.buffer.offset(index * bytes as i64), layout: None, bytes }).collect()
     }
     /// Whether a node can hold it beside these flags: a sender that waits for the match has its request where the payload would be.
     #[inline(always)]

@@ -1,4 +1,4 @@
-//! What ranks get to know of failures and revocations, and when: items that are decided as receives for any source are.
+//! What ranks get to know of failures and revocations, and when: decisions that are made as receives for any source are.
 //!
 //! A failure happens when nothing can come before it, to a rank that is blocked or has got to that time. Everybody knows a delay later: each rank then ends with
 //! an error what it waits for and cannot get. So a rank that runs on without waiting for anything hears of it when it waits, as it would of a message.

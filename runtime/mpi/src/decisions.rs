@@ -1,8 +1,8 @@
 //! In which order what is open is decided: receives for any source, polls, and what other chapters keep open.
 //!
-//! When no rank of the process can run, everything still open is an item with a time; the items
+//! When no rank of the process can run, everything still open is a decision with a time; the decisions
 //! before safe time are decided in the order (time, rank, source). With no lookahead the single
-//! least item is decided.
+//! least decision is made.
 //!
 //! The result does not depend on the order in which ranks ran. A receive may take a message if the message is the first of its source that the
 //! receive accepts, and the receive the first posted that accepts the message: that orders receives for any source and named ones among each
@@ -10,13 +10,13 @@
 //! follows from a decision, an acknowledgement to a sender for one, lies before it, and a probe sees none earlier. Cancelling gives a message that
 //! arrives later back.
 //!
-//! Items are kept from one decision to the next: only those of ranks to which something happened are made anew, so
+//! Open decisions are kept from one to the next: only those of ranks to which something happened are found anew, so
 //! that a decision costs what changed and not what waits. And what was safe stays so: a receive that is posted later and has
 //! a message from before then need not wait to be decided.
 
 use crate::envelope::{Envelope, Pattern};
 use crate::node::{Node, flag};
-use crate::order::item::{Item, What};
+use crate::order::decision::{Decision, What};
 use crate::order::key::Key;
 use crate::order::question::Open;
 use crate::world::World;
@@ -29,14 +29,14 @@ impl World {
     ///
     /// A receive may take a message if that is the first of its source that the receive accepts, and the receive the first posted that
     /// accepts the message: of a source whose first message an earlier receive may take, it waits until that is decided. The others of
-    /// the rank are items once this one is decided; none meets its message before the one before. O(log messages) where all accept the same,
+    /// the rank are decisions once this one is made; none meets its message before the one before. O(log messages) where all accept the same,
     /// O(receives * messages) at worst.
-    // Only the first item of a rank is made. What its others are depends on how this one is decided: one
+    // Only the first decision of a rank is found. What its others are depends on how this one is made: one
     // message less, and perhaps a named receive that has its own now.
-    fn wild_item_of(&self, rank: u32) -> Option<Item> {
+    fn wild_decision_of(&self, rank: u32) -> Option<Decision> {
         let state = &self.messages.ranks[rank as usize];
         let mut asked: SmallVec<[Pattern; 4]> = SmallVec::new();
-        let mut least: Option<Item> = None;
+        let mut least: Option<Decision> = None;
         let kinds = self.messages.wild_kinds(rank);
         for receive in self.messages.posted.iter(state.posted) {
             let node = &self.messages.nodes[receive];
@@ -54,7 +54,7 @@ impl World {
                 if let Some(message) = best {
                     let Node { arrival: time, source, .. } = self.messages.nodes[message];
                     if least.is_none_or(|least| (time, source) < (least.time, least.source)) {
-                        least = Some(Item { time, rank, source, what: What::Receive(receive, message) });
+                        least = Some(Decision { time, rank, source, what: What::Receive(receive, message) });
                     }
                 }
                 asked.push(pattern);
@@ -85,32 +85,32 @@ impl World {
     }
 
     /// The poll in which `rank` is blocked, if it can be answered at some time.
-    // What can be answered already is an item of time zero, before all others: its rank may act, and so comes
+    // What can be answered already is a decision of time zero, before all others: its rank may act, and so comes
     // first.
-    fn poll_item_of(&self, rank: u32) -> Option<Item> {
+    fn poll_decision_of(&self, rank: u32) -> Option<Decision> {
         let poll = self.order.polls.get(&rank)?;
         match self.open(rank, poll) {
-            Open::Final => Some(Item { time: Time::ZERO, rank, source: 0, what: What::Poll }),
-            Open::At(time) => Some(Item { time, rank, source: u32::MAX, what: What::Poll }),
+            Open::Final => Some(Decision { time: Time::ZERO, rank, source: 0, what: What::Poll }),
+            Open::At(time) => Some(Decision { time, rank, source: u32::MAX, what: What::Poll }),
             Open::Never => None,
         }
     }
 
-    /// Makes the items of a rank anew; those that it had are void.
-    // At most one of each kind: O(1) items a rank, each found in its own part.
+    /// Finds the decisions of a rank anew; those that it had are void.
+    // At most one of each kind: O(1) decisions a rank, each found in its own part.
     fn renew(&mut self, rank: u32) {
         let state = &self.messages.ranks[rank as usize];
-        let receive = if state.wilds != 0 { self.wild_item_of(rank) } else { None };
-        let poll = if state.polling { self.poll_item_of(rank) } else { None };
-        let chapter = self.chapters.first_open(rank).map(|(id, time, source)| Item { time, rank, source, what: What::Chapter(id.0) });
-        let held = self.messages.first_held(rank).map(|(time, source, receive)| Item { time, rank, source, what: What::Told(receive) });
+        let receive = if state.wilds != 0 { self.wild_decision_of(rank) } else { None };
+        let poll = if state.polling { self.poll_decision_of(rank) } else { None };
+        let chapter = self.chapters.first_open(rank).map(|(id, time, source)| Decision { time, rank, source, what: What::Chapter(id.0) });
+        let held = self.messages.first_held(rank).map(|(time, source, receive)| Decision { time, rank, source, what: What::Told(receive) });
         let alarm = self.messages.faults.as_ref().and_then(|faults| faults.first_alarm(rank));
-        let alarm = alarm.map(|time| Item { time, rank, source: rank, what: What::Alarm });
+        let alarm = alarm.map(|time| Decision { time, rank, source: rank, what: What::Alarm });
         self.order.decisions.queue.replace(rank, [receive, held, poll, chapter, alarm].into_iter().flatten());
     }
 
-    /// Looks at all ranks to which something happened: answers polls that can be answered now, and makes their items anew.
-    // Polls first: an answered rank runs again, and its items are made when it waits once more.
+    /// Looks at all ranks to which something happened: answers polls that can be answered now, and finds their decisions anew.
+    // Polls first: an answered rank runs again, and its decisions are found when it waits once more.
     pub(crate) fn refresh(&mut self) {
         if self.messages.dirty.is_empty() {
             return;
@@ -137,11 +137,11 @@ impl World {
         }
     }
 
-    /// What the other processes must know of this one's open items: the first, and the least time at which a rank can act
+    /// What the other processes must know of this one's open decisions: the first, and the least time at which a rank can act
     /// because one of them was decided.
-    pub(crate) fn first_and_effect(&mut self) -> (Option<Item>, Option<Time>) {
+    pub(crate) fn first_and_effect(&mut self) -> (Option<Decision>, Option<Time>) {
         self.refresh();
-        let effect = self.order.decisions.queue.iter().map(|item| self.acts(&item)).min();
+        let effect = self.order.decisions.queue.iter().map(|decision| self.acts(&decision)).min();
         (self.order.decisions.queue.first(), effect)
     }
 
@@ -153,7 +153,7 @@ impl World {
         time < self.messages.safe && !self.messages.by_time() && !self.chapters.has_work()
     }
 
-    /// Whether the mounted rank's poll at `time` is the first of all open items, because its poll before was and nothing happened since.
+    /// Whether the mounted rank's poll at `time` is the first of all open decisions, because its poll before was and nothing happened since.
     #[inline]
     pub(crate) fn has_turn(&self, time: Time) -> bool {
         self.order.decisions.turn == Some((self.messages.current, time)) && self.messages.polls_again && !self.chapters.has_work()
@@ -178,32 +178,32 @@ impl World {
             && !self.messages.ranks[self.messages.current as usize].dirty
     }
 
-    // Made anew and not taken from the queue: the mounted rank has posted and received since its items were
+    // Found anew and not taken from the queue: the mounted rank has posted and received since its decisions were
     // made.
     #[inline(never)]
     fn decide_own_receive(&mut self, time: Time) -> bool {
-        let first = self.wild_item_of(self.messages.current);
-        let Some(item) = first.filter(|item| item.time <= time) else {
-            self.order.decisions.quiet = Some((self.messages.current, first.map_or(Time::MAX, |item| item.time)));
+        let first = self.wild_decision_of(self.messages.current);
+        let Some(decision) = first.filter(|decision| decision.time <= time) else {
+            self.order.decisions.quiet = Some((self.messages.current, first.map_or(Time::MAX, |decision| decision.time)));
             return false;
         };
-        self.decide_receive(&item);
-        self.messages.mark_dirty(item.rank);
+        self.decide_receive(&decision);
+        self.messages.mark_dirty(decision.rank);
         true
     }
 
     /// A receive for any source takes its message.
-    fn decide_receive(&mut self, item: &Item) {
-        let What::Receive(receive, message) = item.what else { return };
-        self.messages.close_wild(item.rank, receive);
-        self.messages.unlink_posted(item.rank, receive);
-        self.messages.unlink_message(item.rank, message);
-        let meets = self.meets(item);
+    fn decide_receive(&mut self, decision: &Decision) {
+        let What::Receive(receive, message) = decision.what else { return };
+        self.messages.close_wild(decision.rank, receive);
+        self.messages.unlink_posted(decision.rank, receive);
+        self.messages.unlink_message(decision.rank, message);
+        let meets = self.meets(decision);
         // The floor is kept in the message, so that whoever asks later, a probe or a status, sees one and the
         // same time.
         self.messages.nodes[message].arrival = meets;
-        self.messages.take(item.rank, receive, message);
-        self.decided_until(item.rank, meets);
+        self.messages.take(decision.rank, receive, message);
+        self.decided_until(decision.rank, meets);
     }
 
     /// A receive of `rank` for any source was decided or cancelled at `time`: what had to wait for that meets its message then or later, and a
@@ -224,8 +224,8 @@ impl World {
         self.messages.safe = Time::ZERO;
     }
 
-    /// Decides open items that were safe to decide before; false if there are none.
-    // A rank that waits in a held collective goes on at its own clock, which may be before its items: that no
+    /// Makes open decisions that were safe to decide before; false if there are none.
+    // A rank that waits in a held collective goes on at its own clock, which may be before its decisions: that no
     // message comes before these does not make them the next thing that happens to it.
     pub(crate) fn decide_safe(&mut self) -> bool {
         let mut decided = self.messages.tell_passed();
@@ -233,69 +233,69 @@ impl World {
             return decided;
         }
         self.refresh();
-        while let Some(item) = self.order.decisions.queue.first().filter(|item| item.time < self.messages.safe) {
-            self.apply(&item, self.messages.safe);
+        while let Some(decision) = self.order.decisions.queue.first().filter(|decision| decision.time < self.messages.safe) {
+            self.apply(&decision, self.messages.safe);
             decided = true;
         }
         decided
     }
 
-    /// Decides open items that no rank of another process can interfere with, all of which act at `other` or later; false if there are none.
+    /// Makes open decisions that no rank of another process can interfere with, all of which act at `other` or later; false if there are none.
     pub(crate) fn decide_before_others(&mut self, other: Time) -> bool {
         let (decided, bound) = self.decide_below(other, false);
         self.messages.safe = self.messages.safe.max(bound);
         decided != 0
     }
 
-    /// Decides open items below a bound: what acts at `other` or later, and ranks because of what was decided, may change the rest. With `anyway`
-    /// the first item is decided wherever it is. Answers how many were, and before what time no message will come any more.
+    /// Makes open decisions below a bound: what acts at `other` or later, and ranks because of what was decided, may change the rest. With `anyway`
+    /// the first decision is made wherever it is. Answers how many were, and before what time no message will come any more.
     ///
-    /// With no lookahead, items of one instant whose ranks act then are decided one at a time, each when all ranks wait once more.
-    // The bound shrinks as items are taken: a rank that one of them wakes may send at its own time, and what
+    /// With no lookahead, decisions of one instant whose ranks act then are made one at a time, each when all ranks wait once more.
+    // The bound shrinks as decisions are made: a rank that one of them wakes may send at its own time, and what
     // arrives from that comes a lookahead later (conservative synchronization: Chandy and Misra 1979, Bryant
-    // 1977). The first item is covered by the others alone.
+    // 1977). The first decision is covered by the others alone.
     fn decide_below(&mut self, other: Time, anyway: bool) -> (u32, Time) {
         self.refresh();
         let lookahead = self.messages.lookahead(self.messages.handshakes);
         let mut safe = SafeTime::new(other, lookahead);
         let mut decided = 0;
-        while let Some(item) = self.order.decisions.queue.first() {
+        while let Some(decision) = self.order.decisions.queue.first() {
             let mut own = safe;
-            own.acts(self.acts(&item));
+            own.acts(self.acts(&decision));
             let alone = decided == 0;
-            let covered = if alone { safe } else { own }.covers(item.time);
+            let covered = if alone { safe } else { own }.covers(decision.time);
             safe = own;
             if !(covered || alone && anyway) {
                 break;
             }
-            self.apply(&item, safe.bound());
+            self.apply(&decision, safe.bound());
             decided += 1;
         }
         (decided, safe.bound())
     }
 
-    /// Decides the first open item if it comes before `until`; false if not.
-    // Without lookahead nothing after the item itself is promised; `apply` is told its own time.
+    /// Makes the first open decision if it comes before `until`; false if not.
+    // Without lookahead nothing after the decision itself is promised; `apply` is told its own time.
     pub(crate) fn decide_first_before(&mut self, until: Key) -> bool {
         self.refresh();
-        let first = self.order.decisions.queue.first().filter(|item| item.key() < until);
-        if let Some(item) = first {
-            self.apply(&item, item.time);
-            self.give_turn(&item);
+        let first = self.order.decisions.queue.first().filter(|decision| decision.key() < until);
+        if let Some(decision) = first {
+            self.apply(&decision, decision.time);
+            self.give_turn(&decision);
         }
         first.is_some()
     }
 
     // Only after a decision that stood alone: of several at one instant another's might come between.
-    fn give_turn(&mut self, item: &Item) {
-        self.order.decisions.turn = (item.what == What::Poll).then_some((item.rank, item.time));
+    fn give_turn(&mut self, decision: &Decision) {
+        self.order.decisions.turn = (decision.what == What::Poll).then_some((decision.rank, decision.time));
     }
 
-    /// Decides open items before safe time; false if there is nothing to decide.
+    /// Makes open decisions before safe time; false if there is nothing to decide.
     ///
     /// `other` is the least time at which anything else of the process can act (lagging senders,
-    /// the network): items at or after it stay open unless nothing else exists.
-    // With nothing else in the process that could act, the least item must be decided wherever it is, or
+    /// the network): decisions at or after it stay open unless nothing else exists.
+    // With nothing else in the process that could act, the least decision must be made wherever it is, or
     // nothing would ever go on.
     pub(crate) fn decide(&mut self, other: Time) -> bool {
         if self.messages.tell_passed() {
@@ -307,57 +307,57 @@ impl World {
         if decided != 0 {
             self.messages.safe = self.messages.safe.max(bound);
         }
-        if let (Some(item), 1) = (first, decided) {
-            self.give_turn(&item);
+        if let (Some(decision), 1) = (first, decided) {
+            self.give_turn(&decision);
         }
         decided != 0
     }
 
     /// When a receive meets its message: not before the receive for any source that was decided before it, for which it may have had to wait.
-    fn meets(&self, item: &Item) -> Time {
-        item.time.max(self.order.decisions.floors.get((item.rank - self.messages.first) as usize).copied().unwrap_or_default())
+    fn meets(&self, decision: &Decision) -> Time {
+        decision.time.max(self.order.decisions.floors.get((decision.rank - self.messages.first) as usize).copied().unwrap_or_default())
     }
 
-    /// A time before which the rank of an item does nothing because that is decided.
-    fn acts(&self, item: &Item) -> Time {
-        let clock = self.messages.ranks[item.rank as usize].clock;
-        match item.what {
-            What::Poll => return item.time.max(clock),
+    /// A time before which the rank of a decision does nothing because that is made.
+    fn acts(&self, decision: &Decision) -> Time {
+        let clock = self.messages.ranks[decision.rank as usize].clock;
+        match decision.what {
+            What::Poll => return decision.time.max(clock),
             // Who is told of it is another rank, whatever this one does meanwhile.
-            What::Chapter(_) | What::Told(_) | What::Alarm => return item.time,
+            What::Chapter(_) | What::Told(_) | What::Alarm => return decision.time,
             What::Receive(..) => {}
         }
-        let meets = self.meets(item);
+        let meets = self.meets(decision);
         // A match may be told to a sender, whatever the rank does meanwhile; those that follow from it are no earlier.
         // A rank whose clock is beyond the match acts no earlier than its clock, unless the match itself is
         // news for another.
         if self.messages.handshakes { meets } else { meets.max(clock) }
     }
 
-    /// Decides the first item, before which nothing can come any more, as nothing new can before `until`.
+    /// Makes the first decision, before which nothing can come any more, as nothing new can before `until`.
     ///
     /// A rank that it wakes may have other plans: what else is open there is looked at again when all wait once more.
-    fn apply(&mut self, item: &Item, until: Time) {
+    fn apply(&mut self, decision: &Decision, until: Time) {
         self.order.decisions.queue.decided();
         let runnable = self.messages.ready.len();
-        match item.what {
-            What::Poll => self.answer(item.rank),
-            What::Receive(..) => self.decide_receive(item),
-            What::Told(receive) => self.messages.tell_held(item.rank, item.time, item.source, receive),
-            What::Alarm => self.ring(item.rank, item.time),
+        match decision.what {
+            What::Poll => self.answer(decision.rank),
+            What::Receive(..) => self.decide_receive(decision),
+            What::Told(receive) => self.messages.tell_held(decision.rank, decision.time, decision.source, receive),
+            What::Alarm => self.ring(decision.rank, decision.time),
             What::Chapter(id) => {
                 // What a blocked rank asks is answered in its turn.
-                let until = if self.messages.ranks[item.rank as usize].polling { item.time } else { until };
-                self.chapters.of(ChapterId(id)).decide(&mut self.messages, &mut self.objects, item.rank, until);
+                let until = if self.messages.ranks[decision.rank as usize].polling { decision.time } else { until };
+                self.chapters.of(ChapterId(id)).decide(&mut self.messages, &mut self.objects, decision.rank, until);
             }
         }
-        // Nobody woke: its items follow from what is known now. Else they are void until the rank waits again,
+        // Nobody woke: its decisions follow from what is known now. Else they are void until the rank waits again,
         // whatever it plans to do.
         if self.messages.ready.len() == runnable {
-            self.renew(item.rank);
+            self.renew(decision.rank);
         } else {
-            self.order.decisions.queue.void(item.rank);
-            self.messages.mark_dirty(item.rank);
+            self.order.decisions.queue.void(decision.rank);
+            self.messages.mark_dirty(decision.rank);
         }
     }
 }

@@ -1,13 +1,13 @@
 //! What must wait for safe time, and in which order it is decided.
 
 pub(crate) mod agreeing;
-pub(crate) mod item;
+pub(crate) mod decision;
 pub(crate) mod key;
 pub(crate) mod poller;
 pub(crate) mod question;
 
 use agreeing::Agreeing;
-use item::Decisions;
+use decision::Decisions;
 use poller::Fruitless;
 use question::{Poll, PollHistory};
 use rustc_hash::FxHashMap;

@@ -182,7 +182,7 @@ impl World {
     //   2. polls that can be answered now     (refresh)
     //   3. other processes                    they may have something for us; then they decide what follows
     //   4. collectives held for members       before anything is decided: they may send
-    //   5. open items below everything else   (decide)
+    //   5. open decisions below everything else   (decide)
     //   6. lagging senders, messages that leave, the network's next event: the least time of these
     //   7. polling ranks without hope         (release_poller), else a deadlock
     pub(crate) fn next(&mut self) -> Next {

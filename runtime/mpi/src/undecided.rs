@@ -2,9 +2,9 @@
 //!
 //! A rank that must wait asks a [`Question`]; `decisions.rs` decides when it is answered.
 //!
-//! A question about an instant that is safe already is answered at once (`parking.rs`), and so is the next poll at an instant whose item was decided
+//! A question about an instant that is safe already is answered at once (`parking.rs`), and so is the next poll at an instant whose decision was made
 //! alone; only what is neither makes its rank step back: so most polls in vain cost no switch. What asks for the completion of a synchronous send
-//! always steps back where there is lookahead, because when that is may be an open item of its receiver.
+//! always steps back where there is lookahead, because when that is may be an open decision of its receiver.
 //!
 //! # Polls in vain
 //!
@@ -23,7 +23,7 @@ use crate::envelope::{Envelope, Pattern, Transit};
 use crate::node::{Node, State, flag};
 use crate::order::question::{Open, Poll, Question};
 use crate::request::{Completion, PROC_NULL};
-use crate::view::Extent;
+use crate::view::BufferView;
 use crate::world::World;
 pub use calls::Found;
 use engine::{Span, Time};
@@ -218,7 +218,7 @@ impl World {
             return false;
         }
         let payload = match Payload::of(&self.messages.nodes[receive]) {
-            Payload::None => self.messages.load(&Extent { buffer, layout: None, bytes }, transit.flags),
+            Payload::None => self.messages.load(&BufferView { buffer, layout: None, bytes }, transit.flags),
             payload => payload,
         };
         let message = self.messages.message_node(&Envelope::new(context, source, tag), payload, bytes, &transit);

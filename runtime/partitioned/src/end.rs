@@ -1,7 +1,7 @@
 //! The two ends of a channel: what a persistent partitioned request keeps.
 
 use crate::channel::Channel;
-use message::view::Extent;
+use message::view::BufferView;
 use objects::datatype::Datatype;
 use rank::Addr;
 use rustc_hash::FxHashMap;
@@ -38,7 +38,7 @@ pub(crate) struct Sender {
 /// The buffer of a receive. What has come is kept by the round ([`crate::round::Round`]), which may begin before the receive is started.
 pub(crate) struct Receiver {
     pub(crate) common: Common,
-    pub(crate) extent: Extent,
+    pub(crate) view: BufferView,
     /// The requests by which `MPI_Parrived` asks for partitions. Each stays until the answer is yes or the operation is complete, because what a rank
     /// asks over and over is recognized by its handle.
     pub(crate) looks: FxHashMap<u32, u32>,

@@ -73,7 +73,7 @@ impl Partitioned {
             return Err(bad_tag(tag, false));
         }
         let (buffer, _, handle) = init.buffer;
-        let extent = view(objects, (buffer, elements, handle))?;
+        let view = view(objects, (buffer, elements, handle))?;
         let nobody = rank == PROC_NULL;
         let context = match nobody {
             true => objects.comms.get(comm)?.context,
@@ -81,7 +81,7 @@ impl Partitioned {
         };
         let channel = self.next(Channel { context, source: rank as u32, to: messages.current, tag, number: 0 }, true);
         let common = Common { channel, nobody, partitions, request: NIL, round: 0 };
-        let number = self.ends.insert(End::Receive(Receiver { common, extent, looks: FxHashMap::default() }));
+        let number = self.ends.insert(End::Receive(Receiver { common, view, looks: FxHashMap::default() }));
         self.receivers.insert(channel, number);
         Ok(number)
     }

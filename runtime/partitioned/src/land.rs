@@ -12,32 +12,32 @@ use message::Messages;
 use message::handle;
 use message::packing::Packing;
 use message::request::{Body, Status};
-use message::view::Extent;
+use message::view::BufferView;
 use objects::error::{ErrorClass, Failure, Result};
 use rank::memory;
 
 impl Receiver {
     /// The bytes of one of its partitions: where they begin, and how many.
     fn bytes_of(&self, partition: u32) -> (u64, u64) {
-        let bytes = self.extent.bytes / u64::from(self.common.partitions.max(1));
+        let bytes = self.view.bytes / u64::from(self.common.partitions.max(1));
         (u64::from(partition) * bytes, bytes)
     }
 }
 
 /// Puts bytes where they belong in a buffer; what lies behind its end is left out.
-fn place(extent: &Extent, offset: u64, data: &[u8]) {
-    let fits = extent.bytes.saturating_sub(offset).min(data.len() as u64);
+fn place(view: &BufferView, offset: u64, data: &[u8]) {
+    let fits = view.bytes.saturating_sub(offset).min(data.len() as u64);
     let data = &data[..fits as usize];
-    match &extent.layout {
+    match &view.layout {
         _ if data.is_empty() => {}
-        None => memory::write(extent.buffer.offset(offset as i64), data),
-        Some((datatype, _)) => datatype.unpack_at(extent.buffer, offset, data),
+        None => memory::write(view.buffer.offset(offset as i64), data),
+        Some((datatype, _)) => datatype.unpack_at(view.buffer, offset, data),
     }
 }
 
 /// Whether bytes can be placed while the receiver is not mounted. Of buffers that do not lie side by side nobody knows the span.
-fn is_reachable(extent: &Extent) -> bool {
-    extent.layout.is_none() && rank::is_addressable_unmounted(extent.buffer, extent.bytes as usize)
+fn is_reachable(view: &BufferView) -> bool {
+    view.layout.is_none() && rank::is_addressable_unmounted(view.buffer, view.bytes as usize)
 }
 
 impl Partitioned {
@@ -56,8 +56,8 @@ impl Partitioned {
             round.staged.push((offset, part.data));
             return;
         };
-        if is_reachable(&receiver.extent) {
-            place(&receiver.extent, offset, &part.data);
+        if is_reachable(&receiver.view) {
+            place(&receiver.view, offset, &part.data);
         } else {
             round.staged.push((offset, part.data));
         }
@@ -90,7 +90,7 @@ impl Partitioned {
         let Some(End::Receive(receiver)) = self.ends.get(number) else { return };
         let Some(round) = self.rounds.get_mut(&(receiver.common.channel, receiver.common.round)) else { return };
         for (offset, data) in std::mem::take(&mut round.staged) {
-            place(&receiver.extent, offset, &data);
+            place(&receiver.view, offset, &data);
         }
     }
 
@@ -153,7 +153,7 @@ impl Partitioned {
         for look in std::mem::take(&mut receiver.looks).into_values() {
             messages.requests.remove(look);
         }
-        let (common, room) = (&mut receiver.common, receiver.extent.bytes);
+        let (common, room) = (&mut receiver.common, receiver.view.bytes);
         let sent = self.rounds.remove(&(common.channel, common.round)).map_or(0, |round| round.total());
         common.request = NIL;
         common.round += 1;

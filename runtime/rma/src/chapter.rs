@@ -41,7 +41,7 @@ impl Chapter for Rma {
             && let Some(reply) = self.replies.get_mut(index)
             && let Some(data) = reply.data.take()
         {
-            reply.extent.fill(&data);
+            reply.view.fill(&data);
         }
     }
     fn finish(&mut self, messages: &mut Messages, objects: &Objects, token: Words) -> Result<Status> {
@@ -69,7 +69,7 @@ impl Chapter for Rma {
     fn record(&mut self, messages: &mut Messages, objects: &mut Objects, _: u32, kind: u8, record: Take) {
         self.told(messages, objects, kind, record);
     }
-    // One item a target, however many accesses wait at it; the rest of its heap follows when that is decided.
+    // One decision a target, however many accesses wait at it; the rest of its heap follows when that is decided.
     #[inline]
     fn first_open(&self, rank: u32) -> Option<(Time, u32)> {
         self.arrivals.first(rank)

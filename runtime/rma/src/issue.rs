@@ -15,7 +15,7 @@ use message::flight::Flight;
 use message::handle::{self, REQUEST_SENT};
 use message::p2p::{Buffer, view};
 use message::request::{Body, PROC_NULL};
-use message::view::Extent;
+use message::view::BufferView;
 use objects::Objects;
 use objects::datatype::Datatype;
 use objects::error::{ErrorClass, Failure, Result};
@@ -69,7 +69,7 @@ pub struct Asked {
 /// What the origin brings, and where an answer goes.
 struct Ends {
     data: Bytes,
-    result: Option<Extent>,
+    result: Option<BufferView>,
 }
 
 /// What is known of the two ranks.
@@ -242,8 +242,8 @@ impl Rma {
             // of other epochs only data comes back.
             back.channel = channel;
         }
-        if let Some(extent) = ends.result {
-            let reply = Reply { win: pair.win, origin: pair.me, extent, data: None, request: NIL };
+        if let Some(view) = ends.result {
+            let reply = Reply { win: pair.win, origin: pair.me, view, data: None, request: NIL };
             back.reply = self.replies.insert(reply);
             if wants_request {
                 let token = [back.reply, Token::Reply as u32];
@@ -350,14 +350,14 @@ const BYTES: objects::datatype::Element = objects::datatype::Element::One(object
 
 /// The payload, and the memory for an answer.
 fn ends(objects: &Objects, operation: Operation, action: Action, buffer: Buffer) -> Result<Ends> {
-    let pack = |extent: &Extent| {
-        if extent.layout.is_none() && extent.bytes <= SHORT {
-            let mut data = Bytes::from_elem(0, extent.bytes as usize);
-            rank::memory::read(extent.buffer, &mut data);
+    let pack = |view: &BufferView| {
+        if view.layout.is_none() && view.bytes <= SHORT {
+            let mut data = Bytes::from_elem(0, view.bytes as usize);
+            rank::memory::read(view.buffer, &mut data);
             return data;
         }
         let mut data = Vec::new();
-        extent.append_to(&mut data);
+        view.append_to(&mut data);
         Bytes::from_vec(data)
     };
     // With `MPI_NO_OP` the origin's buffer has no meaning (MPI 5.0 section 12.3.4), and may be no memory.
@@ -381,7 +381,7 @@ fn ends(objects: &Objects, operation: Operation, action: Action, buffer: Buffer)
 fn fits(ends: &Ends, place: &Place, operation: Operation) -> Result {
     let mine = match (&ends.result, operation) {
         (_, Operation::CompareAndSwap(..)) => return Ok(()),
-        (Some(extent), _) if ends.data.is_empty() || ends.data.len() as u64 == extent.bytes => extent.bytes,
+        (Some(view), _) if ends.data.is_empty() || ends.data.len() as u64 == view.bytes => view.bytes,
         _ => ends.data.len() as u64,
     };
     if mine != place.bytes {

@@ -3,7 +3,7 @@
 use crate::access::NIL;
 use crate::atomic::Bytes;
 use engine::Time;
-use message::view::Extent;
+use message::view::BufferView;
 use rustc_hash::FxHashMap;
 use std::rc::Rc;
 
@@ -88,7 +88,7 @@ pub(crate) struct Reply {
     pub(crate) win: u32,
     /// World rank.
     pub(crate) origin: u32,
-    pub(crate) extent: Extent,
+    pub(crate) view: BufferView,
     pub(crate) data: Option<Bytes>,
     /// The program's request for it, or [`NIL`].
     pub(crate) request: u32,

@@ -60,7 +60,7 @@ impl Rma {
         origin.replies.retain(|&index| {
             let reply = &mut replies[index];
             let Some(data) = reply.data.take() else { return true };
-            reply.extent.fill(&data);
+            reply.view.fill(&data);
             // What the program has a request for is known by that until it is completed.
             if reply.request == NIL {
                 replies.remove(index);

@@ -9,7 +9,7 @@ use crate::entry::Entry;
 use crate::instance::Place;
 use crate::mode::Mode;
 use crate::signature::Signature;
-use message::view::Extent;
+use message::view::BufferView;
 use objects::error::Result;
 use objects::group::Group;
 use schedule::{Blocks, Kind, Member, Shape};
@@ -62,7 +62,7 @@ impl Entrance<'_> {
         let mut bring = Bring::Agreement(contribution.0, contribution.1);
         if mode == Mode::Blocking && self.may_gather() {
             let brief = Brief { bytes, ..Brief::of(Kind::Agree, mode, comm) };
-            if let Some(part) = self.try_gathering(&brief, &Extent::none(), Extent::none(), &mut bring)? {
+            if let Some(part) = self.try_gathering(&brief, &BufferView::none(), BufferView::none(), &mut bring)? {
                 return Ok(part);
             }
         }

@@ -9,7 +9,7 @@ use crate::entrance::{Entrance, Part};
 use crate::mode::Mode;
 use crate::reduction::{Reduction, reduction};
 use message::Messages;
-use message::view::Extent;
+use message::view::BufferView;
 use objects::Objects;
 use objects::error::Result;
 use schedule::{Blocks, Kind};
@@ -75,7 +75,7 @@ impl Entrance<'_> {
         let is_plain = blocks.is_none() && reducing.is_some() == handles.is_some();
         if is_plain
             && self.may_gather()
-            && let Some(part) = self.join_gathering(&brief, &Extent::none(), &Extent::none())?
+            && let Some(part) = self.join_gathering(&brief, &BufferView::none(), &BufferView::none())?
         {
             return Ok(part);
         }
@@ -103,5 +103,5 @@ impl Reducing {
 
 /// Blocks of these lengths, in no memory.
 pub(super) fn lengths(blocks: Blocks) -> Area {
-    Area { extents: Vec::new(), blocks, bytes: 0 }
+    Area { views: Vec::new(), blocks, bytes: 0 }
 }

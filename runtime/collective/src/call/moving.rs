@@ -11,7 +11,7 @@ use crate::mode::Mode;
 use message::p2p::Buffer;
 use message::p2p::view;
 use message::request::PROC_NULL;
-use message::view::Extent;
+use message::view::BufferView;
 use objects::Objects;
 use objects::error::Result;
 use schedule::{Blocks, Kind};
@@ -32,7 +32,7 @@ impl Entrance<'_> {
     pub fn join_barrier(&mut self, comm: usize, mode: Mode) -> Result<Part> {
         let brief = Brief::of(Kind::Barrier, mode, comm);
         if self.may_gather()
-            && let Some(part) = self.join_gathering(&brief, &Extent::none(), &Extent::none())?
+            && let Some(part) = self.join_gathering(&brief, &BufferView::none(), &BufferView::none())?
         {
             return Ok(part);
         }
@@ -50,9 +50,9 @@ impl Entrance<'_> {
         let (is_root, _, _, inter) = self.rooted(comm, root)?;
         let brief = Brief { root: Some(root), ..Brief::of(Kind::Bcast, mode, comm) };
         if !inter && self.may_gather() {
-            let extent = view(self.objects, buffer)?;
-            let brief = Brief { bytes: extent.bytes, ..brief };
-            let (source, target) = if is_root { (extent, Extent::none()) } else { (Extent::none(), extent) };
+            let view = view(self.objects, buffer)?;
+            let brief = Brief { bytes: view.bytes, ..brief };
+            let (source, target) = if is_root { (view, BufferView::none()) } else { (BufferView::none(), view) };
             if let Some(part) = self.join_gathering(&brief, &source, &target)? {
                 return Ok(part);
             }
@@ -76,7 +76,7 @@ impl Entrance<'_> {
     pub fn join_gather(&mut self, send: Side, receive: Side, root: i32, comm: usize, mode: Mode) -> Result<Part> {
         let (is_root, peers, me, inter) = self.rooted(comm, root)?;
         if !inter && !receive.is_irregular() && self.may_gather() {
-            let target = if is_root { self.blocks(&receive, peers)? } else { Some(Extent::none()) };
+            let target = if is_root { self.blocks(&receive, peers)? } else { Some(BufferView::none()) };
             let source = if is_root { self.own_block(&send, &receive, me)? } else { self.blocks(&send, 1)? };
             if let (Some(source), Some(target)) = (source, target)
                 // A root whose own counts contradict each other goes the general way, which tells it so.
@@ -92,12 +92,12 @@ impl Entrance<'_> {
             let area = if is_root { Some(area(self.objects, &receive, peers)?) } else { None };
             let in_place = is_root && send.is_in_place();
             let source = match &area {
-                Some(area) if in_place => Some(area.extents[me as usize].clone()),
+                Some(area) if in_place => Some(area.views[me as usize].clone()),
                 _ => self.blocks(&send, 1)?,
             };
             if let Some(source) = source
                 && let Some(part) =
-                    self.gather_roots_blocks(Kind::Gather, (root, comm, mode), (&source, &Extent::none()), area, in_place)?
+                    self.gather_roots_blocks(Kind::Gather, (root, comm, mode), (&source, &BufferView::none()), area, in_place)?
             {
                 return Ok(part);
             }
@@ -122,13 +122,13 @@ impl Entrance<'_> {
         &mut self,
         kind: Kind,
         (root, comm, mode): (i32, usize, Mode),
-        (source, target): (&Extent, &Extent),
+        (source, target): (&BufferView, &BufferView),
         root_area: Option<Area>,
         in_place: bool,
     ) -> Result<Option<Part>> {
         let brief = Brief { root: Some(root), irregular: true, ..Brief::of(kind, mode, comm) };
         let mut bring = match root_area {
-            Some(Area { extents, blocks: Blocks::Each(begins), .. }) => Bring::Blocks(RootBlocks { extents, begins, in_place }),
+            Some(Area { views, blocks: Blocks::Each(begins), .. }) => Bring::Blocks(RootBlocks { views, begins, in_place }),
             _ => Bring::Nothing,
         };
         self.try_gathering(&brief, source, target.clone(), &mut bring)
@@ -142,9 +142,9 @@ impl Entrance<'_> {
     pub fn join_scatter(&mut self, send: Side, receive: Side, root: i32, comm: usize, mode: Mode) -> Result<Part> {
         let (is_root, peers, me, inter) = self.rooted(comm, root)?;
         if !inter && !send.is_irregular() && self.may_gather() {
-            let source = if is_root { self.blocks(&send, peers)? } else { Some(Extent::none()) };
+            let source = if is_root { self.blocks(&send, peers)? } else { Some(BufferView::none()) };
             let in_place = is_root && receive.is_in_place();
-            let target = if in_place { Some(Extent::none()) } else { self.blocks(&receive, 1)? };
+            let target = if in_place { Some(BufferView::none()) } else { self.blocks(&receive, 1)? };
             if let (Some(source), Some(target)) = (source, target)
                 && (!is_root || in_place || source.bytes == target.bytes * u64::from(peers))
             {
@@ -158,10 +158,10 @@ impl Entrance<'_> {
         if !inter && send.is_irregular() && self.may_gather() {
             let area = if is_root { Some(area(self.objects, &send, peers)?) } else { None };
             let in_place = is_root && receive.is_in_place();
-            let target = if in_place { Some(Extent::none()) } else { self.blocks(&receive, 1)? };
+            let target = if in_place { Some(BufferView::none()) } else { self.blocks(&receive, 1)? };
             if let Some(target) = target
                 && let Some(part) =
-                    self.gather_roots_blocks(Kind::Scatter, (root, comm, mode), (&Extent::none(), &target), area, in_place)?
+                    self.gather_roots_blocks(Kind::Scatter, (root, comm, mode), (&BufferView::none(), &target), area, in_place)?
             {
                 return Ok(part);
             }
@@ -172,7 +172,7 @@ impl Entrance<'_> {
             Area::none()
         } else if is_root && receive.is_in_place() {
             let bytes = source.blocks.bytes(me);
-            Area { blocks: Blocks::Uniform(bytes), bytes, extents: Vec::new() }
+            Area { blocks: Blocks::Uniform(bytes), bytes, views: Vec::new() }
         } else {
             area(self.objects, &receive, 1)?
         };
@@ -190,7 +190,7 @@ impl Entrance<'_> {
         let own = if send.is_in_place() { Some(receive.one(me as usize)) } else { block_list(self.messages, self.objects, send, 1)? };
         let Some(send) = own else { return Ok(None) };
         let brief = Brief { irregular: true, bytes: receive.bytes, ..Brief::of(Kind::Allgather, Mode::Blocking, comm) };
-        self.try_gathering(&brief, &Extent::none(), Extent::none(), &mut Bring::Lists(&send, &receive, true))
+        self.try_gathering(&brief, &BufferView::none(), BufferView::none(), &mut Bring::Lists(&send, &receive, true))
     }
 
     /// `MPI_Allgather` and `MPI_Allgatherv`: the mounted rank enters.
@@ -232,7 +232,7 @@ impl Entrance<'_> {
         let receive = block_list(self.messages, self.objects, receive, members as usize)?;
         let (Some(send), Some(receive)) = (send, receive) else { return Ok(None) };
         let brief = Brief { irregular: true, ..Brief::of(Kind::Alltoall, Mode::Blocking, comm) };
-        self.try_gathering(&brief, &Extent::none(), Extent::none(), &mut Bring::Lists(&send, &receive, true))
+        self.try_gathering(&brief, &BufferView::none(), BufferView::none(), &mut Bring::Lists(&send, &receive, true))
     }
 
     /// `MPI_Alltoall`, `MPI_Alltoallv` and `MPI_Alltoallw`: the mounted rank enters.

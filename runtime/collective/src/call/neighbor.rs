@@ -9,7 +9,7 @@ use crate::brief::{Brief, Bring};
 use crate::delivery::Delivery;
 use crate::entrance::{Entrance, Part};
 use crate::mode::Mode;
-use message::view::Extent;
+use message::view::BufferView;
 use objects::error::{ErrorClass, Failure, Result};
 use objects::topology::Topology;
 use schedule::{Blocks, Kind, NOBODY};
@@ -34,12 +34,12 @@ impl Entrance<'_> {
         let receive = block_list(self.messages, self.objects, receive, sources)?;
         let (Some(send), Some(receive)) = (send, receive) else { return Ok(None) };
         let target = match (mode, receive.side_by_side()) {
-            (Mode::Entering, _) => Extent::none(),
-            (Mode::Nonblocking, Some(buffer)) => Extent { buffer, layout: None, bytes: receive.bytes },
+            (Mode::Entering, _) => BufferView::none(),
+            (Mode::Nonblocking, Some(buffer)) => BufferView { buffer, layout: None, bytes: receive.bytes },
             _ => return Ok(None),
         };
         let brief = Brief { irregular, ..Brief::of(Kind::Neighbor, mode.whole(), comm) };
-        self.try_gathering(&brief, &Extent::none(), target, &mut Bring::Lists(&send, &receive, each))
+        self.try_gathering(&brief, &BufferView::none(), target, &mut Bring::Lists(&send, &receive, each))
     }
 
     /// The mounted rank's number in a communicator, and the topology of that.
@@ -96,7 +96,7 @@ impl Entrance<'_> {
         let mut source = area(self.objects, &send, if each { destinations.len() as u32 } else { 1 })?;
         if !each {
             // Every neighbour gets the same block: the schedule sees one block a neighbour.
-            source.extents = std::iter::repeat_n(source.extents, destinations.len()).flatten().collect();
+            source.views = std::iter::repeat_n(source.views, destinations.len()).flatten().collect();
             source.blocks = Blocks::Uniform(source.bytes);
         }
         let irregular = source.is_irregular() || target.is_irregular();

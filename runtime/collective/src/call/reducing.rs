@@ -9,7 +9,7 @@ use crate::mode::Mode;
 use crate::reduction::reduction;
 use message::p2p::view;
 use message::request::PROC_NULL;
-use message::view::Extent;
+use message::view::BufferView;
 use objects::error::{ErrorClass, Failure, Result};
 use rank::Addr;
 use schedule::{Blocks, Kind, begins};
@@ -53,7 +53,7 @@ impl Entrance<'_> {
         let brief = Brief { root, reduction: Some((op, datatype)), ..Brief::of(kind, mode, comm) };
         if !inter && self.may_gather() {
             let source = view(self.objects, (from, count, datatype))?;
-            let target = if is_root && !first { view(self.objects, (receive, count, datatype))? } else { Extent::none() };
+            let target = if is_root && !first { view(self.objects, (receive, count, datatype))? } else { BufferView::none() };
             let brief = Brief { bytes: source.bytes, ..brief };
             if let Some(part) = self.join_gathering(&brief, &source, &target)? {
                 if all_receive && mode == Mode::Blocking && source.layout.is_none() && source.bytes != 0 {
@@ -78,7 +78,7 @@ impl Entrance<'_> {
         let gets = is_root && !outside;
         let mut target = if gets { area(self.objects, &buffer(receive), 1)? } else { Area::opposite(&source) };
         if first {
-            target.extents.clear();
+            target.views.clear();
         }
         let brief = Brief { bytes: source.bytes.max(target.bytes), ..brief };
         self.general(&brief, beside, source, target)
@@ -87,7 +87,7 @@ impl Entrance<'_> {
     /// Enters a reduction of which each keeps a block of its own size, if it may gather: its first half.
     fn gather_reduce_scatter(
         &mut self,
-        source: &Extent,
+        source: &BufferView,
         counts: &[i64],
         (op, datatype): (usize, usize),
         comm: usize,
@@ -100,7 +100,7 @@ impl Entrance<'_> {
             reduction: Some((op, datatype)),
             ..Brief::of(Kind::ReduceScatter, Mode::Blocking, comm)
         };
-        self.try_gathering(&brief, source, Extent::none(), &mut Bring::Begins(&begins))
+        self.try_gathering(&brief, source, BufferView::none(), &mut Bring::Begins(&begins))
     }
 
     /// `MPI_Reduce_scatter` and `MPI_Reduce_scatter_block`: the mounted rank enters.

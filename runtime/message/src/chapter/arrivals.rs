@@ -54,7 +54,7 @@ impl Arrivals {
     }
 
     /// The first that waits at a rank: when, and because of which rank. O(1).
-    // Empty in most programs: asked at each renewal of any rank's items.
+    // Empty in most programs: asked at each renewal of any rank's decisions.
     #[inline]
     pub fn first(&self, rank: u32) -> Option<(Time, u32)> {
         if self.heaps.is_empty() {

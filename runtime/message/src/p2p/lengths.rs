@@ -3,7 +3,7 @@
 use crate::error::Result;
 use crate::messages::Messages;
 use crate::p2p::{Buffer, view};
-use crate::view::Extent;
+use crate::view::BufferView;
 use objects::Objects;
 
 impl Messages {
@@ -12,9 +12,9 @@ impl Messages {
     /// # Errors
     /// As for [`view`].
     #[inline]
-    pub fn payload(&self, objects: &Objects, (buffer, count, datatype): Buffer) -> Result<Extent> {
+    pub fn payload(&self, objects: &Objects, (buffer, count, datatype): Buffer) -> Result<BufferView> {
         match u64::try_from(count) {
-            Ok(elements) if !self.payloads => Ok(Extent::length(objects.types.usable(self.current, datatype)?.bytes(elements)?)),
+            Ok(elements) if !self.payloads => Ok(BufferView::length(objects.types.usable(self.current, datatype)?.bytes(elements)?)),
             _ => view(objects, (buffer, count, datatype)),
         }
     }

@@ -9,7 +9,7 @@ use crate::node::{NIL, Node, State, flag};
 use crate::p2p::pattern;
 use crate::p2p::{Buffer, Peer};
 use crate::request::{ANY_TAG, PROC_NULL, Status};
-use crate::view::Extent;
+use crate::view::BufferView;
 use engine::Time;
 use objects::Objects;
 use rank::Addr;
@@ -17,7 +17,7 @@ impl Messages {
     /// A posted receive's node, not yet in any queue.
     // `arrival` is the time of posting until the match: a synchronous sender completes at the later of the two.
     #[inline(always)]
-    fn receive_node_for(&mut self, pattern: &Pattern, extent: Extent) -> Node {
+    fn receive_node_for(&mut self, pattern: &Pattern, view: BufferView) -> Node {
         let mut flags = 0;
         let mut layout = NIL;
         if pattern.source.is_none() {
@@ -26,10 +26,10 @@ impl Messages {
         if pattern.tag.is_none() {
             flags |= flag::ANY_TAG;
         }
-        if let Some(shape) = extent.layout {
+        if let Some(shape) = view.layout {
             flags |= flag::LAYOUT;
             layout = self.layouts.insert(shape);
-        } else if !self.payloads || !rank::is_addressable_unmounted(extent.buffer, extent.bytes as usize) {
+        } else if !self.payloads || !rank::is_addressable_unmounted(view.buffer, view.bytes as usize) {
             flags |= flag::MOUNTED_ONLY;
         }
         Node {
@@ -38,8 +38,8 @@ impl Messages {
             source: pattern.source.unwrap_or(u32::MAX),
             key: crate::queue::key(pattern),
             arrival: self.ranks[self.current as usize].clock,
-            bytes: extent.bytes,
-            buffer: extent.buffer,
+            bytes: view.bytes,
+            buffer: view.buffer,
             layout,
             flags,
             state: State::Posted,
@@ -123,11 +123,11 @@ impl Messages {
             node.arrival = Time::ZERO;
             return Ok(self.nodes.alloc(node));
         };
-        let extent = self.payload(objects, (buffer, count, datatype))?;
+        let view = self.payload(objects, (buffer, count, datatype))?;
         if self.faults.is_some() {
             self.may_communicate(pattern.context)?;
         }
-        let node = self.receive_node_for(&pattern, extent);
+        let node = self.receive_node_for(&pattern, view);
         let index = self.nodes.alloc(node);
         // One for any source is posted at once: whether it can take a message now depends on what is safe now.
         if batching == Batching::UntilComplete && pattern.source.is_some() && self.faults.is_none() {
@@ -156,10 +156,10 @@ impl Messages {
                 format!("message handle {message:#x} does not name a message of a matched probe: it was received already or never made"),
             ));
         };
-        let extent = self.payload(objects, buffer)?;
+        let view = self.payload(objects, buffer)?;
         let from = self.nodes[index];
         let pattern = Pattern { context: from.context, source: Some(from.source), tag: Some(from.tag) };
-        let node = self.receive_node_for(&pattern, extent);
+        let node = self.receive_node_for(&pattern, view);
         let receive = self.nodes.alloc(node);
         self.take(self.current, receive, index);
         Ok(receive)
@@ -227,8 +227,8 @@ impl Messages {
             return Err(failure);
         }
         if node.flags & (flag::INLINE | flag::POOLED) != 0 {
-            let extent = self.receive_extent(&node);
-            self.unload(&node, &extent);
+            let view = self.receive_view(&node);
+            self.unload(&node, &view);
         }
         if node.has(flag::LAYOUT) {
             self.layouts.remove(node.layout);

@@ -6,7 +6,7 @@ use crate::node::{NIL, flag};
 use crate::remote::record::{Put, Take};
 use crate::remote::stream::Kind;
 use crate::request::Body;
-use crate::view::Extent;
+use crate::view::BufferView;
 use crate::waits::Met;
 use engine::Time;
 use rank::Addr;
@@ -19,7 +19,7 @@ impl Messages {
     // The arrival travels along. The receiver's process does not compute it again, so that it need not know the
     // sender's clock, and the order of records of one process to another is the order of sending.
     #[cold]
-    pub fn send_away(&mut self, to: u32, message: Envelope, payload: &Extent, transit: Transit) {
+    pub fn send_away(&mut self, to: u32, message: Envelope, payload: &BufferView, transit: Transit) {
         let (me, payloads) = (self.current, self.payloads);
         let remote = self.others();
         let process = remote.blocks.process(to);
@@ -54,8 +54,8 @@ impl Messages {
         let waits = flags & (flag::SYNCHRONOUS | flag::RENDEZVOUS) != 0;
         let request = if waits { self.make_request(sender, Body::Away { process, request }) } else { NIL };
         let payload = match self.payloads {
-            true => Extent { buffer: Addr(record.0.as_ptr() as usize), layout: None, bytes: record.0.len() as u64 },
-            false => Extent::length(record.u64()),
+            true => BufferView { buffer: Addr(record.0.as_ptr() as usize), layout: None, bytes: record.0.len() as u64 },
+            false => BufferView::length(record.u64()),
         };
         self.note_sent_away(sender, to, if flags & flag::RENDEZVOUS != 0 { 0 } else { payload.bytes }, arrival);
         let (bytes, payload) = (payload.bytes, self.load(&payload, flags));

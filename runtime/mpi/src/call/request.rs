@@ -146,8 +146,8 @@ impl World {
             RequestRef::Node(index) => {
                 let node = self.messages.nodes[index];
                 if node.state == State::Matched && node.flags & (flag::INLINE | flag::POOLED) != 0 {
-                    let extent = self.messages.receive_extent(&node);
-                    self.messages.unload(&node, &extent);
+                    let view = self.messages.receive_view(&node);
+                    self.messages.unload(&node, &view);
                     self.messages.nodes[index].flags &= !(flag::INLINE | flag::POOLED);
                 }
             }

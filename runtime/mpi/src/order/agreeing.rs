@@ -2,7 +2,7 @@
 
 use crate::order::key::Key;
 use crate::remote::arbiter::Arbiter;
-use crate::remote::control::Decision;
+use crate::remote::control::Verdict;
 use engine::Time;
 use std::collections::VecDeque;
 
@@ -11,22 +11,22 @@ use std::collections::VecDeque;
 pub(crate) struct Lease {
     /// No rank of another process acts before this.
     pub(crate) other: Time,
-    /// Without lookahead: their first item, which comes after all before it.
+    /// Without lookahead: their first decision, which comes after all before it.
     pub(crate) until: Option<Key>,
 }
 
 /// One process's part in agreements.
 pub(crate) struct Agreeing {
-    /// Decisions followed so far.
-    // Reports name it, so that process 0 knows which of its decisions a report has seen: no report can cross a
-    // decision unnoticed.
+    /// Verdicts followed so far.
+    // Reports name it, so that process 0 knows which of its verdicts a report has seen: no report can cross a
+    // verdict unnoticed.
     pub(crate) followed: u64,
     pub(crate) reported: bool,
-    /// Whether the next report tells all that was sent before it: no report since the last decision has.
+    /// Whether the next report tells all that was sent before it: no report since the last verdict has.
     pub(crate) effects_known: bool,
-    pub(crate) decisions: VecDeque<Decision>,
+    pub(crate) verdicts: VecDeque<Verdict>,
     pub(crate) lease: Option<Lease>,
-    /// Whether the last decision made this process go on alone.
+    /// Whether the last verdict made this process go on alone.
     pub(crate) alone: bool,
     /// How often it was decided that all start what they hold back, as far as this process was told, and how often it has done so.
     pub(crate) held: u64,
@@ -41,7 +41,7 @@ impl Agreeing {
             followed: 0,
             reported: false,
             effects_known: true,
-            decisions: VecDeque::new(),
+            verdicts: VecDeque::new(),
             lease: None,
             alone: false,
             held: 0,

@@ -2,12 +2,12 @@
 
 use engine::Time;
 
-/// What orders items.
-// What processes tell each other of an item: order needs no more, and the item itself stays where its rank is.
+/// What orders decisions.
+// What processes tell each other of a decision: order needs no more, and the decision itself stays where its rank is.
 #[derive(Clone, Copy, PartialEq, Eq, PartialOrd, Ord, Default, Debug)]
 pub(crate) struct Key {
     pub(crate) time: Time,
-    /// False for the news of a match that was held ([`What::Told`](crate::order::item::What::Told)).
+    /// False for the news of a match that was held ([`What::Told`](crate::order::decision::What::Told)).
     // Whether a match is held is the host's to say. One that is not is told at once, before anything of its instant is decided: so news comes
     // before everything else of the instant, and where nothing takes time on the way nobody can see which way it took.
     pub(crate) rest: bool,
@@ -17,10 +17,10 @@ pub(crate) struct Key {
 }
 
 impl Key {
-    /// After all items.
+    /// After all decisions.
     pub(crate) const LAST: Key = Key { time: Time::MAX, rest: true, rank: u32::MAX, source: u32::MAX };
 
-    /// Before all items of an instant.
+    /// Before all decisions of an instant.
     pub(crate) fn at(time: Time) -> Key {
         Key { time, ..Key::default() }
     }

@@ -1,22 +1,22 @@
 //! What processes agree on when none of them can go on: safe time, deadlock, the end.
 //!
 //! A process that has nothing to run reports to process 0: how many chunks it has sent to and taken from each process, and
-//! the least item that it could decide. When the last reports of all processes tell that every chunk sent was taken, nothing
+//! the least decision that it could make. When the last reports of all processes tell that every chunk sent was taken, nothing
 //! is under way and nobody runs: had a process gone on after its report, a chunk must have woken it that its report does not
 //! count. Process 0 then decides what one process would (`World::decide`), and tells those who go on (`arbiter.rs`).
 //!
 //! An agreement costs far more than a decision. So a process goes on deciding alone ([`Lease`]) as long as no other can interfere: the others
 //! act only later, or because of what this one sends them.
 //!
-//! With `e` the least of the times at which a rank goes on once an item is decided, and `l` the lookahead, no message earlier than `e + l` will come
-//! any more, and everybody decides the items before that, now and later, without asking again. If the least item is not before it (`l` is zero), that
-//! item alone is decided: its process is told, and goes on up to the first item of the others, whose reports stand until a chunk reaches them. Held
+//! With `e` the least of the times at which a rank goes on once a decision is made, and `l` the lookahead, no message earlier than `e + l` will come
+//! any more, and everybody makes the decisions before that, now and later, without asking again. If the least decision is not before it (`l` is zero), that
+//! decision alone is made: its process is told, and goes on up to the first decision of the others, whose reports stand until a chunk reaches them. Held
 //! collectives, parked ranks, deadlock and the end are found in this way, too.
 
 use crate::order::agreeing::Lease;
 use crate::order::key::Key;
 use crate::progress::Next;
-use crate::remote::control::{DECISION, Decision, REPORT, Report};
+use crate::remote::control::{REPORT, Report, VERDICT, Verdict};
 use crate::remote::pause::Waiting;
 use crate::remote::record::Take;
 use crate::world::World;
@@ -34,7 +34,7 @@ impl World {
         let mut record = Take(&data);
         match record.u8() {
             REPORT => agreeing.arbiter.note(from, Report::take(&mut record, processes)),
-            DECISION => agreeing.decisions.push_back(Decision::take(&mut record)),
+            VERDICT => agreeing.verdicts.push_back(Verdict::take(&mut record)),
             _ => self.run.gathered.push_back((from, data)),
         }
     }
@@ -79,11 +79,11 @@ impl World {
             if self.go_on_alone() {
                 return None;
             }
-            if let Some(decision) = self.order.agreeing.decisions.pop_front() {
+            if let Some(verdict) = self.order.agreeing.verdicts.pop_front() {
                 waiting = Waiting::new();
                 self.order.agreeing.followed += 1;
                 self.order.agreeing.reported = false;
-                match self.follow(decision) {
+                match self.follow(verdict) {
                     Some(next) => return Some(next),
                     None if self.has_work() => return None,
                     // What it has written must leave before anything is reported.
@@ -96,7 +96,7 @@ impl World {
                 self.report();
             }
             self.conclude();
-            if !self.order.agreeing.decisions.is_empty() {
+            if !self.order.agreeing.verdicts.is_empty() {
                 continue;
             }
             waiting.pause(&mut self.messages.others().streams, self.order.agreeing.reported);
@@ -106,7 +106,7 @@ impl World {
     /// Decides what no other process can interfere with, once all have agreed and as long as nothing is sent to them; false if there is nothing.
     ///
     /// What is sent, however late it arrives, may be all that a poll of another process lacks: that rank goes on then, at the time of its poll and before what is open
-    /// then is decided, as it does where one process has all ranks. So after something was sent only items before that time count, not those before it in order.
+    /// then is decided, as it does where one process has all ranks. So after something was sent only decisions before that time count, not those before it in order.
     // Nobody else can act before `soonest`, which each message sent to them moves back; held collectives may
     // send as soon as they start.
     fn go_on_alone(&mut self) -> bool {
@@ -138,7 +138,7 @@ impl World {
         let messages = self.messages.profile.messages();
         let (sent, taken) = self.messages.others().streams.counts();
         let me = self.messages.others().me;
-        // The next decision is of this report or of a later one: it counts what was sent before this one.
+        // The next verdict is of this report or of a later one: it counts what was sent before this one.
         if std::mem::take(&mut self.order.agreeing.effects_known) {
             self.messages.others().streams.forget_effects();
         }
@@ -147,7 +147,7 @@ impl World {
             followed: agreeing.followed,
             sent,
             taken,
-            least: first.map(|item| item.key()),
+            least: first.map(|decision| decision.key()),
             effect,
             held,
             poller,
@@ -174,19 +174,19 @@ impl World {
         }
         let World { messages, order, .. } = self;
         let agreeing = &mut order.agreeing;
-        for (process, decision) in agreeing.arbiter.conclude(|handshakes| messages.lookahead(handshakes)) {
+        for (process, verdict) in agreeing.arbiter.conclude(|handshakes| messages.lookahead(handshakes)) {
             if process == 0 {
-                agreeing.decisions.push_back(decision);
+                agreeing.verdicts.push_back(verdict);
                 continue;
             }
-            let mut data = vec![DECISION];
-            decision.put(&mut data);
+            let mut data = vec![VERDICT];
+            verdict.put(&mut data);
             messages.tell(process, data);
         }
     }
 
     /// Starts what is held back, unless all have done so together as often as this already.
-    // Also before the decision is here, when another process tells that it has followed it: what that did since may let a rank go on here, and into
+    // Also before the verdict is here, when another process tells that it has followed it: what that did since may let a rank go on here, and into
     // a collective that others have started one by one by then. This process has not gone on since it reported, and holds what it told.
     pub(crate) fn start_held_up_to(&mut self, times: u64) {
         while self.order.agreeing.started < times {
@@ -197,32 +197,32 @@ impl World {
         }
     }
 
-    // What was sent before the first report since the decision before this one is known to all. What was sent
-    // since, because a message woke a rank before this decision came, may not be: others may act because of that.
-    fn follow(&mut self, decision: Decision) -> Option<Next> {
+    // What was sent before the first report since the verdict before this one is known to all. What was sent
+    // since, because a message woke a rank before this verdict came, may not be: others may act because of that.
+    fn follow(&mut self, verdict: Verdict) -> Option<Next> {
         self.order.agreeing.effects_known = true;
-        self.order.agreeing.alone = matches!(decision, Decision::First(_));
-        self.order.agreeing.lease = match decision {
-            Decision::Before(other) => Some(Lease { other, until: None }),
-            Decision::First(until) => Some(Lease { other: Time::ZERO, until: Some(until) }),
+        self.order.agreeing.alone = matches!(verdict, Verdict::First(_));
+        self.order.agreeing.lease = match verdict {
+            Verdict::Before(other) => Some(Lease { other, until: None }),
+            Verdict::First(until) => Some(Lease { other: Time::ZERO, until: Some(until) }),
             _ => None,
         };
-        match decision {
-            Decision::Before(other) => {
+        match verdict {
+            Verdict::Before(other) => {
                 let soonest = self.messages.others().streams.soonest();
                 self.decide_before_others(other.min(soonest));
             }
-            Decision::First(_) => {
+            Verdict::First(_) => {
                 self.decide_first_before(Key::LAST);
             }
-            Decision::Release(rank) if self.messages.is_local(rank) => self.send_poller_on(rank),
-            Decision::Release(_) | Decision::Forget => self.forget_safe(),
-            Decision::Held => {
+            Verdict::Release(rank) if self.messages.is_local(rank) => self.send_poller_on(rank),
+            Verdict::Release(_) | Verdict::Forget => self.forget_safe(),
+            Verdict::Held => {
                 self.order.agreeing.held += 1;
                 self.start_held_up_to(self.order.agreeing.held);
             }
-            Decision::Done => return Some(Next::Done),
-            Decision::Deadlock => return Some(Next::Deadlock),
+            Verdict::Done => return Some(Next::Done),
+            Verdict::Deadlock => return Some(Next::Deadlock),
         }
         None
     }

@@ -2,19 +2,19 @@
 
 use crate::order::key::Key;
 use crate::order::poller::{Fruitless, Poller};
-use crate::remote::control::{Decision, Report};
+use crate::remote::control::{Report, Verdict};
 use engine::{Span, Time};
 
 /// The last reports of all processes.
 ///
-/// A process that is told a decision goes on, so its report counts no more; it reports anew with one more decision followed. Those of
+/// A process that is told a verdict goes on, so its report counts no more; it reports anew with one more verdict followed. Those of
 /// the others stand: whatever makes one of them go on is a chunk that its report does not count.
-// Reports stand until a decision is told to their process, which costs no message to those whom it does not
+// Reports stand until a verdict is told to their process, which costs no message to those whom it does not
 // concern.
 pub(crate) struct Arbiter {
-    /// Of each process: its last report, and how many decisions it was told.
+    /// Of each process: its last report, and how many verdicts it was told.
     processes: Vec<(Option<Report>, u64)>,
-    /// Whether all have forgotten what was safe after the last [`Decision::Before`].
+    /// Whether all have forgotten what was safe after the last [`Verdict::Before`].
     forgotten: bool,
     fruitless: Fruitless,
 }
@@ -24,7 +24,7 @@ impl Arbiter {
         Arbiter { processes: vec![(None, 0); processes as usize], forgotten: true, fruitless: Fruitless::default() }
     }
 
-    /// A process has reported; what it wrote before it knew of the last decision for it is out of date.
+    /// A process has reported; what it wrote before it knew of the last verdict for it is out of date.
     pub(crate) fn note(&mut self, process: u32, report: Report) {
         let (last, told) = &mut self.processes[process as usize];
         if report.followed == *told {
@@ -36,7 +36,7 @@ impl Arbiter {
     /// `lookahead` is asked whether anybody waits for matches.
     ///
     /// O(processes^2).
-    pub(crate) fn conclude(&mut self, lookahead: impl FnOnce(bool) -> Span) -> Vec<(u32, Decision)> {
+    pub(crate) fn conclude(&mut self, lookahead: impl FnOnce(bool) -> Span) -> Vec<(u32, Verdict)> {
         let reports: Option<Vec<&Report>> = self.processes.iter().map(|(report, _)| report.as_ref()).collect();
         let Some(reports) = reports.filter(|reports| all_taken(reports)) else { return Vec::new() };
         let lookahead = lookahead(reports.iter().any(|report| report.handshakes));
@@ -44,11 +44,11 @@ impl Arbiter {
             let hope = release(&reports, &mut self.forgotten, &mut self.fruitless);
             to_all(&reports, |_| hope)
         });
-        for (process, decision) in &told {
+        for (process, verdict) in &told {
             let (report, count) = &mut self.processes[*process as usize];
             *report = None;
             *count += 1;
-            self.forgotten &= !matches!(decision, Decision::Before(_));
+            self.forgotten &= !matches!(verdict, Verdict::Before(_));
         }
         told
     }
@@ -60,19 +60,19 @@ fn all_taken(reports: &[&Report]) -> bool {
     (0..processes).all(|from| (0..processes).all(|to| reports[from].sent[to] == reports[to].taken[from]))
 }
 
-fn to_all(reports: &[&Report], decision: impl Fn(usize) -> Decision) -> Vec<(u32, Decision)> {
-    (0..reports.len()).map(|process| (process as u32, decision(process))).collect()
+fn to_all(reports: &[&Report], verdict: impl Fn(usize) -> Verdict) -> Vec<(u32, Verdict)> {
+    (0..reports.len()).map(|process| (process as u32, verdict(process))).collect()
 }
 
-/// What one process would do if it had all items: see [`World::decide`](crate::world::World::decide).
+/// What one process would do if it had all decisions: see [`World::decide`](crate::world::World::decide).
 // The order of these questions is that of one process's loop (`World::next`): the end, held collectives, open
-// items; then an abort.
-fn decide(reports: &[&Report], lookahead: Span) -> Option<Vec<(u32, Decision)>> {
+// decisions; then an abort.
+fn decide(reports: &[&Report], lookahead: Span) -> Option<Vec<(u32, Verdict)>> {
     if reports.iter().all(|report| report.ended) {
-        return Some(to_all(reports, |_| Decision::Done));
+        return Some(to_all(reports, |_| Verdict::Done));
     }
     if reports.iter().any(|report| report.held) {
-        return Some(to_all(reports, |_| Decision::Held));
+        return Some(to_all(reports, |_| Verdict::Held));
     }
     let of_others = |me: usize| reports.iter().enumerate().filter(move |(process, _)| *process != me).map(|(_, report)| report);
     let least = reports.iter().enumerate().filter_map(|(process, report)| report.least.map(|key| (key, process))).min();
@@ -81,25 +81,25 @@ fn decide(reports: &[&Report], lookahead: Span) -> Option<Vec<(u32, Decision)>> 
         if least.time < effect.saturating_add(lookahead) {
             // Each process is told of the others only: what it does itself it sees by itself.
             let others_act = |me| of_others(me).filter_map(|report| report.effect).min().unwrap_or(Time::MAX);
-            return Some(to_all(reports, |process| Decision::Before(others_act(process))));
+            return Some(to_all(reports, |process| Verdict::Before(others_act(process))));
         }
         let until = of_others(owner).filter_map(|report| report.least).min().unwrap_or(Key::LAST);
-        return Some(vec![(owner as u32, Decision::First(until))]);
+        return Some(vec![(owner as u32, Verdict::First(until))]);
     }
-    reports.iter().any(|report| report.aborting).then(|| to_all(reports, |_| Decision::Done))
+    reports.iter().any(|report| report.aborting).then(|| to_all(reports, |_| Verdict::Done))
 }
 
 /// Nothing can be decided: a polling rank goes on, or all wait for ever.
 // In two steps, because others may have decided on what was safe: all forget it before the one rank goes on.
-fn release(reports: &[&Report], forgotten: &mut bool, fruitless: &mut Fruitless) -> Decision {
-    let Some(Poller { rank, polls, .. }) = reports.iter().filter_map(|report| report.poller).min() else { return Decision::Deadlock };
+fn release(reports: &[&Report], forgotten: &mut bool, fruitless: &mut Fruitless) -> Verdict {
+    let Some(Poller { rank, polls, .. }) = reports.iter().filter_map(|report| report.poller).min() else { return Verdict::Deadlock };
     if !*forgotten {
         // Such a rank may act before the time that was safe: all must have forgotten it first.
         *forgotten = true;
-        return Decision::Forget;
+        return Verdict::Forget;
     }
     let messages = reports.iter().map(|report| report.messages).sum();
-    if fruitless.has_hope(messages, polls) { Decision::Release(rank) } else { Decision::Deadlock }
+    if fruitless.has_hope(messages, polls) { Verdict::Release(rank) } else { Verdict::Deadlock }
 }
 
 #[cfg(test)]
@@ -109,22 +109,22 @@ mod tests {
     fn idle(sent: &[u64], taken: &[u64]) -> Report {
         Report { sent: sent.to_vec(), taken: taken.to_vec(), ..Report::default() }
     }
-    /// Of one of `processes`, whose first item of `rank` is at `time`, when its clock is `clock`.
-    fn item(processes: usize, (time, rank): (u64, u32), clock: u64) -> Report {
+    /// Of one of `processes`, whose first decision of `rank` is at `time`, when its clock is `clock`.
+    fn of(processes: usize, (time, rank): (u64, u32), clock: u64) -> Report {
         let (time, effect) = (Time::from_ps(time), Time::from_ps(time.max(clock)));
         let none = vec![0; processes];
         Report { least: Some(Key { time, rest: true, rank, source: 0 }), effect: Some(effect), ..idle(&none, &none) }
     }
     /// What is told once these have come from all.
-    fn told(reports: &[Report], lookahead: u64) -> Vec<(u32, Decision)> {
+    fn told(reports: &[Report], lookahead: u64) -> Vec<(u32, Verdict)> {
         let mut arbiter = Arbiter::new(reports.len() as u32);
         for (process, report) in reports.iter().enumerate() {
             arbiter.note(process as u32, report.clone());
         }
         arbiter.conclude(|_| Span::from_ps(lookahead))
     }
-    fn before(times: &[u64]) -> Vec<(u32, Decision)> {
-        times.iter().enumerate().map(|(process, &time)| (process as u32, Decision::Before(Time::from_ps(time)))).collect()
+    fn before(times: &[u64]) -> Vec<(u32, Verdict)> {
+        times.iter().enumerate().map(|(process, &time)| (process as u32, Verdict::Before(Time::from_ps(time)))).collect()
     }
 
     #[test]
@@ -138,48 +138,48 @@ mod tests {
             assert_eq!(arbiter.conclude(|_| Span::ZERO), []);
         }
         arbiter.note(1, idle(&[0, 0], &[1, 0]));
-        assert_eq!(arbiter.conclude(|_| Span::ZERO), [(0, Decision::Deadlock), (1, Decision::Deadlock)]);
+        assert_eq!(arbiter.conclude(|_| Span::ZERO), [(0, Verdict::Deadlock), (1, Verdict::Deadlock)]);
     }
 
     #[test]
     fn a_report_from_before_the_last_decision_for_its_process_counts_no_more() {
         let mut arbiter = Arbiter::new(1);
-        arbiter.note(0, item(1, (5, 0), 5));
-        assert_eq!(arbiter.conclude(|_| Span::ZERO), [(0, Decision::First(Key::LAST))]);
+        arbiter.note(0, of(1, (5, 0), 5));
+        assert_eq!(arbiter.conclude(|_| Span::ZERO), [(0, Verdict::First(Key::LAST))]);
         arbiter.note(0, Report { ended: true, ..idle(&[0], &[0]) });
         assert_eq!(arbiter.conclude(|_| Span::ZERO), []);
         arbiter.note(0, Report { followed: 1, ended: true, ..idle(&[0], &[0]) });
-        assert_eq!(arbiter.conclude(|_| Span::ZERO), [(0, Decision::Done)]);
+        assert_eq!(arbiter.conclude(|_| Span::ZERO), [(0, Verdict::Done)]);
     }
 
     #[test]
     fn items_before_the_least_effect_and_the_lookahead_are_decided() {
-        assert_eq!(told(&[item(2, (5, 0), 20), item(2, (7, 1), 7)], 10), before(&[7, 20]));
-        assert_eq!(told(&[item(2, (5, 3), 20), item(2, (7, 1), 7)], 0), before(&[7, 20]));
+        assert_eq!(told(&[of(2, (5, 0), 20), of(2, (7, 1), 7)], 10), before(&[7, 20]));
+        assert_eq!(told(&[of(2, (5, 3), 20), of(2, (7, 1), 7)], 0), before(&[7, 20]));
     }
 
     #[test]
     fn each_process_is_told_when_the_others_act() {
-        assert_eq!(told(&[item(3, (5, 0), 20), item(3, (7, 1), 7), item(3, (9, 2), 9)], 10), before(&[7, 9, 7]));
-        assert_eq!(told(&[item(1, (5, 0), 5)], 1), [(0, Decision::Before(Time::MAX))]);
+        assert_eq!(told(&[of(3, (5, 0), 20), of(3, (7, 1), 7), of(3, (9, 2), 9)], 10), before(&[7, 9, 7]));
+        assert_eq!(told(&[of(1, (5, 0), 5)], 1), [(0, Verdict::Before(Time::MAX))]);
     }
 
     #[test]
     fn without_lookahead_only_the_process_of_the_first_item_goes_on() {
         // One rank may reach another at once: the least alone, ties by rank.
-        let reports = [item(3, (7, 1), 7), item(3, (7, 0), 7), item(3, (9, 2), 9)];
+        let reports = [of(3, (7, 1), 7), of(3, (7, 0), 7), of(3, (9, 2), 9)];
         let until = Key { time: Time::from_ps(7), rest: true, rank: 1, source: 0 };
         let mut arbiter = Arbiter::new(3);
         for (process, report) in reports.iter().enumerate() {
             arbiter.note(process as u32, report.clone());
         }
-        assert_eq!(arbiter.conclude(|_| Span::ZERO), [(1, Decision::First(until))]);
+        assert_eq!(arbiter.conclude(|_| Span::ZERO), [(1, Verdict::First(until))]);
         // The others' reports stand, until a chunk reaches them.
         arbiter.note(1, Report { followed: 1, sent: vec![1, 0, 0], ..idle(&[0; 3], &[0; 3]) });
         assert_eq!(arbiter.conclude(|_| Span::ZERO), []);
-        arbiter.note(0, Report { taken: vec![0, 1, 0], ..item(3, (8, 1), 8) });
+        arbiter.note(0, Report { taken: vec![0, 1, 0], ..of(3, (8, 1), 8) });
         let until = Key { time: Time::from_ps(9), rest: true, rank: 2, source: 0 };
-        assert_eq!(arbiter.conclude(|_| Span::ZERO), [(0, Decision::First(until))]);
+        assert_eq!(arbiter.conclude(|_| Span::ZERO), [(0, Verdict::First(until))]);
     }
 
     #[test]
@@ -189,12 +189,12 @@ mod tests {
             let poller = Poller { clock: Time::from_ps(3), rank: 9, polls: 4_000_000 };
             Report { followed, poller: Some(poller), ..idle(&[0], &[0]) }
         };
-        arbiter.note(0, item(1, (0, 1), 0));
-        assert_eq!(arbiter.conclude(|_| Span::from_ps(1)), [(0, Decision::Before(Time::MAX))]);
-        let expected = [Decision::Forget, Decision::Release(9), Decision::Release(9), Decision::Deadlock];
-        for (followed, decision) in expected.into_iter().enumerate() {
+        arbiter.note(0, of(1, (0, 1), 0));
+        assert_eq!(arbiter.conclude(|_| Span::from_ps(1)), [(0, Verdict::Before(Time::MAX))]);
+        let expected = [Verdict::Forget, Verdict::Release(9), Verdict::Release(9), Verdict::Deadlock];
+        for (followed, verdict) in expected.into_iter().enumerate() {
             arbiter.note(0, poller(followed as u64 + 1));
-            assert_eq!(arbiter.conclude(|_| Span::ZERO), [(0, decision)]);
+            assert_eq!(arbiter.conclude(|_| Span::ZERO), [(0, verdict)]);
         }
     }
 }

@@ -7,7 +7,7 @@ use engine::Time;
 
 /// Control messages, by their first byte.
 pub(crate) const REPORT: u8 = 0;
-pub(crate) const DECISION: u8 = 1;
+pub(crate) const VERDICT: u8 = 1;
 pub(crate) const GATHER: u8 = 2;
 pub(crate) const RELEASE: u8 = 3;
 
@@ -15,15 +15,15 @@ pub(crate) const RELEASE: u8 = 3;
 // All that `World::next` asks of one process, in some hundred bytes: process 0 decides from these alone.
 #[derive(Clone, Default, PartialEq, Debug)]
 pub(crate) struct Report {
-    /// How many decisions it has followed.
+    /// How many verdicts it has followed.
     pub(crate) followed: u64,
     /// Chunks sent to each process so far.
     pub(crate) sent: Vec<u64>,
     /// Chunks taken from each process so far.
     pub(crate) taken: Vec<u64>,
-    /// Its first open item.
+    /// Its first open decision.
     pub(crate) least: Option<Key>,
-    /// The least time at which a rank goes on after one of its items is decided.
+    /// The least time at which a rank goes on after one of its decisions is made.
     pub(crate) effect: Option<Time>,
     /// Whether members of a collective are held.
     pub(crate) held: bool,
@@ -40,10 +40,10 @@ pub(crate) struct Report {
 
 /// What process 0 tells a process to do.
 #[derive(Clone, Copy, PartialEq, Eq, Debug)]
-pub(crate) enum Decision {
+pub(crate) enum Verdict {
     /// Decide what is safe: no rank of another process acts before this time, unless because of what this process sends.
     Before(Time),
-    /// Decide the first item alone; and what comes before this one, the first of the other processes.
+    /// Make the first decision alone; and what comes before this one, the first of the other processes.
     First(Key),
     /// Start the collectives whose members are held.
     Held,
@@ -57,32 +57,32 @@ pub(crate) enum Decision {
     Deadlock,
 }
 
-// One form for all, a byte and a key: a decision is told once an agreement, and costs a message however long it
+// One form for all, a byte and a key: a verdict is told once an agreement, and costs a message however long it
 // is.
-impl Decision {
+impl Verdict {
     pub(crate) fn put(self, out: &mut Vec<u8>) {
         let (kind, key) = match self {
-            Decision::Before(time) => (0, Key { time, ..Key::default() }),
-            Decision::First(until) => (1, until),
-            Decision::Held => (2, Key::default()),
-            Decision::Forget => (3, Key::default()),
-            Decision::Release(rank) => (4, Key { rank, ..Key::default() }),
-            Decision::Done => (5, Key::default()),
-            Decision::Deadlock => (6, Key::default()),
+            Verdict::Before(time) => (0, Key { time, ..Key::default() }),
+            Verdict::First(until) => (1, until),
+            Verdict::Held => (2, Key::default()),
+            Verdict::Forget => (3, Key::default()),
+            Verdict::Release(rank) => (4, Key { rank, ..Key::default() }),
+            Verdict::Done => (5, Key::default()),
+            Verdict::Deadlock => (6, Key::default()),
         };
         out.u8(kind);
         put_key(Some(key), out);
     }
-    pub(crate) fn take(from: &mut Take) -> Decision {
+    pub(crate) fn take(from: &mut Take) -> Verdict {
         let (kind, key) = (from.u8(), take_key(from).unwrap_or_default());
         match kind {
-            0 => Decision::Before(key.time),
-            1 => Decision::First(key),
-            2 => Decision::Held,
-            3 => Decision::Forget,
-            4 => Decision::Release(key.rank),
-            5 => Decision::Done,
-            _ => Decision::Deadlock,
+            0 => Verdict::Before(key.time),
+            1 => Verdict::First(key),
+            2 => Verdict::Held,
+            3 => Verdict::Forget,
+            4 => Verdict::Release(key.rank),
+            5 => Verdict::Done,
+            _ => Verdict::Deadlock,
         }
     }
 }
@@ -157,18 +157,18 @@ mod tests {
         let mut bytes = Vec::new();
         report.put(&mut bytes);
         assert_eq!(Report::take(&mut Take(&bytes), 2), report);
-        for decision in [
-            Decision::Before(Time::MAX),
-            Decision::First(Key { time: Time::from_ps(8), rest: true, rank: 9, source: u32::MAX }),
-            Decision::Held,
-            Decision::Forget,
-            Decision::Release(4),
-            Decision::Done,
-            Decision::Deadlock,
+        for verdict in [
+            Verdict::Before(Time::MAX),
+            Verdict::First(Key { time: Time::from_ps(8), rest: true, rank: 9, source: u32::MAX }),
+            Verdict::Held,
+            Verdict::Forget,
+            Verdict::Release(4),
+            Verdict::Done,
+            Verdict::Deadlock,
         ] {
             let mut bytes = Vec::new();
-            decision.put(&mut bytes);
-            assert_eq!(Decision::take(&mut Take(&bytes)), decision);
+            verdict.put(&mut bytes);
+            assert_eq!(Verdict::take(&mut Take(&bytes)), verdict);
         }
     }
 }

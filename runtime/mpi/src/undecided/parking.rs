@@ -185,7 +185,7 @@ impl World {
         }
     }
 
-    /// Whether a request that is asked about completes when somebody receives: when that is may be an open item of that rank.
+    /// Whether a request that is asked about completes when somebody receives: when that is may be an open decision of that rank.
     // Safe time promises that no message comes; what a receiver that is not mounted posts later is no message.
     fn asks_for_a_match(&self, question: &Question) -> bool {
         let Some(requests) = question.requests() else { return false };

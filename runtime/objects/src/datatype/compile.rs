@@ -107,7 +107,7 @@ fn compile(constructor: Constructor) -> Result<Datatype> {
     let map = map(&constructor)?;
     let (lb, ub) = map.bounds.bounds()?;
     let (true_lb, true_ub) = map.bounds.true_bounds()?;
-    // Extent equal to size as well: otherwise two instances would not lie side by side.
+    // BufferView equal to size as well: otherwise two instances would not lie side by side.
     let packed = map.layout.as_block() == Some((0, map.size)) && i128::from(ub) - i128::from(lb) == i128::from(map.size);
     Ok(Datatype {
         size: map.size,

@@ -1,10 +1,10 @@
 //! What is open in a process, and what is known of the order in which it will be decided.
 
 use crate::order::key::Key;
-use engine::{Decision, DecisionQueue, Time};
+use engine::{Decidable, DecisionQueue, Time};
 use std::cmp::Ordering;
 
-/// What happens when an item is decided.
+/// What happens when a decision is made.
 // In the order in which things of one time, rank and source happen. A receive comes before a poll of that
 // instant, which asks what is there.
 #[derive(Clone, Copy, PartialEq, Eq, PartialOrd, Ord, Debug)]
@@ -21,10 +21,10 @@ pub(crate) enum What {
     Poll,
 }
 
-/// One thing to decide.
-// Items are in the order of their keys, then of what they are. No two are equal in all of these.
+/// One decision to make.
+// Decisions are in the order of their keys, then of what they are. No two are equal in all of these.
 #[derive(Clone, Copy, PartialEq, Eq, Debug)]
-pub(crate) struct Item {
+pub(crate) struct Decision {
     /// When the message arrives, or what is asked about.
     pub(crate) time: Time,
     pub(crate) rank: u32,
@@ -32,25 +32,25 @@ pub(crate) struct Item {
     pub(crate) what: What,
 }
 
-impl Item {
+impl Decision {
     pub(crate) fn key(&self) -> Key {
         Key { time: self.time, rest: !matches!(self.what, What::Told(_)), rank: self.rank, source: self.source }
     }
 }
 
-impl Ord for Item {
-    fn cmp(&self, other: &Item) -> Ordering {
+impl Ord for Decision {
+    fn cmp(&self, other: &Decision) -> Ordering {
         (self.key(), self.what).cmp(&(other.key(), other.what))
     }
 }
 
-impl PartialOrd for Item {
-    fn partial_cmp(&self, other: &Item) -> Option<Ordering> {
+impl PartialOrd for Decision {
+    fn partial_cmp(&self, other: &Decision) -> Option<Ordering> {
         Some(self.cmp(other))
     }
 }
 
-impl Decision for Item {
+impl Decidable for Decision {
     fn owner(&self) -> u32 {
         self.rank
     }
@@ -59,8 +59,8 @@ impl Decision for Item {
 /// All that is open in a process.
 #[derive(Default)]
 pub(crate) struct Decisions {
-    /// Of all ranks of the process; without owners until there is an item.
-    pub(crate) queue: DecisionQueue<Item>,
+    /// Of all ranks of the process; without owners until there is a decision.
+    pub(crate) queue: DecisionQueue<Decision>,
     /// When a receive of a rank for any source was last decided or cancelled, from the first rank on: what had to wait for that meets its message no earlier.
     pub(crate) floors: Vec<Time>,
     /// A rank whose poll at this instant was decided alone: as long as it only polls, nothing else comes first.

@@ -160,12 +160,12 @@ fn critical_path(run: &Simulated, path: &CriticalPath) -> Markup {
             h2 id="path" { "Critical path" }
             p { (critical::said(path)) "." }
             figure { (chart::strip(&critical::said(path), &parts, classes)) }
-            (plain(&critical::sites(path, SITES), "Places that the run's time depends on; a place that took no time would save its part at most"))
+            (folded(critical::sites(path, SITES), "of the path", "Places that the run's time depends on; a place that took no time would save its part at most"))
             @if more > 0 { p class="soft" { "And " (more) " more: xsim report shows them as text." } }
             details { summary { "By rank" } (plain(&critical::ranks(path), "Ranks that have most of the path")) }
         }
         @if !delays.rows.is_empty() {
-            section { h2 { "Delays" } (plain(&delays, "Places where time is lost, and the places whose calls came late")) }
+            section { h2 { "Delays" } (folded(delays, "of all", "Places where time is lost, and the places whose calls came late")) }
         }
     }
 }
@@ -262,6 +262,21 @@ fn callers(whole: u128, site: &SiteCost) -> Markup {
     }
 }
 
+/// A table whose rows are in the order of their `share`: those of less than 0.1 % are closed until somebody wants them.
+// Most programs have a few places that matter, and dozens that are called once.
+fn folded(mut table: Table, share: &str, caption: &str) -> Markup {
+    let at = table.columns.iter().position(|(name, _)| *name == share);
+    let few = |row: &Vec<String>| at.is_some_and(|at| row[at].starts_with('<') || row[at] == "0 %");
+    let split = table.rows.iter().position(few).unwrap_or(table.rows.len());
+    let rest = Table { rows: table.rows.split_off(split), ..table.clone() };
+    html! {
+        @if !table.rows.is_empty() { (plain(&table, caption)) }
+        @if !rest.rows.is_empty() {
+            details { summary { (grouped(rest.rows.len() as u128)) " of less than 0.1 %" } (plain(&rest, caption)) }
+        }
+    }
+}
+
 /// A table as it is.
 fn plain(table: &Table, caption: &str) -> Markup {
     let class = |at: usize| (table.columns[at].1 == Align::Right).then_some("number");
@@ -330,6 +345,18 @@ mod tests {
         let page = page(&of(1 << 20, profile), &Err("none".into()));
         assert!(page.len() < 3_000_000, "{} bytes", page.len());
         assert!(page.contains("And 1500 more that took less"));
+    }
+
+    #[test]
+    fn rows_that_do_not_matter_are_closed() {
+        let mut table = Table::new(&[("place", Align::Left), ("of all", Align::Right)]);
+        table.rows = ["97 %", "0.1 %", "<0.1 %", "0 %"].iter().map(|share| vec![format!("at {share}"), (*share).into()]).collect();
+        let (open, closed) = (folded(table.clone(), "of all", "here").into_string(), "2 of less than 0.1 %");
+        let (before, behind) = open.split_once("<details>").expect("some are closed");
+        assert!(before.contains("at 97 %") && before.contains("at 0.1 %") && !before.contains("at &lt;0.1 %"));
+        assert!(behind.contains(closed) && behind.contains("at &lt;0.1 %") && behind.contains("at 0 %"));
+        table.rows.truncate(2);
+        assert!(!folded(table, "of all", "here").into_string().contains("<details>"));
     }
 
     #[test]

@@ -1,11 +1,13 @@
 //! `xsim run [options] PROGRAM [ARGS]`: gives the options to the program's libxsim and becomes the program.
 
+mod pop;
+
 use crate::compile::{self, Language};
 use crate::debug;
 use crate::failure::{Failure, NOT_FOUND, NOT_RUNNABLE, USAGE};
 use crate::layout::{LIBRARY, Layout, STANDARD};
 use crate::options;
-use clap::{Arg, ArgMatches, Command, value_parser};
+use clap::{Arg, ArgAction, ArgMatches, Command, value_parser};
 use object::read::elf::{Dyn, FileHeader, ProgramHeader};
 use object::{Endianness, elf};
 use simulation::Options;
@@ -29,6 +31,8 @@ pub fn command() -> Command {
         .after_help("PROGRAM is an executable made with `xsim cc`, or a C, C++ or Fortran source file, which is compiled first. Each option can also be given to the program as -xsim-NAME, or in the environment as XSIM_NAME (docs/options.md).");
     command = command.args(rows().map(options::arg));
     let debug = Arg::new("debug").long("debug").value_name("RANK").value_parser(value_parser!(u32));
+    let pop = Arg::new("pop").long("pop").action(ArgAction::SetTrue).conflicts_with("debug");
+    command = command.arg(pop.help("Run it again on a network that takes no time, and tell all of POP's efficiencies (docs/report.md)"));
     command = command.arg(debug.help("Run under gdb and stop when this rank is in its main (docs/debugging.md)"));
     // Everything from the first word that is no option on is the program's, its options included.
     command.disable_help_subcommand(true).allow_external_subcommands(true).external_subcommand_value_parser(clap::value_parser!(OsString))
@@ -59,6 +63,9 @@ pub fn main(matches: &ArgMatches) -> Result<ExitCode, Failure> {
     program.args(words).envs(variables);
     if let Some(rank) = debugged {
         return Err(debug::cannot_start(&debug::under(&program, rank)?.exec()));
+    }
+    if matches.get_flag("pop") {
+        return pop::pop(program, options.report.as_deref());
     }
     let why = program.exec();
     Err(Failure::with(NOT_RUNNABLE, format!("cannot run {}: {why}", name.display())))

@@ -74,9 +74,62 @@ fn a_run_on_an_ideal_network_tells_waiting_for_each_other_from_messages_under_wa
         ["parallel", "load balance", "communication", "serialisation", "transfer"].map(value);
     assert_eq!([parallel, balance, communication, serialisation, transfer], [0.455, 1.0, 0.455, 0.5, 0.909]);
     assert!((communication - serialisation * transfer).abs() < 0.01 && (parallel - balance * communication).abs() < 0.01);
+    assert!(!output.stdout.contains("noise"), "both compute alike");
     let wrong = report(&[&real, &"--ideal", &real]);
     wrong.refuses(1, "the ideal run was made on star:2,l=1us,b=100Gbps, whose messages take time");
     report(&[&real, &"--ideal", &run("chain", 3, &["-xsim-mn=none"])]).refuses(1, "run the same program on as many ranks");
+}
+
+#[test]
+fn regions_have_serialisation_and_transfer_too() {
+    let directory = scratch("report-regions");
+    let of = |name: &str, arguments: &[&str]| {
+        let path = directory.join(name);
+        let run = Run::program("regions.c").ranks(2).variable("XSIM_COMPUTE", "none").arg(format!("-xsim-report={}", path.display()));
+        arguments.iter().fold(run, |run, &argument| run.arg(argument)).run().success();
+        path
+    };
+    let real = of("run.json", &[MACHINE, "-xsim-profile", "checked"]);
+    let output = report(&[&real, &"--ideal", &of("ideal.json", &["-xsim-mn=none", "-xsim-profile", "checked"]), &"--csv"]).success();
+    // In "solve" rank 1 computes for 25 us, which is as long as both are there where messages take no time, and rank 0 is there for 27: 25/25 and 25/27.
+    for said in ["serialisation,transfer", "0.926,1.000,0.926", "write,2,5 us on 0,14 %,0 %,1.000,1.000,1.000,1.000,1.000"] {
+        assert!(output.stdout.contains(said), "{said} is missing in\n{output}");
+    }
+    let page = directory.join("run.html");
+    report(&[&real, &"--ideal", &directory.join("ideal.json"), &"-o", &page]).success();
+    assert!(std::fs::read_to_string(page).unwrap().contains(">serialisation</th>"));
+    let without = report(&[&real, &"--ideal", &of("plain.json", &["-xsim-mn=none"])]).success();
+    assert!(without.stdout.contains("was made without -xsim-profile: its regions are not known"), "{without}");
+    assert!(!without.stdout.contains("communication efficiency  serialisation"), "{without}");
+}
+
+#[test]
+fn one_command_makes_both_runs_and_tells_the_efficiencies() {
+    let directory = scratch("report-pop");
+    let source = common::root().join("tests/programs/regions.c");
+    let pop = |arguments: &[&str]| {
+        let output = command(&["run", "--pop", "-n", "2", "--mn", "star:l=1us", "--compute", "none"])
+            .args(arguments)
+            .arg(&source)
+            .arg("checked")
+            .current_dir(&directory)
+            .output()
+            .unwrap();
+        let text = |bytes| String::from_utf8(bytes).unwrap();
+        Output { stdout: text(output.stdout), stderr: text(output.stderr), status: output.status }
+    };
+    let told = pop(&[]).success();
+    let said = told.stderr.split_whitespace().collect::<Vec<_>>().join(" ");
+    // The whole: 34 us of computation on rank 1 in 36 us, 34 where messages take none.
+    for line in ["communication efficiency 0.944", "serialisation efficiency 1.000", "transfer efficiency 0.944", "0.926 1.000 0.926"] {
+        assert!(said.contains(line), "{line} is missing in\n{told}");
+    }
+    assert_eq!(std::fs::read_dir(&directory).unwrap().count(), 0, "nothing is left");
+    pop(&["--report", "run.json"]).success();
+    report(&[&directory.join("run.json"), &"--ideal", &directory.join("run.ideal.json")]).success();
+    // What fails in the first run has no second.
+    let failed = command(&["run", "--pop", "-n", "2"]).arg("-xsim-nonsense").arg(&source).output().unwrap();
+    assert!(!failed.status.success());
 }
 
 #[test]

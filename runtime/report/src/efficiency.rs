@@ -10,9 +10,11 @@
 
 use crate::table::{Align, Table};
 use observe::Report;
+use observe::call_profile::RegionCost;
+use std::collections::BTreeMap;
 
 /// Parts of one, so that each is the product of the next two that it names.
-#[derive(Clone, Copy, PartialEq, Debug)]
+#[derive(Clone, PartialEq, Debug)]
 pub struct Efficiencies {
     /// Of all time, what is computation.
     pub parallel: f64,
@@ -22,6 +24,10 @@ pub struct Efficiencies {
     pub communication: f64,
     /// What it would have on an ideal network, and what the network takes.
     pub ideal: Option<Ideal>,
+    /// The parts of its own communication efficiency of each region of the program that both runs know and in which something is computed.
+    pub regions: BTreeMap<String, Ideal>,
+    /// What is to be known before the parts are believed.
+    pub note: Option<&'static str>,
 }
 
 /// Communication efficiency in parts.
@@ -44,8 +50,10 @@ impl Efficiencies {
         if run.compute.max_ps == 0 {
             return Err("no computation was charged, so there are no efficiencies: run without -xsim-compute none".to_owned());
         }
-        let ideal = ideal.map(|ideal| parts(report, ideal)).transpose()?;
-        Ok(Efficiencies { parallel: mean / time, load_balance: mean / longest, communication: longest / time, ideal })
+        let (other, ideal) = (ideal, ideal.map(|ideal| parts(report, ideal)).transpose()?);
+        let (regions, note) =
+            (other.map_or_else(BTreeMap::new, |other| regions(report, other)), other.and_then(|other| note(report, other)));
+        Ok(Efficiencies { parallel: mean / time, load_balance: mean / longest, communication: longest / time, ideal, regions, note })
     }
 
     /// Names, values and what each says.
@@ -86,6 +94,41 @@ fn parts(report: &Report, ideal: &Report) -> Result<Ideal, String> {
     if !other.machine.starts_with("none") {
         return Err(format!("the ideal run was made on {}, whose messages take time: run the program with -xsim-mn none", other.machine));
     }
-    let (longest, time, without) = (run.compute.max_ps as f64, run.virtual_time_ps as f64, other.virtual_time_ps.max(1) as f64);
-    Ok(Ideal { serialisation: longest / without, transfer: without / time })
+    Ok(Ideal::of(run.compute.max_ps, run.virtual_time_ps, other.virtual_time_ps.max(1)))
+}
+
+/// The parts by region, as far as there are any.
+pub fn regions_of(found: &Result<Efficiencies, String>) -> &BTreeMap<String, Ideal> {
+    static NONE: BTreeMap<String, Ideal> = BTreeMap::new();
+    found.as_ref().map_or(&NONE, |found| &found.regions)
+}
+
+impl Ideal {
+    /// Of the computation of the rank that computes longest, the time, and the time on the ideal network, all in picoseconds.
+    fn of(longest: u64, time: u64, ideal: u64) -> Ideal {
+        Ideal { serialisation: longest as f64 / ideal as f64, transfer: ideal as f64 / time as f64 }
+    }
+}
+
+/// What both runs know of each region. Its time is that of the rank that is there longest, so that where ranks wait on the ideal network in another region than in the
+/// run its transfer exceeds 1.
+fn regions(report: &Report, ideal: &Report) -> BTreeMap<String, Ideal> {
+    let (Some(run), Some(other)) = (&report.simulated.profile, &ideal.simulated.profile) else { return BTreeMap::new() };
+    let other: BTreeMap<&String, u64> = other.regions.iter().map(|region| (&region.name, region.time.max_ps)).collect();
+    let of = |region: &RegionCost| {
+        let ideal = other.get(&region.name).copied().filter(|&ps| ps > 0 && region.compute.max_ps > 0)?;
+        Some((region.name.clone(), Ideal::of(region.compute.max_ps, region.time.max_ps, ideal)))
+    };
+    run.regions.iter().filter_map(of).collect()
+}
+
+fn note(report: &Report, ideal: &Report) -> Option<&'static str> {
+    let has_regions = report.simulated.profile.as_ref().is_some_and(|profile| !profile.regions.is_empty());
+    if report.simulated.compute != ideal.simulated.compute {
+        return Some(
+            "The two runs did not compute equally long, as where computation is measured: serialisation and transfer have the noise of both.",
+        );
+    }
+    (has_regions && ideal.simulated.profile.is_none())
+        .then_some("The ideal run was made without -xsim-profile: its regions are not known, nor are the parts of theirs.")
 }

@@ -2,7 +2,7 @@
 
 use crate::critical;
 use crate::document::{Document, Section};
-use crate::efficiency::Efficiencies;
+use crate::efficiency::{self, Efficiencies};
 use crate::findings::findings;
 use crate::network;
 use crate::profile::{self, long, whole};
@@ -24,7 +24,7 @@ pub fn overview(report: &Report, efficiencies: &Result<Efficiencies, String>) ->
     ];
     match &run.profile {
         Some(profile) => {
-            let regions = Some(profile::regions(run, profile)).filter(|table| !table.rows.is_empty());
+            let regions = Some(profile::regions(run, profile, efficiency::regions_of(efficiencies))).filter(|table| !table.rows.is_empty());
             sections.push(Section { title: "Regions", lines: vec![], table: regions });
             let states = Some(profile::wait_states(run, profile)).filter(|table| !table.rows.is_empty());
             let lines = if states.is_none() { vec![NOTHING_LOST.to_owned()] } else { vec![] };

@@ -3,7 +3,7 @@
 mod chart;
 
 use crate::critical;
-use crate::efficiency::Efficiencies;
+use crate::efficiency::{Efficiencies, Ideal, regions_of};
 use crate::findings::findings;
 use crate::network::network;
 use crate::overview::{NO_PROFILE, NOTHING_LOST, functions, headline, load, parts, settings};
@@ -13,6 +13,7 @@ use crate::units::{bytes, grouped, percent, short};
 use maud::{DOCTYPE, Markup, PreEscaped, html};
 use observe::call_profile::SiteCost;
 use observe::{CallProfile, CriticalPath, Report, Simulated};
+use std::collections::BTreeMap;
 
 /// Call sites that a page has at most.
 const SITES: usize = 500;
@@ -42,7 +43,7 @@ pub fn page(report: &Report, efficiencies: &Result<Efficiencies, String>) -> Str
                     (efficiency(efficiencies))
                     @if let Some(path) = &run.critical_path { (critical_path(run, path)) }
                     @match &run.profile {
-                        Some(profile) => (of_profile(run, profile)),
+                        Some(profile) => (of_profile(run, profile, regions_of(efficiencies))),
                         None => section { h2 id="sites" { "Call sites" } p { (NO_PROFILE) } },
                     }
                     @if let Some((said, table)) = network(run) {
@@ -96,6 +97,7 @@ fn efficiency(efficiencies: &Result<Efficiencies, String>) -> Markup {
             @match efficiencies {
                 Ok(found) => {
                     (plain(&found.table(), "As POP defines them: each is the product of the parts below it"))
+                    @if let Some(note) = found.note { p class="soft" { (note) } }
                     @if found.ideal.is_none() {
                         p class="soft" { "Serialisation and transfer need a run of the same program with -xsim-mn none: xsim report --ideal IDEAL.json." }
                     }
@@ -106,10 +108,10 @@ fn efficiency(efficiencies: &Result<Efficiencies, String>) -> Markup {
     }
 }
 
-fn of_profile(run: &Simulated, profile: &CallProfile) -> Markup {
+fn of_profile(run: &Simulated, profile: &CallProfile, ideal: &BTreeMap<String, Ideal>) -> Markup {
     html! {
         @if !profile.regions.is_empty() {
-            section { h2 { "Regions" } (plain(&regions(run, profile), "What ranks did in the regions that the program names, and POP's efficiencies there")) }
+            section { h2 { "Regions" } (plain(&regions(run, profile, ideal), "What ranks did in the regions that the program names, and POP's efficiencies there")) }
         }
         section {
             h2 { "Wait states" }

@@ -1,10 +1,12 @@
 //! The tables of a profile: call sites, wait states.
 
+use crate::efficiency::Ideal;
 use crate::table::{Align, Table};
 use crate::units::{bytes, grouped, percent, short};
 use observe::call_profile::{Lost, Moments, SiteCost};
 use observe::{CallProfile, Simulated, Spread, WaitState};
 use std::cmp::Reverse;
+use std::collections::BTreeMap;
 
 /// Call sites that the end of a run shows.
 const SHOWN: usize = 10;
@@ -115,8 +117,9 @@ pub fn wait_states(run: &Simulated, profile: &CallProfile) -> Table {
 }
 
 /// Regions of the program, those that took most first: of the rank that is there longest, shares of all ranks' time, and POP's efficiencies within the
-/// region (C what a rank computes there, T the longest time of a rank there): parallel mean(C) / T = load balance mean(C) / max(C) x communication max(C) / T.
-pub fn regions(run: &Simulated, profile: &CallProfile) -> Table {
+/// region (C what a rank computes there, T the longest time of a rank there): parallel mean(C) / T = load balance mean(C) / max(C) x communication max(C) / T; with
+/// a run on an ideal network communication = serialisation x transfer.
+pub fn regions(run: &Simulated, profile: &CallProfile, ideal: &BTreeMap<String, Ideal>) -> Table {
     use Align::{Left, Right};
     let mut table = Table::new(&[
         ("region", Left),
@@ -128,6 +131,9 @@ pub fn regions(run: &Simulated, profile: &CallProfile) -> Table {
         ("load balance", Right),
         ("communication efficiency", Right),
     ]);
+    if !ideal.is_empty() {
+        table.columns.extend([("serialisation", Right), ("transfer", Right)]);
+    }
     for region in &profile.regions {
         // Of a mean of all ranks the whole is the run.
         let share = |spread: &Spread| percent(spread.mean_ps.into(), run.virtual_time_ps.into());
@@ -143,6 +149,10 @@ pub fn regions(run: &Simulated, profile: &CallProfile) -> Table {
             part(mean, most),
             part(most, time),
         ]);
+        if !ideal.is_empty() {
+            let parts = ideal.get(&region.name).map(|of| [of.serialisation, of.transfer].map(|part| format!("{part:.3}")));
+            table.rows.last_mut().into_iter().for_each(|row| row.extend(parts.clone().unwrap_or_else(|| ["-", "-"].map(str::to_owned))));
+        }
     }
     table
 }

@@ -4,7 +4,7 @@
 mod common;
 
 use common::{Run, command, compile, scratch};
-use observe::critical_path::{CriticalPath, Delay, Kinds};
+use observe::critical_path::{Cost, CriticalPath, Delay, Kinds};
 use observe::{Report, WaitState};
 use std::path::PathBuf;
 use std::sync::atomic::{AtomicUsize, Ordering};
@@ -110,6 +110,35 @@ fn who_is_late_is_the_call_that_sends_and_not_another_at_its_instant() {
 }
 
 #[test]
+fn who_is_late_with_a_window_is_the_call_that_posts_completes_or_unlocks() {
+    let delays = |name: &str| {
+        let path = path(case(name, 4));
+        // Where the window is made and freed nobody is late.
+        let one_sided = |delay: &&Delay| delay.function.starts_with("MPI_Win");
+        path.delays.iter().filter(one_sided).map(|delay| format!("{:?}", told(delay))).collect::<Vec<_>>()
+    };
+    assert_eq!(
+        delays("late_post"),
+        // Before it completed rank 0 had waited for the posts.
+        [r#"(LatePost, "MPI_Win_start", "MPI_Win_post", 1, 35, 35)"#, r#"(EarlyWait, "MPI_Win_wait", "MPI_Win_complete", 2, 29, 0)"#]
+    );
+    assert_eq!(delays("early_wait"), [r#"(EarlyWait, "MPI_Win_wait", "MPI_Win_complete", 2, 84, 80)"#]);
+    assert_eq!(delays("fence"), [r#"(WaitAtFence, "MPI_Win_fence", "MPI_Win_fence", 3, 60, 60)"#]);
+    assert_eq!(delays("lock"), [r#"(LockContention, "MPI_Win_lock", "MPI_Win_unlock", 1, 33, 30)"#]);
+    assert_eq!(delays("lock_all"), [r#"(LockContention, "MPI_Win_unlock_all", "MPI_Win_unlock", 1, 33, 30)"#]);
+    // The path goes over to who had the lock, whose computing leads to its giving back.
+    let lock = path(case("lock", 4));
+    let unlock = by_function(&lock).into_iter().find(|(function, _)| *function == "MPI_Win_unlock");
+    assert_eq!(unlock, Some(("MPI_Win_unlock", [30, 0, 4, 0])));
+    let disordered = path(case("wrong_order", 4));
+    let told: Vec<_> = disordered.delays.iter().map(told).collect();
+    assert_eq!(
+        told,
+        [(WaitState::WrongOrder, "MPI_Recv", "MPI_Send", 1, 30, 30), (WaitState::LateSender, "MPI_Recv", "MPI_Send", 1, 18, 18)]
+    );
+}
+
+#[test]
 fn a_collective_goes_to_its_last_member_or_its_root() {
     // Ranks enter after 0, 10, 20 and 30 us; a barrier takes 4 us then.
     let barrier = path(case("barrier", 4));
@@ -131,6 +160,51 @@ fn overheads_and_computation_behind_the_last_call_have_their_places() {
     let path = path(run);
     assert_eq!(us(&path.whole), [50, 8, 2, 0]);
     assert_eq!(by_function(&path), [("MPI_Send", [50, 3, 0, 0]), ("MPI_Recv", [0, 5, 2, 0])]);
+}
+
+/// Microseconds that ranks lose by place: of who waits for it and of who waits for those, each by computation, in MPI, by messages under way and by other waiting.
+fn costs(path: &CriticalPath) -> Vec<(&str, [u128; 4], [u128; 4])> {
+    let us = |of: &Cost| [of.compute_ps, of.mpi_ps, of.transfer_ps, of.wait_ps].map(|ps| ps / u128::from(US));
+    path.costs.iter().map(|cost| (cost.function.as_str(), us(&cost.short), us(&cost.long))).collect()
+}
+
+#[test]
+fn a_delay_that_is_a_wait_itself_is_handed_on_to_who_caused_that() {
+    // Rank 1 waits 50 us for rank 0. Rank 2 waits from 10 to 57 us for rank 1, which computes from 52 on: 2 us before that the message is under way to it, and
+    // up to 50 us it waits itself for rank 0.
+    let handed_on = path(case("handed_on", 3));
+    assert_eq!(
+        costs(&handed_on),
+        [("MPI_Send", [50, 0, 0, 0], [40, 0, 0, 0]), ("MPI_Ssend", [5, 0, 0, 0], [0; 4]), ("MPI_Recv", [0, 0, 2, 0], [0; 4])]
+    );
+    // Rank r of four waits for r - 1 up to 12 r - 2 us: 10, 22 and 34 us. Of each computation who waits for it directly loses 10 us, and everyone behind as much.
+    let chain = path(case("chain", 4));
+    assert_eq!(costs(&chain), [("MPI_Send", [30, 0, 0, 0], [30, 0, 0, 0]), ("MPI_Recv", [0, 0, 4, 0], [0, 0, 2, 0])]);
+    // All at one instant: whoever is looked at first.
+    for (ranks, short, long) in [(2, 50, 0), (3, 50, 50), (5, 50, 150)] {
+        let relay = path(Run::program("waiting.c").ranks(ranks).machine("none").arg("relay"));
+        assert_eq!(costs(&relay), [("MPI_Send", [short, 0, 0, 0], [long, 0, 0, 0])], "{ranks} ranks");
+    }
+    // Rank 2 waits from 1 us on for the lock, which is under way to rank 1 until 4 us and held up to 34 us. It is through at 42 us, rank 1 at 38; in the barrier
+    // rank 1 waits for it from then on, and ranks 0 and 3 from the beginning, when it computes for 1 us.
+    assert_eq!(
+        costs(&path(case("lock", 4))),
+        [("MPI_Win_unlock", [30, 0, 3 * 4, 0], [2 * 30, 0, 0, 0]), ("MPI_Win_lock", [2, 0, 3 + 2 * 4, 0], [0, 0, 2 * 3, 0])]
+    );
+}
+
+#[test]
+fn what_delays_cost_is_all_that_is_lost() {
+    for machine in ["star:l=1us,b=1Gbps/rank:eager=4KiB,o_send=300ns,o_recv=200ns", "none", "star:l=100ns,b=10Gbps,level=packet"] {
+        let run = reported(Run::program("waiting.c").ranks(8).machine(machine).arg("all").arg("-xsim-profile")).simulated;
+        let (path, profile) = (run.critical_path.unwrap(), run.profile.unwrap());
+        let lost: u128 = profile.sites.iter().flat_map(|site| site.states.values()).map(|lost| lost.sum_ps).sum();
+        assert!(lost > 0);
+        assert_eq!(path.costs.iter().map(observe::critical_path::DelayCost::sum).sum::<u128>(), lost, "{machine}");
+        assert_eq!(path.delays.iter().map(|delay| delay.lost_ps).sum::<u128>(), lost, "{machine}");
+        let handed_on: u128 = path.costs.iter().map(|cost| cost.long.sum()).sum();
+        assert!(handed_on > 0, "{machine}");
+    }
 }
 
 #[test]
@@ -166,13 +240,14 @@ fn it_is_told_as_text_and_on_the_page() {
         "MPI_Send 65 % 30 us 0 s 0 s 0 s 30 us",
         "late sender waiting.c:",
         "MPI_Send 3 66 us 36 % 45 %",
+        "MPI_Send 60 us 33 % 30 us 30 us 100 % 0 %",
     ] {
         assert!(text.contains(said), "{said}\nis missing in\n{text}");
     }
     let page = json.with_extension("html");
     assert!(command(&["report", "-o"]).arg(&page).arg(&json).status().unwrap().success());
     let page = std::fs::read_to_string(page).unwrap();
-    assert!(page.contains(">Critical path</h2>") && page.contains(">Delays</h2>"));
+    assert!(page.contains(">Critical path</h2>") && page.contains(">Delays</h2>") && page.contains(">Delay costs</h2>"));
 }
 
 #[test]

@@ -28,6 +28,14 @@ fn profiled(run: Run) -> CallProfile {
     reported(run.arg("-xsim-profile")).simulated.profile.expect("it was asked for")
 }
 
+/// The site of a function whose calls lost anything.
+fn where_lost<'a>(profile: &'a CallProfile, function: &str) -> &'a SiteCost {
+    let mut sites = profile.sites.iter().filter(|site| site.function == function && !site.states.is_empty());
+    let site = sites.next().unwrap_or_else(|| panic!("no call of {function} lost anything"));
+    assert!(sites.next().is_none(), "{function} lost something at several places");
+    site
+}
+
 fn of<'a>(profile: &'a CallProfile, function: &str) -> &'a SiteCost {
     let mut sites = profile.sites.iter().filter(|site| site.function == function);
     let site = sites.next().unwrap_or_else(|| panic!("no call of {function}"));
@@ -40,7 +48,7 @@ fn lost(profile: &CallProfile, function: &str) -> Vec<(WaitState, u64, u128, u12
     let told = |(&state, lost): (&WaitState, &Lost)| {
         (state, lost.calls, lost.sum_ps / US, u128::from(lost.max_ps) / US, lost.max_rank, lost.max_by)
     };
-    of(profile, function).states.iter().map(told).collect()
+    where_lost(profile, function).states.iter().map(told).collect()
 }
 
 #[test]
@@ -93,6 +101,47 @@ fn members_wait_for_the_last_one_for_the_root_or_for_the_first() {
     assert_eq!(lost(&profile, "MPI_Reduce"), [(WaitState::EarlyReduce, 1, 10, 10, 0, 1)]);
     let profile = profiled(case("bcast", 4));
     assert_eq!(lost(&profile, "MPI_Bcast"), [(WaitState::LateBroadcast, 3, 75, 25, 0, 1)]);
+}
+
+#[test]
+fn a_wait_for_what_is_sent_after_a_message_that_is_received_later_is_one_in_wrong_order() {
+    let profile = profiled(case("wrong_order", 4));
+    // Until 30 us it could have had the message of rank 1; when it waits from 32 to 50 us for rank 3 there is no other.
+    assert_eq!(lost(&profile, "MPI_Recv"), [(WaitState::LateSender, 1, 18, 18, 0, 3), (WaitState::WrongOrder, 1, 30, 30, 0, 2)]);
+    assert_eq!(lost(&profiled(case("wrong_tags", 2)), "MPI_Recv"), [(WaitState::WrongOrder, 1, 20, 20, 0, 1)]);
+}
+
+#[test]
+fn one_sided_calls_wait_for_posts_completions_fences_and_locks() {
+    let post = profiled(case("late_post", 4));
+    assert_eq!(lost(&post, "MPI_Win_start"), [(WaitState::LatePost, 1, 35, 35, 0, 2)]);
+    assert_eq!(where_lost(&post, "MPI_Win_start").wait.sum_ps, 37 * US);
+    // Rank 0 completes when both are known to have posted, at 37 us; they wait since 10 and 35 us.
+    assert_eq!(lost(&post, "MPI_Win_wait"), [(WaitState::EarlyWait, 2, 27 + 2, 27, 1, 0)]);
+    let wait = profiled(case("early_wait", 4));
+    assert_eq!(lost(&wait, "MPI_Win_wait"), [(WaitState::EarlyWait, 2, 84, 42, 1, 0)]);
+    assert!(of(&wait, "MPI_Win_start").states.is_empty(), "the posts are under way");
+    let fence = profiled(case("fence", 4));
+    assert_eq!(lost(&fence, "MPI_Win_fence"), [(WaitState::WaitAtFence, 3, 60, 30, 0, 3)]);
+    // Rank 1 gives the lock back at 34 us, for which rank 2 waits since 1 us; it has it at 38 us.
+    let lock = profiled(case("lock", 4));
+    assert_eq!(lost(&lock, "MPI_Win_lock"), [(WaitState::LockContention, 1, 33, 33, 2, 1)]);
+    assert_eq!(of(&lock, "MPI_Win_lock").wait.sum_ps, (4 + 37) * US);
+    let lock_all = profiled(case("lock_all", 4));
+    assert_eq!(lost(&lock_all, "MPI_Win_unlock_all"), [(WaitState::LockContention, 1, 33, 33, 2, 1)]);
+}
+
+#[test]
+fn a_network_of_packets_has_the_same_one_sided_wait_states() {
+    // Links of one hop take 1 us and no time a byte: 2 us from endpoint to endpoint, as on the star above.
+    let packets = |name: &str| profiled(Run::program("waiting.c").ranks(4).machine("star:l=1us,b=1Tbps,level=packet").arg(name));
+    let state = |name, function| {
+        let all = lost(&packets(name), function);
+        all.iter().map(|&(state, calls, _, _, rank, by)| (state, calls, rank, by)).collect::<Vec<_>>()
+    };
+    assert_eq!(state("late_post", "MPI_Win_start"), [(WaitState::LatePost, 1, 0, 2)]);
+    assert_eq!(state("early_wait", "MPI_Win_wait"), [(WaitState::EarlyWait, 2, 1, 0)]);
+    assert_eq!(state("lock", "MPI_Win_lock"), [(WaitState::LockContention, 1, 2, 1)]);
 }
 
 #[test]

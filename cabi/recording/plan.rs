@@ -28,6 +28,8 @@ pub struct Plan {
     pub texts: Box<[usize]>,
     /// The communicator.
     pub comm: Option<usize>,
+    /// The window.
+    pub window: Option<usize>,
     /// The root.
     pub root: Option<usize>,
     /// Where a receive is from.
@@ -86,6 +88,7 @@ impl Plan {
             texts: (0..parameters.len()).filter(|&index| is_there(index) && parameters[index].kind == Kind::Text).collect(),
             told,
             comm,
+            window: find(&|p| p.kind == Kind::Handle(Class::Win)),
             root: named("root"),
             source: named("source"),
             flag: named("flag").filter(|&flag| parameters[flag].direction != Direction::In),

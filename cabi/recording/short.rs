@@ -4,6 +4,7 @@ use super::arguments::Words;
 use super::parameter::{Form, Length};
 use crate::function::Function;
 use engine::{Span, Time};
+use mpi::Objects;
 use mpi::messages::Messages;
 use mpi::world::{Phase, World};
 use observe::Recorder;
@@ -65,7 +66,7 @@ impl Short {
         let before = caller.open.is_empty().then_some(caller.left);
         let words = Words::unchanged(function, form, words);
         let gathering = rule(function).and_then(|rule| {
-            let comm = world.objects.comms.get(words.comm()?).ok()?;
+            let comm = world.objects.comms.get(words.members(&world.objects)?).ok()?;
             world.messages.enter_gathering(comm, rule, words.root(), origin.entered)
         });
         world.messages.begin_waiting();
@@ -86,7 +87,7 @@ impl Short {
             recorders.iter_mut().for_each(|recorder| recorder.received(&message));
         }
         let cause = world.messages.cause_since(open.origin.entered);
-        let call = Returned { cause, ..open.told(&world.messages, me, inner) };
+        let call = Returned { cause, oldest: world.messages.oldest_received(), ..open.told(&world.messages, me, inner) };
         recorders.iter_mut().for_each(|recorder| recorder.returned(&call));
     }
 }
@@ -107,6 +108,7 @@ impl Open {
             wait: (waited(messages, rank) - self.waited).min(left.since(self.origin.entered)),
             bytes: self.bytes,
             cause: None,
+            oldest: None,
             gathering: self.gathering,
         }
     }
@@ -144,6 +146,7 @@ fn waited(messages: &Messages, rank: u32) -> Span {
 fn rule(function: Function) -> Option<Rule> {
     match function {
         Function::Barrier => Some(Rule::Barrier),
+        Function::Win_fence => Some(Rule::Fence),
         Function::Allreduce
         | Function::Allgather
         | Function::Allgatherv
@@ -159,6 +162,11 @@ fn rule(function: Function) -> Option<Rule> {
 }
 
 impl Words {
+    /// The communicator of those who wait for each other: that of the call, or of its window.
+    fn members(&self, objects: &Objects) -> Option<usize> {
+        self.comm().or_else(|| Some(objects.wins.get(&objects.comms, self.object_handle(self.plan.window?)).ok()?.comm))
+    }
+
     /// The root that the call names; a rank of nobody where there is none.
     fn root(&self) -> i32 {
         self.plan.root.map_or(-1, |root| self.scalar(root) as i32)

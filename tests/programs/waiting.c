@@ -31,6 +31,33 @@ static void late_senders(void)
     }
 }
 
+/* Rank 0 receives first what rank 2 sends at 30 us, then what rank 1 has sent at 10 us, then what rank 3 sends at 50 us. */
+static void wrong_order(void)
+{
+    static const int from[3] = {2, 1, 3};
+    if (rank == 0) {
+        for (int i = 0; i < 3; i++)
+            MPI_Recv(NULL, 0, MPI_INT, from[i], 0, MPI_COMM_WORLD, MPI_STATUS_IGNORE);
+    } else if (rank < 4) {
+        compute_us(rank == 1 ? 10 : rank == 2 ? 30 : 50);
+        MPI_Send(NULL, 0, MPI_INT, 0, 0, MPI_COMM_WORLD);
+    }
+}
+
+/* Rank 0 receives with tag 1 what rank 1 sends at 20 us, and then with tag 0 what it has sent at 5 us. */
+static void wrong_tags(void)
+{
+    if (rank == 0) {
+        MPI_Recv(NULL, 0, MPI_INT, 1, 1, MPI_COMM_WORLD, MPI_STATUS_IGNORE);
+        MPI_Recv(NULL, 0, MPI_INT, 1, 0, MPI_COMM_WORLD, MPI_STATUS_IGNORE);
+    } else if (rank == 1) {
+        compute_us(5);
+        MPI_Send(NULL, 0, MPI_INT, 0, 0, MPI_COMM_WORLD);
+        compute_us(15);
+        MPI_Send(NULL, 0, MPI_INT, 0, 1, MPI_COMM_WORLD);
+    }
+}
+
 /* Each rank computes for 10 us when the one before it has: of two ranks each computes for half the time even if messages take none. */
 static void chain(void)
 {
@@ -39,6 +66,33 @@ static void chain(void)
     compute_us(10);
     if (rank < size - 1)
         MPI_Send(NULL, 0, MPI_INT, rank + 1, 0, MPI_COMM_WORLD);
+}
+
+/* Rank 0 computes for 50 us before it sends; rank 1 hands on what it gets 5 us later; rank 2 waits for that since 10 us. */
+static void handed_on(void)
+{
+    if (rank == 0) {
+        compute_us(50);
+        MPI_Send(NULL, 0, MPI_INT, 1, 0, MPI_COMM_WORLD);
+    } else if (rank == 1) {
+        MPI_Recv(NULL, 0, MPI_INT, 0, 0, MPI_COMM_WORLD, MPI_STATUS_IGNORE);
+        compute_us(5);
+        MPI_Ssend(NULL, 0, MPI_INT, 2, 0, MPI_COMM_WORLD);
+    } else if (rank == 2) {
+        compute_us(10);
+        MPI_Recv(NULL, 0, MPI_INT, 1, 0, MPI_COMM_WORLD, MPI_STATUS_IGNORE);
+    }
+}
+
+/* The last rank computes for 50 us, and each sends at once to the one before it. */
+static void relay(void)
+{
+    if (rank == size - 1)
+        compute_us(50);
+    else
+        MPI_Recv(NULL, 0, MPI_INT, rank + 1, 0, MPI_COMM_WORLD, MPI_STATUS_IGNORE);
+    if (rank > 0)
+        MPI_Send(NULL, 0, MPI_INT, rank - 1, 0, MPI_COMM_WORLD);
 }
 
 /* The message was sent long before the receive is posted, but 1.5 us before that it was not. */
@@ -107,6 +161,109 @@ static void bcast(void)
     CHECK(value == 1);
 }
 
+/* What ranks do to a window of eight integers on each of them, which all have at one instant. */
+static void with_window(void (*use)(MPI_Win win, MPI_Group world))
+{
+    int *memory;
+    MPI_Win win;
+    MPI_Group world;
+    MPI_Win_allocate(8 * sizeof *memory, sizeof *memory, MPI_INFO_NULL, MPI_COMM_WORLD, &memory, &win);
+    MPI_Comm_group(MPI_COMM_WORLD, &world);
+    MPI_Barrier(MPI_COMM_WORLD);
+    use(win, world);
+    MPI_Barrier(MPI_COMM_WORLD);
+    MPI_Group_free(&world);
+    MPI_Win_free(&win);
+}
+
+static void put(MPI_Win win, int target)
+{
+    static int value;
+    value = rank;
+    MPI_Put(&value, 1, MPI_INT, target, rank % 8, 1, MPI_INT, win);
+}
+
+/* An access epoch of rank 0 to ranks 1 and 2, which expose their memory after `post` us of them; rank 0 completes `complete` us after it has started. */
+static void epoch(MPI_Win win, MPI_Group world, const int post[3], int complete)
+{
+    static const int origin[1] = {0}, targets[2] = {1, 2};
+    MPI_Group group;
+    if (rank == 0) {
+        MPI_Group_incl(world, 2, targets, &group);
+        MPI_Win_start(group, 0, win);
+        put(win, 1);
+        put(win, 2);
+        compute_us(complete);
+        MPI_Win_complete(win);
+        MPI_Group_free(&group);
+    } else if (rank < 3) {
+        MPI_Group_incl(world, 1, origin, &group);
+        compute_us(post[rank]);
+        MPI_Win_post(group, 0, win);
+        MPI_Win_wait(win);
+        MPI_Group_free(&group);
+    }
+}
+
+/* Rank 0 starts at once; rank 1 posts after 10 us and rank 2 after 35. */
+static void post_late(MPI_Win win, MPI_Group world)
+{
+    static const int post[3] = {0, 10, 35};
+    epoch(win, world, post, 0);
+}
+
+/* Both post at once: rank 0, which knows at 2 us, completes at 42 us. */
+static void wait_early(MPI_Win win, MPI_Group world)
+{
+    static const int post[3] = {0, 0, 0};
+    epoch(win, world, post, 40);
+}
+
+/* Rank r enters the second fence after 10 r us. */
+static void fence_late(MPI_Win win, MPI_Group world)
+{
+    (void)world;
+    MPI_Win_fence(0, win);
+    put(win, (rank + 1) % size);
+    compute_us(10 * rank);
+    MPI_Win_fence(0, win);
+}
+
+/* Rank 1 has the lock of rank 0's memory first and keeps it for 30 us after it has been granted at 4 us; rank 2 asks for it at 1 us. */
+static void lock_held(MPI_Win win, MPI_Group world)
+{
+    (void)world;
+    if (rank == 1 || rank == 2) {
+        compute_us(rank == 1 ? 0 : 1);
+        MPI_Win_lock(MPI_LOCK_EXCLUSIVE, 0, 0, win);
+        put(win, 0);
+        compute_us(rank == 1 ? 30 : 0);
+        MPI_Win_unlock(0, win);
+    }
+}
+
+/* The same where rank 2 takes the lock with its first access and waits for that. */
+static void lock_all_held(MPI_Win win, MPI_Group world)
+{
+    (void)world;
+    if (rank == 1) {
+        MPI_Win_lock(MPI_LOCK_EXCLUSIVE, 0, 0, win);
+        compute_us(30);
+        MPI_Win_unlock(0, win);
+    } else if (rank == 2) {
+        compute_us(1);
+        MPI_Win_lock_all(0, win);
+        put(win, 0);
+        MPI_Win_unlock_all(win);
+    }
+}
+
+static void late_post(void) { with_window(post_late); }
+static void early_wait(void) { with_window(wait_early); }
+static void fence(void) { with_window(fence_late); }
+static void lock(void) { with_window(lock_held); }
+static void lock_all(void) { with_window(lock_all_held); }
+
 static void add(void *in, void *inout, int *count, MPI_Datatype *type)
 {
     (void)type;
@@ -130,6 +287,11 @@ static void all(void)
         allreduce();
         reduce();
         bcast();
+        wrong_order();
+        late_post();
+        early_wait();
+        fence();
+        lock();
         compute_us((rank * 7 + turn * 3) % 11);
         MPI_Allreduce(large, result, 3000, MPI_INT, op, half);
         MPI_Gather(large, 10, MPI_INT, rank == 1 ? result : NULL, 10, MPI_INT, 1, MPI_COMM_WORLD);
@@ -145,7 +307,9 @@ static void all(void)
 int main(int argc, char **argv)
 {
     static const Case cases[] = {{"late_sender", late_sender}, {"late_senders", late_senders}, {"under_way", under_way}, {"chain", chain},
+                                 {"handed_on", handed_on}, {"relay", relay},
                                  {"late_receiver", late_receiver}, {"rendezvous", rendezvous}, {"barrier", barrier}, {"allreduce", allreduce},
-                                 {"reduce", reduce}, {"bcast", bcast}, {"all", all}};
+                                 {"reduce", reduce}, {"bcast", bcast}, {"wrong_order", wrong_order}, {"wrong_tags", wrong_tags}, {"late_post", late_post},
+                                 {"early_wait", early_wait}, {"fence", fence}, {"lock", lock}, {"lock_all", lock_all}, {"all", all}};
     return run_case(argc, argv, cases, sizeof cases / sizeof *cases);
 }

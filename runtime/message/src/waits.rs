@@ -59,8 +59,8 @@ pub struct Waits {
     receives: FxHashMap<u32, Met>,
     /// Receives that were posted after the message above the eager limit had asked for them, by their nodes: it left because of that.
     held_up: FxHashMap<u32, Act>,
-    /// What ended the wait of each rank's call under way.
-    causes: Block<Option<Cause>>,
+    /// Of each rank's call under way.
+    calls: Block<Found>,
     /// What the ranks of this process have sent.
     pub traffic: Traffic,
     gatherings: Gatherings,
@@ -69,13 +69,25 @@ pub struct Waits {
     received: Option<Block<Option<Vec<Received>>>>,
 }
 
+/// What is found out of a call while it is under way.
+#[derive(Clone, Copy)]
+struct Found {
+    /// What ended its wait.
+    cause: Option<Cause>,
+    /// When the first to leave left of the messages that it has received; `Time::MAX` before there is one.
+    oldest: Time,
+}
+
+impl Default for Found {
+    fn default() -> Found {
+        Found { cause: None, oldest: Time::MAX }
+    }
+}
+
 impl Waits {
     fn note(&mut self, rank: u32, cause: Cause) {
-        let known = &mut self.causes[rank as usize];
-        // At a tie the one who acted last kept the others waiting; of several then the least rank, so that the
-        // host's order is not seen.
-        let key = |cause: &Cause| (cause.at, cause.acted, !cause.by);
-        if known.as_ref().is_none_or(|known| key(&cause) > key(known)) {
+        let known = &mut self.calls[rank as usize].cause;
+        if known.as_ref().is_none_or(|known| cause.order() > known.order()) {
             *known = Some(cause);
         }
     }
@@ -107,7 +119,7 @@ impl Messages {
             departures: Vec::new(),
             receives: FxHashMap::default(),
             held_up: FxHashMap::default(),
-            causes: Block::new(self.first, self.local),
+            calls: Block::new(self.first, self.local),
             traffic: Traffic::of(self.size),
             gatherings: Gatherings::default(),
             received: None,
@@ -209,6 +221,8 @@ impl Messages {
         let act = waits.departures.get(node as usize).copied().unwrap_or_default();
         let follows = waits.held_up.remove(&node).unwrap_or(act);
         waits.note(rank, Cause { side: Side::Sender, at, acted: act.at, by: act.rank, follows: (follows.at, follows.rank) });
+        let oldest = &mut waits.calls[rank as usize].oldest;
+        *oldest = act.at.min(*oldest);
         if let Some(received) = waits.received.as_mut().and_then(|received| received[rank as usize].as_mut()) {
             received.push(Received { from: act.rank, sent: act.at, arrived: at, bytes, tag });
         }
@@ -254,13 +268,25 @@ impl Messages {
     /// The mounted rank begins a call.
     pub fn begin_waiting(&mut self) {
         if let Some(waits) = &mut self.waits {
-            waits.causes[self.current as usize] = None;
+            waits.calls[self.current as usize] = Found::default();
+        }
+    }
+
+    /// The mounted rank goes on because of what is no message of its own: an answer, a lock, the end of an epoch.
+    pub fn note_cause(&mut self, cause: Cause) {
+        if let Some(waits) = &mut self.waits {
+            waits.note(self.current, cause);
         }
     }
 
     /// What ended the wait of the mounted rank's call, which was entered at `entered`.
     pub fn cause_since(&self, entered: Time) -> Option<Cause> {
-        self.waits.as_ref()?.causes[self.current as usize].filter(|cause| cause.at > entered)
+        self.waits.as_ref()?.calls[self.current as usize].cause.filter(|cause| cause.at > entered)
+    }
+
+    /// When the first to leave left of the messages that the mounted rank's call has received.
+    pub fn oldest_received(&self) -> Option<Time> {
+        Some(self.waits.as_ref()?.calls[self.current as usize].oldest).filter(|&at| at != Time::MAX)
     }
 
     /// Collective calls that all members have entered, since this was last asked.

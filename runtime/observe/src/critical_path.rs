@@ -20,6 +20,10 @@ pub struct CriticalPath {
     /// Where time is lost and because of which place, what is lost most first.
     #[serde(default, skip_serializing_if = "Vec::is_empty")]
     pub delays: Vec<Delay>,
+    /// What is lost because of each place, where late ranks that were waiting in turn hand it on to whom they waited for; the greatest first. Together they are
+    /// all that is lost.
+    #[serde(default, skip_serializing_if = "Vec::is_empty")]
+    pub costs: Vec<DelayCost>,
 }
 
 impl CriticalPath {
@@ -86,4 +90,44 @@ pub struct Delay {
     pub lost_ps: u128,
     /// The part of it during which the late rank computed, directly before its call; in the rest it was in MPI itself, or did what led to earlier calls.
     pub compute_ps: u128,
+}
+
+/// What ranks lose because of what others do at a place or on their way to it.
+#[derive(Clone, PartialEq, Eq, Debug, Serialize, Deserialize)]
+pub struct DelayCost {
+    /// The place; empty behind a rank's last call.
+    pub site: String,
+    /// The MPI function that is called there.
+    pub function: String,
+    /// Of ranks that wait for who does it.
+    pub short: Cost,
+    /// Of ranks that wait for others who wait for it, directly or through more.
+    pub long: Cost,
+}
+
+/// Time that ranks lose, all of them together, by what the one does meanwhile that they wait for.
+#[derive(Clone, Copy, PartialEq, Eq, Debug, Default, Serialize, Deserialize)]
+pub struct Cost {
+    /// It computes.
+    pub compute_ps: u128,
+    /// It is in MPI and does not wait.
+    pub mpi_ps: u128,
+    /// It waits for messages under way.
+    pub transfer_ps: u128,
+    /// It waits, and whose act ended that is not known.
+    pub wait_ps: u128,
+}
+
+impl Cost {
+    /// All of it.
+    pub fn sum(&self) -> u128 {
+        self.compute_ps + self.mpi_ps + self.transfer_ps + self.wait_ps
+    }
+}
+
+impl DelayCost {
+    /// Both.
+    pub fn sum(&self) -> u128 {
+        self.short.sum() + self.long.sum()
+    }
 }

@@ -3,6 +3,7 @@
 
 use engine::{Span, Time};
 use serde::{Deserialize, Serialize};
+use std::cmp::Reverse;
 
 /// A call that has returned, in what a profile adds up: no argument is read for it.
 #[derive(Clone, Copy, Debug)]
@@ -27,8 +28,10 @@ pub struct Returned {
     pub wait: Span,
     /// Bytes that its count and datatype say it sends; of a rooted collective the same on all members.
     pub bytes: u64,
-    /// Whose message or receive ended the wait, if one did.
+    /// Whose act ended the wait, if one did.
     pub cause: Option<Cause>,
+    /// When the first to leave left of the messages that it has received; those within collectives aside.
+    pub oldest: Option<Time>,
     /// Which blocking collective it was, if it was one whose members wait for each other.
     pub gathering: Option<Gathering>,
 }
@@ -52,17 +55,25 @@ pub struct Received {
 /// one with the lowest rank.
 #[derive(Clone, Copy, PartialEq, Eq, Debug)]
 pub struct Cause {
-    /// Whether the sender kept its receiver waiting or the receiver its sender.
+    /// Which side kept the other waiting.
     pub side: Side,
     /// When what it waited for was there.
     pub at: Time,
-    /// When the other side acted: its message left, or its receive was posted.
+    /// When the other side acted: its message left, its receive was posted, it gave the lock back.
     pub acted: Time,
     /// Who that was, in `MPI_COMM_WORLD`.
     pub by: u32,
     /// When which rank did what it all depended on: messages took the rest, up to `at`. The act above, but where it met one of the other side that
     /// came later: a message above the eager limit leaves when its receive is posted.
     pub follows: (Time, u32),
+}
+
+impl Cause {
+    /// The greatest of several is the cause of a wait.
+    // At a tie the one who acted last kept the others waiting; of several then the least rank, so that the host's order is not seen.
+    pub fn order(&self) -> (Time, Time, Reverse<u32>) {
+        (self.at, self.acted, Reverse(self.by))
+    }
 }
 
 /// Who kept whom waiting.
@@ -72,6 +83,14 @@ pub enum Side {
     Sender,
     /// A receive had not been posted.
     Receiver,
+    /// A target had not exposed its memory (`MPI_Win_post`).
+    Target,
+    /// An origin had not completed its accesses (`MPI_Win_complete`).
+    Origin,
+    /// Another rank had the lock of a target's memory.
+    Holder,
+    /// Nobody: messages were under way.
+    Nobody,
 }
 
 /// A member's blocking collective call.
@@ -92,6 +111,8 @@ pub struct Gathering {
 pub enum Rule {
     /// All for all, and no data: `MPI_Barrier`.
     Barrier,
+    /// All for all, at the end of an epoch: `MPI_Win_fence`.
+    Fence,
     /// All for all, for their data.
     All,
     /// All for the root.
@@ -135,6 +156,8 @@ impl Entries {
 pub enum WaitState {
     /// A receive waited for a message that had not been sent.
     LateSender,
+    /// It did while another message was there, or under way, that its rank received later.
+    WrongOrder,
     /// A send waited for a receive that had not been posted.
     LateReceiver,
     /// A member waited in a barrier for the last one.
@@ -145,28 +168,46 @@ pub enum WaitState {
     LateBroadcast,
     /// The root of an n-to-one collective waited for the first of the others.
     EarlyReduce,
+    /// The origin of an epoch waited for a target to expose its memory.
+    LatePost,
+    /// A target waited for the last origin to complete its accesses.
+    EarlyWait,
+    /// A member waited in a fence for the last one.
+    WaitAtFence,
+    /// A rank waited for another to give a lock back.
+    LockContention,
 }
 
 impl WaitState {
     /// All, in the order of reports; each in the place of its number (`state as usize`).
-    pub const ALL: [WaitState; 6] = [
+    pub const ALL: [WaitState; 11] = [
         WaitState::LateSender,
+        WaitState::WrongOrder,
         WaitState::LateReceiver,
         WaitState::WaitAtBarrier,
         WaitState::WaitAtNxn,
         WaitState::LateBroadcast,
         WaitState::EarlyReduce,
+        WaitState::LatePost,
+        WaitState::EarlyWait,
+        WaitState::WaitAtFence,
+        WaitState::LockContention,
     ];
 
     /// What people call it.
     pub const fn name(self) -> &'static str {
         match self {
             WaitState::LateSender => "late sender",
+            WaitState::WrongOrder => "messages in wrong order",
             WaitState::LateReceiver => "late receiver",
             WaitState::WaitAtBarrier => "wait at barrier",
             WaitState::WaitAtNxn => "wait at NxN",
             WaitState::LateBroadcast => "late broadcast",
             WaitState::EarlyReduce => "early reduce",
+            WaitState::LatePost => "late post",
+            WaitState::EarlyWait => "early wait",
+            WaitState::WaitAtFence => "wait at fence",
+            WaitState::LockContention => "lock contention",
         }
     }
 
@@ -174,11 +215,16 @@ impl WaitState {
     pub const fn plural(self) -> &'static str {
         match self {
             WaitState::LateSender => "late senders",
+            WaitState::WrongOrder => "messages in wrong order",
             WaitState::LateReceiver => "late receivers",
             WaitState::WaitAtBarrier => "waiting at barriers",
             WaitState::WaitAtNxn => "waiting at NxN",
             WaitState::LateBroadcast => "late broadcasts",
             WaitState::EarlyReduce => "early reduces",
+            WaitState::LatePost => "late posts",
+            WaitState::EarlyWait => "early waits",
+            WaitState::WaitAtFence => "waiting at fences",
+            WaitState::LockContention => "lock contention",
         }
     }
 
@@ -186,20 +232,35 @@ impl WaitState {
     pub const fn meaning(self) -> &'static str {
         match self {
             WaitState::LateSender => "A receive waited for a message that had not been sent yet.",
+            WaitState::WrongOrder => {
+                "A receive waited for a message that had not been sent yet, while one that had been sent before was received later."
+            }
             WaitState::LateReceiver => "A send waited for its receive to be posted (synchronous sends, messages above the eager limit).",
             WaitState::WaitAtBarrier => "A rank waited in a barrier for the last one to enter.",
             WaitState::WaitAtNxn => "A rank waited in a collective of all with all for the last one to enter.",
             WaitState::LateBroadcast => "A rank waited for the root of a broadcast or scatter to enter.",
             WaitState::EarlyReduce => "The root of a reduction or gather waited for the first of the others to enter.",
+            WaitState::LatePost => "MPI_Win_start waited for a target to call MPI_Win_post.",
+            WaitState::EarlyWait => "MPI_Win_wait waited for the last origin to call MPI_Win_complete.",
+            WaitState::WaitAtFence => "A rank waited in MPI_Win_fence for the last one to enter.",
+            WaitState::LockContention => "A rank waited for another to give back the lock of a target's memory.",
         }
     }
 }
 
 impl Returned {
-    /// What the call lost to whoever sent or received late: the part of its wait before that one acted.
+    /// What the call lost to whoever acted late, a member of its collective aside: the part of its wait before that one acted. Of a late sender it is not
+    /// known here whether the messages came in wrong order: that shows later.
     pub fn lost_to_partner(&self) -> Option<(WaitState, Span, u32)> {
         let Cause { side, acted, by, .. } = self.cause?;
-        let state = if side == Side::Sender { WaitState::LateSender } else { WaitState::LateReceiver };
+        let state = match side {
+            Side::Sender => WaitState::LateSender,
+            Side::Receiver => WaitState::LateReceiver,
+            Side::Target => WaitState::LatePost,
+            Side::Origin => WaitState::EarlyWait,
+            Side::Holder => WaitState::LockContention,
+            Side::Nobody => return None,
+        };
         self.lost(state, (acted, by))
     }
 
@@ -208,6 +269,7 @@ impl Returned {
         let Gathering { rule, is_root, .. } = self.gathering?;
         match (rule, is_root) {
             (Rule::Barrier, _) => self.lost(WaitState::WaitAtBarrier, entries.last),
+            (Rule::Fence, _) => self.lost(WaitState::WaitAtFence, entries.last),
             (Rule::All, _) => self.lost(WaitState::WaitAtNxn, entries.last),
             (Rule::FromRoot, false) => self.lost(WaitState::LateBroadcast, entries.root),
             (Rule::ToRoot, true) => self.lost(WaitState::EarlyReduce, entries.first),
@@ -238,6 +300,7 @@ mod tests {
             wait: Span::from_ps(wait),
             bytes: 0,
             cause: None,
+            oldest: None,
             gathering: None,
         }
     }
@@ -270,6 +333,7 @@ mod tests {
             Returned { gathering, ..returned(entered, 1000) }.lost_in_gathering(&all)
         };
         assert_eq!(lost(Rule::Barrier, false, 40), Some((WaitState::WaitAtBarrier, Span::from_ps(50), 7)));
+        assert_eq!(lost(Rule::Fence, false, 40), Some((WaitState::WaitAtFence, Span::from_ps(50), 7)));
         assert_eq!(lost(Rule::All, true, 70), Some((WaitState::WaitAtNxn, Span::from_ps(20), 7)));
         assert_eq!(lost(Rule::FromRoot, false, 40), Some((WaitState::LateBroadcast, Span::from_ps(30), 6)));
         assert_eq!(lost(Rule::FromRoot, false, 90), None);

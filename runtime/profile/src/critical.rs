@@ -1,9 +1,10 @@
 //! The critical path of a run, and who delays whom (`-xsim-critical-path`).
 //!
-//! While the run goes on each process appends what its ranks' calls did to a file, a step of 73 bytes for a call; in the end the first process goes
+//! While the run goes on each process appends what its ranks' calls did to a file, a step of 81 bytes for a call; in the end the first process goes
 //! through these files from the last instant to the first. A path needs to be known from its end, so that nothing can be folded before: what is kept in
 //! memory is some steps of each rank that wait to be written in one piece, and where the last such piece of the rank is.
 
+mod costs;
 mod delays;
 mod steps;
 mod walk;
@@ -123,7 +124,7 @@ fn settle(step: &mut Step, call: &Returned, entries: &Entries) {
     }
     let Some(gathering) = call.gathering else { return };
     let (at, who) = match (gathering.rule, gathering.is_root) {
-        (Rule::Barrier | Rule::All, _) | (Rule::ToRoot, true) => entries.last,
+        (Rule::Barrier | Rule::Fence | Rule::All, _) | (Rule::ToRoot, true) => entries.last,
         (Rule::FromRoot, false) => entries.root,
         (Rule::FromRoot, true) | (Rule::ToRoot, false) => return,
     };
@@ -248,7 +249,7 @@ fn analyse(files: &[PathBuf], parts: &[Part]) -> io::Result<CriticalPath> {
     }
     let latest = parts.iter().map(|part| part.latest).max_by_key(|&(at, rank)| (at, !rank)).unwrap_or((0, NOBODY));
     let mut path = walk::walk(&mut reader, latest, &names)?;
-    path.delays = delays::delays(&mut reader, &names)?;
+    (path.delays, path.costs) = delays::delays(&mut reader, &names)?;
     Ok(path)
 }
 

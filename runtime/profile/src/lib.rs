@@ -6,6 +6,7 @@ mod critical;
 mod gatherings;
 mod load;
 mod moments;
+mod order;
 mod places;
 mod regions;
 mod series;
@@ -19,8 +20,9 @@ use load::{Blocks, Load};
 use observe::call_profile::{CallProfile, SiteCost};
 use observe::recorder::{Call, Left, Place, Recorder, Region};
 use observe::traffic::Matrix;
-use observe::waiting::{Entries, Returned};
+use observe::waiting::{Entries, Returned, WaitState};
 use observe::{Symbols, Traffic};
+use order::{Order, Settled};
 use places::Places;
 use regions::Regions;
 use rustc_hash::FxHashMap;
@@ -45,6 +47,7 @@ pub struct Profiler {
     /// What is added up, by place.
     tallies: Vec<Tally>,
     gatherings: Gatherings,
+    order: Order,
     series: Series,
     load: Load,
     regions: Regions,
@@ -70,6 +73,7 @@ impl Profiler {
         let regions = Regions::new(own.start, own.end - own.start);
         Profiler {
             ranks,
+            order: Order::new(own.start),
             own,
             symbols: Symbols::default(),
             sites: FxHashMap::default(),
@@ -92,6 +96,23 @@ impl Profiler {
         self.series.add(doing, from, span);
         self.load.add(doing, rank, span);
         self.regions.add(doing, rank, from, span);
+    }
+
+    /// What a call from this place lost to who acted late.
+    #[inline]
+    fn wait_states(&mut self, place: u32, call: &Returned) {
+        let Profiler { order, tallies, .. } = self;
+        if let Some(sent) = call.oldest {
+            order.received(call.rank, sent, |settled| lose_settled(tallies, settled));
+        }
+        match call.lost_to_partner() {
+            Some((WaitState::LateSender, lost, by)) => {
+                let sent = call.cause.map_or(call.entered, |cause| cause.acted);
+                order.waited(call.rank, place, sent, (lost, by)).into_iter().for_each(|settled| lose_settled(tallies, settled));
+            }
+            Some((state, lost, by)) => tallies[place as usize].lose(state, lost, call.rank, by),
+            None => {}
+        }
     }
 }
 
@@ -134,6 +155,7 @@ impl Recorder for Profiler {
             self.tallies.push(Tally::default());
         }
         self.tallies[place as usize].add(call);
+        self.wait_states(place, call);
         if call.chain != 0 {
             self.chains.add(place, call);
         }
@@ -171,6 +193,8 @@ impl Recorder for Profiler {
     fn unfinished(&mut self, _: &Call) {}
 
     fn part(&mut self) -> Vec<u8> {
+        let Profiler { order, tallies, .. } = self;
+        order.end().for_each(|settled| lose_settled(tallies, settled));
         let chains = self.chains.by_tally(self.tallies.len());
         let of_places = self.places.met().iter().zip(std::mem::take(&mut self.tallies)).zip(&chains);
         let tallies = of_places.map(|((&(site, function), tally), chains)| {
@@ -220,6 +244,10 @@ impl Recorder for Profiler {
     fn profile(&mut self) -> Option<CallProfile> {
         self.whole.take()
     }
+}
+
+fn lose_settled(tallies: &mut [Tally], Settled { place, state, lost, rank, by }: Settled) {
+    tallies[place as usize].lose(state, lost, rank, by);
 }
 
 fn lose(tally: &mut Tally, call: &Returned, entries: &Entries) {

@@ -37,9 +37,6 @@ impl Tally {
         self.time.add(took, call.rank);
         self.wait.add(call.wait, call.rank);
         self.histogram[(u64::BITS - took.as_ps().leading_zeros()) as usize] += 1;
-        if let Some((state, lost, by)) = call.lost_to_partner() {
-            self.lose(state, lost, call.rank, by);
-        }
     }
 
     /// A call of `rank` lost time waiting for rank `by`.

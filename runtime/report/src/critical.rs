@@ -4,7 +4,7 @@ use crate::profile::{long, whole};
 use crate::table::{Align, Table};
 use crate::units::{grouped, percent, short};
 use observe::Simulated;
-use observe::critical_path::{CriticalPath, Kinds};
+use observe::critical_path::{Cost, CriticalPath, Kinds};
 
 /// Places that the end of a run shows.
 const SHOWN: usize = 5;
@@ -86,6 +86,35 @@ pub fn delays(run: &Simulated, path: &CriticalPath, most: usize) -> Table {
             long(delay.lost_ps),
             percent(delay.lost_ps, whole(run)),
             percent(delay.compute_ps, delay.lost_ps),
+        ]);
+    }
+    table
+}
+
+/// So many places that ranks lose time to, those that cost most first: of who waits for them, and of who waits for those that do.
+pub fn costs(run: &Simulated, path: &CriticalPath, most: usize) -> Table {
+    use Align::{Left, Right};
+    let mut table = Table::new(&[
+        ("call site and the computation before it", Left),
+        ("function", Left),
+        ("costs", Right),
+        ("of all", Right),
+        ("short-term", Right),
+        ("long-term", Right),
+        ("by computing", Right),
+        ("by messages", Right),
+    ]);
+    for cost in path.costs.iter().take(most) {
+        let both = |part: fn(&Cost) -> u128| percent(part(&cost.short) + part(&cost.long), cost.sum());
+        table.rows.push(vec![
+            if cost.site.is_empty() { BEHIND.to_owned() } else { cost.site.clone() },
+            cost.function.clone(),
+            long(cost.sum()),
+            percent(cost.sum(), whole(run)),
+            long(cost.short.sum()),
+            long(cost.long.sum()),
+            both(|of| of.compute_ps),
+            both(|of| of.transfer_ps),
         ]);
     }
     table

@@ -18,7 +18,11 @@ pub fn overview(report: &Report, efficiencies: &Result<Efficiencies, String>) ->
         Section { title: "Time", lines: vec![], table: Some(breakdown(run)) },
         Section { title: "Findings", lines: findings(report), table: None },
         match efficiencies {
-            Ok(found) => Section { title: "Efficiencies", lines: vec![], table: Some(found.table()) },
+            Ok(found) => Section {
+                title: "Efficiencies",
+                lines: found.note.iter().map(|&note| note.to_owned()).collect(),
+                table: Some(found.table()),
+            },
             Err(why) => Section { title: "Efficiencies", lines: vec![why.clone()], table: None },
         },
     ];
@@ -44,6 +48,8 @@ pub fn overview(report: &Report, efficiencies: &Result<Efficiencies, String>) ->
         sections.push(Section { title: "Critical path by rank", lines: vec![], table: Some(critical::ranks(path)) });
         let delays = Some(critical::delays(run, path, usize::MAX)).filter(|table| !table.rows.is_empty());
         sections.push(Section { title: "Delays", lines: vec![], table: delays });
+        let costs = Some(critical::costs(run, path, usize::MAX)).filter(|table| !table.rows.is_empty());
+        sections.push(Section { title: "Delay costs", lines: vec![], table: costs });
     }
     if let Some((said, table)) = network::network(run) {
         sections.push(Section { title: "Network", lines: vec![said], table: Some(table) });

@@ -156,7 +156,7 @@ fn critical_path(run: &Simulated, path: &CriticalPath) -> Markup {
     let parts = parts.map(|(name, ps)| (name, u128::from(ps)));
     let classes = &["compute", "wait", "mpi", "rest"];
     let more = path.sites.len().saturating_sub(SITES);
-    let delays = critical::delays(run, path, SITES);
+    let (delays, costs) = (critical::delays(run, path, SITES), critical::costs(run, path, SITES));
     html! {
         section {
             h2 id="path" { "Critical path" }
@@ -168,6 +168,7 @@ fn critical_path(run: &Simulated, path: &CriticalPath) -> Markup {
         }
         @if !delays.rows.is_empty() {
             section { h2 { "Delays" } (folded(delays, "of all", "Places where time is lost, and the places whose calls came late")) }
+            section { h2 { "Delay costs" } (folded(costs, "of all", "Places that ranks lose time to: short-term by waiting for who is there, long-term by waiting for others who do")) }
         }
     }
 }

@@ -1,6 +1,7 @@
 //! An access under way: what an origin asks of a target.
 
 use crate::atomic::{Bytes, Combine, compare_and_swap, fetch};
+use crate::came::Act;
 use crate::place::Place;
 use engine::Time;
 use message::chapter::arrivals::Arrival;
@@ -69,7 +70,7 @@ pub(crate) enum Turn {
     Fence(u32),
 }
 
-/// An access as whoever has it hands it on: in place, because it has 140 bytes and several owners on its way.
+/// An access as whoever has it hands it on: in place, because it has 160 bytes and several owners on its way.
 pub(crate) type Held = Box<Access>;
 
 /// An access under way, or one that waits at its target.
@@ -80,6 +81,8 @@ pub(crate) struct Access {
     /// World ranks.
     pub(crate) origin: u32,
     pub(crate) target: u32,
+    /// What it follows from: its origin sent it, or somebody gave back the lock that it waited for.
+    pub(crate) after: Act,
     /// When it is at its target.
     pub(crate) arrival: Time,
     /// Of its origin's accesses.

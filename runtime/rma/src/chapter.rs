@@ -13,6 +13,7 @@ use message::chapter::{Chapter, Errand, Explanation, Wait, ranks_text};
 use message::request::Status;
 use objects::Objects;
 use objects::error::Result;
+use observe::waiting::Side;
 use std::any::Any;
 
 impl Chapter for Rma {
@@ -57,7 +58,11 @@ impl Chapter for Rma {
                 }
                 self.forget_idle(reply.win, reply.origin);
             }
-            Token::Exposure => drop(self.exposures.remove(&(index, me))),
+            Token::Exposure => {
+                if let Some(exposure) = self.exposures.remove(&(index, me)) {
+                    messages.note_cause(exposure.latest.cause(Side::Origin));
+                }
+            }
             Token::Sync => drop(self.syncs.remove(&(index, me))),
         }
         Ok(Status::EMPTY)

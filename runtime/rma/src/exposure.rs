@@ -1,6 +1,6 @@
 //! What is kept of an epoch of `MPI_Win_post`.
 
-use engine::Time;
+use crate::came::Came;
 
 /// A rank's memory is open to a group.
 pub(crate) struct Exposure {
@@ -9,7 +9,7 @@ pub(crate) struct Exposure {
     pub(crate) size: u32,
     /// The latest arrival of the others.
     // A number and a maximum tell the end of the epoch, whoever completes last: no list of the group is kept.
-    pub(crate) latest: Time,
+    pub(crate) latest: Came,
     /// What `MPI_Win_wait` and `MPI_Win_test` ask for.
     pub(crate) request: u32,
 }

@@ -3,6 +3,7 @@
 
 use crate::access::{Access, NIL};
 use crate::atomic::Bytes;
+use crate::came::Came;
 use crate::check;
 use crate::check::unsynchronized;
 use crate::serve::comm_index;
@@ -109,7 +110,7 @@ impl Rma {
         if access.back.is_asked() {
             match fence.ahead.remove(&access.back.reply) {
                 // Its time on the network has passed already, when it should have; only the bytes were missing.
-                Some(at) => self.answered(messages, access.back, found, at),
+                Some(at) => self.answered(messages, access.back, found, Came { at, after: access.after }),
                 None => self.answer(messages, access, found, at),
             }
         }
@@ -125,7 +126,7 @@ impl Rma {
         fence.applied += 1;
         for (rank, wait) in std::mem::take(&mut fence.waiting) {
             let exit = self.fences[&win].exits.get(&rank).copied().unwrap_or_default();
-            self.settle(messages, wait, exit);
+            self.settle(messages, wait, Came::at(exit));
         }
     }
 
@@ -149,7 +150,7 @@ impl Rma {
         let state = &mut self.waits[wait];
         let fence = self.fences.entry(index).or_default();
         if over {
-            state.latest = fence.exits.get(&me).copied().unwrap_or_default();
+            state.latest = Came::at(fence.exits.get(&me).copied().unwrap_or_default());
         } else {
             state.count = 1;
             fence.waiting.push((me, wait));
@@ -162,7 +163,7 @@ impl Rma {
     pub(crate) fn await_replies(&mut self, win: u32, rank: u32, wait: u32) {
         let Some(origin) = self.origins.get_mut(&(win, rank)) else { return };
         let state = &mut self.waits[wait];
-        state.latest = state.latest.max(std::mem::take(&mut origin.latest));
+        state.latest = state.latest.or_later(std::mem::take(&mut origin.latest));
         if origin.unanswered != 0 {
             state.count += origin.unanswered;
             origin.wait = Some(wait);

@@ -3,6 +3,7 @@
 use crate::CHAPTER;
 use crate::access::{Access, Action, Back, NIL, Turn};
 use crate::atomic::{Bytes, Combine};
+use crate::came::Act;
 use crate::check::unsynchronized;
 use crate::origin::{Channel, Hold, Reply};
 use crate::place::Place;
@@ -284,7 +285,19 @@ impl Rma {
         let issued = &mut self.issued[(me - messages.first) as usize];
         *issued += 1;
         let sequence = *issued;
-        let mut access = self.begin(Access { win, origin: me, target: to, arrival: Time::MAX, sequence, action, turn, place, data, back });
+        let mut access = self.begin(Access {
+            win,
+            origin: me,
+            target: to,
+            after: Act { at: leaves, by: me },
+            arrival: Time::MAX,
+            sequence,
+            action,
+            turn,
+            place,
+            data,
+            back,
+        });
         if messages.by_time() {
             let index = self.accesses.insert(access);
             self.take_off(index);

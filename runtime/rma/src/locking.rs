@@ -2,6 +2,7 @@
 
 use crate::access::{Access, Action, Held, Turn};
 use crate::atomic::Bytes;
+use crate::came::Came;
 use crate::lock::Lock;
 use crate::state::Rma;
 use engine::Time;
@@ -54,7 +55,7 @@ impl Rma {
         }
         self.unlock_held(messages, &access, exclusive, at);
         // Several that share it are granted at once, until the first that cannot.
-        while self.grant_next(messages, objects, place, at) {}
+        while self.grant_next(messages, objects, place, Came { at, after: access.after }) {}
         if self.locks.get(&place).is_some_and(Lock::is_free) {
             self.locks.remove(&place);
         }
@@ -72,8 +73,9 @@ impl Rma {
         }
     }
 
-    /// Who waits first gets the lock, if it is free for that, and what its origin sent since goes on; false if not.
-    fn grant_next(&mut self, messages: &mut Messages, objects: &Objects, place: (u32, u32), at: Time) -> bool {
+    /// Who waits first gets the lock, if it is free for that, and what its origin sent since goes on; false if not. It was given back then, and by whom.
+    // All that waited in a row behind one giving back follows from that one: what was sent ahead takes no time of its own.
+    fn grant_next(&mut self, messages: &mut Messages, objects: &Objects, place: (u32, u32), Came { at, after }: Came) -> bool {
         let Some(lock) = self.locks.get_mut(&place) else { return false };
         let Some(first) = lock.queue.front() else { return false };
         let exclusive = first.action == Action::Lock { exclusive: true };
@@ -81,12 +83,14 @@ impl Rma {
         if !lock.take(origin, exclusive) {
             return false;
         }
-        let first = lock.queue.pop_front().expect("looked at above");
+        let mut first = lock.queue.pop_front().expect("looked at above");
+        first.after = after;
         match first.action {
             Action::Lock { .. } => self.answer(messages, &first, Bytes::new(), at),
             _ => self.touch(messages, objects, first, at),
         }
-        while let Some(next) = self.next_of(place, origin) {
+        while let Some(mut next) = self.next_of(place, origin) {
+            next.after = after;
             match next.action {
                 Action::Unlock { exclusive } => {
                     self.unlock_held(messages, &next, exclusive, at);

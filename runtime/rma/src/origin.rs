@@ -2,6 +2,7 @@
 
 use crate::access::NIL;
 use crate::atomic::Bytes;
+use crate::came::Came;
 use engine::Time;
 use message::view::BufferView;
 use rustc_hash::FxHashMap;
@@ -24,7 +25,7 @@ pub(crate) struct Origin {
     pub(crate) replies: Vec<u32>,
     /// Replies outside of channels that have no answer yet, the latest that have, and who waits for them.
     pub(crate) unanswered: u32,
-    pub(crate) latest: Time,
+    pub(crate) latest: Came,
     pub(crate) wait: Option<u32>,
 }
 
@@ -65,7 +66,7 @@ pub(crate) struct Channel {
     pub(crate) latest: Time,
     /// Accesses whose answer is awaited, and when the latest of the others' came.
     pub(crate) outstanding: u32,
-    pub(crate) done: Time,
+    pub(crate) done: Came,
     /// Of those that are awaited, those that bring data.
     // A local flush waits for these alone: what was given away left with the call.
     pub(crate) fetching: u32,
@@ -79,7 +80,17 @@ pub(crate) struct Channel {
 
 impl Channel {
     pub(crate) fn new(target: u32, hold: Hold) -> Channel {
-        Channel { hold, target, latest: Time::ZERO, outstanding: 0, done: Time::ZERO, fetching: 0, wait: NIL, used: false, ordered: false }
+        Channel {
+            hold,
+            target,
+            latest: Time::ZERO,
+            outstanding: 0,
+            done: Came::default(),
+            fetching: 0,
+            wait: NIL,
+            used: false,
+            ordered: false,
+        }
     }
 }
 

@@ -3,6 +3,7 @@
 use crate::CHAPTER;
 use crate::access::{Action, Back, Turn};
 use crate::atomic::Bytes;
+use crate::came::{Act, Came};
 use crate::check;
 use crate::check::unsynchronized;
 use crate::issue::Pair;
@@ -136,9 +137,10 @@ impl Rma {
             let action = Action::Unlock { exclusive: hold == Hold::Exclusive };
             let arrival = self.send(messages, objects, channel, pair, action, Turn::Ordered, Place::NONE, Bytes::new(), back);
             if let (true, true, Some(arrival)) = (used, known, arrival) {
-                let done = arrival + messages.wire.latency(pair.to, pair.me, 0);
+                let after = Act { at: messages.clock(pair.me), by: pair.me };
+                let done = Came { at: arrival + messages.wire.latency(pair.to, pair.me, 0), after };
                 let state = &mut self.channels[channel];
-                state.done = state.done.max(done);
+                state.done = state.done.or_later(done);
             }
         }
         self.await_channel(channel, wait);
@@ -153,7 +155,7 @@ impl Rma {
             self.waits[wait].count += 1;
         } else {
             let latest = &mut self.waits[wait].latest;
-            *latest = state.done.max(*latest);
+            *latest = latest.or_later(state.done);
         }
     }
 

@@ -6,6 +6,7 @@
 use crate::CHAPTER;
 use crate::access::{Access, Action, Back, Turn};
 use crate::atomic::Bytes;
+use crate::came::{Act, Came};
 use crate::check;
 use crate::check::unsynchronized;
 use crate::exposure::Exposure;
@@ -55,7 +56,7 @@ impl Rma {
         }
         let request = messages.make_request(me, Body::Chapter { chapter: CHAPTER, token: [index, Token::Exposure as u32] });
         let size = ranks.len() as u32;
-        self.exposures.insert((index, me), Exposure { left: size, size, latest: Time::ZERO, request });
+        self.exposures.insert((index, me), Exposure { left: size, size, latest: Came::default(), request });
         if size == 0 {
             let now = messages.clock(me);
             messages.finish_request(request, now);
@@ -72,25 +73,29 @@ impl Rma {
     fn send_post(&mut self, messages: &mut Messages, objects: &Objects, win: u32, to: u32) {
         let me = messages.current;
         let leaves = messages.inject(me);
+        let after = Act { at: leaves, by: me };
         messages.profile.message(0);
         if messages.by_time() {
-            messages.launch(me, to, 0, leaves, Flight::Chapter { chapter: CHAPTER, words: [Leg::Post as u32, win, to, me] });
+            let index = self.posting.insert((win, to, after));
+            messages.launch(me, to, 0, leaves, Flight::Chapter { chapter: CHAPTER, words: [Leg::Post as u32, index, 0, 0] });
             return;
         }
         let at = leaves + messages.wire.latency(me, to, 0);
         if messages.is_local(to) {
-            self.post_arrived(messages, win, to, me, at);
+            self.post_arrived(messages, win, to, Came { at, after });
         } else {
-            self.tell_post(messages, objects, win, to, at);
+            self.tell_post(messages, objects, win, to, Came { at, after });
         }
     }
 
     /// A rank of the group of an access epoch, begun or to come, has exposed its memory.
-    pub(crate) fn post_arrived(&mut self, messages: &mut Messages, win: u32, origin: u32, target: u32, at: Time) {
+    pub(crate) fn post_arrived(&mut self, messages: &mut Messages, win: u32, origin: u32, came: Came) {
+        // Who calls `MPI_Win_post` is whom it follows from.
+        let target = came.after.by;
         match self.starts.remove(&(win, origin, target)) {
-            Some(wait) => self.settle(messages, wait, at),
+            Some(wait) => self.settle(messages, wait, came),
             // A target may post several epochs before the origin starts its first: each start takes one.
-            None => self.posts.entry((win, origin, target)).or_default().push_back(at),
+            None => self.posts.entry((win, origin, target)).or_default().push_back(came),
         }
     }
 
@@ -118,7 +123,7 @@ impl Rma {
             }
             let state = &mut self.waits[wait];
             match posted {
-                Some(at) => state.latest = state.latest.max(at),
+                Some(came) => state.latest = state.latest.or_later(came),
                 None => {
                     state.count += 1;
                     self.starts.insert(key, wait);
@@ -162,9 +167,9 @@ impl Rma {
     pub(crate) fn completed(&mut self, messages: &mut Messages, access: &Access, at: Time) {
         let Some(exposure) = self.exposures.get_mut(&(access.win, access.target)) else { return };
         exposure.left = exposure.left.saturating_sub(1);
-        exposure.latest = exposure.latest.max(at);
+        exposure.latest = exposure.latest.or_later(Came { at, after: access.after });
         if exposure.left == 0 {
-            let (request, latest) = (exposure.request, exposure.latest);
+            let (request, latest) = (exposure.request, exposure.latest.at);
             messages.finish_request(request, latest);
         }
     }

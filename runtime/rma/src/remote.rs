@@ -4,6 +4,7 @@
 use crate::CHAPTER;
 use crate::access::{Access, Action, Back, NIL, Turn};
 use crate::atomic::{Bytes, Combine};
+use crate::came::{Act, Came};
 use crate::place::Place;
 use crate::serve::comm_index;
 use crate::state::Rma;
@@ -79,6 +80,7 @@ fn take_place(from: &mut Take) -> Place {
 fn put_access(access: &Access, out: &mut Vec<u8>) {
     [access.origin, access.target, access.sequence, access.back.channel, access.back.reply].into_iter().for_each(|word| out.u32(word));
     out.u64(access.arrival.as_ps());
+    access.after.put(out);
     let (turn, epoch) = match access.turn {
         Turn::AtOnce => (0, 0),
         Turn::Ordered => (1, 0),
@@ -96,6 +98,7 @@ fn take_access(win: u32, from: &mut Take) -> Access {
     let (origin, target, sequence) = (from.u32(), from.u32(), from.u32());
     let back = Back { channel: from.u32(), reply: from.u32() };
     let arrival = Time::from_ps(from.u64());
+    let after = Act::take(from);
     let (turn, epoch) = (from.u8(), from.u32());
     let turn = match turn {
         0 => Turn::AtOnce,
@@ -104,7 +107,7 @@ fn take_access(win: u32, from: &mut Take) -> Access {
         _ => Turn::Fence(epoch),
     };
     let (action, place) = (take_action(from), take_place(from));
-    Access { win, origin, target, arrival, sequence, action, turn, place, data: Bytes::from_slice(from.0), back }
+    Access { win, origin, target, after, arrival, sequence, action, turn, place, data: Bytes::from_slice(from.0), back }
 }
 
 /// What a window is known by on all processes.
@@ -125,7 +128,7 @@ impl Rma {
     /// An access of the mounted rank leaves for a rank of another process.
     #[cold]
     pub(crate) fn tell_access(&mut self, messages: &mut Messages, objects: &Objects, access: &Access) {
-        let mut body = Vec::with_capacity(80 + access.data.len());
+        let mut body = Vec::with_capacity(92 + access.data.len());
         body.u32(context(objects, access.win));
         put_access(access, &mut body);
         let process = messages.others().blocks.process(access.target);
@@ -134,14 +137,15 @@ impl Rma {
 
     /// An answer leaves for another process's rank.
     #[cold]
-    pub(crate) fn tell_answer(&mut self, messages: &mut Messages, to: u32, back: Back, data: &[u8], at: Time) {
-        let mut body = Vec::with_capacity(16 + data.len());
+    pub(crate) fn tell_answer(&mut self, messages: &mut Messages, to: u32, back: Back, data: &[u8], came: Came) {
+        let mut body = Vec::with_capacity(28 + data.len());
         body.u32(back.channel);
         body.u32(back.reply);
-        body.u64(at.as_ps());
+        body.u64(came.at.as_ps());
+        came.after.put(&mut body);
         body.extend_from_slice(data);
         let process = messages.others().blocks.process(to);
-        Rma::tell(messages, process, Told::Answer, at, &body);
+        Rma::tell(messages, process, Told::Answer, came.at, &body);
     }
 
     /// An epoch between fences is over for all members of this process.
@@ -156,20 +160,21 @@ impl Rma {
 
     /// A rank of another process is told that the mounted one has exposed its memory.
     #[cold]
-    pub(crate) fn tell_post(&mut self, messages: &mut Messages, objects: &Objects, win: u32, to: u32, at: Time) {
+    pub(crate) fn tell_post(&mut self, messages: &mut Messages, objects: &Objects, win: u32, to: u32, came: Came) {
         let mut body = Vec::new();
-        [context(objects, win), to, messages.current].into_iter().for_each(|word| body.u32(word));
-        body.u64(at.as_ps());
+        [context(objects, win), to].into_iter().for_each(|word| body.u32(word));
+        body.u64(came.at.as_ps());
+        came.after.put(&mut body);
         let process = messages.others().blocks.process(to);
-        Rma::tell(messages, process, Told::Post, at, &body);
+        Rma::tell(messages, process, Told::Post, came.at, &body);
     }
 
     /// A record of another process.
     pub(crate) fn told(&mut self, messages: &mut Messages, objects: &Objects, kind: u8, mut record: Take) {
         if kind == Told::Answer as u8 {
             let back = Back { channel: record.u32(), reply: record.u32() };
-            let at = Time::from_ps(record.u64());
-            return self.answered(messages, back, Bytes::from_slice(record.0), at);
+            let came = Came { at: Time::from_ps(record.u64()), after: Act::take(&mut record) };
+            return self.answered(messages, back, Bytes::from_slice(record.0), came);
         }
         let context = record.u32();
         let Some(win) = objects.wins.by_context(context) else {
@@ -185,8 +190,9 @@ impl Rma {
                 self.closed_elsewhere(messages, objects, win, epoch);
             }
             _ => {
-                let (origin, target, at) = (record.u32(), record.u32(), Time::from_ps(record.u64()));
-                self.post_arrived(messages, win, origin, target, at);
+                let (origin, at) = (record.u32(), Time::from_ps(record.u64()));
+                let came = Came { at, after: Act::take(&mut record) };
+                self.post_arrived(messages, win, origin, came);
             }
         }
     }
@@ -218,7 +224,19 @@ mod tests {
             let place = Place { at: -8, bytes: 5, blocks: Some(Box::new([(4, 2), (-1, 3)])) };
             let back = Back { channel: 3, reply: NIL };
             let data = Bytes::from_slice(&[1, 2, 3, 4, 5]);
-            let access = Access { win: 9, origin: 1, target: 2, arrival: Time::from_ps(77), sequence: 4, action, turn, place, data, back };
+            let access = Access {
+                win: 9,
+                origin: 1,
+                target: 2,
+                after: Act { at: Time::from_ps(70), by: 6 },
+                arrival: Time::from_ps(77),
+                sequence: 4,
+                action,
+                turn,
+                place,
+                data,
+                back,
+            };
             let mut bytes = Vec::new();
             put_access(&access, &mut bytes);
             assert_eq!(format!("{:?}", take_access(9, &mut Take(&bytes))), format!("{access:?}"));

@@ -3,6 +3,7 @@
 use crate::CHAPTER;
 use crate::access::{Access, Action, Back, Held, NIL, Turn};
 use crate::atomic::Bytes;
+use crate::came::Came;
 use crate::deferred::Piece;
 use crate::state::Rma;
 use engine::Time;
@@ -116,47 +117,47 @@ impl Rma {
     pub(crate) fn answer(&mut self, messages: &mut Messages, access: &Access, data: Bytes, at: Time) {
         let (from, to, bytes) = (access.target, access.origin, data.len() as u64);
         if messages.by_time() {
-            let index = self.answers.insert((access.back, data));
+            let index = self.answers.insert((access.back, data, access.after));
             messages.launch(from, to, bytes, at, Flight::Chapter { chapter: CHAPTER, words: [Leg::Back as u32, index, 0, 0] });
             return;
         }
-        let arrival = at + messages.wire.latency(from, to, bytes);
+        let came = Came { at: at + messages.wire.latency(from, to, bytes), after: access.after };
         if messages.is_local(to) {
-            self.answered(messages, access.back, data, arrival);
+            self.answered(messages, access.back, data, came);
         } else {
-            self.tell_answer(messages, to, access.back, &data, arrival);
+            self.tell_answer(messages, to, access.back, &data, came);
         }
     }
 
     /// An answer is back at its origin.
     // Data is kept until its rank runs, as it may go to memory that only that rank reaches.
-    pub(crate) fn answered(&mut self, messages: &mut Messages, back: Back, data: Bytes, at: Time) {
+    pub(crate) fn answered(&mut self, messages: &mut Messages, back: Back, data: Bytes, came: Came) {
         let mut origin = None;
         if back.reply != NIL {
             let reply = &mut self.replies[back.reply];
             reply.data = Some(data);
             origin = Some((reply.win, reply.origin));
             if reply.request != NIL {
-                messages.finish_request(reply.request, at);
+                messages.finish_request(reply.request, came.at);
             }
         }
         if back.channel != NIL {
             let channel = &mut self.channels[back.channel];
             channel.outstanding -= 1;
             channel.fetching -= u32::from(back.reply != NIL);
-            channel.done = channel.done.max(at);
+            channel.done = channel.done.or_later(came);
             if channel.wait != NIL && channel.outstanding == 0 {
                 let (wait, done) = (std::mem::replace(&mut channel.wait, NIL), channel.done);
                 self.settle(messages, wait, done);
             }
         } else if let Some(origin) = origin.and_then(|place| self.origins.get_mut(&place)) {
             origin.unanswered -= 1;
-            origin.latest = origin.latest.max(at);
+            origin.latest = origin.latest.or_later(came);
             if let Some(wait) = origin.wait {
                 if origin.unanswered == 0 {
                     origin.wait = None;
                 }
-                self.settle(messages, wait, at);
+                self.settle(messages, wait, came);
             }
         }
     }
@@ -178,11 +179,14 @@ impl Rma {
             match leg {
                 _ if leg == Leg::There as u32 => self.land(messages, objects, index, at),
                 _ if leg == Leg::Back as u32 => {
-                    let (back, data) = self.answers.remove(index).expect("it was launched");
-                    self.answered(messages, back, data, at);
+                    let (back, data, after) = self.answers.remove(index).expect("it was launched");
+                    self.answered(messages, back, data, Came { at, after });
                 }
                 _ if leg == Leg::Ahead as u32 => self.landed_ahead(messages, objects, index, second, third, at),
-                _ => self.post_arrived(messages, index, second, third, at),
+                _ => {
+                    let (win, origin, after) = self.posting.remove(index).expect("it was launched");
+                    self.post_arrived(messages, win, origin, Came { at, after });
+                }
             }
         }
     }

@@ -2,6 +2,7 @@
 
 use crate::access::{Access, Back, Held};
 use crate::atomic::Bytes;
+use crate::came::{Act, Came};
 use crate::deferred::Piece;
 use crate::exposure::Exposure;
 use crate::fence::Fence;
@@ -36,7 +37,7 @@ pub struct Rma {
     /// Memory attached to dynamic windows.
     pub(crate) attached: FxHashMap<Place, Vec<(usize, u64)>>,
     /// `MPI_Win_post` that has come, or is awaited, by window, origin, and the rank that calls it.
-    pub(crate) posts: FxHashMap<(u32, u32, u32), VecDeque<Time>>,
+    pub(crate) posts: FxHashMap<(u32, u32, u32), VecDeque<Came>>,
     pub(crate) starts: FxHashMap<(u32, u32, u32), u32>,
     /// Ranks that look whether something has changed in their memory: the request for it.
     pub(crate) syncs: FxHashMap<Place, u32>,
@@ -57,7 +58,9 @@ pub struct Rma {
     /// Accesses that a shared network carries, by window, origin and target, in the order in which they left; when those that have come did.
     pub(crate) flying: FxHashMap<(u32, u32, u32), Flying>,
     /// Answers that a shared network carries.
-    pub(crate) answers: Slab<(Back, Bytes)>,
+    pub(crate) answers: Slab<(Back, Bytes, Act)>,
+    /// `MPI_Win_post` that it carries: window, origin, and when which target called it.
+    pub(crate) posting: Slab<(u32, u32, Act)>,
     /// Records of windows that this process has not made yet: context, kind, body.
     pub(crate) early: Vec<(u32, u8, Vec<u8>)>,
     /// Accesses that each rank of the process has made, from its first on; nothing until there is one.

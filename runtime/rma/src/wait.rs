@@ -1,6 +1,6 @@
 //! What a blocked rank waits for: so many things, the last of which lets it go on.
 
-use engine::Time;
+use crate::came::Came;
 
 /// What the second word of a request's token says of the first.
 #[derive(Clone, Copy, PartialEq, Eq, Debug)]
@@ -52,7 +52,7 @@ pub(crate) struct Wait {
     /// What is still to come.
     pub(crate) count: u32,
     /// When the latest of the others came.
-    pub(crate) latest: Time,
+    pub(crate) latest: Came,
     /// What the rank waits in.
     pub(crate) request: u32,
 }

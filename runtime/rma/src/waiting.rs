@@ -2,18 +2,30 @@
 
 use crate::CHAPTER;
 use crate::access::NIL;
+use crate::came::Came;
 use crate::state::Rma;
 use crate::wait::{Purpose, Token, Wait};
-use engine::Time;
 use message::Messages;
 use message::handle;
 use message::request::Body;
+use observe::waiting::Side;
+
+/// Who kept a rank waiting that waited for this; not of fences, whose members wait for each other.
+fn side(purpose: Purpose, latest: Came, rank: u32) -> Option<Side> {
+    match purpose {
+        Purpose::Fence => None,
+        Purpose::Start => Some(Side::Target),
+        // What its own access led to needed messages alone; another rank has a part in it only by a lock that it gave back.
+        _ if latest.after.by == rank => Some(Side::Nobody),
+        _ => Some(Side::Holder),
+    }
+}
 
 impl Rma {
     /// The mounted rank waits for `count` things, and its clock moves to `latest` at least: what [`Rma::wait_for`] then waits with.
     pub(crate) fn make_wait(&mut self, messages: &Messages, win: u32, purpose: Purpose) -> u32 {
         let rank = messages.current;
-        self.waits.insert(Wait { win, rank, purpose, count: 0, latest: Time::ZERO, request: NIL })
+        self.waits.insert(Wait { win, rank, purpose, count: 0, latest: Came::default(), request: NIL })
     }
 
     /// The handle of a request that is complete once the wait is over; none, and the wait is over, if nothing is to come.
@@ -28,13 +40,13 @@ impl Rma {
         Some(handle::of_cold(request))
     }
 
-    /// Something that a rank waits for came at `at`.
-    pub(crate) fn settle(&mut self, messages: &mut Messages, wait: u32, at: Time) {
+    /// Something that a rank waits for came.
+    pub(crate) fn settle(&mut self, messages: &mut Messages, wait: u32, came: Came) {
         let state = &mut self.waits[wait];
         state.count -= 1;
-        state.latest = state.latest.max(at);
+        state.latest = state.latest.or_later(came);
         if state.count == 0 && state.request != NIL {
-            let (request, latest) = (state.request, state.latest);
+            let (request, latest) = (state.request, state.latest.at);
             messages.finish_request(request, latest);
         }
     }
@@ -43,7 +55,10 @@ impl Rma {
     // The clock, then the data, then the end of the epoch: an epoch that is over has nothing left to deliver.
     pub(crate) fn finish_wait(&mut self, messages: &mut Messages, wait: u32) {
         let Some(Wait { win, rank, purpose, latest, .. }) = self.waits.remove(wait) else { return };
-        messages.advance(rank, latest);
+        messages.advance(rank, latest.at);
+        if let Some(side) = side(purpose, latest, rank) {
+            messages.note_cause(latest.cause(side));
+        }
         self.deliver_replies(win, rank);
         match purpose {
             Purpose::Unlock(target) => self.end_lock(win, rank, target),

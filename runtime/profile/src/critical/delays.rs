@@ -1,11 +1,12 @@
-//! Who delays whom: for each wait state the call that came late, and whether its rank computed before it (the delay costs of D. Böhme et al., "Identifying
-//! the root causes of wait states in large-scale parallel applications", ICPP 2010, at the first step and not through all that follows).
+//! Who delays whom: for each wait state the call that came late, and whether its rank computed before it (the first step of what
+//! `costs` hands on).
 //!
-//! Waits are taken in the order of when the late ones acted, last first: so all ranks' steps are read twice, once each for those that wait and those that
-//! are late. O(steps x log ranks).
+//! Waits are taken in the order of when the late ones acted, last first: so all ranks' steps are read three times, for those that wait, for those that
+//! are late, and for what others wait for. O(steps x log ranks).
 
-use super::steps::{Cursor, Reader, Step, acts};
-use observe::critical_path::Delay;
+use super::costs::Costs;
+use super::steps::{Cursor, NOTHING, Reader, Step, acts};
+use observe::critical_path::{Delay, DelayCost};
 use observe::waiting::WaitState;
 use rustc_hash::FxHashMap;
 use std::cmp::Reverse;
@@ -22,22 +23,24 @@ struct Cost {
     compute: u128,
 }
 
-/// All delays, by their places.
-pub fn delays(reader: &mut Reader, names: &[&(String, String)]) -> io::Result<Vec<Delay>> {
-    let mut waiting: Vec<Cursor> = reader.ranks().map(|rank| reader.cursor(rank)).collect::<io::Result<_>>()?;
-    let mut late = waiting.clone();
+/// All delays by their places, and what they cost where they began.
+pub fn delays(reader: &mut Reader, names: &[&(String, String)]) -> io::Result<(Vec<Delay>, Vec<DelayCost>)> {
+    let mut late: Vec<Cursor> = reader.ranks().map(|rank| reader.cursor(rank)).collect::<io::Result<_>>()?;
+    let mut waiting: Vec<Waiting> = late.iter().map(|cursor| Waiting { cursor: cursor.clone(), oldest: NOTHING }).collect();
+    let mut handed_on = Costs::new(late.iter().cloned());
     let mut heap = BinaryHeap::new();
     for rank in reader.ranks() {
-        if let Some(step) = loss(reader, &mut waiting[rank as usize])? {
+        if let Some(step) = waiting[rank as usize].loss(reader)? {
             heap.push((step.acted, rank));
         }
     }
     let mut costs: FxHashMap<Key, Cost> = FxHashMap::default();
     while let Some((_, rank)) = heap.pop() {
-        let cursor = &mut waiting[rank as usize];
-        let Some(step) = loss(reader, cursor)? else { continue };
-        cursor.pass();
-        if let Some(next) = loss(reader, cursor)? {
+        let waiting = &mut waiting[rank as usize];
+        let Some(step) = waiting.loss(reader)? else { continue };
+        waiting.pass(&step);
+        handed_on.wait(reader, rank)?;
+        if let Some(next) = waiting.loss(reader)? {
             heap.push((next.acted, rank));
         }
         let Some((place, computed)) = culprit(reader, &mut late[step.by as usize], &step)? else { continue };
@@ -57,18 +60,34 @@ pub fn delays(reader: &mut Reader, names: &[&(String, String)]) -> io::Result<Ve
             |delay: &Delay| (delay.state, delay.site.clone(), delay.function.clone(), delay.by_site.clone(), delay.by_function.clone());
         (Reverse(a.lost_ps), names(a)).cmp(&(Reverse(b.lost_ps), names(b)))
     });
-    Ok(all)
+    Ok((all, handed_on.end(reader, names)?))
 }
 
-/// The last step of a rank that lost anything, of those that are not passed.
-fn loss(reader: &mut Reader, cursor: &mut Cursor) -> io::Result<Option<Step>> {
-    while let Some(step) = reader.last(cursor)? {
-        if step.lost > 0 {
-            return Ok(Some(step));
-        }
-        cursor.pass();
+/// Where a rank's waits are read.
+struct Waiting {
+    cursor: Cursor,
+    /// When the first to leave left of the messages that it received in the steps that are passed, which are later ones.
+    oldest: u64,
+}
+
+impl Waiting {
+    fn pass(&mut self, step: &Step) {
+        self.oldest = self.oldest.min(step.oldest);
+        self.cursor.pass();
     }
-    Ok(None)
+
+    /// The last step that lost anything, of those that are not passed.
+    fn loss(&mut self, reader: &mut Reader) -> io::Result<Option<Step>> {
+        while let Some(step) = reader.last(&mut self.cursor)? {
+            if step.lost > 0 {
+                // What the rank received later had left before: backwards that is known in time.
+                let disordered = step.state == WaitState::LateSender as u8 && self.oldest < step.acted;
+                return Ok(Some(if disordered { Step { state: WaitState::WrongOrder as u8, ..step } } else { step }));
+            }
+            self.pass(&step);
+        }
+        Ok(None)
+    }
 }
 
 /// The place of the call with which a rank acted too late for `wait`, and how long it had computed when it came there.
@@ -76,9 +95,14 @@ fn loss(reader: &mut Reader, cursor: &mut Cursor) -> io::Result<Option<Step>> {
 // one within which the rank acted; if that does nothing of the kind (a persistent request, a function of the program's), the first at that instant.
 fn culprit(reader: &mut Reader, cursor: &mut Cursor, wait: &Step) -> io::Result<Option<(u32, u64)>> {
     let wanted = match WaitState::ALL[wait.state as usize] {
-        WaitState::LateSender => acts::SENDS,
+        WaitState::LateSender | WaitState::WrongOrder => acts::SENDS,
         WaitState::LateReceiver => acts::RECEIVES,
-        _ => acts::GATHERS,
+        WaitState::LatePost => acts::EXPOSES,
+        WaitState::EarlyWait => acts::COMPLETES,
+        WaitState::LockContention => acts::UNLOCKS,
+        WaitState::WaitAtBarrier | WaitState::WaitAtNxn | WaitState::LateBroadcast | WaitState::EarlyReduce | WaitState::WaitAtFence => {
+            acts::GATHERS
+        }
     };
     while reader.last(cursor)?.is_some_and(|step| step.entered > wait.acted) {
         cursor.pass();

@@ -11,12 +11,14 @@ use std::path::Path;
 
 /// Instead of a rank: none.
 pub const NOBODY: u32 = u32::MAX;
+/// Instead of a time: of no message.
+pub const NOTHING: u64 = u64::MAX;
 /// Steps of a process's ranks that wait in memory, if there are not more ranks.
 const WAITING: usize = 1 << 19;
 /// Steps of a rank that are written together at most.
 const CHUNK: usize = 256;
 /// Bytes of a step.
-const BYTES: usize = 7 * 8 + 4 * 4 + 1;
+const BYTES: usize = 8 * 8 + 4 * 4 + 1;
 /// Bytes before the steps of a chunk: where the chunk before it is, and how many they are.
 const HEAD: usize = 8 + 4;
 /// Instead of where a chunk is: there is none.
@@ -38,6 +40,8 @@ pub struct Step {
     pub lost: u64,
     pub acted: u64,
     pub by: u32,
+    /// When the first to leave left of the messages that it received; [`NOTHING`] where it received none.
+    pub oldest: u64,
     /// The number of its wait state.
     pub state: u8,
     /// Where it was made; in a file by the process's own numbers.
@@ -54,10 +58,22 @@ pub mod acts {
     pub const RECEIVES: u32 = 2;
     /// It is one of a collective, whose members meet at their entries.
     pub const GATHERS: u32 = 4;
+    /// It exposes memory.
+    pub const EXPOSES: u32 = 8;
+    /// It ends an epoch of accesses.
+    pub const COMPLETES: u32 = 16;
+    /// It gives locks back.
+    pub const UNLOCKS: u32 = 32;
 
     /// What a function does by its name: sends and receives, `MPI_Start` and `MPI_Startall` either.
     pub fn of(function: &str) -> u32 {
         let name = function.to_lowercase();
+        match name.strip_prefix("mpi_win_") {
+            Some("post") => return EXPOSES,
+            Some("complete") => return COMPLETES,
+            Some("unlock" | "unlock_all") => return UNLOCKS,
+            _ => {}
+        }
         let starts = name.starts_with("mpi_start");
         let act = |does: bool, act: u32| if does || starts { act } else { 0 };
         act(name.contains("send"), SENDS) | act(name.contains("recv"), RECEIVES)
@@ -77,6 +93,7 @@ impl Step {
             lost: 0,
             acted: 0,
             by: NOBODY,
+            oldest: call.oldest.map_or(NOTHING, Time::as_ps),
             state: 0,
             place,
             acts: if call.gathering.is_some() { acts | acts::GATHERS } else { acts },
@@ -89,8 +106,24 @@ impl Step {
         (self.state, self.lost, self.acted, self.by) = (state as u8, lost, acted.as_ps(), by);
     }
 
+    /// When its wait began; where it did not wait, when that would have been over.
+    pub fn began(&self) -> u64 {
+        self.ended.saturating_sub(self.wait).max(self.entered)
+    }
+
+    /// What of the wait is lost, up to the instant at which the late one acted.
+    pub fn lost_range(&self) -> Range<u64> {
+        let acted = self.acted.min(self.ended);
+        acted.saturating_sub(self.lost).max(self.entered)..acted
+    }
+
+    /// Whether what is not lost of its wait is messages under way, as far as that is known.
+    pub fn waits_for_messages(&self) -> bool {
+        self.after != NOBODY || self.acts & acts::GATHERS != 0
+    }
+
     fn put(&self, out: &mut Vec<u8>) {
-        for time in [self.entered, self.left, self.wait, self.ended, self.since, self.lost, self.acted] {
+        for time in [self.entered, self.left, self.wait, self.ended, self.since, self.lost, self.acted, self.oldest] {
             out.u64(time);
         }
         for number in [self.after, self.by, self.place, self.acts] {
@@ -100,9 +133,9 @@ impl Step {
     }
 
     fn take(from: &mut Take) -> Step {
-        let [entered, left, wait, ended, since, lost, acted] = std::array::from_fn(|_| from.u64());
+        let [entered, left, wait, ended, since, lost, acted, oldest] = std::array::from_fn(|_| from.u64());
         let [after, by, place, acts] = std::array::from_fn(|_| from.u32());
-        Step { entered, left, wait, ended, since, after, lost, acted, by, state: from.u8(), place, acts }
+        Step { entered, left, wait, ended, since, after, lost, acted, by, oldest, state: from.u8(), place, acts }
     }
 }
 

@@ -55,7 +55,7 @@ pub fn walk(reader: &mut Reader, latest: (u64, u32), names: &[&(String, String)]
     by_rank.sort_by_key(|rank| (Reverse(rank.of.sum()), rank.rank));
     let ranks = by_rank.len() as u64;
     by_rank.truncate(CriticalPath::RANKS);
-    Ok(CriticalPath { whole: walk.whole, hops: walk.hops, sites, ranks, by_rank, delays: Vec::new() })
+    Ok(CriticalPath { whole: walk.whole, hops: walk.hops, sites, ranks, by_rank, delays: Vec::new(), costs: Vec::new() })
 }
 
 impl Walk<'_> {
@@ -89,7 +89,7 @@ impl Walk<'_> {
 
     /// Goes back within a call: `at` is behind its entry, and not behind its end.
     fn within(&mut self, at: u64, rank: u32, step: &Step) -> io::Result<(u64, u32)> {
-        let began = step.ended.saturating_sub(step.wait).max(step.entered);
+        let began = step.began();
         if at > step.ended {
             return Ok(self.stretch(rank, step.place, MPI, step.ended..at));
         }

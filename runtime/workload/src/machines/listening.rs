@@ -97,7 +97,7 @@ impl Listening {
         self.left[me as usize] = world.messages.clock(me);
         self.tell_received(world, me);
         let cause = world.messages.cause_since(open.call.entered);
-        let call = Returned { cause, ..open.told(world, me) };
+        let call = Returned { cause, oldest: world.messages.oldest_received(), ..open.told(world, me) };
         self.recorders.iter_mut().for_each(|recorder| recorder.returned(&call));
         self.tell_gathered(world);
     }
@@ -166,6 +166,7 @@ impl Open {
             wait: (world.messages.profile.rank(rank).wait - self.waited).min(left.since(entered)),
             bytes: self.bytes,
             cause: None,
+            oldest: None,
             gathering: self.gathering,
         }
     }

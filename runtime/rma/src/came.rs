@@ -1,0 +1,50 @@
+//! When something came that a rank waits for, and because of whom it did not come earlier: what profiles tell late posts, early waits and lock contention by
+//! (`-xsim-profile`, docs/report.md). No virtual time depends on the second.
+
+use engine::Time;
+use engine::record::{Put, Take};
+use observe::waiting::{Cause, Side};
+
+/// When which rank did what something else followed from.
+// An access, a post or a completion follows from its rank's call; what waited for a lock from its giving back, which messages may have to be under way for.
+#[derive(Clone, Copy, Default, PartialEq, Eq, Debug)]
+pub(crate) struct Act {
+    pub(crate) at: Time,
+    /// World rank.
+    pub(crate) by: u32,
+}
+
+/// When something came, and what it followed from.
+// Kept whether or not somebody profiles: 16 bytes beside what is under way, and no branch.
+#[derive(Clone, Copy, Default, PartialEq, Eq, Debug)]
+pub(crate) struct Came {
+    pub(crate) at: Time,
+    pub(crate) after: Act,
+}
+
+impl Act {
+    pub(crate) fn put(self, out: &mut impl Put) {
+        out.u64(self.at.as_ps());
+        out.u32(self.by);
+    }
+    pub(crate) fn take(from: &mut Take) -> Act {
+        Act { at: Time::from_ps(from.u64()), by: from.u32() }
+    }
+}
+
+impl Came {
+    /// What came at `at`, and it is not known because of whom.
+    pub(crate) fn at(at: Time) -> Came {
+        Came { at, after: Act::default() }
+    }
+    /// The later of two, as [`Cause::order`] has it.
+    pub(crate) fn or_later(self, other: Came) -> Came {
+        let order = |came: &Came| came.cause(Side::Nobody).order();
+        if order(&other) > order(&self) { other } else { self }
+    }
+    /// Why a rank waited for it that this side kept waiting.
+    pub(crate) fn cause(self, side: Side) -> Cause {
+        let Act { at: acted, by } = self.after;
+        Cause { side, at: self.at, acted, by, follows: (acted, by) }
+    }
+}

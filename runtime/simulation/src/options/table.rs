@@ -193,7 +193,7 @@ pub static TABLE: &[Row] = &[
         .short('q')
         .help("No summary and no progress line; errors are still said."),
     row("progress", "WHEN", "auto", Group::Output, |o, v| ProgressMode::parse(v).map(|p| o.progress = p))
-        .help("The progress line on stderr: `auto` shows it on a terminal when a run lasts over a second, `on` everywhere, `off` never."),
+        .help("The progress line on stderr: `auto` shows it on a terminal when a run lasts over a second, `on` everywhere, `off` never. Where `report` names the report of an earlier run of as many ranks it says how long this one takes yet."),
     row("watchdog", "SECONDS", "60", Group::Output, |o, v| value::seconds(v).map(|s| o.watchdog = s))
         .help("Name a rank that runs for this many seconds of host time without an MPI call; 0 never does."),
     row("native", "MPI", "auto", Group::Memory, |o, v| Native::parse(v).map(|n| o.native = n))

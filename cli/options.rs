@@ -37,7 +37,7 @@ pub fn set(options: &mut Options, row: &'static Row, value: &str) -> Result<(), 
 }
 
 /// Options of runs whose ranks have no program: those of the machine, of collectives and of what is told.
-const WITHOUT_PROGRAM: [&str; 21] = [
+const WITHOUT_PROGRAM: [&str; 22] = [
     "np",
     "mn",
     "placement",
@@ -57,6 +57,7 @@ const WITHOUT_PROGRAM: [&str; 21] = [
     "timeline-functions",
     "timeline-from",
     "timeline-until",
+    "fail",
     "native",
     "map",
 ];

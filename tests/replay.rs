@@ -174,6 +174,20 @@ fn another_machine_and_other_computation_take_other_times() {
     assert!(text(&output).contains("by up to 6us"), "{}", text(&output));
 }
 
+#[test]
+fn a_rank_fails_in_a_replay_when_it_would_in_the_run() {
+    let source = directory().join("steps.c");
+    std::fs::write(&source, STEPS).unwrap();
+    let run = Run::of(common::compile(source.to_str().unwrap(), &[])).ranks(2).variable("XSIM_COMPUTE", "none");
+    let trace = recorded(run.machine("star:l=1us,b=8Gbps"), "exact");
+    let output = replay(&trace, &["-m", "star:l=1us,b=8Gbps", "--fail", "1@1.5ms"]);
+    // EX_TEMPFAIL, as of a run (docs/failures.md).
+    assert_eq!(output.status.code(), Some(75), "{}", text(&output));
+    assert!(text(&output).contains("rank 1 failed at 1.5ms"), "{}", text(&output));
+    // Nobody is left to fail.
+    assert!(replay(&trace, &["-m", "star:l=1us,b=8Gbps", "--fail", "1@1s"]).status.success());
+}
+
 const STEPS: &str = r#"
 #include <mpi.h>
 #include <xsim.h>

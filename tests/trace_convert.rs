@@ -88,6 +88,26 @@ fn loggopsims_example_takes_its_published_times() {
     }
 }
 
+/// As `txt2bin -i tree.goal -o tree.bin` leaves it: what the file is stands in it.
+#[test]
+fn goals_binary_form_is_known_by_its_contents_and_says_what_the_text_says() {
+    let trace = imported("tree.goal", &tree(&[0, 1, 2, 3, 4, 5, 6, 7]), &[]);
+    let (binary, again) = (trace.with_extension("bin"), trace.with_extension("again"));
+    for (from, to, args) in [(&trace, &binary, &["--to", "goalbin"][..]), (&binary, &again, &[])] {
+        let output = convert(from, to, args);
+        assert!(output.status.success(), "{}", text(&output));
+    }
+    let bytes = std::fs::read(&binary).unwrap();
+    // The cookie, and eight ranks.
+    assert_eq!(bytes[..12], [0x7f, 0x10, 0, 0, 0, 0, 0, 0, 8, 0, 0, 0]);
+    let machine = "star:l=1247ns,b=1333.333333Mbps/rank:o_send=1500ns,o_recv=1500ns,gap=1000ns";
+    assert_eq!(takes(&again, machine), takes(&trace, machine));
+    std::fs::write(&binary, &bytes[..bytes.len() - 1]).unwrap();
+    let output = convert(&binary, &again, &[]);
+    assert!(text(&output).contains("imported.bin: byte "), "{}", text(&output));
+    assert!(!again.exists(), "what was begun is no trace");
+}
+
 /// SimGrid's `actions_with_isend.txt`, with its computation at a rate at which it can be added up by hand.
 #[test]
 fn simgrids_example_takes_the_time_that_its_lines_add_up_to() {
@@ -176,7 +196,7 @@ fn steps(ranks: u32, halves: bool) -> PathBuf {
 fn what_is_written_and_read_again_takes_the_same_time() {
     let machines = ["star:l=1us,b=8Gbps", "torus:4x4,l=300ns,b=10Gbps", "torus:4x4,l=30ns,b=10Gbps,level=packet"];
     for ranks in [4, 7, 16] {
-        for (ending, halves) in [("goal", true), ("ti", false), ("otf2", true)] {
+        for (ending, halves) in [("goal", true), ("goalbin", true), ("ti", false), ("otf2", true)] {
             let trace = steps(ranks, halves);
             let (foreign, again) = (trace.with_extension(ending), trace.with_extension("again"));
             for (from, to) in [(&trace, &foreign), (&foreign, &again)] {

@@ -12,13 +12,17 @@ use std::path::{Path, PathBuf};
 pub fn command() -> Command {
     let path = |name: &'static str| Arg::new(name).required(true).value_parser(clap::value_parser!(PathBuf));
     let format = |name: &'static str, help: &'static str| {
-        Arg::new(name).long(name).value_name("goal|ti|otf2|dumpi|trace").value_parser(["goal", "ti", "otf2", "dumpi", "trace"]).help(help)
+        Arg::new(name)
+            .long(name)
+            .value_name("goal|goalbin|ti|otf2|dumpi|trace")
+            .value_parser(["goal", "goalbin", "ti", "otf2", "dumpi", "trace"])
+            .help(help)
     };
     Command::new("convert")
-        .about("Convert a trace to or from GOAL (LogGOPSim's text), time-independent traces (SimGrid) and OTF2 (Score-P, Vampir), and from DUMPI (SST)")
+        .about("Convert a trace to or from GOAL (LogGOPSim), time-independent traces (SimGrid) and OTF2 (Score-P, Vampir), and from DUMPI (SST)")
         .arg(path("FILE").help("A trace, from -xsim-trace, or a file of another format"))
         .arg(path("output").short('o').long("output").value_name("FILE").help("Where to"))
-        .arg(format("from", "What it is [default: by its contents and the ending of its name: .goal, .ti, .txt, .otf2, .meta, .bin]"))
+        .arg(format("from", "What it is [default: by its contents and the ending of its name: .goal, .goalbin, .ti, .txt, .otf2, .meta, .bin]"))
         .arg(format("to", "What it becomes [default: by the ending of the output's name; else a trace]"))
         .arg(
             Arg::new("flops")
@@ -45,10 +49,11 @@ pub fn run(matches: &ArgMatches) -> Result<(), Failure> {
     let flops = network::flop_rate(text("flops").expect("it has a default")).map_err(|why| usage("flops", why))?;
     let policy: Policy = text("coll").expect("it has a default").parse().map_err(|why: PolicyError| usage("coll", why.to_string()))?;
     let options = Options { flops, policy };
+    let begin = begin(from)?;
     let source = match text("from") {
         Some(name) => Format::named(name),
-        None if is_trace(from)? => None,
-        None => Some(Format::of(from).ok_or_else(|| {
+        None if ::trace::file::is_trace(&begin) => None,
+        None => Some(Format::of_contents(&begin).or_else(|| Format::of(from)).ok_or_else(|| {
             let what = "is no trace, and its name does not say what it is";
             Failure::with(USAGE, format!("{} {what}: name its format, such as --from goal", from.display()))
         })?),
@@ -67,9 +72,10 @@ pub fn run(matches: &ArgMatches) -> Result<(), Failure> {
     }
 }
 
-fn is_trace(path: &Path) -> Result<bool, Failure> {
+/// What a file begins with, as much as tells a trace.
+fn begin(path: &Path) -> Result<Vec<u8>, Failure> {
     let mut begin = Vec::new();
-    let read = std::fs::File::open(path).and_then(|file| file.take(::trace::file::MAGIC.len() as u64).read_to_end(&mut begin));
+    let read = std::fs::File::open(path).and_then(|file| file.take(::trace::file::MAGIC.len().max(8) as u64).read_to_end(&mut begin));
     read.map_err(|why| Failure::new(format!("{} cannot be read: {why}", path.display())))?;
-    Ok(::trace::file::is_trace(&begin))
+    Ok(begin)
 }

@@ -7,6 +7,8 @@ use std::path::Path;
 pub enum Format {
     /// The text of LogGOPSim.
     Goal,
+    /// Its binary form.
+    GoalBinary,
     /// The time-independent traces of SimGrid.
     Ti,
     /// Archives of OTF2.
@@ -16,10 +18,11 @@ pub enum Format {
 }
 
 impl Format {
-    /// By its name: `goal`, `ti`, `otf2` or `dumpi`.
+    /// By its name: `goal`, `goalbin`, `ti`, `otf2` or `dumpi`.
     pub fn named(name: &str) -> Option<Format> {
         match name {
             "goal" => Some(Format::Goal),
+            "goalbin" => Some(Format::GoalBinary),
             "ti" => Some(Format::Ti),
             "otf2" => Some(Format::Otf2),
             "dumpi" => Some(Format::Dumpi),
@@ -31,10 +34,16 @@ impl Format {
     pub fn of(path: &Path) -> Option<Format> {
         match path.extension()?.to_str()? {
             "goal" => Some(Format::Goal),
+            "goalbin" => Some(Format::GoalBinary),
             "ti" | "txt" => Some(Format::Ti),
             "otf2" => Some(Format::Otf2),
             "meta" | "bin" => Some(Format::Dumpi),
             _ => None,
         }
+    }
+
+    /// By what the file begins with, where that tells it, whatever its name.
+    pub fn of_contents(begin: &[u8]) -> Option<Format> {
+        crate::goal::is_binary(begin).then_some(Format::GoalBinary)
     }
 }

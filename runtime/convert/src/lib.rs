@@ -1,4 +1,4 @@
-//! Traces in the formats of other simulators: GOAL, LogGOPSim's text (T. Hoefler, C. Siebert and A. Lumsdaine, "Group Operation Assembly Language", ICPP 2009),
+//! Traces in the formats of other simulators: GOAL, LogGOPSim's text and binary files (T. Hoefler, C. Siebert and A. Lumsdaine, "Group Operation Assembly Language", ICPP 2009),
 //! the time-independent traces of SimGrid, archives of OTF2, and SST's DUMPI (docs/traces.md).
 //!
 //! What is read is told to the recorder of traces line by line, so that no more of a file is in memory than the trace keeps of it. What is written
@@ -51,7 +51,7 @@ impl Options {
 /// A sentence with the file, the line and the reason.
 pub fn import(format: Format, from: &Path, to: &Path, options: &Options) -> Result<(), String> {
     let imported = match format {
-        Format::Goal => goal::import(from, to),
+        Format::Goal | Format::GoalBinary => goal::import(from, to),
         Format::Ti => ti::import(from, to, options),
         Format::Otf2 => otf2::import(from, to),
         Format::Dumpi => dumpi::import(from, to),
@@ -69,7 +69,8 @@ pub fn import(format: Format, from: &Path, to: &Path, options: &Options) -> Resu
 /// A sentence: a call that the format has no words for, with its rank and place, or why a file cannot be written.
 pub fn export(trace: &Trace, format: Format, to: &Path, options: &Options) -> Result<(), String> {
     match format {
-        Format::Goal => goal::export(trace, to, options),
+        Format::Goal => goal::export(trace, to, options, false),
+        Format::GoalBinary => goal::export(trace, to, options, true),
         Format::Ti => ti::export(trace, to, options),
         Format::Otf2 => otf2::export(trace, to),
         Format::Dumpi => Err("DUMPI's files are read and not written".to_owned()),
@@ -82,7 +83,7 @@ pub fn export(trace: &Trace, format: Format, to: &Path, options: &Options) -> Re
 /// A sentence with the line and the reason.
 pub fn read(format: Format, text: &[u8], options: &Options) -> Result<Trace, String> {
     match format {
-        Format::Goal => goal::read(text),
+        Format::Goal | Format::GoalBinary => goal::read(text),
         Format::Ti => ti::read(text, options),
         Format::Otf2 => otf2::read(text),
         Format::Dumpi => dumpi::read(text),

@@ -89,6 +89,10 @@ proptest! {
     #[test]
     fn any_bytes_are_read_or_refused(bytes in prop::collection::vec(any::<u8>(), 0..200)) {
         read(Format::Goal, &bytes);
+        // The binary form, with a head for one rank.
+        let head = [&4223u64.to_le_bytes()[..], &[1, 0, 0, 0, 0, 0], &22u64.to_le_bytes(), &(22 + bytes.len() as u64).to_le_bytes()].concat();
+        read(Format::GoalBinary, &[&head, &bytes[..]].concat());
+        read(Format::GoalBinary, &[&head[..8], &bytes].concat());
         read(Format::Ti, &bytes);
         read(Format::Otf2, &bytes);
         read(Format::Dumpi, &bytes);

@@ -1,12 +1,18 @@
 //! What is wrong with the calls of a trace: messages sent and never received, requests that nobody waits for, collectives that differ.
 //!
 //! Each finding has the rank, the place in the program and which turns of the loops around it it was found in.
+//!
+//! Loops are not unfolded: a turn after which the rank's requests are what they were before it does what each of the following will do, so that these are
+//! counted and not made. What a call does depends on its numbers and on requests alone, and a loop's calls have the same numbers in each turn; so after
+//! a turn or two, once each of its calls has found what the turn before has left, nothing changes any more.
 
+mod effects;
 mod requests;
 
 use crate::roles::Roles;
 use crate::template::{Field, Peer};
-use crate::trace::{Event, Instance, Trace, View};
+use crate::trace::{Event, Instance, Node, Trace, View};
+use effects::{Effects, Messages, Sequence};
 use observe::recorder::Class;
 use requests::Requests;
 use rustc_hash::{FxHashMap, FxHasher};
@@ -35,30 +41,17 @@ pub(crate) enum Comm {
 /// Messages between two ranks: communicator, ranks in it, tag.
 type Channel = (Comm, i32, i32, i64);
 
-#[derive(Default)]
-struct Messages {
-    sent: u64,
-    received: u64,
-    last_sent: Option<Where>,
-    last_received: Option<Where>,
-}
-
-/// The collective calls that a rank made in a communicator.
-#[derive(Default)]
-struct Collectives {
-    calls: u64,
-    hash: u64,
-}
-
 pub(crate) struct Checker<'a> {
     trace: &'a Trace,
     roles: Vec<Roles>,
     channels: BTreeMap<Channel, Messages>,
-    collectives: BTreeMap<(Comm, u32), Collectives>,
+    collectives: BTreeMap<(Comm, u32), Sequence>,
     findings: Vec<String>,
 }
 
-/// What is wrong, a sentence each; O(calls).
+/// What is wrong, a sentence each.
+///
+/// O(what ranks do folded, once for each rank), for loops whose requests are not what they were after a turn or two O(their calls).
 pub fn check(trace: &Trace) -> Vec<String> {
     let roles = trace.templates.iter().map(|template| Roles::of(trace, template)).collect();
     let mut checker = Checker { trace, roles, channels: BTreeMap::new(), collectives: BTreeMap::new(), findings: Vec::new() };
@@ -70,20 +63,77 @@ pub fn check(trace: &Trace) -> Vec<String> {
     checker.findings
 }
 
-impl<'a> Checker<'a> {
-    fn rank(&mut self, rank: u32) {
-        let trace = self.trace;
-        let view = trace.rank(rank);
-        let mut requests = Requests::default();
-        for (number, event) in (0..).zip(view.calls()) {
-            let at = Where { rank, number, site: event.template.site, function: event.template.function };
-            if event.template.code == 0 {
-                self.message(&view, &event, at);
-                self.collective(&view, &event);
-                requests.call(self, &view, &event, at);
+/// A rank on its way through its calls.
+struct Rank<'c> {
+    checker: &'c Checker<'c>,
+    view: &'c View<'c>,
+    requests: Requests,
+    effects: Effects,
+    /// Calls up to now.
+    number: u64,
+}
+
+impl Rank<'_> {
+    fn nodes(&mut self, nodes: &[Node]) {
+        for node in nodes {
+            match node {
+                Node::Call(call) => self.call(*call),
+                Node::Loop { count, body } => self.repeat(self.view.turns(*count), body),
             }
         }
+    }
+
+    fn call(&mut self, call: u32) {
+        let event = self.view.event(call);
+        let at = Where { rank: self.view.rank, number: self.number, site: event.template.site, function: event.template.function };
+        if event.template.code == 0 {
+            self.checker.message(self.view, &event, at, &mut self.effects);
+            self.checker.collective(self.view, &event, &mut self.effects);
+            self.requests.call(self.checker, self.view, &event, at, &mut self.effects);
+        }
+        self.number = self.number.saturating_add(1);
+    }
+
+    // Requests are looked at after turns 1, 2, 4, 8 and so on: to keep them costs as much as they are many, which a short body may not.
+    fn repeat(&mut self, turns: u64, body: &[Node]) {
+        let mut done = 0;
+        while done < turns {
+            done += 1;
+            if !done.is_power_of_two() || done == turns {
+                self.nodes(body);
+                continue;
+            }
+            let (first, before, outside) = (self.number, self.requests.clone(), std::mem::take(&mut self.effects));
+            self.nodes(body);
+            let turn = std::mem::replace(&mut self.effects, outside);
+            self.effects.add(turn.clone());
+            if self.requests.act_like(&before) {
+                let later = (self.number - first).saturating_mul(turns - done);
+                self.effects.add(turn.repeated(turns - done, later));
+                self.requests.make_later(first, later);
+                self.number = self.number.saturating_add(later);
+                return;
+            }
+        }
+    }
+}
+
+impl<'a> Checker<'a> {
+    fn rank(&mut self, rank: u32) {
+        let view = self.trace.rank(rank);
+        let mut calls = Rank { checker: self, view: &view, requests: Requests::default(), effects: Effects::default(), number: 0 };
+        calls.nodes(view.nodes);
+        let Rank { requests, effects, .. } = calls;
+        // Who sends in a channel is one rank, and who receives is one: what came last on one of them did on all.
+        for (channel, messages) in effects.channels {
+            self.channels.entry(channel).or_default().add(&messages);
+        }
+        self.collectives.extend(effects.collectives.into_iter().map(|(comm, calls)| ((comm, rank), calls)));
         requests.end(self);
+        let twice: BTreeMap<_, _> = effects.twice.into_iter().collect();
+        for times in twice.into_values() {
+            self.find(format!("{times} requests are waited for that were not made, or were complete before"));
+        }
     }
 
     pub(crate) fn roles(&self, event: &Event) -> &Roles {
@@ -119,7 +169,7 @@ impl<'a> Checker<'a> {
         }
     }
 
-    fn message(&mut self, view: &View, event: &Event, at: Where) {
+    fn message(&self, view: &View, event: &Event, at: Where, effects: &mut Effects) {
         let name = self.name(event);
         let Some((comm, own)) = self.comm(view, event).filter(|_| !name.ends_with("_init")) else { return };
         let (roles, position) = (self.roles(event), view.position(event));
@@ -130,11 +180,11 @@ impl<'a> Checker<'a> {
         let answered = roles.find(event, "status").filter(|status| *status.field == Field::Status).map(|status| status.numbers);
         let found = roles.find(event, "flag").is_none_or(|flag| flag.number() == Some(1));
         if let Some((to, tag)) = to {
-            self.sent((comm, own as i32, to, tag), at);
+            effects.sent((comm, own as i32, to, tag), at);
         }
         if let ("MPI_Mprobe" | "MPI_Improbe", Some(status), true) = (name, answered, found) {
             // Nobody else can have it: it will be received.
-            return self.received((comm, rank(status[0]), own as i32, status[1]), at);
+            return effects.received((comm, rank(status[0]), own as i32, status[1]), at);
         }
         // What is started is received when it is waited for; what is probed otherwise is received later.
         if name.contains("robe") || !name.to_lowercase().contains("recv") || name.starts_with("MPI_I") {
@@ -142,34 +192,20 @@ impl<'a> Checker<'a> {
         }
         if let Some((source, tag)) = from.filter(|(source, _)| *source >= 0 || *source == -1) {
             let (source, tag) = answered.map_or((source, tag), |status| (rank(status[0]), status[1]));
-            self.received((comm, source, own as i32, tag), at);
+            effects.received((comm, source, own as i32, tag), at);
         }
     }
 
-    pub(crate) fn sent(&mut self, channel: Channel, at: Where) {
-        let messages = self.channels.entry(channel).or_default();
-        messages.sent += 1;
-        messages.last_sent = Some(at);
-    }
-
-    pub(crate) fn received(&mut self, channel: Channel, at: Where) {
-        let messages = self.channels.entry(channel).or_default();
-        messages.received += 1;
-        messages.last_received = Some(at);
-    }
-
-    fn collective(&mut self, view: &View, event: &Event) {
+    fn collective(&self, view: &View, event: &Event, effects: &mut Effects) {
         let name = self.name(event);
         if !is_collective(name) {
             return;
         }
         let Some((comm, _)) = self.comm(view, event) else { return };
         let root = self.roles(event).find(event, "root").and_then(|root| root.number()).filter(|_| matches!(comm, Comm::World));
-        let calls = self.collectives.entry((comm, view.rank)).or_default();
         let mut hasher = FxHasher::default();
-        (calls.hash, name, root).hash(&mut hasher);
-        calls.hash = hasher.finish();
-        calls.calls += 1;
+        (name, root).hash(&mut hasher);
+        effects.collective(comm, hasher.finish());
     }
 
     fn unmatched(&mut self) {
@@ -185,45 +221,53 @@ impl<'a> Checker<'a> {
     }
 
     fn mismatched(&mut self) {
-        let mut first: FxHashMap<Comm, (u32, u64, u64)> = FxHashMap::default();
+        let mut first: FxHashMap<Comm, (u32, Sequence)> = FxHashMap::default();
         for ((comm, rank), calls) in std::mem::take(&mut self.collectives) {
-            let (other, number, hash) = *first.entry(comm).or_insert((rank, calls.calls, calls.hash));
-            if (number, hash) == (calls.calls, calls.hash) {
-                continue;
+            let (other, known) = *first.entry(comm).or_insert((rank, calls));
+            if known != calls {
+                let found = self.first_difference(comm, other, rank);
+                self.find(found);
             }
-            let found = self.first_difference(comm, other, rank);
-            self.find(found);
         }
     }
 
-    /// The first collective call of a communicator in which two ranks differ.
+    /// The first collective call of a communicator in which two ranks differ; O(calls up to that one).
     fn first_difference(&self, comm: Comm, one: u32, other: u32) -> String {
-        let sequence = |rank: u32| {
-            let view = self.trace.rank(rank);
-            let mut all = Vec::new();
-            for (number, event) in (0..).zip(view.calls()) {
-                let name = self.name(&event);
-                let is_of = event.template.code == 0 && is_collective(name) && self.comm(&view, &event).is_some_and(|(of, _)| of == comm);
-                if is_of {
-                    let root = self.roles(&event).find(&event, "root").and_then(|root| root.number());
-                    let at = Where { rank, number, site: event.template.site, function: event.template.function };
-                    all.push((name, root, at));
-                }
+        let views = [one, other].map(|rank| self.trace.rank(rank));
+        let [mut a, mut b] = [0, 1].map(|which| self.collectives_of(&views[which], comm));
+        let mut place = 0u64;
+        let (a, b) = loop {
+            let (a, b) = (a.next(), b.next());
+            let what = |call: &Option<Told<'a>>| call.map(|(name, root, _)| (name, root));
+            if what(&a) != what(&b) || a.is_none() {
+                break (a, b);
             }
-            all
+            place += 1;
         };
-        let (a, b) = (sequence(one), sequence(other));
-        let place = a.iter().zip(&b).position(|(a, b)| (a.0, a.1) != (b.0, b.1)).unwrap_or(a.len().min(b.len()));
-        let shown = |all: &[(&str, Option<i64>, Where)], rank: u32| match all.get(place) {
+        let shown = |call: Option<Told>, rank: u32| match call {
             Some((_, root, at)) => {
                 let root = root.map(|root| format!(" with root {}", root >> 1)).unwrap_or_default();
-                format!("{}{root}", self.place(*at))
+                format!("{}{root}", self.place(at))
             }
             None => format!("rank {rank}, which makes {place} in all"),
         };
-        format!("collective {place} of a communicator differs: {}; {}", shown(&a, one), shown(&b, other))
+        format!("collective {place} of a communicator differs: {}; {}", shown(a, one), shown(b, other))
+    }
+
+    /// The collective calls of a rank in a communicator.
+    fn collectives_of<'v>(&'v self, view: &'v View<'a>, comm: Comm) -> impl Iterator<Item = Told<'a>> + use<'v, 'a> {
+        (0..).zip(view.calls()).filter_map(move |(number, event)| {
+            let name = self.name(&event);
+            let is_of = event.template.code == 0 && is_collective(name) && self.comm(view, &event).is_some_and(|(of, _)| of == comm);
+            let root = self.roles(&event).find(&event, "root").and_then(|root| root.number());
+            let at = Where { rank: view.rank, number, site: event.template.site, function: event.template.function };
+            is_of.then_some((name, root, at))
+        })
     }
 }
+
+/// A collective call: its function, its root and where it was.
+type Told<'a> = (&'a str, Option<i64>, Where);
 
 /// Whether all members of a communicator make the call.
 fn is_collective(name: &str) -> bool {

@@ -1,6 +1,10 @@
 //! From calls to GOAL: each waits for what the rank did before, and what a wait waits for is what comes behind it waits for.
 
+use super::binary::Blocks;
 use super::collective::Expansion;
+use super::parse::{ANY_TAG, Work};
+use super::schedule::Operations;
+use super::text::Text;
 use crate::Options;
 use crate::script::{Group, Groups, Probed, Stop, Writing, agreement, follow, replay};
 use engine::Span;
@@ -8,7 +12,7 @@ use mpi::request::PROC_NULL;
 use mpi::schedule::Kind;
 use rustc_hash::FxHashMap;
 use std::fs::File;
-use std::io::{BufWriter, Write};
+use std::io::BufWriter;
 use std::path::Path;
 use trace::Trace;
 use workload::{Call, Collective, Envelope, Exchange, Requests, Script};
@@ -19,33 +23,43 @@ const COLLECTIVES: u32 = 1 << 30;
 // Each of the next ones names each of them: between two rounds of an all-to-all that would be the square of the ranks.
 const MOST_BEFORE: usize = 4;
 
-/// Writes a trace as GOAL.
-pub fn export(trace: &Trace, to: &Path, options: &Options) -> Result<(), String> {
+/// Writes a trace as GOAL, as a text or in its binary form.
+// A rank's operations are in memory until they are written: those of others never are.
+pub fn export(trace: &Trace, to: &Path, options: &Options, is_binary: bool) -> Result<(), String> {
     let cannot = |why: std::io::Error| format!("cannot write {}: {why}", to.display());
     let (mut replay, groups) = (replay(trace)?, Groups::of(trace)?);
-    let mut out = BufWriter::new(File::create(to).map_err(cannot)?);
+    let out = BufWriter::new(File::create(to).map_err(cannot)?);
+    let mut out: Box<dyn Output> = match is_binary {
+        false => Box::new(Text::begin(out, trace.ranks).map_err(cannot)?),
+        true => Box::new(Blocks::begin(out, trace.ranks).map_err(cannot)?),
+    };
     let expansion = Expansion::new(&options.policy);
-    writeln!(out, "num_ranks {}", trace.ranks).map_err(cannot)?;
     for rank in 0..trace.ranks {
-        writeln!(out, "\nrank {rank} {{").map_err(cannot)?;
         let mut script = Script::new(&mut replay, rank);
-        let mut writing = Rank::new(rank, &groups, &expansion, &mut out);
+        let mut writing = Rank::new(rank, &groups, &expansion);
         follow(&mut script, &mut writing, &cannot)?;
-        writeln!(out, "}}").map_err(cannot)?;
+        out.block(rank, &writing.operations).map_err(cannot)?;
     }
-    out.flush().map_err(cannot)
+    out.end().map_err(cannot)
+}
+
+/// A file that is written rank by rank.
+pub trait Output {
+    /// The operations of the next rank, in the order of their numbers; of each the edges stand together, in that order too.
+    fn block(&mut self, rank: u32, operations: &Operations) -> std::io::Result<()>;
+    /// All ranks have been written.
+    fn end(&mut self) -> std::io::Result<()>;
 }
 
 /// An operation that another comes behind, and whether its beginning is enough.
 type Before = (u32, bool);
 
 /// What one rank has written.
-struct Rank<'a, W> {
+struct Rank<'a> {
     rank: u32,
     groups: &'a Groups<'a>,
     expansion: &'a Expansion<'a>,
-    out: &'a mut W,
-    labels: u32,
+    operations: Operations,
     /// What the next operation comes behind.
     front: Vec<Before>,
     /// What is over when a request is complete, by its number.
@@ -58,14 +72,13 @@ struct Rank<'a, W> {
     left: u64,
 }
 
-impl<'a, W: Write> Rank<'a, W> {
-    fn new(rank: u32, groups: &'a Groups<'a>, expansion: &'a Expansion<'a>, out: &'a mut W) -> Rank<'a, W> {
+impl<'a> Rank<'a> {
+    fn new(rank: u32, groups: &'a Groups<'a>, expansion: &'a Expansion<'a>) -> Rank<'a> {
         Rank {
             rank,
             groups,
             expansion,
-            out,
-            labels: 0,
+            operations: Operations::default(),
             front: Vec::new(),
             requests: FxHashMap::default(),
             persistent: FxHashMap::default(),
@@ -75,23 +88,17 @@ impl<'a, W: Write> Rank<'a, W> {
         }
     }
 
-    /// Writes an operation that comes behind others: its label.
-    fn operation(&mut self, what: std::fmt::Arguments, before: &[Before]) -> std::io::Result<u32> {
-        self.labels += 1;
-        let label = self.labels;
-        writeln!(self.out, "l{label}: {what}")?;
-        for &(other, starts) in before {
-            writeln!(self.out, "l{label} {} l{other}", if starts { "irequires" } else { "requires" })?;
-        }
-        Ok(label)
+    /// An operation that comes behind others: its number.
+    fn operation(&mut self, work: Work, before: &[Before]) -> u32 {
+        let number = self.operations.works.len() as u32;
+        self.operations.works.push(work);
+        self.operations.edges.extend(before.iter().map(|&(other, starts)| (number, other, starts)));
+        number
     }
 
     /// One operation that is over when all these are, if there are many.
-    fn joined(&mut self, before: Vec<Before>) -> std::io::Result<Vec<Before>> {
-        if before.len() <= MOST_BEFORE {
-            return Ok(before);
-        }
-        Ok(vec![(self.operation(format_args!("calc 0"), &before)?, false)])
+    fn joined(&mut self, before: Vec<Before>) -> Vec<Before> {
+        if before.len() <= MOST_BEFORE { before } else { vec![(self.operation(Work::Calculate(0), &before), false)] }
     }
 
     /// Starts a message: its label, unless there is nobody to have it.
@@ -102,13 +109,13 @@ impl<'a, W: Write> Rank<'a, W> {
         }
         let (_, group) = self.groups.get(self.rank, comm).map_err(Stop::Refused)?;
         let peer = match group.rank(peer) {
-            Some(peer) => i64::from(peer),
+            Some(peer) => peer as i32,
             None if peer < 0 && !sends => -1,
             None => return Err(Stop::Refused(format!("{peer} is not a rank of its communicator"))),
         };
-        let (what, way, tag) = if sends { ("send", "to", tag) } else { ("recv", "from", tag.max(-1)) };
+        let work = if sends { Work::Send { bytes, to: peer, tag } } else { Work::Receive { bytes, from: peer, tag: tag.max(ANY_TAG) } };
         let front = std::mem::take(&mut self.front);
-        let label = self.operation(format_args!("{what} {bytes}b {way} {peer} tag {tag}"), &front)?;
+        let label = self.operation(work, &front);
         self.front = front;
         Ok(Some(label))
     }
@@ -146,7 +153,7 @@ impl<'a, W: Write> Rank<'a, W> {
         before.extend(more);
         before.sort_unstable();
         before.dedup();
-        self.front = self.joined(before)?;
+        self.front = self.joined(before);
         Ok(())
     }
 
@@ -169,11 +176,11 @@ impl<'a, W: Write> Rank<'a, W> {
         for round in self.expansion.rounds(collective, group, me) {
             let mut next = Vec::with_capacity(round.len());
             for message in round {
-                let (what, way) = if message.sends { ("send", "to") } else { ("recv", "from") };
-                let peer = group.rank(message.peer as i32).unwrap_or(0);
-                next.push((self.operation(format_args!("{what} {}b {way} {peer} tag {tag}", message.bytes), &front)?, false));
+                let (peer, bytes, tag) = (group.rank(message.peer as i32).unwrap_or(0) as i32, message.bytes, tag as i32);
+                let work = if message.sends { Work::Send { bytes, to: peer, tag } } else { Work::Receive { bytes, from: peer, tag } };
+                next.push((self.operation(work, &front), false));
             }
-            front = self.joined(next)?;
+            front = self.joined(next);
         }
         Ok(front)
     }
@@ -185,7 +192,7 @@ impl<'a, W: Write> Rank<'a, W> {
     }
 }
 
-impl<W: Write> Writing for Rank<'_, W> {
+impl Writing for Rank<'_> {
     // GOAL has nanoseconds: what is left of one is done with the next computation, so that the sum is that of the trace.
     fn compute(&mut self, span: Span) -> std::io::Result<()> {
         self.left += span.as_ps();
@@ -193,7 +200,7 @@ impl<W: Write> Writing for Rank<'_, W> {
         if whole > 0 {
             self.left %= 1000;
             let front = std::mem::take(&mut self.front);
-            let label = self.operation(format_args!("calc {whole}"), &front)?;
+            let label = self.operation(Work::Calculate(whole), &front);
             self.front = vec![(label, false)];
         }
         Ok(())

@@ -15,7 +15,7 @@ use trace::Trace;
 /// The most ranks of a file that is read into memory whole.
 const MOST_IN_MEMORY: u32 = 1 << 16;
 
-/// A trace of what a file says.
+/// A trace of what a text says.
 pub fn import(from: &Path, to: &Path) -> Result<(), String> {
     let cannot = |why: String| format!("{}: {why}", from.display());
     let file = File::open(from).map_err(|why| cannot(format!("it cannot be read: {why}")))?;
@@ -55,13 +55,24 @@ fn convert(parser: &mut Parser<impl BufRead>, ranks: u32, mut writer: Writer) ->
             Some(told) => *told = true,
         }
         let operations = operations(parser, number, ranks)?;
-        let turns = operations.turns().map_err(|_| at(number, &format!("operations of rank {rank} wait for each other")))?;
-        Calls { writer: &mut writer, rank, slots: Slots::default(), requests: vec![0; operations.works.len()] }.make(&operations, &turns);
+        convert_block(&mut writer, rank, &operations).map_err(|why| at(number, &why))?;
     }
     for rank in (0..ranks).filter(|&rank| !told[rank as usize]) {
-        Calls { writer: &mut writer, rank, slots: Slots::default(), requests: Vec::new() }.make(&Operations::default(), &[]);
+        convert_block(&mut writer, rank, &Operations::default()).expect("nothing waits");
     }
     Ok(writer)
+}
+
+/// Tells what a rank does, in an order that its operations allow.
+pub(super) fn convert_block(writer: &mut Writer, rank: u32, operations: &Operations) -> Result<(), String> {
+    let turns = operations.turns().map_err(|_| format!("operations of rank {rank} wait for each other"))?;
+    Calls { writer, rank, slots: Slots::default(), requests: vec![0; operations.works.len()] }.make(operations, &turns);
+    Ok(())
+}
+
+/// Whether so long a computation ends before time does.
+pub(super) fn most_nanoseconds(time: u64) -> Result<(), String> {
+    time.checked_mul(1000).map(drop).ok_or_else(|| format!("{time} nanoseconds are beyond the end of time"))
 }
 
 /// The operations of a rank whose block begins at line `begin`.
@@ -80,10 +91,8 @@ fn operations(parser: &mut Parser<impl BufRead>, begin: u64, ranks: u32) -> Resu
                 {
                     return Err(at(number, &format!("rank {peer} is not one of {ranks}")));
                 }
-                if let Work::Calculate(time) = work
-                    && time.checked_mul(1000).is_none()
-                {
-                    return Err(at(number, &format!("{time} nanoseconds are beyond the end of time")));
+                if let Work::Calculate(time) = work {
+                    most_nanoseconds(time).map_err(|why| at(number, &why))?;
                 }
                 let place = operations.works.len() as u32;
                 operations.works.push(work);

@@ -6,6 +6,9 @@ use crate::lines::{Lines, at};
 use std::collections::VecDeque;
 use std::io::BufRead;
 
+/// Any tag, in an operation.
+pub const ANY_TAG: i32 = -2;
+
 /// What an operation does.
 #[derive(Clone, Copy, PartialEq, Eq, Debug)]
 pub enum Work {
@@ -18,7 +21,7 @@ pub enum Work {
         /// With which tag.
         tag: i32,
     },
-    /// So many bytes from a rank or any (-1), with a tag or any (-2).
+    /// So many bytes from a rank or any (-1), with a tag or [`ANY_TAG`].
     Receive {
         /// Room.
         bytes: u64,
@@ -129,7 +132,7 @@ impl<R: BufRead> Parser<R> {
         let peer = if !sends && self.takes("-1") { -1 } else { self.number_below("the rank", 1 << 31)? };
         let mut tag = 0;
         if self.takes("tag") {
-            tag = if self.takes("-1") { -2 } else { self.number_below("the tag", 1 << 31)? };
+            tag = if self.takes("-1") { ANY_TAG } else { self.number_below("the tag", 1 << 31)? };
         }
         self.place()?;
         if sends && tag < 0 {

@@ -1,28 +1,28 @@
 //! Requests of a rank: which call made each, and whether it was completed.
 
-use super::{Checker, Comm, Where};
+use super::effects::Effects;
+use super::{Channel, Checker, Where};
 use crate::roles::Argument;
 use crate::template::{Field, Peer, Position};
 use crate::trace::{Event, View};
-use rustc_hash::FxHashMap;
 use std::collections::BTreeMap;
 
 /// A request that was made.
+#[derive(Clone)]
 struct Made {
     at: Where,
     is_persistent: bool,
     is_active: bool,
     /// Of a receive: what it receives.
-    receives: Option<(Comm, i32, i32, i64)>,
+    receives: Option<Channel>,
     /// Of a persistent send: where it goes.
-    sends: Option<(Comm, i32, i32, i64)>,
+    sends: Option<Channel>,
 }
 
 /// The requests of a rank that there are.
-#[derive(Default)]
-pub struct Requests {
+#[derive(Clone, Default)]
+pub(super) struct Requests {
     made: BTreeMap<i64, Made>,
-    twice: FxHashMap<(u32, u32), u64>,
 }
 
 /// The slots of requests in an argument; `None` for the standard's null.
@@ -42,7 +42,7 @@ fn slots(argument: &Argument) -> Vec<Option<i64>> {
 
 impl Requests {
     /// What a call does to requests.
-    pub fn call(&mut self, checker: &mut Checker, view: &View, event: &Event, at: Where) {
+    pub(super) fn call(&mut self, checker: &Checker, view: &View, event: &Event, at: Where, effects: &mut Effects) {
         let name = checker.name(event);
         let find = |name: &str| checker.roles(event).find(event, name).filter(|argument| super::is_requests(argument.field));
         let several = find("array_of_requests").map(|argument| slots(&argument));
@@ -50,11 +50,11 @@ impl Requests {
         match name {
             "MPI_Start" | "MPI_Startall" => {
                 for slot in one.or(several).unwrap_or_default().into_iter().flatten() {
-                    self.start(checker, slot, at);
+                    self.start(slot, at, effects);
                 }
             }
             "MPI_Wait" | "MPI_Test" | "MPI_Waitall" | "MPI_Testall" | "MPI_Waitany" | "MPI_Testany" | "MPI_Waitsome" | "MPI_Testsome" => {
-                self.complete(checker, event, &one.or(several).unwrap_or_default(), at);
+                self.complete(checker, event, &one.or(several).unwrap_or_default(), at, effects);
             }
             "MPI_Request_free" => {
                 for slot in one.unwrap_or_default().into_iter().flatten() {
@@ -88,15 +88,15 @@ impl Requests {
         Made { at, is_persistent, is_active: !is_persistent, receives, sends }
     }
 
-    fn start(&mut self, checker: &mut Checker, slot: i64, at: Where) {
+    fn start(&mut self, slot: i64, at: Where, effects: &mut Effects) {
         let Some(made) = self.made.get_mut(&slot) else { return };
         made.is_active = true;
         if let Some(channel) = made.sends.filter(|&(_, _, to, _)| to >= 0) {
-            checker.sent(channel, at);
+            effects.sent(channel, at);
         }
     }
 
-    fn complete(&mut self, checker: &mut Checker, event: &Event, slots: &[Option<i64>], at: Where) {
+    fn complete(&mut self, checker: &Checker, event: &Event, slots: &[Option<i64>], at: Where, effects: &mut Effects) {
         let find = |name: &str| checker.roles(event).find(event, name);
         let number = |name: &str| find(name).and_then(|argument| argument.number());
         if number("flag") == Some(0) {
@@ -120,7 +120,7 @@ impl Requests {
         for (status, index) in (0..).zip(which) {
             let Some(Some(slot)) = slots.get(index).copied() else { continue };
             match self.made.get_mut(&slot) {
-                None => *self.twice.entry((at.site, at.function)).or_default() += 1,
+                None => *effects.twice.entry((at.site, at.function)).or_default() += 1,
                 Some(made) => {
                     let status: Option<&[i64; 4]> = statuses.get(status);
                     let cancelled = status.is_some_and(|status| status[3] != 0);
@@ -129,7 +129,7 @@ impl Requests {
                         let source = if source == -1 { status.map_or(-1, |status| Peer::of(status[0]).rank(world)) } else { source };
                         let tag = if tag == -2 { status.map_or(-2, |status| status[1]) } else { tag };
                         if source >= 0 {
-                            checker.received((comm, source, own, tag), at);
+                            effects.received((comm, source, own, tag), at);
                         }
                     }
                     made.is_active = false;
@@ -141,14 +141,25 @@ impl Requests {
         }
     }
 
+    /// Whether the following calls find here what they would find in others.
+    // Where a request was made is told and changes nothing.
+    pub(super) fn act_like(&self, others: &Requests) -> bool {
+        let what = |(slot, made): (&i64, &Made)| (*slot, made.is_persistent, made.is_active, made.receives, made.sends);
+        self.made.len() == others.made.len() && self.made.iter().map(what).eq(others.made.iter().map(what))
+    }
+
+    /// Requests that calls from number `first` on made were made so many calls later.
+    pub(super) fn make_later(&mut self, first: u64, later: u64) {
+        for made in self.made.values_mut().filter(|made| made.at.number >= first) {
+            made.at.number = made.at.number.saturating_add(later);
+        }
+    }
+
     /// The rank has made its last call.
-    pub fn end(self, checker: &mut Checker) {
+    pub(super) fn end(self, checker: &mut Checker) {
         for made in self.made.values().filter(|made| made.is_active) {
             let place = checker.place(made.at);
             checker.find(format!("a request is never waited for: {place}"));
-        }
-        for ((_, _), times) in self.twice {
-            checker.find(format!("{times} requests are waited for that were not made, or were complete before"));
         }
     }
 }

@@ -131,6 +131,16 @@ fn one_sided_calls_wait_for_posts_completions_fences_and_locks() {
     assert_eq!(lost(&lock_all, "MPI_Win_unlock_all"), [(WaitState::LockContention, 1, 33, 33, 2, 1)]);
 }
 
+/// On a network that takes no time what unlocks the first window is still to be served when the second is there.
+#[test]
+fn a_window_has_locks_of_its_own() {
+    for processes in [1, 4] {
+        let run = Run::program("waiting.c").ranks(8).machine("none").arg("locks");
+        let profile = profiled(if processes == 1 { run } else { run.processes("mpich", processes) });
+        assert_eq!(lost(&profile, "MPI_Win_unlock_all"), [(WaitState::LockContention, 1, 29, 29, 2, 1)], "{processes} processes");
+    }
+}
+
 #[test]
 fn a_network_of_packets_has_the_same_one_sided_wait_states() {
     // Links of one hop take 1 us and no time a byte: 2 us from endpoint to endpoint, as on the star above.

@@ -68,6 +68,13 @@ static void chain(void)
         MPI_Send(NULL, 0, MPI_INT, rank + 1, 0, MPI_COMM_WORLD);
 }
 
+/* Two ranks send each other 3 MB. */
+static void exchange(void)
+{
+    static char sent[3000000], got[3000000];
+    MPI_Sendrecv(sent, 3000000, MPI_CHAR, 1 - rank, 0, got, 3000000, MPI_CHAR, 1 - rank, 0, MPI_COMM_WORLD, MPI_STATUS_IGNORE);
+}
+
 /* Rank 0 computes for 50 us before it sends; rank 1 hands on what it gets 5 us later; rank 2 waits for that since 10 us. */
 static void handed_on(void)
 {
@@ -264,6 +271,13 @@ static void fence(void) { with_window(fence_late); }
 static void lock(void) { with_window(lock_held); }
 static void lock_all(void) { with_window(lock_all_held); }
 
+/* Windows one after the other, the second of which has the place of the first. */
+static void locks(void)
+{
+    lock();
+    lock_all();
+}
+
 static void add(void *in, void *inout, int *count, MPI_Datatype *type)
 {
     (void)type;
@@ -292,6 +306,7 @@ static void all(void)
         early_wait();
         fence();
         lock();
+        lock_all();
         compute_us((rank * 7 + turn * 3) % 11);
         MPI_Allreduce(large, result, 3000, MPI_INT, op, half);
         MPI_Gather(large, 10, MPI_INT, rank == 1 ? result : NULL, 10, MPI_INT, 1, MPI_COMM_WORLD);
@@ -307,9 +322,9 @@ static void all(void)
 int main(int argc, char **argv)
 {
     static const Case cases[] = {{"late_sender", late_sender}, {"late_senders", late_senders}, {"under_way", under_way}, {"chain", chain},
-                                 {"handed_on", handed_on}, {"relay", relay},
+                                 {"exchange", exchange}, {"handed_on", handed_on}, {"relay", relay},
                                  {"late_receiver", late_receiver}, {"rendezvous", rendezvous}, {"barrier", barrier}, {"allreduce", allreduce},
                                  {"reduce", reduce}, {"bcast", bcast}, {"wrong_order", wrong_order}, {"wrong_tags", wrong_tags}, {"late_post", late_post},
-                                 {"early_wait", early_wait}, {"fence", fence}, {"lock", lock}, {"lock_all", lock_all}, {"all", all}};
+                                 {"early_wait", early_wait}, {"fence", fence}, {"lock", lock}, {"lock_all", lock_all}, {"locks", locks}, {"all", all}};
     return run_case(argc, argv, cases, sizeof cases / sizeof *cases);
 }

@@ -93,6 +93,9 @@ pub(crate) struct Access {
     pub(crate) place: Place,
     pub(crate) data: Bytes,
     pub(crate) back: Back,
+    /// Its window has been given back: nothing is left to be done.
+    // An unlock that nobody waits for may be decided after that, when another window has the number.
+    pub(crate) void: bool,
 }
 
 impl Access {

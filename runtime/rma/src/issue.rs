@@ -297,6 +297,7 @@ impl Rma {
             place,
             data,
             back,
+            void: false,
         });
         if messages.by_time() {
             let index = self.accesses.insert(access);

@@ -107,7 +107,7 @@ fn take_access(win: u32, from: &mut Take) -> Access {
         _ => Turn::Fence(epoch),
     };
     let (action, place) = (take_action(from), take_place(from));
-    Access { win, origin, target, after, arrival, sequence, action, turn, place, data: Bytes::from_slice(from.0), back }
+    Access { win, origin, target, after, arrival, sequence, action, turn, place, data: Bytes::from_slice(from.0), back, void: false }
 }
 
 /// What a window is known by on all processes.
@@ -236,6 +236,7 @@ mod tests {
                 place,
                 data,
                 back,
+                void: false,
             };
             let mut bytes = Vec::new();
             put_access(&access, &mut bytes);

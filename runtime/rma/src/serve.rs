@@ -70,6 +70,9 @@ impl Rma {
 
     /// An access has its turn at `at`.
     pub(crate) fn perform(&mut self, messages: &mut Messages, objects: &Objects, access: Held, at: Time) {
+        if access.void {
+            return self.end(access);
+        }
         match access.action {
             Action::Lock { exclusive } => self.request_lock(messages, access, exclusive, at),
             Action::Unlock { exclusive } => self.release_lock(messages, objects, access, exclusive, at),

@@ -98,5 +98,6 @@ impl Rma {
         self.locks.retain(|place, _| place.0 != win);
         self.attached.retain(|place, _| place.0 != win);
         self.posts.retain(|key, _| key.0 != win);
+        self.accesses.iter_mut().filter(|access| access.win == win).for_each(|access| access.void = true);
     }
 }

@@ -142,6 +142,17 @@ fn a_window_has_locks_of_its_own() {
 }
 
 #[test]
+fn bytes_are_under_way_from_sending_to_arrival() {
+    // Each of two ranks sends 3,000,000 B at once, at 1 Gbit/s: 24 ms and 2 us.
+    let series = profiled(Run::program("waiting.c").ranks(2).machine("star:l=1us,b=1Gbps").arg("exchange")).series;
+    let (whole, bin) = (24_002_000_000u128, u128::from(series.bin_ps));
+    let full = (whole / bin) as usize;
+    assert!(series.under_way_bytes[..full].iter().all(|&bytes| bytes == 6_000_000), "{:?}", &series.under_way_bytes[..full]);
+    assert_eq!(series.under_way_bytes[full], 6_000_000 * (whole % bin) / bin);
+    assert_eq!(series.under_way_bytes.len(), series.wait_ps.len());
+}
+
+#[test]
 fn a_network_of_packets_has_the_same_one_sided_wait_states() {
     // Links of one hop take 1 us and no time a byte: 2 us from endpoint to endpoint, as on the star above.
     let packets = |name: &str| profiled(Run::program("waiting.c").ranks(4).machine("star:l=1us,b=1Tbps,level=packet").arg(name));

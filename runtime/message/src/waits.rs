@@ -223,6 +223,9 @@ impl Messages {
         waits.note(rank, Cause { side: Side::Sender, at, acted: act.at, by: act.rank, follows: (follows.at, follows.rank) });
         let oldest = &mut waits.calls[rank as usize].oldest;
         *oldest = act.at.min(*oldest);
+        if at > act.at {
+            waits.traffic.under_way.add(act.at, at.since(act.at), bytes);
+        }
         if let Some(received) = waits.received.as_mut().and_then(|received| received[rank as usize].as_mut()) {
             received.push(Received { from: act.rank, sent: act.at, arrived: at, bytes, tag });
         }

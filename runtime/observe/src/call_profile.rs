@@ -111,6 +111,9 @@ pub struct Series {
     pub mpi_ps: Vec<u128>,
     /// Waiting.
     pub wait_ps: Vec<u128>,
+    /// Bytes of point-to-point messages under way, in the mean of the stretch: from sending to arrival, above the eager limit from asking.
+    #[serde(default)]
+    pub under_way_bytes: Vec<u128>,
 }
 
 /// A region of the program: what ranks did between its beginnings and its ends. Ranks that were never there count as well, with nought.

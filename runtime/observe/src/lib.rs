@@ -1,6 +1,7 @@
 //! What a run cost: the profile that the running simulation adds to, and the report made of it. What its calls were: recorders listen.
 //! Others report to it; it knows nothing but virtual time.
 
+mod bins;
 pub mod call_profile;
 mod check;
 pub mod critical_path;
@@ -13,6 +14,7 @@ mod symbols;
 pub mod traffic;
 pub mod waiting;
 
+pub use bins::Bins;
 pub use call_profile::CallProfile;
 pub use check::Check;
 pub use critical_path::CriticalPath;

@@ -1,5 +1,6 @@
 //! Who sends to whom, exact up to some thousand ranks and folded to blocks of neighbouring ranks beyond.
 
+use crate::bins::Bins;
 use rustc_hash::FxHashMap;
 use serde::{Deserialize, Serialize};
 
@@ -8,13 +9,15 @@ const MOST: usize = 1 << 16;
 /// Blocks in a row of the matrix at most.
 const BLOCKS: u32 = 4096;
 
-/// Point-to-point messages by sender and receiver.
+/// Point-to-point messages by sender and receiver, and over time.
 #[derive(Clone, PartialEq, Debug, Default)]
 pub struct Traffic {
     /// Ranks of a block: 2 to this power.
     fold: u32,
     /// Messages and bytes by block of the sender (upper half) and of the receiver.
     cells: FxHashMap<u64, (u64, u128)>,
+    /// Bytes of messages that were received, from their sending to their arrival.
+    pub under_way: Bins,
 }
 
 /// The matrix as a report has it.
@@ -29,7 +32,7 @@ pub struct Matrix {
 impl Traffic {
     /// Of so many ranks, which have sent nothing.
     pub fn of(ranks: u32) -> Traffic {
-        Traffic { fold: ranks.div_ceil(BLOCKS).max(1).next_power_of_two().ilog2(), cells: FxHashMap::default() }
+        Traffic { fold: ranks.div_ceil(BLOCKS).max(1).next_power_of_two().ilog2(), cells: FxHashMap::default(), under_way: Bins::default() }
     }
 
     /// A message with so many bytes; O(1), amortized.

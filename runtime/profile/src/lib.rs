@@ -21,7 +21,7 @@ use observe::call_profile::{CallProfile, SiteCost};
 use observe::recorder::{Call, Left, Place, Recorder, Region};
 use observe::traffic::Matrix;
 use observe::waiting::{Entries, Returned, WaitState};
-use observe::{Symbols, Traffic};
+use observe::{Bins, Symbols, Traffic};
 use order::{Order, Settled};
 use places::Places;
 use regions::Regions;
@@ -52,6 +52,7 @@ pub struct Profiler {
     load: Load,
     regions: Regions,
     traffic: Matrix,
+    under_way: Bins,
     /// All processes together, on the first.
     whole: Option<CallProfile>,
 }
@@ -64,6 +65,7 @@ struct Part {
     load: Blocks,
     regions: regions::Part,
     traffic: Matrix,
+    under_way: Bins,
 }
 
 impl Profiler {
@@ -86,6 +88,7 @@ impl Profiler {
             load,
             regions,
             traffic: Matrix::default(),
+            under_way: Bins::default(),
             whole: None,
         }
     }
@@ -186,6 +189,7 @@ impl Recorder for Profiler {
 
     fn traffic(&mut self, traffic: &Traffic) {
         self.traffic = traffic.matrix();
+        self.under_way = traffic.under_way.clone();
     }
 
     fn call(&mut self, _: &Call, _: &Left) {}
@@ -208,6 +212,7 @@ impl Recorder for Profiler {
             load: self.load.blocks(),
             regions: self.regions.part(),
             traffic: std::mem::take(&mut self.traffic),
+            under_way: std::mem::take(&mut self.under_way),
         };
         serde_json::to_vec(&part).expect("plain data always has a JSON form")
     }
@@ -228,6 +233,7 @@ impl Recorder for Profiler {
             series.add_all(&part.series);
             load.add_all(&part.load);
             traffic.add_all(&part.traffic);
+            traffic.under_way.add_all(&part.under_way);
             regions.push(part.regions);
         }
         let cost = |((site, function), (tally, chains)): ((String, String), (Tally, Vec<chains::Part>))| SiteCost {
@@ -236,8 +242,9 @@ impl Recorder for Profiler {
         };
         let mut sites: Vec<_> = tallies.into_iter().map(cost).collect();
         sites.sort_by_key(|cost| Reverse((cost.time.sum_ps, cost.time.count)));
-        let (series, load, traffic) = (series.report(), load.report(), traffic.matrix());
-        self.whole = Some(CallProfile { sites, traffic, series, load, regions: regions::Part::report(&regions) });
+        let matrix = traffic.matrix();
+        let (series, load) = (series.report(traffic.under_way), load.report());
+        self.whole = Some(CallProfile { sites, traffic: matrix, series, load, regions: regions::Part::report(&regions) });
         Ok(())
     }
 

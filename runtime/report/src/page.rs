@@ -138,6 +138,13 @@ fn of_profile(run: &Simulated, profile: &CallProfile, ideal: &BTreeMap<String, I
                 (key())
                 @if profile.load.iter().any(|load| load.ranks > 1) {
                     p class="soft" { "Means of blocks of " (profile.load[0].ranks) " ranks; the line is the rank of each that computes longest." }
+            @let most = profile.series.under_way_bytes.iter().copied().max().unwrap_or(0);
+            @if most > 0 {
+                figure {
+                    (chart::under_way(&profile.series, &format!("Bytes of point-to-point messages under way, over virtual time; at most {}", bytes(most))))
+                    figcaption class="soft" { "Bytes of point-to-point messages under way, in the mean of a stretch of " (short(profile.series.bin_ps)) ": at most " (bytes(most)) "." }
+                }
+            }
                 }
             }
         }
@@ -341,7 +348,7 @@ mod tests {
         let profile = CallProfile {
             sites: vec![site; 2000],
             traffic: Matrix { ranks_per_block: 256, cells },
-            series: Series { bin_ps: 1 << 31, compute_ps: bins(1), mpi_ps: bins(2), wait_ps: bins(3) },
+            series: Series { bin_ps: 1 << 31, compute_ps: bins(1), mpi_ps: bins(2), wait_ps: bins(3), under_way_bytes: bins(4) },
             load: load.collect(),
             regions: Vec::new(),
         };

@@ -71,6 +71,14 @@ pub fn series(series: &Series, ranks: u64, label: &str) -> Markup {
     chart(label, columns, &stacked(columns, &parts))
 }
 
+/// How many bytes were under way when; as high as the most.
+pub fn under_way(series: &Series, label: &str) -> Markup {
+    let most = series.under_way_bytes.iter().copied().max().unwrap_or(0).max(1) as f64;
+    let parts = [("rest", series.under_way_bytes.iter().map(|&bytes| bytes as f64 / most).collect())];
+    let columns = series.under_way_bytes.len();
+    chart(label, columns, &stacked(columns, &parts))
+}
+
 /// What each rank or block of ranks did, and as a line the rank of each that computed longest.
 pub fn load(load: &[Load], time_ps: u64, label: &str) -> Markup {
     let of = |ps: u64| ps as f64 / time_ps.max(1) as f64;

@@ -177,6 +177,24 @@ fn two_runs_are_compared() {
     report(&[&slow, &fast, &"-o", &"page.html"]).refuses(2, "differences of two runs are text");
 }
 
+/// All of 8 ranks, two on a node, send to rank 5: the link to its node is the busiest, and the map says who sits where.
+#[test]
+fn the_busiest_link_of_an_incast_leads_to_the_rank_that_all_send_to() {
+    let path = scratch("report-incast").join("run.json");
+    let run = Run::program("incast.c")
+        .ranks(8)
+        .variable("XSIM_COMPUTE", "none")
+        .machine("star:n=4,l=100ns,b=10Gbps,level=packet/star:2,l=0.2us,b=400Gbps");
+    run.arg("5").arg(format!("-xsim-report={}", path.display())).run().success();
+    let report: serde_json::Value = serde_json::from_str(&std::fs::read_to_string(&path).unwrap()).unwrap();
+    let map = &report["simulated"]["network"]["map"];
+    assert_eq!(map["cells"][0]["ranks"], 8);
+    let busiest = &map["busiest"][0];
+    // Ranks 4 and 5 are those of the third node.
+    assert_eq!((busiest["to"].as_str(), busiest["rank"].as_u64()), (Some("endpoint 2"), Some(4)));
+    assert!(busiest["use"].as_f64().unwrap() > 0.9, "{busiest}");
+}
+
 #[test]
 fn what_is_no_report_is_refused_with_its_name() {
     let directory = scratch("report-bad");
@@ -209,6 +227,14 @@ fn a_network_of_packets_has_its_links_in_the_report() {
     assert!(said[1].trim_start().starts_with("links") && said[1].contains("busiest"), "{said:?}");
     let page = path.with_extension("html");
     report(&[&path, &"-o", &page]).success();
-    assert!(std::fs::read_to_string(page).unwrap().contains(">Network</h2>"));
+    let page = std::fs::read_to_string(page).unwrap();
+    assert!(page.contains(">Network</h2>"));
+    // Nine routers with a rank each, in three rows as in the torus.
+    assert!(page.contains("svg class=\"topology\" viewBox=\"0 0 3 3\"") && page.matches("class=\"load\"").count() == 9, "{page}");
+    assert!(page.contains("<title>router 8: rank 8; links busy "));
+    let at = text.find("\nBusiest links\n").unwrap_or_else(|| panic!("{text}"));
+    let links: Vec<&str> = text[at..].lines().skip(3).take_while(|line| !line.is_empty()).collect();
+    assert_eq!(links.len(), 20);
+    assert!(links[0].contains("router ") || links[0].contains("endpoint "), "{links:?}");
     assert!(!report(&[&run("all", 4, &[MACHINE])]).stdout.contains("\nNetwork\n"));
 }

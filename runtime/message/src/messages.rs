@@ -336,9 +336,9 @@ impl Messages {
         let lying = self.unexpected.iter(self.ranks[rank as usize].unexpected).map(|message| &self.nodes[message]);
         lying.map(|node| (Envelope::of(node), node.bytes))
     }
-    /// What packets and links did until the latest clock, on a network that has packets. O(links).
+    /// What packets and links did until the latest clock, on a network that has packets. O(links + ranks).
     pub fn network_report(&self) -> Option<network::NetworkReport> {
-        self.wire.report(self.latest())
+        self.wire.report(self.latest(), self.size)
     }
     /// Why the run cannot go on beyond the end of virtual time: names the rank of this process whose clock is the greatest, of several the first.
     pub fn explain(&self, EndOfTime(why): &EndOfTime) -> String {

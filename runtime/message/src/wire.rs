@@ -87,9 +87,11 @@ impl Wire {
     pub fn stuck(&self) -> Option<String> {
         self.network.shared().and_then(Shared::stuck)
     }
-    /// What the packets and links of a shared network did up to `end`.
-    pub fn report(&self, end: Time) -> Option<network::NetworkReport> {
-        self.network.shared().map(|network| network.report(end))
+    /// What the packets and links of a shared network did up to `end`, and where each of so many ranks sits in it.
+    pub fn report(&self, end: Time, ranks: u32) -> Option<network::NetworkReport> {
+        let mut report = self.network.shared()?.report(end);
+        report.map = report.map(ranks, |rank| self.endpoint(rank).0 / report.places);
+        Some(report)
     }
     /// The next event of the shared network.
     pub fn next_event(&self) -> Option<Time> {

@@ -109,7 +109,9 @@ impl<Outer: Shared> Shared for Nodes<Outer> {
     }
 
     fn report(&self, end: Time) -> NetworkReport {
-        self.outer.report(end)
+        let mut report = self.outer.report(end);
+        report.places *= self.size.divisor();
+        report
     }
 
     fn advance(&mut self, until: Time, delivered: &mut Vec<Delivered>) {

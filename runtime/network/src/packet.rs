@@ -35,7 +35,7 @@ pub use crate::spec::parse_packet as parse;
 pub(crate) use fabric::Fabric;
 pub use histogram::Histogram;
 pub use network::PacketNetwork;
-pub use report::{JobReport, KindReport, LatencyReport, LinkEnd, LinkReport, MessageReport, NetworkReport};
+pub use report::{Busy, Cell, JobReport, KindReport, LatencyReport, LinkEnd, LinkReport, Map, MessageReport, NetworkReport};
 pub use spec::{COMMON_KEYS, PacketSpec, parse_bytes, topologies};
 pub use statistics::{JobStatistics, Statistics};
 pub(crate) use topology::Neighbor;

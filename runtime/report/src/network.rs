@@ -1,17 +1,79 @@
 //! What a packet network did, from the part of the report that it wrote itself (docs/packet.md).
+//!
+//! That part is read by its names, so that a report of another version shows what it has.
 
 use crate::table::{Align, Table};
-use crate::units::{grouped, percent, short};
+use crate::units::{grouped, share, short};
 use observe::Simulated;
+use serde::Deserialize;
 use serde_json::Value;
+
+/// Where the load of the network lies.
+#[derive(Debug, Deserialize)]
+pub struct Map {
+    /// Routers of a cell.
+    pub routers_per_cell: u32,
+    /// Cells of a row.
+    pub row: u32,
+    /// In the order of routers.
+    pub cells: Vec<Cell>,
+    /// The busiest links.
+    pub busiest: Vec<Busy>,
+}
+
+/// Some neighbouring routers.
+#[derive(Debug, Deserialize)]
+pub struct Cell {
+    /// How long links out of them were busy, in the mean; a share of the run.
+    pub use_mean: f64,
+    /// The busiest.
+    pub use_max: f64,
+    /// Ranks at them.
+    pub ranks: u32,
+    /// The lowest and the highest.
+    #[serde(default)]
+    pub between: Option<(u32, u32)>,
+}
+
+/// A direction of a cable.
+#[derive(Debug, Deserialize)]
+pub struct Busy {
+    from: String,
+    to: String,
+    #[serde(default)]
+    rank: Option<u32>,
+    #[serde(rename = "use")]
+    usage: f64,
+    blocked_ns: f64,
+}
+
+/// The map of the network and how many routers it has; nothing of a run without packets, or of one that has none.
+pub fn map(run: &Simulated) -> Option<(Map, u64)> {
+    let network = run.network.as_ref()?;
+    let map: Map = serde_json::from_value(network["map"].clone()).ok()?;
+    Some((map, network["routers"].as_u64()?)).filter(|(map, _)| !map.cells.is_empty())
+}
+
+/// The links that were busy longest.
+pub fn busiest(map: &Map) -> Table {
+    use Align::{Left, Right};
+    let mut table = Table::new(&[("from", Left), ("to", Left), ("rank there", Right), ("busy", Right), ("packets waited", Right)]);
+    for link in &map.busiest {
+        let rank = link.rank.map_or(String::new(), |rank| rank.to_string());
+        table.rows.push(vec![link.from.clone(), link.to.clone(), rank, share(link.usage), time(link.blocked_ns)]);
+    }
+    table
+}
+
+fn time(ns: f64) -> String {
+    short((ns * 1000.0).round() as u64)
+}
 
 /// A sentence about the network and its packets, and its kinds of links; nothing of a run without packets.
 pub fn network(run: &Simulated) -> Option<(String, Table)> {
     let network = run.network.as_ref()?;
     let number = |of: &Value, name: &str| of[name].as_f64().unwrap_or(0.0);
     let count = |of: &Value, name: &str| grouped(of[name].as_u64().unwrap_or(0).into());
-    let time = |ns: f64| short((ns * 1000.0).round() as u64);
-    let share = |part: f64| percent((part * 1e9).round() as u128, 1_000_000_000);
     let total = &network["total"];
     let said = format!(
         "{}, {} routers, routing {}: {} packets passed {:.2} routers in the mean and took {} ({} half of them, {} 99 % of them, {} the slowest)",

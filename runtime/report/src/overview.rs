@@ -53,6 +53,8 @@ pub fn overview(report: &Report, efficiencies: &Result<Efficiencies, String>) ->
     }
     if let Some((said, table)) = network::network(run) {
         sections.push(Section { title: "Network", lines: vec![said], table: Some(table) });
+        let busiest = network::map(run).map(|(map, _)| network::busiest(&map)).filter(|table| !table.rows.is_empty());
+        sections.push(Section { title: "Busiest links", lines: vec![], table: busiest });
     }
     sections.push(Section { title: "Functions", lines: vec![], table: Some(functions(run)) });
     sections.push(Section { title: "Load", lines: vec![], table: Some(load(run)) });

@@ -1,11 +1,12 @@
 //! One page in a file of its own: no network, no framework, readable in print, light and dark, by keyboard and by screen reader.
 
 mod chart;
+mod topology;
 
 use crate::critical;
 use crate::efficiency::{Efficiencies, Ideal, regions_of};
 use crate::findings::findings;
-use crate::network::network;
+use crate::network::{busiest, map, network};
 use crate::overview::{NO_PROFILE, NOTHING_LOST, functions, headline, load, parts, settings};
 use crate::profile::{longest, regions, states, wait_states, whole};
 use crate::table::{Align, Table};
@@ -47,7 +48,15 @@ pub fn page(report: &Report, efficiencies: &Result<Efficiencies, String>) -> Str
                         None => section { h2 id="sites" { "Call sites" } p { (NO_PROFILE) } },
                     }
                     @if let Some((said, table)) = network(run) {
-                        section { h2 { "Network" } p { (said) "." } (plain(&table, "Links of the simulated network: shares of the run's time and of their buffers")) }
+                        section {
+                            h2 { "Network" }
+                            p { (said) "." }
+                            (plain(&table, "Links of the simulated network: shares of the run's time and of their buffers"))
+                            @if let Some((map, routers)) = map(run) {
+                                (topology::topology(&map, routers))
+                                details { summary { "The busiest links" } (plain(&busiest(&map), "Directions of cables that were busy longest")) }
+                            }
+                        }
                     }
                     section { h2 { "Functions" } (plain(&functions(run), "MPI functions, those that took most first")) }
                     section { h2 { "A rank" } (plain(&load(run), "Computation and waiting over ranks")) }
@@ -129,6 +138,13 @@ fn of_profile(run: &Simulated, profile: &CallProfile, ideal: &BTreeMap<String, I
                 div class="ends" { span { "0 s" } span { (short(profile.series.bin_ps.saturating_mul(profile.series.wait_ps.len() as u64).min(run.virtual_time_ps))) } }
                 (key())
             }
+            @let most = profile.series.under_way_bytes.iter().copied().max().unwrap_or(0);
+            @if most > 0 {
+                figure {
+                    (chart::under_way(&profile.series, &format!("Bytes of point-to-point messages under way, over virtual time; at most {}", bytes(most))))
+                    figcaption class="soft" { "Bytes of point-to-point messages under way, in the mean of a stretch of " (short(profile.series.bin_ps)) ": at most " (bytes(most)) "." }
+                }
+            }
         }
         section {
             h2 { "Over ranks" }
@@ -138,13 +154,6 @@ fn of_profile(run: &Simulated, profile: &CallProfile, ideal: &BTreeMap<String, I
                 (key())
                 @if profile.load.iter().any(|load| load.ranks > 1) {
                     p class="soft" { "Means of blocks of " (profile.load[0].ranks) " ranks; the line is the rank of each that computes longest." }
-            @let most = profile.series.under_way_bytes.iter().copied().max().unwrap_or(0);
-            @if most > 0 {
-                figure {
-                    (chart::under_way(&profile.series, &format!("Bytes of point-to-point messages under way, over virtual time; at most {}", bytes(most))))
-                    figcaption class="soft" { "Bytes of point-to-point messages under way, in the mean of a stretch of " (short(profile.series.bin_ps)) ": at most " (bytes(most)) "." }
-                }
-            }
                 }
             }
         }
@@ -352,7 +361,15 @@ mod tests {
             load: load.collect(),
             regions: Vec::new(),
         };
-        let page = page(&of(1 << 20, profile), &Err("none".into()));
+        let mut report = of(1 << 20, profile);
+        let cell =
+            serde_json::json!({ "use_mean": 0.123_456_789, "use_max": 0.987_654_321, "ranks": 2048, "between": [1_000_000, 1_002_047] });
+        let map = serde_json::json!({ "routers_per_cell": 64, "row": 32, "cells": vec![cell; 512], "busiest": [] });
+        report.simulated.network = Some(serde_json::json!({ "routers": 32768, "map": map }));
+        let page = page(&report, &Err("none".into()));
+        assert!(page.contains(
+            "routers 32704 to 32767: 2,048 ranks from 1000000 to 1002047; links busy 12 % of the time in the mean, the busiest 99 %"
+        ));
         assert!(page.len() < 3_000_000, "{} bytes", page.len());
         assert!(page.contains("And 1500 more that took less"));
     }

@@ -54,6 +54,11 @@ pub fn percent(part: u128, whole: u128) -> String {
     }
 }
 
+/// A share of 1 as a percentage.
+pub fn share(part: f64) -> String {
+    percent((part * 1e9).round() as u128, 1_000_000_000)
+}
+
 #[cfg(test)]
 mod tests {
     use super::*;

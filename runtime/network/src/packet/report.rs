@@ -1,6 +1,7 @@
 //! What packets, messages and links of a network did, as data, JSON and CSV.
 
 mod links;
+mod map;
 
 use super::Histogram;
 use super::plot::heat_map;
@@ -10,6 +11,7 @@ use engine::Time;
 use links::ns;
 pub use links::{KindReport, LinkEnd, LinkReport};
 pub(crate) use links::{each_link, kinds, links_to_csv};
+pub use map::{Busy, Cell, Map};
 use serde::Serialize;
 use std::fmt::{Display, Formatter, Write};
 
@@ -33,6 +35,14 @@ pub struct NetworkReport {
     /// Each direction of each cable: for CSV and heat maps, not in the JSON.
     #[serde(skip)]
     pub each_link: Vec<LinkReport>,
+    /// Routers that belong side by side, as those of a group or of a grid's last side do; 1 where none do.
+    #[serde(skip)]
+    pub row: u32,
+    /// Places of the machine at each endpoint: 1, or as many as a node has.
+    #[serde(skip)]
+    pub places: u32,
+    /// Where the load lies and ranks sit, once it is told where they do ([`NetworkReport::map`]).
+    pub map: Map,
 }
 
 impl NetworkReport {
@@ -50,6 +60,9 @@ impl NetworkReport {
             total: job_report("total", endpoints, &shard.statistics.total(), &shard.statistics),
             links: kinds(fabric, &each_link),
             each_link,
+            row: fabric.topology.row(),
+            places: 1,
+            map: Map::default(),
         }
     }
 

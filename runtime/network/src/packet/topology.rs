@@ -63,6 +63,10 @@ pub trait Topology: Send + Sync {
     fn group(&self, router: u32) -> u32 {
         router
     }
+    /// How many routers, in the order of their numbers, belong side by side in a picture: those of a group, where there are groups.
+    fn row(&self) -> u32 {
+        (0..self.routers()).take_while(|&router| self.group(router) == self.group(0)).count() as u32
+    }
     /// Routers that `parts` threads can share so that fewer packets go from thread to thread, and the thread that has each of their
     /// ports: that of the routers behind it. `part` does not matter for them.
     fn shared(&self, _parts: u32) -> Option<Shared> {

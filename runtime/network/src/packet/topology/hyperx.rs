@@ -79,6 +79,9 @@ impl Topology for HyperX {
     fn radix(&self) -> u32 {
         self.links() + self.concentration.divisor()
     }
+    fn row(&self) -> u32 {
+        self.sides.first().map_or(1, |last| last.divisor())
+    }
     fn neighbor(&self, router: u32, port: u32) -> Neighbor {
         let mut index = port;
         for (side, stride) in self.sides.iter().zip(&self.strides) {

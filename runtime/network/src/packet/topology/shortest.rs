@@ -115,6 +115,9 @@ impl Topology for Shortest {
     fn group(&self, router: u32) -> u32 {
         self.inner.group(router)
     }
+    fn row(&self) -> u32 {
+        self.inner.row()
+    }
     fn part(&self, router: u32, parts: u32) -> u32 {
         self.inner.part(router, parts)
     }

@@ -160,6 +160,9 @@ impl Topology for Torus {
         2 * self.sides.len() as u32 + self.concentration.divisor()
     }
 
+    fn row(&self) -> u32 {
+        self.sides.first().map_or(1, |last| last.divisor())
+    }
     fn neighbor(&self, router: u32, port: u32) -> Neighbor {
         let dimension = (port / 2) as usize;
         if dimension >= self.sides.len() {

@@ -1,0 +1,125 @@
+//! Where the load of a network lies, for a picture: routers, or blocks of neighbouring ones where they are many, what their links did and which ranks sit there.
+
+use super::{LinkEnd, LinkReport, NetworkReport};
+use serde::Serialize;
+use std::cmp::Reverse;
+
+/// Cells at most.
+// What a page of any network can draw, and a reader can tell apart.
+const CELLS: u32 = 512;
+/// Links that are told of by themselves.
+const BUSIEST: usize = 20;
+
+/// The routers of a network and the ranks at them.
+#[derive(Clone, PartialEq, Debug, Default, Serialize)]
+pub struct Map {
+    /// Routers of a cell; the last may have fewer.
+    pub routers_per_cell: u32,
+    /// Cells that belong side by side, as the routers of a group do.
+    pub row: u32,
+    /// In the order of routers.
+    pub cells: Vec<Cell>,
+    /// The links that were busy longest, of equal ones those of the first routers.
+    pub busiest: Vec<Busy>,
+}
+
+/// Some neighbouring routers. Shares are of the run's time.
+#[derive(Clone, PartialEq, Debug, Default, Serialize)]
+pub struct Cell {
+    /// How long the links out of them were busy, in the mean.
+    pub use_mean: f64,
+    /// The busiest link's.
+    pub use_max: f64,
+    /// Ranks whose endpoints are cabled to them.
+    pub ranks: u32,
+    /// The lowest and the highest of those ranks.
+    #[serde(skip_serializing_if = "Option::is_none")]
+    pub between: Option<(u32, u32)>,
+}
+
+/// One direction of a cable.
+#[derive(Clone, PartialEq, Debug, Serialize)]
+pub struct Busy {
+    /// The end that it leaves.
+    pub from: String,
+    /// The end that it leads to.
+    pub to: String,
+    /// The rank that sits at one of them; of several the lowest.
+    #[serde(skip_serializing_if = "Option::is_none")]
+    pub rank: Option<u32>,
+    /// Share of the time that it was busy.
+    #[serde(rename = "use")]
+    pub usage: f64,
+    /// Nanoseconds that packets waited for it, summed.
+    pub blocked_ns: f64,
+}
+
+impl NetworkReport {
+    /// Where the load lies, of so many ranks of which each is at an endpoint of the network. O(links + ranks).
+    pub fn map(&self, ranks: u32, endpoint: impl Fn(u32) -> u32) -> Map {
+        let together = self.routers.div_ceil(CELLS).max(1);
+        let mut cells = vec![Cell::default(); self.routers.div_ceil(together) as usize];
+        let mut counts = vec![0u32; cells.len()];
+        // The router of each endpoint: that at the other end of its cable.
+        let mut router_of = vec![u32::MAX; self.endpoints as usize];
+        for link in &self.each_link {
+            match (link.from, link.to) {
+                (LinkEnd::Router(router, _), _) => {
+                    let (cell, count) = (&mut cells[(router / together) as usize], &mut counts[(router / together) as usize]);
+                    cell.use_mean += link.usage;
+                    cell.use_max = cell.use_max.max(link.usage);
+                    *count += 1;
+                }
+                (LinkEnd::Endpoint(endpoint), LinkEnd::Router(router, _)) => router_of[endpoint as usize] = router,
+                (LinkEnd::Endpoint(_), LinkEnd::Endpoint(_)) => {}
+            }
+        }
+        cells.iter_mut().zip(counts).for_each(|(cell, count)| cell.use_mean /= f64::from(count.max(1)));
+        let mut first_at = vec![None; router_of.len()];
+        for rank in 0..ranks {
+            let at = endpoint(rank) as usize;
+            let Some(&router) = router_of.get(at).filter(|&&router| router != u32::MAX) else { continue };
+            first_at[at].get_or_insert(rank);
+            let cell = &mut cells[(router / together) as usize];
+            cell.ranks += 1;
+            cell.between = Some(cell.between.map_or((rank, rank), |(first, last)| (first.min(rank), last.max(rank))));
+        }
+        let row = if self.row > 1 { self.row.div_ceil(together) } else { near_square(cells.len() as u32) };
+        Map { routers_per_cell: together, row, cells, busiest: busiest(&self.each_link, &first_at) }
+    }
+}
+
+fn busiest(links: &[LinkReport], first_at: &[Option<u32>]) -> Vec<Busy> {
+    let mut used: Vec<&LinkReport> = links.iter().filter(|link| link.bytes > 0).collect();
+    // By whole picoseconds and then by place: equal loads are common, and a picture should not depend on how sorting treats them.
+    used.sort_by_key(|link| (Reverse((link.busy_ns * 1000.0) as u64), link.from));
+    let rank_at = |end: LinkEnd| match end {
+        LinkEnd::Endpoint(endpoint) => first_at[endpoint as usize],
+        LinkEnd::Router(..) => None,
+    };
+    let busy = |link: &&LinkReport| Busy {
+        from: link.from.to_string(),
+        to: link.to.to_string(),
+        rank: rank_at(link.from).or_else(|| rank_at(link.to)),
+        usage: link.usage,
+        blocked_ns: link.blocked_ns,
+    };
+    used.iter().take(BUSIEST).map(busy).collect()
+}
+
+/// Cells of a row where nothing says how they belong together: the smallest divisor of their number that is no less than its root, if rows are no more than
+/// four times as long as there are rows then, else the root.
+fn near_square(cells: u32) -> u32 {
+    let root = (1..).find(|side| side * side >= cells).unwrap_or(1);
+    (root..=2 * root).find(|side| cells % side == 0).unwrap_or(root)
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    #[test]
+    fn rows_are_about_as_many_as_they_are_long() {
+        assert_eq!([1, 16, 20, 80, 81, 512, 13].map(near_square), [1, 4, 5, 10, 9, 32, 4]);
+    }
+}

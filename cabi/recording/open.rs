@@ -13,7 +13,7 @@ pub struct Open {
     pub entered: Time,
     /// The number of the place that called it; 0 is none.
     pub site: u32,
-    /// Those known when it began, unless it is told in words.
+    /// What is known of them when it begins, unless it is told in words.
     pub arguments: Vec<Argument>,
     /// The call in words, instead of arguments.
     pub brief: Option<Facts>,

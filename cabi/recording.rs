@@ -20,6 +20,8 @@ mod plan;
 mod sent;
 mod short;
 mod sites;
+mod touched;
+mod watch;
 
 use crate::alone;
 use crate::call;
@@ -32,7 +34,7 @@ use facts::Facts;
 use mpi::Mpi;
 use mpi::world::{Phase, World};
 use objects::Objects;
-use observe::recorder::{Argument, Left, Leftover, Region};
+use observe::recorder::{Argument, Finding, Left, Leftover, Region};
 use observe::{CallProfile, CriticalPath, Recorder};
 use open::Open;
 pub use parameter::Form;
@@ -44,6 +46,8 @@ use std::cell::UnsafeCell;
 use std::ops::Range;
 use std::panic::{AssertUnwindSafe, catch_unwind};
 use std::sync::atomic::{AtomicU8, Ordering::Relaxed};
+use touched::Watched;
+use watch::Watch;
 
 /// Nobody listens.
 const OFF: u8 = 0;
@@ -113,6 +117,10 @@ struct Recording {
     calls: bool,
     /// What calls wait for, if a recorder wants to know.
     short: Option<Short>,
+    /// What findings are made of, if a recorder wants them.
+    watch: Option<Watch>,
+    /// Findings that recorders have not been told of.
+    found: Vec<Finding>,
 }
 
 struct Place(UnsafeCell<Option<Recording>>);
@@ -148,10 +156,27 @@ pub fn install(mpi: &Mpi, recorders: Vec<Box<dyn Recorder>>, own: Range<u32>) {
             mpi.world().messages.find_out_messages(wants);
         }
     }
+    let watch = recorders.iter().any(|recorder| recorder.wants_findings()).then(|| Watch::of(own.clone()));
+    if watch.is_some() {
+        mpi.world().messages.compare_types();
+    }
     let callers = own.clone().map(|_| None).collect();
     let (spare, spare_facts) = (Vec::new(), Vec::new());
-    let recording =
-        Recording { recorders, callers, first: own.start, spare, spare_facts, sites, chains, matches, recognized, calls, short };
+    let recording = Recording {
+        recorders,
+        callers,
+        first: own.start,
+        spare,
+        spare_facts,
+        sites,
+        chains,
+        matches,
+        recognized,
+        calls,
+        short,
+        watch,
+        found: Vec::new(),
+    };
     // SAFETY: as in `with`; the run has not begun.
     unsafe { *RECORDING.0.get() = Some(recording) };
     MODE.store(ON, Relaxed);
@@ -164,11 +189,13 @@ pub struct Opened {
     entered: bool,
     /// Recorders have been told.
     told: bool,
+    /// The call is one that findings are made of.
+    watched: bool,
 }
 
 impl Opened {
     /// Nobody listens.
-    const UNHEARD: Opened = Opened { entered: false, told: false };
+    const UNHEARD: Opened = Opened { entered: false, told: false, watched: false };
 }
 
 /// A call begins, whose arguments these are: a status among them may be replaced. `frame` is of the function that calls this one.
@@ -183,9 +210,9 @@ pub fn open(function: Function, form: Form, words: &mut [u64], frame: &Frame) ->
         alone::enter(function);
     }
     // A panic is a defect of ours, and the program's frames are not ours to unwind: the call goes on unrecorded.
-    let opened = catch_unwind(AssertUnwindSafe(|| with(|recording| recording.open(function, form, words, frame)).unwrap_or(false)));
+    let opened = catch_unwind(AssertUnwindSafe(|| with(|recording| recording.open(function, form, words, frame))));
     MODE.store(PASS, Relaxed);
-    Opened { entered: mpi.is_alone(), told: opened.unwrap_or(false) }
+    Opened { entered: mpi.is_alone(), ..opened.ok().flatten().unwrap_or(Opened::UNHEARD) }
 }
 
 /// The call that was opened last, with these words, has returned.
@@ -193,7 +220,7 @@ pub fn open(function: Function, form: Form, words: &mut [u64], frame: &Frame) ->
 pub fn close(opened: Opened, words: &[u64], code: i32) {
     if opened.told {
         // As in `open`.
-        let _ = catch_unwind(AssertUnwindSafe(|| with(|recording| recording.close(words, code))));
+        let _ = catch_unwind(AssertUnwindSafe(|| with(|recording| recording.close(opened, words, code))));
     }
     if opened.entered {
         alone::leave();
@@ -263,12 +290,17 @@ fn tell_gathered(recorders: &mut [Box<dyn Recorder>], world: &mut World) {
 }
 
 impl Recording {
-    fn open(&mut self, function: Function, form: Form, words: &mut [u64], frame: &Frame) -> bool {
+    fn open(&mut self, function: Function, form: Form, words: &mut [u64], frame: &Frame) -> Opened {
         let mut world = alone::mpi().world();
         let me = world.messages.me();
         if world.must_stop().is_some() || !self.recorders.iter().any(|recorder| recorder.wants(me)) {
-            return false;
+            return Opened::UNHEARD;
         }
+        let watched = self.watch.is_some() && Watched::of(function).any;
+        if !watched && !self.calls && self.short.is_none() {
+            return Opened::UNHEARD;
+        }
+        let opened = Opened { entered: false, told: true, watched };
         let entered = world.messages.upcoming_entry();
         let site = self.sites.as_mut().map_or(0, |sites| {
             sites.of(frame, words, |number, place| self.recorders.iter_mut().for_each(|recorder| recorder.site(number, place)))
@@ -279,13 +311,18 @@ impl Recording {
         });
         let origin = Origin { site, chain, entered };
         let before = self.short.as_mut().and_then(|short| short.open(&mut world, function, form, words, origin));
+        world.messages.call_from(site);
         drop(world);
+        if let Some(watch) = self.watch.as_mut().filter(|_| watched) {
+            watch.open(me, (function, site), form, words, &mut self.found);
+            self.tell_found();
+        }
         if !self.calls {
             if let Some(left) = before {
                 tell_computed(&mut self.recorders, me, left, entered);
             }
             alone::mpi().world().messages.go_on_measuring();
-            return true;
+            return opened;
         }
         let caller = self.callers[(me - self.first) as usize].get_or_insert_with(|| Box::new(Caller::new(self.matches)));
         // Their frames are gone: they were left by an exception or a jump.
@@ -309,7 +346,31 @@ impl Recording {
         }
         caller.open.push(Open { function, words, entered, site, arguments, brief, handles });
         alone::mpi().world().messages.enter_as_told();
-        true
+        opened
+    }
+
+    /// Tells the findings that were made since.
+    fn tell_found(&mut self) {
+        if self.found.is_empty() {
+            return;
+        }
+        for finding in self.found.drain(..) {
+            self.recorders.iter_mut().for_each(|recorder| recorder.found(&finding));
+        }
+    }
+
+    /// Keeps what the mounted rank's call, which returns, has made and freed.
+    fn close_watch(&mut self, words: &[u64], code: i32) {
+        let Some(watch) = &mut self.watch else { return };
+        let me = {
+            let mut world = alone::mpi().world();
+            if world.messages.has_findings() {
+                self.found = world.messages.take_findings();
+            }
+            world.messages.me()
+        };
+        watch.close(me, words, code);
+        self.tell_found();
     }
 
     /// Tells what the call that returns waited for.
@@ -320,9 +381,12 @@ impl Recording {
         tell_gathered(&mut self.recorders, &mut world);
     }
 
-    fn close(&mut self, words: &[u64], code: i32) {
+    fn close(&mut self, opened: Opened, words: &[u64], code: i32) {
         let mpi = alone::mpi();
         self.close_short();
+        if opened.watched {
+            self.close_watch(words, code);
+        }
         if !self.calls {
             return mpi.world().messages.go_on_measuring();
         }
@@ -375,12 +439,15 @@ impl Recording {
 
     /// Tells what ranks that have finalized MPI have neither freed nor received.
     // Of the others, in a run that was aborted, nobody knows what they would have done.
-    fn tell_left_over(&mut self, world: &World) {
-        for (rank, caller) in (self.first..).zip(&self.callers) {
+    fn tell_left_over(&mut self, world: &mut World) {
+        self.found = world.messages.take_findings();
+        self.tell_found();
+        let Some(watch) = &self.watch else { return };
+        for rank in (self.first..).take(self.callers.len()) {
             if !matches!(world.messages.phase(rank), Phase::Finalized | Phase::Ended) {
                 continue;
             }
-            let objects = caller.iter().flat_map(|caller| caller.objects.left_over());
+            let objects = watch.left_over(rank).into_iter();
             let messages = world.messages.never_received(rank).map(|(envelope, bytes)| {
                 let comm = world.objects.comms.by_context(envelope.context, rank);
                 let source = comm.and_then(|comm| comm.peer(envelope.source as i32, rank, "source").ok());
@@ -401,9 +468,7 @@ impl Recording {
         if let Some(waits) = &world.messages.waits {
             self.recorders.iter_mut().for_each(|recorder| recorder.traffic(&waits.traffic));
         }
-        if self.recorders.iter().any(|recorder| recorder.wants_leftovers()) {
-            self.tell_left_over(&world);
-        }
+        self.tell_left_over(&mut world);
         for (rank, caller) in (self.first..).zip(std::mem::take(&mut self.callers)) {
             // With one rank a process the run ends within this call, which has done its work.
             for open in caller.into_iter().flat_map(|caller| caller.open) {

@@ -1,4 +1,4 @@
-//! What ranks leave behind is told at the end of the run, with `-xsim-check` only.
+//! What MPI does not promise, and what ranks leave behind, is told at the end of the run, with `-xsim-check` only.
 
 mod common;
 use common::Run;
@@ -42,4 +42,104 @@ fn a_program_that_cleans_up_has_no_findings() {
 fn nothing_is_told_unless_asked_for() {
     let told = Run::program("leftovers.c").ranks(3).run().ok(3);
     assert!(!told.stderr.contains("finding"), "{told}");
+}
+
+/// The findings of a case of `conflicts.c` on three ranks, without their beginning; sorted by whoever tells them.
+fn conflicts(case: &str) -> Vec<String> {
+    let told = Run::program("conflicts.c").ranks(3).arg(case).arg("-xsim-check").run().ok(3);
+    told.stderr.lines().filter_map(|line| line.strip_prefix("xsim: finding: ")).map(str::to_owned).collect()
+}
+
+/// Whether there is one finding for each of these, and no other: beginning, number on ranks.
+#[track_caller]
+fn are(found: &[String], wanted: &[(&str, &str)]) {
+    for (what, ranks) in wanted {
+        assert_eq!(found.iter().filter(|line| line.starts_with(what) && line.contains(ranks)).count(), 1, "{what} {ranks}: {found:#?}");
+    }
+    assert_eq!(found.len(), wanted.len(), "{found:#?}");
+}
+
+const ALL: &str = "(3 on 3 ranks, the first of which is rank 0)";
+
+#[test]
+fn buffers_that_overlap_in_pending_operations_are_found_with_both_calls() {
+    are(
+        &conflicts("overlaps"),
+        &[
+            (
+                "MPI_Irecv at conflicts.c:14 overlaps receives into memory that MPI_Irecv at conflicts.c:13 overlaps receives into, which was not complete",
+                ALL,
+            ),
+            ("MPI_Send at conflicts.c:15 overlaps sends from memory that MPI_Irecv at conflicts.c:14 overlaps receives into", ALL),
+            ("MPI_Recv at conflicts.c:22 overlaps receives into memory that MPI_Isend at conflicts.c:21 overlaps sends from", ALL),
+            (
+                "MPI_Startall at conflicts.c:27 overlaps receives into memory that MPI_Recv_init at conflicts.c:25 overlaps receives into",
+                ALL,
+            ),
+            ("MPI_Allreduce at conflicts.c:38 overlaps receives into memory that another buffer of the same call overlaps", ALL),
+            (
+                "MPI_Allreduce at conflicts.c:40 overlaps receives into memory that MPI_Ibcast at conflicts.c:39 overlaps sends from",
+                "(1 on rank 0)",
+            ),
+            (
+                "MPI_Allreduce at conflicts.c:40 overlaps receives into memory that MPI_Ibcast at conflicts.c:39 overlaps receives into",
+                "(2 on 2 ranks, the first of which is rank 1)",
+            ),
+        ],
+    );
+}
+
+#[test]
+fn datatypes_with_gaps_overlap_where_their_data_does() {
+    let line = "MPI_Irecv at conflicts.c:73 corner receives into memory that MPI_Irecv at conflicts.c:72 corner receives into";
+    are(&conflicts("corner"), &[(line, ALL)]);
+    are(&conflicts("none"), &[]);
+}
+
+#[test]
+fn messages_received_with_other_types_than_they_were_sent_with_are_found_with_both_places() {
+    are(
+        &conflicts("types"),
+        &[
+            ("MPI_Recv at conflicts.c:97 types received as MPI_FLOAT what MPI_Send at conflicts.c:96 types had sent as MPI_INT", ALL),
+            (
+                "MPI_Irecv at conflicts.c:98 types received as a datatype of MPI_Type_create_struct what MPI_Send at conflicts.c:99 types had sent as a",
+                ALL,
+            ),
+        ],
+    );
+}
+
+#[test]
+fn members_of_a_collective_that_have_other_types_are_found() {
+    let odd = "(1 on rank 1)";
+    are(
+        &conflicts("members"),
+        &[
+            (
+                "MPI_Bcast at conflicts.c:124 members took part with 4 elements of MPI_FLOAT where the root, or rank 0, had 4 elements of MPI_INT",
+                odd,
+            ),
+            (
+                "MPI_Gather at conflicts.c:125 members took part with 4 elements of MPI_FLOAT where the root, or rank 0, had 4 elements of a datatype of MPI_Type_contiguous",
+                odd,
+            ),
+            (
+                "MPI_Ialltoall at conflicts.c:126 members took part with 4 elements of MPI_FLOAT where the root, or rank 0, had 4 elements of MPI_INT",
+                odd,
+            ),
+        ],
+    );
+}
+
+#[test]
+fn findings_are_the_same_on_any_number_of_processes() {
+    for case in ["overlaps", "types", "members"] {
+        let run = || Run::program("conflicts.c").ranks(3).arg(case).arg("-xsim-check");
+        let told = |run: Run| {
+            let told = run.run().ok(3);
+            told.stderr.lines().filter(|line| line.starts_with("xsim: finding: ")).map(str::to_owned).collect::<Vec<_>>()
+        };
+        assert_eq!(told(run()), told(run().processes("mpich", 2)), "{case}");
+    }
 }

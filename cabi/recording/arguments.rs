@@ -139,7 +139,7 @@ impl Words {
     }
 
     /// How many elements there are; else the value that stands for them.
-    fn count(&self, index: usize) -> Result<usize, Value> {
+    pub(super) fn count(&self, index: usize) -> Result<usize, Value> {
         let comm = self.comm().unwrap_or_default();
         let peers = || host::membership(comm).map(|comm| comm.peers as usize).ok_or(Value::Unknown);
         let neighbors = || host::neighbors(comm).ok_or(Value::Unknown);
@@ -169,7 +169,7 @@ impl Words {
         host::membership(comm).is_some_and(|comm| root == if comm.is_inter { i64::from(MPI_ROOT) } else { comm.rank.into() })
     }
 
-    fn buffer_at(&self, index: usize) -> usize {
+    pub(super) fn buffer_at(&self, index: usize) -> usize {
         let given = Addr(self.word(index) as usize);
         let at = match (self.form.fortran, self.form.descriptors) {
             (false, _) => given,
@@ -341,14 +341,22 @@ impl Words {
     /// A new request becomes one of its own, and what it is for is kept.
     pub(super) fn distinguish(&self, index: usize, objects: &mut Objects) {
         let Kind::Handle(class @ (Class::Request | Class::Message)) = self.parameter(index).kind else { return };
-        let mut handle = self.handle(index, 0);
-        if let Some(distinct) = host::distinct(handle) {
-            handle = distinct;
-            self.set_handle(index, handle);
-        }
+        let handle = self.distinct(index);
         let Some(comm) = self.comm().filter(|_| objects::name(handle).is_none()) else { return };
         let receives = self.plan.source.is_some() || class == Class::Message;
         objects.keep(class, handle, || Pending { number: 0, receives, comm, context: host::context(comm) });
+    }
+
+    /// The handle of a new request or message, which is one of its own from now on.
+    pub(super) fn distinct(&self, index: usize) -> usize {
+        let handle = self.handle(index, 0);
+        match host::distinct(handle) {
+            Some(distinct) => {
+                self.set_handle(index, distinct);
+                distinct
+            }
+            None => handle,
+        }
     }
 
     /// Tells what the receives that the call completes have learned, by its statuses. To be asked before [`Words::results`], which forgets

@@ -7,8 +7,10 @@ use crate::alone;
 use crate::args::{StatusPointer, Text};
 use crate::fortran;
 use mpi::handle::REQUEST_SENT;
+use mpi::p2p::FIRST_MEMORY;
+use mpi::regions::Region;
 use mpi::topology::Topology;
-use observe::recorder::{Class, Status};
+use observe::recorder::{Class, Status, Touch};
 use rank::Addr;
 use rank::memory::load;
 
@@ -110,6 +112,20 @@ pub fn dimensions(comm: usize) -> Option<usize> {
 /// The size and the extent of a datatype.
 pub fn datatype(handle: usize) -> Option<(u64, i64)> {
     alone::mpi().world().objects.types.get(handle).ok().map(|datatype| (datatype.size, datatype.extent()))
+}
+
+/// The memory of so many elements; `None` if there is none.
+pub fn region(at: usize, elements: u64, datatype: usize, touch: Touch) -> Option<Region> {
+    let world = alone::mpi().world();
+    match world.objects.types.plain_size(datatype) {
+        Some(size) => Region::plain(at, size.checked_mul(elements)?, touch),
+        None => Region::of(at, elements, world.objects.types.get(datatype).ok()?, touch),
+    }
+}
+
+/// Whether data cannot be at an address: `MPI_BOTTOM`, `MPI_IN_PLACE`.
+pub fn is_no_memory(at: usize) -> bool {
+    at < FIRST_MEMORY
 }
 
 /// The world rank of a source in a communicator of the mounted rank.

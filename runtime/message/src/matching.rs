@@ -251,7 +251,10 @@ impl Messages {
     // from the receive.
     #[inline(always)]
     pub fn take(&mut self, to: u32, receive: u32, message: u32) {
-        self.note_taken(receive, message);
+        if self.noted {
+            self.compare_met(receive, message);
+            self.note_taken(receive, message);
+        }
         let Node { source, tag, arrival, bytes, buffer, flags, data, .. } = self.nodes[message];
         let node = &mut self.nodes[receive];
         node.source = source;

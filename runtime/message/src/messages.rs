@@ -15,6 +15,7 @@ use crate::remote::Remote;
 use crate::remote::block::Block;
 use crate::request::{Request, Status};
 use crate::slab::Slab;
+use crate::types::Types;
 use crate::waits::Waits;
 use crate::wild::Wilds;
 use crate::wire::Wire;
@@ -200,6 +201,15 @@ pub struct Messages {
     /// What was found in the program that works here and that MPI does not promise, if that is asked for (`-xsim-check`).
     // To be noted where the world is only looked at; a set, so that a loop says it once.
     pub findings: Option<RefCell<BTreeSet<String>>>,
+    /// Handles of their own that complete sends have been given ([`crate::handle::of_sent`]).
+    pub distinct: u32,
+    /// What messages were sent as, if a recorder wants to know.
+    pub types: Option<Box<Types>>,
+    /// Whether receives may take the plain path: nobody wants to know their types, and no rank can fail.
+    // One question for both, so that neither costs a plain receive anything.
+    pub plain_receives: bool,
+    /// Whether a recorder wants to know of each message when it left or what it was sent as.
+    pub noted: bool,
     /// Who has failed, and what is revoked; none while nothing can be.
     pub faults: Option<Box<Faults>>,
     /// From a failure until all know.
@@ -269,6 +279,10 @@ impl Messages {
             effort: Effort::Unknown,
             names,
             findings: check.then(RefCell::default),
+            distinct: 0,
+            types: None,
+            plain_receives: true,
+            noted: false,
             faults: None,
             detection: Span::ZERO,
             handshakes: false,

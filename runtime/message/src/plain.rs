@@ -116,7 +116,7 @@ impl Messages {
         let (Stretch { buffer, bytes: room }, envelope) = plain_receive(objects, buffer, from)?;
         let me = self.current;
         let state = &mut self.ranks[me as usize];
-        if state.wilds != 0 || self.faults.is_some() {
+        if state.wilds != 0 || !self.plain_receives {
             return None;
         }
         let Some((index, place)) = self.unexpected.first_like(state.unexpected, &envelope, &self.nodes) else {
@@ -156,7 +156,7 @@ impl Messages {
     /// Posts a plain receive, or holds it: answers its node; `None`, with nothing done, if it is not plain.
     #[inline(always)]
     pub fn start_plain_receive(&mut self, objects: &Objects, buffer: Buffer, from: Peer, batching: Batching) -> Option<u32> {
-        if self.faults.is_some() {
+        if !self.plain_receives {
             return None;
         }
         let (stretch, envelope) = plain_receive(objects, buffer, from)?;

@@ -142,6 +142,9 @@ impl Messages {
                     continue;
                 }
             }
+            if handle::request(handle) == RequestRef::Sent {
+                continue;
+            }
             awaited.all_ignored &= handle == handle::REQUEST_NULL;
             let failure = match self.completion(handle) {
                 Ok(Completion::Unknown) if self.is_awaited(handle) => Failure::new(

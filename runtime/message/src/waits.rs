@@ -4,7 +4,7 @@
 //! Nothing of it changes a virtual time. While nobody wants to know, [`Messages::waits`] is empty, and the way of a message has three branches
 //! that are never taken; while somebody does, all messages take the general way ([`crate::plain`] says no) and no receive is completed by whoever sends (`flag::STATUS_IGNORED`).
 
-mod gatherings;
+pub(crate) mod gatherings;
 
 use crate::messages::Messages;
 use crate::remote::block::Block;
@@ -114,6 +114,7 @@ impl Messages {
     pub fn find_out_waits(&mut self) {
         // Sends it off the plain path at its first question, which so needs no question about recorders.
         self.wire.plain = false;
+        self.noted = true;
         self.waits = Some(Box::new(Waits {
             sending: Act::default(),
             departures: Vec::new(),
@@ -177,7 +178,7 @@ impl Messages {
     /// The message that is being delivered is in this node, or has met the receive in it.
     #[inline(always)]
     pub(crate) fn note_departure(&mut self, node: u32) {
-        if self.waits.is_some() {
+        if self.noted {
             self.keep_departure(node);
         }
     }
@@ -185,6 +186,7 @@ impl Messages {
     #[cold]
     #[inline(never)]
     fn keep_departure(&mut self, node: u32) {
+        self.keep_type(node);
         let Some(waits) = &mut self.waits else { return };
         let act = waits.sending;
         waits.depart(node, act);

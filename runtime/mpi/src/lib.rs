@@ -26,8 +26,8 @@ pub use ::rma;
 pub use ::schedule;
 pub use call::file as files;
 pub use message::{
-    batch, buffered, charging, envelope, flight, handle, matching, messages, node, p2p, packing, queue, ready, reference, request, view,
-    wire,
+    batch, buffered, charging, envelope, flight, handle, matching, messages, node, p2p, packing, queue, ready, reference, regions, request,
+    types, view, wire,
 };
 pub use objects::file as file_object;
 pub use objects::{Objects, abi, attribute, datatype, errhandler, error, group, handles, info, op, session, slab, topology, win};

@@ -223,6 +223,7 @@ impl World {
         };
         let message = self.messages.message_node(&Envelope::new(context, source, tag), payload, bytes, &transit);
         self.messages.note_taken(message, receive);
+        self.messages.forget_type_of(message);
         self.messages.nodes[receive].flags &= !(flag::INLINE | flag::POOLED);
         self.messages.settle_reference(message);
         let unexpected: Vec<u32> = self.messages.unexpected.iter(self.messages.ranks[rank as usize].unexpected).collect();

@@ -21,7 +21,7 @@ mod validate;
 #[cfg(test)]
 mod tests;
 
-pub use constructor::{Constructor, Contents, Distribution, Envelope, Old, Order};
+pub use constructor::{Constructor, Contents, Distribution, Envelope, Old, Order, combiner_name};
 pub use kind::{Element, Kind};
 pub use registry::Types;
 pub use signature::Signature;

@@ -1,7 +1,11 @@
-//! What ranks leave behind when they finalize MPI: objects that were not freed, requests that were not completed, messages that nobody received.
+//! What of a program MPI does not promise to work (`check/faults.rs`), and what ranks leave behind when they finalize MPI: objects that were not freed,
+//! requests that were not completed, messages that nobody received.
+
+mod faults;
 
 use crate::Symbols;
-use crate::recorder::{Brief, Call, Class, Left, Leftover, Place, Recorder};
+use crate::recorder::{Call, Class, Finding, Left, Leftover, Place, Recorder};
+use faults::{Fault, Faults};
 use rustc_hash::FxHashMap;
 use serde::{Deserialize, Serialize};
 use std::collections::BTreeMap;
@@ -41,9 +45,12 @@ struct Part {
     objects: Vec<(Made, Tally)>,
     messages: Tally,
     least: Option<Message>,
+    faults: Vec<(Fault, Tally)>,
+    /// Places by their numbers, which other processes may name.
+    sites: Vec<(u32, String)>,
 }
 
-/// Tells at the end of the run what was left behind (`-xsim-check`), folded by the place in the program: memory by sites and not by ranks.
+/// Tells at the end of the run what was found (`-xsim-check`), folded by the place in the program: memory by sites and not by ranks.
 #[derive(Default)]
 pub struct Check {
     symbols: Symbols,
@@ -51,6 +58,7 @@ pub struct Check {
     objects: BTreeMap<Made, Tally>,
     messages: Tally,
     least: Option<Message>,
+    faults: Faults,
 }
 
 /// What an object is called in a sentence, and how a program gets rid of it.
@@ -99,12 +107,28 @@ fn message_sentence((rank, source, tag, bytes): Message, tally: &Tally) -> Strin
 
 impl Check {
     fn take_part(&mut self) -> Part {
-        Part { objects: std::mem::take(&mut self.objects).into_iter().collect(), messages: self.messages, least: self.least }
+        Part {
+            objects: std::mem::take(&mut self.objects).into_iter().collect(),
+            messages: self.messages,
+            least: self.least,
+            faults: self.faults.take(),
+            sites: self.sites.iter().map(|(&number, name)| (number, name.clone())).collect(),
+        }
     }
 
     /// A sentence for each finding.
-    fn sentences(parts: Vec<Part>) -> Vec<String> {
+    fn sentences(mut parts: Vec<Part>) -> Vec<String> {
         let (mut objects, mut messages, mut least) = (BTreeMap::<Made, Tally>::new(), Tally::default(), None);
+        let mut faults = BTreeMap::<Fault, Tally>::new();
+        for at in 0..parts.len() {
+            for (fault, tally) in std::mem::take(&mut parts[at].faults) {
+                let site = |process: u32, number: u32| {
+                    let sites = parts.get(process as usize).map_or(&[][..], |part| &part.sites[..]);
+                    sites.iter().find(|site| site.0 == number).map(|site| site.1.clone())
+                };
+                faults.entry(fault.placed(site)).or_default().add_all(&tally);
+            }
+        }
         for part in parts {
             for (made, tally) in part.objects {
                 objects.entry(made).or_default().add_all(&tally);
@@ -113,7 +137,8 @@ impl Check {
             least = least.into_iter().chain(part.least).min();
         }
         let messages = least.map(|message| message_sentence(message, &messages));
-        objects.iter().map(|(made, tally)| object_sentence(made, tally)).chain(messages).collect()
+        let faults = faults.iter().map(|(fault, tally)| format!("{fault} ({}): {}", on_ranks(tally), fault.way()));
+        faults.chain(objects.iter().map(|(made, tally)| object_sentence(made, tally))).chain(messages).collect()
     }
 }
 
@@ -122,16 +147,12 @@ impl Recorder for Check {
         true
     }
 
-    // What is counted is what the objects of a rank are, not its calls.
+    // Whoever listens to nothing but what is left behind is told of no calls.
+    fn wants_calls(&self) -> bool {
+        false
+    }
+
     fn call(&mut self, _call: &Call, _left: &Left) {}
-
-    fn recognizes(&self) -> bool {
-        true
-    }
-
-    fn recognize(&mut self, _call: &Brief, _left: &Left) -> bool {
-        true
-    }
 
     fn unfinished(&mut self, _call: &Call) {}
 
@@ -143,8 +164,12 @@ impl Recorder for Check {
         self.sites.insert(number, self.symbols.name(place));
     }
 
-    fn wants_leftovers(&self) -> bool {
+    fn wants_findings(&self) -> bool {
         true
+    }
+
+    fn found(&mut self, finding: &Finding) {
+        self.faults.add(finding, &self.sites);
     }
 
     fn left_over(&mut self, rank: u32, what: &Leftover) {

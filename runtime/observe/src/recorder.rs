@@ -9,6 +9,7 @@ use crate::critical_path::CriticalPath;
 use crate::traffic::Traffic;
 use crate::waiting::{Entries, Received, Returned};
 use engine::{Span, Time};
+use serde::{Deserialize, Serialize};
 use std::path::PathBuf;
 
 /// A call of an MPI function by a rank.
@@ -255,6 +256,55 @@ pub enum Leftover {
     },
 }
 
+/// Where and by whom a call was made that a finding is of.
+#[derive(Clone, Copy, PartialEq, Eq, Debug)]
+pub struct Party {
+    /// The rank, in `MPI_COMM_WORLD`.
+    pub rank: u32,
+    /// The name of the function.
+    pub function: &'static str,
+    /// Where the call was made ([`Call::site`]): a number of that process's.
+    pub site: u32,
+    /// The process that has the rank, if it is another one than this.
+    pub process: Option<u32>,
+}
+
+/// What a pending operation, or a call, does to memory of the program.
+#[derive(Clone, Copy, PartialEq, Eq, PartialOrd, Ord, Hash, Debug, Serialize, Deserialize)]
+pub enum Touch {
+    /// It sends from there.
+    Reads,
+    /// It receives into it.
+    Writes,
+}
+
+/// Something in the program that MPI does not promise to work.
+#[derive(Clone, PartialEq, Eq, Debug)]
+pub enum Finding {
+    /// A call touches memory that an operation touches which is not complete, or that it touches itself with another buffer; one of both writes it
+    /// (MPI 5.0 sections 3.7.2, 6.1).
+    Overlap {
+        /// The call, and what it does.
+        call: (Party, Touch),
+        /// The operation that was started before, and what it does; `None` if the call itself has both buffers.
+        pending: Option<(Party, Touch)>,
+    },
+    /// A message is received with another type signature than it was sent with (MPI 5.0 section 3.3.1).
+    Types {
+        /// The receive, and what its datatype is called.
+        receive: (Party, String),
+        /// The send.
+        send: (Party, String),
+    },
+    /// A member of a collective call has another type signature than the one that all are compared with (MPI 5.0 section 6.1).
+    Collective {
+        /// The member's call, and how often it has which datatype.
+        member: (Party, String),
+        /// The root's, or rank 0's of the communicator.
+        first: (Party, String),
+    },
+}
+
 /// A successful call in words, which tell it apart from others: calls with equal words are of one function and site, and their arguments are
 /// equal but for buffers and addresses, and for ranks above 0 that are no roots: these are as far ([`distance`]) from the caller in the
 /// call's communicator (the world where there is none).
@@ -329,10 +379,12 @@ pub trait Recorder {
     }
     /// A receive has learned its message, in the call that is told of next.
     fn matched(&mut self, _rank: u32, _matched: &Matched) {}
-    /// Whether it is to be told by [`Recorder::left_over`]; only one that wants calls may.
-    fn wants_leftovers(&self) -> bool {
+    /// Whether it is to be told by [`Recorder::left_over`] and [`Recorder::found`]. To find that out takes its time of the host at each call.
+    fn wants_findings(&self) -> bool {
         false
     }
+    /// A finding, of a rank of this process: of a message or a collective call that of the receiver or member.
+    fn found(&mut self, _finding: &Finding) {}
     /// A rank that has finalized MPI has left this behind. Told before [`Recorder::end`], ranks in their order.
     fn left_over(&mut self, _rank: u32, _what: &Leftover) {}
     /// The rank computed for `span` from `from` on, outside MPI.

@@ -12,6 +12,7 @@ impl Messages {
     // Sends leave the plain path at its first question, which so needs no question about failures.
     pub fn have_faults(&mut self) -> &mut Faults {
         self.wire.plain = false;
+        self.plain_receives = false;
         let delay = self.detection.max(self.lookahead(false));
         self.faults.get_or_insert_with(|| Box::new(Faults::new(delay)))
     }

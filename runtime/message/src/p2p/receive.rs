@@ -129,6 +129,9 @@ impl Messages {
         }
         let node = self.receive_node_for(&pattern, view);
         let index = self.nodes.alloc(node);
+        if self.noted {
+            self.note_received_type(objects, index, (buffer, count, datatype));
+        }
         // One for any source is posted at once: whether it can take a message now depends on what is safe now.
         if batching == Batching::UntilComplete && pattern.source.is_some() && self.faults.is_none() {
             self.batch_receive(index);
@@ -161,6 +164,9 @@ impl Messages {
         let pattern = Pattern { context: from.context, source: Some(from.source), tag: Some(from.tag) };
         let node = self.receive_node_for(&pattern, view);
         let receive = self.nodes.alloc(node);
+        if self.noted {
+            self.note_received_type(objects, receive, buffer);
+        }
         self.take(self.current, receive, index);
         Ok(receive)
     }

@@ -81,8 +81,11 @@ impl Messages {
         let (transit, request) = self.start_transit(objects, mode, to, payload.bytes, comm)?;
         self.profile.message(payload.bytes);
         self.note_sending(to, payload.bytes);
+        if self.noted {
+            self.note_sent_type(objects, buffer);
+        }
         let local = self.is_local(to);
-        let stays = self.waits.is_none() && payload.layout.is_none() && payload.has_memory() && batching.holds(payload.bytes);
+        let stays = !self.noted && payload.layout.is_none() && payload.has_memory() && batching.holds(payload.bytes);
         if stays && local && transit.flags & !flag::UNDER_WAY == 0 && mode != SendMode::Buffered {
             // The receives before it may tell senders of their match, by messages that enter a shared network after this one and
             // before the next.
@@ -99,6 +102,9 @@ impl Messages {
             self.count_burst(to);
         } else {
             self.send_away(to, envelope, &payload, transit);
+        }
+        if self.noted {
+            self.forget_sent_type();
         }
         Ok(request)
     }

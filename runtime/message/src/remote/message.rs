@@ -21,10 +21,12 @@ impl Messages {
     #[cold]
     pub fn send_away(&mut self, to: u32, message: Envelope, payload: &BufferView, transit: Transit) {
         let (me, payloads) = (self.current, self.payloads);
+        let told = self.type_to_tell();
+        let head = HEAD + self.told_type();
         let remote = self.others();
         let process = remote.blocks.process(to);
         let content = if payloads { payload.bytes as usize } else { size_of::<u64>() };
-        let out = remote.streams.begin(process, Kind::Message, transit.arrival, HEAD + content);
+        let out = remote.streams.begin(process, Kind::Message, transit.arrival, head + content);
         out.u32(to);
         out.u32(me);
         out.u32(message.context);
@@ -33,6 +35,9 @@ impl Messages {
         out.u32(transit.flags.into());
         out.u32(transit.request);
         out.u64(transit.arrival.as_ps());
+        if let Some(told) = told {
+            told.put(out);
+        }
         // All processes of a run have payloads, or none has: the record need not say which it is.
         match payloads {
             true => payload.append_to(out),
@@ -51,6 +56,7 @@ impl Messages {
         let flags = record.u32() as u16;
         let request = record.u32();
         let arrival = Time::from_ps(record.u64());
+        self.type_arrived(sender, &mut record);
         let waits = flags & (flag::SYNCHRONOUS | flag::RENDEZVOUS) != 0;
         let request = if waits { self.make_request(sender, Body::Away { process, request }) } else { NIL };
         let payload = match self.payloads {
@@ -60,6 +66,7 @@ impl Messages {
         self.note_sent_away(sender, to, if flags & flag::RENDEZVOUS != 0 { 0 } else { payload.bytes }, arrival);
         let (bytes, payload) = (payload.bytes, self.load(&payload, flags));
         self.deliver(to, &message, payload, bytes, &Transit { arrival, flags, request, flight: NIL });
+        self.forget_sent_type();
         // A length takes no more memory than its node.
         self.note_arrival(to, if self.payloads { bytes } else { 0 });
     }

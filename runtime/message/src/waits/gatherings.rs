@@ -5,6 +5,7 @@ use crate::messages::Messages;
 use crate::remote::Remote;
 use crate::remote::record::{Put, Take};
 use crate::remote::stream::Kind;
+use crate::types::members::REFERENCE;
 use engine::Time;
 use objects::comm::Comm;
 use observe::waiting::{Entries, Gathering, Rule};
@@ -17,10 +18,11 @@ const WHOLE: u8 = 1;
 const RECORD: usize = 1 + 2 * 4 + 3 * 12;
 
 /// Where the members of a communicator are.
-struct Members {
-    here: u32,
+pub(crate) struct Members {
+    /// How many are of this process.
+    pub here: u32,
     /// Processes that have any, in order; nobody else's if this is one run.
-    processes: Vec<u32>,
+    pub processes: Vec<u32>,
     lead: u32,
 }
 
@@ -127,6 +129,9 @@ impl Messages {
     pub fn entries_arrived(&mut self, mut record: Take) {
         let what = record.u8();
         let id = (record.u32(), record.u32());
+        if what == REFERENCE {
+            return self.reference_arrived(id, &mut record);
+        }
         let mut one = || (Time::from_ps(record.u64()), record.u32());
         let entries = Entries { last: one(), root: one(), first: one() };
         match (what, &mut self.waits) {
@@ -137,7 +142,8 @@ impl Messages {
     }
 }
 
-fn members(comm: &Comm, first: u32, local: u32, remote: Option<&Remote>) -> Members {
+/// Where the members of a communicator are.
+pub(crate) fn members(comm: &Comm, first: u32, local: u32, remote: Option<&Remote>) -> Members {
     let here = comm.group.members_between(first, local);
     let Some(remote) = remote.filter(|_| here < comm.size()) else {
         return Members { here, processes: vec![0], lead: 0 };

@@ -373,6 +373,28 @@ impl Constructor {
     }
 }
 
+/// What the function that makes such datatypes is called behind `MPI_Type_`, for messages; `None` of a predefined one.
+pub fn combiner_name(combiner: i32) -> Option<&'static str> {
+    Some(match combiner {
+        abi::MPI_COMBINER_DUP => "dup",
+        abi::MPI_COMBINER_CONTIGUOUS => "contiguous",
+        abi::MPI_COMBINER_VECTOR => "vector",
+        abi::MPI_COMBINER_HVECTOR => "create_hvector",
+        abi::MPI_COMBINER_INDEXED => "indexed",
+        abi::MPI_COMBINER_HINDEXED => "create_hindexed",
+        abi::MPI_COMBINER_INDEXED_BLOCK => "create_indexed_block",
+        abi::MPI_COMBINER_HINDEXED_BLOCK => "create_hindexed_block",
+        abi::MPI_COMBINER_STRUCT => "create_struct",
+        abi::MPI_COMBINER_SUBARRAY => "create_subarray",
+        abi::MPI_COMBINER_DARRAY => "create_darray",
+        abi::MPI_COMBINER_F90_REAL => "create_f90_real",
+        abi::MPI_COMBINER_F90_COMPLEX => "create_f90_complex",
+        abi::MPI_COMBINER_F90_INTEGER => "create_f90_integer",
+        abi::MPI_COMBINER_RESIZED => "create_resized",
+        _ => return None,
+    })
+}
+
 /// Collects contents: `int` variants split values in integers and addresses, `_c` variants
 /// return both as large counts.
 // What a large-count call passed comes back in large counts (MPI 5.0 section 5.1.13), wherever it stood.

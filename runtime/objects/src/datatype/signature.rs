@@ -5,7 +5,7 @@
 //! squaring, follows from the parts (as in W. Gropp, "Runtime Checking of Datatype Signatures
 //! in MPI", EuroPVM/MPI 2000, who combines hashes with lengths).
 
-use super::kind::Kind;
+use super::kind::{Element, Kind};
 
 // A Mersenne prime: reducing modulo it is a shift and an addition, and two different signatures collide once in
 // 2^61 or so per element.
@@ -24,7 +24,7 @@ fn add(a: u64, b: u64) -> u64 {
 }
 
 /// The signature of a number of elements; equal words have equal values.
-#[derive(Clone, Copy, Debug, PartialEq, Eq)]
+#[derive(Clone, Copy, Debug, PartialEq, Eq, Hash)]
 pub struct Signature {
     hash: u64,
     /// The base to the power of the length.
@@ -41,6 +41,16 @@ impl Signature {
     /// One element.
     pub fn of(kind: Kind) -> Signature {
         Signature { hash: kind.representation() as u64 + 1, power: BASE, raw: kind == Kind::Byte }
+    }
+
+    /// What it is made of, for another process: hash, power, whether raw bytes occur.
+    pub fn parts(self) -> (u64, u64, bool) {
+        (self.hash, self.power, self.raw)
+    }
+
+    /// What [`parts`](Self::parts) gave.
+    pub fn from_parts(hash: u64, power: u64, raw: bool) -> Signature {
+        Signature { hash, power, raw }
     }
 
     /// This signature, and then the other.
@@ -68,6 +78,14 @@ impl Signature {
 }
 
 impl super::Datatype {
+    /// The signature and the bytes of one element, if all elements are alike.
+    pub fn alike(&self) -> Option<(Signature, u64)> {
+        self.element.map(|element| match element {
+            Element::One(kind) => (Signature::of(kind), kind.size()),
+            Element::Pair(value, index) => (Signature::of(value).then(Signature::of(index)), element.size()),
+        })
+    }
+
     /// Whether `count` instances sent may be received by `theirs`, `their_count` instances of
     /// room (MPI 5.0 section 3.3.1); where the receiver has room left over, only whole
     /// instances can be compared, and anything else passes.

@@ -188,7 +188,7 @@ pub static TABLE: &[Row] = &[
         .short('v')
         .help("Say on stderr what was chosen, and why."),
     row("check", "", "off", Group::Output, |o, v| value::switch(v).map(|b| o.check = b))
-        .help("Say on stderr, once each, what of the program works here and MPI does not promise, such as `MPI_SUM` of `MPI_CHAR`, and at the end what ranks left behind, by the place in the program: objects that were not freed, requests that were not completed, messages that were not received."),
+        .help("Say on stderr, once each, what of the program works here and MPI does not promise, such as `MPI_SUM` of `MPI_CHAR`, and at the end, by the place in the program: buffers that overlap in pending operations or in one call, messages received with another type signature than they were sent with, members of collectives whose signatures differ from the root's (or rank 0's), and what ranks left behind: objects that were not freed, requests that were not completed, messages that were not received."),
     row("quiet", "", "off", Group::Output, |o, v| value::switch(v).map(|b| o.quiet = b))
         .short('q')
         .help("No summary and no progress line; errors are still said."),

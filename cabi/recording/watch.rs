@@ -1,0 +1,190 @@
+//! What findings are made of (`-xsim-check`): the objects that ranks have made and not freed, the memory that their pending operations touch, and what members
+//! of collectives have of the same blocks.
+//!
+//! A call is asked for no more than that: its numbers are not read unless a buffer or a block of a collective follows from them.
+
+use super::arguments::{Handles, Words};
+use super::host;
+use super::objects::Objects;
+use super::parameter::Form;
+use super::touched::{Compared, Watched};
+use crate::alone;
+use crate::constants::{MPI_REQUEST_NULL, MPI_SUCCESS};
+use crate::function::Function;
+use mpi::regions::{Pending, Regions};
+use mpi::types::members::Block;
+use mpi::world::World;
+use observe::recorder::{Class, Finding, Leftover, Party, Touch};
+use smallvec::SmallVec;
+use std::ops::Range;
+
+/// A call that has not returned.
+struct Open {
+    function: Function,
+    site: u32,
+    words: Words,
+    handles: Handles,
+    regions: Regions,
+}
+
+#[derive(Default)]
+struct Caller {
+    open: Vec<Open>,
+    /// But for requests.
+    objects: Option<Box<Objects>>,
+    pending: Pending<(Function, u32)>,
+}
+
+/// The ranks of a process.
+pub struct Watch {
+    first: u32,
+    callers: Vec<Caller>,
+}
+
+impl Watch {
+    /// Of these ranks.
+    pub fn of(own: Range<u32>) -> Watch {
+        Watch { first: own.start, callers: own.map(|_| Caller::default()).collect() }
+    }
+
+    /// `rank`, which is mounted, begins a call at a site: what of it is a finding goes to `found`.
+    pub fn open(&mut self, rank: u32, (function, site): (Function, u32), form: Form, words: &mut [u64], found: &mut Vec<Finding>) {
+        let caller = &mut self.callers[(rank - self.first) as usize];
+        // Their frames are gone: they were left by an exception or a jump.
+        let at = words.as_ptr() as usize;
+        while caller.open.pop_if(|open| open.words.frame() <= at).is_some() {}
+        let watched = Watched::of(function);
+        let words = Words::unchanged(function, form, words);
+        let regions: Regions = watched.touched.iter().filter_map(|touched| words.region(touched)).collect();
+        if !watched.compared.is_empty() {
+            compare(function, &words, &watched.compared);
+        }
+        let handles = words.handles_before();
+        let me = Party { rank, function: function.name(), site, process: None };
+        if !watched.is_persistent {
+            for (at, region) in regions.iter().enumerate() {
+                if regions[..at].iter().any(|other| region.conflicts(other)) {
+                    found.push(Finding::Overlap { call: (me, region.touch), pending: None });
+                }
+            }
+            if watched.apart.is_some_and(|buffers| words.is_aliased(buffers)) {
+                found.push(Finding::Overlap { call: (me, Touch::Writes), pending: None });
+            }
+            caller.tell_conflicts(&regions, me, found);
+        }
+        if matches!(function, Function::Start | Function::Startall) {
+            for &request in &handles {
+                let regions = caller.pending.regions(request);
+                caller.tell_conflicts(&regions, me, found);
+                caller.pending.start(request);
+            }
+        }
+        caller.open.push(Open { function, site, words, handles, regions });
+    }
+
+    /// The mounted rank's call has returned.
+    pub fn close(&mut self, rank: u32, words: &[u64], code: i32) {
+        let caller = &mut self.callers[(rank - self.first) as usize];
+        let Some(mut open) = caller.open.pop() else { return };
+        open.words.come_back(words);
+        caller.settle(&open, code);
+        if code != MPI_SUCCESS || !open.words.has_found() {
+            return;
+        }
+        let watched = Watched::of(open.function);
+        let maker = (open.function, open.site);
+        for &(_, index) in &open.words.plan.results {
+            let Some(class) = open.words.parameter(index).class().filter(|_| open.words.word(index) != 0) else { continue };
+            if class == Class::Request {
+                let request = open.words.distinct(index);
+                if request != MPI_REQUEST_NULL {
+                    let regions = match watched.is_persistent {
+                        true => watched.touched.iter().filter_map(|touched| open.words.region(touched)).collect(),
+                        false => std::mem::take(&mut open.regions),
+                    };
+                    caller.pending.add(request, maker, regions, watched.is_persistent);
+                }
+                continue;
+            }
+            let objects = caller.objects.get_or_insert_with(|| Box::new(Objects::new(false)));
+            objects.maker = maker;
+            for k in 0..open.words.handles(index) {
+                objects.object(class, open.words.handle(index, k));
+            }
+        }
+    }
+
+    /// What a rank has neither freed nor completed.
+    pub fn left_over(&self, rank: u32) -> Vec<Leftover> {
+        let caller = &self.callers[(rank - self.first) as usize];
+        let requests = caller.pending.left_over();
+        let requests = requests.map(|(function, site)| Leftover::Object { class: Class::Request, function: function.name(), site });
+        caller.objects.iter().flat_map(|objects| objects.left_over()).chain(requests).collect()
+    }
+}
+
+impl Caller {
+    /// Tells of the operations under way that touch what one of the regions of a call touches.
+    fn tell_conflicts(&self, regions: &Regions, me: Party, found: &mut Vec<Finding>) {
+        self.pending.conflicts(regions, |mine: Touch, (function, site), theirs| {
+            let other = Party { function: function.name(), site, ..me };
+            found.push(Finding::Overlap { call: (me, mine), pending: Some((other, theirs)) });
+        });
+    }
+
+    /// Forgets the objects that a call has freed and the operations that it has completed.
+    fn settle(&mut self, open: &Open, code: i32) {
+        if open.handles.is_empty()
+            && let Some(requests) = open.words.plan.requests.filter(|_| code == MPI_SUCCESS)
+        {
+            // The program may use the memory again while it still has the request.
+            for k in (0..open.words.handles(requests)).filter(|&k| open.completes(k)) {
+                self.pending.complete(open.words.handle(requests, k), false);
+            }
+        }
+        let mut before = open.handles.iter();
+        for &(index, class) in &open.words.plan.replaced {
+            for (k, &handle) in (0..open.words.handles(index)).zip(before.by_ref()) {
+                let is_gone = open.words.handle(index, k) != handle;
+                if class == Class::Request {
+                    let is_complete = || code == MPI_SUCCESS && open.completes(k) && self.pending.is_restartable(handle);
+                    if is_gone || is_complete() {
+                        self.pending.complete(handle, is_gone);
+                    }
+                } else if is_gone && let Some(objects) = &mut self.objects {
+                    objects.forget(class, handle);
+                }
+            }
+        }
+    }
+}
+
+impl Open {
+    /// Whether the call has completed its `k`th request, which keeps its handle if it is persistent.
+    fn completes(&self, k: usize) -> bool {
+        if !self.words.has_found() {
+            return false;
+        }
+        match (self.function, self.words.plan.indices) {
+            (Function::Wait | Function::Waitall | Function::Test | Function::Testall, _) => true,
+            (Function::Request_get_status | Function::Request_get_status_all, _) => true,
+            (Function::Request_get_status_any | Function::Request_get_status_some, Some(indices))
+            | (Function::Waitany | Function::Waitsome | Function::Testany | Function::Testsome, Some(indices)) => {
+                (0..self.words.handles(indices)).any(|place| self.words.completed(place) == k)
+            }
+            _ => false,
+        }
+    }
+}
+
+/// Hands over what the mounted rank has of the blocks of a collective call.
+fn compare(function: Function, words: &Words, compared: &[Compared]) {
+    let Some(comm) = words.comm() else { return };
+    let Some(membership) = host::membership(comm).filter(|membership| !membership.is_inter) else { return };
+    let is_root = words.plan.root.is_some_and(|root| words.scalar(root) == i64::from(membership.rank));
+    let blocks: SmallVec<[Block; 2]> =
+        compared.iter().filter_map(|compared| words.block(compared, is_root, membership.rank == 0)).collect();
+    let mut world = alone::mpi().world();
+    let World { messages, objects, .. } = &mut *world;
+    messages.compare_members(objects, function as u16, comm, &blocks);
+}

@@ -1,0 +1,140 @@
+//! Calls that MPI does not promise to work, folded by their places: overlapping buffers, type signatures that do not match.
+
+use super::Tally;
+use crate::recorder::{Finding, Party, Touch};
+use rustc_hash::FxHashMap;
+use serde::{Deserialize, Serialize};
+use std::collections::BTreeMap;
+use std::fmt;
+
+/// A place in the program.
+// Sites have a number on each process, and a process knows the names of its own alone: who brings the parts together asks the other's.
+#[derive(Clone, PartialEq, Eq, PartialOrd, Ord, Hash, Debug, Serialize, Deserialize)]
+pub(super) enum Spot {
+    Here(String),
+    Elsewhere { process: u32, number: u32 },
+}
+
+/// A function and where it was called.
+type Called = (String, Spot);
+
+/// One kind of finding at one place.
+#[derive(Clone, PartialEq, Eq, PartialOrd, Ord, Hash, Debug, Serialize, Deserialize)]
+pub(super) enum Fault {
+    Overlap { call: (Called, Touch), pending: Option<(Called, Touch)> },
+    Types { receive: (Called, String), send: (Called, String) },
+    Collective { member: (Called, String), first: (Called, String) },
+}
+
+/// What one process has found: how often, by rank.
+// Ranks come in the order in which the host runs them, so that they are counted when all are known.
+#[derive(Default)]
+pub(super) struct Faults(FxHashMap<Fault, BTreeMap<u32, u64>>);
+
+impl Faults {
+    pub fn add(&mut self, finding: &Finding, sites: &FxHashMap<u32, String>) {
+        let called = |party: &Party| {
+            let site = match party.process {
+                Some(process) => Spot::Elsewhere { process, number: party.site },
+                None => Spot::Here(sites.get(&party.site).map_or("an unknown place", String::as_str).to_owned()),
+            };
+            (party.function.to_owned(), site)
+        };
+        let (rank, fault) = match finding {
+            Finding::Overlap { call, pending } => (
+                call.0.rank,
+                Fault::Overlap { call: (called(&call.0), call.1), pending: pending.map(|(pending, touch)| (called(&pending), touch)) },
+            ),
+            Finding::Types { receive, send } => {
+                (receive.0.rank, Fault::Types { receive: (called(&receive.0), receive.1.clone()), send: (called(&send.0), send.1.clone()) })
+            }
+            Finding::Collective { member, first } => (
+                member.0.rank,
+                Fault::Collective { member: (called(&member.0), member.1.clone()), first: (called(&first.0), first.1.clone()) },
+            ),
+        };
+        *self.0.entry(fault).or_default().entry(rank).or_default() += 1;
+    }
+
+    /// All of them with their tallies; none are left.
+    pub fn take(&mut self) -> Vec<(Fault, Tally)> {
+        let tally = |ranks: BTreeMap<u32, u64>| {
+            let mut tally = Tally::default();
+            ranks.into_iter().for_each(|(rank, count)| tally.add_all(&Tally { count, ranks: 1, first: rank, last: rank }));
+            tally
+        };
+        let mut all: Vec<_> = std::mem::take(&mut self.0).into_iter().map(|(fault, ranks)| (fault, tally(ranks))).collect();
+        all.sort_unstable_by(|a, b| a.0.cmp(&b.0));
+        all
+    }
+}
+
+impl Fault {
+    /// With the names of all places, which `name` tells of those of other processes.
+    pub fn placed(mut self, name: impl Fn(u32, u32) -> Option<String>) -> Fault {
+        let place = |called: &mut Called| {
+            if let Spot::Elsewhere { process, number } = called.1 {
+                called.1 = Spot::Here(name(process, number).unwrap_or_else(|| "an unknown place".to_owned()));
+            }
+        };
+        match &mut self {
+            Fault::Overlap { call, pending } => {
+                place(&mut call.0);
+                pending.iter_mut().for_each(|pending| place(&mut pending.0));
+            }
+            Fault::Types { receive: one, send: other } | Fault::Collective { member: one, first: other } => {
+                place(&mut one.0);
+                place(&mut other.0);
+            }
+        }
+        self
+    }
+
+    /// What the program should do instead.
+    pub fn way(&self) -> &'static str {
+        match self {
+            Fault::Overlap { pending: Some(_), .. } => "complete that operation first, or use other memory",
+            Fault::Overlap { pending: None, .. } => "use other memory, or MPI_IN_PLACE where the function knows it",
+            Fault::Types { .. } => "send and receive with the same types",
+            Fault::Collective { .. } => "give all members the same types and counts",
+        }
+    }
+}
+
+impl fmt::Display for Spot {
+    fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
+        match self {
+            Spot::Here(name) => f.write_str(name),
+            Spot::Elsewhere { process, .. } => write!(f, "a place on process {process}"),
+        }
+    }
+}
+
+fn does(touch: Touch) -> &'static str {
+    match touch {
+        Touch::Reads => "sends from",
+        Touch::Writes => "receives into",
+    }
+}
+
+impl fmt::Display for Fault {
+    fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
+        match self {
+            Fault::Overlap { call: ((function, at), touch), pending: Some(((other, place), others)) } => {
+                write!(f, "{function} at {at} {} memory that {other} at {place} {}, which was not complete", does(*touch), does(*others))
+            }
+            Fault::Overlap { call: ((function, at), touch), pending: None } => {
+                write!(f, "{function} at {at} {} memory that another buffer of the same call overlaps", does(*touch))
+            }
+            Fault::Types { receive: ((function, at), room), send: ((other, place), sent) } => {
+                write!(f, "{function} at {at} received as {room} what {other} at {place} had sent as {sent}")
+            }
+            Fault::Collective { member: ((function, at), room), first: ((_, place), given) } if at == place => {
+                write!(f, "{function} at {at} took part with {room} where the root, or rank 0, had {given}")
+            }
+            Fault::Collective { member: ((function, at), room), first: ((other, place), given) } => {
+                write!(f, "{function} at {at} took part with {room} where the root, or rank 0, had {given} in {other} at {place}")
+            }
+        }
+    }
+}

@@ -81,11 +81,6 @@ fn entry(out: &mut String, row: &Row, large: bool) {
 /// handles hold pointers or, in Fortran, integers.
 pub fn body(row: &Row, large: bool, wide_handles: bool) -> String {
     match (&row.returns, &row.body) {
-        (None, Some(code)) if code.starts_with('=') => {
-            // What xsim has none of: every name, index and handle of it is wrong.
-            let (function, code) = (&row.name, &code[1..]);
-            format!("    edge::call(Function::{function}, {}, |c| calls::tool::nothing(c, constants::{code}))\n", object(row))
-        }
         (Some(_), Some(_)) => value(row, large),
         (Some(_), None) => format!("    edge::no_value(Function::{})\n", row.name),
         (None, Some(_)) if row.waits.is_some() => halves(row, large, wide_handles),

@@ -76,3 +76,18 @@ pub fn cancel(function: usize, extra: Addr, complete: bool) -> i32 {
     let function = unsafe { std::mem::transmute::<usize, extern "C-unwind" fn(Addr, i32) -> i32>(function) };
     keep(alone::mpi(), MPI_ERR_OTHER, || function(extra, i32::from(complete)))
 }
+
+/// Tells a function of the program of an event.
+pub fn event(function: usize, instance: Handle, registration: Handle, safety: i32, user_data: Addr) {
+    // SAFETY: the program passed this address to MPI_T_event_register_callback as a function of this type, and the rank that did is mounted: events are raised
+    // by calls of their own rank.
+    let function = unsafe { std::mem::transmute::<usize, extern "C-unwind" fn(Handle, Handle, i32, Addr)>(function) };
+    keep(alone::mpi(), (), || function(instance, registration, safety, user_data));
+}
+
+/// Tells a function of the program that a registration of events is gone.
+pub fn event_freed(function: usize, registration: Handle, safety: i32, user_data: Addr) {
+    // SAFETY: the program has just passed this address to MPI_T_event_handle_free as a function of this type.
+    let function = unsafe { std::mem::transmute::<usize, extern "C-unwind" fn(Handle, i32, Addr)>(function) };
+    keep(alone::mpi(), (), || function(registration, safety, user_data));
+}

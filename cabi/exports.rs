@@ -8,7 +8,6 @@ use crate::args::{
 };
 use crate::call::Object;
 use crate::calls;
-use crate::constants;
 use crate::edge;
 use crate::function::Function;
 use crate::recording;

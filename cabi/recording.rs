@@ -45,7 +45,8 @@ use smallvec::SmallVec;
 use std::cell::UnsafeCell;
 use std::ops::Range;
 use std::panic::{AssertUnwindSafe, catch_unwind};
-use std::sync::atomic::{AtomicU8, Ordering::Relaxed};
+use std::sync::OnceLock;
+use std::sync::atomic::{AtomicBool, AtomicU8, Ordering::Relaxed};
 use touched::Watched;
 use watch::Watch;
 
@@ -182,6 +183,36 @@ pub fn install(mpi: &Mpi, recorders: Vec<Box<dyn Recorder>>, own: Range<u32>) {
     MODE.store(ON, Relaxed);
 }
 
+/// What is done where the mounted rank enters a function, whose words are at an address, and where it leaves one, with a code.
+#[derive(Clone, Copy)]
+pub struct Around {
+    /// The function and the address.
+    pub entered: fn(Function, usize),
+    /// The code.
+    pub left: fn(i32),
+}
+
+/// Whether somebody is told of events of the tool interface, and what raises them.
+// Handed in: the tool interface is above what it listens to.
+static RAISES: AtomicBool = AtomicBool::new(false);
+static AROUND: OnceLock<Around> = OnceLock::new();
+
+fn around() -> Option<&'static Around> {
+    AROUND.get().filter(|_| RAISES.load(Relaxed))
+}
+
+/// Calls are to raise events, or no more.
+pub fn raise_events(on: bool, with_these: Around) {
+    AROUND.get_or_init(|| with_these);
+    RAISES.store(on, Relaxed);
+    let listened = with(|_| ()).is_some();
+    match MODE.load(Relaxed) {
+        OFF if on => MODE.store(ON, Relaxed),
+        ON | PASS if !on && !listened => MODE.store(OFF, Relaxed),
+        _ => {}
+    }
+}
+
 /// What [`open`] says to [`close`].
 #[derive(Clone, Copy)]
 pub struct Opened {
@@ -211,6 +242,9 @@ pub fn open(function: Function, form: Form, words: &mut [u64], frame: &Frame) ->
     }
     // A panic is a defect of ours, and the program's frames are not ours to unwind: the call goes on unrecorded.
     let opened = catch_unwind(AssertUnwindSafe(|| with(|recording| recording.open(function, form, words, frame))));
+    if let Some(around) = around() {
+        (around.entered)(function, words.as_ptr() as usize);
+    }
     MODE.store(PASS, Relaxed);
     Opened { entered: mpi.is_alone(), ..opened.ok().flatten().unwrap_or(Opened::UNHEARD) }
 }
@@ -221,6 +255,9 @@ pub fn close(opened: Opened, words: &[u64], code: i32) {
     if opened.told {
         // As in `open`.
         let _ = catch_unwind(AssertUnwindSafe(|| with(|recording| recording.close(opened, words, code))));
+    }
+    if let Some(around) = around() {
+        (around.left)(code);
     }
     if opened.entered {
         alone::leave();

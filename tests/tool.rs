@@ -49,3 +49,12 @@ fn a_rank_leaves_itself_out_of_the_trace() {
     assert!(show.status.success() && barriers == 1, "{text}");
     std::fs::remove_dir_all(directory).unwrap();
 }
+
+#[test]
+fn calls_tell_functions_of_the_program_what_they_do() {
+    let run = || Run::program("events.c").ranks(4).machine("star:l=1us,b=16GB/s");
+    run().run().ok(4);
+    run().processes("mpich", 2).run().ok(4);
+    // Beside who listens to calls for other reasons.
+    run().arg("-xsim-check").run().ok(4);
+}

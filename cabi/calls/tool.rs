@@ -1,17 +1,20 @@
 //! The tool information interface (MPI 5.0 chapter 15): which variables there are is the library's choice.
 //!
 //! Control variables are the options of the run, which nobody can change once it runs, and what a rank may decide for itself (`cvar.rs`); performance variables what is known of the
-//! calling rank at its clock (`pvar.rs`), the same on every run, and so nothing that depends on how far other ranks have run ahead. There is a source of times, and no event.
+//! calling rank at its clock (`pvar.rs`), the same on every run, and so nothing that depends on how far other ranks have run ahead. Events (`event.rs`) are what the calling rank's calls do, with the times of its clock.
 
 pub mod category;
 pub mod cvar;
 pub mod enums;
 pub mod event;
+pub mod life;
 pub mod pvar;
+pub mod raised;
+pub mod source;
 
 use crate::args::{InOut, Out, OutText};
 use crate::call::Call;
-use crate::constants::{MPI_T_ERR_INVALID_NAME, MPI_T_ERR_NOT_INITIALIZED, MPI_THREAD_FUNNELED, MPI_THREAD_SINGLE};
+use crate::constants::{MPI_T_ERR_INVALID_NAME, MPI_T_ERR_NOT_INITIALIZED};
 use mpi::error::{ErrorClass, Failure, Result};
 use std::collections::BTreeMap;
 use std::sync::{Mutex, MutexGuard, PoisonError};
@@ -52,37 +55,8 @@ fn give_index(found: Option<usize>, index: Out<i32>) -> Result {
     Ok(())
 }
 
-/// A function about something that xsim has none of.
-pub fn nothing(c: &Call, code: i32) -> Result {
-    initialized(c)?;
-    fails(code)
-}
-
-/// `MPI_T_init_thread`.
-pub fn init_thread(c: &Call, required: i32, provided: Out<i32>) -> Result {
-    *locked(&USERS).entry(c.me()).or_default() += 1;
-    provided.set(required.clamp(MPI_THREAD_SINGLE, MPI_THREAD_FUNNELED));
-    Ok(())
-}
-
-/// `MPI_T_finalize`, once for each initialization.
-pub fn finalize(c: &Call) -> Result {
-    initialized(c)?;
-    let mut users = locked(&USERS);
-    if let Some(times) = users.get_mut(&c.me()) {
-        *times -= 1;
-        if *times == 0 {
-            users.remove(&c.me());
-            drop(users);
-            cvar::forget(c.me());
-            pvar::forget(c.me());
-        }
-    }
-    Ok(())
-}
-
-/// `MPI_T_event_get_num` and `MPI_T_category_changed`: none, and that never changes.
-pub fn none_yet(c: &Call, number: Out<i32>) -> Result {
+/// `MPI_T_category_changed`: never.
+pub fn unchanged(c: &Call, number: Out<i32>) -> Result {
     initialized(c)?;
     number.set(0);
     Ok(())

@@ -1,7 +1,7 @@
 //! Categories (MPI 5.0 section 15.3.9): the groups of options as in the help, and what is known of a rank, all below one.
 
 use super::cvar::{self, Variable};
-use super::{fails, give_index, give_text, initialized, pvar};
+use super::{event, fails, give_index, give_text, initialized, pvar};
 use crate::args::{InOut, Ints, Out, OutText, Text};
 use crate::call::Call;
 use crate::constants::MPI_T_ERR_INVALID_INDEX;
@@ -13,6 +13,7 @@ use simulation::options::Group;
 struct Contents {
     cvars: Vec<i32>,
     pvars: Vec<i32>,
+    events: Vec<i32>,
     categories: Vec<i32>,
 }
 
@@ -22,7 +23,9 @@ const COUNT: usize = Group::ALL.len() + 2;
 fn name_of(index: usize) -> (String, String) {
     match index {
         0 => ("xsim".to_owned(), "All variables of xsim.".to_owned()),
-        _ if index == COUNT - 1 => ("xsim_rank".to_owned(), "What is known of the calling rank at its clock.".to_owned()),
+        _ if index == COUNT - 1 => {
+            ("xsim_rank".to_owned(), "What is known of the calling rank at its clock, and what its calls do.".to_owned())
+        }
         _ => {
             let title = Group::ALL[index - 1].title();
             (format!("xsim_{}", title.to_lowercase().replace([' ', '\''], "_")), format!("Options of the run: {}.", title.to_lowercase()))
@@ -33,7 +36,10 @@ fn name_of(index: usize) -> (String, String) {
 fn contents(index: usize) -> Contents {
     match index {
         0 => Contents { categories: (1..COUNT as i32).collect(), ..Contents::default() },
-        _ if index == COUNT - 1 => Contents { pvars: (0..pvar::count() as i32).collect(), ..Contents::default() },
+        _ if index == COUNT - 1 => {
+            let (pvars, events) = ((0..pvar::count() as i32).collect(), (0..event::count() as i32).collect());
+            Contents { pvars, events, ..Contents::default() }
+        }
         _ => {
             let group = Group::ALL[index - 1];
             let is_in = |&number: &usize| match cvar::at(number) {
@@ -98,14 +104,14 @@ pub fn get_info(
 
 /// `MPI_T_category_get_num_events`.
 pub fn get_num_events(c: &Call, index: i32, number: Out<i32>) -> Result {
-    of(c, index)?;
-    number.set(0);
+    number.set(of(c, index)?.1.events.len() as i32);
     Ok(())
 }
 
-/// `MPI_T_category_get_events`: there is none to give.
-pub fn get_events(c: &Call, index: i32, _room: i32, _indices: Ints) -> Result {
-    of(c, index).map(|_| ())
+/// `MPI_T_category_get_events`.
+pub fn get_events(c: &Call, index: i32, room: i32, indices: Ints) -> Result {
+    give(&of(c, index)?.1.events, room, indices);
+    Ok(())
 }
 
 /// `MPI_T_category_get_cvars`.

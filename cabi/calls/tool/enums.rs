@@ -1,14 +1,17 @@
-//! Enumerations (MPI 5.0 section 15.3.5): there is one, of the phases of a rank.
+//! Enumerations (MPI 5.0 section 15.3.5): the phases of a rank, and the functions that events are of.
 
 use super::{fails, give_text, initialized};
 use crate::args::{Handle, InOut, Out, OutText};
 use crate::call::Call;
 use crate::constants::{MPI_T_ERR_INVALID_HANDLE, MPI_T_ERR_INVALID_ITEM};
+use crate::function;
 use mpi::error::Result;
 use mpi::world::Phase;
 
-/// The handle of the one enumeration.
+/// The handle of the enumeration of phases.
 pub(super) const PHASES: usize = 1;
+/// That of functions.
+pub(super) const FUNCTIONS: usize = 2;
 
 /// Its items: what each is called, by value.
 const NAMES: [(Phase, &str); 4] =
@@ -22,21 +25,26 @@ pub(super) fn value_of(phase: Phase) -> i32 {
 /// `MPI_T_enum_get_info`.
 pub fn get_info(c: &Call, enumtype: Handle, num: Out<i32>, name: OutText, name_len: InOut<i32>) -> Result {
     initialized(c)?;
-    if enumtype.0 != PHASES {
-        return fails(MPI_T_ERR_INVALID_HANDLE);
-    }
-    num.set(NAMES.len() as i32);
-    give_text("xsim_phase", name, name_len);
+    let (items, called) = match enumtype.0 {
+        PHASES => (NAMES.len(), "xsim_phase"),
+        FUNCTIONS => (function::NAMES.len(), "xsim_function"),
+        _ => return fails(MPI_T_ERR_INVALID_HANDLE),
+    };
+    num.set(items as i32);
+    give_text(called, name, name_len);
     Ok(())
 }
 
 /// `MPI_T_enum_get_item`.
 pub fn get_item(c: &Call, enumtype: Handle, index: i32, value: Out<i32>, name: OutText, name_len: InOut<i32>) -> Result {
     initialized(c)?;
-    if enumtype.0 != PHASES {
-        return fails(MPI_T_ERR_INVALID_HANDLE);
-    }
-    let Some((_, text)) = usize::try_from(index).ok().and_then(|index| NAMES.get(index)) else { return fails(MPI_T_ERR_INVALID_ITEM) };
+    let place = usize::try_from(index).unwrap_or(usize::MAX);
+    let text = match enumtype.0 {
+        PHASES => NAMES.get(place).map(|item| item.1),
+        FUNCTIONS => function::NAMES.get(place).copied(),
+        _ => return fails(MPI_T_ERR_INVALID_HANDLE),
+    };
+    let Some(text) = text else { return fails(MPI_T_ERR_INVALID_ITEM) };
     value.set(index);
     give_text(text, name, name_len);
     Ok(())

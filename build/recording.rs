@@ -102,7 +102,10 @@ fn length(row: &Row, shown: &[&Parameter], p: &Parameter) -> String {
         "topology" if matches!(p.name.as_str(), "remain_dims" | "coords") => "Length::Dimensions".into(),
         // Lists whose lengths stand in other lists (MPI 5.0 sections 8.5.3 and 8.5.4).
         "topology" if row.name == "Graph_create" || row.name == "Graph_map" => within("Last", "index"),
-        "topology" if row.name == "Dist_graph_create" && p.name == "destinations" => within("Sum", "degrees"),
+        "topology" if row.name == "Dist_graph_create" && matches!(p.name.as_str(), "destinations" | "weights") => within("Sum", "degrees"),
+        "topology" if row.name == "Dist_graph_create_adjacent" => {
+            of(if p.name == "sourceweights" { "indegree" } else { "outdegree" }).expect("each weight is of an edge")
+        }
         "request" => of("outcount").or_else(|| of("count")).unwrap_or_else(|| "Length::Unknown".into()),
         _ => "Length::Unknown".into(),
     }

@@ -97,6 +97,43 @@ fn random_programs_are_made_again() {
     }
 }
 
+const WEIGHTED: &str = r#"
+#include <mpi.h>
+int main(int argc, char **argv) {
+    int rank, size;
+    MPI_Comm ring, star;
+    MPI_Init(&argc, &argv);
+    MPI_Comm_rank(MPI_COMM_WORLD, &rank);
+    MPI_Comm_size(MPI_COMM_WORLD, &size);
+    int before = (rank + size - 1) % size, next = (rank + 1) % size, from = 100 + before, to = 100 + rank;
+    MPI_Dist_graph_create_adjacent(MPI_COMM_WORLD, 1, &before, &from, 1, &next, &to, MPI_INFO_NULL, 0, &ring);
+    int degree = size - 1, others[64], weights[64];
+    for (int k = 0; k < degree; k++) {
+        others[k] = k + 1;
+        weights[k] = 7 * k - 3;
+    }
+    MPI_Dist_graph_create(MPI_COMM_WORLD, rank == 0, &rank, &degree, others, rank == 0 ? weights : MPI_WEIGHTS_EMPTY, MPI_INFO_NULL, 0, &star);
+    MPI_Comm_free(&ring);
+    MPI_Comm_free(&star);
+    MPI_Finalize();
+    return 0;
+}
+"#;
+
+#[test]
+fn weights_of_graphs_are_recorded_and_given_again() {
+    let source = directory().join("weighted.c");
+    std::fs::write(&source, WEIGHTED).unwrap();
+    let run = Run::of(common::compile(source.to_str().unwrap(), &[])).variable("XSIM_COMPUTE", "none");
+    let ((first, _), (second, _)) = again(run, 5, "exact", &[]);
+    is_same(&first, &second).unwrap();
+    let shown = command(&["trace", "show", "--rank", "0", second.to_str().unwrap()]).output().unwrap();
+    let shown = String::from_utf8_lossy(&shown.stdout).into_owned();
+    for part in ["sourceweights=[104]", "destweights=[100]", "weights=[-3, 4, 11, 18]"] {
+        assert!(shown.contains(part), "'{part}' is missing: {shown}");
+    }
+}
+
 #[test]
 fn it_is_as_long_on_any_number_of_ranks() {
     let lines = |ranks: u32| {

@@ -241,7 +241,11 @@ impl Words {
             _ if self.is_in_place(index) => return Value::Unknown,
             _ => {}
         }
-        let word = self.word(index);
+        let mut word = self.word(index);
+        // Fortran's constants are variables, whose contents are no weights.
+        if self.form.fortran && p.name.ends_with("weights") {
+            word = host::fortran_weights(Addr(word as usize)).0 as u64;
+        }
         if p.length == Length::One {
             return if !self.is_value(index) && word == 0 { Value::Null } else { self.element(index, 0, objects) };
         }

@@ -57,6 +57,11 @@ pub fn fortran_buffer(given: Addr) -> Addr {
     fortran::buffer(given)
 }
 
+/// Fortran's argument for the weights of edges.
+pub fn fortran_weights(given: Addr) -> Addr {
+    fortran::weights(given)
+}
+
 /// Fortran's argument for a buffer, in a descriptor.
 pub fn fortran_base(given: Addr) -> Addr {
     fortran::descriptor::base(given)

@@ -360,6 +360,11 @@ pub fn fortran_buffer(given: Addr) -> Addr {
 }
 
 /// As it is.
+pub fn fortran_weights(given: Addr) -> Addr {
+    given
+}
+
+/// As it is.
 pub fn fortran_base(given: Addr) -> Addr {
     given
 }

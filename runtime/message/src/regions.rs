@@ -232,7 +232,7 @@ mod tests {
             for (number, (what, completes, which)) in steps.into_iter().enumerate() {
                 let region = plain(what);
                 let mut found = Vec::new();
-                pending.conflicts(&[region.clone()], |_, who: usize, touch| found.push((who, touch)));
+                pending.conflicts(std::slice::from_ref(&region), |_, who: usize, touch| found.push((who, touch)));
                 found.sort_unstable();
                 let wanted: Vec<_> =
                     list.iter().filter(|other| region.conflicts(&other.1)).map(|other| (other.0, other.1.touch)).collect();

@@ -111,7 +111,7 @@ fn busiest(links: &[LinkReport], first_at: &[Option<u32>]) -> Vec<Busy> {
 /// four times as long as there are rows then, else the root.
 fn near_square(cells: u32) -> u32 {
     let root = (1..).find(|side| side * side >= cells).unwrap_or(1);
-    (root..=2 * root).find(|side| cells % side == 0).unwrap_or(root)
+    (root..=2 * root).find(|side| cells.is_multiple_of(*side)).unwrap_or(root)
 }
 
 #[cfg(test)]

@@ -184,7 +184,7 @@ fn critical_path(run: &Simulated, path: &CriticalPath) -> Markup {
         }
         @if !delays.rows.is_empty() {
             section { h2 { "Delays" } (folded(delays, "of all", "Places where time is lost, and the places whose calls came late")) }
-            section { h2 { "Delay costs" } (folded(costs, "of all", "Places that ranks lose time to: short-term by waiting for who is there, long-term by waiting for others who do")) }
+            @if !costs.rows.is_empty() { section { h2 { "Delay costs" } (folded(costs, "of all", "Places that ranks lose time to: short-term by waiting for who is there, long-term by waiting for others who do")) } }
         }
     }
 }

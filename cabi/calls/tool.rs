@@ -12,10 +12,11 @@ pub mod pvar;
 pub mod raised;
 pub mod source;
 
-use crate::args::{InOut, Out, OutText};
+use crate::args::{Handle, InOut, Out, OutText};
 use crate::call::Call;
-use crate::constants::{MPI_T_ERR_INVALID_NAME, MPI_T_ERR_NOT_INITIALIZED};
+use crate::constants::{MPI_T_ERR_INVALID_INDEX, MPI_T_ERR_INVALID_NAME, MPI_T_ERR_NOT_INITIALIZED};
 use mpi::error::{ErrorClass, Failure, Result};
+use mpi::info::Info;
 use std::collections::BTreeMap;
 use std::sync::{Mutex, MutexGuard, PoisonError};
 
@@ -53,6 +54,20 @@ fn give_index(found: Option<usize>, index: Out<i32>) -> Result {
     let Some(found) = found else { return fails(MPI_T_ERR_INVALID_NAME) };
     index.set(found as i32);
     Ok(())
+}
+
+/// The place of what a rank asks for by its index, of so many.
+fn place(c: &Call, index: i32, count: usize) -> Result<usize> {
+    initialized(c)?;
+    match usize::try_from(index).ok().filter(|&index| index < count) {
+        Some(index) => Ok(index),
+        None => fails(MPI_T_ERR_INVALID_INDEX),
+    }
+}
+
+/// An info object without keys, if one is asked for.
+fn give_no_info(c: &Call, info: Out<Handle>) -> Result {
+    if info.at().is_null() { Ok(()) } else { crate::calls::info::give(c, info, Info::default()) }
 }
 
 /// `MPI_T_category_changed`: never.

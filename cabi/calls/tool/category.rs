@@ -1,10 +1,9 @@
 //! Categories (MPI 5.0 section 15.3.9): the groups of options as in the help, and what is known of a rank, all below one.
 
 use super::cvar::{self, Variable};
-use super::{event, fails, give_index, give_text, initialized, pvar};
+use super::{event, give_index, give_text, initialized, place, pvar};
 use crate::args::{InOut, Ints, Out, OutText, Text};
 use crate::call::Call;
-use crate::constants::MPI_T_ERR_INVALID_INDEX;
 use mpi::error::Result;
 use simulation::options::Group;
 
@@ -53,11 +52,8 @@ fn contents(index: usize) -> Contents {
 }
 
 fn of(c: &Call, index: i32) -> Result<(usize, Contents)> {
-    initialized(c)?;
-    match usize::try_from(index).ok().filter(|&index| index < COUNT) {
-        Some(index) => Ok((index, contents(index))),
-        None => fails(MPI_T_ERR_INVALID_INDEX),
-    }
+    let index = place(c, index, COUNT)?;
+    Ok((index, contents(index)))
 }
 
 fn give(all: &[i32], room: i32, indices: Ints) {

@@ -1,6 +1,6 @@
 //! Events (MPI 5.0 section 15.3.8): what a rank's calls do, told to functions of the program. `raised.rs` says when.
 
-use super::{enums, fails, give_index, give_text, initialized, locked, raised};
+use super::{enums, fails, give_index, give_no_info, give_text, initialized, locked, place, raised};
 use crate::args::{Counts, Handle, Handles, InOut, Out, OutText, Text};
 use crate::call::Call;
 use crate::constants::{
@@ -11,7 +11,6 @@ use crate::constants::{
 use crate::recording;
 use mpi::error::Result;
 use mpi::handle::{decode, encode};
-use mpi::info::Info;
 use mpi::slab::Slab;
 use rank::{Addr, memory};
 use std::sync::Mutex;
@@ -171,14 +170,6 @@ fn held(c: &Call, registration: Handle) -> Result<u32> {
     }
 }
 
-fn row_at(c: &Call, index: i32) -> Result<usize> {
-    initialized(c)?;
-    match usize::try_from(index).ok().filter(|&index| index < ROWS.len()) {
-        Some(index) => Ok(index),
-        None => fails(MPI_T_ERR_INVALID_INDEX),
-    }
-}
-
 /// `MPI_T_event_get_num`.
 pub fn get_num(c: &Call, number: Out<i32>) -> Result {
     initialized(c)?;
@@ -209,7 +200,7 @@ pub fn get_info(
     desc_len: InOut<i32>,
     bind: Out<i32>,
 ) -> Result {
-    let row = &ROWS[row_at(c, index)?];
+    let row = &ROWS[place(c, index, ROWS.len())?];
     give_text(row.name, name, name_len);
     give_text(row.description, desc, desc_len);
     verbosity.set(MPI_T_VERBOSITY_USER_BASIC);
@@ -230,13 +221,9 @@ pub fn get_info(
     give_no_info(c, info)
 }
 
-fn give_no_info(c: &Call, info: Out<Handle>) -> Result {
-    if info.at().is_null() { Ok(()) } else { crate::calls::info::give(c, info, Info::default()) }
-}
-
 /// `MPI_T_event_handle_alloc`: of no object, as no event has one.
 pub fn handle_alloc(c: &Call, index: i32, _: Addr, _: Handle, registration: Out<Handle>) -> Result {
-    let row = row_at(c, index)?;
+    let row = place(c, index, ROWS.len())?;
     if registration.at().is_null() {
         return fails(MPI_T_ERR_INVALID);
     }

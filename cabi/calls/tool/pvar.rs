@@ -1,13 +1,13 @@
 //! Performance variables (MPI 5.0 section 15.3.7): what is known of the calling rank at its clock.
 
-use super::{enums, fails, give_index, give_text, initialized, locked};
+use super::{enums, fails, give_index, give_text, initialized, locked, place};
 use crate::args::{Handle, InOut, Out, OutText, Text};
 use crate::call::Call;
 use crate::constants::{
     MPI_INT, MPI_T_BIND_MPI_COMM, MPI_T_BIND_NO_OBJECT, MPI_T_ENUM_NULL, MPI_T_ERR_INVALID, MPI_T_ERR_INVALID_HANDLE,
-    MPI_T_ERR_INVALID_INDEX, MPI_T_ERR_INVALID_SESSION, MPI_T_ERR_PVAR_NO_STARTSTOP, MPI_T_ERR_PVAR_NO_WRITE, MPI_T_PVAR_ALL_HANDLES,
-    MPI_T_PVAR_CLASS_AGGREGATE, MPI_T_PVAR_CLASS_COUNTER, MPI_T_PVAR_CLASS_LEVEL, MPI_T_PVAR_CLASS_STATE, MPI_T_PVAR_CLASS_TIMER,
-    MPI_T_PVAR_HANDLE_NULL, MPI_T_PVAR_SESSION_NULL, MPI_T_VERBOSITY_USER_BASIC, MPI_UNSIGNED, MPI_UNSIGNED_LONG_LONG,
+    MPI_T_ERR_INVALID_SESSION, MPI_T_ERR_PVAR_NO_STARTSTOP, MPI_T_ERR_PVAR_NO_WRITE, MPI_T_PVAR_ALL_HANDLES, MPI_T_PVAR_CLASS_AGGREGATE,
+    MPI_T_PVAR_CLASS_COUNTER, MPI_T_PVAR_CLASS_LEVEL, MPI_T_PVAR_CLASS_STATE, MPI_T_PVAR_CLASS_TIMER, MPI_T_PVAR_HANDLE_NULL,
+    MPI_T_PVAR_SESSION_NULL, MPI_T_VERBOSITY_USER_BASIC, MPI_UNSIGNED, MPI_UNSIGNED_LONG_LONG,
 };
 use mpi::error::Result;
 use mpi::handle::{decode, encode};
@@ -239,8 +239,7 @@ pub fn get_info(
     continuous: Out<bool>,
     atomic: Out<bool>,
 ) -> Result {
-    initialized(c)?;
-    let Some(row) = usize::try_from(index).ok().and_then(|index| ROWS.get(index)) else { return fails(MPI_T_ERR_INVALID_INDEX) };
+    let row = &ROWS[place(c, index, ROWS.len())?];
     give_text(row.name, name, name_len);
     give_text(row.description, desc, desc_len);
     verbosity.set(MPI_T_VERBOSITY_USER_BASIC);
@@ -277,7 +276,7 @@ pub fn session_free(c: &Call, session: InOut<Handle>) -> Result {
 /// `MPI_T_pvar_handle_alloc`.
 pub fn handle_alloc(c: &Call, session: Handle, index: i32, object: Addr, handle: Out<Handle>, elements: Out<i32>) -> Result {
     session_of(c, session)?;
-    let Some(row) = usize::try_from(index).ok().filter(|&index| index < ROWS.len()) else { return fails(MPI_T_ERR_INVALID_INDEX) };
+    let row = place(c, index, ROWS.len())?;
     let mut comm = 0;
     if ROWS[row].variable == Variable::Unexpected {
         if object.is_null() {

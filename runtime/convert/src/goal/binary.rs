@@ -11,6 +11,7 @@ use super::import::{convert_block, most_nanoseconds};
 use super::parse::{ANY_TAG, Work};
 use super::schedule::Operations;
 use crate::writer::Writer;
+use engine::record::Take;
 use std::fs::File;
 use std::io::{BufReader, Cursor, Read, Seek, SeekFrom, Write};
 use std::path::Path;
@@ -68,7 +69,7 @@ impl<R: Read + Seek> Binary<R> {
         let length = from.seek(SeekFrom::End(0)).map_err(|why| at(0, &format!("it cannot be read: {why}")))?;
         let mut file = Binary { from, ranks: 0, length };
         let head = file.part(0, HEAD, "the head")?;
-        let mut head = Fields { bytes: &head, byte: 0 };
+        let mut head = Take(&head);
         match head.u64() {
             COOKIE => {}
             USED_UP => return Err(at(0, "LogGOPSim has used the file up (--save-mem): make it again")),
@@ -98,7 +99,7 @@ impl<R: Read + Seek> Binary<R> {
         for rank in 0..self.ranks {
             let entry = HEAD + 16 * u64::from(rank);
             let table = self.part(entry, 16, "the table of blocks")?;
-            let mut table = Fields { bytes: &table, byte: entry };
+            let mut table = Take(&table);
             let [begin, end] = [table.u64(), table.u64()].map(|place| place.checked_add(BEGIN));
             let (begin, end) = match (begin, end) {
                 (Some(begin), Some(end)) if free <= begin && begin <= end && end <= self.length => (begin, end),
@@ -113,63 +114,34 @@ impl<R: Read + Seek> Binary<R> {
     }
 }
 
-/// Numbers one behind the other, of bytes that are there.
-struct Fields<'a> {
-    bytes: &'a [u8],
-    /// Where in the file they are.
-    byte: u64,
-}
-
-impl Fields<'_> {
-    fn next<const N: usize>(&mut self) -> [u8; N] {
-        let (first, rest) = self.bytes.split_first_chunk::<N>().expect("lengths were compared before");
-        self.bytes = rest;
-        self.byte += N as u64;
-        *first
-    }
-    fn skip(&mut self, bytes: u64) {
-        self.bytes = &self.bytes[bytes as usize..];
-        self.byte += bytes;
-    }
-    fn u8(&mut self) -> u8 {
-        self.next::<1>()[0]
-    }
-    fn u32(&mut self) -> u32 {
-        u32::from_le_bytes(self.next())
-    }
-    fn u64(&mut self) -> u64 {
-        u64::from_le_bytes(self.next())
-    }
-}
-
 /// The operations of a block that begins at byte `begin`.
 fn operations(block: &[u8], begin: u64, ranks: u32) -> Result<Operations, String> {
     let length = block.len() as u64;
     if length < 8 {
         return Err(at(begin, &format!("a block of {length} bytes has no numbers of operations")));
     }
-    let mut fields = Fields { bytes: block, byte: begin };
+    let mut fields = Take(block);
     let (count, free) = (u64::from(fields.u32()), u64::from(fields.u32()));
     let lists = 8 + 4 * free + OPERATION * count;
     if lists > length {
         return Err(at(begin, &format!("{count} operations, of which {free} wait for nothing, are not in a block of {length} bytes")));
     }
     // LogGOPSim begins with these; they follow from the rest.
-    fields.skip(4 * free);
-    let lists = Fields { bytes: &block[lists as usize..], byte: begin + lists };
+    fields.slice(4 * free as usize);
+    let (first, lists) = (begin + lists, &block[lists as usize..]);
     let (mut found, mut missing) = (Operations::default(), Vec::new());
     for number in 0..count as u32 {
-        let byte = fields.byte;
+        let byte = begin + length - fields.0.len() as u64;
         missing.push((byte, fields.u32()));
         found.works.push(work(&mut fields, ranks).map_err(|why| at(byte, &why))?);
         for starts in [false, true] {
             let (many, place) = (fields.u32() as usize, fields.u32() as usize);
-            let list = if many == 0 { Some(&[][..]) } else { lists.bytes.get(4 * place..4 * (place + many)) };
+            let list = if many == 0 { Some(&[][..]) } else { lists.get(4 * place..4 * (place + many)) };
             let list = list.ok_or_else(|| at(byte, &format!("{many} operations from number {place} on are not in the lists")))?;
             for (place, later) in (place..).zip(list.chunks_exact(4)) {
-                let later = Fields { bytes: later, byte }.u32();
+                let later = Take(later).u32();
                 if u64::from(later) >= count {
-                    return Err(at(lists.byte + 4 * place as u64, &format!("operation {later} is not one of {count}")));
+                    return Err(at(first + 4 * place as u64, &format!("operation {later} is not one of {count}")));
                 }
                 found.edges.push((later, number, starts));
             }
@@ -190,7 +162,7 @@ fn operations(block: &[u8], begin: u64, ranks: u32) -> Result<Operations, String
 }
 
 /// What an operation does, behind what it waits for.
-fn work(fields: &mut Fields, ranks: u32) -> Result<Work, String> {
+fn work(fields: &mut Take, ranks: u32) -> Result<Work, String> {
     let (kind, peer, size, tag) = (fields.u8(), fields.u32(), fields.u64(), fields.u32());
     for what in ["cpu", "nic"] {
         let number = fields.u8();

@@ -4,21 +4,20 @@
 //! of a module, a program whose threads call MPI): under a launcher as many ranks as processes, else one. The run begins with the
 //! first MPI call and ends in `MPI_Finalize`, or at the process's exit. Nothing of the process is exchanged or interposed.
 
-use crate::function::{Function, Property};
 use crate::recording;
 use crate::run;
 use crate::state;
-use engine::{EndOfTime, Time};
+use crate::threads;
+use engine::EndOfTime;
 use mpi::progress::Ending;
 use mpi::remote::Remote;
 use mpi::world::Phase;
 use mpi::{Mpi, Setup};
 use simulation::{HostMeter, Options, processes};
-use std::cell::Cell;
 use std::ffi::{OsString, c_int, c_void};
 use std::os::unix::ffi::OsStringExt;
 use std::sync::Mutex;
-use std::sync::atomic::{AtomicBool, AtomicU64, AtomicUsize, Ordering::Acquire, Ordering::Relaxed, Ordering::Release};
+use std::sync::atomic::{AtomicBool, Ordering::Relaxed};
 
 /// What the end of the run needs.
 struct Open {
@@ -34,8 +33,6 @@ struct Open {
 unsafe impl Send for Open {}
 
 static OPEN: Mutex<Option<Open>> = Mutex::new(None);
-/// The thread that made the first call.
-static FIRST: AtomicUsize = AtomicUsize::new(0);
 /// Whether the program was linked with libxsim and asked for one rank a process.
 static ASKED: AtomicBool = AtomicBool::new(false);
 
@@ -91,7 +88,7 @@ fn try_begin() -> Result<Mpi, String> {
     if launcher == Some(transport::Launcher::OpenMpi) {
         show_symbols();
     }
-    let transport = transport::connect(launcher)?;
+    let transport = threads::without(|| transport::connect(launcher))?;
     let processes = transport.size();
     if options.given.contains_key("np") && options.np != processes {
         return Err(wrong_count(&options, processes));
@@ -105,8 +102,8 @@ fn try_begin() -> Result<Mpi, String> {
     }
     let remote = (processes > 1).then(|| Remote::new(transport, processes));
     let (setup, machine) = run::setup(&options, remote)?;
-    let environment = run::environment(&options, "MPI_THREAD_SERIALIZED");
-    let mpi = Mpi::alone(Setup { environment, ..setup }, over);
+    let environment = run::environment(&options, "MPI_THREAD_MULTIPLE");
+    let mpi = Mpi::alone(Setup { environment, ..setup }, over, Some(&threads::Threads));
     let (processes, me) = mpi.processes();
     if processes > 1
         && let Some(why) = processes::introduce(&mpi, &options, "")
@@ -119,7 +116,7 @@ fn try_begin() -> Result<Mpi, String> {
     }
     recording::install(&mpi, simulation::recorders::recorders(&options, me, me..me + 1)?, me..me + 1);
     let name = arguments.first().map(|name| name.to_string_lossy().into_owned()).unwrap_or_default();
-    FIRST.store(thread(), Relaxed);
+    threads::begin();
     *OPEN.lock().expect("nothing panics with it") = Some(Open { options, name, machine, meter, process: std::process::id() });
     at_exit();
     Ok(mpi)
@@ -159,6 +156,11 @@ fn wrong_count(options: &Options, processes: u32) -> String {
 fn at_exit() {
     type Handler = unsafe extern "C" fn(c_int, *mut c_void);
     unsafe extern "C" fn handler(status: c_int, _: *mut c_void) {
+        // A child made by fork has one thread, whatever the others of its parent were in.
+        if !is_open() {
+            return;
+        }
+        threads::enter_at_exit();
         let failed = end(status);
         if status == 0 && failed != 0 {
             // SAFETY: flushing all streams and leaving are allowed here; the status cannot be changed in another way.
@@ -185,6 +187,12 @@ fn take() -> Option<Open> {
         return None;
     }
     open.take()
+}
+
+/// Whether there is a run that ends with this process.
+fn is_open() -> bool {
+    let open = OPEN.lock().unwrap_or_else(|poisoned| poisoned.into_inner());
+    open.as_ref().is_some_and(|open| open.process == std::process::id())
 }
 
 /// Whether the run has ended, in `MPI_Finalize`.
@@ -225,80 +233,4 @@ fn over(ending: Ending) -> ! {
         close(mpi, open, &ending, true);
     }
     std::process::exit(ending.status)
-}
-
-/// A number for the calling thread: even, and never 0.
-fn thread() -> usize {
-    thread_local!(static HERE: Cell<u64> = const { Cell::new(0) });
-    HERE.with(|here| std::ptr::from_ref(here) as usize)
-}
-
-/// Whether the calling thread made the first call.
-pub fn is_first_thread() -> bool {
-    FIRST.load(Relaxed) == thread()
-}
-
-/// The thread that is inside MPI (0: none), with [`BRIEFLY`] if its call is one that any thread may make at any time.
-static OWNER: AtomicUsize = AtomicUsize::new(0);
-const BRIEFLY: usize = 1;
-/// How many calls that thread is in: callbacks may call MPI.
-static DEPTH: AtomicUsize = AtomicUsize::new(0);
-/// The rank's clock when a thread last asked for it, in picoseconds.
-static CLOCK: AtomicU64 = AtomicU64::new(0);
-
-/// The calling thread leaves the call that it entered last.
-pub fn leave() {
-    let depth = DEPTH.load(Relaxed) - 1;
-    DEPTH.store(depth, Relaxed);
-    if depth == 0 {
-        OWNER.store(0, Release);
-    }
-}
-
-/// Enters, or answers who is inside.
-fn try_enter(briefly: bool) -> Result<(), usize> {
-    let me = thread();
-    if OWNER.load(Relaxed) & !BRIEFLY != me {
-        OWNER.compare_exchange(0, me | usize::from(briefly), Acquire, Relaxed)?;
-    }
-    // Only the owner writes it.
-    DEPTH.store(DEPTH.load(Relaxed) + 1, Relaxed);
-    Ok(())
-}
-
-/// The calling thread enters MPI, in which at most one may be.
-#[cold]
-pub fn enter(function: Function) {
-    let briefly = function.is(Property::Threads);
-    loop {
-        match try_enter(briefly) {
-            Ok(()) => return,
-            Err(owner) if !briefly && owner & BRIEFLY == 0 => crossed(function),
-            Err(_) => std::thread::yield_now(),
-        }
-    }
-}
-
-#[cold]
-fn crossed(function: Function) -> ! {
-    eprintln!(
-        "xsim: {} was called while another thread is in an MPI call: one thread at a time may be (MPI_THREAD_SERIALIZED, as \
-         MPI_Init_thread answered); put a lock around the calls",
-        function.name()
-    );
-    // SAFETY: ends the process at once: the other thread is in the middle of something.
-    unsafe { libc::_exit(1) }
-}
-
-/// What `MPI_Wtime` tells: any thread may ask at any time.
-pub fn read_clock(mpi: &Mpi) -> Time {
-    match try_enter(true) {
-        Ok(()) => {
-            let now = mpi.world().messages.read_clock();
-            CLOCK.store(now.as_ps(), Relaxed);
-            leave();
-            now
-        }
-        Err(_) => Time::from_ps(CLOCK.load(Relaxed)),
-    }
 }

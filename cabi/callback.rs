@@ -6,6 +6,7 @@ use crate::alone;
 use crate::args::Handle;
 use crate::constants::MPI_ERR_OTHER;
 use crate::thrown::keep;
+use mpi::file::{Convert, Extent};
 use mpi::op::UserFunction;
 use rank::Addr;
 use std::rc::Rc;
@@ -32,6 +33,42 @@ pub fn user_function(function: usize, large: bool) -> UserFunction {
             // SAFETY: as above, for MPI_Op_create.
             let function = unsafe { std::mem::transmute::<usize, Reduce<i32>>(function) };
             keep(alone::mpi(), (), || function(input, inout, &raw mut count, &raw mut datatype));
+        }
+    })
+}
+
+/// `MPI_Datarep_conversion_function` and `MPI_Datarep_conversion_function_c`.
+type Datarep<Count> = extern "C-unwind" fn(Addr, Handle, Count, Addr, i64, Addr) -> i32;
+/// `MPI_Datarep_extent_function`.
+type DatarepExtent = extern "C-unwind" fn(Handle, *mut i64, Addr) -> i32;
+
+/// The program's conversion function as the `file` crate calls it: elements from the first on, so that the position is 0.
+pub fn conversion(function: usize, state: Addr, large: bool) -> Convert {
+    Rc::new(move |buffer, datatype, elements, bytes| {
+        let (buffer, datatype, bytes) = (Addr(buffer), Handle(datatype), Addr(bytes));
+        let Ok(count) = i64::try_from(elements) else { return MPI_ERR_OTHER };
+        if large {
+            // SAFETY: the program passed this address to MPI_Register_datarep_c as a function of this type, and its rank is mounted: the
+            // file crate converts in its call, or as its errand.
+            let function = unsafe { std::mem::transmute::<usize, Datarep<i64>>(function) };
+            return keep(alone::mpi(), MPI_ERR_OTHER, || function(buffer, datatype, count, bytes, 0, state));
+        }
+        let Ok(count) = i32::try_from(count) else { return MPI_ERR_OTHER };
+        // SAFETY: as above, for MPI_Register_datarep.
+        let function = unsafe { std::mem::transmute::<usize, Datarep<i32>>(function) };
+        keep(alone::mpi(), MPI_ERR_OTHER, || function(buffer, datatype, count, bytes, 0, state))
+    })
+}
+
+/// The program's extent function as the `file` crate calls it.
+pub fn extent(function: usize, state: Addr) -> Extent {
+    Rc::new(move |datatype| {
+        let mut extent = 0;
+        // SAFETY: as in `conversion`; it is called in calls of the rank alone.
+        let function = unsafe { std::mem::transmute::<usize, DatarepExtent>(function) };
+        match keep(alone::mpi(), MPI_ERR_OTHER, || function(Handle(datatype), &raw mut extent, state)) {
+            0 => Ok(extent),
+            code => Err(code),
         }
     })
 }

@@ -6,6 +6,8 @@ use crate::alone;
 use crate::call::{Call, Object, Wait, code_name};
 use crate::constants::{MPI_ERR_INTERN, MPI_ERR_UNSUPPORTED_OPERATION, MPI_SUCCESS};
 use crate::function::{Function, Property};
+use crate::state;
+use crate::threads;
 use crate::thrown;
 use engine::{EndOfTime, Time};
 use mpi::Mpi;
@@ -54,7 +56,7 @@ pub fn begin(function: Function, object: Object, body: impl FnOnce(&Call) -> Res
     let c = Call { mpi, function, object: Cell::new(object) };
     // No guard with a destructor: a rank's frames are kept small while it is blocked.
     if mpi.is_alone() {
-        crate::alone::enter(function);
+        threads::enter(function);
     }
     rank::note_call(function.name_place());
     // A panic is a defect of ours (or the end of virtual time). It ends at this frame, before the program's frames, whose
@@ -107,7 +109,7 @@ fn wait_alone(mpi: &Mpi) {
 #[inline(always)]
 fn depart(mpi: &Mpi) {
     if mpi.is_alone() {
-        crate::alone::leave();
+        threads::leave();
     }
     if thrown::any() {
         thrown::rethrow(mpi);
@@ -222,8 +224,18 @@ fn outside(c: &Call) -> Result {
 /// Runs one call that returns a value and cannot fail.
 #[inline(always)]
 pub fn value<T>(function: Function, body: impl FnOnce(&Call) -> T) -> T {
-    let c = Call { mpi: alone::mpi(), function, object: Cell::new(Object::None) };
-    match catch_unwind(AssertUnwindSafe(|| body(&c))) {
+    let mpi = alone::mpi();
+    let c = Call { mpi, function, object: Cell::new(Object::None) };
+    // What any thread may call at any time sees to itself.
+    let enters = mpi.is_alone() && !function.is(Property::Threads);
+    if enters {
+        threads::enter(function);
+    }
+    let value = catch_unwind(AssertUnwindSafe(|| body(&c)));
+    if enters {
+        threads::leave();
+    }
+    match value {
         Ok(value) => value,
         Err(panic) => {
             panicked(&c, panic);
@@ -281,7 +293,7 @@ pub fn end_run(mpi: &Mpi, why: &str, status: i32) -> ! {
 /// Ends the calling rank; the run goes on to its end.
 pub fn stop(status: i32) -> ! {
     if rank::current().is_none() {
-        crate::alone::stop(status);
+        alone::stop(status);
     }
     rank::exit_current(status)
 }
@@ -290,8 +302,14 @@ fn class_name(class: ErrorClass) -> String {
     code_name(class.0).map_or_else(|| format!("error code {}", class.0), str::to_owned)
 }
 
+/// The turn of a thread that asks something of the simulator outside MPI, where a process is one rank.
+pub fn turn() -> Option<threads::Turn> {
+    state::installed().filter(|mpi| mpi.is_alone()).map(|_| threads::Turn::take())
+}
+
 /// Runs what the program asks of the simulator outside MPI: `name` says what, should virtual time end in it.
 pub fn outside_mpi<R>(name: &str, body: impl FnOnce() -> R) -> R {
+    let _turn = turn();
     match EndOfTime::catch(body) {
         Ok(result) => result,
         Err(EndOfTime(why)) => end_run(alone::mpi(), &format!("{name}: {why}"), 1),

@@ -26,13 +26,15 @@ pub extern "C" fn xsim_time() -> c_double {
 #[unsafe(no_mangle)]
 pub extern "C" fn xsim_compute(seconds: c_double) -> c_int {
     let Some(span) = Span::from_seconds(seconds) else { return -1 };
-    let mut world = alone::mpi().world();
-    let me = world.messages.me();
-    if world.messages.clock(me).as_ps().checked_add(span.as_ps()).is_none() {
-        return -1;
-    }
-    world.messages.compute(me, span);
-    0
+    edge::outside_mpi("xsim_compute", || {
+        let mut world = alone::mpi().world();
+        let me = world.messages.me();
+        if world.messages.clock(me).as_ps().checked_add(span.as_ps()).is_none() {
+            return -1;
+        }
+        world.messages.compute(me, span);
+        0
+    })
 }
 
 /// The calling rank fails: it stops here, at its virtual time, and does not return. What it has sent before is delivered. The run ends
@@ -52,7 +54,7 @@ pub extern "C" fn xsim_fail() {
 /// Answers 0, or -1 if `flops` is negative, no number, or would take beyond 213 days.
 #[unsafe(no_mangle)]
 pub extern "C" fn xsim_compute_flops(flops: c_double) -> c_int {
-    let rate = alone::mpi().world().messages.flop_rate;
+    let rate = edge::outside_mpi("xsim_compute_flops", || alone::mpi().world().messages.flop_rate);
     let Some(rate) = rate else {
         let why = format!(
             "the program computes {flops} floating-point operations, but nothing says how many a processor does in a second: \
@@ -125,13 +127,13 @@ fn region(function: &str, region: Region) -> c_int {
 /// The calling virtual rank: its rank in MPI_COMM_WORLD, without need of MPI_Init.
 #[unsafe(no_mangle)]
 pub extern "C" fn xsim_rank() -> c_int {
-    alone::mpi().world().messages.me() as c_int
+    edge::outside_mpi("xsim_rank", || alone::mpi().world().messages.me()) as c_int
 }
 
 /// How many virtual ranks the run has.
 #[unsafe(no_mangle)]
 pub extern "C" fn xsim_size() -> c_int {
-    alone::mpi().world().messages.size() as c_int
+    edge::outside_mpi("xsim_size", || alone::mpi().world().messages.size()) as c_int
 }
 
 /// The native process that the calling virtual rank runs in, from 0.

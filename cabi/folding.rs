@@ -146,6 +146,7 @@ pub extern "C" fn xsim_shared_free(block: *mut std::ffi::c_void) {
 /// is the computation charged in it, so that waiting inside MPI calls is left out.
 #[unsafe(no_mangle)]
 pub extern "C" fn xsim_sample(file: *const c_char, line: c_int, global: c_int, count: c_int, precision: c_double) -> c_int {
+    let _turn = edge::turn();
     let mut world = alone::mpi().world();
     let me = world.messages.me();
     let computed = world.messages.computed();
@@ -169,6 +170,7 @@ pub extern "C" fn xsim_sample(file: *const c_char, line: c_int, global: c_int, c
 /// Ends the block that the calling rank began last with xsim_sample. Answers 0.
 #[unsafe(no_mangle)]
 pub extern "C" fn xsim_sample_end() -> c_int {
+    let _turn = edge::turn();
     let mut world = alone::mpi().world();
     let me = world.messages.me();
     let computed = world.messages.computed();

@@ -24,6 +24,7 @@ pub mod removed;
 pub mod run;
 pub mod smpi;
 pub mod state;
+pub mod threads;
 pub mod thrown;
 
 /// What the interposed C library functions call.

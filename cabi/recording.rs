@@ -27,6 +27,7 @@ use crate::alone;
 use crate::call;
 use crate::constants::{MPI_ERR_IN_STATUS, MPI_SUCCESS};
 use crate::function::Function;
+use crate::threads;
 use arguments::Words;
 use chains::Chains;
 use engine::Time;
@@ -49,6 +50,9 @@ use std::sync::OnceLock;
 use std::sync::atomic::{AtomicBool, AtomicU8, Ordering::Relaxed};
 use touched::Watched;
 use watch::Watch;
+
+/// So many arrays of arguments are kept for calls to come.
+const SPARE: usize = 16;
 
 /// Nobody listens.
 const OFF: u8 = 0;
@@ -85,7 +89,9 @@ pub fn unheard<T>(call: impl FnOnce() -> T) -> T {
 
 /// What is known of a rank.
 struct Caller {
-    open: Vec<Open>,
+    /// Calls that have not returned, the innermost last, but for one that [`Recording::last`] has.
+    #[allow(clippy::vec_box, reason = "few ranks have one at a time, and none needs room for more")]
+    open: SmallVec<[Box<Open>; 2]>,
     objects: Objects,
     /// When its last call returned.
     left: Time,
@@ -94,7 +100,7 @@ struct Caller {
 impl Caller {
     /// One that has not called.
     fn new(matches: bool) -> Caller {
-        Caller { open: Vec::new(), objects: Objects::new(matches), left: Time::ZERO }
+        Caller { open: SmallVec::new(), objects: Objects::new(matches), left: Time::ZERO }
     }
 }
 
@@ -103,9 +109,12 @@ struct Recording {
     /// By rank, from `first` on; of a rank that nobody has listened to yet there is nothing.
     callers: Vec<Option<Box<Caller>>>,
     first: u32,
-    /// Room for arguments and words that no call needs.
+    /// The call that was opened last, and its rank: most return before another is opened, and go nowhere.
+    last: Option<(u32, Open)>,
+    /// Room for arguments that no call needs.
     spare: Vec<Vec<Argument>>,
-    spare_facts: Vec<Vec<u64>>,
+    /// The words of the last call.
+    words: Vec<u64>,
     /// If a recorder wants them.
     sites: Option<Sites>,
     /// If a recorder wants to know through which functions calls come.
@@ -162,13 +171,13 @@ pub fn install(mpi: &Mpi, recorders: Vec<Box<dyn Recorder>>, own: Range<u32>) {
         mpi.world().messages.compare_types();
     }
     let callers = own.clone().map(|_| None).collect();
-    let (spare, spare_facts) = (Vec::new(), Vec::new());
     let recording = Recording {
         recorders,
         callers,
         first: own.start,
-        spare,
-        spare_facts,
+        last: None,
+        spare: Vec::new(),
+        words: Vec::new(),
         sites,
         chains,
         matches,
@@ -181,6 +190,7 @@ pub fn install(mpi: &Mpi, recorders: Vec<Box<dyn Recorder>>, own: Range<u32>) {
     // SAFETY: as in `with`; the run has not begun.
     unsafe { *RECORDING.0.get() = Some(recording) };
     MODE.store(ON, Relaxed);
+    threads::recorded();
 }
 
 /// What is done where the mounted rank enters a function, whose words are at an address, and where it leaves one, with a code.
@@ -238,7 +248,7 @@ pub fn open(function: Function, form: Form, words: &mut [u64], frame: &Frame) ->
         return Opened::UNHEARD;
     }
     if mpi.is_alone() {
-        alone::enter(function);
+        threads::enter(function);
     }
     // A panic is a defect of ours, and the program's frames are not ours to unwind: the call goes on unrecorded.
     let opened = catch_unwind(AssertUnwindSafe(|| with(|recording| recording.open(function, form, words, frame))));
@@ -260,7 +270,7 @@ pub fn close(opened: Opened, words: &[u64], code: i32) {
         (around.left)(code);
     }
     if opened.entered {
-        alone::leave();
+        threads::leave();
     }
 }
 
@@ -321,6 +331,9 @@ fn tell_computed(recorders: &mut [Box<dyn Recorder>], rank: u32, left: Time, ent
 
 /// Members of collectives have all entered.
 fn tell_gathered(recorders: &mut [Box<dyn Recorder>], world: &mut World) {
+    if !world.messages.has_gathered() {
+        return;
+    }
     for (id, entries) in world.messages.gathered() {
         recorders.iter_mut().for_each(|recorder| recorder.gathered(id, &entries));
     }
@@ -330,7 +343,7 @@ impl Recording {
     fn open(&mut self, function: Function, form: Form, words: &mut [u64], frame: &Frame) -> Opened {
         let mut world = alone::mpi().world();
         let me = world.messages.me();
-        if world.must_stop().is_some() || !self.recorders.iter().any(|recorder| recorder.wants(me)) {
+        if world.is_at_limit() && world.must_stop().is_some() || !self.recorders.iter().any(|recorder| recorder.wants(me)) {
             return Opened::UNHEARD;
         }
         let watched = self.watch.is_some() && Watched::of(function).any;
@@ -361,10 +374,13 @@ impl Recording {
             alone::mpi().world().messages.go_on_measuring();
             return opened;
         }
+        self.put_away();
         let caller = self.callers[(me - self.first) as usize].get_or_insert_with(|| Box::new(Caller::new(self.matches)));
         // Their frames are gone: they were left by an exception or a jump.
         let at = words.as_ptr() as usize;
-        while let Some(left) = caller.open.pop_if(|open| open.words.frame() <= at) {
+        while caller.open.last().is_some_and(|open| open.words.frame() <= at)
+            && let Some(left) = caller.open.pop()
+        {
             self.recorders.iter_mut().for_each(|recorder| recorder.unfinished(&left.call(me)));
         }
         if caller.open.is_empty() {
@@ -376,14 +392,28 @@ impl Recording {
         let (mut arguments, mut brief) = (Vec::new(), None);
         if self.recognized && words.plan.facts.is_some() {
             let head = function as u64 | u64::from(form.large) << 16 | u64::from(site) << 32;
-            brief = Some(Facts::on_entry(head, &words, &handles, &mut caller.objects, self.spare_facts.pop().unwrap_or_default()));
+            brief = Some(Facts::on_entry(head, &words, &handles, &mut caller.objects, &mut self.words));
         } else {
             arguments = self.spare.pop().unwrap_or_default();
             words.arguments(&handles, &mut caller.objects, &mut arguments);
         }
-        caller.open.push(Open { function, words, entered, site, arguments, brief, handles });
+        self.last = Some((me, Open { function, words, entered, site, arguments, brief, handles }));
         alone::mpi().world().messages.enter_as_told();
         opened
+    }
+
+    /// The call that was opened last has not returned, and another is opened: its rank is blocked, or it has called back.
+    // As many as there are ranks may lie there for long, so that they keep no room to grow.
+    fn put_away(&mut self) {
+        if let Some((rank, mut open)) = self.last.take()
+            && let Some(Some(caller)) = self.callers.get_mut((rank - self.first) as usize)
+        {
+            open.arguments.shrink_to_fit();
+            if let Some(facts) = &mut open.brief {
+                facts.keep(&self.words);
+            }
+            caller.open.push(Box::new(open));
+        }
     }
 
     /// Tells the findings that were made since.
@@ -431,8 +461,13 @@ impl Recording {
             let world = mpi.world();
             (world.messages.me(), world.messages.clock(world.messages.me()))
         };
+        let last = self.last.take_if(|(rank, _)| *rank == me).map(|(_, open)| open);
+        let was_last = last.is_some();
+        if !was_last {
+            self.put_away();
+        }
         let Some(Some(caller)) = self.callers.get_mut((me - self.first) as usize) else { return };
-        let Some(mut open) = caller.open.pop() else { return };
+        let Some(mut open) = last.or_else(|| caller.open.pop().map(|open| *open)) else { return };
         open.words.come_back(words);
         caller.left = at;
         // Callbacks may have called meanwhile.
@@ -440,13 +475,14 @@ impl Recording {
         let left = Left { at, code, name: call::code_name(code) };
         // Which recorders know the call; empty: none was asked.
         let mut known: SmallVec<[bool; 4]> = SmallVec::new();
-        if let Some(mut facts) = open.brief.take() {
+        if let Some(facts) = open.brief.take() {
             if code == MPI_SUCCESS {
-                facts.results(&open.words, &mut caller.objects);
-                let brief = facts.brief(me, open.entered);
+                if !was_last {
+                    facts.put_back(&mut self.words);
+                }
+                let brief = facts.brief((me, open.entered), &open.words, &mut caller.objects, &mut self.words);
                 known.extend(self.recorders.iter_mut().map(|recorder| !recorder.wants_calls() || recorder.recognize(&brief, &left)));
             }
-            self.spare_facts.push(facts.into_words());
             if code == MPI_SUCCESS && known.iter().all(|&known| known) {
                 open.words.forget_replaced(&open.handles, &mut caller.objects);
                 mpi.world().messages.go_on_measuring();
@@ -469,8 +505,11 @@ impl Recording {
                 recorder.call(&open.call(me), &left);
             }
         }
-        open.arguments.clear();
-        self.spare.push(open.arguments);
+        // What a million ranks had while they were blocked in one collective is not kept for good.
+        if self.spare.len() < SPARE {
+            open.arguments.clear();
+            self.spare.push(open.arguments);
+        }
         mpi.world().messages.go_on_measuring();
     }
 
@@ -497,11 +536,14 @@ impl Recording {
     }
 
     fn end(&mut self) -> Result<(), String> {
+        self.put_away();
         let mut world = alone::mpi().world();
         if let Some(short) = &mut self.short {
             short.end(&mut world, &mut self.recorders);
         }
         tell_gathered(&mut self.recorders, &mut world);
+        let kinds = world.chapters.collectives.kinds();
+        self.recorders.iter_mut().for_each(|recorder| recorder.collectives(&kinds));
         if let Some(waits) = &world.messages.waits {
             self.recorders.iter_mut().for_each(|recorder| recorder.traffic(&waits.traffic));
         }

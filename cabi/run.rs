@@ -235,7 +235,8 @@ pub fn close(
     mpi.part();
     // A full disk takes what was recorded, and nothing else of the run.
     let ranks = mpi.world().messages.started;
-    let (profile, critical_path) = (recording::profile(), recording::critical_path());
+    let profile = recording::profile().map(|profile| mpi.world().complete(profile));
+    let critical_path = recording::critical_path();
     let told = Outcome { names, meter, processes, ranks, part, network, jobs: Vec::new(), profile, critical_path }.tell(options);
     recorded.and(told)
 }

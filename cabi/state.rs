@@ -6,8 +6,7 @@ use std::cell::UnsafeCell;
 struct Place(UnsafeCell<Option<Mpi>>);
 
 // SAFETY: all MPI calls of a process are made by one thread, the one that runs the ranks
-// (docs/limitations.md); it alone installs and reads. With one rank a process the program takes care that
-// one thread at a time does (MPI_THREAD_SERIALIZED).
+// (docs/limitations.md); it alone installs and reads. With one rank a process `threads` lets one thread in at a time.
 unsafe impl Sync for Place {}
 
 static MPI: Place = Place(UnsafeCell::new(None));

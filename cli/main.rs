@@ -16,6 +16,7 @@ mod record;
 mod replay;
 mod report;
 mod run;
+mod scaling;
 mod sweep;
 mod topology;
 mod trace;

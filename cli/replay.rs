@@ -4,9 +4,9 @@ mod jobs;
 
 use crate::failure::{Failure, USAGE};
 use crate::workload::Processes;
-use crate::{options, workload};
+use crate::{options, scaling, workload};
 use ::trace::Trace;
-use ::workload::{Computation, How, Replay};
+use ::workload::{How, Replay};
 use clap::{Arg, ArgAction, ArgMatches, Command};
 use std::path::PathBuf;
 use std::process::ExitCode;
@@ -34,14 +34,7 @@ pub fn command() -> Command {
                 .requires("job")
                 .help("Run the jobs together only, and not each alone before"),
         )
-        .arg(
-            Arg::new("compute")
-                .long("compute")
-                .value_name("none|recorded|FACTOR")
-                .allow_hyphen_values(true)
-                .default_value("recorded")
-                .help("What ranks compute between calls: nothing, what was recorded, or so many times that"),
-        )
+        .args(scaling::args())
         .arg(
             Arg::new("wildcards")
                 .long("wildcards")
@@ -61,26 +54,32 @@ pub fn command() -> Command {
 /// Runs.
 pub fn main(matches: &ArgMatches) -> Result<ExitCode, Failure> {
     let mut options = options::read_without_program(matches)?;
+    let asked = scaling::read(matches)?;
     if let Some(jobs) = matches.get_many::<String>("job") {
         let decides = matches.get_one::<String>("wildcards").is_some_and(|how| how == "open");
-        let how = How { computation: computation_of(matches)?, decides, compares: false };
-        return jobs::run(options, &jobs.collect::<Vec<_>>(), how, !matches.get_flag("together"));
+        let how = How { decides, compares: false };
+        return jobs::run(options, &jobs.collect::<Vec<_>>(), (how, &asked), !matches.get_flag("together"));
     }
     let path: &PathBuf = matches.get_one("TRACE").expect("clap asks for a trace");
-    let trace = Trace::open(path).map_err(Failure::new)?;
+    let mut trace = Trace::open(path).map_err(Failure::new)?;
     if options::is_given(matches, "np") && options.np != trace.ranks {
         let (asked, ranks) = (options.np, trace.ranks);
         let why = format!("-n {asked}: {} is a trace of {ranks} ranks, and all of them are replayed; leave -n out", path.display());
         return Err(Failure::with(USAGE, why));
     }
     options.np = trace.ranks;
-    let computation = computation_of(matches)?;
     let compares = matches.get_flag("compare");
+    if compares && !asked.is_nothing() {
+        let why = "--compare: clocks are those of the recording where computation and sizes are: leave --compute and --sizes out";
+        return Err(Failure::with(USAGE, why.to_owned()));
+    }
+    let named = |why: String| Failure::new(format!("{}: {why}", path.display()));
+    let has_computation = !trace.times.is_empty() || !trace.histograms.is_empty();
+    asked.apply(&mut trace).map_err(named)?;
     let decides = matches.get_one::<String>("wildcards").map_or(compares, |how| how == "open");
-    let how = How { computation, decides, compares };
-    let mut replay = Replay::new(&trace, how).map_err(|why| Failure::new(format!("{}: {why}", path.display())))?;
+    let mut replay = Replay::new(&trace, How { decides, compares }).map_err(named)?;
     let processes = Processes::connect(&options, path)?;
-    if processes.is_first() && computation != Computation::None && trace.times.is_empty() && trace.histograms.is_empty() {
+    if processes.is_first() && !has_computation && !asked.is_about_computation() {
         eprintln!("xsim: note: the trace has no computation: nothing is computed between calls");
     }
     let ran = workload::run(&options, processes, path.display().to_string(), replay.names(), &mut replay)?;
@@ -95,15 +94,4 @@ pub fn main(matches: &ArgMatches) -> Result<ExitCode, Failure> {
         }
     }
     Ok(code)
-}
-
-fn computation_of(matches: &ArgMatches) -> Result<Computation, Failure> {
-    match matches.get_one::<String>("compute").expect("it has a default").as_str() {
-        "none" => Ok(Computation::None),
-        "recorded" => Ok(Computation::RECORDED),
-        factor => match factor.parse::<f64>() {
-            Ok(factor) if factor.is_finite() && factor >= 0.0 => Ok(Computation::Scaled(factor)),
-            _ => Err(Failure::with(USAGE, format!("--compute {factor}: none, recorded or a factor such as 0.5"))),
-        },
-    }
 }

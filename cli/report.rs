@@ -2,11 +2,11 @@
 
 use crate::failure::{Failure, USAGE};
 use ::report::overview::overview;
-use ::report::{Document, Efficiencies, difference, page};
+use ::report::{Efficiencies, difference, page};
 use clap::{Arg, ArgAction, ArgMatches, Command};
 use observe::Report;
 use std::io::Write;
-use std::path::{Path, PathBuf};
+use std::path::PathBuf;
 use std::process::ExitCode;
 
 /// The subcommand's arguments.
@@ -21,7 +21,13 @@ pub fn command() -> Command {
                 .help("A report, from -xsim-report RUN.json; with -xsim-profile it knows call sites and who waits for whom"),
         )
         .arg(file("OTHER").help("Another one: what differs"))
-        .arg(file("output").short('o').long("output").value_name("FILE.html").help("Write a page that needs nothing else, instead of text"))
+        .arg(
+            file("output")
+                .short('o')
+                .long("output")
+                .value_name("FILE.html")
+                .help("Write a page that needs nothing else; with a name in .txt, .md or .csv text, Markdown or values"),
+        )
         .arg(
             file("ideal")
                 .long("ideal")
@@ -32,28 +38,63 @@ pub fn command() -> Command {
         .arg(flag("markdown", "As Markdown"))
 }
 
+/// How a report is shown.
+#[derive(Clone, Copy, PartialEq, Eq)]
+enum Form {
+    Page,
+    Text,
+    Markdown,
+    Values,
+}
+
+/// What the flags say, else the name of the file; text for a terminal.
+fn form(matches: &ArgMatches, output: Option<&PathBuf>) -> Result<Form, Failure> {
+    match (matches.get_flag("csv"), matches.get_flag("markdown"), output) {
+        (true, ..) => Ok(Form::Values),
+        (_, true, _) => Ok(Form::Markdown),
+        (_, _, None) => Ok(Form::Text),
+        (_, _, Some(output)) => match output.extension().and_then(|suffix| suffix.to_str()) {
+            Some("html" | "htm") => Ok(Form::Page),
+            Some("txt") => Ok(Form::Text),
+            Some("md") => Ok(Form::Markdown),
+            Some("csv") => Ok(Form::Values),
+            _ => Err(Failure::with(
+                USAGE,
+                format!("the name {} says no format: it ends in .html for a page, in .txt, .md or .csv", output.display()),
+            )),
+        },
+    }
+}
+
 /// Runs it.
 pub fn main(matches: &ArgMatches) -> Result<ExitCode, Failure> {
     let path = |name: &str| matches.get_one::<PathBuf>(name);
     let read = |path: &PathBuf| ::report::read(path).map_err(Failure::new);
+    let (output, form) = (path("output"), form(matches, path("output"))?);
     let run = read(path("RUN").expect("clap asks for it"))?;
     let document = match path("OTHER") {
-        Some(other) => {
-            if path("output").is_some() || path("ideal").is_some() {
-                return Err(Failure::with(USAGE, "differences of two runs are text: leave -o and --ideal out, or give one report"));
-            }
-            difference::difference(&run, &read(other)?)
+        Some(_) if form == Form::Page => {
+            return Err(Failure::with(USAGE, "differences of two runs are text: give -o a name in .txt, .md or .csv, or give one report"));
         }
+        Some(_) if path("ideal").is_some() => {
+            return Err(Failure::with(USAGE, "--ideal is for one run: leave it out, or give one report"));
+        }
+        Some(other) => difference::difference(&run, &read(other)?),
         None => {
             let ideal = path("ideal").map(read).transpose()?;
             let efficiencies = efficiencies(&run, ideal.as_ref())?;
-            if let Some(output) = path("output") {
+            if form == Form::Page {
                 return write(output, &page::page(&run, &efficiencies));
             }
             overview(&run, &efficiencies)
         }
     };
-    print(&document, matches)
+    let text = match form {
+        Form::Values => document.csv(),
+        Form::Markdown => document.markdown(),
+        Form::Text | Form::Page => document.text(),
+    };
+    write(output, &text)
 }
 
 /// What one asks for by name has to be there; without, it is said why not.
@@ -62,20 +103,19 @@ fn efficiencies(run: &Report, ideal: Option<&Report>) -> Result<Result<Efficienc
     if ideal.is_some() { found.map(Ok).map_err(Failure::new) } else { Ok(found) }
 }
 
-fn write(path: &Path, text: &str) -> Result<ExitCode, Failure> {
-    std::fs::write(path, text).map_err(|why| Failure::new(format!("cannot write the page {}: {why}", path.display())))?;
-    Ok(ExitCode::SUCCESS)
-}
-
-fn print(document: &Document, matches: &ArgMatches) -> Result<ExitCode, Failure> {
-    let text = match (matches.get_flag("csv"), matches.get_flag("markdown")) {
-        (true, _) => document.csv(),
-        (_, true) => document.markdown(),
-        _ => document.text(),
-    };
-    match std::io::stdout().lock().write_all(text.as_bytes()) {
-        // A reader that has seen enough is no failure.
-        Err(why) if why.kind() != std::io::ErrorKind::BrokenPipe => Err(Failure::new(format!("standard output cannot be written: {why}"))),
-        _ => Ok(ExitCode::SUCCESS),
+/// To a file, or to standard output.
+fn write(output: Option<&PathBuf>, text: &str) -> Result<ExitCode, Failure> {
+    match output {
+        Some(path) => {
+            std::fs::write(path, text).map_err(|why| Failure::new(format!("cannot write the page {}: {why}", path.display())))?;
+        }
+        None => match std::io::stdout().lock().write_all(text.as_bytes()) {
+            // A reader that has seen enough is no failure.
+            Err(why) if why.kind() != std::io::ErrorKind::BrokenPipe => {
+                return Err(Failure::new(format!("standard output cannot be written: {why}")));
+            }
+            _ => {}
+        },
     }
+    Ok(ExitCode::SUCCESS)
 }

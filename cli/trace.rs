@@ -3,6 +3,7 @@
 mod benchmark;
 mod convert;
 mod extrapolate;
+mod scale;
 
 use crate::failure::{Failure, USAGE};
 use ::trace::stat::Statistics;
@@ -38,11 +39,30 @@ pub fn open_family(matches: &ArgMatches) -> Result<Vec<Trace>, Failure> {
     paths.map(|path| Trace::open(path)).collect::<Result<_, String>>().map_err(Failure::new)
 }
 
+/// The argument of a trace.
+fn file(name: &'static str) -> Arg {
+    Arg::new(name).required(true).value_name(name).value_parser(clap::value_parser!(PathBuf)).help("A trace, from -xsim-trace")
+}
+
+/// The argument of where a trace is written to.
+fn output() -> Arg {
+    Arg::new("output")
+        .short('o')
+        .long("output")
+        .required(true)
+        .value_name("FILE")
+        .value_parser(clap::value_parser!(PathBuf))
+        .help("Where to")
+}
+
+/// Writes a trace where [`output`] says.
+fn write(trace: &[u8], matches: &ArgMatches) -> Result<(), Failure> {
+    let output: &PathBuf = matches.get_one("output").expect("clap asks for it");
+    std::fs::write(output, trace).map_err(|why| Failure::new(format!("cannot write the trace {}: {why}", output.display())))
+}
+
 /// The subcommand's arguments.
 pub fn command() -> Command {
-    let file = |name: &'static str| {
-        Arg::new(name).required(true).value_name(name).value_parser(clap::value_parser!(PathBuf)).help("A trace, from -xsim-trace")
-    };
     let rank = |help: &'static str| Arg::new("rank").long("rank").value_name("R").value_parser(clap::value_parser!(u32)).help(help);
     Command::new("trace")
         .about("Show what a recorded run did (-xsim-trace)")
@@ -70,14 +90,7 @@ pub fn command() -> Command {
             Command::new("cut")
                 .about("A trace of some ranks, or of a part of the time")
                 .arg(file("TRACE"))
-                .arg(
-                    Arg::new("output")
-                        .short('o')
-                        .required(true)
-                        .value_name("FILE")
-                        .value_parser(clap::value_parser!(PathBuf))
-                        .help("Where to"),
-                )
+                .arg(output())
                 .arg(Arg::new("ranks").long("ranks").value_name("RANKS").help("Calls of these ranks only, such as 0-3,7"))
                 .arg(
                     Arg::new("from")
@@ -90,6 +103,7 @@ pub fn command() -> Command {
         .subcommand(benchmark::command())
         .subcommand(convert::command())
         .subcommand(extrapolate::command())
+        .subcommand(scale::command())
 }
 
 /// Runs it.
@@ -124,8 +138,7 @@ pub fn main(matches: &ArgMatches) -> Result<ExitCode, Failure> {
         }
         "cut" => {
             let file = cut::cut(&open("TRACE")?, &ranks(sub)?, &window(sub)?).map_err(Failure::new)?;
-            let output = path("output");
-            std::fs::write(output, file).map_err(|why| Failure::new(format!("cannot write the trace {}: {why}", output.display())))?;
+            write(&file, sub)?;
             ExitCode::SUCCESS
         }
         "benchmark" => {
@@ -138,6 +151,10 @@ pub fn main(matches: &ArgMatches) -> Result<ExitCode, Failure> {
         }
         "extrapolate" => {
             extrapolate::run(sub)?;
+            ExitCode::SUCCESS
+        }
+        "scale" => {
+            scale::run(open("TRACE")?, sub)?;
             ExitCode::SUCCESS
         }
         _ => unreachable!("clap knows only the subcommands above"),

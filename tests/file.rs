@@ -47,6 +47,12 @@ fn a_representation_without_conversions_is_as_memory() {
 }
 
 #[test]
+fn functions_of_the_program_convert_what_goes_to_a_file_and_comes_from_it() {
+    holds("converting");
+    with_file(Run::program("files.c").processes("mpich", 2), "converting").ranks(4).run().success();
+}
+
+#[test]
 fn the_shared_pointer_gives_every_record_a_place_of_its_own() {
     holds("shared");
 }
@@ -118,6 +124,53 @@ fn servers_take_the_same_time_on_several_processes() {
         for processes in [2, 4] {
             assert_eq!(served(Run::program("files_times.c").processes("mpich", processes), servers, 6), one, "{servers} on {processes}");
         }
+    }
+}
+
+/// As [`served`], of a program's case.
+fn buffered(run: Run, servers: u32, ranks: u32) -> String {
+    let output = with_file(run, "buffered").ranks(ranks).machine(&STORAGE.replace("SERVERS", &servers.to_string())).run().success();
+    output.lines().into_iter().filter(|line| *line != "ok").collect::<Vec<_>>().join("\n")
+}
+
+// All members meet at 2.016 us and learn of it 16 ns (rank 0) and 2.016 us later. Words of both are in either half of the file: 504 and 496 bytes. With rank 1's, which are there last,
+// aggregator 0 has all at 6.528 us, and with its own aggregator 1 at 6.032. That one is served from 16.032 to 17.032 and the other one after it; 10 us later they know, and tell both ranks, one of
+// which is 2 us away.
+//
+// The only aggregator with a buffer of 1200 bytes has two rounds, of 600 and 400 bytes for each rank: it is asked at 6.032 and 31.832 us, knows at 27.232 and 52.632, and answers with the bytes.
+// Alone rank 0 asks at 2.032 us and rank 1 at 4.032, for 1000 bytes each.
+#[test]
+fn aggregators_ask_the_servers_for_all_whose_bytes_lie_between_each_others() {
+    let wanted = [
+        "rank 0 read 53032000",
+        "rank 0 read alone 2032000",
+        "rank 0 wrote 29032000",
+        "rank 0 wrote alone 23032000",
+        "rank 1 read 55032000",
+        "rank 1 read alone 25032000",
+        "rank 1 wrote 30032000",
+        "rank 1 wrote alone 25032000",
+    ];
+    assert_eq!(buffered(Run::program("files_times.c"), 1, 2), wanted.join("\n"));
+}
+
+#[test]
+fn aggregators_take_the_same_time_on_several_processes() {
+    for servers in [1, 3] {
+        let one = buffered(Run::program("files_times.c"), servers, 6);
+        for processes in [2, 4] {
+            assert_eq!(buffered(Run::program("files_times.c").processes("mpich", processes), servers, 6), one, "{servers} on {processes}");
+        }
+    }
+}
+
+#[test]
+fn aggregators_exchange_bytes_over_packets_and_between_nodes() {
+    for machine in [
+        "torus:4x2,l=1us,b=8Gbps,level=packet/storage:servers=2,b=8Gbps",
+        "star:l=1us,b=8Gbps/mesh:2x2,l=100ns,b=8Gbps/storage:servers=2,b=8Gbps",
+    ] {
+        with_file(Run::program("files_times.c"), "buffered").ranks(8).machine(machine).run().success();
     }
 }
 

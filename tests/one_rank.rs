@@ -102,14 +102,75 @@ fn work_of_any_thread_is_charged_and_sleep_is_not() {
 }
 
 #[test]
-fn two_threads_in_mpi_at_once_are_named() {
-    one_rank("threads.c")
-        .arg("crossed")
-        .ranks(2)
-        .processes(MPICH, 2)
-        .run()
-        .failure()
-        .says(&["MPI_Barrier was called while another thread is in an MPI call", "MPI_THREAD_SERIALIZED"]);
+fn two_threads_in_mpi_at_once_are_named_where_the_program_did_not_ask_for_them() {
+    let crossed = |level: &str| one_rank("threads.c").arg("crossed").arg(level).ranks(2).processes(MPICH, 2).run().failure();
+    let named = "MPI_Barrier was called while another thread is in an MPI call";
+    crossed("serialized").says(&[named, "MPI_THREAD_SERIALIZED", "ask MPI_Init_thread for MPI_THREAD_MULTIPLE"]);
+    crossed("funneled").says(&[named, "call MPI_Init_thread and ask for MPI_THREAD_MULTIPLE"]);
+}
+
+/// A case of `threads_at_once.c` on 1, 2 and 4 processes of MPICH and 2 of Open MPI.
+fn at_once(case: &str) {
+    for (processes, launcher) in [(1, MPICH), (2, MPICH), (4, MPICH), (2, OPENMPI)] {
+        one_rank("threads_at_once.c").arg(case).ranks(processes).processes(launcher, processes).run().ok(processes);
+    }
+}
+
+#[test]
+fn threads_send_and_receive_both_ways_at_once() {
+    at_once("both_ways");
+}
+
+#[test]
+fn threads_are_in_collectives_at_once_each_on_a_communicator() {
+    at_once("collectives");
+}
+
+#[test]
+fn a_thread_that_waits_lets_one_that_computes_send() {
+    at_once("computes_and_sends");
+}
+
+#[test]
+fn threads_that_probe_at_once_get_each_message_once() {
+    at_once("probes");
+}
+
+#[test]
+fn threads_complete_requests_at_once() {
+    at_once("waits");
+}
+
+#[test]
+fn threads_make_communicators_at_once() {
+    at_once("making");
+}
+
+#[test]
+fn a_thread_gets_what_another_of_its_rank_sends() {
+    at_once("to_itself");
+}
+
+#[test]
+fn threads_access_windows_at_once() {
+    at_once("one_sided");
+}
+
+#[test]
+fn a_rank_does_not_wait_for_ever_while_another_thread_may_send() {
+    at_once("late");
+}
+
+#[test]
+fn threads_that_all_wait_for_ever_are_named() {
+    let run = one_rank("threads_at_once.c").arg("deadlock").ranks(2).processes(MPICH, 2).run().failure();
+    run.says(&["deadlock at virtual time", "MPI_Recv(source=", "tag=70", "tag=71", "tag=99", "; another thread in MPI_Recv"]);
+}
+
+#[test]
+fn ranks_that_share_a_process_say_where_threads_can_call() {
+    let run = threaded("threads_at_once.c").arg("late").ranks(2).run().failure();
+    run.says(&["has MPI_THREAD_FUNNELED, because ranks share a process", "'mpirun -np N PROGRAM -xsim-one-rank'"]);
 }
 
 #[test]

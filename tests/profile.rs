@@ -5,6 +5,7 @@ mod common;
 
 use common::{Run, command, root, scratch};
 use observe::call_profile::{ChainCost, Lost, SiteCost};
+use observe::collective::Unknown;
 use observe::{CallProfile, Report, WaitState};
 use std::sync::atomic::{AtomicUsize, Ordering};
 
@@ -153,6 +154,70 @@ fn bytes_are_under_way_from_sending_to_arrival() {
 }
 
 #[test]
+fn what_a_collective_would_take_by_another_algorithm_is_what_it_takes_by_that() {
+    for machine in ["star:l=1us,b=1Gbps", "torus:2x3,l=1us,b=1Gbps/rank:o_send=0.4us,o_recv=0.3us,gap=50ns"] {
+        for (name, kind) in [
+            ("allreduce", "allreduce"),
+            ("bcast", "bcast"),
+            ("alltoall", "alltoall"),
+            ("reduce_scatter", "reduce_scatter"),
+            ("barrier", "barrier"),
+        ] {
+            let run = || Run::program("waiting.c").ranks(6).machine(machine).arg(format!("{name}_at_once"));
+            let chosen = profiled(run());
+            let [cost] = &chosen.collectives[..] else { panic!("{:?}", chosen.collectives) };
+            assert_eq!((cost.kind.collective.as_str(), cost.kind.members, cost.calls, cost.unknown), (kind, 6, 6, None));
+            assert!(cost.takes_ps.len() >= 4, "{cost:?}");
+            for (algorithm, &ps) in &cost.takes_ps {
+                let profile = profiled(run().arg(format!("-xsim-coll={kind}={algorithm}")));
+                let [own] = &profile.collectives[..] else { panic!("{:?}", profile.collectives) };
+                assert_eq!((&own.kind.algorithm, &own.takes_ps), (algorithm, &cost.takes_ps), "{machine}");
+                let longest = profile.sites.iter().find(|site| site.function == own.function).unwrap().time.max_ps;
+                assert_eq!(longest, ps, "{kind} by {algorithm} on {machine}");
+            }
+        }
+    }
+}
+
+#[test]
+fn collectives_are_told_by_place_members_size_and_algorithm() {
+    let profile = profiled(Run::program("waiting.c").ranks(8).machine("star:l=1us,b=8Gbps").arg("kinds"));
+    let told = |function: &str| {
+        let of = profile.collectives.iter().filter(|cost| cost.function == function);
+        let mut all: Vec<_> = of.map(|cost| (cost.kind.members, cost.least_bytes, cost.most_bytes, cost.calls)).collect();
+        all.sort_unstable();
+        all
+    };
+    // 4 and 7 ints are 16 and 28 bytes, which have five bits both.
+    assert_eq!(told("MPI_Allreduce"), [(4, 28, 28, 8), (8, 16, 28, 40)]);
+    assert_eq!(told("MPI_Iallreduce"), [(4, 400, 400, 8)]);
+    assert_eq!(told("MPI_Alltoallv"), [(8, 0, 0, 8)]);
+    let of = |function: &str| profile.collectives.iter().find(|cost| cost.function == function && cost.kind.members == 8).unwrap();
+    assert_eq!((of("MPI_Alltoallv").unknown, of("MPI_Alltoallv").takes_ps.len()), (Some(Unknown::Blocks), 0));
+    // Messages of 28 B take 2 us and 28 ns: three rounds of recursive doubling, six of trees up and down.
+    let takes = &of("MPI_Allreduce").takes_ps;
+    assert_eq!((of("MPI_Allreduce").kind.algorithm.as_str(), takes["recursive-doubling"]), ("recursive-doubling", 3 * 2_028_000));
+    assert_eq!(takes["reduce-bcast"], 6 * 2_028_000);
+}
+
+#[test]
+fn on_a_network_of_packets_algorithms_are_told_without_times_and_links_over_time() {
+    // Rank 0 sends at 0 s, and the packet is on each of two links for 1.2 us (1,500 B at 10 Gbit/s); the run has 50 us.
+    let machine = "star:l=1us,b=10Gbps,level=packet";
+    let profile = profiled(Run::program("waiting.c").ranks(2).machine(machine).arg("long_before"));
+    let links = profile.series.links.expect("packets were sent");
+    assert_eq!((links.mean.len(), links.most.len()), (links.most.len(), 50_000_000_u64.div_ceil(links.bin_ps) as usize));
+    // Each of the two cables has two directions.
+    let busy = |of: &[u16]| of.iter().map(|&part| f64::from(part) / 1e4).sum::<f64>() * links.bin_ps as f64 / 1e6;
+    assert!((busy(&links.mean) - 2.0 * 1.2 / 4.0).abs() < 0.01, "{links:?}");
+    assert!((busy(&links.most) - 2.4).abs() < 0.05 && links.most[0] == 10_000, "{links:?}");
+    let kinds = profiled(Run::program("waiting.c").ranks(4).machine(machine).arg("allreduce_at_once"));
+    assert_eq!((kinds.collectives[0].unknown, kinds.collectives[0].takes_ps.len()), (Some(Unknown::Shared), 0));
+    assert!(kinds.series.links.is_some());
+    assert!(profiled(case("allreduce_at_once", 4)).series.links.is_none(), "a formula has no links");
+}
+
+#[test]
 fn a_network_of_packets_has_the_same_one_sided_wait_states() {
     // Links of one hop take 1 us and no time a byte: 2 us from endpoint to endpoint, as on the star above.
     let packets = |name: &str| profiled(Run::program("waiting.c").ranks(4).machine("star:l=1us,b=1Tbps,level=packet").arg(name));
@@ -219,6 +284,26 @@ fn profiles_are_the_same_on_any_number_of_processes() {
 fn one_rank_a_process_has_the_same_profile() {
     let alone = profiled(case("all", 4));
     assert_eq!(profiled(case("all", 4).processes("mpich", 4).arg("-xsim-one-rank")), alone);
+}
+
+#[test]
+fn places_without_lines_are_functions_or_addresses_and_it_is_said_how_to_get_lines() {
+    let directory = scratch("profile-without-lines");
+    let program = directory.join("program");
+    let compiled = command(&["cc", "-g0"]).arg(root().join("examples/c/hello.c")).arg("-o").arg(&program).status();
+    assert!(compiled.unwrap().success());
+    let said = |program: &std::path::Path| {
+        let output =
+            std::process::Command::new(program).args(["-xsim-np", "2", "-xsim-profile", "-xsim-compute", "none"]).output().unwrap();
+        assert!(output.status.success());
+        String::from_utf8(output.stderr).unwrap()
+    };
+    let text = said(&program);
+    assert!(text.contains(" program main+0x") && text.contains("call sites have no file and line: compile with -g"), "{text}");
+    let stripped = directory.join("stripped");
+    assert!(std::process::Command::new("strip").arg(&program).arg("-o").arg(&stripped).status().unwrap().success());
+    let text = said(&stripped);
+    assert!(text.contains(" stripped+0x") && text.contains("do not strip the program"), "{text}");
 }
 
 #[test]

@@ -174,6 +174,51 @@ fn another_machine_and_other_computation_take_other_times() {
     assert!(text(&output).contains("by up to 6us"), "{}", text(&output));
 }
 
+/// A trace with what `xsim trace scale` changes.
+#[track_caller]
+fn scaled(trace: &Path, args: &[&str]) -> PathBuf {
+    let to = directory().join("scaled.trace");
+    let output = command(&["trace", "scale", trace.to_str().unwrap(), "-o", to.to_str().unwrap()]).args(args).output().unwrap();
+    assert!(output.status.success(), "{}", text(&output));
+    to
+}
+
+#[test]
+fn other_computation_and_other_sizes_take_the_times_that_follow() {
+    let source = directory().join("steps.c");
+    std::fs::write(&source, STEPS).unwrap();
+    let program = common::compile(source.to_str().unwrap(), &[]);
+    let run = || Run::of(program.clone()).ranks(2).variable("XSIM_COMPUTE", "none").machine("star:l=1us,b=8Gbps");
+    // Computation, two links of 1 us, a nanosecond a byte.
+    let steps = |computed_ns: u64, bytes: u64| 3 * (computed_ns + 2_000 + bytes) * 1000;
+    let (isend, ms) = ("steps.c:12", 1_000_000);
+    for times in ["exact", "histogram"] {
+        let trace = recorded(run(), times);
+        for (args, time) in [
+            (vec!["--compute", "0.5"], steps(ms / 2, 1000)),
+            // Before MPI_Init, MPI_Comm_rank and MPI_Finalize, and before MPI_Isend and MPI_Wait: a receive that is posted before its message is
+            // there does not wait for less.
+            (vec!["--compute", "1us"], steps(2_000, 1000) + 3 * 1_000_000),
+            (vec!["--compute", &format!("{isend}=0.25")], steps(ms / 4, 1000)),
+            (vec!["--compute", &format!("{isend}=4ms")], steps(4 * ms, 1000)),
+            (vec!["--compute", "main=none"], steps(0, 1000)),
+            // Where nothing was computed, too; and what comes later holds.
+            (vec!["--compute", "none", "--compute", "MPI_Wait=1us"], steps(1_000, 1000)),
+            (vec!["--compute", "MPI_Wait=1us", "--compute", "none"], steps(0, 1000)),
+            (vec!["--sizes", "3*bytes"], steps(ms, 3000)),
+            (vec!["--sizes", "min(bytes, 0.5*kilo)"], steps(ms, 500)),
+            (vec!["--compute", "2", "--sizes", "4096 * ranks"], steps(2 * ms, 8192)),
+        ] {
+            let machine = ["-m", "star:l=1us,b=8Gbps"];
+            assert_eq!(takes(&trace, &[&machine, args.as_slice()].concat()), time, "{times} {args:?}");
+            assert_eq!(takes(&scaled(&trace, &args), &machine), time, "{times} {args:?}, written");
+        }
+    }
+    // A trace without times, of a program that computes as long as is said.
+    let trace = recorded(run(), "none");
+    assert_eq!(takes(&trace, &["-m", "star:l=1us,b=8Gbps", "--compute", "MPI_Isend=4ms"]), steps(4 * ms, 1000));
+}
+
 #[test]
 fn a_rank_fails_in_a_replay_when_it_would_in_the_run() {
     let source = directory().join("steps.c");
@@ -219,6 +264,16 @@ fn what_cannot_be_replayed_is_refused_with_its_rank_call_and_place() {
     refused(&trace, &["-n", "8"], &["-n 8", "of 4 ranks"]);
     refused(&trace, &["-m", "star:2"], &["2"]);
     refused(&trace, &["--compute", "-1"], &["--compute -1", "factor"]);
+    refused(&trace, &["--compute", "nowhere.c:3=0.5"], &["nothing in the trace is called at 'nowhere.c:3'", "xsim trace show"]);
+    refused(&trace, &["--compute", "MPI_Recv=3 ounces"], &["--compute MPI_Recv=3 ounces", "3us"]);
+    refused(&trace, &["--compare", "--compute", "0.5"], &["--compare", "leave --compute and --sizes out"]);
+    refused(&trace, &["--sizes", "2 *"], &["--sizes:1:4: expected a formula"]);
+    refused(&trace, &["--sizes", "2 * byte"], &["--sizes:1:5: nothing is called 'byte' here; did you mean 'bytes'?"]);
+    refused(&trace, &["--sizes", "bytes / (bytes - 4)"], &["this is 0, and nothing can be divided by it"]);
+    refused(&trace, &["--sizes", "bytes / 3"], &["MPI_Isend at", "4 bytes become 1.3", "floor()"]);
+    refused(&trace, &["--sizes", "bytes + 2"], &["rank 0", "MPI_Isend at traced.c:15 ring", "its 4 bytes become 6", "4 * ceil(... / 4)"]);
+    refused(&trace, &["--sizes", "-bytes"], &["4 bytes become -4, where 0 to 2^53 may be"]);
+    refused(&trace, &["--sizes", "bytes * giga * 4"], &["elements are more than an int holds"]);
     refused(&trace, &["--compare"], &["exact times", "-xsim-trace-times exact"]);
     refused(&trace, &["--network-report", directory().join("net.json").to_str().unwrap()], &["packet networks"]);
     refused(Path::new("/nonexistent.trace"), &[], &["/nonexistent.trace", "cannot read"]);

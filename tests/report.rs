@@ -4,6 +4,7 @@ mod common;
 
 use common::{Output, Run, command, scratch};
 use std::path::{Path, PathBuf};
+use std::process::Command;
 use std::sync::atomic::{AtomicUsize, Ordering};
 
 /// Runs a case of the program with a report: the file.
@@ -165,6 +166,35 @@ fn a_page_has_everything_and_needs_nothing() {
     assert!(text.contains("prefers-color-scheme: dark") && text.contains("@media print"));
 }
 
+/// What a browser makes of a page, after this script has run on it; nothing where no Chromium is installed.
+fn opened(page: &Path, script: &str) -> Option<String> {
+    let browser =
+        ["chromium", "chromium-browser", "google-chrome"].into_iter().find(|name| Command::new(name).arg("--version").output().is_ok())?;
+    let copy = page.with_file_name("opened.html");
+    let text = std::fs::read_to_string(page).unwrap();
+    std::fs::write(&copy, text.replace("</body>", &format!("<script>{script}</script></body>"))).unwrap();
+    let mut browser = Command::new(browser);
+    browser.args(["--headless", "--no-sandbox", "--disable-gpu", "--dump-dom"]);
+    browser.arg(format!("--user-data-dir={}", page.with_file_name("browser").display())).arg(format!("file://{}", copy.display()));
+    Some(String::from_utf8(browser.output().unwrap().stdout).unwrap())
+}
+
+#[test]
+fn in_a_browser_pictures_over_time_zoom_and_tables_sort() {
+    let path = run("late_sender", 2, &[MACHINE, "-xsim-profile"]);
+    let page = path.with_file_name("run.html");
+    report(&[&path, &"-o", &page]).success();
+    let clicks = "document.querySelectorAll('#zoom button')[0].click(); document.querySelectorAll('#zoom button')[3].click();
+        document.querySelectorAll('table.sorts thead button')[2].click();";
+    let Some(shown) = opened(&page, clicks) else { return eprintln!("no Chromium is installed: the page was not opened") };
+    // Of 52 us the middle half, and then half of that later: a stretch has 2^17 ps, 131 ns.
+    let bins = |us: f64| us * 1e6 / 131_072.0;
+    let view = format!("viewBox=\"{} 0 {} 1000\"", bins(26.0), bins(26.0));
+    assert!(shown.contains("<span>26 us</span><span>52 us</span>") && shown.contains(&view), "{view}\nis missing in\n{shown}");
+    assert!(shown.contains("aria-sort=\"descending\""), "{shown}");
+    assert!(shown.contains("Sorted by calls, greatest first."), "{shown}");
+}
+
 #[test]
 fn two_runs_are_compared() {
     let (slow, fast) = (run("all", 4, &["-xsim-mn=star:l=2us", "-xsim-profile"]), run("all", 4, &[MACHINE, "-xsim-profile"]));
@@ -175,6 +205,29 @@ fn two_runs_are_compared() {
     let same = report(&[&slow, &slow]).stdout;
     assert!(same.contains("1.000") && !same.contains("MPI_Allreduce"), "{same}");
     report(&[&slow, &fast, &"-o", &"page.html"]).refuses(2, "differences of two runs are text");
+}
+
+#[test]
+fn what_another_algorithm_would_take_is_told_and_recommended_if_it_is_faster() {
+    let path = run("allreduce_at_once", 8, &[MACHINE, "-xsim-profile", "-xsim-coll=allreduce=reduce-bcast"]);
+    let text = report(&[&path]).success().stdout.split_whitespace().collect::<Vec<_>>().join(" ");
+    // A message of 96 B takes 2 us and 7.68 ns; three rounds and not six.
+    for said in [
+        "is in MPI_Allreduce at waiting.c:",
+        "96 B among 8 ranks, by reduce-bcast: of members that enter at one time recursive-doubling takes 6.023 us and not 12.05 us, 2.0 times as fast. \
+         Try -xsim-coll allreduce=recursive-doubling.",
+        "call site function members bytes algorithm calls time waits one takes by others",
+        "MPI_Allreduce 8 96 B reduce-bcast 8 75 % 75 % 12.05 us linear 4.015 us, recursive-doubling 6.023 us, ",
+    ] {
+        assert!(text.contains(said), "{said}\nis missing in\n{text}");
+    }
+    let page = path.with_extension("html");
+    report(&[&path, &"-o", &page]).success();
+    let page = std::fs::read_to_string(page).unwrap();
+    assert!(page.contains(">Collectives</h2>") && page.contains("<td>reduce-bcast</td>"), "{page}");
+    let best = ["-xsim-profile", "-xsim-coll=allreduce=recursive-doubling", MACHINE];
+    let best = report(&[&run("allreduce_at_once", 8, &best)]).success().stdout;
+    assert!(!best.contains("Try -xsim-coll"), "{best}");
 }
 
 /// All of 8 ranks, two on a node, send to rank 5: the link to its node is the busiest, and the map says who sits where.
@@ -211,10 +264,17 @@ fn what_is_no_report_is_refused_with_its_name() {
     report(&[&without, &"-o", &"/nonexistent/page.html"]).refuses(1, "cannot write the page /nonexistent/page.html");
     let output = report(&[&without]).success();
     assert!(output.stdout.contains("without -xsim-profile"), "{output}");
+    report(&[&without, &"-o", &"page.docx"])
+        .refuses(2, "the name page.docx says no format: it ends in .html for a page, in .txt, .md or .csv");
+    report(&[&without, &without, &"-o", &"page.html"]).refuses(2, "differences of two runs are text");
+    let values = without.with_file_name("run.csv");
+    report(&[&without, &"-o", &values]).success();
+    assert!(std::fs::read_to_string(&values).unwrap().starts_with("# Time\n"));
     // A run of no length, in which nothing is computed.
-    let nothing = run("barrier", 1, &["-xsim-mn=none"]);
+    let nothing = run("barrier", 1, &["-xsim-mn=none", "-xsim-profile"]);
     report(&[&nothing, &"-o", &nothing.with_file_name("page.html")]).success();
-    report(&[&nothing]).success();
+    let text = report(&[&nothing]).success().stdout;
+    assert!(text.contains("No call took any virtual time.") && !text.contains("\nFindings\n"), "{text}");
 }
 
 #[test]
@@ -222,13 +282,14 @@ fn a_network_of_packets_has_its_links_in_the_report() {
     let path = run("all", 9, &["-xsim-mn=torus:3x3,level=packet,l=100ns,b=10Gbps", "-xsim-profile"]);
     let text = report(&[&path]).success().stdout;
     let at = text.find("\nNetwork\n").unwrap_or_else(|| panic!("{text}"));
-    let said: Vec<&str> = text[at..].lines().skip(2).take(2).collect();
+    let said: Vec<&str> = text[at..].lines().skip(2).take(3).collect();
     assert!(said[0].contains("9 routers, routing ") && said[0].contains(" packets passed "), "{said:?}");
-    assert!(said[1].trim_start().starts_with("links") && said[1].contains("busiest"), "{said:?}");
+    assert!(said[1].contains("Of stretches of ") && said[1].contains("; one link was busy "), "{said:?}");
+    assert!(said[2].trim_start().starts_with("links") && said[2].contains("busiest"), "{said:?}");
     let page = path.with_extension("html");
     report(&[&path, &"-o", &page]).success();
     let page = std::fs::read_to_string(page).unwrap();
-    assert!(page.contains(">Network</h2>"));
+    assert!(page.contains(">Network</h2>") && page.contains("aria-label=\"How busy links were over virtual time. Of stretches of "));
     // Nine routers with a rank each, in three rows as in the torus.
     assert!(page.contains("svg class=\"topology\" viewBox=\"0 0 3 3\"") && page.matches("class=\"load\"").count() == 9, "{page}");
     assert!(page.contains("<title>router 8: rank 8; links busy "));

@@ -278,3 +278,99 @@ fn what_is_wrong_is_said() {
     fails(&["show", &damaged("short", &bytes[..bytes.len() / 2])], "byte ");
     fails(&["show", &damaged("none", b"#!/bin/sh\n")], "byte 0: this is no trace of xsim");
 }
+
+const SIDES: &str = r#"
+#include <mpi.h>
+int main(int argc, char **argv) {
+    int rank, count, ints[100], counts[] = {1, 2}, displs[] = {3, 0};
+    double doubles[10];
+    MPI_Datatype rows;
+    MPI_Status status;
+    MPI_Init(&argc, &argv);
+    MPI_Comm_rank(MPI_COMM_WORLD, &rank);
+    MPI_Type_vector(2, 1, 3, MPI_INT, &rows);
+    MPI_Type_commit(&rows);
+    if (rank == 0) {
+        MPI_Send(ints, 10, MPI_INT, 1, 0, MPI_COMM_WORLD);
+        MPI_Send(ints, 3, rows, 1, 0, MPI_COMM_WORLD);
+        MPI_Send(ints, 0, MPI_INT, 1, 0, MPI_COMM_WORLD);
+    } else {
+        MPI_Recv(ints, 100, MPI_BYTE, 0, 0, MPI_COMM_WORLD, &status);
+        MPI_Get_count(&status, MPI_BYTE, &count);
+        MPI_Recv(ints, 10, MPI_INT, 0, 0, MPI_COMM_WORLD, MPI_STATUS_IGNORE);
+        MPI_Recv(ints, 0, MPI_INT, 0, 0, MPI_COMM_WORLD, MPI_STATUS_IGNORE);
+    }
+    MPI_Bcast(doubles, rank == 0 ? 5 : 10, rank == 0 ? MPI_DOUBLE : MPI_INT, 0, MPI_COMM_WORLD);
+    MPI_Allgatherv(ints + 50, rank + 1, MPI_INT, ints, counts, displs, MPI_INT, MPI_COMM_WORLD);
+    if (argc > 1) {
+        MPI_Win win;
+        MPI_Win_create(ints, sizeof ints, 4, MPI_INFO_NULL, MPI_COMM_WORLD, &win);
+        MPI_Win_fence(0, win);
+        MPI_Put(ints, 1, MPI_INT, 1 - rank, 0, 1, MPI_INT, win);
+        MPI_Win_fence(0, win);
+        MPI_Win_free(&win);
+    }
+    MPI_Type_free(&rows);
+    MPI_Finalize();
+    return 0;
+}
+"#;
+
+/// Whatever counts and datatypes the sides say a size with, they come to the same one.
+#[test]
+fn scaled_sizes_are_the_same_on_both_sides() {
+    let source = directory().join("sides.c");
+    std::fs::write(&source, SIDES).unwrap();
+    let program = common::compile(source.to_str().unwrap(), &["-g"]);
+    let run = || Run::of(program.clone()).ranks(2).machine("none").variable("XSIM_COMPUTE", "none");
+    let scaled = |file: &Path, formula: &str| -> Result<PathBuf, String> {
+        let to = directory().join("scaled.trace");
+        let output = xsim(&["scale", file.to_str().unwrap(), "-o", to.to_str().unwrap(), "--sizes", formula]);
+        if output.status.success() { Ok(to) } else { Err(String::from_utf8(output.stderr).unwrap()) }
+    };
+    let (_, file) = traced(run());
+    let twice = scaled(&file, "2*bytes").unwrap();
+    let (zero, one) = (told(&["show", "--rank", "0"], &twice), told(&["show", "--rank", "1"], &twice));
+    for (shown, parts) in [
+        (
+            &zero,
+            vec![
+                "count=20, datatype=MPI_INT",
+                "count=6, datatype=datatype#",
+                "MPI_Type_vector(count=2, blocklength=1",
+                "count=0, datatype=MPI_INT",
+            ],
+        ),
+        (&zero, vec!["MPI_Bcast(buffer=..., count=10, datatype=MPI_DOUBLE", "sendcount=2,", "recvcounts=[2, 4], displs=[4, 0]"]),
+        (&one, vec!["count=200, datatype=MPI_BYTE", "bytes=80", "datatype=MPI_BYTE, count=80", "count=20, datatype=MPI_INT"]),
+        (&one, vec!["MPI_Bcast(buffer=..., count=20, datatype=MPI_INT", "sendcount=4,", "recvcounts=[2, 4], displs=[4, 0]"]),
+    ] {
+        parts.iter().for_each(|part| assert!(shown.contains(part), "{part} is missing:\n{shown}"));
+    }
+    assert!(xsim(&["check", twice.to_str().unwrap()]).status.success());
+    // 24 bytes in three elements of 8.
+    let why = scaled(&file, "1.5*bytes").unwrap_err();
+    assert!(
+        why.contains("rank 0, MPI_Send at sides.c:") && why.contains("its 24 bytes become 36, and elements of its datatype have 8"),
+        "{why}"
+    );
+    assert!(scaled(&file, "8*ceil(1.5*bytes/8)").is_ok());
+    // The receive of 100 bytes would be too short for its message of 40.
+    let why = scaled(&file, "max(0, 160 - bytes)").unwrap_err();
+    assert!(why.contains("sizes must not fall where they rose"), "{why}");
+    let why = scaled(&traced(run().arg("windows")).1, "2*bytes").unwrap_err();
+    assert!(why.contains("MPI_Put at sides.c:") && why.contains("cannot be changed: what is sent to a window"), "{why}");
+}
+
+#[test]
+fn a_trace_that_is_scaled_by_one_has_the_same_bytes() {
+    for times in ["none", "histogram", "exact"] {
+        for run in [of_four as fn() -> Run, || mixture(3), || mixture(8), random] {
+            let (_, file) = traced(run().arg(format!("-xsim-trace-times={times}")));
+            let to = directory().join("scaled.trace");
+            let output = xsim(&["scale", file.to_str().unwrap(), "-o", to.to_str().unwrap(), "--sizes", "bytes", "--compute", "1"]);
+            assert!(output.status.success(), "{}", String::from_utf8_lossy(&output.stderr));
+            assert!(std::fs::read(&file).unwrap() == std::fs::read(&to).unwrap(), "{times}");
+        }
+    }
+}

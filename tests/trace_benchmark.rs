@@ -85,6 +85,21 @@ fn a_benchmark_makes_the_calls_of_the_program() {
     makes_the_same_calls_in_the_same_time(Run::program("neighborhoods.c").variable("XSIM_COMPUTE", "none"), 5, "neighborhoods");
 }
 
+/// Twice the sizes on both sides of each message and of each block: the benchmark of that is a program without errors, and does what the trace has. (Programs
+/// that poll find other things where messages take other times.)
+#[test]
+fn a_benchmark_of_a_scaled_trace_makes_its_calls() {
+    let (first, _) = recorded(Run::program("neighborhoods.c").ranks(5).variable("XSIM_COMPUTE", "none"), "exact");
+    let scaled = directory().join("scaled.trace");
+    let args = ["trace", "scale", first.to_str().unwrap(), "-o", scaled.to_str().unwrap(), "--sizes", "2*bytes", "--compute", "1us"];
+    let output = command(&args).output().unwrap();
+    assert!(output.status.success(), "{}", String::from_utf8_lossy(&output.stderr));
+    let program = built(&generate(&scaled, &[]), "xsim", &[]);
+    let (second, _) = recorded(Run::of(program).ranks(5).variable("XSIM_COMPUTE", "none"), "exact");
+    is_same(&scaled, &second).unwrap();
+    assert!(is_same(&first, &second).is_err(), "other sizes");
+}
+
 /// All that MPI has, on communicators that come and go. Left out are seeds where what a rank computes on one way differs from time to time: that is
 /// drawn, and polls find other things then.
 #[test]

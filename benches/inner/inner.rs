@@ -95,7 +95,7 @@ fn setup(ranks: u32) -> Setup {
 }
 
 fn alone() -> Mpi {
-    let mpi = Mpi::alone(setup(1), |_| panic!("nothing can wake the rank"));
+    let mpi = Mpi::alone(setup(1), |_| panic!("nothing can wake the rank"), None);
     mpi.world().messages.set_phase(0, Phase::Active);
     mpi
 }

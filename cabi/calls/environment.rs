@@ -3,10 +3,10 @@
 use crate::args::{Handle, Out, OutText};
 use crate::call::Call;
 use crate::constants::{
-    MPI_MAX_LIBRARY_VERSION_STRING, MPI_MAX_PROCESSOR_NAME, MPI_SUBVERSION, MPI_THREAD_FUNNELED, MPI_THREAD_SERIALIZED, MPI_THREAD_SINGLE,
-    MPI_VERSION,
+    MPI_MAX_LIBRARY_VERSION_STRING, MPI_MAX_PROCESSOR_NAME, MPI_SUBVERSION, MPI_THREAD_FUNNELED, MPI_THREAD_SINGLE, MPI_VERSION,
 };
 use crate::recording;
+use crate::threads;
 use mpi::error::{ErrorClass, Failure, Result};
 use mpi::world::Phase;
 use observe::recorder::Region;
@@ -36,16 +36,25 @@ pub fn init(c: &Call, _argc: Addr, _argv: Addr) -> Result {
     begin(c)
 }
 
-/// `MPI_Init_thread`: one thread of a rank may call MPI; where the process is one rank, one thread at a time.
+/// `MPI_Init_thread`: one thread of a rank may call MPI; where the process is one rank, all may.
 pub fn init_thread(c: &Call, _argc: Addr, _argv: Addr, required: i32, provided: Out<i32>) -> Result {
     begin(c)?;
-    provided.set(required.clamp(MPI_THREAD_SINGLE, most_threads(c)));
+    let level = required.clamp(MPI_THREAD_SINGLE, most_threads(c));
+    threads::granted(level);
+    if level < required && !c.mpi.is_alone() && c.me() == 0 {
+        eprintln!(
+            "xsim: the program asked for threads that call MPI and has MPI_THREAD_FUNNELED, because ranks share a process; for more, start it with \
+             'mpirun -np N PROGRAM -xsim-one-rank' (docs/python.md)"
+        );
+    }
+    provided.set(level);
     Ok(())
 }
 
 /// The highest level of threads that there is.
+// Ranks of one process run on its one thread: a second one would be of no rank.
 pub fn most_threads(c: &Call) -> i32 {
-    if c.mpi.is_alone() { MPI_THREAD_SERIALIZED } else { MPI_THREAD_FUNNELED }
+    if c.mpi.is_alone() { threads::most() } else { MPI_THREAD_FUNNELED }
 }
 
 fn begin(c: &Call) -> Result {
@@ -115,13 +124,14 @@ pub fn abort(c: &Call, _comm: Handle, errorcode: i32) -> Result {
 
 /// `MPI_Query_thread`.
 pub fn query_thread(c: &Call, provided: Out<i32>) -> Result {
-    provided.set(most_threads(c));
+    let level = if c.mpi.is_alone() { threads::level() } else { most_threads(c) };
+    provided.set(level);
     Ok(())
 }
 
 /// `MPI_Is_thread_main`.
 pub fn is_thread_main(c: &Call, flag: Out<bool>) -> Result {
-    flag.set(!c.mpi.is_alone() || crate::alone::is_first_thread());
+    flag.set(!c.mpi.is_alone() || threads::is_first());
     Ok(())
 }
 
@@ -135,7 +145,7 @@ pub fn get_processor_name(c: &Call, name: OutText, resultlen: Out<i32>) -> Resul
 
 /// `MPI_Wtime`: virtual seconds since the program's start.
 pub fn wtime(c: &Call) -> f64 {
-    let now = if c.mpi.is_alone() { crate::alone::read_clock(c.mpi) } else { c.mpi.world().messages.read_clock() };
+    let now = if c.mpi.is_alone() { threads::read_clock(c.mpi) } else { c.mpi.world().messages.read_clock() };
     now.as_seconds()
 }
 

@@ -6,16 +6,17 @@ pub mod split;
 use super::info::hints;
 use crate::args::{Handle, InOut, Out, OutCount, OutText, Text};
 use crate::call::{self, Call};
+use crate::callback;
 use crate::constants::{MPI_CONVERSION_FN_NULL, MPI_ERR_ARG, MPI_MAX_DATAREP_STRING};
 use mpi::attribute::Object;
 use mpi::error::Result;
-use mpi::file::{Meet, NewView};
+use mpi::file::{Functions, Meet, NewView};
 use mpi::file_object::FILE_NULL;
 use mpi::group::Group;
 use rank::Addr;
 
-/// Hints that a file has where the program says nothing. They change nothing.
-const HINTS: [(&str, &str); 2] = [("cb_buffer_size", "16777216"), ("cb_nodes", "1")];
+/// Hints that a file has where the program says nothing, beside `cb_nodes`. They have their effect on machines with a storage model (docs/files.md).
+const HINTS: [(&str, &str); 3] = [("cb_buffer_size", "16777216"), ("romio_cb_read", "automatic"), ("romio_cb_write", "automatic")];
 
 /// What fails of a call that is given no file goes to the handler of `MPI_FILE_NULL` (MPI 5.0 section 14.7).
 fn concerns_no_file(c: &Call) {
@@ -117,10 +118,12 @@ pub fn set_info(c: &Call, fh: Handle, info: Handle) -> Result {
 /// `MPI_File_get_info`.
 pub fn get_info(c: &Call, fh: Handle, info_used: Out<Handle>) -> Result {
     valid(c, fh)?;
-    let info = {
-        let world = c.mpi.world();
-        world.objects.files.info(world.messages.me(), fh.0, &HINTS)?
-    };
+    let info = c.mpi.files(|files, messages, objects| {
+        let nodes = files.nodes(messages, objects, fh.0)?.to_string();
+        let mut defaults = vec![("cb_nodes", nodes.as_str())];
+        defaults.extend(HINTS);
+        objects.files.info(messages.me(), fh.0, &defaults)
+    })?;
     super::info::give(c, info_used, info)
 }
 
@@ -145,6 +148,8 @@ pub fn get_view(c: &Call, fh: Handle, disp: OutCount, etype: Out<Handle>, filety
 
 /// `MPI_File_get_type_extent`.
 pub fn get_type_extent(c: &Call, fh: Handle, datatype: Handle, extent: OutCount) -> Result {
+    let conversion = c.mpi.files(|files, messages, objects| files.conversion_of(messages, objects, fh.0))?;
+    c.mpi.ask_extents(conversion, &[datatype.0])?;
     let bytes = c.mpi.files(|files, messages, objects| {
         let view = files.view(messages, objects, fh.0)?;
         view.extent_of(objects, objects.types.held(messages.me(), datatype.0)?)
@@ -227,12 +232,13 @@ pub fn call_errhandler(c: &Call, fh: Handle, errorcode: i32) -> Result {
 }
 
 /// `MPI_Register_datarep`. Without conversion functions data lies as in memory, and the extents are those of memory.
-pub fn register_datarep(c: &Call, datarep: Text, read: usize, write: usize, extent: usize, _state: Addr) -> Result {
+pub fn register_datarep(c: &Call, datarep: Text, read: usize, write: usize, extent: usize, state: Addr, large: bool) -> Result {
     concerns_no_file(c);
     if extent == 0 {
         return Err(c.wrong(3, MPI_ERR_ARG, "it is a null pointer; pass a function"));
     }
-    c.mpi.files(|files, messages, _| {
-        files.register(messages, &datarep.text(), read != MPI_CONVERSION_FN_NULL || write != MPI_CONVERSION_FN_NULL)
-    })
+    let given = |function: usize| (function != MPI_CONVERSION_FN_NULL).then(|| callback::conversion(function, state, large));
+    let functions = Functions { read: given(read), write: given(write), extent: callback::extent(extent, state) };
+    let functions = Some(functions).filter(|functions| functions.read.is_some() || functions.write.is_some());
+    c.mpi.files(|files, messages, _| files.register(messages, &datarep.text(), functions))
 }

@@ -74,7 +74,9 @@ pub fn init(c: &Call, info: Handle, errhandler: Handle, session: Out<Handle>) ->
         ));
     }
     let threads = wanted_threads(c, info);
-    let made = open(c, *threads.as_ref().unwrap_or(&MPI_THREAD_SINGLE), errhandler)?;
+    let level = *threads.as_ref().unwrap_or(&MPI_THREAD_SINGLE);
+    let made = open(c, level, errhandler)?;
+    crate::threads::granted(level);
     if let Err(failure) = threads {
         c.concerns(Object::Session(made));
         failure::raise(c, &failure);

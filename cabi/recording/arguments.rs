@@ -127,6 +127,19 @@ impl Words {
         }
     }
 
+    /// The elements of a parameter with handles.
+    // What a handle is and where is asked once and not for each: requests are waited for by the dozen.
+    pub(super) fn list(&self, index: usize) -> impl Iterator<Item = usize> {
+        let count = self.handles(index);
+        let (at, class) = (Addr(self.word(index) as usize), self.parameter(index).class());
+        let (is_value, fortran) = (self.is_value(index), self.form.fortran);
+        (0..count).map(move |k| match (is_value, fortran) {
+            (true, _) => at.0,
+            (false, true) => load::<i32>(at.offset(4 * k as i64)) as usize,
+            (false, false) => host::handle(class, at, k),
+        })
+    }
+
     fn set_handle(&self, index: usize, handle: usize) {
         let at = Addr(self.word(index) as usize);
         if self.form.fortran { store(at, handle as i32) } else { store(at, handle) }
@@ -309,7 +322,7 @@ impl Words {
     pub fn handles_before(&self) -> Handles {
         let mut handles = Handles::new();
         for &(index, _) in &self.plan.replaced {
-            handles.extend((0..self.handles(index)).map(|k| self.handle(index, k)));
+            handles.extend(self.list(index));
         }
         handles
     }
@@ -349,6 +362,15 @@ impl Words {
         let Some(comm) = self.comm().filter(|_| objects::name(handle).is_none()) else { return };
         let receives = self.plan.source.is_some() || class == Class::Message;
         objects.keep(class, handle, || Pending { number: 0, receives, comm, context: host::context(comm) });
+    }
+
+    /// [`Words::distinct`] of the request that a call of C has put where this word says.
+    pub fn new_request(word: u64) -> usize {
+        let at = Addr(word as usize);
+        let handle = load(at);
+        let Some(distinct) = host::distinct(handle) else { return handle };
+        store(at, distinct);
+        distinct
     }
 
     /// The handle of a new request or message, which is one of its own from now on.

@@ -56,9 +56,11 @@ impl Fact {
     }
 }
 
-/// A call in words.
+/// A call in words, whose words are elsewhere: in room that all calls use one after the other, until another one comes.
+// Of a million ranks all may be blocked: each keeps what it has, and no room to grow. Most calls return before another one comes.
 pub struct Facts {
-    words: Vec<u64>,
+    /// What is known on entry, of a call that gave the room up.
+    kept: Box<[u64]>,
     /// What ranks are relative to.
     position: Position,
     /// The rank's number for the communicator, or 0.
@@ -66,30 +68,32 @@ pub struct Facts {
 }
 
 impl Facts {
-    /// What is known on entry, after `head`, in `words`, which are empty. Handles that the call may replace are those of `before`.
-    pub fn on_entry(head: u64, call: &Words, before: &Handles, objects: &mut Objects, mut words: Vec<u64>) -> Facts {
+    /// What is known on entry, after `head`, in `words`. Handles that the call may replace are those of `before`.
+    pub fn on_entry(head: u64, call: &Words, before: &Handles, objects: &mut Objects, words: &mut Vec<u64>) -> Facts {
         let comm = call.comm();
         let position = objects::position(comm);
         let comm = comm.filter(|&comm| comm >= objects::PREDEFINED).map_or(0, |comm| object(Class::Comm, comm, objects) as u32);
+        words.clear();
         words.push(head);
-        call.facts_on_entry(before, position, objects, &mut words);
-        Facts { words, position, comm }
+        call.facts_on_entry(before, position, objects, words);
+        Facts { kept: Box::default(), position, comm }
     }
 
-    /// Adds the results of a call that was successful.
-    pub fn results(&mut self, call: &Words, objects: &mut Objects) {
-        call.facts_of_results(self.position, objects, &mut self.words);
+    /// Another call comes: what this one has in `words` is kept.
+    pub fn keep(&mut self, words: &[u64]) {
+        self.kept = words.into();
     }
 
-    /// As recorders have it.
-    pub fn brief(&self, rank: u32, entered: Time) -> Brief<'_> {
-        Brief { rank, comm: self.comm, entered, words: &self.words }
+    /// Puts back into `words` what was kept.
+    pub fn put_back(&self, words: &mut Vec<u64>) {
+        words.clear();
+        words.extend_from_slice(&self.kept);
     }
 
-    /// The room for words, empty.
-    pub fn into_words(mut self) -> Vec<u64> {
-        self.words.clear();
-        self.words
+    /// As recorders have it, with the results of a call that was successful, behind what is in `words`.
+    pub fn brief<'w>(&self, (rank, entered): (u32, Time), call: &Words, objects: &mut Objects, words: &'w mut Vec<u64>) -> Brief<'w> {
+        call.facts_of_results(self.position, objects, words);
+        Brief { rank, comm: self.comm, entered, words }
     }
 }
 

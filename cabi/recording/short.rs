@@ -6,6 +6,7 @@ use crate::function::Function;
 use engine::{Span, Time};
 use mpi::Objects;
 use mpi::messages::Messages;
+use mpi::waits::FoundOut;
 use mpi::world::{Phase, World};
 use observe::Recorder;
 use observe::waiting::{Gathering, Returned, Rule};
@@ -83,11 +84,11 @@ impl Short {
         let Some(open) = caller.open.pop() else { return };
         let inner = !caller.open.is_empty();
         caller.left = world.messages.clock(me);
-        for message in world.messages.take_received(me).into_iter().flatten() {
-            recorders.iter_mut().for_each(|recorder| recorder.received(&message));
+        if let Some(messages) = world.messages.take_received(me) {
+            messages.for_each(|message| recorders.iter_mut().for_each(|recorder| recorder.received(&message)));
         }
-        let cause = world.messages.cause_since(open.origin.entered);
-        let call = Returned { cause, oldest: world.messages.oldest_received(), ..open.told(&world.messages, me, inner) };
+        let FoundOut { cause, oldest, collective } = world.messages.found_out(open.origin.entered).unwrap_or_default();
+        let call = Returned { cause, oldest, collective, ..open.told(&world.messages, me, inner) };
         recorders.iter_mut().for_each(|recorder| recorder.returned(&call));
     }
 }
@@ -110,6 +111,7 @@ impl Open {
             cause: None,
             oldest: None,
             gathering: self.gathering,
+            collective: 0,
         }
     }
 }
@@ -139,7 +141,7 @@ impl Short {
 }
 
 fn waited(messages: &Messages, rank: u32) -> Span {
-    messages.profile.rank(rank).wait
+    messages.profile.waited(rank)
 }
 
 /// Who waits for whom in a function.

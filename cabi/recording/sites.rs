@@ -31,8 +31,14 @@ impl Default for Frame {
     }
 }
 
+/// Sites that are found without hashing.
+// A loop of a program has a few calls: of two that meet in one place each pays for hashing.
+const RECENT: usize = 256;
+
 /// The call sites of a process.
 pub struct Sites {
+    /// Return address and number of the last site with such an address.
+    recent: Box<[(usize, u32); RECENT]>,
     numbers: FxHashMap<usize, u32>,
     /// Return addresses in different clones of a program are of one site.
     originals: FxHashMap<usize, u32>,
@@ -44,7 +50,8 @@ pub struct Sites {
 impl Default for Sites {
     fn default() -> Sites {
         let own = module::of(unwind_frame as *const () as usize).map_or(0..0, |module| module.code);
-        Sites { numbers: FxHashMap::default(), originals: FxHashMap::default(), count: 0, own }
+        let recent = Box::new([(0, 0); RECENT]);
+        Sites { recent, numbers: FxHashMap::default(), originals: FxHashMap::default(), count: 0, own }
     }
 }
 
@@ -52,6 +59,19 @@ impl Sites {
     /// The number of the site of a call with these words; 0 if it cannot be told. `explain` is told of a new one.
     pub fn of(&mut self, frame: &Frame, words: &[u64], explain: impl FnOnce(u32, &Place)) -> u32 {
         let Some(address) = self.address(frame, words) else { return 0 };
+        let recent = (address ^ address >> 8) % RECENT;
+        match self.recent[recent] {
+            (known, number) if known == address => number,
+            _ => {
+                let number = self.number(address, explain);
+                self.recent[recent] = (address, number);
+                number
+            }
+        }
+    }
+
+    #[cold]
+    fn number(&mut self, address: usize, explain: impl FnOnce(u32, &Place)) -> u32 {
         if let Some(&number) = self.numbers.get(&address) {
             return number;
         }

@@ -52,6 +52,50 @@ pub struct Watched {
     pub is_persistent: bool,
     /// Whether there is anything: buffers, blocks, or objects that they make or free.
     pub any: bool,
+    /// Where all of it is, of calls of C in the plain variant that touch one buffer and make no more than a request.
+    pub single: Option<Single>,
+}
+
+/// What is watched of a call with one buffer, by its words: of messages, which are most of what a program calls.
+#[derive(Clone, Copy, Debug)]
+pub struct Single {
+    buffer: usize,
+    count: usize,
+    datatype: usize,
+    peer: Option<usize>,
+    touch: Touch,
+    /// The request that it makes.
+    pub request: Option<usize>,
+}
+
+impl Single {
+    fn of(watched: &[Touched], parameters: &[Parameter]) -> Option<Single> {
+        let &[Touched { buffer, count, datatype, peer, touch, times: Times::Once, counts: Where::Everywhere }] = watched else {
+            return None;
+        };
+        let mut made =
+            (0..parameters.len()).filter(|&index| parameters[index].direction != Direction::In && parameters[index].class().is_some());
+        let request = made.next();
+        let is_request =
+            |index: usize| parameters[index].kind == Kind::Handle(Class::Request) && parameters[index].direction == Direction::Out;
+        if made.next().is_some() || !request.is_none_or(is_request) || parameters.iter().any(|p| p.large_only) {
+            return None;
+        }
+        Some(Single { buffer, count, datatype, peer, touch, request })
+    }
+
+    /// The memory that a call with these words touches; `None` of none.
+    pub fn region(&self, words: &[u64]) -> Option<Region> {
+        let at = words[self.buffer] as usize;
+        let elements = elements(at, words[self.count] as i64, self.peer.map(|peer| words[peer] as i64))?;
+        host::region(at, elements, words[self.datatype] as usize, self.touch)
+    }
+}
+
+/// How many elements a call touches at an address, which it says with this count; `None` of none, and where nobody is at the other end.
+fn elements(at: usize, count: i64, peer: Option<i64>) -> Option<u64> {
+    let nothing = at == MPI_IN_PLACE || peer == Some(i64::from(MPI_PROC_NULL));
+    u64::try_from(count).ok().filter(|&elements| elements > 0 && !nothing)
 }
 
 /// A block whose type all members of a collective call must agree on, by its parameters.
@@ -127,7 +171,9 @@ impl Watched {
         let apart = apart(parameters).filter(|_| touched.len() < 2);
         let any =
             !touched.is_empty() || !compared.is_empty() || apart.is_some() || parameters.iter().any(changes) || tells_status(function);
-        Watched { touched, compared, apart, is_persistent, any }
+        let is_message = !is_persistent && compared.is_empty() && apart.is_none();
+        let single = Single::of(&touched, parameters).filter(|_| is_message);
+        Watched { touched, compared, apart, is_persistent, any, single }
     }
 }
 
@@ -184,10 +230,7 @@ impl Words {
     pub(super) fn region(&self, touched: &Touched) -> Option<Region> {
         let &Touched { buffer, count, datatype, peer, mut touch, times, counts } = touched;
         let at = self.buffer_at(buffer);
-        if at == MPI_IN_PLACE || peer.is_some_and(|peer| self.scalar(peer) == i64::from(MPI_PROC_NULL)) {
-            return None;
-        }
-        let mut elements = u64::try_from(self.scalar(count)).ok().filter(|&elements| elements > 0)?;
+        let mut elements = elements(at, self.scalar(count), peer.map(|peer| self.scalar(peer)))?;
         if (times, counts) != (Times::Once, Where::Everywhere) {
             let comm = self.comm()?;
             let membership = host::membership(comm).filter(|membership| !membership.is_inter)?;

@@ -22,9 +22,16 @@ use std::ops::Range;
 struct Open {
     function: Function,
     site: u32,
+    /// Where its words are on the rank's stack.
+    frame: usize,
+    regions: Regions,
+    /// None of one that has [`Watched::single`].
+    arguments: Option<Box<Arguments>>,
+}
+
+struct Arguments {
     words: Words,
     handles: Handles,
-    regions: Regions,
 }
 
 #[derive(Default)]
@@ -52,15 +59,21 @@ impl Watch {
         let caller = &mut self.callers[(rank - self.first) as usize];
         // Their frames are gone: they were left by an exception or a jump.
         let at = words.as_ptr() as usize;
-        while caller.open.pop_if(|open| open.words.frame() <= at).is_some() {}
+        while caller.open.pop_if(|open| open.frame <= at).is_some() {}
         let watched = Watched::of(function);
+        let me = Party { rank, function: function.name(), site, process: None };
+        if let Some(single) = watched.single.filter(|_| form == Form::c(false)) {
+            let regions: Regions = single.region(words).into_iter().collect();
+            caller.tell_conflicts(&regions, me, found);
+            caller.open.push(Open { function, site, frame: at, regions, arguments: None });
+            return;
+        }
         let words = Words::unchanged(function, form, words);
         let regions: Regions = watched.touched.iter().filter_map(|touched| words.region(touched)).collect();
         if !watched.compared.is_empty() {
             compare(function, &words, &watched.compared);
         }
         let handles = words.handles_before();
-        let me = Party { rank, function: function.name(), site, process: None };
         if !watched.is_persistent {
             for (at, region) in regions.iter().enumerate() {
                 if regions[..at].iter().any(|other| region.conflicts(other)) {
@@ -79,28 +92,38 @@ impl Watch {
                 caller.pending.start(request);
             }
         }
-        caller.open.push(Open { function, site, words, handles, regions });
+        let arguments = Some(Box::new(Arguments { words, handles }));
+        caller.open.push(Open { function, site, frame: at, regions, arguments });
     }
 
     /// The mounted rank's call has returned.
     pub fn close(&mut self, rank: u32, words: &[u64], code: i32) {
         let caller = &mut self.callers[(rank - self.first) as usize];
-        let Some(mut open) = caller.open.pop() else { return };
-        open.words.come_back(words);
-        caller.settle(&open, code);
-        if code != MPI_SUCCESS || !open.words.has_found() {
+        let Some(Open { function, site, mut regions, arguments, .. }) = caller.open.pop() else { return };
+        let (watched, maker) = (Watched::of(function), (function, site));
+        let Some(mut arguments) = arguments else {
+            if let Some(request) = watched.single.and_then(|single| single.request).filter(|_| code == MPI_SUCCESS) {
+                let request = Words::new_request(words[request]);
+                if request != MPI_REQUEST_NULL {
+                    caller.pending.add(request, maker, regions, false);
+                }
+            }
+            return;
+        };
+        arguments.words.come_back(words);
+        caller.settle(function, &arguments, code);
+        let words = &arguments.words;
+        if code != MPI_SUCCESS || !words.has_found() {
             return;
         }
-        let watched = Watched::of(open.function);
-        let maker = (open.function, open.site);
-        for &(_, index) in &open.words.plan.results {
-            let Some(class) = open.words.parameter(index).class().filter(|_| open.words.word(index) != 0) else { continue };
+        for &(_, index) in &words.plan.results {
+            let Some(class) = words.parameter(index).class().filter(|_| words.word(index) != 0) else { continue };
             if class == Class::Request {
-                let request = open.words.distinct(index);
+                let request = words.distinct(index);
                 if request != MPI_REQUEST_NULL {
                     let regions = match watched.is_persistent {
-                        true => watched.touched.iter().filter_map(|touched| open.words.region(touched)).collect(),
-                        false => std::mem::take(&mut open.regions),
+                        true => watched.touched.iter().filter_map(|touched| words.region(touched)).collect(),
+                        false => std::mem::take(&mut regions),
                     };
                     caller.pending.add(request, maker, regions, watched.is_persistent);
                 }
@@ -108,8 +131,8 @@ impl Watch {
             }
             let objects = caller.objects.get_or_insert_with(|| Box::new(Objects::new(false)));
             objects.maker = maker;
-            for k in 0..open.words.handles(index) {
-                objects.object(class, open.words.handle(index, k));
+            for k in 0..words.handles(index) {
+                objects.object(class, words.handle(index, k));
             }
         }
     }
@@ -133,23 +156,25 @@ impl Caller {
     }
 
     /// Forgets the objects that a call has freed and the operations that it has completed.
-    fn settle(&mut self, open: &Open, code: i32) {
-        if open.handles.is_empty()
-            && let Some(requests) = open.words.plan.requests.filter(|_| code == MPI_SUCCESS)
+    fn settle(&mut self, function: Function, Arguments { words, handles }: &Arguments, code: i32) {
+        let is_complete = |k: usize| code == MPI_SUCCESS && completes(function, words, k);
+        if handles.is_empty()
+            && let Some(requests) = words.plan.requests
         {
             // The program may use the memory again while it still has the request.
-            for k in (0..open.words.handles(requests)).filter(|&k| open.completes(k)) {
-                self.pending.complete(open.words.handle(requests, k), false);
+            for k in (0..words.handles(requests)).filter(|&k| is_complete(k)) {
+                self.pending.complete(words.handle(requests, k));
             }
         }
-        let mut before = open.handles.iter();
-        for &(index, class) in &open.words.plan.replaced {
-            for (k, &handle) in (0..open.words.handles(index)).zip(before.by_ref()) {
-                let is_gone = open.words.handle(index, k) != handle;
+        let mut before = handles.iter();
+        for &(index, class) in &words.plan.replaced {
+            for ((k, after), &handle) in words.list(index).enumerate().zip(before.by_ref()) {
+                let is_gone = after != handle;
                 if class == Class::Request {
-                    let is_complete = || code == MPI_SUCCESS && open.completes(k) && self.pending.is_restartable(handle);
-                    if is_gone || is_complete() {
-                        self.pending.complete(handle, is_gone);
+                    if is_gone {
+                        self.pending.remove(handle);
+                    } else if self.pending.is_restartable(handle) && is_complete(k) {
+                        self.pending.complete(handle);
                     }
                 } else if is_gone && let Some(objects) = &mut self.objects {
                     objects.forget(class, handle);
@@ -159,21 +184,19 @@ impl Caller {
     }
 }
 
-impl Open {
-    /// Whether the call has completed its `k`th request, which keeps its handle if it is persistent.
-    fn completes(&self, k: usize) -> bool {
-        if !self.words.has_found() {
-            return false;
+/// Whether the call has completed its `k`th request, which keeps its handle if it is persistent.
+fn completes(function: Function, words: &Words, k: usize) -> bool {
+    if !words.has_found() {
+        return false;
+    }
+    match (function, words.plan.indices) {
+        (Function::Wait | Function::Waitall | Function::Test | Function::Testall, _) => true,
+        (Function::Request_get_status | Function::Request_get_status_all, _) => true,
+        (Function::Request_get_status_any | Function::Request_get_status_some, Some(indices))
+        | (Function::Waitany | Function::Waitsome | Function::Testany | Function::Testsome, Some(indices)) => {
+            (0..words.handles(indices)).any(|place| words.completed(place) == k)
         }
-        match (self.function, self.words.plan.indices) {
-            (Function::Wait | Function::Waitall | Function::Test | Function::Testall, _) => true,
-            (Function::Request_get_status | Function::Request_get_status_all, _) => true,
-            (Function::Request_get_status_any | Function::Request_get_status_some, Some(indices))
-            | (Function::Waitany | Function::Waitsome | Function::Testany | Function::Testsome, Some(indices)) => {
-                (0..self.words.handles(indices)).any(|place| self.words.completed(place) == k)
-            }
-            _ => false,
-        }
+        _ => false,
     }
 }
 

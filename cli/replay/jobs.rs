@@ -1,6 +1,7 @@
 //! `xsim replay --job`: several traces at once on one machine, and what they cost each other.
 
 use crate::failure::{Failure, USAGE};
+use crate::scaling::Asked;
 use crate::workload::{Processes, Ran, drive, tell};
 use ::trace::Trace;
 use ::workload::{How, Jobs, Replay};
@@ -33,13 +34,18 @@ impl Given {
 }
 
 /// Runs all of them together and, if `alone`, each with the machine to itself before that.
-pub fn run(mut options: Options, given: &[&String], how: How, alone: bool) -> Result<ExitCode, Failure> {
+pub fn run(mut options: Options, given: &[&String], (how, asked): (How, &Asked), alone: bool) -> Result<ExitCode, Failure> {
     if processes::launcher(&options).is_some() {
         let why = "several jobs at once run on one native process only: start without mpirun, or replay one trace".to_owned();
         return Err(Failure::with(USAGE, why));
     }
     let given = given.iter().map(|text| Given::parse(text)).collect::<Result<Vec<_>, _>>()?;
-    let traces = given.iter().map(|job| Trace::open(&job.path).map_err(Failure::new)).collect::<Result<Vec<_>, _>>()?;
+    let read = |job: &Given| {
+        let mut trace = Trace::open(&job.path).map_err(Failure::new)?;
+        asked.apply(&mut trace).map_err(|why| Failure::new(format!("{}: {why}", job.path.display())))?;
+        Ok(trace)
+    };
+    let traces = given.iter().map(read).collect::<Result<Vec<_>, Failure>>()?;
     let mut replays = Vec::new();
     for (job, trace) in given.iter().zip(&traces) {
         let replay = Replay::new(trace, how).map_err(|why| Failure::new(format!("{}: {why}", job.path.display())))?;

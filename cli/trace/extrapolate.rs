@@ -17,15 +17,7 @@ pub fn command() -> Command {
                 .value_parser(clap::value_parser!(u32).range(1..=0x7fff_ffff))
                 .help("Ranks of the trace that is made, a count of the same family: a cube where the others are"),
         )
-        .arg(
-            Arg::new("output")
-                .short('o')
-                .long("output")
-                .required(true)
-                .value_name("FILE")
-                .value_parser(clap::value_parser!(PathBuf))
-                .help("Where to"),
-        )
+        .arg(super::output())
 }
 
 /// Reads the traces and writes the one that is wanted.
@@ -37,10 +29,9 @@ pub fn run(matches: &ArgMatches) -> Result<(), Failure> {
     }
     let traces = super::open_family(matches)?;
     let ranks: u32 = *matches.get_one("np").expect("clap asks for it");
-    let output: &PathBuf = matches.get_one("output").expect("clap asks for it");
     let extrapolated = ::extrapolate::extrapolate(&traces, ranks).map_err(Failure::new)?;
     for note in &extrapolated.notes {
         eprintln!("xsim: note: {note}");
     }
-    std::fs::write(output, extrapolated.file).map_err(|why| Failure::new(format!("cannot write the trace {}: {why}", output.display())))
+    super::write(&extrapolated.file, matches)
 }

@@ -152,6 +152,102 @@ static void registered(void)
     MPI_File_close(&fh);
 }
 
+/* In the file an int has eight bytes, and is more by the extra state; other datatypes are not known. */
+static int wide_extent(MPI_Datatype datatype, MPI_Aint *extent, void *state)
+{
+    (void)state;
+    *extent = 8;
+    return datatype == MPI_INT ? MPI_SUCCESS : MPI_ERR_TYPE;
+}
+
+/* How many ints lie between two in memory: the datatypes of the test are MPI_INT and every other one of three. */
+static int stride_of(MPI_Datatype datatype)
+{
+    int integers, addresses, datatypes, combiner;
+    MPI_Type_get_envelope(datatype, &integers, &addresses, &datatypes, &combiner);
+    return combiner == MPI_COMBINER_NAMED ? 1 : 2;
+}
+
+static int widen(void *user, MPI_Datatype datatype, int count, void *file, MPI_Offset position, void *state)
+{
+    CHECK(position == 0);
+    for (int i = 0, stride = stride_of(datatype); i < count; i++) {
+        long long value = ((int *)user)[i * stride];
+        if (value < 0) return MPI_ERR_OTHER;
+        value += *(int *)state;
+        memcpy((char *)file + 8 * i, &value, 8);
+    }
+    return MPI_SUCCESS;
+}
+
+static int narrow(void *user, MPI_Datatype datatype, int count, void *file, MPI_Offset position, void *state)
+{
+    CHECK(position == 0);
+    for (int i = 0, stride = stride_of(datatype); i < count; i++) {
+        long long value;
+        memcpy(&value, (char *)file + 8 * i, 8);
+        if (value == 0) return MPI_ERR_OTHER;
+        ((int *)user)[i * stride] = (int)(value - *(int *)state);
+    }
+    return MPI_SUCCESS;
+}
+
+/* A representation with conversions: blocking, nonblocking, collective and atomic, of memory side by side and with gaps. */
+static void converting(void)
+{
+    static int more = 1000;
+    MPI_Datatype gaps;
+    MPI_Aint extent;
+    MPI_Status status;
+    MPI_Request request;
+    int error, class;
+    MPI_Type_vector(3, 1, 2, MPI_INT, &gaps);
+    MPI_Type_create_resized(gaps, 0, 6 * sizeof(int), &gaps);
+    MPI_Type_commit(&gaps);
+    CHECK(MPI_Register_datarep("wide", narrow, widen, wide_extent, &more) == MPI_SUCCESS);
+    reopen(MPI_MODE_CREATE | MPI_MODE_RDWR);
+    CHECK(MPI_File_set_view(fh, 0, MPI_DOUBLE, MPI_DOUBLE, "wide", MPI_INFO_NULL) == MPI_ERR_CONVERSION);
+    CHECK(MPI_File_set_view(fh, 48 * rank, MPI_INT, MPI_INT, "wide", MPI_INFO_NULL) == MPI_SUCCESS);
+    MPI_File_get_type_extent(fh, MPI_INT, &extent);
+    CHECK(extent == 8);
+    MPI_File_get_type_extent(fh, gaps, &extent);
+    CHECK(extent == 6 * sizeof(int)); /* As the program has resized it. */
+    int with_gaps[12] = {rank, -1, 10 + rank, -1, 20 + rank, -1, 30 + rank, -1, 40 + rank, -1, 50 + rank, -1}, got[12];
+    CHECK(MPI_File_write_all(fh, with_gaps, 2, gaps, &status) == MPI_SUCCESS && bytes_of(&status) == 24);
+    MPI_File_iread_at(fh, 0, got, 6, MPI_INT, &request);
+    MPI_Wait(&request, &status);
+    CHECK(bytes_of(&status) == 24);
+    for (int i = 0; i < 6; i++) CHECK(got[i] == 10 * i + rank);
+    memset(got, 0, sizeof got);
+    MPI_File_read_at_all(fh, 3, got, 1, gaps, &status);
+    CHECK(bytes_of(&status) == 12 && got[0] == 30 + rank && got[1] == 0 && got[4] == 50 + rank);
+    MPI_File_set_atomicity(fh, 1);
+    int one = 7 + rank;
+    MPI_File_write_at(fh, 1, &one, 1, MPI_INT, MPI_STATUS_IGNORE);
+    MPI_File_read_at(fh, 0, got, 3, MPI_INT, MPI_STATUS_IGNORE);
+    CHECK(got[0] == rank && got[1] == 7 + rank && got[2] == 20 + rank);
+    MPI_File_set_atomicity(fh, 0);
+    /* What is there: the last rank's view ends after six. */
+    MPI_Barrier(MPI_COMM_WORLD);
+    MPI_File_read_at(fh, 4, got, 12, MPI_INT, &status);
+    CHECK(rank != size - 1 || bytes_of(&status) == 8);
+    /* Functions that fail. */
+    error = MPI_File_write_at(fh, 0, with_gaps + 1, 1, MPI_INT, &status);
+    CHECK(MPI_Error_class(error, &class) == MPI_SUCCESS && class == MPI_ERR_CONVERSION);
+    MPI_Barrier(MPI_COMM_WORLD);
+    long long raw[6];
+    CHECK(MPI_File_set_view(fh, 48 * rank, MPI_LONG_LONG, MPI_LONG_LONG, "native", MPI_INFO_NULL) == MPI_SUCCESS);
+    MPI_File_read_at(fh, 0, raw, 6, MPI_LONG_LONG, MPI_STATUS_IGNORE);
+    for (int i = 0; i < 6; i++) CHECK(raw[i] == 1000 + (i == 1 ? 7 : 10 * i) + rank);
+    raw[0] = 0;
+    MPI_File_write_at(fh, 0, raw, 1, MPI_LONG_LONG, MPI_STATUS_IGNORE);
+    CHECK(MPI_File_set_view(fh, 48 * rank, MPI_INT, MPI_INT, "wide", MPI_INFO_NULL) == MPI_SUCCESS);
+    error = MPI_File_read_at(fh, 0, got, 1, MPI_INT, &status);
+    CHECK(MPI_Error_class(error, &class) == MPI_SUCCESS && class == MPI_ERR_CONVERSION);
+    MPI_File_close(&fh);
+    MPI_Type_free(&gaps);
+}
+
 /* The shared pointer: every record is somewhere, once; in the order of ranks where that is asked for. */
 static void shared(void)
 {
@@ -303,7 +399,7 @@ static void objects(void)
 }
 
 static const Case cases[] = {
-    {"offsets", offsets}, {"views", views}, {"external", external}, {"registered", registered}, {"shared", shared}, {"requests", requests}, {"atomic", atomic}, {"objects", objects},
+    {"offsets", offsets}, {"views", views}, {"external", external}, {"registered", registered}, {"converting", converting}, {"shared", shared}, {"requests", requests}, {"atomic", atomic}, {"objects", objects},
 };
 
 int main(int argc, char **argv)

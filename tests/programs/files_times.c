@@ -10,14 +10,20 @@ static long long start;
 static long long now(void) { return (long long)(MPI_Wtime() * 1e12 + 0.5); }
 static void say(const char *what) { printf("rank %d %s %lld\n", rank, what, now() - start); }
 
+/* The next millisecond but one. */
+static void wait_for_others(void)
+{
+    start += 1000000000;
+    struct timespec rest = {0, (start - now()) / 1000};
+    nanosleep(&rest, 0);
+    CHECK(now() == start);
+}
+
 static void in_step(void)
 {
     CHECK(MPI_File_open(MPI_COMM_WORLD, name, MPI_MODE_CREATE | MPI_MODE_RDWR, MPI_INFO_NULL, &fh) == MPI_SUCCESS);
     MPI_File_set_view(fh, 0, MPI_LONG, MPI_LONG, "native", MPI_INFO_NULL);
-    start = 1000000000;
-    struct timespec rest = {0, (start - now()) / 1000};
-    nanosleep(&rest, 0);
-    CHECK(now() == start);
+    wait_for_others();
 }
 
 /* What needs nobody takes no time; the shared pointer is asked for at its home. */
@@ -99,7 +105,47 @@ static void servers(void)
     MPI_File_close(&fh);
 }
 
-static const Case cases[] = {{"servers", servers}, {"pointers", pointers}, {"order", order}, {"atomic", atomic}, {"together", together}};
+/* Every rank has 1000 bytes, in words between those of the others: all aggregators, then one with a buffer that is too small, then each rank for itself. */
+static void buffered(void)
+{
+    in_step();
+    MPI_Datatype mine;
+    MPI_Type_create_resized(MPI_LONG, 0, size * sizeof(long), &mine);
+    MPI_Type_commit(&mine);
+    MPI_File_set_view(fh, rank * sizeof(long), MPI_LONG, mine, "native", MPI_INFO_NULL);
+    long block[125], seen[125];
+    for (int i = 0; i < 125; i++) block[i] = rank + i * size;
+    wait_for_others();
+    MPI_File_write_at_all(fh, 0, block, 125, MPI_LONG, MPI_STATUS_IGNORE);
+    say("wrote");
+
+    MPI_Info info;
+    MPI_Info_create(&info);
+    MPI_Info_set(info, "cb_nodes", "1");
+    MPI_Info_set(info, "cb_buffer_size", "1200");
+    MPI_Info_set(info, "romio_cb_write", "disable");
+    MPI_File_set_info(fh, info);
+    MPI_Info_free(&info);
+    wait_for_others();
+    MPI_Status status;
+    MPI_Request request;
+    MPI_File_iread_at_all(fh, 0, seen, 125, MPI_LONG, &request);
+    MPI_Wait(&request, &status);
+    say("read");
+    int count;
+    MPI_Get_count(&status, MPI_LONG, &count);
+    CHECK(count == 125 && memcmp(seen, block, sizeof block) == 0);
+    wait_for_others();
+    MPI_File_write_at_all(fh, 0, block, 125, MPI_LONG, MPI_STATUS_IGNORE);
+    say("wrote alone");
+    wait_for_others();
+    MPI_File_read_at_all(fh, 0, seen, rank == 1 ? 125 : 0, MPI_LONG, &status);
+    say("read alone");
+    MPI_Type_free(&mine);
+    MPI_File_close(&fh);
+}
+
+static const Case cases[] = {{"buffered", buffered}, {"servers", servers}, {"pointers", pointers}, {"order", order}, {"atomic", atomic}, {"together", together}};
 
 int main(int argc, char **argv)
 {

@@ -9,14 +9,14 @@ enum { THREADS = 4, ROUNDS = 25 };
 static pthread_mutex_t lock = PTHREAD_MUTEX_INITIALIZER;
 static volatile int stop;
 
-static void init(void) {
+static void init(int level) {
     int provided, main_thread;
-    MPI_Init_thread(NULL, NULL, MPI_THREAD_MULTIPLE, &provided);
+    MPI_Init_thread(NULL, NULL, level, &provided);
     MPI_Comm_rank(MPI_COMM_WORLD, &rank);
     MPI_Comm_size(MPI_COMM_WORLD, &size);
-    CHECK(provided == MPI_THREAD_SERIALIZED);
+    CHECK(provided == level);
     MPI_Query_thread(&provided);
-    CHECK(provided == MPI_THREAD_SERIALIZED);
+    CHECK(provided == level);
     MPI_Is_thread_main(&main_thread);
     CHECK(main_thread);
 }
@@ -113,8 +113,8 @@ static void charged(void) {
 }
 
 int main(int argc, char **argv) {
-    init();
-    CHECK(argc == 2);
+    init(argc > 2 && !strcmp(argv[2], "funneled") ? MPI_THREAD_FUNNELED : MPI_THREAD_SERIALIZED);
+    CHECK(argc >= 2);
     if (!strcmp(argv[1], "serialized"))
         serialized();
     if (!strcmp(argv[1], "crossed"))

@@ -278,6 +278,43 @@ static void locks(void)
     lock_all();
 }
 
+/* Rank 0 sends 1,492 bytes, which are 1,500 with a header of 8, and both wait until 50 us are over. */
+static void long_before(void)
+{
+    static char bytes[1492];
+    if (rank == 0) {
+        MPI_Send(bytes, sizeof bytes, MPI_BYTE, 1, 0, MPI_COMM_WORLD);
+        compute_us(50);
+    } else if (rank == 1) {
+        MPI_Recv(bytes, sizeof bytes, MPI_BYTE, 0, 0, MPI_COMM_WORLD, MPI_STATUS_IGNORE);
+    }
+}
+
+/* One collective each, which all enter at once. */
+static int many[1000], more[1000];
+static void allreduce_at_once(void) { MPI_Allreduce(many, more, 24, MPI_INT, MPI_SUM, MPI_COMM_WORLD); }
+static void bcast_at_once(void) { MPI_Bcast(many, 24, MPI_INT, size - 1, MPI_COMM_WORLD); }
+static void alltoall_at_once(void) { MPI_Alltoall(many, 5, MPI_INT, more, 5, MPI_INT, MPI_COMM_WORLD); }
+static void reduce_scatter_at_once(void) { MPI_Reduce_scatter_block(many, more, 4, MPI_INT, MPI_SUM, MPI_COMM_WORLD); }
+static void barrier_at_once(void) { MPI_Barrier(MPI_COMM_WORLD); }
+
+/* Among all and among halves, of two sizes, waited for and not, of blocks that differ. */
+static void kinds(void)
+{
+    int counts[16], begins[16];
+    MPI_Comm half;
+    MPI_Request request;
+    MPI_Comm_split(MPI_COMM_WORLD, rank % 2, rank, &half);
+    for (int turn = 0; turn < 6; turn++)
+        MPI_Allreduce(many, more, turn < 4 ? 4 : 7, MPI_INT, MPI_SUM, turn < 5 ? MPI_COMM_WORLD : half);
+    MPI_Iallreduce(many, more, 100, MPI_INT, MPI_SUM, half, &request);
+    MPI_Wait(&request, MPI_STATUS_IGNORE);
+    for (int i = 0; i < size; i++)
+        counts[i] = 1, begins[i] = i;
+    MPI_Alltoallv(many, counts, begins, MPI_INT, more, counts, begins, MPI_INT, MPI_COMM_WORLD);
+    MPI_Comm_free(&half);
+}
+
 static void add(void *in, void *inout, int *count, MPI_Datatype *type)
 {
     (void)type;
@@ -325,6 +362,8 @@ int main(int argc, char **argv)
                                  {"exchange", exchange}, {"handed_on", handed_on}, {"relay", relay},
                                  {"late_receiver", late_receiver}, {"rendezvous", rendezvous}, {"barrier", barrier}, {"allreduce", allreduce},
                                  {"reduce", reduce}, {"bcast", bcast}, {"wrong_order", wrong_order}, {"wrong_tags", wrong_tags}, {"late_post", late_post},
-                                 {"early_wait", early_wait}, {"fence", fence}, {"lock", lock}, {"lock_all", lock_all}, {"locks", locks}, {"all", all}};
+                                 {"early_wait", early_wait}, {"fence", fence}, {"lock", lock}, {"lock_all", lock_all}, {"locks", locks}, {"all", all}, {"long_before", long_before},
+                                 {"allreduce_at_once", allreduce_at_once}, {"bcast_at_once", bcast_at_once}, {"alltoall_at_once", alltoall_at_once},
+                                 {"reduce_scatter_at_once", reduce_scatter_at_once}, {"barrier_at_once", barrier_at_once}, {"kinds", kinds}};
     return run_case(argc, argv, cases, sizeof cases / sizeof *cases);
 }

@@ -3,13 +3,13 @@
 use super::{USERS, cvar, event, initialized, locked, pvar};
 use crate::args::Out;
 use crate::call::Call;
-use crate::constants::{MPI_THREAD_FUNNELED, MPI_THREAD_SINGLE};
+use crate::constants::MPI_THREAD_SINGLE;
 use mpi::error::Result;
 
 /// `MPI_T_init_thread`.
 pub fn init_thread(c: &Call, required: i32, provided: Out<i32>) -> Result {
     *locked(&USERS).entry(c.me()).or_default() += 1;
-    provided.set(required.clamp(MPI_THREAD_SINGLE, MPI_THREAD_FUNNELED));
+    provided.set(required.clamp(MPI_THREAD_SINGLE, crate::calls::environment::most_threads(c)));
     Ok(())
 }
 

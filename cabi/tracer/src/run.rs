@@ -65,6 +65,8 @@ pub struct Run {
     recording: Recording,
     objects: Objects,
     open: Vec<Open>,
+    /// Room for the words of a call.
+    words: Vec<u64>,
     /// Call sites by return address.
     sites: FxHashMap<usize, u32>,
     /// The MPI's own code: calls from within it, under way of others, are not the program's.
@@ -119,6 +121,7 @@ impl Run {
             recording,
             objects: Objects::new(true),
             open: Vec::new(),
+            words: Vec::new(),
             sites: FxHashMap::default(),
             own_code,
             left: Time::ZERO,
@@ -152,7 +155,9 @@ impl Run {
         let (mut arguments, mut brief) = (Vec::new(), None);
         if words.has_facts() {
             let head = function as u64 | u64::from(large) << 16 | u64::from(site) << 32;
-            brief = Some(Facts::on_entry(head, &words, &handles, &mut self.objects, Vec::new()));
+            let facts = brief.insert(Facts::on_entry(head, &words, &handles, &mut self.objects, &mut self.words));
+            // Whatever the call calls back.
+            facts.keep(&self.words);
         } else {
             words.arguments(&handles, &mut self.objects, &mut arguments);
         }
@@ -193,10 +198,11 @@ impl Run {
             open.words.begin_copy(open.function);
             open.words.note_statuses(&open.handles, &self.objects);
         }
-        if let Some(mut facts) = open.brief.take() {
+        if let Some(facts) = open.brief.take() {
             if code == SUCCESS {
-                facts.results(&open.words, &mut self.objects);
-                if self.recording.recognize(&facts.brief(self.rank, open.entered), &left) {
+                facts.put_back(&mut self.words);
+                let brief = facts.brief((self.rank, open.entered), &open.words, &mut self.objects, &mut self.words);
+                if self.recording.recognize(&brief, &left) {
                     return open.words.forget_replaced(&open.handles, &mut self.objects);
                 }
             }

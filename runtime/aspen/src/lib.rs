@@ -42,7 +42,7 @@ pub use formula::Formula;
 pub use grid::Grid;
 pub use model::{Application, Machine, Model};
 pub use number::{Function, Number};
-pub use outline::constant;
+pub use outline::{constant, value};
 pub use parse::{parse, parse_formula};
 pub use plan::{Part, Plan, Sockets};
 pub use source::{FileId, Place, Source, Sources, Span};

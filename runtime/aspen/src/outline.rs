@@ -2,11 +2,11 @@
 
 use crate::cost::Request;
 use crate::error::AspenError;
-use crate::evaluate::{Value, Values};
+use crate::evaluate::{Local, Value, Values};
 use crate::formula::Plain;
 use crate::model::{Application, Machine};
 use crate::source::Span;
-use crate::tree::{Global, Item};
+use crate::tree::{Expr, Global, Item};
 use crate::usage::Usage;
 use crate::walk::{Structure, Visitor};
 use std::collections::BTreeSet;
@@ -230,8 +230,18 @@ impl Machine {
 pub fn constant(sources: &mut crate::Sources, text: &str) -> Result<f64, AspenError> {
     let id = sources.add("the command line", text);
     let formula = crate::parse_formula(sources, id)?;
-    let mut names = crate::names::Names::default();
-    names.add_scope(String::new());
-    let values: Values<'_, f64> = Values::new(&names);
-    values.number(0, &[], &formula).map_err(|error| error.located(sources))
+    value(sources, &formula, &[])
+}
+
+/// The value of a formula where names stand for these numbers, and no others for anything.
+///
+/// # Errors
+/// It names something else, or has no value there.
+pub fn value(sources: &crate::Sources, formula: &Expr, names: &[(&str, f64)]) -> Result<f64, AspenError> {
+    let mut none = crate::names::Names::default();
+    none.add_scope(String::new());
+    let local = |&(name, value): &(&str, f64)| Local { scope: 0, name: name.into(), value: Value::Number(value) };
+    let locals: Vec<Local<f64>> = names.iter().map(local).collect();
+    let values: Values<'_, f64> = Values::new(&none);
+    values.number(0, &locals, formula).map_err(|error| error.located(sources))
 }

@@ -1,6 +1,6 @@
 //! Agreements of members on a new communicator.
 
-use crate::bridges::Bridges;
+use crate::bridges::{Bridges, Key};
 use message::Messages;
 use objects::Objects;
 use objects::error::{ErrorClass, Failure, Result};
@@ -28,7 +28,7 @@ pub enum Contribution {
     High(bool),
     /// `MPI_Intercomm_create`, from the leader: the remote group, under which key the two sides meet, and the context that
     /// the leaders agreed on where they are on several processes (else 0).
-    Bridge(Rc<Group>, (u32, u32, i32), u32),
+    Bridge(Rc<Group>, Key, u32),
     /// `MPI_Dist_graph_create`: edges `(source, destination, weight)` and whether weights were given.
     Edges(Vec<(u32, u32, i32)>, bool),
     /// `MPI_Dist_graph_create_adjacent`: this rank's own neighbours.

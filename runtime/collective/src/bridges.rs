@@ -11,8 +11,9 @@ use objects::group::Group;
 use rustc_hash::FxHashMap;
 use std::rc::Rc;
 
-/// A leader, the other one, and the tag.
-pub type Key = (u32, u32, i32);
+/// A leader, the other one, the tag, and the context of the communicator that both are in.
+// The context too: threads of a rank may meet the same leader at once, with the same tag, each in a communicator of its own.
+pub type Key = (u32, u32, i32, u32);
 
 /// One side of an `MPI_Intercomm_create`: the other side's new handle once it is made, and the group.
 pub type Bridge = (Option<usize>, Rc<Group>);
@@ -43,6 +44,7 @@ impl Bridges {
         body.u32(key.0);
         body.u32(key.1);
         body.i32(key.2);
+        body.u32(key.3);
         body.u32(context);
         put_group(group, &mut body);
         let remote = messages.others();
@@ -52,7 +54,7 @@ impl Bridges {
     }
 
     pub(crate) fn leader_arrived(&mut self, mut record: Take) {
-        let key = (record.u32(), record.u32(), record.i32());
+        let key = (record.u32(), record.u32(), record.i32(), record.u32());
         let context = record.u32();
         let group = take_group(&mut record);
         self.meetings.insert(key, (None, group));
@@ -61,11 +63,11 @@ impl Bridges {
 
     /// After the leader `mine` has heard from the other: the context of the intercommunicator, 0 where there is one process.
     // The lesser of the two ranks decides, which both sides know without another message.
-    pub fn bridge_context(&mut self, messages: &mut Messages, (mine, theirs, tag): Key, proposed: u32) -> u32 {
+    pub fn bridge_context(&mut self, messages: &mut Messages, (mine, theirs, tag, peer): Key, proposed: u32) -> u32 {
         if messages.remote.is_none() {
             return 0;
         }
-        let other = self.proposals.remove(&(theirs, mine, tag)).unwrap_or_default();
+        let other = self.proposals.remove(&(theirs, mine, tag, peer)).unwrap_or_default();
         if mine < theirs { proposed } else { other }
     }
 }

@@ -41,6 +41,8 @@ pub(crate) struct Latest {
     pub(crate) call: u32,
     /// What a reduction of contiguous elements was called with.
     pub(crate) elements: Option<Elements>,
+    /// As [`Instance::taken`](crate::instance::Instance::taken).
+    pub(crate) taken: u32,
 }
 
 /// What a member brings beyond a block.

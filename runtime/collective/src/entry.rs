@@ -11,6 +11,7 @@ use crate::calls::CallId;
 use crate::delivery::Delivery;
 use crate::instance::{Collectives, Instance, Place};
 use crate::leave::agent_done;
+use crate::planes::group_of;
 use crate::reduction::Reduction;
 use crate::signature::Signature;
 use message::Messages;
@@ -53,6 +54,9 @@ impl Collectives {
         let request = (!blocking)
             .then(|| messages.make_request(me, message::request::Body::Chapter { chapter: crate::CHAPTER, token: [index, member] }));
         let instance = &mut self.instances[index];
+        if instance.taken != 0 {
+            messages.note_collective(instance.taken);
+        }
         if entry.root_known && !instance.root_known {
             // Those who do not know the root (MPI_PROC_NULL) know nothing else of the call either.
             instance.root_known = true;
@@ -200,7 +204,7 @@ impl Collectives {
                 // is the one.
                 let known = self.meetings.get(key).and_then(|list| list.iter().find(open).copied());
                 let index = known.unwrap_or_else(|| {
-                    let index = self.make_instance(messages, entry, me);
+                    let index = self.make_instance(messages, objects, entry, me);
                     self.made_instance(messages, objects, index, member, CallId::Call(0));
                     self.meetings.entry(*key).or_default().push(index);
                     index
@@ -217,7 +221,7 @@ impl Collectives {
         // Nobody else can ever join it: each rank's calls on its own `MPI_COMM_SELF` are instances that nobody
         // has to find.
         if objects.comms.at(home).is_self {
-            return Ok(self.make_instance(messages, entry, me));
+            return Ok(self.make_instance(messages, objects, entry, me));
         }
         let call_id = self.call_id(home, member);
         let index = match self.instance_of(home, call_id) {
@@ -229,7 +233,7 @@ impl Collectives {
                 index
             }
             None => {
-                let index = self.make_instance(messages, entry, me);
+                let index = self.make_instance(messages, objects, entry, me);
                 self.admit_refused(messages, objects, index, call_id);
                 self.made_instance(messages, objects, index, member, call_id);
                 index
@@ -248,8 +252,8 @@ impl Collectives {
         self.calls.make(comm).enter(member, here, index);
     }
 
-    fn make_instance(&mut self, messages: &mut Messages, entry: &Entry, me: u32) -> u32 {
-        let index = self.make_held(messages, entry.place.clone(), entry.signature, entry.shape.clone());
+    fn make_instance(&mut self, messages: &mut Messages, objects: &Objects, entry: &Entry, me: u32) -> u32 {
+        let index = self.make_held(messages, objects, entry.place.clone(), entry.signature, entry.shape.clone());
         let instance = self.instance_mut(index);
         instance.first_rank = me;
         instance.root_known = entry.root_known;
@@ -258,9 +262,20 @@ impl Collectives {
     }
 
     /// An instance that nobody has entered, with room for no agents.
-    pub(crate) fn make_held(&mut self, messages: &mut Messages, place: Place, signature: Signature, shape: Shape) -> u32 {
+    pub(crate) fn make_held(
+        &mut self,
+        messages: &mut Messages,
+        objects: &Objects,
+        place: Place,
+        signature: Signature,
+        shape: Shape,
+    ) -> u32 {
         self.latest = None;
+        // Among one there is nothing to choose, nor between groups.
+        let chooses = messages.waits.is_some() && shape.size > 1 && shape.sides.is_none();
+        let taken = if chooses { self.taken.number(&shape, group_of(objects, &place), &self.policy) } else { 0 };
         self.instances.insert(Instance {
+            taken,
             place,
             ident: None,
             here: shape.size,

@@ -169,7 +169,7 @@ impl Collectives {
                 } else {
                     None
                 };
-                let index = self.make_held(messages, Place::Comm(comm), signature, shape);
+                let index = self.make_held(messages, objects, Place::Comm(comm), signature, shape);
                 let mut gathering = Gathering::new(first, count);
                 (gathering.reduction, gathering.pending, gathering.varied) = (reduction, pending, varied);
                 if let Beginning::Distributed(distributed) = beginning {
@@ -181,7 +181,8 @@ impl Collectives {
                 self.hold(index);
                 if is_predefined(brief.reduction) && self.starting.is_none() {
                     let function = signature.function;
-                    self.latest = Some(Latest { brief: *brief, function, index, comm, call, elements: None });
+                    let taken = self.instance(index).taken;
+                    self.latest = Some(Latest { brief: *brief, function, index, comm, call, elements: None, taken });
                 }
                 index
             }
@@ -253,6 +254,9 @@ impl Collectives {
         instance.arrived += 1;
         *call += 1;
         state.waiting = 1;
+        if latest.taken != 0 {
+            messages.note_collective(latest.taken);
+        }
         Some(Ticket::new(index, member))
     }
 
@@ -272,6 +276,9 @@ impl Collectives {
         let waits = self.instance(index).describe().0.blocking;
         let request = (!waits).then(|| messages.make_request(me, Body::Chapter { chapter: CHAPTER, token: [index, member] }));
         let instance = self.instance_mut(index);
+        if instance.taken != 0 {
+            messages.note_collective(instance.taken);
+        }
         let gathering = instance.gathering.as_mut().expect("made or found above");
         let first = instance.arrived == 0;
         gathering.join(member, clock, first);

@@ -6,6 +6,7 @@ use crate::bridges::Bridges;
 use crate::brief::Latest;
 use crate::calls::CallTable;
 use crate::contributions::Gathering;
+use crate::entrance::membership;
 use crate::reduction::UserReduction;
 use crate::signature::Signature;
 use engine::Time;
@@ -52,6 +53,8 @@ pub(crate) struct Instance {
     /// Members on this process.
     pub(crate) here: u32,
     pub(super) signature: Signature,
+    /// The number of its kind, while a recorder wants to know; else 0.
+    pub(crate) taken: u32,
     // For sentences about members that called something else.
     pub(crate) first_rank: u32,
     /// Chosen when the instance starts: the root of an intercommunicator's collective may be known only then.
@@ -110,6 +113,8 @@ pub struct Collectives {
     pub(crate) broken: FxHashMap<(u32, u32), Box<Failure>>,
     /// Instances that some have left so.
     pub(crate) abandoned: FxHashSet<u32>,
+    /// Which algorithms calls took, while a recorder wants to know.
+    pub(crate) taken: crate::taken::Taken,
     /// Instances with members on other processes.
     pub(crate) spread: crate::remote::spread::Spread,
 }
@@ -228,6 +233,30 @@ impl Collectives {
             _ => instance.agents.iter().flatten().any(|agent| agent.rank == rank && !agent.is_by_itself() && agent.stage != Stage::Done),
         };
         self.instances.iter().find(|(_, instance)| waits(instance)).map(|(index, _)| index)
+    }
+
+    /// What the mounted rank is blocked in besides these: instance and member number. O(instances * members).
+    // For a rank of which several threads are blocked: only then must it be known again who it was.
+    pub fn blocked_member(&self, objects: &Objects, rank: u32, besides: &[(u32, u32)]) -> Option<(u32, u32)> {
+        let member_of = |instance: &Instance| match (&instance.gathering, &instance.place) {
+            (Some(_), Place::Comm(comm)) => instance.signature.blocking.then(|| membership(objects, *comm).1),
+            _ => {
+                let mut agents = (0..).zip(&instance.agents);
+                agents.find_map(|(member, agent)| {
+                    agent.as_ref().is_some_and(|agent| agent.rank == rank && !agent.is_by_itself()).then_some(member)
+                })
+            }
+        };
+        self.instances.iter().find_map(|(index, instance)| {
+            let member = member_of(instance)?;
+            let is_blocked = instance.is_in(member) && !self.is_through(index, member) && !besides.contains(&(index, member));
+            is_blocked.then_some((index, member))
+        })
+    }
+
+    /// Whether a member that was blocked goes on: it is through, or leaves because another has failed.
+    pub fn is_member_through(&self, index: u32, member: u32) -> bool {
+        self.broken.contains_key(&(index, member)) || self.is_through(index, member)
     }
 }
 

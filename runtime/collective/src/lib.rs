@@ -32,6 +32,7 @@ pub(crate) mod call;
 pub(crate) mod call_id;
 pub(crate) mod calls;
 pub(crate) mod chapter;
+pub(crate) mod comparison;
 pub(crate) mod contributions;
 pub(crate) mod delivery;
 pub mod entrance;
@@ -54,6 +55,7 @@ pub(crate) mod remote;
 pub(crate) mod report;
 pub(crate) mod results;
 pub(crate) mod signature;
+pub(crate) mod taken;
 pub mod ticket;
 pub(crate) mod varied;
 

@@ -151,11 +151,17 @@ pub(super) fn group_of(objects: &Objects, place: &Place) -> Rc<Group> {
 
 /// What these ranks carry into the time plane, if messages cost them anything.
 pub(crate) fn burden(messages: &Messages, ranks: impl ExactSizeIterator<Item = u32>) -> Option<Burden> {
-    let wire = &messages.wire;
-    wire.has_overheads.then(|| {
-        let (send, receive, gap) = (wire.overheads.send.as_ps(), wire.overheads.receive.as_ps(), wire.overheads.gap.as_ps());
+    overheads(&messages.wire).map(|overheads| {
         let free = |rank: u32| messages.ranks[rank as usize].nic_free.as_ps();
-        Burden::new(Overheads { send, receive, gap }, ranks.len(), ranks.map(free))
+        Burden::new(overheads, ranks.len(), ranks.map(free))
+    })
+}
+
+/// What messages cost ranks, if anything.
+pub(crate) fn overheads(wire: &message::wire::Wire) -> Option<Overheads> {
+    wire.has_overheads.then(|| {
+        let network = &wire.overheads;
+        Overheads { send: network.send.as_ps(), receive: network.receive.as_ps(), gap: network.gap.as_ps() }
     })
 }
 
@@ -192,7 +198,8 @@ fn pass_rounds(
 pub(crate) fn release_member(messages: &mut Messages, rank: u32, plane: &TimePlane, member: u32, place: usize) {
     let clock = in_time(plane.clock(member));
     let state = &mut messages.ranks[rank as usize];
-    let mut waited = clock - state.clock.as_ps();
+    // Another thread of the rank may have moved its clock on meanwhile.
+    let mut waited = clock.saturating_sub(state.clock.as_ps());
     if waited != 0 {
         state.clock = Time::from_ps(clock);
         state.failed_polls = 0;

@@ -6,14 +6,14 @@ use rustc_hash::FxHashMap;
 use std::rc::Rc;
 use trace::Trace;
 use trace::trace::Instance;
-use workload::{Call, Collective, Computation, Envelope, How, Replay, Script, Workload};
+use workload::{Call, Collective, Envelope, How, Replay, Script, Workload};
 
 /// A replay that keeps what the recording decided, with computation as recorded.
 ///
 /// # Errors
 /// A sentence, if there is a call that cannot be replayed.
 pub fn replay(trace: &Trace) -> Result<Replay<'_>, String> {
-    Replay::new(trace, How { computation: Computation::RECORDED, decides: false, compares: false })
+    Replay::new(trace, How { decides: false, compares: false })
 }
 
 /// Why a rank is not written to its end.

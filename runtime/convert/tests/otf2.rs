@@ -104,7 +104,7 @@ fn an_archive_does_not_take_the_place_of_a_file() {
 #[test]
 fn all_collectives_can_be_replayed() {
     use otf2::{Collective, Communicator, Contents, Event, Writer};
-    use workload::{Computation, How, Replay, Script};
+    use workload::{How, Replay, Script};
     let directory = directory("collectives");
     let anchor = directory.join("a.otf2");
     let contents = Contents {
@@ -133,7 +133,7 @@ fn all_collectives_can_be_replayed() {
     let to = directory.join("a.trace");
     convert::import(Format::Otf2, &anchor, &to, &options()).unwrap();
     let trace = Trace::open(&to).unwrap();
-    let mut replay = Replay::new(&trace, How { computation: Computation::RECORDED, decides: false, compares: false }).unwrap();
+    let mut replay = Replay::new(&trace, How { decides: false, compares: false }).unwrap();
     for rank in 0..3 {
         let mut script = Script::new(&mut replay, rank);
         let mut calls = 0;

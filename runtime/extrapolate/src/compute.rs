@@ -67,7 +67,7 @@ pub fn extrapolate(
                 error * 100.0
             ));
         }
-        Some((path, Histogram::of(&scaled(last, mean, times.clamp(1.0, 1e18) as u64))))
+        Some((path, Histogram::of(&last.scaled(mean, times.clamp(1.0, 1e18) as u64))))
     };
     let all = paths.into_iter().filter_map(one).collect();
     (all, notes)
@@ -75,51 +75,3 @@ pub fn extrapolate(
 
 /// Above this the difference between a formula and what was seen is told.
 const LARGE: f64 = 0.25;
-
-/// A histogram like this one, of so many times with this mean in picoseconds.
-fn scaled(like: &Summary, mean: f64, count: u64) -> Summary {
-    let factor = if like.mean == 0 { 1.0 } else { mean.max(1.0) / like.mean as f64 };
-    let by = |ps: u64| ((ps as f64 * factor).round() as u64).max(1);
-    let (least, most) = (by(like.least), by(like.most));
-    let bits = |ps: u64| u64::BITS - ps.leading_zeros();
-    let mut bins = vec![0u64; (bits(most) - bits(least) + 1) as usize];
-    // How many times up to the end of each bin, so that what is rounded adds up.
-    let (mut up_to, mut told) = (0u64, 0u64);
-    for (bin, &times) in (like.first_bits..).zip(&like.bins) {
-        up_to += times;
-        let all = (u128::from(up_to) * u128::from(count) / u128::from(like.count.max(1))) as u64;
-        let middle = 0.75 * 2f64.powi(bin as i32) * factor;
-        let place = bits((middle as u64).clamp(least, most)) - bits(least);
-        bins[place as usize] += all - told;
-        told = all;
-    }
-    Summary {
-        count,
-        least,
-        most,
-        mean: by(like.mean).clamp(least, most),
-        deviation: (like.deviation as f64 * factor) as u64,
-        bins,
-        first_bits: bits(least),
-    }
-}
-
-#[cfg(test)]
-mod tests {
-    use super::*;
-    use proptest::prelude::*;
-
-    proptest! {
-        #[test]
-        fn a_scaled_histogram_is_one(spans in prop::collection::vec(1u64..1 << 40, 1..40), mean in 1.0f64..1e12, count in 1u64..1 << 30) {
-            let mut histogram = Histogram::default();
-            spans.iter().for_each(|&span| histogram.add(Span::from_ps(span)));
-            let scaled = scaled(&histogram.summary(), mean, count);
-            prop_assert_eq!(scaled.bins.iter().sum::<u64>(), count);
-            prop_assert!(scaled.least <= scaled.mean && scaled.mean <= scaled.most);
-            prop_assert!((scaled.mean as f64 - mean).abs() <= 1.0 + mean * 1e-6);
-            let written = Histogram::of(&scaled).summary();
-            prop_assert_eq!((written.mean, written.least, written.most, written.count), (scaled.mean, scaled.least, scaled.most, count));
-        }
-    }
-}

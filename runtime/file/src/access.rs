@@ -1,5 +1,7 @@
 //! What ranks ask of a file's home, and what it answers.
 
+use crate::direction::Direction;
+use crate::exchange::Part;
 use crate::meet::Meet;
 use engine::Time;
 use message::chapter::arrivals::Arrival;
@@ -21,6 +23,8 @@ pub(crate) enum Action {
     Meet(u32, Meet),
     /// Bytes that each of these servers reads or writes: of no file that its home knows.
     Serve(Box<[(u32, u64)]>),
+    /// A member's bytes in a round of collective buffering: of its aggregator, not of the file's home.
+    Part(Box<Part>),
     /// All members' parts are there. Never under way: made at home.
     Met(u32),
 }
@@ -34,8 +38,18 @@ impl Action {
         match self {
             Action::Read(_) => 0,
             Action::Write(_, data) => data.len() as u64,
+            Action::Part(part) if part.direction == Direction::Write => part.bytes,
+            Action::Part(_) => 0,
+            Action::Meet(_, Meet::Span(..)) => 2 * WORD,
             Action::Advance(_) | Action::Meet(..) | Action::Met(_) | Action::Serve(_) => WORD,
         }
+    }
+}
+
+impl Action {
+    /// Where it is asked, of a file with this home.
+    pub(crate) fn place(&self, home: u32) -> u32 {
+        if let Action::Part(part) = self { part.rank } else { home }
     }
 }
 
@@ -78,6 +92,9 @@ impl Answer {
         match action {
             Action::Read(_) => self.data.len() as u64,
             Action::Write(..) => 0,
+            Action::Part(part) if part.direction == Direction::Read => part.bytes,
+            Action::Part(_) => 0,
+            Action::Meet(_, Meet::Span(..)) => 2 * WORD,
             Action::Advance(_) | Action::Meet(..) | Action::Met(_) | Action::Serve(_) => WORD,
         }
     }

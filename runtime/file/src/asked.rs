@@ -1,17 +1,9 @@
 //! Accesses as calls name them, and what becomes of them.
 
+use crate::direction::Direction;
 use crate::transfer::Memory;
 use message::p2p::Buffer;
 use message::request::Status;
-
-/// Which way data goes.
-#[derive(Clone, Copy, PartialEq, Eq, Debug)]
-pub enum Direction {
-    /// To the program's memory.
-    Read,
-    /// To the file.
-    Write,
-}
 
 /// An access as a call names it.
 #[derive(Clone, Copy, Debug)]
@@ -30,18 +22,34 @@ pub struct Asked {
 #[derive(Clone)]
 pub struct Transfer {
     pub(crate) file: u32,
+    /// The file's handle.
+    pub(crate) handle: usize,
     pub(crate) direction: Direction,
     pub(crate) memory: Memory,
     /// Bytes in the file.
     pub(crate) bytes: u64,
     /// Etypes of the view.
     pub(crate) etypes: u64,
+    /// The program's memory and its datatype as the call names them, for functions of the program.
+    pub(crate) named: (usize, usize),
+    /// What is written, if a function of the program has converted it.
+    pub(crate) converted: Option<Vec<u8>>,
+    /// Whether it has its turn as a whole, so that what is read comes with the answer.
+    pub(crate) atomic: bool,
 }
 
 impl Transfer {
     /// The index of its file.
     pub fn file(&self) -> u32 {
         self.file
+    }
+    /// Elements of its datatype, and their bytes in the file.
+    pub fn elements(&self) -> (u64, u64) {
+        (self.memory.count.saturating_mul(self.memory.datatype.element_count), self.bytes)
+    }
+    /// It writes these bytes, which a function of the program has made of the memory.
+    pub fn convert(&mut self, bytes: Option<Vec<u8>>) {
+        self.converted = bytes;
     }
     /// How far it moves a pointer, in etypes.
     pub fn etypes(&self) -> u64 {

@@ -1,5 +1,6 @@
 //! Files as a chapter of MPI: what the main loop, requests, other processes and a deadlock's report ask of them.
 
+use crate::reading::Reading;
 use crate::state::Files;
 use engine::Time;
 use engine::record::{Put, Take};
@@ -10,15 +11,22 @@ use message::request::Status;
 use objects::Objects;
 use objects::error::Result;
 use rustc_hash::FxHashSet;
+use std::any::Any;
 
 impl Chapter for Files {
     #[inline]
     fn has_work(&self) -> bool {
-        !self.landed.is_empty()
+        !self.landed.is_empty() || !self.readings.is_empty()
     }
     fn work(&mut self, messages: &mut Messages, objects: &Objects) -> Option<Box<dyn Errand>> {
         self.land_all(messages, objects);
-        None
+        self.next_reading(messages, objects)
+    }
+    fn done(&mut self, messages: &mut Messages, _: &Objects, errand: Box<dyn Errand>) {
+        let Ok(reading) = (errand as Box<dyn Any>).downcast::<Reading>() else {
+            unreachable!("an errand comes back to the chapter that gave it")
+        };
+        self.has_read(messages, &reading);
     }
     fn deliver(&mut self, objects: &Objects, [index, _]: Token) {
         self.deliver_operation(objects, index);

@@ -1,6 +1,6 @@
 //! What is wrong with a call.
 
-use crate::asked::Direction;
+use crate::direction::Direction;
 use objects::Objects;
 use objects::abi::{MPI_MODE_RDONLY, MPI_MODE_SEQUENTIAL, MPI_MODE_WRONLY};
 use objects::error::{ErrorClass, Failure, Result};

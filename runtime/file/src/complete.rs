@@ -2,6 +2,7 @@
 
 use crate::access::Answer;
 use crate::asked::status;
+use crate::buffering::ROUND;
 use crate::operation::Then;
 use crate::state::Files;
 use crate::transfer;
@@ -14,13 +15,19 @@ use objects::error::Result;
 impl Files {
     /// The answer to an operation is back at its rank's process.
     pub(crate) fn answered(&mut self, messages: &mut Messages, objects: &Objects, index: u32, answer: Answer, at: Time) {
+        if index & ROUND != 0 {
+            return self.answer_round(messages, objects, index & !ROUND, at);
+        }
+        if self.exchanged(messages, objects, index, &answer, at) {
+            return;
+        }
         let Some(operation) = self.operations.get_mut(index) else { return };
-        let (file, rank, request) = (operation.file, operation.rank, operation.request);
+        let (file, rank) = (operation.file, operation.rank);
         operation.answer.add(answer);
         let next = if operation.answer.failure.is_none() { operation.next.pop() } else { None };
         match next {
             Some(action) => self.ask(messages, objects, (file, rank), action, index, at),
-            None => messages.finish_request(request, at),
+            None => self.over(messages, index, at),
         }
     }
 
@@ -28,7 +35,7 @@ impl Files {
     pub(crate) fn deliver_operation(&mut self, objects: &Objects, index: u32) {
         let Some(operation) = self.operations.get_mut(index) else { return };
         let then = std::mem::replace(&mut operation.then, Then::Nothing);
-        if operation.answer.failure.is_some() || then == Then::Nothing {
+        if operation.answer.failure.is_some() || matches!(then, Then::Nothing | Then::Convert) {
             return;
         }
         let (file, rank) = (operation.file, operation.rank);
@@ -37,7 +44,7 @@ impl Files {
         // A program that is wrong has closed the file meanwhile: then the host's file is missing too.
         let moved = match self.parts.get(&(file, rank)).map(|part| part.view.clone()) {
             Some(view) if then == Then::Unpack => Ok(transfer::unpack(&view, &transfer.memory, data)),
-            Some(view) => self.host(objects, file).and_then(|host| transfer::load(&host, &view, from, &transfer.memory)),
+            Some(view) => self.host(objects, file).and_then(|host| transfer::load(&host, &view, (from, transfer.bytes), &transfer.memory)),
             None => self.host(objects, file).map(|_| 0),
         };
         let operation = &mut self.operations[index];

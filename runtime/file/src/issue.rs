@@ -2,9 +2,13 @@
 
 use crate::CHAPTER;
 use crate::access::{Action, Answer};
-use crate::asked::{Asked, Direction, Started, Transfer};
+use crate::asked::{Asked, Started, Transfer};
 use crate::check;
 use crate::check::is_alone;
+use crate::direction::Direction;
+use crate::exchange::Exchange;
+use crate::hints::Hints;
+use crate::host::Host;
 use crate::meet::Meet;
 use crate::operation::{Operation, Then};
 use crate::state::Files;
@@ -17,6 +21,7 @@ use message::p2p;
 use message::request::Body;
 use objects::Objects;
 use objects::error::{ErrorClass, Failure, Result};
+use std::rc::Rc;
 
 /// What is to be done for an access beside what is done already.
 struct Plan {
@@ -27,6 +32,14 @@ struct Plan {
     bytes: u64,
     /// Why data was not moved.
     failure: Option<Box<Failure>>,
+}
+
+/// A member's part in a collective access to these bytes of a view. O(log) but for a view's last byte.
+fn span(view: &View, (from, bytes): (u64, u64), hints: Hints) -> Meet {
+    match bytes.checked_sub(1) {
+        Some(last) => Meet::Span(view.place(from), view.place(from + last) + 1, hints),
+        None => Meet::Span(0, 0, hints),
+    }
 }
 
 impl Files {
@@ -44,10 +57,11 @@ impl Files {
         }
         let view_of = &self.part(file, messages.current).view;
         let extent = p2p::view(objects, asked.buffer)?;
-        let (_, count, datatype) = asked.buffer;
+        let (buffer, count, datatype) = asked.buffer;
+        let named = (buffer.0, datatype);
         let datatype = objects.types.usable(messages.current, datatype)?.clone();
         let memory = Memory { extent, datatype, count: count as u64 };
-        let bytes = view_of.representation.in_file_bytes(&memory.datatype, memory.count);
+        let bytes = view_of.representation.in_file_bytes(objects, &memory.datatype, memory.count)?;
         if !bytes.is_multiple_of(view_of.unit) {
             let text = format!("the access is of {bytes} bytes, which is no multiple of the etype's {}: access whole etypes", view_of.unit);
             return Err(Failure::new(ErrorClass::IO, text));
@@ -57,7 +71,17 @@ impl Files {
                 format!("the access is of {bytes} bytes, but the filetype of the view has none: set another view, or access nothing");
             return Err(Failure::new(ErrorClass::IO, text));
         }
-        Ok(Transfer { file, direction: asked.direction, memory, bytes, etypes: bytes / view_of.unit })
+        Ok(Transfer {
+            file,
+            handle: asked.file,
+            direction: asked.direction,
+            memory,
+            bytes,
+            etypes: bytes / view_of.unit,
+            named,
+            converted: None,
+            atomic: false,
+        })
     }
 
     /// The mounted rank's access begins at an offset, in etypes; `collective` where the other members' do too.
@@ -70,7 +94,7 @@ impl Files {
         &mut self,
         messages: &mut Messages,
         objects: &Objects,
-        transfer: Transfer,
+        mut transfer: Transfer,
         offset: u64,
         collective: bool,
     ) -> Result<Started> {
@@ -79,24 +103,39 @@ impl Files {
         let view = part.view.clone();
         let alone = is_alone(objects, file);
         let (atomic, collective) = (part.atomic && !alone, collective && !alone);
+        transfer.atomic = atomic;
         let from = offset.saturating_mul(view.unit);
         let load = self.load_of(messages, objects, file, &view, (from, transfer.bytes));
         let Plan { mut steps, then, bytes, failure } = self.plan(objects, &view, &transfer, (from, atomic, collective))?;
         // What is asked first is last: all members, then the file's home, then the servers.
+        let mut exchange = None;
         steps.splice(0..0, load);
         if collective {
-            steps.push(self.part_in(file, me, Meet::Access));
+            let meet = match messages.wire.storage {
+                Some(_) if !atomic => {
+                    let hints = Hints::of(&objects.files.info(me, transfer.handle, &[])?, transfer.direction);
+                    span(&view, (from, transfer.bytes), hints)
+                }
+                _ => Meet::Access,
+            };
+            steps.push(self.part_in(file, me, meet));
+            exchange = (meet != Meet::Access).then(|| Exchange::new(self.part(file, me).meetings));
         } else if let Some(failure) = failure {
             return Err(failure);
-        } else if steps.is_empty() {
+        } else if steps.is_empty() && then != Then::Convert {
             return Ok(Started::Done(bytes));
         }
         let index = self.make_operation(messages, file);
         let operation = &mut self.operations[index];
         (operation.then, operation.bytes, operation.transfer) = (then, bytes, Some((transfer, from)));
         operation.answer.failure = failure;
-        let (request, first) = (operation.request, steps.pop().expect("an access that is not done asks for something"));
+        operation.exchange = exchange;
+        let (request, first) = (operation.request, steps.pop());
         operation.next = steps;
+        let Some(first) = first else {
+            self.over(messages, index, messages.clock(me));
+            return Ok(Started::Waits(handle::of_cold(request)));
+        };
         // The servers are asked beside the network, which costs the rank nothing.
         let leaves = if matches!(first, Action::Serve(_)) { messages.clock(me) } else { messages.inject(me) };
         self.ask(messages, objects, (file, me), first, index, leaves);
@@ -107,20 +146,27 @@ impl Files {
     fn plan(&mut self, objects: &Objects, view: &View, transfer: &Transfer, (from, atomic, collective): (u64, bool, bool)) -> Result<Plan> {
         let mut plan = Plan { steps: Vec::new(), then: Then::Nothing, bytes: transfer.memory.extent.bytes, failure: None };
         let pieces = || transfer::pieces(view, from, transfer.bytes);
+        let converts = view.representation.conversion().is_some_and(|conversion| conversion.functions.read.is_some());
         match (transfer.direction, atomic) {
             (Direction::Write, false) => {
-                plan.failure =
-                    self.host(objects, transfer.file).and_then(|host| transfer::store(&host, view, from, &transfer.memory)).err();
+                let store = |host: Rc<Host>| match &transfer.converted {
+                    Some(bytes) => transfer::write(&host, &pieces(), bytes),
+                    None => transfer::store(&host, view, from, &transfer.memory).map(|_| ()),
+                };
+                plan.failure = self.host(objects, transfer.file).and_then(store).err();
             }
-            (Direction::Write, true) => match transfer::pack(view, &transfer.memory) {
+            (Direction::Write, true) => match transfer.converted.clone().map_or_else(|| transfer::pack(view, &transfer.memory), Ok) {
                 Ok(data) => plan.steps.push(Action::Write(pieces(), data)),
                 Err(failure) => plan.failure = Some(failure),
             },
+            (Direction::Read, false) if converts => plan.then = Then::Convert,
             (Direction::Read, false) if collective => plan.then = Then::Load,
-            (Direction::Read, false) => plan.bytes = transfer::load(&*self.host(objects, transfer.file)?, view, from, &transfer.memory)?,
+            (Direction::Read, false) => {
+                plan.bytes = transfer::load(&*self.host(objects, transfer.file)?, view, (from, transfer.bytes), &transfer.memory)?
+            }
             (Direction::Read, true) => {
                 plan.steps.push(Action::Read(pieces()));
-                plan.then = Then::Unpack;
+                plan.then = if converts { Then::Convert } else { Then::Unpack };
             }
         }
         Ok(plan)
@@ -130,7 +176,17 @@ impl Files {
     pub(crate) fn make_operation(&mut self, messages: &mut Messages, file: u32) -> u32 {
         let rank = messages.current;
         let (answer, then) = (Answer::default(), Then::Nothing);
-        let index = self.operations.insert(Operation { file, rank, request: 0, next: Vec::new(), then, transfer: None, bytes: 0, answer });
+        let index = self.operations.insert(Operation {
+            file,
+            rank,
+            request: 0,
+            next: Vec::new(),
+            then,
+            transfer: None,
+            bytes: 0,
+            answer,
+            exchange: None,
+        });
         self.operations[index].request = messages.make_request(rank, Body::Chapter { chapter: CHAPTER, token: [index, 0] });
         index
     }

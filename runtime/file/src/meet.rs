@@ -1,5 +1,7 @@
 //! What members of a file may do together.
 
+use crate::hints::Hints;
+
 /// A member's part.
 #[derive(Clone, Copy, PartialEq, Eq, Debug)]
 pub enum Meet {
@@ -7,6 +9,8 @@ pub enum Meet {
     Refused,
     /// A collective access, whose data each member moves by itself.
     Access,
+    /// A collective access where files take time: from the first byte that the member accesses to the end of the last (two times 0 for none), and what its hints say of buffering.
+    Span(u64, u64, Hints),
     /// An access in the order of ranks, of so many etypes: where it begins.
     Ordered(u64),
     /// `MPI_File_set_size`.
@@ -28,6 +32,7 @@ impl Meet {
     pub(crate) fn alike(&self) -> Meet {
         match *self {
             Meet::Ordered(_) => Meet::Ordered(0),
+            Meet::Span(..) => Meet::Access,
             Meet::SeekShared(offset, whence, _) => Meet::SeekShared(offset, whence, 0),
             meet => meet,
         }

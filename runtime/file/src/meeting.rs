@@ -78,8 +78,10 @@ impl Files {
             Some(member) => Err(other(format!("the call of rank {member} of the file's group was refused: its own error says why"))),
             None => self.hold(objects, file, &meets),
         };
+        let mut plans = if answers.is_ok() { self.divide(messages, objects, file, &meets) } else { Vec::new() };
         for (member, (access, _)) in parts.into_iter().enumerate() {
             let answer = match &answers {
+                Ok(_) if !plans.is_empty() => std::mem::take(&mut plans[member]),
                 Ok(values) => Answer::of(values.get(member).or(values.first()).copied().unwrap_or_default()),
                 Err(failure) => Answer::failed(failure.clone()),
             };
@@ -121,7 +123,7 @@ impl Files {
                 let home = self.home(objects, file);
                 home.shared = seek(offset, whence, home.shared, end)?;
             }
-            Meet::Access | Meet::SetAtomicity(_) | Meet::Sync | Meet::Refused => {}
+            Meet::Access | Meet::Span(..) | Meet::SetAtomicity(_) | Meet::Sync | Meet::Refused => {}
         }
         Ok(Vec::new())
     }

@@ -2,6 +2,7 @@
 
 use crate::access::{Action, Answer};
 use crate::asked::Transfer;
+use crate::exchange::Exchange;
 
 /// What is left to be done when the rank completes its operation, whose memory is reached then.
 #[derive(Clone, Copy, PartialEq, Eq, Debug)]
@@ -11,6 +12,8 @@ pub(crate) enum Then {
     Load,
     /// Unpacks what the answer brought.
     Unpack,
+    /// Nothing: the program has converted the bytes before (`conversion.rs`).
+    Convert,
 }
 
 /// An operation of a rank of this process.
@@ -28,4 +31,6 @@ pub(crate) struct Operation {
     /// Bytes of memory that were moved.
     pub(crate) bytes: u64,
     pub(crate) answer: Answer,
+    /// Of a collective access that may be buffered.
+    pub(crate) exchange: Option<Exchange>,
 }

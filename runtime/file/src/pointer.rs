@@ -1,8 +1,9 @@
 //! File pointers and views of the mounted rank (MPI 5.0 sections 14.3, 14.4.2 to 14.4.4).
 
 use crate::access::Action;
-use crate::asked::{Direction, Started, Transfer};
+use crate::asked::{Started, Transfer};
 use crate::check::{self, bad_argument, is_alone, not_negative};
+use crate::direction::Direction;
 use crate::meeting::seek;
 use crate::state::{Files, Split};
 use crate::view::{NewView, View};

@@ -1,5 +1,6 @@
 //! Data representations by their names: MPI's own and those of the program.
 
+use crate::conversion::{Conversion, Functions};
 use crate::representation::Representation;
 use crate::state::Files;
 use message::Messages;
@@ -8,11 +9,11 @@ use objects::error::{ErrorClass, Failure, Result};
 use std::rc::Rc;
 
 impl Files {
-    /// `MPI_Register_datarep` of the mounted rank (MPI 5.0 section 14.5.3); `converts` if it gives a conversion function.
+    /// `MPI_Register_datarep` of the mounted rank (MPI 5.0 section 14.5.3), with `functions` if it gives a conversion function.
     ///
     /// # Errors
     /// `MPI_ERR_DUP_DATAREP`; `MPI_ERR_ARG` for a name that is none.
-    pub fn register(&mut self, messages: &Messages, name: &str, converts: bool) -> Result {
+    pub fn register(&mut self, messages: &Messages, name: &str, functions: Option<Functions>) -> Result {
         if name.is_empty() || name.len() >= MPI_MAX_DATAREP_STRING as usize {
             let text = format!("datarep has {} bytes; it may have 1 to {}", name.len(), MPI_MAX_DATAREP_STRING - 1);
             return Err(Failure::new(ErrorClass::ARG, text));
@@ -24,7 +25,11 @@ impl Files {
                 format!("there is a data representation \"{name}\" already: choose another name"),
             ));
         }
-        self.registered.insert(key, converts);
+        let representation = match functions {
+            Some(functions) => Representation::Converting(Rc::new(Conversion::new(key.1.clone(), functions))),
+            None => Representation::Registered(key.1.clone()),
+        };
+        self.registered.insert(key, representation);
         Ok(())
     }
 
@@ -39,10 +44,7 @@ impl Files {
         }
         let key: (u32, Rc<str>) = (messages.current, name.into());
         match self.registered.get(&key) {
-            Some(false) => Ok(Representation::Registered(key.1)),
-            Some(true) => unsupported(format!(
-                "the conversion functions of \"{name}\" cannot be called: register it with MPI_CONVERSION_FN_NULL for both"
-            )),
+            Some(representation) => Ok(representation.clone()),
             None => unsupported(format!(
                 "there is no data representation \"{name}\": use \"native\", \"internal\", \"external32\", or register it with MPI_Register_datarep"
             )),

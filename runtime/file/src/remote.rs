@@ -3,6 +3,9 @@
 
 use crate::CHAPTER;
 use crate::access::{Access, Action, Answer, Pieces};
+use crate::direction::Direction;
+use crate::exchange::Part;
+use crate::hints::Hints;
 use crate::meet::Meet;
 use crate::state::Files;
 use crate::storage::PLACE;
@@ -24,15 +27,16 @@ enum Told {
 
 fn put_meet(meet: Meet, out: &mut Vec<u8>) {
     let (code, words) = match meet {
-        Meet::Refused => (0, [0; 3]),
-        Meet::Access => (1, [0; 3]),
-        Meet::Ordered(etypes) => (2, [etypes, 0, 0]),
-        Meet::SetSize(size) => (3, [size, 0, 0]),
-        Meet::Preallocate(size) => (4, [size, 0, 0]),
-        Meet::SetView(alike) => (5, [alike, 0, 0]),
-        Meet::SetAtomicity(atomic) => (6, [u64::from(atomic), 0, 0]),
-        Meet::Sync => (7, [0; 3]),
-        Meet::SeekShared(offset, whence, end) => (8, [offset as u64, whence as u64, end]),
+        Meet::Refused => (0, [0; 4]),
+        Meet::Access => (1, [0; 4]),
+        Meet::Ordered(etypes) => (2, [etypes, 0, 0, 0]),
+        Meet::SetSize(size) => (3, [size, 0, 0, 0]),
+        Meet::Preallocate(size) => (4, [size, 0, 0, 0]),
+        Meet::SetView(alike) => (5, [alike, 0, 0, 0]),
+        Meet::SetAtomicity(atomic) => (6, [u64::from(atomic), 0, 0, 0]),
+        Meet::Sync => (7, [0; 4]),
+        Meet::SeekShared(offset, whence, end) => (8, [offset as u64, whence as u64, end, 0]),
+        Meet::Span(first, end, hints) => (9, [first, end, hints.word(), hints.buffer]),
     };
     out.u8(code);
     words.into_iter().for_each(|word| out.u64(word));
@@ -40,7 +44,7 @@ fn put_meet(meet: Meet, out: &mut Vec<u8>) {
 
 fn take_meet(from: &mut Take) -> Meet {
     let code = from.u8();
-    let words = [from.u64(), from.u64(), from.u64()];
+    let words = [from.u64(), from.u64(), from.u64(), from.u64()];
     match code {
         0 => Meet::Refused,
         1 => Meet::Access,
@@ -50,6 +54,7 @@ fn take_meet(from: &mut Take) -> Meet {
         5 => Meet::SetView(words[0]),
         6 => Meet::SetAtomicity(words[0] != 0),
         7 => Meet::Sync,
+        9 => Meet::Span(words[0], words[1], Hints::from_words(words[2], words[3])),
         _ => Meet::SeekShared(words[0] as i64, words[1] as i32, words[2]),
     }
 }
@@ -64,6 +69,18 @@ fn put_pieces(pieces: &Pieces, out: &mut Vec<u8>) {
 
 fn take_pieces(from: &mut Take) -> Pieces {
     (0..from.u64()).map(|_| (from.u64(), from.u64())).collect()
+}
+
+fn put_loads(loads: &[(u32, u64)], out: &mut Vec<u8>) {
+    out.u64(loads.len() as u64);
+    for &(server, bytes) in loads {
+        out.u32(server);
+        out.u64(bytes);
+    }
+}
+
+fn take_loads(from: &mut Take) -> Box<[(u32, u64)]> {
+    (0..from.u64()).map(|_| (from.u32(), from.u64())).collect()
 }
 
 /// What is asked, but for its file, in bytes.
@@ -91,11 +108,15 @@ fn put_access(access: &Access, out: &mut Vec<u8>) {
         }
         Action::Serve(loads) => {
             out.u8(4);
-            out.u64(loads.len() as u64);
-            for &(server, bytes) in loads {
-                out.u32(server);
-                out.u64(bytes);
-            }
+            put_loads(loads, out);
+        }
+        Action::Part(part) => {
+            let Part { meeting, aggregator, rank, round, members, direction, bytes, ref loads } = **part;
+            out.u8(5);
+            [meeting, aggregator, rank, round, members].into_iter().for_each(|word| out.u32(word));
+            out.u8((direction == Direction::Write).into());
+            out.u64(bytes);
+            put_loads(loads, out);
         }
         Action::Met(_) => unreachable!("made at home"),
     }
@@ -108,7 +129,13 @@ fn take_access(file: u32, from: &mut Take) -> Access {
         0 => Action::Advance(from.u64()),
         1 => Action::Read(take_pieces(from)),
         2 => Action::Write(take_pieces(from), from.bytes().to_vec()),
-        4 => Action::Serve((0..from.u64()).map(|_| (from.u32(), from.u64())).collect()),
+        4 => Action::Serve(take_loads(from)),
+        5 => {
+            let [meeting, aggregator, rank, round, members] = std::array::from_fn(|_| from.u32());
+            let direction = if from.u8() != 0 { Direction::Write } else { Direction::Read };
+            let (bytes, loads) = (from.u64(), take_loads(from));
+            Action::Part(Box::new(Part { meeting, aggregator, rank, round, members, direction, bytes, loads }))
+        }
         _ => Action::Meet(from.u32(), take_meet(from)),
     };
     Access { file, origin, arrival, sequence, action, operation }
@@ -145,7 +172,7 @@ impl Files {
         // Servers belong to no file, and their process may not know it.
         let (told, to) = match access.action {
             Action::Serve(_) => (Told::Load, PLACE),
-            _ => (Told::Access, objects.files.at(access.file).home),
+            _ => (Told::Access, access.action.place(objects.files.at(access.file).home)),
         };
         let mut body = Vec::new();
         body.u32(objects.files.comm(&objects.comms, access.file).map_or(u32::MAX, |comm| comm.context));
@@ -196,9 +223,17 @@ mod tests {
             Meet::SetAtomicity(true),
             Meet::Sync,
             Meet::SeekShared(-5, 402, 11),
+            Meet::Span(13, 14, Hints { nodes: 15, ..Hints::default() }),
         ];
-        let actions =
-            [Action::Advance(6), Action::Read(pieces.clone()), Action::Write(pieces, vec![1, 2, 3]), Action::Serve(Box::new([(2, 5)]))];
+        let loads: Box<[(u32, u64)]> = Box::new([(2, 5), (3, 6)]);
+        let part = Part { meeting: 1, aggregator: 2, rank: 3, round: 4, members: 5, direction: Direction::Write, bytes: 11, loads };
+        let actions = [
+            Action::Advance(6),
+            Action::Read(pieces.clone()),
+            Action::Write(pieces, vec![1, 2, 3]),
+            Action::Serve(Box::new([(2, 5)])),
+            Action::Part(Box::new(part)),
+        ];
         for action in actions.into_iter().chain(meets.map(|meet| Action::Meet(12, meet))) {
             let access = Access { file: 1, origin: 2, arrival: Time::from_ps(3), sequence: 4, action, operation: 5 };
             let mut bytes = Vec::new();

@@ -1,5 +1,6 @@
 //! Data representations (MPI 5.0 section 14.5): how the values of a datatype lie in the file.
 
+use crate::conversion::Conversion;
 use objects::Objects;
 use objects::datatype::predefined::BYTE;
 use objects::datatype::{Constructor, Datatype};
@@ -17,7 +18,17 @@ pub enum Representation {
     External32,
     /// One that the program has registered without conversion functions, so that values lie as in memory; its name.
     Registered(Rc<str>),
+    /// One that converts by functions of the program.
+    Converting(Rc<Conversion>),
 }
+
+impl PartialEq for Conversion {
+    fn eq(&self, other: &Conversion) -> bool {
+        std::ptr::eq(self, other)
+    }
+}
+
+impl Eq for Conversion {}
 
 impl Representation {
     /// One of MPI's own by its name.
@@ -37,12 +48,18 @@ impl Representation {
             Representation::Internal => "internal",
             Representation::External32 => "external32",
             Representation::Registered(name) => name,
+            Representation::Converting(conversion) => &conversion.name,
         }
+    }
+
+    /// Its functions, if the program has given any.
+    pub(crate) fn conversion(&self) -> Option<&Rc<Conversion>> {
+        if let Representation::Converting(conversion) = self { Some(conversion) } else { None }
     }
 
     /// Whether bytes of the file are those of memory.
     pub(crate) fn is_plain(&self) -> bool {
-        *self != Representation::External32
+        !matches!(self, Representation::External32 | Representation::Converting(_))
     }
 
     /// A datatype as it lies in the file: predefined types have the file's sizes, and displacements in bytes are the program's own (MPI 5.0 section
@@ -55,7 +72,10 @@ impl Representation {
             return Ok(datatype.clone());
         }
         let Some(constructor) = datatype.constructor.try_map(&mut |old| self.in_file(objects, old))? else {
-            let size = datatype.external_size();
+            let size = match self {
+                Representation::Converting(conversion) => conversion.bytes_of(datatype)?,
+                _ => datatype.external_size(),
+            };
             if datatype.contiguous && size == datatype.size {
                 return Ok(datatype.clone());
             }
@@ -66,21 +86,29 @@ impl Representation {
     }
 
     /// Bytes that instances of a datatype have in the file.
-    pub(crate) fn in_file_bytes(&self, datatype: &Datatype, count: u64) -> u64 {
-        count.saturating_mul(if self.is_plain() { datatype.size } else { datatype.external_size() })
+    ///
+    /// # Errors
+    /// As [`Representation::in_file`], of one of the program's own.
+    pub(crate) fn in_file_bytes(&self, objects: &Objects, datatype: &Rc<Datatype>, count: u64) -> Result<u64> {
+        let bytes = match self {
+            Representation::External32 => datatype.external_size(),
+            Representation::Converting(_) => self.in_file(objects, datatype)?.size,
+            _ => datatype.size,
+        };
+        Ok(count.saturating_mul(bytes))
     }
 
-    /// Bytes of memory, packed, as they lie in the file.
+    /// Bytes of memory, packed, as they lie in the file; of a representation that converts where it has no function for that (MPI 5.0 section 14.5.3).
     ///
     /// # Errors
     /// `MPI_ERR_CONVERSION` for a value that the representation cannot hold.
     pub(crate) fn encode(&self, datatype: &Datatype, count: u64, packed: Vec<u8>) -> Result<Vec<u8>> {
-        if self.is_plain() { Ok(packed) } else { datatype.to_external(count, &packed) }
+        if *self == Representation::External32 { datatype.to_external(count, &packed) } else { Ok(packed) }
     }
 
     /// Bytes of the file, the first of `count` instances, as those of memory, packed: as many as there is data for.
     pub(crate) fn decode(&self, datatype: &Datatype, count: u64, mut bytes: Vec<u8>) -> Vec<u8> {
-        if self.is_plain() {
+        if *self != Representation::External32 {
             return bytes;
         }
         let (whole, have) = (datatype.external_size() * count, bytes.len() as u64);

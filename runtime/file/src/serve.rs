@@ -28,7 +28,7 @@ impl Files {
         operation: u32,
         leaves: Time,
     ) {
-        let home = objects.files.at(file).home;
+        let home = action.place(objects.files.at(file).home);
         if self.asked.is_empty() {
             self.asked = vec![0; messages.local as usize];
         }
@@ -66,7 +66,8 @@ impl Files {
     /// It waits until nothing comes before it.
     pub(crate) fn wait_for_turn(&mut self, messages: &mut Messages, objects: &Objects, access: Access) {
         if let Some(home) = objects.files.alive(access.file).map(|file| file.home) {
-            self.wait_at(messages, home, access);
+            let place = access.action.place(home);
+            self.wait_at(messages, place, access);
         }
     }
 
@@ -88,9 +89,13 @@ impl Files {
 
     fn perform(&mut self, messages: &mut Messages, objects: &Objects, access: Access, at: Time) {
         let file = access.file;
+        if let Action::Part(part) = &access.action {
+            let part = part.clone();
+            return self.aggregate(messages, objects, access, &part, at);
+        }
         let answer = match &access.action {
             Action::Met(number) => return self.met(messages, objects, file, *number, at),
-            Action::Meet(..) => unreachable!("a member's part waits for the others'"),
+            Action::Meet(..) | Action::Part(_) => unreachable!("a member's part waits for the others'"),
             Action::Serve(loads) => {
                 let done = self.serve_load(messages, loads, at);
                 return self.give(messages, objects, &access, Answer::default(), done);
@@ -118,7 +123,7 @@ impl Files {
         if access.operation == u32::MAX {
             return;
         }
-        let (home, to) = (objects.files.at(access.file).home, access.origin);
+        let (home, to) = (access.action.place(objects.files.at(access.file).home), access.origin);
         let bytes = answer.bytes(&access.action);
         if bytes != 0 {
             messages.profile.message(bytes);

@@ -5,6 +5,7 @@ use crate::check::other;
 use crate::home::Home;
 use crate::host::Host;
 use crate::operation::Operation;
+use crate::representation::Representation;
 use crate::view::View;
 use engine::Time;
 use message::chapter::arrivals::Arrivals;
@@ -12,6 +13,7 @@ use network::Servers;
 use objects::error::Result;
 use objects::slab::Slab;
 use rustc_hash::FxHashMap;
+use std::collections::VecDeque;
 use std::rc::Rc;
 
 /// A split collective under way (MPI 5.0 section 14.4.5).
@@ -59,8 +61,10 @@ pub struct Files {
     pub(crate) hosts: FxHashMap<u32, Rc<Host>>,
     /// By file and rank (world number).
     pub(crate) parts: FxHashMap<(u32, u32), Part>,
-    /// Data representations that ranks (world numbers) have registered, and whether they convert.
-    pub(crate) registered: FxHashMap<(u32, Rc<str>), bool>,
+    /// Data representations that ranks (world numbers) have registered.
+    pub(crate) registered: FxHashMap<(u32, Rc<str>), Representation>,
+    /// Operations whose bytes are to be converted by functions of the program, and when they are over then.
+    pub(crate) readings: VecDeque<(u32, Time)>,
     /// What is decided here, by file.
     pub(crate) homes: FxHashMap<u32, Home>,
     pub(crate) operations: Slab<Operation>,
@@ -69,6 +73,10 @@ pub struct Files {
     pub(crate) arrivals: Arrivals,
     /// The file system's servers, at the process that has them, once something was asked of them.
     pub(crate) servers: Option<Servers>,
+    /// Parts in rounds of collective buffering at aggregators of this process, by file, meeting, aggregator and round.
+    pub(crate) rounds: FxHashMap<(u32, u32, u32, u32), Vec<Access>>,
+    /// Rounds whose aggregators wait for the servers.
+    pub(crate) aggregated: Slab<Vec<Access>>,
     /// Answers that a shared network carries: to which operation.
     pub(crate) answers: Slab<(u32, Answer)>,
     /// What a shared network has delivered.

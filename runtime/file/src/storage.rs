@@ -21,6 +21,10 @@ fn first_server(name: &str, servers: u32) -> u32 {
 }
 
 impl Files {
+    pub(crate) fn first_server(&self, objects: &Objects, file: u32, storage: &Storage) -> u32 {
+        first_server(&objects.files.at(file).name, storage.servers)
+    }
+
     /// What an access to a view's bytes asks of the servers; nothing where files take no time or nothing is accessed.
     pub(crate) fn load_of(
         &self,
@@ -31,7 +35,7 @@ impl Files {
         (from, bytes): (u64, u64),
     ) -> Option<Action> {
         let storage = messages.wire.storage.as_ref().filter(|_| bytes != 0)?;
-        let first = first_server(&objects.files.at(file).name, storage.servers);
+        let first = self.first_server(objects, file, storage);
         let mut loads = vec![0; storage.servers as usize];
         view.pieces(from, bytes, &mut |at, len| storage.share(first, at, len, &mut loads));
         let busy = (0..).zip(loads).filter(|(_, load)| *load != 0);

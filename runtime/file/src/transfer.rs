@@ -120,13 +120,12 @@ pub(crate) fn store(host: &Host, view: &View, from: u64, memory: &Memory) -> Res
     Ok(memory.extent.bytes)
 }
 
-/// Reads from the view's byte `from` on into the program's memory: how many bytes of memory there was data for.
+/// Reads so many bytes from the view's byte `from` on into the program's memory: how many bytes of memory there was data for.
 ///
 /// # Errors
 /// What the host says.
-pub(crate) fn load(host: &Host, view: &View, from: u64, memory: &Memory) -> Result<u64> {
+pub(crate) fn load(host: &Host, view: &View, (from, bytes): (u64, u64), memory: &Memory) -> Result<u64> {
     if !view.representation.is_plain() {
-        let bytes = view.representation.in_file_bytes(&memory.datatype, memory.count);
         return Ok(unpack(view, memory, read(host, &pieces(view, from, bytes))?));
     }
     let mut total = 0;

@@ -11,7 +11,7 @@ use mpi::schedule::Kind;
 use rustc_hash::{FxHashMap, FxHashSet};
 use std::rc::Rc;
 use trace::Trace;
-use workload::{Call, Computation, Envelope, How, Replay, Requests, Script};
+use workload::{Call, Envelope, How, Replay, Requests, Script};
 
 /// What a step is.
 #[derive(Clone, PartialEq, Eq, Hash, Debug)]
@@ -55,7 +55,7 @@ type Parts = Vec<(f64, Rc<Part>)>;
 
 /// The steps of a trace. O(calls of all ranks).
 pub fn steps(trace: &Trace) -> Result<Run, String> {
-    let how = How { computation: Computation::RECORDED, decides: false, compares: false };
+    let how = How { decides: false, compares: false };
     let mut replay = Replay::new(trace, how)?;
     let mut known = FxHashSet::default();
     let mut all = Vec::with_capacity(trace.ranks as usize);

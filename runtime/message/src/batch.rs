@@ -26,16 +26,27 @@ const LATER: usize = 4;
 impl Messages {
     /// Adds a send to the batch: answers its request's handle.
     ///
-    /// Without `stays` the buffer may change after the call, so that the payload must fit in a node.
+    /// With `NOTED` somebody wants to know of it. Without `stays` the buffer may change after the call, so that the payload must fit in a node.
     // The node is made at once, so that the program may end up with its handle; what it meets is found later. On a
     // shared network it is nobody's request: when its payload is moved says nothing of when it has left.
     #[inline(always)]
-    pub fn batch_send(&mut self, to: u32, message: Envelope, (buffer, bytes): (Addr, u64), transit: Transit, stays: bool) -> usize {
+    pub fn batch_send<const NOTED: bool>(
+        &mut self,
+        to: u32,
+        message: Envelope,
+        (buffer, bytes): (Addr, u64),
+        transit: Transit,
+        stays: bool,
+    ) -> usize {
         memory::prefetch(&self.ranks[to as usize]);
         let owned = stays && bytes >= REFERRED && transit.flags == 0;
         let payload = self.load(&BufferView { buffer, layout: None, bytes }, 0);
         let flags = if owned { flag::OWNED } else { transit.flags };
         let node = self.message_node(&message, payload, bytes, &Transit { flags, ..transit });
+        if NOTED {
+            self.note_departure(node);
+            self.forget_sent_type();
+        }
         self.add_to_batch(Operation { node, to });
         if owned { handle::of_node(node) } else { REQUEST_SENT }
     }

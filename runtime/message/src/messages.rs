@@ -210,6 +210,8 @@ pub struct Messages {
     pub plain_receives: bool,
     /// Whether a recorder wants to know of each message when it left or what it was sent as.
     pub noted: bool,
+    /// Whether receives that a rank is blocked for may be completed without it looking at them again ([`Messages::await_all`]).
+    pub unseen: bool,
     /// Who has failed, and what is revoked; none while nothing can be.
     pub faults: Option<Box<Faults>>,
     /// From a failure until all know.
@@ -239,7 +241,7 @@ impl Messages {
     ) -> Messages {
         let Costs { wire, compute, flop_rate } = costs;
         let (first, local) = remote.as_ref().map_or((0, size), Remote::own);
-        let sweeps = local > CACHED_RANKS;
+        let (sweeps, unseen) = (local > CACHED_RANKS, !wire.has_overheads);
         let ready = Ready::all(first, initial.saturating_sub(first).min(local));
         Messages {
             size,
@@ -283,6 +285,7 @@ impl Messages {
             types: None,
             plain_receives: true,
             noted: false,
+            unseen,
             faults: None,
             detection: Span::ZERO,
             handshakes: false,

@@ -200,6 +200,14 @@ impl Nodes {
         slot.key = self.free;
         self.free = index;
     }
+    /// How many indices were ever given out.
+    pub fn len(&self) -> u32 {
+        self.nodes.len() as u32
+    }
+    /// Whether no node was ever given out.
+    pub fn is_empty(&self) -> bool {
+        self.len() == 0
+    }
     /// The node will be used soon.
     #[inline]
     pub fn prefetch(&self, index: u32) {

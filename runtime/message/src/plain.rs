@@ -3,6 +3,9 @@
 //! Its type is predefined and lies side by side, sender and receiver are named and in this process, and it costs nobody anything but the
 //! time that it is under way. Everything here does what the general way (`p2p/`, `matching.rs`) does, which serves all that is
 //! not plain, errors included.
+//!
+//! In a run without payloads ([`Messages::payloads`]) buffers have no address, and a message of any length is what a short one is elsewhere: nothing of
+//! it has to be moved, and nothing held that would be read ahead.
 
 use crate::batch::Batching;
 use crate::envelope::{Envelope, Transit};
@@ -38,10 +41,35 @@ impl Messages {
         (destination, tag, comm): Peer,
         batching: Batching,
     ) -> Option<usize> {
-        if !self.wire.plain || tag < 0 || !matches!(mode, SendMode::Standard | SendMode::Ready) {
+        if !self.wire.plain {
             return None;
         }
-        let Stretch { buffer, bytes } = plain_stretch(objects, buffer)?;
+        self.send_straight::<false>(objects, mode, buffer, (destination, tag, comm), batching)
+    }
+
+    /// [`Messages::send_plain`] while somebody wants to know of it, and of nothing else.
+    // Findings and profiles are asked for with programs that send most messages plainly, too.
+    #[inline(never)]
+    pub(crate) fn send_noted(&mut self, objects: &Objects, mode: SendMode, buffer: Buffer, to: Peer, batching: Batching) -> Option<usize> {
+        if !self.wire.is_straight() || self.faults.is_some() || self.sent.is_some() {
+            return None;
+        }
+        self.send_straight::<true>(objects, mode, buffer, to, batching)
+    }
+
+    #[inline(always)]
+    fn send_straight<const NOTED: bool>(
+        &mut self,
+        objects: &Objects,
+        mode: SendMode,
+        buffer: Buffer,
+        (destination, tag, comm): Peer,
+        batching: Batching,
+    ) -> Option<usize> {
+        if tag < 0 || !matches!(mode, SendMode::Standard | SendMode::Ready) {
+            return None;
+        }
+        let Stretch { buffer: at, bytes } = plain_stretch(objects, buffer, NOTED || self.payloads)?;
         let (context, source, to) = objects.comms.known_partner(comm, destination)?;
         if !self.is_local(to) {
             return None;
@@ -50,23 +78,31 @@ impl Messages {
         let me = self.current;
         let arrival = self.ranks[me as usize].clock + self.wire.latency(me, to, bytes);
         self.profile.message(bytes);
-        if batching.holds(bytes) {
-            return Some(self.batch_send(to, envelope, (buffer, bytes), Transit::at(arrival), batching == Batching::UntilComplete));
+        if NOTED {
+            self.note_sending(to, bytes);
+            self.note_sent_type(objects, buffer);
+        }
+        if batching.holds(bytes) && !at.is_null() {
+            let stays = batching == Batching::UntilComplete;
+            return Some(self.batch_send::<NOTED>(to, envelope, (at, bytes), Transit::at(arrival), stays));
         }
         // What the rank started before comes before: messages of one sender must not overtake (MPI 5.0 section
         // 3.5).
         self.flush_batch();
-        if bytes <= INLINE_BYTES {
-            let payload = self.load(&BufferView { buffer, layout: None, bytes }, 0);
-            let awaited = !self.ranks[to as usize].posted.is_empty();
+        if bytes <= INLINE_BYTES || at.is_null() {
+            let payload = self.load(&BufferView { buffer: at, layout: None, bytes }, 0);
+            let awaited = !NOTED && !self.ranks[to as usize].posted.is_empty();
             if !(awaited && self.hand_over(to, &envelope, payload, bytes, arrival)) {
                 self.deliver(to, &envelope, payload, bytes, &Transit::at(arrival));
             }
             self.mark_brief();
         } else {
-            self.deliver_long(to, envelope, Stretch { buffer, bytes }, arrival);
+            self.deliver_long(to, envelope, Stretch { buffer: at, bytes }, arrival);
         }
         self.count_burst(to);
+        if NOTED {
+            self.forget_sent_type();
+        }
         Some(crate::handle::REQUEST_SENT)
     }
 
@@ -113,7 +149,7 @@ impl Messages {
     // any source open, the message may be that one's: the general way finds out.
     #[inline(always)]
     pub fn receive_plain(&mut self, objects: &Objects, buffer: Buffer, from: Peer) -> Option<u32> {
-        let (Stretch { buffer, bytes: room }, envelope) = plain_receive(objects, buffer, from)?;
+        let (Stretch { buffer, bytes: room }, envelope) = plain_receive(objects, buffer, from, self.payloads)?;
         let me = self.current;
         let state = &mut self.ranks[me as usize];
         if state.wilds != 0 || !self.plain_receives {
@@ -136,7 +172,7 @@ impl Messages {
         }
         if node.has(flag::INLINE) {
             self.put(Payload::Inline(node.data), buffer, bytes);
-        } else {
+        } else if node.flags != 0 {
             self.unload_long(index, buffer);
         }
         self.latest = Status { source: envelope.source as i32, tag: envelope.tag, error: 0, bytes, cancelled: false };
@@ -159,8 +195,31 @@ impl Messages {
         if !self.plain_receives {
             return None;
         }
-        let (stretch, envelope) = plain_receive(objects, buffer, from)?;
+        self.start_straight_receive::<false>(objects, buffer, from, batching)
+    }
+
+    /// [`Messages::start_plain_receive`] while somebody wants to know its type, and no rank can fail.
+    #[inline(never)]
+    pub(crate) fn start_noted_receive(&mut self, objects: &Objects, buffer: Buffer, from: Peer, batching: Batching) -> Option<u32> {
+        if self.faults.is_some() {
+            return None;
+        }
+        self.start_straight_receive::<true>(objects, buffer, from, batching)
+    }
+
+    #[inline(always)]
+    fn start_straight_receive<const NOTED: bool>(
+        &mut self,
+        objects: &Objects,
+        buffer: Buffer,
+        from: Peer,
+        batching: Batching,
+    ) -> Option<u32> {
+        let (stretch, envelope) = plain_receive(objects, buffer, from, NOTED || self.payloads)?;
         let index = self.plain_receive_node(envelope, stretch, 0);
+        if NOTED {
+            self.note_received_type(objects, index, buffer);
+        }
         if batching == Batching::UntilComplete {
             self.batch_receive(index);
         } else {
@@ -174,16 +233,17 @@ impl Messages {
     // memory is not there to be asked about.
     #[inline(always)]
     fn plain_receive_node(&mut self, envelope: Envelope, Stretch { buffer, bytes }: Stretch, flags: u16) -> u32 {
-        let mounted_only = if rank::is_addressable_unmounted(buffer, bytes as usize) { 0 } else { flag::MOUNTED_ONLY };
+        let anywhere = self.payloads && rank::is_addressable_unmounted(buffer, bytes as usize);
+        let mounted_only = if anywhere { 0 } else { flag::MOUNTED_ONLY };
         let arrival = self.ranks[self.current as usize].clock;
         self.nodes.alloc(Node { buffer, flags: flags | mounted_only, ..Node::of(&envelope, arrival, bytes, State::Posted) })
     }
 }
 
 #[inline(always)]
-fn plain_stretch(objects: &Objects, (buffer, count, datatype): Buffer) -> Option<Stretch> {
+fn plain_stretch(objects: &Objects, (buffer, count, datatype): Buffer, payloads: bool) -> Option<Stretch> {
     let count = u32::try_from(count).ok()?;
-    if buffer.0 < FIRST_MEMORY {
+    if buffer.0 < FIRST_MEMORY && payloads {
         return None;
     }
     Some(Stretch { buffer, bytes: objects.types.plain_size(datatype)? * u64::from(count) })
@@ -191,8 +251,8 @@ fn plain_stretch(objects: &Objects, (buffer, count, datatype): Buffer) -> Option
 
 /// Where a plain receive puts its message, and which that is; `None` if it is not plain.
 #[inline(always)]
-fn plain_receive(objects: &Objects, buffer: Buffer, (source, tag, comm): Peer) -> Option<(Stretch, Envelope)> {
-    let stretch = plain_stretch(objects, buffer)?;
+fn plain_receive(objects: &Objects, buffer: Buffer, (source, tag, comm): Peer, payloads: bool) -> Option<(Stretch, Envelope)> {
+    let stretch = plain_stretch(objects, buffer, payloads)?;
     if tag < 0 {
         return None;
     }

@@ -31,7 +31,8 @@ pub struct Region {
     /// What is done with them.
     pub touch: Touch,
     /// Which of them, if not all.
-    pub shape: Option<Shape>,
+    // On the heap, since few have one and regions are moved often.
+    pub shape: Option<Box<Shape>>,
 }
 
 /// First and end of a block.
@@ -42,7 +43,7 @@ impl Region {
     pub fn of(at: usize, elements: u64, datatype: &Rc<Datatype>, touch: Touch) -> Option<Region> {
         let last = i64::try_from(elements.checked_sub(1)?).ok()?.checked_mul(datatype.extent())?;
         let (low, high) = (datatype.true_lb.checked_add(last.min(0))?, datatype.true_ub.checked_add(last.max(0))?);
-        let shape = (!datatype.contiguous).then(|| Shape { at, elements, datatype: datatype.clone() });
+        let shape = (!datatype.contiguous).then(|| Box::new(Shape { at, elements, datatype: datatype.clone() }));
         let (first, end) = (at.wrapping_add_signed(low as isize), at.wrapping_add_signed(high as isize));
         (datatype.size != 0 && first < end).then_some(Region { first, end, touch, shape })
     }
@@ -72,7 +73,7 @@ impl Region {
                 self.1.push((first, first + len as usize));
             }
         }
-        let Some(Shape { at, elements, datatype }) = &self.shape else { return vec![(self.first, self.end)] };
+        let Some(Shape { at, elements, datatype }) = self.shape.as_deref() else { return vec![(self.first, self.end)] };
         let mut blocks = Blocks(*at, Vec::new());
         datatype.walk(*elements, &mut blocks);
         blocks.1.sort_unstable();
@@ -96,8 +97,8 @@ fn meet(one: &[Block], other: &[Block]) -> bool {
     false
 }
 
-/// The regions of one operation: few have more than two buffers.
-pub type Regions = SmallVec<[Region; 2]>;
+/// The regions of one operation: of messages, which are most, one.
+pub type Regions = SmallVec<[Region; 1]>;
 
 /// An operation that the program has a request for.
 struct Operation<W> {
@@ -116,29 +117,70 @@ struct Entry {
     request: usize,
 }
 
+/// What is touched, by where that begins.
+// Programs post in the order of addresses mostly, so that few entries are moved; a tree would cost each operation more than that.
+#[derive(Default)]
+struct Index {
+    entries: Vec<Entry>,
+    /// No region is longer: how far before a region one may begin that meets it.
+    longest: usize,
+}
+
+impl Index {
+    fn touch(&mut self, request: usize, regions: &[Region]) {
+        if self.entries.is_empty() {
+            self.longest = 0;
+        }
+        for &Region { first, end, .. } in regions {
+            let at = match self.entries.last() {
+                Some(last) if last.first > first => self.entries.partition_point(|entry| entry.first <= first),
+                _ => self.entries.len(),
+            };
+            self.entries.insert(at, Entry { first, end, request });
+            self.longest = self.longest.max(end - first);
+        }
+    }
+
+    fn leave(&mut self, request: usize, regions: &[Region]) {
+        for &Region { first, .. } in regions {
+            let begin = self.entries.partition_point(|entry| entry.first < first);
+            if let Some(at) = self.entries[begin..].iter().position(|entry| entry.request == request) {
+                self.entries.remove(begin + at);
+            }
+        }
+    }
+}
+
 /// The operations of a rank that it has requests for, and who (`W`) made them.
 pub struct Pending<W> {
     operations: FxHashMap<usize, Operation<W>>,
-    /// What is touched, by where that begins.
-    // Programs post in the order of addresses mostly, so that few entries are moved; a tree would cost each operation more than that.
-    index: Vec<Entry>,
-    /// No region of the index is longer: how far before a region one may begin that meets it.
-    longest: usize,
+    index: Index,
 }
 
 impl<W> Default for Pending<W> {
     fn default() -> Pending<W> {
-        Pending { operations: FxHashMap::default(), index: Vec::new(), longest: 0 }
+        Pending { operations: FxHashMap::default(), index: Index::default() }
     }
 }
 
 impl<W: Copy> Pending<W> {
     /// An operation has begun; a persistent one is made, and touches nothing until it is started.
     pub fn add(&mut self, request: usize, who: W, regions: Regions, persistent: bool) {
-        self.complete(request, true);
-        self.operations.insert(request, Operation { who, persistent, active: false, regions });
         if !persistent {
-            self.start(request);
+            self.index.touch(request, &regions);
+        }
+        let operation = Operation { who, persistent, active: !persistent, regions };
+        if self.operations.insert(request, operation).is_some() {
+            self.forget_former(request);
+        }
+    }
+
+    // A request that was freed while its operation was under way: whatever has the same handle later is another one.
+    #[cold]
+    fn forget_former(&mut self, request: usize) {
+        self.index.entries.retain(|entry| entry.request != request);
+        if let Some(operation) = self.operations.get(&request).filter(|operation| operation.active) {
+            self.index.touch(request, &operation.regions);
         }
     }
 
@@ -151,29 +193,24 @@ impl<W: Copy> Pending<W> {
     pub fn start(&mut self, request: usize) {
         let Some(operation) = self.operations.get_mut(&request).filter(|operation| !operation.active) else { return };
         operation.active = true;
-        if self.index.is_empty() {
-            self.longest = 0;
-        }
-        for &Region { first, end, .. } in &operation.regions {
-            let at = self.index.partition_point(|entry| entry.first <= first);
-            self.index.insert(at, Entry { first, end, request });
-            self.longest = self.longest.max(end - first);
+        self.index.touch(request, &operation.regions);
+    }
+
+    /// The operation is complete, if there is one, and its request is gone.
+    pub fn remove(&mut self, request: usize) {
+        if let Some(operation) = self.operations.remove(&request)
+            && operation.active
+        {
+            self.index.leave(request, &operation.regions);
         }
     }
 
-    /// The operation is complete, if there is one; whether it is `gone`, or else can be started again.
-    pub fn complete(&mut self, request: usize, gone: bool) {
-        let Some(operation) = self.operations.get_mut(&request) else { return };
-        if std::mem::take(&mut operation.active) {
-            for &Region { first, .. } in &operation.regions {
-                let begin = self.index.partition_point(|entry| entry.first < first);
-                if let Some(at) = self.index[begin..].iter().position(|entry| entry.request == request) {
-                    self.index.remove(begin + at);
-                }
-            }
-        }
-        if gone {
-            self.operations.remove(&request);
+    /// The operation is complete, if there is one, and can be started again.
+    pub fn complete(&mut self, request: usize) {
+        if let Some(operation) = self.operations.get_mut(&request)
+            && std::mem::take(&mut operation.active)
+        {
+            self.index.leave(request, &operation.regions);
         }
     }
 
@@ -185,14 +222,15 @@ impl<W: Copy> Pending<W> {
     /// Tells of each operation that touches what one of the regions touches: what that one does, who made the operation, and what it does. O(log operations), and
     /// O(operations) that begin within the length of the longest before a region.
     pub fn conflicts(&self, regions: &[Region], mut tell: impl FnMut(Touch, W, Touch)) {
-        if self.index.is_empty() {
+        let Index { entries, longest } = &self.index;
+        if entries.is_empty() {
             return;
         }
         let mut told: SmallVec<[usize; 4]> = SmallVec::new();
         for region in regions {
-            let end = self.index.partition_point(|entry| entry.first < region.end);
-            for entry in self.index[..end].iter().rev() {
-                if entry.first.saturating_add(self.longest) <= region.first {
+            let end = entries.partition_point(|entry| entry.first < region.end);
+            for entry in entries[..end].iter().rev() {
+                if entry.first.saturating_add(*longest) <= region.first {
                     break;
                 }
                 if entry.end <= region.first || told.contains(&entry.request) {
@@ -241,7 +279,7 @@ mod tests {
                 list.push((number, region));
                 if completes {
                     let (request, _) = list.remove(which % list.len());
-                    pending.complete(request, true);
+                    pending.remove(request);
                 }
             }
         }
@@ -261,7 +299,7 @@ mod tests {
         pending.start(1);
         assert_eq!(found(&pending), [7]);
         assert!(pending.is_restartable(1));
-        pending.complete(1, false);
+        pending.complete(1);
         assert!(found(&pending).is_empty());
         assert_eq!(pending.left_over().collect::<Vec<_>>(), [7]);
     }

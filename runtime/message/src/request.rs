@@ -100,10 +100,10 @@ impl Messages {
     /// Where no status is `wanted`, plain receives are completed here, or when their messages come ([`flag::STATUS_IGNORED`]), and not
     /// looked at again: by then their nodes may have left the cache. An error leaves none marked.
     // Not where receiving costs the rank time (each completion would have to be charged in its order) or a
-    // recorder wants to know whom it waited for. Then all are completed one by one, in the order of the array.
+    // recorder wants to know whom it waited for ([`Messages::unseen`]). Then all are completed one by one, in the order of the array.
     pub fn await_all(&mut self, requests: RequestArray, wanted: bool) -> Result<Awaited> {
         let me = self.current;
-        let ignored = !wanted && !self.wire.has_overheads && self.waits.is_none();
+        let ignored = !wanted && self.unseen;
         let mut awaited = Awaited { waits: false, unread: 0, all_ignored: ignored };
         self.ranks[me as usize].waiting = 0;
         for index in 0..requests.count {
@@ -187,6 +187,28 @@ impl Messages {
             RequestRef::Cold(index) => self.requests[index].waited = false,
             _ => {}
         }
+    }
+
+    /// What `rank` is blocked for, as handles, is awaited no more: whoever asks for it looks at each again. None is completed unseen
+    /// ([`Messages::unseen`]). O(nodes + requests that there ever were).
+    // Found and not kept: only ranks of which several threads are blocked ask, and all others would pay for a list.
+    pub fn take_awaited(&mut self, rank: u32) -> Vec<usize> {
+        let mut awaited = Vec::new();
+        for index in 0..self.nodes.len() {
+            let node = &mut self.nodes[index];
+            if node.state == State::Free || !node.has(flag::WAITED) {
+                continue;
+            }
+            node.flags &= !flag::WAITED;
+            awaited.push(handle::of_node(index));
+        }
+        let waited = self.requests.iter().filter(|(_, request)| request.owner == rank && request.waited);
+        let waited: Vec<u32> = waited.map(|(index, _)| index).collect();
+        for index in waited {
+            self.requests[index].waited = false;
+            awaited.push(handle::of_cold(index));
+        }
+        awaited
     }
 
     /// Makes a table request.

@@ -1,7 +1,7 @@
 //! Whether messages are received with the type signatures that they were sent with (MPI 5.0 section 3.3.1), found out while a recorder wants to know
 //! (`-xsim-check`).
 //!
-//! Nothing of it changes a virtual time: messages take the general way, on which each brings along what it was sent as. While nobody wants to know there
+//! Nothing of it changes a virtual time: messages go as they would, but each brings along what it was sent as. While nobody wants to know there
 //! is nothing of it, and the branches that ask are those of [`crate::waits`].
 
 mod comparing;

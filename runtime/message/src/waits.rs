@@ -2,7 +2,7 @@
 //! was posted that a sender waited for, when the members of a collective entered it.
 //!
 //! Nothing of it changes a virtual time. While nobody wants to know, [`Messages::waits`] is empty, and the way of a message has three branches
-//! that are never taken; while somebody does, all messages take the general way ([`crate::plain`] says no) and no receive is completed by whoever sends (`flag::STATUS_IGNORED`).
+//! that are never taken; while somebody does, plain messages take a way of their own (`Messages::send_noted`) and no receive is completed by whoever sends (`flag::STATUS_IGNORED`).
 
 pub(crate) mod gatherings;
 
@@ -69,6 +69,17 @@ pub struct Waits {
     received: Option<Block<Option<Vec<Received>>>>,
 }
 
+/// What is known of a call that returns.
+#[derive(Clone, Copy, Default)]
+pub struct FoundOut {
+    /// What ended its wait.
+    pub cause: Option<Cause>,
+    /// When the first to leave left of the messages that it has received.
+    pub oldest: Option<Time>,
+    /// The kind of collective that it has entered; 0: none.
+    pub collective: u32,
+}
+
 /// What is found out of a call while it is under way.
 #[derive(Clone, Copy)]
 struct Found {
@@ -76,11 +87,13 @@ struct Found {
     cause: Option<Cause>,
     /// When the first to leave left of the messages that it has received; `Time::MAX` before there is one.
     oldest: Time,
+    /// The number of the kind of collective that it has entered; 0: none.
+    collective: u32,
 }
 
 impl Default for Found {
     fn default() -> Found {
-        Found { cause: None, oldest: Time::MAX }
+        Found { cause: None, oldest: Time::MAX, collective: 0 }
     }
 }
 
@@ -114,6 +127,10 @@ impl Messages {
     pub fn find_out_waits(&mut self) {
         // Sends it off the plain path at its first question, which so needs no question about recorders.
         self.wire.plain = false;
+        if let Some(shared) = self.wire.shared() {
+            shared.keep_series();
+        }
+        self.unseen = false;
         self.noted = true;
         self.waits = Some(Box::new(Waits {
             sending: Act::default(),
@@ -221,7 +238,8 @@ impl Messages {
     fn keep_arrival_of(&mut self, rank: u32, node: u32, at: Time, (bytes, tag): (u64, i32)) {
         let Some(waits) = &mut self.waits else { return };
         let act = waits.departures.get(node as usize).copied().unwrap_or_default();
-        let follows = waits.held_up.remove(&node).unwrap_or(act);
+        // Empty without an eager limit: no hashing then.
+        let follows = if waits.held_up.is_empty() { act } else { waits.held_up.remove(&node).unwrap_or(act) };
         waits.note(rank, Cause { side: Side::Sender, at, acted: act.at, by: act.rank, follows: (follows.at, follows.rank) });
         let oldest = &mut waits.calls[rank as usize].oldest;
         *oldest = act.at.min(*oldest);
@@ -284,14 +302,29 @@ impl Messages {
         }
     }
 
-    /// What ended the wait of the mounted rank's call, which was entered at `entered`.
-    pub fn cause_since(&self, entered: Time) -> Option<Cause> {
-        self.waits.as_ref()?.calls[self.current as usize].cause.filter(|cause| cause.at > entered)
+    /// The mounted rank has entered a collective of the kind with this number, which is not 0.
+    #[cold]
+    pub fn note_collective(&mut self, number: u32) {
+        if let Some(waits) = &mut self.waits {
+            waits.calls[self.current as usize].collective = number;
+        }
     }
 
-    /// When the first to leave left of the messages that the mounted rank's call has received.
-    pub fn oldest_received(&self) -> Option<Time> {
-        Some(self.waits.as_ref()?.calls[self.current as usize].oldest).filter(|&at| at != Time::MAX)
+    /// What is known of the mounted rank's call, which was entered at `entered` and returns; `None` while nobody wants to know.
+    #[inline]
+    pub fn found_out(&self, entered: Time) -> Option<FoundOut> {
+        let found = &self.waits.as_ref()?.calls[self.current as usize];
+        Some(FoundOut {
+            cause: found.cause.filter(|cause| cause.at > entered),
+            oldest: Some(found.oldest).filter(|&at| at != Time::MAX),
+            collective: found.collective,
+        })
+    }
+
+    /// Whether [`Messages::gathered`] has any.
+    #[inline]
+    pub fn has_gathered(&self) -> bool {
+        self.waits.as_ref().is_some_and(|waits| waits.gatherings.has_complete())
     }
 
     /// Collective calls that all members have entered, since this was last asked.

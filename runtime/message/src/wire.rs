@@ -16,6 +16,9 @@ pub struct Wire {
     /// Whether any overhead is not zero.
     pub has_overheads: bool,
     /// Whether a message costs nobody anything but the time it is under way, which is known when it is sent.
+    straight: bool,
+    /// Whether messages may take the plain path: those that are `straight`, of which nobody wants to know and by which no rank can be missed.
+    // One question for all of it, which so costs a plain message nothing.
     pub plain: bool,
     /// A lower bound on what the network takes for any message between two ranks.
     way: Span,
@@ -31,9 +34,13 @@ impl Wire {
         let Built { network, placement, overheads, storage, .. } = built;
         let way = network.lookahead(Endpoint(0));
         let has_overheads = overheads != Overheads::default();
-        let plain = !has_overheads && network.formula().is_some();
+        let straight = !has_overheads && network.formula().is_some();
         let uniform = network.formula().and_then(Formula::uniform);
-        Wire { network, uniform, placement, has_overheads, plain, overheads, way, storage, node }
+        Wire { network, uniform, placement, has_overheads, straight, plain: straight, overheads, way, storage, node }
+    }
+    /// Whether a message costs nobody anything but the time it is under way, which is known when it is sent, whoever wants to know of it.
+    pub fn is_straight(&self) -> bool {
+        self.straight
     }
     /// Where a rank is attached.
     #[inline]
@@ -92,6 +99,10 @@ impl Wire {
         let mut report = self.network.shared()?.report(end);
         report.map = report.map(ranks, |rank| self.endpoint(rank).0 / report.places);
         Some(report)
+    }
+    /// How busy the links of a shared network were up to `end`, if that was kept.
+    pub fn link_series(&self, end: Time) -> Option<network::LinkSeries> {
+        self.network.shared()?.series(end)
     }
     /// The next event of the shared network.
     pub fn next_event(&self) -> Option<Time> {

@@ -1,5 +1,6 @@
 //! One rank a process: the rank is the process itself, on its own stack, and everything else is done inside its blocking calls.
 
+pub use crate::order::threads::Door;
 use crate::progress::{Ending, Left, drive};
 pub use crate::run::Over;
 use crate::runner::{Outcome, Runner};
@@ -20,12 +21,15 @@ impl Runner for Process {
 }
 
 impl Mpi {
-    /// The state of a process that is one rank; `setup` has as many ranks as processes.
-    pub fn alone(setup: Setup, over: Over) -> Mpi {
+    /// The state of a process that is one rank; `setup` has as many ranks as processes. Its threads come in through `door`; without one it has one thread.
+    pub fn alone(setup: Setup, over: Over, door: Option<&'static dyn Door>) -> Mpi {
         let mpi = Mpi::new(setup);
         mpi.alone.set(Some(over));
         {
             let mut world = mpi.world();
+            world.order.threads.door = door;
+            // A handle of what is gone could come to name what another thread receives.
+            world.messages.unseen = false;
             if let Some(remote) = &mut world.messages.remote {
                 // The rank may compute for long after a send: what it sent must not wait for its next call.
                 remote.streams.send_at_once();
@@ -46,11 +50,30 @@ impl Mpi {
     /// Blocks the rank until it is woken.
     #[cold]
     pub(crate) fn wait_alone(&self, over: Over) {
+        let (door, several) = {
+            let threads = &self.world().order.threads;
+            (threads.door, threads.several())
+        };
+        let Some(door) = door.filter(|_| several) else { return self.wait_first(over) };
+        self.wait_beside(over, door);
+    }
+
+    /// Blocks the rank, of which no thread but this one has called: as far as what it waits for has not happened when another calls,
+    /// [`Mpi::wait_beside`] that one.
+    fn wait_first(&self, over: Over) {
         let mut ending = Ending::default();
-        if self.serve(&mut ending) == Left::Outside {
-            self.world().messages.takes_a_while();
-            return;
+        match self.serve(&mut ending) {
+            Left::Outside => self.world().messages.takes_a_while(),
+            Left::Over => self.run_is_over(over, ending),
+            Left::Aside(_) => {
+                let door = self.world().order.threads.door;
+                self.wait_beside(over, door.expect("nobody is let in without a door"));
+            }
         }
+    }
+
+    /// The run is over while the rank waits.
+    pub(crate) fn run_is_over(&self, over: Over, ending: Ending) -> ! {
         let status = self.world().aborted().unwrap_or(1);
         let ending = self.world().end(ending);
         over(Ending { status, ..ending })
@@ -58,7 +81,7 @@ impl Mpi {
 
     /// Does what there is to do, until the rank can go on or the run is over.
     // No progress line: the terminal is the program's own.
-    fn serve(&self, ending: &mut Ending) -> Left {
+    pub(crate) fn serve(&self, ending: &mut Ending) -> Left {
         drive(self, &mut Process, ending, &mut |_| {})
     }
 
@@ -69,6 +92,8 @@ impl Mpi {
             let mut world = self.world();
             let me = world.messages.me();
             let began = world.messages.phase(me) != Phase::Before;
+            // Threads that are left are the process's own affair.
+            world.order.threads.door = None;
             world.rank_ended(me, status, &mut ending);
             // A process that only asked for a version is no mistake.
             ending.strangers *= u32::from(began);

@@ -1,10 +1,12 @@
 //! Explains a deadlock: who waits for whom, alike ranks grouped.
 
 use crate::chapters::Chapters;
+use crate::handle::{self, RequestRef};
 use crate::node::{Node, State, flag};
 use crate::order::question::Question;
+use crate::order::threads::{Blocked, Need};
 use crate::remote::record::{Put, Take};
-use crate::request::Body;
+use crate::request::{Body, Completion};
 use crate::world::{Phase, World};
 use engine::Time;
 use message::chapter::id::{ChapterId, Token};
@@ -185,54 +187,20 @@ fn tag_text(node: &Node) -> String {
 fn wait_of(world: &World, rank: u32) -> Wait {
     let function = world.messages.ranks[rank as usize].function;
     if let Some(poll) = world.order.polls.get(&rank) {
-        let rest = match poll.question() {
-            Question::Probe(pattern) | Question::Iprobe(pattern) => match pattern.source {
-                None => "source=MPI_ANY_SOURCE".to_owned(),
-                Some(source) => format!("source={source} of the communicator"),
-            },
-            Question::WaitAny(requests)
-            | Question::WaitSome(requests)
-            | Question::TestAll(requests)
-            | Question::TestAny(requests)
-            | Question::TestSome(requests) => {
-                format!("{} requests", requests.count)
-            }
-            Question::Instant | Question::Cancel(_) => String::new(),
+        return match poll.question() {
+            Some(question) => answer_wait(function, question),
+            None => threads_wait(world, rank),
         };
-        return Wait { function, source: None, rest, shared: None };
     }
     let state = &world.messages.ranks[rank as usize];
     let waited: Vec<u32> =
         world.messages.posted.iter(state.posted).filter(|&index| world.messages.nodes[index].has(flag::WAITED)).collect();
     if let Some(&index) = waited.first() {
-        let node = &world.messages.nodes[index];
-        let more = if waited.len() > 1 { format!(", and {} more receives", waited.len() - 1) } else { String::new() };
-        if node.has(flag::WILD) {
-            return Wait { function, source: None, rest: format!("source=MPI_ANY_SOURCE, {}{more}", tag_text(node)), shared: None };
-        }
-        let source = world
-            .objects
-            .comms
-            .by_context(node.context, rank)
-            .map_or(node.source, |comm| comm.peer(node.source as i32, rank, "source").unwrap_or(node.source));
-        return Wait { function, source: Some(source), rest: format!("{}{more}", tag_text(node)), shared: None };
+        return receive_wait(world, function, rank, index, waited.len());
     }
-    for (_, request) in world.messages.requests.iter() {
-        if request.owner != rank || !request.waited {
-            continue;
-        }
-        match request.body {
-            Body::Synchronous => {
-                return Wait { function, source: None, rest: "a synchronous send that nobody receives".to_owned(), shared: None };
-            }
-            Body::Chapter { chapter, token } => {
-                return chapter_wait(world, function, rank, chapter, Some(token)).unwrap_or_else(|| nothing(function));
-            }
-            Body::Generalized(_) => {
-                return Wait { function, source: None, rest: "a generalized request that nobody completes".to_owned(), shared: None };
-            }
-            Body::Persistent { .. } | Body::Away { .. } => {}
-        }
+    let waited = world.messages.requests.iter().filter(|(_, request)| request.owner == rank && request.waited);
+    if let Some(wait) = waited.filter_map(|(_, request)| request_wait(world, function, rank, &request.body)).next() {
+        return wait;
     }
     let of_chapter = world.chapters.ids().into_iter().find_map(|chapter| chapter_wait(world, function, rank, chapter, None));
     if let Some(wait) = of_chapter {
@@ -244,6 +212,89 @@ fn wait_of(world: &World, rank: u32) -> Wait {
         .iter(world.messages.ranks[rank as usize].posted)
         .any(|index| world.messages.nodes[index].state == State::InFlight);
     Wait { function, source: None, rest: if in_flight { "a message under way".to_owned() } else { String::new() }, shared: None }
+}
+
+/// The answer to a question.
+fn answer_wait(function: u16, question: &Question) -> Wait {
+    let rest = match question {
+        Question::Probe(pattern) | Question::Iprobe(pattern) => match pattern.source {
+            None => "source=MPI_ANY_SOURCE".to_owned(),
+            Some(source) => format!("source={source} of the communicator"),
+        },
+        Question::WaitAny(requests)
+        | Question::WaitSome(requests)
+        | Question::TestAll(requests)
+        | Question::TestAny(requests)
+        | Question::TestSome(requests) => {
+            format!("{} requests", requests.count)
+        }
+        Question::Instant | Question::Cancel(_) => String::new(),
+    };
+    Wait { function, source: None, rest, shared: None }
+}
+
+/// The message for a receive, the first of so many.
+fn receive_wait(world: &World, function: u16, rank: u32, receive: u32, receives: usize) -> Wait {
+    let node = &world.messages.nodes[receive];
+    let more = if receives > 1 { format!(", and {} more receives", receives - 1) } else { String::new() };
+    if node.has(flag::WILD) {
+        return Wait { function, source: None, rest: format!("source=MPI_ANY_SOURCE, {}{more}", tag_text(node)), shared: None };
+    }
+    let source = world
+        .objects
+        .comms
+        .by_context(node.context, rank)
+        .map_or(node.source, |comm| comm.peer(node.source as i32, rank, "source").unwrap_or(node.source));
+    Wait { function, source: Some(source), rest: format!("{}{more}", tag_text(node)), shared: None }
+}
+
+/// A request of the table.
+fn request_wait(world: &World, function: u16, rank: u32, body: &Body) -> Option<Wait> {
+    let of = |rest: &str| Some(Wait { function, source: None, rest: rest.to_owned(), shared: None });
+    match body {
+        Body::Synchronous => of("a synchronous send that nobody receives"),
+        &Body::Chapter { chapter, token } => {
+            Some(chapter_wait(world, function, rank, chapter, Some(token)).unwrap_or_else(|| nothing(function)))
+        }
+        Body::Generalized(_) => of("a generalized request that nobody completes"),
+        Body::Persistent { .. } | Body::Away { .. } => None,
+    }
+}
+
+/// What the threads of a rank wait for: the first, and the others behind it.
+// One wait for the rank, as all others have: the report groups ranks.
+fn threads_wait(world: &World, rank: u32) -> Wait {
+    let mut waits: Vec<Wait> = world.order.threads.blocked.iter().map(|blocked| thread_wait(world, rank, blocked)).collect();
+    // What all processes say of an operation takes the place of what this one says of it.
+    waits.sort_by_key(|wait| wait.shared.is_some());
+    let mut waits = waits.into_iter();
+    let mut first = waits.next().unwrap_or_else(|| nothing(world.messages.ranks[rank as usize].function));
+    for other in waits {
+        let _ = write!(first.rest, "; another thread in {}", text(rank, &other, world.messages.function_name(other.function), false));
+    }
+    first
+}
+
+fn thread_wait(world: &World, rank: u32, blocked: &Blocked) -> Wait {
+    let function = blocked.function;
+    match &blocked.need {
+        Need::Answer(asked) => answer_wait(function, &asked.question),
+        &Need::Member(instance, _) => {
+            let token = [instance, 0];
+            chapter_wait(world, function, rank, collective::CHAPTER, Some(token)).unwrap_or_else(|| nothing(function))
+        }
+        Need::Requests(handles) => {
+            let is_open = |handle: &&usize| world.messages.completion(**handle) == Ok(Completion::Unknown);
+            let open: Vec<usize> = handles.iter().filter(is_open).copied().collect();
+            let wait = open.first().and_then(|&handle| match handle::request(handle) {
+                RequestRef::Node(index) => Some(receive_wait(world, function, rank, index, open.len())),
+                RequestRef::Cold(index) => request_wait(world, function, rank, &world.messages.requests[index].body),
+                _ => None,
+            });
+            wait.unwrap_or_else(|| nothing(function))
+        }
+        Need::Wake(_) | Need::Nothing => nothing(function),
+    }
 }
 
 fn nothing(function: u16) -> Wait {

@@ -9,11 +9,13 @@ pub mod comm;
 mod deadlock;
 mod decisions;
 mod order;
+mod profiled;
 pub mod progress;
 pub mod remote;
 mod run;
 pub mod runner;
 pub mod sampling;
+mod threads;
 mod undecided;
 pub mod world;
 
@@ -27,7 +29,7 @@ pub use ::schedule;
 pub use call::file as files;
 pub use message::{
     batch, buffered, charging, envelope, flight, handle, matching, messages, node, p2p, packing, queue, ready, reference, regions, request,
-    types, view, wire,
+    types, view, waits, wire,
 };
 pub use objects::file as file_object;
 pub use objects::{Objects, abi, attribute, datatype, errhandler, error, group, handles, info, op, session, slab, topology, win};

@@ -5,12 +5,14 @@ pub(crate) mod decision;
 pub(crate) mod key;
 pub(crate) mod poller;
 pub(crate) mod question;
+pub(crate) mod threads;
 
 use agreeing::Agreeing;
 use decision::Decisions;
 use poller::Fruitless;
 use question::{Poll, PollHistory};
 use rustc_hash::FxHashMap;
+use threads::Threads;
 
 /// Questions of blocked ranks, decisions and this process's part in agreeing on them.
 pub(crate) struct Order {
@@ -23,6 +25,8 @@ pub(crate) struct Order {
     pub(crate) decisions: Decisions,
     pub(crate) fruitless: Fruitless,
     pub(crate) agreeing: Agreeing,
+    /// Of a process that is one rank.
+    pub(crate) threads: Threads,
 }
 
 impl Order {
@@ -34,6 +38,7 @@ impl Order {
             decisions: Decisions::default(),
             fruitless: Fruitless::default(),
             agreeing: Agreeing::new(processes),
+            threads: Threads::default(),
         }
     }
 }

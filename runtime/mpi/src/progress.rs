@@ -8,6 +8,7 @@ use message::chapter::Errand;
 use message::chapter::id::ChapterId;
 use message::flight::Flight;
 use network::Delivered;
+use std::time::Duration;
 
 // What the loop does without the world: everything that runs the program's code, which may borrow it.
 pub(crate) enum Next {
@@ -16,6 +17,8 @@ pub(crate) enum Next {
     Unload(u32, u32),
     Done,
     Deadlock,
+    /// Threads of the process may come in for so long.
+    Aside(Duration),
 }
 
 /// Ticks of the processor, some tenths of a millisecond, after which other processes get what is there for them.
@@ -39,6 +42,8 @@ pub(crate) enum Left {
     Over,
     /// A rank goes on where the loop was called ([`Outcome::GoesOnOutside`]).
     Outside,
+    /// Nothing can go on now: threads of a process that is one rank may come in for so long.
+    Aside(Duration),
 }
 
 /// Does what there is to do until the run is over or a rank goes on outside the loop.
@@ -95,6 +100,7 @@ pub(crate) fn drive<R: Runner>(mpi: &Mpi, ranks: &mut R, ending: &mut Ending, ti
                 });
             }
             Next::Done => return Left::Over,
+            Next::Aside(at_most) => return Left::Aside(at_most),
             Next::Deadlock => {
                 ending.deadlocked(&mut mpi.world());
                 return Left::Over;
@@ -225,6 +231,9 @@ impl World {
                 }
                 if self.release_poller() {
                     continue;
+                }
+                if self.order.threads.outside() {
+                    return Next::Aside(crate::order::threads::LOOK);
                 }
                 return Next::Deadlock;
             }

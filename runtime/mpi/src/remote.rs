@@ -4,7 +4,7 @@ pub(crate) mod agree;
 pub(crate) mod arbiter;
 pub(crate) mod control;
 pub(crate) mod ending;
-mod pause;
+pub(crate) mod pause;
 
 pub use ::message::remote::{Blocks, Remote, block, stream};
 pub(crate) use engine::record;

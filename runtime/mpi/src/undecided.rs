@@ -36,6 +36,7 @@ impl World {
         match poll {
             Poll::Once(asked) => self.open_once(rank, &asked.question),
             Poll::Parked(cycle) => self.open_cycle(rank, cycle),
+            Poll::Threads => self.open_threads(rank),
         }
     }
 
@@ -46,7 +47,7 @@ impl World {
     /// by then is given at once everywhere: it is known to all before anything of its instant is decided.
     // A question with several answers that could still change is open at the asking rank's clock: what arrives
     // later does not change them.
-    fn open_once(&self, rank: u32, question: &Question) -> Open {
+    pub(crate) fn open_once(&self, rank: u32, question: &Question) -> Open {
         let clock = self.messages.clock(rank);
         let known = |handle: usize| self.messages.completion(handle).unwrap_or(Completion::Null);
         let foreknown = || if self.sees_turns(rank) { Open::At(clock) } else { Open::Final };
@@ -169,8 +170,10 @@ impl World {
     /// receive may answer it.
     pub(crate) fn answer(&mut self, rank: u32) {
         let Some(poll) = self.order.polls.remove(&rank) else { return };
-        if let Poll::Parked(cycle) = &poll {
-            self.unpark(rank, cycle);
+        match &poll {
+            Poll::Once(_) => {}
+            Poll::Parked(cycle) => self.unpark(rank, cycle),
+            Poll::Threads => self.answer_threads(rank),
         }
         self.messages.mark_dirty(rank);
         self.messages.ranks[rank as usize].polling = false;

@@ -21,6 +21,6 @@ pub use machine::{
 };
 pub use message::{Delivered, Endpoint, Message};
 pub use model::{Formula, Network, Shared, Uniform};
-pub use packet::NetworkReport;
+pub use packet::{LinkSeries, NetworkReport};
 pub use report::{DistanceReport, LevelReport, MachineReport, PacketLinkReport, PacketReport, TopologyReport, machine_report};
 pub use spec::{LevelSpec, NetworkSpec, flop_rate};

@@ -2,7 +2,7 @@
 
 use crate::bandwidth::Serialization;
 use crate::message::{Delivered, Endpoint, Message};
-use crate::packet::NetworkReport;
+use crate::packet::{LinkSeries, NetworkReport};
 use engine::{Span, Time};
 
 /// A network on which a message's time depends on nothing but its source, destination and size.
@@ -59,6 +59,10 @@ pub trait Shared {
     /// Why nothing will ever be delivered again though messages are under way, as a sentence; `None` while something can happen, and
     /// where nothing is under way.
     fn stuck(&self) -> Option<String>;
+    /// From now on it keeps how busy its links were when.
+    fn keep_series(&mut self);
+    /// How busy they were up to `end`; `None` if that was not to be kept.
+    fn series(&self, end: Time) -> Option<LinkSeries>;
     /// What its packets and links did up to `end`.
     fn report(&self, end: Time) -> NetworkReport;
 }

@@ -9,7 +9,7 @@ use crate::analytic::Analytic;
 use crate::divisor::Divisor;
 use crate::message::{Delivered, Endpoint, Message};
 use crate::model::{Formula, Shared};
-use crate::packet::NetworkReport;
+use crate::packet::{LinkSeries, NetworkReport};
 use engine::{Span, Time};
 use rustc_hash::FxHashMap;
 use std::cmp::Reverse;
@@ -106,6 +106,14 @@ impl<Outer: Shared> Shared for Nodes<Outer> {
         let leaving = self.leaving.keys().next().map(|&(at, _)| at);
         let entering = self.entering.peek().map(|&Reverse((at, _))| at);
         [leaving, entering, self.outer.next_event()].into_iter().flatten().min()
+    }
+
+    fn keep_series(&mut self) {
+        self.outer.keep_series();
+    }
+
+    fn series(&self, end: Time) -> Option<LinkSeries> {
+        self.outer.series(end)
     }
 
     fn report(&self, end: Time) -> NetworkReport {

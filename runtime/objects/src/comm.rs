@@ -278,6 +278,17 @@ impl Comms {
         }
         self.known_partner(handle, source).map(|(context, ..)| context)
     }
+    /// The mounted rank's number in a communicator, and how many ranks its messages can go to there; `None` if it has no such communicator.
+    // Of the one that the last message was of, as most are, without looking it up.
+    #[inline]
+    pub fn position(&self, handle: usize) -> Option<(u32, u32)> {
+        let recent = self.recent.get();
+        if handle == recent.handle && self.current == recent.owner {
+            return Some((recent.me, recent.size));
+        }
+        let comm = self.get(handle).ok()?;
+        Some((comm.rank(self.current), comm.peers()))
+    }
     /// The communicator at an index.
     #[inline]
     pub fn at(&self, index: u32) -> &Comm {

@@ -1,5 +1,6 @@
 //! Where the time of a run went, call site by call site (`-xsim-profile`, docs/report.md): what the report has of it. Times are picoseconds.
 
+use crate::collective::CollectiveCost;
 use crate::report::Spread;
 use crate::traffic::Matrix;
 use crate::waiting::WaitState;
@@ -20,6 +21,9 @@ pub struct CallProfile {
     /// What ranks did in the regions that the program tells apart, those that took most first.
     #[serde(default, skip_serializing_if = "Vec::is_empty")]
     pub regions: Vec<RegionCost>,
+    /// Which algorithms collectives took, by place, those that took most first.
+    #[serde(default, skip_serializing_if = "Vec::is_empty")]
+    pub collectives: Vec<CollectiveCost>,
 }
 
 /// The calls of one function from one place in the program.
@@ -114,6 +118,20 @@ pub struct Series {
     /// Bytes of point-to-point messages under way, in the mean of the stretch: from sending to arrival, above the eager limit from asking.
     #[serde(default)]
     pub under_way_bytes: Vec<u128>,
+    /// How busy the links of a network of packets were.
+    #[serde(default, skip_serializing_if = "Option::is_none")]
+    pub links: Option<LinkUse>,
+}
+
+/// How busy links were, in equal stretches of virtual time from its beginning; in ten-thousandths of each, the last of which ends with the run.
+#[derive(Clone, PartialEq, Eq, Debug, Default, Serialize, Deserialize)]
+pub struct LinkUse {
+    /// The length of a stretch.
+    pub bin_ps: u64,
+    /// All directions of all cables, in the mean.
+    pub mean: Vec<u16>,
+    /// The link that was busy longest in the stretch; nothing of networks with more than 65,536 ports.
+    pub most: Vec<u16>,
 }
 
 /// A region of the program: what ranks did between its beginnings and its ends. Ranks that were never there count as well, with nought.

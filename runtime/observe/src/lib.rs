@@ -4,6 +4,7 @@
 mod bins;
 pub mod call_profile;
 mod check;
+pub mod collective;
 pub mod critical_path;
 pub mod log;
 mod part;
@@ -17,6 +18,7 @@ pub mod waiting;
 pub use bins::Bins;
 pub use call_profile::CallProfile;
 pub use check::Check;
+pub use collective::{CollectiveCost, CollectiveKind};
 pub use critical_path::CriticalPath;
 pub use log::{Log, RankList};
 pub use part::{Part, Sum};

@@ -111,6 +111,12 @@ impl Profile {
         RankTally { compute: span(&self.compute), wait: span(&self.wait) }
     }
 
+    /// How long a rank of this process has waited in MPI calls so far.
+    #[inline]
+    pub fn waited(&self, rank: u32) -> Span {
+        Span::from_ps(self.wait[rank.wrapping_sub(self.first) as usize])
+    }
+
     /// One function's account.
     pub fn function(&self, function: u16) -> FunctionTally {
         self.functions[function as usize]

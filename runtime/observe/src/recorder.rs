@@ -5,6 +5,7 @@
 //! them, which differs from one number of native processes to another, so that a file of several ranks is put in order at the end.
 
 use crate::call_profile::CallProfile;
+use crate::collective::{CollectiveKind, Seen};
 use crate::critical_path::CriticalPath;
 use crate::traffic::Traffic;
 use crate::waiting::{Entries, Received, Returned};
@@ -360,6 +361,8 @@ pub trait Recorder {
     fn finished(&mut self, _rank: u32, _at: Time) {}
     /// All that the ranks of this process have sent; told before [`Recorder::end`].
     fn traffic(&mut self, _traffic: &Traffic) {}
+    /// Which kinds of collectives the calls of this process were ([`Returned::collective`]), from number 1 on; told before [`Recorder::end`] to who wants waits.
+    fn collectives(&mut self, _kinds: &[(CollectiveKind, Seen)]) {}
     /// A call has returned. Calls from within callbacks come before the call that the callback was for.
     fn call(&mut self, call: &Call, left: &Left);
     /// Whether it knows calls again by their words, and wants nothing of calls that have not returned. If all recorders do,

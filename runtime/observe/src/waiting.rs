@@ -34,6 +34,9 @@ pub struct Returned {
     pub oldest: Option<Time>,
     /// Which blocking collective it was, if it was one whose members wait for each other.
     pub gathering: Option<Gathering>,
+    /// The kind of the collective that it entered, blocking or not: a number that [`Recorder::collectives`](crate::Recorder::collectives) will explain; 0: it
+    /// entered none. Of several (`MPI_Startall`) the last.
+    pub collective: u32,
 }
 
 /// A message between two ranks that was received, those within collectives aside.
@@ -302,6 +305,7 @@ mod tests {
             cause: None,
             oldest: None,
             gathering: None,
+            collective: 0,
         }
     }
 

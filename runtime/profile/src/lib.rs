@@ -2,6 +2,7 @@
 //! the number of call sites and, by a few words each, with the ranks, and not with their product or with time.
 
 mod chains;
+mod collectives;
 mod critical;
 mod gatherings;
 mod load;
@@ -13,11 +14,13 @@ mod series;
 mod tally;
 
 use chains::Chains;
+use collectives::Collectives;
 pub use critical::Critical;
 use engine::{Span, Time};
 use gatherings::Gatherings;
 use load::{Blocks, Load};
 use observe::call_profile::{CallProfile, SiteCost};
+use observe::collective::{CollectiveKind, Seen};
 use observe::recorder::{Call, Left, Place, Recorder, Region};
 use observe::traffic::Matrix;
 use observe::waiting::{Entries, Returned, WaitState};
@@ -46,6 +49,7 @@ pub struct Profiler {
     places: Places,
     /// What is added up, by place.
     tallies: Vec<Tally>,
+    collectives: Collectives,
     gatherings: Gatherings,
     order: Order,
     series: Series,
@@ -60,7 +64,7 @@ pub struct Profiler {
 /// What a process tells the first one.
 #[derive(Default, Serialize, Deserialize)]
 struct Part {
-    tallies: Vec<(String, String, Tally, chains::Part)>,
+    tallies: Vec<(String, String, Tally, chains::Part, collectives::Part)>,
     series: Series,
     load: Blocks,
     regions: regions::Part,
@@ -83,6 +87,7 @@ impl Profiler {
             chains: Chains::default(),
             places: Places::default(),
             tallies: Vec::new(),
+            collectives: Collectives::default(),
             gatherings: Gatherings::default(),
             series: Series::default(),
             load,
@@ -162,6 +167,9 @@ impl Recorder for Profiler {
         if call.chain != 0 {
             self.chains.add(place, call);
         }
+        if call.collective != 0 {
+            self.collectives.add(place, call);
+        }
         if call.gathering.is_some() {
             let tallies = &mut self.tallies;
             self.gatherings.returned(place, call, |place, call, entries| lose(&mut tallies[place as usize], call, entries));
@@ -192,6 +200,10 @@ impl Recorder for Profiler {
         self.under_way = traffic.under_way.clone();
     }
 
+    fn collectives(&mut self, kinds: &[(CollectiveKind, Seen)]) {
+        self.collectives.explain(kinds);
+    }
+
     fn call(&mut self, _: &Call, _: &Left) {}
 
     fn unfinished(&mut self, _: &Call) {}
@@ -201,10 +213,10 @@ impl Recorder for Profiler {
         order.end().for_each(|settled| lose_settled(tallies, settled));
         let chains = self.chains.by_tally(self.tallies.len());
         let of_places = self.places.met().iter().zip(std::mem::take(&mut self.tallies)).zip(&chains);
-        let tallies = of_places.map(|((&(site, function), tally), chains)| {
+        let tallies = of_places.enumerate().map(|(place, ((&(site, function), tally), chains))| {
             let names = self.sites.get(&site).map_or(&[][..], Vec::as_slice);
             let name = names.first().map_or("unknown", String::as_str);
-            (name.to_owned(), function.to_owned(), tally, self.chains.part(chains, names))
+            (name.to_owned(), function.to_owned(), tally, self.chains.part(chains, names), self.collectives.part(place))
         });
         let part = Part {
             tallies: tallies.collect(),
@@ -221,11 +233,12 @@ impl Recorder for Profiler {
         // By name: what is one site in the source has another number on each process, and several where the compiler has copied it.
         let mut tallies: BTreeMap<(String, String), (Tally, Vec<chains::Part>)> = BTreeMap::new();
         let (mut series, mut load, mut traffic) = (Series::default(), Blocks::default(), Traffic::of(self.ranks));
-        let mut regions = Vec::new();
+        let (mut regions, mut collectives) = (Vec::new(), collectives::All::default());
         for part in &parts {
             let part: Part =
                 serde_json::from_slice(part).map_err(|why| format!("a process's part of the profile cannot be read: {why}"))?;
-            for (site, function, tally, chains) in part.tallies {
+            for (site, function, tally, chains, kinds) in part.tallies {
+                collectives.add((&site, &function), kinds);
                 let (all, all_chains) = tallies.entry((site, function)).or_default();
                 all.add_all(&tally);
                 all_chains.push(chains);
@@ -244,7 +257,8 @@ impl Recorder for Profiler {
         sites.sort_by_key(|cost| Reverse((cost.time.sum_ps, cost.time.count)));
         let matrix = traffic.matrix();
         let (series, load) = (series.report(traffic.under_way), load.report());
-        self.whole = Some(CallProfile { sites, traffic: matrix, series, load, regions: regions::Part::report(&regions) });
+        let (regions, collectives) = (regions::Part::report(&regions), collectives.report());
+        self.whole = Some(CallProfile { sites, traffic: matrix, series, load, regions, collectives });
         Ok(())
     }
 

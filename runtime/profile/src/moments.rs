@@ -31,10 +31,17 @@ impl Sums {
         // Most calls take no time.
         if ps != 0 {
             self.sum += u128::from(ps);
-            self.squares += U256::from(u128::from(ps) * u128::from(ps));
+            let (low, carry) = self.squares.low().overflowing_add(u128::from(ps) * u128::from(ps));
+            *self.squares.low_mut() = low;
+            *self.squares.high_mut() += u128::from(carry);
         }
-        self.min = self.min.min((ps, rank));
-        self.max = longer(self.max, (ps, rank));
+        // Few are an extreme.
+        if ps <= self.min.0 {
+            self.min = self.min.min((ps, rank));
+        }
+        if ps >= self.max.0 {
+            self.max = longer(self.max, (ps, rank));
+        }
     }
 
     /// Adds moments of other calls.

@@ -40,7 +40,7 @@ impl Series {
         let of = |bins: &Bins| -> Vec<u128> { bins.used().iter().copied().chain(std::iter::repeat(0)).take(length).collect() };
         let [compute_ps, mpi_ps, wait_ps] = [0, 1, 2].map(|doing| of(&self.0[doing]));
         let under_way_bytes = of(&under_way).into_iter().map(|sum| sum >> width).collect();
-        call_profile::Series { bin_ps: 1 << width, compute_ps, mpi_ps, wait_ps, under_way_bytes }
+        call_profile::Series { bin_ps: 1 << width, compute_ps, mpi_ps, wait_ps, under_way_bytes, links: None }
     }
 }
 

@@ -132,3 +132,117 @@ fn note(report: &Report, ideal: &Report) -> Option<&'static str> {
     (has_regions && ideal.simulated.profile.is_none())
         .then_some("The ideal run was made without -xsim-profile: its regions are not known, nor are the parts of theirs.")
 }
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+    use observe::{Host, Simulated, Spread};
+
+    /// A run of ranks that compute so many picoseconds on a machine.
+    fn run(machine: &str, compute: &[u64], time: u64) -> Report {
+        let mean_ps = compute.iter().sum::<u64>() / compute.len() as u64;
+        let max_ps = compute.iter().copied().max().unwrap();
+        of_spread(machine, Spread { mean_ps, max_ps, ..Spread::default() }, time)
+    }
+
+    fn of_spread(machine: &str, compute: Spread, time: u64) -> Report {
+        let simulated = Simulated {
+            program: "app".into(),
+            machine: machine.into(),
+            ranks: 4,
+            virtual_time_ps: time,
+            messages: 0,
+            bytes: 0,
+            functions: [].into(),
+            compute,
+            wait: Spread::default(),
+            jobs: Vec::new(),
+            profile: None,
+            critical_path: None,
+            network: None,
+        };
+        let host =
+            Host { native_processes: 1, host_time_s: 1.0, cpu_time_s: 1.0, peak_rss_bytes: 1, context_switches: 1, options: [].into() };
+        Report { version: Report::VERSION, simulated, host }
+    }
+
+    fn region(name: &str, compute: u64, time: u64) -> RegionCost {
+        let longest = |max_ps| Spread { max_ps, ..Spread::default() };
+        let none = Spread::default();
+        RegionCost { name: name.into(), visits: 4, time: longest(time), compute: longest(compute), mpi: none, wait: none }
+    }
+
+    /// Runs of one program on 64 to 1,024 processes, which the critical-path tool OTF-CPT (RWTH Aachen University, a partner of POP) has published with what it
+    /// measured (mean and longest computation of a process, time without what messages take, time; in us) and with the efficiencies that it printed (serialisation,
+    /// transfer, communication, load balance, parallel).
+    const PUBLISHED: [([u64; 4], [f64; 5]); 5] = [
+        ([32_554_688, 33_338_641, 39_388_323, 40_009_749], [0.846409, 0.984468, 0.833263, 0.976485, 0.813669]),
+        ([13_426_047, 14_003_071, 18_433_987, 19_656_685], [0.759633, 0.937797, 0.712382, 0.958793, 0.683027]),
+        ([7_402_236, 7_826_016, 11_941_295, 14_083_169], [0.655374, 0.847913, 0.555700, 0.945850, 0.525609]),
+        ([4_234_199, 4_605_570, 8_514_002, 13_792_879], [0.540941, 0.617275, 0.333909, 0.919365, 0.306984]),
+        ([2_769_027, 3_137_317, 7_168_600, 17_400_619], [0.437647, 0.411974, 0.180299, 0.882610, 0.159134]),
+    ];
+
+    #[test]
+    fn published_products_follow_from_published_times() {
+        for ([mean, longest, ideal, time], [serialisation, transfer, communication, load_balance, parallel]) in PUBLISHED {
+            let spread = Spread { mean_ps: mean, max_ps: longest, ..Spread::default() };
+            let found = Efficiencies::of(&of_spread("star", spread, time), Some(&of_spread("none", spread, ideal))).unwrap();
+            let parts = found.ideal.unwrap();
+            let ours = [parts.serialisation, parts.transfer, found.communication, found.load_balance, found.parallel];
+            for (ours, theirs) in ours.into_iter().zip([serialisation, transfer, communication, load_balance, parallel]) {
+                // Theirs are of times that are rounded to a microsecond, and are rounded to six digits.
+                assert!((ours - theirs).abs() < 2e-6, "{ours} is not {theirs}");
+            }
+        }
+    }
+
+    #[test]
+    fn each_efficiency_is_the_product_of_its_parts() {
+        // Ranks compute 4, 6, 8 and 10, 7 in the mean; messages make 16 of 12.
+        let (star, none) = (run("star", &[4, 6, 8, 10], 16), run("none", &[4, 6, 8, 10], 12));
+        let found = Efficiencies::of(&star, Some(&none)).unwrap();
+        let parts = found.ideal.unwrap();
+        assert_eq!((found.parallel, found.load_balance, found.communication), (7.0 / 16.0, 0.7, 0.625));
+        assert_eq!((parts.serialisation, parts.transfer), (10.0 / 12.0, 0.75));
+        assert!((found.load_balance * found.communication - found.parallel).abs() < 1e-12);
+        assert!((parts.serialisation * parts.transfer - found.communication).abs() < 1e-12);
+        let texts: Vec<_> = found.table().rows.into_iter().map(|row| row[1].clone()).collect();
+        assert_eq!(texts, ["0.438", "0.700", "0.625", "0.833", "0.750"]);
+    }
+
+    #[test]
+    fn a_program_that_only_computes_loses_nothing_and_one_that_takes_turns_nearly_all() {
+        let perfect = Efficiencies::of(&run("star", &[5; 4], 5), Some(&run("none", &[5; 4], 5))).unwrap();
+        assert!(perfect.rows().iter().all(|(_, value, _)| *value == 1.0));
+        // Four ranks, one after the other: the load is even, the network costs nothing, and three quarters are waiting for each other.
+        let turns = Efficiencies::of(&run("star", &[5; 4], 20), Some(&run("none", &[5; 4], 20))).unwrap();
+        assert_eq!((turns.load_balance, turns.parallel), (1.0, 0.25));
+        assert_eq!(turns.ideal, Some(Ideal { serialisation: 0.25, transfer: 1.0 }));
+    }
+
+    #[test]
+    fn regions_have_their_parts_where_both_runs_know_them() {
+        let with = |mut report: Report, regions| {
+            report.simulated.profile = Some(observe::CallProfile { regions, ..Default::default() });
+            report
+        };
+        let star = with(run("star", &[8], 20), vec![region("solve", 8, 16), region("only here", 1, 2), region("idle", 0, 2)]);
+        let none = with(run("none", &[8], 10), vec![region("solve", 8, 10), region("idle", 0, 1)]);
+        let found = Efficiencies::of(&star, Some(&none)).unwrap();
+        let solve = Ideal { serialisation: 0.8, transfer: 0.625 };
+        assert_eq!(found.regions.into_iter().collect::<Vec<_>>(), [("solve".to_owned(), solve)]);
+    }
+
+    #[test]
+    fn what_gives_no_efficiencies_is_told() {
+        let of = |run: &Report, ideal: Option<&Report>| Efficiencies::of(run, ideal).unwrap_err();
+        assert!(of(&run("star", &[0; 4], 5), None).starts_with("no computation was charged"));
+        let (star, mut other) = (run("star", &[5; 4], 9), run("none", &[5; 4], 5));
+        other.simulated.ranks = 8;
+        assert!(of(&star, Some(&other)).contains("app on 8 ranks, this one of app on 4"));
+        assert!(of(&star, Some(&star)).contains("made on star, whose messages take time"));
+        let noisy = Efficiencies::of(&star, Some(&run("none", &[5, 5, 5, 6], 6))).unwrap();
+        assert!(noisy.note.is_some_and(|note| note.contains("did not compute equally long")));
+    }
+}

@@ -1,5 +1,6 @@
 //! What stands out in a run, in sentences, what costs most first.
 
+use crate::collectives;
 use crate::profile::{lost_by_state, whole};
 use crate::units::{percent, short};
 use observe::{Report, Simulated};
@@ -14,7 +15,9 @@ pub fn findings(report: &Report) -> Vec<String> {
     let mut found: Vec<(u128, String)> = Vec::new();
     lost(run, whole, &mut found);
     imbalance(run, &mut found);
-    found.retain(|(cost, _)| *cost as f64 >= whole as f64 * LEAST);
+    collectives::faster(run, &mut found);
+    // Of a run that took no time nothing stands out.
+    found.retain(|(cost, _)| *cost > 0 && *cost as f64 >= whole as f64 * LEAST);
     found.sort_by_key(|(cost, _)| std::cmp::Reverse(*cost));
     found.into_iter().map(|(_, text)| text).collect()
 }

@@ -1,5 +1,6 @@
 //! A run's report for people (`xsim report`, docs/report.md): what a table or a page shows of the numbers that `observe::Report` has.
 
+pub mod collectives;
 pub mod critical;
 pub mod difference;
 pub mod document;

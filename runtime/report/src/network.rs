@@ -3,8 +3,9 @@
 //! That part is read by its names, so that a report of another version shows what it has.
 
 use crate::table::{Align, Table};
-use crate::units::{grouped, share, short};
+use crate::units::{grouped, percent, share, short};
 use observe::Simulated;
+use observe::call_profile::LinkUse;
 use serde::Deserialize;
 use serde_json::Value;
 
@@ -19,6 +20,30 @@ pub struct Map {
     pub cells: Vec<Cell>,
     /// The busiest links.
     pub busiest: Vec<Busy>,
+}
+
+/// How busy links were when; nothing of a run without packets, or without -xsim-profile.
+pub fn over_time(run: &Simulated) -> Option<&LinkUse> {
+    let links = run.profile.as_ref()?.series.links.as_ref()?;
+    Some(links).filter(|links| links.mean.iter().chain(&links.most).any(|&part| part > 0))
+}
+
+/// When links were busiest, in a sentence.
+pub fn busiest_time(links: &LinkUse) -> String {
+    // Of equal stretches the first.
+    let most = |parts: &[u16]| parts.iter().enumerate().fold((0, 0), |most, (at, &part)| if part > most.1 { (at, part) } else { most });
+    let (from, part) = (|at: usize| short(links.bin_ps.saturating_mul(at as u64)), |part: u16| percent(part.into(), 10_000));
+    let (at, mean) = most(&links.mean);
+    let all = format!(
+        "Of stretches of {} links were busiest in that from {} on, {} of it in the mean",
+        short(links.bin_ps),
+        from(at),
+        part(mean)
+    );
+    match most(&links.most) {
+        (_, 0) => all,
+        (at, one) => format!("{all}; one link was busy {} of that from {} on", part(one), from(at)),
+    }
 }
 
 /// Some neighbouring routers.

@@ -1,5 +1,6 @@
 //! A run in sections: for a terminal, Markdown and comma-separated values; the page shows the same with pictures.
 
+use crate::collectives;
 use crate::critical;
 use crate::document::{Document, Section};
 use crate::efficiency::{self, Efficiencies};
@@ -33,9 +34,15 @@ pub fn overview(report: &Report, efficiencies: &Result<Efficiencies, String>) ->
             let states = Some(profile::wait_states(run, profile)).filter(|table| !table.rows.is_empty());
             let lines = if states.is_none() { vec![NOTHING_LOST.to_owned()] } else { vec![] };
             sections.push(Section { title: "Wait states", lines, table: states });
-            sections.push(Section { title: "Call sites", lines: vec![], table: Some(profile::sites(run, profile, usize::MAX)) });
+            let sites = Some(profile::sites(run, profile, usize::MAX)).filter(|table| !table.rows.is_empty());
+            let lines =
+                if sites.is_none() { vec![profile::NO_TIME.to_owned()] } else { profile::without_lines(profile).into_iter().collect() };
+            sections.push(Section { title: "Call sites", lines, table: sites });
             let callers = Some(profile::callers(run, profile)).filter(|table| !table.rows.is_empty());
             sections.push(Section { title: "Callers", lines: vec![], table: callers });
+            let collectives = Some(collectives::collectives(run, profile, usize::MAX)).filter(|table| !table.rows.is_empty());
+            let lines = if collectives.is_some() { vec![collectives::MEANING.to_owned()] } else { vec![] };
+            sections.push(Section { title: "Collectives", lines, table: collectives });
         }
         None => sections.push(Section { title: "Call sites", lines: vec![NO_PROFILE.to_owned()], table: None }),
     }
@@ -52,7 +59,8 @@ pub fn overview(report: &Report, efficiencies: &Result<Efficiencies, String>) ->
         sections.push(Section { title: "Delay costs", lines: vec![], table: costs });
     }
     if let Some((said, table)) = network::network(run) {
-        sections.push(Section { title: "Network", lines: vec![said], table: Some(table) });
+        let lines = [said].into_iter().chain(network::over_time(run).map(network::busiest_time)).collect();
+        sections.push(Section { title: "Network", lines, table: Some(table) });
         let busiest = network::map(run).map(|(map, _)| network::busiest(&map)).filter(|table| !table.rows.is_empty());
         sections.push(Section { title: "Busiest links", lines: vec![], table: busiest });
     }

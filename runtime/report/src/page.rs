@@ -3,12 +3,13 @@
 mod chart;
 mod topology;
 
+use crate::collectives::{self, collectives};
 use crate::critical;
 use crate::efficiency::{Efficiencies, Ideal, regions_of};
 use crate::findings::findings;
-use crate::network::{busiest, map, network};
+use crate::network::{busiest, busiest_time, map, network, over_time};
 use crate::overview::{NO_PROFILE, NOTHING_LOST, functions, headline, load, parts, settings};
-use crate::profile::{longest, regions, states, wait_states, whole};
+use crate::profile::{longest, regions, states, wait_states, whole, without_lines};
 use crate::table::{Align, Table};
 use crate::units::{bytes, grouped, percent, short};
 use maud::{DOCTYPE, Markup, PreEscaped, html};
@@ -20,6 +21,8 @@ use std::collections::BTreeMap;
 const SITES: usize = 500;
 /// Chains of callers that a site opens to at most.
 const CHAINS: usize = 20;
+/// Kinds of collectives that a page has at most.
+const COLLECTIVES: usize = 100;
 /// Pairs of ranks that are told beside the matrix.
 const PAIRS: usize = 20;
 
@@ -52,6 +55,17 @@ pub fn page(report: &Report, efficiencies: &Result<Efficiencies, String>) -> Str
                             h2 { "Network" }
                             p { (said) "." }
                             (plain(&table, "Links of the simulated network: shares of the run's time and of their buffers"))
+                            @if let Some(links) = over_time(run) {
+                                figure {
+                                    (chart::links(links, run.virtual_time_ps, &format!("How busy links were over virtual time. {}", busiest_time(links))))
+                                    div class="ends" data-zoom=(run.virtual_time_ps) { span { "0 s" } span { (short(run.virtual_time_ps)) } }
+                                    figcaption class="soft" {
+                                        "How busy links were: the area is the mean of all, and as high as the picture if all were always busy"
+                                        @if !links.most.is_empty() { "; the line is the busiest link of each stretch" }
+                                        ". " (busiest_time(links)) "."
+                                    }
+                                }
+                            }
                             @if let Some((map, routers)) = map(run) {
                                 (topology::topology(&map, routers))
                                 details { summary { "The busiest links" } (plain(&busiest(&map), "Directions of cables that were busy longest")) }
@@ -129,19 +143,29 @@ fn of_profile(run: &Simulated, profile: &CallProfile, ideal: &BTreeMap<String, I
         }
         section {
             h2 id="sites" { "Call sites" }
+            @if let Some(said) = without_lines(profile) { p class="soft" { (said) } }
             (sites(run, profile))
+        }
+        @let kinds = collectives(run, profile, COLLECTIVES);
+        @if !kinds.rows.is_empty() {
+            section {
+                h2 { "Collectives" }
+                (folded(kinds, "time", "Algorithms that collective calls took, by place and size; shares are of all ranks' time"))
+                p class="soft" { (collectives::MEANING) }
+            }
         }
         section {
             h2 { "Over time" }
+            div id="zoom" {}
             figure {
-                (chart::series(&profile.series, run.ranks, "Ranks outside MPI, in MPI and waiting, over virtual time"))
-                div class="ends" { span { "0 s" } span { (short(profile.series.bin_ps.saturating_mul(profile.series.wait_ps.len() as u64).min(run.virtual_time_ps))) } }
+                (chart::series(&profile.series, run.ranks, run.virtual_time_ps, "Ranks outside MPI, in MPI and waiting, over virtual time"))
+                div class="ends" data-zoom=(run.virtual_time_ps) { span { "0 s" } span { (short(run.virtual_time_ps)) } }
                 (key())
             }
             @let most = profile.series.under_way_bytes.iter().copied().max().unwrap_or(0);
             @if most > 0 {
                 figure {
-                    (chart::under_way(&profile.series, &format!("Bytes of point-to-point messages under way, over virtual time; at most {}", bytes(most))))
+                    (chart::under_way(&profile.series, run.virtual_time_ps, &format!("Bytes of point-to-point messages under way, over virtual time; at most {}", bytes(most))))
                     figcaption class="soft" { "Bytes of point-to-point messages under way, in the mean of a stretch of " (short(profile.series.bin_ps)) ": at most " (bytes(most)) "." }
                 }
             }
@@ -357,9 +381,17 @@ mod tests {
         let profile = CallProfile {
             sites: vec![site; 2000],
             traffic: Matrix { ranks_per_block: 256, cells },
-            series: Series { bin_ps: 1 << 31, compute_ps: bins(1), mpi_ps: bins(2), wait_ps: bins(3), under_way_bytes: bins(4) },
+            series: Series {
+                bin_ps: 1 << 31,
+                compute_ps: bins(1),
+                mpi_ps: bins(2),
+                wait_ps: bins(3),
+                under_way_bytes: bins(4),
+                links: None,
+            },
             load: load.collect(),
             regions: Vec::new(),
+            collectives: Vec::new(),
         };
         let mut report = of(1 << 20, profile);
         let cell =

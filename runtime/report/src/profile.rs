@@ -11,10 +11,31 @@ use std::collections::BTreeMap;
 /// Call sites that the end of a run shows.
 const SHOWN: usize = 10;
 
+/// Instead of an empty table of call sites.
+pub const NO_TIME: &str = "No call took any virtual time.";
+
+/// How the places get files and lines that have none, if there are any.
+// A place without a line ends in the offset of what it returns to, from the function's begin or, where symbols are stripped, in the file
+// (`observe::Symbols`).
+pub fn without_lines(profile: &CallProfile) -> Option<String> {
+    let is_offset =
+        |site: &&SiteCost| site.site.rsplit_once("+0x").is_some_and(|(_, digits)| digits.chars().all(|digit| digit.is_ascii_hexdigit()));
+    let all = || profile.sites.iter().filter(|site| site.time.sum_ps > 0);
+    let (without, count) = (all().filter(is_offset).count(), all().count());
+    (without > 0).then(|| {
+        format!("{without} of {count} call sites have no file and line: compile with -g, and do not strip the program (a stripped one has addresses alone).")
+    })
+}
+
 /// The call sites that took most, as lines behind the summary of a run; empty if they were not asked for.
 pub fn summary(run: &Simulated) -> String {
     let Some(profile) = &run.profile else { return String::new() };
-    let mut text = sites(run, profile, SHOWN).text("xsim:   ");
+    let table = sites(run, profile, SHOWN);
+    if table.rows.is_empty() {
+        return format!("xsim:   {NO_TIME}\n");
+    }
+    let mut text = table.text("xsim:   ");
+    text.extend(without_lines(profile).map(|said| format!("xsim:   {said}\n")));
     let more = profile.sites.iter().filter(|site| site.time.sum_ps > 0).count().saturating_sub(SHOWN);
     if more > 0 {
         text += &format!("xsim:   and {more} more: -xsim-report FILE.json keeps them all, xsim report FILE.json shows them\n");

@@ -1,7 +1,7 @@
 //! Epochs of locks, and what completes accesses within them (MPI 5.0 sections 12.5.3 and 12.5.4).
 
 use crate::CHAPTER;
-use crate::access::{Action, Back, Turn};
+use crate::access::{Action, Back, NIL, Turn};
 use crate::atomic::Bytes;
 use crate::came::{Act, Came};
 use crate::check;
@@ -151,7 +151,11 @@ impl Rma {
         let state = &mut self.channels[channel];
         state.used = false;
         if state.outstanding != 0 {
-            state.wait = wait;
+            if state.wait == NIL {
+                state.wait = wait;
+            } else {
+                self.beside.entry(channel).or_default().push(wait);
+            }
             self.waits[wait].count += 1;
         } else {
             let latest = &mut self.waits[wait].latest;

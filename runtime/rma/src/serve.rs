@@ -152,6 +152,11 @@ impl Rma {
             if channel.wait != NIL && channel.outstanding == 0 {
                 let (wait, done) = (std::mem::replace(&mut channel.wait, NIL), channel.done);
                 self.settle(messages, wait, done);
+                if !self.beside.is_empty() {
+                    for other in self.beside.remove(&back.channel).unwrap_or_default() {
+                        self.settle(messages, other, done);
+                    }
+                }
             }
         } else if let Some(origin) = origin.and_then(|place| self.origins.get_mut(&place)) {
             origin.unanswered -= 1;

@@ -44,6 +44,9 @@ pub struct Rma {
     pub(crate) channels: Slab<Channel>,
     pub(crate) replies: Slab<Reply>,
     pub(crate) waits: Slab<Wait>,
+    /// Who waits for a channel's last answer beside the first ([`Channel::wait`]): other threads of that rank.
+    // Beside the channels: where each rank has one thread there is never any.
+    pub(crate) beside: FxHashMap<u32, Vec<u32>>,
     pub(crate) accesses: Slab<Held>,
     /// Accesses that are over, for the next ones: an access under way is moved from one owner to the next as a pointer.
     pub(crate) spare: Vec<Held>,

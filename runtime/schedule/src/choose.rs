@@ -53,5 +53,12 @@ pub fn choose(shape: &Shape, policy: &Policy) -> Rc<dyn Schedule> {
     algorithm.schedule(shape, &parameters)
 }
 
+/// The schedules of all algorithms that can do a collective of `shape`, in the table's order, each with its own parameters.
+pub fn possible(shape: &Shape) -> impl Iterator<Item = Rc<dyn Schedule>> + '_ {
+    algorithm::of(shape.kind)
+        .filter(|algorithm| (algorithm.supports)(shape))
+        .map(|algorithm| algorithm.schedule(shape, &Parameters::default()))
+}
+
 #[cfg(test)]
 mod tests;

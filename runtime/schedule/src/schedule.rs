@@ -203,7 +203,7 @@ impl Kind {
 
 /// What all members know of a collective: algorithms are chosen from this alone.
 // Nothing that only one member knows: members choose by this without talking, and must all choose the same.
-#[derive(Clone, Debug)]
+#[derive(Clone, PartialEq, Eq, Debug)]
 pub struct Shape {
     /// Which collective.
     pub kind: Kind,

@@ -12,10 +12,12 @@
 mod clocks;
 mod costs;
 mod direct;
+mod duration;
 mod links;
 
 pub use clocks::Clocks;
 pub use costs::{Burden, Costs, Overheads, Said};
+pub use duration::{Duration, duration};
 
 use crate::segments::{Segment, Segments};
 use crate::{Members, Pattern, Schedule, Step};
@@ -95,31 +97,35 @@ impl TimePlane {
     /// everywhere.
     // A round's record may be there before the round begins here: it waits in the inbox under its number.
     pub fn advance(&mut self, members: &impl Members, costs: &impl Costs, said: &mut Said) -> bool {
-        loop {
-            if self.open.is_none() {
-                if self.round >= self.schedule.rounds() {
-                    self.clocks.end_exchanges();
-                    return true;
-                }
-                if self.open_round(members, costs, said) {
-                    self.round += 1;
-                    continue;
-                }
-            }
-            let here = |process: u32| self.inbox.iter().any(|(round, from, _)| *round == self.round && *from == process);
-            let complete = match self.open.as_ref().expect("opened above") {
-                Open::Pattern { expected, .. } => expected.iter().all(|(process, _)| here(*process)),
-                Open::Steps { expected, .. } => expected.iter().all(|process| here(*process)),
-            };
-            if !complete {
+        while self.round < self.schedule.rounds() {
+            if !self.advance_round(members, costs, said) {
                 return false;
             }
-            match self.open.take().expect("opened above") {
-                Open::Pattern { pattern, inner, local, expected } => self.close_pattern(pattern, inner, local, &expected, costs),
-                Open::Steps { receives, moved, .. } => self.close_steps(&receives, moved, costs),
-            }
-            self.round += 1;
         }
+        self.clocks.end_exchanges();
+        true
+    }
+
+    /// Goes on to the end of a round; whether it is over.
+    fn advance_round(&mut self, members: &impl Members, costs: &impl Costs, said: &mut Said) -> bool {
+        if self.open.is_none() && self.open_round(members, costs, said) {
+            self.round += 1;
+            return true;
+        }
+        let here = |process: u32| self.inbox.iter().any(|(round, from, _)| *round == self.round && *from == process);
+        let complete = match self.open.as_ref().expect("opened above") {
+            Open::Pattern { expected, .. } => expected.iter().all(|(process, _)| here(*process)),
+            Open::Steps { expected, .. } => expected.iter().all(|process| here(*process)),
+        };
+        if !complete {
+            return false;
+        }
+        match self.open.take().expect("opened above") {
+            Open::Pattern { pattern, inner, local, expected } => self.close_pattern(pattern, inner, local, &expected, costs),
+            Open::Steps { receives, moved, .. } => self.close_steps(&receives, moved, costs),
+        }
+        self.round += 1;
+        true
     }
 
     /// Begins a round; true if it is over at once.

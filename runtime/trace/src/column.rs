@@ -153,6 +153,22 @@ impl Parts {
         None
     }
 
+    fn write(&self, bytes: &mut Vec<u8>) {
+        bytes.number(self.parts.len() as u64);
+        for part in &self.parts {
+            match part {
+                Part::Values(values) => {
+                    bytes.number((values.len() as u64 - 1) * 2);
+                    values.iter().for_each(|&value| bytes.signed(value));
+                }
+                Part::Loop { count, parts } => {
+                    bytes.wide(u128::from(count - 2) * 2 + 1);
+                    parts.write(bytes);
+                }
+            }
+        }
+    }
+
     fn each(&self, visit: &mut impl FnMut(i64)) {
         for part in &self.parts {
             match part {
@@ -234,6 +250,11 @@ impl Column {
         }
         Ok(Column { parts: Parts::read(reader, most, 0)?, differences: kind == 1 })
     }
+    /// Appends it as it was read, folded in the same way.
+    pub fn write(&self, bytes: &mut Vec<u8>) {
+        bytes.push(u8::from(self.differences));
+        self.parts.write(bytes);
+    }
     /// Of these values, folded; O(values).
     pub fn of(values: impl Iterator<Item = i64> + Clone) -> Column {
         Column::read(&mut Reader::new(&write(values)), u64::MAX).expect("what is written can be read")
@@ -294,6 +315,9 @@ mod tests {
         let mut reader = Reader::new(&bytes);
         let column = Column::read(&mut reader, values.len() as u64).unwrap();
         assert_eq!(reader.left(), 0);
+        let mut again = Vec::new();
+        column.write(&mut again);
+        assert_eq!(again, bytes);
         (column, bytes.len())
     }
 

@@ -95,11 +95,16 @@ impl<T: Hash + Eq> FromIterator<T> for Dictionary<T> {
     }
 }
 
+/// Appends texts, for [`Names::read`].
+pub fn write_texts(texts: impl ExactSizeIterator<Item = impl AsRef<str>>, bytes: &mut Vec<u8>) {
+    bytes.number(texts.len() as u64);
+    texts.for_each(|text| bytes.text(text.as_ref()));
+}
+
 impl Names {
     /// Appends them.
     pub fn write(&self, bytes: &mut Vec<u8>) {
-        bytes.number(self.len() as u64);
-        self.iter().for_each(|text| bytes.text(text));
+        write_texts(self.iter(), bytes);
     }
 
     /// Reads what [`Names::write`] wrote.

@@ -125,6 +125,41 @@ impl Histogram {
 }
 
 impl Summary {
+    /// One like this, of so many times with this mean in picoseconds, each time longer or shorter by the same factor. Within a bin times are
+    /// taken to be in its middle, so that some may be counted in the bin beside that of their own.
+    #[must_use]
+    pub fn scaled(&self, mean: f64, count: u64) -> Summary {
+        let factor = if self.mean == 0 { 1.0 } else { mean.max(1.0) / self.mean as f64 };
+        let by = |ps: u64| ((ps as f64 * factor).round() as u64).max(1);
+        let (least, most) = (by(self.least), by(self.most));
+        let bits = |ps: u64| u64::BITS - ps.leading_zeros();
+        let mut bins = vec![0u64; (bits(most) - bits(least) + 1) as usize];
+        // How many times up to the end of each bin, so that what is rounded adds up.
+        let (mut up_to, mut told) = (0u64, 0u64);
+        for (bin, &times) in (self.first_bits..).zip(&self.bins) {
+            up_to += times;
+            let all = (u128::from(up_to) * u128::from(count) / u128::from(self.count.max(1))) as u64;
+            let middle = 0.75 * 2f64.powi(bin as i32) * factor;
+            let place = bits((middle as u64).clamp(least, most)) - bits(least);
+            bins[place as usize] += all - told;
+            told = all;
+        }
+        Summary {
+            count,
+            least,
+            most,
+            mean: by(self.mean).clamp(least, most),
+            deviation: (self.deviation as f64 * factor) as u64,
+            bins,
+            first_bits: bits(least),
+        }
+    }
+
+    /// So many times of one length, in picoseconds.
+    pub fn constant(ps: u64, count: u64) -> Summary {
+        Summary { count, least: ps, most: ps, mean: ps, deviation: 0, bins: vec![count], first_bits: u64::BITS - ps.leading_zeros() }
+    }
+
     /// Appends it: the minimum, then what the others are beyond it; nanoseconds of the deviation.
     pub fn write(&self, bytes: &mut Vec<u8>) {
         bytes.number(self.least);
@@ -162,6 +197,21 @@ impl Summary {
 #[cfg(test)]
 mod tests {
     use super::*;
+    use proptest::prelude::*;
+
+    proptest! {
+        #[test]
+        fn a_scaled_histogram_is_one(spans in prop::collection::vec(1u64..1 << 40, 1..40), mean in 1.0f64..1e12, count in 1u64..1 << 30) {
+            let mut histogram = Histogram::default();
+            spans.iter().for_each(|&span| histogram.add(Span::from_ps(span)));
+            let scaled = histogram.summary().scaled(mean, count);
+            prop_assert_eq!(scaled.bins.iter().sum::<u64>(), count);
+            prop_assert!(scaled.least <= scaled.mean && scaled.mean <= scaled.most);
+            prop_assert!((scaled.mean as f64 - mean).abs() <= 1.0 + mean * 1e-6);
+            let written = Histogram::of(&scaled).summary();
+            prop_assert_eq!((written.mean, written.least, written.most, written.count), (scaled.mean, scaled.least, scaled.most, count));
+        }
+    }
 
     #[test]
     fn it_says_the_same_in_whatever_order_spans_came() {

@@ -22,6 +22,7 @@ pub mod passages;
 pub mod recording;
 pub mod roles;
 mod saving;
+pub mod scale;
 pub mod show;
 pub mod stat;
 pub mod template;

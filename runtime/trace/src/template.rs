@@ -93,7 +93,11 @@ impl Peer {
     /// The rank that is meant.
     pub fn rank(self, from: Position) -> i32 {
         match self {
-            Peer::Relative(distance) => (i64::from(from.rank) + i64::from(distance)).rem_euclid(i64::from(from.peers.max(1))) as i32,
+            Peer::Relative(distance) => {
+                let (sum, peers) = (i64::from(from.rank) + i64::from(distance), i64::from(from.peers.max(1)));
+                // Few go round the end, and a division takes as long as all else that a replay does for a call.
+                if (0..peers).contains(&sum) { sum as i32 } else { sum.rem_euclid(peers) as i32 }
+            }
             Peer::Absolute(rank) => rank,
         }
     }

@@ -3,10 +3,12 @@
 mod comms;
 mod read;
 mod walk;
+mod write;
 
 pub use comms::{Comms, Instance};
 pub use walk::{Calls, Event, View};
 
+use crate::codec::{Put, zigzag};
 use crate::column::Column;
 use crate::histogram::Summary;
 use crate::part::{Datatype, Path};
@@ -36,6 +38,16 @@ pub enum Cell {
     Same(i64),
     /// From this column, by the rank's place among those of the shape.
     Column(u32),
+}
+
+impl Cell {
+    /// Appends it.
+    pub(crate) fn write(self, bytes: &mut Vec<u8>) {
+        match self {
+            Cell::Same(value) => bytes.wide(u128::from(zigzag(value)) * 2),
+            Cell::Column(column) => bytes.number(u64::from(column) * 2 + 1),
+        }
+    }
 }
 
 /// What ranks do: calls and loops of them.
@@ -110,6 +122,11 @@ impl Trace {
     pub fn open(path: &std::path::Path) -> Result<Trace, String> {
         let file = std::fs::read(path).map_err(|why| format!("cannot read the trace {}: {why}", path.display()))?;
         Trace::read(&file).map_err(|why| format!("cannot read the trace {}: {why}", path.display()))
+    }
+
+    /// The bytes of a file: those that it was read from, if a recorder wrote them. O(its size).
+    pub fn write(&self) -> Vec<u8> {
+        crate::file::pack(&write::contents(self))
     }
 
     /// What a rank does; O(bytes of the column of shapes).

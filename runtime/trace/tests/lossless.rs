@@ -4,6 +4,7 @@ use engine::{Span, Time};
 use observe::recorder::{Argument, Call, Class, Left, Member, Object, Recorder, Status, Value};
 use proptest::prelude::*;
 use trace::part::Part;
+use trace::scale::{Change, Rule, Scaling, scale};
 use trace::{Options, Recording, Timing, Trace, text};
 
 /// A call of a made-up program.
@@ -147,7 +148,7 @@ fn programs() -> impl Strategy<Value = Program> {
     let nested = body.prop_recursive(3, 200, 3, |inner| {
         (prop::collection::vec(inner, 1..3), 1usize..5).prop_map(|(parts, count)| parts.concat().repeat(count))
     });
-    (nested, made(), 1u32..14, 0u32..20).prop_map(|(all, extra, ranks, odd)| {
+    (nested, made(), prop_oneof![4 => 1u32..14, 1 => 14u32..65], 0u32..20).prop_map(|(all, extra, ranks, odd)| {
         let of_rank = |rank: u32| {
             let mut all: Vec<Made> = all.clone();
             if rank == odd {
@@ -230,8 +231,45 @@ proptest! {
     fn the_file_is_the_same_on_any_number_of_processes(program in programs(), timing in 0..3) {
         let timing = [Timing::None, Timing::Histogram, Timing::Exact][timing as usize];
         let one = record(&program, 1, timing);
-        for processes in [2, 4] {
+        for processes in [2, 3, 4] {
             prop_assert_eq!(&record(&program, processes, timing), &one, "{} processes", processes);
+        }
+    }
+
+    #[test]
+    fn a_trace_that_is_written_again_has_the_same_bytes(program in programs(), timing in 0..3) {
+        let file = record(&program, 1, [Timing::None, Timing::Histogram, Timing::Exact][timing as usize]);
+        let mut trace = Trace::read(&file).unwrap();
+        prop_assert_eq!(&trace.write(), &file);
+        let rule = |place: Option<&str>| Rule { place: place.map(str::to_owned), change: Change::Factor(1.0) };
+        let same = Scaling { computation: vec![rule(None)], sizes: Some(&|bytes| Ok(bytes)) };
+        scale(&mut trace, &same).unwrap();
+        prop_assert_eq!(&trace.write(), &file);
+    }
+
+    #[test]
+    fn other_sizes_are_those_of_each_call_of_each_rank(program in programs(), factor in 1i64..5) {
+        let mut trace = Trace::read(&record(&program, 1, Timing::None)).unwrap();
+        scale(&mut trace, &Scaling { computation: Vec::new(), sizes: Some(&|bytes| Ok(bytes * factor as u64)) }).unwrap();
+        let trace = Trace::read(&trace.write()).unwrap();
+        for (rank, mades) in (0..).zip(&program) {
+            let view = trace.rank(rank);
+            let unfolded: Vec<String> = view.calls().map(|event| text::event(&view, &event)).collect();
+            let all: Vec<String> = mades
+                .iter()
+                .filter(|made| !matches!(made, Made::Compute(_)))
+                .map(|made| {
+                    let made = if let Made::Message { function, relative, peer, tag, count, comm } = *made {
+                        Made::Message { function, relative, peer, tag, count: count * factor, comm }
+                    } else {
+                        *made
+                    };
+                    let (name, _, arguments) = arguments(&made, rank, trace.ranks);
+                    // Of a made-up program all statuses tell of 16 bytes.
+                    expected(name, &arguments).replace("bytes=16", &format!("bytes={}", 16 * factor))
+                })
+                .collect();
+            prop_assert_eq!(&unfolded, &all, "rank {}", rank);
         }
     }
 
@@ -244,9 +282,14 @@ proptest! {
         if cut {
             contents.truncate(place);
         }
-        if let Ok(trace) = Trace::read_contents(&contents) {
-            let view = trace.rank(0);
-            view.calls().take(1000).for_each(|event| assert!(!text::event(&view, &event).is_empty()));
+        if let Ok(mut trace) = Trace::read_contents(&contents) {
+            {
+                let view = trace.rank(0);
+                view.calls().take(1000).for_each(|event| assert!(!text::event(&view, &event).is_empty()));
+            }
+            if scale(&mut trace, &Scaling { computation: Vec::new(), sizes: Some(&|bytes| bytes.checked_mul(4).ok_or("too much".to_owned())) }).is_ok() {
+                Trace::read(&trace.write()).unwrap();
+            }
         }
     }
 }

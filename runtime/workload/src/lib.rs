@@ -28,6 +28,6 @@ pub use call::{Answer, Call, Collective, Envelope, Exchange, Neighborhood, Reque
 pub use function::{Function, NAMES};
 pub use jobs::Jobs;
 pub use machines::{Found, Machines};
-pub use replay::{Comparison, Computation, How, Replay};
+pub use replay::{Comparison, How, Replay};
 pub use script::Script;
 pub use workload::{Caller, Workload};

@@ -16,9 +16,9 @@ mod operation;
 mod outcome;
 mod plan;
 mod position;
+mod ready;
 
 pub use comparison::Comparison;
-pub use compute::Computation;
 
 use crate::call::{Answer, Call, Collective, Envelope, Exchange, Requests, Wait};
 use crate::workload::{Caller, Workload};
@@ -68,10 +68,8 @@ struct Made {
 }
 
 /// How a trace is replayed.
-#[derive(Clone, Copy, PartialEq, Debug)]
+#[derive(Clone, Copy, PartialEq, Eq, Debug)]
 pub struct How {
-    /// What ranks compute.
-    pub computation: Computation,
     /// Whether receives and probes for any source or tag are decided anew, instead of as they were in the recording.
     pub decides: bool,
     /// Whether clocks are compared with those of the recording.
@@ -99,13 +97,13 @@ impl<'t> Replay<'t> {
     ///
     /// # Errors
     /// A sentence with the rank, the call and its place, if there is a call that cannot be replayed; or what else cannot be.
-    pub fn new(trace: &'t Trace, How { computation, decides, compares }: How) -> Result<Replay<'t>, String> {
+    pub fn new(trace: &'t Trace, How { decides, compares }: How) -> Result<Replay<'t>, String> {
         if trace.functions.len() >= MOST_FUNCTIONS {
             return Err(format!("the trace names {} functions, and MPI has fewer", trace.functions.len()));
         }
-        if compares && (trace.times.is_empty() || computation != Computation::RECORDED) {
+        if compares && trace.times.is_empty() {
             return Err(
-                "clocks are compared with those of the recording where the trace has exact times (-xsim-trace-times exact) and computation is as recorded"
+                "clocks are compared with those of the recording where the trace has exact times: record it with -xsim-trace-times exact"
                     .to_owned(),
             );
         }
@@ -113,7 +111,7 @@ impl<'t> Replay<'t> {
         let columns = Columns::new(trace, plan.columns())?;
         let names = trace.functions.iter().map(|function| -> &'static str { function.name.clone().leak() });
         let names = names.collect::<Vec<_>>().leak();
-        let clockwork = Clockwork::new(trace, &plan, computation);
+        let clockwork = Clockwork::new(trace, &plan);
         let expected = if compares { vec![Time::ZERO; trace.ranks as usize] } else { Vec::new() };
         Ok(Replay { trace, plan, columns, clockwork, names, expected, comparison: Comparison::default(), decides })
     }
@@ -441,7 +439,10 @@ impl Workload for Replay<'_> {
             }
         }
         cursor.is_charged = false;
-        self.call(caller, cursor).unwrap_or_else(Call::Fail)
+        match self.ready(caller, cursor) {
+            Some(call) => call,
+            None => self.call(caller, cursor).unwrap_or_else(Call::Fail),
+        }
     }
 
     fn function(&self, cursor: &Cursor, call: &Call) -> Option<u16> {

@@ -55,7 +55,10 @@ impl Open {
 
 fn put(handles: &mut Vec<usize>, number: u32, handle: usize, nothing: usize) {
     let place = number as usize;
-    if place >= handles.len() {
+    if place == handles.len() {
+        return handles.push(handle);
+    }
+    if place > handles.len() {
         handles.resize(place + 1, nothing);
     }
     handles[place] = handle;

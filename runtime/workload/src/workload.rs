@@ -32,9 +32,9 @@ impl Caller<'_> {
     pub fn position(&self, comm: u32) -> Option<(u32, u32)> {
         match self.knows {
             Known::Made(mpi, made) => {
-                let world = mpi.world();
-                let comm = world.objects.comms.get(handle_of(made, comm)).ok()?;
-                Some((comm.rank(self.first + self.rank), comm.peers()))
+                // It is mounted when it is asked.
+                debug_assert_eq!(mpi.world().messages.me(), self.first + self.rank);
+                mpi.world().objects.comms.position(handle_of(made, comm))
             }
             Known::Recorded(_) if comm == Call::SELF => Some((0, 1)),
             Known::Recorded(comms) => comms.member(self.rank, comm - Call::SELF).map(|member| (member.rank, member.peers)),

@@ -49,12 +49,13 @@ fn put(contribution: &Contribution, out: &mut Vec<u8>) {
             out.u8(3);
             out.u8(u8::from(*high));
         }
-        Contribution::Bridge(group, (one, other, tag), context) => {
+        Contribution::Bridge(group, (one, other, tag, peer), context) => {
             out.u8(4);
             put_group(group, out);
             out.u32(*one);
             out.u32(*other);
             out.i32(*tag);
+            out.u32(*peer);
             out.u32(*context);
         }
         Contribution::Edges(edges, weighted) => {
@@ -133,7 +134,7 @@ fn take(from: &mut Take) -> Contribution {
         }
         4 => {
             let group = take_group(from);
-            Contribution::Bridge(group, (from.u32(), from.u32(), from.i32()), from.u32())
+            Contribution::Bridge(group, (from.u32(), from.u32(), from.i32(), from.u32()), from.u32())
         }
         5 => {
             let weighted = from.u8() != 0;
@@ -272,7 +273,7 @@ mod tests {
             Contribution::Group(group.clone(), Some(Rc::new(cart))),
             Contribution::Group(group.clone(), Some(Rc::new(Topology::Graph(Graph { index: [1].into(), edges: [0].into() })))),
             Contribution::High(true),
-            Contribution::Bridge(group.clone(), (1, 2, -3), 77),
+            Contribution::Bridge(group.clone(), (1, 2, -3, 4), 77),
             Contribution::Met(Rc::new(Ok((group, 78)))),
             Contribution::Met(Rc::new(Err((43, "nobody".into())))),
             Contribution::Edges(vec![(1, 2, -3)], true),

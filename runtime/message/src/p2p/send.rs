@@ -59,6 +59,11 @@ impl Messages {
         comm: usize,
     ) -> Result<usize> {
         let buffer = (buffer, count, datatype);
+        if self.noted
+            && let Some(request) = self.send_noted(objects, mode, buffer, (destination, tag, comm), batching)
+        {
+            return Ok(request);
+        }
         if destination == PROC_NULL {
             objects.comms.get(comm)?;
         }
@@ -85,14 +90,18 @@ impl Messages {
             self.note_sent_type(objects, buffer);
         }
         let local = self.is_local(to);
-        let stays = !self.noted && payload.layout.is_none() && payload.has_memory() && batching.holds(payload.bytes);
+        let stays = payload.layout.is_none() && payload.has_memory() && batching.holds(payload.bytes);
         if stays && local && transit.flags & !flag::UNDER_WAY == 0 && mode != SendMode::Buffered {
             // The receives before it may tell senders of their match, by messages that enter a shared network after this one and
             // before the next.
             if transit.flags != 0 && self.batch.ends_with_receive() {
                 self.flush_batch();
             }
-            return Ok(self.batch_send(to, envelope, (payload.buffer, payload.bytes), transit, batching == Batching::UntilComplete));
+            let (content, stays) = ((payload.buffer, payload.bytes), batching == Batching::UntilComplete);
+            return Ok(match self.noted {
+                true => self.batch_send::<true>(to, envelope, content, transit, stays),
+                false => self.batch_send::<false>(to, envelope, content, transit, stays),
+            });
         }
         self.flush_batch();
         if local {

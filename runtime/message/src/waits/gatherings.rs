@@ -31,8 +31,9 @@ pub(crate) struct Members {
 pub(super) struct Gatherings {
     /// By context.
     members: FxHashMap<u32, Members>,
-    /// Calls so far, by rank and context.
-    calls: FxHashMap<(u32, u32), u32>,
+    /// Calls so far, by context and member.
+    // Rows and not a table by rank and context: a million members of a communicator are 4 MB.
+    calls: FxHashMap<u32, Vec<u32>>,
     /// Members or, on the first one's process, processes that have entered, and when.
     open: FxHashMap<(u32, u32), (u32, Entries)>,
     told: FxHashMap<(u32, u32), (u32, Entries)>,
@@ -55,6 +56,10 @@ fn together(open: &mut FxHashMap<(u32, u32), (u32, Entries)>, id: (u32, u32), en
 }
 
 impl Gatherings {
+    pub(super) fn has_complete(&self) -> bool {
+        !self.complete.is_empty()
+    }
+
     pub(super) fn take(&mut self) -> Vec<((u32, u32), Entries)> {
         std::mem::take(&mut self.complete)
     }
@@ -74,15 +79,19 @@ impl Messages {
         if self.waits.is_none() || comm.is_inter() || comm.size() < 2 {
             return None;
         }
-        let (me, context, is_root) = (self.current, comm.context, comm.rank(self.current) as i32 == root);
+        let (me, context, member) = (self.current, comm.context, comm.rank(self.current));
+        let is_root = member as i32 == root;
         let (first, local) = (self.first, self.local);
         let remote = self.remote.as_deref();
         let gatherings = &mut self.waits.as_mut()?.gatherings;
         let of_comm = gatherings.members.entry(context).or_insert_with(|| members(comm, first, local, remote));
         let (here, alone, lead) = (of_comm.here, of_comm.processes.len() == 1, of_comm.lead);
-        let number = gatherings.calls.entry((me, context)).or_default();
-        let id = (context, *number);
-        *number += 1;
+        let (calls, member) = (gatherings.calls.entry(context).or_default(), member as usize);
+        if calls.len() <= member {
+            calls.resize(member + 1, 0);
+        }
+        let id = (context, calls[member]);
+        calls[member] += 1;
         if let Some(all) = together(&mut gatherings.open, id, &Entries::of(me, at, is_root), Some(here)) {
             if alone {
                 gatherings.complete.push((id, all));

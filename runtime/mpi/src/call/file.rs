@@ -5,7 +5,7 @@ mod make;
 use crate::world::{Mpi, World};
 use collective::agreement::{Contribution, Opened};
 use collective::mode::Mode;
-use file::{Asked, Direction, Files, Meet, NewView, Started};
+use file::{Asked, Conversion, Direction, Files, Meet, NewView, Started, Transfer};
 use message::Messages;
 use message::p2p::Buffer;
 use message::request::Status;
@@ -134,7 +134,10 @@ impl Mpi {
     /// As `Files::new_view`; `MPI_ERR_NOT_SAME` where etypes' extents or representations differ.
     pub fn set_view(&self, handle: usize, new: &NewView) -> Result {
         let mut made = None;
+        let conversion = self.files(|files, messages, _| files.conversion_named(messages, new.datarep));
+        let mut asked = self.ask_extents(conversion, &[new.etype, new.filetype]).map(|_| ());
         let shared = self.meet(handle, |files, messages, objects, file| {
+            std::mem::replace(&mut asked, Ok(()))?;
             let (view, meet) = files.new_view(messages, objects, file, new)?;
             made = Some((file, view));
             Ok(meet)
@@ -144,6 +147,24 @@ impl Mpi {
             self.files(|files, messages, _| files.set_view(messages, file, view, goes_on));
         }
         Ok(())
+    }
+
+    /// Asks the program how long predefined datatypes in these are in the file, if its representation converts.
+    ///
+    /// # Errors
+    /// `MPI_ERR_CONVERSION`.
+    pub fn ask_extents(&self, conversion: Option<Rc<Conversion>>, datatypes: &[usize]) -> Result<Option<Rc<Conversion>>> {
+        if let Some(conversion) = &conversion {
+            let unknown = self.files(|_, messages, objects| Files::unknown(messages, objects, conversion, datatypes));
+            conversion.ask(&unknown)?;
+        }
+        Ok(conversion)
+    }
+
+    /// What the program has to do for an access before it begins: none, unless its representation converts.
+    fn conversion(&self, access: &Access) -> Result<Option<Rc<Conversion>>> {
+        let conversion = self.files(|files, messages, objects| files.conversion_of(messages, objects, access.file))?;
+        self.ask_extents(conversion, &[access.buffer.2])
     }
 
     /// `MPI_File_set_atomicity`.
@@ -180,8 +201,16 @@ impl Mpi {
         let by_shared = matches!(access.pointer, Pointer::Shared | Pointer::Ordered);
         let asked = Asked { file: access.file, direction: access.direction, buffer: access.buffer, by_shared };
         let together = access.collective || access.pointer == Pointer::Ordered;
-        let prepared = self.files(|files, messages, objects| {
+        let conversion = self.conversion(&access);
+        let encode = |prepared: &mut Transfer| -> Result {
+            if let (Ok(Some(conversion)), Direction::Write) = (&conversion, access.direction) {
+                prepared.convert(conversion.encode((access.buffer.0.0, access.buffer.2), prepared.elements())?);
+            }
+            Ok(())
+        };
+        let mut prepared = self.files(|files, messages, objects| {
             let prepared = match access.pointer {
+                _ if conversion.is_err() => Err(conversion.as_ref().err().cloned().expect("asked")),
                 Pointer::At(offset) if offset < 0 => {
                     Err(Failure::new(ErrorClass::ARG, format!("offset {offset} is negative: use 0 or more")))
                 }
@@ -193,6 +222,12 @@ impl Mpi {
             }
             prepared
         })?;
+        if let Err(failure) = encode(&mut prepared) {
+            if together {
+                self.files(|files, messages, objects| files.refuse(messages, objects, access.file));
+            }
+            return Err(failure);
+        }
         let offset = match access.pointer {
             Pointer::At(offset) => offset as u64,
             Pointer::Individual => self.files(|files, messages, _| files.advance(messages, &prepared)),

@@ -371,15 +371,16 @@ impl Mpi {
     // Real messages, for their time: the groups themselves went ahead, because an empty message has no room for
     // them.
     fn meet_leader(&self, group: Rc<Group>, peer: usize, remote_leader: i32, tag: i32) -> Result<Contribution> {
-        let (mine, theirs, bridging, context) = {
+        let ((mine, theirs, peer_context), bridging, context) = {
             let mut guard = self.world();
             let world = &mut *guard;
             let me = world.messages.current;
             let theirs = world.objects.comms.get(peer)?.peer(remote_leader, me, "remote_leader")?;
-            let key = (me, theirs, tag);
+            let peer_context = world.objects.comms.get(peer)?.context;
+            let key = (me, theirs, tag, peer_context);
             let context = world.chapters.collectives.bridges.tell_leader(&mut world.messages, &mut world.objects, key, &group);
             world.chapters.collectives.bridges.meetings.insert(key, (None, group));
-            (me, theirs, world.objects.comms.bridge_handle(peer)?, context)
+            ((me, theirs, peer_context), world.objects.comms.bridge_handle(peer)?, context)
         };
         let empty = (Addr::NULL, 0, BYTE);
         let request = self.isend(SendMode::Standard, empty, (remote_leader, tag, bridging))?;
@@ -388,11 +389,11 @@ impl Mpi {
         self.wait(request)?;
         let mut guard = self.world();
         let world = &mut *guard;
-        let Some((_, remote)) = world.chapters.collectives.bridges.meetings.remove(&(theirs, mine, tag)) else {
+        let Some((_, remote)) = world.chapters.collectives.bridges.meetings.remove(&(theirs, mine, tag, peer_context)) else {
             return Err(Failure::new(ErrorClass::INTERN, "the remote leader's group is missing"));
         };
-        let context = world.chapters.collectives.bridges.bridge_context(&mut world.messages, (mine, theirs, tag), context);
-        Ok(Contribution::Bridge(remote, (mine.min(theirs), mine.max(theirs), !tag), context))
+        let context = world.chapters.collectives.bridges.bridge_context(&mut world.messages, (mine, theirs, tag, peer_context), context);
+        Ok(Contribution::Bridge(remote, (mine.min(theirs), mine.max(theirs), !tag, peer_context), context))
     }
 
     /// `MPI_Intercomm_merge`: the new handle.

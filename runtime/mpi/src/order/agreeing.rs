@@ -2,7 +2,7 @@
 
 use crate::order::key::Key;
 use crate::remote::arbiter::Arbiter;
-use crate::remote::control::Verdict;
+use crate::remote::control::{Report, Verdict};
 use engine::Time;
 use std::collections::VecDeque;
 
@@ -22,6 +22,8 @@ pub(crate) struct Agreeing {
     // verdict unnoticed.
     pub(crate) followed: u64,
     pub(crate) reported: bool,
+    /// What it has reported last, of a process whose threads make it report again.
+    pub(crate) last: Option<Report>,
     /// Whether the next report tells all that was sent before it: no report since the last verdict has.
     pub(crate) effects_known: bool,
     pub(crate) verdicts: VecDeque<Verdict>,
@@ -40,6 +42,7 @@ impl Agreeing {
         Agreeing {
             followed: 0,
             reported: false,
+            last: None,
             effects_known: true,
             verdicts: VecDeque::new(),
             lease: None,

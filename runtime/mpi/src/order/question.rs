@@ -83,6 +83,8 @@ pub enum Poll {
     Once(Asked),
     /// It has asked these in turn, always in vain, and is parked until one of them can be answered with "yes". Never empty.
     Parked(Vec<Asked>),
+    /// What one of its threads waits for ([`crate::order::threads`]).
+    Threads,
 }
 
 impl Poll {
@@ -90,12 +92,13 @@ impl Poll {
     pub(crate) fn is_parked(&self) -> bool {
         matches!(self, Poll::Parked(_))
     }
-    /// The question of the call that blocks.
-    pub(crate) fn question(&self) -> &Question {
+    /// The question of the call that blocks, if the rank is blocked in one call.
+    pub(crate) fn question(&self) -> Option<&Question> {
         match self {
-            Poll::Once(asked) => &asked.question,
+            Poll::Once(asked) => Some(&asked.question),
             // The one that comes round again: the call in which the rank is blocked.
-            Poll::Parked(cycle) => &cycle[0].question,
+            Poll::Parked(cycle) => Some(&cycle[0].question),
+            Poll::Threads => None,
         }
     }
 }

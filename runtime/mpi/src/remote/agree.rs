@@ -21,6 +21,7 @@ use crate::remote::pause::Waiting;
 use crate::remote::record::Take;
 use crate::world::World;
 use engine::Time;
+use std::time::Duration;
 
 /// Looks in vain at the streams before a process reports.
 // Most waits end with what is on its way already; a report costs process 0 a message and everybody an
@@ -45,18 +46,31 @@ impl World {
     // after it makes it void.
     #[cold]
     pub(crate) fn wait_for_others(&mut self) -> Option<Next> {
-        self.order.agreeing.reported = false;
-        if self.decide_safe() {
-            return None;
-        }
-        if self.messages.is_flooded()
-            && !self.messages.crowded
-            && let Some(rank) = self.messages.ready.next_lagging()
+        // A wait that was left to let threads in goes on: who comes in again and again must not keep the process from reporting.
+        let mut left = self.order.threads.waiting.take();
+        if std::mem::take(&mut self.order.threads.changed)
+            && let Some(waiting) = &mut left
         {
-            self.messages.ready.wake(rank);
-            return None;
+            waiting.look_again();
+            self.order.agreeing.reported = false;
+            if self.decide_safe() {
+                return None;
+            }
         }
-        let mut waiting = Waiting::new();
+        if left.is_none() {
+            self.order.agreeing.reported = false;
+            if self.decide_safe() {
+                return None;
+            }
+            if self.messages.is_flooded()
+                && !self.messages.crowded
+                && let Some(rank) = self.messages.ready.next_lagging()
+            {
+                self.messages.ready.wake(rank);
+                return None;
+            }
+        }
+        let mut waiting = left.unwrap_or_else(Waiting::new);
         loop {
             let (news, empty) = self.exchange(true);
             if self.has_work() {
@@ -99,8 +113,25 @@ impl World {
             if !self.order.agreeing.verdicts.is_empty() {
                 continue;
             }
+            if let Some(at_most) = self.lets_in(&mut waiting) {
+                self.order.threads.waiting = Some(waiting);
+                return Some(Next::Aside(at_most));
+            }
             waiting.pause(&mut self.messages.others().streams, self.order.agreeing.reported);
         }
+    }
+
+    /// How long threads of this process may come in instead of its next pause: as long as that would be, where there are several.
+    fn lets_in(&mut self, waiting: &mut Waiting) -> Option<Duration> {
+        let threads = &self.order.threads;
+        if threads.knocks() {
+            return Some(Duration::ZERO);
+        }
+        // The last thread that might have called may be gone.
+        if threads.reported_outside && !threads.outside() {
+            self.order.agreeing.reported = false;
+        }
+        if threads.several() { waiting.yield_or_sleep() } else { None }
     }
 
     /// Decides what no other process can interfere with, once all have agreed and as long as nothing is sent to them; false if there is nothing.
@@ -142,6 +173,8 @@ impl World {
         if std::mem::take(&mut self.order.agreeing.effects_known) {
             self.messages.others().streams.forget_effects();
         }
+        let outside = self.order.threads.outside();
+        self.order.threads.reported_outside = outside;
         let agreeing = &mut self.order.agreeing;
         let report = Report {
             followed: agreeing.followed,
@@ -155,8 +188,16 @@ impl World {
             ended,
             aborting,
             handshakes: self.messages.handshakes,
+            outside,
         };
         agreeing.reported = true;
+        // Threads come in all the time, and seldom does that change anything that others must know.
+        if self.order.threads.door.is_some() {
+            if agreeing.last.as_ref() == Some(&report) {
+                return;
+            }
+            agreeing.last = Some(report.clone());
+        }
         if me == 0 {
             agreeing.arbiter.note(0, report);
             return;

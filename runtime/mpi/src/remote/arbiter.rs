@@ -40,9 +40,10 @@ impl Arbiter {
         let reports: Option<Vec<&Report>> = self.processes.iter().map(|(report, _)| report.as_ref()).collect();
         let Some(reports) = reports.filter(|reports| all_taken(reports)) else { return Vec::new() };
         let lookahead = lookahead(reports.iter().any(|report| report.handshakes));
-        let told = decide(&reports, lookahead).unwrap_or_else(|| {
-            let hope = release(&reports, &mut self.forgotten, &mut self.fruitless);
-            to_all(&reports, |_| hope)
+        let told = decide(&reports, lookahead).unwrap_or_else(|| match release(&reports, &mut self.forgotten, &mut self.fruitless) {
+            // A thread that computes, or does nothing, is not known to MPI: while one may call, nobody waits for ever.
+            Verdict::Deadlock if reports.iter().any(|report| report.outside) => Vec::new(),
+            hope => to_all(&reports, |_| hope),
         });
         for (process, verdict) in &told {
             let (report, count) = &mut self.processes[*process as usize];
@@ -99,7 +100,9 @@ fn release(reports: &[&Report], forgotten: &mut bool, fruitless: &mut Fruitless)
         return Verdict::Forget;
     }
     let messages = reports.iter().map(|report| report.messages).sum();
-    if fruitless.has_hope(messages, polls) { Verdict::Release(rank) } else { Verdict::Deadlock }
+    // What a thread polls for may be what another one computes.
+    let hope = fruitless.has_hope(messages, polls) || reports.iter().any(|report| report.outside);
+    if hope { Verdict::Release(rank) } else { Verdict::Deadlock }
 }
 
 #[cfg(test)]

@@ -36,6 +36,8 @@ pub(crate) struct Report {
     pub(crate) aborting: bool,
     /// Whether a rank of it ever waited for a match, or met a message whose sender does.
     pub(crate) handshakes: bool,
+    /// Whether a thread of it may still call, whatever its rank waits for.
+    pub(crate) outside: bool,
 }
 
 /// What process 0 tells a process to do.
@@ -110,7 +112,8 @@ impl Report {
         put_key(self.effect.map(|time| Key { time, ..Key::default() }), out);
         put_key(self.poller.map(|Poller { clock, rank, polls }| Key { time: clock, rank, source: polls, ..Key::default() }), out);
         out.u64(self.messages);
-        out.u8(u8::from(self.held) | u8::from(self.ended) << 1 | u8::from(self.aborting) << 2 | u8::from(self.handshakes) << 3);
+        let flags = [self.held, self.ended, self.aborting, self.handshakes, self.outside];
+        out.u8((0..).zip(flags).map(|(bit, flag)| u8::from(flag) << bit).sum());
     }
     pub(crate) fn take(from: &mut Take, processes: u32) -> Report {
         let followed = from.u64();
@@ -131,6 +134,7 @@ impl Report {
             ended: flags & 2 != 0,
             aborting: flags & 4 != 0,
             handshakes: flags & 8 != 0,
+            outside: flags & 16 != 0,
         }
     }
 }
@@ -153,6 +157,7 @@ mod tests {
             ended: false,
             aborting: true,
             handshakes: true,
+            outside: true,
         };
         let mut bytes = Vec::new();
         report.put(&mut bytes);

@@ -38,12 +38,24 @@ impl Waiting {
         Waiting { since: None, looks: 0 }
     }
 
+    /// Something has changed in this process: what it waits for may come soon.
+    pub(crate) fn look_again(&mut self) {
+        self.since = None;
+    }
+
     /// Waits a little between two looks, longer the longer it has lasted, or until what is sent wakes this process; for long at once if this process
     /// is `through` with what it does unasked.
     ///
     /// Who yields to a program that computes waits for all of that one's slice, milliseconds; who sleeps has the processor back
     /// when it wakes. So where yielding took that long, the next looks sleep.
     pub(crate) fn pause(&mut self, streams: &mut Streams, through: bool) {
+        if let Some(shortest) = self.yield_or_sleep() {
+            streams.wait(shortest, if through { SLEEP.1 } else { shortest });
+        }
+    }
+
+    /// [`Waiting::pause`] up to its sleep: how long that is at least, if it is time to sleep.
+    pub(crate) fn yield_or_sleep(&mut self) -> Option<Duration> {
         self.looks += 1;
         let now = Instant::now();
         let waited = now - *self.since.get_or_insert(now);
@@ -55,13 +67,12 @@ impl Waiting {
             if now.elapsed() > SLICE {
                 CROWDED.set(CROWDED_LOOKS);
             }
-            return;
+            return None;
         }
         if !PUNCTUAL.replace(true) {
             // The least that the system knows: else it adds 50 us to each sleep. Without it, sleeps are longer, no more.
             let _ = std::fs::write("/proc/self/timerslack_ns", "1");
         }
-        let shortest = (waited / PART).clamp(SLEEP.0, SLEEP.1);
-        streams.wait(shortest, if through { SLEEP.1 } else { shortest });
+        Some((waited / PART).clamp(SLEEP.0, SLEEP.1))
     }
 }

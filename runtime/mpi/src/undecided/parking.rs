@@ -130,6 +130,10 @@ impl World {
     // an unbroken history must have.
     #[inline(never)]
     fn park_idle(&mut self, question: &Question) -> Option<Vec<Asked>> {
+        // What it polls for may be what another thread is about to do.
+        if self.order.threads.several() {
+            return None;
+        }
         let failed_polls = self.messages.ranks[self.messages.current as usize].failed_polls;
         let alone = || (failed_polls >= TIRED_POLLS).then(|| vec![Asked::keep(question)]);
         if !self.messages.polls_again {
@@ -219,7 +223,7 @@ impl World {
     pub(crate) fn release_poller(&mut self) -> bool {
         let messages = self.messages.profile.messages();
         let Some(Poller { rank, polls, .. }) = self.least_poller() else { return false };
-        let goes_on = self.order.fruitless.has_hope(messages, polls);
+        let goes_on = self.order.fruitless.has_hope(messages, polls) || self.order.threads.outside();
         if goes_on {
             self.send_poller_on(rank);
         }

@@ -1,6 +1,7 @@
 //! The packet network as the rest of the simulator sees it.
 
 use super::fabric::Fabric;
+use super::over_time::LinkSeries;
 use super::report::NetworkReport;
 use super::shard::{Partition, Pending, Shard, build};
 use super::slab::NONE;
@@ -101,6 +102,14 @@ impl Shared for PacketNetwork {
 
     fn next_event(&self) -> Option<Time> {
         self.next
+    }
+
+    fn keep_series(&mut self) {
+        self.shard.keep_series();
+    }
+
+    fn series(&self, end: Time) -> Option<LinkSeries> {
+        self.shard.series(end.as_ps())
     }
 
     fn report(&self, end: Time) -> NetworkReport {

@@ -14,6 +14,7 @@ use super::arriving::Arriving;
 use super::event::{Event, Kind};
 use super::fabric::Fabric;
 use super::load::Ports;
+use super::over_time::{LinkSeries, OverTime};
 use super::pages::Pages;
 use super::port::{Fifo, Flag, Lane, NEVER, Packet, Requester, UPSTREAM_REMOTE};
 use super::runs::Runs;
@@ -276,6 +277,17 @@ impl Shard {
     /// What the link behind `port` and the buffer at its end were used for.
     pub(crate) fn usage(&self, port: u32) -> LinkUse {
         self.carried.total(port, &self.at.ports[port].usage)
+    }
+
+    /// From now on it is kept how busy links were when.
+    pub(crate) fn keep_series(&mut self) {
+        self.carried.over_time.get_or_insert_with(|| Box::new(OverTime::new(self.at.ports.len() as usize)));
+    }
+
+    /// How busy links were when, up to `end`; `None` if nobody wanted to know.
+    pub(crate) fn series(&self, end: u64) -> Option<LinkSeries> {
+        let over_time = self.carried.over_time.as_ref()?;
+        Some(over_time.series(super::report::each_link(std::slice::from_ref(self), end).len(), end))
     }
 
     /// The kind of the link behind `port`.

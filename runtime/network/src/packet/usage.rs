@@ -1,5 +1,6 @@
 //! What the link behind a port did, counted in half the memory where that is enough.
 
+use super::over_time::OverTime;
 use bytemuck::{Pod, Zeroable};
 use rustc_hash::FxHashMap;
 
@@ -26,14 +27,20 @@ pub(crate) struct Usage {
     occupancy: u32,
 }
 
-/// The high halves of the counts of the few ports that need them.
+/// The high halves of the counts of the few ports that need them, and what links did when, if somebody wants to know.
 #[derive(Default)]
-pub(crate) struct Carried(FxHashMap<u32, [u32; 4]>);
+pub(crate) struct Carried {
+    high: FxHashMap<u32, [u32; 4]>,
+    pub(crate) over_time: Option<Box<OverTime>>,
+}
 
 impl Carried {
-    /// Counts what `port` sent, with the time that took and the time it waited.
+    /// Counts what `port` sent, from when on and with the time that took and the time it waited.
     #[inline]
-    pub(crate) fn sent(&mut self, port: u32, low: &mut Usage, bytes: u32, busy: u64, blocked: u64) {
+    pub(crate) fn sent(&mut self, port: u32, low: &mut Usage, bytes: u32, (from, busy): (u64, u64), blocked: u64) {
+        if let Some(over_time) = &mut self.over_time {
+            over_time.add(port, from, busy);
+        }
         let bytes = add(&mut low.bytes, u64::from(bytes));
         let (busy, blocked) = (add(&mut low.busy, busy), add(&mut low.blocked, blocked));
         if bytes | busy | blocked != 0 {
@@ -52,13 +59,13 @@ impl Carried {
 
     #[cold]
     fn carry(&mut self, port: u32, carry: [u32; 4]) {
-        let high = self.0.entry(port).or_default();
+        let high = self.high.entry(port).or_default();
         high.iter_mut().zip(carry).for_each(|(high, carry)| *high += carry);
     }
 
     /// All that was counted of `port`.
     pub(crate) fn total(&self, port: u32, low: &Usage) -> LinkUse {
-        let high = self.0.get(&port).copied().unwrap_or_default();
+        let high = self.high.get(&port).copied().unwrap_or_default();
         let count = |high: u32, low: u32| u64::from(high) << 32 | u64::from(low);
         LinkUse {
             bytes: count(high[0], low.bytes),
@@ -88,7 +95,7 @@ mod tests {
             let (mut carried, mut usage, mut sums) = (Carried::default(), Usage::default(), [0u64; 4]);
             for mut count in counts {
                 count[0] &= u64::from(u32::MAX);
-                carried.sent(7, &mut usage, count[0] as u32, count[1], count[2]);
+                carried.sent(7, &mut usage, count[0] as u32, (0, count[1]), count[2]);
                 carried.held(7, &mut usage, count[3]);
                 sums.iter_mut().zip(&count).for_each(|(sum, count)| *sum += count);
             }

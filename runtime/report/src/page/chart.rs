@@ -2,7 +2,7 @@
 
 use crate::units::{grouped, percent};
 use maud::{Markup, html};
-use observe::call_profile::{Load, Series};
+use observe::call_profile::{LinkUse, Load, Series};
 use observe::traffic::Matrix;
 use std::collections::BTreeMap;
 use std::fmt::Write;
@@ -54,29 +54,54 @@ fn stacked(columns: usize, parts: &[(&'static str, Vec<f64>)]) -> Vec<(&'static 
     areas
 }
 
-fn chart(label: &str, columns: usize, areas: &[(&'static str, String)]) -> Markup {
+fn chart(label: &str, columns: f64, bin_ps: Option<u64>, areas: &[(&'static str, String)]) -> Markup {
     html! {
-        svg class="chart" viewBox=(format!("0 0 {columns} {HEIGHT}")) preserveAspectRatio="none" role="img" aria-label=(label) {
+        svg class="chart" data-bin=[bin_ps] viewBox=(format!("0 0 {columns} {HEIGHT}")) preserveAspectRatio="none" role="img" aria-label=(label) {
             @for (class, path) in areas { path class=(class) d=(path) {} }
         }
     }
 }
 
+/// A chart whose columns are stretches of so many picoseconds: all of them end with the run, and a reader may zoom in (`script.js`).
+fn over_time(label: &str, time_ps: u64, bin_ps: u64, areas: &[(&'static str, String)]) -> Markup {
+    chart(label, time_ps as f64 / bin_ps.max(1) as f64, Some(bin_ps), areas)
+}
+
 /// What ranks did when.
-pub fn series(series: &Series, ranks: u64, label: &str) -> Markup {
+pub fn series(series: &Series, ranks: u64, time_ps: u64, label: &str) -> Markup {
     let full = series.bin_ps as f64 * ranks as f64;
     let of = |ps: &[u128]| ps.iter().map(|&ps| ps as f64 / full).collect();
     let parts = [("compute", of(&series.compute_ps)), ("mpi", of(&series.mpi_ps)), ("wait", of(&series.wait_ps))];
     let columns = series.compute_ps.len();
-    chart(label, columns, &stacked(columns, &parts))
+    over_time(label, time_ps, series.bin_ps, &stacked(columns, &parts))
 }
 
 /// How many bytes were under way when; as high as the most.
-pub fn under_way(series: &Series, label: &str) -> Markup {
+pub fn under_way(series: &Series, time_ps: u64, label: &str) -> Markup {
     let most = series.under_way_bytes.iter().copied().max().unwrap_or(0).max(1) as f64;
     let parts = [("rest", series.under_way_bytes.iter().map(|&bytes| bytes as f64 / most).collect())];
     let columns = series.under_way_bytes.len();
-    chart(label, columns, &stacked(columns, &parts))
+    over_time(label, time_ps, series.bin_ps, &stacked(columns, &parts))
+}
+
+/// How busy links were when: the mean of all as an area, and as a line the busiest of each stretch.
+pub fn links(links: &LinkUse, time_ps: u64, label: &str) -> Markup {
+    let of = |part: &u16| f64::from(*part) / 1e4;
+    let mut areas = stacked(links.mean.len(), &[("rest", links.mean.iter().map(of).collect())]);
+    if !links.most.is_empty() {
+        areas.push(("most", line(links.most.iter().map(of))));
+    }
+    over_time(label, time_ps, links.bin_ps, &areas)
+}
+
+/// A line at these heights, of 1, over columns.
+fn line(heights: impl Iterator<Item = f64>) -> String {
+    let mut line = String::new();
+    for (x, height) in heights.enumerate() {
+        let y = (HEIGHT * (1.0 - height.min(1.0))).round();
+        let _ = write!(line, "{}{x} {y}H{}", if x == 0 { "M" } else { "L" }, x + 1);
+    }
+    line
 }
 
 /// What each rank or block of ranks did, and as a line the rank of each that computed longest.
@@ -89,14 +114,9 @@ pub fn load(load: &[Load], time_ps: u64, label: &str) -> Markup {
     ];
     let mut areas = stacked(load.len(), &parts);
     if load.iter().any(|load| load.ranks > 1) {
-        let mut line = String::new();
-        for (x, load) in load.iter().enumerate() {
-            let y = (HEIGHT * (1.0 - of(load.compute.max_ps).min(1.0))).round();
-            let _ = write!(line, "{}{x} {y}H{}", if x == 0 { "M" } else { "L" }, x + 1);
-        }
-        areas.push(("most", line));
+        areas.push(("most", line(load.iter().map(|load| of(load.compute.max_ps)))));
     }
-    chart(label, load.len(), &areas)
+    chart(label, load.len() as f64, None, &areas)
 }
 
 /// How many calls took how long, from the shortest to the longest power of two.

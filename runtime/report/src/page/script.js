@@ -19,3 +19,51 @@ for (const table of document.querySelectorAll('table.sorts')) {
     });
   });
 }
+// All pictures over time show the same part of the run, the whole at first: buttons, so that a keyboard can, and a click into a picture.
+const charts = [...document.querySelectorAll('svg[data-bin]')];
+const zoom = document.getElementById('zoom');
+const ends = [...document.querySelectorAll('.ends[data-zoom]')];
+const whole = Number(ends[0]?.dataset.zoom ?? 0);
+if (zoom && charts.length && whole > 0) {
+  let [from, until] = [0, whole];
+  const time = (ps) => {
+    const [scale, unit] = [[1e12, 's'], [1e9, 'ms'], [1e6, 'us'], [1e3, 'ns'], [1, 'ps']].find(([scale]) => ps >= scale) ?? [1, 's'];
+    return `${Number((ps / scale).toPrecision(4))} ${unit}`;
+  };
+  const show = (middle, length) => {
+    // Not below eight stretches of the finest picture: there is nothing more to see.
+    const least = Math.min(whole, 8 * Math.min(...charts.map((chart) => Number(chart.dataset.bin))));
+    length = Math.min(whole, Math.max(least, length));
+    from = Math.min(whole - length, Math.max(0, middle - length / 2));
+    until = from + length;
+    for (const chart of charts) {
+      const bin = Number(chart.dataset.bin);
+      chart.setAttribute('viewBox', `${from / bin} 0 ${length / bin} 1000`);
+    }
+    for (const end of ends) [end.children[0].textContent, end.children[1].textContent] = [time(from), time(until)];
+    document.getElementById('said').textContent = `Shows ${time(from)} to ${time(until)}.`;
+  };
+  const middle = () => (from + until) / 2;
+  const length = () => until - from;
+  for (const [name, act] of [
+    ['Zoom in', () => show(middle(), length() / 2)],
+    ['Zoom out', () => show(middle(), length() * 2)],
+    ['Earlier', () => show(middle() - length() / 2, length())],
+    ['Later', () => show(middle() + length() / 2, length())],
+    ['All', () => show(whole / 2, whole)],
+  ]) {
+    const button = document.createElement('button');
+    button.type = 'button';
+    button.textContent = name;
+    button.addEventListener('click', act);
+    zoom.append(button);
+  }
+  for (const chart of charts) {
+    chart.addEventListener('click', (event) => {
+      const place = chart.getBoundingClientRect();
+      show(from + length() * (event.clientX - place.left) / place.width, length() / 2);
+    });
+  }
+  show(whole / 2, whole);
+  document.getElementById('said').textContent = '';
+}

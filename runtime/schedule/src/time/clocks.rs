@@ -57,6 +57,10 @@ impl Clocks {
         debug_assert!(self.exchanging.is_none(), "exchanges are over");
         self.equal.unwrap_or_else(|| self.each[place])
     }
+    /// The latest clock; zero of nobody.
+    pub(super) fn latest(&self) -> u64 {
+        self.equal.or_else(|| self.each.iter().copied().max()).unwrap_or(0)
+    }
     #[inline]
     pub(super) fn len(&self) -> usize {
         self.size

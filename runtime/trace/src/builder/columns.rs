@@ -1,11 +1,12 @@
 //! The numbers of shapes: where ranks say different ones, a column. Ranks that are told of are made relative or absolute, whichever all
 //! ranks of the shape agree in, else whichever folds to fewer bytes.
 
-use super::shapes::{Cell, Shape, Step};
+use super::shapes::{Shape, Step};
 use super::{Builder, NOTHING};
 use crate::column;
 use crate::dictionary::Dictionary;
 use crate::template::{Peer, Position, Slot, Template, Whose};
+use crate::trace::Cell;
 use rustc_hash::FxHashMap;
 
 /// Calls that differ: template and numbers.

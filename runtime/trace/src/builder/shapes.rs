@@ -7,6 +7,7 @@ use crate::dictionary::{Dictionary, Names};
 use crate::histogram::Histogram;
 use crate::part::{Datatype, Item, Path, Place, write_path};
 use crate::template::Template;
+use crate::trace::Cell;
 use std::collections::BTreeMap;
 
 /// A step of a shape.
@@ -18,15 +19,6 @@ pub enum Step {
     Begin,
     /// It ends.
     End,
-}
-
-/// A number of a shape: the same for all its ranks, or from a column.
-#[derive(Clone, Copy, PartialEq, Eq, Hash, Debug)]
-pub enum Cell {
-    /// This one.
-    Same(i64),
-    /// From the column with this number.
-    Column(u32),
 }
 
 /// A shape with its numbers.
@@ -67,13 +59,6 @@ pub struct Writer<'a> {
     types: Dictionary<u32>,
 }
 
-fn write_cell(cell: Cell, bytes: &mut Vec<u8>) {
-    match cell {
-        Cell::Same(value) => bytes.wide(u128::from(crate::codec::zigzag(value)) * 2),
-        Cell::Column(column) => bytes.number(u64::from(column) * 2 + 1),
-    }
-}
-
 impl<'a> Writer<'a> {
     /// With nothing in its dictionaries.
     pub fn new(builder: &'a Builder) -> Writer<'a> {
@@ -104,7 +89,7 @@ impl<'a> Writer<'a> {
         let mut cells = Vec::new();
         for (template, of_call) in calls.iter() {
             cells.number(order.place(*template).into());
-            of_call.iter().for_each(|&cell| write_cell(cell, &mut cells));
+            of_call.iter().for_each(|&cell| cell.write(&mut cells));
         }
         bytes.number(order.len() as u64);
         order.iter().for_each(|&template| self.template(self.builder.templates.get(template)).write(bytes));
@@ -119,7 +104,7 @@ impl<'a> Writer<'a> {
                     Step::End => bytes.number(0),
                     Step::Begin => {
                         bytes.number(1);
-                        write_cell(*counts.next().expect("a count for each loop"), bytes);
+                        counts.next().expect("a count for each loop").write(bytes);
                     }
                     Step::Call(call) => bytes.number(u64::from(call) + 2),
                 }

@@ -1,6 +1,6 @@
 //! The communicators that the program made: who is what in which.
 
-use crate::codec::{Reader, Result};
+use crate::codec::{Put, Reader, Result};
 use crate::column::Column;
 use observe::recorder::Member;
 use rustc_hash::FxHashMap;
@@ -49,6 +49,15 @@ impl Comms {
         };
         let count = reader.count(17, "communicators")?;
         Ok(Comms { numbered: (0..count).map(|_| numbered(reader)).collect::<Result<_>>()? })
+    }
+
+    /// Appends them, for [`Comms::read`].
+    pub(super) fn write(&self, bytes: &mut Vec<u8>) {
+        bytes.number(self.numbered.len() as u64);
+        for numbered in &self.numbered {
+            bytes.number(numbered.count);
+            numbered.columns.iter().for_each(|column| column.write(bytes));
+        }
     }
 
     /// How many numbers there are.

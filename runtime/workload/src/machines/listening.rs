@@ -5,6 +5,7 @@ use crate::call::{Call, Collective};
 use engine::{Span, Time};
 use mpi::remote::block::Block;
 use mpi::schedule::{Blocks, Kind};
+use mpi::waits::FoundOut;
 use mpi::{Mpi, World};
 use observe::waiting::{Gathering, Returned, Rule};
 use observe::{CallProfile, CriticalPath, Recorder};
@@ -96,8 +97,8 @@ impl Listening {
         let Some(open) = self.open[me as usize].take() else { return };
         self.left[me as usize] = world.messages.clock(me);
         self.tell_received(world, me);
-        let cause = world.messages.cause_since(open.call.entered);
-        let call = Returned { cause, oldest: world.messages.oldest_received(), ..open.told(world, me) };
+        let FoundOut { cause, oldest, collective } = world.messages.found_out(open.call.entered).unwrap_or_default();
+        let call = Returned { cause, oldest, collective, ..open.told(world, me) };
         self.recorders.iter_mut().for_each(|recorder| recorder.returned(&call));
         self.tell_gathered(world);
     }
@@ -124,7 +125,7 @@ impl Listening {
             // Who has others' parts puts them together; what cannot be written is known there.
             let Some(parts) = mpi.gather_bytes(recorder.part()) else { continue };
             found.failed = found.failed.or(recorder.merge(parts).err());
-            found.profile = found.profile.or_else(|| recorder.profile());
+            found.profile = found.profile.or_else(|| recorder.profile().map(|profile| mpi.world().complete(profile)));
             found.critical_path = found.critical_path.or_else(|| recorder.critical_path());
         }
         found
@@ -143,6 +144,8 @@ impl Listening {
             self.recorders.iter_mut().for_each(|recorder| recorder.finished(rank, clock));
         }
         self.tell_gathered(world);
+        let kinds = world.chapters.collectives.kinds();
+        self.recorders.iter_mut().for_each(|recorder| recorder.collectives(&kinds));
         if let Some(waits) = &world.messages.waits {
             self.recorders.iter_mut().for_each(|recorder| recorder.traffic(&waits.traffic));
         }
@@ -168,6 +171,7 @@ impl Open {
             cause: None,
             oldest: None,
             gathering: self.gathering,
+            collective: 0,
         }
     }
 }

@@ -1,4 +1,5 @@
-//! What ranks compute between their calls: as long as in the recording, drawn from its histograms, scaled, or not at all.
+//! What ranks compute between their calls: as long as the trace has it, or drawn from its histograms. Other computation is another trace
+//! ([`trace::scale`]).
 
 use super::Cursor;
 use super::plan::Plan;
@@ -9,24 +10,9 @@ use trace::Trace;
 use trace::histogram::Summary;
 use trace::times::Reading;
 
-/// What of the recorded computation is replayed.
-#[derive(Clone, Copy, PartialEq, Debug)]
-pub enum Computation {
-    /// Nothing.
-    None,
-    /// So many times what was recorded.
-    Scaled(f64),
-}
-
-impl Computation {
-    /// As recorded.
-    pub const RECORDED: Computation = Computation::Scaled(1.0);
-}
-
 /// Says what is computed before each call.
 pub(super) struct Clockwork<'t> {
     source: Source<'t>,
-    factor: f64,
     /// What was computed before the call that was asked for last, and how long that took, in the recording.
     latest: (Span, Span),
 }
@@ -49,19 +35,15 @@ struct Drawn<'t> {
 }
 
 impl<'t> Clockwork<'t> {
-    pub(super) fn new(trace: &'t Trace, plan: &Plan, computation: Computation) -> Clockwork<'t> {
-        let factor = match computation {
-            Computation::None => 0.0,
-            Computation::Scaled(factor) => factor,
-        };
+    pub(super) fn new(trace: &'t Trace, plan: &Plan) -> Clockwork<'t> {
         let source = if !trace.times.is_empty() {
             Source::Exact(readings(trace))
-        } else if trace.histograms.is_empty() || computation == Computation::None {
+        } else if trace.histograms.is_empty() {
             Source::Nothing
         } else {
             Source::Drawn(drawn(trace, plan))
         };
-        Clockwork { source, factor, latest: (Span::ZERO, Span::ZERO) }
+        Clockwork { source, latest: (Span::ZERO, Span::ZERO) }
     }
 
     /// Exact times are read once more; drawn ones are the same whenever they are asked for.
@@ -73,23 +55,22 @@ impl<'t> Clockwork<'t> {
 
     /// What a rank computes before the call that it makes now.
     pub(super) fn before(&mut self, rank: u32, cursor: &mut Cursor, plan: &Plan) -> Span {
-        let computed = match &mut self.source {
-            Source::Nothing => return Span::ZERO,
+        match &mut self.source {
+            Source::Nothing => Span::ZERO,
             Source::Exact(ranks) => {
                 let next = ranks[rank as usize].as_mut().and_then(|times| times.next().ok().flatten());
                 self.latest = next.unwrap_or_default();
                 let (computed, took) = self.latest;
                 // A poll that found nothing costs what it cost, but for what it waited: a rank that does nothing but poll is let sleep.
                 let waited = took > failed_poll_cost(cursor.vain, FREE_POLLS);
-                return scaled(computed, self.factor) + if cursor.vain > 0 && !waited { took } else { Span::ZERO };
+                computed + if cursor.vain > 0 && !waited { took } else { Span::ZERO }
             }
             Source::Drawn(drawn) => {
                 let place = plan.places[cursor.call as usize];
                 let before = std::mem::replace(&mut cursor.before, place + 1);
                 drawn.get(&(before, place)).map_or(Span::ZERO, |drawn| drawn.draw(rank, cursor.calls))
             }
-        };
-        scaled(computed, self.factor)
+        }
     }
 
     /// When the call ended that was asked for last, in the recording, if the one before ended then.
@@ -100,10 +81,6 @@ impl<'t> Clockwork<'t> {
 
 fn readings(trace: &Trace) -> Vec<Option<Reading<'_>>> {
     (0..trace.ranks).map(|rank| trace.times.get(&rank).and_then(|times| Reading::new(times).ok())).collect()
-}
-
-fn scaled(span: Span, factor: f64) -> Span {
-    if factor == 1.0 { span } else { Span::from_ps((span.as_ps() as f64 * factor).round() as u64) }
 }
 
 /// A number that looks random, the same for the same two.

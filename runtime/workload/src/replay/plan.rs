@@ -5,6 +5,7 @@ use super::columns::Columns;
 use super::making::Make;
 use super::operation::Operation;
 use super::position::{Position, Step, lay_out};
+use super::ready::Ready;
 use rustc_hash::FxHashMap;
 use std::cell::RefCell;
 use std::collections::BTreeSet;
@@ -19,6 +20,8 @@ pub(super) struct Plan {
     pub(super) operations: Vec<Operation>,
     /// What persistent requests start, by the call that made them.
     pub(super) persistent: FxHashMap<u32, Operation>,
+    /// Messages that are the same for all ranks, by call.
+    pub(super) ready: Vec<Option<Ready>>,
     /// The function of each call, and its place: function and site, by number.
     pub(super) functions: Vec<u16>,
     pub(super) places: Vec<u32>,
@@ -45,6 +48,7 @@ impl Plan {
         let mut plan = Plan {
             operations: Vec::with_capacity(trace.calls.len()),
             persistent: FxHashMap::default(),
+            ready: Vec::with_capacity(trace.calls.len()),
             functions: Vec::with_capacity(trace.calls.len()),
             places: Vec::with_capacity(trace.calls.len()),
             sites: Vec::new(),
@@ -95,6 +99,7 @@ impl Plan {
                 self.sites.push((template.function, template.site));
                 self.sites.len() as u32 - 1
             });
+            self.ready.push(Ready::of(&operation, self.cancels));
             self.operations.push(operation);
             self.functions.push(template.function as u16);
             self.places.push(place);

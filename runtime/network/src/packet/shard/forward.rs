@@ -168,7 +168,7 @@ impl Shard {
             end = end.max(packet.tail + chunk);
         }
         port.busy = end;
-        self.carried.sent(output, &mut port.usage, size, end - start, start - packet.ready);
+        self.carried.sent(output, &mut port.usage, size, (start, end - start), start - packet.ready);
         // A packet occupies its input buffer from its arrival, a router's delay before it is ready, until its last byte leaves.
         let (upstream, origin, old_lane, since) = (packet.upstream, packet.origin, packet.lane, packet.ready);
         let (kind, peer) = (port.end(), port.peer());

@@ -328,7 +328,7 @@ impl Shard {
         let start = port.busy.max(now);
         let end = start + time;
         port.busy = end;
-        self.carried.sent(output, &mut port.usage, bytes, time, blocked);
+        self.carried.sent(output, &mut port.usage, bytes, (start, time), blocked);
         let (kind, peer) = (port.end(), port.peer());
         if kind == TO_ENDPOINT {
             if is_tail {

@@ -97,8 +97,10 @@ proptest! {
         let start = u64::MAX - late;
         let found = drain(&mut end, &sizes.iter().map(|&bytes| (start, bytes)).collect::<Vec<_>>());
         let expected: Vec<_> = early.iter().filter_map(|d| Some(Delivered { at: Time::from_ps(start.checked_add(d.at.as_ps())?), ..*d })).collect();
-        // What happens in the very last step is left out.
-        prop_assert!(expected.starts_with(&found) && expected.len() - found.len() <= 2, "{found:?} of {expected:?}");
+        // What happens in the very last step may be left out. By time and not by count: messages without bytes come with others, and many short packets may be one step.
+        prop_assert!(expected.starts_with(&found), "{found:?} of {expected:?}");
+        let last_step = Time::from_ps(u64::MAX - 1_000_000);
+        prop_assert!(expected[found.len()..].iter().all(|delivered| delivered.at > last_step), "{found:?} of {expected:?}");
         prop_assert_eq!(end.stuck().is_some(), found.len() < sizes.len());
     }
 }

@@ -1,0 +1,102 @@
+//! Which algorithms the collectives took that are called from each place.
+
+use engine::Span;
+use observe::collective::{CollectiveCost, CollectiveKind, Seen};
+use observe::waiting::Returned;
+use serde::{Deserialize, Serialize};
+use std::cmp::Reverse;
+use std::collections::BTreeMap;
+
+/// Calls of one kind from one place.
+#[derive(Clone, Copy, Default, PartialEq, Eq, Debug, Serialize, Deserialize)]
+pub struct Cost {
+    calls: u64,
+    time_ps: u128,
+    wait_ps: u128,
+}
+
+impl Cost {
+    fn add(&mut self, calls: u64, time_ps: u128, wait_ps: u128) {
+        self.calls += calls;
+        self.time_ps += time_ps;
+        self.wait_ps += wait_ps;
+    }
+}
+
+/// Collective calls, by place and kind.
+#[derive(Default)]
+pub struct Collectives {
+    /// By place; most places have one kind.
+    costs: Vec<Vec<(u32, Cost)>>,
+    kinds: Vec<(CollectiveKind, Seen)>,
+}
+
+/// What a process tells the first one of a place: kinds and costs.
+pub type Part = Vec<(CollectiveKind, Seen, Cost)>;
+
+impl Collectives {
+    /// One more call from this place; O(kinds there).
+    pub fn add(&mut self, place: u32, call: &Returned) {
+        let place = place as usize;
+        if self.costs.len() <= place {
+            self.costs.resize(place + 1, Vec::new());
+        }
+        let kinds = &mut self.costs[place];
+        let at = kinds.iter().position(|(kind, _)| *kind == call.collective).unwrap_or_else(|| {
+            kinds.push((call.collective, Cost::default()));
+            kinds.len() - 1
+        });
+        let ps = |span: Span| u128::from(span.as_ps());
+        kinds[at].1.add(1, ps(call.left.since(call.entered)), ps(call.wait));
+    }
+
+    /// What the numbers of kinds mean.
+    pub fn explain(&mut self, kinds: &[(CollectiveKind, Seen)]) {
+        self.kinds = kinds.to_vec();
+    }
+
+    /// For the first process, what is known of a place.
+    pub fn part(&self, place: usize) -> Part {
+        let of = |&(number, cost): &(u32, Cost)| {
+            let (kind, seen) = self.kinds.get(number as usize - 1)?;
+            Some((kind.clone(), seen.clone(), cost))
+        };
+        self.costs.get(place).into_iter().flatten().filter_map(of).collect()
+    }
+}
+
+/// What all processes know of all places.
+#[derive(Default)]
+pub struct All(BTreeMap<(String, String, CollectiveKind), (Seen, Cost)>);
+
+impl All {
+    /// With what a process knows of a place: its name, and the function that is called there.
+    pub fn add(&mut self, (site, function): (&str, &str), part: Part) {
+        for (kind, seen, cost) in part {
+            let key = (site.to_owned(), function.to_owned(), kind);
+            let (all, sum) = self.0.entry(key).or_insert_with(|| (seen.clone(), Cost::default()));
+            all.add(&seen);
+            sum.add(cost.calls, cost.time_ps, cost.wait_ps);
+        }
+    }
+
+    /// As a report has them, those that took most first.
+    pub fn report(self) -> Vec<CollectiveCost> {
+        let cost = |((site, function, kind), (seen, cost)): ((String, String, CollectiveKind), (Seen, Cost))| CollectiveCost {
+            site,
+            function,
+            kind,
+            least_bytes: seen.least_bytes,
+            most_bytes: seen.example.bytes,
+            calls: cost.calls,
+            time_ps: cost.time_ps,
+            wait_ps: cost.wait_ps,
+            takes_ps: BTreeMap::new(),
+            unknown: None,
+            example: Some(seen.example),
+        };
+        let mut costs: Vec<_> = self.0.into_iter().map(cost).collect();
+        costs.sort_by_key(|cost| Reverse((cost.time_ps, cost.calls)));
+        costs
+    }
+}

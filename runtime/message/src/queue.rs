@@ -7,12 +7,13 @@
 
 mod heads;
 mod long;
+mod pool;
 
 use crate::envelope::{Envelope, Pattern, fingerprint, lower, upper};
 use crate::node::{Node, Nodes, flag};
-use crate::slab::Slab;
 use engine::Time;
 use long::Long;
+use pool::Pool;
 use rank::growing::Growing;
 use smallvec::SmallVec;
 
@@ -141,7 +142,7 @@ fn told(key: u32) -> u32 {
 pub struct Queues<E: Copy> {
     entries: Growing<E>,
     free: [Vec<u32>; LARGEST as usize + 1],
-    long: Slab<Long>,
+    long: Pool,
 }
 
 /// Entries that a queue of a class has room for; 0 of one without a block.
@@ -241,12 +242,11 @@ impl<E: Element> Queues<E> {
 
     #[cold]
     fn index(&mut self, queue: &mut Queue, nodes: &Nodes) {
-        let mut long = Long::new(E::BY_SOURCE);
-        for element in self.slice(*queue) {
-            long.push(element.entry().node, nodes);
-        }
+        let at = queue.first();
+        let entries = &self.entries[at..at + usize::from(queue.length)];
+        let long = self.long.make(E::BY_SOURCE, entries.iter().map(|element| element.entry().node), nodes);
         self.free[usize::from(queue.class)].push(queue.at);
-        *queue = Queue { at: self.long.insert(long), length: 0, head: 0, class: LONG, any: false };
+        *queue = Queue { at: long, length: 0, head: 0, class: LONG, any: false };
     }
 
     /// Takes out what is at `place`.
@@ -280,9 +280,7 @@ impl<E: Element> Queues<E> {
 
     #[inline(never)]
     fn remove_long(&mut self, queue: &mut Queue, place: Place, nodes: &Nodes) {
-        self.long[queue.at].remove(place.0, nodes);
-        if self.long[queue.at].is_empty() {
-            self.long.remove(queue.at);
+        if self.long.remove(queue.at, place.0, nodes) {
             *queue = Queue::default();
         }
     }

@@ -83,7 +83,11 @@ impl Heads {
     /// The least head that `stands`. O(those that do not).
     // Below a head that stands, no other can be less.
     pub(super) fn least(&self, stands: impl Fn(Head) -> bool) -> Option<Head> {
-        let mut ahead: SmallVec<[usize; 16]> = SmallVec::from_slice(&[0]);
+        let top = *self.heap.first()?;
+        if stands(top) {
+            return Some(top);
+        }
+        let mut ahead: SmallVec<[usize; 16]> = SmallVec::from_slice(&[1, 2]);
         let mut least: Option<Head> = None;
         while let Some(at) = ahead.pop() {
             let Some(&head) = self.heap.get(at) else { continue };

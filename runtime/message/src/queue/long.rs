@@ -50,6 +50,8 @@ const NONE: Ends = Ends { first: NIL, last: NIL };
 struct Chain {
     key: Key,
     ends: Ends,
+    /// Of the chain of a key: the chain of its source.
+    source: u32,
     /// Which [`Heads`] its first entry is one of, and where there.
     heads: Cell<u32>,
     place: Cell<u32>,
@@ -71,6 +73,11 @@ pub struct Long {
     by_source: bool,
     chains: Vec<Chain>,
     chain_of: FxHashMap<Key, u32>,
+    /// The chain that was appended to last.
+    // Receives for any source are alike, and messages come in streams: the next one is often of that chain.
+    last: u32,
+    /// Where the entry is that was found last, which is often taken out next.
+    found: Cell<u32>,
     free_chains: Vec<u32>,
     /// Chains without an entry, which are kept for the next.
     // A queue whose last message of a kind is taken is likely to get one more of that kind.
@@ -82,6 +89,8 @@ pub struct Long {
     // Made when it is first asked for: only receives and probes for any source want it.
     heads: RefCell<Vec<Heads>>,
     heads_of: RefCell<FxHashMap<(u32, u32), u32>>,
+    /// The pattern that was asked for last, and its heads.
+    asked: Cell<Option<(u32, u32, u32)>>,
 }
 
 fn key(node: &Node) -> Key {
@@ -135,12 +144,31 @@ impl Long {
             by_source,
             chains: Vec::new(),
             chain_of: FxHashMap::default(),
+            last: NIL,
+            found: Cell::new(NIL),
             free_chains: Vec::new(),
             empty: 0,
             open: [0; 4],
             heads: RefCell::default(),
             heads_of: RefCell::default(),
+            asked: Cell::default(),
         }
+    }
+
+    /// An empty one is as new, but for the room that it has.
+    // To grow once more costs a queue of a thousand entries more than all that it is searched.
+    pub fn reset(&mut self) {
+        debug_assert!(self.is_empty());
+        self.entries.clear();
+        self.free.clear();
+        (self.pushed, self.empty) = (0, 0);
+        self.chains.clear();
+        self.chain_of.clear();
+        self.last = NIL;
+        self.free_chains.clear();
+        self.heads.get_mut().clear();
+        self.heads_of.get_mut().clear();
+        self.asked.set(None);
     }
 
     /// Whether nothing is in it.
@@ -165,7 +193,7 @@ impl Long {
         let key = key(&nodes[node]);
         self.open[open(key)] += 1;
         let exact = self.chain(key);
-        let source = if self.by_source { self.chain((key.0, key.1, ANY)) } else { NIL };
+        let source = self.chains[exact as usize].source;
         let entry = Entry { node, sequence: self.pushed, exact, source, before: [NIL; 3], after: [NIL; 3] };
         self.pushed += 1;
         let at = match self.free.pop() {
@@ -207,6 +235,8 @@ impl Long {
                 self.note_head(chain, nodes);
             }
         }
+        // Nobody finds it where it was.
+        self.entries[at as usize].node = NIL;
         self.free.push(at);
         if self.empty > 64 + self.entries.len() {
             self.drop_empty_chains();
@@ -214,23 +244,41 @@ impl Long {
     }
 
     /// The chain of a key.
+    #[inline]
     fn chain(&mut self, key: Key) -> u32 {
-        let Long { chains, free_chains, empty, heads_of, .. } = self;
-        *self.chain_of.entry(key).or_insert_with(|| {
-            let heads = heads_of.get_mut().get(&(key.0, key.2)).copied().unwrap_or(NIL);
-            let chain = Chain { key, ends: NONE, heads: Cell::new(heads), place: Cell::new(NIL) };
-            *empty += 1;
-            match free_chains.pop() {
-                Some(at) => {
-                    chains[at as usize] = chain;
-                    at
-                }
-                None => {
-                    chains.push(chain);
-                    chains.len() as u32 - 1
-                }
+        if self.chains.get(self.last as usize).is_none_or(|last| last.key != key) {
+            self.last = match self.chain_of.get(&key) {
+                Some(&chain) => chain,
+                None => self.make_chain(key),
+            };
+        }
+        self.last
+    }
+
+    /// A chain for a key that has none, and for its source.
+    // A chain with an entry has one in that of its source, so that it is never without it.
+    #[inline(never)]
+    fn make_chain(&mut self, key: Key) -> u32 {
+        let whole = (key.0, key.1, ANY);
+        let source = match self.by_source && key != whole {
+            false => NIL,
+            true => self.chain_of.get(&whole).copied().unwrap_or_else(|| self.make_chain(whole)),
+        };
+        let heads = self.heads_of.get_mut().get(&(key.0, key.2)).copied().unwrap_or(NIL);
+        let chain = Chain { key, ends: NONE, source, heads: Cell::new(heads), place: Cell::new(NIL) };
+        self.empty += 1;
+        let at = match self.free_chains.pop() {
+            Some(at) => {
+                self.chains[at as usize] = chain;
+                at
             }
-        })
+            None => {
+                self.chains.push(chain);
+                self.chains.len() as u32 - 1
+            }
+        };
+        self.chain_of.insert(key, at);
+        at
     }
 
     /// Gives chains back that nobody used for long: what is kept stays in proportion to what is in the queue.
@@ -245,6 +293,7 @@ impl Long {
             stays
         });
         self.empty = 0;
+        self.last = NIL;
     }
 
     /// The first entry of a chain has changed, or when its message arrives.
@@ -265,12 +314,20 @@ impl Long {
     }
 
     /// Where a node is.
+    // Who takes one out has mostly asked for it just before, or for the first of all.
     pub fn place_of(&self, node: u32, nodes: &Nodes) -> Option<u32> {
+        let is_there = |&at: &u32| self.entries.get(at as usize).is_some_and(|entry| entry.node == node);
+        if let Some(at) = [self.found.get(), self.all.first].into_iter().find(is_there) {
+            return Some(at);
+        }
         self.follow(self.first_of(&key(&nodes[node])), Order::Exact).find(|&at| self.entries[at as usize].node == node)
     }
 
     #[inline]
     fn first_of(&self, key: &Key) -> u32 {
+        if let Some(last) = self.chains.get(self.last as usize).filter(|last| last.key == *key) {
+            return last.ends.first;
+        }
         self.chain_of.get(key).map_or(NIL, |&chain| self.chains[chain as usize].ends.first)
     }
 
@@ -336,12 +393,16 @@ impl Long {
         });
         let (_, _, at) = behind.chain(least).min()?;
         let node = self.entries[at as usize].node;
+        self.found.set(at);
         (!nodes[node].has(flag::UNDER_WAY)).then_some((node, at))
     }
 
     /// Which heads are those of a pattern for any source.
     fn heads_of(&self, context: u32, tag: u32, nodes: &Nodes) -> u32 {
-        *self.heads_of.borrow_mut().entry((context, tag)).or_insert_with(|| {
+        if let Some((_, _, heads)) = self.asked.get().filter(|asked| (asked.0, asked.1) == (context, tag)) {
+            return heads;
+        }
+        let heads = *self.heads_of.borrow_mut().entry((context, tag)).or_insert_with(|| {
             let mut all = self.heads.borrow_mut();
             let (index, mut heads) = (all.len() as u32, Heads::default());
             for &at in self.chain_of.values() {
@@ -356,7 +417,9 @@ impl Long {
             }
             all.push(heads);
             index
-        })
+        });
+        self.asked.set(Some((context, tag, heads)));
+        heads
     }
 
     /// The arrival of a message in the queue has changed.

@@ -9,17 +9,20 @@ enum Step {
     First { source: Option<u32>, tag: Option<i32>, taken: usize },
     Best { tag: Option<i32>, taken: usize },
     Remove { which: usize },
+    RemoveAll,
 }
 
 fn step() -> impl Strategy<Value = Step> {
     let tag = 0..3i32;
     prop_oneof![
         // More arrive than leave, so that queues grow beyond one block and shrink again.
-        4 => (0..6u32, tag.clone(), 0..40u64).prop_map(|(source, tag, arrival)| Step::Push { source, tag, arrival }),
-        1 => (proptest::option::of(0..6u32), proptest::option::of(tag.clone()), 0..3usize)
+        800 => (0..6u32, tag.clone(), 0..40u64).prop_map(|(source, tag, arrival)| Step::Push { source, tag, arrival }),
+        200 => (proptest::option::of(0..6u32), proptest::option::of(tag.clone()), 0..3usize)
             .prop_map(|(source, tag, taken)| Step::First { source, tag, taken }),
-        1 => (proptest::option::of(tag), 0..3usize).prop_map(|(tag, taken)| Step::Best { tag, taken }),
-        1 => (0..600usize).prop_map(|which| Step::Remove { which }),
+        200 => (proptest::option::of(tag), 0..3usize).prop_map(|(tag, taken)| Step::Best { tag, taken }),
+        200 => (0..600usize).prop_map(|which| Step::Remove { which }),
+        // An indexed queue that is empty gives its room to the next.
+        1 => Just(Step::RemoveAll),
     ]
 }
 
@@ -67,6 +70,12 @@ proptest! {
                     let pattern = Pattern { context: 7, source: None, tag };
                     let taken: Vec<u32> = best_of(&list, &pattern, &[], &nodes).into_iter().chain(list.iter().copied()).take(taken).collect();
                     prop_assert_eq!(queues.best(queue, &pattern, &taken, &nodes).map(|(node, _)| node), best_of(&list, &pattern, &taken, &nodes));
+                }
+                Step::RemoveAll => {
+                    for node in list.drain(..) {
+                        prop_assert!(queues.remove_node(&mut queue, node, &nodes));
+                        nodes.free(node);
+                    }
                 }
                 Step::Remove { which } if which < list.len() => {
                     let node = list.remove(which);

@@ -3,7 +3,10 @@
 //! The wrappers are compiled against that MPI's `mpi.h`, whose types differ in size and whose prototypes differ in `const` and in what there
 //! is. So each has a C name of its own and takes the exported one as the name of its symbol, every pointer is a `void *`, and what the header does
 //! not mention (`HAS_...`, from build.sh) is left out.
+//!
+//! Fortran's libraries call `PMPI_` functions, Open MPI's always and MPICH's for some of mpi_f08: these have wrappers too, which pass on what is not from there.
 
+use crate::entries::is_helper;
 use crate::kinds::Kind;
 use crate::recording::is_recorded;
 use crate::table::{Constant, Direction, Parameter, Row, Table, symbol};
@@ -126,10 +129,11 @@ fn is_value(p: &Parameter) -> bool {
 
 fn wrapper(number: usize, row: &Row, large: bool) -> String {
     let shown: Vec<&Parameter> = row.shown(large).filter(|p| p.kind != Kind::Variadic).collect();
-    let typed = |(index, p): (usize, &&Parameter)| match is_value(p) {
+    let declared = |index: usize, p: &Parameter| match is_value(p) {
         true => format!("{} a{index}", p.kind.c_type(large)),
         false => format!("void *a{index}"),
     };
+    let typed = |(index, p): (usize, &&Parameter)| declared(index, p);
     let word = |(index, p): (usize, &&Parameter)| match (is_value(p), p.kind.handle()) {
         (true, Some(_)) => format!("BITS(a{index})"),
         (true, None) => format!("(uint64_t)(int64_t)a{index}"),
@@ -143,15 +147,25 @@ fn wrapper(number: usize, row: &Row, large: bool) -> String {
     let join = |of: &dyn Fn((usize, &&Parameter)) -> String| shown.iter().enumerate().map(of).collect::<Vec<_>>().join(", ");
     let (name, typed) = (name(row, large), if shown.is_empty() { "void".into() } else { join(&typed) });
     let words = if shown.is_empty() { "0".into() } else { join(&word) };
+    let (large, helper) = (u8::from(large), u8::from(is_helper(&row.name)));
+    let (same, passed) = (join(&|(index, _)| format!("a{index}")), join(&passed));
+    let behind_site = |list: &str| if shown.is_empty() { String::new() } else { format!(", {list}") };
+    let (site_typed, site_same) = (behind_site(&join(&|(index, p)| declared(index, p))), behind_site(&same));
     format!(
-        "EXPORTED int recorded_{name}({typed}) __asm__(\"{name}\");\n\
-         int recorded_{name}({typed})\n{{\n\
+        "REAL({name})\n\
+         static inline int told_{name}(void *site{site_typed})\n{{\n\
          \x20   uint64_t words[] = {{{words}}};\n\
-         \x20   int told = xsimtrace_open({number}, {}, words, __builtin_return_address(0));\n\
-         \x20   int code = P{name}({});\n\
+         \x20   int told = xsimtrace_open({number}, {large}, words, site);\n\
+         \x20   int code = THE_REAL({name})({passed});\n\
          \x20   if (told)\n        xsimtrace_close(told, words, code);\n\
-         \x20   return code;\n}}\n",
-        u8::from(large),
-        join(&passed)
+         \x20   return code;\n}}\n\
+         EXPORTED int recorded_{name}({typed}) __asm__(\"{name}\");\n\
+         int recorded_{name}({typed})\n{{\n\
+         \x20   void *site = site_of({number}, {helper}, __builtin_return_address(0));\n\
+         \x20   return site ? told_{name}(site{site_same}) : THE_REAL({name})({same});\n}}\n\
+         EXPORTED int passed_{name}({typed}) __asm__(\"P{name}\");\n\
+         int passed_{name}({typed})\n{{\n\
+         \x20   void *from = __builtin_return_address(0), *site = is_fortran(from) ? site_of({number}, {helper}, from) : NULL;\n\
+         \x20   return site ? told_{name}(site{site_same}) : THE_REAL({name})({same});\n}}\n"
     )
 }

@@ -29,8 +29,20 @@ fn library(mpi: &'static str) -> PathBuf {
 /// A program, compiled for an MPI of the machine.
 fn compiled(mpi: &str, source: &str, directory: &Path) -> PathBuf {
     let program = directory.join(format!("{}.{mpi}", Path::new(source).file_stem().unwrap().display()));
-    let mut compiler = Command::new(format!("mpicc.{mpi}"));
-    let status = compiler.args(["-O1", "-g", "-w", "-o"]).arg(&program).arg(root().join(source)).arg("-lm").status().unwrap();
+    let is_fortran = source.ends_with(".f90");
+    let mut compiler = Command::new(format!("{}.{mpi}", if is_fortran { "mpifort" } else { "mpicc" }));
+    // MPICH's modules name no types for buffers, which may then be of one type each.
+    let more: &[&str] = if is_fortran { &["-fallow-argument-mismatch"] } else { &[] };
+    let status = compiler
+        .current_dir(directory)
+        .args(["-O1", "-g", "-w"])
+        .args(more)
+        .arg("-o")
+        .arg(&program)
+        .arg(root().join(source))
+        .arg("-lm")
+        .status()
+        .unwrap();
     assert!(status.success(), "{source} does not compile for {mpi}");
     program
 }
@@ -72,6 +84,35 @@ fn real_runs_give_the_calls_of_virtual_ones() {
                 let files = [virtual_trace.to_str().unwrap(), real_trace.to_str().unwrap()];
                 let output = command(&[&["trace", "diff"], &files[..]].concat()).output().unwrap();
                 assert!(output.status.success(), "{source} on {ranks} ranks of {mpi}: {}", text(&output.stdout));
+            }
+        }
+    }
+    std::fs::remove_dir_all(directory).unwrap();
+}
+
+#[test]
+fn real_runs_of_fortran_give_the_calls_of_virtual_ones_with_their_places() {
+    let directory = scratch("recorded-fortran");
+    let source = "tests/programs/fortran/recorded.f90";
+    let program = directory.join("virtual");
+    let compiler = command(&["fc", "-O1", "-g", "-o"])
+        .arg(&program)
+        .arg(root().join(source))
+        .current_dir(&directory)
+        .env("XDG_CACHE_HOME", directory.join("cache"))
+        .status();
+    assert!(compiler.unwrap().success(), "{source} does not compile");
+    for ranks in [1, 2, 4] {
+        let virtual_trace = directory.join("virtual.trace");
+        Run::of(program.clone()).ranks(ranks).arg(format!("-xsim-trace={}", virtual_trace.display())).run().success();
+        for mpi in [MPICH, OPENMPI] {
+            let real_trace = recorded(mpi, ranks, source, &directory);
+            let files = [virtual_trace.to_str().unwrap(), real_trace.to_str().unwrap()];
+            let compared = command(&[&["trace", "diff"], &files[..]].concat()).output().unwrap();
+            assert!(compared.status.success(), "{source} on {ranks} ranks of {mpi}: {}", text(&compared.stdout));
+            let shown = command(&["trace", "show"]).arg(&real_trace).output().unwrap();
+            for line in text(&shown.stdout).lines().filter(|line| line.contains("MPI_")) {
+                assert!(line.contains("  recorded.f90:"), "a call of {mpi} has no place in the program: {line}");
             }
         }
     }

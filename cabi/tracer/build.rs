@@ -3,6 +3,8 @@
 
 #![allow(dead_code, reason = "libxsim.so needs the rest of these files")]
 
+#[path = "../../build/entries.rs"]
+mod entries;
 #[path = "../../build/exports.rs"]
 mod exports;
 #[path = "../../build/fortran.rs"]
@@ -32,6 +34,7 @@ fn main() {
     // Beside libxsimtrace.a, where build.sh finds it: OUT_DIR is build/xsim-tracer-.../out below the directory of the profile.
     let directory = out.ancestors().nth(3).expect("below the directory of the profile");
     write(directory, "xsimtrace_wrappers.h", &wrappers::write(&table));
+    write(directory, "xsimtrace_entries.h", &entries::write(&table));
 }
 
 fn write(directory: &Path, name: &str, text: &str) {

@@ -1,7 +1,11 @@
 /* What the recorder of real runs needs of the machine's own MPI, which only a file that is compiled against its mpi.h knows: handles as bits, what
- * objects say, and the way of what was recorded to rank 0. The wrappers of the functions are generated. All calls go through PMPI. */
+ * objects say, and the way of what was recorded to rank 0. The wrappers of the functions are generated. All calls go through PMPI. Calls of Fortran are in
+ * fortran.h. */
 
+#define _GNU_SOURCE
 #include "xsimtrace_has.h"
+#include <dlfcn.h>
+#include <link.h>
 #include <mpi.h>
 #include <stdint.h>
 #include <stdio.h>
@@ -31,6 +35,7 @@ static inline MPI_Comm comm_of(uint64_t word)
 int xsimtrace_open(uint32_t function, int large, uint64_t *words, void *site);
 void xsimtrace_close(int told, uint64_t *words, int code);
 
+#include "fortran.h"
 #include "xsimtrace_wrappers.h"
 
 /* Sizes of what is in arrays of the program. A file's handle is an address everywhere. */
@@ -52,7 +57,7 @@ void xsimtrace_sentinels(uint64_t *to)
 /* An address within the MPI library's own code. */
 uint64_t xsimtrace_code(void)
 {
-    return (uint64_t)(uintptr_t)&PMPI_Send;
+    return (uint64_t)(uintptr_t)dlsym(RTLD_NEXT, "PMPI_Send");
 }
 
 /* Source, tag, bytes and whether it was cancelled, of the kth status. */
@@ -156,13 +161,13 @@ void xsimtrace_abort(void)
     PMPI_Abort(MPI_COMM_WORLD, 1);
 }
 
-/* MPI was initialized and no wrapper saw it: Open MPI's Fortran library calls PMPI itself. A trace that is not there must be said. */
+/* MPI was initialized and no wrapper saw it, as by a call of PMPI_Init in the program. A trace that is not there must be said. */
 __attribute__((destructor)) static void say_that_nothing_was_recorded(void)
 {
     int initialized = 0;
     PMPI_Initialized(&initialized);
     if (initialized && own_comm == 0)
-        fprintf(stderr, "xsim: nothing of this process was recorded: it initialized MPI by a function that does not go through MPI_Init of C, as Fortran's over Open MPI\n");
+        fprintf(stderr, "xsim: nothing of this process was recorded: it initialized MPI by a function other than MPI_Init and MPI_Init_thread\n");
 }
 
 /* Bytes of one message: counts are ints. */

@@ -16,7 +16,7 @@ fn access(c: &Call, operation: Operation, (at, count, datatype): From, to: To, r
     let (rank, displacement, elements, kind, win) = to;
     let target = Target { rank, displacement, count: elements, datatype: kind.0 };
     let buffer = (at, count, datatype.0);
-    let handle = c.mpi.access(Asked { win: win.0, operation, buffer, target, wants_request: request.is_some() })?;
+    let handle = c.mpi.access(&Asked { win: win.0, operation, buffer, target, wants_request: request.is_some() })?;
     if let Some(request) = request {
         request.set(Handle(handle));
     }

@@ -81,8 +81,8 @@ pub(crate) const NOBODY: u32 = u32::MAX;
 
 impl Ask {
     /// Its turn among those that wait at the place, of which it is this one.
-    pub(crate) fn turn(&self, index: u32) -> Arrival {
-        Arrival { time: self.arrival, origin: self.origin, sequence: self.sequence, index }
+    pub(crate) fn turn(&self, index: u32) -> Arrival<u32> {
+        Arrival { time: self.arrival, origin: self.origin, sequence: self.sequence, what: index }
     }
 }
 

@@ -57,7 +57,7 @@ impl Dynamic {
     pub(crate) fn serve(&mut self, messages: &mut Messages, objects: &mut Objects, rank: u32, until: Time) {
         let mut next = self.arrivals.take(rank);
         while let Some(turn) = next {
-            let ask = self.asks.remove(turn.index).expect("it waits here");
+            let ask = self.asks.remove(turn.what).expect("it waits here");
             self.perform(messages, objects, ask, turn.time);
             next = self.arrivals.take_before(rank, until);
         }

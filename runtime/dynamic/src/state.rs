@@ -28,7 +28,7 @@ pub struct Dynamic {
     pub(crate) operations: Slab<Operation>,
     /// What waits for its turn, or is carried by a shared network.
     pub(crate) asks: Slab<Ask>,
-    pub(crate) arrivals: Arrivals,
+    pub(crate) arrivals: Arrivals<u32>,
     /// Answers that a shared network carries: to which operation.
     pub(crate) answers: Slab<(u32, Answer)>,
     /// What a shared network has delivered.

@@ -71,8 +71,8 @@ pub(crate) struct Access {
 
 impl Access {
     /// Its turn among those that wait at the home, of which it is this one.
-    pub(crate) fn turn(&self, index: u32) -> Arrival {
-        Arrival { time: self.arrival, origin: self.origin, sequence: self.sequence, index }
+    pub(crate) fn turn(&self, index: u32) -> Arrival<u32> {
+        Arrival { time: self.arrival, origin: self.origin, sequence: self.sequence, what: index }
     }
 }
 

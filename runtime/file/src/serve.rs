@@ -81,7 +81,7 @@ impl Files {
     pub(crate) fn serve(&mut self, messages: &mut Messages, objects: &Objects, rank: u32, until: Time) {
         let mut next = self.arrivals.take(rank);
         while let Some(turn) = next {
-            let access = self.accesses.remove(turn.index).expect("it waits at home");
+            let access = self.accesses.remove(turn.what).expect("it waits at home");
             self.perform(messages, objects, access, turn.time);
             next = self.arrivals.take_before(rank, until);
         }

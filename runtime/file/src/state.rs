@@ -70,7 +70,7 @@ pub struct Files {
     pub(crate) operations: Slab<Operation>,
     /// What waits at homes until nothing comes before it.
     pub(crate) accesses: Slab<Access>,
-    pub(crate) arrivals: Arrivals,
+    pub(crate) arrivals: Arrivals<u32>,
     /// The file system's servers, at the process that has them, once something was asked of them.
     pub(crate) servers: Option<Servers>,
     /// Parts in rounds of collective buffering at aggregators of this process, by file, meeting, aggregator and round.

@@ -72,11 +72,13 @@ impl<T> Slab<T> {
 
 impl<T> std::ops::Index<u32> for Slab<T> {
     type Output = T;
+    #[inline]
     fn index(&self, index: u32) -> &T {
         self.get(index).expect("a live index")
     }
 }
 impl<T> std::ops::IndexMut<u32> for Slab<T> {
+    #[inline]
     fn index_mut(&mut self, index: u32) -> &mut T {
         self.get_mut(index).expect("a live index")
     }

@@ -37,6 +37,10 @@ pub(crate) enum Action {
 }
 
 impl Action {
+    /// Whether it is about its target's memory.
+    pub(crate) fn touches(self) -> bool {
+        !matches!(self, Action::Lock { .. } | Action::Unlock { .. } | Action::Complete)
+    }
     /// Whether its answer has data.
     pub(crate) fn fetches(self) -> bool {
         matches!(self, Action::Get | Action::Fetch(_) | Action::CompareAndSwap)
@@ -70,7 +74,7 @@ pub(crate) enum Turn {
     Fence(u32),
 }
 
-/// An access as whoever has it hands it on: in place, because it has 160 bytes and several owners on its way.
+/// An access as whoever has it hands it on: in place, because it has two cache lines and several owners on its way.
 pub(crate) type Held = Box<Access>;
 
 /// An access under way, or one that waits at its target.
@@ -83,7 +87,7 @@ pub(crate) struct Access {
     pub(crate) target: u32,
     /// What it follows from: its origin sent it, or somebody gave back the lock that it waited for.
     pub(crate) after: Act,
-    /// When it is at its target.
+    /// When it is at its target; then, if that is later, when it has its turn.
     pub(crate) arrival: Time,
     /// Of its origin's accesses.
     // Breaks ties of accesses that one origin makes at one clock: in the order of its calls.
@@ -91,6 +95,7 @@ pub(crate) struct Access {
     pub(crate) action: Action,
     pub(crate) turn: Turn,
     pub(crate) place: Place,
+    /// What it brings; then what it found.
     pub(crate) data: Bytes,
     pub(crate) back: Back,
     /// Its window has been given back: nothing is left to be done.
@@ -98,10 +103,37 @@ pub(crate) struct Access {
     pub(crate) void: bool,
 }
 
+const _: () = assert!(size_of::<Access>() <= 128, "two cache lines, or thousands that wait take more");
+
+// What touches no memory.
+impl Default for Access {
+    fn default() -> Access {
+        Access {
+            win: 0,
+            origin: 0,
+            target: 0,
+            after: Act::default(),
+            arrival: Time::MAX,
+            sequence: 0,
+            action: Action::Complete,
+            turn: Turn::AtOnce,
+            place: Place::NONE,
+            data: Bytes::new(),
+            back: Back::NONE,
+            void: false,
+        }
+    }
+}
+
 impl Access {
-    /// Its turn among those that wait at its target, of which it is this one.
-    pub(crate) fn arrival(&self, index: u32) -> Arrival {
-        Arrival { time: self.arrival, origin: self.origin, sequence: self.sequence, index }
+    /// Its turn among those that wait at its target.
+    pub(crate) fn waits(self: Held) -> Arrival<Held> {
+        Arrival { time: self.arrival, origin: self.origin, sequence: self.sequence, what: self }
+    }
+    /// Whether all that it is about is its target's memory, which others may have to have touched before: no lock, no end of an epoch.
+    #[inline]
+    pub(crate) fn is_plain(&self) -> bool {
+        self.turn == Turn::Ordered && !self.void && self.action.touches()
     }
     /// Does what it does to the memory of its target, whose window begins at `base`: what it found there.
     pub(crate) fn run(&self, base: usize) -> Bytes {

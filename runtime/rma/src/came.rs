@@ -4,6 +4,7 @@
 use engine::Time;
 use engine::record::{Put, Take};
 use observe::waiting::{Cause, Side};
+use std::cmp::Reverse;
 
 /// When which rank did what something else followed from.
 // An access, a post or a completion follows from its rank's call; what waited for a lock from its giving back, which messages may have to be under way for.
@@ -38,13 +39,31 @@ impl Came {
         Came { at, after: Act::default() }
     }
     /// The later of two, as [`Cause::order`] has it.
+    #[inline]
     pub(crate) fn or_later(self, other: Came) -> Came {
-        let order = |came: &Came| came.cause(Side::Nobody).order();
+        let order = |came: &Came| (came.at, came.after.at, Reverse(came.after.by));
         if order(&other) > order(&self) { other } else { self }
     }
     /// Why a rank waited for it that this side kept waiting.
     pub(crate) fn cause(self, side: Side) -> Cause {
         let Act { at: acted, by } = self.after;
         Cause { side, at: self.at, acted, by, follows: (acted, by) }
+    }
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    #[test]
+    fn the_later_of_two_is_the_greater_cause() {
+        let all = (0..8u32).map(|bits| {
+            let after = Act { at: Time::from_ps(u64::from(bits >> 1 & 1)), by: bits >> 2 };
+            Came { at: Time::from_ps(u64::from(bits & 1)), after }
+        });
+        let order = |came: Came| came.cause(Side::Nobody).order();
+        for (one, other) in all.clone().flat_map(|one| all.clone().map(move |other| (one, other))) {
+            assert_eq!(order(one.or_later(other)), order(one).max(order(other)));
+        }
     }
 }

@@ -31,9 +31,10 @@ impl Chapter for Rma {
         let Ok(mounted) = (errand as Box<dyn Any>).downcast::<Mounted>() else {
             unreachable!("an errand comes back to the chapter that gave it")
         };
-        for piece in mounted.0 {
-            self.touched(messages, &piece.access, piece.found, piece.at);
-            self.end(piece.access);
+        for mut access in mounted.0.into_iter().flat_map(|pieces| pieces.accesses) {
+            let at = access.arrival;
+            self.touched(messages, &mut access, at);
+            self.end(access);
         }
     }
     // An access is sent when it is made: nothing waits for anybody to join it.
@@ -53,7 +54,7 @@ impl Chapter for Rma {
             Token::Reply => {
                 self.deliver(objects, token);
                 let Some(reply) = self.replies.remove(index) else { return Ok(Status::EMPTY) };
-                if let Some(origin) = self.origins.get_mut(&(reply.win, reply.origin)) {
+                if let Some(origin) = self.origins.get_mut((reply.win, reply.origin)) {
                     origin.replies.retain(|&other| other != index);
                 }
                 self.forget_idle(reply.win, reply.origin);
@@ -74,7 +75,7 @@ impl Chapter for Rma {
     fn record(&mut self, messages: &mut Messages, objects: &mut Objects, _: u32, kind: u8, record: Take) {
         self.told(messages, objects, kind, record);
     }
-    // One decision a target, however many accesses wait at it; the rest of its heap follows when that is decided.
+    // One decision a target, however many accesses wait at it; the rest follows when that is decided.
     #[inline]
     fn first_open(&self, rank: u32) -> Option<(Time, u32)> {
         self.arrivals.first(rank)
@@ -126,8 +127,13 @@ impl Rma {
                 format!("MPI_Win_post of {}", ranks_text(&missing))
             }
             Purpose::Flush | Purpose::Unlock(_) | Purpose::UnlockAll => {
-                let waits = |channel: &&u32| self.channels[**channel].wait == wait;
-                let channels = self.origins.get(&(win, rank))?.channels.values();
+                let origin = self.origins.get((win, rank))?;
+                let all = origin.flush == Some(wait);
+                let waits = |channel: &&u32| {
+                    let channel = &self.channels[**channel];
+                    channel.wait == wait || all && channel.outstanding != 0
+                };
+                let channels = origin.channels.values();
                 let mut targets: Vec<u32> = channels.filter(waits).map(|&channel| self.channels[channel].target).collect();
                 targets.sort_unstable();
                 let held = targets.first().map_or_else(String::new, |&target| self.holders(win, target));

@@ -1,8 +1,7 @@
 //! Epochs between fences (MPI 5.0 section 12.5.1). What is accessed in one is applied when it closes: when all members of the process have entered the
 //! fence and nothing is under way, in the order of arrivals. Until then no member goes on.
 
-use crate::access::{Access, NIL};
-use crate::atomic::Bytes;
+use crate::access::Access;
 use crate::came::Came;
 use crate::check;
 use crate::check::unsynchronized;
@@ -92,7 +91,7 @@ impl Rma {
         let mut accesses = fence.kept.remove(&epoch).unwrap_or_default();
         // Arrival decides between accumulates to one place, and so does between puts that a wrong program
         // makes: alike on any number of processes.
-        accesses.sort_by_key(|access| access.arrival(NIL));
+        accesses.sort_by_key(|access| (access.arrival, access.origin, access.sequence));
         // One more, so that it is not over before all have had their turn.
         fence.left = accesses.len() + 1;
         for access in accesses {
@@ -103,15 +102,15 @@ impl Rma {
     }
 
     /// An access of the epoch that is closing has touched its target's memory.
-    pub(crate) fn touched_in_fence(&mut self, messages: &mut Messages, access: &Access, found: Bytes, at: Time) {
+    pub(crate) fn touched_in_fence(&mut self, messages: &mut Messages, access: &mut Access, at: Time) {
         let fence = self.fences.entry(access.win).or_default();
         let exit = fence.exits.entry(access.target).or_default();
         *exit = at.max(*exit);
         if access.back.is_asked() {
             match fence.ahead.remove(&access.back.reply) {
                 // Its time on the network has passed already, when it should have; only the bytes were missing.
-                Some(at) => self.answered(messages, access.back, found, Came { at, after: access.after }),
-                None => self.answer(messages, access, found, at),
+                Some(at) => self.answered(messages, access.back, &mut access.data, Came { at, after: access.after }),
+                None => self.answer(messages, access, at),
             }
         }
         self.applied_one(messages, access.win);
@@ -138,7 +137,7 @@ impl Rma {
         let me = messages.current;
         let fence = self.fences.entry(index).or_default();
         let over = fence.applied == fence.epoch;
-        let origin = self.origins.get_mut(&(index, me));
+        let origin = self.origins.get_mut((index, me));
         if over && origin.is_none() {
             // Most ranks of a fence that is a barrier alone.
             if let Some(exit) = fence.exits.get(&me) {
@@ -161,7 +160,7 @@ impl Rma {
 
     /// A rank's replies outside of channels are to come before its wait is over.
     pub(crate) fn await_replies(&mut self, win: u32, rank: u32, wait: u32) {
-        let Some(origin) = self.origins.get_mut(&(win, rank)) else { return };
+        let Some(origin) = self.origins.get_mut((win, rank)) else { return };
         let state = &mut self.waits[wait];
         state.latest = state.latest.or_later(std::mem::take(&mut origin.latest));
         if origin.unanswered != 0 {
@@ -172,7 +171,7 @@ impl Rma {
 
     /// The rank has no epoch of locks or of `MPI_Win_start` open.
     pub(crate) fn is_in_no_epoch(&self, win: u32, rank: u32, call: &str) -> Result {
-        let Some(origin) = self.origins.get(&(win, rank)) else { return Ok(()) };
+        let Some(origin) = self.origins.get((win, rank)) else { return Ok(()) };
         if origin.locked != 0 || origin.locked_all.is_some() {
             let way_out = if origin.locked != 0 { "MPI_Win_unlock" } else { "MPI_Win_unlock_all" };
             return Err(unsynchronized(format!("an epoch of locks is open: call {way_out} before {call}")));

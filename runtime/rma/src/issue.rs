@@ -1,11 +1,10 @@
 //! How an access begins: from the arguments of a call to a message on its way.
 
 use crate::CHAPTER;
-use crate::access::{Access, Action, Back, NIL, Turn};
+use crate::access::{Action, Back, Held, NIL, Turn};
 use crate::atomic::{Bytes, Combine};
-use crate::came::Act;
 use crate::check::unsynchronized;
-use crate::origin::{Channel, Hold, Reply};
+use crate::origin::{Channel, Hold, Pair, Reply};
 use crate::place::Place;
 use crate::serve::Leg;
 use crate::state::Rma;
@@ -67,21 +66,6 @@ pub struct Asked {
     pub wants_request: bool,
 }
 
-/// What the origin brings, and where an answer goes.
-struct Ends {
-    data: Bytes,
-    result: Option<BufferView>,
-}
-
-/// What is known of the two ranks.
-#[derive(Clone, Copy)]
-pub(crate) struct Pair {
-    pub(crate) win: u32,
-    /// World ranks.
-    pub(crate) me: u32,
-    pub(crate) to: u32,
-}
-
 /// By which epoch a rank may access a target.
 #[derive(Clone, Copy)]
 struct Way {
@@ -100,8 +84,16 @@ impl Rma {
     /// `MPI_ERR_RMA_SYNC`.
     // Everything that can be wrong is found here, at the origin and in its call: a target has nobody whom it
     // could tell.
-    pub fn issue(&mut self, messages: &mut Messages, objects: &Objects, asked: Asked) -> Result<usize> {
-        let Asked { win, operation, buffer, target, wants_request } = asked;
+    pub fn issue(&mut self, messages: &mut Messages, objects: &Objects, asked: &Asked) -> Result<usize> {
+        match self.issue_short(messages, objects, asked) {
+            Some(()) => Ok(REQUEST_SENT),
+            None => self.issue_any(messages, objects, asked),
+        }
+    }
+
+    #[inline(never)]
+    fn issue_any(&mut self, messages: &mut Messages, objects: &Objects, asked: &Asked) -> Result<usize> {
+        let &Asked { win, operation, buffer, target, wants_request } = asked;
         let index = objects.wins.index(&objects.comms, win)?;
         if target.rank == PROC_NULL {
             return Ok(REQUEST_SENT);
@@ -112,16 +104,17 @@ impl Rma {
         let action = action(messages, objects, operation, datatype, target)?;
         // The payload is taken out at once. So an origin may change its buffer whenever MPI lets it, and local
         // completion costs nothing.
-        let ends = ends(objects, operation, action, buffer)?;
+        let data = payload(objects, operation, action, buffer)?;
+        let result = result(objects, operation, buffer)?;
         let place = self.place(messages, objects, pair, target, datatype)?;
-        fits(&ends, &place, operation)?;
+        fits(&data, result.as_ref(), &place, operation)?;
         let way = self.way(messages, objects, pair, action)?;
         if wants_request && way.hold == Hold::None {
             return Err(unsynchronized(
                 "a request-based access is for epochs of MPI_Win_lock and MPI_Win_lock_all; use the form without a request, or lock the target",
             ));
         }
-        Ok(self.send_access(messages, objects, pair, (action, way), place, ends, wants_request))
+        Ok(self.send_access(messages, objects, pair, (action, way), place, (data, result), wants_request))
     }
 
     /// The target's memory, if it is in the window.
@@ -145,15 +138,7 @@ impl Rma {
         };
         let place = Place::of(at, count, datatype, bytes);
         match place.span() {
-            Some((first, last)) if first < 0 || last as u64 > size => Err(Failure::new(
-                ErrorClass::RMA_RANGE,
-                format!(
-                    "the access is to bytes {first} to {} of rank {}'s window, which has {size} (displacement {} by {unit} bytes)",
-                    last - 1,
-                    target.rank,
-                    target.displacement
-                ),
-            )),
+            Some((first, last)) if first < 0 || last as u64 > size => Err(outside(target, unit, size, (first, last))),
             _ => Ok(place),
         }
     }
@@ -176,7 +161,7 @@ impl Rma {
     // means the later.
     fn way(&self, messages: &Messages, objects: &Objects, pair: Pair, action: Action) -> Result<Way> {
         let mut channel = None;
-        if let Some(origin) = self.origins.get(&(pair.win, pair.me)) {
+        if let Some(origin) = self.origins.get((pair.win, pair.me)) {
             channel = origin.channels.get(&pair.to).copied();
             let state = channel.map(|channel| &self.channels[channel]);
             if let Some(Channel { hold, .. }) = state.filter(|state| state.hold != Hold::None) {
@@ -214,8 +199,9 @@ impl Rma {
     /// The channel to a target.
     pub(crate) fn channel(&mut self, pair: Pair, hold: Hold) -> u32 {
         let channels = &mut self.channels;
-        let origin = self.origins.entry((pair.win, pair.me)).or_default();
-        *origin.channels.entry(pair.to).or_insert_with(|| channels.insert(Channel::new(pair.to, hold)))
+        let origin = self.origins.make((pair.win, pair.me));
+        let made = || channels.insert(Channel::new(pair.to, origin, hold));
+        *self.origins.at_mut(origin).channels.entry(pair.to).or_insert_with(made)
     }
 
     /// The access leaves; answers what the program knows it by.
@@ -227,23 +213,13 @@ impl Rma {
         pair: Pair,
         (action, Way { hold, turn, channel }): (Action, Way),
         place: Place,
-        ends: Ends,
+        (data, result): (Bytes, Option<BufferView>),
         wants_request: bool,
     ) -> usize {
         let channel = channel.unwrap_or_else(|| self.channel(pair, hold));
-        let state = &mut self.channels[channel];
-        state.used = true;
-        state.ordered |= turn == Turn::Ordered;
-        let mut back = Back::NONE;
+        let mut back = self.count(channel, hold, (action, turn));
         let mut request = REQUEST_SENT;
-        if hold != Hold::None {
-            state.outstanding += 1;
-            state.fetching += u32::from(action.fetches());
-            // Every access of a lock's epoch is answered, so that a flush knows when it is done at the target;
-            // of other epochs only data comes back.
-            back.channel = channel;
-        }
-        if let Some(view) = ends.result {
+        if let Some(view) = result {
             let reply = Reply { win: pair.win, origin: pair.me, view, data: None, request: NIL };
             back.reply = self.replies.insert(reply);
             if wants_request {
@@ -252,53 +228,48 @@ impl Rma {
                 self.replies[back.reply].request = index;
                 request = handle::of_cold(index);
             }
-            let origin = self.origins.get_mut(&(pair.win, pair.me)).expect("its channel was made");
+            let origin = self.origins.get_mut((pair.win, pair.me)).expect("its channel was made");
             origin.replies.push(back.reply);
             origin.unanswered += u32::from(hold == Hold::None);
             messages.profile.message(place.bytes);
         }
-        self.send(messages, objects, channel, pair, action, turn, place, ends.data, back);
+        let mut access = self.begin(pair, action, turn, back);
+        (access.place, access.data) = (place, data);
+        self.send(messages, objects, channel, access);
         request
     }
 
+    /// One more access is under way to a target: what counts its answer, if there is one.
+    #[inline]
+    pub(crate) fn count(&mut self, channel: u32, hold: Hold, (action, turn): (Action, Turn)) -> Back {
+        let state = &mut self.channels[channel];
+        let origin = self.origins.at_mut(state.origin);
+        state.used = Some(origin.flushes);
+        state.ordered |= turn == Turn::Ordered;
+        // Every access of a lock's epoch is answered, so that a flush knows when it is done at the target;
+        // of other epochs only data comes back.
+        if hold == Hold::None {
+            return Back::NONE;
+        }
+        state.outstanding += 1;
+        origin.outstanding += 1;
+        state.fetching += u32::from(action.fetches());
+        Back { channel, ..Back::NONE }
+    }
+
     /// A message of the mounted rank to a target leaves now: when it arrives, if that is known.
-    #[allow(clippy::too_many_arguments, reason = "what an access is made of")]
-    pub(crate) fn send(
-        &mut self,
-        messages: &mut Messages,
-        objects: &Objects,
-        channel: u32,
-        pair: Pair,
-        action: Action,
-        turn: Turn,
-        place: Place,
-        data: Bytes,
-        back: Back,
-    ) -> Option<Time> {
-        let Pair { win, me, to } = pair;
+    #[inline]
+    pub(crate) fn send(&mut self, messages: &mut Messages, objects: &Objects, channel: u32, mut access: Held) -> Option<Time> {
+        let (me, to, bytes) = (access.origin, access.target, access.data.len() as u64);
         let leaves = messages.inject(me);
-        let bytes = data.len() as u64;
         messages.profile.message(bytes);
         if self.issued.is_empty() {
             self.issued = vec![0; messages.local as usize];
         }
         let issued = &mut self.issued[(me - messages.first) as usize];
         *issued += 1;
-        let sequence = *issued;
-        let mut access = self.begin(Access {
-            win,
-            origin: me,
-            target: to,
-            after: Act { at: leaves, by: me },
-            arrival: Time::MAX,
-            sequence,
-            action,
-            turn,
-            place,
-            data,
-            back,
-            void: false,
-        });
+        access.sequence = *issued;
+        access.after.at = leaves;
         if messages.by_time() {
             let index = self.accesses.insert(access);
             self.take_off(index);
@@ -320,8 +291,30 @@ impl Rma {
     }
 }
 
+/// The mounted rank and its target, if the window is one of a communicator that the rank used last, and they are right.
+// Who has a rank in the window's communicator has the window.
+#[inline]
+pub(crate) fn pair(messages: &Messages, objects: &Objects, win: usize, rank: i32) -> Option<Pair> {
+    let (index, object) = objects.wins.known(win)?;
+    let (_, member, to) = objects.comms.known_partner(object.comm, rank)?;
+    (object.owner.is_none() && member != u32::MAX).then_some(Pair { win: index, me: messages.current, to })
+}
+
+/// The failure of an access to bytes that are not in the window.
+#[cold]
+fn outside(target: Target, unit: i64, size: u64, (first, last): (i64, i64)) -> Box<Failure> {
+    let text = format!(
+        "the access is to bytes {first} to {} of rank {}'s window, which has {size} (displacement {} by {unit} bytes)",
+        last - 1,
+        target.rank,
+        target.displacement
+    );
+    Failure::new(ErrorClass::RMA_RANGE, text)
+}
+
 /// What the operation of a call does, on elements of the target's datatype.
-fn action(messages: &Messages, objects: &Objects, operation: Operation, datatype: &Datatype, target: Target) -> Result<Action> {
+#[inline]
+pub(crate) fn action(messages: &Messages, objects: &Objects, operation: Operation, datatype: &Datatype, target: Target) -> Result<Action> {
     let combine = |op: usize| -> Result<Combine> {
         let operation = objects.ops.get(messages.current, op)?;
         let Op::Predefined(op) = &**operation else {
@@ -358,54 +351,62 @@ fn action(messages: &Messages, objects: &Objects, operation: Operation, datatype
 }
 
 /// Payload bytes that have a place of their own in an access.
-const SHORT: u64 = 16;
+pub(crate) const SHORT: usize = 16;
 /// Elements that nobody looks into.
 const BYTES: objects::datatype::Element = objects::datatype::Element::One(objects::datatype::Kind::Byte);
 
-/// The payload, and the memory for an answer.
-fn ends(objects: &Objects, operation: Operation, action: Action, buffer: Buffer) -> Result<Ends> {
-    let pack = |view: &BufferView| {
-        if view.layout.is_none() && view.bytes <= SHORT {
-            let mut data = Bytes::from_elem(0, view.bytes as usize);
-            rank::memory::read(view.buffer, &mut data);
-            return data;
-        }
-        let mut data = Vec::new();
-        view.append_to(&mut data);
-        Bytes::from_vec(data)
-    };
-    // With `MPI_NO_OP` the origin's buffer has no meaning (MPI 5.0 section 12.3.4), and may be no memory.
-    let ignores = matches!(action, Action::Fetch(Combine { op: Predefined::NoOp, .. }));
-    Ok(match operation {
-        Operation::Put | Operation::Accumulate(_) => Ends { data: pack(&view(objects, buffer)?), result: None },
-        Operation::Get => Ends { data: Bytes::new(), result: Some(view(objects, buffer)?) },
-        Operation::GetAccumulate(_, result) => {
-            let data = if ignores { Bytes::new() } else { pack(&view(objects, buffer)?) };
-            Ends { data, result: Some(view(objects, result)?) }
-        }
-        Operation::CompareAndSwap(compare, result) => {
+/// What the origin brings.
+fn payload(objects: &Objects, operation: Operation, action: Action, buffer: Buffer) -> Result<Bytes> {
+    match operation {
+        Operation::Put | Operation::Accumulate(_) => Ok(pack(&view(objects, buffer)?)),
+        // With `MPI_NO_OP` the origin's buffer has no meaning (MPI 5.0 section 12.3.4), and may be no memory.
+        Operation::GetAccumulate(..) if matches!(action, Action::Fetch(Combine { op: Predefined::NoOp, .. })) => Ok(Bytes::new()),
+        Operation::GetAccumulate(..) => Ok(pack(&view(objects, buffer)?)),
+        Operation::CompareAndSwap(compare, _) => {
             let mut data = pack(&view(objects, (compare, 1, buffer.2))?);
             data.extend_from_slice(&pack(&view(objects, buffer)?));
-            Ends { data, result: Some(view(objects, (result, 1, buffer.2))?) }
+            Ok(data)
         }
+        Operation::Get => Ok(Bytes::new()),
+    }
+}
+
+fn pack(view: &BufferView) -> Bytes {
+    if view.layout.is_none() && view.bytes <= SHORT as u64 {
+        let mut data = [0; SHORT];
+        rank::memory::read(view.buffer, &mut data[..view.bytes as usize]);
+        return Bytes::from_buf_and_len(data, view.bytes as usize);
+    }
+    let mut data = Vec::new();
+    view.append_to(&mut data);
+    Bytes::from_vec(data)
+}
+
+/// Where an answer goes.
+fn result(objects: &Objects, operation: Operation, buffer: Buffer) -> Result<Option<BufferView>> {
+    Ok(match operation {
+        Operation::Put | Operation::Accumulate(_) => None,
+        Operation::Get => Some(view(objects, buffer)?),
+        Operation::GetAccumulate(_, result) => Some(view(objects, result)?),
+        Operation::CompareAndSwap(_, result) => Some(view(objects, (result, 1, buffer.2))?),
     })
 }
 
 /// Whether what the origin gives or wants is what the access has.
-fn fits(ends: &Ends, place: &Place, operation: Operation) -> Result {
-    let mine = match (&ends.result, operation) {
+fn fits(data: &Bytes, result: Option<&BufferView>, place: &Place, operation: Operation) -> Result {
+    let mine = match (result, operation) {
         (_, Operation::CompareAndSwap(..)) => return Ok(()),
-        (Some(view), _) if ends.data.is_empty() || ends.data.len() as u64 == view.bytes => view.bytes,
-        _ => ends.data.len() as u64,
+        (Some(view), _) if data.is_empty() || data.len() as u64 == view.bytes => view.bytes,
+        _ => data.len() as u64,
     };
-    if mine != place.bytes {
-        return Err(Failure::new(
-            ErrorClass::TYPE,
-            format!(
-                "the origin's buffer has {mine} bytes of data, the target's {}: count and datatype must give the same elements",
-                place.bytes
-            ),
-        ));
-    }
-    Ok(())
+    if mine == place.bytes { Ok(()) } else { Err(unlike(mine, place.bytes)) }
+}
+
+/// The failure of an access whose two sides are not alike.
+#[cold]
+fn unlike(mine: u64, others: u64) -> Box<Failure> {
+    Failure::new(
+        ErrorClass::TYPE,
+        format!("the origin's buffer has {mine} bytes of data, the target's {others}: count and datatype must give the same elements"),
+    )
 }

@@ -1,7 +1,6 @@
 //! How targets give their locks, in the order of arrivals.
 
 use crate::access::{Access, Action, Held, Turn};
-use crate::atomic::Bytes;
 use crate::came::Came;
 use crate::lock::Lock;
 use crate::state::Rma;
@@ -11,10 +10,10 @@ use objects::Objects;
 
 impl Rma {
     /// A request for a target's lock is there.
-    pub(crate) fn request_lock(&mut self, messages: &mut Messages, access: Held, exclusive: bool, at: Time) {
+    pub(crate) fn request_lock(&mut self, messages: &mut Messages, mut access: Held, exclusive: bool, at: Time) {
         let lock = self.locks.entry((access.win, access.target)).or_default();
         if lock.queue.is_empty() && lock.take(access.origin, exclusive) {
-            self.answer(messages, &access, Bytes::new(), at);
+            self.answer(messages, &mut access, at);
         } else {
             lock.queue.push_back(access);
         }
@@ -46,14 +45,14 @@ impl Rma {
     }
 
     /// A lock is given back: who waits first gets it.
-    pub(crate) fn release_lock(&mut self, messages: &mut Messages, objects: &Objects, access: Held, exclusive: bool, at: Time) {
+    pub(crate) fn release_lock(&mut self, messages: &mut Messages, objects: &Objects, mut access: Held, exclusive: bool, at: Time) {
         let place = (access.win, access.target);
         let lock = self.locks.entry(place).or_default();
         if lock.queue.iter().any(|waiting| waiting.origin == access.origin) {
             lock.queue.push_back(access);
             return;
         }
-        self.unlock_held(messages, &access, exclusive, at);
+        self.unlock_held(messages, &mut access, exclusive, at);
         // Several that share it are granted at once, until the first that cannot.
         while self.grant_next(messages, objects, place, Came { at, after: access.after }) {}
         if self.locks.get(&place).is_some_and(Lock::is_free) {
@@ -61,7 +60,7 @@ impl Rma {
         }
     }
 
-    fn unlock_held(&mut self, messages: &mut Messages, access: &Access, exclusive: bool, at: Time) {
+    fn unlock_held(&mut self, messages: &mut Messages, access: &mut Access, exclusive: bool, at: Time) {
         let lock = self.locks.entry((access.win, access.target)).or_default();
         if exclusive {
             lock.exclusive = None;
@@ -69,7 +68,7 @@ impl Rma {
             lock.shared -= 1;
         }
         if access.back.is_asked() {
-            self.answer(messages, access, Bytes::new(), at);
+            self.answer(messages, access, at);
         }
     }
 
@@ -86,14 +85,14 @@ impl Rma {
         let mut first = lock.queue.pop_front().expect("looked at above");
         first.after = after;
         match first.action {
-            Action::Lock { .. } => self.answer(messages, &first, Bytes::new(), at),
+            Action::Lock { .. } => self.answer(messages, &mut first, at),
             _ => self.touch(messages, objects, first, at),
         }
         while let Some(mut next) = self.next_of(place, origin) {
             next.after = after;
             match next.action {
                 Action::Unlock { exclusive } => {
-                    self.unlock_held(messages, &next, exclusive, at);
+                    self.unlock_held(messages, &mut next, exclusive, at);
                     break;
                 }
                 _ => self.touch(messages, objects, next, at),

@@ -49,7 +49,7 @@ impl Rma {
         let place = (win, messages.current);
         self.attached.remove(&place);
         self.drop_channels(win, messages.current);
-        self.origins.remove(&place);
+        self.origins.remove(place);
         if let Some(request) = self.syncs.remove(&place) {
             messages.requests.remove(request);
         }

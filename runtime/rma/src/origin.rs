@@ -19,6 +19,13 @@ pub(crate) struct Origin {
     pub(crate) locked_all: Option<Hold>,
     /// The ranks of `MPI_Win_start`, until `MPI_Win_complete`: world ranks in ascending order, and whether they were waited for.
     pub(crate) started: Option<Rc<[u32]>>,
+    /// Of the accesses of all its channels: those whose answer is awaited, and when the latest of the others' came.
+    pub(crate) outstanding: u32,
+    pub(crate) done: Came,
+    /// Who waits for all of them: the first that flushes an epoch of all targets.
+    pub(crate) flush: Option<u32>,
+    /// How often all were flushed together.
+    pub(crate) flushes: u32,
     /// What is under way, by target (world rank).
     pub(crate) channels: FxHashMap<u32, u32>,
     /// Where data goes that has not been looked for yet.
@@ -39,6 +46,15 @@ impl Origin {
             && self.replies.is_empty()
             && self.unanswered == 0
     }
+}
+
+/// What is known of the two ranks.
+#[derive(Clone, Copy)]
+pub(crate) struct Pair {
+    pub(crate) win: u32,
+    /// World ranks.
+    pub(crate) me: u32,
+    pub(crate) to: u32,
 }
 
 /// How an origin has a target's lock.
@@ -62,6 +78,8 @@ pub(crate) struct Channel {
     pub(crate) hold: Hold,
     /// World rank.
     pub(crate) target: u32,
+    /// The index of its origin.
+    pub(crate) origin: u32,
     /// When the last access arrives, as far as that is known.
     pub(crate) latest: Time,
     /// Accesses whose answer is awaited, and when the latest of the others' came.
@@ -72,23 +90,24 @@ pub(crate) struct Channel {
     pub(crate) fetching: u32,
     /// Who waits for the last answer.
     pub(crate) wait: u32,
-    /// Whether anything was accessed since the last flush.
-    pub(crate) used: bool,
+    /// If anything was accessed since the last flush, how often its origin had flushed all by then.
+    pub(crate) used: Option<u32>,
     /// Whether accesses go in the order of arrivals because of an atomic one among them.
     pub(crate) ordered: bool,
 }
 
 impl Channel {
-    pub(crate) fn new(target: u32, hold: Hold) -> Channel {
+    pub(crate) fn new(target: u32, origin: u32, hold: Hold) -> Channel {
         Channel {
             hold,
             target,
+            origin,
             latest: Time::ZERO,
             outstanding: 0,
             done: Came::default(),
             fetching: 0,
             wait: NIL,
-            used: false,
+            used: None,
             ordered: false,
         }
     }

@@ -2,13 +2,10 @@
 
 use crate::CHAPTER;
 use crate::access::{Action, Back, NIL, Turn};
-use crate::atomic::Bytes;
 use crate::came::{Act, Came};
 use crate::check;
 use crate::check::unsynchronized;
-use crate::issue::Pair;
-use crate::origin::Hold;
-use crate::place::Place;
+use crate::origin::{Hold, Pair};
 use crate::serve::comm_index;
 use crate::state::Rma;
 use crate::wait::{Purpose, Token};
@@ -59,7 +56,7 @@ impl Rma {
             return Ok(None);
         }
         let pair = self.pair(messages, objects, index, rank)?;
-        if let Some(origin) = self.origins.get(&(index, pair.me)) {
+        if let Some(origin) = self.origins.get((index, pair.me)) {
             if origin.channels.get(&pair.to).is_some_and(|&channel| self.channels[channel].hold != Hold::None) {
                 return Err(unsynchronized(format!("rank {rank} is locked already: call MPI_Win_unlock before it is locked again")));
             }
@@ -75,18 +72,20 @@ impl Rma {
         };
         let channel = self.channel(pair, hold);
         self.channels[channel].hold = hold;
-        self.origins.entry((index, pair.me)).or_default().locked += 1;
+        self.origins.get_or_make((index, pair.me)).locked += 1;
         if hold == Hold::Unchecked {
             return Ok(None);
         }
         let wait = self.make_wait(messages, index, Purpose::Lock(pair.to));
         let state = &mut self.channels[channel];
         (state.outstanding, state.wait) = (1, wait);
+        self.origins.at_mut(state.origin).outstanding += 1;
         self.waits[wait].count = 1;
         let action = Action::Lock { exclusive: hold == Hold::Exclusive };
         messages.profile.message(0);
         let back = Back { channel, ..Back::NONE };
-        self.send(messages, objects, channel, pair, action, Turn::Ordered, Place::NONE, Bytes::new(), back);
+        let access = self.begin(pair, action, Turn::Ordered, back);
+        self.send(messages, objects, channel, access);
         Ok(self.wait_for(messages, wait))
     }
 
@@ -97,7 +96,7 @@ impl Rma {
         if fence.epoch_of(member).is_none() {
             return Ok(());
         }
-        if self.origins.get(&(win, rank)).is_some_and(|origin| !origin.channels.is_empty()) {
+        if self.origins.get((win, rank)).is_some_and(|origin| !origin.channels.is_empty()) {
             return Err(unsynchronized(format!(
                 "there were accesses since the last MPI_Win_fence: end their epoch with another one before {call}"
             )));
@@ -117,14 +116,16 @@ impl Rma {
         self.is_in_no_epoch(index, me, "MPI_Win_lock_all")?;
         self.end_fence(objects, index, me, "MPI_Win_lock_all")?;
         let hold = if assert & MPI_MODE_NOCHECK != 0 { Hold::Unchecked } else { Hold::Lazy };
-        self.origins.entry((index, me)).or_default().locked_all = Some(hold);
+        let origin = self.origins.get_or_make((index, me));
+        (origin.locked_all, origin.done) = (Some(hold), Came::default());
         Ok(())
     }
 
     /// The lock of a target is given back behind all that was accessed; who waits does so for the answer to that, if there was anything.
     fn unlock_channel(&mut self, messages: &mut Messages, objects: &Objects, pair: Pair, channel: u32, wait: u32) {
         let state = &mut self.channels[channel];
-        let (hold, used) = (state.hold, state.used);
+        let origin = self.origins.at_mut(state.origin);
+        let (hold, used) = (state.hold, state.used == Some(origin.flushes));
         if hold != Hold::Unchecked {
             let mut back = Back::NONE;
             // Nobody else can hold the target's lock: what was accessed there is in its memory, and when the lock is free again is known.
@@ -133,9 +134,11 @@ impl Rma {
             if used && !known {
                 back.channel = channel;
                 state.outstanding += 1;
+                origin.outstanding += 1;
             }
             let action = Action::Unlock { exclusive: hold == Hold::Exclusive };
-            let arrival = self.send(messages, objects, channel, pair, action, Turn::Ordered, Place::NONE, Bytes::new(), back);
+            let access = self.begin(pair, action, Turn::Ordered, back);
+            let arrival = self.send(messages, objects, channel, access);
             if let (true, true, Some(arrival)) = (used, known, arrival) {
                 let after = Act { at: messages.clock(pair.me), by: pair.me };
                 let done = Came { at: arrival + messages.wire.latency(pair.to, pair.me, 0), after };
@@ -149,7 +152,7 @@ impl Rma {
     /// All answers of a channel are to come before the wait is over.
     fn await_channel(&mut self, channel: u32, wait: u32) {
         let state = &mut self.channels[channel];
-        state.used = false;
+        state.used = None;
         if state.outstanding != 0 {
             if state.wait == NIL {
                 state.wait = wait;
@@ -173,7 +176,7 @@ impl Rma {
             return Ok(None);
         }
         let pair = self.pair(messages, objects, index, rank)?;
-        let origin = self.origins.get(&(index, pair.me)).filter(|origin| origin.locked != 0);
+        let origin = self.origins.get((index, pair.me)).filter(|origin| origin.locked != 0);
         let channel = origin.and_then(|origin| origin.channels.get(&pair.to)).copied();
         let Some(channel) = channel.filter(|&channel| self.channels[channel].hold != Hold::None) else {
             return Err(unsynchronized(format!("rank {rank} is not locked: call MPI_Win_lock first")));
@@ -190,7 +193,7 @@ impl Rma {
     pub fn unlock_all(&mut self, messages: &mut Messages, objects: &Objects, win: usize) -> Result<Option<usize>> {
         let index = objects.wins.index(&objects.comms, win)?;
         let me = messages.current;
-        if self.origins.get(&(index, me)).is_none_or(|origin| origin.locked_all.is_none()) {
+        if self.origins.get((index, me)).is_none_or(|origin| origin.locked_all.is_none()) {
             return Err(unsynchronized("no epoch of all targets is open: call MPI_Win_lock_all first"));
         }
         let wait = self.make_wait(messages, index, Purpose::UnlockAll);
@@ -205,7 +208,7 @@ impl Rma {
     fn channels_of(&self, win: u32, rank: u32) -> Vec<(u32, u32)> {
         let mut list: Vec<(u32, u32)> = self
             .origins
-            .get(&(win, rank))
+            .get((win, rank))
             .map(|origin| origin.channels.iter().map(|(&to, &channel)| (to, channel)).collect())
             .unwrap_or_default();
         list.sort_unstable();
@@ -214,7 +217,7 @@ impl Rma {
 
     /// The lock of one target is given back.
     pub(crate) fn end_lock(&mut self, win: u32, rank: u32, target: u32) {
-        let Some(origin) = self.origins.get_mut(&(win, rank)) else { return };
+        let Some(origin) = self.origins.get_mut((win, rank)) else { return };
         origin.locked -= 1;
         if let Some(channel) = origin.channels.remove(&target) {
             self.channels.remove(channel);
@@ -224,7 +227,7 @@ impl Rma {
 
     /// The locks of all targets are.
     pub(crate) fn end_lock_all(&mut self, win: u32, rank: u32) {
-        let Some(origin) = self.origins.get_mut(&(win, rank)) else { return };
+        let Some(origin) = self.origins.get_mut((win, rank)) else { return };
         origin.locked_all = None;
         self.drop_channels(win, rank);
         self.forget_idle(win, rank);
@@ -232,7 +235,7 @@ impl Rma {
 
     /// Nothing more is under way from a rank.
     pub(crate) fn drop_channels(&mut self, win: u32, rank: u32) {
-        let Some(origin) = self.origins.get_mut(&(win, rank)) else { return };
+        let Some(origin) = self.origins.get_mut((win, rank)) else { return };
         for (_, channel) in origin.channels.drain() {
             self.channels.remove(channel);
         }
@@ -240,8 +243,8 @@ impl Rma {
 
     /// Nothing is kept of a rank that has nothing under way.
     pub(crate) fn forget_idle(&mut self, win: u32, rank: u32) {
-        if self.origins.get(&(win, rank)).is_some_and(|origin| origin.is_idle()) {
-            self.origins.remove(&(win, rank));
+        if self.origins.get((win, rank)).is_some_and(|origin| origin.is_idle()) {
+            self.origins.remove((win, rank));
         }
     }
 
@@ -253,8 +256,11 @@ impl Rma {
     pub fn flush(&mut self, messages: &mut Messages, objects: &Objects, win: usize, which: Flush, local: bool) -> Result<Option<usize>> {
         let index = objects.wins.index(&objects.comms, win)?;
         let me = messages.current;
-        let origin = self.origins.get(&(index, me));
+        let origin = self.origins.get((index, me));
         let locked_all = origin.is_some_and(|origin| origin.locked_all.is_some());
+        if locked_all && which == Flush::All && !local && origin.is_some_and(|origin| origin.flush.is_none()) {
+            return Ok(self.flush_all(messages, index));
+        }
         let channels: SmallVec<[u32; 8]> = match which {
             Flush::Target(PROC_NULL) => return Ok(None),
             Flush::Target(rank) => {
@@ -281,6 +287,21 @@ impl Rma {
             }
         }
         Ok(self.wait_for(messages, wait))
+    }
+
+    /// All that the mounted rank has under way to any target is to be complete, in an epoch of all targets. O(1): no channel is looked at.
+    fn flush_all(&mut self, messages: &mut Messages, win: u32) -> Option<usize> {
+        let wait = self.make_wait(messages, win, Purpose::Flush);
+        let origin = self.origins.get_or_make((win, messages.current));
+        origin.flushes += 1;
+        let state = &mut self.waits[wait];
+        if origin.outstanding == 0 {
+            state.latest = origin.done;
+        } else {
+            state.count = 1;
+            origin.flush = Some(wait);
+        }
+        self.wait_for(messages, wait)
     }
 
     /// `MPI_Win_sync`: the handle of a request that is complete once an access to the mounted rank's memory arrives; to be asked for once.

@@ -5,14 +5,11 @@
 
 use crate::CHAPTER;
 use crate::access::{Access, Action, Back, Turn};
-use crate::atomic::Bytes;
 use crate::came::{Act, Came};
 use crate::check;
 use crate::check::unsynchronized;
 use crate::exposure::Exposure;
-use crate::issue::Pair;
-use crate::origin::Hold;
-use crate::place::Place;
+use crate::origin::{Hold, Pair};
 use crate::serve::{Leg, comm_index};
 use crate::state::Rma;
 use crate::wait::{Purpose, Token};
@@ -110,7 +107,7 @@ impl Rma {
         check::assertion(assert, check::ACCESS.0, check::ACCESS.1)?;
         self.is_in_no_epoch(index, me, "MPI_Win_start")?;
         self.end_fence(objects, index, me, "MPI_Win_start")?;
-        self.origins.entry((index, me)).or_default().started = Some(ranks.clone());
+        self.origins.get_or_make((index, me)).started = Some(ranks.clone());
         if assert & MPI_MODE_NOCHECK != 0 {
             return Ok(None);
         }
@@ -140,7 +137,7 @@ impl Rma {
     pub fn complete(&mut self, messages: &mut Messages, objects: &Objects, win: usize) -> Result<Option<usize>> {
         let index = objects.wins.index(&objects.comms, win)?;
         let me = messages.current;
-        let Some(started) = self.origins.get(&(index, me)).and_then(|origin| origin.started.clone()) else {
+        let Some(started) = self.origins.get((index, me)).and_then(|origin| origin.started.clone()) else {
             return Err(unsynchronized("there is no epoch to complete: call MPI_Win_start first"));
         };
         for &to in &*started {
@@ -148,7 +145,8 @@ impl Rma {
             let channel = self.channel(pair, Hold::None);
             let turn = if self.channels[channel].ordered { Turn::Ordered } else { Turn::AtOnce };
             // Down the same channel as the accesses, so that it cannot be there before them.
-            self.send(messages, objects, channel, pair, Action::Complete, turn, Place::NONE, Bytes::new(), Back::NONE);
+            let access = self.begin(pair, Action::Complete, turn, Back::NONE);
+            self.send(messages, objects, channel, access);
         }
         let wait = self.make_wait(messages, index, Purpose::Complete);
         self.await_replies(index, me, wait);
@@ -157,7 +155,7 @@ impl Rma {
 
     /// The epoch of `MPI_Win_start` is over.
     pub(crate) fn end_start(&mut self, win: u32, rank: u32) {
-        let Some(origin) = self.origins.get_mut(&(win, rank)) else { return };
+        let Some(origin) = self.origins.get_mut((win, rank)) else { return };
         origin.started = None;
         self.drop_channels(win, rank);
         self.forget_idle(win, rank);

@@ -174,7 +174,7 @@ impl Rma {
         if kind == Told::Answer as u8 {
             let back = Back { channel: record.u32(), reply: record.u32() };
             let came = Came { at: Time::from_ps(record.u64()), after: Act::take(&mut record) };
-            return self.answered(messages, back, Bytes::from_slice(record.0), came);
+            return self.answered(messages, back, &mut Bytes::from_slice(record.0), came);
         }
         let context = record.u32();
         let Some(win) = objects.wins.by_context(context) else {
@@ -182,7 +182,7 @@ impl Rma {
         };
         match kind {
             _ if kind == Told::Access as u8 => {
-                let access = self.begin(take_access(win, &mut record));
+                let access = Box::new(take_access(win, &mut record));
                 self.arrive(messages, objects, access);
             }
             _ if kind == Told::Closed as u8 => {

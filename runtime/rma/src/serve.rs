@@ -4,10 +4,11 @@ use crate::CHAPTER;
 use crate::access::{Access, Action, Back, Held, NIL, Turn};
 use crate::atomic::Bytes;
 use crate::came::Came;
-use crate::deferred::Piece;
+use crate::deferred::Pieces;
 use crate::state::Rma;
 use engine::Time;
 use message::Messages;
+use message::chapter::arrivals::Arrival;
 use message::flight::Flight;
 use objects::Objects;
 use objects::win::Win;
@@ -24,6 +25,15 @@ pub(crate) enum Leg {
     Ahead,
     /// That a rank of a group has called `MPI_Win_post`.
     Post,
+}
+
+/// What all that touches a target's memory in a window finds alike.
+struct Site {
+    win: u32,
+    /// Where the memory begins.
+    base: usize,
+    /// Whether it waits until the target is mounted.
+    waits: bool,
 }
 
 /// Where a rank's memory in a window begins.
@@ -50,8 +60,7 @@ impl Rma {
             Turn::Fence(epoch) => self.fences.entry(access.win).or_default().keep(epoch, access),
             Turn::Ordered | Turn::Acquires => {
                 let target = access.target;
-                let index = self.accesses.insert(access);
-                self.arrivals.push(messages, target, self.accesses[index].arrival(index));
+                self.arrivals.push(messages, target, access.waits());
             }
         }
     }
@@ -61,11 +70,31 @@ impl Rma {
     // decision serves many.
     pub(crate) fn serve(&mut self, messages: &mut Messages, objects: &Objects, rank: u32, until: Time) {
         let mut next = self.arrivals.take(rank);
-        while let Some(arrival) = next {
-            let access = self.accesses.remove(arrival.index).expect("it waits at its target");
-            self.perform(messages, objects, access, arrival.time);
+        let mut site: Option<Site> = None;
+        while let Some(Arrival { what: access, time, .. }) = next {
+            if access.is_plain() && site.as_ref().is_none_or(|site| site.win != access.win) {
+                site = self.unlocked_site(objects, access.win, rank);
+            }
+            match &mut site {
+                Some(site) if access.is_plain() => self.touch_at(messages, site, access, time),
+                _ => {
+                    site = None;
+                    self.perform(messages, objects, access, time);
+                }
+            }
             next = self.arrivals.take_before(rank, until);
         }
+    }
+
+    /// What ordered accesses of the ranks that have a target's lock find there; `None` if somebody waits for that, who may be one of them.
+    fn unlocked_site(&self, objects: &Objects, win: u32, target: u32) -> Option<Site> {
+        let waits = self.locks.get(&(win, target)).is_some_and(|lock| !lock.queue.is_empty());
+        (!waits).then(|| self.site(objects, win, target))
+    }
+
+    fn site(&self, objects: &Objects, win: u32, target: u32) -> Site {
+        // What comes behind one that waits does so too.
+        Site { win, base: base(objects, objects.wins.at(win), target), waits: self.unreached.contains(&target) }
     }
 
     /// An access has its turn at `at`.
@@ -86,23 +115,31 @@ impl Rma {
     }
 
     /// An access touches its target's memory, or waits until the target is mounted.
-    // One memory is touched in one order: while some accesses to it wait for a switch, none may pass them.
     pub(crate) fn touch(&mut self, messages: &mut Messages, objects: &Objects, access: Held, at: Time) {
-        let base = base(objects, objects.wins.at(access.win), access.target);
-        // What comes behind one that waits does so too.
-        let waits = !self.unreached.is_empty() && self.unreached.contains(&access.target);
-        if waits || !access.place.is_reachable(base) {
-            self.unreached.insert(access.target);
-            self.pieces.push(Piece::new(access, base, at));
-            return;
+        let mut site = self.site(objects, access.win, access.target);
+        self.touch_at(messages, &mut site, access, at);
+    }
+
+    // One memory is touched in one order: while some accesses to it wait for a switch, none may pass them.
+    fn touch_at(&mut self, messages: &mut Messages, site: &mut Site, mut access: Held, at: Time) {
+        if !site.waits && access.place.is_reachable(site.base) {
+            access.data = access.run(site.base);
+            self.touched(messages, &mut access, at);
+            return self.end(access);
         }
-        let found = access.run(base);
-        self.touched(messages, &access, found, at);
-        self.end(access);
+        if !site.waits {
+            self.unreached.insert(access.target);
+            site.waits = true;
+        }
+        access.arrival = at;
+        match self.pieces.last_mut() {
+            Some(pieces) if pieces.is_of(access.target, site.base) => pieces.accesses.push(access),
+            _ => self.pieces.push(Pieces { target: access.target, base: site.base, accesses: vec![access] }),
+        }
     }
 
     /// An access has touched its target's memory: what it found goes back.
-    pub(crate) fn touched(&mut self, messages: &mut Messages, access: &Access, found: Bytes, at: Time) {
+    pub(crate) fn touched(&mut self, messages: &mut Messages, access: &mut Access, at: Time) {
         if !self.syncs.is_empty()
             && let Some(request) = self.syncs.get(&(access.win, access.target))
             && messages.requests[*request].done.is_none()
@@ -110,35 +147,35 @@ impl Rma {
             messages.finish_request(*request, at);
         }
         match access.turn {
-            Turn::Fence(_) => self.touched_in_fence(messages, access, found, at),
-            _ if access.back.is_asked() => self.answer(messages, access, found, at),
+            Turn::Fence(_) => self.touched_in_fence(messages, access, at),
+            _ if access.back.is_asked() => self.answer(messages, access, at),
             _ => {}
         }
     }
 
     /// An answer leaves at `at`.
-    pub(crate) fn answer(&mut self, messages: &mut Messages, access: &Access, data: Bytes, at: Time) {
-        let (from, to, bytes) = (access.target, access.origin, data.len() as u64);
+    pub(crate) fn answer(&mut self, messages: &mut Messages, access: &mut Access, at: Time) {
+        let (from, to, bytes) = (access.target, access.origin, access.data.len() as u64);
         if messages.by_time() {
-            let index = self.answers.insert((access.back, data, access.after));
+            let index = self.answers.insert((access.back, std::mem::take(&mut access.data), access.after));
             messages.launch(from, to, bytes, at, Flight::Chapter { chapter: CHAPTER, words: [Leg::Back as u32, index, 0, 0] });
             return;
         }
         let came = Came { at: at + messages.wire.latency(from, to, bytes), after: access.after };
         if messages.is_local(to) {
-            self.answered(messages, access.back, data, came);
+            self.answered(messages, access.back, &mut access.data, came);
         } else {
-            self.tell_answer(messages, to, access.back, &data, came);
+            self.tell_answer(messages, to, access.back, &access.data, came);
         }
     }
 
     /// An answer is back at its origin.
     // Data is kept until its rank runs, as it may go to memory that only that rank reaches.
-    pub(crate) fn answered(&mut self, messages: &mut Messages, back: Back, data: Bytes, came: Came) {
+    pub(crate) fn answered(&mut self, messages: &mut Messages, back: Back, data: &mut Bytes, came: Came) {
         let mut origin = None;
         if back.reply != NIL {
             let reply = &mut self.replies[back.reply];
-            reply.data = Some(data);
+            reply.data = Some(std::mem::take(data));
             origin = Some((reply.win, reply.origin));
             if reply.request != NIL {
                 messages.finish_request(reply.request, came.at);
@@ -149,6 +186,10 @@ impl Rma {
             channel.outstanding -= 1;
             channel.fetching -= u32::from(back.reply != NIL);
             channel.done = channel.done.or_later(came);
+            let origin = self.origins.at_mut(channel.origin);
+            origin.outstanding -= 1;
+            origin.done = origin.done.or_later(came);
+            let flushed = if origin.outstanding == 0 { origin.flush.take().map(|wait| (wait, origin.done)) } else { None };
             if channel.wait != NIL && channel.outstanding == 0 {
                 let (wait, done) = (std::mem::replace(&mut channel.wait, NIL), channel.done);
                 self.settle(messages, wait, done);
@@ -158,7 +199,10 @@ impl Rma {
                     }
                 }
             }
-        } else if let Some(origin) = origin.and_then(|place| self.origins.get_mut(&place)) {
+            if let Some((wait, done)) = flushed {
+                self.settle(messages, wait, done);
+            }
+        } else if let Some(origin) = origin.and_then(|place| self.origins.get_mut(place)) {
             origin.unanswered -= 1;
             origin.latest = origin.latest.or_later(came);
             if let Some(wait) = origin.wait {
@@ -187,8 +231,8 @@ impl Rma {
             match leg {
                 _ if leg == Leg::There as u32 => self.land(messages, objects, index, at),
                 _ if leg == Leg::Back as u32 => {
-                    let (back, data, after) = self.answers.remove(index).expect("it was launched");
-                    self.answered(messages, back, data, Came { at, after });
+                    let (back, mut data, after) = self.answers.remove(index).expect("it was launched");
+                    self.answered(messages, back, &mut data, Came { at, after });
                 }
                 _ if leg == Leg::Ahead as u32 => self.landed_ahead(messages, objects, index, second, third, at),
                 _ => {

@@ -1,22 +1,20 @@
 //! What is kept of windows in use: sparse, by window and rank, of those alone that have something under way.
 
-use crate::access::{Access, Back, Held};
+use crate::access::{Action, Back, Held, Turn};
 use crate::atomic::Bytes;
 use crate::came::{Act, Came};
-use crate::deferred::Piece;
+use crate::deferred::Pieces;
 use crate::exposure::Exposure;
 use crate::fence::Fence;
 use crate::lock::Lock;
-use crate::origin::{Channel, Origin, Reply};
+use crate::origin::{Channel, Pair, Reply};
+use crate::origins::{Origins, Place};
 use crate::wait::Wait;
 use engine::Time;
 use message::chapter::arrivals::Arrivals;
 use objects::slab::Slab;
 use rustc_hash::{FxHashMap, FxHashSet};
 use std::collections::VecDeque;
-
-/// A window, by its index, and a rank of `MPI_COMM_WORLD`.
-pub(crate) type Place = (u32, u32);
 
 /// Accesses that left in this order, and when those that have come did.
 pub(crate) type Flying = VecDeque<(u32, Option<Time>)>;
@@ -29,7 +27,7 @@ pub struct Rma {
     /// By window.
     pub(crate) fences: FxHashMap<u32, Fence>,
     /// Ranks with an access epoch other than a fence's, or with accesses under way.
-    pub(crate) origins: FxHashMap<Place, Origin>,
+    pub(crate) origins: Origins,
     /// Ranks with an exposure epoch of `MPI_Win_post`.
     pub(crate) exposures: FxHashMap<Place, Exposure>,
     /// Targets' locks that are held or waited for.
@@ -47,13 +45,14 @@ pub struct Rma {
     /// Who waits for a channel's last answer beside the first ([`Channel::wait`]): other threads of that rank.
     // Beside the channels: where each rank has one thread there is never any.
     pub(crate) beside: FxHashMap<u32, Vec<u32>>,
+    /// Accesses that a shared network carries.
     pub(crate) accesses: Slab<Held>,
     /// Accesses that are over, for the next ones: an access under way is moved from one owner to the next as a pointer.
     pub(crate) spare: Vec<Held>,
     /// Accesses that wait until nothing comes before them, by target.
-    pub(crate) arrivals: Arrivals,
+    pub(crate) arrivals: Arrivals<Held>,
     /// Accesses to memory that only its mounted rank reaches, in the order in which they are served.
-    pub(crate) pieces: Vec<Piece>,
+    pub(crate) pieces: Vec<Pieces>,
     /// Whose memory they touch.
     pub(crate) unreached: FxHashSet<u32>,
     /// What a shared network has delivered.
@@ -71,24 +70,26 @@ pub struct Rma {
     pub(crate) issued: Vec<u32>,
 }
 
-/// Accesses that are kept for reuse, at most.
-const SPARE: usize = 1 << 12;
+/// Accesses that are kept for reuse, at most: 8 MB.
+const SPARE: usize = 1 << 16;
 
 impl Rma {
-    /// An access that begins.
-    pub(crate) fn begin(&mut self, access: Access) -> Held {
-        match self.spare.pop() {
-            Some(mut old) => {
-                *old = access;
-                old
-            }
-            None => Box::new(access),
-        }
+    /// An access of the mounted rank that begins. It brings nothing and touches no memory; when it leaves and arrives is not known yet.
+    // Field by field, and not as a whole that is copied.
+    #[inline]
+    pub(crate) fn begin(&mut self, Pair { win, me, to }: Pair, action: Action, turn: Turn, back: Back) -> Held {
+        let mut access = self.spare.pop().unwrap_or_default();
+        (access.win, access.origin, access.target) = (win, me, to);
+        (access.action, access.turn, access.back) = (action, turn, back);
+        access.after.by = me;
+        access
     }
 
     /// An access is over.
-    pub(crate) fn end(&mut self, access: Held) {
+    #[inline]
+    pub(crate) fn end(&mut self, mut access: Held) {
         if self.spare.len() < SPARE {
+            (access.place.blocks, access.data, access.void) = (None, Bytes::new(), false);
             self.spare.push(access);
         }
     }
@@ -96,11 +97,13 @@ impl Rma {
     /// All members of the process have given a window back: nothing of it is left.
     pub fn forget(&mut self, win: u32) {
         self.fences.remove(&win);
-        self.origins.retain(|place, _| place.0 != win);
+        self.origins.forget(win);
         self.exposures.retain(|place, _| place.0 != win);
         self.locks.retain(|place, _| place.0 != win);
         self.attached.retain(|place, _| place.0 != win);
         self.posts.retain(|key, _| key.0 != win);
-        self.accesses.iter_mut().filter(|access| access.win == win).for_each(|access| access.void = true);
+        let void = |access: &mut Held| access.void |= access.win == win;
+        self.accesses.iter_mut().for_each(void);
+        self.arrivals.for_each(void);
     }
 }

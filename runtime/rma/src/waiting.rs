@@ -70,7 +70,7 @@ impl Rma {
 
     /// Data that has come for the mounted rank goes into its memory.
     pub(crate) fn deliver_replies(&mut self, win: u32, rank: u32) {
-        let Some(origin) = self.origins.get_mut(&(win, rank)) else { return };
+        let Some(origin) = self.origins.get_mut((win, rank)) else { return };
         let replies = &mut self.replies;
         origin.replies.retain(|&index| {
             let reply = &mut replies[index];

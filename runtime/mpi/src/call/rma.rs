@@ -28,7 +28,7 @@ impl Mpi {
     ///
     /// # Errors
     /// As [`Rma::issue`].
-    pub fn access(&self, asked: Asked) -> Result<usize> {
+    pub fn access(&self, asked: &Asked) -> Result<usize> {
         self.rma(|rma, messages, objects| rma.issue(messages, objects, asked))
     }
 

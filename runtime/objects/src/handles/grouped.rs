@@ -57,6 +57,13 @@ impl<T: OfGroup> Grouped<T> {
         }
     }
 
+    /// The object behind a handle, whoever has it, and its index.
+    #[inline]
+    pub fn known(&self, handle: usize) -> Option<(u32, &T)> {
+        let index = handle::decode(handle)?;
+        self.slab.get(index).map(|object| (index, object))
+    }
+
     // Having its communicator is having the object: who freed it has neither, and no second set of holders is kept.
     fn is_of(comms: &Comms, object: &T) -> bool {
         let Ok(comm) = comms.get(object.comm()) else { return false };

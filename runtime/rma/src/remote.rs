@@ -169,6 +169,15 @@ impl Rma {
         Rma::tell(messages, process, Told::Post, came.at, &body);
     }
 
+    /// Whether a record is of a window that has been given back, and not of one that this process has not made yet.
+    // Of what is sent only an unlock may be awaited by nobody. It is behind what took the lock, in the same stream: if that
+    // does not wait here for its window, the window was there, and is gone.
+    fn is_late(&self, context: u32, kind: u8, record: &[u8]) -> bool {
+        kind == Told::Access as u8
+            && matches!(take_access(NIL, &mut Take(record)).action, Action::Unlock { .. })
+            && self.early.iter().all(|(early, ..)| *early != context)
+    }
+
     /// A record of another process.
     pub(crate) fn told(&mut self, messages: &mut Messages, objects: &Objects, kind: u8, mut record: Take) {
         if kind == Told::Answer as u8 {
@@ -178,7 +187,10 @@ impl Rma {
         }
         let context = record.u32();
         let Some(win) = objects.wins.by_context(context) else {
-            return self.early.push((context, kind, record.0.to_vec()));
+            if !self.is_late(context, kind, record.0) {
+                self.early.push((context, kind, record.0.to_vec()));
+            }
+            return;
         };
         match kind {
             _ if kind == Told::Access as u8 => {
@@ -205,6 +217,20 @@ mod tests {
     use super::*;
     use objects::datatype::{Element, Kind as Basic};
     use objects::op::Predefined;
+
+    #[test]
+    fn an_unlock_that_nothing_came_before_is_of_a_window_that_is_gone() {
+        let record = |action| {
+            let mut bytes = Vec::new();
+            put_access(&Access { action, ..Access::default() }, &mut bytes);
+            bytes
+        };
+        let (lock, unlock) = (record(Action::Lock { exclusive: false }), record(Action::Unlock { exclusive: false }));
+        let (mut rma, access) = (Rma::default(), Told::Access as u8);
+        assert!(rma.is_late(7, access, &unlock) && !rma.is_late(7, access, &lock) && !rma.is_late(7, Told::Closed as u8, &[]));
+        rma.early.push((7, access, lock));
+        assert!(!rma.is_late(7, access, &unlock) && rma.is_late(8, access, &unlock));
+    }
 
     #[test]
     fn an_access_survives_its_way() {

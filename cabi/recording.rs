@@ -9,6 +9,7 @@
 //! known what a wildcard received, and which request is which. Virtual times do not depend on either.
 
 mod arguments;
+mod calls;
 mod chains;
 mod facts;
 mod host;
@@ -16,33 +17,36 @@ mod module;
 mod objects;
 mod open;
 mod parameter;
+mod parked;
 mod plan;
 mod sent;
 mod short;
 mod sites;
+mod statuses;
 mod touched;
 mod watch;
 
 use crate::alone;
 use crate::call;
-use crate::constants::{MPI_ERR_IN_STATUS, MPI_SUCCESS};
+use crate::constants::MPI_SUCCESS;
 use crate::function::Function;
 use crate::threads;
-use arguments::Words;
+use calls::{Caller, Covered};
 use chains::Chains;
 use engine::Time;
 use facts::Facts;
 use mpi::Mpi;
 use mpi::world::{Phase, World};
-use objects::Objects;
+use objects::Known;
 use observe::recorder::{Argument, Finding, Left, Leftover, Region};
 use observe::{CallProfile, CriticalPath, Recorder};
 use open::Open;
 pub use parameter::Form;
+use parked::Told;
 use short::{Origin, Short};
 pub use sites::Frame;
 use sites::Sites;
-use smallvec::SmallVec;
+use statuses::Statuses;
 use std::cell::UnsafeCell;
 use std::ops::Range;
 use std::panic::{AssertUnwindSafe, catch_unwind};
@@ -50,9 +54,6 @@ use std::sync::OnceLock;
 use std::sync::atomic::{AtomicBool, AtomicU8, Ordering::Relaxed};
 use touched::Watched;
 use watch::Watch;
-
-/// So many arrays of arguments are kept for calls to come.
-const SPARE: usize = 16;
 
 /// Nobody listens.
 const OFF: u8 = 0;
@@ -87,23 +88,6 @@ pub fn unheard<T>(call: impl FnOnce() -> T) -> T {
     call()
 }
 
-/// What is known of a rank.
-struct Caller {
-    /// Calls that have not returned, the innermost last, but for one that [`Recording::last`] has.
-    #[allow(clippy::vec_box, reason = "few ranks have one at a time, and none needs room for more")]
-    open: SmallVec<[Box<Open>; 2]>,
-    objects: Objects,
-    /// When its last call returned.
-    left: Time,
-}
-
-impl Caller {
-    /// One that has not called.
-    fn new(matches: bool) -> Caller {
-        Caller { open: SmallVec::new(), objects: Objects::new(matches), left: Time::ZERO }
-    }
-}
-
 struct Recording {
     recorders: Vec<Box<dyn Recorder>>,
     /// By rank, from `first` on; of a rank that nobody has listened to yet there is nothing.
@@ -115,6 +99,16 @@ struct Recording {
     spare: Vec<Vec<Argument>>,
     /// The words of the last call.
     words: Vec<u64>,
+    /// The rank and the communicator of the last call that was told in words, and what follows from them.
+    position: Option<(u32, Option<usize>, Facts)>,
+    /// What blocked calls said on entry.
+    told: Told,
+    /// Objects that ranks have seen.
+    known: Known,
+    /// Room for statuses that programs ignore.
+    statuses: Statuses,
+    /// The statuses of calls within which others are made.
+    covered: Vec<Covered>,
     /// If a recorder wants them.
     sites: Option<Sites>,
     /// If a recorder wants to know through which functions calls come.
@@ -178,6 +172,11 @@ pub fn install(mpi: &Mpi, recorders: Vec<Box<dyn Recorder>>, own: Range<u32>) {
         last: None,
         spare: Vec::new(),
         words: Vec::new(),
+        position: None,
+        told: Told::default(),
+        known: Known::default(),
+        statuses: Statuses::default(),
+        covered: Vec::new(),
         sites,
         chains,
         matches,
@@ -374,46 +373,9 @@ impl Recording {
             alone::mpi().world().messages.go_on_measuring();
             return opened;
         }
-        self.put_away();
-        let caller = self.callers[(me - self.first) as usize].get_or_insert_with(|| Box::new(Caller::new(self.matches)));
-        // Their frames are gone: they were left by an exception or a jump.
-        let at = words.as_ptr() as usize;
-        while caller.open.last().is_some_and(|open| open.words.frame() <= at)
-            && let Some(left) = caller.open.pop()
-        {
-            self.recorders.iter_mut().for_each(|recorder| recorder.unfinished(&left.call(me)));
-        }
-        if caller.open.is_empty() {
-            tell_computed(&mut self.recorders, me, caller.left, entered);
-        }
-        caller.objects.maker = (function, site);
-        let words = Words::new(function, form, words);
-        let handles = words.handles_before();
-        let (mut arguments, mut brief) = (Vec::new(), None);
-        if self.recognized && words.plan.facts.is_some() {
-            let head = function as u64 | u64::from(form.large) << 16 | u64::from(site) << 32;
-            brief = Some(Facts::on_entry(head, &words, &handles, &mut caller.objects, &mut self.words));
-        } else {
-            arguments = self.spare.pop().unwrap_or_default();
-            words.arguments(&handles, &mut caller.objects, &mut arguments);
-        }
-        self.last = Some((me, Open { function, words, entered, site, arguments, brief, handles }));
+        self.open_call((me, function, site, entered), form, words);
         alone::mpi().world().messages.enter_as_told();
         opened
-    }
-
-    /// The call that was opened last has not returned, and another is opened: its rank is blocked, or it has called back.
-    // As many as there are ranks may lie there for long, so that they keep no room to grow.
-    fn put_away(&mut self) {
-        if let Some((rank, mut open)) = self.last.take()
-            && let Some(Some(caller)) = self.callers.get_mut((rank - self.first) as usize)
-        {
-            open.arguments.shrink_to_fit();
-            if let Some(facts) = &mut open.brief {
-                facts.keep(&self.words);
-            }
-            caller.open.push(Box::new(open));
-        }
     }
 
     /// Tells the findings that were made since.
@@ -461,55 +423,7 @@ impl Recording {
             let world = mpi.world();
             (world.messages.me(), world.messages.clock(world.messages.me()))
         };
-        let last = self.last.take_if(|(rank, _)| *rank == me).map(|(_, open)| open);
-        let was_last = last.is_some();
-        if !was_last {
-            self.put_away();
-        }
-        let Some(Some(caller)) = self.callers.get_mut((me - self.first) as usize) else { return };
-        let Some(mut open) = last.or_else(|| caller.open.pop().map(|open| *open)) else { return };
-        open.words.come_back(words);
-        caller.left = at;
-        // Callbacks may have called meanwhile.
-        caller.objects.maker = (open.function, open.site);
-        let left = Left { at, code, name: call::code_name(code) };
-        // Which recorders know the call; empty: none was asked.
-        let mut known: SmallVec<[bool; 4]> = SmallVec::new();
-        if let Some(facts) = open.brief.take() {
-            if code == MPI_SUCCESS {
-                if !was_last {
-                    facts.put_back(&mut self.words);
-                }
-                let brief = facts.brief((me, open.entered), &open.words, &mut caller.objects, &mut self.words);
-                known.extend(self.recorders.iter_mut().map(|recorder| !recorder.wants_calls() || recorder.recognize(&brief, &left)));
-            }
-            if code == MPI_SUCCESS && known.iter().all(|&known| known) {
-                open.words.forget_replaced(&open.handles, &mut caller.objects);
-                mpi.world().messages.go_on_measuring();
-                return;
-            }
-            open.arguments = self.spare.pop().unwrap_or_default();
-            open.words.arguments(&open.handles, &mut caller.objects, &mut open.arguments);
-        }
-        if code == MPI_SUCCESS || code == MPI_ERR_IN_STATUS {
-            let found = open.words.has_found();
-            if self.matches && found {
-                for matched in &open.words.received(&open.handles, &caller.objects) {
-                    self.recorders.iter_mut().for_each(|recorder| recorder.matched(me, matched));
-                }
-            }
-            open.words.results(&mut open.arguments, found, &open.handles, &mut caller.objects);
-        }
-        for (index, recorder) in self.recorders.iter_mut().enumerate() {
-            if !known.get(index).is_some_and(|&known| known) {
-                recorder.call(&open.call(me), &left);
-            }
-        }
-        // What a million ranks had while they were blocked in one collective is not kept for good.
-        if self.spare.len() < SPARE {
-            open.arguments.clear();
-            self.spare.push(open.arguments);
-        }
+        self.close_call((me, at), words, code);
         mpi.world().messages.go_on_measuring();
     }
 
@@ -536,8 +450,8 @@ impl Recording {
     }
 
     fn end(&mut self) -> Result<(), String> {
-        self.put_away();
         let mut world = alone::mpi().world();
+        self.put_away(world.messages.me());
         if let Some(short) = &mut self.short {
             short.end(&mut world, &mut self.recorders);
         }
@@ -550,7 +464,8 @@ impl Recording {
         self.tell_left_over(&mut world);
         for (rank, caller) in (self.first..).zip(std::mem::take(&mut self.callers)) {
             // With one rank a process the run ends within this call, which has done its work.
-            for open in caller.into_iter().flat_map(|caller| caller.open) {
+            let Some(caller) = caller else { continue };
+            for open in caller.under_way.calls() {
                 let call = open.call(rank);
                 if open.function == Function::Finalize && world.messages.phase(rank) != Phase::Active {
                     let left = Left { at: world.messages.clock(rank), code: MPI_SUCCESS, name: call::code_name(MPI_SUCCESS) };

@@ -106,6 +106,28 @@ fn it_is_the_same_on_any_number_of_processes() {
 
 /// A log wants the arguments of all calls; without one, calls that come again are known by a few words.
 #[test]
+fn ignored_statuses_are_those_of_their_call_though_functions_of_the_program_wait_within_it() {
+    const RANKS: usize = 4;
+    let (_, file) = traced(Run::program("nested_statuses.c").ranks(RANKS as u32).variable("XSIM_COMPUTE", "none"));
+    for rank in 0..RANKS {
+        let before = (rank + RANKS - 1) % RANKS;
+        let status = |tag: usize, ints: usize| format!("{{source={before}, tag={tag}, bytes={}}}", 4 * ints);
+        let outer = [status(1, 1 + before), status(3, 11 + before)];
+        let inner: Vec<String> = (0..3).map(|k| status(10 + k, 30 + 10 * before + k)).collect();
+        let shown = told(&["show", "--rank", &rank.to_string()], &file);
+        let statuses: Vec<&str> = shown
+            .lines()
+            .filter(|line| line.contains("MPI_Waitall"))
+            .map(|line| line.split_once("array_of_statuses=").unwrap().1)
+            .collect();
+        let is_outer = |told: &&&str| told.starts_with(&format!("[{}, ", outer[0])) && told.contains(&format!(", {}]", outer[1]));
+        let is_inner = |told: &&&str| told.starts_with(&format!("[{}]", inner.join(", ")));
+        let count = (statuses.len(), statuses.iter().filter(is_outer).count(), statuses.iter().filter(is_inner).count());
+        assert_eq!(count, (10, 5, 5), "{statuses:#?}");
+    }
+}
+
+#[test]
 fn it_is_the_same_beside_a_log() {
     for run in [of_four as fn() -> Run, || mixture(3), || mixture(8), random] {
         let alone = std::fs::read(traced(run()).1).unwrap();

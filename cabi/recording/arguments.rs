@@ -1,5 +1,6 @@
 //! From the words that an entry point got to values with names: what each word is, the table says.
 
+use super::facts::kind_of_buffer;
 use super::host;
 use super::objects::{self, Objects, Pending};
 use super::parameter::{Direction, Form, Kind, Length, Parameter};
@@ -17,31 +18,38 @@ pub struct Words {
     form: Form,
     /// Where the entry point's arguments are on the rank's stack.
     frame: usize,
-    /// Statuses that the program ignores. On the heap, where everybody can write them.
-    statuses: Vec<u64>,
 }
 
 /// The handles that a call may replace: of each such parameter in turn.
 pub type Handles = SmallVec<[usize; 4]>;
 
 impl Words {
-    /// The words of an entry point. What it is to be called with in place of an ignored status is put among them.
-    pub fn new(function: Function, form: Form, given: &mut [u64]) -> Words {
-        let plan = Plan::of(function, form.large);
-        let mut words = Words { plan, form, frame: given.as_mut_ptr() as usize, statuses: Vec::new() };
-        if let Some(index) = plan.statuses
-            && let Some(place) = plan.words[index]
-            && words.is_ignored(index)
-        {
-            words.statuses = vec![0; (words.room(index) * host::STATUS).div_ceil(8)];
-            given[place] = words.statuses.as_ptr() as u64;
-        }
-        words
+    /// The words of an entry point.
+    pub fn of(function: Function, form: Form, given: &[u64]) -> Words {
+        Words::at(function, form, given.as_ptr() as usize)
     }
 
-    /// The words of an entry point as they are.
-    pub fn unchanged(function: Function, form: Form, given: &mut [u64]) -> Words {
-        Words { plan: Plan::of(function, form.large), form, frame: given.as_mut_ptr() as usize, statuses: Vec::new() }
+    /// Words that are there on the rank's stack.
+    pub fn at(function: Function, form: Form, frame: usize) -> Words {
+        Words { plan: Plan::of(function, form.large), form, frame }
+    }
+
+    /// If the program ignores the statuses that the call fills in: which word is to name memory for them, and how many words they take.
+    #[inline]
+    pub fn ignored_statuses(&self) -> Option<(usize, usize)> {
+        let index = self.plan.statuses?;
+        let place = self.plan.words[index]?;
+        self.is_ignored(index).then(|| (place, self.words_of_statuses(index)))
+    }
+
+    /// Where the call puts statuses, and how many words they take at most.
+    pub fn statuses(&self) -> Option<(usize, usize)> {
+        let index = self.plan.statuses?;
+        Some((self.word(index) as usize, self.words_of_statuses(index)))
+    }
+
+    fn words_of_statuses(&self, index: usize) -> usize {
+        (self.room(index) * host::STATUS).div_ceil(8)
     }
 
     /// The call has returned. Nobody but this argument keeps its words where they were: between the calls that name them they are nobody's,
@@ -55,7 +63,8 @@ impl Words {
         self.plan.words[index].map_or(0, |place| self.word_in(place))
     }
 
-    fn word_in(&self, place: usize) -> u64 {
+    #[inline]
+    pub(super) fn word_in(&self, place: usize) -> u64 {
         load(Addr(self.frame).offset(8 * place as i64))
     }
 
@@ -70,6 +79,7 @@ impl Words {
     }
 
     /// How many statuses there may be.
+    #[inline]
     fn room(&self, index: usize) -> usize {
         match self.parameter(index).length {
             Length::One => 1,
@@ -80,6 +90,17 @@ impl Words {
     /// Where the words are on the rank's stack.
     pub fn frame(&self) -> usize {
         self.frame
+    }
+
+    /// Whether the arguments are passed by reference.
+    #[inline]
+    pub(super) fn is_fortran(&self) -> bool {
+        self.form.fortran
+    }
+
+    /// How the arguments are passed.
+    pub fn form(&self) -> Form {
+        self.form
     }
 
     /// Whether the word is the value itself.
@@ -194,11 +215,7 @@ impl Words {
 
     /// Whether there is a buffer, in a word.
     pub(super) fn kind_of_buffer(&self, index: usize) -> u64 {
-        match self.buffer_at(index) {
-            0 => 0,
-            MPI_IN_PLACE => 1,
-            _ => 2,
-        }
+        kind_of_buffer(self.buffer_at(index))
     }
 
     fn buffer(&self, index: usize) -> Value {
@@ -318,6 +335,12 @@ impl Words {
         if self.word(index) == 0 { 0 } else { self.count(index).unwrap_or(0) }
     }
 
+    /// The requests that the call may replace, of one that can be told in words: it replaces nothing else.
+    #[inline]
+    pub fn requests(&self) -> impl Iterator<Item = usize> {
+        self.plan.replaced.iter().flat_map(|&(index, _)| self.list(index))
+    }
+
     /// The handles that the call may replace.
     pub fn handles_before(&self) -> Handles {
         let mut handles = Handles::new();
@@ -355,13 +378,17 @@ impl Words {
         }
     }
 
-    /// A new request becomes one of its own, and what it is for is kept.
-    pub(super) fn distinguish(&self, index: usize, objects: &mut Objects) {
-        let Kind::Handle(class @ (Class::Request | Class::Message)) = self.parameter(index).kind else { return };
+    /// A new request, or a message, becomes one of its own, whose handle this is; what it is for is kept if that is wanted.
+    pub(super) fn distinguish(&self, index: usize, objects: &mut Objects) -> Option<usize> {
+        let Kind::Handle(class @ (Class::Request | Class::Message)) = self.parameter(index).kind else { return None };
         let handle = self.distinct(index);
-        let Some(comm) = self.comm().filter(|_| objects::name(handle).is_none()) else { return };
-        let receives = self.plan.source.is_some() || class == Class::Message;
-        objects.keep(class, handle, || Pending { number: 0, receives, comm, context: host::context(comm) });
+        if objects.keeps_pending()
+            && let Some(comm) = self.comm().filter(|_| objects::name(handle).is_none())
+        {
+            let receives = self.plan.source.is_some() || class == Class::Message;
+            objects.keep(class, handle, Pending { number: 0, receives, comm, context: host::context(comm) });
+        }
+        Some(handle)
     }
 
     /// [`Words::distinct`] of the request that a call of C has put where this word says.

@@ -6,10 +6,13 @@
 //! the caller; calls that differ in words may still be equal.
 
 use super::arguments::{Handles, Words};
+use super::host;
 use super::objects::{self, Objects, Position};
 use super::parameter::{Direction, Kind, Length, Parameter};
+use crate::constants::MPI_IN_PLACE;
 use engine::Time;
 use observe::recorder::{Brief, Class, Object, distance};
+use rank::Addr;
 
 /// How an argument is told on entry.
 #[derive(Clone, Copy, PartialEq, Eq, Debug)]
@@ -30,9 +33,48 @@ pub enum Fact {
     Result,
 }
 
-/// How a function's calls are told in words; `None` if they cannot be.
-pub fn of_function(parameters: &[Parameter]) -> Option<Box<[Fact]>> {
-    parameters.iter().map(Fact::of).collect()
+/// How a function's calls are told in words.
+pub struct Steps {
+    /// On entry.
+    entry: Box<[Step]>,
+    /// When they have returned.
+    results: Box<[Outcome]>,
+    /// The step of requests that the call may replace.
+    requests: Option<usize>,
+    /// Whether there are datatypes.
+    has_datatypes: bool,
+}
+
+/// How an argument is told on entry.
+struct Step {
+    fact: Fact,
+    /// By parameter.
+    index: usize,
+    /// Its place among the words.
+    place: usize,
+}
+
+/// How a result is told.
+struct Outcome {
+    kind: Kind,
+    index: usize,
+    place: usize,
+}
+
+impl Steps {
+    /// The steps of a function with these parameters, of which these are told and have these words; `None` if it cannot be told in words.
+    pub fn of(parameters: &[Parameter], told: &[usize], words: &[Option<usize>]) -> Option<Steps> {
+        let facts: Box<[Fact]> = parameters.iter().map(Fact::of).collect::<Option<_>>()?;
+        let there = || told.iter().filter_map(|&index| Some((index, words[index]?)));
+        let entry = there().map(|(index, place)| Step { fact: facts[index], index, place }).filter(|step| step.fact != Fact::Result);
+        let is_result = |index: usize| parameters[index].direction == Direction::Out && parameters[index].kind != Kind::Buffer;
+        let results = there().filter(|&(index, _)| is_result(index));
+        let results = results.map(|(index, place)| Outcome { kind: parameters[index].kind, index, place });
+        let (entry, results): (Box<[Step]>, Box<[Outcome]>) = (entry.collect(), results.collect());
+        let requests = entry.iter().position(|step| step.fact == Fact::Requests);
+        let has_datatypes = entry.iter().any(|step| step.fact == Fact::Datatype);
+        Some(Steps { entry, results, requests, has_datatypes })
+    }
 }
 
 impl Fact {
@@ -68,15 +110,26 @@ pub struct Facts {
 }
 
 impl Facts {
-    /// What is known on entry, after `head`, in `words`. Handles that the call may replace are those of `before`.
-    pub fn on_entry(head: u64, call: &Words, before: &Handles, objects: &mut Objects, words: &mut Vec<u64>) -> Facts {
-        let comm = call.comm();
-        let position = objects::position(comm);
-        let comm = comm.filter(|&comm| comm >= objects::PREDEFINED).map_or(0, |comm| object(Class::Comm, comm, objects) as u32);
+    /// Puts what is known on entry into `words`, behind `head`.
+    #[inline]
+    pub fn tell(&self, head: u64, call: &Words, objects: &mut Objects, words: &mut Vec<u64>) {
         words.clear();
         words.push(head);
-        call.facts_on_entry(before, position, objects, words);
+        call.facts_on_entry(call.requests(), self, objects, words);
+    }
+
+    /// What is known of a call beside its words.
+    pub fn of(call: &Words, objects: &mut Objects) -> Facts {
+        let comm = call.comm();
+        let position = comm.and_then(host::position).unwrap_or_else(host::world);
+        let comm = comm.filter(|&comm| comm >= objects::PREDEFINED).map_or(0, |comm| object(Class::Comm, comm, objects) as u32);
         Facts { kept: Box::default(), position, comm }
+    }
+
+    /// What is known of another call of the same rank with the same communicator.
+    #[inline]
+    pub fn again(&self) -> Facts {
+        Facts { kept: Box::default(), ..*self }
     }
 
     /// Another call comes: what this one has in `words` is kept.
@@ -106,9 +159,12 @@ fn relative(rank: i32, from: Position) -> u64 {
     u64::from(distance(from.rank, rank as u32, from.peers) as u32)
 }
 
+/// What marks an object that the program made.
+const MADE: u64 = 1 << 63;
+
 /// An object of the standard by its handle, another by what a trace calls it.
+#[inline]
 fn object(class: Class, handle: usize, objects: &mut Objects) -> u64 {
-    const MADE: u64 = 1 << 63;
     if handle < objects::PREDEFINED {
         return handle as u64;
     }
@@ -120,52 +176,125 @@ fn object(class: Class, handle: usize, objects: &mut Objects) -> u64 {
 }
 
 impl Words {
-    fn facts_on_entry(&self, before: &Handles, position: Position, objects: &mut Objects, facts: &mut Vec<u64>) {
-        let Some(of_function) = &self.plan.facts else { return };
-        for &index in &self.plan.told {
-            match of_function[index] {
-                Fact::Buffer => facts.push(self.kind_of_buffer(index)),
-                Fact::Number => facts.push(self.scalar(index) as u64),
-                Fact::Peer => facts.push(relative(self.scalar(index) as i32, position)),
-                Fact::Object(class) => facts.push(object(class, self.object_handle(index), objects)),
-                Fact::Datatype => {
-                    let handle = self.object_handle(index);
-                    facts.push(object(Class::Datatype, handle, objects));
-                    if handle >= objects::PREDEFINED {
-                        facts.extend(objects::size_and_extent(handle));
-                    }
+    // A word for each step; then the requests, and behind them what datatypes of the program are.
+    fn facts_on_entry(&self, before: impl Iterator<Item = usize>, of: &Facts, objects: &mut Objects, facts: &mut Vec<u64>) {
+        let Some(steps) = &self.plan.facts else { return };
+        facts.extend(steps.entry.iter().map(|step| {
+            let word = self.given(step);
+            match step.fact {
+                Fact::Buffer => kind_of_buffer(word as usize),
+                Fact::Number => word,
+                Fact::Peer => relative(word as i32, of.position),
+                // Its number is known.
+                Fact::Object(Class::Comm) if self.plan.comm == Some(step.index) && of.comm != 0 => u64::from(of.comm) | MADE,
+                Fact::Object(class) => object(class, word as usize, objects),
+                Fact::Datatype => object(Class::Datatype, word as usize, objects),
+                Fact::Requests | Fact::Result => 0,
+            }
+        }));
+        if let Some(step) = steps.requests {
+            let begin = facts.len();
+            let mut last = 0;
+            facts.extend(before.map(|handle| match handle < objects::PREDEFINED {
+                true => handle as u64,
+                false => {
+                    last = objects.request_slot(handle, last);
+                    u64::from(last) | MADE
                 }
-                Fact::Requests => {
-                    facts.push(before.len() as u64);
-                    facts.extend(before.iter().map(|&handle| object(Class::Request, handle, objects)));
+            }));
+            facts[1 + step] = (facts.len() - begin) as u64;
+        }
+        if steps.has_datatypes {
+            for step in steps.entry.iter().filter(|step| step.fact == Fact::Datatype) {
+                let handle = self.given(step) as usize;
+                if handle >= objects::PREDEFINED {
+                    facts.extend(objects::size_and_extent(handle));
                 }
-                Fact::Result => {}
             }
         }
     }
 
+    /// What the call is given: a number, a handle or where a buffer is; nothing of requests.
+    #[inline(always)]
+    fn given(&self, step: &Step) -> u64 {
+        if self.is_fortran() { self.given_by_reference(step) } else { self.word_in(step.place) }
+    }
+
+    fn given_by_reference(&self, step: &Step) -> u64 {
+        match step.fact {
+            Fact::Buffer => self.buffer_at(step.index) as u64,
+            Fact::Number | Fact::Peer => self.scalar(step.index) as u64,
+            Fact::Object(_) | Fact::Datatype => self.object_handle(step.index) as u64,
+            Fact::Requests | Fact::Result => 0,
+        }
+    }
+
+    /// The requests that were told on entry, among what was.
+    #[inline]
+    fn requests_told<'f>(&self, facts: &'f [u64]) -> &'f [u64] {
+        let Some(steps) = &self.plan.facts else { return &[] };
+        let Some(step) = steps.requests else { return &[] };
+        &facts[1 + steps.entry.len()..][..facts[1 + step] as usize]
+    }
+
+    /// The requests that were told on entry and that the call has replaced since are none any more, where they have a slot and nothing else.
+    pub fn forget_told(&self, facts: &[u64], objects: &mut Objects) {
+        let told = self.requests_told(facts);
+        if told.is_empty() {
+            return;
+        }
+        for (handle, &told) in self.requests().zip(told) {
+            if told & MADE != 0 {
+                objects.free_unless((told ^ MADE) as u32, handle);
+            }
+        }
+    }
+
+    /// The requests that were told on entry, whose handles the call may have replaced since.
+    pub fn requests_on_entry(&self, facts: &[u64], objects: &Objects) -> Handles {
+        let handle = |&told: &u64| match told & MADE {
+            0 => told as usize,
+            _ => objects.request((told ^ MADE) as u32).unwrap_or_default(),
+        };
+        self.requests_told(facts).iter().map(handle).collect()
+    }
+
     fn facts_of_results(&self, position: Position, objects: &mut Objects, facts: &mut Vec<u64>) {
+        let Some(steps) = &self.plan.facts else { return };
         let found = self.has_found();
         facts.push(u64::from(found));
-        for &(_, index) in &self.plan.results {
-            if self.word(index) == 0 || !(found || self.plan.flag == Some(index)) {
+        for &Outcome { kind, index, place } in &steps.results {
+            let word = self.word_in(place);
+            if word == 0 || !(found || self.plan.flag == Some(index)) {
                 continue;
             }
-            match self.parameter(index).kind {
+            match kind {
                 Kind::Status => {
                     for k in 0..self.handles(index) {
-                        let status = self.status(index, k);
+                        let status = host::status(Addr(word as usize), k);
                         let rest = u64::from(status.tag as u32) | u64::from(status.cancelled) << 32;
                         facts.extend([relative(status.source, position), rest, status.bytes as u64]);
                     }
                 }
                 Kind::Handle(class) => {
-                    self.distinguish(index, objects);
-                    facts.push(object(class, self.handle(index, 0), objects));
+                    let handle = self.distinguish(index, objects).unwrap_or_else(|| self.handle(index, 0));
+                    facts.push(match class {
+                        Class::Request if handle >= objects::PREDEFINED => u64::from(objects.request_slot(handle, 0)) | MADE,
+                        class => object(class, handle, objects),
+                    });
                 }
                 Kind::Rank => facts.push(relative(self.number(index, 0) as i32, position)),
                 _ => facts.push(self.number(index, 0) as u64),
             }
         }
+    }
+}
+
+/// Whether there is a buffer, in a word.
+pub fn kind_of_buffer(at: usize) -> u64 {
+    match at {
+        0 => 0,
+        MPI_IN_PLACE => 1,
+        _ => 2,
     }
 }

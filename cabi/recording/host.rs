@@ -78,6 +78,15 @@ pub fn world() -> Position {
     Position { rank: world.messages.me(), peers: world.messages.size() }
 }
 
+/// What the mounted rank is in a communicator; `None` if it is no member or the handle is none.
+#[inline]
+pub fn position(comm: usize) -> Option<Position> {
+    let world = alone::mpi().world();
+    let comm = world.objects.comms.get(comm).ok()?;
+    let rank = comm.rank(world.messages.me());
+    (rank < comm.size()).then(|| Position { rank, peers: comm.peers() })
+}
+
 /// A communicator as the mounted rank sees it; `None` if the handle is none.
 pub fn membership(handle: usize) -> Option<Membership> {
     let world = alone::mpi().world();

@@ -5,8 +5,11 @@ use super::host;
 use super::parameter::HANDLES;
 use crate::function::Function;
 use observe::recorder::{Class, Leftover, Member, Object, Value};
-use rustc_hash::FxHashMap;
+use observe::slots::Slots;
+use rustc_hash::{FxHashMap, FxHashSet};
 use smallvec::SmallVec;
+use std::hash::{Hash, Hasher};
+use std::rc::Rc;
 use std::sync::LazyLock;
 
 /// What is known of a request or of a probed message.
@@ -24,17 +27,72 @@ pub struct Pending {
 
 /// The objects that a rank has seen and not freed.
 pub struct Objects {
-    made: FxHashMap<u64, Made>,
+    /// All but requests that are kept in `requests`.
+    others: Option<Rc<Others>>,
+    /// Where nobody wants to know what receives have learned: requests, which have no other number then.
+    requests: Slots,
+    /// Of requests and probed messages, if a recorder wants to know what receives have learned.
+    pending: Option<Box<FxHashMap<u64, Pending>>>,
     /// The call under way, which makes what is seen for the first time, and its site.
     pub maker: (Function, u32),
-    /// Of requests and probed messages, if a recorder wants to know what receives have learned.
-    pending: Option<FxHashMap<u64, Pending>>,
-    /// Few, and mostly communicators and requests: looked for one by one.
-    classes: SmallVec<[(Class, Seen); 2]>,
+}
+
+/// Objects that ranks which did alike have seen: kept once for all of these.
+// A map of few, and of those that many ranks have, as they made it: communicators, datatypes, windows.
+#[derive(Clone, PartialEq, Eq, Hash, Default)]
+pub struct Others {
+    /// In no order: the latest are asked for most.
+    few: Vec<(u64, Made)>,
+    /// Instead, if there are more.
+    many: Option<Box<Table>>,
+    /// Few, and mostly communicators: looked for one by one.
+    classes: Vec<(Class, Seen)>,
+}
+
+/// Objects by [`key`]. None is equal to another: nobody shares it.
+#[derive(Clone, Default)]
+struct Table(FxHashMap<u64, Made>);
+
+impl PartialEq for Table {
+    fn eq(&self, _: &Table) -> bool {
+        false
+    }
+}
+
+impl Eq for Table {}
+
+impl Hash for Table {
+    fn hash<H: Hasher>(&self, _: &mut H) {}
+}
+
+/// More objects are a table of the rank's own.
+const FEW: usize = 16;
+
+/// What ranks have seen, each once.
+#[derive(Default)]
+pub struct Known {
+    all: FxHashSet<Rc<Others>>,
+    /// How much was left when what no rank has any more was last thrown away.
+    left: usize,
+}
+
+impl Known {
+    /// What is known and equal, or this from now on; O(objects).
+    fn share(&mut self, others: &mut Rc<Others>) {
+        if let Some(equal) = self.all.get(others) {
+            *others = equal.clone();
+            return;
+        }
+        if self.all.len() > 2 * self.left + 1000 {
+            self.all.retain(|others| Rc::strong_count(others) > 1);
+            self.left = self.all.len();
+        }
+        self.all.insert(others.clone());
+    }
 }
 
 /// What is known of an object.
-#[derive(Clone, Copy)]
+#[derive(Clone, Copy, PartialEq, Eq, Hash)]
 struct Made {
     number: u32,
     slot: u32,
@@ -42,7 +100,7 @@ struct Made {
 }
 
 /// The objects of a class that were seen.
-#[derive(Default)]
+#[derive(Clone, PartialEq, Eq, Hash, Default)]
 struct Seen {
     count: u32,
     /// A bit for each slot that is taken, from 1 on.
@@ -63,6 +121,49 @@ impl Seen {
     }
     fn free(&mut self, slot: u32) {
         self.taken[(slot - 1) as usize / 64] &= !(1 << ((slot - 1) % 64));
+    }
+}
+
+impl Others {
+    #[inline]
+    fn find(&self, key: u64) -> Option<Made> {
+        match &self.many {
+            None => self.few.iter().rfind(|&&(known, _)| known == key).map(|&(_, made)| made),
+            Some(many) => many.0.get(&key).copied(),
+        }
+    }
+
+    fn add(&mut self, class: Class, key: u64, maker: (Function, u32)) -> Made {
+        let place = self.classes.iter().position(|&(known, _)| known == class).unwrap_or_else(|| {
+            self.classes.push((class, Seen::default()));
+            self.classes.len() - 1
+        });
+        let made = self.classes[place].1.next(maker);
+        if self.many.is_none() && self.few.len() == FEW {
+            self.many = Some(Box::new(Table(self.few.drain(..).collect())));
+        }
+        match &mut self.many {
+            None => self.few.push((key, made)),
+            Some(many) => _ = many.0.insert(key, made),
+        }
+        made
+    }
+
+    fn remove(&mut self, class: Class, key: u64) {
+        let made = match &mut self.many {
+            None => self.few.iter().rposition(|&(known, _)| known == key).map(|place| self.few.remove(place).1),
+            Some(many) => many.0.remove(&key),
+        };
+        if let Some(made) = made
+            && let Some((_, seen)) = self.classes.iter_mut().find(|(known, _)| *known == class)
+        {
+            seen.free(made.slot);
+        }
+    }
+
+    fn all(&self) -> impl Iterator<Item = (u64, Made)> {
+        let many = self.many.iter().flat_map(|many| many.0.iter().map(|(&key, &made)| (key, made)));
+        self.few.iter().copied().chain(many)
     }
 }
 
@@ -87,60 +188,123 @@ pub fn name(handle: usize) -> Option<&'static str> {
 impl Objects {
     /// Of a rank that has seen nothing; with `matches` it is kept what requests are for.
     pub fn new(matches: bool) -> Objects {
-        Objects {
-            made: FxHashMap::default(),
-            maker: (Function::Init, 0),
-            pending: matches.then(FxHashMap::default),
-            classes: SmallVec::new(),
-        }
+        Objects { others: None, requests: Slots::default(), pending: matches.then(Box::default), maker: (Function::Init, 0) }
     }
 
     /// The object behind a handle; one that is seen for the first time gets the next number.
+    #[inline]
     pub fn object(&mut self, class: Class, handle: usize) -> Object {
         if let Some(name) = name(handle) {
             return Object::Named(name);
         }
-        let Made { number, slot, .. } = self.made(class, handle);
+        let (number, slot) = self.numbers(class, handle);
         Object::Made { number, slot }
     }
 
-    fn made(&mut self, class: Class, handle: usize) -> Made {
-        let (classes, maker) = (&mut self.classes, self.maker);
-        *self.made.entry(key(class, handle)).or_insert_with(|| {
-            let place = classes.iter().position(|&(known, _)| known == class).unwrap_or_else(|| {
-                classes.push((class, Seen::default()));
-                classes.len() - 1
-            });
-            classes[place].1.next(maker)
-        })
+    /// Whether an object is among the requests that have a slot and nothing else.
+    #[inline]
+    fn is_in_slots(&self, class: Class) -> bool {
+        class == Class::Request && self.pending.is_none()
     }
 
-    /// What was not freed, in the order in which it was seen.
+    /// The number and the slot of an object; O(objects) where there are few.
+    #[inline]
+    fn numbers(&mut self, class: Class, handle: usize) -> (u32, u32) {
+        if self.is_in_slots(class) {
+            let slot = self.requests.number(handle);
+            return (slot, slot);
+        }
+        let key = key(class, handle);
+        let known = self.others.as_ref().and_then(|others| others.find(key));
+        let Made { number, slot, .. } = known.unwrap_or_else(|| {
+            let maker = self.maker;
+            self.change(|others| others.add(class, key, maker))
+        });
+        (number, slot)
+    }
+
+    fn change<T>(&mut self, change: impl FnOnce(&mut Others) -> T) -> T {
+        let mut others = self.others.take().unwrap_or_default();
+        let changed = change(Rc::make_mut(&mut others));
+        self.others = Some(others);
+        changed
+    }
+
+    /// Keeps what has changed with other ranks that have seen the same; O(1) if nothing has.
+    #[inline]
+    pub fn share(&mut self, known: &mut Known) {
+        if let Some(others) = &mut self.others
+            && Rc::strong_count(others) == 1
+            && others.many.is_none()
+        {
+            known.share(others);
+        }
+    }
+
+    /// The request with this slot, where requests have nothing else.
+    #[inline]
+    pub fn request(&self, slot: u32) -> Option<usize> {
+        self.requests.handle(slot)
+    }
+
+    /// What was not freed, in the order in which it was seen; where it is not kept what requests are for, without these.
     pub fn left_over(&self) -> Vec<Leftover> {
-        let mut left: Vec<_> = self.made.iter().map(|(key, made)| (Class::ALL[(key & 15) as usize], made)).collect();
+        let mut left: Vec<_> =
+            self.others.iter().flat_map(|others| others.all()).map(|(key, made)| (Class::ALL[(key & 15) as usize], made)).collect();
         left.sort_unstable_by_key(|(class, made)| (*class as usize, made.number));
-        let told = |(class, made): (Class, &Made)| Leftover::Object { class, function: made.maker.0.name(), site: made.maker.1 };
+        let told = |(class, made): (Class, Made)| Leftover::Object { class, function: made.maker.0.name(), site: made.maker.1 };
         left.into_iter().map(told).collect()
     }
 
     /// A handle has become invalid: whatever has the same value later is another object.
+    #[inline]
     pub fn forget(&mut self, class: Class, handle: usize) {
-        if let Some(made) = self.made.remove(&key(class, handle))
-            && let Some((_, seen)) = self.classes.iter_mut().find(|(known, _)| *known == class)
-        {
-            seen.free(made.slot);
-        }
-        if let Some(pending) = &mut self.pending {
-            pending.remove(&key(class, handle));
+        if self.is_in_slots(class) {
+            self.requests.free(handle);
+        } else {
+            let key = key(class, handle);
+            if self.others.as_ref().is_some_and(|others| others.find(key).is_some()) {
+                self.change(|others| others.remove(class, key));
+            }
+            if let Some(pending) = &mut self.pending {
+                pending.remove(&key);
+            }
         }
         host::forget(class, handle);
     }
 
     /// What a request or a message is has become known; its number is put in.
-    pub fn keep(&mut self, class: Class, handle: usize, what: impl FnOnce() -> Pending) {
-        let number = self.made(class, handle).number;
+    #[inline]
+    pub fn keep(&mut self, class: Class, handle: usize, what: Pending) {
+        let (number, _) = self.numbers(class, handle);
         if let Some(pending) = &mut self.pending {
-            pending.insert(key(class, handle), Pending { number, ..what() });
+            pending.insert(key(class, handle), Pending { number, ..what });
+        }
+    }
+
+    /// Whether it is kept what requests are for.
+    #[inline]
+    pub fn keeps_pending(&self) -> bool {
+        self.pending.is_some()
+    }
+
+    /// The slot of a request, which is looked for first behind `last`, another's: programs name them in the order in which they made them.
+    #[inline]
+    pub fn request_slot(&mut self, handle: usize, last: u32) -> u32 {
+        if self.pending.is_some() {
+            return self.numbers(Class::Request, handle).1;
+        }
+        if self.requests.handle(last + 1) == Some(handle) { last + 1 } else { self.requests.number(handle) }
+    }
+
+    /// The request with this slot, where requests have nothing else, is no more, unless it has this handle.
+    #[inline]
+    pub fn free_unless(&mut self, slot: u32, handle: usize) {
+        if let Some(before) = self.requests.handle(slot)
+            && before != handle
+        {
+            self.requests.free_slot(slot);
+            host::forget(Class::Request, before);
         }
     }
 
@@ -192,14 +356,6 @@ pub struct Position {
     pub rank: u32,
     /// Ranks that its messages can go to.
     pub peers: u32,
-}
-
-/// What the calling rank is in a communicator; in the world if it is no member or there is none.
-pub fn position(comm: Option<usize>) -> Position {
-    match comm.and_then(host::membership).filter(|comm| comm.rank < comm.size) {
-        Some(comm) => Position { rank: comm.rank, peers: comm.peers },
-        None => host::world(),
-    }
 }
 
 /// The size and the extent of a datatype.

@@ -1,7 +1,7 @@
 //! What follows from a function's parameters alone, looked up once: a call finds its communicator, its flag and its statuses by place, not
 //! by name.
 
-use super::facts::{self, Fact};
+use super::facts::Steps;
 use super::parameter::{Direction, Kind, Length, PARAMETERS, Parameter};
 use super::sent::Sent;
 use crate::function::{Function, NAMES};
@@ -44,8 +44,10 @@ pub struct Plan {
     pub statuses: Option<usize>,
     /// Whether the call gets something into a buffer.
     pub receives: bool,
+    /// Whether the call replaces none of what it is given: its arguments say the same when it has returned.
+    pub keeps_arguments: bool,
     /// How each parameter is told in words, if calls can be.
-    pub facts: Option<Box<[Fact]>>,
+    pub facts: Option<Steps>,
     /// What is sent, for profiles.
     pub sent: Option<Sent>,
 }
@@ -66,7 +68,7 @@ impl Plan {
             length += usize::from(is_there(index));
             is_there(index).then(|| length - 1)
         };
-        let words = (0..parameters.len()).map(word).collect();
+        let words: Box<[Option<usize>]> = (0..parameters.len()).map(word).collect();
         let told: Box<[usize]> = (0..parameters.len()).filter(|&index| is_there(index) && parameters[index].kind != Kind::Main).collect();
         let is_result = |index: usize| parameters[index].direction == Direction::Out && parameters[index].kind != Kind::Buffer;
         let replaced = |&index: &usize| {
@@ -80,13 +82,11 @@ impl Plan {
         let comm = find(&|p| p.kind == Kind::Comm);
         Plan {
             parameters,
-            words,
             length,
             results: told.iter().copied().enumerate().filter(|&(_, index)| is_result(index)).collect(),
             replaced: told.iter().filter_map(replaced).collect(),
             described: (0..parameters.len()).map(described).collect(),
             texts: (0..parameters.len()).filter(|&index| is_there(index) && parameters[index].kind == Kind::Text).collect(),
-            told,
             comm,
             window: find(&|p| p.kind == Kind::Handle(Class::Win)),
             root: named("root"),
@@ -95,7 +95,10 @@ impl Plan {
             indices: named("array_of_indices").or_else(|| named("index")),
             requests: find(&|p| p.kind == Kind::Handle(Class::Request)),
             statuses: find(&|p| p.kind == Kind::Status && p.direction == Direction::Out),
-            facts: facts::of_function(parameters),
+            keeps_arguments: parameters.iter().all(|p| p.direction != Direction::InOut || p.kind == Kind::Buffer),
+            facts: Steps::of(parameters, &told, &words),
+            told,
+            words,
             receives: parameters.iter().any(|p| p.kind == Kind::Buffer && p.direction != Direction::In),
             sent: comm.and_then(|_| Sent::of(function, parameters)),
         }

@@ -65,7 +65,7 @@ impl Short {
             caller.open.pop();
         }
         let before = caller.open.is_empty().then_some(caller.left);
-        let words = Words::unchanged(function, form, words);
+        let words = Words::of(function, form, words);
         let gathering = rule(function).and_then(|rule| {
             let comm = world.objects.comms.get(words.members(&world.objects)?).ok()?;
             world.messages.enter_gathering(comm, rule, words.root(), origin.entered)

@@ -68,7 +68,7 @@ impl Watch {
             caller.open.push(Open { function, site, frame: at, regions, arguments: None });
             return;
         }
-        let words = Words::unchanged(function, form, words);
+        let words = Words::of(function, form, words);
         let regions: Regions = watched.touched.iter().filter_map(|touched| words.region(touched)).collect();
         if !watched.compared.is_empty() {
             compare(function, &words, &watched.compared);

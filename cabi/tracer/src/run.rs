@@ -65,6 +65,8 @@ pub struct Run {
     recording: Recording,
     objects: Objects,
     open: Vec<Open>,
+    /// Statuses that the program ignores, of each open call.
+    statuses: Vec<Vec<u64>>,
     /// Room for the words of a call.
     words: Vec<u64>,
     /// Call sites by return address.
@@ -121,6 +123,7 @@ impl Run {
             recording,
             objects: Objects::new(true),
             open: Vec::new(),
+            statuses: Vec::new(),
             words: Vec::new(),
             sites: FxHashMap::default(),
             own_code,
@@ -150,12 +153,20 @@ impl Run {
         translate(function, large, words);
         let site = self.site(site);
         self.objects.maker = (function, site);
-        let words = Words::new(function, Form::c(large), words);
+        let given = words;
+        let words = Words::of(function, Form::c(large), given);
+        let mut statuses = Vec::new();
+        if let Some((place, room)) = words.ignored_statuses() {
+            statuses.resize(room, 0u64);
+            given[place] = statuses.as_ptr() as u64;
+        }
+        self.statuses.push(statuses);
         let handles = words.handles_before();
         let (mut arguments, mut brief) = (Vec::new(), None);
         if words.has_facts() {
             let head = function as u64 | u64::from(large) << 16 | u64::from(site) << 32;
-            let facts = brief.insert(Facts::on_entry(head, &words, &handles, &mut self.objects, &mut self.words));
+            let facts = brief.insert(Facts::of(&words, &mut self.objects));
+            facts.tell(head, &words, &mut self.objects, &mut self.words);
             // Whatever the call calls back.
             facts.keep(&self.words);
         } else {
@@ -188,6 +199,7 @@ impl Run {
 
     fn close_at(&mut self, at: Time, code: i32) {
         let Some(mut open) = self.open.pop() else { return };
+        let _statuses = self.statuses.pop();
         self.left = at;
         self.objects.maker = (open.function, open.site);
         let code = if code == SUCCESS { SUCCESS } else { host::error_class(code) };

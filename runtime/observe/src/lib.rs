@@ -11,6 +11,7 @@ mod part;
 mod profile;
 pub mod recorder;
 mod report;
+pub mod slots;
 mod symbols;
 pub mod traffic;
 pub mod waiting;

@@ -457,6 +457,11 @@ pub fn begin_copy(of: usize, at: Option<Addr>) {
     });
 }
 
+/// What the process is in a communicator; `None` if it is no member or the handle is none.
+pub fn position(comm: usize) -> Option<Position> {
+    membership(comm).filter(|comm| comm.rank < comm.size).map(|comm| Position { rank: comm.rank, peers: comm.peers })
+}
+
 /// A communicator as this process sees it; `None` if the handle is none.
 pub fn membership(handle: usize) -> Option<Membership> {
     comm(handle).map(|comm| comm.membership)

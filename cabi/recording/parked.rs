@@ -1,0 +1,168 @@
+//! Calls that have not returned while other ranks call: what is kept of them.
+//!
+//! A million ranks may be blocked in one collective or with a dozen requests each. So what ranks say alike is kept once, and what stands on
+//! the rank's own stack is read again when it is back.
+
+use super::arguments::{Handles, Words};
+use super::facts::Facts;
+use super::objects::Objects;
+use super::open::Open;
+use super::parameter::Form;
+use crate::function::Function;
+use engine::Time;
+use indexmap::IndexSet;
+use rustc_hash::FxBuildHasher;
+
+/// The calls of a rank that have not returned, but for one that nobody has called after.
+pub enum UnderWay {
+    None,
+    /// One that is blocked.
+    One(Parked),
+    /// The innermost last: of functions of the program that MPI calls, or of what cannot be read again.
+    Some(Vec<Open>),
+}
+
+/// A blocked call.
+pub struct Parked {
+    frame: usize,
+    entered: Time,
+    site: u32,
+    /// What it said on entry, by number; or nothing that cannot be read again.
+    told: u32,
+    function: Function,
+    form: Form,
+}
+
+/// What calls said on entry, each once; no more than calls of the trace that differ.
+#[derive(Default)]
+pub struct Told {
+    all: IndexSet<Box<[u64]>, FxBuildHasher>,
+    /// The one that was asked for last: ranks that do alike come one after the other.
+    last: usize,
+}
+
+/// It said nothing in words.
+const NOTHING: u32 = u32::MAX;
+
+impl Told {
+    fn number(&mut self, words: &[u64]) -> u32 {
+        if self.all.get_index(self.last).is_none_or(|known| **known != *words) {
+            self.last = self.all.get_index_of(words).unwrap_or_else(|| self.all.insert_full(words.into()).0);
+        }
+        u32::try_from(self.last).expect("a trace has fewer than 2^32 calls that differ")
+    }
+}
+
+impl Parked {
+    /// Of a call that said `words` on entry, if it was told in words; `None` if not all of it can be read again.
+    pub fn of(open: &Open, told: &mut Told, words: &[u64]) -> Option<Parked> {
+        let told = match open.brief {
+            Some(_) => told.number(words),
+            // By reference the program may have given the call the same variable for a result.
+            None if open.words.plan.keeps_arguments && !open.words.form().fortran => NOTHING,
+            None => return None,
+        };
+        let Open { function, entered, site, .. } = *open;
+        Some(Parked { frame: open.words.frame(), entered, site, told, function, form: open.words.form() })
+    }
+
+    /// The call without what it said.
+    fn unread(&self) -> Open {
+        let Parked { frame, entered, site, function, form, .. } = *self;
+        let words = Words::at(function, form, frame);
+        Open { function, words, entered, site, arguments: Vec::new(), brief: None, handles: Handles::new() }
+    }
+
+    /// The call as it was, of the mounted rank, with what it said on entry in `words` if it was told in words.
+    fn open(&self, told: &Told, objects: &mut Objects, words: &mut Vec<u64>) -> Open {
+        let mut open = self.unread();
+        if self.told == NOTHING {
+            open.words.arguments(&open.handles, objects, &mut open.arguments);
+        } else {
+            words.clear();
+            words.extend_from_slice(&told.all[self.told as usize]);
+            open.brief = Some(Facts::of(&open.words, objects));
+        }
+        open
+    }
+}
+
+impl UnderWay {
+    /// Whether there is no call.
+    #[inline]
+    pub fn is_empty(&self) -> bool {
+        matches!(self, UnderWay::None)
+    }
+
+    /// One more, within the others.
+    pub fn push(&mut self, open: Open) {
+        match self {
+            UnderWay::Some(all) => all.push(open),
+            _ => *self = UnderWay::Some(vec![open]),
+        }
+    }
+
+    /// The innermost, which returns, with what it said on entry in `room` if it was told in words, whose words are there.
+    pub fn pop(&mut self, words: &[u64], told: &Told, objects: &mut Objects, room: &mut Vec<u64>) -> Option<Open> {
+        match std::mem::replace(self, UnderWay::None) {
+            UnderWay::None => None,
+            UnderWay::One(mut parked) => {
+                parked.frame = words.as_ptr() as usize;
+                Some(parked.open(told, objects, room))
+            }
+            UnderWay::Some(mut all) => {
+                let last = all.pop();
+                if let Some(facts) = last.as_ref().and_then(|last| last.brief.as_ref()) {
+                    facts.put_back(room);
+                }
+                if !all.is_empty() {
+                    *self = UnderWay::Some(all);
+                }
+                last
+            }
+        }
+    }
+
+    /// The innermost, within which the rank makes a call: all is read again that is to be.
+    pub fn unpark(&mut self, told: &Told, objects: &mut Objects, room: &mut Vec<u64>) -> Option<&Open> {
+        if matches!(self, UnderWay::One(_))
+            && let UnderWay::One(parked) = std::mem::replace(self, UnderWay::None)
+        {
+            let mut open = parked.open(told, objects, room);
+            if let Some(facts) = &mut open.brief {
+                facts.keep(room);
+            }
+            self.push(open);
+        }
+        if let UnderWay::Some(all) = self { all.last() } else { None }
+    }
+
+    /// The calls whose words are not above `at` on the rank's stack are gone.
+    pub fn leave(&mut self, at: usize, mut gone: impl FnMut(&Open)) {
+        match self {
+            UnderWay::One(parked) if parked.frame <= at => {
+                if let UnderWay::One(parked) = std::mem::replace(self, UnderWay::None) {
+                    gone(&parked.unread());
+                }
+            }
+            UnderWay::Some(all) => {
+                while let Some(open) = all.pop_if(|open| open.words.frame() <= at) {
+                    gone(&open);
+                }
+                if all.is_empty() {
+                    *self = UnderWay::None;
+                }
+            }
+            _ => {}
+        }
+    }
+
+    /// All calls, from the outermost; of one that was parked its arguments are not known any more.
+    pub fn calls(self) -> Vec<Open> {
+        match self {
+            UnderWay::None => Vec::new(),
+            UnderWay::One(parked) => vec![parked.unread()],
+            UnderWay::Some(all) => all,
+        }
+    }
+}

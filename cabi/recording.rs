@@ -12,6 +12,7 @@ mod arguments;
 mod calls;
 mod chains;
 mod facts;
+mod findings;
 mod host;
 mod module;
 mod objects;
@@ -38,7 +39,7 @@ use facts::Facts;
 use mpi::Mpi;
 use mpi::world::{Phase, World};
 use objects::Known;
-use observe::recorder::{Argument, Finding, Left, Leftover, Region};
+use observe::recorder::{Argument, Finding, Left, Region};
 use observe::{CallProfile, CriticalPath, Recorder};
 use open::Open;
 pub use parameter::Form;
@@ -52,7 +53,7 @@ use std::ops::Range;
 use std::panic::{AssertUnwindSafe, catch_unwind};
 use std::sync::OnceLock;
 use std::sync::atomic::{AtomicBool, AtomicU8, Ordering::Relaxed};
-use touched::Watched;
+use touched::{Memory, Single, Watched};
 use watch::Watch;
 
 /// Nobody listens.
@@ -123,6 +124,8 @@ struct Recording {
     short: Option<Short>,
     /// What findings are made of, if a recorder wants them.
     watch: Option<Watch>,
+    /// What is watched of each function, if nobody wants to know more of calls than findings.
+    only_watched: Option<&'static [Watched]>,
     /// Findings that recorders have not been told of.
     found: Vec<Finding>,
 }
@@ -164,6 +167,7 @@ pub fn install(mpi: &Mpi, recorders: Vec<Box<dyn Recorder>>, own: Range<u32>) {
     if watch.is_some() {
         mpi.world().messages.compare_types();
     }
+    let only_watched = (watch.is_some() && short.is_none() && chains.is_none() && !calls).then(Watched::all);
     let callers = own.clone().map(|_| None).collect();
     let recording = Recording {
         recorders,
@@ -184,6 +188,7 @@ pub fn install(mpi: &Mpi, recorders: Vec<Box<dyn Recorder>>, own: Range<u32>) {
         calls,
         short,
         watch,
+        only_watched,
         found: Vec::new(),
     };
     // SAFETY: as in `with`; the run has not begun.
@@ -207,7 +212,7 @@ static RAISES: AtomicBool = AtomicBool::new(false);
 static AROUND: OnceLock<Around> = OnceLock::new();
 
 fn around() -> Option<&'static Around> {
-    AROUND.get().filter(|_| RAISES.load(Relaxed))
+    if RAISES.load(Relaxed) { AROUND.get() } else { None }
 }
 
 /// Calls are to raise events, or no more.
@@ -231,11 +236,22 @@ pub struct Opened {
     told: bool,
     /// The call is one that findings are made of.
     watched: bool,
+    /// It makes a request, and there is nothing else to be said of it.
+    makes: Option<Makes>,
+}
+
+/// A call of one buffer that makes a request.
+#[derive(Clone, Copy)]
+struct Makes {
+    single: &'static Single,
+    function: Function,
+    site: u32,
+    memory: Memory,
 }
 
 impl Opened {
     /// Nobody listens.
-    const UNHEARD: Opened = Opened { entered: false, told: false, watched: false };
+    const UNHEARD: Opened = Opened { entered: false, told: false, watched: false, makes: None };
 }
 
 /// A call begins, whose arguments these are: a status among them may be replaced. `frame` is of the function that calls this one.
@@ -249,13 +265,15 @@ pub fn open(function: Function, form: Form, words: &mut [u64], frame: &Frame) ->
     if mpi.is_alone() {
         threads::enter(function);
     }
+    // In place, and not handed from one to the other, which would take as long as to find out.
+    let mut opened = Opened { entered: mpi.is_alone(), ..Opened::UNHEARD };
     // A panic is a defect of ours, and the program's frames are not ours to unwind: the call goes on unrecorded.
-    let opened = catch_unwind(AssertUnwindSafe(|| with(|recording| recording.open(function, form, words, frame))));
+    let _ = catch_unwind(AssertUnwindSafe(|| with(|recording| recording.open((function, form), words, frame, &mut opened))));
     if let Some(around) = around() {
         (around.entered)(function, words.as_ptr() as usize);
     }
     MODE.store(PASS, Relaxed);
-    Opened { entered: mpi.is_alone(), ..opened.ok().flatten().unwrap_or(Opened::UNHEARD) }
+    opened
 }
 
 /// The call that was opened last, with these words, has returned.
@@ -263,7 +281,7 @@ pub fn open(function: Function, form: Form, words: &mut [u64], frame: &Frame) ->
 pub fn close(opened: Opened, words: &[u64], code: i32) {
     if opened.told {
         // As in `open`.
-        let _ = catch_unwind(AssertUnwindSafe(|| with(|recording| recording.close(opened, words, code))));
+        let _ = catch_unwind(AssertUnwindSafe(|| with(|recording| recording.close(&opened, words, code))));
     }
     if let Some(around) = around() {
         (around.left)(code);
@@ -339,21 +357,27 @@ fn tell_gathered(recorders: &mut [Box<dyn Recorder>], world: &mut World) {
 }
 
 impl Recording {
-    fn open(&mut self, function: Function, form: Form, words: &mut [u64], frame: &Frame) -> Opened {
+    #[inline(always)]
+    fn open(&mut self, (function, form): (Function, Form), words: &mut [u64], frame: &Frame, opened: &mut Opened) {
+        match self.only_watched {
+            Some(all) => self.open_watched(&all[function as usize], (function, form), words, frame, opened),
+            None => self.open_any((function, form), words, frame, opened),
+        }
+    }
+
+    #[inline(never)]
+    fn open_any(&mut self, (function, form): (Function, Form), words: &mut [u64], frame: &Frame, opened: &mut Opened) {
         let mut world = alone::mpi().world();
         let me = world.messages.me();
         if world.is_at_limit() && world.must_stop().is_some() || !self.recorders.iter().any(|recorder| recorder.wants(me)) {
-            return Opened::UNHEARD;
+            return;
         }
         let watched = self.watch.is_some() && Watched::of(function).any;
         if !watched && !self.calls && self.short.is_none() {
-            return Opened::UNHEARD;
+            return;
         }
-        let opened = Opened { entered: false, told: true, watched };
         let entered = world.messages.upcoming_entry();
-        let site = self.sites.as_mut().map_or(0, |sites| {
-            sites.of(frame, words, |number, place| self.recorders.iter_mut().for_each(|recorder| recorder.site(number, place)))
-        });
+        let site = self.site(frame, words);
         let chain = self.chains.as_mut().map_or(0, |chains| {
             let told = |number, places: &[_]| self.recorders.iter_mut().for_each(|recorder| recorder.chain(number, places));
             chains.of(function as u16, site, told)
@@ -361,45 +385,28 @@ impl Recording {
         let origin = Origin { site, chain, entered };
         let before = self.short.as_mut().and_then(|short| short.open(&mut world, function, form, words, origin));
         world.messages.call_from(site);
-        drop(world);
-        if let Some(watch) = self.watch.as_mut().filter(|_| watched) {
-            watch.open(me, (function, site), form, words, &mut self.found);
-            self.tell_found();
+        if watched {
+            self.begin_watching(world, Watched::of(function), (function, site), form, words, opened);
+        } else {
+            drop(world);
         }
+        opened.told = true;
         if !self.calls {
             if let Some(left) = before {
                 tell_computed(&mut self.recorders, me, left, entered);
             }
-            alone::mpi().world().messages.go_on_measuring();
-            return opened;
+            return alone::mpi().world().messages.go_on_measuring();
         }
         self.open_call((me, function, site, entered), form, words);
         alone::mpi().world().messages.enter_as_told();
-        opened
     }
 
-    /// Tells the findings that were made since.
-    fn tell_found(&mut self) {
-        if self.found.is_empty() {
-            return;
-        }
-        for finding in self.found.drain(..) {
-            self.recorders.iter_mut().for_each(|recorder| recorder.found(&finding));
-        }
-    }
-
-    /// Keeps what the mounted rank's call, which returns, has made and freed.
-    fn close_watch(&mut self, words: &[u64], code: i32) {
-        let Some(watch) = &mut self.watch else { return };
-        let me = {
-            let mut world = alone::mpi().world();
-            if world.messages.has_findings() {
-                self.found = world.messages.take_findings();
-            }
-            world.messages.me()
-        };
-        watch.close(me, words, code);
-        self.tell_found();
+    /// The number of the site of a call with these words, if a recorder wants it.
+    #[inline]
+    fn site(&mut self, frame: &Frame, words: &[u64]) -> u32 {
+        self.sites.as_mut().map_or(0, |sites| {
+            sites.of(frame, words, |number, place| self.recorders.iter_mut().for_each(|recorder| recorder.site(number, place)))
+        })
     }
 
     /// Tells what the call that returns waited for.
@@ -410,11 +417,20 @@ impl Recording {
         tell_gathered(&mut self.recorders, &mut world);
     }
 
-    fn close(&mut self, opened: Opened, words: &[u64], code: i32) {
+    #[inline(always)]
+    fn close(&mut self, opened: &Opened, words: &[u64], code: i32) {
+        match self.only_watched {
+            Some(_) => self.end_watching(opened, words, code),
+            None => self.close_any(opened, words, code),
+        }
+    }
+
+    #[inline(never)]
+    fn close_any(&mut self, opened: &Opened, words: &[u64], code: i32) {
         let mpi = alone::mpi();
         self.close_short();
         if opened.watched {
-            self.close_watch(words, code);
+            self.end_watching(opened, words, code);
         }
         if !self.calls {
             return mpi.world().messages.go_on_measuring();
@@ -425,28 +441,6 @@ impl Recording {
         };
         self.close_call((me, at), words, code);
         mpi.world().messages.go_on_measuring();
-    }
-
-    /// Tells what ranks that have finalized MPI have neither freed nor received.
-    // Of the others, in a run that was aborted, nobody knows what they would have done.
-    fn tell_left_over(&mut self, world: &mut World) {
-        self.found = world.messages.take_findings();
-        self.tell_found();
-        let Some(watch) = &self.watch else { return };
-        for rank in (self.first..).take(self.callers.len()) {
-            if !matches!(world.messages.phase(rank), Phase::Finalized | Phase::Ended) {
-                continue;
-            }
-            let objects = watch.left_over(rank).into_iter();
-            let messages = world.messages.never_received(rank).map(|(envelope, bytes)| {
-                let comm = world.objects.comms.by_context(envelope.context, rank);
-                let source = comm.and_then(|comm| comm.peer(envelope.source as i32, rank, "source").ok());
-                Leftover::Message { source, tag: envelope.tag, bytes }
-            });
-            for what in objects.chain(messages) {
-                self.recorders.iter_mut().for_each(|recorder| recorder.left_over(rank, &what));
-            }
-        }
     }
 
     fn end(&mut self) -> Result<(), String> {

@@ -344,10 +344,15 @@ impl Words {
     /// The handles that the call may replace.
     pub fn handles_before(&self) -> Handles {
         let mut handles = Handles::new();
+        self.put_handles(&mut handles);
+        handles
+    }
+
+    /// Puts the handles that the call may replace there, behind others.
+    pub fn put_handles(&self, handles: &mut Handles) {
         for &(index, _) in &self.plan.replaced {
             handles.extend(self.list(index));
         }
-        handles
     }
 
     /// Whether the call has found what it was to look for, if it says that.
@@ -389,15 +394,6 @@ impl Words {
             objects.keep(class, handle, Pending { number: 0, receives, comm, context: host::context(comm) });
         }
         Some(handle)
-    }
-
-    /// [`Words::distinct`] of the request that a call of C has put where this word says.
-    pub fn new_request(word: u64) -> usize {
-        let at = Addr(word as usize);
-        let handle = load(at);
-        let Some(distinct) = host::distinct(handle) else { return handle };
-        store(at, distinct);
-        distinct
     }
 
     /// The handle of a new request or message, which is one of its own from now on.

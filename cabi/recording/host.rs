@@ -6,10 +6,12 @@ use super::parameter::Parameter;
 use crate::alone;
 use crate::args::{StatusPointer, Text};
 use crate::fortran;
+use mpi::Objects;
 use mpi::handle::REQUEST_SENT;
 use mpi::p2p::FIRST_MEMORY;
 use mpi::regions::Region;
 use mpi::topology::Topology;
+
 use observe::recorder::{Class, Status, Touch};
 use rank::Addr;
 use rank::memory::load;
@@ -130,10 +132,15 @@ pub fn datatype(handle: usize) -> Option<(u64, i64)> {
 
 /// The memory of so many elements; `None` if there is none.
 pub fn region(at: usize, elements: u64, datatype: usize, touch: Touch) -> Option<Region> {
-    let world = alone::mpi().world();
-    match world.objects.types.plain_size(datatype) {
+    region_of(&alone::mpi().world().objects, at, elements, datatype, touch)
+}
+
+/// [`region`], for who looks at the world already.
+#[inline]
+pub fn region_of(objects: &Objects, at: usize, elements: u64, datatype: usize, touch: Touch) -> Option<Region> {
+    match objects.types.plain_size(datatype) {
         Some(size) => Region::plain(at, size.checked_mul(elements)?, touch),
-        None => Region::of(at, elements, world.objects.types.get(datatype).ok()?, touch),
+        None => Region::of(at, elements, objects.types.get(datatype).ok()?, touch),
     }
 }
 

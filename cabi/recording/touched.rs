@@ -5,7 +5,9 @@ use super::host;
 use super::parameter::{Direction, Kind, Length, PARAMETERS, Parameter};
 use crate::constants::{MPI_IN_PLACE, MPI_PROC_NULL};
 use crate::function::{Function, NAMES};
+use mpi::Objects;
 use mpi::regions::Region;
+
 use mpi::types::members::Block;
 use observe::recorder::{Class, Touch};
 use std::sync::LazyLock;
@@ -84,15 +86,38 @@ impl Single {
         Some(Single { buffer, count, datatype, peer, touch, request })
     }
 
-    /// The memory that a call with these words touches; `None` of none.
-    pub fn region(&self, words: &[u64]) -> Option<Region> {
+    /// The memory that a call with these words touches.
+    #[inline(always)]
+    pub fn memory(&self, objects: &Objects, words: &[u64]) -> Memory {
+        let at = words[self.buffer] as usize;
+        let Some(elements) = elements(at, words[self.count] as i64, self.peer.map(|peer| words[peer] as i64)) else { return Memory::None };
+        let Some(size) = objects.types.plain_size(words[self.datatype] as usize) else { return Memory::Shaped };
+        let end = size.checked_mul(elements).and_then(|bytes| at.checked_add(bytes as usize));
+        end.map_or(Memory::None, |end| Memory::Plain((at, end), self.touch))
+    }
+
+    /// The region of a call with these words.
+    #[cold]
+    pub fn region(&self, objects: &Objects, words: &[u64]) -> Option<Region> {
         let at = words[self.buffer] as usize;
         let elements = elements(at, words[self.count] as i64, self.peer.map(|peer| words[peer] as i64))?;
-        host::region(at, elements, words[self.datatype] as usize, self.touch)
+        host::region_of(objects, at, elements, words[self.datatype] as usize, self.touch)
     }
 }
 
+/// The memory of one buffer.
+#[derive(Clone, Copy, Debug)]
+pub enum Memory {
+    /// No byte.
+    None,
+    /// All bytes from the first one, one past the last.
+    Plain((usize, usize), Touch),
+    /// What the datatype says, which the program has made.
+    Shaped,
+}
+
 /// How many elements a call touches at an address, which it says with this count; `None` of none, and where nobody is at the other end.
+#[inline(always)]
 fn elements(at: usize, count: i64, peer: Option<i64>) -> Option<u64> {
     let nothing = at == MPI_IN_PLACE || peer == Some(i64::from(MPI_PROC_NULL));
     u64::try_from(count).ok().filter(|&elements| elements > 0 && !nothing)
@@ -155,13 +180,18 @@ fn compared(operation: &str, parameters: &[Parameter]) -> Box<[Compared]> {
 }
 
 impl Watched {
-    /// Of a function; O(1) once any was asked for.
-    pub fn of(function: Function) -> &'static Watched {
+    /// Of each function.
+    pub fn all() -> &'static [Watched] {
         static WATCHED: LazyLock<Box<[Watched]>> = LazyLock::new(|| {
             let watched = |(function, parameters): (&&str, &&'static [Parameter])| Watched::new(function, parameters);
             NAMES.iter().zip(PARAMETERS.iter()).map(watched).collect()
         });
-        &WATCHED[function as usize]
+        &WATCHED
+    }
+
+    /// Of a function; O(1) once any was asked for.
+    pub fn of(function: Function) -> &'static Watched {
+        &Watched::all()[function as usize]
     }
 
     fn new(function: &str, parameters: &[Parameter]) -> Watched {

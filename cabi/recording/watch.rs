@@ -7,11 +7,11 @@ use super::arguments::{Handles, Words};
 use super::host;
 use super::objects::Objects;
 use super::parameter::Form;
-use super::touched::{Compared, Watched};
+use super::touched::{Compared, Memory, Single, Watched};
 use crate::alone;
 use crate::constants::{MPI_REQUEST_NULL, MPI_SUCCESS};
 use crate::function::Function;
-use mpi::regions::{Pending, Regions};
+use mpi::regions::{Pending, Region, Regions};
 use mpi::types::members::Block;
 use mpi::world::World;
 use observe::recorder::{Class, Finding, Leftover, Party, Touch};
@@ -25,8 +25,7 @@ struct Open {
     /// Where its words are on the rank's stack.
     frame: usize,
     regions: Regions,
-    /// None of one that has [`Watched::single`].
-    arguments: Option<Box<Arguments>>,
+    arguments: Arguments,
 }
 
 struct Arguments {
@@ -42,16 +41,21 @@ struct Caller {
     pending: Pending<(Function, u32)>,
 }
 
+/// So many lists of handles are kept for calls to come.
+const SPARE: usize = 16;
+
 /// The ranks of a process.
 pub struct Watch {
     first: u32,
     callers: Vec<Caller>,
+    /// Room that no call needs.
+    spare: Vec<Handles>,
 }
 
 impl Watch {
     /// Of these ranks.
     pub fn of(own: Range<u32>) -> Watch {
-        Watch { first: own.start, callers: own.map(|_| Caller::default()).collect() }
+        Watch { first: own.start, callers: own.map(|_| Caller::default()).collect(), spare: Vec::new() }
     }
 
     /// `rank`, which is mounted, begins a call at a site: what of it is a finding goes to `found`.
@@ -62,18 +66,13 @@ impl Watch {
         while caller.open.pop_if(|open| open.frame <= at).is_some() {}
         let watched = Watched::of(function);
         let me = Party { rank, function: function.name(), site, process: None };
-        if let Some(single) = watched.single.filter(|_| form == Form::c(false)) {
-            let regions: Regions = single.region(words).into_iter().collect();
-            caller.tell_conflicts(&regions, me, found);
-            caller.open.push(Open { function, site, frame: at, regions, arguments: None });
-            return;
-        }
         let words = Words::of(function, form, words);
         let regions: Regions = watched.touched.iter().filter_map(|touched| words.region(touched)).collect();
         if !watched.compared.is_empty() {
             compare(function, &words, &watched.compared);
         }
-        let handles = words.handles_before();
+        let mut handles = self.spare.pop().unwrap_or_default();
+        words.put_handles(&mut handles);
         if !watched.is_persistent {
             for (at, region) in regions.iter().enumerate() {
                 if regions[..at].iter().any(|other| region.conflicts(other)) {
@@ -92,27 +91,65 @@ impl Watch {
                 caller.pending.start(request);
             }
         }
-        let arguments = Some(Box::new(Arguments { words, handles }));
-        caller.open.push(Open { function, site, frame: at, regions, arguments });
+        // Few ranks have two: no room is kept for more.
+        caller.open.reserve_exact(1);
+        caller.open.push(Open { function, site, frame: at, regions, arguments: Arguments { words, handles } });
+    }
+
+    /// `rank` begins a call of one buffer, with these words, at a site: the memory that it touches.
+    // Beside `open`, which would read a message's arguments by the table: this is what most calls of a program come to.
+    #[inline(always)]
+    pub fn touch(
+        &mut self,
+        rank: u32,
+        maker: (Function, u32),
+        (single, objects, words): (&Single, &mpi::Objects, &[u64]),
+        found: &mut Vec<Finding>,
+    ) -> Memory {
+        let memory = single.memory(objects, words);
+        let caller = &mut self.callers[(rank - self.first) as usize];
+        let may = match memory {
+            Memory::None => false,
+            Memory::Plain(bounds, touch) => caller.pending.may_conflict(bounds, touch),
+            Memory::Shaped => true,
+        };
+        if may {
+            caller.tell_conflicts_of(single.region(objects, words), rank, maker, found);
+        }
+        memory
+    }
+
+    /// A call of `rank` that touches no more than this has made a request.
+    #[inline(always)]
+    pub fn made(
+        &mut self,
+        rank: u32,
+        maker: (Function, u32),
+        request: usize,
+        (memory, single, objects, words): (Memory, &Single, &mpi::Objects, &[u64]),
+    ) {
+        let pending = &mut self.callers[(rank - self.first) as usize].pending;
+        match memory {
+            _ if request == MPI_REQUEST_NULL => {}
+            Memory::Plain(bounds, touch) => pending.add_plain(request, maker, bounds, touch),
+            Memory::None => pending.add(request, maker, Regions::new(), false),
+            Memory::Shaped => pending.add(request, maker, single.region(objects, words).into_iter().collect(), false),
+        }
     }
 
     /// The mounted rank's call has returned.
     pub fn close(&mut self, rank: u32, words: &[u64], code: i32) {
         let caller = &mut self.callers[(rank - self.first) as usize];
-        let Some(Open { function, site, mut regions, arguments, .. }) = caller.open.pop() else { return };
+        let Some(Open { function, site, mut regions, mut arguments, .. }) = caller.open.pop() else { return };
         let (watched, maker) = (Watched::of(function), (function, site));
-        let Some(mut arguments) = arguments else {
-            if let Some(request) = watched.single.and_then(|single| single.request).filter(|_| code == MPI_SUCCESS) {
-                let request = Words::new_request(words[request]);
-                if request != MPI_REQUEST_NULL {
-                    caller.pending.add(request, maker, regions, false);
-                }
-            }
-            return;
-        };
         arguments.words.come_back(words);
         caller.settle(function, &arguments, code);
-        let words = &arguments.words;
+        let Arguments { words, mut handles } = arguments;
+        // What a million ranks had while they were blocked in one call is not kept for good.
+        if self.spare.len() < SPARE && handles.spilled() {
+            handles.clear();
+            self.spare.push(handles);
+        }
         if code != MPI_SUCCESS || !words.has_found() {
             return;
         }
@@ -147,8 +184,14 @@ impl Watch {
 }
 
 impl Caller {
+    #[cold]
+    #[inline(never)]
+    fn tell_conflicts_of(&mut self, region: Option<Region>, rank: u32, (function, site): (Function, u32), found: &mut Vec<Finding>) {
+        self.tell_conflicts(region.as_slice(), Party { rank, function: function.name(), site, process: None }, found);
+    }
+
     /// Tells of the operations under way that touch what one of the regions of a call touches.
-    fn tell_conflicts(&self, regions: &Regions, me: Party, found: &mut Vec<Finding>) {
+    fn tell_conflicts(&mut self, regions: &[Region], me: Party, found: &mut Vec<Finding>) {
         self.pending.conflicts(regions, |mine: Touch, (function, site), theirs| {
             let other = Party { function: function.name(), site, ..me };
             found.push(Finding::Overlap { call: (me, mine), pending: Some((other, theirs)) });

@@ -13,6 +13,9 @@ use std::rc::Rc;
 /// Bytes that are moved at a time where they need no conversion: a long access takes no more memory than this.
 const CHUNK: u64 = 4 << 20;
 
+/// Bytes that are moved by way of the stack: records of logs are no longer, and to allocate for them takes as long as all else that is done for one.
+const SHORT: usize = 512;
+
 /// The program's memory.
 #[derive(Clone)]
 pub(crate) struct Memory {
@@ -110,6 +113,20 @@ pub(crate) fn store(host: &Host, view: &View, from: u64, memory: &Memory) -> Res
         let bytes = pack(view, memory)?;
         write(host, &pieces(view, from, bytes.len() as u64), &bytes)?;
         return Ok(memory.extent.bytes);
+    }
+    if memory.extent.bytes <= SHORT as u64 {
+        let mut short = [0; SHORT];
+        let bytes = &mut short[..memory.extent.bytes as usize];
+        memory.pack(0, bytes);
+        let (mut rest, mut done) = (&*bytes, Ok(()));
+        view.pieces(from, memory.extent.bytes, &mut |at, len| {
+            let (head, tail) = rest.split_at((len as usize).min(rest.len()));
+            if done.is_ok() {
+                done = host.write(at, head);
+            }
+            rest = tail;
+        });
+        return done.map(|()| memory.extent.bytes);
     }
     let mut chunk = Vec::new();
     memory.chunks(|at, bytes| {

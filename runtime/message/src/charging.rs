@@ -107,6 +107,7 @@ impl Messages {
     }
     /// The clock at which the mounted rank will enter the call that it is about to make. Computation that is measured is charged up to
     /// now, and what follows is not the rank's until [`Messages::go_on_measuring`].
+    #[inline]
     pub fn upcoming_entry(&mut self) -> Time {
         match self.compute {
             Compute::None => {}
@@ -122,6 +123,7 @@ impl Messages {
         }
     }
     /// From now on computation is the mounted rank's.
+    #[inline]
     pub fn go_on_measuring(&mut self) {
         if let Compute::Measured { .. } = self.compute {
             self.clock_host.start();

@@ -49,7 +49,7 @@ impl Messages {
 
     /// [`Messages::send_plain`] while somebody wants to know of it, and of nothing else.
     // Findings and profiles are asked for with programs that send most messages plainly, too.
-    #[inline(never)]
+    #[inline(always)]
     pub(crate) fn send_noted(&mut self, objects: &Objects, mode: SendMode, buffer: Buffer, to: Peer, batching: Batching) -> Option<usize> {
         if !self.wire.is_straight() || self.faults.is_some() || self.sent.is_some() {
             return None;
@@ -199,7 +199,7 @@ impl Messages {
     }
 
     /// [`Messages::start_plain_receive`] while somebody wants to know its type, and no rank can fail.
-    #[inline(never)]
+    #[inline(always)]
     pub(crate) fn start_noted_receive(&mut self, objects: &Objects, buffer: Buffer, from: Peer, batching: Batching) -> Option<u32> {
         if self.faults.is_some() {
             return None;

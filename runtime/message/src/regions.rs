@@ -3,10 +3,14 @@
 //!
 //! Only findings ask (`-xsim-check`); messages know nothing of it.
 
+mod index;
+mod pending;
+
+pub use pending::Pending;
+
 use objects::datatype::Datatype;
 use objects::datatype::layout::Sink;
 use observe::recorder::Touch;
-use rustc_hash::FxHashMap;
 use smallvec::SmallVec;
 use std::rc::Rc;
 
@@ -100,157 +104,6 @@ fn meet(one: &[Block], other: &[Block]) -> bool {
 /// The regions of one operation: of messages, which are most, one.
 pub type Regions = SmallVec<[Region; 1]>;
 
-/// An operation that the program has a request for.
-struct Operation<W> {
-    who: W,
-    persistent: bool,
-    /// Whether it has been started and is not complete.
-    active: bool,
-    regions: Regions,
-}
-
-/// A region that is touched, in the index.
-#[derive(Clone, Copy)]
-struct Entry {
-    first: usize,
-    end: usize,
-    request: usize,
-}
-
-/// What is touched, by where that begins.
-// Programs post in the order of addresses mostly, so that few entries are moved; a tree would cost each operation more than that.
-#[derive(Default)]
-struct Index {
-    entries: Vec<Entry>,
-    /// No region is longer: how far before a region one may begin that meets it.
-    longest: usize,
-}
-
-impl Index {
-    fn touch(&mut self, request: usize, regions: &[Region]) {
-        if self.entries.is_empty() {
-            self.longest = 0;
-        }
-        for &Region { first, end, .. } in regions {
-            let at = match self.entries.last() {
-                Some(last) if last.first > first => self.entries.partition_point(|entry| entry.first <= first),
-                _ => self.entries.len(),
-            };
-            self.entries.insert(at, Entry { first, end, request });
-            self.longest = self.longest.max(end - first);
-        }
-    }
-
-    fn leave(&mut self, request: usize, regions: &[Region]) {
-        for &Region { first, .. } in regions {
-            let begin = self.entries.partition_point(|entry| entry.first < first);
-            if let Some(at) = self.entries[begin..].iter().position(|entry| entry.request == request) {
-                self.entries.remove(begin + at);
-            }
-        }
-    }
-}
-
-/// The operations of a rank that it has requests for, and who (`W`) made them.
-pub struct Pending<W> {
-    operations: FxHashMap<usize, Operation<W>>,
-    index: Index,
-}
-
-impl<W> Default for Pending<W> {
-    fn default() -> Pending<W> {
-        Pending { operations: FxHashMap::default(), index: Index::default() }
-    }
-}
-
-impl<W: Copy> Pending<W> {
-    /// An operation has begun; a persistent one is made, and touches nothing until it is started.
-    pub fn add(&mut self, request: usize, who: W, regions: Regions, persistent: bool) {
-        if !persistent {
-            self.index.touch(request, &regions);
-        }
-        let operation = Operation { who, persistent, active: !persistent, regions };
-        if self.operations.insert(request, operation).is_some() {
-            self.forget_former(request);
-        }
-    }
-
-    // A request that was freed while its operation was under way: whatever has the same handle later is another one.
-    #[cold]
-    fn forget_former(&mut self, request: usize) {
-        self.index.entries.retain(|entry| entry.request != request);
-        if let Some(operation) = self.operations.get(&request).filter(|operation| operation.active) {
-            self.index.touch(request, &operation.regions);
-        }
-    }
-
-    /// What a request's operation touches; nothing if there is none.
-    pub fn regions(&self, request: usize) -> Regions {
-        self.operations.get(&request).map(|operation| operation.regions.clone()).unwrap_or_default()
-    }
-
-    /// The operation touches its memory from now on.
-    pub fn start(&mut self, request: usize) {
-        let Some(operation) = self.operations.get_mut(&request).filter(|operation| !operation.active) else { return };
-        operation.active = true;
-        self.index.touch(request, &operation.regions);
-    }
-
-    /// The operation is complete, if there is one, and its request is gone.
-    pub fn remove(&mut self, request: usize) {
-        if let Some(operation) = self.operations.remove(&request)
-            && operation.active
-        {
-            self.index.leave(request, &operation.regions);
-        }
-    }
-
-    /// The operation is complete, if there is one, and can be started again.
-    pub fn complete(&mut self, request: usize) {
-        if let Some(operation) = self.operations.get_mut(&request)
-            && std::mem::take(&mut operation.active)
-        {
-            self.index.leave(request, &operation.regions);
-        }
-    }
-
-    /// Whether the request's operation is persistent and has been started.
-    pub fn is_restartable(&self, request: usize) -> bool {
-        self.operations.get(&request).is_some_and(|operation| operation.persistent && operation.active)
-    }
-
-    /// Tells of each operation that touches what one of the regions touches: what that one does, who made the operation, and what it does. O(log operations), and
-    /// O(operations) that begin within the length of the longest before a region.
-    pub fn conflicts(&self, regions: &[Region], mut tell: impl FnMut(Touch, W, Touch)) {
-        let Index { entries, longest } = &self.index;
-        if entries.is_empty() {
-            return;
-        }
-        let mut told: SmallVec<[usize; 4]> = SmallVec::new();
-        for region in regions {
-            let end = entries.partition_point(|entry| entry.first < region.end);
-            for entry in entries[..end].iter().rev() {
-                if entry.first.saturating_add(*longest) <= region.first {
-                    break;
-                }
-                if entry.end <= region.first || told.contains(&entry.request) {
-                    continue;
-                }
-                let Some(operation) = self.operations.get(&entry.request) else { continue };
-                if let Some(other) = operation.regions.iter().find(|other| region.conflicts(other)) {
-                    told.push(entry.request);
-                    tell(region.touch, operation.who, other.touch);
-                }
-            }
-        }
-    }
-
-    /// Who made the operations whose requests are left; in no order.
-    pub fn left_over(&self) -> impl Iterator<Item = W> + '_ {
-        self.operations.values().map(|operation| operation.who)
-    }
-}
-
 #[cfg(test)]
 mod tests {
     use super::*;
@@ -261,46 +114,88 @@ mod tests {
         Region::plain(first, length, if writes { Touch::Writes } else { Touch::Reads }).unwrap()
     }
 
+    /// Makes an operation of a request, in the way that fits it.
+    fn add(pending: &mut Pending<usize>, request: usize, who: usize, region: &Region, kept: bool) {
+        if kept {
+            pending.add(request, who, Regions::from_iter([region.clone()]), false);
+        } else {
+            pending.add_plain(request, who, (region.first, region.end), region.touch);
+        }
+    }
+
     proptest! {
         #[test]
         fn conflicts_are_those_of_all_pairs(
-            steps in proptest::collection::vec(((0usize..200, 1u64..40, any::<bool>()), any::<bool>(), 0usize..8), 1..80),
+            steps in proptest::collection::vec(((0usize..900, 1u64..40, any::<bool>()), 0u8..4, 0usize..200, 0usize..500), 1..400),
+            most in 1usize..300,
         ) {
-            let (mut pending, mut list) = (Pending::default(), Vec::<(usize, Region)>::new());
-            for (number, (what, completes, which)) in steps.into_iter().enumerate() {
+            let (mut pending, mut list) = (Pending::default(), Vec::<(usize, usize, Region)>::new());
+            for (who, (what, kept, which, handle)) in steps.into_iter().enumerate() {
                 let region = plain(what);
                 let mut found = Vec::new();
                 pending.conflicts(std::slice::from_ref(&region), |_, who: usize, touch| found.push((who, touch)));
+                let bounds = (region.first, region.end);
+                prop_assert_eq!(pending.may_conflict(bounds, region.touch), list.iter().any(|other| {
+                    other.2.first < region.end && region.first < other.2.end && (kept_of(other.1) || region.conflicts(&other.2))
+                }));
                 found.sort_unstable();
-                let wanted: Vec<_> =
-                    list.iter().filter(|other| region.conflicts(&other.1)).map(|other| (other.0, other.1.touch)).collect();
+                let mut wanted: Vec<_> =
+                    list.iter().filter(|other| region.conflicts(&other.2)).map(|other| (other.1 / 2, other.2.touch)).collect();
+                wanted.sort_unstable();
+                let found: Vec<_> = found.into_iter().map(|(who, touch)| (who / 2, touch)).collect();
                 prop_assert_eq!(found, wanted);
-                pending.add(number, number, Regions::from_iter([region.clone()]), false);
-                list.push((number, region));
-                if completes {
-                    let (request, _) = list.remove(which % list.len());
+                // The handle of an operation that nobody has completed may come again.
+                let (request, who) = (16 * (1 + handle), 2 * who + usize::from(kept == 0));
+                list.retain(|other| other.0 != request);
+                add(&mut pending, request, who, &region, kept == 0);
+                list.push((request, who, region));
+                while list.len() > most {
+                    let (request, ..) = list.remove(which % list.len());
                     pending.remove(request);
                 }
+                if which == 0 {
+                    list.drain(..).for_each(|(request, ..)| pending.remove(request));
+                }
             }
+            let mut left: Vec<_> = pending.left_over().collect();
+            left.sort_unstable();
+            prop_assert_eq!(left, list.iter().map(|other| other.1).collect::<Vec<_>>());
         }
+    }
+
+    /// Whether an operation was made with more kept of it than its region.
+    fn kept_of(who: usize) -> bool {
+        who % 2 == 1
+    }
+
+    #[test]
+    fn an_operation_whose_request_is_asked_about_touches_nothing_once_it_is_complete() {
+        let mut pending = Pending::default();
+        pending.add_plain(16, 5u32, (100, 108), Touch::Writes);
+        assert!(pending.may_conflict((104, 105), Touch::Reads));
+        pending.complete(16);
+        assert!(!pending.may_conflict((104, 105), Touch::Reads) && !pending.is_restartable(16));
+        assert_eq!(pending.left_over().collect::<Vec<_>>(), [5]);
+        pending.remove(16);
+        assert_eq!(pending.left_over().count(), 0);
     }
 
     #[test]
     fn a_persistent_operation_touches_its_memory_while_it_is_started() {
         let mut pending = Pending::default();
         let writes = [plain((100, 8, true))];
-        let found = |pending: &Pending<u32>| {
+        let found = |pending: &mut Pending<u32>| {
             let mut found = Vec::new();
             pending.conflicts(&writes, |_, who, _| found.push(who));
             found
         };
         pending.add(1, 7, Regions::from_iter(writes.clone()), true);
-        assert!(found(&pending).is_empty());
+        assert!(found(&mut pending).is_empty());
         pending.start(1);
-        assert_eq!(found(&pending), [7]);
+        assert_eq!(found(&mut pending), [7]);
         assert!(pending.is_restartable(1));
         pending.complete(1);
-        assert!(found(&pending).is_empty());
+        assert!(found(&mut pending).is_empty());
         assert_eq!(pending.left_over().collect::<Vec<_>>(), [7]);
     }
 

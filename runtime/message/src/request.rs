@@ -73,6 +73,13 @@ impl Messages {
         }
     }
 
+    /// Another handle of a send that was complete when it was made.
+    #[inline]
+    pub fn distinct_sent(&mut self) -> usize {
+        self.distinct = self.distinct.wrapping_add(1);
+        handle::of_sent(self.distinct)
+    }
+
     /// The request inside a persistent one, or `handle` itself.
     pub fn active_part(&self, handle: usize) -> usize {
         match handle::request(handle) {

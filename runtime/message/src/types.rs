@@ -94,10 +94,16 @@ impl Types {
         })
     }
 
+    #[inline]
     fn number_of(&mut self, objects: &Objects, datatype: usize) -> u32 {
-        if let Some(&number) = self.predefined.get(datatype).filter(|&&number| number != 0) {
-            return number;
+        match self.predefined.get(datatype) {
+            Some(&number) if number != 0 => number,
+            _ => self.number_of_any(objects, datatype),
         }
+    }
+
+    #[inline(never)]
+    fn number_of_any(&mut self, objects: &Objects, datatype: usize) -> u32 {
         let Ok(kind) = objects.types.get(datatype) else { return 0 };
         let number = self.number(Unit::of(kind));
         if kind.is_predefined() {
@@ -107,10 +113,18 @@ impl Types {
         number
     }
 
+    #[inline]
     fn keep(&mut self, node: u32, what: Use) {
-        if self.nodes.len() <= node as usize {
-            self.nodes.resize(node as usize + 1, Use::default());
+        match self.nodes.get_mut(node as usize) {
+            Some(place) => *place = what,
+            None => self.keep_beyond(node, what),
         }
+    }
+
+    #[cold]
+    #[inline(never)]
+    fn keep_beyond(&mut self, node: u32, what: Use) {
+        self.nodes.resize(node as usize + 1, Use::default());
         self.nodes[node as usize] = what;
     }
 }

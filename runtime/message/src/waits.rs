@@ -173,7 +173,15 @@ impl Messages {
     }
 
     /// The mounted rank sends a message, which leaves at its clock.
+    #[inline]
     pub fn note_sending(&mut self, to: u32, bytes: u64) {
+        if self.sent.is_some() || self.waits.is_some() {
+            self.keep_sending(to, bytes);
+        }
+    }
+
+    #[inline(never)]
+    fn keep_sending(&mut self, to: u32, bytes: u64) {
         let me = self.current;
         if let Some(sent) = &mut self.sent {
             let sent = sent.entry(me).or_default();
@@ -200,10 +208,15 @@ impl Messages {
         }
     }
 
-    #[cold]
-    #[inline(never)]
     fn keep_departure(&mut self, node: u32) {
         self.keep_type(node);
+        if self.waits.is_some() {
+            self.keep_act(node);
+        }
+    }
+
+    #[inline(never)]
+    fn keep_act(&mut self, node: u32) {
         let Some(waits) = &mut self.waits else { return };
         let act = waits.sending;
         waits.depart(node, act);

@@ -21,6 +21,7 @@ impl Messages {
     }
 
     /// The mounted rank begins a call at this place, as recorders number places.
+    #[inline]
     pub fn call_from(&mut self, site: u32) {
         if let Some(types) = &mut self.types {
             types.site = site;
@@ -38,6 +39,7 @@ impl Messages {
         self.types.as_mut().map(|types| std::mem::take(&mut types.found)).unwrap_or_default()
     }
 
+    #[inline]
     pub(super) fn use_of(&mut self, objects: &Objects, datatype: usize) -> Option<Use> {
         let rank = self.current;
         let function = self.ranks[rank as usize].function & !crate::messages::FAILED_POLL;
@@ -46,6 +48,7 @@ impl Messages {
     }
 
     /// The mounted rank sends a message from this buffer, which is delivered next.
+    #[inline]
     pub(crate) fn note_sent_type(&mut self, objects: &Objects, buffer: Buffer) {
         let sending = self.use_of(objects, buffer.2);
         if let (Some(types), Some(sending)) = (&mut self.types, sending) {
@@ -54,6 +57,7 @@ impl Messages {
     }
 
     /// Nothing is known of the messages that are delivered next: chapters send them.
+    #[inline]
     pub(crate) fn forget_sent_type(&mut self) {
         if let Some(types) = &mut self.types {
             types.sending = Use::default();
@@ -68,6 +72,7 @@ impl Messages {
     }
 
     /// The mounted rank receives into this buffer, with the receive in this node.
+    #[inline]
     pub(crate) fn note_received_type(&mut self, objects: &Objects, node: u32, buffer: Buffer) {
         let receives = self.use_of(objects, buffer.2);
         if let (Some(types), Some(receives)) = (&mut self.types, receives) {
@@ -76,6 +81,7 @@ impl Messages {
     }
 
     /// The message that is being delivered is in this node.
+    #[inline]
     pub(crate) fn keep_type(&mut self, node: u32) {
         if let Some(types) = &mut self.types {
             let sending = types.sending;
@@ -84,9 +90,18 @@ impl Messages {
     }
 
     /// The receive meets the message: both nodes are as they were.
+    #[inline]
+    pub(crate) fn compare_met(&mut self, receive: u32, message: u32) {
+        let Some(types) = &self.types else { return };
+        let of = |node: u32| types.nodes.get(node as usize).map_or(0, |what| what.unit);
+        if of(receive) != of(message) {
+            self.compare_units(receive, message);
+        }
+    }
+
     #[cold]
     #[inline(never)]
-    pub(crate) fn compare_met(&mut self, receive: u32, message: u32) {
+    fn compare_units(&mut self, receive: u32, message: u32) {
         let bytes = self.nodes[message].bytes;
         // What is too long is an error of the receive's own.
         if bytes == 0 || bytes > self.nodes[receive].bytes {
@@ -95,7 +110,7 @@ impl Messages {
         let Some(types) = &self.types else { return };
         let of = |node: u32| types.nodes.get(node as usize).copied().unwrap_or_default();
         let (room, sent) = (of(receive), of(message));
-        if room.unit == sent.unit || room.unit == 0 || sent.unit == 0 {
+        if room.unit == 0 || sent.unit == 0 {
             return;
         }
         let (to, from) = (types.units[room.unit as usize - 1], types.units[sent.unit as usize - 1]);

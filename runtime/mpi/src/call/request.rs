@@ -18,9 +18,7 @@ impl Mpi {
     /// one for all of them).
     // Some layers above put requests into tables by their handles.
     pub fn distinct_sent(&self) -> usize {
-        let mut world = self.world();
-        world.messages.distinct = world.messages.distinct.wrapping_add(1);
-        handle::of_sent(world.messages.distinct)
+        self.world().messages.distinct_sent()
     }
 
     /// `MPI_Grequest_complete`.

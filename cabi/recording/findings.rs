@@ -1,0 +1,161 @@
+//! How findings are made of calls (`-xsim-check`), and told.
+
+use super::parameter::Form;
+use super::sites::Frame;
+use super::touched::Watched;
+use super::{Makes, Opened, Recording};
+use crate::alone;
+use crate::constants::MPI_SUCCESS;
+use crate::function::Function;
+use mpi::handle::REQUEST_SENT;
+use mpi::world::{Phase, World};
+use observe::recorder::Leftover;
+use rank::Addr;
+use rank::memory::{load, store};
+use std::cell::RefMut;
+
+impl Recording {
+    /// [`Recording::open`] while nobody wants to know more of calls than findings.
+    // Most calls are messages, with one buffer: they are told by a few of their words, with one look at the world, and what a program does with a message is to
+    // cost twice as much and not more (benches/peer/run --check).
+    #[inline(always)]
+    pub(super) fn open_watched(
+        &mut self,
+        watched: &'static Watched,
+        (function, form): (Function, Form),
+        words: &mut [u64],
+        frame: &Frame,
+        opened: &mut Opened,
+    ) {
+        let mut guard = alone::mpi().world();
+        let world = &mut *guard;
+        if world.is_at_limit() && world.must_stop().is_some() || !watched.any {
+            return;
+        }
+        world.messages.upcoming_entry();
+        let site = self.site(frame, words);
+        world.messages.call_from(site);
+        self.begin_watching(guard, watched, (function, site), form, words, opened);
+        opened.told = opened.watched;
+    }
+
+    /// The mounted rank begins a call at a site: what of it is a finding is told.
+    #[inline(always)]
+    pub(super) fn begin_watching(
+        &mut self,
+        mut guard: RefMut<'_, World>,
+        watched: &'static Watched,
+        (function, site): (Function, u32),
+        form: Form,
+        words: &mut [u64],
+        opened: &mut Opened,
+    ) {
+        let world = &mut *guard;
+        // Of calls that are not waited for to return.
+        if world.messages.has_findings() {
+            self.found.append(&mut world.messages.take_findings());
+        }
+        match (&watched.single, &mut self.watch) {
+            (Some(single), Some(watch)) if form == Form::c(false) => {
+                let me = world.messages.me();
+                let memory = watch.touch(me, (function, site), (single, &world.objects, words), &mut self.found);
+                if single.request.is_some() {
+                    opened.watched = true;
+                    opened.makes = Some(Makes { single, function, site, memory });
+                }
+                if self.only_watched.is_some() {
+                    world.messages.go_on_measuring();
+                }
+            }
+            _ => {
+                drop(guard);
+                opened.watched = true;
+                self.begin_watching_any((function, site), form, words);
+            }
+        }
+        self.tell_found();
+    }
+
+    #[inline(never)]
+    fn begin_watching_any(&mut self, made: (Function, u32), form: Form, words: &mut [u64]) {
+        let me = alone::mpi().world().messages.me();
+        if let Some(watch) = &mut self.watch {
+            watch.open(me, made, form, words, &mut self.found);
+        }
+        if self.only_watched.is_some() {
+            alone::mpi().world().messages.go_on_measuring();
+        }
+    }
+
+    /// Keeps what the mounted rank's call, which returns, has made and freed.
+    #[inline(always)]
+    pub(super) fn end_watching(&mut self, opened: &Opened, words: &[u64], code: i32) {
+        let Some(Makes { single, function, site, memory }) = opened.makes else { return self.end_watching_any(words, code) };
+        let mut guard = alone::mpi().world();
+        let world = &mut *guard;
+        if let Some(watch) = &mut self.watch
+            && let Some(request) = single.request.filter(|_| code == MPI_SUCCESS)
+        {
+            let at = Addr(words[request] as usize);
+            let mut request: usize = load(at);
+            if request == REQUEST_SENT {
+                request = world.messages.distinct_sent();
+                store(at, request);
+            }
+            watch.made(world.messages.me(), (function, site), request, (memory, single, &world.objects, words));
+        }
+        world.messages.go_on_measuring();
+    }
+
+    #[inline(never)]
+    fn end_watching_any(&mut self, words: &[u64], code: i32) {
+        let Some(watch) = &mut self.watch else { return };
+        let mut world = alone::mpi().world();
+        let me = world.messages.me();
+        if world.messages.has_findings() {
+            self.found = world.messages.take_findings();
+        }
+        drop(world);
+        watch.close(me, words, code);
+        self.tell_found();
+        alone::mpi().world().messages.go_on_measuring();
+    }
+
+    /// Tells the findings that were made since.
+    #[inline]
+    pub(super) fn tell_found(&mut self) {
+        if self.found.is_empty() {
+            return;
+        }
+        self.tell_all_found();
+    }
+
+    #[cold]
+    fn tell_all_found(&mut self) {
+        for finding in self.found.drain(..) {
+            self.recorders.iter_mut().for_each(|recorder| recorder.found(&finding));
+        }
+    }
+
+    /// Tells what ranks that have finalized MPI have neither freed nor received.
+    // Of the others, in a run that was aborted, nobody knows what they would have done.
+    pub(super) fn tell_left_over(&mut self, world: &mut World) {
+        self.found = world.messages.take_findings();
+        self.tell_found();
+        let Some(watch) = &self.watch else { return };
+        for rank in (self.first..).take(self.callers.len()) {
+            if !matches!(world.messages.phase(rank), Phase::Finalized | Phase::Ended) {
+                continue;
+            }
+            let objects = watch.left_over(rank).into_iter();
+            let messages = world.messages.never_received(rank).map(|(envelope, bytes)| {
+                let comm = world.objects.comms.by_context(envelope.context, rank);
+                let source = comm.and_then(|comm| comm.peer(envelope.source as i32, rank, "source").ok());
+                Leftover::Message { source, tag: envelope.tag, bytes }
+            });
+            for what in objects.chain(messages) {
+                self.recorders.iter_mut().for_each(|recorder| recorder.left_over(rank, &what));
+            }
+        }
+    }
+}

@@ -1,0 +1,166 @@
+//! Which memory operations under way touch, by where it begins.
+
+use super::Region;
+use observe::recorder::Touch;
+
+/// What an operation does with a region.
+#[derive(Clone, Copy, PartialEq, Eq, Debug)]
+pub(super) enum What {
+    /// Nothing more: it is over.
+    Gone,
+    /// This, with all of its bytes, and it has no other region.
+    All(Touch),
+    /// What is kept of it elsewhere.
+    Kept,
+}
+
+/// A region that is touched, and by whom.
+#[derive(Clone, Copy)]
+pub(super) struct Entry<W> {
+    pub(super) first: usize,
+    pub(super) end: usize,
+    pub(super) request: usize,
+    pub(super) who: W,
+    pub(super) what: What,
+}
+
+/// So many entries are nobody's before they are taken out.
+const SPARE: usize = 32;
+
+/// Regions in the order of their first bytes.
+// Programs use the same buffers again and again, in the same order mostly: what an operation leaves stays where it is until one takes its place, and where the last one
+// was found the next one is looked for first. So nothing is moved and nothing searched in a loop of a program; a tree would cost each operation more than that.
+pub(super) struct Index<W> {
+    entries: Vec<Entry<W>>,
+    /// How many are somebody's.
+    live: usize,
+    /// None of these is longer: how far before a region one may begin that meets it.
+    longest: usize,
+    /// Where the next one probably begins, and where the next one is that ends.
+    next: usize,
+    leaves: usize,
+}
+
+impl<W> Default for Index<W> {
+    fn default() -> Index<W> {
+        Index { entries: Vec::new(), live: 0, longest: 0, next: 0, leaves: 0 }
+    }
+}
+
+impl<W: Copy> Index<W> {
+    /// How many regions are touched.
+    #[inline]
+    pub(super) fn live(&self) -> usize {
+        self.live
+    }
+
+    /// The regions that are touched, in order.
+    pub(super) fn iter(&self) -> impl Iterator<Item = &Entry<W>> {
+        self.entries.iter().filter(|entry| entry.what != What::Gone)
+    }
+
+    /// A place before which no region begins later, and behind which none begins earlier.
+    #[inline(always)]
+    fn locate(&self, first: usize) -> usize {
+        let at = self.next;
+        let before = at == 0 || self.entries.get(at - 1).is_some_and(|entry| entry.first <= first);
+        let behind = self.entries.get(at).is_none_or(|entry| entry.first >= first);
+        if before && behind { at } else { self.search(first) }
+    }
+
+    #[inline(never)]
+    fn search(&self, first: usize) -> usize {
+        self.entries.partition_point(|entry| entry.first < first)
+    }
+
+    /// A region is touched from now on. O(1) beside the last one that was, else O(log regions); O(regions) to make room.
+    #[inline(always)]
+    pub(super) fn touch(&mut self, entry: Entry<W>) {
+        if self.live == 0 {
+            self.longest = 0;
+        }
+        self.longest = self.longest.max(entry.end - entry.first);
+        let mut at = self.locate(entry.first);
+        if self.entries.get(at).is_none_or(|entry| entry.what != What::Gone) {
+            at = self.make_room(at, &entry);
+        }
+        self.entries[at] = entry;
+        self.live += 1;
+        self.next = at + 1;
+    }
+
+    /// A place for an entry that belongs before this one.
+    #[inline(never)]
+    fn make_room(&mut self, mut at: usize, entry: &Entry<W>) -> usize {
+        if let Some(before) = at.checked_sub(1).filter(|&before| self.entries[before].what == What::Gone) {
+            return before;
+        }
+        if self.entries.len() - self.live > self.live + SPARE {
+            self.entries.retain(|entry| entry.what != What::Gone);
+            at = self.search(entry.first);
+        }
+        self.entries.insert(at, *entry);
+        at
+    }
+
+    /// The region that a request is all of is touched no longer, if it is the one behind the last that ended: whether it was.
+    #[inline(always)]
+    pub(super) fn leave_next(&mut self, request: usize) -> bool {
+        let at = self.leaves;
+        let is_it = self.entries.get(at).is_some_and(|entry| entry.request == request && matches!(entry.what, What::All(_)));
+        if is_it {
+            self.end(at);
+        }
+        is_it
+    }
+
+    /// The region of a request that begins there is touched no longer: whether there was one. O(log regions).
+    pub(super) fn leave(&mut self, request: usize, first: usize) -> bool {
+        let begin = self.search(first);
+        let is_it = |entry: &Entry<W>| entry.request == request && entry.what != What::Gone;
+        let at = self.entries[begin..].iter().take_while(|entry| entry.first == first).position(is_it);
+        if let Some(at) = at {
+            self.end(begin + at);
+        }
+        at.is_some()
+    }
+
+    #[inline]
+    fn end(&mut self, at: usize) {
+        self.entries[at].what = What::Gone;
+        self.live -= 1;
+        self.leaves = at + 1;
+        if self.live == 0 {
+            (self.next, self.leaves) = (0, 0);
+        }
+    }
+
+    /// Calls `meets` for what shares a byte with the region. O(1) beside the last one that was touched, else O(log regions), and O(regions) that begin within the length of the
+    /// longest before it.
+    #[inline(always)]
+    pub(super) fn meeting(&mut self, (first, end): (usize, usize), mut meets: impl FnMut(&Entry<W>)) {
+        if self.live == 0 {
+            return;
+        }
+        let at = self.locate(first);
+        self.next = at;
+        for entry in self.entries[at..].iter().take_while(|entry| entry.first < end) {
+            if entry.what != What::Gone {
+                meets(entry);
+            }
+        }
+        for entry in self.entries[..at].iter().rev().take_while(|entry| entry.first.saturating_add(self.longest) > first) {
+            if entry.end > first && entry.what != What::Gone {
+                meets(entry);
+            }
+        }
+    }
+}
+
+impl<W> Entry<W> {
+    /// The region, of one that has all of it.
+    pub(super) fn region(&self) -> Option<Region> {
+        let What::All(touch) = self.what else { return None };
+        Some(Region { first: self.first, end: self.end, touch, shape: None })
+    }
+}

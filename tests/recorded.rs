@@ -51,7 +51,8 @@ fn compiled(mpi: &str, source: &str, directory: &Path) -> PathBuf {
 fn real(mpi: &'static str, ranks: u32, program: &Path, args: &[&str], trace: &Path, times: &str) -> Output {
     let library = library(mpi);
     let mut run = Command::new("timeout");
-    clean(&mut run).args(["50", &format!("mpirun.{mpi}"), "-n", &ranks.to_string()]);
+    // Beside the other tests processes that wait for each other have a part of a core.
+    clean(&mut run).args(["200", &format!("mpirun.{mpi}"), "-n", &ranks.to_string()]);
     if mpi == OPENMPI {
         run.args(["--allow-run-as-root", "--oversubscribe"]);
     }

@@ -18,7 +18,7 @@ use std::ops::Range;
 use std::path::PathBuf;
 use std::sync::OnceLock;
 use std::sync::atomic::{AtomicBool, Ordering::Relaxed};
-use std::time::Instant;
+use std::time::{Duration, Instant};
 use trace::part::Part;
 use trace::{Options, Recording, Timing};
 
@@ -82,6 +82,8 @@ pub struct Run {
 /// What a user has asked for wrongly: nothing that follows would be what was meant.
 fn refuse(why: &str) {
     say(why);
+    // Hydra, MPICH's launcher, ends with the job: what it has not handed on by then is lost, as one sentence in 25 was.
+    std::thread::sleep(Duration::from_millis(250));
     // SAFETY: MPI is initialized.
     unsafe { xsimtrace_abort() };
 }

@@ -3,41 +3,16 @@
 //! A Fortran procedure calls the C function of its name, or that with `P`, so that C sees a call of the library. Each entry notes where it returns to and which function that
 //! will be, and jumps on with all arguments as they are: it need not know them. Assembler of x86-64, System V ABI.
 
-use crate::recording::is_recorded;
 use crate::table::Table;
+use crate::wrappers::wrapped;
 use std::fmt::Write;
-
-/// Functions that procedures of the libraries call for themselves, to know how long an array is or of what kind a handle.
-const HELPERS: &[&str] = &[
-    "Cartdim_get",
-    "Comm_rank",
-    "Comm_remote_size",
-    "Comm_size",
-    "Comm_test_inter",
-    "Dist_graph_neighbors_count",
-    "Graphdims_get",
-    "Graph_neighbors_count",
-    "Group_size",
-    "Topo_test",
-    "Type_get_envelope",
-    "Type_get_extent",
-    "Type_size",
-];
-
-/// Whether Fortran's library calls it within procedures of other names.
-pub fn is_helper(name: &str) -> bool {
-    HELPERS.contains(&name)
-}
 
 /// The entries, to be included in C, behind `struct entry`.
 pub fn write(table: &Table) -> String {
     let mut out = String::from("__asm__(\".text\\n\"\n");
     let mut data = String::new();
     let mut count = 0;
-    for (number, row) in table.functions.iter().enumerate() {
-        if !is_recorded(row) || row.chapter == "tool" || !row.is_standard() {
-            continue;
-        }
+    for (number, row) in wrapped(table) {
         let upper = row.full_name().to_uppercase();
         let lower = upper.to_lowercase();
         // Names of procedures of mpif.h and module mpi with and without underscores; of mpi_f08, with choice buffers as descriptors or without.

@@ -6,7 +6,6 @@
 //!
 //! Fortran's libraries call `PMPI_` functions, Open MPI's always and MPICH's for some of mpi_f08: these have wrappers too, which pass on what is not from there.
 
-use crate::entries::is_helper;
 use crate::kinds::Kind;
 use crate::recording::is_recorded;
 use crate::table::{Constant, Direction, Parameter, Row, Table, symbol};
@@ -67,6 +66,34 @@ pub fn constants(table: &Table) -> String {
     out + "}\n"
 }
 
+/// Functions that procedures of Fortran's libraries call for themselves, to know how long an array is or of what kind a handle.
+const HELPERS: &[&str] = &[
+    "Cartdim_get",
+    "Comm_rank",
+    "Comm_remote_size",
+    "Comm_size",
+    "Comm_test_inter",
+    "Dist_graph_neighbors_count",
+    "Graphdims_get",
+    "Graph_neighbors_count",
+    "Group_size",
+    "Topo_test",
+    "Type_get_envelope",
+    "Type_get_extent",
+    "Type_size",
+];
+
+/// Whether Fortran's libraries call it within procedures of other names.
+fn is_helper(name: &str) -> bool {
+    HELPERS.contains(&name)
+}
+
+/// The functions that have wrappers, with their numbers.
+// Nobody waits in the tool interface, whose handles are of the tool alone.
+pub fn wrapped(table: &Table) -> impl Iterator<Item = (usize, &Row)> {
+    table.functions.iter().enumerate().filter(|(_, row)| is_recorded(row) && row.chapter != "tool" && row.is_standard())
+}
+
 /// The wrappers and the tables, to be included behind `mpi.h`.
 pub fn write(table: &Table) -> String {
     let mut out = String::from("/* Generated from cabi/table; see build/wrappers.rs. */\n\n");
@@ -81,11 +108,7 @@ pub fn write(table: &Table) -> String {
         guarded(&mut out, &constant.name, &there, &format!("    to[{index}] = (uint64_t)XSIMTRACE_NONE;\n"));
     }
     out.push_str("}\n\n");
-    for (number, row) in table.functions.iter().enumerate() {
-        // Nobody waits in the tool interface, whose handles are of the tool alone.
-        if !is_recorded(row) || row.chapter == "tool" || !row.is_standard() {
-            continue;
-        }
+    for (number, row) in wrapped(table) {
         for &large in row.variants() {
             let text = wrapper(number, row, large);
             guarded(&mut out, &name(row, large), &text, "");
@@ -161,7 +184,7 @@ fn wrapper(number: usize, row: &Row, large: bool) -> String {
          \x20   return code;\n}}\n\
          EXPORTED int recorded_{name}({typed}) __asm__(\"{name}\");\n\
          int recorded_{name}({typed})\n{{\n\
-         \x20   void *site = site_of({number}, {helper}, __builtin_return_address(0));\n\
+         \x20   void *from = __builtin_return_address(0), *site = is_fortran(from) ? site_of({number}, {helper}, from) : from;\n\
          \x20   return site ? told_{name}(site{site_same}) : THE_REAL({name})({same});\n}}\n\
          EXPORTED int passed_{name}({typed}) __asm__(\"P{name}\");\n\
          int passed_{name}({typed})\n{{\n\

@@ -100,12 +100,10 @@ static inline int is_fortran(const void *address)
     return 0;
 }
 
-/* Where the program called a function that returns to `from`; NULL if Fortran's library calls it for itself. */
+/* Where the program called a function that returns to `from` in Fortran's library; NULL if that calls it for itself. */
 static inline void *site_of(int64_t function, int is_helper, void *from)
 {
     struct noted *noted = &xsimtrace_noted;
-    if (!is_fortran(from))
-        return from;
     if (noted->function == NEVER)
         /* The procedure has no entry: its place is in the library. */
         return from;

@@ -54,9 +54,7 @@ impl Collectives {
         let request = (!blocking)
             .then(|| messages.make_request(me, message::request::Body::Chapter { chapter: crate::CHAPTER, token: [index, member] }));
         let instance = &mut self.instances[index];
-        if instance.taken != 0 {
-            messages.note_collective(instance.taken);
-        }
+        messages.note_collective(instance.taken);
         if entry.root_known && !instance.root_known {
             // Those who do not know the root (MPI_PROC_NULL) know nothing else of the call either.
             instance.root_known = true;

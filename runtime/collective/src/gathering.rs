@@ -254,9 +254,7 @@ impl Collectives {
         instance.arrived += 1;
         *call += 1;
         state.waiting = 1;
-        if latest.taken != 0 {
-            messages.note_collective(latest.taken);
-        }
+        messages.note_collective(latest.taken);
         Some(Ticket::new(index, member))
     }
 
@@ -276,9 +274,7 @@ impl Collectives {
         let waits = self.instance(index).describe().0.blocking;
         let request = (!waits).then(|| messages.make_request(me, Body::Chapter { chapter: CHAPTER, token: [index, member] }));
         let instance = self.instance_mut(index);
-        if instance.taken != 0 {
-            messages.note_collective(instance.taken);
-        }
+        messages.note_collective(instance.taken);
         let gathering = instance.gathering.as_mut().expect("made or found above");
         let first = instance.arrived == 0;
         gathering.join(member, clock, first);

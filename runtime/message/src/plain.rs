@@ -33,18 +33,11 @@ impl Messages {
     // Cheap questions first, and nothing is changed before the last of them: what is not plain starts over in
     // the general way, which alone knows what to say of errors.
     #[inline(always)]
-    pub fn send_plain(
-        &mut self,
-        objects: &Objects,
-        mode: SendMode,
-        buffer: Buffer,
-        (destination, tag, comm): Peer,
-        batching: Batching,
-    ) -> Option<usize> {
+    pub fn send_plain(&mut self, objects: &Objects, mode: SendMode, buffer: Buffer, to: Peer, batching: Batching) -> Option<usize> {
         if !self.wire.plain {
             return None;
         }
-        self.send_straight::<false>(objects, mode, buffer, (destination, tag, comm), batching)
+        self.send_straight::<false>(objects, mode, buffer, to, batching)
     }
 
     /// [`Messages::send_plain`] while somebody wants to know of it, and of nothing else.

@@ -315,10 +315,12 @@ impl Messages {
         }
     }
 
-    /// The mounted rank has entered a collective of the kind with this number, which is not 0.
-    #[cold]
+    /// The mounted rank has entered a collective of the kind with this number; 0: of none.
+    #[inline]
     pub fn note_collective(&mut self, number: u32) {
-        if let Some(waits) = &mut self.waits {
+        if number != 0
+            && let Some(waits) = &mut self.waits
+        {
             waits.calls[self.current as usize].collective = number;
         }
     }

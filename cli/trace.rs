@@ -3,6 +3,7 @@
 mod benchmark;
 mod convert;
 mod extrapolate;
+mod join;
 mod scale;
 
 use crate::failure::{Failure, USAGE};
@@ -103,6 +104,7 @@ pub fn command() -> Command {
         .subcommand(benchmark::command())
         .subcommand(convert::command())
         .subcommand(extrapolate::command())
+        .subcommand(join::command())
         .subcommand(scale::command())
 }
 
@@ -151,6 +153,10 @@ pub fn main(matches: &ArgMatches) -> Result<ExitCode, Failure> {
         }
         "extrapolate" => {
             extrapolate::run(sub)?;
+            ExitCode::SUCCESS
+        }
+        "join" => {
+            join::run(sub)?;
             ExitCode::SUCCESS
         }
         "scale" => {

@@ -49,6 +49,11 @@ fn compiled(mpi: &str, source: &str, directory: &Path) -> PathBuf {
 
 /// A real run of a program that is recorded.
 fn real(mpi: &'static str, ranks: u32, program: &Path, args: &[&str], trace: &Path, times: &str) -> Output {
+    run_of(mpi, ranks, program, args, trace, times).output().unwrap()
+}
+
+/// It, before it is started.
+fn run_of(mpi: &'static str, ranks: u32, program: &Path, args: &[&str], trace: &Path, times: &str) -> Command {
     let library = library(mpi);
     let mut run = Command::new("timeout");
     // Beside the other tests processes that wait for each other have a part of a core.
@@ -58,7 +63,8 @@ fn real(mpi: &'static str, ranks: u32, program: &Path, args: &[&str], trace: &Pa
     }
     run.env("XSIM_TRACE", trace).env("XSIM_TRACE_TIMES", times);
     // The launcher is none of those that are recorded.
-    run.arg("env").arg(format!("LD_PRELOAD={}", library.display())).arg(program).args(args).output().unwrap()
+    run.arg("env").arg(format!("LD_PRELOAD={}", library.display())).arg(program).args(args);
+    run
 }
 
 fn text(bytes: &[u8]) -> String {
@@ -192,6 +198,27 @@ fn what_was_recorded_up_to_an_abort_can_be_read() {
         let part = format!("{}.part0", trace.display());
         let shown = command(&["trace", "show", &part]).output().unwrap();
         assert!(shown.status.success() && text(&shown.stdout).contains("MPI_Pcontrol(level=1)"), "{}", text(&shown.stderr));
+    }
+    std::fs::remove_dir_all(directory).unwrap();
+}
+
+#[test]
+fn what_processes_saved_before_a_kill_is_joined() {
+    let directory = scratch("recorded-killed");
+    for mpi in [MPICH, OPENMPI] {
+        let trace = directory.join(format!("{mpi}.trace"));
+        let program = compiled(mpi, "tests/programs/killed.c", &directory);
+        let mut run = run_of(mpi, 3, &program, &[], &trace, "none");
+        assert!(!run.env("XSIM_TRACE_SAVE", "0s").status().unwrap().success(), "{mpi} says that the run went well");
+        let part = |rank: u32| format!("{}.part{rank}", trace.display());
+        let joined = trace.with_extension("joined");
+        let join = command(&["trace", "join", &part(0), &part(1), &part(2), "-o", joined.to_str().unwrap()]).output().unwrap();
+        assert!(join.status.success() && join.stderr.is_empty(), "{mpi}: {}", text(&join.stderr));
+        // Rank 1 has another number for the communicator than the others have: what it is tells whose messages are whose.
+        let found = text(&command(&["trace", "check", joined.to_str().unwrap()]).output().unwrap().stdout);
+        assert!(!found.contains("MPI_Send") && !found.contains("MPI_Recv"), "{mpi}: {found}");
+        let stat = text(&command(&["trace", "stat", joined.to_str().unwrap()]).output().unwrap().stdout);
+        assert!(stat.lines().any(|line| line.contains("MPI_Send") && line.contains("60")), "{mpi}: {stat}");
     }
     std::fs::remove_dir_all(directory).unwrap();
 }

@@ -253,15 +253,42 @@ fn a_part_of_a_trace_is_a_trace() {
     assert!(!output.status.success() && String::from_utf8_lossy(&output.stderr).contains("-xsim-trace-times exact"));
 }
 
+/// What processes saved beside a trace, in their order.
+fn saved(trace: &Path) -> Vec<PathBuf> {
+    let part = |number: u32| PathBuf::from(format!("{}.part{number}", trace.display()));
+    (0..).map(part).take_while(|part| part.exists()).collect()
+}
+
 #[test]
 fn what_was_saved_of_a_run_that_is_killed_can_be_read() {
     let killed = || Run::program("killed.c").ranks(3).machine("none").variable("XSIM_COMPUTE", "none");
     let (_, file) = traced(killed().arg("-xsim-trace-save=0s"));
+    let counts = |trace: &Path, rank: u32| {
+        let shown = told(&["show", "--rank", &rank.to_string()], trace);
+        ["MPI_Comm_split(", "MPI_Send(", "MPI_Recv(", "MPI_Finalize("]
+            .map(|name| shown.lines().filter(|call| call.starts_with(name)).count())
+    };
     // Each process saves its own ranks.
-    let part = file.with_file_name("run.trace.part0");
-    let shown = told(&["show", "--rank", "0"], &part);
-    let count = |name: &str| shown.lines().filter(|call| call.starts_with(name)).count();
-    assert_eq!((count("MPI_Send("), count("MPI_Recv("), count("MPI_Finalize(")), (20, 20, 0), "{shown}");
+    let parts = saved(&file);
+    assert_eq!(counts(&parts[0], 0), [1, 20, 20, 0]);
+    let joined = file.with_file_name("joined.trace");
+    let join = |parts: &[PathBuf]| {
+        let parts: Vec<&str> = parts.iter().map(|part| part.to_str().unwrap()).collect();
+        xsim(&[&["join", "-o", joined.to_str().unwrap()], &parts[..]].concat())
+    };
+    let output = join(&parts);
+    assert!(output.status.success() && output.stderr.is_empty(), "{}", String::from_utf8_lossy(&output.stderr));
+    (0..3).for_each(|rank| assert_eq!(counts(&joined, rank), [1, 20, 20, 0], "rank {rank}"));
+    // Who is whose neighbour is known: every message finds its receive.
+    let found = String::from_utf8(xsim(&["check", joined.to_str().unwrap()]).stdout).unwrap();
+    assert!(!found.contains("MPI_Send") && !found.contains("MPI_Recv"), "{found}");
+    let refused = |parts: &[PathBuf], says: &str| {
+        let output = join(parts);
+        let text = String::from_utf8_lossy(&output.stderr).into_owned();
+        assert!(!output.status.success() && text.contains(says), "{text}");
+    };
+    refused(&[parts[0].clone(), parts[0].clone()], "two of them tell of rank 0");
+    refused(std::slice::from_ref(&joined), "it is a whole trace");
     // A run that comes to its end leaves the trace alone.
     let (output, file) = traced(of_four().arg("-xsim-trace-save=0s"));
     output.success();

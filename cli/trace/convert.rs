@@ -75,7 +75,7 @@ pub fn run(matches: &ArgMatches) -> Result<(), Failure> {
 /// What a file begins with, as much as tells a trace.
 fn begin(path: &Path) -> Result<Vec<u8>, Failure> {
     let mut begin = Vec::new();
-    let read = std::fs::File::open(path).and_then(|file| file.take(::trace::file::MAGIC.len().max(8) as u64).read_to_end(&mut begin));
+    let read = std::fs::File::open(path).and_then(|file| file.take(::trace::file::MAGIC.max(8) as u64).read_to_end(&mut begin));
     read.map_err(|why| Failure::new(format!("{} cannot be read: {why}", path.display())))?;
     Ok(begin)
 }

@@ -5,6 +5,9 @@ use libfuzzer_sys::fuzz_target;
 
 fuzz_target!(|contents: &[u8]| {
     let _ = trace::Trace::read(contents);
+    if let Ok(saved) = trace::saved::Saved::read(contents) {
+        let _ = trace::saved::join(vec![saved]);
+    }
     if let Ok(trace) = trace::Trace::read_contents(contents) {
         let view = trace.rank(trace.ranks - 1);
         view.calls().take(1000).for_each(|event| assert!(!trace::text::event(&view, &event).is_empty()));

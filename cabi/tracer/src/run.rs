@@ -3,7 +3,7 @@
 use crate::function::Function;
 use crate::recording::arguments::Words;
 use crate::recording::facts::Facts;
-use crate::recording::host::{self, Key};
+use crate::recording::host;
 use crate::recording::module;
 use crate::recording::objects::Objects;
 use crate::recording::open::Open;
@@ -19,7 +19,6 @@ use std::path::PathBuf;
 use std::sync::OnceLock;
 use std::sync::atomic::{AtomicBool, Ordering::Relaxed};
 use std::time::{Duration, Instant};
-use trace::part::Part;
 use trace::{Options, Recording, Timing};
 
 /// Whether it was said that other threads call MPI.
@@ -79,6 +78,9 @@ pub struct Run {
     lost: u64,
 }
 
+/// How often what was recorded is saved, as libxsim.so has it.
+const SAVE: Span = Span::from_ps(60_000_000_000_000);
+
 /// What a user has asked for wrongly: nothing that follows would be what was meant.
 fn refuse(why: &str) {
     say(why);
@@ -107,9 +109,17 @@ impl Run {
                 return None;
             }
         };
-        // A minute, as libxsim.so has it.
-        let (save, window) = (60_000_000_000, Time::ZERO..Time::MAX);
-        let options = Options { path, timing, window, ranks: size, own: rank..rank + 1, process: rank, save, clock: now };
+        let save = match variable("XSIM_TRACE_SAVE")
+            .map_or(Ok(SAVE), |save| save.parse::<Span>().map_err(|why| format!("XSIM_TRACE_SAVE is {save}: {why}")))
+        {
+            Ok(save) => save.as_ps() / 1000,
+            Err(why) => {
+                refuse(&why);
+                return None;
+            }
+        };
+        let window = Time::ZERO..Time::MAX;
+        let options = Options { path, timing, window, ranks: size, own: rank..rank + 1, process: rank, save, clock: now, keys: host::keys };
         let recording = match Recording::create(options) {
             Ok(recording) => recording,
             Err(why) => {
@@ -236,11 +246,7 @@ impl Run {
 
     /// All calls were recorded: rank 0 gets them and writes the file.
     pub fn end(mut self) {
-        let part = self.recording.finish();
-        let keys = host::keys();
-        let mut own = (keys.len() as u64).to_le_bytes().to_vec();
-        keys.iter().flatten().for_each(|key| own.extend(key.to_le_bytes()));
-        own.extend(part.write());
+        let own = self.recording.part();
         if self.rank != 0 {
             // SAFETY: of native.c; MPI is initialized, and rank 0 receives.
             if unsafe { xsimtrace_send(own.as_ptr().cast(), own.len() as u64) } == 0 {
@@ -271,29 +277,8 @@ impl Run {
             };
             all.push(data);
         }
-        self.recording.merge(with_contexts(&all).ok_or("what a rank has recorded cannot be read")?)
+        self.recording.merge(all)
     }
-}
-
-/// The parts of all ranks, each behind its communicators' keys, with contexts that mean the same in all of them.
-fn with_contexts(all: &[Vec<u8>]) -> Option<Vec<Vec<u8>>> {
-    let mut contexts: FxHashMap<Key, u32> = FxHashMap::default();
-    all.iter()
-        .map(|bytes| {
-            let word = |k: usize| Some(u64::from_le_bytes(bytes.get(8 * k..8 * k + 8)?.try_into().ok()?));
-            let count = word(0)? as usize;
-            let mut keys = Vec::with_capacity(count);
-            for k in 0..count {
-                let next = contexts.len() as u32;
-                keys.push(*contexts.entry([word(1 + 2 * k)?, word(2 + 2 * k)?]).or_insert(next));
-            }
-            let mut part = Part::read(&bytes[8 * (1 + 2 * count)..]).ok()?;
-            for seen in &mut part.comms {
-                seen.context = *keys.get(seen.context as usize)?;
-            }
-            Some(part.write())
-        })
-        .collect()
 }
 
 /// The process's exit status is to tell that the trace is not there.

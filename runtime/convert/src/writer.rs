@@ -78,6 +78,7 @@ fn options(path: &Path, ranks: u32) -> Options {
         process: 0,
         save: u64::MAX,
         clock: || 0,
+        keys: Vec::new,
     }
 }
 

@@ -88,7 +88,17 @@ pub fn recorders(options: &Options, process: u32, own: Range<u32>) -> Result<Vec
         let window = options.trace_from..options.trace_until.unwrap_or(Time::MAX);
         let (path, timing, ranks, own) = (path.clone(), options.trace_times, options.np, own.clone());
         let (save, clock) = (options.trace_save.as_ps() / 1000, rank::host::now_ns as fn() -> u64);
-        recorders.push(Box::new(Recording::create(trace::Options { path, timing, window, ranks, own, process, save, clock })?));
+        recorders.push(Box::new(Recording::create(trace::Options {
+            path,
+            timing,
+            window,
+            ranks,
+            own,
+            process,
+            save,
+            clock,
+            keys: Vec::new,
+        })?));
     }
     if options.check {
         recorders.push(Box::new(Check::default()));

@@ -9,7 +9,7 @@ mod shapes;
 use crate::codec::Put;
 use crate::column;
 use crate::dictionary::{Dictionary, Names};
-use crate::file;
+use crate::file::{self, Kind};
 use crate::histogram::Histogram;
 use crate::part::{Datatype, Item, Part, Path, Place, Seen};
 use crate::template::{Position, Template};
@@ -93,7 +93,12 @@ impl Builder {
     }
 
     /// The bytes of the file.
-    pub fn finish(mut self) -> Vec<u8> {
+    pub fn finish(self) -> Vec<u8> {
+        file::pack(Kind::Trace, &self.contents())
+    }
+
+    /// The contents of the file.
+    pub fn contents(mut self) -> Vec<u8> {
         self.comms.sort_unstable();
         // Shapes by the first rank that has them; behind them all the one of nothing.
         let mut order: Dictionary<u32> = Dictionary::default();
@@ -126,7 +131,7 @@ impl Builder {
         writer.write_histograms(&self.histograms, &mut body);
         times::write(self.times.iter().map(|(rank, times)| (*rank, times.as_slice())), &mut body);
         // Names were met while the rest was written, but a reader needs them first.
-        file::pack(&[writer.dictionaries(), body].concat())
+        [writer.dictionaries(), body].concat()
     }
 
     /// What each rank is in its communicators, by rank and number.

@@ -1,11 +1,30 @@
 //! The file around a trace's contents (docs/traces.md): what it is, its version, how long the contents are and their check sum, and these,
-//! compressed.
+//! compressed. What a process saves while the program runs ([`crate::saved`]) is in such a file too, with another beginning.
 
 use crate::codec::{Malformed, Put, Reader, Result};
 use std::io::{Read, Write};
 
-/// What a trace begins with; the last byte is the version of the format.
-pub const MAGIC: [u8; 8] = *b"xsimtrc\x01";
+/// What is in a file.
+#[derive(Clone, Copy, PartialEq, Eq, Debug)]
+pub enum Kind {
+    /// A trace of all that is known of a run.
+    Trace,
+    /// What one process saved of a run that may not have come to its end.
+    Part,
+}
+
+impl Kind {
+    /// What the file begins with; the last byte is the version of the format.
+    pub const fn magic(self) -> [u8; 8] {
+        match self {
+            Kind::Trace => *b"xsimtrc\x01",
+            Kind::Part => *b"xsimtrp\x01",
+        }
+    }
+}
+
+/// How many bytes that is.
+pub const MAGIC: usize = Kind::Trace.magic().len();
 /// Contents of up to so many bytes may be as small as they like when compressed; beyond, [`RATIO`] holds.
 const SMALL: u64 = 64 << 20;
 /// How many bytes of contents one byte of a file may stand for.
@@ -17,14 +36,14 @@ const WINDOW: u32 = 24;
 const LARGE: usize = 16 << 20;
 const QUALITY_OF_LARGE: u32 = 6;
 
-/// Whether a file that begins so is a trace, of this version or another.
+/// Whether a file that begins so is a trace or a part of one, of this version or another.
 pub fn is_trace(begin: &[u8]) -> bool {
-    begin.starts_with(&MAGIC[..MAGIC.len() - 1])
+    [Kind::Trace, Kind::Part].iter().any(|kind| begin.starts_with(&kind.magic()[..MAGIC - 1]))
 }
 
 /// The file with these contents.
-pub fn pack(contents: &[u8]) -> Vec<u8> {
-    let mut bytes = MAGIC.to_vec();
+pub fn pack(kind: Kind, contents: &[u8]) -> Vec<u8> {
+    let mut bytes = kind.magic().to_vec();
     bytes.number(contents.len() as u64);
     bytes.extend(crc32fast::hash(contents).to_le_bytes());
     let quality = if contents.len() < LARGE { QUALITY } else { QUALITY_OF_LARGE };
@@ -34,23 +53,24 @@ pub fn pack(contents: &[u8]) -> Vec<u8> {
     bytes
 }
 
-/// The contents of a file. The memory is bounded by a thousand times the file's size and 64 MiB.
+/// What is in a file, and its contents. The memory is bounded by a thousand times the file's size and 64 MiB.
 ///
 /// # Errors
 /// If it is no trace, of another version, or damaged.
-pub fn unpack(bytes: &[u8]) -> Result<Vec<u8>> {
+pub fn unpack(bytes: &[u8]) -> Result<(Kind, Vec<u8>)> {
     let at = |at: usize, why: String| Err(Malformed { at, why });
-    let length = MAGIC.len();
-    match bytes.iter().zip(MAGIC).position(|(&byte, expected)| byte != expected) {
-        Some(place) if place + 1 < length => return at(place, "this is no trace of xsim".into()),
-        Some(place) => return at(place, format!("a trace of version {}, of which this xsim reads {}", bytes[place], MAGIC[place])),
-        None if bytes.len() < length => return at(bytes.len(), "the file ends within its first eight bytes".into()),
+    let kind = if bytes.starts_with(&Kind::Part.magic()[..MAGIC - 1]) { Kind::Part } else { Kind::Trace };
+    let magic = kind.magic();
+    match bytes.iter().zip(magic).position(|(&byte, expected)| byte != expected) {
+        Some(place) if place + 1 < MAGIC => return at(place, "this is no trace of xsim".into()),
+        Some(place) => return at(place, format!("a trace of version {}, of which this xsim reads {}", bytes[place], magic[place])),
+        None if bytes.len() < MAGIC => return at(bytes.len(), "the file ends within its first eight bytes".into()),
         None => {}
     }
-    let mut reader = Reader::new(&bytes[length..]);
-    let moved = |why: Malformed| Malformed { at: why.at + length, ..why };
+    let mut reader = Reader::new(&bytes[MAGIC..]);
+    let moved = |why: Malformed| Malformed { at: why.at + MAGIC, ..why };
     let declared = reader.number().map_err(moved)?;
-    let begin = length + reader.at();
+    let begin = MAGIC + reader.at();
     let sum = reader.slice(4).map_err(moved)?;
     let sum = u32::from_le_bytes(sum.try_into().expect("four bytes"));
     let packed = &bytes[begin + 4..];
@@ -69,7 +89,7 @@ pub fn unpack(bytes: &[u8]) -> Result<Vec<u8>> {
     if crc32fast::hash(&contents) != sum {
         return at(begin, "the contents have another check sum than the file says: it is damaged".into());
     }
-    Ok(contents)
+    Ok((kind, contents))
 }
 
 #[cfg(test)]
@@ -80,12 +100,12 @@ mod tests {
     proptest! {
         #[test]
         fn contents_come_back_and_damage_is_seen(contents: Vec<u8>, place: usize, change in 1u8..) {
-            let mut bytes = pack(&contents);
-            prop_assert_eq!(unpack(&bytes).unwrap(), contents.clone());
+            let mut bytes = pack(Kind::Trace, &contents);
+            prop_assert_eq!(unpack(&bytes).unwrap(), (Kind::Trace, contents.clone()));
             let place = place % bytes.len();
             prop_assert!(unpack(&bytes[..place]).is_err());
             bytes[place] ^= change;
-            prop_assert!(unpack(&bytes).map_or(true, |read| read == contents));
+            prop_assert!(unpack(&bytes).map_or(true, |(kind, read)| kind == Kind::Part || read == contents));
         }
     }
 
@@ -95,7 +115,7 @@ mod tests {
         assert_eq!(says(b"\x7fELF"), "byte 0: this is no trace of xsim");
         assert_eq!(says(b"xsim"), "byte 4: the file ends within its first eight bytes");
         assert_eq!(says(b"xsimtrc\x09"), "byte 7: a trace of version 9, of which this xsim reads 1");
-        let mut lying = MAGIC.to_vec();
+        let mut lying = Kind::Trace.magic().to_vec();
         lying.number(1 << 60);
         lying.extend([0; 20]);
         assert!(says(&lying).contains("bytes of contents cannot be in a file of 37"), "{}", says(&lying));

@@ -90,6 +90,17 @@ impl Histogram {
         for bin in &mut bins {
             *bin = reader.number()?;
         }
+        let spans = u128::from(count);
+        let counted: u128 = bins.iter().map(|&bin| u128::from(bin)).sum();
+        // As many as there may be calls, so that histograms of many processes can be added.
+        if count == 0
+            || count > 1 << 48
+            || counted != spans
+            || least > most
+            || !(spans * u128::from(least)..=spans * u128::from(most)).contains(&sum)
+        {
+            return reader.wrong("a histogram that cannot be");
+        }
         Ok(Histogram { count, least, most, sum, squares, bins })
     }
 

@@ -21,6 +21,7 @@ pub mod part;
 pub mod passages;
 pub mod recording;
 pub mod roles;
+pub mod saved;
 mod saving;
 pub mod scale;
 pub mod show;

@@ -146,26 +146,25 @@ fn word(reader: &mut Reader) -> Result<u32> {
 }
 
 impl Part {
-    /// As bytes, for another process of the same run.
-    pub fn write(&self) -> Vec<u8> {
-        let mut bytes = Vec::new();
+    /// Appends it.
+    pub fn write(&self, bytes: &mut Vec<u8>) {
         bytes.number(self.ranks.into());
-        [&self.functions, &self.sites, &self.names].into_iter().for_each(|names| names.write(&mut bytes));
+        [&self.functions, &self.sites, &self.names].into_iter().for_each(|names| names.write(bytes));
         bytes.number(self.types.len() as u64);
-        self.types.iter().for_each(|datatype| datatype.write(&mut bytes));
+        self.types.iter().for_each(|datatype| datatype.write(bytes));
         bytes.number(self.calls.len() as u64);
         for (template, numbers) in &self.calls {
-            template.write(&mut bytes);
+            template.write(bytes);
             bytes.number(numbers.len() as u64);
             numbers.iter().for_each(|&number| bytes.signed(number));
         }
         bytes.number(self.loops.len() as u64);
         for (count, items) in &self.loops {
             bytes.number(*count);
-            write_items(&mut bytes, items);
+            write_items(bytes, items);
         }
         bytes.number(self.classes.len() as u64);
-        self.classes.iter().for_each(|items| write_items(&mut bytes, items));
+        self.classes.iter().for_each(|items| write_items(bytes, items));
         bytes.number(self.ranks_of.len() as u64);
         for &(rank, class) in &self.ranks_of {
             bytes.number(rank.into());
@@ -178,19 +177,17 @@ impl Part {
         }
         bytes.number(self.histograms.len() as u64);
         for (path, histogram) in &self.histograms {
-            write_path(*path, &mut bytes);
-            histogram.write(&mut bytes);
+            write_path(*path, bytes);
+            histogram.write(bytes);
         }
-        times::write(self.times.iter().map(|(rank, times)| (*rank, times.as_slice())), &mut bytes);
-        bytes
+        times::write(self.times.iter().map(|(rank, times)| (*rank, times.as_slice())), bytes);
     }
 
     /// Reads what [`Part::write`] wrote.
     ///
     /// # Errors
     /// If it is something else.
-    pub fn read(bytes: &[u8]) -> Result<Part> {
-        let reader = &mut Reader::new(bytes);
+    pub fn read(reader: &mut Reader) -> Result<Part> {
         let ranks = word(reader)?;
         let (functions, sites, names) = (Names::read(reader)?, Names::read(reader)?, Names::read(reader)?);
         let count = reader.count(Datatype::LEAST, "datatypes")?;

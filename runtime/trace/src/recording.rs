@@ -1,13 +1,14 @@
 //! The recorder: encodes each call, and folds it behind those that its rank made before.
 
-use crate::builder::Builder;
 use crate::calls::Calls;
 use crate::codec::Reader;
 use crate::dictionary::Dictionary;
 use crate::encode::Encoder;
+use crate::file;
 use crate::fold::{self, Cursor, Grammar, Kind};
 use crate::histogram::Histogram;
 use crate::part::{Item, Part, Seen};
+use crate::saved::{self, Key, Saved};
 use crate::saving::{self, Clock, Saving};
 use crate::template::{Position, Template};
 use crate::times::Times;
@@ -49,6 +50,8 @@ pub struct Options {
     pub save: u64,
     /// The host's clock.
     pub clock: Clock,
+    /// What the contexts of communicators stand for, if they are numbers of this process alone ([`Saved::keys`]).
+    pub keys: fn() -> Vec<Key>,
 }
 
 #[derive(Clone, Default)]
@@ -118,17 +121,18 @@ impl Recording {
 
     /// The bytes of the file of all that was recorded, at the end, if the ranks of this process are all.
     pub fn file(&mut self) -> Vec<u8> {
-        file_of(self.options.ranks, [self.finish()])
+        let all = self.finish();
+        file_of(vec![all]).expect("there is one process")
     }
 
     /// What was recorded, at the end.
-    pub fn finish(&mut self) -> Part {
+    fn finish(&mut self) -> Saved {
         let ranks = std::mem::take(&mut self.ranks);
         self.of(ranks)
     }
 
     /// What these ranks, which are all of the process, have done up to now; O(what the trace keeps).
-    fn of(&mut self, ranks: Vec<Rank>) -> Part {
+    fn of(&mut self, ranks: Vec<Rank>) -> Saved {
         let mut part = Part { ranks: self.options.ranks, comms: self.comms.clone(), ..Part::default() };
         self.encoder.dictionaries(&mut part);
         let ends = [part.functions.len(), part.sites.len(), part.names.len(), part.types.len()];
@@ -150,7 +154,7 @@ impl Recording {
         let histograms =
             self.histograms.iter().map(|(&(from, to), histogram)| ((from.checked_sub(1).map(place), place(to)), histogram.clone()));
         part.histograms = histograms.collect();
-        part
+        Saved { keys: (self.options.keys)(), part }
     }
 
     fn note_comms(&mut self, call: &Call) {
@@ -190,16 +194,14 @@ impl Recording {
     #[cold]
     pub fn save(&mut self) {
         let ranks = self.ranks.clone();
-        let part = self.of(ranks);
-        self.saving.save(|| file_of(part.ranks, [part]));
+        let saved = self.of(ranks);
+        self.saving.save(|| saved.file());
     }
 }
 
 /// The file of what processes recorded.
-fn file_of(ranks: u32, parts: impl IntoIterator<Item = Part>) -> Vec<u8> {
-    let mut builder = Builder::new(ranks);
-    parts.into_iter().for_each(|part| builder.add(part));
-    builder.finish()
+fn file_of(all: Vec<Saved>) -> Result<Vec<u8>, String> {
+    Ok(file::pack(file::Kind::Trace, &saved::join(all)?.contents))
 }
 
 fn decode(key: &[u8], template: usize, ends: [usize; 4]) -> (Template, Vec<i64>) {
@@ -320,11 +322,11 @@ impl Recorder for Recording {
     }
 
     fn merge(&mut self, parts: Vec<Vec<u8>>) -> Result<(), String> {
-        let read = |part: &Vec<u8>| Part::read(part).map_err(|why| format!("what a process has recorded cannot be read: {why}"));
+        let read = |part: &Vec<u8>| Saved::read(part).map_err(|why| format!("what a process has recorded cannot be read: {why}"));
         let processes = parts.len() as u32;
-        let parts: Vec<Part> = parts.iter().map(read).collect::<Result<_, _>>()?;
+        let file = file_of(parts.iter().map(read).collect::<Result<_, _>>()?)?;
         let path = &self.options.path;
-        let written = std::fs::write(path, file_of(self.options.ranks, parts));
+        let written = std::fs::write(path, file);
         // What was saved stays if there is nothing better.
         written.and_then(|()| saving::remove(path, processes)).map_err(|why| cannot(path, &why))
     }

@@ -6,12 +6,15 @@ mod walk;
 mod write;
 
 pub use comms::{Comms, Instance};
+pub(crate) use read::{DEEPEST, RANKS};
 pub use walk::{Calls, Event, View};
 
-use crate::codec::{Put, zigzag};
+use crate::codec::{Malformed, Put, zigzag};
 use crate::column::Column;
+use crate::file::{self, Kind};
 use crate::histogram::Summary;
 use crate::part::{Datatype, Path};
+use crate::saved::{self, Saved};
 use crate::template::{Position, Template, Whose};
 use rustc_hash::FxHashMap;
 
@@ -98,13 +101,20 @@ pub struct Trace {
 }
 
 impl Trace {
-    /// Reads the bytes of a file.
+    /// Reads the bytes of a file: of a whole trace, or of what one process saved, in which the ranks of the others do nothing.
     ///
     /// # Errors
     /// A sentence with the place, if it is no trace or damaged.
     pub fn read(file: &[u8]) -> Result<Trace, String> {
-        let contents = crate::file::unpack(file).map_err(|why| why.to_string())?;
-        Trace::read_contents(&contents).map_err(|why| format!("its contents, at {why}"))
+        let (kind, contents) = crate::file::unpack(file).map_err(|why| why.to_string())?;
+        let wrong = |why: Malformed| format!("its contents, at {why}");
+        match kind {
+            Kind::Trace => Trace::read_contents(&contents).map_err(wrong),
+            Kind::Part => {
+                let joined = saved::join(vec![Saved::read(&contents).map_err(wrong)?])?;
+                Trace::read_contents(&joined.contents).map_err(|why| format!("the trace that it makes, at {why}"))
+            }
+        }
     }
 
     /// Reads the contents of a file, as they are before they are compressed.
@@ -126,7 +136,7 @@ impl Trace {
 
     /// The bytes of a file: those that it was read from, if a recorder wrote them. O(its size).
     pub fn write(&self) -> Vec<u8> {
-        crate::file::pack(&write::contents(self))
+        file::pack(Kind::Trace, &write::contents(self))
     }
 
     /// What a rank does; O(bytes of the column of shapes).

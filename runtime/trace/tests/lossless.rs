@@ -3,7 +3,8 @@
 use engine::{Span, Time};
 use observe::recorder::{Argument, Call, Class, Left, Member, Object, Recorder, Status, Value};
 use proptest::prelude::*;
-use trace::part::Part;
+use std::ops::Range;
+use trace::saved::{self, Saved};
 use trace::scale::{Change, Rule, Scaling, scale};
 use trace::{Options, Recording, Timing, Trace, text};
 
@@ -163,15 +164,18 @@ fn programs() -> impl Strategy<Value = Program> {
     })
 }
 
-fn record(program: &Program, processes: u32, timing: Timing) -> Vec<u8> {
-    let ranks = program.len() as u32;
+fn options(ranks: u32, own: Range<u32>, timing: Timing) -> Options {
     let path = std::env::temp_dir().join(format!("xsim-trace-{}-{:?}", std::process::id(), std::thread::current().id()));
-    let options =
-        |own| Options { path: path.clone(), timing, window: Time::ZERO..Time::MAX, ranks, own, process: 0, save: u64::MAX, clock: || 0 };
-    let parts: Vec<Vec<u8>> = (0..processes)
+    Options { path, timing, window: Time::ZERO..Time::MAX, ranks, own, process: 0, save: u64::MAX, clock: || 0, keys: Vec::new }
+}
+
+/// What each of some processes has recorded.
+fn parts(program: &Program, processes: u32, timing: Timing) -> Vec<Vec<u8>> {
+    let ranks = program.len() as u32;
+    (0..processes)
         .map(|process| {
             let own = process * ranks / processes..(process + 1) * ranks / processes;
-            let mut recording = Recording::create(options(own.clone())).unwrap();
+            let mut recording = Recording::unwritten(options(ranks, own.clone(), timing));
             // Ranks by turns, as a simulator has them.
             let longest = program.iter().map(Vec::len).max().unwrap_or(0);
             for step in 0..longest {
@@ -187,12 +191,16 @@ fn record(program: &Program, processes: u32, timing: Timing) -> Vec<u8> {
                 }
             }
             let part = recording.part();
-            assert_eq!(Part::read(&part).unwrap().write(), part);
+            assert_eq!(Saved::read(&part).unwrap().write(), part);
             part
         })
-        .collect();
-    let mut first = Recording::create(options(0..0)).unwrap();
-    first.merge(parts).unwrap();
+        .collect()
+}
+
+fn record(program: &Program, processes: u32, timing: Timing) -> Vec<u8> {
+    let options = options(program.len() as u32, 0..0, timing);
+    let path = options.path.clone();
+    Recording::create(options).unwrap().merge(parts(program, processes, timing)).unwrap();
     let file = std::fs::read(&path).unwrap();
     std::fs::remove_file(&path).unwrap();
     file
@@ -237,6 +245,37 @@ proptest! {
     }
 
     #[test]
+    fn what_processes_saved_is_joined_to_the_whole(program in programs(), timing in 0..3) {
+        let timing = [Timing::None, Timing::Histogram, Timing::Exact][timing as usize];
+        let whole = Trace::read(&record(&program, 1, timing)).unwrap();
+        let saved: Vec<Saved> = parts(&program, 3, timing).iter().map(|part| Saved::read(part).unwrap()).collect();
+        let own = saved[1].part.ranks_of.iter().map(|&(rank, _)| rank);
+        let second = Trace::read(&saved[1].file()).unwrap();
+        for rank in own {
+            let (part, all) = (second.rank(rank), whole.rank(rank));
+            let texts = |view: &trace::trace::View| view.calls().map(|event| text::event(view, &event)).collect::<Vec<_>>();
+            prop_assert_eq!(texts(&part), texts(&all), "rank {}", rank);
+        }
+        let joined = saved::join(saved).unwrap();
+        prop_assert_eq!(Trace::read_contents(&joined.contents).unwrap(), whole);
+        prop_assert_eq!(joined.missing, Vec::<u32>::new());
+    }
+
+    #[test]
+    fn damaged_parts_are_refused_or_read(program in programs(), place: usize, change in 1u8.., cut in any::<bool>()) {
+        let timing = if place % 2 == 0 { Timing::Histogram } else { Timing::Exact };
+        let mut bytes = parts(&program, 1, timing).remove(0);
+        let place = place % bytes.len();
+        bytes[place] ^= change;
+        if cut {
+            bytes.truncate(place);
+        }
+        if let Ok(saved) = Saved::read(&bytes) {
+            let _ = Trace::read(&saved.file());
+        }
+    }
+
+    #[test]
     fn a_trace_that_is_written_again_has_the_same_bytes(program in programs(), timing in 0..3) {
         let file = record(&program, 1, [Timing::None, Timing::Histogram, Timing::Exact][timing as usize]);
         let mut trace = Trace::read(&file).unwrap();
@@ -276,7 +315,7 @@ proptest! {
     #[test]
     fn damaged_contents_are_refused_or_read(program in programs(), place: usize, change in 1u8.., cut in any::<bool>()) {
         let file = record(&program, 1, Timing::Histogram);
-        let mut contents = trace::file::unpack(&file).unwrap();
+        let (_, mut contents) = trace::file::unpack(&file).unwrap();
         let place = place % contents.len();
         contents[place] ^= change;
         if cut {

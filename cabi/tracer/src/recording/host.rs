@@ -14,6 +14,7 @@ use std::cell::RefCell;
 use std::collections::VecDeque;
 use std::ffi::{CStr, c_char, c_int, c_void};
 use std::hash::{DefaultHasher, Hash, Hasher};
+use trace::saved::Key;
 
 include!(concat!(env!("OUT_DIR"), "/constants.rs"));
 
@@ -33,11 +34,6 @@ unsafe extern "C" {
     fn xsimtrace_datatype(datatype: u64, to: *mut i64) -> c_int;
     fn xsimtrace_error_class(code: c_int) -> c_int;
 }
-
-/// What tells a communicator apart on all ranks: its groups, and how many of the same groups its members have made before.
-///
-/// Members make communicators of the same group in the same order, so that nothing need be sent to agree on it.
-pub type Key = [u64; 2];
 
 /// Addresses with a meaning, in the order of native.c, and the standard's values.
 const SENTINELS: [u64; 6] = [1, 0, 0, 10, 11, 0];
@@ -173,7 +169,8 @@ pub fn begin(rank: u32, size: u32) {
 /// A constant that the MPI does not have.
 const MISSING: i64 = i64::MIN;
 
-/// What tells the communicators apart that were seen, by context.
+/// What tells the communicators apart that were seen on all ranks, by context: their groups, and how many of the same groups their members have made
+/// before. Members make communicators of the same group in the same order, so that nothing need be sent to agree on it.
 pub fn keys() -> Vec<Key> {
     with(|host| host.keys.clone())
 }

@@ -10,9 +10,9 @@ use crate::times;
 use rustc_hash::FxHashMap;
 
 /// The most ranks of a run.
-const RANKS: u64 = (1 << 31) - 1;
+pub const RANKS: u64 = (1 << 31) - 1;
 /// The most loops within loops: each has two turns at least, and nothing lasts for 2^64 calls.
-const DEEPEST: usize = 64;
+pub const DEEPEST: usize = 64;
 
 fn texts(reader: &mut Reader) -> Result<Vec<String>> {
     let count = reader.count(1, "names")?;

@@ -13,6 +13,7 @@ use rank::Addr;
 use std::mem::ManuallyDrop;
 use std::net::TcpStream;
 use std::os::fd::FromRawFd;
+use std::os::unix::ffi::OsStringExt;
 
 /// `MPI_Open_port`.
 pub fn open_port(c: &Call, info: Handle, port_name: OutText) -> Result {
@@ -121,7 +122,8 @@ impl Wanted {
         let hints = hints(c, self.info)?;
         let command = self.command.text();
         let key = |name| hints.get(name).ok().flatten();
-        program::check(&command, key("wdir"), key("path")).map_err(|why| Failure::new(ErrorClass(MPI_ERR_SPAWN), why))?;
+        let program = program::find(&command, key("wdir"), key("path")).map_err(|why| Failure::new(ErrorClass(MPI_ERR_SPAWN), why))?;
+        let program = program.map_or(Vec::new(), |path| path.into_os_string().into_vec()).into();
         let Ok(most) = u32::try_from(self.maxprocs) else {
             return Err(Failure::new(ErrorClass(MPI_ERR_ARG), format!("argument maxprocs: {} processes cannot be spawned", self.maxprocs)));
         };
@@ -133,7 +135,7 @@ impl Wanted {
             })?,
         };
         let arguments = std::iter::once(command.as_bytes().into()).chain(texts(self.argv)).collect();
-        Ok(Command { arguments, numbers: numbers.into() })
+        Ok(Command { program, arguments, numbers: numbers.into() })
     }
 }
 

@@ -4,7 +4,8 @@
 
 use crate::constants::{MPI_BUFFER_AUTOMATIC, MPI_IN_PLACE, MPI_UNWEIGHTED, MPI_WEIGHTS_EMPTY};
 use rank::Addr;
-use std::sync::OnceLock;
+use std::ffi::CStr;
+use std::sync::{Mutex, OnceLock};
 
 macro_rules! commons {
     ($($name:ident: $($symbol:ident)* = $bytes:literal;)*) => {
@@ -21,6 +22,10 @@ macro_rules! commons {
                 #[doc = concat!("`", stringify!($name), "`")]
                 $name,
             )*
+        }
+        /// Their names, in every spelling.
+        fn names() -> Vec<Vec<&'static CStr>> {
+            vec![$(vec![$(CStr::from_bytes_with_nul(concat!(stringify!($symbol), "\0").as_bytes()).unwrap_or_default()),*]),*]
         }
         /// Their addresses in this process, each in every spelling.
         fn spelled() -> Vec<Vec<usize>> {
@@ -66,10 +71,27 @@ pub(crate) fn is(loaded: Addr, which: Sentinel) -> bool {
     loaded.0 == addresses()[which as usize]
 }
 
-/// The address in the program as loaded: with an image for each rank, each has its own commons.
+/// The address in the program as loaded: with an image for each rank, each has its own commons. Programs that are spawned have theirs, too: for one of these
+/// the first program's.
 #[inline]
 pub(crate) fn original(at: Addr) -> Addr {
-    Addr(rank::original(at.0))
+    let loaded = rank::original(at.0);
+    Addr(if rank::loaded::count() == 0 { loaded } else { of_first(loaded) })
+}
+
+/// By number of the program, less one: the sentinels' addresses, each in every spelling.
+static OTHERS: Mutex<Vec<Vec<Vec<usize>>>> = Mutex::new(Vec::new());
+
+#[cold]
+fn of_first(loaded: usize) -> usize {
+    // Nothing is half done under it.
+    let mut others = OTHERS.lock().unwrap_or_else(|poisoned| poisoned.into_inner());
+    for number in others.len() as u8..rank::loaded::count() {
+        let own = |name: &&CStr| rank::loaded::symbol(number + 1, name);
+        others.push(names().iter().map(|all| all.iter().map(own).collect()).collect());
+    }
+    let which = others.iter().find_map(|program| program.iter().position(|all| all.contains(&loaded)));
+    which.map_or(loaded, |which| addresses()[which])
 }
 
 /// A choice buffer.

@@ -2,11 +2,11 @@
 
 use std::path::{Path, PathBuf};
 
-/// Whether a command names the program that runs: the one whose image all ranks have.
+/// The program that a command names, loaded into this process if it is another one than that which the run began with; of that one nothing.
 ///
 /// # Errors
-/// A sentence: there is no such program, or it is another one.
-pub fn check(command: &str, wdir: Option<&str>, path: Option<&str>) -> Result<(), String> {
+/// A sentence: there is no such program, or why it cannot run beside the others.
+pub fn find(command: &str, wdir: Option<&str>, path: Option<&str>) -> Result<Option<PathBuf>, String> {
     if let Some(wdir) = wdir.filter(|wdir| !Path::new(wdir).is_dir()) {
         return Err(format!("the value of key wdir is '{wdir}', which is no directory"));
     }
@@ -16,13 +16,12 @@ pub fn check(command: &str, wdir: Option<&str>, path: Option<&str>) -> Result<()
         ));
     };
     let whole = |path: &Path| std::fs::canonicalize(path).ok();
-    if whole(&found).is_some() && whole(&found) == whole(Path::new("/proc/self/exe")) {
-        return Ok(());
+    let found = whole(&found).unwrap_or(found);
+    if Some(&found) == whole(Path::new("/proc/self/exe")).as_ref() {
+        return Ok(None);
     }
-    Err(format!(
-        "'{command}' ({}) is another program than the one that runs, and ranks of one run have one image: spawn the program itself, with an argument that says what it is to do",
-        found.display()
-    ))
+    rank::another::load(&found).map_err(|why| format!("program {why}"))?;
+    Ok(Some(found))
 }
 
 /// Where a command may be, in the order in which it is looked for: as a launcher started in this directory would (MPI 5.0 section 11.8.4).

@@ -19,6 +19,8 @@ pub struct Side {
 /// Ranks to spawn that run alike.
 #[derive(Clone, PartialEq, Eq, Debug)]
 pub struct Command {
+    /// The file of the program that they run; empty for the one that the run began with.
+    pub program: Box<[u8]>,
     /// The arguments of their `main`, the program's name first.
     pub arguments: Box<[Box<[u8]>]>,
     /// How many there may be, the best first.

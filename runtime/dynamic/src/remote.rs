@@ -3,7 +3,7 @@
 use crate::CHAPTER;
 use crate::ask::{Action, Answer, Ask, Command, Reply, Side};
 use crate::port::PortName;
-use crate::spawn::Birth;
+use crate::spawn::{Birth, Start};
 use crate::state::Dynamic;
 use engine::Time;
 use engine::record::{Put, Take};
@@ -50,18 +50,22 @@ fn take_arguments(from: &mut Take) -> Box<[Box<[u8]>]> {
 }
 
 fn put_command(command: &Command, out: &mut Vec<u8>) {
+    out.bytes(&command.program);
     put_arguments(&command.arguments, out);
     put_list(&command.numbers, out);
 }
 
 fn take_command(from: &mut Take) -> Command {
-    Command { arguments: take_arguments(from), numbers: take_list(from) }
+    Command { program: from.bytes().into(), arguments: take_arguments(from), numbers: take_list(from) }
 }
 
 fn put_birth(birth: &Birth, out: &mut Vec<u8>) {
     out.u32(birth.first);
     put_list(&birth.counts, out);
-    birth.arguments.iter().for_each(|arguments| put_arguments(arguments, out));
+    for Start { program, arguments } in &birth.starts {
+        out.bytes(program);
+        put_arguments(arguments, out);
+    }
     put_side(&birth.parents, out);
     out.u32(birth.world);
     out.u64(birth.at.as_ps());
@@ -69,8 +73,8 @@ fn put_birth(birth: &Birth, out: &mut Vec<u8>) {
 
 fn take_birth(from: &mut Take) -> Birth {
     let (first, counts) = (from.u32(), take_list(from));
-    let arguments = counts.iter().map(|_| take_arguments(from)).collect();
-    Birth { first, counts: counts.into(), arguments, parents: take_side(from), world: from.u32(), at: Time::from_ps(from.u64()) }
+    let starts = counts.iter().map(|_| Start { program: from.bytes().into(), arguments: take_arguments(from) }).collect();
+    Birth { first, counts: counts.into(), starts, parents: take_side(from), world: from.u32(), at: Time::from_ps(from.u64()) }
 }
 
 fn take_text(from: &mut Take) -> Box<str> {
@@ -241,7 +245,11 @@ mod tests {
             Action::Publish(text("a"), text("b")),
             Action::Unpublish(text("a"), text("")),
             Action::Look(text("a")),
-            Action::Spawn([Command { arguments: [[65, 66].into(), [].into()].into(), numbers: [4, 2].into() }].into(), side(), 8),
+            Action::Spawn(
+                [Command { program: [47].into(), arguments: [[65, 66].into(), [].into()].into(), numbers: [4, 2].into() }].into(),
+                side(),
+                8,
+            ),
         ];
         for action in actions {
             let ask = Ask { place: 1, origin: 2, arrival: Time::from_ps(3), sequence: 4, action, operation: 5 };

@@ -7,7 +7,18 @@ use message::Messages;
 use objects::Objects;
 use objects::error::{ErrorClass, Failure, Result};
 use objects::group::Group;
+use std::ffi::OsStr;
+use std::os::unix::ffi::OsStrExt;
+use std::path::Path;
 use std::rc::Rc;
+
+/// What ranks of one command run.
+#[derive(Clone, Debug)]
+pub(crate) struct Start {
+    /// As in [`Command`].
+    pub(crate) program: Box<[u8]>,
+    pub(crate) arguments: Box<[Box<[u8]>]>,
+}
 
 /// What a process must know of ranks that begin.
 #[derive(Clone, Debug)]
@@ -16,8 +27,8 @@ pub(crate) struct Birth {
     pub(crate) first: u32,
     /// How many are of each command.
     pub(crate) counts: Rc<[u32]>,
-    /// The arguments of each command.
-    pub(crate) arguments: Vec<Box<[Box<[u8]>]>>,
+    /// What those of each command run.
+    pub(crate) starts: Vec<Start>,
     /// Who spawned them, and the context of the intercommunicator with those.
     pub(crate) parents: Side,
     /// The context of their world.
@@ -62,8 +73,9 @@ impl Dynamic {
         };
         // No earlier than a message from here could have them begin: other processes have gone on up to then.
         let at = at + self.start_up.max(messages.lookahead(true));
-        let arguments = commands.iter().map(|command| command.arguments.clone()).collect();
-        let birth = Birth { first, counts: counts.clone(), arguments, parents: side.clone(), world, at };
+        let start = |command: &Command| Start { program: command.program.clone(), arguments: command.arguments.clone() };
+        let starts = commands.iter().map(start).collect();
+        let birth = Birth { first, counts: counts.clone(), starts, parents: side.clone(), world, at };
         let group = Group::range(first, 1, birth.count());
         if messages.remote.is_some() {
             self.tell_birth(messages, &birth);
@@ -82,10 +94,12 @@ impl Dynamic {
         }
         objects.comms.spawn(birth.first, birth.counts.clone(), birth.parents.group.clone(), (birth.world, birth.parents.context));
         let mut from = birth.first;
-        for (&count, arguments) in birth.counts.iter().zip(&birth.arguments) {
+        for (&count, Start { program, arguments }) in birth.counts.iter().zip(&birth.starts) {
             let (begin, end) = (from.max(first), (from + count).min(last));
             if begin < end {
-                rank::spawned::give(begin - messages.first..end - messages.first, arguments);
+                // The process of the root has loaded it too: only a file that other hosts do not have fails here.
+                let program = number_of(program).unwrap_or_else(|why| messages.broken(&why));
+                rank::spawned::give(begin - messages.first..end - messages.first, program, arguments);
             }
             from += count;
         }
@@ -95,6 +109,11 @@ impl Dynamic {
             messages.ready.wake(rank);
         }
     }
+}
+
+/// How this process numbers a program.
+fn number_of(program: &[u8]) -> std::result::Result<u8, String> {
+    if program.is_empty() { Ok(0) } else { rank::another::load(Path::new(OsStr::from_bytes(program))) }
 }
 
 fn too_few(wanted: u64, left: u32, size: u32) -> Box<Failure> {
@@ -110,7 +129,7 @@ mod tests {
     use super::*;
 
     fn command(numbers: &[u32]) -> Command {
-        Command { arguments: [].into(), numbers: numbers.into() }
+        Command { program: [].into(), arguments: [].into(), numbers: numbers.into() }
     }
 
     #[test]

@@ -1,5 +1,6 @@
 //! Globals of the program, private to each rank.
 
+pub(crate) mod choice;
 pub(crate) mod clone;
 pub(crate) mod copy;
 pub(crate) mod early;
@@ -7,7 +8,8 @@ mod touched;
 mod whole;
 
 use std::ops::Range;
-use std::sync::OnceLock;
+use std::ptr::null_mut;
+use std::sync::atomic::{AtomicPtr, Ordering::Relaxed};
 
 use crate::image::Image;
 use crate::lines::LINE;
@@ -43,7 +45,8 @@ impl Private {
                 private.regions.push(Region { zero: block.end, range: block });
             }
             for (range, name) in image.borrowed() {
-                if !images[1..].iter().any(|library| library.defines(name)) {
+                // What a spawned program has of this kind is its alone (`another`).
+                if images[0].is_first() && !images[1..].iter().any(|library| library.defines(name)) {
                     private.common.push(range);
                     continue;
                 }
@@ -67,7 +70,7 @@ impl Private {
 
     /// Takes the named variables out: all ranks share them. Returns the names that the program does not have.
     pub(crate) fn fold(&mut self, image: &Image, names: &[String]) -> Vec<String> {
-        let Some(file) = Mapped::open(c"/proc/self/exe") else { return names.to_vec() };
+        let Some(file) = Mapped::open(&image.file()) else { return names.to_vec() };
         let mut missing = Vec::new();
         for name in names {
             match file.variable(name) {
@@ -173,17 +176,31 @@ pub(crate) fn own_images(program: &Program, named: &[String]) -> Vec<Image> {
 }
 
 /// Memory that is in place only while its rank is mounted: all ranges, and what spans them.
-static SWAPPED: OnceLock<(Range<usize>, Vec<Range<usize>>)> = OnceLock::new();
+struct Exchanged {
+    span: Range<usize>,
+    ranges: Vec<Range<usize>>,
+}
 
-pub(crate) fn set_swapped(ranges: Vec<Range<usize>>) {
+static SWAPPED: AtomicPtr<Exchanged> = AtomicPtr::new(null_mut());
+
+fn swapped() -> Option<&'static Exchanged> {
+    // SAFETY: null, or leaked by `add_swapped`.
+    unsafe { SWAPPED.load(Relaxed).as_ref() }
+}
+
+/// These ranges too are in place only while their rank is mounted.
+// What there was before is not freed: it is little, and comes once a program.
+pub(crate) fn add_swapped(ranges: Vec<Range<usize>>) {
+    let known = swapped().map_or(&[][..], |swapped| &swapped.ranges);
+    let ranges: Vec<_> = known.iter().cloned().chain(ranges).collect();
     let start = ranges.iter().map(|range| range.start).min().unwrap_or(0);
     let end = ranges.iter().map(|range| range.end).max().unwrap_or(0);
-    let _ = SWAPPED.set((start..end, ranges));
+    SWAPPED.store(Box::leak(Box::new(Exchanged { span: start..end, ranges })), Relaxed);
 }
 
 /// Whether `start..start + len` touches memory that is swapped between ranks.
 #[inline]
 pub(crate) fn is_swapped(start: usize, len: usize) -> bool {
     let touches = |range: &Range<usize>| start < range.end && range.start < start.saturating_add(len);
-    SWAPPED.get().is_some_and(|(span, ranges)| touches(span) && ranges.iter().any(touches))
+    swapped().is_some_and(|swapped| touches(&swapped.span) && swapped.ranges.iter().any(touches))
 }

@@ -5,6 +5,8 @@ use std::ops::Range;
 
 use libc::{Elf64_Phdr, dl_phdr_info};
 
+use crate::executable::MOVED;
+
 // Tags of the dynamic section that the `libc` crate does not name.
 const DT_PLTRELSZ: usize = 2;
 const DT_STRTAB: usize = 5;
@@ -114,6 +116,16 @@ impl Image {
         (is_named || !is_system) && !self.contains(me)
     }
 
+    /// Whether this is the program that the process was started with.
+    pub(crate) fn is_first(&self) -> bool {
+        self.name.is_empty()
+    }
+
+    /// The file that it is in.
+    pub(crate) fn file(&self) -> CString {
+        if self.is_first() { c"/proc/self/exe".to_owned() } else { CString::new(self.name.as_str()).unwrap_or_default() }
+    }
+
     /// Every loaded image; the program is the first.
     pub(crate) fn all() -> Vec<Image> {
         unsafe extern "C" fn each(info: *mut dl_phdr_info, _: usize, images: *mut c_void) -> i32 {
@@ -203,7 +215,7 @@ impl Image {
         (self.tls != 0 && header.bytes != 0).then(|| self.tls..self.tls + header.bytes)
     }
 
-    /// The value of a dynamic tag.
+    /// The value of a dynamic tag, also if it is hidden from the loader.
     fn tag(&self, wanted: usize) -> Option<usize> {
         let dynamic = self.headers.iter().find(|h| h.kind == libc::PT_DYNAMIC)?;
         let mut at = dynamic.address as *const [usize; 2];
@@ -212,7 +224,7 @@ impl Image {
             let [tag, value] = unsafe { *at };
             match tag {
                 0 => return None,
-                t if t == wanted => return Some(value),
+                t if t == wanted || t == wanted + MOVED => return Some(value),
                 // SAFETY: not the last entry.
                 _ => at = unsafe { at.add(1) },
             }
@@ -360,6 +372,12 @@ impl Image {
             .collect();
         list.sort_by_key(|(r, _)| r.start);
         list
+    }
+
+    /// Where copies of `getopt`'s variables are in this image (0 where there is none): those that [`crate::libc_state`] knows, in its order.
+    pub(crate) fn copies(&self, names: [&CStr; 4]) -> [usize; 4] {
+        let borrowed = self.borrowed();
+        names.map(|wanted| borrowed.iter().find(|(_, name)| *name == wanted).map_or(0, |(range, _)| range.start))
     }
 
     /// Whether this library defines the variable, even if another image's copy is the one in use.

@@ -5,13 +5,16 @@
 //! through the free functions here ([`suspend`], [`current`], [`exit_current`]...), because an
 //! MPI call made by a C program carries no context. One thread runs all ranks of a process.
 
+pub mod another;
 mod arena;
 mod arguments;
 pub mod clock;
+mod config;
 mod crash;
 pub mod debug;
 mod delta;
 pub mod exception;
+mod executable;
 pub mod fortran_random;
 pub mod fortran_units;
 mod globals;
@@ -24,12 +27,14 @@ mod image;
 pub mod libc_state;
 pub mod lifecycle;
 mod lines;
+pub mod loaded;
 pub mod memory;
 pub mod next;
 mod now;
 pub mod output;
 mod prefetch;
 pub mod program;
+mod programs;
 pub mod random;
 mod ranks;
 mod reserve;
@@ -44,6 +49,7 @@ mod templates;
 mod text;
 mod watchdog;
 
+pub use config::{Config, GlobalsMode, StackMode};
 pub use crash::take_signals;
 pub use globals::clone::{FoundObject, find_object, original};
 pub use image::is_any_called;
@@ -51,5 +57,5 @@ pub use lifecycle::exit_current;
 pub use memory::Addr;
 pub use now::{bounds as stack_bounds, current, last_call, note_call};
 pub use program::Program;
-pub use ranks::{Config, GlobalsMode, Outcome, Ranks, StackMode, is_addressable_unmounted};
+pub use ranks::{Outcome, Ranks, is_addressable_unmounted};
 pub use running::suspend;

@@ -5,6 +5,7 @@ use std::ffi::{CStr, c_char};
 use std::sync::atomic::{AtomicBool, AtomicPtr, AtomicUsize, Ordering::Relaxed};
 
 use crate::globals::clone;
+use crate::image::Image;
 use crate::now;
 
 /// Whether the state in place differs from a fresh process's.
@@ -16,16 +17,38 @@ static ARGUMENT: AtomicPtr<usize> = AtomicPtr::new(std::ptr::null_mut());
 static ERROR: AtomicPtr<i32> = AtomicPtr::new(std::ptr::null_mut());
 static OPTION: AtomicPtr<i32> = AtomicPtr::new(std::ptr::null_mut());
 
+/// Where the program of the rank in place has its copies of `getopt`'s variables, if it was loaded late; else 0.
+static COPIES: [AtomicUsize; 4] = [const { AtomicUsize::new(0) }; 4];
+
+/// The rank in place is of a program that has these copies.
+pub(crate) fn use_copies(copies: &[usize; 4]) {
+    COPIES.iter().zip(copies).for_each(|(place, &at)| place.store(at, Relaxed));
+}
+
+/// `getopt`'s variables, in the order of [`fresh_copies`].
+const VARIABLES: [&CStr; 4] = [c"optind", c"optarg", c"opterr", c"optopt"];
+
+/// Where a program that was loaded late has copies of `getopt`'s variables, which get the values of a fresh process.
+pub(crate) fn fresh_copies(image: &Image) -> [usize; 4] {
+    let [index, argument, error, option] = image.copies(VARIABLES);
+    set(&AtomicPtr::new(index as *mut i32), FRESH.index);
+    set(&AtomicPtr::new(argument as *mut usize), FRESH.argument);
+    set(&AtomicPtr::new(error as *mut i32), FRESH.error);
+    set(&AtomicPtr::new(option as *mut i32), FRESH.option);
+    [index, argument, error, option]
+}
+
 /// Finds `getopt`'s variables, in the C library or in the program's copies of them.
 pub(crate) fn find() {
     fn variable<T>(name: &CStr, place: &AtomicPtr<T>) {
         // SAFETY: looks up a symbol by a valid name.
         place.store(unsafe { libc::dlsym(libc::RTLD_DEFAULT, name.as_ptr()).cast() }, Relaxed);
     }
-    variable(c"optind", &INDEX);
-    variable(c"optarg", &ARGUMENT);
-    variable(c"opterr", &ERROR);
-    variable(c"optopt", &OPTION);
+    let [index, argument, error, option] = VARIABLES;
+    variable(index, &INDEX);
+    variable(argument, &ARGUMENT);
+    variable(error, &ERROR);
+    variable(option, &OPTION);
 }
 
 /// One rank's state, if it used any of it.
@@ -113,20 +136,21 @@ pub(crate) fn reset() {
     FRESH.put(false);
 }
 
-/// A clone of the program that holds a library's variable reads its own: brings the two together.
+/// A clone of the program that holds a library's variable reads its own, and so does a program that was loaded late: brings the two together.
 fn exchange(to_clone: bool) {
-    fn one<T: Copy>(place: &AtomicPtr<T>, to_clone: bool) {
+    fn one<T: Copy>(place: &AtomicPtr<T>, copy: usize, to_clone: bool) {
         let library = place.load(Relaxed);
-        let program = clone::in_place(library as usize) as *mut T;
+        let program = clone::in_place(if copy == 0 { library as usize } else { copy }) as *mut T;
         if !library.is_null() && program != library {
-            // SAFETY: the library's variable and the one at its place in the running rank's clone.
+            // SAFETY: the library's variable and the one that the running rank's program, or its clone, has for it.
             unsafe { if to_clone { *program = *library } else { *library = *program } }
         }
     }
-    one(&INDEX, to_clone);
-    one(&ARGUMENT, to_clone);
-    one(&ERROR, to_clone);
-    one(&OPTION, to_clone);
+    let [index, argument, error, option] = COPIES.each_ref().map(|place| place.load(Relaxed));
+    one(&INDEX, index, to_clone);
+    one(&ARGUMENT, argument, to_clone);
+    one(&ERROR, error, to_clone);
+    one(&OPTION, option, to_clone);
 }
 
 /// To be called after each `getopt` of a rank.

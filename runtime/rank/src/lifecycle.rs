@@ -3,26 +3,66 @@
 use std::ffi::c_char;
 use std::sync::atomic::{AtomicBool, AtomicI32, AtomicUsize, Ordering::Relaxed};
 
+use crate::globals::choice::Globals;
 use crate::globals::{clone, early};
 pub use crate::handlers::{At, Handler};
 use crate::image::Image;
 use crate::program::{Constructor, Main};
-use crate::{fortran_units, handlers, hooks, now, running};
+use crate::{fortran_units, handlers, hooks, libc_state, now, running};
 
 pub mod start;
 
-/// What each rank needs to start, at one address for all.
+/// What each rank of a program needs to start, at one address for all.
 pub(crate) struct Life {
-    pub(crate) main: Main,
-    pub(crate) environment: *mut *mut c_char,
-    pub(crate) constructors: Vec<usize>,
-    pub(crate) destructors: Vec<usize>,
+    main: Main,
+    environment: *mut *mut c_char,
+    constructors: Vec<usize>,
+    destructors: Vec<usize>,
     /// With globals shared by all ranks, the first constructs and nobody destroys.
-    pub(crate) private_globals: bool,
+    private_globals: bool,
+    /// Whether these are constructed, and not yet destroyed.
+    constructed: AtomicBool,
     /// The program and its own libraries: whose handlers are a rank's.
-    pub(crate) images: Vec<Image>,
+    images: Vec<Image>,
     /// The process that runs the ranks: a fork of it is not.
-    pub(crate) process: i32,
+    process: i32,
+    /// Where a program that was loaded late has its copies of `getopt`'s variables.
+    copies: [usize; 4],
+}
+
+impl Life {
+    /// `lists` has constructors and destructors.
+    pub(crate) fn new(
+        main: Main,
+        environment: *mut *mut c_char,
+        lists: (Vec<usize>, Vec<usize>),
+        images: Vec<Image>,
+        globals: &Globals,
+    ) -> Life {
+        let (constructors, destructors) = lists;
+        Life {
+            main,
+            environment,
+            constructors,
+            destructors,
+            private_globals: !matches!(globals, Globals::Shared),
+            constructed: AtomicBool::new(false),
+            images,
+            // SAFETY: getpid has no precondition.
+            process: unsafe { libc::getpid() },
+            copies: [0; 4],
+        }
+    }
+
+    /// Whether the program has libraries that its ranks have for themselves.
+    pub(crate) fn has_libraries(&self) -> bool {
+        self.images.len() > 1
+    }
+
+    /// Of a program that was loaded late.
+    pub(crate) fn with_copies(self, copies: [usize; 4]) -> Life {
+        Life { copies, ..self }
+    }
 }
 
 /// The exit status of libgfortran's runtime errors.
@@ -31,13 +71,19 @@ const RUNTIME_ERROR: i32 = 2;
 static LIFE: AtomicUsize = AtomicUsize::new(0);
 static ARGUMENTS: AtomicUsize = AtomicUsize::new(0);
 static COUNT: AtomicI32 = AtomicI32::new(0);
-static CONSTRUCTED: AtomicBool = AtomicBool::new(false);
 static CONSTRUCTING_FOR_ALL: AtomicBool = AtomicBool::new(false);
 
-/// Sets what ranks run. It is never freed: suspended ranks may end the process.
-pub(crate) fn set(life: Life) {
-    CONSTRUCTED.store(false, Relaxed);
-    LIFE.store(Box::leak(Box::new(life)) as *const Life as usize, Relaxed);
+/// Sets what ranks run, also until others are put in place. It is never freed: suspended ranks may end the process.
+pub(crate) fn set(life: Life) -> &'static Life {
+    let life = Box::leak(Box::new(life));
+    put(life);
+    life
+}
+
+/// The rank that runs next is of a program with this.
+pub(crate) fn put(life: &'static Life) {
+    LIFE.store(life as *const Life as usize, Relaxed);
+    libc_state::use_copies(&life.copies);
 }
 
 fn life() -> &'static Life {
@@ -70,10 +116,9 @@ pub(crate) fn set_arguments(argv: *mut *mut c_char, count: i32) {
     ARGUMENTS.store(argv as usize, Relaxed);
 }
 
-/// Runs the destructors of globals that all ranks shared, when the last has ended.
-pub(crate) fn destroy_shared() {
-    let life = life();
-    if !life.private_globals && CONSTRUCTED.swap(false, Relaxed) {
+/// Runs the destructors of globals that all ranks of a program shared, when the last has ended.
+pub(crate) fn destroy_shared(life: &Life) {
+    if !life.private_globals && life.constructed.swap(false, Relaxed) {
         destroy(life);
     }
 }
@@ -94,7 +139,7 @@ pub(crate) extern "C" fn entry() -> ! {
     }
     let life = life();
     let (argv, count) = (ARGUMENTS.load(Relaxed) as *mut *mut c_char, COUNT.load(Relaxed));
-    if life.private_globals || !CONSTRUCTED.swap(true, Relaxed) {
+    if life.private_globals || !life.constructed.swap(true, Relaxed) {
         CONSTRUCTING_FOR_ALL.store(!life.private_globals, Relaxed);
         for &constructor in &life.constructors {
             // SAFETY: a constructor of the program, by its own dynamic section, called once for

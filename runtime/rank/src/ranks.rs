@@ -1,96 +1,22 @@
 //! All ranks of this process, as the scheduler holds them.
 
-use std::fmt::Write;
-use std::ops::Range;
-use std::time::Duration;
-
+use crate::another::{self, Common};
 use crate::arguments::Arguments;
-use crate::globals::clone::{self, Cloned};
-use crate::globals::{self, Private, Swapped, early};
+use crate::config::{Config, GlobalsMode, StackMode};
+use crate::globals::choice::{self, Globals};
+use crate::globals::{self, early};
 use crate::image::Image;
 use crate::lifecycle::{self, Life};
 use crate::memory::Addr;
 use crate::now;
 use crate::prefetch::prefetch;
 use crate::program::Program;
+use crate::programs::Programs;
 use crate::running;
 use crate::stack::own::OwnStacks;
 use crate::stack::shared::SharedStack;
 use crate::stack::switch;
 use crate::{crash, debug, fortran_random, output, random, spawned, stdio, watchdog};
-
-/// Where ranks keep their stacks.
-#[derive(Clone, Copy, PartialEq, Eq, Debug)]
-pub enum StackMode {
-    /// A stack for each rank.
-    Own {
-        /// Bytes of a rank's slot; `None`: the more the fewer there are.
-        bytes: Option<usize>,
-    },
-    /// One stack of this many bytes for all; a blocked rank keeps a copy of its live part.
-    Shared {
-        /// Bytes of the one stack.
-        bytes: usize,
-    },
-    /// Chosen by the number of ranks.
-    Auto,
-}
-
-/// How each rank gets globals of its own.
-#[derive(Clone, Copy, PartialEq, Eq, Debug)]
-pub enum GlobalsMode {
-    /// Chosen by the size of the program's data and the number of ranks.
-    Auto,
-    /// All ranks of the process share the program's globals.
-    None,
-    /// A rank's globals are copied in when it runs.
-    Copy,
-    /// Each rank runs on a copy of the program's image.
-    Clone,
-}
-
-/// How to run the ranks of this process.
-#[derive(Clone, Debug)]
-pub struct Config {
-    /// Ranks of this process.
-    pub ranks: u32,
-    /// The last of these, which may never start: they are given their arguments ([`crate::spawned::give`]).
-    pub spare: u32,
-    /// Global number of the first of them.
-    pub first: u32,
-    /// Ranks of all processes.
-    pub total: u32,
-    /// Stacks.
-    pub stack: StackMode,
-    /// Globals.
-    pub globals: GlobalsMode,
-    /// A rank that makes no MPI call for this long is named; zero never.
-    pub watchdog: Duration,
-    /// Whether memory that a rank allocates reads as zeros.
-    pub clear_heap: bool,
-    /// Parts of file names of libraries whose globals are private as well, besides those outside
-    /// the system's directories.
-    pub globals_libraries: Vec<String>,
-    /// Symbols of variables that all ranks of the process share, for scratch that need not be private.
-    pub globals_fold: Vec<String>,
-}
-
-impl Default for Config {
-    fn default() -> Config {
-        Config {
-            ranks: 1,
-            spare: 0,
-            first: 0,
-            total: 1,
-            stack: StackMode::Auto,
-            globals: GlobalsMode::Auto,
-            watchdog: Duration::from_secs(60),
-            clear_heap: true,
-            globals_libraries: Vec::new(),
-            globals_fold: Vec::new(),
-        }
-    }
-}
 
 /// What became of a rank that was resumed.
 #[derive(Clone, Copy, PartialEq, Eq, Debug)]
@@ -111,8 +37,6 @@ const DEFAULT_SLOT: usize = 256 << 10;
 const DEFAULT_WHOLE: usize = 8 << 20;
 /// Up to this many ranks, an own stack is as large as the system's.
 const MOST_WHOLE: u32 = 128;
-/// Copying this much data between ranks takes less than a microsecond.
-const SMALL_DATA: usize = 16 << 10;
 /// Up to this many ranks, stacks of their own are faster and their memory does not matter.
 const MOST_OWN: u32 = 4096;
 
@@ -133,69 +57,14 @@ enum Stacks {
     Shared(Box<SharedStack>),
 }
 
-/// How globals are private.
-enum Globals {
-    Shared,
-    Copied(Box<Swapped>),
-    /// With the thread-local blocks copied, if there are any.
-    Cloned(Box<Cloned>, Option<Box<Swapped>>),
-}
-
-impl Globals {
-    #[inline]
-    fn mount(&mut self, rank: u32) {
-        match self {
-            Globals::Shared => {}
-            Globals::Copied(copied) => copied.mount(rank),
-            Globals::Cloned(cloned, thread_local) => {
-                if let Some(copied) = thread_local {
-                    copied.mount(rank);
-                }
-                cloned.mount(rank);
-            }
-        }
-    }
-
-    fn start(&mut self, rank: u32) {
-        match self {
-            Globals::Shared => {}
-            Globals::Copied(copied) => copied.mount(rank),
-            Globals::Cloned(cloned, thread_local) => {
-                if let Some(copied) = thread_local {
-                    copied.mount(rank);
-                }
-                cloned.start(rank);
-            }
-        }
-    }
-
-    fn ended(&mut self, rank: u32) {
-        match self {
-            Globals::Shared => {}
-            Globals::Copied(copied) => copied.ended(rank),
-            Globals::Cloned(cloned, thread_local) => {
-                if let Some(copied) = thread_local {
-                    copied.ended(rank);
-                }
-                cloned.ended(rank);
-            }
-        }
-    }
-
-    fn saved_bytes(&self) -> usize {
-        match self {
-            Globals::Shared => 0,
-            Globals::Copied(copied) => copied.saved_bytes(),
-            Globals::Cloned(cloned, thread_local) => cloned.saved_bytes() + thread_local.as_ref().map_or(0, |copied| copied.saved_bytes()),
-        }
-    }
-}
-
 /// The ranks. Dropping it neither unwinds nor frees suspended ranks' frames.
 pub struct Ranks {
     places: Vec<Place>,
     stacks: Stacks,
     globals: Globals,
+    life: &'static Life,
+    /// Once a rank runs another program.
+    programs: Option<Box<Programs>>,
     explanation: String,
     arguments: Arguments,
     /// Bytes of arguments above the base of each stack; 0 if they are too many and live on the heap.
@@ -225,22 +94,15 @@ impl Ranks {
         }
         let mut destructors = program.image.destructors();
         destructors.extend(taken_back.iter().rev().flat_map(Image::destructors));
-        let (globals, mut swapped) = choose_globals(&images, &config, &mut explanation)?;
+        let (globals, mut swapped) = choice::globals(&images, &config, &mut explanation)?;
         if let Stacks::Shared(shared) = &stacks {
             let (limit, top) = shared.bounds();
             swapped.push(limit..top);
         }
-        globals::set_swapped(swapped);
-        lifecycle::set(Life {
-            main: program.main,
-            environment: program.environment,
-            constructors,
-            destructors,
-            private_globals: !matches!(globals, Globals::Shared),
-            images,
-            // SAFETY: getpid has no precondition.
-            process: unsafe { libc::getpid() },
-        });
+        globals::add_swapped(swapped);
+        let cloned = if matches!(globals, Globals::Cloned(..)) { images[1..].to_vec() } else { Vec::new() };
+        another::allow(Common { config: config.clone(), environment: program.environment as usize, cloned });
+        let life = lifecycle::set(Life::new(program.main, program.environment, (constructors, destructors), images, &globals));
         let reader = (config.first == 0 && config.ranks > 0).then_some(0);
         stdio::begin(config.total, reader);
         crash::begin(config.first);
@@ -255,6 +117,8 @@ impl Ranks {
         Ok(Ranks {
             places,
             globals,
+            life,
+            programs: None,
             explanation,
             above: if bytes <= (top - limit) / 8 { bytes } else { 0 },
             stacks,
@@ -282,7 +146,7 @@ impl Ranks {
 
     /// Bytes that parked ranks keep: saved globals and parts of the shared stack.
     pub fn saved_bytes(&self) -> usize {
-        let globals = self.globals.saved_bytes();
+        let globals = self.globals.saved_bytes() + self.programs.as_ref().map_or(0, |programs| programs.saved_bytes());
         let stacks = match &self.stacks {
             Stacks::Own(_) => 0,
             Stacks::Shared(shared) => shared.saved_bytes(),
@@ -308,7 +172,7 @@ impl Ranks {
         if place.stack >= GONE {
             return self.start(rank);
         }
-        self.globals.mount(rank);
+        self.mount_globals(rank);
         let (limit, top, pointer) = match &mut self.stacks {
             Stacks::Own(own) => {
                 let (limit, top) = own.bounds(place.stack);
@@ -357,17 +221,29 @@ impl Ranks {
             Stacks::Own(own) => own.give_back(place.stack),
             Stacks::Shared(shared) => shared.ended(place),
         }
-        self.globals.ended(rank);
+        match &mut self.programs {
+            None => self.globals.ended(rank),
+            Some(programs) => programs.ended(rank, &mut self.globals),
+        }
         self.left -= 1;
         if self.left == 0 {
-            lifecycle::destroy_shared();
+            lifecycle::destroy_shared(self.life);
+            self.programs.iter().for_each(|programs| programs.destroy_shared());
         }
     }
 
     #[cold]
     fn start(&mut self, rank: u32) -> Outcome {
         assert!(self.places[rank as usize].stack == NEW, "rank {rank} has ended and cannot be resumed");
-        self.globals.start(rank);
+        let given = spawned::given(rank);
+        if let Some(program) = given.as_ref().map(|given| given.program).filter(|&program| program != 0) {
+            let ranks = self.places.len() as u32;
+            self.programs.get_or_insert_with(|| Box::new(Programs::new(ranks, self.life))).assign(rank, program);
+        }
+        match &mut self.programs {
+            None => self.globals.start(rank),
+            Some(programs) => programs.start(rank, &mut self.globals),
+        }
         let (limit, top) = match &mut self.stacks {
             Stacks::Own(own) => {
                 let slot = own.take();
@@ -381,11 +257,10 @@ impl Ranks {
                 shared.bounds()
             }
         };
-        let given = spawned::arguments_of(rank);
         self.left += u32::from(given.is_some());
         // Above a shared stack's base is room for what all ranks have alike, and only for that.
         let above = self.above != 0 && given.is_none();
-        let arguments = given.as_deref().unwrap_or(&self.arguments);
+        let arguments = given.as_ref().map_or(&self.arguments, |given| &given.arguments);
         let argv = if above { top - self.above } else { Vec::leak(vec![0u64; arguments.bytes() / 8]).as_mut_ptr() as usize };
         // SAFETY: enough free bytes at the top of an empty stack, or of a fresh allocation, both aligned to 8.
         lifecycle::set_arguments(unsafe { arguments.write(argv) }, arguments.count());
@@ -398,10 +273,18 @@ impl Ranks {
         self.suspended(rank, top, pointer)
     }
 
+    #[inline(always)]
+    fn mount_globals(&mut self, rank: u32) {
+        match &mut self.programs {
+            None => self.globals.mount(rank),
+            Some(programs) => programs.mount(rank, &mut self.globals),
+        }
+    }
+
     /// Runs `f` on the scheduler's stack with the rank's stack and globals in place: for user
     /// operations and callbacks, and for its memory (rule 1).
     pub fn mounted<R>(&mut self, rank: u32, f: impl FnOnce() -> R) -> R {
-        self.globals.mount(rank);
+        self.mount_globals(rank);
         if let Stacks::Shared(shared) = &mut self.stacks
             && self.places[rank as usize].stack < GONE
         {
@@ -447,74 +330,6 @@ impl Ranks {
             }
         }
     }
-}
-
-/// Private globals as `config` asks for, memory that is swapped, and why so.
-fn choose_globals(images: &[Image], config: &Config, why: &mut String) -> Result<(Globals, Vec<Range<usize>>), String> {
-    let mut private = Private::of(images);
-    let missing = private.fold(&images[0], &config.globals_fold);
-    if let Some(name) = missing.first() {
-        return Err(format!(
-            "this program has no variable {name} to fold: give its symbol's name (nm lists them; Fortran common blocks end in _)"
-        ));
-    }
-    let (data, ranks) = (private.bytes(), config.ranks);
-    let image: usize = images.iter().flat_map(|image| image.segments()).map(|segment| segment.file.len()).sum();
-    // Zero data costs memory only where it is written, but a program that has much writes it.
-    let fits = (image + data).saturating_mul(ranks as usize) < memory_bytes() / 2;
-    let mode = match config.globals {
-        GlobalsMode::Auto if data <= SMALL_DATA => {
-            let _ = write!(why, "; globals are copied, since the program has only {data} bytes");
-            GlobalsMode::Copy
-        }
-        GlobalsMode::Auto if !config.globals_fold.is_empty() => {
-            let _ = write!(why, "; globals ({data} bytes) are copied, since some are folded");
-            GlobalsMode::Copy
-        }
-        GlobalsMode::Auto => match clone::obstacle(images) {
-            None if fits => {
-                let _ = write!(why, "; each rank has a clone of the program, since copying {data} bytes of globals would be slower");
-                GlobalsMode::Clone
-            }
-            None => {
-                let _ = write!(why, "; globals ({data} bytes) are copied, since {ranks} clones of {} bytes are too many", image + data);
-                GlobalsMode::Copy
-            }
-            Some(obstacle) => {
-                let _ = write!(why, "; globals ({data} bytes) are copied, though clones would be faster: {obstacle}");
-                GlobalsMode::Copy
-            }
-        },
-        mode => {
-            let _ = write!(why, "; globals ({data} bytes) as asked");
-            mode
-        }
-    };
-    let ranges = |private: &Private| -> Vec<Range<usize>> { private.regions.iter().map(|region| region.range.clone()).collect() };
-    match mode {
-        GlobalsMode::None => Ok((Globals::Shared, Vec::new())),
-        GlobalsMode::Clone if !config.globals_fold.is_empty() => {
-            Err("folded globals need copied globals: leave out the one or the other".into())
-        }
-        GlobalsMode::Clone => {
-            let cloned = Cloned::new(images, ranks)?;
-            let private = Private::thread_local(images);
-            let swapped = ranges(&private);
-            let copied = if swapped.is_empty() { None } else { Some(Box::new(Swapped::new(private, ranks)?)) };
-            Ok((Globals::Cloned(Box::new(cloned), copied), swapped))
-        }
-        GlobalsMode::Copy | GlobalsMode::Auto => {
-            let swapped = ranges(&private);
-            Ok((Globals::Copied(Box::new(Swapped::new(private, ranks)?)), swapped))
-        }
-    }
-}
-
-/// Memory of this machine.
-fn memory_bytes() -> usize {
-    // SAFETY: asks for numbers.
-    let (pages, size) = unsafe { (libc::sysconf(libc::_SC_PHYS_PAGES), libc::sysconf(libc::_SC_PAGESIZE)) };
-    usize::try_from(pages).unwrap_or(1 << 20) * usize::try_from(size).unwrap_or(4096)
 }
 
 /// The stacks that `config` asks for, the bounds of one that is free now, and why.

@@ -1,4 +1,4 @@
-//! Arguments of ranks that start later than the program did.
+//! What ranks are given that start later than the program did: which program they run, and with which arguments.
 
 use crate::arguments::Arguments;
 use crate::single::Single;
@@ -7,24 +7,33 @@ use std::ffi::CString;
 use std::ops::Range;
 use std::rc::Rc;
 
+/// What ranks start with.
+#[derive(Clone)]
+pub(crate) struct Given {
+    pub(crate) arguments: Rc<Arguments>,
+    /// As [`crate::another::load`] numbers it; 0 is that of the start.
+    pub(crate) program: u8,
+}
+
 /// By the first rank of those that have them, and the one behind the last.
 // Kept for ever: there are as many as calls that spawned, and a rank may start long after it was spawned.
-static GIVEN: Single<BTreeMap<u32, (u32, Rc<Arguments>)>> = Single::new(BTreeMap::new());
+static GIVEN: Single<BTreeMap<u32, (u32, Given)>> = Single::new(BTreeMap::new());
 
-/// Ranks of this process, numbered from its first, will start with these arguments, the program's name first.
-pub fn give(ranks: Range<u32>, arguments: &[Box<[u8]>]) {
+/// Ranks of this process, numbered from its first, will start this program (0, or as [`crate::another::load`] says) with these arguments, its name first.
+pub fn give(ranks: Range<u32>, program: u8, arguments: &[Box<[u8]>]) {
     let strings = arguments.iter().map(|text| CString::new(&**text).unwrap_or_default()).collect();
+    let what = Given { arguments: Rc::new(Arguments::new(strings)), program };
     // SAFETY: the scheduler's own thread, outside ranks; nothing else happens meanwhile.
-    unsafe { GIVEN.with(|given| given.insert(ranks.start, (ranks.end, Rc::new(Arguments::new(strings))))) };
+    unsafe { GIVEN.with(|given| given.insert(ranks.start, (ranks.end, what))) };
 }
 
 /// What a rank was given; nothing to those that the program began with.
-pub(crate) fn arguments_of(rank: u32) -> Option<Rc<Arguments>> {
+pub(crate) fn given(rank: u32) -> Option<Given> {
     // SAFETY: as above.
     unsafe {
         GIVEN.with(|given| {
-            let (_, (end, arguments)) = given.range(..=rank).next_back()?;
-            (rank < *end).then(|| arguments.clone())
+            let (_, (end, what)) = given.range(..=rank).next_back()?;
+            (rank < *end).then(|| what.clone())
         })
     }
 }
@@ -34,10 +43,10 @@ mod tests {
     use super::*;
 
     #[test]
-    fn a_rank_has_the_arguments_that_it_was_given() {
-        give(10..12, &[b"one".as_slice().into()]);
-        give(12..13, &[b"two".as_slice().into(), b"more".as_slice().into()]);
-        let count = |rank| arguments_of(rank).map(|arguments| arguments.count());
-        assert_eq!([9, 10, 11, 12, 13].map(count), [None, Some(1), Some(1), Some(2), None]);
+    fn a_rank_has_the_program_and_arguments_that_it_was_given() {
+        give(10..12, 0, &[b"one".as_slice().into()]);
+        give(12..13, 1, &[b"two".as_slice().into(), b"more".as_slice().into()]);
+        let found = |rank| given(rank).map(|given| (given.program, given.arguments.count()));
+        assert_eq!([9, 10, 11, 12, 13].map(found), [None, Some((0, 1)), Some((0, 1)), Some((1, 2)), None]);
     }
 }

@@ -168,6 +168,11 @@ pub(crate) fn describe(address: usize, exact: bool, text: &mut Text) -> bool {
         };
     }
     let file = path.to_str().unwrap_or("?");
-    let _ = write!(text, " ({}+{:#x})", file.rsplit('/').next().unwrap_or(file), address - base);
+    let _ = text.write_str(" (");
+    let is_program = crate::loaded::name_of(file, |name| {
+        let _ = text.write_str(name);
+    });
+    let name = if is_program { "" } else { file.rsplit('/').next().unwrap_or(file) };
+    let _ = write!(text, "{name}+{:#x})", address - base);
     is_main
 }

@@ -19,7 +19,7 @@
 //! which the libraries use where the loader put them, and thread-local variables, which the
 //! code finds through the thread pointer; the latter are swapped as in `copy`.
 
-use std::ffi::{CStr, CString};
+use std::ffi::CStr;
 use std::ops::Range;
 use std::ptr::null_mut;
 use std::sync::atomic::{AtomicPtr, AtomicUsize, Ordering::Relaxed};
@@ -45,6 +45,8 @@ struct Layout {
     arena: Range<usize>,
     places: Places,
     parts: Vec<Part>,
+    /// Of a program that was there before.
+    next: Option<&'static Layout>,
 }
 
 /// Where blocks begin, from the arena's start.
@@ -63,22 +65,24 @@ impl Places {
 
 /// Whether nothing in an image needs to be aligned to more than a line of the cache.
 fn fits_lines(image: &Image) -> bool {
-    let path = if image.name.is_empty() { c"/proc/self/exe".to_owned() } else { CString::new(image.name.as_str()).unwrap_or_default() };
-    Mapped::open(&path).is_some_and(|file| file.alignment() <= LINE)
+    Mapped::open(&image.file()).is_some_and(|file| file.alignment() <= LINE)
 }
 
+/// Of the program that came last.
 static LAYOUT: AtomicPtr<Layout> = AtomicPtr::new(null_mut());
 /// The block of the rank in place.
 static BLOCK: AtomicUsize = AtomicUsize::new(0);
 
-fn layout() -> Option<&'static Layout> {
+/// Layouts of all programs that are cloned, the last first.
+fn layouts() -> impl Iterator<Item = &'static Layout> {
     // SAFETY: null, or leaked by `Cloned::new`.
-    unsafe { LAYOUT.load(Relaxed).as_ref() }
+    let last = unsafe { LAYOUT.load(Relaxed).as_ref() };
+    std::iter::successors(last, |layout| layout.next)
 }
 
 /// The address in the program as loaded that an address in a clone stands for; others are unchanged.
 pub fn original(address: usize) -> usize {
-    let Some(layout) = layout().filter(|layout| layout.arena.contains(&address)) else { return address };
+    let Some(layout) = layouts().find(|layout| layout.arena.contains(&address)) else { return address };
     let number = (address - layout.arena.start) / layout.places.stride;
     // Before a block's begin this wraps, and no part is there.
     let offset = (address - layout.arena.start).wrapping_sub(layout.places.of(number));
@@ -88,8 +92,7 @@ pub fn original(address: usize) -> usize {
 
 /// The address in the running rank's clone that stands for an address in the program as loaded.
 pub(crate) fn in_place(address: usize) -> usize {
-    let Some(layout) = layout() else { return address };
-    let part = layout.parts.iter().find(|p| p.original.contains(&address));
+    let part = layouts().flat_map(|layout| &layout.parts).find(|p| p.original.contains(&address));
     part.map_or(address, |part| BLOCK.load(Relaxed) + part.offset + address - part.original.start)
 }
 
@@ -192,7 +195,7 @@ impl Cloned {
             cloned.add_pieces(image, part);
             cloned.add_fixups(image, part, &parts);
         }
-        let layout = Layout { arena: arena..arena + bytes, places, parts };
+        let layout = Layout { arena: arena..arena + bytes, places, parts, next: layouts().next() };
         LAYOUT.store(Box::leak(Box::new(layout)), Relaxed);
         Ok(cloned)
     }

@@ -38,7 +38,12 @@ fn generate(trace: &Path, args: &[&str]) -> PathBuf {
 fn built(benchmark: &Path, compiler: &str, flags: &[&str]) -> PathBuf {
     let program = benchmark.join("benchmark");
     let mut compile = if compiler == "xsim" { command(&["cc"]) } else { Command::new(compiler) };
-    let sources = [benchmark.join("main.c"), benchmark.join("util.c")];
+    let mut sources = vec![benchmark.join("main.c"), benchmark.join("util.c")];
+    let times = benchmark.join("times.c");
+    if times.exists() {
+        sources.push(times);
+        compile.arg(format!("-DTIMES=\"{}\"", benchmark.join("times.txt").display()));
+    }
     let output = compile
         .args(["-O2", "-std=c99", "-Wall", "-Wextra", "-Werror"])
         .args(flags)
@@ -67,7 +72,7 @@ fn again(run: Run, ranks: u32, times: &str, args: &[&str]) -> ((PathBuf, u64), (
 
 #[track_caller]
 fn makes_the_same_calls_in_the_same_time(run: Run, ranks: u32, what: &str) {
-    let ((first, time), (second, other)) = again(run, ranks, "exact", &[]);
+    let ((first, time), (second, other)) = again(run, ranks, "exact", &["--times", "drawn"]);
     is_same(&first, &second).unwrap_or_else(|why| panic!("{what} on {ranks} ranks:\n{why}"));
     assert_eq!(time, other, "virtual time of {what} on {ranks} ranks");
 }
@@ -169,6 +174,22 @@ fn computation_is_that_of_the_recording() {
     assert!(error < 0.2, "{time} ps and {other} ps");
     let ((_, time), (_, other)) = again(Run::program("mixture.c").arg("4").variable("XSIM_COMPUTE", "fixed:1us"), 7, "none", &[]);
     assert!(other < time, "nothing is computed without times: {time} ps and {other} ps");
+}
+
+/// Times that differ from turn to turn and from rank to rank are those of the recording, one by one.
+#[test]
+fn each_time_is_that_of_the_recording() {
+    for (name, ranks) in [("mixture.c", 7), ("random_program.c", 5), ("mixture.c", 1)] {
+        let run = Run::program(name).arg("3").arg("20").variable("XSIM_COMPUTE", "measured");
+        let ((first, time), (second, other)) = again(run, ranks, "exact", &[]);
+        is_same(&first, &second).unwrap_or_else(|why| panic!("{name} on {ranks} ranks:\n{why}"));
+        assert_eq!(time, other, "virtual time of {name} on {ranks} ranks");
+    }
+    let (histograms, _) = recorded(Run::program("mixture.c").arg("4").ranks(7), "histogram");
+    let to = directory();
+    let refused =
+        command(&["trace", "benchmark", histograms.to_str().unwrap(), "-o", to.to_str().unwrap(), "--times", "each"]).output().unwrap();
+    assert!(!refused.status.success() && String::from_utf8_lossy(&refused.stderr).contains("-xsim-trace-times exact"));
 }
 
 /// Calls by function, all ranks together, of what a benchmark compiled with -DCOUNT prints or `xsim trace stat` tells.

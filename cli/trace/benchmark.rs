@@ -1,7 +1,7 @@
 //! `xsim trace benchmark`: a recorded run as a C program.
 
 use crate::failure::Failure;
-use ::benchmark::{Datatypes, Options};
+use ::benchmark::{Computation, Datatypes, Options};
 use ::trace::Trace;
 use clap::{Arg, ArgAction, ArgMatches, Command};
 use std::path::{Path, PathBuf};
@@ -22,6 +22,13 @@ pub fn command() -> Command {
                 .default_value("structure")
                 .help("Datatypes that the program made: made again, or as many bytes"),
         )
+        .arg(
+            Arg::new("times")
+                .long("times")
+                .value_name("drawn|each")
+                .value_parser(["drawn", "each"])
+                .help("What ranks compute between two calls: times that are drawn, or each time as it was [default: each if the trace has exact times]"),
+        )
         .arg(flag("average", "MPI_Alltoall of the mean count instead of MPI_Alltoallv"))
         .arg(flag("obfuscate", "No name of the program: no call sites, names of objects, or name of the trace"))
         .arg(
@@ -40,6 +47,11 @@ pub fn write(trace: &Trace, path: &Path, matches: &ArgMatches) -> Result<(), Fai
             Datatypes::Size
         } else {
             Datatypes::Structure
+        },
+        computation: match matches.get_one::<String>("times").map(String::as_str) {
+            Some("each") => Computation::Each,
+            None if !trace.times.is_empty() => Computation::Each,
+            _ => Computation::Drawn,
         },
         averages: matches.get_flag("average"),
         obfuscates: matches.get_flag("obfuscate"),

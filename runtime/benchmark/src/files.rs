@@ -1,7 +1,7 @@
 //! The files of a benchmark.
 
 use crate::lines::Program;
-use crate::{Datatypes, Options};
+use crate::{Computation, Datatypes, Options};
 use observe::recorder::Class;
 use std::fmt::Write;
 use trace::Trace;
@@ -16,24 +16,31 @@ pub struct File {
 
 const UTIL_C: &str = include_str!("c/util.c");
 const UTIL_H: &str = include_str!("c/util.h");
+const TIMES_C: &str = include_str!("c/times.c");
 const MAKEFILE: &str = include_str!("c/Makefile");
 const README: &str = include_str!("c/README");
 
-/// All of them.
-pub fn of(trace: &Trace, name: &str, options: &Options, program: &mut Program) -> Vec<File> {
-    vec![
-        File { name: "main.c", text: main_c(program) },
-        File { name: "main.h", text: main_h(trace, program) },
+/// All of them; `times` is what each rank computes each time, if that is to be.
+pub fn of(trace: &Trace, name: &str, options: &Options, program: &mut Program, times: Option<String>) -> Vec<File> {
+    let mut files = vec![
+        File { name: "main.c", text: main_c(program, options) },
+        File { name: "main.h", text: main_h(trace, program, options) },
         File { name: "util.h", text: UTIL_H.to_owned() },
         File { name: "util.c", text: UTIL_C.to_owned() },
-        File { name: "Makefile", text: MAKEFILE.to_owned() },
+        File { name: "Makefile", text: MAKEFILE.replace("{TIMES}", if times.is_some() { " times.c" } else { "" }) },
         File { name: "README", text: readme(trace, name, options) },
-    ]
+    ];
+    if let Some(times) = times {
+        files.push(File { name: "times.c", text: TIMES_C.to_owned() });
+        files.push(File { name: "times.txt", text: times });
+    }
+    files
 }
 
-fn main_c(program: &mut Program) -> String {
+fn main_c(program: &mut Program, options: &Options) -> String {
     let mut out = String::from("#include \"main.h\"\n#include \"util.h\"\n\n");
-    let times = program.times.definitions(&mut program.speller.vectors);
+    let draws = options.computation == Computation::Drawn && !program.times.is_empty();
+    let times = if draws { program.times.definitions(&mut program.speller.vectors) } else { String::new() };
     let vectors = program.speller.vectors.definitions();
     if !vectors.is_empty() {
         out += &vectors;
@@ -42,11 +49,14 @@ fn main_c(program: &mut Program) -> String {
     out += &times;
     out += &counters(program);
     out += "int main(int argc, char **argv)\n{\n";
-    if !program.times.is_empty() {
+    if draws {
         out += "    paths_are(paths, (int)(sizeof paths / sizeof paths[0]));\n";
     }
     if !program.is_whole {
         out += "    MPI_Init(&argc, &argv);\n    started();\n";
+        if options.computation == Computation::Each {
+            out += "    read_times();\n";
+        }
     }
     out += &program.body;
     if !program.functions.contains("MPI_Finalize") {
@@ -72,7 +82,7 @@ fn counters(program: &Program) -> String {
     out + "#endif\n\n"
 }
 
-fn main_h(trace: &Trace, program: &Program) -> String {
+fn main_h(trace: &Trace, program: &Program, options: &Options) -> String {
     let sizes = &program.speller.sizes;
     let functions = program.functions.len() + usize::from(!program.functions.contains("MPI_Finalize"));
     let mut out = String::from("/* How much there is of what. */\n#ifndef MAIN_H\n#define MAIN_H\n\nenum {\n");
@@ -90,7 +100,11 @@ fn main_h(trace: &Trace, program: &Program) -> String {
         // Compilers look into loops over arrays of one.
         let _ = writeln!(out, "    {name} = {},", sizes.of(class).max(2));
     }
-    let _ = writeln!(out, "    ANSWERS = {},\n    FUNCTIONS = {functions}\n}};\n\n#endif", sizes.answers.max(1));
+    let _ = writeln!(out, "    ANSWERS = {},\n    FUNCTIONS = {functions}\n}};\n", sizes.answers.max(1));
+    if options.computation == Computation::Each {
+        out += "/* Where what ranks compute is; -DTIMES='\"/the/file\"' names another place. */\n#ifndef TIMES\n#define TIMES \"times.txt\"\n#endif\n\n";
+    }
+    out += "#endif\n";
     out
 }
 
@@ -100,6 +114,9 @@ fn readme(trace: &Trace, name: &str, options: &Options) -> String {
     let mut text = README.replace("{OF}", &of).replace("{RANKS}", &trace.ranks.to_string()).replace("{CALLS}", &calls);
     if options.datatypes == Datatypes::Size {
         text += "\nDatatypes that the program made are so many bytes (--datatypes size).\n";
+    }
+    if options.computation == Computation::Each {
+        text += "\nTimes are not drawn (--times each): before each call a rank computes as long as it did there and then, which times.txt has and times.c reads.\n";
     }
     if options.averages {
         text += "\nEach MPI_Alltoallv is an MPI_Alltoall of the mean count (--average).\n";

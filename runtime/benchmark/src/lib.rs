@@ -5,6 +5,7 @@
 //! compute between two calls is drawn from the histogram of these. Beyond the paper, a call is any function whose arguments the trace has.
 
 mod call;
+mod each;
 mod files;
 mod lines;
 mod memory;
@@ -27,11 +28,22 @@ pub enum Datatypes {
     Size,
 }
 
+/// What ranks compute between calls.
+#[derive(Clone, Copy, PartialEq, Eq, Debug)]
+pub enum Computation {
+    /// Times that are drawn from the histogram of the two calls.
+    Drawn,
+    /// What each computed there each time, from a file beside the program: the trace has exact times.
+    Each,
+}
+
 /// What is to be written.
 #[derive(Clone, PartialEq, Eq, Debug)]
 pub struct Options {
     /// Datatypes of the program.
     pub datatypes: Datatypes,
+    /// Computation.
+    pub computation: Computation,
     /// `MPI_Alltoallv` becomes `MPI_Alltoall` with the mean count.
     pub averages: bool,
     /// No name of the program: no call sites, no names of objects.
@@ -46,5 +58,9 @@ pub struct Options {
 /// A sentence with the rank, the call and its site, if there is a call that cannot be written, and what can be done.
 pub fn generate(trace: &Trace, name: &str, options: &Options) -> Result<Vec<File>, String> {
     let mut program = lines::Program::write(trace, options)?;
-    Ok(files::of(trace, name, options, &mut program))
+    let times = match options.computation {
+        Computation::Drawn => None,
+        Computation::Each => Some(each::text(trace, options)?),
+    };
+    Ok(files::of(trace, name, options, &mut program, times))
 }

@@ -1,11 +1,11 @@
 //! The calls of a trace line by line.
 
-use crate::Options;
 use crate::call::{Argument, Call, Refusal};
 use crate::merge::{Item, merge};
 use crate::numbers::Ranks;
 use crate::spelling::{Spelled, Speller, is_left_out};
 use crate::times::Times;
+use crate::{Computation, Options};
 use indexmap::IndexSet;
 use std::fmt::Write;
 use trace::Trace;
@@ -186,7 +186,9 @@ impl Writer<'_> {
         if self.options.averages && call.base() == "alltoallv" {
             (name, spelled.arguments) = averaged(&call, spelled.arguments)?;
         }
-        if !self.program.times.is_empty() {
+        if self.options.computation == Computation::Each {
+            self.line("compute_next();")?;
+        } else if !self.program.times.is_empty() {
             let place = self.program.times.place(variants[0].1);
             self.line(&format!("compute({place});"))?;
         }
@@ -203,6 +205,9 @@ impl Writer<'_> {
         if matches!(call.signature.name, "MPI_Init" | "MPI_Init_thread") {
             self.is_begun = true;
             self.line("started();")?;
+            if self.options.computation == Computation::Each {
+                self.line("read_times();")?;
+            }
         }
         Ok(())
     }

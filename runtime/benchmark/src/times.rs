@@ -4,6 +4,7 @@ use crate::numbers::{Value, Vectors};
 use rustc_hash::FxHashMap;
 use std::fmt::Write;
 use trace::Trace;
+use trace::draw::Draw;
 use trace::histogram::{Histogram, Summary};
 use trace::part::{Path, Place};
 use trace::passages;
@@ -78,8 +79,7 @@ impl Times {
         if self.is_empty() {
             return out;
         }
-        out +=
-            "/* From, to, passages; seconds: least, mean, most; how many from 2^(first - 1) ps on, and so on; means of ranks in ps. */\n";
+        out += "/* From, to, passages; seconds: least, mean, most; part of a bin, shrinking; how many from 2^(first - 1) ps on, and so on; means of ranks in ps. */\n";
         out += "static const struct path paths[] = {\n";
         for Way { from, to, passages, summary, means } in &self.paths {
             let [least, mean, most] = [summary.least, summary.mean, summary.most].map(|ps| ps as f64 * 1e-12);
@@ -88,7 +88,8 @@ impl Times {
                 None => (bins.join(" "), "NULL".to_owned()),
                 Some((value, is_exact)) => (if *is_exact { String::new() } else { bins.join(" ") }, vectors.place(value)),
             };
-            let times = format!("{least:.12e}, {mean:.12e}, {most:.12e}");
+            let draw = Draw::new(summary, *passages, 1);
+            let times = format!("{least:.12e}, {mean:.12e}, {most:.12e}, {:.3}, {:.3}", draw.within, draw.shrink);
             let _ = writeln!(out, "    {{{from}, {to}, {passages}, {times}, {}, \"{bins}\", {of_rank}}},", summary.first_bits);
         }
         out + "};\n\n"
@@ -130,10 +131,22 @@ fn of_exact(trace: &Trace) -> Vec<(Path, Summary, Means)> {
         }
     }
     let one = |(path, (histogram, means, is_exact)): (Path, (Histogram, Vec<i64>, bool))| {
+        // What ranks differ in lasts, and is in their means: the rest is drawn.
+        let mut summary = histogram.summary();
+        summary.deviation = within_ranks(&summary, &means);
         let value = if means.iter().all(|&mean| mean == means[0]) { Value::Same(means[0]) } else { Value::Each(means) };
-        (path, histogram.summary(), Some((value, is_exact)))
+        (path, summary, Some((value, is_exact)))
     };
     let mut all: Vec<_> = all.into_iter().map(one).collect();
     all.sort_by_key(|(path, ..)| *path);
     all
+}
+
+/// The deviation of times from the means of their ranks, if these are all that ranks differ in and each passed as often.
+fn within_ranks(summary: &Summary, means: &[i64]) -> u64 {
+    let some = || means.iter().filter(|&&mean| mean > 0).map(|&mean| mean as f64);
+    let count = some().count().max(1) as f64;
+    let mean = some().sum::<f64>() / count;
+    let between = some().map(|of_rank| (of_rank - mean).powi(2)).sum::<f64>() / count;
+    ((summary.deviation as f64).powi(2) - between).max(0.0).sqrt() as u64
 }

@@ -13,6 +13,7 @@ pub mod column;
 pub mod cut;
 pub mod dictionary;
 pub mod diff;
+pub mod draw;
 mod encode;
 pub mod file;
 pub mod fold;

@@ -353,14 +353,32 @@ static void bounds(const struct path *path, int bin, double *low, double *high)
     *high = 2 * power > path->most ? path->most : 2 * power;
 }
 
-/* A time of a path, so that the mean of many is that of the path. */
+/* The place of this rank among all in an order that looks random, another one for each call. */
+static int place_of(unsigned long long call)
+{
+    int half = 1, place = rank;
+    while (1LL << 2 * half < RANKS)
+        half++;
+    do {
+        int low = place & ((1 << half) - 1), high = place >> half;
+        for (unsigned long long round = 0; round < 4; round++) {
+            int next = high ^ (int)(mixed((unsigned long long)low << 2 | round, call) & ((1ULL << half) - 1));
+            high = low;
+            low = next;
+        }
+        place = high << half | low;
+    } while (place >= RANKS);
+    return place;
+}
+
+/* A time of a path: as many are short and long as were, of what ranks draw for one call and of what they draw in all, with their mean and deviation. */
 static double draw(const struct path *path, unsigned long long call)
 {
-    double mean = path->of_rank ? 1e-12 * (double)value(path->of_rank) : path->mean;
+    double of_rank = path->of_rank ? 1e-12 * (double)value(path->of_rank) : path->mean;
     if (!*path->bins)
-        return mean;
+        return of_rank;
     unsigned long long drawn = mixed((unsigned long long)rank + 1, call);
-    double left = part(drawn) * path->passages, sum = 0, times = 0, found = 0, low, high;
+    double left = (place_of(call) + part(drawn)) / RANKS * path->passages, sum = 0, times = 0, found = -1, low, high;
     int bin = 0;
     for (const char *at = path->bins; *at; bin++) {
         char *end;
@@ -370,10 +388,13 @@ static double draw(const struct path *path, unsigned long long call)
         sum += count * (low + high) / 2;
         times += count;
         if (left >= 0 && left < count)
-            found = low + part(mixed(drawn, call)) * (high - low);
+            found = (low + high) / 2 + (part(mixed(drawn, call)) - 0.5) * (high - low) * path->within;
         left -= count;
     }
-    return sum > 0 ? found * mean * times / sum : 0;
+    if (found < 0 || sum <= 0)
+        return 0;
+    double time = path->mean + (found * path->mean * times / sum - path->mean) * path->shrink;
+    return path->of_rank ? time * of_rank * path->passages / (path->mean * times) : time;
 }
 
 void compute(int place)
@@ -394,7 +415,11 @@ void compute(int place)
     calls++;
     if (low == paths_count || paths[low].to != place)
         return;
-    double seconds = draw(&paths[low], calls);
+    spend(draw(&paths[low], calls));
+}
+
+void spend(double seconds)
+{
     if (seconds <= 0)
         return;
     if (xsim_compute) {

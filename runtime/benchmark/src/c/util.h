@@ -95,6 +95,8 @@ void combine(void *in, void *inout, int *length, MPI_Datatype *type);
 struct path {
     int from, to;
     double passages, least, mean, most;
+    /* Times lie in that part of their bin, round its middle, and then so much nearer to the mean, which gives them the deviation that was seen. */
+    double within, shrink;
     int first;
     const char *bins;
     /* The mean of each rank, in picoseconds, if these are known; without bins it is what a rank computes each time. */
@@ -105,6 +107,11 @@ struct path {
 void paths_are(const struct path *paths, int count);
 /* Computes what comes before the call at this place, as long as some rank did that came from the same place; which, is drawn, the same in each run. */
 void compute(int place);
+/* Computes what comes before the next call, as long as this rank did; times.c has it, and reads the times when MPI is initialized. */
+void compute_next(void);
+void read_times(void);
+/* Computes for so many seconds. */
+void spend(double seconds);
 /* MPI is initialized. */
 void started(void);
 

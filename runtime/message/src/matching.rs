@@ -266,7 +266,7 @@ impl Messages {
             let target = node.buffer;
             if flags & flag::INLINE != 0 {
                 self.put(Payload::Inline(data), target, bytes);
-            } else {
+            } else if flags & flag::REFERS != 0 {
                 self.put(Payload::At(buffer), target, bytes);
                 self.takes_a_while();
             }

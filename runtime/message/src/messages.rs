@@ -175,8 +175,8 @@ pub struct Messages {
     pub wire: Wire,
     /// Whether message times depend on other messages.
     pub by_time: bool,
-    /// Whether messages carry bytes. Without, they have a length and no memory at either end, buffers have no address, and a receive's is
-    /// one that cannot be written before its rank runs (`flag::MOUNTED_ONLY`), which then has nothing to write: all else goes the general way.
+    /// Whether messages carry bytes. Without, they have a length and no memory at either end, and buffers have no address: nothing is ever written to
+    /// one, so that a receive takes its message as one does whose buffer anybody can reach.
     pub payloads: bool,
     /// What a shared network carries, by the number that it was given.
     pub flights: Slab<Flight>,

@@ -226,7 +226,7 @@ impl Messages {
     // memory is not there to be asked about.
     #[inline(always)]
     fn plain_receive_node(&mut self, envelope: Envelope, Stretch { buffer, bytes }: Stretch, flags: u16) -> u32 {
-        let anywhere = self.payloads && rank::is_addressable_unmounted(buffer, bytes as usize);
+        let anywhere = !self.payloads || rank::is_addressable_unmounted(buffer, bytes as usize);
         let mounted_only = if anywhere { 0 } else { flag::MOUNTED_ONLY };
         let arrival = self.ranks[self.current as usize].clock;
         self.nodes.alloc(Node { buffer, flags: flags | mounted_only, ..Node::of(&envelope, arrival, bytes, State::Posted) })

@@ -125,8 +125,7 @@ impl Messages {
                 let state = node.state;
                 if state == State::Posted && !node.has(flag::WAITED) {
                     node.flags |= flag::WAITED;
-                    // Without payloads nothing is left to be moved.
-                    if ignored && (!node.has(flag::LAYOUT | flag::MOUNTED_ONLY) || !self.payloads) {
+                    if ignored && !node.has(flag::LAYOUT | flag::MOUNTED_ONLY) {
                         node.flags |= flag::STATUS_IGNORED;
                         requests.set(index, handle::of_ignored(at));
                     } else {

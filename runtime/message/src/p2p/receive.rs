@@ -29,7 +29,7 @@ impl Messages {
         if let Some(shape) = view.layout {
             flags |= flag::LAYOUT;
             layout = self.layouts.insert(shape);
-        } else if !self.payloads || !rank::is_addressable_unmounted(view.buffer, view.bytes as usize) {
+        } else if self.payloads && !rank::is_addressable_unmounted(view.buffer, view.bytes as usize) {
             flags |= flag::MOUNTED_ONLY;
         }
         Node {

@@ -13,7 +13,7 @@
 //! | collectives | instance and member (`Ticket`), and whether there is a result | `Mpi::end_collective`: the result goes to `recvbuf` |
 //! | collectives with lists of blocks | instance and member | reads its arguments again (`Mode::Leaving`) |
 //!
-//! What still waits within its first half: a send that waits for its match (`MPI_Ssend`, rendezvous; ranks without a stack use `Mpi::begin_send` and
+//! What still waits within its first half: a send that waits for its match (`MPI_Ssend`, rendezvous; ranks without a stack use `Mpi::begin_pause` and
 //! `end_send`) and both halves of an `MPI_Sendrecv` with one, calls that make communicators (`begin_comm_dup`, `begin_comm_split` and `end_comm` do
 //! not), a collective's result that is not side by side or of a size of its own, polls that sleep, and who steps back because too much waits for its
 //! receivers.

@@ -79,6 +79,7 @@ pub struct Position {
 
 impl Peer {
     /// From its number.
+    #[inline]
     pub fn of(number: i64) -> Peer {
         let value = (number >> 1) as i32;
         if number & 1 == 0 { Peer::Relative(value) } else { Peer::Absolute(value) }
@@ -91,6 +92,7 @@ impl Peer {
         }
     }
     /// The rank that is meant.
+    #[inline]
     pub fn rank(self, from: Position) -> i32 {
         match self {
             Peer::Relative(distance) => {

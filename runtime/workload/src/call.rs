@@ -73,12 +73,60 @@ impl Call {
     /// The number of `MPI_COMM_SELF`; communicators that the rank makes come behind it.
     pub const SELF: u32 = 1;
 
-    /// What the call does to those that were started in a row before it.
+    /// The message that the call is the sending or receiving of, if it is nothing else.
+    pub(crate) fn message(&self) -> Option<Message> {
+        let (what, envelope) = match *self {
+            Call::Send(mode, envelope) => (What::Send(mode), envelope),
+            Call::Isend(mode, envelope, number) => (What::Isend(mode, number), envelope),
+            Call::Recv(envelope) => (What::Recv, envelope),
+            Call::Irecv(envelope, number) => (What::Irecv(number), envelope),
+            _ => return None,
+        };
+        Some(Message { what, envelope })
+    }
+}
+
+/// What is done with a message; with the number of its request, if there is one.
+#[derive(Clone, Copy, PartialEq, Eq, Debug)]
+pub enum What {
+    /// `MPI_Send`, or one of its modes.
+    Send(SendMode),
+    /// `MPI_Isend`, or one of its modes.
+    Isend(SendMode, u32),
+    /// `MPI_Recv`.
+    Recv,
+    /// `MPI_Irecv`.
+    Irecv(u32),
+}
+
+/// A call that sends or receives a message, and does nothing else.
+#[derive(Clone, Copy, PartialEq, Eq, Debug)]
+pub struct Message {
+    /// What it does with it.
+    pub what: What,
+    /// Which it is.
+    pub envelope: Envelope,
+}
+
+impl Message {
+    /// What the call does to those that were started in a row before it; all that are no messages end the row.
+    #[inline]
     pub(crate) fn course(&self) -> Course {
-        match self {
-            Call::Send(SendMode::Standard | SendMode::Ready, _) | Call::Isend(SendMode::Standard | SendMode::Ready, ..) => Course::Starts,
-            Call::Irecv(..) => Course::Posts,
+        match self.what {
+            What::Send(SendMode::Standard | SendMode::Ready) | What::Isend(SendMode::Standard | SendMode::Ready, _) => Course::Starts,
+            What::Irecv(_) => Course::Posts,
             _ => Course::Ends,
+        }
+    }
+}
+
+impl From<Message> for Call {
+    fn from(Message { what, envelope }: Message) -> Call {
+        match what {
+            What::Send(mode) => Call::Send(mode, envelope),
+            What::Isend(mode, number) => Call::Isend(mode, envelope, number),
+            What::Recv => Call::Recv(envelope),
+            What::Irecv(number) => Call::Irecv(envelope, number),
         }
     }
 }

@@ -1,9 +1,9 @@
 //! Several replays at once on one machine: each job's ranks are a world of their own, and meet those of others in the network alone.
 
-use crate::call::{Answer, Call};
+use crate::call::{Answer, Call, Message};
 use crate::replay::{Cursor, Replay};
 use crate::workload::{Caller, Workload};
-use engine::Time;
+use engine::{Span, Time};
 use mpi::Mpi;
 
 /// One of them.
@@ -96,6 +96,12 @@ impl Workload for Jobs<'_> {
         }
         let Job { replay, first, .. } = &mut self.jobs[at];
         replay.next(&caller.of_world(*first), &mut place.cursor, answer)
+    }
+
+    fn message(&mut self, caller: &Caller, place: &mut Place) -> Option<(Span, u16, Message)> {
+        let Job { replay, first, functions, .. } = &mut self.jobs[(place.job as usize).checked_sub(1)?];
+        let (computed, function, message) = replay.message(&caller.of_world(*first), &mut place.cursor)?;
+        Some((computed, functions[usize::from(function)], message))
     }
 
     fn function(&self, place: &Place, call: &Call) -> Option<u16> {

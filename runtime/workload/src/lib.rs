@@ -4,11 +4,13 @@
 //! programs do, and with messages that have lengths and no bytes. A rank has no stack: what it is blocked in is a word, so that a million
 //! ranks take little more than a million clocks. Workloads are models in Aspen ([`Walk`]) and recorded runs ([`Replay`]).
 //!
-//! Its run has no payloads (`Messages::payloads`): a message is a length. Buffers have no address there, so that no message is a plain one, and a
-//! buffer without memory is neither copied nor packed; a receive counts as one whose buffer cannot be written before its rank runs. Collectives are
-//! told sizes alone (`collective::Lengths`) and take the way of all others, which asks for no more until it moves bytes: the data plane is left out,
-//! and agents have no buffers. What such a rank does happens at the picosecond at which a program's would (`tests/aspen_run.rs` and
-//! `tests/replay.rs` compare them).
+//! Its run has no payloads (`Messages::payloads`): a message is a length. Buffers have no address there, and a buffer without memory is neither copied
+//! nor packed, so that a message of any length takes the way of a short plain one. Collectives are told sizes alone (`collective::Lengths`) and take the
+//! way of all others, which asks for no more until it moves bytes: the data plane is left out, and agents have no buffers. What such a rank does happens
+//! at the picosecond at which a program's would (`tests/aspen_run.rs` and `tests/replay.rs` compare them).
+//!
+//! Most calls are messages. A workload that knows that a rank's next one is says so ([`Workload::message`]), and those that follow one another are made
+//! with one look at the world; all other calls, and all of them where recorders listen, go one by one.
 //!
 //! A replay makes of each different call of a trace once what it is to a rank, with the numbers that differ between ranks as places in columns, and
 //! lays loops out as steps; a rank's cursor is a place among these and the turns left of the loops around it.
@@ -24,7 +26,7 @@ mod script;
 mod workload;
 
 pub use aspen::Walk;
-pub use call::{Answer, Call, Collective, Envelope, Exchange, Neighborhood, Requests, Wait};
+pub use call::{Answer, Call, Collective, Envelope, Exchange, Message, Neighborhood, Requests, Wait, What};
 pub use function::{Function, NAMES};
 pub use jobs::Jobs;
 pub use machines::{Found, Machines};

@@ -3,15 +3,17 @@
 mod completing;
 mod listening;
 mod making;
+mod row;
 
 pub use listening::Found;
 
-use crate::call::{Answer, Call, Collective, Envelope, Exchange, Requests, Wait};
+use crate::call::{Answer, Call, Collective, Envelope, Exchange, Message, Requests, Wait};
 use crate::requests::{Lists, NONE};
 use crate::workload::{Caller, Known, Workload, handle_of};
 use engine::Time;
 use listening::{Listening, Made};
 use mpi::call::failure::Stop;
+use mpi::charging::Course;
 use mpi::collective::Lengths;
 use mpi::collective::mode::ENDED;
 use mpi::error::{ErrorClass, Failure, Result};
@@ -24,6 +26,7 @@ use mpi::world::Phase;
 use mpi::{Mpi, World};
 use observe::Recorder;
 use rank::Addr;
+use row::{Row, start};
 
 /// A buffer of so many bytes, in no memory.
 fn buffer_of(bytes: u64) -> Buffer {
@@ -169,6 +172,24 @@ impl<'m, W: Workload> Machines<'m, W> {
             blocked => self.end(rank, blocked)?,
         };
         loop {
+            // Recorders are told of each call by itself.
+            if self.listening.is_none() {
+                match self.row(rank)? {
+                    Row::Over(false) => {}
+                    Row::Over(true) => answer = Answer::Done,
+                    Row::Stops(status) => return Ok(Outcome::Finished { status }),
+                    Row::Halts(function, entered, started) => {
+                        (self.machines[at].entered, self.machines[at].function) = (entered, function);
+                        if let Some(blocked) = self.halt(started)? {
+                            (self.machines[at].blocked, self.machines[at].word) = blocked;
+                            return Ok(Outcome::Blocked);
+                        }
+                        self.leave(rank);
+                        answer = Answer::Done;
+                        continue;
+                    }
+                }
+            }
             let call = self.ask(rank, &answer);
             let Some(function) = self.workload.function(&self.machines[at].cursor, &call) else {
                 answer = Answer::Done;
@@ -185,7 +206,7 @@ impl<'m, W: Workload> Machines<'m, W> {
             };
             {
                 let mut world = self.mpi.world();
-                let (entered, ordinary) = world.enter_call(function, call.course());
+                let (entered, ordinary) = world.enter_call(function, call.message().map_or(Course::Ends, |message| message.course()));
                 (self.machines[at].entered, self.machines[at].function) = (entered, function);
                 if !ordinary && let Some(Stop::Ends(status)) = world.must_stop() {
                     return Ok(Outcome::Finished { status });
@@ -212,10 +233,11 @@ impl<'m, W: Workload> Machines<'m, W> {
     /// What a rank calls next.
     #[inline]
     fn ask(&mut self, rank: u32, answer: &Answer) -> Call {
-        let clock = self.mpi.world().messages.clock(rank);
+        let world = self.mpi.world();
         let Machine { cursor, comms, .. } = &mut self.machines[rank as usize];
         let made = comms.as_ref().map_or(&[][..], |comms| comms.as_slice());
-        self.workload.next(&Caller { rank, clock, knows: Known::Made(self.mpi, made), first: 0 }, cursor, answer)
+        let knows = Known::Made(&world.objects.comms, made);
+        self.workload.next(&Caller { rank, clock: world.messages.clock(rank), knows, first: 0 }, cursor, answer)
     }
 
     fn leave(&mut self, rank: u32) {
@@ -242,25 +264,11 @@ impl<'m, W: Workload> Machines<'m, W> {
     /// The first half of a call; all of it, if there is nothing to wait for.
     fn begin(&mut self, rank: u32, call: Call) -> Result<Begun> {
         let mpi = self.mpi;
+        if let Some(message) = call.message() {
+            return self.begin_message(rank, message);
+        }
         match call {
-            Call::Send(mode, envelope) => {
-                let (buffer, peer) = self.message(rank, &envelope);
-                Ok(Begun::waiting(Blocked::Send, mpi.begin_send(mode, buffer, peer)?))
-            }
-            Call::Isend(mode, envelope, number) => {
-                let (buffer, peer) = self.message(rank, &envelope);
-                let request = mpi.isend(mode, buffer, peer)?;
-                self.open(rank, number, request)
-            }
-            Call::Recv(envelope) => {
-                let (buffer, peer) = self.message(rank, &envelope);
-                Ok(Begun::waiting(Blocked::Receive, mpi.begin_receive(buffer, peer)?.map(|node| node as usize)))
-            }
-            Call::Irecv(envelope, number) => {
-                let (buffer, peer) = self.message(rank, &envelope);
-                let request = mpi.ireceive(buffer, peer)?;
-                self.open(rank, number, request)
-            }
+            Call::Send(..) | Call::Isend(..) | Call::Recv(_) | Call::Irecv(..) => unreachable!("it is a message"),
             Call::SendReceive(exchange) => self.begin_exchange(rank, &exchange),
             Call::IsendReceive(exchange, number) => {
                 let ((sent, to), (received, from)) = (self.message(rank, &exchange.to), self.message(rank, &exchange.from));
@@ -314,6 +322,13 @@ impl<'m, W: Workload> Machines<'m, W> {
                 DONE
             }
         }
+    }
+
+    fn begin_message(&mut self, rank: u32, message: Message) -> Result<Begun> {
+        let Machine { list, comms, .. } = &mut self.machines[rank as usize];
+        let made = comms.as_ref().map_or(&[][..], |comms| comms.as_slice());
+        let started = start(&mut self.mpi.world(), &mut self.lists, (list, made), message)?;
+        Ok(self.halt(started)?.map_or(Begun::Done(Answer::Done), |(blocked, word)| Begun::Blocks(blocked, word)))
     }
 
     /// The first half of `MPI_Probe` and, with a number for the message, of `MPI_Mprobe`.

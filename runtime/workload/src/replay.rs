@@ -20,7 +20,7 @@ mod ready;
 
 pub use comparison::Comparison;
 
-use crate::call::{Answer, Call, Collective, Envelope, Exchange, Requests, Wait};
+use crate::call::{Answer, Call, Collective, Envelope, Exchange, Message, Requests, Wait};
 use crate::workload::{Caller, Workload};
 use arguments::{Comm, Partner, Received};
 use collective::Reducer;
@@ -400,6 +400,18 @@ impl<'t> Replay<'t> {
         }
     }
 
+    /// What the rank computes before its call, which is counted.
+    #[inline]
+    fn computed(&mut self, caller: &Caller, cursor: &mut Cursor) -> Span {
+        let span = self.clockwork.before(caller.rank, cursor, &self.plan);
+        if let Some(expected) = self.expected.get_mut(caller.rank as usize) {
+            *expected = self.clockwork.ended(*expected);
+        }
+        cursor.calls += 1;
+        span
+    }
+
+    #[inline]
     fn compare(&mut self, caller: &Caller, cursor: &Cursor) {
         let Some(&expected) = self.expected.get(caller.rank as usize) else { return };
         if cursor.calls == 0 {
@@ -428,21 +440,35 @@ impl Workload for Replay<'_> {
             cursor.call = call;
             let operation = &self.plan.operations[call as usize];
             cursor.vain = if operation.flag().is_some_and(|flag| self.is_vain(cursor, Some(flag))) { cursor.vain + 1 } else { 0 };
-            let span = self.clockwork.before(caller.rank, cursor, &self.plan);
-            if let Some(expected) = self.expected.get_mut(caller.rank as usize) {
-                *expected = self.clockwork.ended(*expected);
-            }
-            cursor.calls += 1;
+            let span = self.computed(caller, cursor);
             cursor.is_charged = true;
             if span != Span::ZERO {
                 return Call::Compute(span);
             }
         }
         cursor.is_charged = false;
-        match self.ready(caller, cursor) {
-            Some(call) => call,
+        let ready = self.plan.ready[cursor.call as usize].as_ref();
+        match ready.and_then(|ready| self.ready(caller, cursor, ready)) {
+            Some(message) => message.into(),
             None => self.call(caller, cursor).unwrap_or_else(Call::Fail),
         }
+    }
+
+    // What `next` does for such a call, in as few steps as there are.
+    #[inline(always)]
+    fn message(&mut self, caller: &Caller, cursor: &mut Cursor) -> Option<(Span, u16, Message)> {
+        // The first call of all finds the rank's place.
+        if cursor.is_charged || cursor.calls == 0 {
+            return None;
+        }
+        let (call, ready, passage) = self.plan.ready(&cursor.position)?;
+        let (function, message) = (ready.function, self.ready(caller, cursor, ready)?);
+        self.compare(caller, cursor);
+        cursor.position.pass(passage);
+        cursor.call = call;
+        cursor.vain = 0;
+        let span = self.computed(caller, cursor);
+        Some((span, function, message))
     }
 
     fn function(&self, cursor: &Cursor, call: &Call) -> Option<u16> {

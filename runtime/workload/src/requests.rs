@@ -25,6 +25,7 @@ pub(crate) struct Open {
 
 impl Open {
     /// A request with this number.
+    #[inline]
     pub(crate) fn put(&mut self, number: u32, handle: usize) {
         put(&mut self.handles, number, handle, REQUEST_NULL);
     }
@@ -53,6 +54,7 @@ impl Open {
     }
 }
 
+#[inline]
 fn put(handles: &mut Vec<usize>, number: u32, handle: usize, nothing: usize) {
     let place = number as usize;
     if place == handles.len() {
@@ -72,6 +74,7 @@ pub(crate) struct Lists {
 }
 
 impl Lists {
+    #[inline]
     pub(crate) fn get(&mut self, list: u32) -> &mut Open {
         &mut self.lists[list as usize]
     }

@@ -1,9 +1,9 @@
 //! What ranks without a program do, and what they know when they are asked for their next call.
 
-use crate::call::{Answer, Call};
+use crate::call::{Answer, Call, Message};
 use crate::function::Function;
-use engine::Time;
-use mpi::Mpi;
+use engine::{Span, Time};
+use mpi::comm;
 use mpi::handle::{COMM_NULL, COMM_SELF, COMM_WORLD};
 use trace::trace::Comms;
 
@@ -22,31 +22,31 @@ pub struct Caller<'a> {
 #[derive(Clone, Copy)]
 pub(crate) enum Known<'a> {
     /// MPI, of the communicators that the rank has made.
-    Made(&'a Mpi, &'a [usize]),
+    Made(&'a comm::Comms, &'a [usize]),
     /// What was recorded: nothing runs.
     Recorded(&'a Comms),
 }
 
 impl Caller<'_> {
     /// The rank in a communicator, and how many its messages can go to there; `None` where the rank has no such communicator.
+    // Made are those of the mounted rank, which is the one that is asked.
+    #[inline]
     pub fn position(&self, comm: u32) -> Option<(u32, u32)> {
         match self.knows {
-            Known::Made(mpi, made) => {
-                // It is mounted when it is asked.
-                debug_assert_eq!(mpi.world().messages.me(), self.first + self.rank);
-                mpi.world().objects.comms.position(handle_of(made, comm))
-            }
+            Known::Made(comms, made) => comms.position(handle_of(made, comm)),
             Known::Recorded(_) if comm == Call::SELF => Some((0, 1)),
             Known::Recorded(comms) => comms.member(self.rank, comm - Call::SELF).map(|member| (member.rank, member.peers)),
         }
     }
 
     /// As the ranks from `first` on see it that are a world of their own.
+    #[inline]
     pub(crate) fn of_world(&self, first: u32) -> Caller<'_> {
         Caller { rank: self.rank - first, first, ..*self }
     }
 
     /// How many communicators it has made.
+    #[inline]
     pub fn made(&self) -> u32 {
         match self.knows {
             Known::Made(_, made) => made.len() as u32,
@@ -56,6 +56,7 @@ impl Caller<'_> {
 }
 
 /// The handle of a communicator; `MPI_COMM_NULL`, with which calls fail, where the rank has made none of that number.
+#[inline]
 pub(crate) fn handle_of(made: &[usize], comm: u32) -> usize {
     match comm {
         Call::WORLD => COMM_WORLD,
@@ -71,6 +72,12 @@ pub trait Workload {
 
     /// What a rank calls next, after its last call was answered so; a rank that begins is told [`Answer::Done`].
     fn next(&mut self, caller: &Caller, cursor: &mut Self::Cursor, answer: &Answer) -> Call;
+
+    /// A rank's next call with the number of its function and what the rank computes before it, if that is known to be a message whatever the last call
+    /// was answered; `None`, and the rank is where it was, if [`Workload::next`] is to be asked.
+    fn message(&mut self, _: &Caller, _: &mut Self::Cursor) -> Option<(Span, u16, Message)> {
+        None
+    }
 
     /// The number of the call's MPI function among the names of the run ([`mpi::Setup`]); `None` of what is no call. Those of [`Function`]
     /// unless the workload has others.
@@ -103,6 +110,10 @@ impl<W: Workload> Workload for &mut W {
     type Cursor = W::Cursor;
     fn next(&mut self, caller: &Caller, cursor: &mut Self::Cursor, answer: &Answer) -> Call {
         (**self).next(caller, cursor, answer)
+    }
+    #[inline(always)]
+    fn message(&mut self, caller: &Caller, cursor: &mut Self::Cursor) -> Option<(Span, u16, Message)> {
+        (**self).message(caller, cursor)
     }
     fn function(&self, cursor: &Self::Cursor, call: &Call) -> Option<u16> {
         (**self).function(cursor, call)

@@ -15,7 +15,7 @@ use rank::Addr;
 /// Messages that one rank may send in a row before long queues at its receivers make it step back.
 // A sender that never blocks could otherwise fill memory with messages whose receivers have not run yet; most
 // that send so many at once have receivers that keep up, and are forgiven.
-pub const BURST: u16 = 512;
+const BURST: u16 = 512;
 /// Unread messages at a receiver from which on its senders may have to step back.
 const UNREAD: usize = 2048;
 
@@ -161,6 +161,12 @@ impl Messages {
         let state = &mut self.ranks[self.current as usize];
         state.burst = state.burst.saturating_add(messages);
         state.burst > BURST
+    }
+
+    /// Whether the mounted rank's sends may have to let others run: too much waits for other processes, or it has sent many in a row.
+    #[inline(always)]
+    pub fn lets_others_run(&self) -> bool {
+        self.crowded || self.ranks[self.current as usize].burst > BURST
     }
 
     /// The mounted rank, which is to block now, goes on after others: too much waits for other processes or for its receivers.

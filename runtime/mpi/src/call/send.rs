@@ -5,7 +5,6 @@ use crate::error::Result;
 use crate::handle::REQUEST_SENT;
 use crate::p2p::{Buffer, Peer, SendMode};
 use crate::world::Mpi;
-use message::p2p::send::BURST;
 
 /// Elements from which on a message may be a long one.
 // Asked before the datatype is looked up: fewer elements seldom are 256 KiB (`reference::LONG`).
@@ -24,22 +23,11 @@ impl Mpi {
         // The second of two sends in a row is likely to be followed by a third.
         let batching = if world.messages.again { Batching::UntilReturn } else { Batching::Never };
         let request = world.messages.start_send(&world.objects, mode, buffer, to, batching)?;
-        if request == REQUEST_SENT && !world.messages.crowded && world.messages.ranks[world.messages.current as usize].burst <= BURST {
+        if request == REQUEST_SENT && !world.messages.lets_others_run() {
             return Ok(());
         }
         drop(guard);
         self.pause_after_send(request)
-    }
-
-    /// The first half of a send: what [`Mpi::end_send`] is told once the rank goes on, `None` if there is nothing to wait for.
-    ///
-    /// The rank waits for its match ([`SendMode::Synchronous`], a message above the eager limit), or lets its receivers run.
-    pub fn begin_send(&self, mode: SendMode, buffer: Buffer, to: Peer) -> Result<Option<usize>> {
-        let request = {
-            let world = &mut *self.world();
-            world.messages.start_send(&world.objects, mode, buffer, to, Batching::Never)?
-        };
-        self.begin_pause(request)
     }
 
     /// The second half of a send that waited.
@@ -72,9 +60,10 @@ impl Mpi {
         }
     }
 
-    /// The sender is to block, if it has to wait for its match or lets its receivers run: what [`Mpi::end_send`] is told then.
+    /// The first half of a send ends, which has made this request: what [`Mpi::end_send`] is told once the rank goes on, `None` if there is nothing to
+    /// wait for. The rank waits for its match ([`SendMode::Synchronous`], a message above the eager limit), or lets its receivers run.
     // A sender steps back only if somebody else can run: else it would be taken right up again.
-    fn begin_pause(&self, request: usize) -> Result<Option<usize>> {
+    pub fn begin_pause(&self, request: usize) -> Result<Option<usize>> {
         if request != REQUEST_SENT {
             if self.begin_wait(request)? {
                 return Ok(Some(request));
@@ -83,12 +72,15 @@ impl Mpi {
             return Ok(None);
         }
         let mut world = self.world();
-        let me = world.messages.current;
-        let burst = world.messages.ranks[me as usize].burst > BURST && !world.messages.ready.is_empty();
-        if burst && !world.messages.crowded {
-            world.messages.ranks[me as usize].burst = 0;
-        } else if !world.messages.crowded {
+        if !world.messages.lets_others_run() {
             return Ok(None);
+        }
+        if !world.messages.crowded {
+            if world.messages.ready.is_empty() {
+                return Ok(None);
+            }
+            let me = world.messages.current;
+            world.messages.ranks[me as usize].burst = 0;
         }
         world.messages.step_back();
         Ok(Some(REQUEST_SENT))

@@ -4,6 +4,7 @@ use super::channels::{Channels, connect};
 use super::program::{Op, Outcome, Program, Seen, Step};
 use engine::Span;
 use message::charging::Course;
+use mpi::batch::Batching;
 use mpi::handle::COMM_WORLD;
 use mpi::p2p::{Buffer, Peer, SendMode};
 use mpi::remote::Remote;
@@ -76,7 +77,11 @@ impl Driver<'_> {
             Op::Send { to, tag, bytes, synchronous } => {
                 let mode = if synchronous { SendMode::Synchronous } else { SendMode::Standard };
                 let buffer = self.buffer(bytes);
-                let waits = mpi.begin_send(mode, buffer, (to as i32, tag, COMM_WORLD)).expect("the ranks exist");
+                let request = {
+                    let world = &mut *mpi.world();
+                    world.messages.start_send(&world.objects, mode, buffer, (to as i32, tag, COMM_WORLD), Batching::Never)
+                };
+                let waits = mpi.begin_pause(request.expect("the ranks exist")).expect("the ranks exist");
                 waits.map_or(Ok(()), |request| Err(Blocked::Send(request)))?;
             }
             Op::Receive { from, tag } => {

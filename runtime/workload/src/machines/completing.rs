@@ -1,5 +1,6 @@
 //! Requests of ranks without a program: making, completing and freeing them.
 
+use super::row::open_of;
 use super::{Begun, Blocked, DONE, Machines};
 use crate::call::{Answer, Requests, Wait};
 use crate::requests::{NONE, Open};
@@ -13,11 +14,7 @@ use rank::Addr;
 impl<W: Workload> Machines<'_, W> {
     /// A rank's list of requests, which it gets if it has none.
     pub(super) fn list(&mut self, rank: u32) -> &mut Open {
-        let machine = &mut self.machines[rank as usize];
-        if machine.list == NONE {
-            machine.list = self.lists.take();
-        }
-        self.lists.get(machine.list)
+        open_of(&mut self.lists, &mut self.machines[rank as usize].list)
     }
 
     /// A rank has made a request.

@@ -45,6 +45,7 @@ impl<'t> Clockwork<'t> {
     }
 
     /// What a rank computes before the call that it makes now.
+    #[inline]
     pub(super) fn before(&mut self, rank: u32, cursor: &mut Cursor, plan: &Plan) -> Span {
         match &mut self.source {
             Source::Nothing => Span::ZERO,

@@ -4,7 +4,7 @@ use super::arguments::Arguments;
 use super::columns::Columns;
 use super::making::Make;
 use super::operation::Operation;
-use super::position::{Position, Step, lay_out};
+use super::position::{Passage, Position, Step, lay_out};
 use super::ready::Ready;
 use rustc_hash::FxHashMap;
 use std::cell::RefCell;
@@ -99,7 +99,7 @@ impl Plan {
                 self.sites.push((template.function, template.site));
                 self.sites.len() as u32 - 1
             });
-            self.ready.push(Ready::of(&operation, self.cancels));
+            self.ready.push(Ready::of(template.function as u16, &operation, self.cancels));
             self.operations.push(operation);
             self.functions.push(template.function as u16);
             self.places.push(place);
@@ -150,6 +150,13 @@ impl Plan {
     #[inline]
     pub(super) fn next(&self, position: &mut Position, columns: &Columns) -> Option<u32> {
         position.next(&self.steps, columns)
+    }
+
+    /// The next call, if it is ready, and the place behind it.
+    #[inline(always)]
+    pub(super) fn ready(&self, position: &Position) -> Option<(u32, &Ready, Passage)> {
+        let (call, passage) = position.at_call(&self.steps)?;
+        Some((call, self.ready[call as usize].as_ref()?, passage))
     }
 
     /// The number of the place in the program that made a call; 0 of a rank that has made none.

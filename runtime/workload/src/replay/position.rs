@@ -17,6 +17,13 @@ pub(super) enum Step {
     End,
 }
 
+/// The way to the place behind a call: that, and the turns of the innermost loop that end before it.
+#[derive(Clone, Copy, Debug)]
+pub(super) struct Passage {
+    behind: u32,
+    turns: u64,
+}
+
 /// A place among the steps.
 #[derive(Clone, Default, Debug)]
 pub(super) struct Position {
@@ -31,6 +38,31 @@ impl Position {
     /// Before the first step of a shape.
     pub(super) fn at(step: u32, place: u32) -> Position {
         Position { step, place, turns: SmallVec::new() }
+    }
+
+    /// The next call and the way to the place behind it, if no loop begins or ends before it.
+    #[inline(always)]
+    pub(super) fn at_call(&self, steps: &[Step]) -> Option<(u32, Passage)> {
+        let begin = match steps[self.step as usize] {
+            Step::Call(call) => return Some((call, Passage { behind: self.step + 1, turns: 0 })),
+            Step::Turn(begin) if self.turns.last().is_some_and(|&left| left > 1) => begin,
+            _ => return None,
+        };
+        match steps[begin as usize] {
+            Step::Call(call) => Some((call, Passage { behind: begin + 1, turns: 1 })),
+            _ => None,
+        }
+    }
+
+    /// Goes the way that [`Position::at_call`] told.
+    #[inline(always)]
+    pub(super) fn pass(&mut self, Passage { behind, turns }: Passage) {
+        self.step = behind;
+        if turns != 0
+            && let Some(left) = self.turns.last_mut()
+        {
+            *left -= turns;
+        }
     }
 
     /// The next call; O(depth of loops) at most and O(1) mostly.

@@ -6,25 +6,16 @@
 use super::arguments::{Comm, Partner};
 use super::operation::Operation;
 use super::{Cursor, Replay};
-use crate::call::{Call, Envelope};
+use crate::call::{Call, Envelope, Message, What};
 use crate::workload::Caller;
-use mpi::p2p::SendMode;
 use mpi::request::{ANY_SOURCE, ANY_TAG};
 use trace::template::{Peer, Position};
 use trace::trace::Cell;
 
-/// What is done with the message; with the number of its request, if there is one.
-#[derive(Clone, Copy, PartialEq, Eq, Debug)]
-enum What {
-    Send(SendMode),
-    Isend(SendMode, u32),
-    Recv,
-    Irecv(u32),
-}
-
 /// A call that is ready but for the other rank.
 #[derive(Clone, Copy, PartialEq, Eq, Debug)]
 pub(super) struct Ready {
+    pub(super) function: u16,
     what: What,
     rank: Cell,
     tag: i32,
@@ -33,8 +24,8 @@ pub(super) struct Ready {
 }
 
 impl Ready {
-    /// Of an operation, where `cancels` says that receives may have been cancelled; `None` if it is none or says more.
-    pub(super) fn of(operation: &Operation, cancels: bool) -> Option<Ready> {
+    /// Of a function's operation, where `cancels` says that receives may have been cancelled; `None` if it is none or says more.
+    pub(super) fn of(function: u16, operation: &Operation, cancels: bool) -> Option<Ready> {
         let slot = |request: Cell| same(request).and_then(|number| u32::try_from(number.checked_sub(1)?).ok());
         let (what, partner) = match operation {
             Operation::Send { mode, to, request: None } => (What::Send(*mode), to),
@@ -51,7 +42,7 @@ impl Ready {
             Comm::Own => Call::SELF,
             Comm::Made(number) => u32::try_from(same(number)?).ok()?.checked_add(Call::SELF).filter(|&comm| comm > Call::SELF)?,
         };
-        (tag != ANY_TAG).then_some(Ready { what, rank, tag, comm, bytes: count.saturating_mul(size) })
+        (tag != ANY_TAG).then_some(Ready { function, what, rank, tag, comm, bytes: count.saturating_mul(size) })
     }
 }
 
@@ -60,10 +51,10 @@ fn same(cell: Cell) -> Option<i64> {
 }
 
 impl Replay<'_> {
-    /// The call of the rank at the cursor; `None` if it is one for the general way.
-    #[inline]
-    pub(super) fn ready(&self, caller: &Caller, cursor: &Cursor) -> Option<Call> {
-        let Ready { what, rank, tag, comm, bytes } = self.plan.ready[cursor.call as usize]?;
+    /// The message of the rank at the cursor; `None` if its call is one for the general way.
+    #[inline(always)]
+    pub(super) fn ready(&self, caller: &Caller, cursor: &Cursor, ready: &Ready) -> Option<Message> {
+        let Ready { what, rank, tag, comm, bytes, .. } = *ready;
         let told = Peer::of(self.columns.number(rank, cursor.position.place));
         let peer = match told {
             Peer::Absolute(peer) => peer,
@@ -75,12 +66,6 @@ impl Replay<'_> {
         if peer == ANY_SOURCE || comm > Call::SELF && comm - Call::SELF > caller.made() {
             return None;
         }
-        let envelope = Envelope { peer, tag, comm, bytes };
-        Some(match what {
-            What::Send(mode) => Call::Send(mode, envelope),
-            What::Isend(mode, slot) => Call::Isend(mode, envelope, slot),
-            What::Recv => Call::Recv(envelope),
-            What::Irecv(slot) => Call::Irecv(envelope, slot),
-        })
+        Some(Message { what, envelope: Envelope { peer, tag, comm, bytes } })
     }
 }
